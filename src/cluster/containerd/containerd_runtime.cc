@@ -5,12 +5,11 @@
 #include <grpcpp/grpcpp.h>
 
 #include <algorithm>
-#include <condition_variable>
-#include <mutex>
 
 #include "base/file.h"
 #include "base/log.h"
 #include "base/time.h"
+#include "cluster/grpc/calls_in_flight.h"
 #include "cri.grpc.pb.h"
 
 namespace koord::cluster {
@@ -115,26 +114,22 @@ std::string logFileOf(const std::string& name, int attempt) {
 
 }  // namespace
 
-// The stubs, and a count of the calls in flight: each of them answers on a thread of gRPC.
+// The stubs, and the calls in flight.
 class ContainerdRuntime::Client {
  public:
-  explicit Client(const std::string& socket)
-      : channel_(grpc::CreateChannel("unix://" + socket, grpc::InsecureChannelCredentials())),
+  Client(Executor& executor, const std::string& socket)
+      : executor_(executor),
+        channel_(grpc::CreateChannel("unix://" + socket, grpc::InsecureChannelCredentials())),
         runtimeStub_(cri::RuntimeService::NewStub(channel_)),
-        imagesStub_(cri::ImageService::NewStub(channel_)) {}
-
-  ~Client() {
-    std::unique_lock lock(mutex_);
-    for (auto* context : inFlight_) context->TryCancel();
-    idle_.wait(lock, [this] { return inFlight_.empty(); });
-  }
+        imagesStub_(cri::ImageService::NewStub(channel_)),
+        calls_(executor) {}
 
   template <class Service, class Request, class Response>
   using Method = void (Service::*)(grpc::ClientContext*, const Request*, Response*,
                                    std::function<void(grpc::Status)>);
 
   template <class Service, class Request, class Response>
-  Future<Result<Response>> call(Executor& executor, Service& service, const char* name,
+  Future<Result<Response>> call(Service& service, const char* name,
                                 Method<Service, Request, Response> method, Request request,
                                 Duration timeout = kCallTimeout) {
     struct Call {
@@ -142,30 +137,22 @@ class ContainerdRuntime::Client {
       Request request;
       Response response;
     };
-    auto [future, completer] = Future<Result<Response>>::make(executor);
+    auto [future, completer] = Future<Result<Response>>::make(executor_);
     auto call = std::make_shared<Call>();
     call->request = std::move(request);
     call->context.set_deadline(deadlineIn(timeout));
-    auto& [context, sent, response] = *call;
-    {
-      std::lock_guard lock(mutex_);
-      inFlight_.insert(&context);
-    }
-    (service.*method)(&context, &sent, &response,
-                      [this, &executor, call = std::move(call), completer = completer,
-                       name](grpc::Status status) mutable {
-                        auto* const ended = &call->context;
-                        if (status.ok()) {
-                          completer.complete(std::move(call->response));
-                        } else {
-                          completer.complete(fail(errorOf(status, name)));
-                        }
-                        // It holds the channel, whose last holder may not be one of gRPC's threads.
-                        executor.post([call = std::move(call)] {});
-                        std::lock_guard lock(mutex_);
-                        inFlight_.erase(ended);
-                        idle_.notify_all();
-                      });
+    calls_.begin(
+        std::move(call),
+        [&service, method](Call& sent, auto answered) {
+          (service.*method)(&sent.context, &sent.request, &sent.response, std::move(answered));
+        },
+        [completer = completer, name](const grpc::Status& status, Call& ended) {
+          if (status.ok()) {
+            completer.complete(std::move(ended.response));
+          } else {
+            completer.complete(fail(errorOf(status, name)));
+          }
+        });
     return std::move(future);
   }
 
@@ -174,12 +161,11 @@ class ContainerdRuntime::Client {
   cri::RuntimeService::Stub& blocking() { return *runtimeStub_; }
 
  private:
+  Executor& executor_;
   std::shared_ptr<grpc::Channel> channel_;
-  std::mutex mutex_;
-  std::condition_variable idle_;
-  std::set<grpc::ClientContext*> inFlight_;  // guarded by mutex_
   std::unique_ptr<cri::RuntimeService::Stub> runtimeStub_;
   std::unique_ptr<cri::ImageService::Stub> imagesStub_;
+  CallsInFlight calls_;
 };
 
 ContainerdRuntime::ContainerdRuntime(Executor& executor, Options options,
@@ -194,7 +180,7 @@ ContainerdRuntime::~ContainerdRuntime() = default;
 Result<std::unique_ptr<ContainerdRuntime>> ContainerdRuntime::connect(Executor& executor,
                                                                       Options options,
                                                                       Duration patience) {
-  auto client = std::make_shared<Client>(options.socket);
+  auto client = std::make_shared<Client>(executor, options.socket);
   grpc::ClientContext context;
   context.set_deadline(deadlineIn(patience));
   context.set_wait_for_ready(true);
@@ -209,8 +195,8 @@ Result<std::unique_ptr<ContainerdRuntime>> ContainerdRuntime::connect(Executor& 
 
 Task<Result<std::vector<ContainerdRuntime::Sandbox>>> ContainerdRuntime::sandboxes() {
   cri::ListPodSandboxRequest request;
-  auto listing = client_->call(executor_, client_->runtime(), "ListPodSandbox",
-                               &RuntimeCalls::ListPodSandbox, std::move(request));
+  auto listing = client_->call(client_->runtime(), "ListPodSandbox", &RuntimeCalls::ListPodSandbox,
+                               std::move(request));
   auto listed = co_await listing;
   if (!listed) co_return fail(std::move(listed.error()));
   std::vector<Sandbox> found;
@@ -242,8 +228,8 @@ Task<Result<>> ContainerdRuntime::preparePod(PodRef pod, SandboxOptions options)
   if (auto made = makeDirs(logs); !made) co_return made;
   cri::RunPodSandboxRequest request;
   *request.mutable_config() = sandboxConfig(pod, attempt, options_.logDir, options);
-  auto running = client_->call(executor_, client_->runtime(), "RunPodSandbox",
-                               &RuntimeCalls::RunPodSandbox, std::move(request));
+  auto running = client_->call(client_->runtime(), "RunPodSandbox", &RuntimeCalls::RunPodSandbox,
+                               std::move(request));
   auto run = co_await running;
   if (!run) co_return fail(std::move(run.error()));
   co_return Result<>{};
@@ -252,7 +238,7 @@ Task<Result<>> ContainerdRuntime::preparePod(PodRef pod, SandboxOptions options)
 Task<Result<std::string>> ContainerdRuntime::startContainer(ContainerConfig config) {
   cri::ImageStatusRequest imageRequest;
   imageRequest.mutable_image()->set_image(config.image);
-  auto asking = client_->call(executor_, client_->images(), "ImageStatus", &ImageCalls::ImageStatus,
+  auto asking = client_->call(client_->images(), "ImageStatus", &ImageCalls::ImageStatus,
                               std::move(imageRequest));
   auto image = co_await asking;
   if (!image) co_return fail(std::move(image.error()));
@@ -284,8 +270,8 @@ Task<Result<std::string>> ContainerdRuntime::createAndStart(ContainerConfig conf
   if (!id) co_return id;
   cri::StartContainerRequest request;
   request.set_container_id(*id);
-  auto starting = client_->call(executor_, client_->runtime(), "StartContainer",
-                                &RuntimeCalls::StartContainer, std::move(request));
+  auto starting = client_->call(client_->runtime(), "StartContainer", &RuntimeCalls::StartContainer,
+                                std::move(request));
   auto started = co_await starting;
   // A command that cannot run leaves the container as exited with StartError, which list() shows.
   if (!started && started.error().code != ErrorCode::Internal &&
@@ -336,7 +322,7 @@ Task<Result<std::string>> ContainerdRuntime::createContainer(ContainerConfig con
   container->set_stdin(config.openStdin);
   container->set_tty(config.terminal);
   for (const auto& mount : config.mounts) addMount(*container, mount);
-  auto creating = client_->call(executor_, client_->runtime(), "CreateContainer",
+  auto creating = client_->call(client_->runtime(), "CreateContainer",
                                 &RuntimeCalls::CreateContainer, std::move(request));
   auto created = co_await creating;
   if (!created) co_return fail(std::move(created.error()));
@@ -349,8 +335,8 @@ Task<Result<>> ContainerdRuntime::stopContainer(std::string id, Duration grace) 
   const auto seconds = std::chrono::ceil<std::chrono::seconds>(grace);
   request.set_timeout(seconds.count());
   const Duration timeout = seconds + kCallTimeout;
-  auto stopping = client_->call(executor_, client_->runtime(), "StopContainer",
-                                &RuntimeCalls::StopContainer, std::move(request), timeout);
+  auto stopping = client_->call(client_->runtime(), "StopContainer", &RuntimeCalls::StopContainer,
+                                std::move(request), timeout);
   auto stopped = co_await stopping;
   if (stopped || stopped.error().code == ErrorCode::NotFound) co_return Result<>{};
   co_return fail(std::move(stopped.error()));
@@ -363,7 +349,7 @@ Task<Result<ExecResult>> ContainerdRuntime::exec(std::string id, std::vector<std
   for (const auto& word : command) request.add_cmd(word);
   const auto seconds = std::chrono::ceil<std::chrono::seconds>(timeout);
   request.set_timeout(seconds.count());
-  auto running = client_->call(executor_, client_->runtime(), "ExecSync", &RuntimeCalls::ExecSync,
+  auto running = client_->call(client_->runtime(), "ExecSync", &RuntimeCalls::ExecSync,
                                std::move(request), seconds + kCallTimeout);
   auto run = co_await running;
   if (!run && run.error().code == ErrorCode::Timeout)
@@ -377,7 +363,7 @@ Task<Result<ExecResult>> ContainerdRuntime::exec(std::string id, std::vector<std
 Task<Result<>> ContainerdRuntime::removeContainer(std::string id) {
   cri::RemoveContainerRequest request;
   request.set_container_id(id);
-  auto removing = client_->call(executor_, client_->runtime(), "RemoveContainer",
+  auto removing = client_->call(client_->runtime(), "RemoveContainer",
                                 &RuntimeCalls::RemoveContainer, std::move(request));
   auto removed = co_await removing;
   if (!removed && removed.error().code != ErrorCode::NotFound)
@@ -394,14 +380,14 @@ Task<Result<>> ContainerdRuntime::removePod(PodRef pod) {
     if (sandbox.pod.uid != pod.uid) continue;
     cri::StopPodSandboxRequest stop;
     stop.set_pod_sandbox_id(sandbox.id);
-    auto stopping = client_->call(executor_, client_->runtime(), "StopPodSandbox",
+    auto stopping = client_->call(client_->runtime(), "StopPodSandbox",
                                   &RuntimeCalls::StopPodSandbox, std::move(stop));
     auto stopped = co_await stopping;
     if (!stopped && stopped.error().code != ErrorCode::NotFound)
       co_return fail(std::move(stopped.error()));
     cri::RemovePodSandboxRequest remove;
     remove.set_pod_sandbox_id(sandbox.id);
-    auto removing = client_->call(executor_, client_->runtime(), "RemovePodSandbox",
+    auto removing = client_->call(client_->runtime(), "RemovePodSandbox",
                                   &RuntimeCalls::RemovePodSandbox, std::move(remove));
     auto removed = co_await removing;
     if (!removed && removed.error().code != ErrorCode::NotFound)
@@ -413,8 +399,8 @@ Task<Result<>> ContainerdRuntime::removePod(PodRef pod) {
 Task<Result<std::vector<RuntimeContainer>>> ContainerdRuntime::list() {
   using Phase = RuntimeContainer::Phase;
   cri::ListContainersRequest request;
-  auto listing = client_->call(executor_, client_->runtime(), "ListContainers",
-                               &RuntimeCalls::ListContainers, std::move(request));
+  auto listing = client_->call(client_->runtime(), "ListContainers", &RuntimeCalls::ListContainers,
+                               std::move(request));
   auto listed = co_await listing;
   if (!listed) co_return fail(std::move(listed.error()));
   std::vector<RuntimeContainer> containers;
@@ -427,7 +413,7 @@ Task<Result<std::vector<RuntimeContainer>>> ContainerdRuntime::list() {
     }
     cri::ContainerStatusRequest statusRequest;
     statusRequest.set_container_id(item.id());
-    auto asking = client_->call(executor_, client_->runtime(), "ContainerStatus",
+    auto asking = client_->call(client_->runtime(), "ContainerStatus",
                                 &RuntimeCalls::ContainerStatus, std::move(statusRequest));
     auto answer = co_await asking;
     if (!answer) {

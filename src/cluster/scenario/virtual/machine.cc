@@ -74,12 +74,41 @@ koordlet::AgentOptions agentOptions(const std::string& node, koordlet::TempTree&
   return options;
 }
 
+Error wants(std::string_view member, std::string_view what) {
+  return {ErrorCode::Invalid, fmt::format("{}: {}", member, what), {}};
+}
+
 Result<int> numberIn(const json::value& document, std::string_view name, int fallback) {
   const auto* member = find(document, name);
   if (!member) return fallback;
   if (!member->is_int64() || member->get_int64() < 1 || member->get_int64() > 64)
-    return fail(ErrorCode::Invalid, fmt::format("{}: a number from 1 to 64", name));
+    return fail(wants(name, "a number from 1 to 64"));
   return static_cast<int>(member->get_int64());
+}
+
+Result<koordlet::CgroupVersion> cgroupIn(const json::value& document) {
+  const auto* member = find(document, "cgroup");
+  if (!member || *member == "v2") return koordlet::CgroupVersion::V2;
+  if (*member == "v1") return koordlet::CgroupVersion::V1;
+  return fail(wants("cgroup", "v1 or v2"));
+}
+
+Result<> readFiles(const json::value& document, MachineSpec& spec) {
+  if (const auto* files = find(document, "files")) {
+    if (!files->is_object()) return fail(wants("files", "an object of texts by path"));
+    for (const auto& [path, text] : files->get_object()) {
+      if (!text.is_string()) return fail(wants(fmt::format("files[{}]", path), "a text"));
+      spec.files.emplace(path, text.get_string());
+    }
+  }
+  if (const auto* show = find(document, "show")) {
+    if (!show->is_array()) return fail(wants("show", "a list of paths"));
+    for (const auto& path : show->get_array()) {
+      if (!path.is_string()) return fail(wants("show", "a list of paths"));
+      spec.show.emplace_back(path.get_string());
+    }
+  }
+  return {};
 }
 
 }  // namespace
@@ -89,7 +118,9 @@ Result<MachineSpec> machineSpecOf(const api::Node& node, std::string_view annota
   if (!document) return fail(document.error());
   if (!document->is_object()) return fail(ErrorCode::Invalid, "a JSON object is wanted");
   MachineSpec spec;
-  if (textAt(*document, "cgroup") == "v1") spec.version = koordlet::CgroupVersion::V1;
+  const auto version = cgroupIn(*document);
+  if (!version) return fail(version.error());
+  spec.version = *version;
   const auto threads = numberIn(*document, "threadsPerCore", 1);
   if (!threads) return fail(threads.error());
   const auto zones = numberIn(*document, "numaNodes", 1);
@@ -101,13 +132,11 @@ Result<MachineSpec> machineSpecOf(const api::Node& node, std::string_view annota
                   .threadsPerCore = *threads,
                   .numaNodes = *zones,
                   .memoryBytes = std::max<std::int64_t>(memory, 1 << 20)};
-  spec.gates = textAt(*document, "gates");
-  if (const auto* files = find(*document, "files"); files && files->is_object())
-    for (const auto& [path, text] : files->get_object())
-      if (text.is_string()) spec.files.emplace(path, text.get_string());
-  if (const auto* show = find(*document, "show"); show && show->is_array())
-    for (const auto& path : show->get_array())
-      if (path.is_string()) spec.show.emplace_back(path.get_string());
+  if (const auto* gates = find(*document, "gates")) {
+    if (!gates->is_string()) return fail(wants("gates", "a text"));
+    spec.gates = gates->get_string();
+  }
+  if (auto read = readFiles(*document, spec); !read) return fail(std::move(read.error()));
   return spec;
 }
 

@@ -308,7 +308,7 @@ Result<> VirtualCluster::start(const std::vector<json::value>& manifests) {
   nodes_.emplace(*api_, loop_, kube::WatchScope{}, random_.fork());
   workloads_.emplace(*api_, loop_, server_->registry(), *pods_, *nodes_, random_.fork());
   simNodes_.emplace(*api_, loop_, *nodes_, *pods_, random_.fork());
-  machines_.emplace(*api_, *koordletApi_, loop_, *nodes_, *pods_, Random(1));
+  machines_.emplace(*api_, *koordletApi_, loop_, *nodes_, *pods_, random_.fork());
   pods_->start();
   nodes_->start();
   workloads_->start();

@@ -10,6 +10,8 @@
 
 namespace koord::cluster {
 
+class CallsInFlight;
+
 class GrpcHealth {
  public:
   explicit GrpcHealth(Executor& executor);
@@ -19,9 +21,8 @@ class GrpcHealth {
   Task<ProbeResult> ask(std::string address, std::string service, Duration timeout);
 
  private:
-  class Calls;
   Executor& executor_;
-  std::shared_ptr<Calls> calls_;
+  std::unique_ptr<CallsInFlight> calls_;
 };
 
 }  // namespace koord::cluster

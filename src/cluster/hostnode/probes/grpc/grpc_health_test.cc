@@ -4,6 +4,7 @@
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <future>
 
 #include "base/event_loop.h"
@@ -29,6 +30,21 @@ class Service final : public health::Health::Service {
 
 class GrpcHealthTest : public testing::Test {
  protected:
+  ~GrpcHealthTest() override {
+    if (server_) server_->Shutdown();
+  }
+  // The port of a server that `offer` gives its services to.
+  int serve(const std::function<void(::grpc::ServerBuilder&)>& offer) {
+    int port = 0;
+    ::grpc::ServerBuilder builder;
+    builder.AddListeningPort("127.0.0.1:0", ::grpc::InsecureServerCredentials(), &port);
+    offer(builder);
+    server_ = builder.BuildAndStart();
+    return port;
+  }
+  int serveHealth() {
+    return serve([this](auto& builder) { builder.RegisterService(&service_); });
+  }
   ProbeResult ask(int port, std::string service) {
     std::promise<ProbeResult> promise;
     std::unique_ptr<TaskGroup> tasks;
@@ -44,47 +60,33 @@ class GrpcHealthTest : public testing::Test {
     out->set_value(co_await task);
   }
 
+  Service service_;
+  std::unique_ptr<::grpc::Server> server_;
   LoopThread thread_{"test"};
   GrpcHealth health_{thread_.loop()};
 };
 
 TEST_F(GrpcHealthTest, SaysWhatTheServerSays) {
-  Service service;
-  int port = 0;
-  ::grpc::ServerBuilder builder;
-  builder.AddListeningPort("127.0.0.1:0", ::grpc::InsecureServerCredentials(), &port);
-  builder.RegisterService(&service);
-  const auto server = builder.BuildAndStart();
+  const int port = serveHealth();
   EXPECT_EQ(ask(port, "").outcome, Outcome::Success);
   EXPECT_EQ(ask(port, "sick").output, "service unhealthy (responded with \"NOT_SERVING\")");
   EXPECT_THAT(ask(port, "unknown").output, HasSubstr("health rpc probe failed: unknown service"));
-  server->Shutdown();
 }
 
 TEST_F(GrpcHealthTest, AServerWithoutTheServiceFails) {
-  int port = 0;
-  ::grpc::ServerBuilder builder;
-  builder.AddListeningPort("127.0.0.1:0", ::grpc::InsecureServerCredentials(), &port);
   ::grpc::CallbackGenericService nothing;  // which it says of every method
-  builder.RegisterCallbackGenericService(&nothing);
-  const auto server = builder.BuildAndStart();
-  ASSERT_TRUE(server);
+  const int port = serve([&](auto& builder) { builder.RegisterCallbackGenericService(&nothing); });
+  ASSERT_TRUE(server_);
   const auto result = ask(port, "");
   EXPECT_EQ(result.outcome, Outcome::Failure);
   EXPECT_THAT(result.output, HasSubstr("does not implement the grpc health protocol"));
-  server->Shutdown();
+  server_.reset();  // before what it offers
 }
 
 // Each probe has a channel of its own, which must not end on the thread that brings its answer.
 TEST_F(GrpcHealthTest, ManyProbesInARowGetTheirAnswers) {
-  Service service;
-  int port = 0;
-  ::grpc::ServerBuilder builder;
-  builder.AddListeningPort("127.0.0.1:0", ::grpc::InsecureServerCredentials(), &port);
-  builder.RegisterService(&service);
-  const auto server = builder.BuildAndStart();
+  const int port = serveHealth();
   for (int i = 0; i < 100; ++i) ASSERT_EQ(ask(port, "").outcome, Outcome::Success) << i;
-  server->Shutdown();
 }
 
 TEST_F(GrpcHealthTest, NobodyThereFails) {

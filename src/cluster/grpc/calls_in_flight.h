@@ -1,0 +1,56 @@
+#pragma once
+
+// A gRPC client's calls that are under way. gRPC answers on threads of its own, so two things need care, and both
+// are seen to here: whoever asked may end before the answer comes, and what a call holds may be the last holder of its
+// channel, which waits for gRPC's threads when it goes, and so may not go on one of them.
+
+#include <grpcpp/grpcpp.h>
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <set>
+
+#include "base/executor.h"
+
+namespace koord::cluster {
+
+class CallsInFlight {
+ public:
+  // What calls hold is released on the executor, which outlives this.
+  explicit CallsInFlight(Executor& executor) : executor_(executor) {}
+  // Cancels what is under way, and waits until gRPC has let go of it.
+  ~CallsInFlight() {
+    std::unique_lock lock(mutex_);
+    for (auto* context : contexts_) context->TryCancel();
+    idle_.wait(lock, [this] { return contexts_.empty(); });
+  }
+
+  // A Call has a ClientContext `context` and whatever else must live until the answer. `send(call, callback)` hands
+  // it to a stub; `done(status, call)` runs on a thread of gRPC. Any thread.
+  template <class Call, class Send, class Done>
+  void begin(std::shared_ptr<Call> call, Send send, Done done) {
+    Call& sent = *call;
+    {
+      std::lock_guard lock(mutex_);
+      contexts_.insert(&sent.context);
+    }
+    send(sent,
+         [this, call = std::move(call), done = std::move(done)](::grpc::Status status) mutable {
+           auto* const ended = &call->context;
+           done(status, *call);
+           executor_.post([call = std::move(call)] {});
+           std::lock_guard lock(mutex_);
+           contexts_.erase(ended);
+           idle_.notify_all();
+         });
+  }
+
+ private:
+  Executor& executor_;
+  std::mutex mutex_;
+  std::condition_variable idle_;
+  std::set<::grpc::ClientContext*> contexts_;  // guarded by mutex_
+};
+
+}  // namespace koord::cluster

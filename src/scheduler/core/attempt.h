@@ -36,6 +36,7 @@ struct Attempt {
   bool permitted = true;  // false: Permit would not have it where it was placed last
   std::shared_ptr<GroupBinding> together;     // once it is let go with its group
   std::string_view phase;                     // of its binding cycle
+  bool gone = false;                          // deleted meanwhile: its room is given away
   std::shared_ptr<const api::Pod> elsewhere;  // the unit as somebody else has bound it
 };
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "base/log.h"
 #include "kube/client.h"
 #include "scheduler/core/scheduler.h"
@@ -12,7 +14,7 @@ namespace koord::scheduler {
 Task<void> Scheduler::bindingCycle(std::unique_ptr<Attempt> owned) {
   Attempt& attempt = *owned;
   const std::string uid = attempt.pod.uid();
-  underWay_.insert(uid);
+  underWay_.emplace(uid, &attempt);
   const Status flight =
       attempt.timer.point("PreBindPreFlight", [&] { return runPreBindPreFlight(attempt); });
   if (!flight.ok()) {
@@ -25,6 +27,7 @@ Task<void> Scheduler::bindingCycle(std::unique_ptr<Attempt> owned) {
     auto announcing =
         shared_.kindOf(*attempt.pod.info).announce(attempt.pod.info, attempt.nodeName);
     co_await announcing;
+    if (attempt.gone) co_return abandonBinding(attempt, "it is gone");
   }
   if (shared_.waiting.find(uid)) {
     attempt.phase = "WaitOnPermit";
@@ -42,6 +45,7 @@ Task<void> Scheduler::bindingCycle(std::unique_ptr<Attempt> owned) {
   auto preparing = preBind(attempt);
   Status status = co_await preparing;
   observeExtensionPoint(attempt, "PreBind", status.code, preBindSince);
+  if (attempt.gone) co_return abandonBinding(attempt, "it is gone");
   if (status.ok()) {
     ++binding_;
     attempt.phase = "Bind";
@@ -106,6 +110,17 @@ void Scheduler::abandonBinding(Attempt& attempt, std::string_view why) {
     unitUpdated(attempt.pod.info->pod, attempt.elsewhere, attempt.pod.info->kind);
 }
 
+// Preparing a node, volumes above all, may take minutes; nobody waits for what is done for a pod that
+// nobody wants any more. In Bind its fate is open, but not for long.
+void Scheduler::giveUpBinding(const std::string& uid) {
+  const auto binding = underWay_.find(uid);
+  if (binding == underWay_.end() || shared_.waiting.find(uid)) return;
+  Attempt& attempt = *binding->second;
+  if (attempt.phase == "Bind" || std::exchange(attempt.gone, true)) return;
+  (void)shared_.cluster.forget(uid);
+  notifyAssumedPodGone(*attempt.pod.info, attempt.nodeName);
+}
+
 // Bound, but deleted before the binding was seen: nobody else will let go of its place.
 void Scheduler::releaseIfDeleted(const Attempt& attempt) {
   const std::string uid = attempt.pod.uid();
@@ -134,7 +149,7 @@ Status Scheduler::runPreBindPreFlight(Attempt& attempt) {
   const Profile& profile = attempt.profile->profile();
   const PluginMask idle = profile.idleFor(*attempt.pod.info).preBind;
   for (std::size_t i = 0; i < profile.preBind.size(); ++i) {
-    if ((idle >> i & 1) != 0) continue;
+    if (contains(idle, i)) continue;
     const auto& plugin = profile.preBind[i];
     const Status flight =
         plugin.point->preBindPreFlight(attempt.state, attempt.pod.info, attempt.node);
@@ -161,6 +176,7 @@ Task<Status> Scheduler::preBind(Attempt& attempt) {
       co_return Status::error(
           fmt::format("running PreBind plugin \"{}\": {}", plugin.name, status.message()));
     }
+    if (attempt.gone) co_return Status::error("pod is gone");
   }
   co_return Status{};
 }

@@ -166,6 +166,7 @@ void Scheduler::podDeleted(const PodObject& pod) {
   if (known != pending_.end()) {
     shared_.known.tell(known->second, nullptr);
     pendingGone(PodPtr(known->second), true);
+    giveUpBinding(pod->metadata.uid);
   } else if (const PodPtr other = shared_.known.takeOther(pod->metadata.uid)) {
     otherGone(other);
     shared_.known.tell(other, nullptr);
@@ -200,10 +201,9 @@ void Scheduler::pendingUpdated(const PodPtr& before, const PodPtr& after) {
     const bool leaving =
         after->pod->metadata.deletionTimestamp && !old->pod->metadata.deletionTimestamp;
     if (!leaving) return;
-    // Whoever waits for permission gives up; a binding under way ends by itself.
     if (const auto waiting = shared_.waiting.find(after->uid()))
-      waiting->reject("", "pod is being deleted");
-    return;
+      return waiting->reject("", "pod is being deleted");
+    return giveUpBinding(after->uid());
   }
   if (shared_.audit) shared_.audit->podSeen(*after);
   queue_->update(old, after);

@@ -51,7 +51,7 @@ Status Placement::reserve(Attempt& attempt) {
   const Profile& profile = attempt.profile->profile();
   const PluginMask idle = profile.idleFor(*attempt.pod.info).reserve;
   for (std::size_t i = 0; i < profile.reserve.size(); ++i) {
-    if ((idle >> i & 1) != 0) continue;
+    if (contains(idle, i)) continue;
     const auto& plugin = profile.reserve[i];
     Status status = attempt.timer.plugin(plugin.name, "Reserve", [&] {
       return plugin.point->reserve(attempt.state, attempt.pod.info, attempt.node);
@@ -72,7 +72,7 @@ Status Placement::permit(Shared& shared, Attempt& attempt) {
   const Profile& profile = attempt.profile->profile();
   const PluginMask idle = profile.idleFor(*attempt.pod.info).permit;
   for (std::size_t i = 0; i < profile.permit.size(); ++i) {
-    if ((idle >> i & 1) != 0) continue;
+    if (contains(idle, i)) continue;
     const auto& plugin = profile.permit[i];
     PermitResult answer = attempt.timer.plugin(plugin.name, "Permit", [&] {
       return plugin.point->permit(attempt.state, attempt.pod.info, attempt.node);

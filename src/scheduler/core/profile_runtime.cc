@@ -24,4 +24,6 @@ ProfileRuntime::ProfileRuntime(Shared& shared, const ProfileConfig& config,
                                    profile_->percentageOfNodesToScore.value_or(percentage));
 }
 
+ProfileRuntime::~ProfileRuntime() = default;
+
 }  // namespace koord::scheduler

@@ -43,6 +43,7 @@ class ProfileRuntime final : public Handle {
  public:
   ProfileRuntime(Shared& shared, const ProfileConfig& config, const Registry& registry,
                  std::int32_t percentage, Random random, std::vector<std::string>& errors);
+  ~ProfileRuntime() override;
 
   const Profile& profile() const override { return *profile_; }
 

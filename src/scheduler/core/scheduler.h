@@ -16,7 +16,6 @@
 #include <memory>
 #include <set>
 #include <string>
-#include <unordered_set>
 
 #include "scheduler/core/attempt_monitor.h"
 #include "scheduler/core/decision_log.h"
@@ -193,6 +192,7 @@ class Scheduler {
   void handleBindingError(Attempt& attempt, const Status& status);
   // The pod is gone, or somebody else's to bind: forgets it without a report.
   void abandonBinding(Attempt& attempt, std::string_view why);
+  void giveUpBinding(const std::string& uid);
   void releaseIfDeleted(const Attempt& attempt);
   void handleBindingSuccess(Attempt& attempt);
 
@@ -242,8 +242,8 @@ class Scheduler {
   std::unique_ptr<SchedulingQueue> queue_;
   KnownPods::Waiting& pending_;  // unassigned pods of our profiles, by uid
   std::unordered_map<api::ObjectKey, std::string> pendingUids_;
-  std::unordered_set<std::string> underWay_;  // uids of pods in a binding cycle
-  std::size_t binding_ = 0;                   // of these, in Bind
+  std::unordered_map<std::string, Attempt*> underWay_;  // binding cycles, by uid
+  std::size_t binding_ = 0;                             // of these, in Bind
   SelfCheck selfCheck_;
   AttemptMonitor monitor_;
   DecisionLog decisions_;

@@ -299,8 +299,8 @@ class Cluster {
   void rereadPod(const PodRecord& pod, LedgerId ledger);
   // `before`: the shape in which it was seen last.
   void rereadAll(const PodRecord& pod, ShapeId before);
-  // By ledger: Ledger::silent.
-  const std::vector<bool>& silentIn(const PodInfo& pod) const;
+  // Those that have something to read in pods of this one's shape (Ledger::silent).
+  const std::vector<Ledger*>& readersOf(const PodInfo& pod) const;
   void count(NodeId node, const PodInfo& pod, bool add);
   void addRequested(NodeId node, const Resources& amount, bool negative);
   // Adds to a number of a node in that column, or takes from it.
@@ -364,7 +364,7 @@ class Cluster {
   std::vector<Ledger*> ledgers_;    // by id
   std::vector<Ledger*> deriving_;   // those of them that derive grants
   std::vector<Ledger*> following_;  // ... and that read others'
-  mutable ByShape<std::vector<bool>> silent_;
+  mutable ByShape<std::vector<Ledger*>> readers_;
   bool undoing_ = false;
   std::set<std::string> nodeAnnotations_;
   std::set<std::string> podAnnotations_;

@@ -13,7 +13,7 @@ void Cluster::addLedger(Ledger& ledger) {
   ledgers_.push_back(&ledger);
   if (ledger.derives()) deriving_.push_back(&ledger);
   if (ledger.readsGrants()) following_.push_back(&ledger);
-  silent_.clear();
+  readers_.clear();
   for (const PodRecord& pod : pods_) rereadPod(pod, ledger.id_);
 }
 
@@ -36,24 +36,24 @@ void Cluster::rereadPod(const PodRecord& pod, LedgerId ledger) {
 }
 
 void Cluster::rereadAll(const PodRecord& pod, ShapeId before) {
-  const ShapeId shape = pod.info->shape;
-  const std::vector<bool>* const silent = shape == 0 ? nullptr : &silentIn(*pod.info);
-  for (LedgerId ledger = 0; ledger < ledgers_.size(); ++ledger) {
-    if (silent) {
-      const bool holds = pod.grants.of(ledger) != nullptr;
-      const bool stays =
-          holds ? shape == before && ledgers_[ledger]->followsShape() : (*silent)[ledger];
-      if (stays) continue;
-    }
-    rereadPod(pod, ledger);
+  const bool again = pod.info->shape != 0 && pod.info->shape == before;
+  std::size_t held = pod.grants.size();
+  for (const Ledger* ledger : readersOf(*pod.info)) {
+    const bool holds = pod.grants.of(ledger->id()) != nullptr;
+    held -= holds ? 1 : 0;
+    if (!holds || !again || !ledger->followsShape()) rereadPod(pod, ledger->id());
   }
+  if (held == 0) return;  // of those that read nothing it mostly holds nothing
+  for (const Ledger* ledger : ledgers_)
+    if (ledger->silent(*pod.info) && pod.grants.of(ledger->id())) rereadPod(pod, ledger->id());
 }
 
-const std::vector<bool>& Cluster::silentIn(const PodInfo& pod) const {
-  return silent_.of(pod, [&] {
-    std::vector<bool> silent;
-    for (const Ledger* ledger : ledgers_) silent.push_back(ledger->silent(pod));
-    return silent;
+const std::vector<Ledger*>& Cluster::readersOf(const PodInfo& pod) const {
+  if (pod.shape == 0) return ledgers_;
+  return readers_.of(pod, [&] {
+    std::vector<Ledger*> readers = ledgers_;
+    std::erase_if(readers, [&](const Ledger* ledger) { return ledger->silent(pod); });
+    return readers;
   });
 }
 
@@ -66,18 +66,21 @@ Grants Cluster::readGrants(const PodInfo& pod, NodeId node, const Grants& held) 
 }
 
 void Cluster::setGrant(const PodRecord& pod, LedgerId ledger, GrantPtr grant) {
-  const GrantPtr held = pod.grants.of(ledger);
+  const GrantPtr& held = pod.grants.of(ledger);
   if (held == grant || (held && grant && held->equals(*grant))) return;
   if (held) applyGrant(pod.node, *pod.info, ledger, *held, false);
-  pod.grants.set(ledger, grant);
-  if (grant) applyGrant(pod.node, *pod.info, ledger, *grant, true);
-  if (openTransactions_ > 0) journal_.push_back({Undo::Kind::Regrant, {pod.info}, ledger, held});
+  const Grant* const now = grant.get();
+  GrantPtr before = pod.grants.set(ledger, std::move(grant));
+  if (now) applyGrant(pod.node, *pod.info, ledger, *now, true);
+  const bool covers = (before && before->covered()) || (now && now->covered());
+  if (openTransactions_ > 0)
+    journal_.push_back({Undo::Kind::Regrant, {pod.info}, ledger, std::move(before)});
   touch(pod.node);
-  if (!ledgers_[ledger]->readsGrants()) followGrants(pod);
+  if (covers && !ledgers_[ledger]->readsGrants()) followGrants(pod);
   settle();
 }
 
-// What rests on the pod's other grants follows them.
+// What rests on what the pod's other grants cover follows them.
 void Cluster::followGrants(const PodRecord& pod) {
   if (undoing_) return;  // the journal has it
   for (Ledger* ledger : following_)

@@ -49,6 +49,7 @@ using GrantPtr = std::shared_ptr<const Grant>;
 class Grants {
  public:
   bool empty() const { return list_.empty(); }
+  std::size_t size() const { return list_.size(); }
   // nullptr when there is none. Good until the next change.
   const GrantPtr& of(LedgerId ledger) const;
   // Returns what was there; nullptr takes it away.
@@ -83,8 +84,8 @@ class Ledger {
   // Whether what is held stays what it is when the pod is seen again in the same shape.
   virtual bool followsShape() const { return false; }
   // A ledger that charges for what a pod takes has to know what else covers it. It may correct its
-  // grant by the pod's others: after all ledgers have read the pod, and whenever one of them changes
-  // while it has a grant.
+  // grant by the pod's others: after all ledgers have read the pod, and whenever one of them that covers
+  // something comes, changes or goes while it has a grant.
   virtual bool readsGrants() const { return false; }
   virtual GrantPtr readGrants(const PodInfo& /*pod*/, const Grants& all) { return all.of(id()); }
   virtual void add(NodeId node, const PodInfo& pod, const Grant& grant) = 0;

@@ -19,18 +19,9 @@ class NarrowColumn {
 
  public:
   // All 0, of one byte each.
-  void assign(std::size_t size) {
-    if (auto* bytes = std::get_if<Bytes>(&values_)) {
-      bytes->assign(size, 0);
-    } else {
-      values_ = Bytes(size);
-    }
-    limit_ = kBytes;
-  }
+  void assign(std::size_t size);
   // What is new is 0.
-  void resize(std::size_t size) {
-    std::visit([&](auto& values) { values.resize(size); }, values_);
-  }
+  void resize(std::size_t size);
   std::size_t size() const {
     return std::visit([](const auto& values) { return values.size(); }, values_);
   }
@@ -45,15 +36,7 @@ class NarrowColumn {
     std::visit([&](auto& values) { assign(values[node], value); }, values_);
   }
   // values[n] + plus for nodes[n].
-  void set(std::span<const NodeId> nodes, std::span<const std::int64_t> values, std::int64_t plus) {
-    if (nodes.empty()) return;
-    fit(std::ranges::max(values) + plus);
-    std::visit(
-        [&](auto& all) {
-          for (std::size_t n = 0; n < nodes.size(); ++n) assign(all[nodes[n]], values[n] + plus);
-        },
-        values_);
-  }
+  void set(std::span<const NodeId> nodes, std::span<const std::int64_t> values, std::int64_t plus);
 
   // Calls fn with the vector of values.
   template <class F>
@@ -69,21 +52,11 @@ class NarrowColumn {
     slot = static_cast<Value>(value);
   }
   void fit(std::int64_t value) {
-    if (value <= limit_) return;
-    if (value <= std::numeric_limits<std::uint16_t>::max()) {
-      widen(std::vector<std::uint16_t>());
-    } else if (value <= std::numeric_limits<std::uint32_t>::max()) {
-      widen(std::vector<std::uint32_t>());
-    } else {
-      widen(std::vector<std::int64_t>());
-    }
+    if (value > limit_) widen(value);
   }
+  void widen(std::int64_t value);
   template <class Wide>
-  void widen(Wide wide) {
-    read([&](const auto& narrow) { wide.assign(narrow.begin(), narrow.end()); });
-    values_ = std::move(wide);
-    limit_ = static_cast<std::int64_t>(std::numeric_limits<typename Wide::value_type>::max());
-  }
+  void widenTo(Wide wide);
 
   std::variant<Bytes, std::vector<std::uint16_t>, std::vector<std::uint32_t>,
                std::vector<std::int64_t>>

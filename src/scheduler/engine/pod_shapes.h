@@ -64,7 +64,7 @@ class ByShape {
   template <class Pod, class Make>
   const T& of(const Pod& pod, Make&& make) {
     if (pod.shape == 0) {
-      if (lastPod_ == pod.pod) return lone_;
+      if (lastPod_ && lastPod_ == pod.pod) return lone_;
       lone_ = make();
       lastPod_ = pod.pod;
       return lone_;

@@ -23,20 +23,8 @@ struct TextHash {
 
 class Symbols {
  public:
-  Symbol intern(std::string_view text) {
-    const auto it = ids_.find(text);
-    if (it != ids_.end()) return it->second;
-    const auto id = static_cast<Symbol>(texts_.size());
-    // A deque does not move its elements, so the views used as keys stay good.
-    texts_.emplace_back(text);
-    ids_.emplace(texts_.back(), id);
-    return id;
-  }
-  std::optional<Symbol> find(std::string_view text) const {
-    const auto it = ids_.find(text);
-    if (it == ids_.end()) return std::nullopt;
-    return it->second;
-  }
+  Symbol intern(std::string_view text);
+  std::optional<Symbol> find(std::string_view text) const;
   const std::string& text(Symbol symbol) const { return texts_[symbol]; }
   std::size_t size() const { return texts_.size(); }
 

@@ -68,8 +68,6 @@ struct AuditSlot {
   WorkloadAudit* audit = nullptr;
 };
 // nullptr when nobody listens.
-inline WorkloadAudit* auditOf(SharedStates& shared) {
-  return shared.of<AuditSlot>([] { return std::make_unique<AuditSlot>(); }).audit;
-}
+WorkloadAudit* auditOf(SharedStates& shared);
 
 }  // namespace koord::scheduler

@@ -169,6 +169,8 @@ void collectRoles(Profile& profile, const ProfileConfig& config, std::vector<std
     const std::string name(plugin->name());
     if (const auto* part = dynamic_cast<const Signed*>(plugin.get()))
       profile.signedPlugins.push_back(part);
+    if (const auto* changing = dynamic_cast<const Changing*>(plugin.get()))
+      profile.changing.push_back(changing);
     if (const auto* view = dynamic_cast<const ViewPlugin*>(plugin.get())) {
       if (!dynamic_cast<const Signed*>(plugin.get()))
         errors.push_back(fmt::format("{}: plugin \"{}\" has a view of nodes but no signature",
@@ -250,7 +252,8 @@ const IdlePlugins& Profile::idleFor(const PodInfo& pod) const {
     IdlePlugins idle{.preFilter = idleIn(preFilter, pod, when::kPreFilter),
                      .reserve = idleIn(reserve, pod, when::kReserve),
                      .permit = idleIn(permit, pod, when::kPermit),
-                     .preBind = idleIn(preBind, pod, when::kPreBind)};
+                     .preBind = idleIn(preBind, pod, when::kPreBind),
+                     .preEnqueue = idleIn(preEnqueue, pod, when::kPreEnqueue)};
     for (std::size_t i = 0; i < planners.size(); ++i)
       if (isIdle(*planners[i], pod, when::kPlan)) idle.planners |= PluginMask{1} << i;
     return idle;

@@ -8,6 +8,7 @@
 // hear of a change before the queue and waiting pods do: what they keep is current when PreEnqueue and
 // hints are asked. What-if changes are not heard of.
 
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <unordered_map>
@@ -23,7 +24,14 @@ class KnownPods {
   // before or after is nullptr for one that came or went; a unit that was on no node and is on one
   // now is a change. The departure of a unit may be told with another object than the last one.
   using Listener = std::function<void(const PodPtr& before, const PodPtr& after)>;
-  void listen(Listener listener) { listeners_.push_back(std::move(listener)); }
+  // heeds: whether it cares for pods of this one's shape (engine/pod_shapes.h), whatever becomes of them. Asked
+  // once for a shape; a change is told if it cares for what the pod was or is.
+  using Heeds = std::function<bool(const PodInfo& pod)>;
+  void listen(Listener listener, Heeds heeds = [](const PodInfo&) { return true; }) {
+    listeners_.push_back(std::move(listener));
+    heeds_.push_back(std::move(heeds));
+    heeding_.clear();
+  }
 
   // Those without a node, by uid; while they are bound, too.
   using Waiting = std::unordered_map<std::string, PodPtr>;
@@ -48,7 +56,21 @@ class KnownPods {
  private:
   friend class Scheduler;
   void tell(const PodPtr& before, const PodPtr& after) const {
-    for (const Listener& listener : listeners_) listener(before, after);
+    const std::uint64_t heeding =
+        (before ? heedingFor(*before) : 0) | (after ? heedingFor(*after) : 0);
+    for (std::size_t n = 0; n < listeners_.size(); ++n)
+      if (n >= kMasked || (heeding >> n & 1) != 0) listeners_[n](before, after);
+  }
+  // By listener; those beyond kMasked hear of everything.
+  static constexpr std::size_t kMasked = 64;
+  std::uint64_t heedingFor(const PodInfo& pod) const {
+    if (pod.shape == 0) return ~std::uint64_t{0};
+    return heeding_.of(pod, [&] {
+      std::uint64_t heeding = 0;
+      for (std::size_t n = 0; n < std::min(heeds_.size(), kMasked); ++n)
+        if (heeds_[n](pod)) heeding |= std::uint64_t{1} << n;
+      return heeding;
+    });
   }
   void setOther(const PodPtr& pod) {
     PodPtr& slot = others_[pod->uid()];
@@ -62,6 +84,8 @@ class KnownPods {
   }
 
   std::vector<Listener> listeners_;
+  std::vector<Heeds> heeds_;
+  mutable ByShape<std::uint64_t> heeding_;
   Waiting ours_;
   Waiting others_;
 };

@@ -157,7 +157,7 @@ Status NodeSearch::addOtherScores(CycleState& state, const PodInfo& pod,
   std::vector<std::int64_t> scores(nodes.size());
   for (std::size_t i = 0; i < profile_.score.size(); ++i) {
     const auto& plugin = profile_.score[i];
-    if (plugin.signedPlugin || (skip >> i & 1) != 0) continue;
+    if (plugin.signedPlugin || contains(skip, i)) continue;
     Status status = timer_.plugin(plugin.name, "Score",
                                   [&] { return plugin.point->score(state, pod, nodes, scores); });
     if (!status.ok()) return failedScore(plugin.name, status);
@@ -206,7 +206,7 @@ Result<ScoreTable> NodeSearch::scoreNodes(CycleState& state, const PodPtr& pod,
   std::vector<std::int64_t> scores(nodes.size());
   for (std::size_t i = 0; i < profile_.score.size(); ++i) {
     const auto& plugin = profile_.score[i];
-    if (!plugin.signedPlugin || (podClass.skipScore >> i & 1) != 0) continue;
+    if (!plugin.signedPlugin || contains(podClass.skipScore, i)) continue;
     status = plugin.point->score(podClass.state, *pod, nodes, scores);
     if (!status.ok()) return fail(ErrorCode::Internal, failedScore(plugin.name, status).message());
     const Normalization kind = plugin.point->normalization();

@@ -98,7 +98,7 @@ NodeSearch::Attempt* NodeSearch::begin(CycleState& state, const PodPtr& pod,
   attempt.preferred.assign(scope.preferred.begin(), scope.preferred.end());
   const PluginMask idle = profile_.idleFor(*pod).planners;
   for (std::size_t i = 0; i < profile_.planners.size() && result.status.ok(); ++i) {
-    if ((idle >> i & 1) != 0) continue;
+    if (contains(idle, i)) continue;
     result.status = applyPlan(*profile_.planners[i], state, pod, attempt);
     if (result.status.skipped()) {
       result.status = {};
@@ -205,13 +205,15 @@ bool NodeSearch::runPreFilter(CycleState& state, const PodPtr& pod, Attempt& att
                               SearchResult& result) {
   attempt.podClass = classes_.of(*pod);
   const PodClass& podClass = *attempt.podClass;
-  PreFilterSoFar soFar;
+  PreFilterSoFar soFar{.skipped = podClass.preFilterSkipped, .remembered = {}, .declined = {}};
   const PluginMask idle = profile_.idleFor(*pod).preFilter;
   for (std::size_t i = 0; i < profile_.preFilter.size(); ++i) {
     const auto& plugin = profile_.preFilter[i];
     if (plugin.signedPlugin) {
-      if (!take(podClass.preFilter[i], i, attempt, soFar, result)) return false;
-    } else if ((idle >> i & 1) != 0) {
+      if (contains(podClass.preFilterTold, i) &&
+          !take(podClass.preFilter[i], i, attempt, soFar, result))
+        return false;
+    } else if (contains(idle, i)) {
       timer_.idle(plugin.name, "PreFilter");
       soFar.skipped |= PluginMask{1} << i;
     } else {
@@ -277,7 +279,7 @@ bool NodeSearch::take(const PreFilterResult& answer, std::size_t position, Attem
 void NodeSearch::skipFilters(const PodInfo& pod, std::uint64_t skippedPreFilters,
                              Attempt& attempt) const {
   for (std::size_t f = 0; f < profile_.filter.size(); ++f)
-    if (preFilterOf_[f] != Profile::npos && (skippedPreFilters >> preFilterOf_[f] & 1) != 0)
+    if (preFilterOf_[f] != Profile::npos && contains(skippedPreFilters, preFilterOf_[f]))
       attempt.skipFilter |= PluginMask{1} << f;
   if (!attempt.podClass->hasView || (otherFilters_ & ~attempt.skipFilter) == 0) return;
   attempt.hidden = hiddenFrom(pod);
@@ -459,7 +461,7 @@ Status NodeSearch::filterSeen(CycleState& state, const PodPtr& pod, const Attemp
   const Cluster::Hidden unseen(cluster_, attempt.hidden);
   for (std::size_t i = 0; i < profile_.filter.size() && !nodes.empty(); ++i) {
     const auto& plugin = profile_.filter[i];
-    if ((attempt.skipFilter >> i & 1) != 0 || (!signedToo && plugin.signedPlugin)) continue;
+    if (contains(attempt.skipFilter, i) || (!signedToo && plugin.signedPlugin)) continue;
     NodeFilter batch(nodes, verdicts, static_cast<std::uint16_t>(i));
     const Status status = timer_.plugin(plugin.name, "Filter", [&] {
       return plugin.point->filter(stateFor(plugin.signedPlugin, state, attempt), *pod, batch);
@@ -505,7 +507,7 @@ Result<std::vector<PluginMask>> NodeSearch::objections(CycleState& state, const 
   const ViewScope seenByClass(attempt.podClass->state, view);
   const Cluster::Hidden unseen(cluster_, attempt.hidden);
   for (std::size_t i = 0; i < profile_.filter.size(); ++i) {
-    if ((attempt.skipFilter >> i & 1) != 0) continue;
+    if (contains(attempt.skipFilter, i)) continue;
     const auto& plugin = profile_.filter[i];
     NodeSet left = nodes;
     Verdicts verdicts;

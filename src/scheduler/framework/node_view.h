@@ -32,10 +32,7 @@ class NodeView {
  public:
   bool empty() const { return credits_.empty(); }
   // nullptr for nearly every node.
-  const NodeCredit* on(NodeId node) const {
-    const auto it = credits_.find(node);
-    return it == credits_.end() ? nullptr : &it->second;
-  }
+  const NodeCredit* on(NodeId node) const { return credits_.empty() ? nullptr : find(node); }
   // fn(index, credit) for those of the nodes, which ascend, that have one. Costs next to nothing
   // where few have.
   template <class F>
@@ -52,8 +49,8 @@ class NodeView {
         fn(static_cast<std::size_t>(it - nodes.begin()), credit);
     }
   }
-  void set(NodeId node, NodeCredit credit) { credits_[node] = std::move(credit); }
-  void erase(NodeId node) { credits_.erase(node); }
+  void set(NodeId node, NodeCredit credit);
+  void erase(NodeId node);
   void clear() { credits_.clear(); }
 
   static const NodeView& none() {
@@ -62,6 +59,8 @@ class NodeView {
   }
 
  private:
+  const NodeCredit* find(NodeId node) const;
+
   boost::unordered_flat_map<NodeId, NodeCredit> credits_;
 };
 

@@ -7,9 +7,8 @@ namespace koord::scheduler {
 Status NominatedNodes::sync(Cluster& cluster, const Nominator& nominator, const Profile& profile,
                             PodClass& podClass, const PodInfo& pod, PluginMask skipFilter) {
   std::vector<std::uint64_t> epochs;
-  epochs.reserve(profile.signedPlugins.size());
-  for (const Signed* part : profile.signedPlugins)
-    epochs.push_back(part->epoch(podClass.state, pod));
+  epochs.reserve(profile.changing.size());
+  for (const Changing* part : profile.changing) epochs.push_back(part->epoch(podClass.state, pod));
   const auto changes = cluster.changesSince(position_);
   NodeSet changed;
   if (!valid_ || !changes || changes->size() >= cluster.liveCount() || epochs != epochs_) {
@@ -47,7 +46,7 @@ Status NominatedNodes::sync(Cluster& cluster, const Nominator& nominator, const 
   const ViewScope seen(podClass.state, view);
   for (std::size_t i = 0; i < profile.filter.size() && !left.empty(); ++i) {
     const auto& plugin = profile.filter[i];
-    if (!plugin.signedPlugin || (skipFilter >> i & 1) != 0) continue;
+    if (!plugin.signedPlugin || contains(skipFilter, i)) continue;
     NodeFilter batch(left, &verdicts_, static_cast<std::uint16_t>(i));
     Status status = plugin.point->filter(podClass.state, pod, batch);
     if (!status.ok()) return status;

@@ -51,6 +51,7 @@ inline constexpr PluginPoints kPlan = 1 << 1;
 inline constexpr PluginPoints kReserve = 1 << 2;
 inline constexpr PluginPoints kPermit = 1 << 3;
 inline constexpr PluginPoints kPreBind = 1 << 4;
+inline constexpr PluginPoints kPreEnqueue = 1 << 5;
 }  // namespace when
 
 class Plugin {
@@ -68,9 +69,18 @@ class Signed {
   virtual ~Signed() = default;
   // Adds everything of the pod that the plugin's answers depend on.
   virtual void sign(const PodInfo& pod, Signature& signature) const = 0;
-  // Whether what it adds for pods of the API that name no node follows, by now, from their shape alone
-  // (engine/pod_shapes.h). Must be fast: it is asked for every attempt.
+  // Whether what it adds for pods of the API that name no node follows from their shape alone
+  // (engine/pod_shapes.h); one that is Changing says, besides, whether it does by now.
   virtual bool signsShape() const { return false; }
+};
+
+// A Signed plugin whose answers change without anything of the pod or the node. It is asked about that in every
+// attempt, so all of it must be fast.
+class Changing {
+ public:
+  virtual ~Changing() = default;
+  // Of one that signs shapes: whether what it adds follows from them as things are.
+  virtual bool shapesTell() const { return true; }
   // Rises when answers for nodes that have not changed may have (an image came to another node).
   virtual std::uint64_t epoch(const CycleState& /*state*/, const PodInfo& /*pod*/) const {
     return 0;

@@ -74,11 +74,13 @@ void lookAt(const Profile& profile, const PodInfo& pod, const NodeSet& nodes, No
 }
 
 PodClasses::PodClasses(Cluster& cluster, const Profile& profile)
-    : cluster_(cluster), profile_(profile) {
+    : cluster_(cluster),
+      profile_(profile),
+      signShapes_(std::ranges::all_of(profile.signedPlugins, &Signed::signsShape)) {
   for (std::size_t i = 0; i < profile.preFilter.size(); ++i) {
     const auto& plugin = profile.preFilter[i];
     if (!plugin.signedPlugin) continue;
-    preFilters_.push_back({i, plugin.signedPlugin,
+    preFilters_.push_back({i, dynamic_cast<const Changing*>(plugin.signedPlugin),
                            Profile::indexOf(profile.filter, plugin.name) != Profile::npos ||
                                Profile::indexOf(profile.score, plugin.name) != Profile::npos});
   }
@@ -86,8 +88,8 @@ PodClasses::PodClasses(Cluster& cluster, const Profile& profile)
 
 std::shared_ptr<PodClass> PodClasses::of(const PodInfo& pod) {
   if (std::exchange(symbols_, cluster_.symbolsVersion()) != cluster_.symbolsVersion()) clear();
-  const bool shapesTell = std::ranges::all_of(
-      profile_.signedPlugins, [](const Signed* plugin) { return plugin->signsShape(); });
+  const bool shapesTell =
+      signShapes_ && std::ranges::all_of(profile_.changing, &Changing::shapesTell);
   if (!shapesTell) byShape_.clear();  // shapes of one class may be of several by then
   const bool byShape = shapesTell && pod.shape != 0 && pod.pod->spec.nodeName.empty();
   order_.splice(order_.begin(), order_,
@@ -129,15 +131,21 @@ void PodClasses::preFilter(PodClass& podClass, const PodInfo& pod) {
     podClass.preFilter.resize(profile_.preFilter.size());
     podClass.preFilterEpochs.resize(profile_.preFilter.size());
   }
-  for (const auto& [i, signedPlugin, judgesNodes] : preFilters_) {
-    const std::uint64_t epoch = signedPlugin->preFilterEpoch(pod);
+  for (const auto& [i, changing, judgesNodes] : preFilters_) {
+    const std::uint64_t epoch = changing ? changing->preFilterEpoch(pod) : 0;
     if (known && epoch == podClass.preFilterEpochs[i]) continue;
     const auto& plugin = profile_.preFilter[i];
     // What its filter or score said may rest on what PreFilter left in the state.
     if (known && judgesNodes) podClass.forgetNodes();
     podClass.preFilterEpochs[i] = epoch;
-    podClass.preFilter[i] = plugin.point->preFilter(podClass.state, pod);
-    podClass.preFilter[i].status.plugin = plugin.name;
+    PreFilterResult& said = podClass.preFilter[i];
+    said = plugin.point->preFilter(podClass.state, pod);
+    said.status.plugin = plugin.name;
+    const auto note = [&](PluginMask& mask, bool is) {
+      mask = is ? mask | PluginMask{1} << i : mask & ~(PluginMask{1} << i);
+    };
+    note(podClass.preFilterSkipped, said.status.skipped());
+    note(podClass.preFilterTold, !said.status.skipped() && (!said.status.ok() || said.nodeNames));
   }
 }
 
@@ -184,10 +192,10 @@ void ClassNodes::drop(NodeId node) {
 }
 
 bool ClassNodes::epochsRose(const PodInfo& pod) {
-  epochs_.resize(profile_.signedPlugins.size());
+  epochs_.resize(profile_.changing.size());
   bool rose = false;
   for (std::size_t i = 0; i < epochs_.size(); ++i) {
-    const std::uint64_t epoch = profile_.signedPlugins[i]->epoch(class_.state, pod);
+    const std::uint64_t epoch = profile_.changing[i]->epoch(class_.state, pod);
     rose |= std::exchange(epochs_[i], epoch) != epoch;
   }
   return rose;
@@ -233,7 +241,7 @@ Status ClassNodes::runFilters(const PodInfo& pod, PluginMask skipFilter, const A
   left = changed;
   for (std::size_t i = 0; i < profile_.filter.size(); ++i) {
     const auto& plugin = profile_.filter[i];
-    if (!plugin.signedPlugin || (skipFilter >> i & 1) != 0) continue;
+    if (!plugin.signedPlugin || contains(skipFilter, i)) continue;
     NodeFilter batch(left, &verdicts_, static_cast<std::uint16_t>(i));
     Status status = timer.plugin(plugin.name, "Filter",
                                  [&] { return plugin.point->filter(class_.state, pod, batch); });
@@ -302,6 +310,13 @@ void ClassNodes::setRaw(Normalized& scores, std::span<const NodeId> nodes,
     });
   }
   scores.raw.set(nodes, raw, 0);
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    if (raw[n] != 0) {
+      scores.scored.insert(nodes[n]);
+    } else {
+      scores.scored.erase(nodes[n]);
+    }
+  }
   if (most > scores.max) {
     scores.max = most;
     scores.holders = 0;
@@ -314,13 +329,14 @@ void ClassNodes::setRaw(Normalized& scores, std::span<const NodeId> nodes,
 void ClassNodes::addNormalized(std::span<const NodeId> nodes, std::span<std::int64_t> totals,
                                std::int64_t factor) const {
   for (const Normalized& scores : normalized_) {
-    if ((class_.skipScore >> scores.position & 1) != 0) continue;
+    if (contains(class_.skipScore, scores.position)) continue;
     const std::int64_t weight = factor * scores.weight;
     const auto part = [&](std::int64_t raw) {
       return weight * normalizedScore(raw, scores.max, scores.reverse);
     };
     const std::int64_t lowest = part(0);
     if (scores.raw.empty()) {
+      if (lowest == 0) continue;
       for (std::int64_t& total : totals) total += lowest;
       continue;
     }
@@ -381,7 +397,7 @@ Status ClassNodes::syncScores(const PodInfo& pod, const AttemptTimer& timer) {
     Normalized* normalized = next < normalized_.size() && normalized_[next].position == i
                                  ? &normalized_[next++]
                                  : nullptr;
-    if ((class_.skipScore >> i & 1) != 0) continue;
+    if (contains(class_.skipScore, i)) continue;
     Status status =
         timer.plugin(plugin.name, "Score", [&] { return score(pod, i, normalized, list, totals); });
     if (!status.ok()) {
@@ -439,7 +455,7 @@ NodeSet ClassNodes::rescale(const Maxima& before) {
 
 // Whether it matters which of a plugin's scores is the highest.
 bool ClassNodes::scaled(const Normalized& scores) const {
-  return (class_.skipScore >> scores.position & 1) == 0 && !scores.raw.empty() && scores.max != 0;
+  return !contains(class_.skipScore, scores.position) && !scores.raw.empty() && scores.max != 0;
 }
 
 bool ClassNodes::sameScale(const NodeSet& nodes) const {
@@ -462,7 +478,7 @@ void ClassNodes::addTotals(std::span<const NodeId> nodes, std::span<std::int64_t
   for (std::size_t n = 0; n < nodes.size(); ++n) totals[n] += totals_.at(nodes[n]);
   addNormalized(nodes, totals, -1);
   for (const Normalized& scores : normalized_) {
-    if ((class_.skipScore >> scores.position & 1) != 0) continue;
+    if (contains(class_.skipScore, scores.position)) continue;
     if (scores.raw.empty()) {
       const std::int64_t all = scores.weight * normalizedScore(0, 0, scores.reverse);
       for (std::int64_t& total : totals) total += all;

@@ -34,6 +34,9 @@ struct PodClass {
   // What Signed plugins said at PreFilter, by position; those of other plugins are empty.
   std::vector<PreFilterResult> preFilter;
   std::vector<std::uint64_t> preFilterEpochs;
+  // Of these, those that said Skip, and those that said more than that or Success.
+  PluginMask preFilterSkipped = 0;
+  PluginMask preFilterTold = 0;
   bool hasView = false;  // some plugin gives the class credits
   bool scorePrepared = false;
   Status preScore;                    // the first failure of a Signed plugin's PreScore
@@ -121,7 +124,7 @@ class ClassNodes {
   std::uint64_t position_ = 0;  // in the cluster's change log
   std::uint64_t nodes_ = 0;     // Cluster::nodesVersion() then
   bool valid_ = false;
-  std::vector<std::uint64_t> epochs_;  // of Signed filter and score plugins
+  std::vector<std::uint64_t> epochs_;  // of Changing plugins
   NodeView view_;
   Verdicts verdicts_;
   NodeSet feasible_;
@@ -148,11 +151,12 @@ class PodClasses {
 
   Cluster& cluster_;
   const Profile& profile_;
+  const bool signShapes_;  // all plugins do
   // The Signed ones. One that neither filters nor scores nodes (a quota) may change its mind about a
   // pod with every pod that is placed.
   struct SignedPreFilter {
     std::size_t position = 0;
-    const Signed* plugin = nullptr;
+    const Changing* changing = nullptr;  // if it is
     bool judgesNodes = false;
   };
   std::vector<SignedPreFilter> preFilters_;
@@ -160,7 +164,7 @@ class PodClasses {
   Signature signature_;
   Order order_;  // most recently used first
   std::unordered_map<std::string_view, Order::iterator> byBytes_;
-  // While all plugins sign shapes: the bytes need not be made.
+  // While shapes tell the class: the bytes need not be made.
   ByShape<Order::iterator> byShape_;
 };
 

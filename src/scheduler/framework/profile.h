@@ -24,6 +24,9 @@ template <class Point>
 using Extensions = std::vector<Extension<Point>>;
 // A set of positions in one of a profile's lists.
 using PluginMask = std::uint64_t;
+constexpr bool contains(PluginMask mask, std::size_t position) {
+  return (mask >> position & 1) != 0;
+}
 
 struct PluginRegistration {
   std::string plugin;
@@ -43,6 +46,7 @@ struct IdlePlugins {
   PluginMask reserve = 0;
   PluginMask permit = 0;
   PluginMask preBind = 0;
+  PluginMask preEnqueue = 0;
 };
 
 struct Profile {
@@ -66,6 +70,7 @@ struct Profile {
   // Every plugin once; the extensions point into these.
   std::vector<std::unique_ptr<Plugin>> plugins;
   std::vector<const Signed*> signedPlugins;
+  std::vector<const Changing*> changing;  // of these
   std::vector<const ViewPlugin*> views;
   std::vector<const AdmitPlugin*> admits;
   std::vector<AfterPostFilterPlugin*> afterPostFilter;

@@ -24,13 +24,12 @@ class SharedStates {
   // `make` returns a std::unique_ptr<T>.
   template <class T, class Make>
   T& of(Make&& make) {
-    auto it = states_.find(typeid(T));
-    if (it == states_.end()) {
-      auto state = std::make_unique<State<T>>();
-      state->value = make();
-      it = states_.emplace(typeid(T), std::move(state)).first;
-    }
-    return *static_cast<State<T>&>(*it->second).value;
+    if (AnyState* known = find(typeid(T))) return *static_cast<State<T>&>(*known).value;
+    auto state = std::make_unique<State<T>>();
+    state->value = make();
+    T& value = *state->value;
+    add(typeid(T), std::move(state));
+    return value;
   }
 
  private:
@@ -41,6 +40,9 @@ class SharedStates {
   struct State final : AnyState {
     std::unique_ptr<T> value;
   };
+  AnyState* find(std::type_index type) const;
+  void add(std::type_index type, std::unique_ptr<AnyState> state);
+
   std::map<std::type_index, std::unique_ptr<AnyState>> states_;
 };
 

@@ -84,25 +84,18 @@ class Stores {
 
   template <class T>
   Entry<T>& entry() {
-    auto& slot = byType_[typeid(T)];
-    if (!slot) {
-      slot = std::make_unique<Entry<T>>();
-      order_.push_back(slot.get());
-    }
-    return static_cast<Entry<T>&>(*slot);
+    AnyStore* known = find(typeid(T));
+    if (!known) known = &add(typeid(T), std::make_unique<Entry<T>>());
+    return static_cast<Entry<T>&>(*known);
   }
+  AnyStore* find(std::type_index type) const;
+  AnyStore& add(std::type_index type, std::unique_ptr<AnyStore> store);
 
   std::map<std::type_index, std::unique_ptr<AnyStore>> byType_;
   std::vector<AnyStore*> order_;
 };
 
 // Labels of namespaces, for selectors over them. The stores must outlive it.
-inline NamespaceLabels namespaceLabelsOf(Stores& stores) {
-  return [&namespaces =
-              stores.of<api::Namespace>()](const std::string& name) -> const api::StringMap* {
-    const auto namespace_ = namespaces.get({"", name});
-    return namespace_ ? &namespace_->metadata.labels : nullptr;
-  };
-}
+NamespaceLabels namespaceLabelsOf(Stores& stores);
 
 }  // namespace koord::scheduler

@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
+
 #include "scheduler/framework/node_search.h"
 #include "scheduler/plugins/reference_evaluator.h"
 #include "scheduler/plugins/registry.h"
@@ -233,6 +236,61 @@ TEST(NodeSearch, a_pod_goes_to_its_nominated_node_when_that_still_fits) {
   world.node(aNode("tight").allocatable("cpu", "1"));
   EXPECT_EQ(world.place(world.pod(aPod("p").request("cpu", "1").nominated("tight"))), "tight");
   EXPECT_NE(world.place(world.pod(aPod("p").request("cpu", "2").nominated("tight"))), "tight");
+}
+
+// Likes nodes as the test says.
+struct Marks final : Plugin, Signed, ScorePlugin {
+  std::map<NodeId, std::int64_t> marks;
+  std::string_view name() const override { return "Marks"; }
+  void sign(const PodInfo&, Signature&) const override {}
+  Status score(const CycleState&, const PodInfo&, std::span<const NodeId> nodes,
+               std::span<std::int64_t> scores) override {
+    for (std::size_t n = 0; n < nodes.size(); ++n) scores[n] = marks[nodes[n]];
+    return {};
+  }
+  Normalization normalization() const override { return Normalization::Highest; }
+};
+
+// Nodes whose marks change, one at a time, so that what is kept of the others is used.
+struct MarkedWorld {
+  World world;
+  Marks& plugin = dynamic_cast<Marks&>(world.only(std::make_unique<Marks>()));
+  int changes = 0;
+
+  void mark(const std::string& node, std::int64_t score) {
+    plugin.marks[*world.cluster().findNode(node)] = score;
+    world.bound(aPod("change-" + std::to_string(++changes)).nodeName(node));  // so it is looked at
+  }
+  std::string place() { return world.place(world.pod(aPod("p"))); }
+};
+
+TEST(NodeSearch, when_the_highest_score_is_gone_the_others_are_scaled_anew) {
+  MarkedWorld marked;
+  for (const char* node : {"a", "b", "c"}) marked.world.node(aNode(node));
+  marked.mark("a", 100);
+  marked.mark("b", 40);
+  EXPECT_EQ(marked.place(), "a");
+  marked.mark("a", 0);
+  EXPECT_EQ(marked.place(), "b");
+  marked.mark("c", 10);
+  EXPECT_EQ(marked.place(), "b") << "which is the highest by now";
+  marked.mark("b", 5);
+  EXPECT_EQ(marked.place(), "c");
+}
+
+TEST(NodeSearch, kept_scores_are_those_of_all_nodes_asked_anew) {
+  Random random(7);
+  MarkedWorld marked;
+  for (int n = 0; n < 9; ++n) marked.world.node(aNode("n" + std::to_string(n)));
+  for (int step = 0; step < 500; ++step) {
+    const auto score = static_cast<std::int64_t>(random.below(5) * 25);
+    marked.mark("n" + std::to_string(random.below(9)), score);
+    const std::string chosen = marked.place();
+    const auto anew = marked.world.scores(marked.world.pod(aPod("p")));
+    std::int64_t best = 0;
+    for (const auto& [node, total] : anew) best = std::max(best, total);
+    ASSERT_EQ(anew.at(chosen), best) << "step " << step << " " << chosen;
+  }
 }
 
 TEST(NodeSearch, percentageOfNodesToScore_limits_how_many_feasible_nodes_are_scored) {

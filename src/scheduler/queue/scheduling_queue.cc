@@ -193,7 +193,10 @@ bool SchedulingQueue::gated(Entry& entry) {
 }
 
 Status SchedulingQueue::preEnqueue(const Profile& profile, Entry& entry) const {
-  for (const auto& plugin : profile.preEnqueue) {
+  const PluginMask idle = profile.idleFor(*entry.pod.info).preEnqueue;
+  for (std::size_t i = 0; i < profile.preEnqueue.size(); ++i) {
+    if (contains(idle, i)) continue;
+    const auto& plugin = profile.preEnqueue[i];
     Status status = plugin.point->preEnqueue(*entry.pod.info);
     if (status.ok()) continue;
     entry.pod.gatingPlugin = plugin.name;

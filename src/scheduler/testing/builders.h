@@ -11,197 +11,68 @@
 
 namespace koord::scheduler::testing {
 
-inline Quantity quantity(std::string_view text) {
-  return *Quantity::parse(text);
-}
+Quantity quantity(std::string_view text);
 
 class PodBuilder {
  public:
-  explicit PodBuilder(std::string name, std::string namespace_ = "default") {
-    pod_.metadata.name = std::move(name);
-    pod_.metadata.namespace_ = std::move(namespace_);
-    pod_.metadata.uid = "uid-" + pod_.metadata.namespace_ + "-" + pod_.metadata.name;
-    pod_.metadata.resourceVersion = "1";
-    pod_.spec.schedulerName = "default-scheduler";
-    pod_.spec.containers.emplace_back().name = "main";
-  }
-  PodBuilder& request(const std::string& resource, std::string_view amount) {
-    pod_.spec.containers.back().resources.requests[resource] = quantity(amount);
-    return *this;
-  }
-  PodBuilder& container(std::string image = "") {
-    pod_.spec.containers.emplace_back().image = std::move(image);
-    return *this;
-  }
-  PodBuilder& image(std::string image) {
-    pod_.spec.containers.back().image = std::move(image);
-    return *this;
-  }
-  PodBuilder& hostPort(std::int32_t port, std::string protocol = "", std::string ip = "") {
-    pod_.spec.containers.back().ports.push_back(
-        {"", port, port, std::move(protocol), std::move(ip)});
-    return *this;
-  }
+  explicit PodBuilder(std::string name, std::string namespace_ = "default");
+  PodBuilder& request(const std::string& resource, std::string_view amount);
+  PodBuilder& container(std::string image = "");
+  PodBuilder& image(std::string image);
+  PodBuilder& hostPort(std::int32_t port, std::string protocol = "", std::string ip = "");
   PodBuilder& toleration(std::string key, std::string op = "Exists", std::string value = "",
-                         std::string effect = "") {
-    pod_.spec.tolerations.push_back(
-        {std::move(key), std::move(op), std::move(value), std::move(effect), {}});
-    return *this;
-  }
-  PodBuilder& label(const std::string& key, std::string value) {
-    pod_.metadata.labels[key] = std::move(value);
-    return *this;
-  }
-  PodBuilder& nodeSelector(const std::string& key, std::string value) {
-    pod_.spec.nodeSelector[key] = std::move(value);
-    return *this;
-  }
+                         std::string effect = "");
+  PodBuilder& label(const std::string& key, std::string value);
+  PodBuilder& nodeSelector(const std::string& key, std::string value);
   // One required term per call.
-  PodBuilder& requireNode(api::NodeSelectorTerm term) {
-    auto& required = nodeAffinity().requiredDuringSchedulingIgnoredDuringExecution;
-    if (!required) required.emplace();
-    required->nodeSelectorTerms.push_back(std::move(term));
-    return *this;
-  }
-  PodBuilder& preferNode(std::int32_t weight, std::string key, std::string value) {
-    nodeAffinity().preferredDuringSchedulingIgnoredDuringExecution.push_back(
-        {weight, {{{std::move(key), "In", {std::move(value)}}}, {}}});
-    return *this;
-  }
+  PodBuilder& requireNode(api::NodeSelectorTerm term);
+  PodBuilder& preferNode(std::int32_t weight, std::string key, std::string value);
   // Pod (anti-)affinity to pods with this label, of one topology key; weight 0 = required.
   PodBuilder& near(std::string topologyKey, const std::string& label, std::string value,
-                   int weight = 0) {
-    addTerm(affinity().podAffinity, podTerm(std::move(topologyKey), label, std::move(value)),
-            weight);
-    return *this;
-  }
+                   int weight = 0);
   PodBuilder& apart(std::string topologyKey, const std::string& label, std::string value,
-                    int weight = 0) {
-    addTerm(affinity().podAntiAffinity, podTerm(std::move(topologyKey), label, std::move(value)),
-            weight);
-    return *this;
-  }
-  PodBuilder& near(api::PodAffinityTerm term, int weight = 0) {
-    addTerm(affinity().podAffinity, std::move(term), weight);
-    return *this;
-  }
-  PodBuilder& apart(api::PodAffinityTerm term, int weight = 0) {
-    addTerm(affinity().podAntiAffinity, std::move(term), weight);
-    return *this;
-  }
+                    int weight = 0);
+  PodBuilder& near(api::PodAffinityTerm term, int weight = 0);
+  PodBuilder& apart(api::PodAffinityTerm term, int weight = 0);
   static api::PodAffinityTerm podTerm(std::string topologyKey, const std::string& label,
-                                      std::string value) {
-    api::PodAffinityTerm term;
-    term.topologyKey = std::move(topologyKey);
-    term.labelSelector.emplace().matchLabels[label] = std::move(value);
-    return term;
-  }
+                                      std::string value);
   // A hard spread constraint over pods with this label; change it through object() for more.
   PodBuilder& spread(std::int32_t maxSkew, std::string topologyKey, const std::string& label,
-                     std::string value, std::string action = "DoNotSchedule") {
-    auto& constraint = pod_.spec.topologySpreadConstraints.emplace_back();
-    constraint.maxSkew = maxSkew;
-    constraint.topologyKey = std::move(topologyKey);
-    constraint.whenUnsatisfiable = std::move(action);
-    constraint.labelSelector.emplace().matchLabels[label] = std::move(value);
-    return *this;
-  }
-  PodBuilder& claim(std::string name) {
-    auto& volume = pod_.spec.volumes.emplace_back();
-    volume.name = name;
-    volume.persistentVolumeClaim.emplace().claimName = std::move(name);
-    return *this;
-  }
-  PodBuilder& nodeName(std::string node) {
-    pod_.spec.nodeName = std::move(node);
-    return *this;
-  }
-  PodBuilder& nominated(std::string node) {
-    pod_.status.nominatedNodeName = std::move(node);
-    return *this;
-  }
-  PodBuilder& priority(std::int32_t priority) {
-    pod_.spec.priority = priority;
-    return *this;
-  }
-  PodBuilder& scheduler(std::string name) {
-    pod_.spec.schedulerName = std::move(name);
-    return *this;
-  }
-  PodBuilder& gate(std::string name) {
-    pod_.spec.schedulingGates.push_back({std::move(name)});
-    return *this;
-  }
-  PodBuilder& version(std::string resourceVersion) {
-    pod_.metadata.resourceVersion = std::move(resourceVersion);
-    return *this;
-  }
+                     std::string value, std::string action = "DoNotSchedule");
+  PodBuilder& claim(std::string name);
+  PodBuilder& nodeName(std::string node);
+  PodBuilder& nominated(std::string node);
+  PodBuilder& priority(std::int32_t priority);
+  PodBuilder& scheduler(std::string name);
+  PodBuilder& gate(std::string name);
+  PodBuilder& version(std::string resourceVersion);
   api::Pod& object() { return pod_; }
-  std::shared_ptr<const api::Pod> build() const { return std::make_shared<const api::Pod>(pod_); }
+  std::shared_ptr<const api::Pod> build() const;
 
  private:
-  api::Affinity& affinity() {
-    if (!pod_.spec.affinity) pod_.spec.affinity.emplace();
-    return *pod_.spec.affinity;
-  }
-  api::NodeAffinity& nodeAffinity() {
-    if (!affinity().nodeAffinity) affinity().nodeAffinity.emplace();
-    return *affinity().nodeAffinity;
-  }
-  static void addTerm(std::optional<api::PodAffinity>& part, api::PodAffinityTerm term,
-                      int weight) {
-    if (!part) part.emplace();
-    if (weight == 0) {
-      part->requiredDuringSchedulingIgnoredDuringExecution.push_back(std::move(term));
-    } else {
-      part->preferredDuringSchedulingIgnoredDuringExecution.push_back({weight, std::move(term)});
-    }
-  }
+  api::Affinity& affinity();
+  api::NodeAffinity& nodeAffinity();
+  static void addTerm(std::optional<api::PodAffinity>& part, api::PodAffinityTerm term, int weight);
   api::Pod pod_;
 };
 
 class NodeBuilder {
  public:
   // 4 cpu, 8 GiB, 110 pods.
-  explicit NodeBuilder(std::string name) {
-    node_.metadata.name = std::move(name);
-    node_.metadata.uid = "uid-" + node_.metadata.name;
-    allocatable("cpu", "4").allocatable("memory", "8Gi").allocatable("pods", "110");
-  }
-  NodeBuilder& allocatable(const std::string& resource, std::string_view amount) {
-    node_.status.allocatable[resource] = quantity(amount);
-    return *this;
-  }
-  NodeBuilder& label(const std::string& key, std::string value) {
-    node_.metadata.labels[key] = std::move(value);
-    return *this;
-  }
-  NodeBuilder& taint(std::string key, std::string value = "", std::string effect = "NoSchedule") {
-    node_.spec.taints.push_back({std::move(key), std::move(value), std::move(effect), {}});
-    return *this;
-  }
-  NodeBuilder& unschedulable(bool value = true) {
-    node_.spec.unschedulable = value;
-    return *this;
-  }
-  NodeBuilder& image(std::string name, std::int64_t bytes) {
-    node_.status.images.push_back({{std::move(name)}, bytes});
-    return *this;
-  }
+  explicit NodeBuilder(std::string name);
+  NodeBuilder& allocatable(const std::string& resource, std::string_view amount);
+  NodeBuilder& label(const std::string& key, std::string value);
+  NodeBuilder& taint(std::string key, std::string value = "", std::string effect = "NoSchedule");
+  NodeBuilder& unschedulable(bool value = true);
+  NodeBuilder& image(std::string name, std::int64_t bytes);
   api::Node& object() { return node_; }
-  std::shared_ptr<const api::Node> build() const {
-    return std::make_shared<const api::Node>(node_);
-  }
+  std::shared_ptr<const api::Node> build() const;
 
  private:
   api::Node node_;
 };
 
-inline PodBuilder aPod(std::string name, std::string namespace_ = "default") {
-  return PodBuilder(std::move(name), std::move(namespace_));
-}
-inline NodeBuilder aNode(std::string name) {
-  return NodeBuilder(std::move(name));
-}
+PodBuilder aPod(std::string name, std::string namespace_ = "default");
+NodeBuilder aNode(std::string name);
 
 }  // namespace koord::scheduler::testing

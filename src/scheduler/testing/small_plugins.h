@@ -223,6 +223,7 @@ class AllowanceLedger final : public LedgerOf<std::int64_t> {  // milli cpu
 
 class Allowance final : public Plugin,
                         public Signed,
+                        public Changing,
                         public PreFilterPlugin,
                         public AdmitPlugin,
                         public ReservePlugin,

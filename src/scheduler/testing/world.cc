@@ -2,6 +2,30 @@
 
 namespace koord::scheduler::testing {
 
+World::World() {
+  nominator_.onChange = [this](const std::string& node) {
+    if (const auto id = cluster_.findNode(node)) cluster_.touch(*id);
+  };
+}
+
+World::~World() = default;
+
+NodeId World::node(const NodeBuilder& node) {
+  return cluster_.setNode(node.build());
+}
+
+PodPtr World::bound(const PodBuilder& builder) {
+  PodPtr info = pod(builder);
+  cluster_.observePod(info, info->pod->spec.nodeName);
+  return info;
+}
+
+void World::Units::added(const Object& unit, UnitKind& kind) {
+  if (unit->spec.nodeName.empty()) return;
+  Cluster& cluster = world_.cluster();
+  cluster.observePod(makePodInfo(cluster, unit, &kind), unit->spec.nodeName);
+}
+
 std::vector<std::string> World::configure(const Registry& registry, const std::string& yaml,
                                           std::uint64_t seed) {
   std::vector<std::string> errors;
@@ -28,6 +52,8 @@ Plugin& World::only(std::unique_ptr<Plugin> plugin, std::uint64_t seed) {
   extend(profile_->score, *plugin);
   if (const auto* part = dynamic_cast<const Signed*>(plugin.get()))
     profile_->signedPlugins.push_back(part);
+  if (const auto* changing = dynamic_cast<const Changing*>(plugin.get()))
+    profile_->changing.push_back(changing);
   profile_->plugins.push_back(std::move(plugin));
   search_ = std::make_unique<NodeSearch>(cluster_, nominator_, *profile_, Random(seed), 0);
   return *profile_->plugins.back();

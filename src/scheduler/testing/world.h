@@ -17,11 +17,8 @@ namespace koord::scheduler::testing {
 
 class World final : public Handle {
  public:
-  World() {
-    nominator_.onChange = [this](const std::string& node) {
-      if (const auto id = cluster_.findNode(node)) cluster_.touch(*id);
-    };
-  }
+  World();
+  ~World() override;
   Cluster& cluster() override { return cluster_; }
   Executor& executor() override { return loop_; }
   Nominator& nominator() override { return nominator_; }
@@ -39,14 +36,10 @@ class World final : public Handle {
   kube::Api* api() override { return apiToUse; }
   kube::EventRecorder* events() override { return nullptr; }
 
-  NodeId node(const NodeBuilder& node) { return cluster_.setNode(node.build()); }
+  NodeId node(const NodeBuilder& node);
   PodPtr pod(const PodBuilder& pod) { return makePodInfo(cluster_, pod.build()); }
   // A pod that runs on its spec.nodeName.
-  PodPtr bound(const PodBuilder& builder) {
-    PodPtr info = pod(builder);
-    cluster_.observePod(info, info->pod->spec.nodeName);
-    return info;
-  }
+  PodPtr bound(const PodBuilder& builder);
 
   // Builds the profile from YAML of a whole configuration ("" = defaults); returns the problems.
   std::vector<std::string> configure(const Registry& registry, const std::string& yaml = "",
@@ -71,11 +64,7 @@ class World final : public Handle {
   class Units final : public UnitFeed {
    public:
     explicit Units(World& world) : world_(world) {}
-    void added(const Object& unit, UnitKind& kind) override {
-      if (unit->spec.nodeName.empty()) return;
-      Cluster& cluster = world_.cluster();
-      cluster.observePod(makePodInfo(cluster, unit, &kind), unit->spec.nodeName);
-    }
+    void added(const Object& unit, UnitKind& kind) override;
     void updated(const Object&, const Object& after, UnitKind& kind) override {
       added(after, kind);
     }

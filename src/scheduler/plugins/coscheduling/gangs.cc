@@ -43,7 +43,8 @@ std::string_view Gang::minimumField() const {
 
 Gangs::Gangs(Handle& handle, const CoschedulingArgs& args) : handle_(handle), args_(args) {
   handle.knownPods().listen(
-      [this](const PodPtr& before, const PodPtr& after) { podSeen(before, after); });
+      [this](const PodPtr& before, const PodPtr& after) { podSeen(before, after); },
+      [this](const PodInfo& pod) { return !alone(pod); });
   handle.stores().of<api::PodGroup>().listen([this](const auto& before, const auto& after) {
     objectSeen(api::keyOf((after ? after : before)->metadata).toString(), &Gang::object, after);
   });

@@ -5,6 +5,7 @@
 
 #include "kube/client.h"
 #include "model/well_known.h"
+#include "scheduler/framework/own_events.h"
 #include "scheduler/plugins/coscheduling/gang_audit.h"
 #include "scheduler/plugins/coscheduling/gang_check.h"
 #include "scheduler/plugins/coscheduling/network_controller.h"
@@ -55,7 +56,7 @@ Coscheduling::Coscheduling(Handle& handle, const CoschedulingArgs& args)
 }
 
 std::string Coscheduling::groupOf(const PodInfo& pod) const {
-  return gangIdOf(*pod.pod);
+  return gangs_.alone(pod) ? std::string() : gangIdOf(*pod.pod);
 }
 
 bool Coscheduling::sameGroup(const PodInfo& a, const PodInfo& b) const {
@@ -146,7 +147,7 @@ Nomination Coscheduling::nominationOf(const PodInfo& pod) const {
 PluginPoints Coscheduling::idleAt(const PodInfo& pod) const {
   PluginPoints points = when::kPreFilter | when::kReserve;
   if (!gangs_.alone(pod)) return points;
-  points |= when::kPermit;
+  points |= when::kPermit | when::kPreEnqueue;
   return hasBindAnnotations(pod) ? points : points | when::kPreBind;
 }
 
@@ -200,16 +201,8 @@ std::vector<EventRegistration> Coscheduling::eventsToRegister() const {
   const auto planned = [this](const PodInfo& pod, const ClusterEvent&) {
     return cycles_.planHint(pod);
   };
-  // Labels and annotations may put a member that is held into another gang. Its status is what
-  // attempts write themselves.
-  const auto itself = [](const PodInfo& pod, const ClusterEvent& event) {
-    if (!event.oldPod || !event.newPod || event.newPod->uid() != pod.uid()) return Hint::Skip;
-    const auto& before = event.oldPod->pod->metadata;
-    const auto& after = event.newPod->pod->metadata;
-    return before.labels != after.labels || before.annotations != after.annotations ? Hint::Queue
-                                                                                    : Hint::Skip;
-  };
-  return {{EventResource::UnscheduledPod, action::kUpdate, "", itself},
+  // A member that is held may be put into another gang.
+  return {onOwnMetadata(),
           {EventResource::AssignedPod, action::kDelete | action::kUpdatePodScaleDown, "", hint},
           {EventResource::Node, action::kAdd | action::kUpdateNodeAllocatable, "", hint},
           {EventResource::Node, action::kAdd | action::kUpdateNodeLabel, "", planned},

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "scheduler/framework/own_events.h"
 #include "scheduler/framework/profile.h"
 #include "scheduler/plugins/deviceshare/adaption.h"
 #include "scheduler/plugins/deviceshare/device_object.h"
@@ -246,8 +247,9 @@ std::vector<EventRegistration> DeviceShare::eventsToRegister() const {
     return of(pod).error.empty() ? Hint::Queue : Hint::Skip;
   };
   // Upstream waits for pods and Devices only; but a node without a Device takes the pod, too, and
-  // labels say what it can share.
-  return {{EventResource::Pod, action::kDelete, "", onDeparture},
+  // labels say what it can share; and the pod may want less.
+  return {onOwnMetadata(),
+          {EventResource::Pod, action::kDelete, "", onDeparture},
           {EventResource::Node, action::kAdd | action::kUpdateNodeLabel, "", onNodeEvent},
           {EventResource::Custom, action::kUpdate, std::string(kTemplatesChanged), onTemplates},
           {EventResource::Custom, action::kAdd | action::kUpdate | action::kDelete,

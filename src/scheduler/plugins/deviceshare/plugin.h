@@ -26,6 +26,7 @@ class DeviceAdaption;
 
 class DeviceShare final : public Plugin,
                           public Signed,
+                          public Changing,
                           public PreFilterPlugin,
                           public FilterPlugin,
                           public PreScorePlugin,

@@ -100,7 +100,7 @@ class Accounts {
   // Called before accounts that nobody has any more are dropped: who keeps some in a cache lets go of them.
   std::function<void()> onSweep;
 
-  // Adds to the sums of an account and of the quota that it counts in.
+  // Adds to the sums of an account and, when somebody looks, of the quota that it counts in.
   static void add(Account& account, ResourceId resource, const quota::Change& change);
   static void addPriority(Account& account, std::int32_t priority, std::int64_t pods);
   static void move(Account& account, const Place& to);

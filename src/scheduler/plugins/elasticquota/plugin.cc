@@ -60,9 +60,10 @@ std::vector<std::string> ElasticQuota::reservedNodes(const Place& place, const P
 }
 
 PreFilterResult ElasticQuota::preFilter(CycleState&, const PodInfo& pod) {
+  const Quotas::Member& member = quotas_.memberOf(pod);
+  if (member.account && member.account->place && member.unlimited()) return {};
   const Place place = quotas_.placeOf(pod);
   if (!place) return {Status::skip(), {}};
-  if (takesAll(place, pod)) return {};
   quotas_.refresh(place);
   const Shortage shortage = judge(place, pod);
   if (!shortage) return {};
@@ -107,7 +108,7 @@ Status ElasticQuota::reserve(CycleState&, const PodPtr& pod, NodeId) {
   if (!member.account) return {};
   std::shared_ptr<const Resources> within = coveredOf(record->grants);
   const Place& place = member.account->place;
-  if (place && !(place.unlimited() && !member.fixed)) {
+  if (place && !member.unlimited()) {
     // What its reservation covers is known now.
     const QuotaAsk ask = askOf(quotas_, place, *pod, within.get());
     if (const Shortage shortage = shortageOf(place, ask, member.fixed, rules_)) {

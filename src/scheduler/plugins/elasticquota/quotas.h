@@ -46,6 +46,8 @@ class Quotas {
     AccountPtr account;  // nullptr when it can never count anywhere (DisableDefaultQuota)
     bool fixed = false;  // it must not be preempted, by its label
     GrantPtr whole;      // the charge of all that it asks for
+    // Nothing that its pods ask for is too much.
+    bool unlimited() const { return !fixed && account->place.unlimited(); }
   };
   const Member& memberOf(const PodInfo& pod);
   AccountPtr accountOf(const PodInfo& pod) { return memberOf(pod).account; }

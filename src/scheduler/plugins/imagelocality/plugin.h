@@ -7,7 +7,7 @@
 
 namespace koord::scheduler {
 
-class ImageLocality final : public Plugin, public Signed, public ScorePlugin {
+class ImageLocality final : public Plugin, public Signed, public Changing, public ScorePlugin {
  public:
   static constexpr std::string_view kName = "ImageLocality";
   explicit ImageLocality(Handle& handle) : cluster_(handle.cluster()) {}

@@ -62,6 +62,9 @@ LoadTable::LoadTable(Handle& handle, Settings settings)
       estimator_(settings_.resources, settings_.estimates) {
   for (const std::string& name : settings_.resources.names())
     ids_.push_back(cluster_.resources().intern(name));
+  columns_.all.resize(ids_.size());
+  columns_.prod.resize(ids_.size());
+  columns_.highest.resize(ids_.size());
   cluster_.watchNodeAnnotation(std::string(kAnnotationUsageThresholds));
   cluster_.watchNodeAnnotation(std::string(kAnnotationRawAllocatable));
   cluster_.addLedger(*this);
@@ -74,7 +77,12 @@ LoadTable::LoadTable(Handle& handle, Settings settings)
 }
 
 LoadTable::Row& LoadTable::row(NodeId node) {
-  if (node >= rows_.size()) rows_.resize(std::max<std::size_t>(cluster_.capacity(), node + 1));
+  if (node < rows_.size()) return rows_[node];
+  const std::size_t size = std::max<std::size_t>(cluster_.capacity(), node + 1);
+  rows_.resize(size);
+  columns_.updated.resize(size, WallTime::min());
+  for (auto* columns : {&columns_.all, &columns_.prod})
+    for (auto& column : *columns) column.resize(size);
   return rows_[node];
 }
 
@@ -115,6 +123,7 @@ void LoadTable::nodeChanged(NodeId node) {
   here.settings = settings.empty() ? nullptr : std::make_unique<NodeSettings>(std::move(settings));
   withSettings_ += here.settings ? 1 : 0;
   if (here.name != known.name) report(node);
+  write(node);
 }
 
 void LoadTable::report(NodeId node) {
@@ -157,11 +166,24 @@ void LoadTable::tell(NodeId node, Source source, const api::ResourceType& type,
 }
 
 void LoadTable::changed(NodeId node, const NodeLoad& before) {
+  write(node);
   if (!before.reported() && !rows_[node].load.reported()) return;
   reported_ -= before.reported() ? 1 : 0;
   reported_ += rows_[node].load.reported() ? 1 : 0;
   if (!rows_[node].load.sameAnswers(before)) cluster_.touch(node);
   for (const auto& fn : listeners_) fn(node);
+}
+
+void LoadTable::write(NodeId node) {
+  const auto& [settings, load, name] = rows_[node];
+  const bool usual = !settings && load.measured() && load.updated();
+  columns_.updated[node] = usual ? *load.updated() : WallTime::min();
+  if (!usual) return;
+  for (std::size_t i = 0; i < ids_.size(); ++i) {
+    columns_.all[i][node] = load.all()[i];
+    columns_.prod[i][node] = load.prod()[i];
+    columns_.highest[i] = std::max({columns_.highest[i], load.all()[i], load.prod()[i]});
+  }
 }
 
 // --- Pods.
@@ -189,11 +211,15 @@ std::optional<AssignedLoad> LoadTable::readValue(const PodInfo& pod, NodeId,
 }
 
 void LoadTable::addValue(NodeId node, const PodInfo& pod, const AssignedLoad& load) {
-  if (at(node)) rows_[node].load.addPod(pod, load);
+  if (!at(node)) return;
+  rows_[node].load.addPod(pod, load);
+  write(node);
 }
 
 void LoadTable::removeValue(NodeId node, const PodInfo& pod, const AssignedLoad& load) {
-  if (at(node)) rows_[node].load.removePod(pod, load);
+  if (!at(node)) return;
+  rows_[node].load.removePod(pod, load);
+  write(node);
 }
 
 std::string LoadTable::verifyValues(NodeId node, Held held) const {
@@ -203,8 +229,10 @@ std::string LoadTable::verifyValues(NodeId node, Held held) const {
   LoadAmounts estimated = settings_.resources.none();
   for (const auto& [pod, load] : held) {
     const LoadShare share = kept->shareOf(*pod, *load);
-    if (share.estimated) addLoad(estimated, load->estimate());
-    if (!share.toDelta.empty()) addLoad(delta, share.toDelta);
+    for (std::size_t i = 0; i < delta.size(); ++i) {
+      delta[i] += share.of(i).delta;
+      estimated[i] += share.of(i).estimated;
+    }
   }
   if (delta == kept->delta() && estimated == kept->estimated()) return "";
   return fmt::format("kept {} of {}, counted {} of {}; ",

@@ -18,13 +18,6 @@ Duration intervalOf(const LoadReport& report) {
   return std::chrono::seconds(std::clamp<std::int64_t>(*policy->reportIntervalSeconds, 0, 86400));
 }
 
-LoadAmounts beyond(const LoadAmounts& estimate, const LoadAmounts* usage) {
-  LoadAmounts delta = estimate;
-  for (std::size_t i = 0; i < delta.size(); ++i)
-    delta[i] = std::max<std::int64_t>(0, delta[i] - (usage ? (*usage)[i] : 0));
-  return delta;
-}
-
 }  // namespace
 
 void NodeLoad::setReport(const LoadResources& resources, std::shared_ptr<const LoadReport> report,
@@ -60,37 +53,29 @@ void NodeLoad::readAggregates(const LoadResources& resources, const api::NodeMet
 }
 
 LoadShare NodeLoad::shareOf(const PodInfo& pod, const AssignedLoad& load) const {
-  LoadShare share;
-  const LoadReport::PodUsage* const reported = report_->of(pod.pod->metadata);
-  const LoadAmounts amounts = reported ? resources_->of(*reported) : LoadAmounts();
-  const LoadAmounts* const usage = reported ? &amounts : nullptr;
-  const bool active = load.prod && reported && reported->prod;
-  if (active) share.toProdUsage = amounts;
-  if (isNothing(load.estimate())) return share;
-  share.estimated = true;
-  const bool lacking = !usage || !updated_ || *updated_ - interval_ < load.since ||
-                       (load.forced && *load.forced > *updated_);
-  if (lacking) share.toDelta = beyond(load.estimate(), usage);
-  if (!load.prod) return share;
-  if (usage && !active) {
-    share.toProdDelta = load.estimate();
-  } else if (lacking) {
-    share.toProdDelta = beyond(load.estimate(), usage);
+  LoadShare share(load);
+  if (const LoadReport::PodUsage* const reported = report_->of(pod.pod->metadata)) {
+    share.reported_ = true;
+    share.usage_ = resources_->of(*reported);
+    share.active_ = load.prod && reported->prod;
   }
+  share.lacking_ = !share.reported_ || !updated_ || *updated_ - interval_ < load.since ||
+                   (load.forced && *load.forced > *updated_);
   return share;
 }
 
 void NodeLoad::count(const PodInfo& pod, const AssignedLoad& load, int sign) {
   if (!reported()) return;
   const LoadShare share = shareOf(pod, load);
-  const auto count = [sign](const LoadAmounts& amounts, LoadAmounts& sum, LoadAmounts& total) {
-    addLoad(sum, amounts, sign);
-    addLoad(total, amounts, sign);
-  };
-  if (!share.toProdUsage.empty()) count(share.toProdUsage, prodUsage_, prod_);
-  if (share.estimated) addLoad(estimated_, load.estimate(), sign);
-  if (!share.toDelta.empty()) count(share.toDelta, delta_, all_);
-  if (!share.toProdDelta.empty()) count(share.toProdDelta, prodDelta_, prod_);
+  for (std::size_t i = 0; i < all_.size(); ++i) {
+    const LoadShare::Amounts amounts = share.of(i);
+    prodUsage_[i] += sign * amounts.prodUsage;
+    estimated_[i] += sign * amounts.estimated;
+    delta_[i] += sign * amounts.delta;
+    prodDelta_[i] += sign * amounts.prodDelta;
+    all_[i] += sign * amounts.delta;
+    prod_[i] += sign * (amounts.prodUsage + amounts.prodDelta);
+  }
 }
 
 const LoadAmounts* NodeLoad::usageOver(const Aggregation& wanted, bool exact) const {

@@ -13,6 +13,7 @@
 // Sums are kept by adding pods to them and taking pods away, each exactly as it was added; the
 // report, once it changes, is followed by adding all pods anew. Costs: a pod, one look-up in the report.
 
+#include <algorithm>
 #include <memory>
 
 #include "scheduler/plugins/loadawarescheduling/estimator.h"
@@ -22,11 +23,36 @@
 namespace koord::scheduler {
 
 // What one pod adds to a node's load.
-struct LoadShare {
-  LoadAmounts toProdUsage;
-  bool estimated = false;  // e counts towards what all pods are estimated to use
-  LoadAmounts toDelta;
-  LoadAmounts toProdDelta;
+class LoadShare {
+ public:
+  // Of one resource.
+  struct Amounts {
+    std::int64_t prodUsage = 0;
+    std::int64_t estimated = 0;  // of what all pods are estimated to use
+    std::int64_t delta = 0;
+    std::int64_t prodDelta = 0;
+  };
+  Amounts of(std::size_t resource) const {
+    const std::int64_t estimate = estimate_[resource];
+    const std::int64_t usage = reported_ ? usage_[resource] : 0;
+    const std::int64_t delta = lacking_ ? std::max<std::int64_t>(0, estimate - usage) : 0;
+    return {.prodUsage = active_ ? usage : 0,
+            .estimated = estimate,
+            .delta = delta,
+            .prodDelta = !prod_                  ? 0
+                         : reported_ && !active_ ? estimate
+                                                 : delta};
+  }
+
+ private:
+  friend class NodeLoad;
+  explicit LoadShare(const AssignedLoad& load) : estimate_(load.estimate()), prod_(load.prod) {}
+  const LoadAmounts& estimate_;
+  LoadAmounts usage_;  // if reported
+  bool prod_;
+  bool reported_ = false;
+  bool active_ = false;  // as prod
+  bool lacking_ = false;
 };
 
 class NodeLoad {
@@ -40,6 +66,7 @@ class NodeLoad {
 
   void addPod(const PodInfo& pod, const AssignedLoad& load) { count(pod, load, 1); }
   void removePod(const PodInfo& pod, const AssignedLoad& load) { count(pod, load, -1); }
+  // Good as long as the load is there.
   LoadShare shareOf(const PodInfo& pod, const AssignedLoad& load) const;
 
   bool reported() const { return report_ != nullptr; }

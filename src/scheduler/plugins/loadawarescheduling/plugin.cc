@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "scheduler/framework/own_events.h"
 #include "scheduler/plugins/loadawarescheduling/node_metrics.h"
+#include "scheduler/plugins/noderesources/scores.h"
 
 namespace koord::scheduler {
 
 namespace {
-
-constexpr std::string_view kIncoming = "LoadAwareScheduling/incoming";
 
 std::int64_t percentOf(std::int64_t amount, std::int64_t capacity) {
   return std::llround(static_cast<double>(amount) / static_cast<double>(capacity) * 100);
@@ -64,73 +64,81 @@ LoadAwareScheduling::LoadAwareScheduling(Handle& handle, const LoadAwareScheduli
 
 // --- The pod.
 
-LoadAwareScheduling::Incoming LoadAwareScheduling::incomingOf(const PodInfo& pod) const {
-  const Estimator::Estimate& estimate = table_.estimator().estimateOf(pod);
-  return {estimate.amounts, estimate.prod,
-          std::ranges::any_of(pod.pod->metadata.ownerReferences,
-                              [](const auto& owner) { return owner.kind == "DaemonSet"; })};
-}
-
-const LoadAwareScheduling::Incoming& LoadAwareScheduling::incoming(const CycleState& state,
-                                                                   const PodInfo& pod,
-                                                                   Incoming& room) const {
-  if (const auto* known = state.get<Incoming>(kIncoming)) return *known;
-  return room = incomingOf(pod);
+const LoadAwareScheduling::Incoming& LoadAwareScheduling::incomingOf(const PodInfo& pod) const {
+  return incoming_.of(pod, [&]() -> Incoming {
+    const Estimator::Estimate& estimate = table_.estimator().estimateOf(pod);
+    return {estimate.amounts, estimate.prod,
+            std::ranges::any_of(pod.pod->metadata.ownerReferences,
+                                [](const auto& owner) { return owner.kind == "DaemonSet"; })};
+  });
 }
 
 void LoadAwareScheduling::sign(const PodInfo& pod, Signature& signature) const {
-  const Incoming incoming = incomingOf(pod);
+  const Incoming& incoming = incomingOf(pod);
   signature.add(std::int64_t{incoming.prod ? 1 : 0} + (incoming.daemon ? 2 : 0));
   for (const std::int64_t amount : incoming.estimate) signature.add(amount);
 }
 
-PreFilterResult LoadAwareScheduling::preFilter(CycleState& state, const PodInfo& pod) {
-  state.put(kIncoming, incomingOf(pod));
-  return {};
-}
-
 // --- One node.
 
-bool LoadAwareScheduling::expired(const NodeLoad& load, WallTime now) const {
-  return !load.updated() ||
-         now - *load.updated() >= std::chrono::seconds(std::min<std::int64_t>(
-                                      args_.nodeMetricExpirationSeconds, 1 << 30));
+// What was reported then, or before, is too old.
+WallTime LoadAwareScheduling::tooOld(WallTime now) const {
+  return now -
+         std::chrono::seconds(std::min<std::int64_t>(args_.nodeMetricExpirationSeconds, 1 << 30));
+}
+
+bool LoadAwareScheduling::expired(const NodeLoad& load, WallTime tooOld) {
+  return !load.updated() || *load.updated() <= tooOld;
+}
+
+LoadAwareScheduling::Rule LoadAwareScheduling::ruleFor(const Incoming& pod,
+                                                       const NodeSettings* settings) const {
+  using Kind = Excess::Kind;
+  Rule rule;
+  const LoadAmounts* const prod = either(settings, &UsageLimits::prod, limits_);
+  rule.byProd = pod.prod && prod && !isNothing(*prod);
+  const auto* const aggregated =
+      rule.byProd ? nullptr : either(settings, &UsageLimits::aggregated, limits_);
+  if (rule.byProd) {
+    rule.limits = prod;
+  } else if (aggregated) {
+    rule.limits = &aggregated->limits;
+    rule.over = &aggregated->of;
+    rule.kind = Kind::Aggregated;
+  } else {
+    rule.limits = either(settings, &UsageLimits::usage, limits_);
+  }
+  if (rule.limits && isNothing(*rule.limits)) rule.limits = nullptr;
+  return rule;
 }
 
 LoadAwareScheduling::Excess LoadAwareScheduling::judge(const Incoming& pod, NodeId node,
                                                        WallTime now) const {
+  return judge(pod, node, ruleFor(pod, nullptr), tooOld(now));
+}
+
+LoadAwareScheduling::Excess LoadAwareScheduling::judge(const Incoming& pod, NodeId node,
+                                                       const Rule& usual, WallTime tooOld) const {
   using Kind = Excess::Kind;
   const NodeLoad* const load = table_.at(node);
   if (pod.daemon || !load) return {};
   const NodeSettings* const settings = table_.settingsOf(node);
-
-  const LoadAmounts* limits = nullptr;
-  const LoadAmounts* const prod = either(settings, &UsageLimits::prod, limits_);
-  const bool byProd = pod.prod && prod && !isNothing(*prod);
-  const auto* const aggregated =
-      byProd ? nullptr : either(settings, &UsageLimits::aggregated, limits_);
-  if (byProd) {
-    limits = prod;
-  } else if (aggregated) {
-    limits = &aggregated->limits;
-  } else {
-    limits = either(settings, &UsageLimits::usage, limits_);
-  }
-  if (!limits || isNothing(*limits)) return {};
-  if (args_.filterExpiredNodeMetrics && expired(*load, now))
+  const Rule rule = settings ? ruleFor(pod, settings) : usual;
+  if (!rule.limits) return {};
+  if (args_.filterExpiredNodeMetrics && expired(*load, tooOld))
     return {args_.enableScheduleWhenNodeMetricsExpired ? Kind::None : Kind::Expired};
   if (!load->measured()) return {};
-  if (byProd) return compare(pod, node, settings, *limits, load->prod(), Kind::Usage);
-  if (!aggregated) return compare(pod, node, settings, *limits, load->all(), Kind::Usage);
-  return compare(pod, node, settings, *limits,
-                 load->aggregated(aggregated->of, rules_ == Rules::AsUpstream), Kind::Aggregated);
+  if (rule.over)
+    return compare(pod, node, settings, rule,
+                   load->aggregated(*rule.over, rules_ == Rules::AsUpstream));
+  return compare(pod, node, settings, rule, rule.byProd ? load->prod() : load->all());
 }
 
 LoadAwareScheduling::Excess LoadAwareScheduling::compare(const Incoming& pod, NodeId node,
                                                          const NodeSettings* settings,
-                                                         const LoadAmounts& limits,
-                                                         const LoadAmounts& load,
-                                                         Excess::Kind kind) const {
+                                                         const Rule& rule,
+                                                         const LoadAmounts& load) const {
+  const LoadAmounts& limits = *rule.limits;
   for (std::size_t i = 0; i < limits.size(); ++i) {
     if (limits[i] == 0) continue;
     const std::int64_t capacity = table_.capacity(node, settings, i);
@@ -139,7 +147,7 @@ LoadAwareScheduling::Excess LoadAwareScheduling::compare(const Incoming& pod, No
     // No rounding makes that too much.
     if (__int128{amount} * 100 <= __int128{capacity} * limits[i]) continue;
     const std::int64_t percent = percentOf(amount, capacity);
-    if (percent > limits[i]) return {kind, i, percent, limits[i]};
+    if (percent > limits[i]) return {rule.kind, i, percent, limits[i]};
   }
   return {};
 }
@@ -151,16 +159,29 @@ std::string LoadAwareScheduling::reasonOf(const Excess& excess) const {
                      excess.kind == Excess::Kind::Aggregated ? " aggregated" : "");
 }
 
-Status LoadAwareScheduling::filter(const CycleState& state, const PodInfo& pod, NodeFilter& nodes) {
+Status LoadAwareScheduling::filter(const CycleState&, const PodInfo& pod, NodeFilter& nodes) {
   const bool limited = limited_ || table_.settings() > 0;
   if (!limited || table_.reports() == 0) return {};
-  Incoming room;
-  const Incoming& asked = incoming(state, pod, room);
+  const Incoming& asked = incomingOf(pod);
   if (asked.daemon) return {};
-  const WallTime now = executor_.wallNow();
+  const Rule usual = ruleFor(asked, nullptr);
+  if (!usual.limits && table_.settings() == 0) return {};
+  const WallTime oldest = tooOld(executor_.wallNow());
+  const LoadColumns columns =
+      usual.limits && !usual.over ? columnsOf(asked, usual.byProd, *usual.limits) : LoadColumns();
+  const WallTime* const updated = table_.columns().updated.data();
+  // What most nodes are: below the limits without any rounding.
+  const auto below = [](const LoadColumn& column, NodeId node) {
+    return (column.used[node] + column.estimate) * 100 <= column.capacity[node] * column.number;
+  };
+  const auto cool = [=, one = columns.one, two = columns.two,
+                     known = columns.count > 0](NodeId node) {
+    return known && updated[node] > oldest && below(one, node) && below(two, node);
+  };
   std::vector<std::pair<std::pair<Excess::Kind, std::size_t>, VerdictId>> known;
   nodes.forEach([&](NodeId node) {
-    const Excess excess = judge(asked, node, now);
+    if (cool(node)) return;
+    const Excess excess = judge(asked, node, usual, oldest);
     if (excess.kind == Excess::Kind::None) return;
     const std::pair reason{excess.kind, excess.resource};
     auto it = std::ranges::find(known, reason, [](const auto& each) { return each.first; });
@@ -173,15 +194,18 @@ Status LoadAwareScheduling::filter(const CycleState& state, const PodInfo& pod, 
   return {};
 }
 
-std::int64_t LoadAwareScheduling::scoreOf(const Incoming& pod, NodeId node, WallTime now) const {
+std::int64_t LoadAwareScheduling::scoreOf(const Incoming& pod, NodeId node, WallTime tooOld) const {
   const NodeLoad* const load = table_.at(node);
-  if (!load || expired(*load, now) || !load->measured()) return 0;
+  if (!load || expired(*load, tooOld) || !load->measured()) return 0;
   const NodeSettings* const settings = table_.settingsOf(node);
-  LoadAmounts aggregated;
-  const bool byProd = args_.scoreAccordingProdUsage && pod.prod;
-  if (!byProd && scoredOver_)
-    aggregated = load->aggregated(*scoredOver_, rules_ == Rules::AsUpstream);
-  const LoadAmounts& used = byProd ? load->prod() : scoredOver_ ? aggregated : load->all();
+  if (args_.scoreAccordingProdUsage && pod.prod) return scoreOf(pod, node, settings, load->prod());
+  if (!scoredOver_) return scoreOf(pod, node, settings, load->all());
+  return scoreOf(pod, node, settings, load->aggregated(*scoredOver_, rules_ == Rules::AsUpstream));
+}
+
+std::int64_t LoadAwareScheduling::scoreOf(const Incoming& pod, NodeId node,
+                                          const NodeSettings* settings,
+                                          const LoadAmounts& used) const {
   const std::int64_t dominant = args_.dominantResourceWeight;
   std::int64_t sum = 0;
   std::int64_t least = 100;
@@ -196,16 +220,50 @@ std::int64_t LoadAwareScheduling::scoreOf(const Incoming& pod, NodeId node, Wall
   return weights <= 0 ? 0 : (sum + dominant * least) / weights;
 }
 
-Status LoadAwareScheduling::score(const CycleState& state, const PodInfo& pod,
+LoadAwareScheduling::LoadColumns LoadAwareScheduling::columnsOf(const Incoming& pod, bool prod,
+                                                                const LoadAmounts& numbers) const {
+  constexpr std::int64_t kSmallNumber = 1 << 17;
+  const LoadTable::Columns& known = table_.columns();
+  LoadColumns columns;
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (numbers[i] == 0) continue;
+    const ResourceId id = table_.idOf(i);
+    const std::int64_t most = std::max({known.highest[i], cluster_.highest(id), pod.estimate[i]});
+    if (columns.count == 2 || most >= kSmallAmount || numbers[i] >= kSmallNumber) return {};
+    columns.two = {(prod ? known.prod : known.all)[i].data(), cluster_.allocatable(id).data(),
+                   pod.estimate[i], numbers[i]};
+    if (columns.count++ == 0) columns.one = columns.two;
+  }
+  return columns;
+}
+
+Status LoadAwareScheduling::score(const CycleState&, const PodInfo& pod,
                                   std::span<const NodeId> nodes, std::span<std::int64_t> scores) {
   if (table_.reports() == 0) {
     std::ranges::fill(scores, 0);
     return {};
   }
-  Incoming room;
-  const Incoming& asked = incoming(state, pod, room);
-  const WallTime now = executor_.wallNow();
-  for (std::size_t n = 0; n < nodes.size(); ++n) scores[n] = scoreOf(asked, nodes[n], now);
+  const Incoming& asked = incomingOf(pod);
+  const WallTime oldest = tooOld(executor_.wallNow());
+  const bool byProd = args_.scoreAccordingProdUsage && asked.prod;
+  const bool summed = (byProd || !scoredOver_) && args_.dominantResourceWeight == 0;
+  const LoadColumns columns = summed ? columnsOf(asked, byProd, weights_) : LoadColumns();
+  const auto share = [](const LoadColumn& column, NodeId node) {
+    const std::int64_t capacity = column.capacity[node];
+    const std::int64_t left = capacity - column.used[node] - column.estimate;
+    return left > 0 ? SmallPercent()(left, capacity) : 0;
+  };
+  const LoadColumn one = columns.one;
+  const LoadColumn two = columns.two;
+  const std::int64_t other = columns.count == 2 ? two.number : 0;
+  const std::int64_t weights = weightSum_;
+  const WallTime* const updated = table_.columns().updated.data();
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    const NodeId node = nodes[n];
+    scores[n] = columns.count > 0 && updated[node] > oldest
+                    ? (one.number * share(one, node) + other * share(two, node)) / weights
+                    : scoreOf(asked, node, oldest);
+  }
   return {};
 }
 
@@ -231,7 +289,8 @@ std::vector<EventRegistration> LoadAwareScheduling::eventsToRegister() const {
   const auto onNodeEvent = [this](const PodInfo& pod, const ClusterEvent& event) {
     return event.newNode ? onNode(pod, event.newNode->metadata.name) : Hint::Skip;
   };
-  return {{EventResource::Pod, action::kDelete, "", {}},
+  return {onOwnMetadata(),
+          {EventResource::Pod, action::kDelete, "", {}},
           {EventResource::Node,
            action::kAdd | action::kUpdateNodeAllocatable | action::kUpdateNodeAnnotation, "",
            onNodeEvent},

@@ -41,7 +41,8 @@ class LoadAwareScheduling final : public Plugin,
   }
   void sign(const PodInfo& pod, Signature& signature) const override;
   bool signsShape() const override { return true; }
-  PreFilterResult preFilter(CycleState& state, const PodInfo& pod) override;
+  // Nothing to prepare, but a point at which configurations name it.
+  PreFilterResult preFilter(CycleState&, const PodInfo&) override { return {}; }
   Status filter(const CycleState& state, const PodInfo& pod, NodeFilter& nodes) override;
   Status score(const CycleState& state, const PodInfo& pod, std::span<const NodeId> nodes,
                std::span<std::int64_t> scores) override;
@@ -70,13 +71,40 @@ class LoadAwareScheduling final : public Plugin,
     std::int64_t percent = 0;  // what it would be
     std::int64_t limit = 0;
   };
-  Incoming incomingOf(const PodInfo& pod) const;
-  const Incoming& incoming(const CycleState& state, const PodInfo& pod, Incoming& room) const;
+  // Good until another pod is asked about.
+  const Incoming& incomingOf(const PodInfo& pod) const;
+  // By what a node is judged.
+  struct Rule {
+    const LoadAmounts* limits = nullptr;  // nullptr: there are none
+    Excess::Kind kind = Excess::Kind::Usage;
+    bool byProd = false;
+    const Aggregation* over = nullptr;  // of usage that is added up
+  };
+  Rule ruleFor(const Incoming& pod, const NodeSettings* settings) const;
   Excess judge(const Incoming& pod, NodeId node, WallTime now) const;
-  Excess compare(const Incoming& pod, NodeId node, const NodeSettings* settings,
-                 const LoadAmounts& limits, const LoadAmounts& load, Excess::Kind kind) const;
-  std::int64_t scoreOf(const Incoming& pod, NodeId node, WallTime now) const;
-  bool expired(const NodeLoad& load, WallTime now) const;
+  // usual: of nodes that say nothing themselves.
+  Excess judge(const Incoming& pod, NodeId node, const Rule& usual, WallTime tooOld) const;
+  Excess compare(const Incoming& pod, NodeId node, const NodeSettings* settings, const Rule& rule,
+                 const LoadAmounts& load) const;
+  std::int64_t scoreOf(const Incoming& pod, NodeId node, WallTime tooOld) const;
+  std::int64_t scoreOf(const Incoming& pod, NodeId node, const NodeSettings* settings,
+                       const LoadAmounts& used) const;
+  // A resource as loops over nodes read it (LoadTable::Columns).
+  struct LoadColumn {
+    const std::int64_t* used = nullptr;
+    const std::int64_t* capacity = nullptr;
+    std::int64_t estimate = 0;  // of the pod
+    std::int64_t number = 0;    // of the arguments: a limit, or a weight
+  };
+  // Of those that have a number, which are nearly always cpu and memory. None, if there are more, or if amounts
+  // are too large for loops that do not look out. Where there is one, it is both.
+  struct LoadColumns {
+    std::size_t count = 0;
+    LoadColumn one, two;
+  };
+  LoadColumns columnsOf(const Incoming& pod, bool prod, const LoadAmounts& numbers) const;
+  WallTime tooOld(WallTime now) const;
+  static bool expired(const NodeLoad& load, WallTime tooOld);
   std::string reasonOf(const Excess& excess) const;
   Hint onNode(const PodInfo& pod, const std::string& name) const;
   Result<json::value> describe(const std::string& name) const;
@@ -92,6 +120,7 @@ class LoadAwareScheduling final : public Plugin,
   LoadAmounts weights_;
   std::int64_t weightSum_ = 0;
   std::optional<Aggregation> scoredOver_;
+  mutable ByShape<Incoming> incoming_;
   Expiry expiry_;
 };
 

@@ -157,5 +157,89 @@ TEST(LoadAwareReference, agrees_after_any_sequence_of_events) {
   }
 }
 
+// What is read from columns (LoadTable::Columns) and what is worked out for a node that has thresholds of its own
+// are two ways to the same answers.
+struct Twins {
+  static LoadAwareSchedulingArgs args(std::uint64_t seed) {
+    LoadAwareSchedulingArgs args;
+    args.usageThresholds = {{"cpu", 65}, {"memory", 90}};
+    if (seed % 2 == 0) args.prodUsageThresholds = {{"cpu", 55}};
+    args.resourceWeights = {{"cpu", 2}, {"memory", 1}};
+    args.scoreAccordingProdUsage = seed % 3 == 0;
+    args.dominantResourceWeight = seed % 5 == 0 ? 1 : 0;
+    return args;
+  }
+  explicit Twins(std::uint64_t seed) : random(seed), f(args(seed)) {
+    f.node("plain");
+    f.node(
+        "own",
+        {{std::string(kAnnotationUsageThresholds),
+          seed % 2 == 0
+              ? R"({"usageThresholds": {"cpu": 65, "memory": 90}, "prodUsageThresholds": {"cpu": 55}})"
+              : R"({"usageThresholds": {"cpu": 65, "memory": 90}})"}});
+  }
+  int pick(int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); }
+  static std::string nameOf(const std::string& node, int pod) {
+    return node + "-" + std::to_string(pod);
+  }
+
+  void come() {
+    const std::string cpu = std::to_string(50 * pick(0, 20)) + "m";
+    pods.push_back(next++);
+    for (const auto& node : nodes) f.bound(nameOf(node, pods.back()), node, cpu);
+  }
+  void go() {
+    if (pods.empty()) return;
+    const auto it = pods.begin() + pick(0, static_cast<int>(pods.size()) - 1);
+    for (const auto& node : nodes) f.world.cluster().removePod("uid-default-" + nameOf(node, *it));
+    pods.erase(it);
+  }
+  void report() {
+    const std::string cpu = std::to_string(50 * pick(0, 140)) + "m";
+    const std::string memory =
+        pick(0, 50) == 0 ? "100Ti" : std::to_string(100 * pick(0, 200)) + "Mi";
+    const int some = pick(1, 3);
+    const std::string used = std::to_string(50 * pick(0, 10)) + "m";
+    for (const auto& node : nodes) {
+      std::vector<Reported> reported;
+      for (const int pod : pods)
+        if (pod % some == 0) reported.push_back({nameOf(node, pod), used, pod % 2 == 0});
+      f.report(node, cpu, memory, reported);
+    }
+  }
+
+  std::mt19937_64 random;
+  const std::vector<std::string> nodes{"plain", "own"};
+  LoadWorld f;
+  std::vector<int> pods;
+  int next = 0;
+};
+
+TEST(LoadAwareReference, a_node_that_says_itself_what_the_arguments_say_is_judged_alike) {
+  int hot = 0, cool = 0;
+  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+    Twins twins(seed);
+    for (int step = 0; step < 200; ++step) {
+      const int what = twins.pick(0, 6);
+      if (what < 2) {
+        twins.come();
+      } else if (what == 2) {
+        twins.go();
+      } else if (what < 5) {
+        twins.report();
+      } else {
+        twins.f.pass(std::chrono::seconds(twins.pick(1, 60)));
+      }
+      const std::string cpu = std::to_string(50 * twins.pick(0, 20)) + "m";
+      const std::string answer = twins.f.ask("plain", cpu);
+      ASSERT_EQ(answer, twins.f.ask("own", cpu)) << seed << " " << step;
+      ASSERT_EQ(twins.f.score("plain", cpu), twins.f.score("own", cpu)) << seed << " " << step;
+      ++(answer.empty() ? cool : hot);
+    }
+  }
+  EXPECT_GT(hot, 500);
+  EXPECT_GT(cool, 500);
+}
+
 }  // namespace
 }  // namespace koord::scheduler

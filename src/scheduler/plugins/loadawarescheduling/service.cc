@@ -34,9 +34,14 @@ Result<json::value> LoadAwareScheduling::describe(const std::string& name) const
     pods.emplace_back(assigned.since, api::encode(*pod.pod));
     if (!load) return;
     const LoadShare share = load->shareOf(pod, assigned);
-    if (share.estimated) estimated.push_back(pod.key());
-    if (!isNothing(share.toDelta)) delta.push_back(pod.key());
-    if (!isNothing(share.toProdDelta)) prodDelta.push_back(pod.key());
+    const auto adds = [&](std::int64_t LoadShare::Amounts::* to) {
+      for (std::size_t i = 0; i < table_.resources().size(); ++i)
+        if (share.of(i).*to != 0) return true;
+      return false;
+    };
+    if (adds(&LoadShare::Amounts::estimated)) estimated.push_back(pod.key());
+    if (adds(&LoadShare::Amounts::delta)) delta.push_back(pod.key());
+    if (adds(&LoadShare::Amounts::prodDelta)) prodDelta.push_back(pod.key());
   });
   std::ranges::stable_sort(pods, {}, [](const auto& pod) { return pod.first; });
   json::array list;

@@ -26,7 +26,7 @@ constexpr const char* kReservationMismatch =
 
 Status NodeNumaResource::filter(const CycleState& state, const PodInfo& pod, NodeFilter& nodes) {
   const NumaDemand& demand = demandOf(pod);
-  if (demand.nothing()) return {};
+  if (demand.nothing() || (demand.plain() && table_.particular().empty())) return {};
   const NodeView& view = state.view();
   const auto judgeOn = [&](NodeId node) {
     Status status = judge(pod, demand, node, view.on(node));

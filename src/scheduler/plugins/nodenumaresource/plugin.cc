@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "model/well_known.h"
+#include "scheduler/framework/own_events.h"
 #include "scheduler/framework/remarks.h"
 
 namespace koord::scheduler {
@@ -164,8 +165,10 @@ std::vector<EventRegistration> NodeNumaResource::eventsToRegister() const {
     return event.newNode ? onNode(pod, event.newNode->metadata.name) : Hint::Skip;
   };
   using namespace action;
-  // Upstream heeds departures and topologies only; labels and ratios of nodes say as much.
+  // Upstream heeds departures and topologies only; labels and ratios of nodes, and what the pod
+  // itself wants, say as much.
   return {
+      onOwnMetadata(),
       {EventResource::Pod, kDelete | kUpdatePodScaleDown, "", {}},
       {EventResource::Node,
        kAdd | kUpdateNodeLabel | kUpdateNodeAnnotation | kUpdateNodeAllocatable, "", onNodeEvent},

@@ -70,7 +70,6 @@ class NodeNumaResource final : public Plugin,
   Status preScore(CycleState& state, const PodInfo& pod, std::span<const NodeId> nodes) override;
   Status score(const CycleState& state, const PodInfo& pod, std::span<const NodeId> nodes,
                std::span<std::int64_t> scores) override;
-  bool indifferent(const PodInfo& pod) override { return demandOf(pod).nothing(); }
 
   // services.cc
   std::string remedyFor(const PodInfo& pod, NodeId node) const override;

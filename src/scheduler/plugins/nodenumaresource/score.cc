@@ -37,17 +37,18 @@ std::int64_t meanOf(const ScoredColumns& columns, NodeId node) {
   return weights == 0 ? 0 : sum / weights;
 }
 
-// The same for cpu and memory, or any two of small amounts, which is nearly always: nothing is asked in the
-// loop that can be known before.
+// The same for cpu and memory, or any two of small amounts and the same weight, which is nearly always: nothing
+// is asked in the loop that can be known before. Up to 100 times a small amount is exact as a double.
 template <bool most>
 void meansOfTwo(const ScoredColumns& columns, std::span<const NodeId> nodes,
                 std::span<std::int64_t> scores) {
   const ScoredColumn one = columns[0];
   const ScoredColumn two = columns[1];
-  const std::int64_t weights = one.weight + two.weight;
   const auto score = [](std::int64_t requested, std::int64_t allocatable) {
-    return most ? mostAllocatedScore<SmallPercent>(requested, allocatable)
-                : leastAllocatedScore<SmallPercent>(requested, allocatable);
+    const auto all = static_cast<double>(allocatable);
+    const double part = most ? std::min(static_cast<double>(requested), all)
+                             : std::max(static_cast<double>(allocatable - requested), 0.0);
+    return static_cast<std::int64_t>(part * 100.0 / all);
   };
   for (std::size_t n = 0; n < nodes.size(); ++n) {
     const NodeId node = nodes[n];
@@ -57,9 +58,9 @@ void meansOfTwo(const ScoredColumns& columns, std::span<const NodeId> nodes,
       scores[n] = meanOf<most, SmallPercent>(columns, node);
       continue;
     }
-    scores[n] = (one.weight * score(one.requested[node] + one.amount, a) +
-                 two.weight * score(two.requested[node] + two.amount, b)) /
-                weights;
+    scores[n] =
+        (score(one.requested[node] + one.amount, a) + score(two.requested[node] + two.amount, b)) /
+        2;
   }
 }
 
@@ -107,7 +108,8 @@ void NodeNumaResource::scorePlain(const NumaDemand& demand, std::span<const Node
         {cluster_.allocatable(id).data(), cluster_.requested(id).data(), amount, weight});
     small &= cluster_.highest(id) < kSmallAmount && amount < kSmallAmount;
   }
-  if (small && columns.size() == 2 && columns[0].weight + columns[1].weight > 0) {
+  if (small && columns.size() == 2 && columns[0].weight == columns[1].weight &&
+      columns[0].weight > 0) {
     return nodeScorer_.prefersUsed() ? meansOfTwo<true>(columns, nodes, scores)
                                      : meansOfTwo<false>(columns, nodes, scores);
   }

@@ -65,7 +65,8 @@ ReservationBook::ReservationBook(Handle& handle)
   handle.stores().of<api::Reservation>().listen(
       [this](const Object& before, const Object& after) { changed(before, after); });
   handle.knownPods().listen(
-      [this](const PodPtr& before, const PodPtr& after) { podChanged(before, after); });
+      [this](const PodPtr& before, const PodPtr& after) { podChanged(before, after); },
+      [](const PodInfo& pod) { return isOperatingPod(*pod.pod); });
 }
 
 ReservationBook::~ReservationBook() = default;

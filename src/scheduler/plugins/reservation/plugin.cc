@@ -4,6 +4,7 @@
 
 #include "api/selector.h"
 #include "model/well_known.h"
+#include "scheduler/framework/own_events.h"
 #include "scheduler/plugins/reservation/operating_pod.h"
 #include "scheduler/plugins/reservation/unit_kind.h"
 
@@ -201,7 +202,7 @@ std::vector<EventRegistration> ReservationPlugin::eventsToRegister() const {
     return owned ? Hint::Queue : Hint::Skip;
   };
   // Upstream waits for pods that go and for reservations only; but room comes with nodes, too, and
-  // a pod can come to be owner of something.
+  // a pod can come to be owner of something, or want another reservation or none.
   const auto onPod = [this](const PodInfo& pod, const ClusterEvent& event) {
     if (book_.isReservePod(pod) && PreAllocation::allowed(pod)) return Hint::Queue;
     if (event.newPod && isOperatingPod(*event.newPod->pod)) return Hint::Queue;
@@ -211,7 +212,8 @@ std::vector<EventRegistration> ReservationPlugin::eventsToRegister() const {
     return elsewhere || event.oldPod->request == event.newPod->request ? Hint::Skip : Hint::Queue;
   };
   using namespace action;
-  return {{EventResource::Pod,
+  return {onOwnMetadata(),
+          {EventResource::Pod,
            kAdd | kDelete | kUpdatePodScaleDown | kUpdatePodLabel | kUpdateOther, "", onPod},
           {EventResource::Node,
            kAdd | kUpdateNodeAllocatable | kUpdateNodeLabel | kUpdateNodeTaint,

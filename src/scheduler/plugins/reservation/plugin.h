@@ -28,6 +28,7 @@ class ReservationPreemptionRules final : public PreemptionRules {
 
 class ReservationPlugin final : public Plugin,
                                 public Signed,
+                                public Changing,
                                 public ViewPlugin,
                                 public PreFilterPlugin,
                                 public FilterPlugin,
@@ -58,7 +59,8 @@ class ReservationPlugin final : public Plugin,
   // plugin.cc
   void sign(const PodInfo& pod, Signature& signature) const override;
   // Owners may be named.
-  bool signsShape() const override { return book_.owners().empty(); }
+  bool signsShape() const override { return true; }
+  bool shapesTell() const override { return book_.owners().empty(); }
   std::uint64_t epoch(const CycleState& state, const PodInfo& pod) const override;
   std::uint64_t preFilterEpoch(const PodInfo& pod) const override;
   bool hasCredits(const PodInfo& pod) const override;

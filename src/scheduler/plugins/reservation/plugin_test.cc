@@ -428,6 +428,12 @@ TEST_F(Reservations, that_cannot_be_scheduled_say_which_field_is_wrong) {
                     R"({"spec":{"containers":[{"resources":{"requests":{"cpu":"x"}}}]}})");
               }),
               HasSubstr("spec.template.spec.containers[0].resources.requests[cpu]"));
+  EXPECT_EQ(errorOf([](auto& r) {
+              r.spec.template_ = *parseJson(
+                  R"({"spec":{"initContainers":[{"resources":{"limits":{"cpu":"-2"}}}]}})");
+            }),
+            "spec.template.spec.initContainers[0].resources.limits[cpu]: Invalid value: \"-2\": "
+            "must not be negative");
 }
 
 TEST_F(Reservations, another_plugin_may_say_that_one_does_not_fit) {

@@ -1,5 +1,7 @@
 #include "scheduler/plugins/reservation/reserve_pod.h"
 
+#include <fmt/format.h>
+
 #include <charconv>
 #include <limits>
 
@@ -42,6 +44,34 @@ void askForRecorded(api::Pod& pod, const api::ResourceList& recorded) {
   all.resources.requests = std::move(wanted);
 }
 
+Result<> checkAmounts(const std::string& field, const api::ResourceList& amounts) {
+  for (const auto& [name, amount] : amounts) {
+    if (amount.sign() >= 0) continue;
+    return fail(ErrorCode::Invalid,
+                fmt::format("{}[{}]: Invalid value: \"{}\": must not be negative", field, name,
+                            amount.toString()));
+  }
+  return {};
+}
+
+// The API refuses pods with such amounts; nobody has looked at the template.
+Result<> checkAmounts(const std::string& field, const api::List<api::Container>& containers) {
+  for (std::size_t i = 0; i < containers.size(); ++i) {
+    const api::ResourceRequirements& resources = containers[i].resources;
+    const std::string here = fmt::format("{}[{}].resources", field, i);
+    if (auto checked = checkAmounts(here + ".requests", resources.requests); !checked)
+      return checked;
+    if (auto checked = checkAmounts(here + ".limits", resources.limits); !checked) return checked;
+  }
+  return {};
+}
+
+Result<> checkAmounts(const api::PodSpec& spec) {
+  if (auto checked = checkAmounts("spec.template.spec.containers", spec.containers); !checked)
+    return checked;
+  return checkAmounts("spec.template.spec.initContainers", spec.initContainers);
+}
+
 void overlay(api::StringMap& onto, const api::StringMap& from) {
   for (const auto& [key, value] : from) onto.insert_or_assign(key, value);
 }
@@ -72,6 +102,8 @@ Result<std::shared_ptr<const api::Pod>> makeReservePod(const api::Reservation& r
     return fail(ErrorCode::Invalid, "spec.template: expected an object");
   auto read = api::decode<api::PodTemplateSpec>(reservation.spec.template_);
   if (!read) return fail(ErrorCode::Invalid, "spec.template." + read.error().message);
+  if (auto checked = checkAmounts(read->spec); !checked)
+    return fail(Error(std::move(checked.error())));
   const std::string& uid = reservation.metadata.uid;
   auto pod = std::make_shared<api::Pod>();
   pod->spec = std::move(read->spec);

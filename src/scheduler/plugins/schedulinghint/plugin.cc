@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "model/well_known.h"
+#include "scheduler/framework/own_events.h"
 
 namespace koord::scheduler {
 
@@ -78,16 +79,18 @@ PlanPlugin::Plan SchedulingHint::plan(CycleState& state, const PodPtr&) {
   return plan;
 }
 
-// A pod is kept off all but the nodes that it names: it waits for one of these.
+// A pod is kept off all but the nodes that it names: it waits for one of these, or to name others.
 std::vector<EventRegistration> SchedulingHint::eventsToRegister() const {
-  return {
-      {EventResource::Node, action::kAdd, "", [](const PodInfo& pod, const ClusterEvent& event) {
-         const auto hint = readSchedulingHint(pod.pod->metadata.annotations);
-         if (!hint || !*hint || !event.newNode) return Hint::Skip;
-         const auto& names = (*hint)->nodeNames;
-         const bool named = std::ranges::find(names, event.newNode->metadata.name) != names.end();
-         return named ? Hint::Queue : Hint::Skip;
-       }}};
+  return {{EventResource::Node, action::kAdd, "",
+           [](const PodInfo& pod, const ClusterEvent& event) {
+             const auto hint = readSchedulingHint(pod.pod->metadata.annotations);
+             if (!hint || !*hint || !event.newNode) return Hint::Skip;
+             const auto& names = (*hint)->nodeNames;
+             const bool named =
+                 std::ranges::find(names, event.newNode->metadata.name) != names.end();
+             return named ? Hint::Queue : Hint::Skip;
+           }},
+          onOwnMetadata()};
 }
 
 }  // namespace koord::scheduler

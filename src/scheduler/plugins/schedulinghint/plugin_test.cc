@@ -141,5 +141,26 @@ TEST_F(SchedulingHintTest, a_new_node_wakes_the_pods_that_name_it) {
   EXPECT_EQ(ask(hinted("{")), Hint::Skip);
 }
 
+TEST_F(SchedulingHintTest, a_pod_that_says_something_else_is_tried_again) {
+  use();
+  const auto registrations = world.profile().registrations;
+  const auto own = std::ranges::find(registrations, "SchedulingHint", &PluginRegistration::plugin);
+  ASSERT_NE(own, registrations.end());
+  const PodPtr before = world.pod(hinted(R"({"nodeNames": ["e"]})"));
+  const auto ask = [&](const PodBuilder& after, const PodPtr& waiting) {
+    ClusterEvent event;
+    event.resource = EventResource::UnscheduledPod;
+    event.actions = action::kUpdate;
+    event.oldPod = before;
+    event.newPod = world.pod(after);
+    EXPECT_TRUE(matches(own->events.back(), event));
+    return own->events.back().hint(*waiting, event);
+  };
+  EXPECT_EQ(ask(hinted(R"({"nodeNames": ["d"]})"), before), Hint::Queue);
+  EXPECT_EQ(ask(hinted(R"({"nodeNames": ["e"]})").label("a", "b"), before), Hint::Queue);
+  EXPECT_EQ(ask(hinted(R"({"nodeNames": ["e"]})"), before), Hint::Skip) << "its status alone";
+  EXPECT_EQ(ask(hinted(R"({"nodeNames": ["d"]})"), world.pod(aPod("other"))), Hint::Skip);
+}
+
 }  // namespace
 }  // namespace koord::scheduler

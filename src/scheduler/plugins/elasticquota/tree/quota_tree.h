@@ -84,10 +84,11 @@ struct Change {
   Sum fixedUsed = 0;
   bool isZero() const { return request == 0 && used == 0 && fixedRequest == 0 && fixedUsed == 0; }
   Change& operator+=(const Change& other) {
-    request += other.request;
-    used += other.used;
-    fixedRequest += other.fixedRequest;
-    fixedUsed += other.fixedUsed;
+    // Mostly there is one of them.
+    if (other.request != 0) request += other.request;
+    if (other.used != 0) used += other.used;
+    if (other.fixedRequest != 0) fixedRequest += other.fixedRequest;
+    if (other.fixedUsed != 0) fixedUsed += other.fixedUsed;
     return *this;
   }
 };

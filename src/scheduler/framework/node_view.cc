@@ -1,0 +1,18 @@
+#include "scheduler/framework/node_view.h"
+
+namespace koord::scheduler {
+
+const NodeCredit* NodeView::find(NodeId node) const {
+  const auto it = credits_.find(node);
+  return it == credits_.end() ? nullptr : &it->second;
+}
+
+void NodeView::set(NodeId node, NodeCredit credit) {
+  credits_[node] = std::move(credit);
+}
+
+void NodeView::erase(NodeId node) {
+  credits_.erase(node);
+}
+
+}  // namespace koord::scheduler

@@ -9,9 +9,11 @@ Whatever is labelled sbs=true on the server is deleted.
 
 All worlds (job_worlds.py) are played with the one scheduler and then with the other, some at a time. After each step it is
 waited until nothing moves any more. Compared are: who is bound, and where; which CPUs and devices he got; the phases of
-reservations, and who was given one. --worlds machines plays worlds of CPUs and GPUs (machine_worlds.py),
---worlds loads those of nodes that are more or less busy (load_worlds.py), --worlds wishes those of pods that ask for certain
-reservations (wish_worlds.py). A difference counts when it is there a second time. The exit status is 0 when there is none.
+reservations, and who was given one. --worlds machines plays worlds of CPUs and GPUs (machine_worlds.py), --worlds loads
+those of nodes that are more or less busy (load_worlds.py), --worlds wishes those of pods that ask for certain reservations
+(wish_worlds.py), --worlds twins those of pods that differ in one thing (twin_jobs.py). A difference counts when it is there
+a second time. A pod that this one bound to another node than that with its own highest score is told, too. The exit status
+is 0 when there is none of either.
 
 Where both bound a pod, but to different nodes, a world is no longer the same and is left there; these are told one by one. So
 are worlds in which upstream, as it often does, lets the members of a gang sleep that come after its minimum has nodes.
@@ -24,6 +26,7 @@ import argparse
 import concurrent.futures
 import datetime
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -33,14 +36,18 @@ import urllib.request
 import job_worlds
 import load_worlds
 import machine_worlds
+import twin_jobs
 import wish_worlds
 from cluster import ApiError, Cluster, Store
 
 QUIET, LIMIT = 3.0, 20.0  # seconds without a change that end a step, and in which it must come to that
 KINDS = ["Pod", "Reservation", "PodGroup", "ElasticQuota", "Node", "Device", "NodeResourceTopology", "NodeMetric"]
 WORLDS = {"jobs": job_worlds.JobWorld, "machines": machine_worlds.MachineWorld, "loads": load_worlds.LoadWorld,
-          "wishes": wish_worlds.WishWorld}
+          "wishes": wish_worlds.WishWorld, "twins": twin_jobs.TwinJobs}
 GIVEN = "scheduling.koordinator.sh/"
+SCORES = re.compile(r"Top\d+ scores for Pod: (\S+),")
+ROW = re.compile(r"^\| \d+ \| (\S+) \| (\S+) \| (-?\d+) \|")
+BOUND = re.compile(r"bound pod (\S+) to (\S+) \(")
 
 
 class Process:
@@ -188,6 +195,22 @@ def differences(world, reference, candidate):
     return [], None
 
 
+def odd_choices(log):
+    """Pods that the candidate put elsewhere than on a node with the highest score of those that it told of, with both."""
+    scores, found = {}, []
+    with open(log, encoding="utf-8", errors="replace") as lines:
+        for line in lines:
+            if told := SCORES.search(line):
+                scores[told[1]] = {}
+            elif row := ROW.match(line):
+                scores.setdefault(row[1], {})[row[2]] = int(row[3])
+            elif bound := BOUND.search(line):
+                pod, node = bound.groups()
+                if node in scores.get(pod, {}) and scores[pod][node] < max(scores[pod].values()):
+                    found.append(f"{pod} is on {node}: {scores[pod]}")
+    return found
+
+
 def run_all(cluster, options, binary, log, seeds):
     clear(cluster)
     time.sleep(1)
@@ -220,10 +243,11 @@ def main():
     folder = tempfile.mkdtemp(prefix="jobs-")
     print(f"logs in {folder}", flush=True)
     seeds = list(range(options.first_seed, options.first_seed + options.seeds))
-    found, parted, pods = {}, 0, 0
+    found, parted, pods, odd = {}, 0, 0, []
     for attempt in ("first", "second"):
         programs = {"reference": options.reference, "candidate": options.scheduler}
         results = [run_all(cluster, options, binary, f"{folder}/{name}-{attempt}.log", seeds) for name, binary in programs.items()]
+        odd += odd_choices(f"{folder}/candidate-{attempt}.log")
         now = {}
         for seed in seeds:
             texts, elsewhere = differences(make(seed), results[0][seed], results[1][seed])
@@ -246,9 +270,11 @@ def main():
         if options.verbose:
             for one, other in zip(results[0][seed], results[1][seed]):
                 print(f"    {json.dumps(one, sort_keys=True)}\n    {json.dumps(other, sort_keys=True)}\n")
+    for text in odd:
+        print(f"not the best: {text}")
     clear(cluster)
     print(f"{options.seeds} worlds, {pods} pods; {parted} worlds parted at other nodes; {len(found)} worlds with differences")
-    return 1 if found else 0
+    return 1 if found or odd else 0
 
 
 if __name__ == "__main__":

@@ -255,7 +255,7 @@ class KubeletAloneTest:
 
     def memory_is_relieved(self):
         """A container is killed whatever a budget says, and however long its pod would like to stay."""
-        pod = self.start_pods("hog", text=HOG.format(namespace=NAMESPACE, node=self.name))[0]
+        pod = self.start_pods("hog", text=hog(self.name))[0]
         path = self.path_of(pod)
         wait_until("hog has its memory", lambda: memory_used(self.cgroups, path) > 500 << 20)
         budget = wait_until("the budget", lambda: self.cluster.get("poddisruptionbudget", "hog", "-n", NAMESPACE))
@@ -387,69 +387,47 @@ def running_of(pods, names):
     return running(wanted, len(names)) or []
 
 
-def best_effort(name, node):
+def pod_manifest(name, node, command, requests, limits, labels="", restart="Always", grace=1):
+    """A pod of one container that is bound to the node; the other arguments as in YAML."""
     return f"""apiVersion: v1
 kind: Pod
-metadata: {{name: {name}, namespace: {NAMESPACE}, labels: {{tier: batch}}}}
+metadata: {{name: {name}, namespace: {NAMESPACE}, labels: {{{labels}}}}}
 spec:
   nodeName: {node}
-  terminationGracePeriodSeconds: 1
+  terminationGracePeriodSeconds: {grace}
+  restartPolicy: {restart}
   hostNetwork: true
   automountServiceAccountToken: false
   containers:
   - name: main
     image: busybox
     imagePullPolicy: IfNotPresent
-    command: [sh, -c, 'cat /proc/uptime; sleep 1000']
+    command: {command}
     resources:
-      requests: {{cpu: 100m, memory: 16Mi}}
-      limits: {{cpu: 200m, memory: 32Mi}}
+      requests: {{{requests}}}
+      limits: {{{limits}}}
 """
 
 
-HOG = """apiVersion: policy/v1
+def best_effort(name, node):
+    return pod_manifest(name, node, "[sh, -c, 'cat /proc/uptime; sleep 1000']", "cpu: 100m, memory: 16Mi",
+                        "cpu: 200m, memory: 32Mi", labels="tier: batch")
+
+
+def hog(node):
+    """Takes memory, does not care to be asked to end, and a budget forbids its eviction."""
+    command = """[sh, -c, "trap '' TERM; dd if=/dev/zero bs=600M count=1 | (trap '' TERM; sleep 1000)"]"""
+    return f"""apiVersion: policy/v1
 kind: PodDisruptionBudget
-metadata: {{name: hog, namespace: {namespace}}}
+metadata: {{name: hog, namespace: {NAMESPACE}}}
 spec: {{minAvailable: 1, selector: {{matchLabels: {{app: hog}}}}}}
 ---
-apiVersion: v1
-kind: Pod
-metadata: {{name: hog, namespace: {namespace}, labels: {{tier: batch, app: hog}}}}
-spec:
-  nodeName: {node}
-  terminationGracePeriodSeconds: 600
-  restartPolicy: Never
-  hostNetwork: true
-  automountServiceAccountToken: false
-  containers:
-  - name: main
-    image: busybox
-    imagePullPolicy: IfNotPresent
-    command: [sh, -c, "trap '' TERM; dd if=/dev/zero bs=600M count=1 | (trap '' TERM; sleep 1000)"]
-    resources:
-      requests: {{cpu: 100m, memory: 16Mi}}
-      limits: {{cpu: 200m, memory: 800Mi}}
-"""
+""" + pod_manifest("hog", node, command, "cpu: 100m, memory: 16Mi", "cpu: 200m, memory: 800Mi",
+                   labels="tier: batch, app: hog", restart="Never", grace=600)
 
 
 def guaranteed(name, node):
-    return f"""apiVersion: v1
-kind: Pod
-metadata: {{name: {name}, namespace: {NAMESPACE}}}
-spec:
-  nodeName: {node}
-  terminationGracePeriodSeconds: 1
-  hostNetwork: true
-  automountServiceAccountToken: false
-  containers:
-  - name: main
-    image: busybox
-    imagePullPolicy: IfNotPresent
-    command: [sleep, '1000']
-    resources:
-      requests: {{cpu: "1", memory: 16Mi}}
-      limits: {{cpu: "1", memory: 16Mi}}
-"""
+    return pod_manifest(name, node, "[sleep, '1000']", 'cpu: "1", memory: 16Mi', 'cpu: "1", memory: 16Mi')
 
 
 def parse_arguments():

@@ -12,13 +12,16 @@ node, which must be one that the reference gave its best score; every plugin's s
 messages that the pod had; the nominated node; victims; events; the plugins that a waiting pod waits for; and for
 each change of the world which events brought the pod back into the queue, and what came of it.
 
-A difference counts when it is there a second time. The exit status is 0 when there is none.
+A difference counts when it is there a second time. The exit status is 0 when there is none. In --worlds twins (twin_worlds.py)
+the pods of a world are of one template, each but for one thing.
 
 Not counted is what koord-scheduler does otherwise on purpose:
 - When taints of a node change, kube-scheduler tries every waiting pod again whose plugin heeds new nodes (its workaround for
   issue 109437). Here plugins that do not heed taints are left asleep; so later messages may differ.
 - When a pod goes, kube-scheduler wakes those that it kept away by anti-affinity only if it matches all terms of the one
   or the other, though any of them rejects; even those who have it preempted stay asleep. Here one term is enough.
+- When a CSIDriver no longer wants capacity to be heeded, kube-scheduler wakes pods with inline volumes of it only. Here all that
+  wait for volumes are; this is told as a difference.
 - Events: kube-scheduler counts a repetition on the first event, whatever it says. Here each new message is an event.
 """
 
@@ -31,6 +34,7 @@ import threading
 import time
 
 import extenders
+import twin_worlds
 import worlds
 from cluster import ApiError, Cluster, Store
 from schedulers import Scheduler
@@ -38,6 +42,7 @@ from schedulers import Scheduler
 SETTLE = 0.25  # seconds in which informers see what was written
 WORLD_KINDS = ["ReplicaSet", "StatefulSet", "ReplicationController", "Pod", "PodDisruptionBudget", "Service", "PersistentVolumeClaim",
                "PersistentVolume", "VolumeAttachment", "CSINode", "CSIDriver", "CSIStorageCapacity", "StorageClass", "Node"]
+WORLDS = {"all": worlds.World, "twins": twin_worlds.TwinWorld}
 
 
 def key(item):
@@ -348,6 +353,7 @@ def main():
     parser.add_argument("--scheduler", required=True, help="koord-scheduler")
     parser.add_argument("--seeds", type=int, default=20, help="how many worlds")
     parser.add_argument("--first-seed", type=int, default=1)
+    parser.add_argument("--worlds", choices=sorted(WORLDS), default="all", help="of what kind")
     parser.add_argument("--port", type=int, default=21500, help="of the first scheduler's metrics; the second takes the next, extenders that after it")
     parser.add_argument("--extenders", action="store_true", help="schedulers ask extenders, too")
     parser.add_argument("--logs", help="folder for the schedulers' configurations and logs")
@@ -356,7 +362,7 @@ def main():
     parser.add_argument("--only", help="show only differences with this text in them")
     options = parser.parse_args()
 
-    cluster = Cluster(options.kubeconfig)
+    cluster, make = Cluster(options.kubeconfig), WORLDS[options.worlds]
     for item in worlds.fixed_things():
         try:
             cluster.create(item)
@@ -377,9 +383,9 @@ def main():
     wrong = pods = bound = 0
     try:
         for seed in range(options.first_seed, options.first_seed + options.seeds):
-            found, placed, total = compare(bench, worlds.World(seed, options.rich), schedulers)
+            found, placed, total = compare(bench, make(seed, options.rich), schedulers)
             if found:
-                again = set(compare(bench, worlds.World(seed, options.rich), schedulers)[0])
+                again = set(compare(bench, make(seed, options.rich), schedulers)[0])
                 found = [item for item in found if item in again and (not options.only or options.only in item[1])]
             pods, bound, wrong = pods + total, bound + placed, wrong + bool(found)
             print(f"seed {seed}: {placed} of {total} pods placed; {len(found)} differences", flush=True)

@@ -35,6 +35,7 @@ class World:
     """rich: subjects that it is rich in whatever the seed says. things: in the order of their creation. pods: to be placed one after the other. changes: for each pod, what
     happens should it not be placed: a list of (verb, object, change, subresource)."""
 
+    NUMBER = (4, 8)  # of pods
     SUBJECTS = ("resources", "taints", "ports", "node affinity", "pod affinity", "spread", "volumes", "images", "preemption", "budgets", "gates")
 
     def __init__(self, seed, rich=()):
@@ -58,8 +59,8 @@ class World:
             self.make_budgets()
         self.keep_nominated = self.chance(0.5)  # pods that wait for their victims stay, and count for those after them
         self.pods, self.changes = [], []
-        for i in range(self.random.randint(4, 8)):
-            pod = self.pod(f"{self.prefix}-p{i}", self.rich["gates"] and self.chance(0.3))
+        for i in range(self.random.randint(*self.NUMBER)):
+            pod = self.next_pod(f"{self.prefix}-p{i}")
             self.pods.append(pod)
             self.changes.append([self.change(pod, i, k) for k in range(self.random.randint(1, 3))])
 
@@ -266,6 +267,10 @@ class World:
             pod["spec"]["volumes"] = [volume for volume in pod["spec"]["volumes"] if free(volume)]
 
     # Pods
+
+    def next_pod(self, name):
+        """One that is to be placed."""
+        return self.pod(name, self.rich["gates"] and self.chance(0.3))
 
     def labels(self):
         labels = {"app": self.pick("a", "b", "c")}

@@ -1,10 +1,13 @@
 #include "bench.h"
 
 #include <fmt/format.h>
+#include <linux/perf_event.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <fstream>
 #include <regex>
@@ -71,6 +74,21 @@ double cpuSeconds() {
     return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
   };
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+double instructions() {
+  static const int counter = [] {
+    perf_event_attr about{};
+    about.type = PERF_TYPE_HARDWARE;
+    about.size = sizeof about;
+    about.config = PERF_COUNT_HW_INSTRUCTIONS;
+    about.exclude_kernel = 1;
+    about.exclude_hv = 1;
+    return static_cast<int>(syscall(SYS_perf_event_open, &about, 0, -1, -1, 0));
+  }();
+  std::uint64_t count = 0;
+  if (counter < 0 || read(counter, &count, sizeof count) != sizeof count) return 0;
+  return static_cast<double>(count);
 }
 
 double rssMib() {

@@ -79,8 +79,12 @@ std::shared_ptr<const api::Pod> pod(int n, int classes) {
       .build();
 }
 
-// Of CPU time, the least of some rounds: other programs on the machine are not measured.
-double secondsToPlace(const Numbers& params, bool loadAware) {
+struct Cost {
+  double seconds = 1e9;  // of CPU time
+  double instructions = 0;
+};
+
+Cost costToPlace(const Numbers& params, bool loadAware) {
   VirtualLoop loop;
   std::vector<std::pair<std::shared_ptr<const api::Pod>, std::shared_ptr<const api::Pod>>> bound;
   Registry registry = makeRegistry();
@@ -109,7 +113,8 @@ double secondsToPlace(const Numbers& params, bool loadAware) {
   // As many reports as come in the time that the pods take.
   const auto each = static_cast<std::size_t>(params.at("pods_per_report"));
   std::size_t placed = 0, reports = 0;
-  const double before = bench::cpuSeconds();
+  const double instructions = bench::instructions();
+  const double cpu = bench::cpuSeconds();
   for (const auto& pod : pods) scheduler->podAdded(pod);
   while (placed < pods.size()) {
     loop.runReady();
@@ -120,20 +125,27 @@ double secondsToPlace(const Numbers& params, bool loadAware) {
       report(*scheduler, loop.wallNow(), static_cast<int>(reports) % nodes, reports);
     loop.advance(std::chrono::milliseconds(1));
   }
-  return bench::cpuSeconds() - before;
+  return {bench::cpuSeconds() - cpu, bench::instructions() - instructions};
 }
 
+// The least of some rounds: other programs on the machine are hardly measured.
 Numbers loadAware(const Numbers& params) {
   const double pods = params.at("pods");
-  double without = 1e9, with = 1e9;
+  Cost without, with;
   for (int round = 0; round < 5; ++round) {
-    without = std::min(without, secondsToPlace(params, false));
-    with = std::min(with, secondsToPlace(params, true));
+    const auto take = [](Cost& least, const Cost& cost) {
+      if (cost.seconds < least.seconds) least = cost;
+    };
+    take(without, costToPlace(params, false));
+    take(with, costToPlace(params, true));
   }
-  return {{"pods_per_second_without", pods / without},
-          {"pods_per_second_with", pods / with},
-          {"cost_percent", 100 * (with - without) / without},
-          {"peak_rss_mib", bench::peakRssMib()}};
+  Numbers metrics{{"pods_per_second_without", pods / without.seconds},
+                  {"pods_per_second_with", pods / with.seconds},
+                  {"cost_percent", 100 * (with.seconds / without.seconds - 1)},
+                  {"peak_rss_mib", bench::peakRssMib()}};
+  if (without.instructions > 0)
+    metrics["cost_percent_of_instructions"] = 100 * (with.instructions / without.instructions - 1);
+  return metrics;
 }
 
 }  // namespace

@@ -209,11 +209,15 @@ Numbers whole(const Numbers& params, const Workload& workload) {
   loop.runReady();
   for (int n = 0; n < params.at("pods"); ++n)
     pods.push_back(workload.measured(initial + n).build());
+  const double instructions = bench::instructions();
   const double cpu = bench::cpuSeconds();
   const bench::Stopwatch all;
   place(pods);
   std::vector<double> none;
-  return results(pods.size(), all.seconds(), bench::cpuSeconds() - cpu, none);
+  Numbers metrics = results(pods.size(), all.seconds(), bench::cpuSeconds() - cpu, none);
+  metrics["instructions_per_pod"] =
+      (bench::instructions() - instructions) / static_cast<double>(pods.size());
+  return metrics;
 }
 
 bench::Benchmark ofClasses(const std::string& name, const Numbers& params, int classes) {

@@ -25,12 +25,16 @@ function(koord_allocate target)
   endif()
 endfunction()
 
-# For code whose own speed does not matter: what it calls is optimised in its library. Tests, of which each runs
-# once, are a third of what a build compiles. Coroutines that resume each other must not pile up on the stack, which
-# takes sibling calls. At -Og GCC sees less far, and takes for unset what is set.
+# For code whose own speed does not matter: what it calls is optimised in its library. Coroutines that resume each
+# other must not pile up on the stack, which takes sibling calls. At -Og GCC sees less far, and takes for unset what is set.
 set(KOORD_FAST_COMPILE "$<$<CONFIG:Release>:-Og;-foptimize-sibling-calls;-Wno-maybe-uninitialized>")
 function(koord_compile_fast target)
   target_compile_options(${target} PRIVATE "${KOORD_FAST_COMPILE}")
+endfunction()
+
+# Tests, of which each runs once, are a third of what a build compiles: not optimised at all.
+function(koord_compile_test target)
+  target_compile_options(${target} PRIVATE "$<$<CONFIG:Release>:-O0>")
 endfunction()
 
 # For programs that wait for the API server more than they compute: a quarter less to compile. Sibling calls as above.
@@ -96,7 +100,7 @@ function(koord_library name)
     target_link_libraries(${target}_tests
       PRIVATE ${target} ${ARG_PRIVATE_DEPS} ${ARG_TEST_DEPS} GTest::gmock GTest::gtest_main)
     koord_precompile(${target}_tests TESTS)
-    koord_compile_fast(${target}_tests)
+    koord_compile_test(${target}_tests)
     add_test(NAME ${name} COMMAND ${target}_tests --gtest_brief=1)
   endif()
 endfunction()

@@ -1,5 +1,7 @@
 #include "scheduler/core/attempt_monitor.h"
 
+#include <utility>
+
 #include "base/log.h"
 #include "base/time.h"
 
@@ -17,8 +19,11 @@ void AttemptMonitor::begin(Watch& watch, PodPtr pod, const std::string& profile)
   watches_.push_back(watch);
 }
 
-void AttemptMonitor::ended(Watch& watch) {
-  tellIfLate(watch);
+void AttemptMonitor::Watch::end() {
+  AttemptMonitor* const monitor = std::exchange(monitor_, nullptr);
+  if (!monitor) return;
+  monitor->tellIfLate(*this);
+  unlink();
 }
 
 void AttemptMonitor::tellIfLate(Watch& watch) {

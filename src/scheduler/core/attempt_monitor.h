@@ -25,16 +25,16 @@ class AttemptMonitor {
     Duration timeout = std::chrono::seconds(30);
   };
 
-  // An attempt under way, until it is destroyed.
+  // An attempt under way, until end() or until it is destroyed.
   class Watch : public boost::intrusive::list_base_hook<
                     boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
    public:
     Watch() = default;
-    ~Watch() {
-      if (monitor_) monitor_->ended(*this);
-    }
+    ~Watch() { end(); }
     Watch(const Watch&) = delete;
     Watch& operator=(const Watch&) = delete;
+    // Nobody waits for it any more.
+    void end();
 
    private:
     friend class AttemptMonitor;
@@ -60,7 +60,6 @@ class AttemptMonitor {
 
  private:
   void look();
-  void ended(Watch& watch);
   void tellIfLate(Watch& watch);
 
   Executor& executor_;

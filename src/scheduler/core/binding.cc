@@ -99,15 +99,24 @@ void Scheduler::bindingEnded(const Attempt& attempt, bool bound) {
 }
 
 void Scheduler::abandonBinding(Attempt& attempt, std::string_view why) {
-  underWay_.erase(attempt.pod.uid());
+  const std::string uid = attempt.pod.uid();
+  underWay_.erase(uid);
+  queue_->done(uid);
   bindingEnded(attempt, false);
   log::info("pod {} is not bound to {}: {}", attempt.pod.info->key(), attempt.nodeName, why);
   (void)Placement::unreserveAndForget(shared_, attempt);
   if (shared_.audit) shared_.audit->podGone(*attempt.pod.info);
   notifyAssumedPodGone(*attempt.pod.info, attempt.nodeName);
+  const auto known = pending_.find(uid);
+  if (known == pending_.end()) return;
   // Still pending to us, so our watch is behind: what it will show can be counted already.
-  if (attempt.elsewhere && pending_.contains(attempt.pod.uid()))
-    unitUpdated(attempt.pod.info->pod, attempt.elsewhere, attempt.pod.info->kind);
+  if (attempt.elsewhere)
+    return unitUpdated(attempt.pod.info->pod, attempt.elsewhere, attempt.pod.info->kind);
+  // Came again before this has ended, as a Reservation does whose mistake is put right.
+  const PodPtr again = known->second;
+  if (!attempt.gone || again->pod->metadata.deletionTimestamp) return;
+  if (shared_.audit) shared_.audit->podSeen(*again);
+  queue_->add(again);
 }
 
 // Preparing a node, volumes above all, may take minutes; nobody waits for what is done for a pod that
@@ -117,8 +126,14 @@ void Scheduler::giveUpBinding(const std::string& uid) {
   if (binding == underWay_.end() || shared_.waiting.find(uid)) return;
   Attempt& attempt = *binding->second;
   if (attempt.phase == "Bind" || std::exchange(attempt.gone, true)) return;
+  attempt.watch.end();
   (void)shared_.cluster.forget(uid);
   notifyAssumedPodGone(*attempt.pod.info, attempt.nodeName);
+}
+
+bool Scheduler::givenUp(const std::string& uid) const {
+  const auto binding = underWay_.find(uid);
+  return binding != underWay_.end() && binding->second->gone;
 }
 
 // Bound, but deleted before the binding was seen: nobody else will let go of its place.

@@ -185,7 +185,7 @@ void Scheduler::pendingAdded(const PodPtr& pod) {
   const PodPtr other = shared_.known.takeOther(pod->uid());
   otherGone(other);
   shared_.known.tell(other, pod);
-  if (shared_.cluster.findPod(pod->uid())) return;  // being bound
+  if (shared_.cluster.findPod(pod->uid()) || givenUp(pod->uid())) return;  // being bound
   if (shared_.audit) shared_.audit->podSeen(*pod);
   queue_->add(pod);
 }
@@ -205,6 +205,7 @@ void Scheduler::pendingUpdated(const PodPtr& before, const PodPtr& after) {
       return waiting->reject("", "pod is being deleted");
     return giveUpBinding(after->uid());
   }
+  if (givenUp(after->uid())) return;
   if (shared_.audit) shared_.audit->podSeen(*after);
   queue_->update(old, after);
   const std::string_view was = old->pod->status.nominatedNodeName;

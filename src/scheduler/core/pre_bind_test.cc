@@ -1,5 +1,6 @@
 // Pods that go while their nodes are prepared for them.
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/task.h"
@@ -36,9 +37,16 @@ class Preparing final : public Plugin, public ReservePlugin, public PreBindPlugi
   Executor& executor_;
 };
 
+struct LateAttempts final : Observer {
+  int late = 0;
+  void timedOut(const std::string&) override { ++late; }
+};
+
 struct WithPreparing : testing::SchedulerFixture {
   Preparing* plugin = nullptr;
+  LateAttempts watching;
   WithPreparing() {
+    observer = &watching;
     registry["Preparing"] = [this](Fields&, Handle& handle) -> std::unique_ptr<Plugin> {
       auto made = std::make_unique<Preparing>(handle);
       plugin = made.get();
@@ -50,11 +58,12 @@ struct WithPreparing : testing::SchedulerFixture {
     create();
     scheduler->start();
     node(aNode("n1").allocatable("cpu", "1"));
-    create(aPod("slow").request("cpu", "1"));
+    create(slow());
     run(2s);
     create(aPod("next").request("cpu", "1"));
     run(10s);
   }
+  static testing::PodBuilder slow() { return aPod("slow").request("cpu", "1"); }
   using SchedulerFixture::create;
 };
 
@@ -83,6 +92,55 @@ TEST(Preparing, a_pod_that_is_being_deleted_holds_nothing_either) {
   f.run(15min);
   EXPECT_EQ(f.bindings["slow"], 0);
   EXPECT_EQ(f.plugin->reserved, 1);
+}
+
+TEST(Preparing, a_pod_that_goes_while_its_place_is_announced_leaves_nothing_in_the_queue) {
+  WithPreparing f;
+  f.node(aNode("n2").allocatable("cpu", "1"));
+  f.run(10s);
+  ASSERT_EQ(f.nodeOf("next"), "n2");
+  f.remove("next");
+  f.run(5s);
+  f.api.latency = 1min;
+  f.create(aPod("other").request("cpu", "1"));
+  f.run(10s);
+  ASSERT_EQ(f.scheduler->cluster().assumedTotal(), 2u);
+  f.remove("other");
+  f.run(5s);
+  EXPECT_EQ(f.scheduler->cluster().assumedTotal(), 1u);
+  f.run(5min);
+  EXPECT_EQ(f.scheduler->queue().counts().inFlight, 0u);
+  f.node(aNode("n3"));
+  EXPECT_THAT(f.scheduler->queue().eventsInFlight(), ::testing::IsEmpty());
+}
+
+TEST(Preparing, one_that_comes_again_meanwhile_is_placed_when_the_last_attempt_has_ended) {
+  WithPreparing f;
+  f.remove("next");
+  f.remove("slow");
+  f.run(10s);
+  auto again = f.slow();
+  f.create(again.version("5"));
+  f.run(10s);
+  again.label("team", "a");
+  f.create(again.version("6"));
+  f.run(1min);
+  EXPECT_EQ(f.scheduler->cluster().assumedTotal(), 0u) << "the first attempt has not ended";
+  f.run(9min);
+  EXPECT_EQ(f.scheduler->cluster().assumedTotal(), 1u);
+  f.create(aPod("other").request("cpu", "1"));
+  f.run(15min);
+  EXPECT_EQ(f.nodeOf("slow"), "n1");
+  EXPECT_EQ(f.nodeOf("other"), "");
+  EXPECT_EQ(f.bindings["slow"], 1);
+  EXPECT_EQ(f.plugin->reserved, 1);
+}
+
+TEST(Preparing, nobody_is_told_that_the_attempt_takes_long_for_a_pod_that_is_gone) {
+  WithPreparing f;
+  f.remove("slow");
+  f.run(1h);
+  EXPECT_EQ(f.watching.late, 0);
 }
 
 }  // namespace

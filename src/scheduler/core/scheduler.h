@@ -193,6 +193,8 @@ class Scheduler {
   // The pod is gone, or somebody else's to bind: forgets it without a report.
   void abandonBinding(Attempt& attempt, std::string_view why);
   void giveUpBinding(const std::string& uid);
+  // Whether a binding of it was, and has not ended; until then there is no other attempt.
+  bool givenUp(const std::string& uid) const;
   void releaseIfDeleted(const Attempt& attempt);
   void handleBindingSuccess(Attempt& attempt);
 

@@ -136,6 +136,20 @@ TEST(Preparing, one_that_comes_again_meanwhile_is_placed_when_the_last_attempt_h
   EXPECT_EQ(f.plugin->reserved, 1);
 }
 
+TEST(Preparing, a_node_that_went_meanwhile_is_forgotten_with_its_last_pod) {
+  for (const bool deleted : {true, false}) {
+    WithPreparing f;
+    f.beforeBind = [](const std::string&) { return fail(ErrorCode::Invalid, "no such node"); };
+    f.scheduler->nodeDeleted(aNode("n1").build());
+    if (deleted) f.remove("slow");
+    f.run(15min);
+    EXPECT_EQ(f.plugin->reserved, 0);
+    EXPECT_EQ(f.scheduler->cluster().findNode("n1"), std::nullopt) << deleted;
+    f.node(aNode("n2"));
+    EXPECT_EQ(f.scheduler->cluster().capacity(), 1u) << "its number is given to the next one";
+  }
+}
+
 TEST(Preparing, nobody_is_told_that_the_attempt_takes_long_for_a_pod_that_is_gone) {
   WithPreparing f;
   f.remove("slow");

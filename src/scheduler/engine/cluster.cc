@@ -48,7 +48,8 @@ Result<> Cluster::forget(const std::string& uid) {
     return fail(ErrorCode::Conflict, fmt::format("pod {}({}) wasn't assumed so cannot be forgotten",
                                                  uid, it->info->key()));
   }
-  erasePod(it);
+  const NodeId node = erasePod(it).node;
+  if (openTransactions_ == 0) releaseRow(node);
   return {};
 }
 

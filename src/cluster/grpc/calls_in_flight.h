@@ -23,7 +23,12 @@ class CallsInFlight {
   ~CallsInFlight() {
     std::unique_lock lock(mutex_);
     for (auto* context : contexts_) context->TryCancel();
-    idle_.wait(lock, [this] { return contexts_.empty(); });
+    idle_.wait(lock, [this] { return underWay_ == 0; });
+  }
+
+  std::size_t unanswered() {
+    std::lock_guard lock(mutex_);
+    return contexts_.size();
   }
 
   // A Call has a ClientContext `context` and whatever else must live until the answer. `send(call, callback)` hands
@@ -34,14 +39,19 @@ class CallsInFlight {
     {
       std::lock_guard lock(mutex_);
       contexts_.insert(&sent.context);
+      ++underWay_;
     }
     send(sent,
          [this, call = std::move(call), done = std::move(done)](::grpc::Status status) mutable {
-           auto* const ended = &call->context;
            done(status, *call);
+           {
+             // While it is there: the next one may have its address.
+             std::lock_guard lock(mutex_);
+             contexts_.erase(&call->context);
+           }
            executor_.post([call = std::move(call)] {});
            std::lock_guard lock(mutex_);
-           contexts_.erase(ended);
+           --underWay_;
            idle_.notify_all();
          });
   }
@@ -50,7 +60,9 @@ class CallsInFlight {
   Executor& executor_;
   std::mutex mutex_;
   std::condition_variable idle_;
-  std::set<::grpc::ClientContext*> contexts_;  // guarded by mutex_
+  // Guarded by mutex_:
+  std::set<::grpc::ClientContext*> contexts_;  // of calls without an answer
+  std::size_t underWay_ = 0;                   // calls that gRPC has not let go of
 };
 
 }  // namespace koord::cluster

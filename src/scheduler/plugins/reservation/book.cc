@@ -123,7 +123,7 @@ void ReservationBook::gone(const Object& last) {
   unfile(entry);
   feed(entry.get(), nullptr);
   owners_.release(entry->owners);
-  ledger_->release(entry->uid());
+  ledger_->release(cluster_, entry->uid());
 }
 
 void ReservationBook::seen(const Object& object) {

@@ -37,11 +37,10 @@ const ReservationUse& ReservationLedger::keep(const std::string& reservation) {
   return kept.use;
 }
 
-void ReservationLedger::release(const std::string& reservation) {
+void ReservationLedger::release(Cluster& cluster, const std::string& reservation) {
+  withdraw(cluster, reservation);
   const auto it = uses_.find(reservation);
   if (it == uses_.end()) return;
-  std::erase_if(promises_,
-                [&](const auto& entry) { return entry.second.reservation == reservation; });
   it->second.pinned = false;
   tidy(reservation);
 }

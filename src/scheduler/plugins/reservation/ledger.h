@@ -58,13 +58,14 @@ class ReservationLedger final : public LedgerOf<ReservationShare> {
 
   // Lives on until release().
   const ReservationUse& keep(const std::string& reservation);
-  void release(const std::string& reservation);
+  // What it has promised is taken back.
+  void release(Cluster& cluster, const std::string& reservation);
   // nullptr when nothing is known of it.
   const ReservationUse* find(const std::string& reservation) const;
   // Pods that a reservation is taking over: each has its share, though nothing is written down yet. Until
   // the annotation is seen, or it is taken back.
   void promise(Cluster& cluster, const std::string& pod, ReservationShare share);
-  // All that the reservation has promised: their uids.
+  // Takes back all that the reservation has promised: to these.
   std::vector<std::string> withdraw(Cluster& cluster, const std::string& reservation);
   const std::map<std::string, ReservationShare>& promises() const { return promises_; }
 

@@ -24,6 +24,8 @@ namespace {
 // much is enough for the best to be 100 after scaling and the next to be less.
 constexpr std::int64_t kOrdered = 1000;
 constexpr int kMostOrders = 40;
+// Of an attempt: uids of the pods that it takes over.
+constexpr std::string_view kTakenOver = "Reservation/takenOver";
 
 // Sets the pod's annotation, or takes it away.
 json::value annotationPatch(const std::string& uid, json::value text) {
@@ -115,7 +117,7 @@ Status ReservationPlugin::score(const CycleState&, const PodInfo& pod,
 
 Status ReservationPlugin::reserve(CycleState& state, const PodPtr& pod, NodeId node) {
   if (matcher_.indifferent(*pod)) return {};
-  if (book_.isReservePod(*pod)) return takeOver(pod, node);
+  if (book_.isReservePod(*pod)) return takeOver(state, pod, node);
   const PodMatch& match = matcher_.of(*pod);
   if (!match.matchesAnything() && !match.wish.required) return {};
   if (match.wish.ignoresReservations) return {};
@@ -141,22 +143,28 @@ Status ReservationPlugin::grant(const PodPtr& pod, NodeId node) {
 
 // They hold their share from now on, so that nobody else takes them over, or their room; it is written down
 // before the reservation becomes available.
-Status ReservationPlugin::takeOver(const PodPtr& pod, NodeId node) {
+Status ReservationPlugin::takeOver(CycleState& state, const PodPtr& pod, NodeId node) {
   if (!PreAllocation::allowed(*pod)) return {};
   const ReservationPtr own = book_.find(pod->uid());
   if (!own) return {};
   const PreAllocation::Choice choice = preAllocation_.choose(*pod, *own, node, true);
   if (!choice.status.ok() || choice.pods.empty()) return choice.status;
   cluster_.regrant(pod->uid(), book_.ledgerId(), ReservationLedger::grantOf({}));
-  for (const PodPtr& each : choice.pods)
-    if (!book_.ledger().in(cluster_.findPod(each->uid())->grants))
-      book_.ledger().promise(cluster_, each->uid(), {own->uid(), own->name(), {}});
+  auto& taken = state.put(kTakenOver, std::vector<std::string>());
+  for (const PodPtr& each : choice.pods) {
+    if (book_.ledger().in(cluster_.findPod(each->uid())->grants)) continue;
+    book_.ledger().promise(cluster_, each->uid(), {own->uid(), own->name(), {}});
+    taken.push_back(each->uid());
+  }
   return {};
 }
 
 void ReservationPlugin::unreserve(CycleState& state, const PodPtr& pod, NodeId) {
   if (book_.isReservePod(*pod)) {
     std::vector<std::string> pods = book_.ledger().withdraw(cluster_, pod->uid());
+    // What pods say already is where the next attempt begins; of a reservation that is gone there is none.
+    const auto* taken = state.get<std::vector<std::string>>(kTakenOver);
+    if (taken && !book_.find(pod->uid())) pods = *taken;
     if (!pods.empty() && handle_.api()) tasks_.spawn(dropTakenOver(std::move(pods), pod->uid()));
     return;
   }
@@ -185,25 +193,38 @@ Task<void> ReservationPlugin::dropStaleAnnotation(PodPtr pod) {
               patched.error().message);
 }
 
-// A failed attempt may have written it for some.
+// A failed attempt may have written it for some. What a later attempt has written stays.
 Task<void> ReservationPlugin::dropTakenOver(std::vector<std::string> pods,
                                             std::string reservation) {
   for (const std::string& uid : pods) {
     const Cluster::PodRecord* record = cluster_.findPod(uid);
     if (!record) continue;
     const api::ObjectKey key = api::keyOf(record->info->pod->metadata);
+    auto dropping = dropTakenOver(uid, key, reservation);
+    const Result<> dropped = co_await dropping;
+    if (!dropped && dropped.error().code != ErrorCode::NotFound)
+      log::warn("pod {}/{} keeps the annotation of a reservation that was not placed: {}",
+                key.namespace_, key.name, dropped.error().message);
+  }
+}
+
+Task<Result<>> ReservationPlugin::dropTakenOver(std::string uid, api::ObjectKey key,
+                                                std::string reservation) {
+  for (;;) {
     auto reading = kube::get<api::Pod>(*handle_.api(), key);
     const Result<api::Pod> now = co_await reading;
-    if (!now || now->metadata.uid != uid) continue;
+    if (!now) co_return fail(Error(now.error()));
     const std::string* text =
         api::findIn(now->metadata.annotations, model::kAnnotationReservationAllocated);
-    if (!text || text->find(reservation) == std::string::npos) continue;
-    auto patching =
-        kube::mergePatch(*handle_.api(), api::Pod::kType, key, annotationPatch(uid, nullptr));
+    if (now->metadata.uid != uid || !text || text->find(reservation) == std::string::npos ||
+        cluster_.findPod(reservation))
+      co_return Result<>{};
+    json::value patch = annotationPatch(uid, nullptr);
+    patch.as_object()["metadata"].as_object()["resourceVersion"] = now->metadata.resourceVersion;
+    auto patching = kube::mergePatch(*handle_.api(), api::Pod::kType, key, std::move(patch));
     const Result<json::value> patched = co_await patching;
-    if (!patched && patched.error().code != ErrorCode::NotFound)
-      log::warn("pod {}/{} keeps the annotation of a reservation that was not placed: {}",
-                key.namespace_, key.name, patched.error().message);
+    if (patched) co_return Result<>{};
+    if (patched.error().code != ErrorCode::Conflict) co_return fail(Error(patched.error()));
   }
 }
 

@@ -131,9 +131,10 @@ class ReservationPlugin final : public Plugin,
   std::int64_t preference(const PodInfo& pod, const ReservationEntry& reservation) const;
   Task<void> dropStaleAnnotation(PodPtr pod);
   // The pods that are taken over with it.
-  Status takeOver(const PodPtr& pod, NodeId node);
+  Status takeOver(CycleState& state, const PodPtr& pod, NodeId node);
   Task<Status> writeTakenOver(PodPtr pod);
   Task<void> dropTakenOver(std::vector<std::string> pods, std::string reservation);
+  Task<Result<>> dropTakenOver(std::string uid, api::ObjectKey key, std::string reservation);
 
   // post_filter.cc
   std::vector<std::string> reasonsFor(const PodInfo& pod, const Diagnosis& diagnosis) const;

@@ -563,6 +563,51 @@ TEST(ReservationScheduling, one_that_pods_it_took_over_hold_all_of_waits_for_the
   f.expectSound();
 }
 
+TEST(ReservationScheduling, one_deleted_while_it_takes_pods_over_lets_go_of_them) {
+  for (const bool writes : {false, true}) {
+    Whole f;
+    f.node(aNode("n"));
+    f.create(webPod("running", "3"));
+    f.run();
+    bool refuses = !writes;  // what is written of the pod
+    int conflicts = 0;
+    f.api.answer = [&f, &refuses, &conflicts,
+                    usual = f.api.answer](const kube::Request& request) -> Result<std::string> {
+      const auto body = parseJson(request.body);
+      const auto* added = body ? at(*body, "metadata", "annotations") : nullptr;
+      if (request.name != "running" || !request.subresource.empty() || !added)
+        return usual(request);
+      if (refuses) return fail(ErrorCode::Unavailable, "not now");
+      const std::string_view expected = textAt(*body, "metadata", "resourceVersion");
+      if (!expected.empty() && conflicts++ == 0)
+        return fail(ErrorCode::Conflict, "somebody else has written");
+      json::value document = api::encodeObject(*f.pods.at("running"));
+      merge(document.get_object()["metadata"].get_object()["annotations"], *added);
+      auto changed = api::decode<api::Pod>(document);
+      changed->metadata.resourceVersion = std::to_string(++f.version);
+      f.replace(std::make_shared<const api::Pod>(*std::move(changed)));
+      return "{}";
+    };
+    f.api.latency = 10s;
+    auto r = forWeb("r", "3").policy("Restricted");
+    r.object().spec.preAllocation = true;
+    f.reserve(r);
+    ASSERT_FALSE(f.scheduler->cluster().findPod("uid-default-running")->grants.empty());
+    f.removeReservation("r");
+    f.run(1min);
+    EXPECT_EQ(f.annotation("running"), "") << writes;
+    EXPECT_EQ(conflicts, writes ? 2 : 0) << "it is read again when somebody else has written";
+    EXPECT_TRUE(f.scheduler->cluster().findPod("uid-default-running")->grants.empty()) << writes;
+    refuses = false;
+    f.api.latency = 1ms;
+    r.object().metadata.name = "other";
+    r.object().metadata.uid = "uid-other";
+    f.reserve(r.label(std::string(model::kLabelPreAllocationRequired), "true"));
+    EXPECT_EQ(f.status("other").phase, "Waiting") << writes;
+    f.expectSound();
+  }
+}
+
 TEST(ReservationScheduling, of_another_scheduler_are_counted_and_not_placed) {
   Whole f;
   f.node(aNode("n"));

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "scheduler/framework/counted_resources.h"
+#include "scheduler/plugins/coscheduling/limits.h"
 #include "scheduler/plugins/coscheduling/messages.h"
 
 namespace koord::scheduler {
@@ -86,22 +87,26 @@ std::size_t GangCycles::waitingGroups() {
   return refusals_.size();
 }
 
-std::optional<RoomShortage> GangCycles::shortage(const Profile& profile, const Gang& gang,
-                                                 std::span<const PodPtr> members,
-                                                 GangRefusal& refusal) const {
+std::vector<RoomDemand> GangCycles::demandsOf(const Gang& gang,
+                                              std::span<const PodPtr> members) const {
   std::unordered_map<std::string, RoomDemand> demands;
-  bool first = true;  // nobody of the group has a place yet
-  for (const auto& [member, count] : lacking(gang)) {
-    demands[member->id].count = count;
-    first &= member->bound == 0 && gangs_.waitingIn(*member) == 0;
-  }
+  for (const auto& [member, count] : lacking(gang)) demands[member->id].count = count;
   for (const PodPtr& pod : members)
     if (const auto it = demands.find(gangIdOf(*pod->pod)); it != demands.end())
       it->second.candidates.push_back(pod);
   std::vector<RoomDemand> list;
   for (auto& [id, demand] : demands) list.push_back(std::move(demand));
-  RoomNeed need = needOf(list);
-  if (first) {
+  return list;
+}
+
+std::optional<RoomShortage> GangCycles::shortage(const Profile& profile, const Gang& gang,
+                                                 std::span<const PodPtr> members,
+                                                 GangRefusal& refusal) const {
+  RoomNeed need = needOf(demandsOf(gang, members));
+  const bool first = std::ranges::all_of(lacking(gang), [&](const auto& entry) {
+    return entry.first->bound == 0 && gangs_.waitingIn(*entry.first) == 0;
+  });
+  if (first) {  // nobody of the group has a place yet
     Resources least;
     for (const auto& [member, count] : lacking(gang))
       if (member->spec)
@@ -125,17 +130,27 @@ Status GangCycles::begin(const Profile& profile, const std::string& id,
   promises_.clear();
   trying_ = {Gangs::groupIdOf(*gang), {}, false};
   for (const auto& [member, count] : lacking(*gang)) trying_.lacked[member->id] = count;
+  const Cluster& cluster = gangs_.handle().cluster();
   GangRefusal looked;
+  if (const auto over = overLimit(cluster, profile, demandsOf(*gang, members))) {
+    looked.limited = true;
+    return refuseAtOnce(*gang, members, *over, std::move(looked));
+  }
   if (mayHold(*gang)) return {};  // it takes what there is, and waits for the rest
-  const auto short_ = shortage(profile, *gang, members, looked);
-  if (!short_) return {};
-  Status refused = refuse(*gang,
-                          fmt::format("GangGroup \"{}\" cannot be placed: {}", trying_.groupId,
-                                      describe(gangs_.handle().cluster(), *short_)),
-                          {});
+  if (const auto short_ = shortage(profile, *gang, members, looked))
+    return refuseAtOnce(*gang, members, describe(cluster, *short_), std::move(looked));
+  return {};
+}
+
+// Before any search; what would have to be otherwise wakes the first member.
+Status GangCycles::refuseAtOnce(const Gang& gang, std::span<const PodPtr> members,
+                                const std::string& why, GangRefusal looked) {
+  Status refused =
+      refuse(gang, fmt::format("GangGroup \"{}\" cannot be placed: {}", trying_.groupId, why), {});
   GangRefusal& refusal = refusals_[trying_.groupId];
   refusal.need = std::move(looked.need);
   refusal.view = looked.view;
+  refusal.limited = looked.limited;
   refusal.lead = members.front()->uid();
   leads_[refusal.lead] = trying_.groupId;
   return refused;
@@ -328,6 +343,18 @@ Hint GangCycles::roomHint(const PodInfo& pod) const {
   if (!refusal || !refusal->need) return Hint::Skip;
   return shortageOf(gangs_.handle().cluster(), *refusal->need, refusal->view) ? Hint::Skip
                                                                               : Hint::Queue;
+}
+
+Hint GangCycles::limitHint(const Profile& profile, const PodInfo& pod) const {
+  const auto lead = leads_.find(pod.uid());
+  const GangRefusal* refusal = lead == leads_.end() ? nullptr : refusalOf(lead->second);
+  const Gang* gang = gangs_.gangOf(pod);
+  if (!refusal || !refusal->limited || !gang) return Hint::Skip;
+  std::vector<PodPtr> members;
+  for (const auto& [member, count] : lacking(*gang))
+    std::ranges::move(gangs_.pendingOf(*member), std::back_inserter(members));
+  return overLimit(gangs_.handle().cluster(), profile, demandsOf(*gang, members)) ? Hint::Skip
+                                                                                  : Hint::Queue;
 }
 
 Hint GangCycles::planHint(const PodInfo& pod) const {

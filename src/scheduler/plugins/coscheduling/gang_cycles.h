@@ -38,6 +38,7 @@ struct GangRefusal {
   std::string lead;                // uid of the member that room wakes
   std::optional<RoomNeed> need;    // when there was no room at all
   RoomView view;
+  bool limited = false;    // it needs more than its members may ever have
   bool unplanned = false;  // there was no place for it in the network
   WallTime since{};        // of the first refusal in a row
 };
@@ -63,6 +64,8 @@ class GangCycles {
   Hint planHint(const PodInfo& pod) const;
   // Whether this member waits for room that is there now.
   Hint roomHint(const PodInfo& pod) const;
+  // Whether it waits for a limit that is not too low any more.
+  Hint limitHint(const Profile& profile, const PodInfo& pod) const;
 
   // Nodes that this cycle's preemption promises to members, by uid.
   std::map<std::string, std::string>& promises() { return promises_; }
@@ -80,6 +83,9 @@ class GangCycles {
  private:
   Status refuse(const Gang& gang, std::string message, const GroupOutcome& outcome);
   std::string refusalText(const Gang& gang, const GroupOutcome& outcome) const;
+  Status refuseAtOnce(const Gang& gang, std::span<const PodPtr> members, const std::string& why,
+                      GangRefusal looked);
+  std::vector<RoomDemand> demandsOf(const Gang& gang, std::span<const PodPtr> members) const;
   std::optional<RoomShortage> shortage(const Profile& profile, const Gang& gang,
                                        std::span<const PodPtr> members, GangRefusal& refusal) const;
   bool mayHold(const Gang& gang) const;

@@ -6,8 +6,10 @@
 #include "kube/client.h"
 #include "model/well_known.h"
 #include "scheduler/framework/own_events.h"
+#include "scheduler/framework/pod_limits.h"
 #include "scheduler/plugins/coscheduling/gang_audit.h"
 #include "scheduler/plugins/coscheduling/gang_check.h"
+#include "scheduler/plugins/coscheduling/limits.h"
 #include "scheduler/plugins/coscheduling/network_controller.h"
 #include "scheduler/plugins/coscheduling/pod_group_controller.h"
 #include "scheduler/plugins/coscheduling/summary.h"
@@ -201,11 +203,15 @@ std::vector<EventRegistration> Coscheduling::eventsToRegister() const {
   const auto planned = [this](const PodInfo& pod, const ClusterEvent&) {
     return cycles_.planHint(pod);
   };
+  const auto limited = [this](const PodInfo& pod, const ClusterEvent& event) {
+    return changesLimits(event) ? cycles_.limitHint(handle_.profile(), pod) : Hint::Skip;
+  };
   // A member that is held may be put into another gang.
   return {onOwnMetadata(),
           {EventResource::AssignedPod, action::kDelete | action::kUpdatePodScaleDown, "", hint},
           {EventResource::Node, action::kAdd | action::kUpdateNodeAllocatable, "", hint},
           {EventResource::Node, action::kAdd | action::kUpdateNodeLabel, "", planned},
+          {EventResource::Custom, action::kAll, std::string(kQuotaResource), limited},
           {EventResource::Custom, action::kAdd | action::kUpdate,
            std::string(KindOf<api::ClusterNetworkTopology>::value.customResource), planned}};
 }

@@ -78,6 +78,26 @@ PreFilterResult ElasticQuota::preFilter(CycleState&, const PodInfo& pod) {
   return result;
 }
 
+// Of the quotas that a verdict looks at (shortageOf). Pods that a reservation is charged for may be charged nothing.
+std::vector<PodLimits::Limit> ElasticQuota::limitsOf(const PodInfo& pod) const {
+  const Place place = quotas_.placeOf(pod);
+  if (!place || place.unlimited() || quotas_.ignores(pod) || quotas_.ignoresSome(pod) ||
+      hasCredits(pod))
+    return {};
+  const quota::QuotaTree& tree = place.quotas();
+  std::vector<Limit> limits;
+  for (quota::QuotaId next = place.quota;
+       next != quota::QuotaTree::kRoot && next != quota::kNoQuota; next = tree.parent(next)) {
+    Limit limit{fmt::format("quota \"{}\"", tree.name(next)), limits.size(), {}};
+    quota::forEachColumn(tree.maxColumns(next), [&](quota::Column column) {
+      limit.most.emplace_back(tree.resource(column), tree.cell(next, column).max);
+    });
+    limits.push_back(std::move(limit));
+    if (!rules_.ancestors) break;
+  }
+  return limits;
+}
+
 Status ElasticQuota::admit(const CycleState&, const PodPtr& pod, NodeId node) const {
   const Place place = quotas_.placeOf(*pod);
   if (!place) return {};

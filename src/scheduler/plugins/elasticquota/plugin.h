@@ -43,7 +43,8 @@ class ElasticQuota final : public Plugin,
                            public ControllerPlugin,
                            public ServicePlugin,
                            public MetricsPlugin,
-                           public PodFactsPlugin {
+                           public PodFactsPlugin,
+                           public PodLimits {
  public:
   static constexpr std::string_view kName = "ElasticQuota";
   ElasticQuota(Handle& handle, const ElasticQuotaArgs& args);
@@ -65,6 +66,7 @@ class ElasticQuota final : public Plugin,
   Quotas& quotasForTests() { return quotas_; }
   // Which quota the pod counts in, and at which level it would be turned away, for explain.
   json::value factsOf(const PodInfo& pod) const override;
+  std::vector<Limit> limitsOf(const PodInfo& pod) const override;
 
  private:
   Shortage judge(const Place& place, const PodInfo& pod) const;

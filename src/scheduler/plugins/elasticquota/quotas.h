@@ -15,6 +15,7 @@
 
 #include "scheduler/framework/handle.h"
 #include "scheduler/framework/known_pods.h"
+#include "scheduler/framework/pod_limits.h"
 #include "scheduler/plugins/elasticquota/args.h"
 #include "scheduler/plugins/elasticquota/charges.h"
 #include "scheduler/plugins/elasticquota/latencies.h"
@@ -24,10 +25,9 @@ namespace koord::scheduler {
 
 template <>
 struct KindOf<api::ElasticQuota> {
-  static constexpr ObjectKind value{
-      .event = EventResource::Custom,
-      .customResource = "elasticquotas.v1alpha1.scheduling.sigs.k8s.io",
-      .firstList = FirstList::BeforePods};
+  static constexpr ObjectKind value{.event = EventResource::Custom,
+                                    .customResource = kQuotaResource,
+                                    .firstList = FirstList::BeforePods};
 };
 
 class Quotas {
@@ -55,6 +55,10 @@ class Quotas {
   bool fixed(const PodInfo& pod) const;
   // A pod that is on its way out, and by the gates counts no more.
   bool ignores(const PodInfo& pod) const;
+  // Whether less is counted than it requests.
+  bool ignoresSome(const PodInfo& pod) const {
+    return ignoreOverhead_ && !pod.pod->spec.overhead.empty();
+  }
   // fn(resource, amount) for what it asks for, without what is `within` something charged already.
   template <class F>
   void forEachAmount(const PodInfo& pod, const Resources* within, F&& fn) const {

@@ -64,6 +64,8 @@ class ClusterListener {
   virtual void podRemoved(NodeId node, const PodPtr& pod) = 0;
   virtual void nodeChanging(NodeId node) = 0;
   virtual void nodeChanged(NodeId node) = 0;
+  // What a node has for its pods. A node that comes or goes has it changed, too, and is told of by nodeChanged alone.
+  virtual void allocatableChanged(NodeId /*node*/) {}
   // The pod is not to be seen for a while, or is again (Cluster::Hidden); it stays where it is. For
   // those who tell pods about others.
   virtual void podHidden(NodeId /*node*/, const PodPtr& /*pod*/) {}

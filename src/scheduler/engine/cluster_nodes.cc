@@ -115,6 +115,8 @@ NodeId Cluster::setNode(std::shared_ptr<const api::Node> object) {
   }
   if (!before || before->status.allocatable != after.status.allocatable) {
     setAllocatable(id, after.status.allocatable);
+    if (before)
+      for (auto* listener : listeners_) listener->allocatableChanged(id);
     changed = true;
   }
   if (!before || !sameTaints(before->spec.taints, after.spec.taints)) {

@@ -23,6 +23,10 @@ class Expiry {
 
   // nullopt: never. A time that is past is not told of.
   void set(NodeId node, std::optional<WallTime> when);
+  // Whether a time is set that has not come.
+  bool watches(NodeId node) const { return node < times_.size() && times_[node]; }
+  // Whether all have been told of whose time has come. A timer may be late.
+  bool told(WallTime now) const { return queue_.empty() || queue_.begin()->first > now; }
 
  private:
   void arm();

@@ -62,9 +62,6 @@ LoadTable::LoadTable(Handle& handle, Settings settings)
       estimator_(settings_.resources, settings_.estimates) {
   for (const std::string& name : settings_.resources.names())
     ids_.push_back(cluster_.resources().intern(name));
-  columns_.all.resize(ids_.size());
-  columns_.prod.resize(ids_.size());
-  columns_.highest.resize(ids_.size());
   cluster_.watchNodeAnnotation(std::string(kAnnotationUsageThresholds));
   cluster_.watchNodeAnnotation(std::string(kAnnotationRawAllocatable));
   cluster_.addLedger(*this);
@@ -77,12 +74,7 @@ LoadTable::LoadTable(Handle& handle, Settings settings)
 }
 
 LoadTable::Row& LoadTable::row(NodeId node) {
-  if (node < rows_.size()) return rows_[node];
-  const std::size_t size = std::max<std::size_t>(cluster_.capacity(), node + 1);
-  rows_.resize(size);
-  columns_.updated.resize(size, WallTime::min());
-  for (auto* columns : {&columns_.all, &columns_.prod})
-    for (auto& column : *columns) column.resize(size);
+  if (node >= rows_.size()) rows_.resize(std::max<std::size_t>(cluster_.capacity(), node + 1));
   return rows_[node];
 }
 
@@ -123,7 +115,7 @@ void LoadTable::nodeChanged(NodeId node) {
   here.settings = settings.empty() ? nullptr : std::make_unique<NodeSettings>(std::move(settings));
   withSettings_ += here.settings ? 1 : 0;
   if (here.name != known.name) report(node);
-  write(node);
+  tellLoad(node, true);
 }
 
 void LoadTable::report(NodeId node) {
@@ -166,24 +158,12 @@ void LoadTable::tell(NodeId node, Source source, const api::ResourceType& type,
 }
 
 void LoadTable::changed(NodeId node, const NodeLoad& before) {
-  write(node);
+  tellLoad(node);
   if (!before.reported() && !rows_[node].load.reported()) return;
   reported_ -= before.reported() ? 1 : 0;
   reported_ += rows_[node].load.reported() ? 1 : 0;
   if (!rows_[node].load.sameAnswers(before)) cluster_.touch(node);
   for (const auto& fn : listeners_) fn(node);
-}
-
-void LoadTable::write(NodeId node) {
-  const auto& [settings, load, name] = rows_[node];
-  const bool usual = !settings && load.measured() && load.updated();
-  columns_.updated[node] = usual ? *load.updated() : WallTime::min();
-  if (!usual) return;
-  for (std::size_t i = 0; i < ids_.size(); ++i) {
-    columns_.all[i][node] = load.all()[i];
-    columns_.prod[i][node] = load.prod()[i];
-    columns_.highest[i] = std::max({columns_.highest[i], load.all()[i], load.prod()[i]});
-  }
 }
 
 // --- Pods.
@@ -213,13 +193,13 @@ std::optional<AssignedLoad> LoadTable::readValue(const PodInfo& pod, NodeId,
 void LoadTable::addValue(NodeId node, const PodInfo& pod, const AssignedLoad& load) {
   if (!at(node)) return;
   rows_[node].load.addPod(pod, load);
-  write(node);
+  tellLoad(node);
 }
 
 void LoadTable::removeValue(NodeId node, const PodInfo& pod, const AssignedLoad& load) {
   if (!at(node)) return;
   rows_[node].load.removePod(pod, load);
-  write(node);
+  tellLoad(node);
 }
 
 std::string LoadTable::verifyValues(NodeId node, Held held) const {

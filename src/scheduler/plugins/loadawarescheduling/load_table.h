@@ -39,16 +39,6 @@ class LoadTable final : public LedgerOf<AssignedLoad>, private ClusterListener {
   // How many nodes have a NodeMetric, or annotations about their load.
   std::size_t reports() const { return reported_; }
   std::size_t settings() const { return withSettings_; }
-  // What is asked of nearly every node again and again, by node: of nodes that are reported with what is used of
-  // them, and say nothing of their own. What these have of a resource is what Cluster says.
-  struct Columns {
-    std::vector<WallTime> updated;                // WallTime::min(): none of those
-    std::vector<std::vector<std::int64_t>> all;   // NodeLoad::all, by resource
-    std::vector<std::vector<std::int64_t>> prod;  // NodeLoad::prod
-    std::vector<std::int64_t> highest;            // by resource; no entry is, or ever was, larger
-  };
-  const Columns& columns() const { return columns_; }
-  ResourceId idOf(std::size_t resource) const { return ids_[resource]; }
   // What the node has of the resource for its pods.
   std::int64_t capacity(NodeId node, const NodeSettings* settings, std::size_t resource) const;
 
@@ -56,6 +46,9 @@ class LoadTable final : public LedgerOf<AssignedLoad>, private ClusterListener {
   void assign(const PodInfo& pod);
   // Called when a node's report came, changed or went.
   void onReport(std::function<void(NodeId)> fn) { listeners_.push_back(std::move(fn)); }
+  // Called when what a node is loaded with may have changed; resized: what it has, or says of itself, may have, too.
+  using LoadListener = std::function<void(NodeId node, bool resized)>;
+  void onLoad(LoadListener fn) { loadListeners_.push_back(std::move(fn)); }
   // fn(pod, load) for the node's pods.
   template <class F>
   void forEachPod(NodeId node, F&& fn) const {
@@ -81,13 +74,15 @@ class LoadTable final : public LedgerOf<AssignedLoad>, private ClusterListener {
   void podRemoved(NodeId, const PodPtr&) override {}
   void nodeChanging(NodeId) override {}
   void nodeChanged(NodeId node) override;
+  void allocatableChanged(NodeId node) override { tellLoad(node, true); }
 
   Row& row(NodeId node);
   // From the NodeMetric of its name, if there is one.
   void report(NodeId node);
   void changed(NodeId node, const NodeLoad& before);
-  // Brings the columns up to date.
-  void write(NodeId node);
+  void tellLoad(NodeId node, bool resized = false) const {
+    for (const auto& fn : loadListeners_) fn(node, resized);
+  }
 
   // What is wrong with what a node says of its load, or with its report.
   enum class Source : std::uint8_t { Node, Report };
@@ -106,10 +101,10 @@ class LoadTable final : public LedgerOf<AssignedLoad>, private ClusterListener {
   GrantPtr last_;
   std::vector<ResourceId> ids_;  // of the resources
   std::vector<Row> rows_;        // by node
-  Columns columns_;
   std::size_t reported_ = 0;
   std::size_t withSettings_ = 0;
   std::vector<std::function<void(NodeId)>> listeners_;
+  std::vector<LoadListener> loadListeners_;
   std::map<std::pair<NodeId, Source>, std::string> told_;  // as long as it is so
 };
 

@@ -7,7 +7,6 @@
 
 #include "scheduler/framework/own_events.h"
 #include "scheduler/plugins/loadawarescheduling/node_metrics.h"
-#include "scheduler/plugins/noderesources/scores.h"
 
 namespace koord::scheduler {
 
@@ -44,7 +43,14 @@ LoadAwareScheduling::LoadAwareScheduling(Handle& handle, const LoadAwareScheduli
                (limits_.prod && !isNothing(*limits_.prod)) ||
                (limits_.aggregated && !isNothing(limits_.aggregated->limits))),
       weights_(table_.resources().of(args.resourceWeights)),
-      expiry_(executor_, [this](NodeId node) { cluster_.touch(node); }) {
+      all_(table_, false, limits_.usage ? &*limits_.usage : nullptr, weights_),
+      prod_(table_, true, limits_.prod ? &*limits_.prod : nullptr, weights_),
+      byProd_(prod_.judges() || args.scoreAccordingProdUsage),
+      expiry_(executor_, [this](NodeId node) {
+        all_.tooOld(node);
+        prod_.tooOld(node);
+        cluster_.touch(node);
+      }) {
   for (const std::int64_t weight : weights_) weightSum_ += weight;
   if (!args.aggregated.scoreAggregationType.empty()) {
     scoredOver_ =
@@ -58,8 +64,24 @@ LoadAwareScheduling::LoadAwareScheduling(Handle& handle, const LoadAwareScheduli
                                                        args_.nodeMetricExpirationSeconds, 1 << 30)))
                         : std::nullopt);
   };
-  table_.onReport(watch);
-  for (NodeId node = 0; node < cluster_.capacity(); ++node) watch(node);
+  table_.onReport([this, watch](NodeId node) {
+    watch(node);
+    writeRows(node, false);
+  });
+  table_.onLoad([this](NodeId node, bool resized) { writeRows(node, resized); });
+  for (NodeId node = 0; node < cluster_.capacity(); ++node) {
+    watch(node);
+    writeRows(node, true);
+  }
+}
+
+void LoadAwareScheduling::writeRows(NodeId node, bool resized) {
+  const bool fresh = expiry_.watches(node);
+  const auto write = [&](LoadRows& rows) {
+    resized ? rows.resize(node, fresh) : rows.load(node, fresh);
+  };
+  write(all_);
+  if (byProd_) write(prod_);
 }
 
 // --- The pod.
@@ -166,23 +188,25 @@ Status LoadAwareScheduling::filter(const CycleState&, const PodInfo& pod, NodeFi
   if (asked.daemon) return {};
   const Rule usual = ruleFor(asked, nullptr);
   if (!usual.limits && table_.settings() == 0) return {};
-  const WallTime oldest = tooOld(executor_.wallNow());
-  const LoadColumns columns =
-      usual.limits && !usual.over ? columnsOf(asked, usual.byProd, *usual.limits) : LoadColumns();
-  const WallTime* const updated = table_.columns().updated.data();
-  // What most nodes are: below the limits without any rounding.
-  const auto below = [](const LoadColumn& column, NodeId node) {
-    return (column.used[node] + column.estimate) * 100 <= column.capacity[node] * column.number;
-  };
-  const auto cool = [=, one = columns.one, two = columns.two,
-                     known = columns.count > 0](NodeId node) {
-    return known && updated[node] > oldest && below(one, node) && below(two, node);
-  };
+  const WallTime now = executor_.wallNow();
+  const WallTime oldest = tooOld(now);
+  rest_.clear();
+  LoadRows& known = usual.byProd ? prod_ : all_;
+  if (usual.limits && !usual.over && known.judges()) {
+    known.judge(asked.estimate, nodes.nodes(), oldest, expiry_.told(now), rest_);
+  } else {
+    nodes.nodes().copyTo(rest_);
+  }
+  if (!rest_.empty()) judgeRest(asked, usual, oldest, nodes);
+  return {};
+}
+
+void LoadAwareScheduling::judgeRest(const Incoming& pod, const Rule& usual, WallTime oldest,
+                                    NodeFilter& nodes) {
   std::vector<std::pair<std::pair<Excess::Kind, std::size_t>, VerdictId>> known;
-  nodes.forEach([&](NodeId node) {
-    if (cool(node)) return;
-    const Excess excess = judge(asked, node, usual, oldest);
-    if (excess.kind == Excess::Kind::None) return;
+  for (const NodeId node : rest_) {
+    const Excess excess = judge(pod, node, usual, oldest);
+    if (excess.kind == Excess::Kind::None) continue;
     const std::pair reason{excess.kind, excess.resource};
     auto it = std::ranges::find(known, reason, [](const auto& each) { return each.first; });
     if (it == known.end()) {
@@ -190,8 +214,7 @@ Status LoadAwareScheduling::filter(const CycleState&, const PodInfo& pod, NodeFi
       it = std::prev(known.end());
     }
     nodes.reject(node, it->second);
-  });
-  return {};
+  }
 }
 
 std::int64_t LoadAwareScheduling::scoreOf(const Incoming& pod, NodeId node, WallTime tooOld) const {
@@ -220,23 +243,6 @@ std::int64_t LoadAwareScheduling::scoreOf(const Incoming& pod, NodeId node,
   return weights <= 0 ? 0 : (sum + dominant * least) / weights;
 }
 
-LoadAwareScheduling::LoadColumns LoadAwareScheduling::columnsOf(const Incoming& pod, bool prod,
-                                                                const LoadAmounts& numbers) const {
-  constexpr std::int64_t kSmallNumber = 1 << 17;
-  const LoadTable::Columns& known = table_.columns();
-  LoadColumns columns;
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    if (numbers[i] == 0) continue;
-    const ResourceId id = table_.idOf(i);
-    const std::int64_t most = std::max({known.highest[i], cluster_.highest(id), pod.estimate[i]});
-    if (columns.count == 2 || most >= kSmallAmount || numbers[i] >= kSmallNumber) return {};
-    columns.two = {(prod ? known.prod : known.all)[i].data(), cluster_.allocatable(id).data(),
-                   pod.estimate[i], numbers[i]};
-    if (columns.count++ == 0) columns.one = columns.two;
-  }
-  return columns;
-}
-
 Status LoadAwareScheduling::score(const CycleState&, const PodInfo& pod,
                                   std::span<const NodeId> nodes, std::span<std::int64_t> scores) {
   if (table_.reports() == 0) {
@@ -246,23 +252,18 @@ Status LoadAwareScheduling::score(const CycleState&, const PodInfo& pod,
   const Incoming& asked = incomingOf(pod);
   const WallTime oldest = tooOld(executor_.wallNow());
   const bool byProd = args_.scoreAccordingProdUsage && asked.prod;
+  const LoadRows& known = byProd ? prod_ : all_;
   const bool summed = (byProd || !scoredOver_) && args_.dominantResourceWeight == 0;
-  const LoadColumns columns = summed ? columnsOf(asked, byProd, weights_) : LoadColumns();
-  const auto share = [](const LoadColumn& column, NodeId node) {
-    const std::int64_t capacity = column.capacity[node];
-    const std::int64_t left = capacity - column.used[node] - column.estimate;
-    return left > 0 ? SmallPercent()(left, capacity) : 0;
-  };
-  const LoadColumn one = columns.one;
-  const LoadColumn two = columns.two;
-  const std::int64_t other = columns.count == 2 ? two.number : 0;
-  const std::int64_t weights = weightSum_;
-  const WallTime* const updated = table_.columns().updated.data();
+  if (!summed || !known.scores()) {
+    for (std::size_t n = 0; n < nodes.size(); ++n) scores[n] = scoreOf(asked, nodes[n], oldest);
+    return {};
+  }
+  const LoadRows::Row* const rows = known.rows();
+  const LoadRows::Scale scale = known.scaleFor(asked.estimate);
   for (std::size_t n = 0; n < nodes.size(); ++n) {
-    const NodeId node = nodes[n];
-    scores[n] = columns.count > 0 && updated[node] > oldest
-                    ? (one.number * share(one, node) + other * share(two, node)) / weights
-                    : scoreOf(asked, node, oldest);
+    const LoadRows::Row& row = rows[nodes[n]];
+    scores[n] =
+        row.updated > oldest ? LoadRows::score(scale, row) : scoreOf(asked, nodes[n], oldest);
   }
   return {};
 }

@@ -12,7 +12,7 @@
 #include "scheduler/framework/services.h"
 #include "scheduler/framework/tentative.h"
 #include "scheduler/plugins/loadawarescheduling/expiry.h"
-#include "scheduler/plugins/loadawarescheduling/load_table.h"
+#include "scheduler/plugins/loadawarescheduling/load_rows.h"
 
 namespace koord::scheduler {
 
@@ -89,20 +89,9 @@ class LoadAwareScheduling final : public Plugin,
   std::int64_t scoreOf(const Incoming& pod, NodeId node, WallTime tooOld) const;
   std::int64_t scoreOf(const Incoming& pod, NodeId node, const NodeSettings* settings,
                        const LoadAmounts& used) const;
-  // A resource as loops over nodes read it (LoadTable::Columns).
-  struct LoadColumn {
-    const std::int64_t* used = nullptr;
-    const std::int64_t* capacity = nullptr;
-    std::int64_t estimate = 0;  // of the pod
-    std::int64_t number = 0;    // of the arguments: a limit, or a weight
-  };
-  // Of those that have a number, which are nearly always cpu and memory. None, if there are more, or if amounts
-  // are too large for loops that do not look out. Where there is one, it is both.
-  struct LoadColumns {
-    std::size_t count = 0;
-    LoadColumn one, two;
-  };
-  LoadColumns columnsOf(const Incoming& pod, bool prod, const LoadAmounts& numbers) const;
+  // Of the nodes in rest_.
+  void judgeRest(const Incoming& pod, const Rule& usual, WallTime oldest, NodeFilter& nodes);
+  void writeRows(NodeId node, bool resized);
   WallTime tooOld(WallTime now) const;
   static bool expired(const NodeLoad& load, WallTime tooOld);
   std::string reasonOf(const Excess& excess) const;
@@ -120,6 +109,10 @@ class LoadAwareScheduling final : public Plugin,
   LoadAmounts weights_;
   std::int64_t weightSum_ = 0;
   std::optional<Aggregation> scoredOver_;
+  LoadRows all_;
+  LoadRows prod_;
+  const bool byProd_;         // somebody looks at it
+  std::vector<NodeId> rest_;  // that have to be judged the long way
   mutable ByShape<Incoming> incoming_;
   Expiry expiry_;
 };

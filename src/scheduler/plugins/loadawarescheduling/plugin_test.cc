@@ -8,6 +8,7 @@
 namespace koord::scheduler {
 namespace {
 
+using testing::aNode;
 using testing::aPod;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -98,6 +99,22 @@ TEST(LoadAware, scores_by_what_is_left) {
   dominant.node("a");
   dominant.report("a", "3150m", "15661Mi");
   EXPECT_EQ(dominant.score("a"), (60 + 20 + 2 * 20) / 4);
+}
+
+TEST(LoadAware, judges_by_what_a_node_has_by_now) {
+  LoadWorld f;
+  f.node("a");
+  f.report("a", "6");
+  EXPECT_EQ(f.ask("a"), kHotCpu);  // 6000 + 850 of 10000
+  const std::int64_t before = f.score("a");
+  f.world.node(aNode("a").allocatable("cpu", "20").allocatable("memory", "20Gi"));
+  EXPECT_EQ(f.ask("a"), "");
+  EXPECT_GT(f.score("a"), before);
+  f.world.node(aNode("a").allocatable("cpu", "0").allocatable("memory", "20Gi"));
+  EXPECT_EQ(f.ask("a", "100"), "") << "what it does not have is not limited";
+  EXPECT_EQ(f.score("a"), 48) << "and is worth nothing: 0 and 96 of 100";
+  f.world.node(aNode("a").allocatable("cpu", "2").allocatable("memory", "20Gi"));
+  EXPECT_EQ(f.ask("a"), kHotCpu);
 }
 
 TEST(LoadAware, counts_pods_that_came_since_the_report_until_they_are_measured) {

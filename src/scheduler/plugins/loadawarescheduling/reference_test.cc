@@ -104,6 +104,8 @@ struct Play {
     f.report(node, std::to_string(metric.cpu) + "m", "0", reported);
     model.metrics[node] = metric;
   }
+  // The wall clock alone: timers know nothing of it.
+  void jump() { f.world.loop().jumpWallClock(std::chrono::seconds(pick(-200, 200))); }
   void lose() {
     const std::string node = anyNode();
     f.world.stores().of<LoadReport>().erase({"", node});
@@ -146,6 +148,7 @@ TEST(LoadAwareReference, agrees_after_any_sequence_of_events) {
           play.report();
           break;
         case 8:
+          if (play.pick(0, 2) == 0) play.jump();
           play.f.pass(std::chrono::seconds(play.pick(1, 90)));
           break;
         default:
@@ -157,7 +160,7 @@ TEST(LoadAwareReference, agrees_after_any_sequence_of_events) {
   }
 }
 
-// What is read from columns (LoadTable::Columns) and what is worked out for a node that has thresholds of its own
+// What is read from rows (LoadRows) and what is worked out for a node that has thresholds of its own
 // are two ways to the same answers.
 struct Twins {
   static LoadAwareSchedulingArgs args(std::uint64_t seed) {
@@ -169,20 +172,36 @@ struct Twins {
     args.dominantResourceWeight = seed % 5 == 0 ? 1 : 0;
     return args;
   }
-  explicit Twins(std::uint64_t seed) : random(seed), f(args(seed)) {
-    f.node("plain");
-    f.node(
-        "own",
-        {{std::string(kAnnotationUsageThresholds),
-          seed % 2 == 0
-              ? R"({"usageThresholds": {"cpu": 65, "memory": 90}, "prodUsageThresholds": {"cpu": 55}})"
-              : R"({"usageThresholds": {"cpu": 65, "memory": 90}})"}});
+  explicit Twins(std::uint64_t seed) : random(seed), prodLimits(seed % 2 == 0), f(args(seed)) {
+    for (const auto& node : nodes) resize(node, "10", "20Gi");
   }
   int pick(int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); }
   static std::string nameOf(const std::string& node, int pod) {
     return node + "-" + std::to_string(pod);
   }
 
+  void resize(const std::string& name, const std::string& cpu, const std::string& memory) {
+    testing::NodeBuilder node = testing::aNode(name);
+    node.allocatable("cpu", cpu).allocatable("memory", memory);
+    if (name == "own") {
+      node.object().metadata.annotations = {
+          {std::string(kAnnotationUsageThresholds),
+           prodLimits
+               ? R"({"usageThresholds": {"cpu": 65, "memory": 90}, "prodUsageThresholds": {"cpu": 55}})"
+               : R"({"usageThresholds": {"cpu": 65, "memory": 90}})"}};
+    }
+    f.world.node(node);
+  }
+  // Amounts that are not there, odd, or giant among them.
+  void resize() {
+    const std::string cpu = std::to_string(pick(0, 4) == 0 ? 0 : pick(1, 20000)) + "m";
+    const int kind = pick(0, 9);
+    const std::string memory = kind == 0   ? "0"
+                               : kind == 1 ? std::to_string(pick(20, 60)) + "Ti"
+                               : kind == 2 ? "9E"
+                                           : std::to_string(pick(1, 40'000'000)) + "Ki";
+    for (const auto& node : nodes) resize(node, cpu, memory);
+  }
   void come() {
     const std::string cpu = std::to_string(50 * pick(0, 20)) + "m";
     pods.push_back(next++);
@@ -209,6 +228,7 @@ struct Twins {
   }
 
   std::mt19937_64 random;
+  const bool prodLimits;
   const std::vector<std::string> nodes{"plain", "own"};
   LoadWorld f;
   std::vector<int> pods;
@@ -220,17 +240,22 @@ TEST(LoadAwareReference, a_node_that_says_itself_what_the_arguments_say_is_judge
   for (std::uint64_t seed = 1; seed <= 30; ++seed) {
     Twins twins(seed);
     for (int step = 0; step < 200; ++step) {
-      const int what = twins.pick(0, 6);
+      const int what = twins.pick(0, 7);
       if (what < 2) {
         twins.come();
       } else if (what == 2) {
         twins.go();
       } else if (what < 5) {
         twins.report();
+      } else if (what == 5) {
+        twins.resize();
       } else {
+        if (twins.pick(0, 9) == 0)
+          twins.f.world.loop().jumpWallClock(std::chrono::seconds(twins.pick(-200, 200)));
         twins.f.pass(std::chrono::seconds(twins.pick(1, 60)));
       }
-      const std::string cpu = std::to_string(50 * twins.pick(0, 20)) + "m";
+      const int most = twins.pick(0, 9) == 0 ? 160 : 20;
+      const std::string cpu = std::to_string(50 * twins.pick(0, most)) + "m";
       const std::string answer = twins.f.ask("plain", cpu);
       ASSERT_EQ(answer, twins.f.ask("own", cpu)) << seed << " " << step;
       ASSERT_EQ(twins.f.score("plain", cpu), twins.f.score("own", cpu)) << seed << " " << step;

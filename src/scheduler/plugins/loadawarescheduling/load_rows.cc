@@ -51,7 +51,9 @@ void LoadRows::resize(NodeId node, bool fresh) {
     rows_.resize(node + 1);
     sizes_.resize(node + 1);
   }
-  sizes_[node] = sizeOf(node);
+  const Size& size = sizes_[node] = sizeOf(node);
+  for (std::size_t i = 0; i < kMost; ++i)
+    rows_[node].capacity[i] = static_cast<double>(std::max<std::int64_t>(size.capacity[i], 1));
   load(node, fresh);
 }
 
@@ -81,7 +83,6 @@ void LoadRows::load(NodeId node, bool fresh) {
     for (std::size_t i = 0; i < kMost; ++i) {
       row.room[i] = size.allowed[i] - used[limited_[i]];
       row.left[i] = static_cast<double>(size.capacity[i] - used[weighed_[i]]) * 100;
-      row.capacity[i] = static_cast<double>(std::max<std::int64_t>(size.capacity[i], 1));
     }
   }
   if (good && fresh && fits(row, mark_)) {
@@ -98,12 +99,11 @@ void LoadRows::judge(const LoadAmounts& estimate, const NodeSet& nodes, WallTime
     if (rows[node].updated <= oldest || !fits(rows[node], takes)) rest.push_back(node);
   };
   if (!fresh) return nodes.forEach(look);
-  moveMark(takes);
+  if (takes[0] > mark_[0] || takes[1] > mark_[1]) moveMark(takes);
   nodes.forEachIn(near_, look);
 }
 
 void LoadRows::moveMark(const Pair<std::int64_t>& takes) {
-  if (takes[0] <= mark_[0] && takes[1] <= mark_[1]) return;
   // Not by every pod that takes a little more.
   for (std::size_t i = 0; i < kMost; ++i)
     if (takes[i] > mark_[i]) mark_[i] = takes[i] + takes[i] / 2;

@@ -16,16 +16,22 @@ namespace {
 
 constexpr std::size_t kMostTold = 500;  // characters; the rest is more of the same
 
-// Of a text's length and its end, where names of pods differ.
+template <class Word>
+std::uint64_t wordAt(std::string_view text, std::size_t at) {
+  Word word = 0;
+  std::memcpy(&word, text.data() + at, sizeof(word));
+  return word;
+}
+
+// Of a text's length and its last eight bytes: names of pods differ there.
 std::uint64_t endOf(std::string_view text) {
-  constexpr std::size_t kEnd = sizeof(std::uint64_t);
-  std::uint64_t end = 0;
-  if (text.size() >= kEnd) {
-    std::memcpy(&end, text.data() + text.size() - kEnd, kEnd);
-  } else {
-    for (const char c : text) end = end << 8 | static_cast<unsigned char>(c);
-  }
-  return end ^ text.size() << 56;
+  using Half = std::uint32_t;
+  const std::size_t size = text.size();
+  if (size >= 8) return wordAt<std::uint64_t>(text, size - 8) ^ size << 56;
+  if (size >= 4) return wordAt<Half>(text, 0) << 32 | wordAt<Half>(text, size - 4);
+  std::uint64_t end = size;
+  for (const char c : text) end = end << 8 | static_cast<unsigned char>(c);
+  return end;
 }
 
 // Every pod that comes or goes is looked up, so this is a few instructions. Pods of a node whose names are as long

@@ -1,6 +1,5 @@
 // Coroutines that resume each other must not pile up on the stack, however many end without waiting for anything. That
-// takes sibling calls, which are a matter of flags: this is compiled with those of tests, and with those of koord-manager
-// and koord-descheduler.
+// takes sibling calls, which are a matter of flags: this is compiled with those of koord-manager and koord-descheduler.
 
 #include <gtest/gtest.h>
 
@@ -39,7 +38,7 @@ Task<void> askOften(Depth* depth, std::int64_t times) {
   }
 }
 
-TEST(TaskStackTest, TasksThatEndAtOnceLeaveNothingOnTheStackInALongLoop) {
+TEST(TaskStack, tasks_that_end_at_once_leave_nothing_on_the_stack_in_a_long_loop) {
 #if !defined(__OPTIMIZE__) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "no sibling calls";
 #endif

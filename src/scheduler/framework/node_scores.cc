@@ -34,7 +34,27 @@ Status NodeSearch::prepareScores(PodClass& podClass, const PodInfo& pod) {
       break;
     }
   }
+  findSharedRules(podClass, pod);
   return podClass.preScore;
+}
+
+void NodeSearch::findSharedRules(PodClass& podClass, const PodInfo& pod) const {
+  const auto& plugins = profile_.score;
+  const auto plain = [&](std::size_t i) {
+    return plugins[i].signedPlugin && !contains(podClass.skipScore, i) &&
+           plugins[i].point->normalization() == Normalization::None;
+  };
+  podClass.sharedRules.clear();
+  for (std::size_t i = 0; i < plugins.size(); ++i) {
+    const ScorePlugin* other = plain(i) ? plugins[i].point->sharesRule(pod) : nullptr;
+    if (!other) continue;
+    const auto found = std::ranges::find(plugins, other, [](const auto& each) {
+      return static_cast<const ScorePlugin*>(each.point);
+    });
+    const auto source = static_cast<std::size_t>(found - plugins.begin());
+    if (source < plugins.size() && source != i && plain(source))
+      podClass.sharedRules.emplace_back(i, source);
+  }
 }
 
 Status NodeSearch::choose(CycleState& state, const PodPtr& pod, Attempt& attempt,

@@ -161,6 +161,7 @@ class NodeSearch {
   // The index of the highest; one of them when there are several.
   std::size_t bestOf(std::span<const std::int64_t> totals);
   Status prepareScores(PodClass& podClass, const PodInfo& pod);
+  void findSharedRules(PodClass& podClass, const PodInfo& pod) const;
   // Adds weighted scores of the plugins that are not Signed.
   Status addOtherScores(CycleState& state, const PodInfo& pod, std::span<const NodeId> nodes,
                         std::span<std::int64_t> totals, ScoreTable* table);

@@ -186,6 +186,14 @@ class ScorePlugin {
   virtual Status score(const CycleState& state, const PodInfo& pod, std::span<const NodeId> nodes,
                        std::span<std::int64_t> scores) = 0;
   virtual Normalization normalization() const { return Normalization::None; }
+  // Of a Signed plugin whose scores are not normalised: another such one of its profile that scores pods of this
+  // one's class by the same rule; nullptr: none. Asked once for a class.
+  virtual const ScorePlugin* sharesRule(const PodInfo& /*pod*/) const { return nullptr; }
+  // Whether that one's scores are its own on all of these nodes: they are taken for its own then, and it is
+  // not asked for them. Must cost much less than that.
+  virtual bool sameScores(const CycleState& /*state*/, std::span<const NodeId> /*nodes*/) const {
+    return false;
+  }
   // Whether PreScore will return Skip for this pod, whichever nodes are feasible. When that holds
   // for all plugins that are not Signed, the best node is found without walking over the nodes.
   // Must be fast.

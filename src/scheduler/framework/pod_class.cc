@@ -58,6 +58,7 @@ void PodClass::forgetNodes() {
   nominated.clear();
   scorePrepared = false;
   skipScore = 0;
+  sharedRules.clear();
 }
 
 void lookAt(const Profile& profile, const PodInfo& pod, const NodeSet& nodes, NodeView& view) {
@@ -350,9 +351,30 @@ void ClassNodes::addNormalized(std::span<const NodeId> nodes, std::span<std::int
   }
 }
 
+// The plugins whose scores are those of another one on all of the nodes: they count with that one's.
+PluginMask ClassNodes::sharing(std::span<const NodeId> nodes, const AttemptTimer& timer) const {
+  PluginMask sharing = 0;
+  for (const auto& [position, source] : class_.sharedRules) {
+    const auto& plugin = profile_.score[position];
+    if (!plugin.point->sameScores(class_.state, nodes)) continue;
+    sharing |= PluginMask{1} << position;
+    timer.plugin(plugin.name, "Score", [] { return Status{}; });
+  }
+  return sharing;
+}
+
+// With those of plugins that count with this one.
+std::int64_t ClassNodes::weightOf(std::size_t position, PluginMask sharing) const {
+  std::int64_t weight = profile_.score[position].weight;
+  for (const auto& [other, source] : class_.sharedRules)
+    if (source == position && contains(sharing, other)) weight += profile_.score[other].weight;
+  return weight;
+}
+
 // The Signed scores that are not normalised are added up in `fixed`.
-Status ClassNodes::score(const PodInfo& pod, std::size_t position, Normalized* normalized,
-                         std::span<const NodeId> nodes, std::span<std::int64_t> fixed) {
+Status ClassNodes::score(const PodInfo& pod, std::size_t position, std::int64_t weight,
+                         Normalized* normalized, std::span<const NodeId> nodes,
+                         std::span<std::int64_t> fixed) {
   const auto& plugin = profile_.score[position];
   // All nodes are the same to it, and 0.
   if ((!normalized || normalized->raw.empty()) && plugin.point->indifferent(pod)) return {};
@@ -370,9 +392,11 @@ Status ClassNodes::score(const PodInfo& pod, std::size_t position, Normalized* n
       continue;
     }
     std::int64_t outside = 0;  // negative when some score is not 0 to 100
+    const std::int64_t* const from = scores.data();
+    std::int64_t* const to = fixed.data() + first;
     for (std::size_t n = 0; n < chunk.size(); ++n) {
-      outside |= scores[n] | (100 - scores[n]);
-      fixed[first + n] += plugin.weight * scores[n];
+      outside |= from[n] | (100 - from[n]);
+      to[n] += weight * from[n];
     }
     if (outside < 0) {
       const auto [least, most] = std::ranges::minmax(scores);
@@ -391,15 +415,17 @@ Status ClassNodes::syncScores(const PodInfo& pod, const AttemptTimer& timer) {
   Maxima before;
   for (const Normalized& each : normalized_) before.push_back(each.max);
 
+  const PluginMask shared = list.empty() || class_.sharedRules.empty() ? 0 : sharing(list, timer);
   for (std::size_t i = 0, next = 0; i < profile_.score.size() && !list.empty(); ++i) {
     const auto& plugin = profile_.score[i];
     if (!plugin.signedPlugin) continue;
     Normalized* normalized = next < normalized_.size() && normalized_[next].position == i
                                  ? &normalized_[next++]
                                  : nullptr;
-    if (contains(class_.skipScore, i)) continue;
-    Status status =
-        timer.plugin(plugin.name, "Score", [&] { return score(pod, i, normalized, list, totals); });
+    if (contains(class_.skipScore | shared, i)) continue;
+    const std::int64_t weight = shared == 0 ? plugin.weight : weightOf(i, shared);
+    Status status = timer.plugin(plugin.name, "Score",
+                                 [&] { return score(pod, i, weight, normalized, list, totals); });
     if (!status.ok()) {
       valid_ = false;
       return status;

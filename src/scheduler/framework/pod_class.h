@@ -39,8 +39,10 @@ struct PodClass {
   PluginMask preFilterTold = 0;
   bool hasView = false;  // some plugin gives the class credits
   bool scorePrepared = false;
-  Status preScore;                    // the first failure of a Signed plugin's PreScore
-  PluginMask skipScore = 0;           // Signed Score plugins that have nothing to say
+  Status preScore;           // the first failure of a Signed plugin's PreScore
+  PluginMask skipScore = 0;  // Signed Score plugins that have nothing to say
+  // Positions of Signed Score plugins, and of those whose rule they share (ScorePlugin::sharesRule).
+  boost::container::small_vector<std::pair<std::size_t, std::size_t>, 1> sharedRules;
   std::unique_ptr<ClassNodes> nodes;  // absent until the class is asked for all nodes
   // By priority of the pods that asked.
   std::map<std::int32_t, std::unique_ptr<NominatedNodes>> nominated;
@@ -108,8 +110,11 @@ class ClassNodes {
   void drop(NodeId node);
   void setRaw(Normalized& scores, NodeId node, std::int64_t raw);
   void setRaw(Normalized& scores, std::span<const NodeId> nodes, std::span<const std::int64_t> raw);
-  Status score(const PodInfo& pod, std::size_t position, Normalized* normalized,
-               std::span<const NodeId> nodes, std::span<std::int64_t> fixed);
+  PluginMask sharing(std::span<const NodeId> nodes, const AttemptTimer& timer) const;
+  std::int64_t weightOf(std::size_t position, PluginMask sharing) const;
+  Status score(const PodInfo& pod, std::size_t position, std::int64_t weight,
+               Normalized* normalized, std::span<const NodeId> nodes,
+               std::span<std::int64_t> fixed);
   bool scaled(const Normalized& scores) const;
   void addNormalized(std::span<const NodeId> nodes, std::span<std::int64_t> totals,
                      std::int64_t factor) const;

@@ -38,6 +38,11 @@ struct NumaDemand {
   std::vector<std::string> ignored;  // what it says that means nothing, by field
 
   bool nothing() const { return wants.empty(); }
+  std::int64_t amountOf(ResourceId id) const {
+    for (const Wanted& wanted : wants)
+      if (wanted.id == id) return wanted.amount;
+    return 0;
+  }
   // Nothing but amounts: what most nodes have to say does not matter to it (NumaNode::particular).
   bool plain() const { return !binds && policy == NumaPolicy::None && !designated; }
   void sign(Signature& signature) const;

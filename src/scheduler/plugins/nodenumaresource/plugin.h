@@ -70,6 +70,8 @@ class NodeNumaResource final : public Plugin,
   Status preScore(CycleState& state, const PodInfo& pod, std::span<const NodeId> nodes) override;
   Status score(const CycleState& state, const PodInfo& pod, std::span<const NodeId> nodes,
                std::span<std::int64_t> scores) override;
+  const ScorePlugin* sharesRule(const PodInfo& pod) const override;
+  bool sameScores(const CycleState& state, std::span<const NodeId> nodes) const override;
 
   // services.cc
   std::string remedyFor(const PodInfo& pod, NodeId node) const override;

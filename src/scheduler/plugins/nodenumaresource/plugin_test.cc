@@ -17,6 +17,7 @@ using ::testing::HasSubstr;
 using testing::Machine;
 using testing::NodeBuilder;
 using testing::NumaWorld;
+using testing::PodBuilder;
 using testing::topologyOf;
 using testing::withNumaPolicy;
 
@@ -351,6 +352,39 @@ TEST(NodeNuma, scores_a_node_alike_alone_and_among_others) {
     EXPECT_EQ(score, sum / 2) << name;
   }
   EXPECT_EQ(f.table().particular().size(), 60u);
+}
+
+// NodeResourcesFit scores by the same rule. Its scores are taken where nodes give no reason for others; what is
+// chosen is what all plugins, asked one by one, like best.
+TEST(NodeNuma, shares_scores_with_NodeResourcesFit_where_they_are_the_same) {
+  NumaWorld f({}, testing::kWithNuma);
+  Random random(11);
+  for (int n = 0; n < 40; ++n) {
+    const std::string name = fmt::format("n{}", n);
+    const Machine machine{1, 2, 4, 2, 16 + static_cast<int>(random.below(64))};
+    f.machine(name, machine, n % 8 == 0 ? policy("BestEffort") : api::StringMap());
+    if (n % 5 == 0) f.world.bound(aPod(fmt::format("says-nothing-{}", n)).nodeName(name));
+    f.world.bound(aPod(fmt::format("old-{}", n))
+                      .request("cpu", fmt::format("{}m", random.below(4000)))
+                      .request("memory", fmt::format("{}Mi", random.below(8000)))
+                      .nodeName(name));
+  }
+  std::vector<NodeId> all;
+  f.cluster().live().copyTo(all);
+  for (int n = 0; n < 120; ++n) {
+    PodBuilder builder = aPod(fmt::format("p{}", n)).request("cpu", n % 2 == 0 ? "300m" : "1");
+    if (n % 3 != 0) builder.request("memory", "1Gi");
+    const PodPtr pod = f.world.pod(builder);
+    CycleState state;
+    const SearchResult found = f.world.search().find(state, pod);
+    ASSERT_TRUE(found.status.ok()) << found.diagnosis.message();
+    ASSERT_EQ(found.feasible, all.size());
+    const auto table = f.world.search().scoreNodes(state, pod, all);
+    ASSERT_TRUE(table);
+    const auto at = std::ranges::find(all, found.node) - all.begin();
+    ASSERT_EQ(table->totals[static_cast<std::size_t>(at)], std::ranges::max(table->totals)) << n;
+    ASSERT_TRUE(f.cluster().assume(pod, found.node));
+  }
 }
 
 TEST(NodeNuma, scores_the_zones_that_the_pod_would_get) {

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <boost/container/small_vector.hpp>
 
+#include "scheduler/framework/profile.h"
 #include "scheduler/plugins/nodenumaresource/plugin.h"
+#include "scheduler/plugins/noderesources/allocation_rule.h"
 #include "scheduler/plugins/noderesources/scores.h"
 
 namespace koord::scheduler {
@@ -95,14 +97,41 @@ Status NodeNumaResource::score(const CycleState& state, const PodInfo& pod,
   return {};
 }
 
+const ScorePlugin* NodeNumaResource::sharesRule(const PodInfo& pod) const {
+  const NumaDemand& demand = demandOf(pod);
+  if (demand.nothing() || !demand.plain()) return nullptr;
+  AllocationRule rule{.prefersUsed = nodeScorer_.prefersUsed(), .parts = {}};
+  for (const auto& [id, weight] : nodeScorer_.resources()) {
+    const std::int64_t amount = demand.amountOf(id);
+    if (id < kFirstScalar || amount != 0) rule.parts.push_back({id, amount, weight});
+  }
+  for (const AllocationScorer* other : handle_.profile().offers<AllocationScorer>())
+    if (const ScorePlugin* scorer = other->scorerBy(rule, pod)) return scorer;
+  return nullptr;
+}
+
+// They differ on nodes that are particular, that the pod sees in another way than others, and where pods
+// that do not say what they need are guessed to need something.
+bool NodeNumaResource::sameScores(const CycleState& state, std::span<const NodeId> nodes) const {
+  if (!state.view().empty()) return false;
+  const std::int64_t* const cpu = cluster_.requested(kCpu).data();
+  const std::int64_t* const memory = cluster_.requested(kMemory).data();
+  const std::int64_t* const cpuWithGuesses = cluster_.nonZeroCpu().data();
+  const std::int64_t* const memoryWithGuesses = cluster_.nonZeroMemory().data();
+  for (const NodeId node : nodes)
+    if (cpu[node] != cpuWithGuesses[node] || memory[node] != memoryWithGuesses[node]) return false;
+  const NodeSet& particular = table_.particular();
+  return particular.empty() ||
+         std::ranges::none_of(nodes, [&](NodeId node) { return particular.contains(node); });
+}
+
 // What scoreWhole says of nodes that are not particular, read from the columns of the cluster.
 void NodeNumaResource::scorePlain(const NumaDemand& demand, std::span<const NodeId> nodes,
                                   std::span<std::int64_t> scores) const {
   ScoredColumns columns;
   bool small = true;
   for (const auto& [id, weight] : nodeScorer_.resources()) {
-    const auto wanted = std::ranges::find(demand.wants, id, &NumaDemand::Wanted::id);
-    const std::int64_t amount = wanted == demand.wants.end() ? 0 : wanted->amount;
+    const std::int64_t amount = demand.amountOf(id);
     if (amount == 0 && id >= kFirstScalar) continue;
     columns.push_back(
         {cluster_.allocatable(id).data(), cluster_.requested(id).data(), amount, weight});
@@ -162,8 +191,7 @@ std::int64_t NodeNumaResource::scoreWhole(const NumaDemand& demand, NodeId node,
   const bool binds = bindOn(demand, about).binds();
   ZoneScorer::Mean mean = nodeScorer_.mean();
   for (const ZoneScorer::Weighed& weighed : nodeScorer_.resources()) {
-    const auto wanted = std::ranges::find(demand.wants, weighed.id, &NumaDemand::Wanted::id);
-    std::int64_t amount = wanted == demand.wants.end() ? 0 : wanted->amount;
+    std::int64_t amount = demand.amountOf(weighed.id);
     if (amount == 0 && weighed.id >= kFirstScalar) continue;
     std::int64_t used = Cluster::columnAt(cluster_.requested(weighed.id), node);
     if (credit) used = std::max<std::int64_t>(used - credit->amount.amount(weighed.id), 0);

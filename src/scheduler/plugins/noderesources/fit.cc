@@ -42,6 +42,10 @@ Weighed weighedOf(const PodInfo& pod) {
           memory == sums.end() ? 0 : std::max<std::int64_t>(memory->second.value(), 0)};
 }
 
+std::int64_t amountOf(const PodInfo& pod, const Weighed& weighed, ResourceId id) {
+  return id == kCpu ? weighed.cpu : id == kMemory ? weighed.memory : pod.request.amount(id);
+}
+
 // As scores count it.
 std::int64_t creditIn(const NodeCredit& credit, ResourceId id) {
   return id == kCpu      ? credit.nonZeroCpu
@@ -283,9 +287,7 @@ Status NodeResourcesFit::score(const CycleState& state, const PodInfo& pod,
   bool small = true;
   const Weighed weighed = weighedOf(pod);
   for (const auto& [id, weight] : scored_) {
-    const std::int64_t amount = id == kCpu      ? weighed.cpu
-                                : id == kMemory ? weighed.memory
-                                                : pod.request.amount(id);
+    const std::int64_t amount = amountOf(pod, weighed, id);
     if (id >= kFirstScalar && amount == 0) continue;
     const auto used = id == kCpu      ? cluster_.nonZeroCpu()
                       : id == kMemory ? cluster_.nonZeroMemory()
@@ -318,6 +320,18 @@ Status NodeResourcesFit::score(const CycleState& state, const PodInfo& pod,
       break;
   }
   return {};
+}
+
+const ScorePlugin* NodeResourcesFit::scorerBy(const AllocationRule& rule,
+                                              const PodInfo& pod) const {
+  if (args_.type == ScoringType::RequestedToCapacityRatio) return nullptr;
+  AllocationRule own{.prefersUsed = args_.type == ScoringType::MostAllocated, .parts = {}};
+  const Weighed weighed = weighedOf(pod);
+  for (const auto& [id, weight] : scored_) {
+    const std::int64_t amount = amountOf(pod, weighed, id);
+    if (id < kFirstScalar || amount != 0) own.parts.push_back({id, amount, weight});
+  }
+  return own == rule ? this : nullptr;
 }
 
 Hint NodeResourcesFit::onNode(const PodInfo& pod, const ClusterEvent& event) const {

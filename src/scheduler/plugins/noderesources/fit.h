@@ -7,6 +7,7 @@
 #include "scheduler/framework/counted_resources.h"
 #include "scheduler/framework/registry.h"
 #include "scheduler/framework/services.h"
+#include "scheduler/plugins/noderesources/allocation_rule.h"
 #include "scheduler/plugins/noderesources/scores.h"
 
 namespace koord::scheduler {
@@ -19,7 +20,8 @@ class NodeResourcesFit final : public Plugin,
                                public ScorePlugin,
                                public EnqueueExtensions,
                                public RemedyPlugin,
-                               public CountedResources {
+                               public CountedResources,
+                               public AllocationScorer {
  public:
   static constexpr std::string_view kName = "NodeResourcesFit";
   NodeResourcesFit(Handle& handle, const NodeResourcesFitArgs& args);
@@ -36,6 +38,7 @@ class NodeResourcesFit final : public Plugin,
   bool counts(ResourceId resource) const override {
     return resource < kFirstScalar || !ignored(cluster_.resources().name(resource));
   }
+  const ScorePlugin* scorerBy(const AllocationRule& rule, const PodInfo& pod) const override;
 
  private:
   struct Wanted {

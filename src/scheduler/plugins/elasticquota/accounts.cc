@@ -93,11 +93,23 @@ void Accounts::owe(Account& account) {
   account.place.tree->due_.push_back(&account);
 }
 
+void Accounts::makeRoom(Account& account, ResourceId resource) {
+  if (resource < account.sums.size()) return;
+  account.sums.resize(resource + 1);
+  account.due.resize(resource + 1);
+}
+
+void Accounts::add(Account& account, ResourceId resource, quota::Sum quota::Change::* sum,
+                   quota::Sum amount) {
+  makeRoom(account, resource);
+  account.sums[resource].*sum += amount;
+  if (!account.place) return;
+  account.due[resource].*sum += amount;
+  owe(account);
+}
+
 void Accounts::add(Account& account, ResourceId resource, const quota::Change& change) {
-  if (resource >= account.sums.size()) {
-    account.sums.resize(resource + 1);
-    account.due.resize(resource + 1);
-  }
+  makeRoom(account, resource);
   account.sums[resource] += change;
   if (!account.place) return;
   account.due[resource] += change;

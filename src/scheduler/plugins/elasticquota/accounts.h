@@ -102,10 +102,14 @@ class Accounts {
 
   // Adds to the sums of an account and, when somebody looks, of the quota that it counts in.
   static void add(Account& account, ResourceId resource, const quota::Change& change);
+  // Only to one of them.
+  static void add(Account& account, ResourceId resource, quota::Sum quota::Change::* sum,
+                  quota::Sum amount);
   static void addPriority(Account& account, std::int32_t priority, std::int64_t pods);
   static void move(Account& account, const Place& to);
 
  private:
+  static void makeRoom(Account& account, ResourceId resource);
   static void owe(Account& account);
   using Map = boost::unordered_flat_map<std::string, AccountPtr, TextHash, std::equal_to<>>;
   void sweep();  // those that nobody has any more

@@ -358,8 +358,9 @@ void Quotas::want(const PodInfo& pod, int sign) {
   if (!member.account) return;
   forEachAmount(pod, nullptr, [&](ResourceId resource, std::int64_t amount) {
     const quota::Sum change = sign * quota::Sum{amount};
-    Accounts::add(*member.account, resource,
-                  {.request = change, .fixedRequest = member.fixed ? change : 0});
+    Accounts::add(*member.account, resource, &quota::Change::request, change);
+    if (member.fixed)
+      Accounts::add(*member.account, resource, &quota::Change::fixedRequest, change);
   });
 }
 
@@ -406,19 +407,24 @@ void Quotas::ignoreOverdue() {
 void Quotas::charge(const PodInfo& pod, const Charge& charge, int sign) {
   Account& account = *charge.account;
   if (!charge.fixed) Accounts::addPriority(account, pod.priority, sign);
-  const auto add = [&](ResourceId resource, quota::Sum request, quota::Sum used) {
-    Accounts::add(account, resource,
-                  {request, used, charge.fixed ? request : 0, charge.fixed ? used : 0});
+  const auto add = [&](ResourceId resource, quota::Sum quota::Change::* sum,
+                       quota::Sum quota::Change::* ofFixed, quota::Sum change) {
+    Accounts::add(account, resource, sum, change);
+    if (charge.fixed) Accounts::add(account, resource, ofFixed, change);
+  };
+  const auto request = [&](ResourceId resource, quota::Sum change) {
+    add(resource, &quota::Change::request, &quota::Change::fixedRequest, change);
   };
   // What a reservation has been charged for is not asked for again.
   if (charge.within) {
     forEachAmount(pod, nullptr, [&](ResourceId resource, std::int64_t amount) {
-      add(resource, -sign * quota::Sum{amount}, 0);
+      request(resource, -sign * quota::Sum{amount});
     });
   }
   forEachAmount(pod, charge.within.get(), [&](ResourceId resource, std::int64_t amount) {
     const quota::Sum change = sign * quota::Sum{amount};
-    add(resource, charge.within ? change : 0, change);
+    if (charge.within) request(resource, change);
+    add(resource, &quota::Change::used, &quota::Change::fixedUsed, change);
   });
   tell();
 }

@@ -322,8 +322,9 @@ Status NodeResourcesFit::score(const CycleState& state, const PodInfo& pod,
   return {};
 }
 
-const ScorePlugin* NodeResourcesFit::scorerBy(const AllocationRule& rule,
-                                              const PodInfo& pod) const {
+// Asked once for a class: what the compiler makes inline here it does not in the loops above.
+[[gnu::cold]] const ScorePlugin* NodeResourcesFit::scorerBy(const AllocationRule& rule,
+                                                            const PodInfo& pod) const {
   if (args_.type == ScoringType::RequestedToCapacityRatio) return nullptr;
   AllocationRule own{.prefersUsed = args_.type == ScoringType::MostAllocated, .parts = {}};
   const Weighed weighed = weighedOf(pod);

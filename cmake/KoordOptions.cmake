@@ -45,10 +45,11 @@ endif()
 
 find_program(KOORD_CCACHE ccache)
 if(KOORD_CCACHE)
-  # Paths below the source folder are hashed relative to it, so clones share one cache. A precompiled header of 100 to
-  # 300 MB counts by its checksum (cmake/precompiled), which saves reading it for each file.
+  # Paths below the source folder are hashed relative to it, so clones share one cache. It goes by the headers that the
+  # compiler says it read, and does not preprocess a file to find out. A precompiled header of 100 to 300 MB counts by
+  # its checksum (cmake/precompiled), which saves reading it for each file.
   set(CMAKE_CXX_COMPILER_LAUNCHER
-      ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 CCACHE_PCH_EXTSUM=1
+      ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 CCACHE_PCH_EXTSUM=1 CCACHE_DEPEND=1
       CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${KOORD_CCACHE})
   if(KOORD_PCH)
     add_compile_options(-fpch-preprocess)

@@ -64,11 +64,18 @@ void DeschedulerProcess::kill() {
   api_.reset();
 }
 
+void DeschedulerProcess::keepRunning() {
+  keptRunning_ = true;
+  if (!running()) start();
+}
+
 // It is on the stack.
 void DeschedulerProcess::giveUp(const std::string& why) {
   journal_.note("descheduler#{} gives up: {}", starts_, why);
   loop_.post([this, alive = alive_, start = starts_] {
-    if (*alive && start == starts_) kill();
+    if (!*alive || start != starts_) return;
+    kill();
+    if (keptRunning_) this->start();
   });
 }
 

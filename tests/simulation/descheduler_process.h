@@ -31,6 +31,8 @@ class DeschedulerProcess {
   void start();
   // As by SIGKILL.
   void kill();
+  // From now on it runs, and is started again when it gives up, as by kubelet.
+  void keepRunning();
   bool running() const { return descheduler_ != nullptr; }
   void setFaults(const net::NetworkFaults& faults);
 
@@ -45,6 +47,7 @@ class DeschedulerProcess {
   net::SimNetwork network_;
   net::SimNetwork schedulers_;
   int starts_ = 0;
+  bool keptRunning_ = false;
   std::unique_ptr<kube::HttpApi> api_;
   std::unique_ptr<descheduler::Metrics> metrics_;
   std::unique_ptr<descheduler::Descheduler> descheduler_;

@@ -105,10 +105,17 @@ void Process::exit(int) {
   endLater();
 }
 
+void Process::keepRunning() {
+  keptRunning_ = true;
+  if (!running()) start();
+}
+
 // It is on the stack.
 void Process::endLater() {
   loop_.post([this, alive = alive_, start = starts_] {
-    if (*alive && start == starts_) kill();
+    if (!*alive || start != starts_) return;
+    kill();
+    if (keptRunning_) this->start();
   });
 }
 

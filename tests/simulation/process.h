@@ -28,6 +28,8 @@ class Process final : public kube::Component {
   void kill();
   // As by SIGTERM; it runs on until it has put things in order.
   void stop();
+  // From now on it runs, and is started again when it ends, as by kubelet.
+  void keepRunning();
   bool running() const { return program_ != nullptr; }
   // While it runs.
   const scheduler::Scheduler& scheduler() const { return program_->scheduler(); }
@@ -56,6 +58,7 @@ class Process final : public kube::Component {
   Random random_;
   net::SimNetwork network_;
   int starts_ = 0;
+  bool keptRunning_ = false;
   std::shared_ptr<kube::Metrics> metrics_;
   std::unique_ptr<kube::HttpApi> api_;
   std::unique_ptr<Witness> witness_;

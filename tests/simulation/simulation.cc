@@ -178,7 +178,7 @@ class Simulation {
     journal_.note("quiet");
     for (auto& process : processes_) {
       process->network().faults = {};
-      if (!process->running()) process->start();
+      process->keepRunning();
     }
     for (auto& feature : features_) feature->quiet();
     // One more pod, so that a leader shows itself.

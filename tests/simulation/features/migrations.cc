@@ -320,7 +320,7 @@ void MigrationsFeature::quiet() {
   quiet_ = true;
   quietSince_ = loop_.steadyNow();
   process_->setFaults({});
-  if (!process_->running()) process_->start();
+  process_->keepRunning();
 }
 
 }  // namespace koord::simulation

@@ -88,24 +88,9 @@ void Accounts::sweep() {
   sweepAt_ = std::max<std::size_t>(1024, 2 * size());
 }
 
-void Accounts::owe(Account& account) {
-  if (std::exchange(account.waits, true)) return;
-  account.place.tree->due_.push_back(&account);
-}
-
-void Accounts::makeRoom(Account& account, ResourceId resource) {
-  if (resource < account.sums.size()) return;
+void Accounts::grow(Account& account, ResourceId resource) {
   account.sums.resize(resource + 1);
   account.due.resize(resource + 1);
-}
-
-void Accounts::add(Account& account, ResourceId resource, quota::Sum quota::Change::* sum,
-                   quota::Sum amount) {
-  makeRoom(account, resource);
-  account.sums[resource].*sum += amount;
-  if (!account.place) return;
-  account.due[resource].*sum += amount;
-  owe(account);
 }
 
 void Accounts::add(Account& account, ResourceId resource, const quota::Change& change) {

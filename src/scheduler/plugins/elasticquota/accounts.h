@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "scheduler/engine/pod_info.h"
@@ -104,13 +105,24 @@ class Accounts {
   static void add(Account& account, ResourceId resource, const quota::Change& change);
   // Only to one of them.
   static void add(Account& account, ResourceId resource, quota::Sum quota::Change::* sum,
-                  quota::Sum amount);
+                  quota::Sum amount) {
+    makeRoom(account, resource);
+    account.sums[resource].*sum += amount;
+    if (!account.place) return;
+    account.due[resource].*sum += amount;
+    owe(account);
+  }
   static void addPriority(Account& account, std::int32_t priority, std::int64_t pods);
   static void move(Account& account, const Place& to);
 
  private:
-  static void makeRoom(Account& account, ResourceId resource);
-  static void owe(Account& account);
+  static void makeRoom(Account& account, ResourceId resource) {
+    if (resource >= account.sums.size()) grow(account, resource);
+  }
+  static void grow(Account& account, ResourceId resource);
+  static void owe(Account& account) {
+    if (!std::exchange(account.waits, true)) account.place.tree->due_.push_back(&account);
+  }
   using Map = boost::unordered_flat_map<std::string, AccountPtr, TextHash, std::equal_to<>>;
   void sweep();  // those that nobody has any more
 

@@ -24,8 +24,8 @@ std::optional<NodeId> Cluster::findNode(std::string_view name) const {
 }
 
 const Cluster::PodRecord* Cluster::findPod(const std::string& uid) const {
-  // A cycle asks about one pod again and again.
-  if (recent_ && recent_->info->uid() == uid) return recent_;
+  // A cycle asks about one pod again and again, mostly by the very uid that it was counted with.
+  if (recent_ && (&recent_->info->uid() == &uid || recent_->info->uid() == uid)) return recent_;
   const auto it = pods_.find(uid);
   if (it == pods_.end()) return nullptr;
   return recent_ = &*it;

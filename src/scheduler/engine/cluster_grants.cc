@@ -39,9 +39,9 @@ void Cluster::rereadAll(const PodRecord& pod, ShapeId before) {
   const bool again = pod.info->shape != 0 && pod.info->shape == before;
   std::size_t held = pod.grants.size();
   for (const Ledger* ledger : readersOf(*pod.info)) {
-    const bool holds = pod.grants.of(ledger->id()) != nullptr;
-    held -= holds ? 1 : 0;
-    if (!holds || !again || !ledger->followsShape()) rereadPod(pod, ledger->id());
+    const Grant* const grant = pod.grants.of(ledger->id()).get();
+    held -= grant ? 1 : 0;
+    if (!grant || !again || !ledger->staysInShape(*pod.info, *grant)) rereadPod(pod, ledger->id());
   }
   if (held == 0) return;  // of those that read nothing it mostly holds nothing
   for (const Ledger* ledger : ledgers_)
@@ -67,6 +67,7 @@ Grants Cluster::readGrants(const PodInfo& pod, NodeId node, const Grants& held) 
 
 void Cluster::setGrant(const PodRecord& pod, LedgerId ledger, GrantPtr grant) {
   const GrantPtr& held = pod.grants.of(ledger);
+  if (!held && grant && openTransactions_ == 0) return addGrant(pod, ledger, std::move(grant));
   if (held == grant || (held && grant && held->equals(*grant))) return;
   if (held) applyGrant(pod.node, *pod.info, ledger, *held, false);
   const Grant* const now = grant.get();
@@ -77,6 +78,16 @@ void Cluster::setGrant(const PodRecord& pod, LedgerId ledger, GrantPtr grant) {
     journal_.push_back({Undo::Kind::Regrant, {pod.info}, ledger, std::move(before)});
   touch(pod.node);
   if (covers && !ledgers_[ledger]->readsGrants()) followGrants(pod);
+  settle();
+}
+
+// The usual way to come by one, in Reserve.
+void Cluster::addGrant(const PodRecord& pod, LedgerId ledger, GrantPtr grant) {
+  const Grant& now = *grant;
+  pod.grants.add(ledger, std::move(grant));
+  applyGrant(pod.node, *pod.info, ledger, now, true);
+  touch(pod.node);
+  if (now.covered() && !ledgers_[ledger]->readsGrants()) followGrants(pod);
   settle();
 }
 

@@ -16,8 +16,7 @@ GrantPtr Grants::set(LedgerId ledger, GrantPtr grant) {
       std::ranges::find_if(list_, [&](const auto& each) { return each.first == ledger; });
   if (it == list_.end()) {
     if (!grant) return nullptr;
-    list_.reserve(2);  // whoever has one mostly has another
-    list_.emplace_back(ledger, std::move(grant));
+    add(ledger, std::move(grant));
     return nullptr;
   }
   GrantPtr before = std::exchange(it->second, std::move(grant));

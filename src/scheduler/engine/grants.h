@@ -52,6 +52,11 @@ class Grants {
   std::size_t size() const { return list_.size(); }
   // nullptr when there is none. Good until the next change.
   const GrantPtr& of(LedgerId ledger) const;
+  // Of a ledger of which nothing is there.
+  void add(LedgerId ledger, GrantPtr grant) {
+    list_.reserve(2);  // whoever has one mostly has another
+    list_.emplace_back(ledger, std::move(grant));
+  }
   // Returns what was there; nullptr takes it away.
   GrantPtr set(LedgerId ledger, GrantPtr grant);
   // fn(ledger, grant)
@@ -81,8 +86,9 @@ class Ledger {
   // Whether it has nothing to read in pods of this one's shape (pod_shapes.h): those that hold nothing of
   // it are not read again.
   virtual bool silent(const PodInfo& /*pod*/) const { return false; }
-  // Whether what is held stays what it is when the pod is seen again in the same shape.
-  virtual bool followsShape() const { return false; }
+  // Whether what is held stays what it is, now that the pod is seen again in the same shape: then it is not
+  // read. Must be fast.
+  virtual bool staysInShape(const PodInfo& /*pod*/, const Grant& /*held*/) const { return false; }
   // A ledger that charges for what a pod takes has to know what else covers it. It may correct its
   // grant by the pod's others: after all ledgers have read the pod, and whenever one of them that covers
   // something comes, changes or goes while it has a grant.
@@ -132,6 +138,9 @@ class LedgerOf : public Ledger {
     if (held && valueOf(*held) == *value) return held;
     return sharedGrant(*std::move(value));
   }
+  bool staysInShape(const PodInfo& pod, const Grant& held) const final {
+    return staysValue(pod, valueOf(held));
+  }
   void add(NodeId node, const PodInfo& pod, const Grant& grant) final {
     addValue(node, pod, valueOf(grant));
   }
@@ -149,6 +158,7 @@ class LedgerOf : public Ledger {
   using Held = std::span<const std::pair<const PodInfo*, const T*>>;
 
   virtual std::optional<T> readValue(const PodInfo& pod, NodeId node, const T* held) = 0;
+  virtual bool staysValue(const PodInfo& /*pod*/, const T& /*held*/) const { return false; }
   virtual void addValue(NodeId node, const PodInfo& pod, const T& value) = 0;
   virtual void removeValue(NodeId node, const PodInfo& pod, const T& value) = 0;
   virtual std::string verifyValues(NodeId node, Held held) const = 0;

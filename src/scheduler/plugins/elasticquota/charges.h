@@ -29,7 +29,6 @@ class ChargeLedger final : public LedgerOf<Charge> {
  public:
   explicit ChargeLedger(Quotas& quotas) : quotas_(quotas) {}
   std::string_view name() const override { return "quotas"; }
-  bool followsShape() const override { return true; }
   bool readsGrants() const override { return true; }
   GrantPtr readGrants(const PodInfo& pod, const Grants& all) override;
   GrantPtr sharedGrant(Charge charge) override;
@@ -37,6 +36,7 @@ class ChargeLedger final : public LedgerOf<Charge> {
 
  private:
   std::optional<Charge> readValue(const PodInfo& pod, NodeId node, const Charge* held) override;
+  bool staysValue(const PodInfo&, const Charge&) const override { return true; }
   void addValue(NodeId node, const PodInfo& pod, const Charge& charge) override;
   void removeValue(NodeId node, const PodInfo& pod, const Charge& charge) override;
   std::string verifyValues(NodeId node, Held held) const override;

@@ -155,15 +155,17 @@ std::int64_t Estimator::secondsFor(const api::Pod& pod, std::string_view annotat
   return seconds < 0 && usual ? *usual : seconds;
 }
 
+// The rest follows from the shape.
+bool Estimator::stays(const PodInfo& pod, const AssignedLoad& before) const {
+  return !forces() && scheduledAt(*pod.pod).value_or(before.since) == before.since;
+}
+
 AssignedLoad Estimator::assigned(const PodInfo& info, WallTime placed) const {
   const api::Pod& pod = *info.pod;
   const Known& estimate = known(info);
   AssignedLoad load{estimate.shared, scheduledAt(pod).value_or(placed), std::nullopt,
                     estimate.estimate.prod};
-  if (!settings_.customizable && !settings_.secondsAfterInitialized &&
-      !settings_.secondsAfterScheduled) {
-    return load;
-  }
+  if (!forces()) return load;
   const std::int64_t afterInitialized =
       secondsFor(pod, kAnnotationSecondsAfterInitialized, settings_.secondsAfterInitialized);
   const std::int64_t afterScheduled =

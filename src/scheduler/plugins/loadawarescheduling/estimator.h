@@ -55,6 +55,8 @@ class Estimator {
   const Estimate& estimateOf(const PodInfo& pod) const { return known(pod).estimate; }
   // `placed`: when it came to its node, unless its status says so.
   AssignedLoad assigned(const PodInfo& pod, WallTime placed) const;
+  // Whether that is what a pod of this one's shape was assigned before; false: perhaps.
+  bool stays(const PodInfo& pod, const AssignedLoad& before) const;
 
  private:
   // What pods of a priority class ask for where others ask for the resource, and what counts where
@@ -67,6 +69,11 @@ class Estimator {
 
   std::int64_t factorOf(std::size_t resource, const json::object* custom) const;
   json::value customFactors(const api::Pod& pod) const;
+  // Whether some pods' estimates count for more than what is measured.
+  bool forces() const {
+    return settings_.customizable || settings_.secondsAfterInitialized ||
+           settings_.secondsAfterScheduled;
+  }
   std::int64_t secondsFor(const api::Pod& pod, std::string_view annotation,
                           const std::optional<std::int64_t>& usual) const;
 

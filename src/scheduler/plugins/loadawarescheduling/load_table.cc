@@ -190,6 +190,10 @@ std::optional<AssignedLoad> LoadTable::readValue(const PodInfo& pod, NodeId,
   return estimator_.assigned(pod, held ? held->since : executor_.wallNow());
 }
 
+bool LoadTable::staysValue(const PodInfo& pod, const AssignedLoad& held) const {
+  return estimator_.stays(pod, held);
+}
+
 void LoadTable::addValue(NodeId node, const PodInfo& pod, const AssignedLoad& load) {
   if (!at(node)) return;
   rows_[node].load.addPod(pod, load);

@@ -151,6 +151,40 @@ TEST(LoadAware, counts_what_it_has_placed_and_takes_back_what_was_not_bound) {
   EXPECT_EQ(f.world.cluster().verifyNode(0), "");
 }
 
+// Which is found out without reading it again, unless it is said to have been placed at another time.
+TEST(LoadAware, keeps_what_a_pod_was_given_when_it_is_seen_again_in_the_same_shape) {
+  for (const bool forces : {false, true}) {
+    LoadAwareSchedulingArgs args;
+    if (forces) args.estimatedSecondsAfterPodScheduled = 600;
+    LoadWorld f(args);
+    f.node("a");
+    Cluster& cluster = f.world.cluster();
+    const auto given = [&] {
+      const GrantPtr& grant = cluster.findPod("uid-default-p")->grants.of(0);
+      EXPECT_TRUE(grant);
+      return grant;
+    };
+    f.world.pod(LoadWorld::pod("other", "4"));  // the second pod makes the shape
+    const PodPtr pod = f.world.pod(LoadWorld::pod("p", "4"));
+    ASSERT_NE(pod->shape, 0U);
+    ASSERT_TRUE(cluster.assume(pod, *cluster.findNode("a")));
+    CycleState state;
+    ASSERT_TRUE(f.plugin->reserve(state, pod, 0).ok());
+    const GrantPtr first = given();
+    f.pass(10s);
+    f.world.bound(LoadWorld::pod("p", "4").nodeName("a"));
+    EXPECT_EQ(given(), first);
+    const WallTime placed = f.world.loop().wallNow();
+    f.bound("p", "a", "4", placed);
+    EXPECT_FALSE(given()->equals(*first)) << "it was placed later than was thought";
+    const GrantPtr second = given();
+    f.pass(10s);
+    f.bound("p", "a", "4", placed);
+    EXPECT_EQ(given(), second);
+    EXPECT_EQ(cluster.verifyNode(0), "");
+  }
+}
+
 TEST(LoadAware, reads_pods_and_reports_in_any_order) {
   LoadWorld before, after;
   for (LoadWorld* f : {&before, &after}) {

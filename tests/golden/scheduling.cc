@@ -36,7 +36,7 @@ Result<std::unique_ptr<Scene>> makeScene(const json::object& testCase) {
 json::value statusOutput(const Status& status) {
   const json::string code(nameOf(status.code));
   if (status.ok() || status.skipped()) return code;
-  auto reasons = status.reasons;
+  auto reasons = status.reasons();
   std::ranges::sort(reasons);
   json::array list;
   for (const auto& reason : reasons) list.push_back(json::string(reason));

@@ -33,7 +33,7 @@ json::array failedDetails(const Cluster& cluster, const Diagnosis& diagnosis) {
   if (diagnosis.preFilter.rejected()) {
     const Status& status = diagnosis.preFilter;
     cluster.live().forEach(
-        [&](NodeId node) { add(node, status.plugin, status.message(), status.code); });
+        [&](NodeId node) { add(node, status.plugin(), status.message(), status.code); });
   }
   forEachRejected(cluster, diagnosis, [&](NodeId node, const Rejection& rejection) {
     add(node, diagnosis.filterPlugins[rejection.plugin],

@@ -38,9 +38,9 @@ void Scheduler::handleRejection(Attempt& attempt, const Status& status,
   Diagnosis own;
   own.totalNodes = nodes;
   own.preFilter = status;
-  own.notePlugin(status.plugin, status.code);
+  own.notePlugin(status.plugin(), status.code);
   Status text = status;
-  text.reasons = {own.message()};
+  text.setReasons({own.message()});
   if (debug_.diagnosis) dumpDiagnosis(attempt, own);
   handleSchedulingFailure(attempt, text, &own, nomination);
 }

@@ -211,7 +211,7 @@ Task<void> Scheduler::placeGroup(std::string group, std::vector<Member> members)
   if (shared_.audit) shared_.audit->groupAttempted(name);
   auto trying = tryGroup(group, members);
   Status verdict = co_await trying;
-  verdict.plugin = members.front().attempt->profile->profile().groupsName;
+  verdict.setPlugin(members.front().attempt->profile->profile().groupsName);
   if (shared_.audit && verdict.ok()) shared_.audit->groupScheduled(name);
   if (observer_)
     observer_->groupCycle(verdict.ok() ? kSucceeded : kNotPlaced, members.size(),

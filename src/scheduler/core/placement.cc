@@ -57,7 +57,7 @@ Status Placement::reserve(Attempt& attempt) {
       return plugin.point->reserve(attempt.state, attempt.pod.info, attempt.node);
     });
     if (status.ok()) continue;
-    status.plugin = plugin.name;
+    status.setPlugin(plugin.name);
     if (!status.rejected()) {
       status = Status::error(
           fmt::format("running Reserve plugin \"{}\": {}", plugin.name, status.message()));
@@ -82,7 +82,7 @@ Status Placement::permit(Shared& shared, Attempt& attempt) {
       waits[plugin.name] = std::min(answer.timeout, kMaxPermitWait);
       continue;
     }
-    answer.status.plugin = plugin.name;
+    answer.status.setPlugin(plugin.name);
     if (answer.status.rejected()) return answer.status;
     return Status::error(
         fmt::format("running Permit plugin \"{}\": {}", plugin.name, answer.status.message()));

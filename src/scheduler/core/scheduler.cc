@@ -235,7 +235,7 @@ Task<Nomination> Scheduler::runPostFilter(Attempt& attempt, SearchResult& result
       auto later = *std::move(answer.later);
       answer = co_await later;
     }
-    std::ranges::copy(answer.status.reasons, std::back_inserter(reasons));
+    std::ranges::copy(answer.status.reasons(), std::back_inserter(reasons));
     if (answer.nomination.override) nomination = answer.nomination;
     if (observer_ && answer.victims) observer_->preemption(*answer.victims);
     note(preemption, *attempt.pod.info, answer);

@@ -18,7 +18,7 @@ Code Diagnosis::codeOf(NodeId node) const {
 std::vector<Diagnosis::Entry> Diagnosis::entries() const {
   std::vector<Entry> entries;
   if (preFilter.rejected()) {
-    entries.push_back({preFilter.plugin, preFilter.code, preFilter.reasons, totalNodes});
+    entries.push_back({preFilter.plugin(), preFilter.code, preFilter.reasons(), totalNodes});
     return entries;
   }
   if (verdicts) {
@@ -32,7 +32,7 @@ std::vector<Diagnosis::Entry> Diagnosis::entries() const {
   for (const auto& [nodes, status] :
        {std::pair(&absent, &absentStatus), {&declined, &declinedStatus}})
     if (!nodes->empty())
-      entries.push_back({status->plugin, status->code, status->reasons, nodes->size()});
+      entries.push_back({status->plugin(), status->code, status->reasons(), nodes->size()});
   return entries;
 }
 

@@ -31,7 +31,7 @@ SearchResult NodeSearch::passing(CycleState& state, const PodPtr& pod, const Sea
   result.feasible = nodes.size();
   if (!nodes.empty()) return result;
   describe(attempt, verdicts_, diagnosis);
-  result.status = Status{Code::Unschedulable, {}, {}};
+  result.status = Status(Code::Unschedulable);
   return result;
 }
 
@@ -69,12 +69,12 @@ SearchResult NodeSearch::findAmongTimed(CycleState& state, const PodPtr& pod,
     verdicts_.set(
         node,
         verdicts_.intern({extender, asked ? said->second.code : Code::UnschedulableAndUnresolvable,
-                          asked ? said->second.reasons : std::vector<std::string>{}}));
+                          asked ? said->second.reasons() : std::vector<std::string>{}}));
   });
   result.feasible = left.size();
   if (left.empty()) {
     describe(attempt, verdicts_, diagnosis);
-    result.status = Status{Code::Unschedulable, {}, {}};
+    result.status = Status(Code::Unschedulable);
     return result;
   }
   left.copyTo(list_);

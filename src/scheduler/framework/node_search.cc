@@ -168,7 +168,7 @@ SearchResult NodeSearch::findTimed(CycleState& state, const PodPtr& pod, const S
     if (!result.status.ok()) return result;
   }
   describe(attempt, keptIsAll ? kept->verdicts() : verdicts_, diagnosis);
-  result.status = Status{Code::Unschedulable, {}, {}};
+  result.status = Status(Code::Unschedulable);
   return result;
 }
 
@@ -246,7 +246,7 @@ bool NodeSearch::take(const PreFilterResult& answer, std::size_t position, Attem
   }
   if (answer.status.rejected()) {
     Status said = answer.status;
-    said.plugin = name;
+    said.setPlugin(name);
     result.diagnosis.notePlugin(name, said.code);
     if (said.code != Code::Unschedulable) {
       result.diagnosis.preFilter = said;
@@ -440,8 +440,8 @@ Status NodeSearch::dropOne(CycleState& state, const PodPtr& pod, NodeId node, No
   if (status.ok()) return {};
   feasible.erase(node);
   if (!verdicts) return {};
-  const auto plugin = static_cast<std::uint16_t>(Profile::indexOf(profile_.filter, status.plugin));
-  verdicts->set(node, verdicts->intern({plugin, status.code, status.reasons}));
+  const auto plugin = static_cast<std::uint16_t>(Profile::indexOf(profile_.filter, status.plugin()));
+  verdicts->set(node, verdicts->intern({plugin, status.code, status.reasons()}));
   return {};
 }
 

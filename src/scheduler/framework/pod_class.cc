@@ -31,6 +31,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "scheduler/framework/nominated_nodes.h"
 
@@ -141,7 +142,7 @@ void PodClasses::preFilter(PodClass& podClass, const PodInfo& pod) {
     podClass.preFilterEpochs[i] = epoch;
     PreFilterResult& said = podClass.preFilter[i];
     said = plugin.point->preFilter(podClass.state, pod);
-    said.status.plugin = plugin.name;
+    if (!said.status.ok() && !said.status.skipped()) said.status.setPlugin(plugin.name);
     const auto note = [&](PluginMask& mask, bool is) {
       mask = is ? mask | PluginMask{1} << i : mask & ~(PluginMask{1} << i);
     };
@@ -159,7 +160,10 @@ std::size_t PodClasses::limit() const {
 
 ClassNodes::ClassNodes(Cluster& cluster, const Profile& profile, PodClass& podClass,
                        Scratch& scratch)
-    : cluster_(cluster), profile_(profile), class_(podClass), scratch_(scratch) {}
+    : cluster_(cluster), profile_(profile), class_(podClass), scratch_(scratch) {
+  for (std::size_t i = 0; i < profile.filter.size(); ++i)
+    if (profile.filter[i].signedPlugin) signedFilters_ |= PluginMask{1} << i;
+}
 
 void ClassNodes::reset() {
   const std::size_t capacity = cluster_.capacity();
@@ -170,6 +174,7 @@ void ClassNodes::reset() {
   feasibleCount_ = 0;
   unscored_.clear();
   totals_.clear(capacity);
+  scorers_.clear();
   normalized_.clear();
   for (std::size_t i = 0; i < profile_.score.size(); ++i) {
     const auto& plugin = profile_.score[i];
@@ -240,9 +245,9 @@ Status ClassNodes::runFilters(const PodInfo& pod, PluginMask skipFilter, const A
   if (class_.hasView) lookAt(profile_, pod, changed, view_);
   const ViewScope seen(class_.state, view_);
   left = changed;
-  for (std::size_t i = 0; i < profile_.filter.size(); ++i) {
+  for (PluginMask rest = signedFilters_ & ~skipFilter; rest != 0; rest &= rest - 1) {
+    const auto i = static_cast<std::size_t>(std::countr_zero(rest));
     const auto& plugin = profile_.filter[i];
-    if (!plugin.signedPlugin || contains(skipFilter, i)) continue;
     NodeFilter batch(left, &verdicts_, static_cast<std::uint16_t>(i));
     Status status = timer.plugin(plugin.name, "Filter",
                                  [&] { return plugin.point->filter(class_.state, pod, batch); });
@@ -351,31 +356,39 @@ void ClassNodes::addNormalized(std::span<const NodeId> nodes, std::span<std::int
   }
 }
 
-// The plugins whose scores are those of another one on all of the nodes: they count with that one's.
-PluginMask ClassNodes::sharing(std::span<const NodeId> nodes, const AttemptTimer& timer) const {
-  PluginMask sharing = 0;
+void ClassNodes::findScorers() {
+  for (std::size_t i = 0, next = 0; i < profile_.score.size(); ++i) {
+    const auto& plugin = profile_.score[i];
+    if (!plugin.signedPlugin) continue;
+    Normalized* const normalized = next < normalized_.size() && normalized_[next].position == i
+                                       ? &normalized_[next++]
+                                       : nullptr;
+    if (!contains(class_.skipScore, i)) scorers_.push_back({i, normalized, plugin.weight});
+  }
+}
+
+ClassNodes::Scorer& ClassNodes::scorerAt(std::size_t position) {
+  return *std::ranges::find(scorers_, position, &Scorer::position);
+}
+
+// Plugins whose scores are those of another one on all of the nodes count with that one's.
+void ClassNodes::shareRules(std::span<const NodeId> nodes, const AttemptTimer& timer) {
+  if (class_.sharedRules.empty()) return;
+  for (Scorer& scorer : scorers_) scorer.weight = profile_.score[scorer.position].weight;
   for (const auto& [position, source] : class_.sharedRules) {
     const auto& plugin = profile_.score[position];
     if (!plugin.point->sameScores(class_.state, nodes)) continue;
-    sharing |= PluginMask{1} << position;
+    scorerAt(source).weight += std::exchange(scorerAt(position).weight, 0);
     timer.plugin(plugin.name, "Score", [] { return Status{}; });
   }
-  return sharing;
-}
-
-// With those of plugins that count with this one.
-std::int64_t ClassNodes::weightOf(std::size_t position, PluginMask sharing) const {
-  std::int64_t weight = profile_.score[position].weight;
-  for (const auto& [other, source] : class_.sharedRules)
-    if (source == position && contains(sharing, other)) weight += profile_.score[other].weight;
-  return weight;
 }
 
 // The Signed scores that are not normalised are added up in `fixed`.
-Status ClassNodes::score(const PodInfo& pod, std::size_t position, std::int64_t weight,
-                         Normalized* normalized, std::span<const NodeId> nodes,
+Status ClassNodes::score(const PodInfo& pod, const Scorer& scorer, std::span<const NodeId> nodes,
                          std::span<std::int64_t> fixed) {
-  const auto& plugin = profile_.score[position];
+  const auto& plugin = profile_.score[scorer.position];
+  Normalized* const normalized = scorer.normalized;
+  const std::int64_t weight = scorer.weight;
   // All nodes are the same to it, and 0.
   if ((!normalized || normalized->raw.empty()) && plugin.point->indifferent(pod)) return {};
   auto& scores = scratch_.scores;
@@ -415,17 +428,14 @@ Status ClassNodes::syncScores(const PodInfo& pod, const AttemptTimer& timer) {
   Maxima before;
   for (const Normalized& each : normalized_) before.push_back(each.max);
 
-  const PluginMask shared = list.empty() || class_.sharedRules.empty() ? 0 : sharing(list, timer);
-  for (std::size_t i = 0, next = 0; i < profile_.score.size() && !list.empty(); ++i) {
-    const auto& plugin = profile_.score[i];
-    if (!plugin.signedPlugin) continue;
-    Normalized* normalized = next < normalized_.size() && normalized_[next].position == i
-                                 ? &normalized_[next++]
-                                 : nullptr;
-    if (contains(class_.skipScore | shared, i)) continue;
-    const std::int64_t weight = shared == 0 ? plugin.weight : weightOf(i, shared);
-    Status status = timer.plugin(plugin.name, "Score",
-                                 [&] { return score(pod, i, weight, normalized, list, totals); });
+  if (scorers_.empty()) findScorers();
+  if (!list.empty()) shareRules(list, timer);
+  for (const Scorer& scorer : scorers_) {
+    if (list.empty()) break;
+    if (scorer.weight == 0) continue;
+    const auto& plugin = profile_.score[scorer.position];
+    Status status =
+        timer.plugin(plugin.name, "Score", [&] { return score(pod, scorer, list, totals); });
     if (!status.ok()) {
       valid_ = false;
       return status;

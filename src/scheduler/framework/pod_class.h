@@ -110,10 +110,16 @@ class ClassNodes {
   void drop(NodeId node);
   void setRaw(Normalized& scores, NodeId node, std::int64_t raw);
   void setRaw(Normalized& scores, std::span<const NodeId> nodes, std::span<const std::int64_t> raw);
-  PluginMask sharing(std::span<const NodeId> nodes, const AttemptTimer& timer) const;
-  std::int64_t weightOf(std::size_t position, PluginMask sharing) const;
-  Status score(const PodInfo& pod, std::size_t position, std::int64_t weight,
-               Normalized* normalized, std::span<const NodeId> nodes,
+  // A Signed score plugin that has something to say of pods of the class.
+  struct Scorer {
+    std::size_t position = 0;
+    Normalized* normalized = nullptr;  // if its scores are
+    std::int64_t weight = 1;           // now, with those of plugins that count with it; 0: not to be asked
+  };
+  void findScorers();
+  void shareRules(std::span<const NodeId> nodes, const AttemptTimer& timer);
+  Scorer& scorerAt(std::size_t position);
+  Status score(const PodInfo& pod, const Scorer& scorer, std::span<const NodeId> nodes,
                std::span<std::int64_t> fixed);
   bool scaled(const Normalized& scores) const;
   void addNormalized(std::span<const NodeId> nodes, std::span<std::int64_t> totals,
@@ -126,6 +132,7 @@ class ClassNodes {
   const Profile& profile_;
   PodClass& class_;
   Scratch& scratch_;
+  PluginMask signedFilters_ = 0;
   std::uint64_t position_ = 0;  // in the cluster's change log
   std::uint64_t nodes_ = 0;     // Cluster::nodesVersion() then
   bool valid_ = false;
@@ -136,6 +143,7 @@ class ClassNodes {
   std::size_t feasibleCount_ = 0;
   NodeSet unscored_;
   std::vector<Normalized> normalized_;
+  std::vector<Scorer> scorers_;  // empty until the class's scores have been prepared
   ScoreIndex totals_;  // kept scores are those with the maxima of `normalized_`
 };
 

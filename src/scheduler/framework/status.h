@@ -2,43 +2,58 @@
 
 // Status: what a plugin answers for a pod as a whole (for single nodes see NodeFilter). Success unless it
 // says otherwise; the reasons become the text that users read.
+//
+// Some fifty of them are made and thrown away with every pod, nearly all of which have nothing to say but
+// their code: these cost no more than a number does, and words are kept apart.
 
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "api/boxed.h"
 #include "base/result.h"
 #include "scheduler/engine/verdicts.h"
 
 namespace koord::scheduler {
 
-struct Status {
-  Code code = Code::Success;
-  std::vector<std::string> reasons;
-  std::string plugin;  // who said so; set by the runner
+class Status {
+ public:
+  Status() = default;
+  explicit Status(Code what) : code(what) {}
+  Status(Code what, std::vector<std::string> reasons, std::string plugin);
 
-  static Status skip() { return {Code::Skip, {}, {}}; }
-  static Status unschedulable(std::string reason) {
-    return {Code::Unschedulable, {std::move(reason)}, {}};
-  }
+  static Status skip() { return Status(Code::Skip); }
+  static Status unschedulable(std::string reason) { return with(Code::Unschedulable, reason); }
   static Status unresolvable(std::string reason) {
-    return {Code::UnschedulableAndUnresolvable, {std::move(reason)}, {}};
+    return with(Code::UnschedulableAndUnresolvable, reason);
   }
-  static Status pending(std::string reason) { return {Code::Pending, {std::move(reason)}, {}}; }
-  static Status error(std::string message) { return {Code::Error, {std::move(message)}, {}}; }
+  static Status pending(std::string reason) { return with(Code::Pending, reason); }
+  static Status error(std::string message) { return with(Code::Error, message); }
   static Status of(const Error& error) { return Status::error(error.message); }
+
+  Code code = Code::Success;
 
   bool ok() const { return code == Code::Success; }
   bool skipped() const { return code == Code::Skip; }
   bool rejected() const { return isRejection(code); }
-  std::string message() const {
-    std::string text;
-    for (const auto& reason : reasons) {
-      if (!text.empty()) text += ", ";
-      text += reason;
-    }
-    return text;
-  }
+  const std::vector<std::string>& reasons() const;
+  std::vector<std::string> takeReasons();
+  void setReasons(std::vector<std::string> reasons);
+  // Who said so; set by the runner. "": nobody has.
+  const std::string& plugin() const;
+  void setPlugin(std::string plugin);
+  // All reasons.
+  std::string message() const;
+
+ private:
+  struct Words {
+    std::vector<std::string> reasons;
+    std::string plugin;
+  };
+  static Status with(Code code, std::string& reason);
+  Words& words();
+
+  api::Boxed<Words> words_;
 };
 
 }  // namespace koord::scheduler

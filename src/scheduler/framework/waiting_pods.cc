@@ -47,7 +47,7 @@ void WaitingPod::reject(const std::string& plugin, const std::string& message) {
   for (const auto& [name, timer] : pending_) executor_.cancel(timer);
   pending_.clear();
   Status status = Status::unschedulable(message);
-  status.plugin = plugin;
+  status.setPlugin(plugin);
   completer_.complete(std::move(status));
 }
 

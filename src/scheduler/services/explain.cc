@@ -193,9 +193,9 @@ void addVerdicts(Scheduler& scheduler, const PodPtr& pod, json::object& out) {
     out.emplace("feasibleNodes", 0);
     out.emplace("message", prepared.diagnosis.message());
     out.emplace("rejections",
-                json::array{json::object{{"plugin", prepared.status.plugin},
+                json::array{json::object{{"plugin", prepared.status.plugin()},
                                          {"code", json::string(nameOf(prepared.status.code))},
-                                         {"reasons", textArray(prepared.status.reasons)},
+                                         {"reasons", textArray(prepared.status.reasons())},
                                          {"count", cluster.liveCount()}}});
     return;
   }

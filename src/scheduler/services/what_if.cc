@@ -139,7 +139,7 @@ Status Question::give(const Profile& profile, const PodPtr& pod, NodeId node) {
     auto* tentative = dynamic_cast<TentativePlugin*>(plugin.point);
     if (!tentative) continue;
     if (Status given = tentative->grant(pod, node); !given.ok()) {
-      given.plugin = plugin.name;
+      given.setPlugin(plugin.name);
       return given;
     }
   }
@@ -173,7 +173,7 @@ void Question::land(std::size_t i) {
   if (const Status given = give(profile.profile(), pod, result.node); !given.ok()) {
     place.state = WhatIfPlace::State::Unschedulable;
     place.message = fmt::format("node {}: {}", cluster_.node(result.node).name, given.message());
-    place.reasons = {{given.plugin, given.code, given.reasons, 1}};
+    place.reasons = {{given.plugin(), given.code, given.reasons(), 1}};
     return;
   }
   place.state = WhatIfPlace::State::Placed;

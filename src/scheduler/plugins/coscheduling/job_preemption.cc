@@ -183,8 +183,9 @@ PostFilterResult JobPreemption::preemptForAll(const PodPtr& pod, const Diagnosis
   std::size_t victims = 0;
   for (const auto& [node, pods] : plan.victims) victims += pods.size();
   result.victims = victims;
-  result.status.reasons = {fmt::format("preemption: preempt success, alreadyWaitingForBound: {}/{}",
-                                       plan.places.size(), members.size())};
+  result.status.setReasons(
+      {fmt::format("preemption: preempt success, alreadyWaitingForBound: {}/{}",
+                   plan.places.size(), members.size())});
   return result;
 }
 

@@ -134,10 +134,10 @@ Status NetworkPlacement::Trial::fits(std::size_t member, NodeId node, bool other
 
 void NetworkPlacement::Trial::note(NodeId node, const Status& status) {
   const auto names = handle_.search().filterNames();
-  const auto name = std::ranges::find(names, status.plugin);
+  const auto name = std::ranges::find(names, status.plugin());
   if (name == names.end()) return;
   verdicts_.set(node, verdicts_.intern({static_cast<std::uint16_t>(name - names.begin()),
-                                        status.code, status.reasons}));
+                                        status.code, status.reasons()}));
 }
 
 SearchResult NetworkPlacement::Trial::run(std::vector<NetworkOffer>& offers) {
@@ -216,7 +216,7 @@ NetworkPlacement::Answer NetworkPlacement::plansFor(const NetworkWish& wish,
 NetworkPlacement::Answer NetworkPlacement::refused(Status status, Diagnosis diagnosis) const {
   Answer answer;
   answer.status = std::move(status);
-  answer.status.plugin = kPluginName;
+  answer.status.setPlugin(std::string(kPluginName));
   answer.diagnosis = std::move(diagnosis);
   answer.diagnosis.totalNodes = handle_.cluster().liveCount();
   answer.diagnosis.preFilter = answer.status;

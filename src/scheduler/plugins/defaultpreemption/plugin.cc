@@ -21,7 +21,7 @@ bool leavesByPreemption(const api::Pod& pod) {
 }
 
 Status withPrefix(Status status) {
-  status.reasons = {"preemption: " + status.message()};
+  status.setReasons({"preemption: " + status.message()});
   return status;
 }
 
@@ -76,7 +76,7 @@ PostFilterResult DefaultPreemption::postFilter(CycleState& state, const PodPtr& 
     } else if (outcome->status.code == Code::Error) {
       error = outcome->status.message();
     } else {
-      for (const auto& reason : outcome->status.reasons) reasons.emplace_back(reason, 1);
+      for (const auto& reason : outcome->status.reasons()) reasons.emplace_back(reason, 1);
     }
   }
   if (candidates.empty()) {

@@ -160,11 +160,11 @@ Status DeviceShare::filter(const CycleState& state, const PodInfo& pod, NodeFilt
     Status status = judge(devices, pod, node, mayMatch);
     if (status.ok()) return;
     const auto same = [&](const auto& each) {
-      return each.first.code == status.code && each.first.reasons == status.reasons;
+      return each.first.code == status.code && each.first.reasons() == status.reasons();
     };
     auto it = std::ranges::find_if(rejections, same);
     if (it == rejections.end()) {
-      const VerdictId id = nodes.rejection(status.code, status.reasons);
+      const VerdictId id = nodes.rejection(status.code, status.reasons());
       rejections.emplace_back(std::move(status), id);
       it = std::prev(rejections.end());
     }

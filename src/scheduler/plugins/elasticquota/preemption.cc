@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t kNodesNamed = 10;  // beyond, reasons are not told by node
 
 Status prefixed(Status status) {
-  status.reasons = {"preemption: " + status.message()};
+  status.setReasons({"preemption: " + status.message()});
   return status;
 }
 
@@ -75,7 +75,7 @@ Status ElasticQuota::noCandidate(const PodInfo& pod, const Diagnosis& diagnosis,
   Status status = prefixed(Status::unschedulable(fmt::format(
       "0/{} nodes are available: {}.", diagnosis.totalNodes, reasonsText(std::move(reasons)))));
   // If it is the quota that is full, no other preemption helps: pods of other quotas give it no room.
-  if (diagnosis.preFilter.plugin == kName) status.code = Code::UnschedulableAndUnresolvable;
+  if (diagnosis.preFilter.plugin() == kName) status.code = Code::UnschedulableAndUnresolvable;
   return status;
 }
 
@@ -88,7 +88,7 @@ PostFilterResult ElasticQuota::postFilter(CycleState& state, const PodPtr& pod,
     return result;
   }
   const bool possible = preemption_.possible(*pod);
-  const bool full = diagnosis.preFilter.plugin == kName;
+  const bool full = diagnosis.preFilter.plugin() == kName;
   const Place place = quotas_.placeOf(*pod);
   if (!full && (!place || place.name() == model::kDefaultQuota) && !possible) {
     // It is not about quotas: what is to be said others say.
@@ -122,7 +122,7 @@ PostFilterResult ElasticQuota::postFilter(CycleState& state, const PodPtr& pod,
                outcome->candidate.victims.empty() && !named) {
       ++without;
     } else {
-      for (const auto& reason : outcome->status.reasons) reasons.emplace_back(reason, 1);
+      for (const auto& reason : outcome->status.reasons()) reasons.emplace_back(reason, 1);
     }
   }
   if (candidates.empty()) {

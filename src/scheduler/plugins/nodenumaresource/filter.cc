@@ -30,7 +30,7 @@ Status NodeNumaResource::filter(const CycleState& state, const PodInfo& pod, Nod
   const NodeView& view = state.view();
   const auto judgeOn = [&](NodeId node) {
     Status status = judge(pod, demand, node, view.on(node));
-    if (!status.ok()) nodes.reject(node, nodes.rejection(status.code, std::move(status.reasons)));
+    if (!status.ok()) nodes.reject(node, nodes.rejection(status.code, status.takeReasons()));
   };
   demand.plain() ? nodes.forEachIn(table_.particular(), judgeOn) : nodes.forEach(judgeOn);
   return {};
@@ -91,7 +91,9 @@ Status NodeNumaResource::judgeAny(const PodInfo& pod, const NumaDemand& demand, 
     status = room.check(affinity);
     if (status.ok()) return status;
     if (source.reservation.empty()) continue;
-    for (std::string& reason : status.reasons) reason = "Reservation(s) " + reason;
+    std::vector<std::string> reasons = status.takeReasons();
+    for (std::string& reason : reasons) reason = "Reservation(s) " + reason;
+    status.setReasons(std::move(reasons));
   }
   return status;
 }

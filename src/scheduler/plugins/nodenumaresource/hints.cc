@@ -100,8 +100,8 @@ NodeNumaResource::Decision NodeNumaResource::decide(const PodInfo& pod, const Nu
   for (NumaHintProvider* provider : providers()) {
     hints.push_back(provider->numaHints(pod, node));
     const Status& status = hints.back().status;
-    refusals.insert(refusals.end(), status.reasons.begin(), status.reasons.end());
-    if (!status.ok() && status.reasons.empty()) refusals.emplace_back(kInsufficient);
+    std::ranges::copy(status.reasons(), std::back_inserter(refusals));
+    if (!status.ok() && status.reasons().empty()) refusals.emplace_back(kInsufficient);
   }
   if (!refusals.empty()) return {{Code::Unschedulable, std::move(refusals), {}}};
   std::function<bool(NumaMask)> shunned;

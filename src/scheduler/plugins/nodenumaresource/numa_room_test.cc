@@ -94,7 +94,7 @@ TEST(NumaRoom, names_what_is_lacking) {
   const NumaDemand demand = readNumaDemand(f.cluster().resources(), *pod, CpuBindPolicy::None);
   const ZoneScorer scorer(f.cluster().resources(), NodeNUMAResourceArgs().numaScoringStrategy);
   const NumaRoom room(f.table(), node, demand, scorer);
-  EXPECT_THAT(room.check(1).reasons,
+  EXPECT_THAT(room.check(1).reasons(),
               ElementsAre("Insufficient NUMA cpu", "Insufficient NUMA memory"));
   EXPECT_TRUE(room.check(3).ok());
 }
@@ -110,7 +110,7 @@ TEST(NumaRoom, gives_no_more_than_it_may) {
   terms.onlyAmounts.push_back({0, {}});
   terms.onlyAmounts.back().amounts.base[kCpu] = 3000;
   const NumaRoom room(f.table(), node, demand, scorer, terms);
-  EXPECT_THAT(room.check(1).reasons, ElementsAre("Insufficient NUMA cpu"));
+  EXPECT_THAT(room.check(1).reasons(), ElementsAre("Insufficient NUMA cpu"));
   terms.onlyAmounts.back().amounts.base[kCpu] = 4000;
   EXPECT_TRUE(NumaRoom(f.table(), node, demand, scorer, terms).check(1).ok());
 }

@@ -76,7 +76,7 @@ Status ReservationPlugin::filter(const CycleState&, const PodInfo& pod, NodeFilt
   nodes.forEach([&](NodeId node) {
     if (!match.mayMatchOn(node) && !match.wish.required) return;
     Status status = judge(pod, match, node);
-    if (!status.ok()) nodes.reject(node, nodes.rejection(status.code, std::move(status.reasons)));
+    if (!status.ok()) nodes.reject(node, nodes.rejection(status.code, status.takeReasons()));
   });
   return {};
 }
@@ -99,7 +99,7 @@ Status ReservationPlugin::filterReservePod(const PodInfo& pod, NodeFilter& nodes
       nodes.reject(node, Code::UnschedulableAndUnresolvable, kPolicyConflict);
     } else if (PreAllocation::allowed(pod)) {
       Status status = preAllocation_.choose(pod, *own, node, false).status;
-      if (!status.ok()) nodes.reject(node, nodes.rejection(status.code, std::move(status.reasons)));
+      if (!status.ok()) nodes.reject(node, nodes.rejection(status.code, status.takeReasons()));
     }
   });
   return {};
@@ -124,11 +124,11 @@ ReservationMatcher::Shortage ReservationPlugin::tryOne(const PodInfo& pod, const
   if (filters().empty()) return shortage;
   const ReservationOnNode shown = shownTo(reservation);
   for (ReservationFilterOffer* offer : filters()) {
-    Status status = nominating ? offer->filterNomination(pod, shown, reservation.node)
+    const Status status = nominating ? offer->filterNomination(pod, shown, reservation.node)
                                : offer->filterReservation(pod, shown, reservation.node);
     if (status.ok()) continue;
-    for (std::string& reason : status.reasons) shortage.ofReservation.push_back(std::move(reason));
-    if (status.reasons.empty()) shortage.ofReservation.emplace_back(kNoneFits);
+    std::ranges::copy(status.reasons(), std::back_inserter(shortage.ofReservation));
+    if (status.reasons().empty()) shortage.ofReservation.emplace_back(kNoneFits);
     break;
   }
   return shortage;

@@ -385,7 +385,7 @@ TEST_F(Reservations, what_is_said_when_none_is_of_use) {
   CycleState state;
   SearchResult found = world.search().find(state, pod);
   const PostFilterResult said = plugin->postFilter(state, pod, found.diagnosis);
-  EXPECT_THAT(said.status.reasons,
+  EXPECT_THAT(said.status.reasons(),
               ::testing::ElementsAre("1 Reservation(s) is unschedulable",
                                      "1 Reservation(s) had untolerated taint {t: v}",
                                      "1 Reservation(s) for node reason that Insufficient cpu",

@@ -19,9 +19,9 @@ constexpr std::size_t kMostOfEvent = 1024;
 // What is said of the node.
 const std::vector<std::string>& reasonsOn(const Diagnosis& diagnosis, NodeId node) {
   static const std::vector<std::string> kNone;
-  if (!diagnosis.preFilter.ok()) return diagnosis.preFilter.reasons;
-  if (diagnosis.absent.contains(node)) return diagnosis.absentStatus.reasons;
-  if (diagnosis.declined.contains(node)) return diagnosis.declinedStatus.reasons;
+  if (!diagnosis.preFilter.ok()) return diagnosis.preFilter.reasons();
+  if (diagnosis.absent.contains(node)) return diagnosis.absentStatus.reasons();
+  if (diagnosis.declined.contains(node)) return diagnosis.declinedStatus.reasons();
   if (!diagnosis.verdicts) return kNone;
   const VerdictId verdict = diagnosis.verdicts->at(node);
   return verdict == kPasses ? kNone : diagnosis.verdicts->rejection(verdict).reasons;
@@ -99,7 +99,9 @@ PostFilterResult ReservationPlugin::postFilter(CycleState& state, const PodPtr& 
   PostFilterResult result = preempt(state, pod, diagnosis);
   if (!result.status.rejected() || result.status.code == Code::UnschedulableAndUnresolvable)
     return result;
-  std::ranges::copy(reasonsFor(*pod, diagnosis), std::back_inserter(result.status.reasons));
+  std::vector<std::string> reasons = result.status.takeReasons();
+  std::ranges::move(reasonsFor(*pod, diagnosis), std::back_inserter(reasons));
+  result.status.setReasons(std::move(reasons));
   return result;
 }
 
@@ -129,7 +131,7 @@ PostFilterResult ReservationPlugin::preempt(CycleState& state, const PodPtr& pod
     if (outcome->status.ok()) {
       candidates.push_back(&outcome->candidate);
     } else {
-      for (const auto& reason : outcome->status.reasons) reasons.emplace_back(reason, 1);
+      for (const auto& reason : outcome->status.reasons()) reasons.emplace_back(reason, 1);
     }
     outcomes.push_back(std::move(outcome));
   }

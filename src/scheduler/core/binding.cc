@@ -162,10 +162,9 @@ Status Scheduler::recheckBeforeBind(const Attempt& attempt) const {
 
 Status Scheduler::runPreBindPreFlight(Attempt& attempt) {
   const Profile& profile = attempt.profile->profile();
-  const PluginMask idle = profile.idleFor(*attempt.pod.info).preBind;
-  for (std::size_t i = 0; i < profile.preBind.size(); ++i) {
-    if (contains(idle, i)) continue;
-    const auto& plugin = profile.preBind[i];
+  PluginMask rest = allOf(profile.preBind) & ~profile.idleFor(*attempt.pod.info).preBind;
+  for (; rest != 0; rest &= rest - 1) {
+    const auto& plugin = profile.preBind[firstIn(rest)];
     const Status flight =
         plugin.point->preBindPreFlight(attempt.state, attempt.pod.info, attempt.node);
     if (flight.skipped()) continue;

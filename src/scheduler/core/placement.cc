@@ -49,10 +49,9 @@ bool Placement::unreserveAndForget(Shared& shared, Attempt& attempt) {
 
 Status Placement::reserve(Attempt& attempt) {
   const Profile& profile = attempt.profile->profile();
-  const PluginMask idle = profile.idleFor(*attempt.pod.info).reserve;
-  for (std::size_t i = 0; i < profile.reserve.size(); ++i) {
-    if (contains(idle, i)) continue;
-    const auto& plugin = profile.reserve[i];
+  PluginMask rest = allOf(profile.reserve) & ~profile.idleFor(*attempt.pod.info).reserve;
+  for (; rest != 0; rest &= rest - 1) {
+    const auto& plugin = profile.reserve[firstIn(rest)];
     Status status = attempt.timer.plugin(plugin.name, "Reserve", [&] {
       return plugin.point->reserve(attempt.state, attempt.pod.info, attempt.node);
     });
@@ -70,10 +69,9 @@ Status Placement::reserve(Attempt& attempt) {
 Status Placement::permit(Shared& shared, Attempt& attempt) {
   std::map<std::string, Duration> waits;
   const Profile& profile = attempt.profile->profile();
-  const PluginMask idle = profile.idleFor(*attempt.pod.info).permit;
-  for (std::size_t i = 0; i < profile.permit.size(); ++i) {
-    if (contains(idle, i)) continue;
-    const auto& plugin = profile.permit[i];
+  PluginMask rest = allOf(profile.permit) & ~profile.idleFor(*attempt.pod.info).permit;
+  for (; rest != 0; rest &= rest - 1) {
+    const auto& plugin = profile.permit[firstIn(rest)];
     PermitResult answer = attempt.timer.plugin(plugin.name, "Permit", [&] {
       return plugin.point->permit(attempt.state, attempt.pod.info, attempt.node);
     });

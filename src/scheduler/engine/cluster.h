@@ -291,8 +291,8 @@ class Cluster {
   PodRecord erasePod(Pods::iterator it);
   // Whether all that is counted of the two, or watched, is the same.
   bool countsAlike(const PodInfo& a, const PodInfo& b) const;
-  void setGrant(const PodRecord& pod, LedgerId ledger, GrantPtr grant);
-  void addGrant(const PodRecord& pod, LedgerId ledger, GrantPtr grant);
+  void setGrant(const PodRecord& pod, LedgerId ledger, GrantPtr&& grant);
+  void addGrant(const PodRecord& pod, LedgerId ledger, GrantPtr&& grant);
   void applyGrant(NodeId node, const PodInfo& pod, LedgerId ledger, const Grant& grant, bool add);
   void followGrants(const PodRecord& pod);
   // What something else holds for a pod is not taken by the pod.

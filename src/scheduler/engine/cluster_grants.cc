@@ -65,7 +65,7 @@ Grants Cluster::readGrants(const PodInfo& pod, NodeId node, const Grants& held) 
   return grants;
 }
 
-void Cluster::setGrant(const PodRecord& pod, LedgerId ledger, GrantPtr grant) {
+void Cluster::setGrant(const PodRecord& pod, LedgerId ledger, GrantPtr&& grant) {
   const GrantPtr& held = pod.grants.of(ledger);
   if (!held && grant && openTransactions_ == 0) return addGrant(pod, ledger, std::move(grant));
   if (held == grant || (held && grant && held->equals(*grant))) return;
@@ -82,12 +82,12 @@ void Cluster::setGrant(const PodRecord& pod, LedgerId ledger, GrantPtr grant) {
 }
 
 // The usual way to come by one, in Reserve.
-void Cluster::addGrant(const PodRecord& pod, LedgerId ledger, GrantPtr grant) {
+void Cluster::addGrant(const PodRecord& pod, LedgerId ledger, GrantPtr&& grant) {
   const Grant& now = *grant;
   pod.grants.add(ledger, std::move(grant));
   applyGrant(pod.node, *pod.info, ledger, now, true);
   touch(pod.node);
-  if (now.covered() && !ledgers_[ledger]->readsGrants()) followGrants(pod);
+  if (!following_.empty() && now.covered() && !ledgers_[ledger]->readsGrants()) followGrants(pod);
   settle();
 }
 

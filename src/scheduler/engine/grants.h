@@ -53,7 +53,7 @@ class Grants {
   // nullptr when there is none. Good until the next change.
   const GrantPtr& of(LedgerId ledger) const;
   // Of a ledger of which nothing is there.
-  void add(LedgerId ledger, GrantPtr grant) {
+  void add(LedgerId ledger, GrantPtr&& grant) {
     list_.reserve(2);  // whoever has one mostly has another
     list_.emplace_back(ledger, std::move(grant));
   }

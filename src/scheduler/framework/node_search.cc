@@ -55,6 +55,8 @@ NodeSearch::NodeSearch(Cluster& cluster, Nominator& nominator, const Profile& pr
     if (!profile.filter[i].signedPlugin) otherFilters_ |= PluginMask{1} << i;
   }
   filterNames_.emplace_back(kExtenderName);
+  for (std::size_t i = 0; i < profile.preFilter.size(); ++i)
+    if (!profile.preFilter[i].signedPlugin) otherPreFilters_ |= PluginMask{1} << i;
   for (const auto& plugin : profile.score)
     if (!plugin.signedPlugin) otherScores_.push_back(plugin.point);
 }
@@ -205,23 +207,30 @@ bool NodeSearch::runPreFilter(CycleState& state, const PodPtr& pod, Attempt& att
                               SearchResult& result) {
   attempt.podClass = classes_.of(*pod);
   const PodClass& podClass = *attempt.podClass;
-  PreFilterSoFar soFar{.skipped = podClass.preFilterSkipped, .remembered = {}, .declined = {}};
-  const PluginMask idle = profile_.idleFor(*pod).preFilter;
-  for (std::size_t i = 0; i < profile_.preFilter.size(); ++i) {
+  const PluginMask idle = otherPreFilters_ & profile_.idleFor(*pod).preFilter;
+  PreFilterSoFar soFar{
+      .skipped = podClass.preFilterSkipped | idle, .remembered = {}, .declined = {}};
+  const auto countIdle = [&](PluginMask among) {
+    forEachIn(idle & among,
+              [&](std::size_t i) { timer_.idle(profile_.preFilter[i].name, "PreFilter"); });
+  };
+  PluginMask rest = podClass.preFilterTold | (otherPreFilters_ & ~idle);
+  for (; rest != 0; rest &= rest - 1) {
+    const std::size_t i = firstIn(rest);
     const auto& plugin = profile_.preFilter[i];
+    bool goesOn = true;
     if (plugin.signedPlugin) {
-      if (contains(podClass.preFilterTold, i) &&
-          !take(podClass.preFilter[i], i, attempt, soFar, result))
-        return false;
-    } else if (contains(idle, i)) {
-      timer_.idle(plugin.name, "PreFilter");
-      soFar.skipped |= PluginMask{1} << i;
+      goesOn = take(podClass.preFilter[i], i, attempt, soFar, result);
     } else {
       const PreFilterResult own = timer_.plugin(
           plugin.name, "PreFilter", [&] { return plugin.point->preFilter(state, *pod); });
-      if (!take(own, i, attempt, soFar, result)) return false;
+      goesOn = take(own, i, attempt, soFar, result);
     }
+    if (goesOn) continue;
+    countIdle((PluginMask{1} << i) - 1);
+    return false;
   }
+  countIdle(idle);
   // Also when the pod is rejected: preemption asks the filters.
   skipFilters(*pod, soFar.skipped, attempt);
   Status& remembered = soFar.remembered;

@@ -178,6 +178,7 @@ class NodeSearch {
   std::int32_t percentage_;
   PodClasses classes_;
   PluginMask otherFilters_ = 0;  // positions of plugins that are not Signed
+  PluginMask otherPreFilters_ = 0;
   std::vector<ScorePlugin*> otherScores_;
   std::vector<std::string> filterNames_;
   std::vector<std::size_t> preFilterOf_;  // by filter position: its PreFilter's position, or npos

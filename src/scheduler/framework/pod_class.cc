@@ -31,7 +31,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 
 #include "scheduler/framework/nominated_nodes.h"
 
@@ -85,6 +84,7 @@ PodClasses::PodClasses(Cluster& cluster, const Profile& profile)
     preFilters_.push_back({i, dynamic_cast<const Changing*>(plugin.signedPlugin),
                            Profile::indexOf(profile.filter, plugin.name) != Profile::npos ||
                                Profile::indexOf(profile.score, plugin.name) != Profile::npos});
+    if (preFilters_.back().changing) changing_.push_back(preFilters_.back());
   }
 }
 
@@ -133,7 +133,7 @@ void PodClasses::preFilter(PodClass& podClass, const PodInfo& pod) {
     podClass.preFilter.resize(profile_.preFilter.size());
     podClass.preFilterEpochs.resize(profile_.preFilter.size());
   }
-  for (const auto& [i, changing, judgesNodes] : preFilters_) {
+  for (const auto& [i, changing, judgesNodes] : known ? changing_ : preFilters_) {
     const std::uint64_t epoch = changing ? changing->preFilterEpoch(pod) : 0;
     if (known && epoch == podClass.preFilterEpochs[i]) continue;
     const auto& plugin = profile_.preFilter[i];
@@ -246,7 +246,7 @@ Status ClassNodes::runFilters(const PodInfo& pod, PluginMask skipFilter, const A
   const ViewScope seen(class_.state, view_);
   left = changed;
   for (PluginMask rest = signedFilters_ & ~skipFilter; rest != 0; rest &= rest - 1) {
-    const auto i = static_cast<std::size_t>(std::countr_zero(rest));
+    const std::size_t i = firstIn(rest);
     const auto& plugin = profile_.filter[i];
     NodeFilter batch(left, &verdicts_, static_cast<std::uint16_t>(i));
     Status status = timer.plugin(plugin.name, "Filter",
@@ -365,20 +365,27 @@ void ClassNodes::findScorers() {
                                        : nullptr;
     if (!contains(class_.skipScore, i)) scorers_.push_back({i, normalized, plugin.weight});
   }
-}
-
-ClassNodes::Scorer& ClassNodes::scorerAt(std::size_t position) {
-  return *std::ranges::find(scorers_, position, &Scorer::position);
+  const auto at = [&](std::size_t position) {
+    return &*std::ranges::find(scorers_, position, &Scorer::position);
+  };
+  sharedRules_.clear();
+  for (const auto& [position, source] : class_.sharedRules)
+    sharedRules_.push_back({at(position), at(source)});
 }
 
 // Plugins whose scores are those of another one on all of the nodes count with that one's.
 void ClassNodes::shareRules(std::span<const NodeId> nodes, const AttemptTimer& timer) {
-  if (class_.sharedRules.empty()) return;
-  for (Scorer& scorer : scorers_) scorer.weight = profile_.score[scorer.position].weight;
-  for (const auto& [position, source] : class_.sharedRules) {
-    const auto& plugin = profile_.score[position];
+  const auto reset = [&](Scorer& scorer) {
+    scorer.weight = profile_.score[scorer.position].weight;
+  };
+  for (const auto& [scorer, source] : sharedRules_) {
+    reset(*scorer);
+    reset(*source);
+  }
+  for (const auto& [scorer, source] : sharedRules_) {
+    const auto& plugin = profile_.score[scorer->position];
     if (!plugin.point->sameScores(class_.state, nodes)) continue;
-    scorerAt(source).weight += std::exchange(scorerAt(position).weight, 0);
+    source->weight += std::exchange(scorer->weight, 0);
     timer.plugin(plugin.name, "Score", [] { return Status{}; });
   }
 }

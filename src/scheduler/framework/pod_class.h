@@ -118,7 +118,6 @@ class ClassNodes {
   };
   void findScorers();
   void shareRules(std::span<const NodeId> nodes, const AttemptTimer& timer);
-  Scorer& scorerAt(std::size_t position);
   Status score(const PodInfo& pod, const Scorer& scorer, std::span<const NodeId> nodes,
                std::span<std::int64_t> fixed);
   bool scaled(const Normalized& scores) const;
@@ -144,6 +143,11 @@ class ClassNodes {
   NodeSet unscored_;
   std::vector<Normalized> normalized_;
   std::vector<Scorer> scorers_;  // empty until the class's scores have been prepared
+  struct SharedRule {
+    Scorer* scorer = nullptr;
+    Scorer* source = nullptr;
+  };
+  boost::container::small_vector<SharedRule, 1> sharedRules_;
   ScoreIndex totals_;  // kept scores are those with the maxima of `normalized_`
 };
 
@@ -173,6 +177,7 @@ class PodClasses {
     bool judgesNodes = false;
   };
   std::vector<SignedPreFilter> preFilters_;
+  std::vector<SignedPreFilter> changing_;  // of these
   std::uint64_t symbols_ = 0;  // their version when the classes were made
   Signature signature_;
   Order order_;  // most recently used first

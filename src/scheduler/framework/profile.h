@@ -2,6 +2,7 @@
 
 // Profile: the plugins that serve the pods of one schedulerName, by extension point and in order.
 
+#include <bit>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,6 +27,19 @@ using Extensions = std::vector<Extension<Point>>;
 using PluginMask = std::uint64_t;
 constexpr bool contains(PluginMask mask, std::size_t position) {
   return (mask >> position & 1) != 0;
+}
+// Of a mask that is not empty.
+constexpr std::size_t firstIn(PluginMask mask) {
+  return static_cast<std::size_t>(std::countr_zero(mask));
+}
+template <class F>
+constexpr void forEachIn(PluginMask mask, F&& fn) {
+  for (; mask != 0; mask &= mask - 1) fn(firstIn(mask));
+}
+// The positions in a list.
+template <class Point>
+PluginMask allOf(const Extensions<Point>& list) {
+  return list.empty() ? 0 : ~PluginMask{0} >> (64 - list.size());
 }
 
 struct PluginRegistration {

@@ -93,6 +93,18 @@ void Accounts::grow(Account& account, ResourceId resource) {
   account.due.resize(resource + 1);
 }
 
+void Accounts::add(Account& account, std::span<const PodAmount> amounts,
+                   quota::Sum quota::Change::* sum, bool away) {
+  if (amounts.empty()) return;
+  for (const auto& [resource, amount] : amounts) {
+    makeRoom(account, resource);
+    const quota::Sum change = away ? -quota::Sum{amount} : quota::Sum{amount};
+    account.sums[resource].*sum += change;
+    if (account.place) account.due[resource].*sum += change;
+  }
+  if (account.place) owe(account);
+}
+
 void Accounts::add(Account& account, ResourceId resource, const quota::Change& change) {
   makeRoom(account, resource);
   account.sums[resource] += change;

@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -68,6 +69,9 @@ struct Place {
   bool unlimited() const { return tree->unlimited(quota); }
 };
 
+// What pods ask for of a resource.
+using PodAmount = std::pair<ResourceId, std::int64_t>;
+
 struct Account {
   std::string text;       // the label's value, or the namespace
   bool labelled = false;  // by label
@@ -103,15 +107,9 @@ class Accounts {
 
   // Adds to the sums of an account and, when somebody looks, of the quota that it counts in.
   static void add(Account& account, ResourceId resource, const quota::Change& change);
-  // Only to one of them.
-  static void add(Account& account, ResourceId resource, quota::Sum quota::Change::* sum,
-                  quota::Sum amount) {
-    makeRoom(account, resource);
-    account.sums[resource].*sum += amount;
-    if (!account.place) return;
-    account.due[resource].*sum += amount;
-    owe(account);
-  }
+  // Only to one of them in each resource, or away from it.
+  static void add(Account& account, std::span<const PodAmount> amounts,
+                  quota::Sum quota::Change::* sum, bool away);
   static void addPriority(Account& account, std::int32_t priority, std::int64_t pods);
   static void move(Account& account, const Place& to);
 

@@ -62,6 +62,10 @@ std::vector<std::string> ElasticQuota::reservedNodes(const Place& place, const P
 PreFilterResult ElasticQuota::preFilter(CycleState&, const PodInfo& pod) {
   const Quotas::Member& member = quotas_.memberOf(pod);
   if (member.account && member.account->place && member.unlimited()) return {};
+  return preFilterLimited(pod);
+}
+
+PreFilterResult ElasticQuota::preFilterLimited(const PodInfo& pod) {
   const Place place = quotas_.placeOf(pod);
   if (!place) return {Status::skip(), {}};
   quotas_.refresh(place);
@@ -129,15 +133,21 @@ Status ElasticQuota::reserve(CycleState&, const PodPtr& pod, NodeId) {
   std::shared_ptr<const Resources> within = coveredOf(record->grants);
   const Place& place = member.account->place;
   if (place && !member.unlimited()) {
-    // What its reservation covers is known now.
-    const QuotaAsk ask = askOf(quotas_, place, *pod, within.get());
-    if (const Shortage shortage = shortageOf(place, ask, member.fixed, rules_)) {
-      waker_.full(place);
-      return Status::unschedulable(textOf(quotas_, place, ask, shortage, rules_));
-    }
+    if (Status status = judgeReserve(place, *pod, member.fixed, within.get()); !status.ok())
+      return status;
   }
   cluster_.regrant(*record, quotas_.ledger().id(), chargeOf(member, std::move(within)));
   return {};
+}
+
+// What its reservation covers is known now.
+Status ElasticQuota::judgeReserve(const Place& place, const PodInfo& pod, bool fixed,
+                                  const Resources* within) {
+  const QuotaAsk ask = askOf(quotas_, place, pod, within);
+  const Shortage shortage = shortageOf(place, ask, fixed, rules_);
+  if (!shortage) return {};
+  waker_.full(place);
+  return Status::unschedulable(textOf(quotas_, place, ask, shortage, rules_));
 }
 
 Status ElasticQuota::grant(const PodPtr& pod, NodeId) {

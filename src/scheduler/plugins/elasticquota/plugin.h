@@ -69,7 +69,9 @@ class ElasticQuota final : public Plugin,
   std::vector<Limit> limitsOf(const PodInfo& pod) const override;
 
  private:
+  PreFilterResult preFilterLimited(const PodInfo& pod);
   Shortage judge(const Place& place, const PodInfo& pod) const;
+  Status judgeReserve(const Place& place, const PodInfo& pod, bool fixed, const Resources* within);
   static GrantPtr chargeOf(const Quotas::Member& member, std::shared_ptr<const Resources> within);
   bool takesAll(const Place& place, const PodInfo& pod) const;
   // What is short on this node, where a reservation may have been charged for the pod already.

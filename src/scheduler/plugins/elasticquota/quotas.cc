@@ -307,12 +307,13 @@ const Quotas::Member& Quotas::memberOf(const PodInfo& pod) {
     const bool fixed = isFixed(pod.pod->metadata.labels);
     const auto* label = api::findIn(pod.pod->metadata.labels, model::kLabelQuotaName);
     const bool labelled = label && !label->empty();
-    if (!labelled && !defaultQuota_) return {nullptr, fixed, nullptr};
+    if (!labelled && !defaultQuota_) return {nullptr, fixed, nullptr, {}};
     bool fresh = false;
     const AccountPtr& account =
         accounts_.get(labelled, labelled ? *label : pod.pod->metadata.namespace_, fresh);
     if (fresh) account->place = resolve(account->labelled, account->text);
-    return {account, fixed, ledger_.sharedGrant({account, fixed, nullptr})};
+    return {account, fixed, ledger_.sharedGrant({account, fixed, nullptr}),
+            asked(pod, nullptr)};
   });
 }
 
@@ -356,12 +357,10 @@ void Quotas::want(const PodInfo& pod, int sign) {
   if (ignores(pod)) return;
   const Member& member = memberOf(pod);
   if (!member.account) return;
-  forEachAmount(pod, nullptr, [&](ResourceId resource, std::int64_t amount) {
-    const quota::Sum change = sign * quota::Sum{amount};
-    Accounts::add(*member.account, resource, &quota::Change::request, change);
-    if (member.fixed)
-      Accounts::add(*member.account, resource, &quota::Change::fixedRequest, change);
-  });
+  const bool away = sign < 0;
+  Accounts::add(*member.account, member.amounts, &quota::Change::request, away);
+  if (member.fixed)
+    Accounts::add(*member.account, member.amounts, &quota::Change::fixedRequest, away);
 }
 
 void Quotas::podChanged(const PodPtr& before, const PodPtr& after) {
@@ -407,25 +406,24 @@ void Quotas::ignoreOverdue() {
 void Quotas::charge(const PodInfo& pod, const Charge& charge, int sign) {
   Account& account = *charge.account;
   if (!charge.fixed) Accounts::addPriority(account, pod.priority, sign);
-  const auto add = [&](ResourceId resource, quota::Sum quota::Change::* sum,
-                       quota::Sum quota::Change::* ofFixed, quota::Sum change) {
-    Accounts::add(account, resource, sum, change);
-    if (charge.fixed) Accounts::add(account, resource, ofFixed, change);
+  const Member* const known = charge.within ? nullptr : members_.find(pod);
+  const bool away = sign < 0;
+  const auto add = [&](const Amounts& amounts, quota::Sum quota::Change::* sum,
+                       quota::Sum quota::Change::* ofFixed, bool takes) {
+    Accounts::add(account, amounts, sum, takes);
+    if (charge.fixed) Accounts::add(account, amounts, ofFixed, takes);
   };
-  const auto request = [&](ResourceId resource, quota::Sum change) {
-    add(resource, &quota::Change::request, &quota::Change::fixedRequest, change);
-  };
+  if (known) {
+    add(known->amounts, &quota::Change::used, &quota::Change::fixedUsed, away);
+    return tell();
+  }
+  const Amounts charged = asked(pod, charge.within.get());
   // What a reservation has been charged for is not asked for again.
   if (charge.within) {
-    forEachAmount(pod, nullptr, [&](ResourceId resource, std::int64_t amount) {
-      request(resource, -sign * quota::Sum{amount});
-    });
+    add(asked(pod, nullptr), &quota::Change::request, &quota::Change::fixedRequest, !away);
+    add(charged, &quota::Change::request, &quota::Change::fixedRequest, away);
   }
-  forEachAmount(pod, charge.within.get(), [&](ResourceId resource, std::int64_t amount) {
-    const quota::Sum change = sign * quota::Sum{amount};
-    if (charge.within) request(resource, change);
-    add(resource, &quota::Change::used, &quota::Change::fixedUsed, change);
-  });
+  add(charged, &quota::Change::used, &quota::Change::fixedUsed, away);
   tell();
 }
 

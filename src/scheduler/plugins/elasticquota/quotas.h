@@ -10,6 +10,7 @@
 //
 // Each of these is the one truth of its part; nothing else is kept of a pod.
 
+#include <boost/container/small_vector.hpp>
 #include <map>
 #include <set>
 
@@ -41,11 +42,13 @@ class Quotas {
   // --- Pods.
   // Which quota the pod counts in; none when it is not limited.
   Place placeOf(const PodInfo& pod) const;
+  using Amounts = boost::container::small_vector<PodAmount, 4>;
   // What of a pod's shape matters here. Good until another pod is asked about.
   struct Member {
     AccountPtr account;  // nullptr when it can never count anywhere (DisableDefaultQuota)
     bool fixed = false;  // it must not be preempted, by its label
     GrantPtr whole;      // the charge of all that it asks for
+    Amounts amounts;     // of that
     // Nothing that its pods ask for is too much.
     bool unlimited() const { return !fixed && account->place.unlimited(); }
   };
@@ -67,6 +70,14 @@ class Quotas {
       if (ignoreOverhead_) amount -= overheadOf(pod, resource, amount);
       if (amount > 0) fn(resource, amount);
     });
+  }
+
+  Amounts asked(const PodInfo& pod, const Resources* within) const {
+    Amounts amounts;
+    forEachAmount(pod, within, [&](ResourceId resource, std::int64_t amount) {
+      amounts.emplace_back(resource, amount);
+    });
+    return amounts;
   }
 
   // --- Quotas.

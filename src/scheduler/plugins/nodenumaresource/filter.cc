@@ -27,13 +27,18 @@ constexpr const char* kReservationMismatch =
 Status NodeNumaResource::filter(const CycleState& state, const PodInfo& pod, NodeFilter& nodes) {
   const NumaDemand& demand = demandOf(pod);
   if (demand.nothing() || (demand.plain() && table_.particular().empty())) return {};
+  filterSome(state, pod, demand, nodes);
+  return {};
+}
+
+void NodeNumaResource::filterSome(const CycleState& state, const PodInfo& pod,
+                                  const NumaDemand& demand, NodeFilter& nodes) const {
   const NodeView& view = state.view();
   const auto judgeOn = [&](NodeId node) {
     Status status = judge(pod, demand, node, view.on(node));
     if (!status.ok()) nodes.reject(node, nodes.rejection(status.code, status.takeReasons()));
   };
   demand.plain() ? nodes.forEachIn(table_.particular(), judgeOn) : nodes.forEach(judgeOn);
-  return {};
 }
 
 Status NodeNumaResource::judge(const PodInfo& pod, const NumaDemand& demand, NodeId node,

@@ -48,6 +48,9 @@ class NumaTable final : public LedgerOf<NumaGrant>, public ClusterListener {
   const CpuUse& use(NodeId node) const;
   // By id; amounts of NUMA nodes that are not there are those of pods that were there before it.
   const std::vector<NumaAmounts>& held(NodeId node) const;
+  bool anyHeld(NodeId node) const {
+    return node < rows_.size() && !(rows_[node].held.empty() && rows_[node].use.held().empty());
+  }
   // CPUs that nobody holds and nobody has reserved.
   const NodeFreeCpus& free(NodeId node) const;
   // nullptr when the pod is not on a node, or holds nothing.

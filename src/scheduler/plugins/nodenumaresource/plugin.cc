@@ -81,6 +81,10 @@ Status NodeNumaResource::reserve(CycleState&, const PodPtr& pod, NodeId node) {
   const NumaDemand& demand = demandOf(*pod);
   if (demand.nothing()) return {};
   if (demand.plain() && demand.ignored.empty() && !table_.particular().contains(node)) return {};
+  return reserveOn(pod, demand, node);
+}
+
+Status NodeNumaResource::reserveOn(const PodPtr& pod, const NumaDemand& demand, NodeId node) {
   const NumaNode& about = table_.at(node);
   const bool binds = bindOn(demand, about).binds();
   tellIgnored(handle_, *pod, demand.ignored);
@@ -125,9 +129,7 @@ std::string NodeNumaResource::takenMeanwhile(const PodInfo& pod, const NumaGrant
 }
 
 Status NodeNumaResource::preBindPreFlight(CycleState&, const PodPtr& pod, NodeId node) {
-  // Nobody on the node holds anything.
-  if (table_.held(node).empty() && table_.use(node).held().empty()) return Status::skip();
-  return table_.grantOn(pod->uid(), node) ? Status{} : Status::skip();
+  return table_.anyHeld(node) && table_.grantOn(pod->uid(), node) ? Status{} : Status::skip();
 }
 
 Task<Status> NodeNumaResource::preBind(CycleState& state, PodPtr pod, NodeId node) {

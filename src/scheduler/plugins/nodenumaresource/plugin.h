@@ -98,6 +98,8 @@ class NodeNumaResource final : public Plugin,
   }
 
   // filter.cc
+  void filterSome(const CycleState& state, const PodInfo& pod, const NumaDemand& demand,
+                  NodeFilter& nodes) const;
   Status judge(const PodInfo& pod, const NumaDemand& demand, NodeId node,
                const NodeCredit* credit) const;
   Status judgeAmplified(const NumaDemand& demand, NodeId node, const NodeCredit* credit,
@@ -125,6 +127,7 @@ class NodeNumaResource final : public Plugin,
   const std::vector<NumaHintProvider*>& providers() const;
 
   // plugin.cc
+  Status reserveOn(const PodPtr& pod, const NumaDemand& demand, NodeId node);
   RoomTaken allocate(const PodInfo& pod, const NumaDemand& demand, NodeId node, NumaMask affinity,
                      const std::string* reservation) const;
   Hint onNode(const PodInfo& pod, const std::string& name) const;

@@ -116,7 +116,10 @@ Status ReservationPlugin::score(const CycleState&, const PodInfo& pod,
 }
 
 Status ReservationPlugin::reserve(CycleState& state, const PodPtr& pod, NodeId node) {
-  if (matcher_.indifferent(*pod)) return {};
+  return matcher_.indifferent(*pod) ? Status{} : reserveIn(state, pod, node);
+}
+
+Status ReservationPlugin::reserveIn(CycleState& state, const PodPtr& pod, NodeId node) {
   if (book_.isReservePod(*pod)) return takeOver(state, pod, node);
   const PodMatch& match = matcher_.of(*pod);
   if (!match.matchesAnything() && !match.wish.required) return {};

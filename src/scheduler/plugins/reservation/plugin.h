@@ -131,6 +131,7 @@ class ReservationPlugin final : public Plugin,
   std::int64_t preference(const PodInfo& pod, const ReservationEntry& reservation) const;
   Task<void> dropStaleAnnotation(PodPtr pod);
   // The pods that are taken over with it.
+  Status reserveIn(CycleState& state, const PodPtr& pod, NodeId node);
   Status takeOver(CycleState& state, const PodPtr& pod, NodeId node);
   Task<Status> writeTakenOver(PodPtr pod);
   Task<void> dropTakenOver(std::vector<std::string> pods, std::string reservation);

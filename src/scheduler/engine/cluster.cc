@@ -234,10 +234,7 @@ void Cluster::undoTo(std::size_t mark) {
   undoing_ = false;
 }
 
-void Cluster::touch(NodeId node) {
-  // An entry of before a transaction does not tell of what happens in it: whoever reads up to that one must
-  // hear of the change and of its undoing.
-  if (changeEnd() > std::max(logRead_, logFence_) && !log_.empty() && log_.back() == node) return;
+void Cluster::noteChange(NodeId node) {
   log_.push_back(node);
   // Readers that are further behind than this look at every node anyway.
   const std::size_t keep = 2 * rows_.size() + 1024;

@@ -10,6 +10,7 @@
 //
 // Not thread-safe: it belongs to the scheduler's actor.
 
+#include <algorithm>
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <memory>
 #include <optional>
@@ -245,7 +246,12 @@ class Cluster {
   std::uint64_t changeEnd() const { return logBase_ + log_.size(); }
   // The nodes changed since that position, with repeats; nullopt when that is too long ago to tell.
   std::optional<std::span<const NodeId>> changesSince(std::uint64_t position);
-  void touch(NodeId node);
+  void touch(NodeId node) {
+    // An entry of before a transaction does not tell of what happens in it: whoever reads up to that one must
+    // hear of the change and of its undoing.
+    if (log_.empty() || log_.back() != node || changeEnd() <= std::max(logRead_, logFence_))
+      noteChange(node);
+  }
 
   void addListener(ClusterListener& listener) { listeners_.push_back(&listener); }
 
@@ -281,6 +287,7 @@ class Cluster {
     if (id >= highest_.size()) highest_.resize(id + 1);
     if (amount > highest_[id]) highest_[id] = amount;
   }
+  void noteChange(NodeId node);
   NodeId rowFor(std::string_view name);
   void releaseRow(NodeId id);
   void setAllocatable(NodeId id, const api::ResourceList& list);
@@ -292,7 +299,7 @@ class Cluster {
   // Whether all that is counted of the two, or watched, is the same.
   bool countsAlike(const PodInfo& a, const PodInfo& b) const;
   void setGrant(const PodRecord& pod, LedgerId ledger, GrantPtr&& grant);
-  void addGrant(const PodRecord& pod, LedgerId ledger, GrantPtr&& grant);
+  void changeGrant(const PodRecord& pod, LedgerId ledger, GrantPtr&& grant);
   void applyGrant(NodeId node, const PodInfo& pod, LedgerId ledger, const Grant& grant, bool add);
   void followGrants(const PodRecord& pod);
   // What something else holds for a pod is not taken by the pod.

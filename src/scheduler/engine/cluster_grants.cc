@@ -66,8 +66,19 @@ Grants Cluster::readGrants(const PodInfo& pod, NodeId node, const Grants& held) 
 }
 
 void Cluster::setGrant(const PodRecord& pod, LedgerId ledger, GrantPtr&& grant) {
+  if (!grant || openTransactions_ > 0 || pod.grants.of(ledger))
+    return changeGrant(pod, ledger, std::move(grant));
+  // The usual way to come by one, in Reserve: there is nothing to take back.
+  const Grant& now = *grant;
+  pod.grants.add(ledger, std::move(grant));
+  applyGrant(pod.node, *pod.info, ledger, now, true);
+  touch(pod.node);
+  if (!following_.empty() && now.covered() && !ledgers_[ledger]->readsGrants()) followGrants(pod);
+  settle();
+}
+
+void Cluster::changeGrant(const PodRecord& pod, LedgerId ledger, GrantPtr&& grant) {
   const GrantPtr& held = pod.grants.of(ledger);
-  if (!held && grant && openTransactions_ == 0) return addGrant(pod, ledger, std::move(grant));
   if (held == grant || (held && grant && held->equals(*grant))) return;
   if (held) applyGrant(pod.node, *pod.info, ledger, *held, false);
   const Grant* const now = grant.get();
@@ -78,16 +89,6 @@ void Cluster::setGrant(const PodRecord& pod, LedgerId ledger, GrantPtr&& grant) 
     journal_.push_back({Undo::Kind::Regrant, {pod.info}, ledger, std::move(before)});
   touch(pod.node);
   if (covers && !ledgers_[ledger]->readsGrants()) followGrants(pod);
-  settle();
-}
-
-// The usual way to come by one, in Reserve.
-void Cluster::addGrant(const PodRecord& pod, LedgerId ledger, GrantPtr&& grant) {
-  const Grant& now = *grant;
-  pod.grants.add(ledger, std::move(grant));
-  applyGrant(pod.node, *pod.info, ledger, now, true);
-  touch(pod.node);
-  if (!following_.empty() && now.covered() && !ledgers_[ledger]->readsGrants()) followGrants(pod);
   settle();
 }
 

@@ -4,12 +4,7 @@
 
 namespace koord::scheduler {
 
-const GrantPtr& Grants::of(LedgerId ledger) const {
-  static const GrantPtr kNone;
-  for (const auto& [id, grant] : list_)
-    if (id == ledger) return grant;
-  return kNone;
-}
+const GrantPtr Grants::kNone;
 
 GrantPtr Grants::set(LedgerId ledger, GrantPtr grant) {
   const auto it =

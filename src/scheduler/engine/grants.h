@@ -51,10 +51,14 @@ class Grants {
   bool empty() const { return list_.empty(); }
   std::size_t size() const { return list_.size(); }
   // nullptr when there is none. Good until the next change.
-  const GrantPtr& of(LedgerId ledger) const;
+  const GrantPtr& of(LedgerId ledger) const {
+    for (const auto& [id, grant] : list_)
+      if (id == ledger) return grant;
+    return kNone;
+  }
   // Of a ledger of which nothing is there.
   void add(LedgerId ledger, GrantPtr&& grant) {
-    list_.reserve(2);  // whoever has one mostly has another
+    if (list_.empty()) list_.reserve(2);  // whoever has one mostly has another
     list_.emplace_back(ledger, std::move(grant));
   }
   // Returns what was there; nullptr takes it away.
@@ -66,6 +70,7 @@ class Grants {
   }
 
  private:
+  static const GrantPtr kNone;
   api::List<std::pair<LedgerId, GrantPtr>> list_;
 };
 

@@ -21,10 +21,6 @@ void NodeSet::clear() {
   }
 }
 
-bool NodeSet::empty() const {
-  return std::ranges::all_of(summary_, [](std::uint64_t word) { return word == 0; });
-}
-
 std::size_t NodeSet::size() const {
   std::size_t count = 0;
   for (const std::uint64_t word : words_) count += static_cast<std::size_t>(std::popcount(word));

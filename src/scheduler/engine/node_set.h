@@ -41,7 +41,11 @@ class NodeSet {
   // Empties the set; costs what it holds, not its capacity.
   void clear();
 
-  bool empty() const;
+  bool empty() const {
+    for (const std::uint64_t word : summary_)
+      if (word != 0) return false;
+    return true;
+  }
   std::size_t size() const;
   // Has at most `limit` members; cheaper than size() for small limits.
   bool smallerThan(std::size_t limit) const;

@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <memory>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "api/pod.h"
@@ -63,18 +64,8 @@ class ByShape {
   // make(): what follows, for this pod. Good until another pod is asked about. Pod: a PodInfo.
   template <class Pod, class Make>
   const T& of(const Pod& pod, Make&& make) {
-    if (pod.shape == 0) {
-      if (lastPod_ && lastPod_ == pod.pod) return lone_;
-      lone_ = make();
-      lastPod_ = pod.pod;
-      return lone_;
-    }
-    if (const T* known = find(pod)) return *known;
-    auto slot = std::make_unique<Slot>(Slot{pod.shape, make()});
-    const std::size_t at = pod.shape % PodShapes::kMost;
-    if (at >= slots_.size()) slots_.resize(at + 1);
-    slots_[at] = std::move(slot);
-    return slots_[at]->value;
+    const T* const known = find(pod);
+    return known ? *known : workOut(pod, std::forward<Make>(make));
   }
   // nullptr: it has not been worked out for the pod's shape.
   template <class Pod>
@@ -93,6 +84,22 @@ class ByShape {
     ShapeId shape = 0;  // never 0
     T value;
   };
+  // Seldom called, and not made part of who asks.
+  template <class Pod, class Make>
+  [[gnu::noinline]] const T& workOut(const Pod& pod, Make&& make) {
+    if (pod.shape == 0) {
+      if (lastPod_ && lastPod_ == pod.pod) return lone_;
+      lone_ = make();
+      lastPod_ = pod.pod;
+      return lone_;
+    }
+    auto slot = std::make_unique<Slot>(Slot{pod.shape, make()});
+    const std::size_t at = pod.shape % PodShapes::kMost;
+    if (at >= slots_.size()) slots_.resize(at + 1);
+    slots_[at] = std::move(slot);
+    return slots_[at]->value;
+  }
+
   std::vector<std::unique_ptr<Slot>> slots_;
   std::shared_ptr<const api::Pod> lastPod_;
   T lone_{};

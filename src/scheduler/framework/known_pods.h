@@ -9,6 +9,7 @@
 // hints are asked. What-if changes are not heard of.
 
 #include <algorithm>
+#include <bit>
 #include <functional>
 #include <string>
 #include <unordered_map>
@@ -56,10 +57,11 @@ class KnownPods {
  private:
   friend class Scheduler;
   void tell(const PodPtr& before, const PodPtr& after) const {
-    const std::uint64_t heeding =
-        (before ? heedingFor(*before) : 0) | (after ? heedingFor(*after) : 0);
-    for (std::size_t n = 0; n < listeners_.size(); ++n)
-      if (n >= kMasked || (heeding >> n & 1) != 0) listeners_[n](before, after);
+    std::uint64_t heeding = (before ? heedingFor(*before) : 0) | (after ? heedingFor(*after) : 0);
+    if (listeners_.size() < kMasked) heeding &= (std::uint64_t{1} << listeners_.size()) - 1;
+    for (; heeding != 0; heeding &= heeding - 1)
+      listeners_[static_cast<std::size_t>(std::countr_zero(heeding))](before, after);
+    for (std::size_t n = kMasked; n < listeners_.size(); ++n) listeners_[n](before, after);
   }
   // By listener; those beyond kMasked hear of everything.
   static constexpr std::size_t kMasked = 64;

@@ -224,6 +224,7 @@ bool NodeSearch::runPreFilter(CycleState& state, const PodPtr& pod, Attempt& att
     } else {
       const PreFilterResult own = timer_.plugin(
           plugin.name, "PreFilter", [&] { return plugin.point->preFilter(state, *pod); });
+      if (own.status.ok() && !own.nodeNames) continue;
       goesOn = take(own, i, attempt, soFar, result);
     }
     if (goesOn) continue;
@@ -449,7 +450,8 @@ Status NodeSearch::dropOne(CycleState& state, const PodPtr& pod, NodeId node, No
   if (status.ok()) return {};
   feasible.erase(node);
   if (!verdicts) return {};
-  const auto plugin = static_cast<std::uint16_t>(Profile::indexOf(profile_.filter, status.plugin()));
+  const auto plugin =
+      static_cast<std::uint16_t>(Profile::indexOf(profile_.filter, status.plugin()));
   verdicts->set(node, verdicts->intern({plugin, status.code, status.reasons()}));
   return {};
 }

@@ -97,7 +97,12 @@ std::shared_ptr<PodClass> PodClasses::of(const PodInfo& pod) {
   order_.splice(order_.begin(), order_,
                 byShape ? byShape_.of(pod, [&] { return find(pod); }) : find(pod));
   std::shared_ptr<PodClass> podClass = order_.front();
-  preFilter(*podClass, pod);
+  const bool holds =
+      !podClass->preFilter.empty() &&
+      std::ranges::all_of(changing_, [&](const SignedPreFilter& each) {
+        return each.changing->preFilterEpoch(pod) == podClass->preFilterEpochs[each.position];
+      });
+  if (!holds) preFilter(*podClass, pod);
   return podClass;
 }
 
@@ -357,13 +362,15 @@ void ClassNodes::addNormalized(std::span<const NodeId> nodes, std::span<std::int
 }
 
 void ClassNodes::findScorers() {
+  std::erase_if(normalized_,
+                [&](const auto& each) { return contains(class_.skipScore, each.position); });
   for (std::size_t i = 0, next = 0; i < profile_.score.size(); ++i) {
     const auto& plugin = profile_.score[i];
-    if (!plugin.signedPlugin) continue;
+    if (!plugin.signedPlugin || contains(class_.skipScore, i)) continue;
     Normalized* const normalized = next < normalized_.size() && normalized_[next].position == i
                                        ? &normalized_[next++]
                                        : nullptr;
-    if (!contains(class_.skipScore, i)) scorers_.push_back({i, normalized, plugin.weight});
+    scorers_.push_back({i, normalized, plugin.weight});
   }
   const auto at = [&](std::size_t position) {
     return &*std::ranges::find(scorers_, position, &Scorer::position);

@@ -114,7 +114,7 @@ class ClassNodes {
   struct Scorer {
     std::size_t position = 0;
     Normalized* normalized = nullptr;  // if its scores are
-    std::int64_t weight = 1;           // now, with those of plugins that count with it; 0: not to be asked
+    std::int64_t weight = 1;  // now, with those of plugins that count with it; 0: not to be asked
   };
   void findScorers();
   void shareRules(std::span<const NodeId> nodes, const AttemptTimer& timer);
@@ -178,7 +178,7 @@ class PodClasses {
   };
   std::vector<SignedPreFilter> preFilters_;
   std::vector<SignedPreFilter> changing_;  // of these
-  std::uint64_t symbols_ = 0;  // their version when the classes were made
+  std::uint64_t symbols_ = 0;              // their version when the classes were made
   Signature signature_;
   Order order_;  // most recently used first
   std::unordered_map<std::string_view, Order::iterator> byBytes_;

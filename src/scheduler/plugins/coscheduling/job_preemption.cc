@@ -184,8 +184,8 @@ PostFilterResult JobPreemption::preemptForAll(const PodPtr& pod, const Diagnosis
   for (const auto& [node, pods] : plan.victims) victims += pods.size();
   result.victims = victims;
   result.status.setReasons(
-      {fmt::format("preemption: preempt success, alreadyWaitingForBound: {}/{}",
-                   plan.places.size(), members.size())});
+      {fmt::format("preemption: preempt success, alreadyWaitingForBound: {}/{}", plan.places.size(),
+                   members.size())});
   return result;
 }
 

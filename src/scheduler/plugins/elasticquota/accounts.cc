@@ -88,25 +88,31 @@ void Accounts::sweep() {
   sweepAt_ = std::max<std::size_t>(1024, 2 * size());
 }
 
+void Accounts::noteDue(Account& account) {
+  account.waits = true;
+  account.place.tree->due_.push_back(&account);
+}
+
 void Accounts::grow(Account& account, ResourceId resource) {
   account.sums.resize(resource + 1);
   account.due.resize(resource + 1);
 }
 
 void Accounts::add(Account& account, std::span<const PodAmount> amounts,
-                   quota::Sum quota::Change::* sum, bool away) {
+                   quota::Sum quota::Change::* sum, int sign) {
   if (amounts.empty()) return;
-  for (const auto& [resource, amount] : amounts) {
-    makeRoom(account, resource);
-    const quota::Sum change = away ? -quota::Sum{amount} : quota::Sum{amount};
-    account.sums[resource].*sum += change;
-    if (account.place) account.due[resource].*sum += change;
-  }
-  if (account.place) owe(account);
+  if (amounts.back().first >= account.sums.size()) grow(account, amounts.back().first);
+  const auto addTo = [&](quota::Change* sums) {
+    for (const auto& [resource, amount] : amounts) sums[resource].*sum += sign * amount;
+  };
+  addTo(account.sums.data());
+  if (!account.place) return;
+  addTo(account.due.data());
+  owe(account);
 }
 
 void Accounts::add(Account& account, ResourceId resource, const quota::Change& change) {
-  makeRoom(account, resource);
+  if (resource >= account.sums.size()) grow(account, resource);
   account.sums[resource] += change;
   if (!account.place) return;
   account.due[resource] += change;

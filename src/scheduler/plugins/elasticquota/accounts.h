@@ -107,19 +107,17 @@ class Accounts {
 
   // Adds to the sums of an account and, when somebody looks, of the quota that it counts in.
   static void add(Account& account, ResourceId resource, const quota::Change& change);
-  // Only to one of them in each resource, or away from it.
+  // Only to one of them in each resource, or (-1) away from it. Amounts are ascending by resource.
   static void add(Account& account, std::span<const PodAmount> amounts,
-                  quota::Sum quota::Change::* sum, bool away);
+                  quota::Sum quota::Change::* sum, int sign);
   static void addPriority(Account& account, std::int32_t priority, std::int64_t pods);
   static void move(Account& account, const Place& to);
 
  private:
-  static void makeRoom(Account& account, ResourceId resource) {
-    if (resource >= account.sums.size()) grow(account, resource);
-  }
   static void grow(Account& account, ResourceId resource);
+  static void noteDue(Account& account);
   static void owe(Account& account) {
-    if (!std::exchange(account.waits, true)) account.place.tree->due_.push_back(&account);
+    if (!account.waits) noteDue(account);
   }
   using Map = boost::unordered_flat_map<std::string, AccountPtr, TextHash, std::equal_to<>>;
   void sweep();  // those that nobody has any more

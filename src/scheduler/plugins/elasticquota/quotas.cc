@@ -312,8 +312,7 @@ const Quotas::Member& Quotas::memberOf(const PodInfo& pod) {
     const AccountPtr& account =
         accounts_.get(labelled, labelled ? *label : pod.pod->metadata.namespace_, fresh);
     if (fresh) account->place = resolve(account->labelled, account->text);
-    return {account, fixed, ledger_.sharedGrant({account, fixed, nullptr}),
-            asked(pod, nullptr)};
+    return {account, fixed, ledger_.sharedGrant({account, fixed, nullptr}), asked(pod, nullptr)};
   });
 }
 
@@ -357,10 +356,9 @@ void Quotas::want(const PodInfo& pod, int sign) {
   if (ignores(pod)) return;
   const Member& member = memberOf(pod);
   if (!member.account) return;
-  const bool away = sign < 0;
-  Accounts::add(*member.account, member.amounts, &quota::Change::request, away);
+  Accounts::add(*member.account, member.amounts, &quota::Change::request, sign);
   if (member.fixed)
-    Accounts::add(*member.account, member.amounts, &quota::Change::fixedRequest, away);
+    Accounts::add(*member.account, member.amounts, &quota::Change::fixedRequest, sign);
 }
 
 void Quotas::podChanged(const PodPtr& before, const PodPtr& after) {
@@ -407,23 +405,22 @@ void Quotas::charge(const PodInfo& pod, const Charge& charge, int sign) {
   Account& account = *charge.account;
   if (!charge.fixed) Accounts::addPriority(account, pod.priority, sign);
   const Member* const known = charge.within ? nullptr : members_.find(pod);
-  const bool away = sign < 0;
   const auto add = [&](const Amounts& amounts, quota::Sum quota::Change::* sum,
-                       quota::Sum quota::Change::* ofFixed, bool takes) {
-    Accounts::add(account, amounts, sum, takes);
-    if (charge.fixed) Accounts::add(account, amounts, ofFixed, takes);
+                       quota::Sum quota::Change::* ofFixed, int change) {
+    Accounts::add(account, amounts, sum, change);
+    if (charge.fixed) Accounts::add(account, amounts, ofFixed, change);
   };
   if (known) {
-    add(known->amounts, &quota::Change::used, &quota::Change::fixedUsed, away);
+    add(known->amounts, &quota::Change::used, &quota::Change::fixedUsed, sign);
     return tell();
   }
   const Amounts charged = asked(pod, charge.within.get());
   // What a reservation has been charged for is not asked for again.
   if (charge.within) {
-    add(asked(pod, nullptr), &quota::Change::request, &quota::Change::fixedRequest, !away);
-    add(charged, &quota::Change::request, &quota::Change::fixedRequest, away);
+    add(asked(pod, nullptr), &quota::Change::request, &quota::Change::fixedRequest, -sign);
+    add(charged, &quota::Change::request, &quota::Change::fixedRequest, sign);
   }
-  add(charged, &quota::Change::used, &quota::Change::fixedUsed, away);
+  add(charged, &quota::Change::used, &quota::Change::fixedUsed, sign);
   tell();
 }
 

@@ -165,18 +165,19 @@ AssignedLoad Estimator::assigned(const PodInfo& info, WallTime placed) const {
   const Known& estimate = known(info);
   AssignedLoad load{estimate.shared, scheduledAt(pod).value_or(placed), std::nullopt,
                     estimate.estimate.prod};
-  if (!forces()) return load;
+  if (forces()) load.forced = forcedUntil(pod, load.since);
+  return load;
+}
+
+std::optional<WallTime> Estimator::forcedUntil(const api::Pod& pod, WallTime since) const {
   const std::int64_t afterInitialized =
       secondsFor(pod, kAnnotationSecondsAfterInitialized, settings_.secondsAfterInitialized);
   const std::int64_t afterScheduled =
       secondsFor(pod, kAnnotationSecondsAfterScheduled, settings_.secondsAfterScheduled);
   const auto* initialized = afterInitialized > 0 ? trueCondition(pod, "Initialized") : nullptr;
-  if (initialized) {
-    load.forced = later(*initialized->lastTransitionTime, afterInitialized);
-  } else if (afterScheduled > 0) {
-    load.forced = later(load.since, afterScheduled);
-  }
-  return load;
+  if (initialized) return later(*initialized->lastTransitionTime, afterInitialized);
+  if (afterScheduled > 0) return later(since, afterScheduled);
+  return std::nullopt;
 }
 
 }  // namespace koord::scheduler

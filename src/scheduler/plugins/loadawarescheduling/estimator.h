@@ -74,6 +74,7 @@ class Estimator {
     return settings_.customizable || settings_.secondsAfterInitialized ||
            settings_.secondsAfterScheduled;
   }
+  std::optional<WallTime> forcedUntil(const api::Pod& pod, WallTime since) const;
   std::int64_t secondsFor(const api::Pod& pod, std::string_view annotation,
                           const std::optional<std::int64_t>& usual) const;
 

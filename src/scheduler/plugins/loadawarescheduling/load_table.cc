@@ -172,14 +172,14 @@ void LoadTable::assign(const PodInfo& pod) {
   if (pod.kind) return;
   const Cluster::PodRecord* const record = cluster_.findPod(pod.uid());
   if (!record) return;
-  cluster_.regrant(*record, id(), sharedGrant(estimator_.assigned(pod, executor_.wallNow())));
+  cluster_.regrant(*record, id(), grantFor(estimator_.assigned(pod, executor_.wallNow())));
 }
 
 // Pods of one workload are placed at the same time, mostly.
-GrantPtr LoadTable::sharedGrant(AssignedLoad load) {
+const GrantPtr& LoadTable::grantFor(const AssignedLoad& load) {
   if (!last_ || !(lastLoad_ == load)) {
     lastLoad_ = load;
-    last_ = grantOf(std::move(load));
+    last_ = grantOf(load);
   }
   return last_;
 }

@@ -28,7 +28,7 @@ class LoadTable final : public LedgerOf<AssignedLoad>, private ClusterListener {
   static const std::vector<std::unique_ptr<LoadTable>>& all(Handle& handle);
 
   std::string_view name() const override { return "load"; }
-  GrantPtr sharedGrant(AssignedLoad load) override;
+  GrantPtr sharedGrant(AssignedLoad load) override { return grantFor(load); }
   const LoadResources& resources() const { return settings_.resources; }
   const Estimator& estimator() const { return estimator_; }
 
@@ -60,6 +60,7 @@ class LoadTable final : public LedgerOf<AssignedLoad>, private ClusterListener {
   }
 
  private:
+  const GrantPtr& grantFor(const AssignedLoad& load);
   struct Row {
     std::unique_ptr<NodeSettings> settings;
     NodeLoad load;

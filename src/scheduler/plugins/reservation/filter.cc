@@ -125,7 +125,7 @@ ReservationMatcher::Shortage ReservationPlugin::tryOne(const PodInfo& pod, const
   const ReservationOnNode shown = shownTo(reservation);
   for (ReservationFilterOffer* offer : filters()) {
     const Status status = nominating ? offer->filterNomination(pod, shown, reservation.node)
-                               : offer->filterReservation(pod, shown, reservation.node);
+                                     : offer->filterReservation(pod, shown, reservation.node);
     if (status.ok()) continue;
     std::ranges::copy(status.reasons(), std::back_inserter(shortage.ofReservation));
     if (status.reasons().empty()) shortage.ofReservation.emplace_back(kNoneFits);

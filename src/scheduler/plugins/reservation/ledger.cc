@@ -178,8 +178,7 @@ void ReservationLedger::removeValue(NodeId node, const PodInfo& pod,
   tidy(reservation);
 }
 
-void ReservationLedger::settle(Cluster& cluster) {
-  if (unsettled_.empty()) return;
+void ReservationLedger::settleNow(Cluster& cluster) {
   const std::vector<std::string> reservations = std::exchange(unsettled_, {});
   for (const std::string& reservation : reservations) {
     const Cluster::PodRecord* record = cluster.findPod(reservation);

@@ -77,6 +77,7 @@ class ReservationLedger final : public LedgerOf<ReservationShare> {
   std::function<void(const std::string& reservation)> onChange;
 
  private:
+  void settleNow(Cluster& cluster);
   struct Kept {
     ReservationUse use;
     bool pinned = false;
@@ -89,7 +90,9 @@ class ReservationLedger final : public LedgerOf<ReservationShare> {
   std::string verifyValues(NodeId node, Held held) const override;
   bool forget(NodeId node) override;
   bool derives() const override { return true; }
-  void settle(Cluster& cluster) override;
+  void settle(Cluster& cluster) override {
+    if (!unsettled_.empty()) settleNow(cluster);
+  }
 
   // Whether the pod keeps the room of a reservation: a reserve pod, or one in operating mode.
   bool reserves(const PodInfo& pod) const;

@@ -6,6 +6,9 @@
 # *_test.cc files, the test program koord_kube_tests. DEPS are what the headers need too;
 # PRIVATE_DEPS are used by the .cc files only; TEST_DEPS by the tests only. FOLDERS are subfolders
 # whose files belong to the same target, because they and this folder call each other.
+#
+# A component of many small folders has one test program: it sets KOORD_TESTS to its name before it adds
+# them, and calls koord_tests(name) after.
 
 # The set of precompiled headers of the folder (cmake/precompiled), with TESTS that of its tests.
 function(koord_precompile target)
@@ -41,9 +44,10 @@ endfunction()
 set(KOORD_LIGHT_COMPILE "$<$<CONFIG:Release>:-O1;-foptimize-sibling-calls>")
 
 # Several files are compiled as one, since they include the same headers and instantiate the same
-# templates: names in unnamed namespaces must therefore differ within a folder. Codecs stay alone; each
-# describes its types to the templates that it instantiates. CMake's own UNITY_BUILD would write paths of
-# this clone into its files, which clones that share a compiler cache could not reuse.
+# templates: names in unnamed namespaces must therefore differ within a folder, and within a component's
+# tests. Codecs stay alone; each describes its types to the templates that it instantiates. CMake's own
+# UNITY_BUILD would write paths of this clone into its files, which clones that share a compiler cache
+# could not reuse.
 set(KOORD_BATCH_SIZE 12)
 function(koord_batches out target)
   if(NOT KOORD_UNITY)
@@ -95,14 +99,31 @@ function(koord_library name)
   endif()
 
   if(tests)
-    koord_batches(tests ${target}_tests ${tests})
-    add_executable(${target}_tests ${tests})
-    target_link_libraries(${target}_tests
-      PRIVATE ${target} ${ARG_PRIVATE_DEPS} ${ARG_TEST_DEPS} GTest::gmock GTest::gtest_main)
-    koord_precompile(${target}_tests TESTS)
-    koord_compile_test(${target}_tests)
-    add_test(NAME ${name} COMMAND ${target}_tests --gtest_brief=1)
+    set(program ${name})
+    if(KOORD_TESTS)
+      set(program ${KOORD_TESTS})
+    endif()
+    set_property(GLOBAL APPEND PROPERTY KOORD_TESTS_OF_${program} ${tests})
+    set_property(GLOBAL APPEND PROPERTY KOORD_TESTED_BY_${program} ${target} ${ARG_PRIVATE_DEPS} ${ARG_TEST_DEPS})
+    if(NOT KOORD_TESTS)
+      koord_tests(${name})
+    endif()
   endif()
+endfunction()
+
+# The test program of all folders that were added while KOORD_TESTS was NAME.
+function(koord_tests name)
+  get_property(tests GLOBAL PROPERTY KOORD_TESTS_OF_${name})
+  get_property(tested GLOBAL PROPERTY KOORD_TESTED_BY_${name})
+  list(REMOVE_DUPLICATES tested)
+  set(target koord_${name}_tests)
+  koord_batches(tests ${target} ${tests})
+  add_executable(${target} ${tests})
+  target_link_libraries(${target} PRIVATE ${tested} GTest::gmock GTest::gtest_main)
+  target_compile_definitions(${target} PRIVATE KOORD_DEPLOY="${CMAKE_SOURCE_DIR}/deploy")
+  koord_precompile(${target} TESTS)
+  koord_compile_test(${target})
+  add_test(NAME ${name} COMMAND ${target} --gtest_brief=1)
 endfunction()
 
 # koord_program(koordlet DEPS koord_koordlet): cmd/<name>/main.cc

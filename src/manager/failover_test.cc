@@ -112,9 +112,9 @@ Task<void> keepResult(Task<T> task, std::optional<T>* into) {
 }
 
 // A cluster and the processes in it.
-class World {
+class FailoverWorld {
  public:
-  World() {
+  FailoverWorld() {
     apiserver::ServerOptions options;
     options.inlineCommits = true;
     options.rbac = true;
@@ -138,7 +138,7 @@ class World {
         "labels":{"mutated":"true"}}})");
     loop_.advance(2s);
   }
-  ~World() {
+  ~FailoverWorld() {
     processes_.clear();
     loop_.runReady();
     api_.reset();
@@ -279,7 +279,7 @@ class World {
   int makersDone_ = 0;
 };
 
-class Failover : public testing::Test, protected World {};
+class Failover : public testing::Test, protected FailoverWorld {};
 
 TEST_F(Failover, WithThePolicyFailEveryPodHasItsProfileWhoeverDies) {
   setPolicy("Fail");
@@ -335,7 +335,7 @@ TEST_F(Failover, ATreeOfQuotasStaysATreeWhicheverReplicaIsAsked) {
 }
 
 // Something to do for every controller.
-class Workload : public World {
+class Workload : public FailoverWorld {
  public:
   Workload() {
     for (const char* name : {"n1", "n2"}) {

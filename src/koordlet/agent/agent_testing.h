@@ -19,8 +19,6 @@
 
 namespace koord::koordlet {
 
-inline constexpr std::int64_t kGiB = std::int64_t{1} << 30;
-
 // The API objects of one node, and what koordlet writes there.
 class FakeCluster {
  public:

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/virtual_loop.h"
+#include "koordlet/testing/fake_host.h"
 #include "koordlet/testing/temp_tree.h"
 
 namespace koord::koordlet {
@@ -14,8 +15,6 @@ namespace {
 using namespace std::chrono_literals;
 using prediction::Amount;
 using testing::HasSubstr;
-
-constexpr std::int64_t kGiB = std::int64_t{1} << 30;
 
 class Predicting : public testing::Test {
  protected:

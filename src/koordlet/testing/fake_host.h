@@ -18,6 +18,8 @@
 
 namespace koord::koordlet {
 
+inline constexpr std::int64_t kGiB = std::int64_t{1} << 30;
+
 struct FakeMachine {
   int cpus = 16;
   int threadsPerCore = 1;

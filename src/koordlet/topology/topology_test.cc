@@ -17,7 +17,6 @@ using testing::SizeIs;
 
 constexpr api::ResourceType kType{"topology.node.k8s.io", "v1alpha1", "noderesourcetopologies",
                                   "NodeResourceTopology", false};
-constexpr std::int64_t kGiB = std::int64_t{1} << 30;
 
 PodView pinned(const std::string& uid, const std::string& qos, const std::string& cpus) {
   api::Pod pod;

@@ -20,7 +20,7 @@ T read(std::string_view text) {
   return api::decodeText<T>(text).value();
 }
 
-struct World {
+struct NodeWorld {
   model::ColocationStrategy strategy = model::defaultColocationStrategy();
   api::Node node = read<api::Node>(R"({"status":{"capacity":{"cpu":"100","memory":"120G"},
                                                "allocatable":{"cpu":"100","memory":"120G"}}})");
@@ -29,15 +29,15 @@ struct World {
                                   "systemUsage":{"resources":{"cpu":"7","memory":"12G"}}}}})");
   std::vector<std::shared_ptr<const api::Pod>> pods;
 
-  World() {
+  NodeWorld() {
     strategy.cpuReclaimThresholdPercent = 65;
     strategy.memoryReclaimThresholdPercent = 65;
     metric.status.updateTime = kNow;
   }
 
-  World& pod(std::string name, std::string_view qos, int priority, std::string_view cpu,
-             std::string_view memory, std::string_view usedCpu, std::string_view usedMemory,
-             std::string_view phase = "Running") {
+  NodeWorld& pod(std::string name, std::string_view qos, int priority, std::string_view cpu,
+                 std::string_view memory, std::string_view usedCpu, std::string_view usedMemory,
+                 std::string_view phase = "Running") {
     pods.push_back(std::make_shared<const api::Pod>(read<api::Pod>(fmt::format(
         R"({{"metadata":{{"namespace":"d","name":"{}","labels":{{"koordinator.sh/qosClass":"{}"}}}},
             "spec":{{"priority":{},"containers":[{{"resources":{{"requests":{{"cpu":"{}","memory":"{}"}}}}}}]}},
@@ -46,8 +46,8 @@ struct World {
     if (!usedCpu.empty()) metrics(std::move(name), usedCpu, usedMemory, "");
     return *this;
   }
-  World& metrics(std::string name, std::string_view cpu, std::string_view memory,
-                 std::string_view priority) {
+  NodeWorld& metrics(std::string name, std::string_view cpu, std::string_view memory,
+                     std::string_view priority) {
     api::PodMetricInfo info;
     info.namespace_ = "d";
     info.name = std::move(name);
@@ -57,7 +57,7 @@ struct World {
     metric.status.podsMetric.push_back(std::move(info));
     return *this;
   }
-  World& usualPods() {
+  NodeWorld& usualPods() {
     return pod("a", "LS", 9500, "20", "20G", "11", "11G")
         .pod("c", "LS", 9500, "20", "40G", "22", "22G", "Pending")
         .pod("b", "BE", 5500, "10", "10G", "10", "10G");
@@ -76,11 +76,11 @@ struct World {
 };
 
 TEST(BatchResource, LendsWhatLatencySensitivePodsDoNotUse) {
-  EXPECT_EQ(World().usualPods().batch(), "25k / 33G");
+  EXPECT_EQ(NodeWorld().usualPods().batch(), "25k / 33G");
 }
 
 TEST(BatchResource, MemoryByRequest) {
-  World w;
+  NodeWorld w;
   w.usualPods();
   w.strategy.cpuReclaimThresholdPercent = 70;
   w.strategy.memoryReclaimThresholdPercent = 80;
@@ -91,7 +91,7 @@ TEST(BatchResource, MemoryByRequest) {
 }
 
 TEST(BatchResource, KubeletReservationCountsLikeSystemUsage) {
-  World w;
+  NodeWorld w;
   w.usualPods();
   w.node.status.allocatable = {{"cpu", Quantity::of(90)},
                                {"memory", Quantity::parse("100G").value()}};
@@ -99,7 +99,7 @@ TEST(BatchResource, KubeletReservationCountsLikeSystemUsage) {
 }
 
 TEST(BatchResource, ThresholdsBeyondTheCapacityAreAllowedAndCanBeCapped) {
-  World w;
+  NodeWorld w;
   w.usualPods();
   w.strategy.cpuReclaimThresholdPercent = 150;
   w.strategy.memoryReclaimThresholdPercent = 120;
@@ -111,7 +111,7 @@ TEST(BatchResource, ThresholdsBeyondTheCapacityAreAllowedAndCanBeCapped) {
 }
 
 TEST(BatchResource, HostApplicationsCountUnlessTheyAreBatch) {
-  World w;
+  NodeWorld w;
   w.usualPods();
   api::HostApplicationMetricInfo app;
   app.usage.resources = {{"cpu", Quantity::of(1)}, {"memory", Quantity::parse("1G").value()}};
@@ -123,7 +123,7 @@ TEST(BatchResource, HostApplicationsCountUnlessTheyAreBatch) {
 }
 
 TEST(BatchResource, ExclusivePodsKeepAllTheirCpus) {
-  World w;
+  NodeWorld w;
   w.pod("p1", "LSE", 9500, "10", "10G", "5", "5G")
       .pod("p2", "LS", 9500, "8", "8G", "6", "6G")
       .pod("m", "LS", 7500, "30", "30G", "22", "22G");
@@ -131,7 +131,7 @@ TEST(BatchResource, ExclusivePodsKeepAllTheirCpus) {
 }
 
 TEST(BatchResource, MetricsOfPodsThatAreGoneStillCount) {
-  World w;
+  NodeWorld w;
   w.usualPods()
       .metrics("gone", "5", "5G", "koord-prod")
       .metrics("gone-batch", "5", "5G", "koord-batch");
@@ -139,7 +139,7 @@ TEST(BatchResource, MetricsOfPodsThatAreGoneStillCount) {
 }
 
 TEST(BatchResource, TheReservationAnnotationReplacesASmallerSystemUsage) {
-  World w;
+  NodeWorld w;
   w.node.metadata.annotations["node.koordinator.sh/reservation"] =
       R"({"resources":{"cpu":"2","memory":"20G"},"reservedCPUs":"0-9"})";
   EXPECT_EQ(w.batch(), "55k / 58G");
@@ -148,7 +148,7 @@ TEST(BatchResource, TheReservationAnnotationReplacesASmallerSystemUsage) {
 }
 
 TEST(BatchResource, StaleOrMissingMetricsWithdrawTheResources) {
-  World w;
+  NodeWorld w;
   w.usualPods();
   w.metric.status.updateTime = kNow - std::chrono::minutes(15);
   EXPECT_EQ(w.batch(), "25k / 33G");
@@ -163,7 +163,7 @@ TEST(BatchResource, StaleOrMissingMetricsWithdrawTheResources) {
 }
 
 TEST(BatchResource, TheDocumentedNodeGivesTheDocumentedAmounts) {
-  World w;
+  NodeWorld w;
   w.strategy.cpuReclaimThresholdPercent = 60;
   w.node = read<api::Node>(R"({"metadata":{"annotations":{"node.koordinator.sh/reservation":
       "{\"resources\":{\"cpu\":\"1\"}}"}},"status":{"capacity":{"cpu":"8","memory":"32611012Ki"},
@@ -191,7 +191,7 @@ class MidCases : public testing::Test {
   static api::ResourceList list(std::string_view cpu, std::string_view memory) {
     return {{"cpu", Quantity::parse(cpu).value()}, {"memory", Quantity::parse(memory).value()}};
   }
-  World w;
+  NodeWorld w;
 };
 
 TEST_F(MidCases, ThePredictionIsLent) {

@@ -67,7 +67,7 @@ class QuotaProfileTest : public testing::Test {
   QuotaProfileController controller_{cluster_, loop_, nodes_, events_, metrics_, Random(1)};
 };
 
-constexpr const char* kSpec =
+constexpr const char* kProfileSpec =
     R"({"quotaName":"root","nodeSelector":{"matchLabels":{"pool":"a"}},"resourceRatio":"0.9",
         "quotaLabels":{"quota.scheduling.koordinator.sh/is-parent":"true"}})";
 
@@ -75,7 +75,7 @@ TEST_F(QuotaProfileTest, TheRootQuotaIsWhatItsNodesCanHold) {
   putNode("n1", "a");
   putNode("n2", "a", "False");
   putNode("other", "b");
-  putProfile(kSpec);
+  putProfile(kProfileSpec);
   start();
   EXPECT_EQ(quota("spec", "min"), R"({"cpu":"18","memory":"1800"})");
   EXPECT_EQ(quota("spec", "max"), R"({"cpu":"4611686018427387","memory":"4611686018427387"})");
@@ -128,7 +128,7 @@ TEST_F(QuotaProfileTest, OthersMayNameResourcesAndWhatIsChangedIsPutRight) {
 
 TEST_F(QuotaProfileTest, AQuotaThatCannotBeWrittenIsToldAndTriedAgain) {
   putNode("n1", "a");
-  putProfile(kSpec);
+  putProfile(kProfileSpec);
   bool refused = true;
   cluster_.failure = [&](const kube::Request& asked) -> std::optional<Error> {
     if (!refused || asked.resource != "elasticquotas" || asked.verb != kube::Verb::Create)
@@ -161,7 +161,7 @@ TEST_F(QuotaProfileTest, ABrokenSelectorConcernsItsProfileOnly) {
 
 TEST_F(QuotaProfileTest, AQuotaGoesWithItsProfileWhereProfilesOwnQuotas) {
   putNode("n1", "a");
-  putProfile(kSpec);
+  putProfile(kProfileSpec);
   start();
   EXPECT_EQ(owners(), "[]");
   QuotaProfileController owning(cluster_, loop_, nodes_, events_, metrics_, Random(2), true);

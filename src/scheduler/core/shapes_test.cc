@@ -18,7 +18,7 @@ using testing::PodBuilder;
 constexpr const char* kMark = "mark";
 
 // Marks of running pods, as an annotation says.
-class Marks final : public LedgerOf<std::string> {
+class PodMarks final : public LedgerOf<std::string> {
  public:
   std::string_view name() const override { return "marks"; }
   bool silent(const PodInfo& pod) const override {
@@ -69,7 +69,7 @@ class Choosy final : public Plugin,
     return {};
   }
 
-  Marks marks;
+  PodMarks marks;
   int asked = 0;
   int heard = 0;
 };

@@ -26,13 +26,13 @@ class ByPriority final : public Plugin, public QueueSortPlugin {
   }
 };
 
-struct Fixture {
+struct QueueFixture {
   World world;
   Profile profile;
   std::unique_ptr<SchedulingQueue> queue;
   int readyCalls = 0;
 
-  explicit Fixture(QueueOptions options = {}) {
+  explicit QueueFixture(QueueOptions options = {}) {
     auto sort = std::make_unique<ByPriority>();
     auto gates = std::make_unique<SchedulingGates>();
     extend(profile.queueSort, *sort);
@@ -81,7 +81,7 @@ struct Fixture {
 };
 
 TEST(SchedulingQueue, pods_come_out_by_priority_then_age) {
-  Fixture f;
+  QueueFixture f;
   f.add(aPod("old"));
   f.add(aPod("young"));
   f.add(aPod("important").priority(10));
@@ -92,50 +92,50 @@ TEST(SchedulingQueue, pods_come_out_by_priority_then_age) {
 }
 
 TEST(SchedulingQueue, a_rejected_pod_waits_for_an_event_of_a_plugin_that_rejected_it) {
-  Fixture f;
+  QueueFixture f;
   const PodPtr pod = f.add(aPod("p"));
   f.next();
   EXPECT_EQ(f.queue->placeOf(pod->uid()), QueuePlace::InFlight);
   f.reject({"Fit"});
   EXPECT_EQ(f.queue->placeOf(pod->uid()), QueuePlace::Unschedulable);
-  f.queue->moveAllToActiveOrBackoffQueue(Fixture::nodeCame());
+  f.queue->moveAllToActiveOrBackoffQueue(QueueFixture::nodeCame());
   EXPECT_EQ(f.queue->placeOf(pod->uid()), QueuePlace::Unschedulable);
-  f.queue->moveAllToActiveOrBackoffQueue(Fixture::podGone());
+  f.queue->moveAllToActiveOrBackoffQueue(QueueFixture::podGone());
   EXPECT_EQ(f.queue->placeOf(pod->uid()), QueuePlace::Backoff);
   f.loop().advance(3s);
   EXPECT_EQ(f.queue->placeOf(pod->uid()), QueuePlace::Active);
 }
 
 TEST(SchedulingQueue, an_event_after_the_backoff_has_ended_activates_at_once) {
-  Fixture f;
+  QueueFixture f;
   const PodPtr pod = f.add(aPod("p"));
   f.next();
   f.reject({"Fit"});
   f.loop().advance(5s);
-  f.queue->moveAllToActiveOrBackoffQueue(Fixture::podGone());
+  f.queue->moveAllToActiveOrBackoffQueue(QueueFixture::podGone());
   EXPECT_EQ(f.queue->placeOf(pod->uid()), QueuePlace::Active);
 }
 
 TEST(SchedulingQueue, an_event_for_a_pending_plugin_skips_the_backoff) {
-  Fixture f;
+  QueueFixture f;
   const PodPtr pod = f.add(aPod("p"));
   f.next();
   f.reject({"Fit"}, {"Pending"});
-  f.queue->moveAllToActiveOrBackoffQueue(Fixture::nodeCame());
+  f.queue->moveAllToActiveOrBackoffQueue(QueueFixture::nodeCame());
   EXPECT_EQ(f.queue->placeOf(pod->uid()), QueuePlace::Active);
 }
 
 TEST(SchedulingQueue, an_event_while_the_pod_was_in_flight_counts) {
-  Fixture f;
+  QueueFixture f;
   const PodPtr pod = f.add(aPod("p"));
   f.next();
-  f.queue->moveAllToActiveOrBackoffQueue(Fixture::podGone());
+  f.queue->moveAllToActiveOrBackoffQueue(QueueFixture::podGone());
   f.reject({"Fit"});
   EXPECT_EQ(f.queue->placeOf(pod->uid()), QueuePlace::Backoff);
 }
 
 TEST(SchedulingQueue, the_backoff_doubles_up_to_the_maximum) {
-  Fixture f;
+  QueueFixture f;
   const PodPtr pod = f.add(aPod("p"));
   std::vector<std::int64_t> waits;
   for (int round = 0; round < 6; ++round) {
@@ -143,7 +143,7 @@ TEST(SchedulingQueue, the_backoff_doubles_up_to_the_maximum) {
     const auto before = f.queue->now();
     f.reject({"Fit"});
     // Another pod keeps the queue busy: otherwise this one would be tried early.
-    f.queue->moveAllToActiveOrBackoffQueue(Fixture::podGone());
+    f.queue->moveAllToActiveOrBackoffQueue(QueueFixture::podGone());
     ASSERT_EQ(f.queue->placeOf(pod->uid()), QueuePlace::Backoff);
     waits.push_back(std::chrono::duration_cast<std::chrono::seconds>(
                         *f.queue->find(pod->uid())->backoffExpiration - before)
@@ -155,10 +155,10 @@ TEST(SchedulingQueue, the_backoff_doubles_up_to_the_maximum) {
 
 TEST(SchedulingQueue,
      a_pod_in_backoff_is_tried_early_when_nothing_else_is_ready_but_not_after_an_error) {
-  Fixture f;
+  QueueFixture f;
   f.add(aPod("rejected"));
   f.next();
-  f.queue->moveAllToActiveOrBackoffQueue(Fixture::podGone());
+  f.queue->moveAllToActiveOrBackoffQueue(QueueFixture::podGone());
   f.reject({"Fit"});
   f.add(aPod("broken"));
   EXPECT_EQ(f.next(), "broken");
@@ -170,7 +170,7 @@ TEST(SchedulingQueue,
 }
 
 TEST(SchedulingQueue, pods_that_waited_five_minutes_are_tried_anyway) {
-  Fixture f;
+  QueueFixture f;
   const PodPtr pod = f.add(aPod("p"));
   f.next();
   f.reject({"Fit"});
@@ -182,11 +182,11 @@ TEST(SchedulingQueue, pods_that_waited_five_minutes_are_tried_anyway) {
 }
 
 TEST(SchedulingQueue, a_gated_pod_waits_until_its_gates_are_gone) {
-  Fixture f;
+  QueueFixture f;
   const PodPtr gated = f.add(aPod("p").gate("wait"));
   EXPECT_EQ(f.queue->placeOf(gated->uid()), QueuePlace::Gated);
   EXPECT_EQ(f.queue->counts().gated, 1u);
-  f.queue->moveAllToActiveOrBackoffQueue(Fixture::podGone());
+  f.queue->moveAllToActiveOrBackoffQueue(QueueFixture::podGone());
   f.loop().advance(10min);
   EXPECT_EQ(f.queue->placeOf(gated->uid()), QueuePlace::Gated);
   f.queue->update(gated, f.world.pod(aPod("p").version("2")));
@@ -195,7 +195,7 @@ TEST(SchedulingQueue, a_gated_pod_waits_until_its_gates_are_gone) {
 }
 
 TEST(SchedulingQueue, activate_moves_a_pod_whatever_rejected_it) {
-  Fixture f;
+  QueueFixture f;
   const PodPtr pod = f.add(aPod("p"));
   f.next();
   f.reject({"Nobody"});
@@ -204,7 +204,7 @@ TEST(SchedulingQueue, activate_moves_a_pod_whatever_rejected_it) {
 }
 
 TEST(SchedulingQueue, activate_of_a_pod_in_flight_counts_when_it_fails) {
-  Fixture f;
+  QueueFixture f;
   const PodPtr pod = f.add(aPod("p"));
   f.next();
   f.queue->activate({pod});
@@ -213,7 +213,7 @@ TEST(SchedulingQueue, activate_of_a_pod_in_flight_counts_when_it_fails) {
 }
 
 TEST(SchedulingQueue, a_deleted_pod_is_nowhere) {
-  Fixture f;
+  QueueFixture f;
   const PodPtr pod = f.add(aPod("p"));
   f.queue->remove(pod);
   EXPECT_EQ(f.queue->placeOf(pod->uid()), QueuePlace::None);
@@ -224,7 +224,7 @@ TEST(SchedulingQueue, a_deleted_pod_is_nowhere) {
 TEST(SchedulingQueue, no_pod_is_lost_or_doubled_under_random_operations) {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     Random random(seed);
-    Fixture f;
+    QueueFixture f;
     std::map<std::string, PodPtr> alive;  // by uid, queued or in flight
     std::map<std::string, QueuedPod> flying;
     int created = 0;
@@ -263,8 +263,8 @@ TEST(SchedulingQueue, no_pod_is_lost_or_doubled_under_random_operations) {
           break;
         }
         case 6:
-          f.queue->moveAllToActiveOrBackoffQueue(random.chance(0.5) ? Fixture::podGone()
-                                                                    : Fixture::nodeCame());
+          f.queue->moveAllToActiveOrBackoffQueue(random.chance(0.5) ? QueueFixture::podGone()
+                                                                    : QueueFixture::nodeCame());
           break;
         case 7: {
           if (alive.empty()) break;
@@ -317,7 +317,7 @@ struct ByLabel final : GroupPlugin {
 
 TEST(SchedulingQueue, a_group_is_handed_out_together_as_far_as_it_is_wanted) {
   ByLabel groups;
-  Fixture f;
+  QueueFixture f;
   f.profile.groups = &groups;
   const auto names = [](const std::vector<QueuedPod>& pods) {
     std::vector<std::string> list;
@@ -339,7 +339,7 @@ TEST(SchedulingQueue, a_group_is_handed_out_together_as_far_as_it_is_wanted) {
 
 TEST(SchedulingQueue, labels_move_a_waiting_pod_to_another_group) {
   ByLabel groups;
-  Fixture f;
+  QueueFixture f;
   f.profile.groups = &groups;
   const auto all = [](const PodInfo&) { return true; };
   const PodPtr before = f.world.pod(aPod("p").label("group", "a"));
@@ -354,7 +354,7 @@ bool anyPod(const PodInfo&) {
 }
 
 TEST(SchedulingQueue, a_pod_that_comes_into_another_group_is_handed_out_with_that_one) {
-  Fixture f;
+  QueueFixture f;
   ByLabel groups;
   f.profile.groups = &groups;
   const PodPtr a = f.add(aPod("a").label("group", "one").gate("wait"));
@@ -371,7 +371,7 @@ TEST(SchedulingQueue, a_pod_that_comes_into_another_group_is_handed_out_with_tha
 }
 
 TEST(SchedulingQueue, a_pod_that_leaves_its_group_while_it_is_tried_comes_back_without_it) {
-  Fixture f;
+  QueueFixture f;
   ByLabel groups;
   f.profile.groups = &groups;
   f.add(aPod("a").label("group", "one"));
@@ -384,7 +384,7 @@ TEST(SchedulingQueue, a_pod_that_leaves_its_group_while_it_is_tried_comes_back_w
 }
 
 TEST(SchedulingQueue, a_pod_is_not_woken_by_what_the_scheduler_writes_about_it) {
-  Fixture f;
+  QueueFixture f;
   f.profile.registrations.push_back({"Curious", {{EventResource::Wildcard, action::kAll, "", {}}}});
   PodBuilder pod = aPod("p");
   pod.object().metadata.generation = 1;

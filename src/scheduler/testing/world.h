@@ -15,6 +15,9 @@
 
 namespace koord::scheduler::testing {
 
+// What a text of World::filter begins with where nothing that a pod waits for would help.
+inline const std::string kUnresolvable = "UnschedulableAndUnresolvable: ";
+
 class World final : public Handle {
  public:
   World();

@@ -14,14 +14,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const WallTime kNow =
+const WallTime kWritten =
     std::chrono::sys_days{std::chrono::year{2026} / 1 / 31} + std::chrono::hours(8);
 
 class AtomicFilesTest : public testing::Test {
  protected:
   void TearDown() override { fs::remove_all(folder); }
   bool write(const Payload& payload, std::optional<std::uint32_t> group = {}) {
-    const auto written = writePayload(folder, payload, group, kNow);
+    const auto written = writePayload(folder, payload, group, kWritten);
     EXPECT_TRUE(written) << (written ? "" : written.error().message);
     return written && *written;
   }
@@ -80,7 +80,7 @@ TEST_F(AtomicFilesTest, WhatACrashLeftIsClearedAway) {
 
 TEST_F(AtomicFilesTest, PathsThatLeadOutAreRefused) {
   for (const char* path : {"../x", "/etc/x", "a/../../x", "..data", ""})
-    EXPECT_FALSE(writePayload(folder, {{path, {"x"}}}, {}, kNow)) << path;
+    EXPECT_FALSE(writePayload(folder, {{path, {"x"}}}, {}, kWritten)) << path;
 }
 
 TEST_F(AtomicFilesTest, ROOT_AGroupMayReadWhatIsIts) {

@@ -12,13 +12,13 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-struct PodText {
+struct CpusetPod {
   std::string_view qos;
   std::string_view kubeQos = "Burstable";
   std::string_view status = "";  // the annotation
   std::string_view uid = "u";
 };
-PodView podOf(const PodText& text) {
+PodView podOf(const CpusetPod& text) {
   api::Pod pod = *api::decodeText<api::Pod>(fmt::format(
       R"({{"metadata":{{"name":"p","uid":"{}","labels":{{"koordinator.sh/qosClass":"{}"}}}},
           "status":{{"phase":"Running","qosClass":"{}","containerStatuses":[
@@ -37,7 +37,7 @@ CpuTopology twoNodes() {
   return topology;
 }
 
-std::string decided(const PodText& pod, const CpuPools& pools) {
+std::string decided(const CpusetPod& pod, const CpuPools& pools) {
   return cpusetOf(podOf(pod), pools, twoNodes()).cpus.toString();
 }
 
@@ -100,7 +100,7 @@ class CpusetHookTest : public testing::Test {
     states_.setNode(std::make_shared<const api::Node>(
         *api::decodeText<api::Node>(R"({"metadata":{"name":"n"}})")));
   }
-  HookUpdates updatesOf(const PodText& text) {
+  HookUpdates updatesOf(const CpusetPod& text) {
     HookUpdates updates;
     hook_.prepare(states_, updates);
     hook_.wanted(podOf(text), updates);

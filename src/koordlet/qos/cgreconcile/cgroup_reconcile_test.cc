@@ -10,8 +10,6 @@
 namespace koord::koordlet {
 namespace {
 
-constexpr std::int64_t kGiB = std::int64_t{1} << 30;
-
 class MemoryQosTest : public testing::TestWithParam<CgroupVersion> {
  protected:
   MemoryQosTest() {

@@ -91,7 +91,7 @@ TEST(NriEvents, AreThoseOfTheConfiguration) {
     EXPECT_FALSE(eventsIn(bad)) << bad;
 }
 
-constexpr const char* kSpec =
+constexpr const char* kContainerSpec =
     R"({"containers":{"main":{"requests":{"kubernetes.io/batch-cpu":"1000"},
         "limits":{"kubernetes.io/batch-cpu":"2000","kubernetes.io/batch-memory":"4Gi"}}}})";
 
@@ -115,7 +115,7 @@ class NriTest : public testing::Test {
     made.set_uid("u1");
     made.set_name("be-1");
     (*made.mutable_labels())["koordinator.sh/qosClass"] = "BE";
-    (*made.mutable_annotations())["node.koordinator.sh/extended-resource-spec"] = kSpec;
+    (*made.mutable_annotations())["node.koordinator.sh/extended-resource-spec"] = kContainerSpec;
     made.mutable_linux()->set_cgroup_parent("/" + podDir_);
     return made;
   }

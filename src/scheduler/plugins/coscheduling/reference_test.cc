@@ -26,9 +26,9 @@ struct RefGang {
   bool pair = false;   // it is bound together with its neighbour
 };
 
-class World {
+class GangWorld {
  public:
-  explicit World(std::uint64_t seed) : random_(seed) {
+  explicit GangWorld(std::uint64_t seed) : random_(seed) {
     f.node(aNode("n0").allocatable("cpu", "6"));
     places_ = 6;
   }
@@ -208,7 +208,7 @@ class World {
 class CoschedulingReference : public ::testing::TestWithParam<int> {};
 
 TEST_P(CoschedulingReference, agrees_on_random_sequences_of_events) {
-  World world(static_cast<std::uint64_t>(GetParam()));
+  GangWorld world(static_cast<std::uint64_t>(GetParam()));
   for (int step = 0; step < 60 && !HasFailure(); ++step) world.step();
 }
 

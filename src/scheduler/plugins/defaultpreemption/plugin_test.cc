@@ -15,9 +15,9 @@ using testing::PodBuilder;
 using testing::World;
 using namespace std::chrono_literals;
 
-struct Fixture : ::testing::Test {
+struct PreemptionTest : ::testing::Test {
   World world;
-  Fixture() { EXPECT_TRUE(world.configure(makeRegistry()).empty()); }
+  PreemptionTest() { EXPECT_TRUE(world.configure(makeRegistry()).empty()); }
 
   PodBuilder running(const std::string& name, const std::string& node, int priority,
                      const std::string& cpu, int startedAt = 0) {
@@ -69,7 +69,7 @@ struct Fixture : ::testing::Test {
   }
 };
 
-TEST_F(Fixture, as_few_and_as_unimportant_pods_as_possible_have_to_leave) {
+TEST_F(PreemptionTest, as_few_and_as_unimportant_pods_as_possible_have_to_leave) {
   world.node(aNode("n1"));
   running("v1", "n1", 50, "1");
   running("v2", "n1", 20, "2", 10);
@@ -82,7 +82,7 @@ TEST_F(Fixture, as_few_and_as_unimportant_pods_as_possible_have_to_leave) {
             "No preemption victims found for incoming pod");
 }
 
-TEST_F(Fixture, trying_leaves_no_trace) {
+TEST_F(PreemptionTest, trying_leaves_no_trace) {
   world.node(aNode("n1"));
   for (const char* name : {"a", "b", "c", "d"}) running(name, "n1", 1, "1");
   victims(aPod("p").priority(9).request("cpu", "3"), "n1");
@@ -91,7 +91,7 @@ TEST_F(Fixture, trying_leaves_no_trace) {
   EXPECT_EQ(world.cluster().verifyNode(0), "");
 }
 
-TEST_F(Fixture, pods_that_their_budget_protects_are_put_back_first) {
+TEST_F(PreemptionTest, pods_that_their_budget_protects_are_put_back_first) {
   world.node(aNode("n1").allocatable("cpu", "3"));
   for (const auto& [name, start] : {std::pair{"x", 1}, {"y", 2}, {"z", 3}}) {
     PodBuilder pod = aPod(name).request("cpu", "1").priority(1).nodeName("n1").label("b", "1");
@@ -103,7 +103,7 @@ TEST_F(Fixture, pods_that_their_budget_protects_are_put_back_first) {
   EXPECT_EQ(victims(aPod("p").priority(9).request("cpu", "2"), "n1"), "x z 1");
 }
 
-TEST_F(Fixture, a_budget_counts_no_pod_that_is_on_its_way_out_already) {
+TEST_F(PreemptionTest, a_budget_counts_no_pod_that_is_on_its_way_out_already) {
   world.node(aNode("n1").allocatable("cpu", "1"));
   running("x", "n1", 1, "1");
   budget("b", "app", "x", 0);
@@ -116,7 +116,7 @@ TEST_F(Fixture, a_budget_counts_no_pod_that_is_on_its_way_out_already) {
   EXPECT_EQ(victims(aPod("p").priority(9).request("cpu", "1"), "n1"), "x 0");
 }
 
-TEST_F(Fixture, the_node_is_chosen_by_budgets_then_priorities_then_their_sum) {
+TEST_F(PreemptionTest, the_node_is_chosen_by_budgets_then_priorities_then_their_sum) {
   for (const char* name : {"a", "b", "c"}) world.node(aNode(name).allocatable("cpu", "2"));
   running("a1", "a", 10, "1");
   running("a2", "a", 5, "1");
@@ -128,7 +128,7 @@ TEST_F(Fixture, the_node_is_chosen_by_budgets_then_priorities_then_their_sum) {
   EXPECT_EQ(preempt(aPod("q").priority(100).request("cpu", "2")).node, "c");
 }
 
-TEST_F(Fixture, of_equal_nodes_the_one_whose_victims_started_last_is_chosen) {
+TEST_F(PreemptionTest, of_equal_nodes_the_one_whose_victims_started_last_is_chosen) {
   for (const char* name : {"a", "b", "c"}) world.node(aNode(name).allocatable("cpu", "1"));
   running("a1", "a", 1, "1", 100);
   running("b1", "b", 1, "1", 300);
@@ -136,7 +136,7 @@ TEST_F(Fixture, of_equal_nodes_the_one_whose_victims_started_last_is_chosen) {
   EXPECT_EQ(preempt(aPod("p").priority(9).request("cpu", "1")).node, "b");
 }
 
-TEST_F(Fixture, messages_say_why_preemption_does_not_help) {
+TEST_F(PreemptionTest, messages_say_why_preemption_does_not_help) {
   for (const char* name : {"n1", "n2", "n3"}) world.node(aNode(name));
   world.node(aNode("t1").taint("t"));
   world.node(aNode("t2").taint("t"));
@@ -159,7 +159,7 @@ TEST_F(Fixture, messages_say_why_preemption_does_not_help) {
             "eligible due to preemptionPolicy=Never.");
 }
 
-TEST_F(Fixture, a_pod_does_not_preempt_again_while_its_victims_are_leaving) {
+TEST_F(PreemptionTest, a_pod_does_not_preempt_again_while_its_victims_are_leaving) {
   world.node(aNode("n1"));
   PodBuilder victim = aPod("v").request("cpu", "4").nodeName("n1");
   victim.object().metadata.deletionTimestamp = WallTime{};
@@ -176,7 +176,7 @@ TEST_F(Fixture, a_pod_does_not_preempt_again_while_its_victims_are_leaving) {
   EXPECT_EQ(preempt(aPod("p").request("cpu", "4").priority(9)).node, "n1");
 }
 
-TEST_F(Fixture, room_promised_to_others_is_not_taken_by_equals) {
+TEST_F(PreemptionTest, room_promised_to_others_is_not_taken_by_equals) {
   world.node(aNode("n1"));
   running("v", "n1", 0, "4");
   world.nominator().add(world.pod(aPod("first").request("cpu", "3").priority(9)), {true, "n1"});
@@ -185,14 +185,14 @@ TEST_F(Fixture, room_promised_to_others_is_not_taken_by_equals) {
   EXPECT_EQ(preempt(aPod("p").request("cpu", "3").priority(10)).node, "n1");
 }
 
-TEST_F(Fixture, preemption_frees_a_pod_from_the_anti_affinity_of_lower_pods) {
+TEST_F(PreemptionTest, preemption_frees_a_pod_from_the_anti_affinity_of_lower_pods) {
   world.node(aNode("n1").label("host", "n1"));
   world.bound(aPod("v").apart("host", "app", "web").nodeName("n1"));
   EXPECT_EQ(victims(aPod("p").priority(9).label("app", "web"), "n1"), "v 0");
   EXPECT_EQ(preempt(aPod("p").priority(9).label("app", "web")).node, "n1");
 }
 
-TEST_F(Fixture, outcomes_kept_for_equal_pods_follow_every_change) {
+TEST_F(PreemptionTest, outcomes_kept_for_equal_pods_follow_every_change) {
   for (const char* name : {"a", "b"}) world.node(aNode(name).allocatable("cpu", "2"));
   running("a1", "a", 1, "2");
   running("b1", "b", 2, "2");

@@ -15,13 +15,13 @@ using testing::DeviceMachine;
 using testing::DeviceWorld;
 using testing::gpuPod;
 using ::testing::HasSubstr;
+using testing::kUnresolvable;
 using testing::noted;
 using testing::percentOfGpu;
 using testing::PodBuilder;
 using testing::wholeGpus;
 
 const std::string kU = "Unschedulable: ";
-const std::string kUU = "UnschedulableAndUnresolvable: ";
 
 struct Devices : ::testing::Test, DeviceWorld {};
 
@@ -109,11 +109,11 @@ TEST_F(Devices, pods_without_devices_are_none_of_its_business) {
 TEST_F(Devices, requests_that_mean_nothing_are_refused) {
   machine("n");
   EXPECT_EQ(answer(gpuPod("a", "koordinator.sh/gpu-core", "50"), "n"),
-            kUU + "invalid resource device requests: [koordinator.sh/gpu-core]");
+            kUnresolvable + "invalid resource device requests: [koordinator.sh/gpu-core]");
   EXPECT_EQ(answer(percentOfGpu("b", "150"), "n"),
-            kUU + "invalid resource unit koordinator.sh/gpu: 150");
+            kUnresolvable + "invalid resource unit koordinator.sh/gpu: 150");
   EXPECT_EQ(answer(noted(wholeGpus("c", "1"), kAnnotationDeviceHint, "{"), "n").substr(0, 70),
-            (kUU + "invalid DeviceAllocateHint annotation, err: ").substr(0, 70));
+            (kUnresolvable + "invalid DeviceAllocateHint annotation, err: ").substr(0, 70));
   EXPECT_THAT(answer(noted(wholeGpus("d", "1"), model::kAnnotationDeviceAllocated,
                            R"({"gpu":[{"minor":-1}]})"),
                      "n"),
@@ -173,7 +173,8 @@ TEST_F(Devices, shared_gpus_need_the_isolation_that_the_pod_asks_for) {
   machine("hami", false, {{"koordinator.sh/gpu-isolation-provider", "HAMi-core"}});
   const auto pod =
       percentOfGpu("p", "50").label("koordinator.sh/gpu-isolation-provider", "HAMi-core");
-  EXPECT_EQ(answer(pod, "plain"), kUU + "GPUIsolationProviderHAMICore not found on the node");
+  EXPECT_EQ(answer(pod, "plain"),
+            kUnresolvable + "GPUIsolationProviderHAMICore not found on the node");
   EXPECT_EQ(answer(pod, "hami"), "");
 }
 
@@ -191,7 +192,7 @@ profiles:
       "n", false,
       {{"node.koordinator.sh/gpu-vendor", "metax"}, {"node.koordinator.sh/gpu-model", "C500"}});
   EXPECT_EQ(other.answer(percentOfGpu("p", "50"), "n"),
-            kUU + "model \"C500\" of vendor \"metax\" does not support GPU Share");
+            kUnresolvable + "model \"C500\" of vendor \"metax\" does not support GPU Share");
   EXPECT_EQ(other.answer(wholeGpus("q", "1"), "n"), "");
 }
 

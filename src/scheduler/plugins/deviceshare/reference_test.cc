@@ -16,7 +16,7 @@ using testing::gpuPod;
 using testing::PodBuilder;
 
 // Percent of each GPU, and who has it.
-struct PlainNode {
+struct PlainGpuNode {
   bool listed = false;  // has had a Device
   std::map<int, bool> healthy;
   std::map<std::string, std::map<int, std::int64_t>> pods;
@@ -40,8 +40,8 @@ struct PlainNode {
   }
 };
 
-struct Play {
-  explicit Play(std::uint64_t seed) : random(seed) {
+struct DevicePlay {
+  explicit DevicePlay(std::uint64_t seed) : random(seed) {
     for (const auto& name : names) {
       f.node(name);
       relist(name);
@@ -52,7 +52,7 @@ struct Play {
 
   void relist(const std::string& name) {
     DeviceMachine machine;
-    PlainNode& node = nodes[name];
+    PlainGpuNode& node = nodes[name];
     node.healthy.clear();
     for (int minor = 0; minor < 4; ++minor) {
       if (pick(0, 9) == 0) continue;
@@ -122,14 +122,14 @@ struct Play {
   std::mt19937_64 random;
   const std::vector<std::string> names{"a", "b", "c"};
   DeviceWorld f;
-  std::map<std::string, PlainNode> nodes;
+  std::map<std::string, PlainGpuNode> nodes;
   std::map<std::string, std::string> where;
   int next = 0;
 };
 
 TEST(DeviceShareReference, agrees_after_any_sequence_of_events) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-    Play play(seed);
+    DevicePlay play(seed);
     for (int step = 0; step < 200; ++step) {
       switch (play.pick(0, 9)) {
         case 0:

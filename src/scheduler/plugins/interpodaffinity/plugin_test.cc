@@ -21,11 +21,11 @@ const std::string kUnwanted =
     "Unschedulable: node(s) didn't satisfy existing pods anti-affinity rules";
 
 // n1 and n2 in zone z1, n3 in z2, n4 in no zone.
-struct Fixture : ::testing::Test {
+struct AffinityTest : ::testing::Test {
   World world;
   InterPodAffinity* plugin = nullptr;
 
-  Fixture() {
+  AffinityTest() {
     use({});
     for (const auto& [name, zone] : {std::pair{"n1", "z1"}, {"n2", "z1"}, {"n3", "z2"}})
       world.node(aNode(name).label("host", name).label("zone", zone));
@@ -43,21 +43,21 @@ struct Fixture : ::testing::Test {
   Scores scores(const PodBuilder& pod) { return world.scores(world.pod(pod)); }
 };
 
-TEST_F(Fixture, affinity_needs_a_pod_that_matches_every_term_in_the_topology_of_each) {
+TEST_F(AffinityTest, affinity_needs_a_pod_that_matches_every_term_in_the_topology_of_each) {
   running("e1", "web", "n1");
   world.bound(aPod("e2").label("app", "web").label("tier", "a").nodeName("n3"));
   const PodBuilder pod = aPod("p").near("zone", "app", "web").near("host", "tier", "a");
   EXPECT_EQ(filter(pod), (Answers{{"n1", kFar}, {"n2", kFar}, {"n3", ""}, {"n4", kFar}}));
 }
 
-TEST_F(Fixture, the_first_pod_of_a_group_may_start_anywhere_with_the_label) {
+TEST_F(AffinityTest, the_first_pod_of_a_group_may_start_anywhere_with_the_label) {
   EXPECT_EQ(filter(aPod("p").label("app", "web").near("zone", "app", "web")),
             (Answers{{"n1", ""}, {"n2", ""}, {"n3", ""}, {"n4", kFar}}));
   EXPECT_EQ(filter(aPod("q").near("zone", "app", "web"))["n1"], kFar)
       << "it is not of the group itself";
 }
 
-TEST_F(Fixture, anti_affinity_keeps_out_of_the_whole_topology_domain) {
+TEST_F(AffinityTest, anti_affinity_keeps_out_of_the_whole_topology_domain) {
   running("e", "web", "n1");
   EXPECT_EQ(filter(aPod("p").apart("zone", "app", "web")),
             (Answers{{"n1", kNear}, {"n2", kNear}, {"n3", ""}, {"n4", ""}}));
@@ -65,14 +65,14 @@ TEST_F(Fixture, anti_affinity_keeps_out_of_the_whole_topology_domain) {
             (Answers{{"n1", kNear}, {"n2", ""}, {"n3", ""}, {"n4", ""}}));
 }
 
-TEST_F(Fixture, running_pods_keep_away_what_their_anti_affinity_selects) {
+TEST_F(AffinityTest, running_pods_keep_away_what_their_anti_affinity_selects) {
   world.bound(aPod("e").apart("zone", "app", "web").nodeName("n2"));
   EXPECT_EQ(filter(aPod("p").label("app", "web")),
             (Answers{{"n1", kUnwanted}, {"n2", kUnwanted}, {"n3", ""}, {"n4", ""}}));
   EXPECT_EQ(filter(aPod("p").label("app", "db"))["n1"], "");
 }
 
-TEST_F(Fixture, what_pods_come_and_go_is_seen_at_once) {
+TEST_F(AffinityTest, what_pods_come_and_go_is_seen_at_once) {
   const PodBuilder pod = aPod("p").apart("zone", "app", "web");
   EXPECT_EQ(filter(pod)["n1"], "");
   const PodPtr other = world.bound(aPod("e").label("app", "web").nodeName("n1"));
@@ -89,7 +89,7 @@ TEST_F(Fixture, what_pods_come_and_go_is_seen_at_once) {
   EXPECT_EQ(filter(pod)["n1"], "");
 }
 
-TEST_F(Fixture, a_term_is_about_its_own_namespace_those_listed_and_those_selected) {
+TEST_F(AffinityTest, a_term_is_about_its_own_namespace_those_listed_and_those_selected) {
   for (const auto& [name, team] : {std::pair{"default", "x"}, {"other", "y"}}) {
     api::Namespace object;
     object.metadata.name = name;
@@ -114,7 +114,7 @@ TEST_F(Fixture, a_term_is_about_its_own_namespace_those_listed_and_those_selecte
   EXPECT_EQ(filter(aPod("p").apart(term))["n1"], kNear);
 }
 
-TEST_F(Fixture, a_selector_that_cannot_be_read_rejects_the_pod_everywhere) {
+TEST_F(AffinityTest, a_selector_that_cannot_be_read_rejects_the_pod_everywhere) {
   auto term = PodBuilder::podTerm("host", "app", "web");
   term.labelSelector->matchExpressions.push_back({"app", "Near", {}});
   EXPECT_THAT(
@@ -122,7 +122,7 @@ TEST_F(Fixture, a_selector_that_cannot_be_read_rejects_the_pod_everywhere) {
       ::testing::StartsWith("UnschedulableAndUnresolvable: parsing pod: requiredAffinityTerms: "));
 }
 
-TEST_F(Fixture, preferences_of_the_pod_and_of_running_pods_add_up_per_domain) {
+TEST_F(AffinityTest, preferences_of_the_pod_and_of_running_pods_add_up_per_domain) {
   running("e1", "web", "n1");
   running("e2", "web", "n3");
   running("e3", "db", "n3");
@@ -135,7 +135,7 @@ TEST_F(Fixture, preferences_of_the_pod_and_of_running_pods_add_up_per_domain) {
             (Scores{{"n1", 0}, {"n2", 20}, {"n3", 0}, {"n4", 100}}));
 }
 
-TEST_F(Fixture, preferences_of_running_pods_can_be_left_out_for_pods_without_any) {
+TEST_F(AffinityTest, preferences_of_running_pods_can_be_left_out_for_pods_without_any) {
   world.bound(aPod("e").near("host", "app", "cache", 5).nodeName("n4"));
   const PodBuilder pod = aPod("p").label("app", "cache");
   EXPECT_EQ(scores(pod)["n4"], 100);
@@ -145,7 +145,7 @@ TEST_F(Fixture, preferences_of_running_pods_can_be_left_out_for_pods_without_any
       << "they count for a pod that has preferences itself";
 }
 
-TEST_F(Fixture, required_affinity_of_running_pods_weighs_as_configured) {
+TEST_F(AffinityTest, required_affinity_of_running_pods_weighs_as_configured) {
   world.bound(aPod("e1").near("host", "app", "cache").nodeName("n2"));
   world.bound(aPod("e2").near("host", "app", "cache", 5).nodeName("n4"));
   const PodBuilder pod = aPod("p").label("app", "cache");
@@ -155,7 +155,7 @@ TEST_F(Fixture, required_affinity_of_running_pods_weighs_as_configured) {
   EXPECT_EQ(scores(pod), (Scores{{"n1", 0}, {"n2", 0}, {"n3", 0}, {"n4", 100}}));
 }
 
-TEST_F(Fixture, a_pod_that_nothing_is_said_about_is_skipped) {
+TEST_F(AffinityTest, a_pod_that_nothing_is_said_about_is_skipped) {
   world.bound(aPod("e").apart("zone", "app", "web").near("host", "app", "web", 3).nodeName("n2"));
   CycleState state;
   EXPECT_EQ(plugin->preFilter(state, *world.pod(aPod("p").label("app", "db"))).status.code,
@@ -169,7 +169,7 @@ struct Event {
   std::shared_ptr<const api::Node> nodeBefore, nodeAfter;
 };
 
-TEST_F(Fixture, waiting_pods_are_woken_by_what_may_help_them) {
+TEST_F(AffinityTest, waiting_pods_are_woken_by_what_may_help_them) {
   const auto registrations = plugin->eventsToRegister();
   const auto wakes = [&](const PodBuilder& pod, bool node, const Event& what) {
     ClusterEvent event;

@@ -57,14 +57,14 @@ struct Model {
   }
 };
 
-struct Play {
+struct LoadPlay {
   static LoadAwareSchedulingArgs args() {
     LoadAwareSchedulingArgs args;
     args.usageThresholds = {{"cpu", 65}};
     args.resourceWeights = {{"cpu", 1}};
     return args;
   }
-  explicit Play(std::uint64_t seed) : random(seed) {
+  explicit LoadPlay(std::uint64_t seed) : random(seed) {
     for (const auto& node : nodes) f.node(node);
   }
   int pick(int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); }
@@ -130,7 +130,7 @@ struct Play {
 
 TEST(LoadAwareReference, agrees_after_any_sequence_of_events) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-    Play play(seed);
+    LoadPlay play(seed);
     for (int step = 0; step < 250; ++step) {
       switch (play.pick(0, 9)) {
         case 0:

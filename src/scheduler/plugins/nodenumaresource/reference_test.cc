@@ -20,7 +20,7 @@ using testing::NumaWorld;
 using testing::PodBuilder;
 
 // What pods hold, in plain maps.
-struct Plain {
+struct PlainCpus {
   Machine machine;
   std::string policy;
   std::map<std::string, std::pair<std::vector<int>, std::map<int, std::int64_t>>> held;
@@ -79,7 +79,7 @@ TEST(NumaReference, verdicts_and_grants_follow_the_plain_rules) {
   int placed = 0, refused = 0;
   for (int world = 0; world < 40; ++world) {
     NumaWorld f;
-    Plain plain;
+    PlainCpus plain;
     plain.machine = {1 + static_cast<int>(random.below(2)), 1 + static_cast<int>(random.below(2)),
                      1 + static_cast<int>(random.below(4)), 1 + static_cast<int>(random.below(2))};
     plain.policy = random.below(2) == 0 ? "" : "SingleNUMANode";

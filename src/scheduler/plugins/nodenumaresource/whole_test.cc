@@ -23,8 +23,10 @@ using testing::withNumaPolicy;
 
 const std::string kWholeCores = R"({"requiredCPUBindPolicy":"FullPCPUs"})";
 
-struct Whole : testing::SchedulerFixture {
-  Whole() : SchedulerFixture(parseConfiguration(testing::kWithNuma).value()) { scheduler->start(); }
+struct WholeWithNuma : testing::SchedulerFixture {
+  WholeWithNuma() : SchedulerFixture(parseConfiguration(testing::kWithNuma).value()) {
+    scheduler->start();
+  }
   using SchedulerFixture::create;
   void machine(const std::string& name, const Machine& machine = {}) {
     node(testing::nodeOf(name, machine));
@@ -54,7 +56,7 @@ struct Whole : testing::SchedulerFixture {
 };
 
 TEST(WholeNuma, cpus_travel_with_the_binding) {
-  Whole f;
+  WholeWithNuma f;
   f.machine("a");
   f.create(aService("web", "4"));
   f.run();
@@ -68,7 +70,7 @@ TEST(WholeNuma, cpus_travel_with_the_binding) {
 
 TEST(WholeNuma, a_restart_finds_every_cpu_where_it_was_in_any_order) {
   for (const bool topologyFirst : {true, false}) {
-    Whole f;
+    WholeWithNuma f;
     f.machine("a");
     f.create(aService("one", "4"));
     f.create(aService("two", "6", kWholeCores));
@@ -93,7 +95,7 @@ TEST(WholeNuma, a_restart_finds_every_cpu_where_it_was_in_any_order) {
 }
 
 TEST(WholeNuma, a_binding_that_fails_gives_its_cpus_back) {
-  Whole f;
+  WholeWithNuma f;
   f.machine("a", {1, 1, 2, 2});
   bool refuse = true;
   f.beforeBind = [&](const std::string&) -> Result<std::string> {
@@ -109,7 +111,7 @@ TEST(WholeNuma, a_binding_that_fails_gives_its_cpus_back) {
 }
 
 TEST(WholeNuma, a_topology_wakes_who_waits_for_it) {
-  Whole f;
+  WholeWithNuma f;
   f.node(testing::nodeOf("a", Machine{}));
   f.create(aService("web", "4"));
   f.run();
@@ -121,7 +123,7 @@ TEST(WholeNuma, a_topology_wakes_who_waits_for_it) {
 }
 
 TEST(WholeNuma, topologies_that_do_not_help_wake_nobody) {
-  Whole f;
+  WholeWithNuma f;
   for (const char* name : {"a", "b"}) f.node(testing::nodeOf(name, Machine{}));
   f.create(aService("web", "12"));
   f.run(std::chrono::minutes(1));
@@ -135,7 +137,7 @@ TEST(WholeNuma, topologies_that_do_not_help_wake_nobody) {
 }
 
 TEST(WholeNuma, a_departure_wakes_who_waits_for_its_cpus) {
-  Whole f;
+  WholeWithNuma f;
   f.machine("a");
   f.create(aService("one", "16", kWholeCores));
   f.run();
@@ -150,7 +152,7 @@ TEST(WholeNuma, a_departure_wakes_who_waits_for_its_cpus) {
 }
 
 TEST(WholeNuma, preemption_frees_cpus) {
-  Whole f;
+  WholeWithNuma f;
   f.machine("a");
   f.create(aService("low", "16", kWholeCores).priority(9000));
   f.run();

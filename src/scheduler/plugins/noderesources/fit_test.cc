@@ -47,7 +47,7 @@ struct OneNode {
   std::string differences() { return world.cluster().verifyNode(*world.cluster().findNode("n")); }
 };
 
-constexpr const char* kMost = "9223372036854775807";  // 2^63 - 1, what 8Ei is read as
+constexpr const char* kHighest = "9223372036854775807";  // 2^63 - 1, what 8Ei is read as
 
 TEST(NodeResourcesFit, amounts_up_to_the_most_that_can_be_said_count) {
   struct Case {
@@ -61,10 +61,10 @@ TEST(NodeResourcesFit, amounts_up_to_the_most_that_can_be_said_count) {
            Case{"7Ei", "4Ei", true},
            Case{"4Ei", "4611686018427387905", false},  // one byte more
            Case{"4611686018427387903", "4Ei", false},  // one byte less
-           Case{kMost, kMost, true},
-           Case{"9223372036854775806", kMost, false},
-           Case{kMost, "9223372036854775808", false},
-           Case{kMost, "99E", false},
+           Case{kHighest, kHighest, true},
+           Case{"9223372036854775806", kHighest, false},
+           Case{kHighest, "9223372036854775808", false},
+           Case{kHighest, "99E", false},
            Case{"99E", "8E", true},
        }) {
     OneNode node(c.has);
@@ -103,7 +103,7 @@ TEST(NodeResourcesFit, a_what_if_with_huge_pods_leaves_no_trace) {
   node.run("a", "4Ei");
   {
     Cluster::Transaction whatIf(node.world.cluster());
-    node.run("b", kMost);
+    node.run("b", kHighest);
     node.end("a");
     EXPECT_FALSE(node.fits("1"));
   }
@@ -134,7 +134,7 @@ TEST(NodeResourcesFit, scores_are_the_same_whether_huge_amounts_were_ever_there_
           world->bound(pod);
         }
       }
-      careful.bound(aPod("huge").request("cpu", "90P").request("memory", kMost).nodeName("n1"));
+      careful.bound(aPod("huge").request("cpu", "90P").request("memory", kHighest).nodeName("n1"));
       careful.cluster().removePod("uid-default-huge");
       const auto pod = aPod("p").request("cpu", "3").request("memory", "100M");
       EXPECT_EQ(plain.scores(plain.pod(pod)), careful.scores(careful.pod(pod))) << "seed " << seed;

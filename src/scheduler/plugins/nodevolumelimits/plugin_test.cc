@@ -15,11 +15,11 @@ using testing::aPod;
 using testing::aVolume;
 using testing::World;
 
-const std::string kFull = "Unschedulable: node(s) exceed max volume count";
+const std::string kNoMoreVolumes = "Unschedulable: node(s) exceed max volume count";
 
-struct Fixture : ::testing::Test {
+struct VolumeLimitsTest : ::testing::Test {
   World world;
-  Fixture() {
+  VolumeLimitsTest() {
     world.only(std::make_unique<NodeVolumeLimits>(world));
     world.node(aNode("n1"));
     world.node(aNode("free"));
@@ -42,12 +42,12 @@ struct Fixture : ::testing::Test {
   }
 };
 
-TEST_F(Fixture, distinct_volumes_of_a_driver_count_once_against_its_limit) {
+TEST_F(VolumeLimitsTest, distinct_volumes_of_a_driver_count_once_against_its_limit) {
   EXPECT_EQ(on("n1", aPod("p").claim("a").claim("b")), "");
-  EXPECT_EQ(on("n1", aPod("p").claim("a").claim("b").claim("c")), kFull);
+  EXPECT_EQ(on("n1", aPod("p").claim("a").claim("b").claim("c")), kNoMoreVolumes);
   EXPECT_EQ(on("free", aPod("p").claim("a").claim("b").claim("c")), "") << "its limit is not known";
   world.bound(aPod("e1").claim("a").claim("b").nodeName("n1"));
-  EXPECT_EQ(on("n1", aPod("p").claim("c")), kFull);
+  EXPECT_EQ(on("n1", aPod("p").claim("c")), kNoMoreVolumes);
   EXPECT_EQ(on("n1", aPod("p").claim("a")), "") << "it is there already";
   limit(3);
   EXPECT_EQ(on("n1", aPod("p").claim("c")), "");
@@ -56,23 +56,23 @@ TEST_F(Fixture, distinct_volumes_of_a_driver_count_once_against_its_limit) {
   EXPECT_EQ(on("n1", aPod("p").claim("c")), "");
 }
 
-TEST_F(Fixture, attached_volumes_and_claims_yet_to_be_bound_count_too) {
+TEST_F(VolumeLimitsTest, attached_volumes_and_claims_yet_to_be_bound_count_too) {
   auto attachment = std::make_shared<api::VolumeAttachment>();
   attachment->metadata.name = "x";
   attachment->spec = {"disk.csi", {"pv-d"}, "n1"};
   world.stores().of<api::VolumeAttachment>().set(attachment);
   EXPECT_EQ(on("n1", aPod("p").claim("a")), "");
   EXPECT_EQ(on("n1", aPod("p").claim("a").claim("d")), "");
-  EXPECT_EQ(on("n1", aPod("p").claim("a").claim("b")), kFull);
+  EXPECT_EQ(on("n1", aPod("p").claim("a").claim("b")), kNoMoreVolumes);
   world.stores().of<api::PersistentVolumeClaim>().set(aClaim("new").build());
   EXPECT_EQ(on("n1", aPod("p").claim("a").claim("new")), "") << "of no known driver";
   world.stores().of<api::StorageClass>().set(aClass("fast", "WaitForFirstConsumer", "disk.csi"));
-  EXPECT_EQ(on("n1", aPod("p").claim("a").claim("new")), kFull);
+  EXPECT_EQ(on("n1", aPod("p").claim("a").claim("new")), kNoMoreVolumes);
   world.stores().of<api::VolumeAttachment>().erase({"", "x"});
   EXPECT_EQ(on("n1", aPod("p").claim("a").claim("new")), "");
 }
 
-TEST_F(Fixture, a_claim_that_does_not_exist_rejects_the_pod) {
+TEST_F(VolumeLimitsTest, a_claim_that_does_not_exist_rejects_the_pod) {
   EXPECT_EQ(on("n1", aPod("p").claim("z")),
             "UnschedulableAndUnresolvable: looking up PVC default/z: persistentvolumeclaim \"z\" "
             "not found");

@@ -21,12 +21,12 @@ const std::string kMissing =
     "required label)";
 
 // Zones z1, z2, z3 with one node each: n1, n2, n3.
-struct Fixture : ::testing::Test {
+struct SpreadTest : ::testing::Test {
   World world;
   PodTopologySpread* plugin = nullptr;
   int pods = 0;
 
-  Fixture() {
+  SpreadTest() {
     use({});
     for (int n = 1; n <= 3; ++n) node(n);
   }
@@ -51,7 +51,7 @@ struct Fixture : ::testing::Test {
   Scores scores(const PodBuilder& pod) { return world.scores(world.pod(pod)); }
 };
 
-TEST_F(Fixture, a_domain_may_have_maxSkew_more_pods_than_the_emptiest) {
+TEST_F(SpreadTest, a_domain_may_have_maxSkew_more_pods_than_the_emptiest) {
   running("n1", 2);
   running("n2", 1);
   EXPECT_EQ(filter(spread()), (Answers{{"n1", kSkew}, {"n2", kSkew}, {"n3", ""}}));
@@ -59,7 +59,7 @@ TEST_F(Fixture, a_domain_may_have_maxSkew_more_pods_than_the_emptiest) {
   EXPECT_EQ(filter(spread(3)), (Answers{{"n1", ""}, {"n2", ""}, {"n3", ""}}));
 }
 
-TEST_F(Fixture, too_few_domains_count_as_if_there_were_an_empty_one) {
+TEST_F(SpreadTest, too_few_domains_count_as_if_there_were_an_empty_one) {
   for (const char* name : {"n1", "n2", "n3"}) running(name, 1);
   EXPECT_EQ(filter(spread())["n1"], "");
   PodBuilder pod = spread();
@@ -67,13 +67,13 @@ TEST_F(Fixture, too_few_domains_count_as_if_there_were_an_empty_one) {
   EXPECT_EQ(filter(pod), (Answers{{"n1", kSkew}, {"n2", kSkew}, {"n3", kSkew}}));
 }
 
-TEST_F(Fixture, a_pod_that_its_own_selector_does_not_match_adds_nothing) {
+TEST_F(SpreadTest, a_pod_that_its_own_selector_does_not_match_adds_nothing) {
   running("n1", 1);
   EXPECT_EQ(filter(aPod("p").spread(1, "zone", "app", "a"))["n1"], "");
   EXPECT_EQ(filter(spread())["n1"], kSkew);
 }
 
-TEST_F(Fixture, nodes_without_one_of_the_labels_take_no_part) {
+TEST_F(SpreadTest, nodes_without_one_of_the_labels_take_no_part) {
   world.node(aNode("n4").label("zone", "z4"));
   PodBuilder pod = spread().spread(1, "kubernetes.io/hostname", "app", "a");
   running("n4", 3);
@@ -81,12 +81,12 @@ TEST_F(Fixture, nodes_without_one_of_the_labels_take_no_part) {
   EXPECT_EQ(filter(pod), (Answers{{"n1", kSkew}, {"n2", ""}, {"n3", ""}, {"n4", kMissing}}));
 }
 
-TEST_F(Fixture, a_missing_label_is_told_from_too_much_skew) {
+TEST_F(SpreadTest, a_missing_label_is_told_from_too_much_skew) {
   world.node(aNode("n4"));
   EXPECT_EQ(filter(spread())["n4"], kMissing);
 }
 
-TEST_F(Fixture, pods_that_are_leaving_or_in_other_namespaces_are_not_counted) {
+TEST_F(SpreadTest, pods_that_are_leaving_or_in_other_namespaces_are_not_counted) {
   running("n1", 1, "other");
   PodBuilder leaving = aPod("l").label("app", "a").nodeName("n1");
   leaving.object().metadata.deletionTimestamp = WallTime{};
@@ -96,7 +96,7 @@ TEST_F(Fixture, pods_that_are_leaving_or_in_other_namespaces_are_not_counted) {
   EXPECT_EQ(filter(spread())["n1"], kSkew);
 }
 
-TEST_F(Fixture, policies_say_which_nodes_take_part) {
+TEST_F(SpreadTest, policies_say_which_nodes_take_part) {
   world.node(builder(3).taint("t"));
   running("n1", 1);
   PodBuilder pod = spread();
@@ -114,7 +114,7 @@ TEST_F(Fixture, policies_say_which_nodes_take_part) {
   EXPECT_EQ(filter(pinned)["n1"], kSkew);
 }
 
-TEST_F(Fixture, matchLabelKeys_narrow_the_selector_to_the_pods_own_values) {
+TEST_F(SpreadTest, matchLabelKeys_narrow_the_selector_to_the_pods_own_values) {
   running("n1", 2);
   PodBuilder pod = spread().label("hash", "1");
   pod.object().spec.topologySpreadConstraints[0].matchLabelKeys = {"hash", "absent"};
@@ -122,14 +122,14 @@ TEST_F(Fixture, matchLabelKeys_narrow_the_selector_to_the_pods_own_values) {
   EXPECT_EQ(filter(spread())["n1"], kSkew);
 }
 
-TEST_F(Fixture, an_empty_selector_counts_no_pods) {
+TEST_F(SpreadTest, an_empty_selector_counts_no_pods) {
   running("n1", 5);
   PodBuilder pod = spread();
   pod.object().spec.topologySpreadConstraints[0].labelSelector = api::LabelSelector{};
   EXPECT_EQ(filter(pod)["n1"], "");
 }
 
-TEST_F(Fixture, what_if_changes_are_seen) {
+TEST_F(SpreadTest, what_if_changes_are_seen) {
   running("n1", 1);
   const PodPtr pod = world.pod(spread());
   EXPECT_EQ(world.filter(pod)["n1"], kSkew);
@@ -142,13 +142,13 @@ PodBuilder soft(int maxSkew = 1) {
   return aPod("p").label("app", "a").spread(maxSkew, "zone", "app", "a", "ScheduleAnyway");
 }
 
-TEST_F(Fixture, fuller_domains_score_lower) {
+TEST_F(SpreadTest, fuller_domains_score_lower) {
   running("n2", 2);
   running("n3", 3);
   EXPECT_EQ(scores(soft()), (Scores{{"n1", 100}, {"n2", 40}, {"n3", 0}}));
 }
 
-TEST_F(Fixture, a_larger_maxSkew_makes_differences_smaller) {
+TEST_F(SpreadTest, a_larger_maxSkew_makes_differences_smaller) {
   world.cluster().removeNode("n3");
   running("n1", 4);
   running("n2", 1);
@@ -156,12 +156,12 @@ TEST_F(Fixture, a_larger_maxSkew_makes_differences_smaller) {
   EXPECT_EQ(scores(soft(3)), (Scores{{"n1", 37}, {"n2", 100}}));
 }
 
-TEST_F(Fixture, nodes_without_the_label_score_nothing) {
+TEST_F(SpreadTest, nodes_without_the_label_score_nothing) {
   world.node(aNode("n4"));
   EXPECT_EQ(scores(soft()), (Scores{{"n1", 100}, {"n2", 100}, {"n3", 100}, {"n4", 0}}));
 }
 
-TEST_F(Fixture, a_pod_of_a_service_is_spread_over_hosts_and_zones_by_default) {
+TEST_F(SpreadTest, a_pod_of_a_service_is_spread_over_hosts_and_zones_by_default) {
   World other;
   other.only(std::make_unique<PodTopologySpread>(other, PodTopologySpreadArgs{}));
   const char* zones[] = {"z1", "z1", "z2", "z2", "z3", "z3"};
@@ -188,7 +188,7 @@ TEST_F(Fixture, a_pod_of_a_service_is_spread_over_hosts_and_zones_by_default) {
   EXPECT_EQ(other.scores(pod)["n0"], 0);
 }
 
-TEST_F(Fixture, the_owner_of_a_pod_selects_for_default_constraints_too) {
+TEST_F(SpreadTest, the_owner_of_a_pod_selects_for_default_constraints_too) {
   PodTopologySpreadArgs args;
   args.defaulting = SpreadDefaulting::List;
   args.constraints.push_back(spread().object().spec.topologySpreadConstraints[0]);
@@ -206,7 +206,7 @@ TEST_F(Fixture, the_owner_of_a_pod_selects_for_default_constraints_too) {
   EXPECT_EQ(filter(pod)["n1"], kSkew);
 }
 
-TEST_F(Fixture, a_selector_that_cannot_be_read_is_an_error) {
+TEST_F(SpreadTest, a_selector_that_cannot_be_read_is_an_error) {
   PodBuilder pod = spread();
   pod.object().spec.topologySpreadConstraints[0].labelSelector->matchExpressions.push_back(
       {"a", "Like", {}});
@@ -214,7 +214,7 @@ TEST_F(Fixture, a_selector_that_cannot_be_read_is_an_error) {
               ::testing::HasSubstr("obtaining pod's hard topology spread constraints: "));
 }
 
-TEST_F(Fixture, waiting_pods_are_woken_by_what_shifts_their_counts) {
+TEST_F(SpreadTest, waiting_pods_are_woken_by_what_shifts_their_counts) {
   const auto registrations = plugin->eventsToRegister();
   const auto pod = world.pod(spread());
   const auto onPod = [&](const PodPtr& before, const PodPtr& after) {

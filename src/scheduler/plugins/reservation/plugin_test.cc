@@ -13,6 +13,7 @@ using testing::aPod;
 using testing::aReservation;
 using testing::forWeb;
 using ::testing::HasSubstr;
+using testing::kUnresolvable;
 using testing::PodBuilder;
 using testing::ReservationBuilder;
 using testing::ReservationWorld;
@@ -20,7 +21,6 @@ using testing::webPod;
 using testing::wishing;
 
 const std::string kU = "Unschedulable: ";
-const std::string kUU = "UnschedulableAndUnresolvable: ";
 
 struct Reservations : ::testing::Test, ReservationWorld {};
 
@@ -348,7 +348,7 @@ TEST_F(Reservations, policies_that_do_not_go_together_are_kept_apart) {
   set(forWeb("new", "2").policy("Aligned"));
   const PodPtr info = makePodInfo(cluster(), book().named("new")->unit, &book().kind());
   const auto answers = world.filter(info);
-  EXPECT_EQ(answers.at("a"), kUU + "node(s) reservation allocate policy conflict");
+  EXPECT_EQ(answers.at("a"), kUnresolvable + "node(s) reservation allocate policy conflict");
   EXPECT_EQ(answers.at("b"), "");
 }
 
@@ -365,7 +365,7 @@ TEST_F(Reservations, that_are_to_be_use_no_other_and_stay_off_where_policies_do_
   node("m", "8");
   set(forWeb("q", "2").policy("Restricted").on("m"));
   EXPECT_EQ(answer(toBe(webPod("next", "1")), "m"),
-            kUU + "node(s) reservation allocate policy conflict");
+            kUnresolvable + "node(s) reservation allocate policy conflict");
   EXPECT_EQ(schedule(webPod("plain", "3")), "n in r")
       << "others of the same class are not taken for it";
   EXPECT_EQ(schedule(toBe(wishing(webPod("must", "2"), R"({"name":"q"})"))), "m in q")

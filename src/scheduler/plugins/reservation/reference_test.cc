@@ -45,7 +45,7 @@ struct PlainNode {
 };
 
 // What the cluster is, in plain words.
-struct Plain {
+struct PlainReservations {
   std::map<std::string, PlainNode> nodes;
   std::map<std::string, PlainReservation> reservations;  // by name
   std::map<std::string, PlainPod> pods;                  // on nodes, by name
@@ -139,7 +139,7 @@ struct Plain {
     const auto matched = matchedOn(pod, node);
     if (pod.required && matched.empty()) return false;
     if (pod.ignores) {
-      Plain without = *this;
+      PlainReservations without = *this;
       for (const PlainReservation* reservation : matched) {
         for (auto& [name, other] : without.pods)
           if (other.reservation == reservation->name) other.reservation.clear();
@@ -365,7 +365,7 @@ class RandomWorld {
   }
 
   Random random_;
-  Plain plain_;
+  PlainReservations plain_;
   ReservationWorld real_;
 };
 

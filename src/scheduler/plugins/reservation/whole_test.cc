@@ -55,14 +55,15 @@ SchedulerConfiguration withNumaNodes() {
   return parseConfiguration(yaml).value();
 }
 
-struct Whole : testing::SchedulerFixture {
+struct WholeWithReservations : testing::SchedulerFixture {
   std::map<std::string, std::shared_ptr<const api::Reservation>> reservations;
   int statusWrites = 0;
   int version = 100;
   std::function<Result<>(const kube::Request&)> beforeWrite;
 
-  explicit Whole(const std::string& args = "") : Whole(withReservations(args)) {}
-  explicit Whole(SchedulerConfiguration configuration)
+  explicit WholeWithReservations(const std::string& args = "")
+      : WholeWithReservations(withReservations(args)) {}
+  explicit WholeWithReservations(SchedulerConfiguration configuration)
       : SchedulerFixture(std::move(configuration)) {
     api.answer = [this](const kube::Request& request) {
       return request.resource == "reservations" ? answerReservation(request) : answer(request);
@@ -168,7 +169,7 @@ struct Whole : testing::SchedulerFixture {
 };
 
 TEST(ReservationScheduling, a_reservation_becomes_available_on_a_node_and_is_no_pod) {
-  Whole f;
+  WholeWithReservations f;
   f.node(aNode("n"));
   f.reserve(forWeb("r", "3"));
   EXPECT_EQ(f.status("r").phase, "Available");
@@ -185,7 +186,7 @@ TEST(ReservationScheduling, a_reservation_becomes_available_on_a_node_and_is_no_
 }
 
 TEST(ReservationScheduling, one_that_fits_nowhere_says_so_and_comes_when_there_is_room) {
-  Whole f;
+  WholeWithReservations f;
   f.node(aNode("n"));
   f.reserve(forWeb("r", "9"));
   EXPECT_EQ(f.condition("r", "Scheduled"), "False Unschedulable");
@@ -196,7 +197,7 @@ TEST(ReservationScheduling, one_that_fits_nowhere_says_so_and_comes_when_there_i
 }
 
 TEST(ReservationScheduling, owners_say_which_they_use_with_their_binding) {
-  Whole f;
+  WholeWithReservations f;
   f.node(aNode("n"));
   f.reserve(forWeb("r", "3"));
   f.create(webPod("p", "2"));
@@ -218,7 +219,7 @@ TEST(ReservationScheduling, owners_say_which_they_use_with_their_binding) {
 }
 
 TEST(ReservationScheduling, one_that_is_consumed_gives_back_what_its_owner_left) {
-  Whole f;
+  WholeWithReservations f;
   f.node(aNode("n"));
   f.reserve(forWeb("r", "4").once());
   f.create(aPod("stranger").request("cpu", "2"));
@@ -233,7 +234,7 @@ TEST(ReservationScheduling, one_that_is_consumed_gives_back_what_its_owner_left)
 }
 
 TEST(ReservationScheduling, one_whose_last_owner_vanished_is_not_consumed) {
-  Whole f;
+  WholeWithReservations f;
   f.node(aNode("n"));
   auto r = forWeb("r", "2").once().on("n");
   r.object().status.currentOwners.emplace_back().uid = "gone";
@@ -243,7 +244,7 @@ TEST(ReservationScheduling, one_whose_last_owner_vanished_is_not_consumed) {
 }
 
 TEST(ReservationScheduling, a_binding_that_fails_leaves_the_reservation_to_others) {
-  Whole f;
+  WholeWithReservations f;
   f.node(aNode("n"));
   f.reserve(forWeb("r", "4").once());
   bool refuse = true;
@@ -262,7 +263,7 @@ TEST(ReservationScheduling, a_binding_that_fails_leaves_the_reservation_to_other
 }
 
 TEST(ReservationScheduling, is_known_again_after_a_restart_whatever_is_seen_first) {
-  Whole f;
+  WholeWithReservations f;
   f.node(aNode("n"));
   f.reserve(forWeb("r", "3"));
   f.create(webPod("p", "2"));
@@ -282,7 +283,7 @@ TEST(ReservationScheduling, is_known_again_after_a_restart_whatever_is_seen_firs
 }
 
 TEST(ReservationScheduling, expires_also_before_it_had_a_node) {
-  Whole f;
+  WholeWithReservations f;
   f.node(aNode("n"));
   auto placed = forWeb("placed", "1");
   placed.object().spec.ttl = "1h";
@@ -313,7 +314,7 @@ TEST(ReservationScheduling, expires_also_before_it_had_a_node) {
 }
 
 TEST(ReservationScheduling, is_over_when_its_node_is_gone) {
-  Whole f;
+  WholeWithReservations f;
   const auto node = aNode("n");
   f.node(node);
   f.reserve(forWeb("r", "1"));
@@ -325,7 +326,7 @@ TEST(ReservationScheduling, is_over_when_its_node_is_gone) {
 }
 
 TEST(ReservationScheduling, deleting_one_wakes_who_waits_for_its_room) {
-  Whole f;
+  WholeWithReservations f;
   f.node(aNode("n"));
   f.reserve(forWeb("r", "4"));
   f.create(aPod("stranger").request("cpu", "2"));
@@ -338,7 +339,7 @@ TEST(ReservationScheduling, deleting_one_wakes_who_waits_for_its_room) {
 }
 
 TEST(ReservationScheduling, pods_that_need_one_wait_for_it_and_say_so) {
-  Whole f;
+  WholeWithReservations f;
   f.node(aNode("n"));
   f.create(wishing(webPod("p", "2"), "{}"));
   f.run(1min);
@@ -352,7 +353,7 @@ TEST(ReservationScheduling, pods_that_need_one_wait_for_it_and_say_so) {
 }
 
 TEST(ReservationScheduling, pods_that_only_reservations_reject_come_when_a_node_does) {
-  Whole f;
+  WholeWithReservations f;
   f.node(aNode("n"));
   f.reserve(forWeb("r", "2").policy("Restricted"));
   f.create(webPod("p", "3"));
@@ -364,7 +365,7 @@ TEST(ReservationScheduling, pods_that_only_reservations_reject_come_when_a_node_
 }
 
 TEST(ReservationScheduling, conflicts_and_lost_answers_do_not_place_it_twice) {
-  Whole f;
+  WholeWithReservations f;
   f.node(aNode("a"));
   f.node(aNode("b"));
   int refused = 0;
@@ -388,7 +389,7 @@ constexpr const char* kSecondNumaNode =
 
 TEST(ReservationScheduling, what_was_written_down_for_a_node_that_it_did_not_get_is_taken_away) {
   for (const bool dies : {false, true}) {
-    Whole f(withNumaNodes());
+    WholeWithReservations f(withNumaNodes());
     f.machine("a");
     bool refuse = true;
     f.beforeWrite = [&](const kube::Request& request) -> Result<> {
@@ -418,7 +419,7 @@ TEST(ReservationScheduling, what_was_written_down_for_a_node_that_it_did_not_get
 
 TEST(ReservationScheduling, of_two_leaders_the_one_that_writes_the_status_says_what_is_held) {
   for (const bool otherWins : {false, true}) {
-    Whole f(withNumaNodes());
+    WholeWithReservations f(withNumaNodes());
     f.machine("a");
     bool disturbed = false;
     f.beforeWrite = [&](const kube::Request& request) -> Result<> {
@@ -437,7 +438,7 @@ TEST(ReservationScheduling, of_two_leaders_the_one_that_writes_the_status_says_w
 }
 
 TEST(ReservationScheduling, one_deleted_while_it_is_bound_leaves_nothing_behind) {
-  Whole f;
+  WholeWithReservations f;
   f.node(aNode("n"));
   f.beforeWrite = [&](const kube::Request& request) -> Result<> {
     if (request.subresource != "status") return {};
@@ -451,7 +452,7 @@ TEST(ReservationScheduling, one_deleted_while_it_is_bound_leaves_nothing_behind)
 }
 
 TEST(ReservationScheduling, default_preemption_leaves_reservations_alone) {
-  Whole f;
+  WholeWithReservations f;
   f.node(aNode("n"));
   f.reserve(forWeb("r", "4").label("koordinator.sh/priority", "1"));
   f.create(aPod("vip").request("cpu", "3").priority(1000));
@@ -461,7 +462,7 @@ TEST(ReservationScheduling, default_preemption_leaves_reservations_alone) {
 }
 
 TEST(ReservationScheduling, preemption_frees_room_inside_of_a_reservation) {
-  Whole f;
+  WholeWithReservations f;
   f.node(aNode("n"));
   f.reserve(forWeb("r", "4"));
   f.create(webPod("low", "4").priority(1));
@@ -475,7 +476,7 @@ TEST(ReservationScheduling, preemption_frees_room_inside_of_a_reservation) {
 }
 
 TEST(ReservationScheduling, victims_inside_a_reservation_do_not_help_others) {
-  Whole f;
+  WholeWithReservations f;
   f.node(aNode("n"));
   f.reserve(forWeb("r", "4"));
   f.create(webPod("low", "4").priority(1));
@@ -486,7 +487,7 @@ TEST(ReservationScheduling, victims_inside_a_reservation_do_not_help_others) {
 }
 
 TEST(ReservationScheduling, reservations_preempt_pods_of_lower_priority) {
-  Whole f;
+  WholeWithReservations f;
   f.node(aNode("n"));
   f.create(aPod("low").request("cpu", "3").priority(1));
   f.run();
@@ -497,7 +498,7 @@ TEST(ReservationScheduling, reservations_preempt_pods_of_lower_priority) {
 }
 
 TEST(ReservationScheduling, its_own_preemption_spares_pods_that_say_so) {
-  Whole f("{enablePreemption: true}");
+  WholeWithReservations f("{enablePreemption: true}");
   // As shipped: this plugin's comes first.
   f.node(aNode("n"));
   f.create(aPod("kept")
@@ -513,7 +514,7 @@ TEST(ReservationScheduling, its_own_preemption_spares_pods_that_say_so) {
 }
 
 TEST(ReservationScheduling, invalid_ones_say_which_field_is_wrong_and_stop_nobody) {
-  Whole f;
+  WholeWithReservations f;
   f.node(aNode("n"));
   auto broken = forWeb("broken", "1");
   broken.object().spec.template_ = json::object{{"spec", "nonsense"}};
@@ -536,7 +537,7 @@ TEST(ReservationScheduling, invalid_ones_say_which_field_is_wrong_and_stop_nobod
 }
 
 TEST(ReservationScheduling, one_that_requires_pods_to_be_taken_over_waits_and_says_so) {
-  Whole f;
+  WholeWithReservations f;
   f.node(aNode("n"));
   f.reserve(forWeb("r", "1").label(std::string(model::kLabelPreAllocationRequired), "true"));
   f.reserve(forWeb("other", "1"));
@@ -546,7 +547,7 @@ TEST(ReservationScheduling, one_that_requires_pods_to_be_taken_over_waits_and_sa
 }
 
 TEST(ReservationScheduling, one_that_pods_it_took_over_hold_all_of_waits_for_them) {
-  Whole f;
+  WholeWithReservations f;
   f.node(aNode("n"));
   f.create(webPod("running", "3"));
   f.run();
@@ -565,7 +566,7 @@ TEST(ReservationScheduling, one_that_pods_it_took_over_hold_all_of_waits_for_the
 
 TEST(ReservationScheduling, one_deleted_while_it_takes_pods_over_lets_go_of_them) {
   for (const bool writes : {false, true}) {
-    Whole f;
+    WholeWithReservations f;
     f.node(aNode("n"));
     f.create(webPod("running", "3"));
     f.run();
@@ -609,7 +610,7 @@ TEST(ReservationScheduling, one_deleted_while_it_takes_pods_over_lets_go_of_them
 }
 
 TEST(ReservationScheduling, of_another_scheduler_are_counted_and_not_placed) {
-  Whole f;
+  WholeWithReservations f;
   f.node(aNode("n"));
   auto r = forWeb("r", "3");
   r.templateSpec()["schedulerName"] = "other";
@@ -624,7 +625,7 @@ TEST(ReservationScheduling, of_another_scheduler_are_counted_and_not_placed) {
 }
 
 TEST(ReservationScheduling, a_thousand_owners_come_and_go_and_sums_stay_right) {
-  Whole f;
+  WholeWithReservations f;
   for (int n = 0; n < 4; ++n) f.node(aNode("n" + std::to_string(n)).allocatable("cpu", "64"));
   for (int n = 0; n < 8; ++n) f.reserve(forWeb(("r" + std::to_string(n)).c_str(), "8"));
   Random random(3);

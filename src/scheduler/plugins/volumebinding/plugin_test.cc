@@ -13,21 +13,22 @@ using testing::aClass;
 using testing::aNode;
 using testing::aPod;
 using testing::aVolume;
+using testing::kUnresolvable;
 using testing::PodBuilder;
 using testing::World;
 using Answers = std::map<std::string, std::string>;
 using namespace std::chrono_literals;
 
-const std::string kUU = "UnschedulableAndUnresolvable: ";
-const std::string kNoVolume = kUU + "node(s) didn't find available persistent volumes to bind";
+const std::string kNoVolume =
+    kUnresolvable + "node(s) didn't find available persistent volumes to bind";
 
 // n1 in zone a, n2 in zone b; class "fast" has no provisioner and waits for the first consumer.
-struct Fixture : ::testing::Test {
+struct BindingTest : ::testing::Test {
   World world;
   VolumeBinding* plugin = nullptr;
   Stores& stores = world.stores();
 
-  Fixture() {
+  BindingTest() {
     VolumeBindingArgs args;
     args.bindTimeout = 30s;
     plugin =
@@ -45,35 +46,38 @@ struct Fixture : ::testing::Test {
   }
 };
 
-TEST_F(Fixture, claims_that_cannot_be_used_reject_the_pod_and_say_why) {
-  EXPECT_EQ(filter(aPod("p").claim("c"))["n1"], kUU + "persistentvolumeclaim \"c\" not found");
+TEST_F(BindingTest, claims_that_cannot_be_used_reject_the_pod_and_say_why) {
+  EXPECT_EQ(filter(aPod("p").claim("c"))["n1"],
+            kUnresolvable + "persistentvolumeclaim \"c\" not found");
   auto lost = aClaim("c").bound("v");
   lost.object().status.phase = "Lost";
   stores.of<api::PersistentVolumeClaim>().set(lost.build());
-  EXPECT_EQ(filter(aPod("p").claim("c"))["n1"],
-            kUU + "persistentvolumeclaim \"c\" bound to non-existent persistentvolume \"v\"");
+  EXPECT_EQ(
+      filter(aPod("p").claim("c"))["n1"],
+      kUnresolvable + "persistentvolumeclaim \"c\" bound to non-existent persistentvolume \"v\"");
   auto leaving = aClaim("c").version("2");
   leaving.object().metadata.deletionTimestamp = WallTime{};
   stores.of<api::PersistentVolumeClaim>().set(leaving.build());
   EXPECT_EQ(filter(aPod("p").claim("c"))["n1"],
-            kUU + "persistentvolumeclaim \"c\" is being deleted");
+            kUnresolvable + "persistentvolumeclaim \"c\" is being deleted");
   stores.of<api::StorageClass>().set(aClass("fast", "Immediate", "x"));
   stores.of<api::PersistentVolumeClaim>().set(aClaim("c").version("3").build());
   EXPECT_EQ(filter(aPod("p").claim("c"))["n1"],
-            kUU + "pod has unbound immediate PersistentVolumeClaims");
+            kUnresolvable + "pod has unbound immediate PersistentVolumeClaims");
 }
 
-TEST_F(Fixture, an_ephemeral_volumes_claim_must_be_the_pods_own) {
+TEST_F(BindingTest, an_ephemeral_volumes_claim_must_be_the_pods_own) {
   PodBuilder pod = aPod("p");
   auto& volume = pod.object().spec.volumes.emplace_back();
   volume.name = "scratch";
   volume.ephemeral = json::object{};
-  EXPECT_EQ(filter(pod)["n1"], kUU +
+  EXPECT_EQ(filter(pod)["n1"], kUnresolvable +
                                    "waiting for ephemeral volume controller to create the "
                                    "persistentvolumeclaim \"p-scratch\"");
   stores.of<api::PersistentVolumeClaim>().set(aClaim("p-scratch").build());
-  EXPECT_EQ(filter(pod)["n1"],
-            kUU + "PVC default/p-scratch was not created for pod default/p (pod is not owner)");
+  EXPECT_EQ(
+      filter(pod)["n1"],
+      kUnresolvable + "PVC default/p-scratch was not created for pod default/p (pod is not owner)");
   auto owned = aClaim("p-scratch").version("2");
   owned.object().metadata.ownerReferences.push_back(
       {"v1", "Pod", "p", "uid-default-p", true, false});
@@ -81,17 +85,19 @@ TEST_F(Fixture, an_ephemeral_volumes_claim_must_be_the_pods_own) {
   EXPECT_EQ(filter(pod)["n1"], kNoVolume);
 }
 
-TEST_F(Fixture, a_bound_volume_decides_where_the_pod_can_run) {
+TEST_F(BindingTest, a_bound_volume_decides_where_the_pod_can_run) {
   stores.of<api::PersistentVolumeClaim>().set(aClaim("c").bound("v").build());
-  EXPECT_EQ(filter(aPod("p").claim("c"))["n1"],
-            kUU + "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)");
+  EXPECT_EQ(
+      filter(aPod("p").claim("c"))["n1"],
+      kUnresolvable + "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)");
   stores.of<api::PersistentVolume>().set(aVolume("v").where("zone", "b").build());
   EXPECT_EQ(
       filter(aPod("p").claim("c")),
-      (Answers{{"n1", kUU + "node(s) didn't match PersistentVolume's node affinity"}, {"n2", ""}}));
+      (Answers{{"n1", kUnresolvable + "node(s) didn't match PersistentVolume's node affinity"},
+               {"n2", ""}}));
 }
 
-TEST_F(Fixture, the_smallest_volume_that_is_large_enough_is_promised_when_a_node_is_chosen) {
+TEST_F(BindingTest, the_smallest_volume_that_is_large_enough_is_promised_when_a_node_is_chosen) {
   stores.of<api::PersistentVolumeClaim>().set(aClaim("c").size("2Gi").build());
   for (const auto& [name, size] : {std::pair{"small", "1Gi"}, {"large", "9Gi"}, {"right", "3Gi"}})
     stores.of<api::PersistentVolume>().set(aVolume(name).size(size).where("zone", "a").build());
@@ -120,7 +126,7 @@ TEST_F(Fixture, the_smallest_volume_that_is_large_enough_is_promised_when_a_node
   EXPECT_FALSE(stores.assumed<api::PersistentVolume>().get({"", "right"})->spec.claimRef);
 }
 
-TEST_F(Fixture, a_volume_that_two_pods_were_promised_stays_promised_until_both_are_gone) {
+TEST_F(BindingTest, a_volume_that_two_pods_were_promised_stays_promised_until_both_are_gone) {
   stores.of<api::PersistentVolumeClaim>().set(aClaim("c").build());
   stores.of<api::PersistentVolume>().set(aVolume("v").build());
   CycleState first, second;
@@ -134,7 +140,7 @@ TEST_F(Fixture, a_volume_that_two_pods_were_promised_stays_promised_until_both_a
   EXPECT_FALSE(stores.assumed<api::PersistentVolume>().get({"", "v"})->spec.claimRef);
 }
 
-TEST_F(Fixture, volumes_must_suit_the_claim_in_class_mode_access_and_labels) {
+TEST_F(BindingTest, volumes_must_suit_the_claim_in_class_mode_access_and_labels) {
   auto claim = aClaim("c");
   claim.object().spec.selector.emplace().matchLabels["tier"] = "gold";
   stores.of<api::PersistentVolumeClaim>().set(claim.build());
@@ -167,7 +173,7 @@ TEST_F(Fixture, volumes_must_suit_the_claim_in_class_mode_access_and_labels) {
   EXPECT_FALSE(usable(bad));
 }
 
-TEST_F(Fixture, a_volume_promised_to_the_claim_is_the_only_one_for_it) {
+TEST_F(BindingTest, a_volume_promised_to_the_claim_is_the_only_one_for_it) {
   stores.of<api::PersistentVolumeClaim>().set(aClaim("c").build());
   stores.of<api::PersistentVolume>().set(
       aVolume("mine").size("5Gi").promised("c").where("zone", "b").build());
@@ -175,7 +181,7 @@ TEST_F(Fixture, a_volume_promised_to_the_claim_is_the_only_one_for_it) {
   EXPECT_EQ(filter(aPod("p").claim("c")), (Answers{{"n1", kNoVolume}, {"n2", ""}}));
 }
 
-TEST_F(Fixture, two_claims_of_a_pod_need_two_volumes) {
+TEST_F(BindingTest, two_claims_of_a_pod_need_two_volumes) {
   stores.of<api::PersistentVolumeClaim>().set(aClaim("c").build());
   stores.of<api::PersistentVolumeClaim>().set(aClaim("d").size("2Gi").build());
   stores.of<api::PersistentVolume>().set(aVolume("v").size("2Gi").build());
@@ -185,7 +191,7 @@ TEST_F(Fixture, two_claims_of_a_pod_need_two_volumes) {
       << "the small claim leaves the large volume";
 }
 
-TEST_F(Fixture, without_a_volume_one_is_made_where_topology_and_capacity_allow) {
+TEST_F(BindingTest, without_a_volume_one_is_made_where_topology_and_capacity_allow) {
   auto class_ = aClass("fast", "WaitForFirstConsumer", "disk.csi");
   class_->allowedTopologies = {{{{"zone", {"b", "c"}}}}};
   stores.of<api::StorageClass>().set(class_);
@@ -196,7 +202,7 @@ TEST_F(Fixture, without_a_volume_one_is_made_where_topology_and_capacity_allow) 
   driver->metadata.name = "disk.csi";
   driver->spec.storageCapacity = true;
   stores.of<api::CSIDriver>().set(driver);
-  EXPECT_EQ(filter(pod)["n2"], kUU + "node(s) did not have enough free storage");
+  EXPECT_EQ(filter(pod)["n2"], kUnresolvable + "node(s) did not have enough free storage");
   auto capacity = std::make_shared<api::CSIStorageCapacity>();
   capacity->metadata.name = "b";
   capacity->storageClassName = "fast";
@@ -207,17 +213,17 @@ TEST_F(Fixture, without_a_volume_one_is_made_where_topology_and_capacity_allow) 
   auto chopped = std::make_shared<api::CSIStorageCapacity>(*capacity);
   chopped->maximumVolumeSize = testing::quantity("9Gi");
   stores.of<api::CSIStorageCapacity>().set(chopped);
-  EXPECT_EQ(filter(pod)["n2"], kUU + "node(s) did not have enough free storage");
+  EXPECT_EQ(filter(pod)["n2"], kUnresolvable + "node(s) did not have enough free storage");
 }
 
-TEST_F(Fixture, a_claim_that_is_being_provisioned_stays_on_its_node) {
+TEST_F(BindingTest, a_claim_that_is_being_provisioned_stays_on_its_node) {
   stores.of<api::StorageClass>().set(aClass("fast", "WaitForFirstConsumer", "disk.csi"));
   stores.of<api::PersistentVolumeClaim>().set(
       aClaim("c").annotation("volume.kubernetes.io/selected-node", "n2").build());
   EXPECT_EQ(filter(aPod("p").claim("c")), (Answers{{"n1", kNoVolume}, {"n2", ""}}));
 }
 
-TEST_F(Fixture, a_pod_whose_claims_are_bound_has_nothing_to_wait_for) {
+TEST_F(BindingTest, a_pod_whose_claims_are_bound_has_nothing_to_wait_for) {
   stores.of<api::PersistentVolumeClaim>().set(aClaim("c").bound("v").build());
   stores.of<api::PersistentVolume>().set(aVolume("v").build());
   CycleState state;

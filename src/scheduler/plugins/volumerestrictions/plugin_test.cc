@@ -20,10 +20,10 @@ const std::string kSole =
     "mode already "
     "in-use by another pod";
 
-struct Fixture : ::testing::Test {
+struct RestrictionsTest : ::testing::Test {
   World world;
   Plugin* plugin = nullptr;
-  Fixture() {
+  RestrictionsTest() {
     plugin = &world.only(std::make_unique<VolumeRestrictions>(world));
     for (const char* name : {"n1", "n2"}) world.node(aNode(name));
   }
@@ -44,7 +44,7 @@ struct Fixture : ::testing::Test {
   }
 };
 
-TEST_F(Fixture, a_disk_is_shared_on_a_node_only_where_its_kind_allows_it) {
+TEST_F(RestrictionsTest, a_disk_is_shared_on_a_node_only_where_its_kind_allows_it) {
   const auto gce = &api::Volume::gcePersistentDisk;
   EXPECT_FALSE(together(gce, R"({"pdName":"d"})", R"({"pdName":"d","readOnly":true})"));
   EXPECT_TRUE(
@@ -63,7 +63,7 @@ TEST_F(Fixture, a_disk_is_shared_on_a_node_only_where_its_kind_allows_it) {
                        R"({"monitors":["b"],"pool":"p","image":"i"})"));
 }
 
-TEST_F(Fixture, a_claim_for_one_pod_is_free_again_when_that_pod_has_gone) {
+TEST_F(RestrictionsTest, a_claim_for_one_pod_is_free_again_when_that_pod_has_gone) {
   world.stores().of<api::PersistentVolumeClaim>().set(aClaim("c").mode("ReadWriteOncePod").build());
   world.stores().of<api::PersistentVolumeClaim>().set(aClaim("shared").build());
   EXPECT_EQ(world.filter(world.pod(aPod("p").claim("c")))["n1"], "");
@@ -84,7 +84,7 @@ TEST_F(Fixture, a_claim_for_one_pod_is_free_again_when_that_pod_has_gone) {
   EXPECT_EQ(world.filter(world.pod(aPod("p").claim("c")))["n1"], "");
 }
 
-TEST_F(Fixture, a_disk_is_free_for_pods_of_all_namespaces) {
+TEST_F(RestrictionsTest, a_disk_is_free_for_pods_of_all_namespaces) {
   const auto gce = &api::Volume::gcePersistentDisk;
   PodBuilder user("u", "elsewhere");
   user.object().spec.volumes.emplace_back().*gce = *parseJson(R"({"pdName":"d"})");
@@ -95,7 +95,7 @@ TEST_F(Fixture, a_disk_is_free_for_pods_of_all_namespaces) {
   EXPECT_EQ(hint(*world.pod(withDisk("p", gce, R"({"pdName":"e"})")), gone), Hint::Skip);
 }
 
-TEST_F(Fixture, a_claim_for_one_pod_is_free_when_the_node_of_that_pod_was_deleted) {
+TEST_F(RestrictionsTest, a_claim_for_one_pod_is_free_when_the_node_of_that_pod_was_deleted) {
   world.stores().of<api::PersistentVolumeClaim>().set(aClaim("c").mode("ReadWriteOncePod").build());
   world.bound(aPod("u").claim("c").nodeName("n1"));
   EXPECT_EQ(world.filter(world.pod(aPod("p").claim("c")))["n2"], kSole);

@@ -19,9 +19,9 @@ const std::string kZone = "topology.kubernetes.io/zone";
 const std::string kBetaZone = "failure-domain.beta.kubernetes.io/zone";
 const std::string kNone = "UnschedulableAndUnresolvable: node(s) had no available volume zone";
 
-struct Fixture : ::testing::Test {
+struct ZoneTest : ::testing::Test {
   World world;
-  Fixture() {
+  ZoneTest() {
     world.only(std::make_unique<VolumeZone>(world));
     world.node(aNode("a").label(kZone, "a"));
     world.node(aNode("b").label(kZone, "b"));
@@ -33,7 +33,7 @@ struct Fixture : ::testing::Test {
   }
 };
 
-TEST_F(Fixture, nodes_must_be_in_one_of_the_zones_of_the_volume) {
+TEST_F(ZoneTest, nodes_must_be_in_one_of_the_zones_of_the_volume) {
   world.stores().of<api::PersistentVolumeClaim>().set(aClaim("c").bound("v").build());
   world.stores().of<api::PersistentVolume>().set(aVolume("v").label(kZone, "a__c").build());
   EXPECT_EQ(filter("c"), (std::map<std::string, std::string>{
@@ -45,7 +45,7 @@ TEST_F(Fixture, nodes_must_be_in_one_of_the_zones_of_the_volume) {
   EXPECT_EQ(filter("c")["b"], "");
 }
 
-TEST_F(Fixture, claims_without_a_volume_are_left_to_their_first_consumer_or_refused) {
+TEST_F(ZoneTest, claims_without_a_volume_are_left_to_their_first_consumer_or_refused) {
   const std::string prefix = "UnschedulableAndUnresolvable: ";
   EXPECT_EQ(filter("absent")["a"], prefix + "persistentvolumeclaim \"absent\" not found");
   world.stores().of<api::PersistentVolumeClaim>().set(aClaim("c").build());

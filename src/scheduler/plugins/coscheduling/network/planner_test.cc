@@ -31,13 +31,13 @@ api::ClusterNetworkTopologySpec spinesAndBlocks() {
 }
 
 // Nodes n0, n1, ... by where they are and what they offer.
-struct World {
+struct NetworkWorld {
   NetworkTree tree{*layersOf(spinesAndBlocks())};
   std::vector<NetworkOffer> offers;
   NetworkDemand demand;
 
-  World& node(const std::string& spine, const std::string& block, std::int64_t slots,
-              std::int64_t existing = 0, std::int64_t score = 0) {
+  NetworkWorld& node(const std::string& spine, const std::string& block, std::int64_t slots,
+                     std::int64_t existing = 0, std::int64_t score = 0) {
     const auto id = static_cast<NodeId>(offers.size());
     EXPECT_TRUE(tree.add(id, "n" + std::to_string(id), {{"spine", spine}, {"block", block}}));
     offers.push_back({slots, existing, score});
@@ -54,8 +54,8 @@ struct World {
   }
 };
 
-World twoSpines() {
-  World world;
+NetworkWorld twoSpines() {
+  NetworkWorld world;
   world.node("s1", "b1", 2).node("s1", "b1", 2).node("s2", "b2", 3).node("s2", "b2", 3);
   return world;
 }
@@ -114,7 +114,7 @@ TEST(Tree, a_node_without_the_label_of_the_layer_right_above_has_a_place_of_its_
 }
 
 TEST(Tree, blocks_of_one_name_in_two_spines_are_two) {
-  World world;
+  NetworkWorld world;
   world.node("s1", "b", 2).node("s2", "b", 2);
   EXPECT_THAT(world.best(3, 2), IsEmpty());
   EXPECT_THAT(world.planner(1, 2).scopes(), ElementsAre("BlockLayer/b: 2", "BlockLayer/b: 2"));
@@ -131,32 +131,32 @@ TEST(Planner, goes_down_to_a_single_node_where_one_takes_all) {
 }
 
 TEST(Planner, what_no_spine_takes_has_no_place) {
-  World world = twoSpines();
+  NetworkWorld world = twoSpines();
   EXPECT_THAT(world.best(7), IsEmpty());
   EXPECT_THAT(world.planner(7).scopes(), ElementsAre("SpineLayer/s1: 4", "SpineLayer/s2: 6"));
 }
 
 TEST(Planner, without_a_rule_all_of_the_cluster_is_one_scope) {
-  World world = twoSpines();
+  NetworkWorld world = twoSpines();
   EXPECT_THAT(world.best(7, 0), ElementsAre(2, 2, 2, 3, 3, 3, 0));
   EXPECT_THAT(world.planner(7, 0).scopes(), ElementsAre("ClusterTopologyLayer/: 10"));
 }
 
 TEST(Planner, pods_go_where_their_like_are) {
-  World world;
+  NetworkWorld world;
   world.node("s1", "b1", 2).node("s2", "b2", 2, 1).node("s2", "b3", 2);
   EXPECT_THAT(world.best(2), ElementsAre(1, 1));
   EXPECT_THAT(world.best(1), ElementsAre(1));
 }
 
 TEST(Planner, a_higher_score_decides_between_equals) {
-  World world;
+  NetworkWorld world;
   world.node("s1", "b1", 2, 0, -5).node("s1", "b1", 2, 0, -1);
   EXPECT_THAT(world.best(2), ElementsAre(1, 1));
 }
 
 TEST(Planner, pods_come_in_multiples_where_a_layer_wants_that) {
-  World world;
+  NetworkWorld world;
   world.demand.multiples = {0, 0, 0, 2};
   world.node("s1", "b1", 3).node("s1", "b1", 3).node("s1", "b1", 1);
   EXPECT_THAT(world.best(4), ElementsAre(0, 0, 1, 1));
@@ -165,7 +165,7 @@ TEST(Planner, pods_come_in_multiples_where_a_layer_wants_that) {
 }
 
 TEST(Planner, stays_within_the_place_that_it_is_told) {
-  World world = twoSpines();
+  NetworkWorld world = twoSpines();
   world.demand.within = world.tree.above(*world.tree.placeOf(0), 1);
   EXPECT_THAT(world.best(3), ElementsAre(0, 0, 1));
   EXPECT_THAT(world.best(5), IsEmpty());
@@ -176,7 +176,7 @@ TEST(Planner, stays_within_the_place_that_it_is_told) {
 TEST(Planner, plans_of_random_networks_keep_to_the_rules) {
   Random random(11);
   for (int round = 0; round < 2000; ++round) {
-    World world;
+    NetworkWorld world;
     const auto nodes = 1 + random.below(12);
     for (std::uint64_t i = 0; i < nodes; ++i)
       world.node("s" + std::to_string(random.below(3)), "b" + std::to_string(random.below(3)),
@@ -214,7 +214,7 @@ TEST(Planner, plans_of_random_networks_keep_to_the_rules) {
 }
 
 TEST(Closeness, orders_nodes_by_the_pods_near_them_and_then_by_how_few_share_their_place) {
-  World world;
+  NetworkWorld world;
   world.node("s1", "b1", 0).node("s1", "b2", 0).node("s2", "b3", 0, 1).node("s2", "b4", 0);
   world.node("s1", "b2", 0);
   const std::vector<NodeId> nodes{0, 1, 2, 3, 4, 9};

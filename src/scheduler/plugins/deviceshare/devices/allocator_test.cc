@@ -17,12 +17,12 @@ using testing::DeviceMachine;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-const DeviceScoring kLeast{false,
-                           {{DeviceResource::GpuMemoryRatio, 1},
-                            {DeviceResource::GpuMemory, 1},
-                            {DeviceResource::Rdma, 1},
-                            {DeviceResource::Fpga, 1}}};
-const DeviceScoring kMost{true, kLeast.weights};
+const DeviceScoring kLeastFirst{false,
+                                {{DeviceResource::GpuMemoryRatio, 1},
+                                 {DeviceResource::GpuMemory, 1},
+                                 {DeviceResource::Rdma, 1},
+                                 {DeviceResource::Fpga, 1}}};
+const DeviceScoring kMostFirst{true, kLeastFirst.weights};
 
 api::ResourceList asks(std::vector<std::pair<std::string, std::string>> entries) {
   api::ResourceList list;
@@ -70,16 +70,16 @@ TEST(SharedGpus, pack_onto_switches_in_use_and_within_one_the_strategy_decides) 
   DeviceMachine machine = DeviceMachine::eightGpus();
   machine.useGpu(0, 50);
   const auto half = asks({{"koordinator.sh/gpu", "50"}});
-  EXPECT_EQ(machine.ask({.requests = half, .scoring = &kLeast}), "gpu 1");
-  EXPECT_EQ(machine.ask({.requests = half, .scoring = &kMost}), "gpu 0");
+  EXPECT_EQ(machine.ask({.requests = half, .scoring = &kLeastFirst}), "gpu 1");
+  EXPECT_EQ(machine.ask({.requests = half, .scoring = &kMostFirst}), "gpu 0");
   // With two in use, upstream cannot tell them apart.
   DeviceMachine pair = DeviceMachine::eightGpus();
   pair.useGpu(0, 20);
   pair.useGpu(1, 40);
   const auto tenth = asks({{"koordinator.sh/gpu", "10"}});
-  EXPECT_EQ(pair.ask({.requests = tenth, .scoring = &kMost}), "gpu 1");
-  EXPECT_EQ(pair.ask({.requests = tenth, .scoring = &kLeast}), "gpu 0");
-  EXPECT_EQ(pair.ask({.requests = tenth, .scoring = &kMost, .rules = DeviceRules::AsUpstream}),
+  EXPECT_EQ(pair.ask({.requests = tenth, .scoring = &kMostFirst}), "gpu 1");
+  EXPECT_EQ(pair.ask({.requests = tenth, .scoring = &kLeastFirst}), "gpu 0");
+  EXPECT_EQ(pair.ask({.requests = tenth, .scoring = &kMostFirst, .rules = DeviceRules::AsUpstream}),
             "gpu 0");
 }
 
@@ -89,8 +89,8 @@ TEST(SharedGpus, without_known_places_go_by_score_alone) {
   for (auto& info : machine.device.spec.devices) info.topology.reset();
   machine.useGpu(0, 50);
   const auto half = asks({{"koordinator.sh/gpu", "50"}});
-  EXPECT_EQ(machine.ask({.requests = half, .scoring = &kLeast}), "gpu 1");
-  EXPECT_EQ(machine.ask({.requests = half, .scoring = &kMost}), "gpu 0");
+  EXPECT_EQ(machine.ask({.requests = half, .scoring = &kLeastFirst}), "gpu 1");
+  EXPECT_EQ(machine.ask({.requests = half, .scoring = &kMostFirst}), "gpu 0");
 }
 
 TEST(SharedGpus, get_memory_in_bytes_and_percent) {
@@ -120,19 +120,19 @@ TEST(Scores, of_a_node_count_what_is_used_and_asked) {
   DeviceMachine machine;
   machine.gpu(0, 0, "a").gpu(1, 0, "b");
   const auto half = asks({{"koordinator.sh/gpu", "50"}});
-  machine.ask({.requests = half, .scoring = &kLeast});
+  machine.ask({.requests = half, .scoring = &kLeastFirst});
   EXPECT_EQ(machine.score, 87);
   machine.useGpu(0, 50);
-  machine.ask({.requests = half, .scoring = &kLeast});
+  machine.ask({.requests = half, .scoring = &kLeastFirst});
   EXPECT_EQ(machine.score, 62);
-  machine.ask({.requests = half, .scoring = &kMost});
+  machine.ask({.requests = half, .scoring = &kMostFirst});
   EXPECT_EQ(machine.score, 37);
   // Two instances are twice as much; upstream counts one.
   const auto two =
       asks({{"koordinator.sh/gpu.shared", "2"}, {"koordinator.sh/gpu-memory-ratio", "50"}});
-  machine.ask({.requests = two, .scoring = &kLeast});
+  machine.ask({.requests = two, .scoring = &kLeastFirst});
   EXPECT_EQ(machine.score, 62);
-  machine.ask({.requests = two, .scoring = &kLeast, .rules = DeviceRules::AsUpstream});
+  machine.ask({.requests = two, .scoring = &kLeastFirst, .rules = DeviceRules::AsUpstream});
   EXPECT_EQ(machine.score, (62 + 75) / 2);
 }
 
@@ -373,7 +373,7 @@ TEST(Allocation, never_gives_more_than_there_is) {
       }
       DeviceMachine::Wish wish{.requests = requests[static_cast<std::size_t>(pick(0, 7))],
                                .annotations = hint(hints[static_cast<std::size_t>(pick(0, 3))]),
-                               .scoring = pick(0, 1) == 0 ? &kLeast : nullptr,
+                               .scoring = pick(0, 1) == 0 ? &kLeastFirst : nullptr,
                                .keep = true};
       if (pick(0, 1) == 0)
         wish.annotations[std::string(kAnnotationDeviceJoint)] =

@@ -10,11 +10,11 @@
 # A component of many small folders has one test program: it sets KOORD_TESTS to its name before it adds
 # them, and calls koord_tests(name) after.
 
-# The set of precompiled headers of the folder (cmake/precompiled), with TESTS that of its tests.
+# The set of precompiled headers of the folder (cmake/precompiled), with TESTS that of tests.
 function(koord_precompile target)
   cmake_parse_arguments(ARG "TESTS" "" "" ${ARGN})
   if(KOORD_PCH AND ARG_TESTS)
-    target_precompile_headers(${target} REUSE_FROM koord_precompiled_${KOORD_PRECOMPILED}_tests)
+    target_precompile_headers(${target} REUSE_FROM koord_precompiled_tests)
   elseif(KOORD_PCH)
     target_precompile_headers(${target} REUSE_FROM koord_precompiled_${KOORD_PRECOMPILED})
   endif()

@@ -100,18 +100,29 @@ def check_coroutines(name: pathlib.Path, code: str, test: bool) -> list[str]:
     return problems
 
 
+def compiled_with(name: pathlib.Path) -> pathlib.Path:
+    """The folder whose files of the same sort may be compiled as one with this one: that of the
+    target, or of the component that has one test program."""
+    folders = [folder for folder in name.parents if (ROOT / folder / "CMakeLists.txt").exists()]
+    if is_test(name):
+        for folder in folders:
+            sets = re.search(r"^set\(KOORD_TESTS\b ?(\w*)", (ROOT / folder / "CMakeLists.txt").read_text(), re.M)
+            if sets:
+                return folder if sets.group(1) else folders[0]
+    return folders[0]
+
+
 def check_batches(files: dict[pathlib.Path, str]) -> list[str]:
-    """Files of a folder are compiled several at a time (koord_batches), which ones may change with
-    every new file: what they keep to themselves must have different names."""
+    """Files of a folder, and the tests of a component, are compiled several at a time
+    (koord_batches), which ones may change with every new file: what they keep to themselves must
+    have different names."""
     problems = []
     owners = {}
     for name, code in files.items():
         batched = name.parts[0] == "src" or name.parts[1] in TESTS_IN_BATCHES
         if name.suffix != ".cc" or not batched or name.stem.startswith("codec"):
             continue
-        folder = name.parent
-        while not (ROOT / folder / "CMakeLists.txt").exists():
-            folder = folder.parent
+        folder = compiled_with(name)
         namespace = re.search(r"\bnamespace\s+([\w:]+)\s*\{", code)
         for own in own_names(code):
             key = (folder, is_test(name), namespace and namespace.group(1), own)

@@ -177,4 +177,11 @@ struct PodDisruptionBudget {
   PodDisruptionBudgetStatus status;
 };
 
+// Made once, in lists.cc.
+extern template class List<Condition>;
+extern template class List<ContainerImage>;
+extern template class List<NodeAddress>;
+extern template class List<NodeCondition>;
+extern template class List<Taint>;
+
 }  // namespace koord::api

@@ -159,6 +159,12 @@ const OwnerReference* controllerOf(const ObjectMeta& meta);
 // The value of a label or annotation, or nullptr.
 const std::string* findIn(const StringMap& map, std::string_view key);
 
+// Made once, in lists.cc: what copies or ends an object would be in every file otherwise.
+extern template class List<LabelSelectorRequirement>;
+extern template class List<OwnerReference>;
+extern template class List<StatusCause>;
+extern template class List<std::string>;
+
 }  // namespace koord::api
 
 template <>

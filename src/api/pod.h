@@ -244,4 +244,24 @@ struct Binding {
 // Succeeded or Failed: nothing of it runs or will run again.
 bool isTerminal(const Pod& pod);
 
+// Made once, in lists.cc.
+extern template class List<Affinity>;
+extern template class List<Container>;
+extern template class List<ContainerPort>;
+extern template class List<ContainerStatus>;
+extern template class List<EnvVar>;
+extern template class List<NodeSelectorRequirement>;
+extern template class List<NodeSelectorTerm>;
+extern template class List<PodAffinityTerm>;
+extern template class List<PodCondition>;
+extern template class List<PodIP>;
+extern template class List<PodSchedulingGate>;
+extern template class List<PodSchedulingGroup>;
+extern template class List<PreferredSchedulingTerm>;
+extern template class List<ResourceRequirements>;
+extern template class List<Toleration>;
+extern template class List<TopologySpreadConstraint>;
+extern template class List<Volume>;
+extern template class List<WeightedPodAffinityTerm>;
+
 }  // namespace koord::api

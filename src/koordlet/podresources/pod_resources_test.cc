@@ -30,7 +30,7 @@ std::string podMessage(const std::string& name) {
          field(3, field(1, "side"));
 }
 
-PodView podWith(const std::string& name, const std::string& allocated) {
+PodView podGiven(const std::string& name, const std::string& allocated) {
   auto pod = std::make_shared<api::Pod>();
   pod->metadata.name = pod->metadata.uid = name;
   pod->metadata.namespace_ = "shop";
@@ -44,17 +44,17 @@ constexpr const char* kAllocated =
         "rdma":[{"id":"0000:01:00.0","extension":{"vfs":[{"busID":"0000:01:00.3"}]}}]})";
 
 TEST(AllocatedDevices, AreNamedByTheirIdsOrTheirVirtualFunctions) {
-  EXPECT_THAT(devicesAllocatedTo(podWith("web", kAllocated)),
+  EXPECT_THAT(devicesAllocatedTo(podGiven("web", kAllocated)),
               ElementsAre(ResourceDevices{"nvidia.com/gpu", {"GPU-a", "GPU-b"}},
                           ResourceDevices{"koordinator.sh/rdma", {"0000:01:00.3"}}));
-  EXPECT_THAT(devicesAllocatedTo(podWith("web", "")), IsEmpty());
-  EXPECT_THAT(devicesAllocatedTo(podWith("web", "{torn")), IsEmpty());
+  EXPECT_THAT(devicesAllocatedTo(podGiven("web", "")), IsEmpty());
+  EXPECT_THAT(devicesAllocatedTo(podGiven("web", "{torn")), IsEmpty());
 }
 
 TEST(AllocatedDevices, TheFirstContainerHasThemBesideWhatKubeletKnows) {
   const auto devicesOf = [](std::string_view space, std::string_view name) {
     EXPECT_EQ(space, "shop");
-    return name == "web" ? devicesAllocatedTo(podWith("web", kAllocated))
+    return name == "web" ? devicesAllocatedTo(podGiven("web", kAllocated))
                          : std::vector<ResourceDevices>();
   };
   const std::string reply =
@@ -100,7 +100,7 @@ TEST(PodResourcesProxy, AnswersAsKubeletDoesWithOurDevices) {
   });
   EventLoop koordlet;
   States states;
-  states.setPods({podWith("web", kAllocated)});
+  states.setPods({podGiven("web", kAllocated)});
   auto proxy = std::make_unique<PodResourcesProxy>(
       koordlet, states, PodResourcesProxy::Options{tree.path("proxy"), kubeletSocket});
   proxy->start();

@@ -61,7 +61,7 @@ struct SchedulerFixture {
   Result<std::string> answer(const kube::Request& request) {
     if (request.resource == "events") {
       const auto event = parseJson(request.body);
-      if (event && koord::at(*event, "message"))
+      if (event && at(*event, "message"))
         events.push_back(std::string(textAt(*event, "reason")) + ": " +
                          std::string(textAt(*event, "message")));
       return "{}";
@@ -78,7 +78,7 @@ struct SchedulerFixture {
       auto bound = std::make_shared<api::Pod>(*found->second);
       bound->spec.nodeName = textAt(*body, "target", "name");
       bound->metadata.resourceVersion += "0";
-      if (const auto* added = koord::at(*body, "metadata", "annotations"))
+      if (const auto* added = at(*body, "metadata", "annotations"))
         for (const auto& member : added->get_object())
           bound->metadata.annotations[member.key()] = std::string(member.value().get_string());
       ++bindings[request.name];
@@ -93,7 +93,7 @@ struct SchedulerFixture {
     }
     if (request.subresource == "status") {
       const auto body = parseJson(request.body);
-      if (const auto* list = koord::at(*body, "status", "conditions"); list && list->is_array()) {
+      if (const auto* list = at(*body, "status", "conditions"); list && list->is_array()) {
         const auto& condition = list->get_array()[0];
         conditions.push_back(request.name + " " + std::string(textAt(condition, "reason")) + ": " +
                              std::string(textAt(condition, "message")));

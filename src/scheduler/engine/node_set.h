@@ -13,6 +13,9 @@ namespace koord::scheduler {
 using NodeId = std::uint32_t;
 inline constexpr NodeId kNoNode = ~NodeId{0};
 
+// Batches from this size on are judged by sets of nodes (by label, by domain), smaller ones node by node.
+inline constexpr std::size_t kManyNodes = 64;
+
 class NodeSet {
  public:
   NodeSet() = default;

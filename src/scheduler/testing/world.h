@@ -15,7 +15,8 @@
 
 namespace koord::scheduler::testing {
 
-// What a text of World::filter begins with where nothing that a pod waits for would help.
+// What a text of World::filter begins with: where what a pod waits for could help, and where it could not.
+inline const std::string kUnschedulable = "Unschedulable: ";
 inline const std::string kUnresolvable = "UnschedulableAndUnresolvable: ";
 
 class World final : public Handle {

@@ -87,7 +87,7 @@ TEST(Cpuset, AnAnnotationThatCannotBeReadSaysNothing) {
     EXPECT_EQ(decided({"LS", "Burstable", text}, kPools), "0-2,4-6") << text;
 }
 
-std::vector<std::string> texts(std::span<const CgroupUpdate> updates) {
+std::vector<std::string> textsOf(std::span<const CgroupUpdate> updates) {
   std::vector<std::string> result;
   for (const auto& update : updates)
     result.push_back(fmt::format("{} {}={}", update.dir, nameOf(update.file), update.value));
@@ -115,12 +115,12 @@ class CpusetHookTest : public testing::Test {
 
 TEST_F(CpusetHookTest, APinnedPodLeavesThePoolsOfTheOthersAtOnce) {
   states_.setPods({podOf({"LSE", "Guaranteed", R"({"cpuset":"0-1"})", "lse"})});
-  EXPECT_THAT(texts(updatesOf({"LS"}).containers),
+  EXPECT_THAT(textsOf(updatesOf({"LS"}).containers),
               ElementsAre("kubepods/burstable/podu/c cpuset.cpus=2-7"));
   const auto pinned = updatesOf({"LSE", "Guaranteed", R"({"cpuset":"0-1"})", "lse"});
-  EXPECT_THAT(texts(pinned.pods), ElementsAre("kubepods/podlse cpu.cfs_quota_us=-1"));
-  EXPECT_THAT(texts(pinned.containers), ElementsAre("kubepods/podlse/c cpuset.cpus=0-1",
-                                                    "kubepods/podlse/c cpu.cfs_quota_us=-1"));
+  EXPECT_THAT(textsOf(pinned.pods), ElementsAre("kubepods/podlse cpu.cfs_quota_us=-1"));
+  EXPECT_THAT(textsOf(pinned.containers), ElementsAre("kubepods/podlse/c cpuset.cpus=0-1",
+                                                      "kubepods/podlse/c cpu.cfs_quota_us=-1"));
 }
 
 TEST_F(CpusetHookTest, KubeletsOwnPodsKeepTheirCpus) {
@@ -128,14 +128,14 @@ TEST_F(CpusetHookTest, KubeletsOwnPodsKeepTheirCpus) {
                       R"({"policyName":"static","defaultCpuSet":"0-5",
                           "entries":{"g":{"c":"6-7"}},"checksum":1})");
   states_.setPods({podOf({"", "Guaranteed", "", "g"})});
-  EXPECT_THAT(texts(updatesOf({"LS"}).containers),
+  EXPECT_THAT(textsOf(updatesOf({"LS"}).containers),
               ElementsAre("kubepods/burstable/podu/c cpuset.cpus=0-5"));
   EXPECT_THAT(updatesOf({"", "Guaranteed", "", "g"}).containers, IsEmpty());
 }
 
 TEST_F(CpusetHookTest, NobodyGetsCpusThatKubepodsDoesNotHave) {
   files_.setCgroupText(CgroupFile::CpusetCpus, host_.kubepods(), "0-3");
-  EXPECT_THAT(texts(updatesOf({"LS"}).containers),
+  EXPECT_THAT(textsOf(updatesOf({"LS"}).containers),
               ElementsAre("kubepods/burstable/podu/c cpuset.cpus=0-3"));
 }
 

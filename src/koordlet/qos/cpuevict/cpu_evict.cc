@@ -17,9 +17,9 @@
 namespace koord::koordlet {
 namespace {
 
-constexpr std::string_view kBestEffort = "BECPUEvict";
-constexpr std::string_view kAllocatable = "CPUAllocatableEvict";
-constexpr std::string_view kUsed = "CPUEvict";
+constexpr std::string_view kBestEffortCpu = "BECPUEvict";
+constexpr std::string_view kAllocatableCpu = "CPUAllocatableEvict";
+constexpr std::string_view kUsedCpu = "CPUEvict";
 
 std::int64_t batchCpuOf(const api::Pod& pod) {
   std::int64_t sum = 0;
@@ -107,7 +107,7 @@ Result<EvictionTask> CpuEvict::bestEffortTask(
     milli = current ? std::min(milli, wanted(*current)) : 0;
   }
   if (milli <= 0) return fail(ErrorCode::NotFound, why);
-  return EvictionTask{std::string(kBestEffort),
+  return EvictionTask{std::string(kBestEffortCpu),
                       why,
                       ReleaseKind::Requested,
                       cpuevict::victims(users()),
@@ -121,12 +121,12 @@ Result<EvictionTask> CpuEvict::allocatableTask(
       strategy.cpuAllocatableEvictLowerPercent, strategy.allocatableEvictPriorityThreshold);
   if (!bounds) return fail(bounds.error());
   if (!states_.node()) return fail(ErrorCode::NotFound, "the Node object is not known yet");
-  const auto users = usersFor(kAllocatable);
+  const auto users = usersFor(kAllocatableCpu);
   Amounts promised =
       releaseByPromises(model::kCpu, *bounds, states_.node()->status.allocatable, users);
   if (promised.empty())
     return fail(ErrorCode::NotFound, "no more CPU was promised than the node has");
-  return EvictionTask{std::string(kAllocatable), "more CPU was promised than the node has",
+  return EvictionTask{std::string(kAllocatableCpu), "more CPU was promised than the node has",
                       ReleaseKind::Requested,
                       victimsByPromise(model::kCpu, users, bounds->priority), std::move(promised)};
 }
@@ -152,10 +152,10 @@ Result<EvictionTask> CpuEvict::usedTask(const api::ResourceThresholdStrategy& st
   const auto milli = static_cast<std::int64_t>(
       capacity * (percent - static_cast<double>(bounds->lowerPercent)) / 100);
   return EvictionTask{
-      std::string(kUsed),
+      std::string(kUsedCpu),
       std::move(why),
       ReleaseKind::Used,
-      victimsByUse(model::kCpu, usersFor(kUsed), *strategy.evictEnabledPriorityThreshold),
+      victimsByUse(model::kCpu, usersFor(kUsedCpu), *strategy.evictEnabledPriorityThreshold),
       {{std::string(model::kCpu), milli}}};
 }
 
@@ -176,7 +176,7 @@ std::vector<cpuevict::CpuUser> CpuEvict::users() const {
   std::vector<cpuevict::CpuUser> users;
   const WallTime now = executor_.wallNow();
   for (const auto& view : states_.pods())
-    if (view.active() && view.bestEffort() && allowsEviction(*view.pod, kBestEffort))
+    if (view.active() && view.bestEffort() && allowsEviction(*view.pod, kBestEffortCpu))
       users.push_back({view.pod, batchCpuOf(*view.pod),
                        cache_.last(Metric::PodCpu, view.uid(), now - collectInterval_ * 2, now)});
   return users;

@@ -29,9 +29,9 @@
 namespace koord::koordlet {
 namespace {
 
-constexpr std::string_view kBestEffort = "BEMemoryEvict";
-constexpr std::string_view kAllocatable = "MemoryAllocatableEvict";
-constexpr std::string_view kUsed = "MemoryEvict";
+constexpr std::string_view kBestEffortMemory = "BEMemoryEvict";
+constexpr std::string_view kAllocatableMemory = "MemoryAllocatableEvict";
+constexpr std::string_view kUsedMemory = "MemoryEvict";
 
 }  // namespace
 
@@ -106,32 +106,32 @@ std::vector<EvictionTask> MemoryEvict::tasks(const api::ResourceThresholdStrateg
   const auto bytes = [&] { return Amounts{{std::string(model::kMemory), release.bytes}}; };
 
   if (features_.bestEffort && release.bytes > 0) {
-    auto users = usersFor(kBestEffort);
+    auto users = usersFor(kBestEffortMemory);
     std::erase_if(users, [](const auto& user) {
       const bool active =
           user.pod->status.phase == "Running" || user.pod->status.phase == "Pending";
       return !active || model::rawQos(*user.pod) != model::Qos::BE;
     });
     if (users.empty()) status_.reason += "; no best-effort pod may be evicted";
-    tasks.push_back({std::string(kBestEffort), status_.reason, ReleaseKind::Used,
+    tasks.push_back({std::string(kBestEffortMemory), status_.reason, ReleaseKind::Used,
                      memoryevict::bestEffortVictims(std::move(users)), bytes()});
   }
   if (features_.allocatable && memoryevict::checkAllocatableThresholds(strategy)) {
-    const auto users = usersFor(kAllocatable);
+    const auto users = usersFor(kAllocatableMemory);
     auto promised =
         memoryevict::releaseByAllocatable(strategy, states_.node()->status.allocatable, users);
     if (!promised.empty())
       tasks.push_back(
-          {std::string(kAllocatable), "more memory was promised than the node has",
+          {std::string(kAllocatableMemory), "more memory was promised than the node has",
            ReleaseKind::Requested,
            victimsByPromise(model::kMemory, users, *strategy.allocatableEvictPriorityThreshold),
            std::move(promised)});
   }
   if (features_.used && release.bytes > 0 && strategy.evictEnabledPriorityThreshold)
-    tasks.push_back(
-        {std::string(kUsed), status_.reason, ReleaseKind::Used,
-         victimsByUse(model::kMemory, usersFor(kUsed), *strategy.evictEnabledPriorityThreshold),
-         bytes()});
+    tasks.push_back({std::string(kUsedMemory), status_.reason, ReleaseKind::Used,
+                     victimsByUse(model::kMemory, usersFor(kUsedMemory),
+                                  *strategy.evictEnabledPriorityThreshold),
+                     bytes()});
   return tasks;
 }
 

@@ -16,12 +16,11 @@ using testing::DeviceWorld;
 using testing::gpuPod;
 using ::testing::HasSubstr;
 using testing::kUnresolvable;
+using testing::kUnschedulable;
 using testing::noted;
 using testing::percentOfGpu;
 using testing::PodBuilder;
 using testing::wholeGpus;
-
-const std::string kU = "Unschedulable: ";
 
 struct Devices : ::testing::Test, DeviceWorld {};
 
@@ -57,7 +56,7 @@ TEST_F(Devices, parts_of_gpus_go_to_one_that_is_in_use) {
   EXPECT_EQ(schedule(percentOfGpu("b", "50")), "n gpu 1:50");
   EXPECT_EQ(schedule(percentOfGpu("c", "60")), "n gpu 2:60");
   EXPECT_EQ(schedule(wholeGpus("d", "5")), "n gpu 3,4,5,6,7");
-  EXPECT_EQ(answer(percentOfGpu("e", "60"), "n"), kU + "Insufficient GPU Devices");
+  EXPECT_EQ(answer(percentOfGpu("e", "60"), "n"), kUnschedulable + "Insufficient GPU Devices");
   EXPECT_EQ(answer(percentOfGpu("e", "50"), "n"), "");
   expectSound();
 }
@@ -137,7 +136,7 @@ TEST_F(Devices, devices_that_cannot_be_read_are_left_out) {
                                                 "spec.devices[4].resources[koordinator.sh/"
                                                 "gpu-core]: -100 is negative"}));
   EXPECT_EQ(answer(wholeGpus("p", "3"), "n"), "");
-  EXPECT_EQ(answer(wholeGpus("p", "4"), "n"), kU + "Insufficient GPU Devices");
+  EXPECT_EQ(answer(wholeGpus("p", "4"), "n"), kUnschedulable + "Insufficient GPU Devices");
   EXPECT_EQ(answer(wholeGpus("p", "8"), "other"), "");
 }
 
@@ -279,14 +278,14 @@ TEST_F(Devices, a_device_that_breaks_is_not_given_and_keeps_its_pod) {
   DeviceMachine broken = DeviceMachine::eightGpus();
   broken.device.spec.devices[7].health = false;
   set("n", broken);
-  EXPECT_EQ(answer(wholeGpus("b", "1"), "n"), kU + "Insufficient GPU Devices");
+  EXPECT_EQ(answer(wholeGpus("b", "1"), "n"), kUnschedulable + "Insufficient GPU Devices");
   set("n", DeviceMachine::eightGpus());
   EXPECT_EQ(answer(wholeGpus("b", "1"), "n"), "");
   erase("n");
-  EXPECT_EQ(answer(wholeGpus("b", "1"), "n"), kU + "Insufficient gpu devices");
+  EXPECT_EQ(answer(wholeGpus("b", "1"), "n"), kUnschedulable + "Insufficient gpu devices");
   set("n", DeviceMachine::eightGpus());
   EXPECT_EQ(schedule(wholeGpus("b", "1")), "n gpu 7");
-  EXPECT_EQ(answer(wholeGpus("c", "1"), "n"), kU + "Insufficient GPU Devices");
+  EXPECT_EQ(answer(wholeGpus("c", "1"), "n"), kUnschedulable + "Insufficient GPU Devices");
   expectSound();
 }
 
@@ -310,7 +309,7 @@ TEST_F(Devices, what_pods_hold_is_read_again_in_any_order) {
     if (order % 3 == 2) pods();
     EXPECT_TRUE(again.devices("n").use == before.use) << order;
     again.expectSound();
-    EXPECT_EQ(again.answer(wholeGpus("d", "3"), "n"), kU + "Insufficient GPU Devices");
+    EXPECT_EQ(again.answer(wholeGpus("d", "3"), "n"), kUnschedulable + "Insufficient GPU Devices");
   }
 }
 
@@ -319,7 +318,7 @@ TEST_F(Devices, an_annotation_that_is_spoilt_frees_nothing) {
   schedule(wholeGpus("a", "8"));
   PodBuilder pod = running.at("a");
   world.bound(noted(pod, model::kAnnotationDeviceAllocated, "{oops").version("2"));
-  EXPECT_EQ(answer(wholeGpus("b", "1"), "n"), kU + "Insufficient GPU Devices");
+  EXPECT_EQ(answer(wholeGpus("b", "1"), "n"), kUnschedulable + "Insufficient GPU Devices");
   expectSound();
 }
 
@@ -332,7 +331,7 @@ TEST_F(Devices, what_if_questions_see_what_victims_would_leave) {
     cluster().removePod("uid-default-a");
     EXPECT_EQ(answer(pod, "n"), "");
   }
-  EXPECT_EQ(answer(pod, "n"), kU + "Insufficient GPU Devices");
+  EXPECT_EQ(answer(pod, "n"), kUnschedulable + "Insufficient GPU Devices");
   expectSound();
 }
 
@@ -389,14 +388,14 @@ struct Reserved : Devices {
 };
 
 TEST_F(Reserved, devices_of_a_reservation_go_to_its_owners) {
-  EXPECT_EQ(answer(wholeGpus("p", "7"), "n"), kU + "Insufficient GPU Devices");
+  EXPECT_EQ(answer(wholeGpus("p", "7"), "n"), kUnschedulable + "Insufficient GPU Devices");
   EXPECT_EQ(schedule(web("w", "1")), "n gpu 2 in uid-r");
   EXPECT_EQ(schedule(wholeGpus("p", "6")), "n gpu 0,1,4,5,6,7");
-  EXPECT_EQ(answer(wholeGpus("q", "1"), "n"), kU + "Insufficient GPU Devices");
+  EXPECT_EQ(answer(wholeGpus("q", "1"), "n"), kUnschedulable + "Insufficient GPU Devices");
   EXPECT_EQ(schedule(web("v", "1")), "n gpu 3 in uid-r");
-  EXPECT_EQ(answer(web("u", "1"), "n"), kU + "Insufficient GPU Devices");
+  EXPECT_EQ(answer(web("u", "1"), "n"), kUnschedulable + "Insufficient GPU Devices");
   end("w");
-  EXPECT_EQ(answer(wholeGpus("q", "1"), "n"), kU + "Insufficient GPU Devices");
+  EXPECT_EQ(answer(wholeGpus("q", "1"), "n"), kUnschedulable + "Insufficient GPU Devices");
   EXPECT_EQ(schedule(web("u", "1")), "n gpu 2 in uid-r");
   expectSound();
 }
@@ -428,7 +427,7 @@ TEST_F(Reserved, an_owner_of_a_restricted_one_is_scored_within_it) {
 TEST_F(Reserved, when_it_goes_its_owner_keeps_what_it_has) {
   schedule(web("w", "1"));
   world.stores().of<api::Reservation>().erase({"", "r"});
-  EXPECT_EQ(answer(wholeGpus("p", "8"), "n"), kU + "Insufficient GPU Devices");
+  EXPECT_EQ(answer(wholeGpus("p", "8"), "n"), kUnschedulable + "Insufficient GPU Devices");
   EXPECT_EQ(schedule(wholeGpus("p", "7")), "n gpu 0,1,3,4,5,6,7");
   expectSound();
 }

@@ -528,8 +528,8 @@ TEST(ElasticQuota, tells_quotas_and_their_pods_over_http) {
   EXPECT_EQ(textAt(one, "parentName"), "koordinator-root-quota");
   EXPECT_EQ(textAt(one, "autoScaleMin", "cpu"), "1");
   EXPECT_EQ(textAt(one, "selfRequest", "cpu"), "6");
-  EXPECT_TRUE(koord::at(one, "podCache", "default/a", "isAssigned")->get_bool());
-  EXPECT_FALSE(koord::at(one, "podCache", "default/b", "isAssigned")->get_bool());
+  EXPECT_TRUE(at(one, "podCache", "default/a", "isAssigned")->get_bool());
+  EXPECT_FALSE(at(one, "podCache", "default/b", "isAssigned")->get_bool());
   EXPECT_EQ(textAt(f.ask("quotas/none"), "message"), "cannot find quota none");
   EXPECT_FALSE(f.ask("quotas").get_object().contains("koordinator-root-quota"));
   const json::value unlimited = f.ask("quotas/koordinator-default-quota");
@@ -548,7 +548,7 @@ TEST(ElasticQuota, explains_what_there_is_for_all_quotas) {
   f.create(f.of("b", "q", "1"));
   f.run();
   const json::value root = f.ask("explain/koordinator-root-quota");
-  const json::value& level = koord::at(root, "levels")->get_array().at(0);
+  const json::value& level = at(root, "levels")->get_array().at(0);
   EXPECT_EQ(textAt(level, "used", "cpu"), "4");
   EXPECT_THAT(std::string(level.at("arithmetic").get_array().at(0).get_string()),
               ::testing::StartsWith("cpu: 7 for its quotas; 3 of all there is are used by"));
@@ -574,14 +574,13 @@ TEST(ElasticQuota, explains_how_a_runtime_came_about) {
   f.create(f.of("p4", "n4", "70").nodeSelector("no", "node"));
   f.run();
   const json::value n4 = f.ask("explain/n4");
-  const json::value& cpu = *koord::at(n4, "resources", "cpu");
+  const json::value& cpu = *at(n4, "resources", "cpu");
   EXPECT_EQ(textAt(cpu, "runtime"), "39615m") << "shared to the thousandth of a core";
   EXPECT_EQ(textAt(cpu, "parentTotal"), "100");
-  EXPECT_EQ(koord::at(cpu, "rounds")->get_array().size(), 2u);
-  EXPECT_EQ(textAt(koord::at(cpu, "siblings")->get_array()[0], "lent"), "5");
+  EXPECT_EQ(at(cpu, "rounds")->get_array().size(), 2u);
+  EXPECT_EQ(textAt(at(cpu, "siblings")->get_array()[0], "lent"), "5");
   EXPECT_THAT(
-      std::string(
-          koord::at(n4, "levels")->get_array()[0].at("arithmetic").get_array()[0].get_string()),
+      std::string(at(n4, "levels")->get_array()[0].at("arithmetic").get_array()[0].get_string()),
       HasSubstr("this one asks for 70, has weight 80, and gets 39615m, 24615m of it borrowed"));
   const PodPtr waiting = f.scheduler->pending({"default", "p4"});
   const json::value facts = f.plugin().factsOf(*waiting);

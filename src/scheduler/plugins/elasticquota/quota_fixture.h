@@ -103,11 +103,11 @@ profiles:
     written.push_back(request.name);
     api::ElasticQuota after = *it->second;
     after.metadata.resourceVersion += "p";
-    if (const auto* annotations = koord::at(*body, "metadata", "annotations"))
+    if (const auto* annotations = at(*body, "metadata", "annotations"))
       for (const auto& member : annotations->get_object())
         after.metadata.annotations[std::string(member.key())] =
             std::string(member.value().get_string());
-    if (const auto* used = koord::at(*body, "status", "used"))
+    if (const auto* used = at(*body, "status", "used"))
       for (const auto& member : used->get_object())
         if (member.value().is_string())
           after.status.used[std::string(member.key())] =

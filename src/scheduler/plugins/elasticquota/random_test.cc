@@ -109,7 +109,7 @@ struct Chaos {
     for (const auto& [uid, pod] : f.scheduler->pendingPods()) {
       if (f.scheduler->cluster().findPod(uid)) continue;
       const auto facts = f.plugin().factsOf(*pod);
-      if (facts.is_null() || !koord::at(facts, "admitted")->get_bool()) continue;
+      if (facts.is_null() || !at(facts, "admitted")->get_bool()) continue;
       bool fits = false;
       const Cluster& cluster = f.scheduler->cluster();
       cluster.live().forEach([&](NodeId node) {

@@ -8,10 +8,7 @@ namespace koord::scheduler {
 
 namespace {
 
-constexpr std::string_view kAttempt = "InterPodAffinity/attempt";
-
-// Batches from this size on are judged by sets of nodes instead of node by node.
-constexpr std::size_t kManyNodes = 64;
+constexpr std::string_view kAffinityAttempt = "InterPodAffinity/attempt";
 
 bool hasPreferred(const PodInfo& pod) {
   return pod.terms && !pod.terms->preferred.empty();
@@ -65,7 +62,7 @@ PreFilterResult InterPodAffinity::preFilter(CycleState& state, const PodInfo& po
   const bool own = pod.terms && (!pod.terms->affinity.empty() || !pod.terms->antiAffinity.empty());
   if (!own && !index_.hasTermAbout(pod)) return {Status::skip(), {}};
   work(pod);
-  conditions_.attempt = state.put(kAttempt, ++attempts_);
+  conditions_.attempt = state.put(kAffinityAttempt, ++attempts_);
   const bool keptAway =
       std::ranges::any_of(conditions_.existingAnti,
                           [](const PodIndex::SumsPtr& sums) { return !sums->byDomain.empty(); });
@@ -75,7 +72,7 @@ PreFilterResult InterPodAffinity::preFilter(CycleState& state, const PodInfo& po
 
 Status InterPodAffinity::filter(const CycleState& state, const PodInfo& pod, NodeFilter& nodes) {
   // What-if changes, and questions about other pods, make it necessary to look again.
-  const std::uint64_t attempt = *state.get<std::uint64_t>(kAttempt);
+  const std::uint64_t attempt = *state.get<std::uint64_t>(kAffinityAttempt);
   if (conditions_.attempt != attempt || conditions_.version != index_.version()) {
     work(pod);
     conditions_.attempt = attempt;

@@ -455,9 +455,9 @@ TEST(LoadAware, shows_what_it_knows_of_a_node) {
   EXPECT_EQ(textAt(shown, "prodUsage", "cpu"), "1500m");
   EXPECT_EQ(textAt(shown, "nodeDelta", "cpu"), "1200m");
   EXPECT_EQ(textAt(shown, "nodeEstimated", "cpu"), "2550m");
-  EXPECT_EQ(toJson(*koord::at(shown, "nodeDeltaPods")), R"(["default/young"])");
-  EXPECT_EQ(toJson(*koord::at(shown, "nodeEstimatedPods")), R"(["default/old","default/young"])");
-  const auto& pods = koord::at(shown, "pods")->get_array();
+  EXPECT_EQ(toJson(*at(shown, "nodeDeltaPods")), R"(["default/young"])");
+  EXPECT_EQ(toJson(*at(shown, "nodeEstimatedPods")), R"(["default/old","default/young"])");
+  const auto& pods = at(shown, "pods")->get_array();
   ASSERT_EQ(pods.size(), 2u);
   EXPECT_EQ(textAt(pods[0], "pod", "metadata", "name"), "old");
   EXPECT_THAT(route.answer("nobody").value().get_object(), IsEmpty());

@@ -13,8 +13,6 @@ namespace {
 
 constexpr std::string_view kRequired = "NodeAffinity/required";
 constexpr std::string_view kPreferred = "NodeAffinity/preferred";
-// Batches from this size on go through the label index instead of node by node.
-constexpr std::size_t kManyNodes = 64;
 
 const api::NodeAffinity* affinityOf(const PodInfo& pod) {
   const auto& affinity = pod.pod->spec.affinity;

@@ -14,6 +14,7 @@ using testing::aPod;
 using testing::aService;
 using testing::given;
 using ::testing::HasSubstr;
+using testing::kUnresolvable;
 using testing::Machine;
 using testing::NodeBuilder;
 using testing::NumaWorld;
@@ -24,7 +25,6 @@ using testing::withNumaPolicy;
 const std::string kFull = R"({"requiredCPUBindPolicy":"FullPCPUs"})";
 const std::string kSpread = R"({"requiredCPUBindPolicy":"SpreadByPCPUs"})";
 const std::string kNotEnough = "Unschedulable: not enough cpus available to satisfy request";
-const std::string kUnresolvable = "UnschedulableAndUnresolvable: ";
 const api::StringMap kFullOnly{{std::string(kLabelCpuBindPolicy), "FullPCPUsOnly"}};
 api::StringMap policy(const char* name) {
   return {{std::string(kLabelNumaPolicy), name}};

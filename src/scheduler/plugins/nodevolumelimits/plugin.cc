@@ -8,7 +8,7 @@ namespace koord::scheduler {
 
 namespace {
 
-constexpr std::string_view kWanted = "NodeVolumeLimits/wanted";
+constexpr std::string_view kWantedVolumes = "NodeVolumeLimits/wanted";
 
 std::map<std::string, std::int64_t> limitsOf(const api::CSINode& node) {
   std::map<std::string, std::int64_t> limits;
@@ -48,7 +48,7 @@ PreFilterResult NodeVolumeLimits::preFilter(CycleState& state, const PodInfo& po
     }
     addVolume(namespace_, claim.name, wanted.volumes);
   }
-  state.put(kWanted, std::move(wanted));
+  state.put(kWantedVolumes, std::move(wanted));
   return {};
 }
 
@@ -88,7 +88,7 @@ bool NodeVolumeLimits::exceeds(NodeId id, const Volumes& wanted) const {
 }
 
 Status NodeVolumeLimits::filter(const CycleState& state, const PodInfo&, NodeFilter& nodes) {
-  const auto& [wanted, missing] = *state.get<Wanted>(kWanted);
+  const auto& [wanted, missing] = *state.get<Wanted>(kWantedVolumes);
   // Not before: VolumeBinding says better what a claim is waiting for.
   if (!missing.empty()) nodes.rejectAll(Code::UnschedulableAndUnresolvable, missing);
   if (wanted.empty()) return {};

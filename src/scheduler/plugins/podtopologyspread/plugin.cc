@@ -11,10 +11,7 @@ namespace koord::scheduler {
 
 namespace {
 
-constexpr std::string_view kAttempt = "PodTopologySpread/attempt";
-
-// Batches from this size on are judged by sets of nodes instead of node by node.
-constexpr std::size_t kManyNodes = 64;
+constexpr std::string_view kSpreadAttempt = "PodTopologySpread/attempt";
 
 bool restrictsNodes(const api::PodSpec& spec) {
   return !spec.nodeSelector.empty() ||
@@ -139,12 +136,12 @@ PreFilterResult PodTopologySpread::preFilter(CycleState& state, const PodInfo& p
   }
   if (constraints->empty()) return {Status::skip(), {}};
   prepare(pod, *std::move(constraints));
-  hard_.attempt = state.put(kAttempt, ++attempts_);
+  hard_.attempt = state.put(kSpreadAttempt, ++attempts_);
   return {};
 }
 
 Status PodTopologySpread::filter(const CycleState& state, const PodInfo& pod, NodeFilter& nodes) {
-  const std::uint64_t attempt = *state.get<std::uint64_t>(kAttempt);
+  const std::uint64_t attempt = *state.get<std::uint64_t>(kSpreadAttempt);
   if (hard_.attempt != attempt) {  // another pod has been asked about since
     auto constraints = constraints_.of(pod, SpreadAction::DoNotSchedule);
     if (!constraints) return Status::of(constraints.error());

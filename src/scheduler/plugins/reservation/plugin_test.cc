@@ -14,13 +14,12 @@ using testing::aReservation;
 using testing::forWeb;
 using ::testing::HasSubstr;
 using testing::kUnresolvable;
+using testing::kUnschedulable;
 using testing::PodBuilder;
 using testing::ReservationBuilder;
 using testing::ReservationWorld;
 using testing::webPod;
 using testing::wishing;
-
-const std::string kU = "Unschedulable: ";
 
 struct Reservations : ::testing::Test, ReservationWorld {};
 
@@ -62,16 +61,17 @@ TEST_F(Examples, the_fuller_reservation_is_taken) {
 }
 
 TEST_F(Examples, two_reservations_are_not_put_together) {
-  EXPECT_EQ(answer(webPod("p", "26"), "n"), kU + "Insufficient cpu by node");
+  EXPECT_EQ(answer(webPod("p", "26"), "n"), kUnschedulable + "Insufficient cpu by node");
 }
 
 TEST_F(Examples, a_restricted_one_takes_no_pod_that_is_larger) {
   set(forWeb("r2", "16").owner("only", "r2").policy("Restricted").on("n").version("2"));
   const auto pod = aPod("p").request("cpu", "18").label("only", "r2");
-  EXPECT_EQ(answer(pod, "n"), kU + "Insufficient cpu by node");
-  EXPECT_EQ(answer(wishing(pod, "{}"), "n"), kU + "Reservation(s) Insufficient cpu");
+  EXPECT_EQ(answer(pod, "n"), kUnschedulable + "Insufficient cpu by node");
+  EXPECT_EQ(answer(wishing(pod, "{}"), "n"), kUnschedulable + "Reservation(s) Insufficient cpu");
   EXPECT_EQ(answer(wishing(pod, R"({"name":"r2"})"), "n"),
-            kU + "Reservation(s) Insufficient cpu, requested: 18000, used: 0, capacity: 16000");
+            kUnschedulable +
+                "Reservation(s) Insufficient cpu, requested: 18000, used: 0, capacity: 16000");
 }
 
 TEST_F(Examples, a_pod_that_does_not_fit_goes_beside_it_unless_it_must_use_one) {
@@ -80,7 +80,7 @@ TEST_F(Examples, a_pod_that_does_not_fit_goes_beside_it_unless_it_must_use_one) 
   const auto pod = aPod("p").request("cpu", "6").label("only", "r2");
   EXPECT_EQ(schedule(pod), "n");
   EXPECT_EQ(answer(wishing(aPod("q").request("cpu", "6").label("only", "r2"), "{}"), "n"),
-            kU + "Reservation(s) Insufficient cpu");
+            kUnschedulable + "Reservation(s) Insufficient cpu");
 }
 
 TEST_F(Reservations, owners_that_exceed_them_count_in_full_and_no_more_than_that) {
@@ -282,7 +282,8 @@ TEST_F(Reservations, inner_reserved_amounts_are_for_nobody) {
           .policy("Restricted")
           .annotation("node.koordinator.sh/reservation", R"({"resources":{"cpu":"2"}})")
           .on("n"));
-  EXPECT_EQ(answer(wishing(webPod("p", "7"), "{}"), "n"), kU + "Reservation(s) Insufficient cpu");
+  EXPECT_EQ(answer(wishing(webPod("p", "7"), "{}"), "n"),
+            kUnschedulable + "Reservation(s) Insufficient cpu");
   EXPECT_EQ(schedule(wishing(webPod("q", "6"), "{}")), "n in r");
 }
 
@@ -296,16 +297,17 @@ TEST_F(Reservations, restricted_options_limit_some_resources_only) {
           .on("n"));
   EXPECT_EQ(schedule(wishing(webPod("p", "6").request("memory", "1Gi"), "{}")), "n in r");
   EXPECT_EQ(answer(wishing(webPod("q", "1").request("memory", "1Gi"), "{}"), "n"),
-            kU + "Reservation(s) Insufficient memory");
+            kUnschedulable + "Reservation(s) Insufficient memory");
 }
 
 TEST_F(Reservations, that_count_pods_take_so_many) {
   node("n", "16");
   set(forWeb("r", "8").request("pods", "1").policy("Restricted").on("n"));
   EXPECT_EQ(schedule(wishing(webPod("p", "1"), "{}")), "n in r");
-  EXPECT_EQ(answer(wishing(webPod("q", "1"), "{}"), "n"), kU + "Reservation(s) Too many pods");
+  EXPECT_EQ(answer(wishing(webPod("q", "1"), "{}"), "n"),
+            kUnschedulable + "Reservation(s) Too many pods");
   EXPECT_EQ(answer(wishing(webPod("q", "1"), R"({"name":"r"})"), "n"),
-            kU + "Reservation(s) Too many pods, requested: 1, used: 1, capacity: 1");
+            kUnschedulable + "Reservation(s) Too many pods, requested: 1, used: 1, capacity: 1");
 }
 
 TEST_F(Reservations, reserve_pods_are_no_pods_to_their_owners) {
@@ -457,7 +459,7 @@ TEST_F(Reservations, another_plugin_may_say_that_one_does_not_fit) {
   other.node("n", "32");
   other.set(forWeb("r1", "4").on("n"));
   EXPECT_EQ(other.answer(wishing(webPod("p", "2"), "{}"), "n"),
-            kU + "Reservation(s) no aligned CPUs");
+            kUnschedulable + "Reservation(s) no aligned CPUs");
   other.set(forWeb("r2", "4").on("n"));
   EXPECT_EQ(other.schedule(wishing(webPod("q", "2"), "{}")), "n in r2");
   other.set(forWeb("r3", "16").on("n"));

@@ -13,7 +13,7 @@ namespace koord::scheduler {
 namespace {
 
 // From PreFilter to the plan.
-constexpr std::string_view kPreferred = "SchedulingHint/preferred";
+constexpr std::string_view kHinted = "SchedulingHint/preferred";
 using Preferred = std::vector<std::string>;
 
 Result<std::vector<std::string>> readNames(const json::value& hint, std::string_view field) {
@@ -63,7 +63,7 @@ PreFilterResult SchedulingHint::preFilter(CycleState& state, const PodInfo& pod)
   auto hint = readSchedulingHint(pod.pod->metadata.annotations);
   if (!hint) return {Status::of(hint.error()), {}};
   if (!*hint) return {Status::skip(), {}};
-  Preferred& preferred = state.put(kPreferred, std::move((*hint)->preferredNodeNames));
+  Preferred& preferred = state.put(kHinted, std::move((*hint)->preferredNodeNames));
   if (preferred.size() > static_cast<std::size_t>(args_.maxHintNodes))
     preferred.resize(static_cast<std::size_t>(args_.maxHintNodes));
   if ((*hint)->nodeNames.empty()) return {};
@@ -71,7 +71,7 @@ PreFilterResult SchedulingHint::preFilter(CycleState& state, const PodInfo& pod)
 }
 
 PlanPlugin::Plan SchedulingHint::plan(CycleState& state, const PodPtr&) {
-  const auto* preferred = state.get<Preferred>(kPreferred);
+  const auto* preferred = state.get<Preferred>(kHinted);
   if (!preferred || preferred->empty()) return {Status::skip(), {}, {}};
   Plan plan;
   for (const std::string& name : *preferred)

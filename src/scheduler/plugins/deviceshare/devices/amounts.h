@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "api/meta.h"
+#include "base/json.h"
 
 namespace koord::scheduler {
 
@@ -18,6 +19,7 @@ using ByDeviceType = std::array<T, kDeviceTypes.size()>;  // use at()
 
 std::string_view nameOf(DeviceType type);  // "gpu"
 std::optional<DeviceType> deviceTypeOf(std::string_view name);
+using koord::at;  // of base/json.h, which the ones below would hide
 template <class T>
 T& at(ByDeviceType<T>& all, DeviceType type) {
   return all[static_cast<std::size_t>(type)];

@@ -1,8 +1,10 @@
 #pragma once
 
-// Timers in due order, then in the order they were set; the common part of both loops.
+// Timers in due order, then in the order they were set; the common part of both loops. What a timer takes is kept for the
+// next one: a program that does the same each second asks for no memory.
 
 #include <map>
+#include <memory_resource>
 #include <optional>
 #include <unordered_map>
 #include <utility>
@@ -42,8 +44,9 @@ class TimerQueue {
 
  private:
   TimerId last_ = 0;
-  std::map<std::pair<SteadyTime, TimerId>, Callback> due_;
-  std::unordered_map<TimerId, SteadyTime> when_;
+  std::pmr::unsynchronized_pool_resource memory_;
+  std::pmr::map<std::pair<SteadyTime, TimerId>, Callback> due_{&memory_};
+  std::pmr::unordered_map<TimerId, SteadyTime> when_{&memory_};
 };
 
 }  // namespace koord

@@ -439,10 +439,10 @@ Status ClassNodes::syncScores(const PodInfo& pod, const AttemptTimer& timer) {
   auto& totals = scratch_.totals;
   unscored_.copyTo(list);
   totals.assign(list.size(), 0);
+  if (scorers_.empty()) findScorers();
   Maxima before;
   for (const Normalized& each : normalized_) before.push_back(each.max);
 
-  if (scorers_.empty()) findScorers();
   if (!list.empty()) shareRules(list, timer);
   for (const Scorer& scorer : scorers_) {
     if (list.empty()) break;

@@ -12,6 +12,8 @@
 #include <fstream>
 #include <regex>
 
+#include "base/log.h"
+
 namespace koord::bench {
 
 namespace {
@@ -45,6 +47,7 @@ int runAll(int argc, char** argv, const std::vector<Benchmark>& benchmarks) {
       return 2;
     }
   }
+  log::setup({.program = argv[0], .quiet = true});
   for (const Benchmark& benchmark : benchmarks) {
     if (!std::regex_search(benchmark.name, filter)) continue;
     const Numbers metrics = benchmark.run(benchmark.params);

@@ -20,7 +20,6 @@
 #include <fstream>
 
 #include "api/codec.h"
-#include "base/log.h"
 #include "base/virtual_loop.h"
 #include "bench.h"
 #include "koordlet/agent/agent.h"
@@ -311,7 +310,6 @@ const char* const malloc_conf = "narenas:1,dirty_decay_ms:200,muzzy_decay_ms:0";
 
 int main(int argc, char** argv) {
   using namespace koord;
-  log::setup({.program = "bench_koordlet", .quiet = true});
   rlimit files{};  // as koordlet itself does
   if (::getrlimit(RLIMIT_NOFILE, &files) == 0) {
     files.rlim_cur = files.rlim_max;

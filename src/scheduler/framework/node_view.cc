@@ -15,4 +15,14 @@ void NodeView::erase(NodeId node) {
   credits_.erase(node);
 }
 
+void NodeView::erase(const NodeSet& nodes) {
+  if (credits_.empty()) return;
+  if (nodes.smallerThan(credits_.size())) {
+    nodes.forEach([&](NodeId node) { credits_.erase(node); });
+  } else {
+    boost::unordered::erase_if(credits_,
+                               [&](const auto& each) { return nodes.contains(each.first); });
+  }
+}
+
 }  // namespace koord::scheduler

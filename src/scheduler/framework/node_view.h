@@ -51,6 +51,7 @@ class NodeView {
   }
   void set(NodeId node, NodeCredit credit);
   void erase(NodeId node);
+  void erase(const NodeSet& nodes);
   void clear() { credits_.clear(); }
 
   static const NodeView& none() {

@@ -98,6 +98,9 @@ class ViewPlugin {
   virtual ~ViewPlugin() = default;
   // Whether the pod can have credits anywhere. Must be fast: it is asked for every class of pods.
   virtual bool hasCredits(const PodInfo& pod) const = 0;
+  // The nodes outside of which the pod has no credit, good until the next question; nullptr: it may
+  // have some anywhere.
+  virtual const NodeSet* creditNodes(const PodInfo& /*pod*/) const { return nullptr; }
   // Adds what the pod sees as free on the node; false when that is nothing.
   virtual bool addCredit(const PodInfo& pod, NodeId node, NodeCredit& credit) const = 0;
   // Pods on nodes that are not there for it as far as affinity and spreading are concerned: they

@@ -62,16 +62,20 @@ void PodClass::forgetNodes() {
 }
 
 void lookAt(const Profile& profile, const PodInfo& pod, const NodeSet& nodes, NodeView& view) {
-  nodes.forEach([&](NodeId node) {
+  view.erase(nodes);
+  const auto look = [&](NodeId node) {
     NodeCredit credit;
     bool any = false;
     for (const ViewPlugin* plugin : profile.views) any |= plugin->addCredit(pod, node, credit);
-    if (any) {
-      view.set(node, std::move(credit));
-    } else {
-      view.erase(node);
-    }
-  });
+    if (any) view.set(node, std::move(credit));
+  };
+  NodeSet among;
+  for (const ViewPlugin* plugin : profile.views) {
+    const NodeSet* const credited = plugin->creditNodes(pod);
+    if (!credited) return nodes.forEach(look);
+    among.unite(*credited);
+  }
+  nodes.forEachIn(among, look);
 }
 
 PodClasses::PodClasses(Cluster& cluster, const Profile& profile)
@@ -292,48 +296,44 @@ void ClassNodes::setRaw(Normalized& scores, NodeId node, std::int64_t raw) {
   if (before == raw) return;
   if (before == scores.max && before != 0) --scores.holders;
   scores.raw.set(node, raw);
-  if (raw != 0) {
-    scores.scored.insert(node);
-  } else {
+  if (raw == 0) {
     scores.scored.erase(node);
+    return;
   }
-  if (raw == scores.max) {
-    if (raw != 0) ++scores.holders;
-  } else if (raw > scores.max) {
-    scores.max = raw;
-    scores.holders = 1;
-  }
+  scores.scored.insert(node);
+  raiseMax(scores, raw);
 }
 
 // The same for many nodes.
 void ClassNodes::setRaw(Normalized& scores, std::span<const NodeId> nodes,
                         std::span<const std::int64_t> raw) {
-  if (nodes.empty()) return;
-  const std::int64_t most = std::ranges::max(raw);
-  if (scores.raw.empty()) {
-    if (most == 0) return;
-    scores.raw.assign(cluster_.capacity());
-  }
-  if (scores.max != 0) {
+  const bool first = scores.scored.empty();
+  if (!first) {
     scores.raw.read([&](const auto& before) {
       for (const NodeId node : nodes)
-        scores.holders -= static_cast<std::int64_t>(before[node]) == scores.max ? 1 : 0;
+        if (before[node] != 0 && static_cast<std::int64_t>(before[node]) == scores.max)
+          --scores.holders;
     });
+    scores.raw.set(nodes, raw, 0);
   }
-  scores.raw.set(nodes, raw, 0);
   for (std::size_t n = 0; n < nodes.size(); ++n) {
-    if (raw[n] != 0) {
-      scores.scored.insert(nodes[n]);
-    } else {
-      scores.scored.erase(nodes[n]);
+    if (raw[n] == 0) {  // at first nearly all of them, often
+      if (!first) scores.scored.erase(nodes[n]);
+      continue;
     }
+    if (first) {
+      if (scores.raw.empty()) scores.raw.assign(cluster_.capacity());
+      scores.raw.set(nodes[n], raw[n]);
+    }
+    scores.scored.insert(nodes[n]);
+    raiseMax(scores, raw[n]);
   }
-  if (most > scores.max) {
-    scores.max = most;
-    scores.holders = 0;
-  }
-  if (most == scores.max && most != 0)
-    scores.holders += static_cast<std::size_t>(std::ranges::count(raw, most));
+}
+
+void ClassNodes::raiseMax(Normalized& scores, std::int64_t raw) {
+  if (raw < scores.max) return;
+  scores.holders = raw == scores.max ? scores.holders + 1 : 1;
+  scores.max = raw;
 }
 
 // Adds, or takes away, the weighted sum of each node's normalised scores.

@@ -110,6 +110,7 @@ class ClassNodes {
   void drop(NodeId node);
   void setRaw(Normalized& scores, NodeId node, std::int64_t raw);
   void setRaw(Normalized& scores, std::span<const NodeId> nodes, std::span<const std::int64_t> raw);
+  static void raiseMax(Normalized& scores, std::int64_t raw);
   // A Signed score plugin that has something to say of pods of the class.
   struct Scorer {
     std::size_t position = 0;

@@ -73,11 +73,15 @@ Status ReservationPlugin::filter(const CycleState&, const PodInfo& pod, NodeFilt
   if (toBe) return {};
   const PodMatch& match = matcher_.of(pod);
   if (match.wish.ignoresReservations && !match.wish.required) return {};
-  nodes.forEach([&](NodeId node) {
-    if (!match.mayMatchOn(node) && !match.wish.required) return;
+  const auto look = [&](NodeId node) {
     Status status = judge(pod, match, node);
     if (!status.ok()) nodes.reject(node, nodes.rejection(status.code, status.takeReasons()));
-  });
+  };
+  if (match.wish.required) {
+    nodes.forEach(look);
+  } else {
+    nodes.forEachIn(match.nodes, look);
+  }
   return {};
 }
 

@@ -107,6 +107,12 @@ bool ReservationPlugin::addTakeable(const PodInfo& pod, NodeId node, NodeCredit&
   return !pods.empty();
 }
 
+const NodeSet* ReservationPlugin::creditNodes(const PodInfo& pod) const {
+  if (book_.isReservePod(pod)) return nullptr;
+  const PodMatch& match = matcher_.of(pod);
+  return match.wish.ignoresReservations ? nullptr : &match.nodes;
+}
+
 bool ReservationPlugin::addCredit(const PodInfo& pod, NodeId node, NodeCredit& credit) const {
   if (book_.isReservePod(pod)) return addTakeable(pod, node, credit);
   const PodMatch& match = matcher_.of(pod);

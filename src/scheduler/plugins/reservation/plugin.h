@@ -64,6 +64,7 @@ class ReservationPlugin final : public Plugin,
   std::uint64_t epoch(const CycleState& state, const PodInfo& pod) const override;
   std::uint64_t preFilterEpoch(const PodInfo& pod) const override;
   bool hasCredits(const PodInfo& pod) const override;
+  const NodeSet* creditNodes(const PodInfo& pod) const override;
   bool addCredit(const PodInfo& pod, NodeId node, NodeCredit& credit) const override;
   std::vector<std::pair<NodeId, PodPtr>> hidden(const PodInfo& pod) const override;
   PreFilterResult preFilter(CycleState& state, const PodInfo& pod) override;

@@ -1,5 +1,6 @@
 #include "scheduler/engine/verdicts.h"
 
+#include <algorithm>
 #include <functional>
 
 namespace koord::scheduler {
@@ -63,6 +64,20 @@ void Verdicts::set(NodeId node, VerdictId verdict) {
   if (before != kPasses) --counts_[before];
   if (verdict != kPasses) ++counts_[verdict];
   byNode_.set(node, verdict);
+}
+
+std::vector<NodeId> Verdicts::nodesWith(Code code, const NodeSet& among) const {
+  std::vector<std::uint8_t> wanted(rejections_.size());
+  std::ranges::transform(rejections_, wanted.begin(),
+                         [&](const Rejection& each) { return each.code == code ? 1 : 0; });
+  std::vector<NodeId> nodes;
+  nodes.reserve(among.size());
+  byNode_.read([&](const auto& verdicts) {
+    among.forEach([&](NodeId node) {
+      if (wanted[static_cast<std::size_t>(verdicts[node])] != 0) nodes.push_back(node);
+    });
+  });
+  return nodes;
 }
 
 }  // namespace koord::scheduler

@@ -57,6 +57,8 @@ class Verdicts {
   const Rejection& rejection(VerdictId id) const { return rejections_[id]; }
   // The nodes that have this verdict; meaningless for kPasses.
   std::size_t count(VerdictId id) const { return counts_[id]; }
+  // Those of `among` whose rejection has the code, ascending.
+  std::vector<NodeId> nodesWith(Code code, const NodeSet& among) const;
   // Ids run from 1 to size() - 1.
   std::size_t size() const { return rejections_.size(); }
 

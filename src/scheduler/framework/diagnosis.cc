@@ -15,6 +15,16 @@ Code Diagnosis::codeOf(NodeId node) const {
   return verdicts->rejection(verdicts->at(node)).code;
 }
 
+std::vector<NodeId> Diagnosis::nodesWith(Code code, const NodeSet& among) const {
+  if (!preFilter.rejected() && absent.empty() && declined.empty() && verdicts)
+    return verdicts->nodesWith(code, among);
+  std::vector<NodeId> nodes;
+  among.forEach([&](NodeId node) {
+    if (codeOf(node) == code) nodes.push_back(node);
+  });
+  return nodes;
+}
+
 std::vector<Diagnosis::Entry> Diagnosis::entries() const {
   std::vector<Entry> entries;
   if (preFilter.rejected()) {

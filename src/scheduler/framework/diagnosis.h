@@ -39,6 +39,8 @@ class Diagnosis {
 
   // What is known of a node: its rejection's code.
   Code codeOf(NodeId node) const;
+  // Those of the nodes that were rejected with the code, ascending.
+  std::vector<NodeId> nodesWith(Code code, const NodeSet& among) const;
   // {count, reason}, unsorted, with how many nodes each rejection has.
   struct Entry {
     std::string plugin;

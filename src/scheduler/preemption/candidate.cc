@@ -1,5 +1,6 @@
 #include "scheduler/preemption/candidate.h"
 
+#include <algorithm>
 #include <tuple>
 
 namespace koord::scheduler {
@@ -13,28 +14,27 @@ bool moreImportant(const PodInfo& a, const PodInfo& b, WallTime now) {
   return startOf(a, now) < startOf(b, now);
 }
 
+void Candidate::measure() {
+  harm = {.budgetsBroken = budgetsBroken,
+          .highest = victims.front()->priority,
+          .victims = victims.size()};
+  for (const PodPtr& victim : victims) {
+    harm.sum += std::int64_t{victim->priority} + (std::int64_t{1} << 31);
+    if (victim->priority != harm.highest) continue;
+    const auto& start = victim->pod->status.startTime;
+    if (start) harm.earliest = std::min(harm.earliest, *start);
+    harm.unstarted |= !start;
+  }
+}
+
 const Candidate* leastHarm(std::span<const Candidate* const> candidates, WallTime now) {
-  // Smaller is better. Priorities are shifted so that more victims never look better than fewer.
-  const auto harm = [&](const Candidate& candidate) {
-    const std::int32_t highest = candidate.victims.front()->priority;
-    std::int64_t sum = 0;
-    WallTime earliest = WallTime::max();
-    for (const PodPtr& victim : candidate.victims) {
-      sum += std::int64_t{victim->priority} + (std::int64_t{1} << 31);
-      if (victim->priority == highest) earliest = std::min(earliest, startOf(*victim, now));
-    }
-    return std::tuple(candidate.budgetsBroken, highest, sum, candidate.victims.size(),
+  const auto key = [&](const Harm& harm) {  // smaller is better
+    const WallTime earliest = harm.unstarted ? std::min(harm.earliest, now) : harm.earliest;
+    return std::tuple(harm.budgetsBroken, harm.highest, harm.sum, harm.victims,
                       -earliest.time_since_epoch().count());
   };
-  const Candidate* best = nullptr;
-  decltype(harm(*candidates.front())) least;
-  for (const Candidate* candidate : candidates) {
-    const auto own = harm(*candidate);
-    if (best && !(own < least)) continue;
-    best = candidate;
-    least = own;
-  }
-  return best;
+  return *std::ranges::min_element(
+      candidates, {}, [&](const Candidate* candidate) { return key(candidate->harm); });
 }
 
 }  // namespace koord::scheduler

@@ -11,10 +11,26 @@
 
 namespace koord::scheduler {
 
+// What candidates are compared by. Worked out once for each: a burst of pods compares the same ones
+// again and again.
+struct Harm {
+  std::int64_t budgetsBroken = 0;
+  std::int32_t highest = 0;  // of the victims' priorities
+  std::int64_t sum = 0;      // of them, shifted so that more victims never look better than fewer
+  std::size_t victims = 0;
+  // Of the victims of highest priority: when the first one began to run, and whether some have not.
+  WallTime earliest = WallTime::max();
+  bool unstarted = false;
+};
+
 struct Candidate {
   NodeId node = kNoNode;
-  std::vector<PodPtr> victims;     // most important first
+  std::vector<PodPtr> victims;     // most important first; not empty
   std::int64_t budgetsBroken = 0;  // victims whose disruption budget does not allow it
+  Harm harm;
+
+  // To be called when all of the above is known.
+  void measure();
 };
 
 // When the pod began to run; `now` for one that has not.

@@ -26,10 +26,20 @@
 #include "scheduler/preemption/dry_run.h"
 
 #include <algorithm>
+#include <map>
+#include <unordered_map>
 
 #include "scheduler/framework/profile.h"
 
 namespace koord::scheduler {
+
+std::vector<std::pair<std::string, std::size_t>> reasonsOf(
+    std::span<const DryRunOutcomePtr> refused) {
+  std::map<std::string, std::size_t> counts;
+  for (const DryRunOutcomePtr& outcome : refused)
+    for (const std::string& reason : outcome->status.reasons()) ++counts[reason];
+  return {counts.begin(), counts.end()};
+}
 
 void DryRun::begin(const CycleState& state, const PodInfo& pod) {
   current_ = nullptr;
@@ -56,7 +66,8 @@ void DryRun::begin(const CycleState& state, const PodInfo& pod) {
       current_->budgets != budgets_.version()) {
     current_->outcomes.clear();
   } else {
-    for (const NodeId node : *changes) current_->outcomes.erase(node);
+    for (const NodeId node : *changes)
+      if (node < current_->outcomes.size()) current_->outcomes[node] = nullptr;
   }
   current_->position = cluster_.changeEnd();
   current_->budgets = budgets_.version();
@@ -67,6 +78,7 @@ DryRunOutcomePtr DryRun::on(CycleState& state, const PodPtr& pod, NodeId node) {
   // A node that was promised to this very pod looks different to others like it.
   if (!current_ || promised_ == node)
     return std::make_shared<const DryRunOutcome>(tryOut(state, pod, node));
+  if (node >= current_->outcomes.size()) current_->outcomes.resize(cluster_.capacity());
   DryRunOutcomePtr& kept = current_->outcomes[node];
   if (!kept || kept->podDetails != cluster_.podDetails(node))
     kept = std::make_shared<const DryRunOutcome>(tryOut(state, pod, node));
@@ -119,7 +131,9 @@ DryRunOutcome DryRun::tryOut(CycleState& state, const PodPtr& pod, NodeId node) 
   if (victims.empty()) {
     outcome.status = Status::error("expected at least one victim pod on node \"" +
                                    cluster_.node(node).name + "\"");
+    return outcome;
   }
+  outcome.candidate.measure();
   return outcome;
 }
 

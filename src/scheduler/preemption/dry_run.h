@@ -7,7 +7,10 @@
 // budgets and the node alone; it is kept until the node changes, so that a burst of equal pods
 // tries each node once and not once per pod.
 
-#include <unordered_map>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "scheduler/framework/handle.h"
 #include "scheduler/framework/node_search.h"
@@ -23,6 +26,10 @@ struct DryRunOutcome {
   std::uint32_t podDetails = 0;  // of the node (Cluster::podDetails)
 };
 using DryRunOutcomePtr = std::shared_ptr<const DryRunOutcome>;
+
+// Why nodes are no candidates: each reason, as often as it was given.
+std::vector<std::pair<std::string, std::size_t>> reasonsOf(
+    std::span<const DryRunOutcomePtr> refused);
 
 class DryRun {
  public:
@@ -43,8 +50,8 @@ class DryRun {
     std::int32_t priority = 0;
     std::string admitKey;
     std::uint64_t budgets = 0;
-    std::uint64_t position = 0;  // in the cluster's change log
-    std::unordered_map<NodeId, DryRunOutcomePtr> outcomes;
+    std::uint64_t position = 0;              // in the cluster's change log
+    std::vector<DryRunOutcomePtr> outcomes;  // by node; as long as needed
     std::uint64_t lastUse = 0;
   };
   static constexpr std::size_t kMaxKept = 8;

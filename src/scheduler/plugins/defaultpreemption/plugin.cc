@@ -52,10 +52,7 @@ PostFilterResult DefaultPreemption::postFilter(CycleState& state, const PodPtr& 
     result.status = withPrefix(Status::unschedulable(std::move(why)));
     return result;
   }
-  std::vector<NodeId> potential;
-  cluster_.live().forEach([&](NodeId node) {
-    if (diagnosis.codeOf(node) == Code::Unschedulable) potential.push_back(node);
-  });
+  const std::vector<NodeId> potential = diagnosis.nodesWith(Code::Unschedulable, cluster_.live());
   const std::size_t enough = std::min<std::size_t>(
       potential.size(),
       std::max<std::size_t>(potential.size() * args_.minCandidateNodesPercentage / 100,
@@ -63,7 +60,7 @@ PostFilterResult DefaultPreemption::postFilter(CycleState& state, const PodPtr& 
   const std::size_t offset = potential.empty() ? 0 : random_.below(potential.size());
   std::vector<DryRunOutcomePtr> outcomes;  // keeps alive what the others point to
   std::vector<const Candidate*> candidates;
-  std::vector<std::pair<std::string, std::size_t>> reasons;
+  std::vector<DryRunOutcomePtr> refused;
   std::string error;
   bool harmless = false;  // a candidate that breaks no budget
   dryRun_.begin(state, *pod);
@@ -76,7 +73,7 @@ PostFilterResult DefaultPreemption::postFilter(CycleState& state, const PodPtr& 
     } else if (outcome->status.code == Code::Error) {
       error = outcome->status.message();
     } else {
-      for (const auto& reason : outcome->status.reasons()) reasons.emplace_back(reason, 1);
+      refused.push_back(std::move(outcome));
     }
   }
   if (candidates.empty()) {
@@ -84,6 +81,7 @@ PostFilterResult DefaultPreemption::postFilter(CycleState& state, const PodPtr& 
       result.status = withPrefix(Status::error(error));
       return result;
     }
+    auto reasons = reasonsOf(refused);
     if (diagnosis.totalNodes > potential.size())
       reasons.emplace_back("Preemption is not helpful for scheduling",
                            diagnosis.totalNodes - potential.size());
@@ -143,6 +141,7 @@ Task<PostFilterResult> DefaultPreemption::confirm(PodPtr pod,
     std::ranges::stable_sort(candidate.victims, [&](const PodPtr& a, const PodPtr& b) {
       return moreImportant(*a, *b, now);
     });
+    candidate.measure();
   }
   if (left.empty()) {
     result.status = withPrefix(Status::unschedulable("no candidate node for preemption"));

@@ -95,12 +95,10 @@ PostFilterResult ElasticQuota::postFilter(CycleState& state, const PodPtr& pod,
     result.status.code = Code::Unschedulable;
     return result;
   }
-  std::vector<NodeId> potential;
-  cluster_.live().forEach([&](NodeId node) {
-    if (diagnosis.codeOf(node) == Code::Unschedulable) potential.push_back(node);
-  });
+  const std::vector<NodeId> potential = diagnosis.nodesWith(Code::Unschedulable, cluster_.live());
   std::vector<DryRunOutcomePtr> outcomes;  // keeps alive what the others point to
   std::vector<const Candidate*> candidates;
+  std::vector<DryRunOutcomePtr> refused;
   Reasons reasons;
   if (possible) dryRun_.begin(state, *pod);
   const bool named = potential.size() <= kNodesNamed;
@@ -122,10 +120,11 @@ PostFilterResult ElasticQuota::postFilter(CycleState& state, const PodPtr& pod,
                outcome->candidate.victims.empty() && !named) {
       ++without;
     } else {
-      for (const auto& reason : outcome->status.reasons()) reasons.emplace_back(reason, 1);
+      refused.push_back(std::move(outcome));
     }
   }
   if (candidates.empty()) {
+    std::ranges::copy(reasonsOf(refused), std::back_inserter(reasons));
     result.status =
         noCandidate(*pod, diagnosis, potential.size(), named ? 0 : without, std::move(reasons));
     result.nomination = {true, ""};

@@ -111,10 +111,7 @@ PostFilterResult ReservationPlugin::preempt(CycleState& state, const PodPtr& pod
                                             const Diagnosis& diagnosis) {
   if (pod->pod->spec.preemptionPolicy == "Never")
     return rejectedWith({"preemption: not eligible due to preemptionPolicy=Never."});
-  std::vector<NodeId> potential;
-  cluster_.live().forEach([&](NodeId node) {
-    if (diagnosis.codeOf(node) == Code::Unschedulable) potential.push_back(node);
-  });
+  const std::vector<NodeId> potential = diagnosis.nodesWith(Code::Unschedulable, cluster_.live());
   const std::size_t enough = std::min<std::size_t>(
       potential.size(),
       std::max<std::size_t>(
@@ -123,19 +120,20 @@ PostFilterResult ReservationPlugin::preempt(CycleState& state, const PodPtr& pod
   const std::size_t offset = potential.empty() ? 0 : random_.below(potential.size());
   std::vector<DryRunOutcomePtr> outcomes;
   std::vector<const Candidate*> candidates;
-  std::vector<std::pair<std::string, std::size_t>> reasons;
+  std::vector<DryRunOutcomePtr> refused;
   dryRun_.begin(state, *pod);
   for (std::size_t i = 0;
        i < potential.size() && candidates.size() < std::max<std::size_t>(enough, 1); ++i) {
     DryRunOutcomePtr outcome = dryRun_.on(state, pod, potential[(offset + i) % potential.size()]);
     if (outcome->status.ok()) {
       candidates.push_back(&outcome->candidate);
+      outcomes.push_back(std::move(outcome));
     } else {
-      for (const auto& reason : outcome->status.reasons()) reasons.emplace_back(reason, 1);
+      refused.push_back(std::move(outcome));
     }
-    outcomes.push_back(std::move(outcome));
   }
   if (candidates.empty()) {
+    auto reasons = reasonsOf(refused);
     if (diagnosis.totalNodes > potential.size())
       reasons.emplace_back("Preemption is not helpful for scheduling",
                            diagnosis.totalNodes - potential.size());

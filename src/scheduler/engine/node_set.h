@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace koord::scheduler {
@@ -82,6 +84,22 @@ class NodeSet {
           fn(static_cast<NodeId>(w * 64 + static_cast<std::size_t>(std::countr_zero(bits))));
       }
     }
+  }
+  // Calls fn(index) for those of the nodes, which ascend, that are members. Costs next to nothing
+  // where the set is small.
+  template <class F>
+  void forEachOf(std::span<const NodeId> nodes, F&& fn) const {
+    if (smallerThan(nodes.size() / 16)) {
+      auto from = nodes.begin();
+      forEach([&](NodeId node) {
+        from = std::lower_bound(from, nodes.end(), node);
+        if (from != nodes.end() && *from == node)
+          fn(static_cast<std::size_t>(from - nodes.begin()));
+      });
+      return;
+    }
+    for (std::size_t n = 0; n < nodes.size(); ++n)
+      if (contains(nodes[n])) fn(n);
   }
   // Whether there is one that meets the condition.
   template <class F>

@@ -83,6 +83,20 @@ TEST(NodeSet, members_may_be_erased_while_they_are_walked) {
   EXPECT_EQ(nodes.size(), 334u);
 }
 
+TEST(NodeSet, members_are_found_in_a_list_however_many_there_are) {
+  std::vector<NodeId> nodes;
+  for (NodeId node = 3; node < 3000; node += 3) nodes.push_back(node);
+  for (const NodeId step : {1, 7, 100, 2999}) {  // members are searched for, or asked for
+    NodeSet set;
+    for (NodeId node = 0; node < 5000; node += step) set.insert(node);
+    std::vector<std::size_t> found, expected;
+    set.forEachOf(nodes, [&](std::size_t n) { found.push_back(n); });
+    for (std::size_t n = 0; n < nodes.size(); ++n)
+      if (set.contains(nodes[n])) expected.push_back(n);
+    EXPECT_EQ(found, expected) << "every " << step << "th";
+  }
+}
+
 TEST(NodeSet, sets_of_different_capacity_compare_by_members) {
   NodeSet small, large(100'000);
   small.insert(7);

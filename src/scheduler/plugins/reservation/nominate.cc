@@ -99,9 +99,8 @@ Status ReservationPlugin::score(const CycleState&, const PodInfo& pod,
     return {};
   }
   const PodMatch& match = matcher_.of(pod);
-  for (std::size_t n = 0; n < nodes.size(); ++n) {
-    scores[n] = 0;
-    if (!match.mayMatchOn(nodes[n])) continue;
+  std::ranges::fill(scores, 0);
+  const auto rate = [&](std::size_t n) {
     std::int64_t order = 0;
     for (const ReservationEntry* reservation : matcher_.matchedOn(match, nodes[n]))
       if (reservation->order != 0 && (order == 0 || reservation->order < order))
@@ -111,6 +110,11 @@ Status ReservationPlugin::score(const CycleState&, const PodInfo& pod,
     } else if (const ReservationEntry* reservation = nominate(pod, nodes[n], false)) {
       scores[n] = matcher_.fullness(pod, *reservation);
     }
+  };
+  if (match.wish.ignoresReservations) {
+    for (std::size_t n = 0; n < nodes.size(); ++n) rate(n);
+  } else {
+    match.nodes.forEachOf(nodes, rate);
   }
   return {};
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/container/small_vector.hpp>
 
 #include "scheduler/engine/tolerations.h"
@@ -51,9 +52,8 @@ Status TaintToleration::filter(const CycleState&, const PodInfo& pod, NodeFilter
   PerTaintSet<bool> tolerated;
   VerdictId rejection = kPasses;
   const auto taintSets = cluster_.taintSets();
-  nodes.forEach([&](NodeId node) {
+  nodes.forEachIn(cluster_.tainted(), [&](NodeId node) {
     const TaintSet set = taintSets[node];
-    if (set == 0) return;
     if (tolerated.of(set, [&] { return tolerations.tolerateAll(cluster_.taints(set)); })) return;
     if (rejection == kPasses) {
       rejection =
@@ -73,12 +73,12 @@ Status TaintToleration::score(const CycleState&, const PodInfo& pod, std::span<c
   const Tolerations tolerations(pod.pod->spec.tolerations);
   PerTaintSet<std::int64_t> counts;
   const auto taintSets = cluster_.taintSets();
-  for (std::size_t n = 0; n < nodes.size(); ++n) {
+  std::ranges::fill(scores, 0);
+  cluster_.tainted().forEachOf(nodes, [&](std::size_t n) {
     const TaintSet set = taintSets[nodes[n]];
-    scores[n] = set == 0 ? 0 : counts.of(set, [&] {
-      return untoleratedPreferences(tolerations, cluster_.taints(set));
-    });
-  }
+    scores[n] =
+        counts.of(set, [&] { return untoleratedPreferences(tolerations, cluster_.taints(set)); });
+  });
   return {};
 }
 

@@ -19,13 +19,15 @@ std::int64_t leastSum(std::vector<std::int64_t>& amounts, std::int64_t count) {
   return sum;
 }
 
-// Sums of a column of what there is and one of what is taken, over the live nodes.
+// What a column of what there is leaves over one of what is taken, summed up over the live nodes until
+// it is enough, as it nearly always is after a few of them.
 std::int64_t freeSum(const Cluster& cluster, std::span<const std::int64_t> all,
-                     std::span<const std::int64_t> taken) {
-  std::int64_t sum = 0;
-  cluster.live().forEach([&](NodeId node) {
+                     std::span<const std::int64_t> taken, std::int64_t start, std::int64_t enough) {
+  std::int64_t sum = start;
+  cluster.live().any([&](NodeId node) {
     const std::int64_t left = Cluster::columnAt(all, node) - Cluster::columnAt(taken, node);
     if (left > 0) sum = addSaturating(sum, left);
+    return sum >= enough;
   });
   return sum;
 }
@@ -47,14 +49,14 @@ std::optional<RoomShortage> firstShortage(const Cluster& cluster, const RoomNeed
   std::optional<RoomShortage> found;
   need.amount.forEach([&](ResourceId id, std::int64_t needed) {
     if (needed <= 0 || found) return;
-    const std::int64_t there = addSaturating(
-        freeSum(cluster, cluster.allocatable(id), empty ? nothing : cluster.requested(id)),
-        besides.amount.amount(id));
+    const std::int64_t there =
+        freeSum(cluster, cluster.allocatable(id), empty ? nothing : cluster.requested(id),
+                besides.amount.amount(id), needed);
     if (there < needed) found = RoomShortage{id, false, needed, there, empty};
   });
   if (found || need.pods <= 0) return found;
-  const std::int64_t there = addSaturating(
-      freeSum(cluster, cluster.allowedPods(), empty ? nothing : cluster.podCount()), besides.pods);
+  const std::int64_t there = freeSum(cluster, cluster.allowedPods(),
+                                     empty ? nothing : cluster.podCount(), besides.pods, need.pods);
   if (there < need.pods) found = RoomShortage{0, true, need.pods, there, empty};
   return found;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 namespace koord::scheduler {
 
@@ -14,7 +15,8 @@ bool moreImportant(const PodInfo& a, const PodInfo& b, WallTime now) {
   return startOf(a, now) < startOf(b, now);
 }
 
-void Candidate::measure() {
+Candidate::Candidate(NodeId at, std::vector<PodPtr> leaving, std::int64_t budgetsBroken)
+    : node(at), victims(std::move(leaving)) {
   harm = {.budgetsBroken = budgetsBroken,
           .highest = victims.front()->priority,
           .victims = victims.size()};

@@ -25,12 +25,12 @@ struct Harm {
 
 struct Candidate {
   NodeId node = kNoNode;
-  std::vector<PodPtr> victims;     // most important first; not empty
-  std::int64_t budgetsBroken = 0;  // victims whose disruption budget does not allow it
-  Harm harm;
+  std::vector<PodPtr> victims;  // most important first
+  Harm harm;                    // of them
 
-  // To be called when all of the above is known.
-  void measure();
+  Candidate() = default;
+  // There is a victim; budgetsBroken: of how many the disruption budget does not allow it.
+  Candidate(NodeId at, std::vector<PodPtr> leaving, std::int64_t budgetsBroken);
 };
 
 // When the pod began to run; `now` for one that has not.

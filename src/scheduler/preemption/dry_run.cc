@@ -92,7 +92,6 @@ Status DryRun::judge(CycleState& state, const PodPtr& pod, NodeId node) {
 
 DryRunOutcome DryRun::tryOut(CycleState& state, const PodPtr& pod, NodeId node) {
   DryRunOutcome outcome;
-  outcome.candidate.node = node;
   outcome.podDetails = cluster_.podDetails(node);
   std::vector<PodPtr> lower;
   for (const PodPtr& other : cluster_.node(node).pods)
@@ -116,14 +115,15 @@ DryRunOutcome DryRun::tryOut(CycleState& state, const PodPtr& pod, NodeId node) 
   if (!outcome.status.ok()) return outcome;
   // Put back as many as possible, those first that must not leave.
   const DisruptionBudgets::Split split = budgets_.split(lower);
-  std::vector<PodPtr>& victims = outcome.candidate.victims;
+  std::vector<PodPtr> victims;
+  std::int64_t budgetsBroken = 0;
   for (const auto* group : {&split.breaking, &split.allowed}) {
     for (const PodPtr& other : *group) {
       if (!cluster_.assume(other, node, held[other.get()])) continue;
       if (judge(state, pod, node).ok()) continue;
       cluster_.removePod(other->uid());
       victims.push_back(other);
-      if (group == &split.breaking) ++outcome.candidate.budgetsBroken;
+      if (group == &split.breaking) ++budgetsBroken;
     }
   }
   std::ranges::stable_sort(
@@ -133,7 +133,7 @@ DryRunOutcome DryRun::tryOut(CycleState& state, const PodPtr& pod, NodeId node) 
                                    cluster_.node(node).name + "\"");
     return outcome;
   }
-  outcome.candidate.measure();
+  outcome.candidate = Candidate(node, std::move(victims), budgetsBroken);
   return outcome;
 }
 

@@ -67,7 +67,7 @@ PostFilterResult DefaultPreemption::postFilter(CycleState& state, const PodPtr& 
   for (std::size_t i = 0; i < potential.size() && !(harmless && candidates.size() >= enough); ++i) {
     DryRunOutcomePtr outcome = dryRun_.on(state, pod, potential[(offset + i) % potential.size()]);
     if (outcome->status.ok()) {
-      harmless |= outcome->candidate.budgetsBroken == 0;
+      harmless |= outcome->candidate.harm.budgetsBroken == 0;
       candidates.push_back(&outcome->candidate);
       outcomes.push_back(std::move(outcome));
     } else if (outcome->status.code == Code::Error) {
@@ -114,7 +114,7 @@ Task<PostFilterResult> DefaultPreemption::confirm(PodPtr pod,
   std::map<std::string, PodPtr> infos;  // by uid
   for (const auto& outcome : outcomes) {
     wire::Victims& victims = proposed[cluster_.node(outcome->candidate.node).name];
-    victims.budgetsBroken = outcome->candidate.budgetsBroken;
+    victims.budgetsBroken = outcome->candidate.harm.budgetsBroken;
     for (const PodPtr& victim : outcome->candidate.victims) {
       victims.pods.push_back(victim->pod);
       infos[victim->uid()] = victim;
@@ -133,15 +133,11 @@ Task<PostFilterResult> DefaultPreemption::confirm(PodPtr pod,
   for (const auto& [name, victims] : *confirmed) {
     const auto node = cluster_.findNode(name);
     if (!node || !cluster_.live().contains(*node)) continue;
-    Candidate& candidate = left.emplace_back();
-    candidate.node = *node;
-    candidate.budgetsBroken = victims.budgetsBroken;
-    for (const auto& victim : victims.pods)
-      candidate.victims.push_back(infos.at(victim->metadata.uid));
-    std::ranges::stable_sort(candidate.victims, [&](const PodPtr& a, const PodPtr& b) {
-      return moreImportant(*a, *b, now);
-    });
-    candidate.measure();
+    std::vector<PodPtr> leaving;
+    for (const auto& victim : victims.pods) leaving.push_back(infos.at(victim->metadata.uid));
+    std::ranges::stable_sort(
+        leaving, [&](const PodPtr& a, const PodPtr& b) { return moreImportant(*a, *b, now); });
+    left.emplace_back(*node, std::move(leaving), victims.budgetsBroken);
   }
   if (left.empty()) {
     result.status = withPrefix(Status::unschedulable("no candidate node for preemption"));

@@ -32,9 +32,10 @@ bool hasPodLevelRequests(const api::Pod& pod) {
                              [](const auto& entry) { return isPodLevelResource(entry.first); });
 }
 
-void replacePodLevel(ResourceList& total, const ResourceList& podLevel) {
-  for (const auto& [name, amount] : podLevel) {
-    if (isPodLevelResource(name)) total[name] = amount;
+// Names come from the spec; one without an effective amount counts as 0.
+void replacePodLevel(ResourceList& total, const ResourceList& spec, const ResourceList& amounts) {
+  for (const auto& [name, asked] : spec) {
+    if (isPodLevelResource(name)) total[name] = amountOf(amounts, name);
   }
 }
 
@@ -80,25 +81,26 @@ ResourceList totalOfContainers(const api::PodSpec& spec, Amount amount) {
 // The member of ResourceRequirements that a total is made of.
 using Part = ResourceList api::ResourceRequirements::*;
 
-// What counts for something that is being resized: the most of the lists, its spec left out when
-// the resize cannot happen.
+// What counts for something that is being resized: the most of the lists, the spec left out when the
+// resize cannot happen.
 ResourceList effective(const api::Pod& pod, const ResourceList& spec, const ResourceList& inForce,
-                       const ResourceList& granted) {
+                       const ResourceList& granted, bool countUnasked) {
   ResourceList most = isResizeInfeasible(pod) ? ResourceList() : spec;
   raiseTo(most, inForce);
   raiseTo(most, granted);
+  if (!countUnasked) erase_if(most, [&](const auto& entry) { return !has(spec, entry.first); });
   return most;
 }
 
 ResourceList containerAmount(const api::Pod& pod, const api::Container& container, Part part,
-                             bool useStatus) {
+                             bool useStatus, bool countUnasked) {
   const ResourceList& spec = container.resources.*part;
   if (!useStatus) return spec;
   const api::ContainerStatus* status = statusOf(pod, container.name);
   if (!status || !status->resources) return spec;
   const bool requests = part == &api::ResourceRequirements::requests;
   return effective(pod, spec, *status->resources.*part,
-                   requests ? status->allocatedResources : ResourceList());
+                   requests ? status->allocatedResources : ResourceList(), countUnasked);
 }
 
 ResourceList podLevelAmount(const api::Pod& pod, Part part, bool useStatus) {
@@ -106,19 +108,21 @@ ResourceList podLevelAmount(const api::Pod& pod, Part part, bool useStatus) {
   if (!useStatus || !pod.status.resources) return spec;
   const bool requests = part == &api::ResourceRequirements::requests;
   return effective(pod, spec, *pod.status.resources.*part,
-                   requests ? pod.status.allocatedResources : ResourceList());
+                   requests ? pod.status.allocatedResources : ResourceList(), false);
 }
 
 ResourceList totalWithoutOverhead(const api::Pod& pod, Part part,
                                   const PodRequestOptions& options) {
   ResourceList total =
       totalOfContainers(pod.spec, [&](const api::Container& container, bool runsOn) {
-        ResourceList amount = containerAmount(pod, container, part, options.useStatus && runsOn);
+        ResourceList amount = containerAmount(pod, container, part, options.useStatus && runsOn,
+                                              options.countUnasked);
         if (options.missing) amount.insert(options.missing->begin(), options.missing->end());
         return amount;
       });
   if (pod.spec.resources && !options.skipPodLevel) {
-    replacePodLevel(total, podLevelAmount(pod, part, options.usePodStatus));
+    replacePodLevel(total, *pod.spec.resources.*part,
+                    podLevelAmount(pod, part, options.usePodStatus));
   }
   return total;
 }
@@ -199,6 +203,49 @@ ResourceList podLimits(const api::Pod& pod, const PodRequestOptions& options) {
     }
   }
   return total;
+}
+
+Quantity sumOfRunning(const api::PodSpec& spec, const ContainerAmount& amount) {
+  Quantity sum;
+  for (const auto& container : spec.containers) sum.add(amount(container));
+  for (const auto& container : spec.initContainers)
+    if (isSidecar(container)) sum.add(amount(container));
+  return sum;
+}
+
+Quantity mostOfContainers(const api::PodSpec& spec, const ContainerAmount& amount) {
+  Quantity sidecars, most;
+  for (const auto& container : spec.initContainers) {
+    Quantity needed = amount(container);
+    needed.add(sidecars);
+    if (isSidecar(container)) sidecars = needed;
+    most = std::max(most, needed);
+  }
+  return std::max(most, sumOfRunning(spec, amount));
+}
+
+Quantity runningRequest(const api::PodSpec& spec, std::string_view name) {
+  return sumOfRunning(spec, [&](const api::Container& container) {
+    return std::max(amountOf(container.resources.requests, name), Quantity());
+  });
+}
+
+std::optional<Quantity> podLimit(const api::PodSpec& spec, std::string_view name) {
+  bool limited = !spec.containers.empty();
+  Quantity most = mostOfContainers(spec, [&](const api::Container& container) {
+    Quantity limit = amountOf(container.resources.limits, name);
+    limited = limited && limit.sign() > 0;
+    return limit;
+  });
+  if (spec.resources && isPodLevelResource(name)) {
+    if (const Quantity whole = amountOf(spec.resources->limits, name); whole.sign() > 0) {
+      most = whole;
+      limited = true;
+    }
+  }
+  if (!limited) return std::nullopt;
+  most.add(amountOf(spec.overhead, name));
+  return most;
 }
 
 const ResourceList& nonZeroRequests() {

@@ -8,6 +8,8 @@
 //   memory, hugepages-*) replace it; overhead comes on top.
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string_view>
 
 #include "api/pod.h"
@@ -20,6 +22,10 @@ struct PodRequestOptions {
   bool useStatus = false;
   // The same for amounts of the whole pod; they change in place only where the cluster allows it.
   bool usePodStatus = false;
+  // As kube-scheduler: what a container's status reports counts although its spec does not name it.
+  // Kubelet reports CPU shares as a request in force even where somebody else set them, as koordlet
+  // does for batch CPU.
+  bool countUnasked = false;
   bool excludeOverhead = false;
   bool skipPodLevel = false;
   // Amounts for containers whose requests lack the name; one that asks for 0 gets 0. Requests only.
@@ -30,6 +36,22 @@ api::ResourceList podRequests(const api::Pod& pod, const PodRequestOptions& opti
 // The same shape over limits: a container without a limit adds nothing. Overhead goes on names with
 // a limit other than 0.
 api::ResourceList podLimits(const api::Pod& pod, const PodRequestOptions& options = {});
+
+// One resource, by the spec alone, for callers who go by other amounts than requests or limits.
+// Neither overhead nor amounts of the whole pod are in it.
+using ContainerAmount = std::function<Quantity(const api::Container&)>;
+// Of containers and sidecars, all that runs for as long as the pod.
+Quantity sumOfRunning(const api::PodSpec& spec, const ContainerAmount& amount);
+// The formula above: init containers, too, as far as they need more. `amount` is asked for every
+// container, sidecars twice.
+Quantity mostOfContainers(const api::PodSpec& spec, const ContainerAmount& amount);
+
+// What its containers and sidecars ask for while the pod runs, which is what the node gets back when
+// it leaves. For resources that are no amounts of a whole pod, as batch-* and mid-*.
+Quantity runningRequest(const api::PodSpec& spec, std::string_view name);
+// What all containers together may take at any time, overhead included. Nothing when one of them,
+// init containers and sidecars too, has no limit for it: then the pod has none.
+std::optional<Quantity> podLimit(const api::PodSpec& spec, std::string_view name);
 
 // cpu and memory that a container which asks for none is taken to need when nodes are compared:
 // 100m and 200 MiB.

@@ -1,5 +1,6 @@
 #include "model/pod_requests.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -100,6 +101,84 @@ TEST(PodRequests, UseTheStatusOfSidecarsAndOfThePodButNotOfInitContainers) {
               ElementsAre(Pair("cpu", "3"), Pair("memory", "1Gi")));
   EXPECT_THAT(texts(podRequests(p, {.usePodStatus = true})),
               ElementsAre(Pair("cpu", "1"), Pair("memory", "3Gi")));
+}
+
+// A best-effort pod of a kubelet that reports CPU shares, which koordlet set, as a cpu request.
+TEST(PodRequests, LeaveOutWhatTheStatusReportsAndTheSpecDoesNotAskFor) {
+  constexpr std::string_view kAsked =
+      R"("resources": {"requests": {"kubernetes.io/batch-cpu": "1000"}})";
+  constexpr std::string_view kReported =
+      R"("allocatedResources": {"kubernetes.io/batch-cpu": "1000"},
+      "resources": {"requests": {"cpu": "1", "memory": "1Gi", "kubernetes.io/batch-cpu": "1000"},
+                    "limits": {"cpu": "1"}})";
+  const auto p = pod(fmt::format(
+      R"({{"spec": {{
+        "initContainers": [{{"name": "s", "restartPolicy": "Always", {0}}}],
+        "containers": [{{"name": "c", {0}}}]}},
+      "status": {{"initContainerStatuses": [{{"name": "s", {1}}}],
+                  "containerStatuses": [{{"name": "c", {1}}}]}}}})",
+      kAsked, kReported));
+  EXPECT_THAT(texts(podRequests(p, {.useStatus = true})),
+              ElementsAre(Pair("kubernetes.io/batch-cpu", "2k")));
+  EXPECT_THAT(texts(podLimits(p, {.useStatus = true})), IsEmpty());
+  const auto totals = podTotals(p);
+  EXPECT_EQ(totals.milliCpu, 0);
+  EXPECT_EQ(totals.memory, 0);
+  EXPECT_EQ(totals.nonZeroMilliCpu, 200);
+}
+
+TEST(PodRequests, OfOneResourceInAResizeDoNotBringInAnother) {
+  const auto p = pod(R"({"spec": {"containers": [{"name": "c", "resources": {"requests": {
+        "memory": "1Gi"}}}]},
+      "status": {"containerStatuses": [{"name": "c", "allocatedResources": {"memory": "2Gi"},
+        "resources": {"requests": {"cpu": "3", "memory": "2Gi"}}}]}})");
+  EXPECT_THAT(texts(podRequests(p, {.useStatus = true})), ElementsAre(Pair("memory", "2Gi")));
+}
+
+TEST(PodRequests, OfTheWholePodHaveTheNamesOfItsSpec) {
+  const auto p = pod(R"({"spec": {"resources": {"requests": {"cpu": "1", "memory": "1Gi"}},
+        "containers": [{"name": "c"}]},
+      "status": {"conditions": [{"type": "PodResizePending", "reason": "Infeasible"}],
+        "resources": {"requests": {"cpu": "2", "hugepages-2Mi": "2Mi"}}}})");
+  EXPECT_THAT(texts(podRequests(p, {.useStatus = true, .usePodStatus = true})),
+              ElementsAre(Pair("cpu", "2"), Pair("memory", "0")));
+}
+
+TEST(RunningRequest, IsOfContainersAndSidecarsAlone) {
+  const auto p = pod(R"({"spec": {
+    "containers": [{"name": "a", "resources": {"requests": {"kubernetes.io/batch-cpu": "1000"}}},
+                   {"name": "b", "resources": {"requests": {"kubernetes.io/batch-cpu": "-5"}}}],
+    "initContainers": [
+      {"name": "i", "resources": {"requests": {"kubernetes.io/batch-cpu": "9000"}}},
+      {"name": "s", "restartPolicy": "Always",
+       "resources": {"requests": {"kubernetes.io/batch-cpu": "500"}}}],
+    "overhead": {"kubernetes.io/batch-cpu": "100"}}})");
+  EXPECT_EQ(runningRequest(p.spec, "kubernetes.io/batch-cpu"), Quantity::of(1500));
+  EXPECT_EQ(podRequests(p).at("kubernetes.io/batch-cpu"), Quantity::of(9100));
+}
+
+TEST(PodLimit, IsTheMostAtAnyTimeAndNothingOnceAContainerHasNone) {
+  const auto limited = [](std::string_view init, std::string_view sidecar) {
+    return pod(fmt::format(
+        R"({{"spec": {{"overhead": {{"kubernetes.io/batch-memory": "10"}},
+          "initContainers": [
+            {{"name": "s", "restartPolicy": "Always", "resources": {{"limits": {{{}}}}}}},
+            {{"name": "i", "resources": {{"limits": {{{}}}}}}}],
+          "containers": [{{"name": "c", "resources": {{"limits": {{
+            "kubernetes.io/batch-memory": "100"}}}}}}]}}}})",
+        sidecar, init));
+  };
+  constexpr std::string_view kName = "kubernetes.io/batch-memory";
+  constexpr std::string_view k50 = R"("kubernetes.io/batch-memory": "50")";
+  constexpr std::string_view k300 = R"("kubernetes.io/batch-memory": "300")";
+  EXPECT_EQ(podLimit(limited(k50, k50).spec, kName), Quantity::of(160));
+  EXPECT_EQ(podLimit(limited(k300, k50).spec, kName), Quantity::of(360));
+  EXPECT_EQ(podLimit(limited("", k50).spec, kName), std::nullopt);
+  EXPECT_EQ(podLimit(limited(k50, "").spec, kName), std::nullopt);
+  const auto whole = pod(R"({"spec": {"resources": {"limits": {"memory": "300"}},
+      "containers": [{"name": "c"}]}})");
+  EXPECT_EQ(podLimit(whole.spec, "memory"), Quantity::of(300));
+  EXPECT_EQ(podLimit(whole.spec, "cpu"), std::nullopt);
 }
 
 TEST(PodLimits, LeaveOutContainersWithoutLimitAndOverheadWithoutLimit) {

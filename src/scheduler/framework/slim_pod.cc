@@ -33,11 +33,18 @@ void slim(api::ContainerStatus& status) {
   status = std::move(kept);
 }
 
-// A container whose status grants what its spec asks for needs no status to be counted.
+// A container whose status grants what its spec asks for needs no status to be counted. What else
+// the status reports is never counted.
 bool asSpecified(const api::Container& container, const api::ContainerStatus& status) {
   const auto& wanted = container.resources.requests;
-  return (!status.resources || status.resources->requests == wanted) &&
-         (status.allocatedResources.empty() || status.allocatedResources == wanted);
+  const auto grants = [&](const api::ResourceList& list) {
+    return std::ranges::all_of(wanted, [&](const auto& asked) {
+      const auto granted = list.find(asked.first);
+      return granted != list.end() && granted->second == asked.second;
+    });
+  };
+  return (!status.resources || grants(status.resources->requests)) &&
+         (status.allocatedResources.empty() || grants(status.allocatedResources));
 }
 
 void slim(api::List<api::ContainerStatus>& statuses, const api::List<api::Container>& containers) {

@@ -50,6 +50,16 @@ TEST(SlimPod, a_running_pod_takes_up_what_it_did_before) {
   EXPECT_TRUE(slim.spec.tolerations.empty() && slim.spec.containers[0].image.empty());
 }
 
+TEST(SlimPod, what_a_status_reports_and_nobody_asked_for_is_not_kept) {
+  auto pod = *api::decodeText<api::Pod>(R"({"metadata":{"name":"p"},"spec":{"nodeName":"n",
+      "containers":[{"name":"c","resources":{"requests":{"kubernetes.io/batch-cpu":"1000"}}}]},
+    "status":{"containerStatuses":[{"name":"c","allocatedResources":{"kubernetes.io/batch-cpu":"1k"},
+      "resources":{"requests":{"cpu":"1","kubernetes.io/batch-cpu":"1000"}}}]}})");
+  slimPod(pod);
+  EXPECT_TRUE(pod.status.containerStatuses.empty());
+  EXPECT_EQ(model::podTotals(pod).milliCpu, 0);
+}
+
 TEST(SlimPod, of_conditions_those_stay_that_say_when_something_was_if_somebody_asks_for_it) {
   const auto kept = [](PodFields keep, std::string_view initialized) {
     api::Pod pod = podOf("n");

@@ -51,6 +51,18 @@ struct ExtendedFixture : testing::SchedulerFixture {
 const std::string kByName =
     "{urlPrefix: 'http://host/one/', filterVerb: filter, nodeCacheCapable: true}";
 
+TEST(Extenders, whose_scores_cannot_be_read_have_none) {
+  ExtendedFixture f(
+      "{urlPrefix: 'http://host/one/', prioritizeVerb: rank, weight: 1, nodeCacheCapable: true}");
+  for (const char* name : {"a", "b"}) f.node(aNode(name));
+  f.says("/one/rank", R"([{"Host": "a", "Score": 7.5}])");
+  f.scheduler->start();
+  f.create(aPod("p").request("cpu", "1"));
+  f.run();
+  EXPECT_THAT(f.asked, Contains("/one/rank"));
+  EXPECT_NE(f.nodeOf("p"), "");
+}
+
 TEST(Extenders, filter_the_nodes_that_pass_the_plugins) {
   ExtendedFixture f(kByName);
   for (const char* name : {"a", "b", "c"}) f.node(aNode(name));

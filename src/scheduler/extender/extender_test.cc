@@ -2,6 +2,7 @@
 
 #include "scheduler/extender/extender.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "net/test_net.h"
@@ -96,6 +97,37 @@ TEST_F(ExtenderTest, ConcernsPodsThatAskForWhatItManages) {
   limited.object().spec.initContainers.emplace_back().resources.limits["example.com/gpu"] =
       Quantity::of(1, Quantity::Format::DecimalSI);
   EXPECT_TRUE(extender(config)->interestedIn(*limited.build()));
+}
+
+TEST(ExtenderAnswers, ThatHaveAWrongTypeSomewhereAreErrorsThatNameIt) {
+  const auto said = [](const auto& read) {
+    return read ? std::string("read") : read.error().message;
+  };
+  constexpr std::string_view kHead = "answer of the extender: ";
+  for (const char* score : {"7.5", "7.0", "1e3", "9223372036854775808", "\"7\"", "[]", "true"})
+    EXPECT_EQ(said(wire::readPriorities(fmt::format(R"([{{"Host": "n1", "Score": {}}}])", score))),
+              fmt::format("{}Score: expected an integer of 64 bits", kHead))
+        << score;
+  EXPECT_EQ(said(wire::readPriorities(R"([{"Host": "a", "Score": -3}, null, {"Host": null}])")),
+            "read");
+  EXPECT_EQ(said(wire::readPriorities("[5]")),
+            fmt::format("{}the list: expected an object", kHead));
+  EXPECT_EQ(said(wire::readFilterResult(R"({"NodeNames": "a"})", true)),
+            fmt::format("{}NodeNames: expected a list", kHead));
+  EXPECT_EQ(said(wire::readFilterResult(R"({"NodeNames": [1]})", true)),
+            fmt::format("{}NodeNames: expected a text", kHead));
+  EXPECT_EQ(said(wire::readFilterResult(R"({"FailedNodes": {"a": 5}})", true)),
+            fmt::format("{}FailedNodes: expected a text", kHead));
+  EXPECT_EQ(said(wire::readFilterResult("5", true)),
+            fmt::format("{}the answer: expected an object", kHead));
+  EXPECT_EQ(said(wire::readBindingResult(R"({"Error": 5})")),
+            fmt::format("{}Error: expected a text", kHead));
+  EXPECT_EQ(said(wire::readPreemptionResult(
+                R"({"NodeNameToMetaVictims": {"a": {"NumPDBViolations": 0.5}}})")),
+            fmt::format("{}NumPDBViolations: expected an integer of 64 bits", kHead));
+  EXPECT_EQ(said(wire::readPreemptionResult(R"({"NodeNameToMetaVictims": []})")),
+            fmt::format("{}NodeNameToMetaVictims: expected an object", kHead));
+  EXPECT_EQ(said(wire::readPreemptionResult(R"({"nodenametometavictims": {"a": null}})")), "read");
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "scheduler/extender/extenders.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/log.h"
 #include "scheduler/engine/resources.h"
@@ -114,9 +115,10 @@ Task<Result<>> Extenders::filter(wire::PodObject pod, wire::NodeObjects* nodes,
     for (const auto& [node, reason] : answer->failed)
       if (!answer->unresolvable.contains(node))
         verdicts->rejected[node] = rejection(Code::Unschedulable, reason);
+    const std::set<std::string_view> passed(answer->nodes.begin(), answer->nodes.end());
     std::erase_if(*nodes, [&](const auto& node) {
       const std::string& name = node->metadata.name;
-      if (std::ranges::find(answer->nodes, name) != answer->nodes.end()) return false;
+      if (passed.contains(name)) return false;
       // As upstream, a node without a word about it is one that no preemption can help.
       verdicts->rejected.try_emplace(
           name, Status{Code::UnschedulableAndUnresolvable, {}, std::string(kExtenderName)});

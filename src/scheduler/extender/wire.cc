@@ -1,5 +1,7 @@
 #include "scheduler/extender/wire.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 
@@ -24,20 +26,64 @@ const json::value* member(const json::value& value, std::string_view name) {
   return found && !found->is_null() ? found : nullptr;
 }
 
-std::string text(const json::value* value) {
-  return value && value->is_string() ? std::string(value->get_string()) : std::string();
-}
+// Members of one answer. What is not there, or null, is empty; what is of another type than it has to
+// be makes the whole answer one that cannot be read, as in Go.
+class Members {
+ public:
+  std::string text(const json::value& object, std::string_view name) {
+    const json::value* value = member(object, name);
+    return value ? asText(*value, name) : std::string();
+  }
+  std::int64_t number(const json::value& object, std::string_view name) {
+    const json::value* value = member(object, name);
+    if (!value) return 0;
+    if (value->is_int64()) return value->get_int64();
+    return wrong(name, "an integer of 64 bits"), 0;
+  }
+  const json::array& list(const json::value& object, std::string_view name) {
+    static const json::array kNone;
+    const json::value* value = member(object, name);
+    if (!value) return kNone;
+    if (const auto* array = value->if_array()) return *array;
+    return wrong(name, "a list"), kNone;
+  }
+  const json::object& object(const json::value& from, std::string_view name) {
+    static const json::object kNone;
+    const json::value* value = member(from, name);
+    if (!value) return kNone;
+    if (const auto* members = value->if_object()) return *members;
+    return wrong(name, "an object"), kNone;
+  }
+  std::map<std::string, std::string> texts(const json::value& from, std::string_view name) {
+    std::map<std::string, std::string> result;
+    for (const auto& [key, value] : object(from, name))
+      result.emplace(key, value.is_null() ? std::string() : asText(value, name));
+    return result;
+  }
+  std::string asText(const json::value& value, std::string_view name) {
+    if (value.is_string()) return std::string(value.get_string());
+    return wrong(name, "a text"), std::string();
+  }
+  // The object itself, or an element of a list.
+  bool isObject(const json::value& value, std::string_view name) {
+    if (value.is_object() || value.is_null()) return value.is_object();
+    wrong(name, "an object");
+    return false;
+  }
 
-std::map<std::string, std::string> texts(const json::value* value) {
-  std::map<std::string, std::string> result;
-  if (!value || !value->is_object()) return result;
-  for (const auto& [key, reason] : value->get_object()) result.emplace(key, text(&reason));
-  return result;
-}
+  template <class T>
+  Result<T> resultOf(T value) const {
+    if (!problem_.empty()) return fail(ErrorCode::Invalid, problem_);
+    return value;
+  }
 
-std::int64_t number(const json::value* value) {
-  return value && value->is_number() ? value->to_number<std::int64_t>() : 0;
-}
+ private:
+  void wrong(std::string_view name, std::string_view expected) {
+    if (problem_.empty())
+      problem_ = fmt::format("answer of the extender: {}: expected {}", name, expected);
+  }
+  std::string problem_;
+};
 
 Result<json::value> parse(const std::string& document) {
   auto value = parseJson(document);
@@ -63,20 +109,22 @@ std::string args(const api::Pod& pod, const NodeObjects& nodes, bool byName) {
 Result<FilterResult> readFilterResult(const std::string& document, bool byName) {
   const auto value = parse(document);
   if (!value) return fail(value.error());
+  Members members;
   FilterResult result;
-  result.error = text(member(*value, "Error"));
-  result.failed = texts(member(*value, "FailedNodes"));
-  result.unresolvable = texts(member(*value, "FailedAndUnresolvableNodes"));
-  const json::value* names = member(*value, "NodeNames");
+  if (!members.isObject(*value, "the answer")) return members.resultOf(result);
+  result.error = members.text(*value, "Error");
+  result.failed = members.texts(*value, "FailedNodes");
+  result.unresolvable = members.texts(*value, "FailedAndUnresolvableNodes");
+  const json::value* names = byName ? member(*value, "NodeNames") : nullptr;
   const json::value* nodes = member(*value, "Nodes");
-  const json::value* items = nodes ? member(*nodes, "items") : nullptr;
-  if (byName && names && names->is_array()) {
-    for (const auto& name : names->get_array()) result.nodes.push_back(text(&name));
-  } else if (items && items->is_array()) {
-    for (const auto& node : items->get_array())
+  if (names) {
+    for (const auto& name : members.list(*value, "NodeNames"))
+      result.nodes.push_back(members.asText(name, "NodeNames"));
+  } else if (nodes && members.isObject(*nodes, "Nodes")) {
+    for (const auto& node : members.list(*nodes, "items"))
       result.nodes.emplace_back(textAt(node, "metadata", "name"));
   }
-  return result;
+  return members.resultOf(std::move(result));
 }
 
 Result<std::vector<HostPriority>> readPriorities(const std::string& document) {
@@ -86,9 +134,11 @@ Result<std::vector<HostPriority>> readPriorities(const std::string& document) {
   if (value->is_null()) return result;
   if (!value->is_array())
     return fail(ErrorCode::Invalid, "answer of the extender: expected a list of hosts and scores");
+  Members members;
   for (const auto& item : value->get_array())
-    result.push_back({text(member(item, "Host")), number(member(item, "Score"))});
-  return result;
+    if (members.isObject(item, "the list"))
+      result.push_back({members.text(item, "Host"), members.number(item, "Score")});
+  return members.resultOf(std::move(result));
 }
 
 std::string bindingArgs(const api::Pod& pod, const std::string& node) {
@@ -101,7 +151,10 @@ std::string bindingArgs(const api::Pod& pod, const std::string& node) {
 Result<std::string> readBindingResult(const std::string& document) {
   const auto value = parse(document);
   if (!value) return fail(value.error());
-  return text(member(*value, "Error"));
+  Members members;
+  std::string error;
+  if (members.isObject(*value, "the answer")) error = members.text(*value, "Error");
+  return members.resultOf(std::move(error));
 }
 
 std::string preemptionArgs(const api::Pod& pod, const std::map<std::string, Victims>& victims,
@@ -126,16 +179,17 @@ std::string preemptionArgs(const api::Pod& pod, const std::map<std::string, Vict
 Result<std::map<std::string, MetaVictims>> readPreemptionResult(const std::string& document) {
   const auto value = parse(document);
   if (!value) return fail(value.error());
+  Members members;
   std::map<std::string, MetaVictims> result;
-  const json::value* nodes = member(*value, "NodeNameToMetaVictims");
-  if (!nodes || !nodes->is_object()) return result;
-  for (const auto& [node, entry] : nodes->get_object()) {
+  if (!members.isObject(*value, "the answer")) return members.resultOf(result);
+  for (const auto& [node, entry] : members.object(*value, "NodeNameToMetaVictims")) {
     MetaVictims& victims = result[node];
-    victims.budgetsBroken = number(member(entry, "NumPDBViolations"));
-    if (const json::value* pods = member(entry, "Pods"); pods && pods->is_array())
-      for (const auto& pod : pods->get_array()) victims.uids.push_back(text(member(pod, "UID")));
+    if (!members.isObject(entry, "NodeNameToMetaVictims")) continue;
+    victims.budgetsBroken = members.number(entry, "NumPDBViolations");
+    for (const auto& pod : members.list(entry, "Pods"))
+      if (members.isObject(pod, "Pods")) victims.uids.push_back(members.text(pod, "UID"));
   }
-  return result;
+  return members.resultOf(std::move(result));
 }
 
 }  // namespace koord::scheduler::wire

@@ -122,14 +122,22 @@ Task<Verdict> Interceptor::updateContainer(Intercepted& call, std::string_view m
   if (!call.known || !request.has_linux()) co_return Verdict{};
   auto& known = *call.container.own.mutable_container_resources();
   mergeUpdate(request.linux(), known);
+  store_.change(call.id, call.began, call.container.own);
   if (!call.hooks || !wanted) co_return Verdict{};
-  const std::string before = call.container.own.SerializeAsString();
+  const auto asked = call.container.own;
+  const std::string before = asked.SerializeAsString();
   auto asking = askAboutContainer(dispatcher_, HookType::PreUpdateContainerResources,
                                   call.container, deadline);
   auto refusal = co_await asking;
-  if (refusal) co_return Verdict{std::move(refusal), {}};
+  if (refusal) {
+    store_.takeBack(call.id, call.began, call.container.own);
+    co_return Verdict{std::move(refusal), {}};
+  }
   if (call.container.own.SerializeAsString() == before) co_return Verdict{};
-  *request.mutable_linux() = known;
+  store_.change(call.id, asked, call.container.own);
+  // With what other calls have changed since this one began.
+  const ContainerPtr now = store_.container(call.id);
+  *request.mutable_linux() = now ? now->own.container_resources() : known;
   for (const auto& [key, value] : call.container.own.container_annotations())
     (*request.mutable_annotations())[key] = value;
   co_return Verdict{{}, request.SerializeAsString()};
@@ -182,6 +190,7 @@ Task<void> Interceptor::findContainer(Intercepted& call) {
   }
   if (!container) co_return;
   call.container = *container;
+  call.began = container->own;
   call.known = true;
   call.hooks = !container->pod || !skip_.appliesTo(*container->pod);
 }
@@ -189,6 +198,8 @@ Task<void> Interceptor::findContainer(Intercepted& call) {
 Task<void> Interceptor::after(Intercepted& call, const net::GrpcReply& reply, SteadyTime deadline) {
   // What the runtime does not know any more has ended as well as what it has just ended.
   const bool gone = !reply && reply.error().code == net::GrpcCode::NotFound;
+  if (!reply && call.known && call.method == CriMethod::UpdateContainerResources)
+    store_.takeBack(call.id, call.began, call.container.own);
   if (!reply && !gone) co_return;
   if (reply && call.known) remember(call, *reply);
   if (call.hooks && (reply || call.method != CriMethod::StartContainer)) {
@@ -219,9 +230,8 @@ void Interceptor::remember(Intercepted& call, const std::string& reply) {
     if (!made.ParseFromString(reply) || made.container_id().empty()) return;
     call.container.own.mutable_container_meta()->set_id(made.container_id());
     store_.put(made.container_id(), std::make_shared<const ContainerRecord>(call.container));
-  } else if (call.method == CriMethod::StartContainer ||
-             call.method == CriMethod::UpdateContainerResources) {
-    store_.put(call.id, std::make_shared<const ContainerRecord>(call.container));
+  } else if (call.method == CriMethod::StartContainer) {
+    store_.change(call.id, call.began, call.container.own);
   }
 }
 

@@ -5,8 +5,10 @@
 //
 //   before: the request and what is known of its pod or container make a question to the hook
 //           servers; their answers change what is known, and that changes the request
-//   after:  a success makes it known for later calls (an update that the runtime refused never
-//           happened); then the hooks for what has happened
+//   after:  a success makes it known for later calls; then the hooks for what has happened
+//
+// An update is known to the other calls from its beginning, since one that is sent later must not
+// undo it; one that the runtime refused never happened, and is taken back.
 //
 // A request that makes no sense passes as it is: judging it is the runtime's part. A call of which
 // pod or container nobody knows anything passes without hooks.
@@ -31,8 +33,9 @@ struct Intercepted {
   std::string id;  // of the sandbox or container that the request names
   PodRecord pod;   // of RunPodSandbox and StopPodSandbox
   ContainerRecord container;
-  bool known = false;  // pod or container says something
-  bool hooks = false;  // known, and not a pod that wants none
+  runtimehook::ContainerResourceHookRequest began;  // container.own before this call
+  bool known = false;                               // pod or container says something
+  bool hooks = false;                               // known, and not a pod that wants none
 };
 
 struct Verdict {

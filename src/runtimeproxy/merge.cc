@@ -1,6 +1,8 @@
 #include "runtimeproxy/merge.h"
 
 #include <map>
+#include <optional>
+#include <set>
 
 namespace koord::runtimeproxy {
 namespace {
@@ -37,7 +39,82 @@ void mergeMap(const Map& from, Map& to) {
   for (const auto& [key, value] : from) to[key] = value;
 }
 
+enum class Change { Make, TakeBack };
+
+template <class T>
+bool concerns(Change change, const T& before, const T& after, const T& known) {
+  return before != after && (change == Change::Make || known == after);
+}
+
+template <class Map>
+void changeMap(Change change, const Map& before, const Map& after, Map& known) {
+  const auto valueIn = [](const Map& map, const auto& key) {
+    const auto it = map.find(key);
+    return it == map.end() ? std::optional<std::string>() : std::optional<std::string>(it->second);
+  };
+  std::set<std::string> keys;
+  for (const auto& [key, value] : before) keys.insert(key);
+  for (const auto& [key, value] : after) keys.insert(key);
+  for (const auto& key : keys) {
+    const auto was = valueIn(before, key), is = valueIn(after, key);
+    if (!concerns(change, was, is, valueIn(known, key))) continue;
+    const auto& wanted = change == Change::Make ? is : was;
+    if (wanted) {
+      known[key] = *wanted;
+    } else {
+      known.erase(key);
+    }
+  }
+}
+
+void changeResources(Change change, const Resources& before, const Resources& after,
+                     Resources& known) {
+  const Resources& to = change == Change::Make ? after : before;
+  const auto field = [&](auto get, auto set) {
+    if (concerns(change, get(before), get(after), get(known))) set(known, get(to));
+  };
+#define KOORD_FIELD(name)                              \
+  field([](const Resources& of) { return of.name(); }, \
+        [](Resources& of, const auto& value) { of.set_##name(value); })
+  KOORD_FIELD(cpu_period);
+  KOORD_FIELD(cpu_quota);
+  KOORD_FIELD(cpu_shares);
+  KOORD_FIELD(memory_limit_in_bytes);
+  KOORD_FIELD(memory_swap_limit_in_bytes);
+  KOORD_FIELD(oom_score_adj);
+  KOORD_FIELD(cpuset_cpus);
+  KOORD_FIELD(cpuset_mems);
+#undef KOORD_FIELD
+  changeMap(change, before.unified(), after.unified(), *known.mutable_unified());
+}
+
+void changeContainer(Change change, const runtimehook::ContainerResourceHookRequest& before,
+                     const runtimehook::ContainerResourceHookRequest& after,
+                     runtimehook::ContainerResourceHookRequest& known) {
+  changeMap(change, before.container_annotations(), after.container_annotations(),
+            *known.mutable_container_annotations());
+  changeMap(change, before.container_envs(), after.container_envs(),
+            *known.mutable_container_envs());
+  changeResources(change, before.container_resources(), after.container_resources(),
+                  *known.mutable_container_resources());
+  if (concerns(change, before.pod_cgroup_parent(), after.pod_cgroup_parent(),
+               known.pod_cgroup_parent()))
+    known.set_pod_cgroup_parent((change == Change::Make ? after : before).pod_cgroup_parent());
+}
+
 }  // namespace
+
+void mergeChanges(const runtimehook::ContainerResourceHookRequest& before,
+                  const runtimehook::ContainerResourceHookRequest& after,
+                  runtimehook::ContainerResourceHookRequest& known) {
+  changeContainer(Change::Make, before, after, known);
+}
+
+void takeBackChanges(const runtimehook::ContainerResourceHookRequest& before,
+                     const runtimehook::ContainerResourceHookRequest& after,
+                     runtimehook::ContainerResourceHookRequest& known) {
+  changeContainer(Change::TakeBack, before, after, known);
+}
 
 void mergeAnswer(const Resources& answer, Resources& known) {
   const bool partial = isPartial(answer, known);

@@ -26,6 +26,16 @@ void merge(const runtimehook::PodSandboxHookResponse& answer,
 void merge(const runtimehook::ContainerResourceHookResponse& answer,
            runtimehook::ContainerResourceHookRequest& known);
 
+// What one of several calls about a container that are under way at the same time has changed: the
+// fields that differ between `before` and `after` become those of `after`, and all others stay.
+void mergeChanges(const runtimehook::ContainerResourceHookRequest& before,
+                  const runtimehook::ContainerResourceHookRequest& after,
+                  runtimehook::ContainerResourceHookRequest& known);
+// Takes such changes back, where nobody has made others since.
+void takeBackChanges(const runtimehook::ContainerResourceHookRequest& before,
+                     const runtimehook::ContainerResourceHookRequest& after,
+                     runtimehook::ContainerResourceHookRequest& known);
+
 void apply(const runtimehook::PodSandboxHookRequest& known, cri::RunPodSandboxRequest& request);
 // Variables keep their places; new ones come after them, sorted.
 void apply(const runtimehook::ContainerResourceHookRequest& known, bool withEnvironment,

@@ -209,6 +209,75 @@ TEST_F(ProxyTest, AnUpdateIsForwardedWithAllThatIsKnownAndOneThatFailsNeverHappe
   EXPECT_EQ(sent.linux().oom_score_adj(), 1000);
 }
 
+TEST_F(ProxyTest, OfUpdatesAtTheSameTimeNoneUndoesAnother) {
+  std::vector<std::pair<runtimehook::ContainerResourceHookRequest, std::optional<net::GrpcAnswer>>>
+      asked;
+  auto server = net::GrpcServer::start(
+      loop_, at("slow.sock"), [&](net::GrpcRequest request, net::GrpcAnswer answer) {
+        asked.emplace_back();
+        EXPECT_TRUE(asked.back().first.ParseFromString(request.message));
+        asked.back().second = std::move(answer);
+        loop_.stop();
+      });
+  ASSERT_TRUE(server);
+  announce("slow.json", at("slow.sock"), "Ignore", R"("PreUpdateContainerResources")");
+  start();
+  const std::string id = createContainer(aContainer(runPod(aPod())));
+  const auto begin = [&](std::optional<net::GrpcReply>* into, auto change) {
+    cri::UpdateContainerResourcesRequest update;
+    update.set_container_id(id);
+    change(*update.mutable_linux());
+    return store(
+        client_->call(criPath("UpdateContainerResources"), update.SerializeAsString(), 30s), into,
+        &loop_);
+  };
+  const auto answer = [&](std::size_t i) {
+    runtimehook::ContainerResourceHookResponse response;
+    *response.mutable_container_resources() = asked[i].first.container_resources();
+    response.mutable_container_resources()->set_cpu_shares(100 + i);
+    (*asked[i].second)(response.SerializeAsString());
+  };
+  std::optional<net::GrpcReply> cpus, resize;
+  TaskGroup tasks;
+  tasks.spawn(begin(&cpus, [](auto& linux) { linux.set_cpuset_cpus("4-7"); }));
+  while (asked.size() < 1) loop_.run();
+  tasks.spawn(begin(&resize, [](auto& linux) { linux.set_cpu_quota(400'000); }));
+  while (asked.size() < 2) loop_.run();
+  answer(1);
+  while (!resize) loop_.run();
+  answer(0);
+  while (!cpus) loop_.run();
+  ASSERT_TRUE(*cpus && *resize);
+  const auto sent =
+      runtime_->last<cri::UpdateContainerResourcesRequest>("UpdateContainerResources");
+  EXPECT_EQ(sent.linux().cpuset_cpus(), "4-7");
+  EXPECT_EQ(sent.linux().cpu_quota(), 400'000) << "the resize that came meanwhile stays";
+  const auto known = proxy_->store().container(id)->own.container_resources();
+  EXPECT_EQ(known.cpuset_cpus(), "4-7");
+  EXPECT_EQ(known.cpu_quota(), 400'000);
+
+  // One that fails takes back what it has changed itself, and nothing else.
+  std::optional<net::GrpcReply> bad, good;
+  tasks.spawn(begin(&bad, [](auto& linux) {
+    linux.set_memory_limit_in_bytes(1 << 20);
+    linux.set_cpu_quota(100'000);
+  }));
+  while (asked.size() < 3) loop_.run();
+  tasks.spawn(begin(&good, [](auto& linux) { linux.set_cpu_quota(300'000); }));
+  while (asked.size() < 4) loop_.run();
+  answer(3);
+  while (!good) loop_.run();
+  runtime_->answers["UpdateContainerResources"] = [](const auto&) {
+    return refused(GrpcCode::Internal, "no");
+  };
+  answer(2);
+  while (!bad) loop_.run();
+  EXPECT_FALSE(*bad);
+  const auto left = proxy_->store().container(id)->own.container_resources();
+  EXPECT_EQ(left.memory_limit_in_bytes(), 0);
+  EXPECT_EQ(left.cpu_quota(), 300'000);
+}
+
 TEST_F(ProxyTest, UnderFailTheRuntimeIsNotCalledAndUnderIgnoreItIs) {
   announce("k.json", at("nobody.sock"), "Fail", R"("PreRunPodSandbox")");
   start();

@@ -1,5 +1,7 @@
 #include "runtimeproxy/store.h"
 
+#include "runtimeproxy/merge.h"
+
 namespace koord::runtimeproxy {
 
 runtimehook::ContainerResourceHookRequest ContainerRecord::info() const {
@@ -21,6 +23,24 @@ PodPtr Store::pod(const std::string& id) const {
 ContainerPtr Store::container(const std::string& id) const {
   const auto found = containers_.find(id);
   return found == containers_.end() ? nullptr : found->second;
+}
+
+void Store::change(const std::string& id, const runtimehook::ContainerResourceHookRequest& before,
+                   const runtimehook::ContainerResourceHookRequest& after) {
+  const auto found = containers_.find(id);
+  if (found == containers_.end()) return;
+  auto record = std::make_shared<ContainerRecord>(*found->second);
+  mergeChanges(before, after, record->own);
+  found->second = std::move(record);
+}
+
+void Store::takeBack(const std::string& id, const runtimehook::ContainerResourceHookRequest& before,
+                     const runtimehook::ContainerResourceHookRequest& after) {
+  const auto found = containers_.find(id);
+  if (found == containers_.end()) return;
+  auto record = std::make_shared<ContainerRecord>(*found->second);
+  takeBackChanges(before, after, record->own);
+  found->second = std::move(record);
 }
 
 void Store::eraseContainersOf(const std::string& podId) {

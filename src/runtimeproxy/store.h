@@ -4,7 +4,8 @@
 // tell all of it. In memory only: the runtime itself is the record (runtime_view.h).
 //
 // Records are shared and never changed in place; who changes one puts another in its place. Calls
-// that are under way keep what they began with.
+// that are under way keep what they began with, and put only what they change into the record as it
+// is then: kubelet's CPU manager and a resize may update one container at the same time.
 
 #include <memory>
 #include <string>
@@ -39,6 +40,12 @@ class Store {
   void put(const std::string& id, ContainerPtr container) {
     containers_[id] = std::move(container);
   }
+  // What a call has changed between the two. A container that is gone meanwhile stays gone.
+  void change(const std::string& id, const runtimehook::ContainerResourceHookRequest& before,
+              const runtimehook::ContainerResourceHookRequest& after);
+  // Such a change did not happen after all.
+  void takeBack(const std::string& id, const runtimehook::ContainerResourceHookRequest& before,
+                const runtimehook::ContainerResourceHookRequest& after);
   void erasePod(const std::string& id) { pods_.erase(id); }
   void eraseContainer(const std::string& id) { containers_.erase(id); }
   // Those of a sandbox that is removed go with it.

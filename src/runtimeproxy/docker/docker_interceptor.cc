@@ -54,6 +54,7 @@ Task<Verdict> DockerInterceptor::before(DockerCall& call, std::string_view body,
 void DockerInterceptor::find(DockerCall& call) const {
   if (const auto container = store_.container(call.target.id)) {
     call.container = *container;
+    call.began = container->own;
     call.known = true;
     call.hooks = !container->pod || !skip_.appliesTo(*container->pod);
   } else if (const auto pod = store_.pod(call.target.id)) {
@@ -152,13 +153,21 @@ Task<Verdict> DockerInterceptor::update(DockerCall& call, std::string_view body,
   if (!document || !document->is_object()) co_return Verdict{};
   auto& known = *call.container.own.mutable_container_resources();
   mergeUpdate(dockerResources(*document), known);
-  const std::string before = known.SerializeAsString();
+  store_.change(call.target.id, call.began, call.container.own);
+  const auto asked = call.container.own;
   auto asking = askAboutContainer(dispatcher_, HookType::PreUpdateContainerResources,
                                   call.container, deadline);
   auto refusal = co_await asking;
-  if (refusal) co_return Verdict{std::move(refusal), {}};
-  if (known.SerializeAsString() == before) co_return Verdict{};
-  writeUpdate(known, document->get_object());
+  if (refusal) {
+    store_.takeBack(call.target.id, call.began, call.container.own);
+    co_return Verdict{std::move(refusal), {}};
+  }
+  store_.change(call.target.id, asked, call.container.own);
+  if (known.SerializeAsString() == asked.container_resources().SerializeAsString())
+    co_return Verdict{};
+  // With what other calls have changed since this one began.
+  const ContainerPtr now = store_.container(call.target.id);
+  writeUpdate(now ? now->own.container_resources() : known, document->get_object());
   co_return Verdict{{}, toJson(*document)};
 }
 
@@ -166,6 +175,8 @@ Task<void> DockerInterceptor::after(DockerCall& call, int status, std::string_vi
                                     SteadyTime deadline) {
   const DockerMethod method = call.target.method;
   const bool gone = status == kNotFound;
+  if (call.known && !call.ofPod && method == DockerMethod::Update && !succeeded(status))
+    store_.takeBack(call.target.id, call.began, call.container.own);
   if (!call.known || (!succeeded(status) && !gone)) co_return;
   if (method == DockerMethod::Create && !gone) {
     const auto document = parseJson(answer);
@@ -179,7 +190,8 @@ Task<void> DockerInterceptor::after(DockerCall& call, int status, std::string_vi
     }
   } else if ((method == DockerMethod::Update || method == DockerMethod::Start) && !call.ofPod &&
              !gone) {
-    store_.put(call.target.id, std::make_shared<const ContainerRecord>(call.container));
+    if (method == DockerMethod::Start)
+      store_.change(call.target.id, call.began, call.container.own);
     if (!call.hooks || method != DockerMethod::Start) co_return;
     auto asking =
         askAboutContainer(dispatcher_, HookType::PostStartContainer, call.container, deadline);

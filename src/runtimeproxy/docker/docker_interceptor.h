@@ -23,8 +23,9 @@ struct DockerCall {
   bool ofPod = false;  // a sandbox
   PodRecord pod;
   ContainerRecord container;
-  bool known = false;  // pod or container says something
-  bool hooks = false;  // known, and not a pod that wants none
+  runtimehook::ContainerResourceHookRequest began;  // container.own before this call
+  bool known = false;                               // pod or container says something
+  bool hooks = false;                               // known, and not a pod that wants none
 };
 
 class DockerInterceptor {

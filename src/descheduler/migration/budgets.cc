@@ -11,12 +11,25 @@ namespace koord::descheduler {
 
 namespace {
 
-std::string refusalOf(const api::PodDisruptionBudget& budget,
-                      const std::vector<std::shared_ptr<const api::Pod>>& pods) {
+// As the eviction API of kube-apiserver decides it.
+bool needsNoBudget(const Pod& pod) {
+  return pod.metadata.deletionTimestamp || pod.status.phase == "Pending" ||
+         pod.facts.is(PodFacts::Terminal);
+}
+
+bool isUnhealthyAndFree(const Pod& pod, const api::PodDisruptionBudget& budget) {
+  if (pod.facts.is(PodFacts::Ready)) return false;
+  const auto& status = budget.status;
+  return budget.spec.unhealthyPodEvictionPolicy == "AlwaysAllow" ||
+         (status.desiredHealthy > 0 && status.currentHealthy >= status.desiredHealthy);
+}
+
+std::string refusalOf(const api::PodDisruptionBudget& budget, const std::vector<PodPtr>& pods) {
   const auto selector = api::Selector::compile(budget.spec.selector);
   if (!selector) return {};
   const auto concerned = std::ranges::count_if(pods, [&](const auto& pod) {
-    return selector->matches(pod->metadata.labels) &&
+    return !needsNoBudget(*pod) && selector->matches(pod->metadata.labels) &&
+           !isUnhealthyAndFree(*pod, budget) &&
            !budget.status.disruptedPods.contains(pod->metadata.name);
   });
   if (concerned == 0 || concerned <= budget.status.disruptionsAllowed) return {};
@@ -26,7 +39,7 @@ std::string refusalOf(const api::PodDisruptionBudget& budget,
 
 }  // namespace
 
-Task<std::string> Budgets::refusal(std::vector<std::shared_ptr<const api::Pod>> pods) {
+Task<std::string> Budgets::refusal(std::vector<PodPtr> pods) {
   if (pods.empty()) co_return std::string();
   const std::string namespace_ = pods.front()->metadata.namespace_;
   const SteadyTime now = handle_.executor().steadyNow();

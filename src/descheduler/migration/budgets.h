@@ -1,7 +1,8 @@
 #pragma once
 
 // Whether PodDisruptionBudgets would let pods be evicted: asked before room is reserved for them, since an
-// eviction that is refused would hold it for nothing. The API server has the last word when it comes to that.
+// eviction that is refused would hold it for nothing. The API server has the last word when it comes to that, and
+// what it lets go whatever a budget says (pods that do not run, unhealthy ones) is let go here.
 
 #include <map>
 #include <string>
@@ -18,7 +19,7 @@ class Budgets {
   explicit Budgets(Handle& handle) : handle_(handle) {}
 
   // Why these pods, of one namespace, cannot all be evicted now; "" = they can, or nobody may look.
-  Task<std::string> refusal(std::vector<std::shared_ptr<const api::Pod>> pods);
+  Task<std::string> refusal(std::vector<PodPtr> pods);
 
  private:
   struct Known {

@@ -160,6 +160,30 @@ TEST(MigrationController, ends_at_once_when_its_reservation_is_gone) {
   EXPECT_THAT(w.stateOf("j"), HasSubstr("Failed MissingReservation"));
 }
 
+TEST(MigrationController, a_status_that_somebody_wrote_by_hand_ends_the_job_and_not_the_process) {
+  for (const char* conditions :
+       {R"([{"type":"ReservationBound","status":"True"},{"type":"Eviction","status":"True"}])",
+        R"([{"type":"ReservationBound","status":"True"}])"}) {
+    MigrationWorld w;
+    w.reservationsGoTo = "";
+    w.workload("web", 4);
+    w.start();
+    w.move("j", "web-0");
+    w.run(3s);
+    const auto reservations = w.list(api::Reservation::kType);
+    ASSERT_EQ(reservations.size(), 1u);
+    w.process.reset();
+    w.api.remove(api::Reservation::kType, std::string(textAt(reservations[0], "metadata", "name")));
+    w.patch(api::PodMigrationJob::kType, "j",
+            fmt::format(R"({{"status":{{"phase":"Running","conditions":{}}}}})", conditions), "",
+            "status");
+    w.start();
+    w.run(5s);
+    EXPECT_THAT(w.stateOf("j"), HasSubstr("Failed MissingReservation")) << conditions;
+    EXPECT_EQ(w.evictions(), 0);
+  }
+}
+
 TEST(MigrationController, evicts_nobody_for_room_that_is_not_held_any_more) {
   for (const bool expired : {false, true}) {
     MigrationWorld w;

@@ -106,9 +106,8 @@ Task<std::string> Migrator::refusal(PodPtr pod, std::vector<PodPtr> pods) {
                             : fmt::format("its gang moves whole or not at all, and of pod {}: {}",
                                           each->metadata.name, why);
   }
-  std::vector<std::shared_ptr<const api::Pod>> plain(pods.begin(), pods.end());
   if (args_.evictionPolicy != "Eviction") co_return std::string();
-  auto asking = budgets_.refusal(std::move(plain));
+  auto asking = budgets_.refusal(std::move(pods));
   std::string why = co_await asking;
   co_return why;
 }

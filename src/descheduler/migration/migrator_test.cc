@@ -160,6 +160,37 @@ TEST(Migrator, a_budget_that_is_used_up_keeps_jobs_from_being_made) {
   EXPECT_EQ(w.evict("web-0"), "PodDisruptionBudget b allows 0 evictions now, 1 are needed");
 }
 
+// As the eviction API does it.
+TEST(Migrator, budgets_keep_no_pod_that_the_eviction_api_lets_go) {
+  const auto refusalWith = [](const std::string& spec, int healthy, const std::string& status,
+                              const std::string& policy = "") {
+    MigrationWorld w;
+    w.workload("web", 4);
+    w.api.put(api::PodDisruptionBudget::kType,
+              fmt::format(
+                  R"({{"apiVersion":"policy/v1","kind":"PodDisruptionBudget","metadata":{{"name":)"
+                  R"("b","namespace":"default"}},"spec":{{"selector":{{"matchLabels":{{"app":)"
+                  R"("web"}}}}{}{}}},"status":{{"disruptionsAllowed":0,"currentHealthy":{},)"
+                  R"("desiredHealthy":4,"expectedPods":4}}}})",
+                  spec, policy, healthy));
+    w.patch(api::Pod::kType, "web-0", status, "default", "status");
+    w.start();
+    return w.evict("web-0");
+  };
+  const std::string all = R"(,"minAvailable":4)";
+  const std::string refused = "PodDisruptionBudget b allows 0 evictions now, 1 are needed";
+  const std::string unready = R"({"status":{"conditions":[{"type":"Ready","status":"False"}]}})";
+  EXPECT_EQ(refusalWith(all, 3, unready), refused);
+  EXPECT_NE(refusalWith(all, 4, unready), refused) << "the others are enough";
+  EXPECT_NE(refusalWith(all, 3, unready, R"(,"unhealthyPodEvictionPolicy":"AlwaysAllow")"),
+            refused);
+  EXPECT_EQ(refusalWith(all, 3, R"({"status":{"phase":"Running"}})",
+                        R"(,"unhealthyPodEvictionPolicy":"AlwaysAllow")"),
+            refused);
+  EXPECT_NE(refusalWith(all, 3, R"({"status":{"phase":"Pending"}})"), refused);
+  EXPECT_NE(refusalWith(all, 3, R"({"status":{"phase":"Failed"}})"), refused);
+}
+
 TEST(Migrator, in_a_dry_run_nothing_is_written) {
   MigrationWorld w;
   w.args.dryRun = true;

@@ -67,8 +67,10 @@ Reconciler::Step Reconciler::holdRoom(Work* work) {
   auto reservation = co_await reading;
   if (!reservation) co_return fail(std::move(reservation.error()));
   work->reservation = *std::move(reservation);
-  // Afterwards it is the new pod that counts.
-  if (!work->reservation && isTrue(work->status, condition::kReservationBound))
+  // Afterwards it is the new pod that counts, if the job says which one.
+  if (!work->reservation && work->status.podRef &&
+      isTrue(work->status, condition::kReservationBound) &&
+      isTrue(work->status, condition::kEviction))
     co_return Next::GoOn;
   if (!work->reservation) {
     auto ending = end(

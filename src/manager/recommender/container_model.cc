@@ -44,6 +44,21 @@ RecommendedAmounts amountsOf(double cores, double bytes, double factor) {
 
 }  // namespace
 
+json::value MemoryWindow::save() const {
+  return json::object{{"ends", formatTime(ends)}, {"peak", peak}};
+}
+
+Result<MemoryWindow> MemoryWindow::load(const json::value& document, WallTime now) {
+  const auto ends = parseTime(textAt(document, "ends"));
+  if (!ends || *ends > now + kMemoryWindow)
+    return fail(ErrorCode::Invalid, "ends: is no time within a day");
+  const auto* peak = find(document, "peak");
+  if (!peak || !peak->is_number() || !(peak->to_number<double>() >= 0) ||
+      peak->to_number<double>() > kMostBytes)
+    return fail(ErrorCode::Invalid, "peak: is no number of bytes");
+  return MemoryWindow{*ends, peak->to_number<double>()};
+}
+
 ContainerModel::ContainerModel()
     : cpu_(model::cpuBuckets(), model::kEmptyWeight, kCpuHalfLife),
       memory_(model::memoryBuckets(), model::kEmptyWeight, kMemoryHalfLife) {}

@@ -39,6 +39,10 @@ struct ContainerAdvice {
 struct MemoryWindow {
   WallTime ends{};
   double peak = 0;  // bytes; 0 = nothing was added in this window
+
+  json::value save() const;
+  // The error says what is wrong.
+  static Result<MemoryWindow> load(const json::value& document, WallTime now);
 };
 
 class ContainerModel {

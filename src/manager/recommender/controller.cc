@@ -23,8 +23,11 @@ constexpr Duration kLookInterval = 1min;
 constexpr Duration kSaveInterval = 10min;
 constexpr Duration kForgetPods = 48h;
 constexpr Duration kForgetContainers = 8 * 24h;
+// The API server takes 256 KiB of annotations; pods beyond this number have one more peak after a restart.
+constexpr std::size_t kMostSavedWindows = 1000;
 
-// What was saved of a Recommendation's models: {"until": TIME, "containers": {NAME: MODEL}}.
+// What was saved of a Recommendation's models: {"until": TIME, "containers": {NAME: MODEL}}, and of the day's
+// peaks of its pods, "windows".
 Result<> readSaved(const api::Recommendation& object, std::map<std::string, ContainerModel>& models,
                    WallTime& until) {
   const auto* text = api::findIn(object.metadata.annotations, kAnnotationCheckpoint);
@@ -69,10 +72,12 @@ RecommenderController::RecommenderController(kube::Api& api, Executor& executor,
   // Of these only their owners are looked at.
   replicaSets_.setTransform([](api::ReplicaSet& set) { set.spec = {}; });
   jobs_.setTransform([](api::Job& job) { job.spec = {}; });
-  recommendations_.addHandler(
-      {[this](const auto& object) { take(object); },
-       [this](const auto&, const auto& object) { take(object); },
-       [this](const auto& object) { records_.erase(api::keyOf(object->metadata)); }});
+  recommendations_.addHandler({[this](const auto& object) { take(object); },
+                               [this](const auto&, const auto& object) { take(object); },
+                               [this](const auto& object) {
+                                 records_.erase(api::keyOf(object->metadata));
+                                 forgetWindows(api::keyOf(object->metadata));
+                               }});
   nodeMetrics_.addHandler({[this](const auto& metric) { addReport(*metric); },
                            [this](const auto&, const auto& metric) { addReport(*metric); },
                            [this](const auto& metric) { reported_.erase(metric->metadata.name); }});
@@ -121,11 +126,16 @@ void RecommenderController::take(const RecommendationPtr& recommendation) {
   const bool retargeted =
       known != records_.end() && known->second.object->metadata.uid == recommendation->metadata.uid;
   Record record{recommendation, std::move(pods), {}, {}, executor_.steadyNow(), false};
-  if (!retargeted)
+  // Peaks that the models of before have are none of the new ones.
+  forgetWindows(key);
+  if (!retargeted) {
     if (auto read = readSaved(*recommendation, record.models, record.known); !read) {
       log::warn("Recommendation {}: {}; it learns anew", key.toString(), read.error().message);
       record.models.clear();
+    } else {
+      readWindows(*recommendation);
     }
+  }
   records_.insert_or_assign(key, std::move(record));
   queue_.add(key.toString());
 }
@@ -158,6 +168,46 @@ MemoryWindow& RecommenderController::windowOf(const api::ObjectKey& recommendati
   auto& windows = windows_[fmt::format("{}/{}", recommendation.toString(), pod.metadata.uid)];
   windows.seen = executor_.wallNow();
   return windows.byContainer[container];
+}
+
+void RecommenderController::forgetWindows(const api::ObjectKey& key) {
+  const std::string prefix = key.toString() + "/";
+  auto it = windows_.lower_bound(prefix);
+  while (it != windows_.end() && it->first.starts_with(prefix)) it = windows_.erase(it);
+}
+
+json::object RecommenderController::savedWindows(const api::ObjectKey& key) const {
+  const std::string prefix = key.toString() + "/";
+  const WallTime now = executor_.wallNow();
+  json::object saved;
+  std::size_t count = 0;
+  for (auto it = windows_.lower_bound(prefix);
+       it != windows_.end() && it->first.starts_with(prefix); ++it) {
+    json::object containers;
+    for (const auto& [name, window] : it->second.byContainer)
+      if (window.peak > 0 && window.ends > now && ++count <= kMostSavedWindows)
+        containers.emplace(name, window.save());
+    if (!containers.empty()) saved.emplace(it->first.substr(prefix.size()), std::move(containers));
+  }
+  return saved;
+}
+
+// Without them the peaks of the day would be added once more, beside those that the models have.
+void RecommenderController::readWindows(const api::Recommendation& object) {
+  const api::ObjectKey key = api::keyOf(object.metadata);
+  const auto* text = api::findIn(object.metadata.annotations, kAnnotationCheckpoint);
+  const auto document = text ? parseJson(*text) : Result<json::value>(json::value());
+  const auto* pods = document ? find(*document, "windows") : nullptr;
+  if (!pods || !pods->is_object()) return;
+  const WallTime now = executor_.wallNow();
+  for (const auto& [uid, containers] : pods->get_object()) {
+    if (!containers.is_object()) continue;
+    PodWindows& windows = windows_[fmt::format("{}/{}", key.toString(), std::string_view(uid))];
+    windows.seen = now;
+    for (const auto& [name, saved] : containers.get_object())
+      if (const auto window = MemoryWindow::load(saved, now))
+        windows.byContainer[std::string(name)] = *window;
+  }
 }
 
 void RecommenderController::addReport(const api::NodeMetric& metric) {
@@ -262,7 +312,8 @@ Task<Result<>> RecommenderController::save(api::ObjectKey key) {
   json::object containers;
   for (const auto& [name, model] : record.models) containers.emplace(name, model.save());
   const std::string text = toJson(json::object{{"until", formatTime(executor_.wallNow())},
-                                               {"containers", std::move(containers)}});
+                                               {"containers", std::move(containers)},
+                                               {"windows", savedWindows(key)}});
   json::object annotations;
   annotations[kAnnotationCheckpoint] = text;
   json::value patch =

@@ -70,6 +70,10 @@ class RecommenderController {
   api::RecommendationStatus statusOf(const Record& record) const;
   Task<Result<>> reconcile(std::string key);
   Task<Result<>> save(api::ObjectKey key);
+  // The open days of its pods: {UID: {CONTAINER: WINDOW}}.
+  json::object savedWindows(const api::ObjectKey& key) const;
+  void readWindows(const api::Recommendation& object);
+  void forgetWindows(const api::ObjectKey& key);
 
   kube::Api& api_;
   Executor& executor_;
@@ -79,8 +83,7 @@ class RecommenderController {
   kube::Informer<api::ReplicaSet> replicaSets_;
   kube::Informer<api::Job> jobs_;
   std::map<api::ObjectKey, Record> records_;
-  std::unordered_map<std::string, PodWindows>
-      windows_;                                         // "namespace/recommendation/uid of the pod"
+  std::map<std::string, PodWindows> windows_;           // "namespace/recommendation/uid of the pod"
   std::unordered_map<std::string, WallTime> reported_;  // by node, the last report that was added
   OwnersOf owners_;
   bool ready_ = false;

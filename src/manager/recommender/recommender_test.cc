@@ -293,6 +293,51 @@ TEST_F(RecommenderTest, ARestartGoesOnFromWhatWasSaved) {
   EXPECT_EQ(target("cpu"), "1140m");
 }
 
+TEST_F(RecommenderTest, RestartsAddNoPeaksOfMemory) {
+  recommend(kWorkload);
+  reports("1", "4Gi", 1);
+  reports("1", "1Gi", 20);
+  const std::string before = target("memory");
+  for (int i = 0; i < 12; ++i) {
+    stop();
+    start();
+    reports("1", "1Gi", 12);
+  }
+  EXPECT_EQ(target("memory"), before)
+      << "of a pod's day one peak counts, however often it restarts";
+}
+
+TEST_F(RecommenderTest, AnotherTargetLearnsTheDaysPeaksAnew) {
+  recommend(kWorkload);
+  reports("1", "4Gi", 3);
+  recommend(R"({"type":"podSelector","podSelector":{"matchLabels":{"app":"web"}}})");
+  reports("1", "3900Mi", 3);
+  EXPECT_EQ(target("memory"), "4376Mi") << "not the least that is ever recommended";
+}
+
+TEST_F(RecommenderTest, OddWindowsInACheckpointAreLeftOut) {
+  recommend(kWorkload);
+  reports("1", "1Gi", 15);
+  const auto checkpoint =
+      parseJson(now().metadata.annotations.at("analysis.koordinator.sh/checkpoint")).value();
+  for (const char* windows : {R"(7)", R"({"u":7})", R"({"u":{"main":{"ends":"x","peak":1}}})",
+                              R"({"u":{"main":{"ends":"2999-01-01T00:00:00Z","peak":1}}})",
+                              R"({"u":{"main":{"ends":"2020-01-01T00:00:00Z","peak":1e300}}})",
+                              R"({"u":{"main":{"ends":"2020-01-01T00:00:00Z","peak":-1}}})"}) {
+    stop();
+    json::value changed = checkpoint;
+    changed.as_object()["windows"] = parseJson(windows).value();
+    json::value object = *cluster_.get(api::Recommendation::kType, "web", "shop");
+    object.as_object()["metadata"]
+        .as_object()["annotations"]
+        .as_object()["analysis.koordinator.sh/checkpoint"] = toJson(changed);
+    cluster_.put(api::Recommendation::kType, toJson(object));
+    start();
+    reports("1", "1Gi", 2);
+    EXPECT_EQ(target("cpu"), "1140m") << windows;
+  }
+}
+
 TEST_F(RecommenderTest, ACheckpointOfGarbageIsToldAndLearntAnew) {
   stop();
   put(api::Recommendation::kType,

@@ -323,6 +323,33 @@ TEST_F(ControllersTest, FailedWritesAreRepeated) {
   EXPECT_TRUE(cluster_.get(api::NodeMetric::kType, "n1"));
 }
 
+TEST_F(ControllersTest, ZonesWhoseWriteFailedAreWrittenSoonAndNotAfterTheNextInterval) {
+  cluster_.install(std::filesystem::path(KOORD_DEPLOY) /
+                   "crds/topology.node.k8s.io_noderesourcetopologies.yaml");
+  putConfig("colocation-config", R"({"enable":true,"updateTimeThresholdSeconds":300})");
+  putNode("n1");
+  cluster_.put(api::NodeResourceTopology::kType, R"({"metadata":{"name":"n1"},"topologyPolicies":[],
+      "zones":[{"name":"node-0","type":"Node","resources":[
+      {"name":"cpu","capacity":"100","allocatable":"100","available":"100"},
+      {"name":"memory","capacity":"120G","allocatable":"120G","available":"120G"}]}]})");
+  int failures = 0;
+  bool fails = true;
+  cluster_.failure = [&](const kube::Request& asked) -> std::optional<Error> {
+    if (!fails || asked.resource != "noderesourcetopologies" || asked.verb != kube::Verb::Patch)
+      return std::nullopt;
+    ++failures;
+    return Error{ErrorCode::Internal, "etcd is away"};
+  };
+  start();
+  report("n1", "11", "11G");
+  settle();
+  EXPECT_GT(failures, 0);
+  fails = false;
+  loop_.advance(30s);
+  EXPECT_THAT(toJson(*cluster_.get(api::NodeResourceTopology::kType, "n1")),
+              HasSubstr("kubernetes.io/batch-cpu"));
+}
+
 TEST_F(ControllersTest, ARestartedManagerFindsEverythingAndWritesOnlyWhatIsWrong) {
   putConfig("colocation-config", R"({"enable":true,"cpuReclaimThresholdPercent":65})");
   putNode("n1");

@@ -140,14 +140,13 @@ Task<Result<>> NodeResourceController::reconcile(std::string name) {
   const bool write = patch && (overdue || needsWrite(strategy, *node, copy));
   if (!patch && overdue) record.written = now;
   setDue(record, view, patch && !write);
+  Result<> zonesWritten;
   if (zones) {
     auto writing = writeTopology(name, *std::move(zones), ratio);
-    if (Result<> written = co_await writing; !written) {
-      metrics_.nodeResourceReconciled(false, "updateNodeResourceTopology");
-      log::warn("zones of node {}: {}", name, written.error().message);
-    }
+    zonesWritten = co_await writing;
   }
-  if (!write) co_return Result<>();
+  // The status of the node does not wait for its zones; these are tried again in a while.
+  if (!write) co_return zonesWritten;
 
   auto task = kube::mergePatch(api_, api::Node::kType, {"", name}, *std::move(patch), "status");
   auto written = co_await task;
@@ -157,7 +156,7 @@ Task<Result<>> NodeResourceController::reconcile(std::string name) {
     co_return fail(std::move(written.error()).within("update status of node " + name));
   }
   records_[name].written = executor_.steadyNow();
-  co_return Result<>();
+  co_return zonesWritten;
 }
 
 void NodeResourceController::fillView(NodeView& view) const {
@@ -182,9 +181,9 @@ std::optional<ZoneAmounts> NodeResourceController::zonesToWrite(const NodeView& 
       now - *record.zonesWritten >
           std::chrono::seconds(view.strategy.updateTimeThresholdSeconds.value_or(300));
   const double threshold = overdue ? 0 : view.strategy.resourceDiffThreshold.value_or(0.1);
+  if (writeZones(zones, amounts, ratio, threshold)) return amounts;
   if (overdue) record.zonesWritten = now;
-  if (!writeZones(zones, amounts, ratio, threshold)) return std::nullopt;
-  return amounts;
+  return std::nullopt;
 }
 
 Task<Result<>> NodeResourceController::writeTopology(std::string name, ZoneAmounts amounts,
@@ -206,8 +205,12 @@ Task<Result<>> NodeResourceController::writeTopology(std::string name, ZoneAmoun
   const Result<> written = co_await writing;
   // Somebody wrote in between; the event of that brings the node back.
   if (!written && written.error().code == ErrorCode::Conflict) co_return Result<>();
+  if (!written) {
+    metrics_.nodeResourceReconciled(false, "updateNodeResourceTopology");
+    co_return fail(Error(written.error()).within("zones of node " + name));
+  }
   records_[name].zonesWritten = executor_.steadyNow();
-  co_return written;
+  co_return Result<>();
 }
 
 bool NodeResourceController::enabledFor(const model::ColocationStrategy& strategy) const {

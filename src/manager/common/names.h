@@ -3,6 +3,7 @@
 // Labels and annotations that only koord-manager reads or writes; the others are in
 // model/well_known.h and, of nodes, in model/node_names.h.
 
+#include <cstddef>
 #include <string_view>
 
 #include "model/node_names.h"
@@ -19,6 +20,8 @@ inline constexpr std::string_view kAnnotationQuotaStrictKeys =
 inline constexpr std::string_view kLabelQuotaProfile = "quota.scheduling.koordinator.sh/profile";
 inline constexpr std::string_view kAnnotationQuotaResourceKeys =
     "quota.scheduling.koordinator.sh/resource-keys";
+
+inline constexpr std::size_t kLongestLabelValue = 63;
 
 // Pods.
 inline constexpr std::string_view kLabelSkipEnhancedValidation =

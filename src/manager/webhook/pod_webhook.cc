@@ -144,18 +144,17 @@ Task<Result<>> PodWebhook::checkPod(const api::AdmissionRequest& request, const 
   if (auto ok = judged("ClusterReservation", checkReservedAnnotation(pod)); !ok) co_return ok;
   auto ok = judged("ClusterColocationProfile", checkQosAndPriority(pod, old, options_.validation));
   if (!ok) co_return ok;
-  if (quotas_) {
-    ok = judged("QuotaMetaChecker", quotas_->check(pod, old));
-    if (!ok) co_return ok;
-    auto evaluating = quotas_->evaluate(pod, old);
-    Result<> evaluated = co_await evaluating;
-    (void)judged("EvaluateQuota",
-                 evaluated ? std::nullopt : std::optional(evaluated.error().message));
-    if (!evaluated) co_return evaluated;
-  }
-  if (options_.validation.checkDevices) ok = judged("DeviceResource", checkDeviceResources(pod));
-  if (!ok || !rules_) co_return ok;
-  co_return judged("EnhancedValidation", rules_->check(pod));
+  if (quotas_) ok = judged("QuotaMetaChecker", quotas_->check(pod, old));
+  if (ok && options_.validation.checkDevices)
+    ok = judged("DeviceResource", checkDeviceResources(pod));
+  if (ok && rules_) ok = judged("EnhancedValidation", rules_->check(pod));
+  if (!ok || !quotas_) co_return ok;
+  // Last, for a pod that is refused afterwards would stay charged.
+  auto evaluating = quotas_->evaluate(pod, old, request.dryRun);
+  Result<> evaluated = co_await evaluating;
+  (void)judged("EvaluateQuota",
+               evaluated ? std::nullopt : std::optional(evaluated.error().message));
+  co_return evaluated;
 }
 
 Task<Verdict> PodWebhook::validate(api::AdmissionRequest request) {

@@ -36,7 +36,7 @@ class Webhooks {
   bool synced() const;
   const std::map<std::string, AdmissionHandler>& handlers() const { return handlers_; }
   // The tree of quotas as this replica sees it, for people.
-  json::value quotaSummary() const { return podQuota_.topology().summary(); }
+  json::value quotaSummary() const { return quotaBook_.stored().summary(); }
 
  private:
   // The webhook answers at the path when the gate is on.
@@ -44,6 +44,7 @@ class Webhooks {
   void handle(const FeatureGates& gates, std::string_view gate, const char* path, Webhook& webhook,
               Task<Verdict> (Webhook::*answer)(api::AdmissionRequest));
 
+  QuotaBook quotaBook_;
   PodQuota podQuota_;
   EnhancedValidation enhanced_;
   PodWebhook podWebhook_;

@@ -30,26 +30,22 @@ api::ResourceList requestsToCharge(const api::Pod& pod, bool replaced) {
 
 }  // namespace
 
-PodQuota::PodQuota(kube::Api& api, Executor& executor, Random random, Options options)
-    : options_(options),
-      quotas_(api, executor, {}, random.fork()),
+PodQuota::PodQuota(kube::Api& api, Executor& executor, Random random, const QuotaBook& book,
+                   Options options)
+    : book_(book),
+      options_(options),
       profiles_(api, executor, {}, random.fork()),
-      evaluator_(api, executor, random.fork(), options.evaluator) {
-  quotas_.addHandler({[this](const auto& quota) { topology_.put(*quota); },
-                      [this](const auto&, const auto& quota) { topology_.put(*quota); },
-                      [this](const auto& quota) { topology_.remove(*quota); }});
-}
+      evaluator_(api, executor, random.fork(), options.evaluator) {}
 
 void PodQuota::start() {
-  quotas_.start();
   if (options_.trees) profiles_.start();
 }
 
 void PodQuota::requireNodesOfTree(const std::string& namespace_, json::value& pod) const {
   if (!options_.trees) return;
   const std::string_view label = textAt(pod, "metadata", "labels", model::kLabelQuotaName);
-  const QuotaInfo* quota = topology_.find(label.empty() ? namespace_ : label);
-  if (!quota) quota = topology_.ofNamespace(namespace_);
+  const QuotaInfo* quota = book_.stored().find(label.empty() ? namespace_ : label);
+  if (!quota) quota = book_.stored().ofNamespace(namespace_);
   if (!quota || quota->tree.empty()) return;
   std::map<std::string, api::LabelSelector>
       selectors;  // by profile, so that the order is always one
@@ -67,8 +63,8 @@ std::string PodQuota::quotaOf(const api::Pod& pod) const {
   std::string name = labelOf(pod, model::kLabelQuotaName);
   if (!name.empty() || options_.noDefaultQuota) return name;
   const std::string& ns = pod.metadata.namespace_;
-  if (quotas_.get({ns, ns})) return ns;
-  if (const QuotaInfo* quota = topology_.ofNamespace(ns)) return quota->name;
+  if (book_.stored().find(ns, ns)) return ns;
+  if (const QuotaInfo* quota = book_.stored().ofNamespace(ns)) return quota->name;
   return std::string(model::kDefaultQuota);
 }
 
@@ -78,29 +74,27 @@ std::optional<std::string> PodQuota::check(const api::Pod& pod, const api::Pod* 
   if (options_.parentsHavePods) return std::nullopt;
   const std::string name = quotaOf(pod);
   if (name == model::kDefaultQuota) return std::nullopt;
-  const QuotaInfo* quota = topology_.find(name);
+  const QuotaInfo* quota = book_.stored().find(name);
   if (!quota || !quota->isParent) return std::nullopt;
   return fmt::format("pod can not be linked to a parentQuotaGroup,quota:{}, pod:{}", name,
                      pod.metadata.name);
 }
 
-Task<Result<>> PodQuota::evaluate(const api::Pod& pod, const api::Pod* old) {
+Task<Result<>> PodQuota::evaluate(const api::Pod& pod, const api::Pod* old, bool onlyAsked) {
   if (!options_.evaluate || (old && !options_.evaluateUpdates)) co_return Result<>();
   const std::string name = quotaOf(pod);
   if (old && quotaOf(*old) == name) co_return Result<>();
   if (name.empty() || name == model::kDefaultQuota || name == model::kSystemQuota ||
       name == model::kRootQuota)
     co_return Result<>();
-  const QuotaInfo* info = topology_.find(name);
+  const QuotaInfo* info = book_.stored().find(name);
   if (!info) co_return fail(ErrorCode::Invalid, fmt::format("elastic quota {} not found", name));
-  std::size_t count = 0;
-  for (const auto& quota : quotas_.objects()) count += quota->metadata.name == name;
-  if (count > 1)
+  if (book_.stored().holders(name).size() > 1)
     co_return fail(ErrorCode::Invalid, fmt::format("more than one elastic quota {} found", name));
   api::ResourceList request;
   if (pod.status.phase != "Failed" && pod.status.phase != "Succeeded")
     request = requestsToCharge(pod, options_.replaceResources);
-  auto task = evaluator_.evaluate({info->namespace_, name}, std::move(request));
+  auto task = evaluator_.evaluate({info->namespace_, name}, std::move(request), onlyAsked);
   const Result<> charged = co_await task;
   co_return charged;
 }

@@ -12,8 +12,8 @@
 #include "api/elasticquota.h"
 #include "api/pod.h"
 #include "kube/informer.h"
+#include "manager/webhook/quota/quota_book.h"
 #include "manager/webhook/quota/quota_evaluator.h"
-#include "manager/webhook/quota/quota_topology.h"
 
 namespace koord::manager {
 
@@ -30,11 +30,11 @@ class PodQuota {
     QuotaEvaluator::Options evaluator;
   };
 
-  PodQuota(kube::Api& api, Executor& executor, Random random, Options options);
+  PodQuota(kube::Api& api, Executor& executor, Random random, const QuotaBook& book,
+           Options options);
 
   void start();
-  bool synced() const { return quotas_.synced() && (!options_.trees || profiles_.synced()); }
-  const QuotaTopology& topology() const { return topology_; }
+  bool synced() const { return book_.synced() && (!options_.trees || profiles_.synced()); }
 
   // The name, which need not be that of a quota that is there; "" without a default quota.
   std::string quotaOf(const api::Pod& pod) const;
@@ -42,12 +42,12 @@ class PodQuota {
   void requireNodesOfTree(const std::string& namespace_, json::value& pod) const;
   // Why the pod is refused; old is null for a create.
   std::optional<std::string> check(const api::Pod& pod, const api::Pod* old) const;
-  Task<Result<>> evaluate(const api::Pod& pod, const api::Pod* old);
+  // Charges the pod to its quota, or says why it may not be. onlyAsked: nothing is written down.
+  Task<Result<>> evaluate(const api::Pod& pod, const api::Pod* old, bool onlyAsked);
 
  private:
+  const QuotaBook& book_;
   Options options_;
-  QuotaTopology topology_;
-  kube::Informer<api::ElasticQuota> quotas_;
   kube::Informer<api::ElasticQuotaProfile> profiles_;
   QuotaEvaluator evaluator_;
 };

@@ -63,7 +63,7 @@ class Round {
   }
 
   // True when something was added; an error when it does not fit.
-  Result<bool> add(const api::ResourceList& request) {
+  Result<bool> add(const api::ResourceList& request, bool onlyAsked) {
     api::ResourceList asked;
     if (counts_)
       for (const auto& [name, amount] : request)
@@ -84,6 +84,7 @@ class Round {
                   fmt::format("exceeded quota: {}, requested: {}, used: {}, limited: {}",
                               api::keyOf(quota_->metadata).toString(), textOfAmounts(tooMuch),
                               textOfAmounts(taken), textOfAmounts(limited)));
+    if (onlyAsked) return false;
     used = std::move(sum);
     return true;
   }
@@ -102,6 +103,7 @@ class Round {
 
 struct QuotaEvaluator::Waiter {
   api::ResourceList request;
+  bool onlyAsked;
   Completer<Result<>> answer;
   bool decided = false;
 
@@ -117,9 +119,10 @@ int retriesForBatch(std::size_t pods, int maxRetries) {
   return std::min(kMinRetries + doublings, std::max(maxRetries, kMinRetries));
 }
 
-Task<Result<>> QuotaEvaluator::evaluate(api::ObjectKey quota, api::ResourceList request) {
+Task<Result<>> QuotaEvaluator::evaluate(api::ObjectKey quota, api::ResourceList request,
+                                        bool onlyAsked) {
   auto pair = Future<Result<>>::make(executor_);
-  auto waiter = std::make_shared<Waiter>(std::move(request), pair.second);
+  auto waiter = std::make_shared<Waiter>(std::move(request), onlyAsked, pair.second);
   const bool idle = !waiting_.contains(quota);
   waiting_[quota].push_back(waiter);
   if (idle) tasks_.spawn(work(std::move(quota)));
@@ -158,7 +161,7 @@ Task<void> QuotaEvaluator::judge(const api::ObjectKey& key, const Batch& batch) 
     std::size_t added = 0;
     for (const auto& waiter : batch) {
       if (waiter->decided) continue;
-      const auto fits = round->add(waiter->request);
+      const auto fits = round->add(waiter->request, waiter->onlyAsked);
       if (!fits) {
         waiter->decide(fail(fits.error()));
       } else if (*fits) {

@@ -33,8 +33,9 @@ class QuotaEvaluator {
   QuotaEvaluator(kube::Api& api, Executor& executor, Random random, Options options)
       : api_(api), executor_(executor), random_(random), options_(options) {}
 
-  // An error when the pod is refused (Invalid) or nobody can say (others).
-  Task<Result<>> evaluate(api::ObjectKey quota, api::ResourceList request);
+  // An error when the pod is refused (Invalid) or nobody can say (others). onlyAsked: the answer that it
+  // would get now, and nothing is taken.
+  Task<Result<>> evaluate(api::ObjectKey quota, api::ResourceList request, bool onlyAsked);
 
  private:
   struct Waiter;

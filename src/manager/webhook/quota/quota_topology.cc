@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "api/codec.h"
 #include "manager/common/names.h"
@@ -120,39 +121,86 @@ QuotaInfo quotaInfoOf(const api::ElasticQuota& quota) {
   if (const auto guaranteed = api::decodeText<api::ResourceList>(text, api::Reading::Go))
     info.guaranteed = *guaranteed;
   info.namespaces = namespacesIn(quota);
+  if (quota.metadata.creationTimestamp) info.created = *quota.metadata.creationTimestamp;
   return info;
 }
 
-void QuotaTopology::put(const api::ElasticQuota& quota) {
-  if (const auto old = quotas_.find(quota.metadata.name); old != quotas_.end()) {
-    children_[old->second.parent].erase(old->first);
-    for (const auto& name : old->second.namespaces) byNamespace_.erase(name);
-  }
-  QuotaInfo info = quotaInfoOf(quota);
-  children_[info.parent].insert(info.name);
-  for (const auto& name : info.namespaces) byNamespace_[name] = info.name;
-  quotas_[info.name] = std::move(info);
+bool QuotaInfo::saysTheSame(const QuotaInfo& other) const {
+  const auto all = [](const QuotaInfo& quota) {
+    return std::tie(quota.namespace_, quota.name, quota.parent, quota.tree, quota.isParent,
+                    quota.lends, quota.forceUpdate, quota.isTreeRoot, quota.min, quota.max,
+                    quota.guaranteed, quota.namespaces);
+  };
+  return all(*this) == all(other);
 }
 
-void QuotaTopology::remove(const api::ElasticQuota& quota) {
-  const auto it = quotas_.find(quota.metadata.name);
-  if (it == quotas_.end() || it->second.namespace_ != quota.metadata.namespace_) return;
-  children_[it->second.parent].erase(it->first);
-  for (const auto& name : it->second.namespaces)
-    if (const auto bound = byNamespace_.find(name);
-        bound != byNamespace_.end() && bound->second == it->first)
-      byNamespace_.erase(bound);
-  quotas_.erase(it);
+void QuotaTopology::put(QuotaInfo quota) {
+  const std::string name = quota.name;
+  std::vector<QuotaInfo> all = holders(name);
+  std::erase_if(all, [&](const QuotaInfo& one) { return one.namespace_ == quota.namespace_; });
+  all.push_back(std::move(quota));
+  setHolders(name, std::move(all));
+}
+
+void QuotaTopology::remove(std::string_view namespace_, std::string_view name) {
+  std::vector<QuotaInfo> all = holders(name);
+  if (std::erase_if(all, [&](const QuotaInfo& one) { return one.namespace_ == namespace_; }) == 0)
+    return;
+  setHolders(std::string(name), std::move(all));
+}
+
+std::vector<QuotaInfo> QuotaTopology::holders(std::string_view name) const {
+  const auto it = quotas_.find(name);
+  return it == quotas_.end() ? std::vector<QuotaInfo>() : it->second;
+}
+
+void QuotaTopology::setHolders(const std::string& name, std::vector<QuotaInfo> holders) {
+  const auto drop = [&name](auto& map, const std::string& key) {
+    const auto it = map.find(key);
+    if (it == map.end()) return;
+    it->second.erase(name);
+    if (it->second.empty()) map.erase(it);
+  };
+  if (const QuotaInfo* old = find(name)) {
+    drop(children_, old->parent);
+    for (const auto& ns : old->namespaces) drop(byNamespace_, ns);
+  }
+  if (holders.empty()) {
+    quotas_.erase(name);
+    return;
+  }
+  std::ranges::sort(holders, {}, [](const QuotaInfo& quota) {
+    return std::tie(quota.created, quota.namespace_);
+  });
+  children_[holders.front().parent].insert(name);
+  for (const auto& ns : holders.front().namespaces) byNamespace_[ns].insert(name);
+  quotas_[name] = std::move(holders);
 }
 
 const QuotaInfo* QuotaTopology::find(std::string_view name) const {
   const auto it = quotas_.find(name);
-  return it == quotas_.end() ? nullptr : &it->second;
+  return it == quotas_.end() ? nullptr : &it->second.front();
+}
+
+const QuotaInfo* QuotaTopology::find(std::string_view namespace_, std::string_view name) const {
+  const auto it = quotas_.find(name);
+  if (it == quotas_.end()) return nullptr;
+  const auto one = std::ranges::find(it->second, namespace_, &QuotaInfo::namespace_);
+  return one == it->second.end() ? nullptr : &*one;
 }
 
 const QuotaInfo* QuotaTopology::ofNamespace(std::string_view namespace_) const {
   const auto it = byNamespace_.find(namespace_);
-  return it == byNamespace_.end() ? nullptr : find(it->second);
+  return it == byNamespace_.end() ? nullptr : find(*it->second.begin());
+}
+
+const std::string* QuotaTopology::otherOf(std::string_view namespace_,
+                                          std::string_view name) const {
+  const auto it = byNamespace_.find(namespace_);
+  if (it == byNamespace_.end()) return nullptr;
+  for (const auto& other : it->second)
+    if (other != name) return &other;
+  return nullptr;
 }
 
 const std::set<std::string>& QuotaTopology::childrenOf(std::string_view name) const {
@@ -166,10 +214,10 @@ Result<> QuotaTopology::checkAdd(const api::ElasticQuota& quota, const QuotaRule
   if (find(name)) return refused(fmt::format("AddQuota quota already exist:{}", name));
   const QuotaInfo info = quotaInfoOf(quota);
   for (const auto& ns : info.namespaces)
-    if (const auto bound = byNamespace_.find(ns); bound != byNamespace_.end())
+    if (const auto* bound = otherOf(ns, name))
       return refused(
           fmt::format("AddQuota quota {}'s annotation namespace {} is already bound to quota {}",
-                      name, ns, bound->second));
+                      name, ns, *bound));
   if (auto itself = checkQuotaItself(quota); !itself) return itself;
   return QuotaChecks(*this, rules, info, nullptr, false).run();
 }
@@ -181,11 +229,10 @@ Result<> QuotaTopology::checkUpdate(const api::ElasticQuota& quota, const QuotaR
     return refused(fmt::format("invalid quota {}", name));
   const QuotaInfo info = quotaInfoOf(quota);
   for (const auto& ns : info.namespaces)
-    if (const auto bound = byNamespace_.find(ns);
-        bound != byNamespace_.end() && bound->second != name)
+    if (const auto* bound = otherOf(ns, name))
       return refused(fmt::format(
           "UpdadteQuota, quota {} update namespaces, but namespace {} is already bound to quota {}",
-          name, ns, bound->second));
+          name, ns, *bound));
   const QuotaInfo* old = find(name);
   if (!old) return refused(fmt::format("UpdateQuota quota not exist in quotaInfoMap:{}", name));
   if (auto itself = checkQuotaItself(quota); !itself) return itself;
@@ -210,9 +257,9 @@ Result<> QuotaTopology::checkDelete(std::string_view name,
 
 json::value QuotaTopology::summary() const {
   json::object quotas;
-  for (const auto& [name, quota] : quotas_) quotas[name] = summaryOf(quota);
+  for (const auto& [name, holders] : quotas_) quotas[name] = summaryOf(holders.front());
   json::object hierarchy;
-  for (const auto& [name, quota] : quotas_) hierarchy[name] = json::array();
+  for (const auto& [name, holders] : quotas_) hierarchy[name] = json::array();
   for (const auto& [name, children] : children_) {
     if (name.empty()) continue;
     hierarchy[name] = json::array(children.begin(), children.end());

@@ -4,10 +4,10 @@
 //
 // A quota is named once in the whole cluster, whatever its namespace. Its parent, its tree and whether
 // others may be below it are labels. The checks are pure: they say why a change is refused, in
-// upstream's words, and change nothing. Whoever asks builds the topology from what the API server
-// holds now, so that nothing that was only admitted, and never stored, is ever counted.
+// upstream's words, and change nothing. What is stored and what is only admitted is told apart by
+// quota_book.h.
 //
-// A check costs the number of the quota's siblings and children; building costs the number of quotas.
+// A check costs the number of the quota's siblings and children.
 
 #include <map>
 #include <set>
@@ -16,6 +16,7 @@
 
 #include "api/elasticquota.h"
 #include "base/result.h"
+#include "base/time.h"
 
 namespace koord::manager {
 
@@ -32,6 +33,10 @@ struct QuotaInfo {
   api::ResourceList max;
   api::ResourceList guaranteed;
   std::vector<std::string> namespaces;  // whose pods belong to it unless they say otherwise
+  WallTime created = WallTime::max();   // not yet
+
+  // All but when it was created.
+  bool saysTheSame(const QuotaInfo& other) const;
 };
 
 QuotaInfo quotaInfoOf(const api::ElasticQuota& quota);
@@ -43,12 +48,21 @@ struct QuotaRules {
 
 class QuotaTopology {
  public:
-  void put(const api::ElasticQuota& quota);
-  void remove(const api::ElasticQuota& quota);
+  void put(const api::ElasticQuota& quota) { put(quotaInfoOf(quota)); }
+  void put(QuotaInfo quota);
+  void remove(const api::ElasticQuota& quota) {
+    remove(quota.metadata.namespace_, quota.metadata.name);
+  }
+  void remove(std::string_view namespace_, std::string_view name);
 
-  // nullptr when there is none.
+  // nullptr when there is none. Of objects of several namespaces with one name the oldest counts, as it
+  // does for the scheduler.
   const QuotaInfo* find(std::string_view name) const;
-  // The quota that lists the namespace.
+  const QuotaInfo* find(std::string_view namespace_, std::string_view name) const;
+  // All objects with the name; the first counts.
+  std::vector<QuotaInfo> holders(std::string_view name) const;
+  void setHolders(const std::string& name, std::vector<QuotaInfo> holders);
+  // The quota that lists the namespace; the first by name where several do.
   const QuotaInfo* ofNamespace(std::string_view namespace_) const;
   const std::set<std::string>& childrenOf(std::string_view name) const;
 
@@ -65,9 +79,14 @@ class QuotaTopology {
  private:
   friend class QuotaChecks;
 
-  std::map<std::string, QuotaInfo, std::less<>> quotas_;
-  std::map<std::string, std::set<std::string>, std::less<>> children_;
-  std::map<std::string, std::string, std::less<>> byNamespace_;
+  using Names = std::set<std::string>;
+
+  // Who lists the namespace besides the quota; nullptr when nobody does.
+  const std::string* otherOf(std::string_view namespace_, std::string_view name) const;
+
+  std::map<std::string, std::vector<QuotaInfo>, std::less<>> quotas_;  // never empty ones
+  std::map<std::string, Names, std::less<>> children_;
+  std::map<std::string, Names, std::less<>> byNamespace_;
 };
 
 // Whether an update touches nothing that the tree is made of: it needs no check.

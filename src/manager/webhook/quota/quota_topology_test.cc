@@ -72,6 +72,36 @@ TEST_F(QuotaTopologyTest, TheMinOfSiblingsTogetherIsWithinTheirParents) {
       << "its own min is not counted twice";
 }
 
+TEST_F(QuotaTopologyTest, ANamespaceThatTwoQuotasListIsTheOthersWhenOneDropsIt) {
+  const char* lists = R"({"namespaces":"[\"x\"]"})";
+  topology_.put(quotaOf("B", "{}", "{}", kMax, lists));
+  topology_.put(quotaOf("C", "{}", "{}", kMax, lists));
+  EXPECT_EQ(topology_.ofNamespace("x")->name, "B") << "the first by name, as the scheduler has it";
+  topology_.put(quotaOf("B", "{}", "{}", kMax));
+  EXPECT_EQ(topology_.ofNamespace("x")->name, "C");
+  EXPECT_EQ(add(quotaOf("D", "{}", "{}", kMax, lists)),
+            "AddQuota quota D's annotation namespace x is already bound to quota C");
+  topology_.remove(quotaOf("C", "{}", "{}", kMax));
+  EXPECT_EQ(topology_.ofNamespace("x"), nullptr);
+}
+
+TEST_F(QuotaTopologyTest, OfQuotasWithOneNameTheOldestCountsAndTheOtherTakesItsPlace) {
+  auto first = quotaOf("B", kBelowP, R"({"cpu":"40"})", kMax);
+  auto second = quotaOf("B", kBelowP, R"({"cpu":"10"})", kMax);
+  first.metadata.creationTimestamp = WallTime(std::chrono::seconds(100));
+  second.metadata.creationTimestamp = WallTime(std::chrono::seconds(200));
+  second.metadata.namespace_ = "other";
+  topology_.put(second);
+  topology_.put(first);
+  topology_.put(second);
+  const auto eight = quotaOf("C", kBelowP, R"({"cpu":"8"})", kMax);
+  EXPECT_EQ(add(eight), "checkMinQuotaSum all brothers' MinQuota > parent MinQuota, parent: P");
+  topology_.remove(first);
+  EXPECT_EQ(add(eight), "ok");
+  ASSERT_TRUE(topology_.find("B"));
+  EXPECT_EQ(topology_.find("B")->namespace_, "other");
+}
+
 TEST_F(QuotaTopologyTest, ParentAndChildrenSpeakOfTheSameResources) {
   EXPECT_EQ(add(quotaOf("C", kBelowP, "{}", R"({"cpu":"120"})")),
             "failed to check sub and parent group quotaKey, err: checkSubAndParentGroupQuotaKey "

@@ -6,6 +6,7 @@
 #include "api/pod.h"
 #include "base/log.h"
 #include "kube/client.h"
+#include "manager/common/names.h"
 #include "manager/webhook/json_diff.h"
 #include "manager/webhook/pod_edit.h"
 #include "model/well_known.h"
@@ -50,20 +51,10 @@ Result<std::string> sharedWeightOf(const api::ElasticQuota& quota) {
   return same ? text : toJson(api::encode(weight));
 }
 
-Task<Result<QuotaTopology>> QuotaWebhook::readTopology() {
-  QuotaTopology topology;
-  std::function<void(const kube::Received&)> add = [&topology](const kube::Received& item) {
-    // A quota that nobody can read must not stop the changes of others.
-    if (const auto quota = item.as<api::ElasticQuota>()) topology.put(*quota);
-  };
-  auto task =
-      kube::listEach(api_, kube::listRequest(api::ElasticQuota::kType, "", "", ""), std::move(add));
-  const auto head = co_await task;
-  if (!head) co_return fail(Error(head.error()).within("elastic quotas"));
-  co_return topology;
-}
-
 Task<Result<std::vector<std::string>>> QuotaWebhook::podsOf(std::string quota) {
+  // The name of a quota may be longer than the value of a label, which no pod can have then. The API
+  // server refuses to look for one.
+  if (quota.size() > kLongestLabelValue) co_return std::vector<std::string>();
   auto task =
       kube::list<api::Pod>(api_, "", fmt::format("{}={}", model::kLabelQuotaName, quota), "");
   const auto pods = co_await task;
@@ -102,14 +93,14 @@ Task<Result<>> QuotaWebhook::fill(json::value& object) {
   if (parent.empty()) {
     labelsOf(object)[model::kLabelQuotaParent] = textValue(model::kRootQuota);
   } else if (parent != model::kRootQuota && quotaText(labels, model::kLabelQuotaTree).empty()) {
-    auto reading = readTopology();
-    const auto topology = co_await reading;
-    if (!topology) co_return fail(topology.error());
-    const QuotaInfo* above = topology->find(parent);
-    if (!above)
+    auto finding = book_.find(parent);
+    const auto above = co_await finding;
+    if (!above) co_return fail(above.error());
+    if (!*above)
       co_return fail(ErrorCode::Invalid,
                      fmt::format("fill quota {} failed, parent not exist", name));
-    if (!above->tree.empty()) labelsOf(object)[model::kLabelQuotaTree] = textValue(above->tree);
+    if (!(*above)->tree.empty())
+      labelsOf(object)[model::kLabelQuotaTree] = textValue((*above)->tree);
   }
   if (!weight) co_return fail(weight.error());
   annotationsOf(object)[model::kAnnotationSharedWeight] = textValue(*weight);
@@ -139,9 +130,6 @@ Task<Result<>> QuotaWebhook::checkUpdate(const api::AdmissionRequest& request,
     co_return fail(ErrorCode::BadRequest,
                    "failed to get quota from old object, err:" + old.error().message);
   if (sameQuota(*old, quota)) co_return Result<>();
-  auto reading = readTopology();
-  const auto topology = co_await reading;
-  if (!topology) co_return fail(topology.error());
   bool hasPods = false;
   const QuotaInfo before = quotaInfoOf(*old);
   if (!before.isParent && quotaInfoOf(quota).isParent) {
@@ -150,7 +138,12 @@ Task<Result<>> QuotaWebhook::checkUpdate(const api::AdmissionRequest& request,
     if (!found) co_return fail(found.error());
     hasPods = *found;
   }
-  co_return topology->checkUpdate(quota, rules_, hasPods);
+  QuotaBook::Check rules = [this, quota, hasPods](const QuotaTopology& topology) {
+    return topology.checkUpdate(quota, rules_, hasPods);
+  };
+  auto admitting = book_.admit({quotaInfoOf(quota), false}, std::move(rules), request.dryRun);
+  const Result<> admitted = co_await admitting;
+  co_return admitted;
 }
 
 Task<Result<>> QuotaWebhook::check(const api::AdmissionRequest& request) {
@@ -162,14 +155,20 @@ Task<Result<>> QuotaWebhook::check(const api::AdmissionRequest& request) {
     const Result<> checked = co_await task;
     co_return checked;
   }
-  auto reading = readTopology();
-  const auto topology = co_await reading;
-  if (!topology) co_return fail(topology.error());
-  if (!deleting) co_return topology->checkAdd(*quota, rules_);
-  auto looking = podsOf(quota->metadata.name);
-  const auto pods = co_await looking;
-  if (!pods) co_return fail(pods.error());
-  co_return topology->checkDelete(quota->metadata.name, *pods);
+  std::vector<std::string> pods;
+  if (deleting) {
+    auto looking = podsOf(quota->metadata.name);
+    auto found = co_await looking;
+    if (!found) co_return fail(found.error());
+    pods = *std::move(found);
+  }
+  QuotaBook::Check rules = [this, quota = *quota, deleting, pods](const QuotaTopology& topology) {
+    return deleting ? topology.checkDelete(quota.metadata.name, pods)
+                    : topology.checkAdd(quota, rules_);
+  };
+  auto admitting = book_.admit({quotaInfoOf(*quota), deleting}, std::move(rules), request.dryRun);
+  const Result<> admitted = co_await admitting;
+  co_return admitted;
 }
 
 Task<Verdict> QuotaWebhook::validate(api::AdmissionRequest request) {

@@ -1,8 +1,7 @@
 #pragma once
 
 // The elastic quota webhooks: new quotas are completed, and changes that would break the tree are
-// refused. Every check reads the quotas from the API server first: what another replica admitted a
-// moment ago counts, and what was admitted but never stored does not.
+// refused. What they are checked against is in quota_book.h.
 
 #include <string>
 #include <vector>
@@ -11,20 +10,20 @@
 #include "kube/api.h"
 #include "manager/common/metrics.h"
 #include "manager/webhook/admission.h"
-#include "manager/webhook/quota/quota_topology.h"
+#include "manager/webhook/quota/quota_book.h"
 
 namespace koord::manager {
 
 class QuotaWebhook {
  public:
-  QuotaWebhook(kube::Api& api, Executor& executor, Metrics& metrics, QuotaRules rules)
-      : api_(api), executor_(executor), metrics_(metrics), rules_(rules) {}
+  QuotaWebhook(kube::Api& api, Executor& executor, Metrics& metrics, QuotaBook& book,
+               QuotaRules rules)
+      : api_(api), executor_(executor), metrics_(metrics), book_(book), rules_(rules) {}
 
   Task<Verdict> mutate(api::AdmissionRequest request);
   Task<Verdict> validate(api::AdmissionRequest request);
 
  private:
-  Task<Result<QuotaTopology>> readTopology();
   // Names of pods with the quota's label.
   Task<Result<std::vector<std::string>>> podsOf(std::string quota);
   // Whether there are pods that a quota cannot have once others are below it.
@@ -36,6 +35,7 @@ class QuotaWebhook {
   kube::Api& api_;
   Executor& executor_;
   Metrics& metrics_;
+  QuotaBook& book_;
   QuotaRules rules_;
 };
 

@@ -10,7 +10,9 @@
 #include "api/patch/json_patch.h"
 #include "apiserver/embedded_cluster.h"
 #include "kube/client.h"
+#include "manager/webhook/pod_webhook.h"
 #include "manager/webhook/quota/pod_quota.h"
+#include "model/well_known.h"
 
 namespace koord::manager {
 namespace {
@@ -23,7 +25,7 @@ Task<void> keepVerdict(Task<Verdict> task, std::optional<Verdict>& into) {
 }
 Task<void> keepCharge(PodQuota* quotas, api::Pod pod, std::vector<std::string>* into,
                       std::size_t index) {
-  auto task = quotas->evaluate(pod, nullptr);
+  auto task = quotas->evaluate(pod, nullptr, pod.metadata.name == "asked");
   const auto result = co_await task;
   (*into)[index] = result ? "ok" : result.error().message;
 }
@@ -69,7 +71,8 @@ class QuotaWebhookTest : public testing::Test {
   apiserver::EmbeddedCluster cluster_{loop_};
   Metrics metrics_;
   TaskGroup tasks_;
-  QuotaWebhook webhook_{cluster_, loop_, metrics_, {}};
+  QuotaBook book_{cluster_, loop_, Random(1)};
+  QuotaWebhook webhook_{cluster_, loop_, metrics_, book_, {}};
 };
 
 constexpr const char* kParent = R"({"quota.scheduling.koordinator.sh/parent":"p"})";
@@ -150,8 +153,145 @@ TEST_F(QuotaWebhookTest, PodsKeepTheirQuotaFromBecomingAParentOrLeaving) {
             "delete quota failed, quota c has 1 child pods: one");
 }
 
+TEST_F(QuotaWebhookTest, TwoChildrenAtTheSameTimeDoNotTakeTheSameRoom) {
+  for (const bool informed : {false, true}) {
+    const std::string parent = fmt::format("p{}", informed);
+    if (informed) {
+      book_.start();
+      loop_.advance(1s);
+    }
+    put(parent, R"({"quota.scheduling.koordinator.sh/is-parent":"true"})",
+        R"({"min":{"cpu":"10"},"max":{"cpu":"10"}})");
+    loop_.advance(1s);
+    const std::string below = fmt::format(R"({{"{}":"{}"}})", model::kLabelQuotaParent, parent);
+    const char* spec = R"({"min":{"cpu":"6"},"max":{"cpu":"10"}})";
+    std::optional<Verdict> first, second;
+    tasks_.spawn(keepVerdict(
+        webhook_.validate(request("CREATE", document(parent + "a", below, spec))), first));
+    tasks_.spawn(keepVerdict(
+        webhook_.validate(request("CREATE", document(parent + "b", below, spec))), second));
+    loop_.advanceUntil([&] { return first && second; }, 20s);
+    EXPECT_TRUE(first->allowed) << first->message;
+    EXPECT_FALSE(second->allowed);
+    EXPECT_THAT(second->message, HasSubstr("all brothers' MinQuota > parent MinQuota"));
+    EXPECT_THAT(second->message, HasSubstr("try again in a moment"));
+
+    EXPECT_TRUE(
+        run(webhook_.validate(request("CREATE", document(parent + "a", below, spec)))).allowed)
+        << "the same quota once more is not in its own way";
+    loop_.advance(1min);
+    EXPECT_TRUE(
+        run(webhook_.validate(request("CREATE", document(parent + "b", below, spec)))).allowed)
+        << "the first was never stored, and its request has ended";
+  }
+}
+
+TEST_F(QuotaWebhookTest, AParentThatShrinksOrLeavesAndAChildThatComesAreNotBothAdmitted) {
+  book_.start();
+  const char* parents = R"({"quota.scheduling.koordinator.sh/is-parent":"true"})";
+  put("p", parents, kSpec);
+  loop_.advance(1s);
+  const std::string before = document("p", parents, kSpec);
+  const std::string less = document("p", parents, R"({"min":{"cpu":"1"},"max":{"cpu":"8"}})");
+  const std::string child = document("c", kParent, R"({"min":{"cpu":"2"},"max":{"cpu":"8"}})");
+  EXPECT_TRUE(run(webhook_.validate(request("UPDATE", less, before))).allowed);
+  EXPECT_THAT(run(webhook_.validate(request("CREATE", child))).message,
+              HasSubstr("all brothers' MinQuota"));
+  loop_.advance(1min);
+  EXPECT_TRUE(run(webhook_.validate(request("DELETE", "", before))).allowed);
+  EXPECT_THAT(run(webhook_.validate(request("CREATE", child))).message,
+              HasSubstr("not find parentInfo"));
+  loop_.advance(1min);
+  EXPECT_TRUE(run(webhook_.validate(request("CREATE", child))).allowed);
+  EXPECT_THAT(run(webhook_.validate(request("DELETE", "", before))).message,
+              HasSubstr("has 1 child quotas"));
+  put("c", kParent, R"({"min":{"cpu":"2"},"max":{"cpu":"8"}})");
+  loop_.advance(1s);
+  EXPECT_THAT(run(webhook_.validate(request("DELETE", "", before))).message,
+              testing::EndsWith("has 1 child quotas"))
+      << "it is stored by now";
+}
+
+TEST_F(QuotaWebhookTest, WhatIsAdmittedCostsNoListOfAllAndADryRunHoldsNothing) {
+  book_.start();
+  put("p", R"({"quota.scheduling.koordinator.sh/is-parent":"true"})", kSpec);
+  loop_.advance(1s);
+  int lists = 0;
+  cluster_.failure = [&](const kube::Request& asked) -> std::optional<Error> {
+    lists += asked.resource == "elasticquotas" && asked.verb == kube::Verb::List &&
+             !asked.query.contains("labelSelector");
+    return std::nullopt;
+  };
+  for (int i = 0; i < 20; ++i) {
+    auto dry = request("CREATE", document(fmt::format("c{}", i), kParent, kSpec));
+    dry.dryRun = true;
+    EXPECT_TRUE(run(webhook_.validate(dry)).allowed);
+  }
+  EXPECT_EQ(lists, 0);
+}
+
+// Hears nothing of what happens after its first lists.
+class DeafApi final : public kube::Api {
+ public:
+  explicit DeafApi(kube::Api& api) : api_(api) {}
+  Task<Result<std::string>> call(kube::Request request) override {
+    return api_.call(std::move(request));
+  }
+  std::unique_ptr<kube::Watch> watch(kube::Request request, kube::WatchSink sink) override {
+    sink.onEvent = [](std::string_view) {};
+    return api_.watch(std::move(request), std::move(sink));
+  }
+
+ private:
+  kube::Api& api_;
+};
+
+TEST_F(QuotaWebhookTest, WhatAnotherReplicaAdmittedCountsHoweverLateTheWatchIs) {
+  const char* parents = R"({"quota.scheduling.koordinator.sh/is-parent":"true"})";
+  put("p", parents, kSpec);
+  put("c", kParent, R"({"min":{"cpu":"1"},"max":{"cpu":"8"}})");
+  DeafApi deaf(cluster_);
+  QuotaBook book(deaf, loop_, Random(1));
+  QuotaWebhook webhook(deaf, loop_, metrics_, book, {});
+  book.start();
+  loop_.advance(1s);
+  const auto three =
+      request("CREATE", document("d", kParent, R"({"min":{"cpu":"3"},"max":{"cpu":"8"}})"));
+  put("new", kParent, R"({"min":{"cpu":"2"},"max":{"cpu":"8"}})");
+  EXPECT_FALSE(run(webhook.validate(three)).allowed) << "a sibling has come";
+  cluster_.remove(api::ElasticQuota::kType, "new", "default");
+  put("p", parents, R"({"min":{"cpu":"2"},"max":{"cpu":"8"}})");
+  EXPECT_FALSE(run(webhook.validate(three)).allowed) << "the parent has less";
+  put("p", parents, kSpec);
+  EXPECT_TRUE(run(webhook.validate(three)).allowed);
+  EXPECT_FALSE(
+      run(webhook.validate(request(
+              "CREATE", document("e", kParent, R"({"min":{"cpu":"1"},"max":{"cpu":"8"}})"))))
+          .allowed)
+      << "what this replica has admitted is remembered, too";
+  loop_.advance(1min);
+  put("below", R"({"quota.scheduling.koordinator.sh/parent":"c"})", kSpec);
+  EXPECT_FALSE(run(webhook.validate(request("DELETE", "", document("c", kParent, kSpec)))).allowed);
+  cluster_.remove(api::ElasticQuota::kType, "p", "default");
+  EXPECT_FALSE(run(webhook.validate(three)).allowed) << "the parent has gone";
+}
+
+TEST_F(QuotaWebhookTest, AQuotaWhoseNameIsTooLongForALabelCanBeDeletedAndBecomeAParent) {
+  const std::string name(70, 'q');
+  put(name, "{}", kSpec);
+  const std::string before = document(name, "{}", kSpec);
+  const auto left = run(webhook_.validate(request("DELETE", "", before)));
+  EXPECT_TRUE(left.allowed) << left.message;
+  loop_.advance(1min);
+  const auto parent = run(webhook_.validate(request(
+      "UPDATE", document(name, R"({"quota.scheduling.koordinator.sh/is-parent":"true"})", kSpec),
+      before)));
+  EXPECT_TRUE(parent.allowed) << parent.message;
+}
+
 class PodQuotaTest : public QuotaWebhookTest {
  protected:
+  PodQuotaTest() { book_.start(); }
   static api::Pod pod(std::string_view quota, std::string_view cpu = "1") {
     return api::decode<api::Pod>(parseJson(fmt::format(
                                                R"({{"metadata":{{"namespace":"team","name":"x",
@@ -177,7 +317,7 @@ class PodQuotaTest : public QuotaWebhookTest {
 TEST_F(PodQuotaTest, PodsAreNotOfQuotasThatOthersAreBelow) {
   put("p", R"({"quota.scheduling.koordinator.sh/is-parent":"true"})", kSpec);
   put("leaf", "{}", kSpec, R"({"quota.scheduling.koordinator.sh/namespaces":"[\"team\"]"})");
-  PodQuota quotas(cluster_, loop_, Random(1), {});
+  PodQuota quotas(cluster_, loop_, Random(1), book_, {});
   quotas.start();
   loop_.advance(1s);
   EXPECT_EQ(quotas.check(pod("p"), nullptr),
@@ -191,7 +331,7 @@ TEST_F(PodQuotaTest, PodsAreNotOfQuotasThatOthersAreBelow) {
   EXPECT_EQ(quotas.check(changed, &before), "Preemptible label is forbidden modify now.");
   PodQuota::Options open;
   open.parentsHavePods = true;
-  PodQuota free(cluster_, loop_, Random(1), open);
+  PodQuota free(cluster_, loop_, Random(1), book_, open);
   free.start();
   loop_.advance(1s);
   EXPECT_EQ(free.check(pod("p"), nullptr), std::nullopt);
@@ -206,7 +346,7 @@ TEST_F(PodQuotaTest, PodsOfATreeStayOnItsNodes) {
       "nodeSelector":{"matchLabels":{"pool":"a"}}}})");
   PodQuota::Options options;
   options.trees = true;
-  PodQuota quotas(cluster_, loop_, Random(1), options);
+  PodQuota quotas(cluster_, loop_, Random(1), book_, options);
   quotas.start();
   loop_.advance(1s);
   json::value document =
@@ -224,7 +364,7 @@ TEST_F(PodQuotaTest, PodsAreAdmittedInTheOrderOfTheirArrivalWhileTheyFit) {
       R"({"quota.scheduling.koordinator.sh/child-request":"{\"cpu\":\"9\"}"})");
   PodQuota::Options options;
   options.evaluate = true;
-  PodQuota quotas(cluster_, loop_, Random(1), options);
+  PodQuota quotas(cluster_, loop_, Random(1), book_, options);
   quotas.start();
   loop_.advance(1s);
   EXPECT_THAT(charge(quotas, {pod("q", "2"), pod("q", "1"), pod("q", "100m"), pod("none", "1")}),
@@ -235,11 +375,60 @@ TEST_F(PodQuotaTest, PodsAreAdmittedInTheOrderOfTheirArrivalWhileTheyFit) {
   EXPECT_EQ(charged("q"), R"({"cpu":"10"})");
 }
 
+TEST_F(PodQuotaTest, ADryRunIsAnsweredAndNotCharged) {
+  put("q", "{}", R"({"max":{"cpu":"10"}})",
+      R"({"quota.scheduling.koordinator.sh/child-request":"{\"cpu\":\"5\"}"})");
+  PodQuota::Options options;
+  options.evaluate = true;
+  PodQuota quotas(cluster_, loop_, Random(1), book_, options);
+  quotas.start();
+  loop_.advance(1s);
+  auto fits = pod("q", "5");
+  auto doesNot = pod("q", "6");
+  fits.metadata.name = doesNot.metadata.name = "asked";
+  cluster_.writes.clear();
+  EXPECT_THAT(
+      charge(quotas, {fits, fits, doesNot}),
+      testing::ElementsAre(
+          "ok", "ok", "exceeded quota: default/q, requested: cpu=6, used: cpu=5, limited: cpu=10"));
+  EXPECT_TRUE(cluster_.writes.empty());
+  EXPECT_THAT(charge(quotas, {fits, pod("q", "5")}), testing::ElementsAre("ok", "ok"));
+  EXPECT_EQ(charged("q"), R"({"cpu":"10"})");
+}
+
+TEST_F(PodQuotaTest, APodThatAnotherCheckRefusesIsNotCharged) {
+  put("q", "{}", R"({"max":{"cpu":"10"}})");
+  PodQuota::Options options;
+  options.evaluate = true;
+  PodQuota quotas(cluster_, loop_, Random(1), book_, options);
+  quotas.start();
+  PodWebhook::Options checks;
+  checks.validation.checkDevices = true;
+  PodWebhook webhook(cluster_, loop_, metrics_, Random(1), checks, {&quotas, nullptr});
+  loop_.advance(1s);
+  const auto asked = [](std::string_view more) {
+    api::AdmissionRequest create;
+    create.operation = "CREATE";
+    create.namespace_ = "team";
+    create.resource = {"", "v1", "pods"};
+    create.object = parseJson(fmt::format(R"({{"metadata":{{"name":"x","labels":{{
+        "quota.scheduling.koordinator.sh/name":"q"}}}},"spec":{{"containers":[{{"name":"c",
+        "resources":{{"requests":{{"cpu":"1"{}}}}}}}]}}}})",
+                                          more))
+                        .value();
+    return create;
+  };
+  EXPECT_FALSE(run(webhook.validate(asked(R"(,"koordinator.sh/gpu":"150")"))).allowed);
+  EXPECT_EQ(charged("q"), "");
+  EXPECT_TRUE(run(webhook.validate(asked(""))).allowed);
+  EXPECT_EQ(charged("q"), R"({"cpu":"1"})");
+}
+
 TEST_F(PodQuotaTest, AThousandPodsAtOnceTakeAFewWritesAndConflictsAreJudgedAgain) {
   put("q", "{}", R"({"max":{"cpu":"600"}})");
   PodQuota::Options options;
   options.evaluate = true;
-  PodQuota quotas(cluster_, loop_, Random(1), options);
+  PodQuota quotas(cluster_, loop_, Random(1), book_, options);
   quotas.start();
   loop_.advance(1s);
   int conflicts = 2;
@@ -259,7 +448,7 @@ TEST_F(PodQuotaTest, WhatCannotBeWrittenIsNotAdmitted) {
   put("q", "{}", R"({"max":{"cpu":"600"}})");
   PodQuota::Options options;
   options.evaluate = true;
-  PodQuota quotas(cluster_, loop_, Random(1), options);
+  PodQuota quotas(cluster_, loop_, Random(1), book_, options);
   quotas.start();
   loop_.advance(1s);
   cluster_.failure = [](const kube::Request& asked) -> std::optional<Error> {

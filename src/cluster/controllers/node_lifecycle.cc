@@ -7,6 +7,7 @@
 #include <boost/json/object.hpp>
 
 #include "base/time.h"
+#include "cluster/controllers/deadline.h"
 #include "cluster/controllers/pod_control.h"
 #include "kube/client.h"
 
@@ -21,7 +22,8 @@
 // those that it does. The time is computed anew whenever the pod or the node changes, so a taint
 // that goes away in time saves the pod.
 //
-// Cost: O(taints * tolerations) per pod of a node that has such taints, and nothing for others.
+// Cost: O(taints * tolerations) per pod of a node whose taints change to or from such, and nothing
+// for others.
 // Rules: the node lifecycle and taint eviction controllers of kube-controller-manager.
 
 namespace koord::cluster {
@@ -79,6 +81,12 @@ bool mayBeGone(const Error& error) {
 
 }  // namespace
 
+bool sameTaints(const api::Node& a, const api::Node& b) {
+  return std::ranges::equal(a.spec.taints, b.spec.taints, [](const auto& x, const auto& y) {
+    return same(x, y) && x.value == y.value && x.timeAdded == y.timeAdded;
+  });
+}
+
 bool tolerates(const api::Toleration& toleration, const api::Taint& taint) {
   if (!toleration.effect.empty() && toleration.effect != taint.effect) return false;
   if (!toleration.key.empty() && toleration.key != taint.key) return false;
@@ -120,7 +128,8 @@ std::optional<WallTime> evictionTime(const api::Pod& pod, const api::List<api::T
                            *toleration.tolerationSeconds);
     }
     if (!tolerated) by(seen);
-    if (seconds) by(since + std::chrono::seconds(std::max<std::int64_t>(*seconds, 0)));
+    if (!seconds) continue;
+    if (const WallTime end = secondsAfter(since, *seconds); end < WallTime::max()) by(end);
   }
   return leave;
 }
@@ -135,6 +144,7 @@ NodeLifecycleController::NodeLifecycleController(kube::Api& api, Executor& execu
       nodes_(nodes),
       leases_(leases),
       pods_(pods),
+      podsByNode_(pods, nodeOfPod),
       events_(events),
       nodeQueue_(executor, "node-lifecycle",
                  [this](std::string name) { return syncNode(std::move(name)); }),
@@ -142,8 +152,10 @@ NodeLifecycleController::NodeLifecycleController(kube::Api& api, Executor& execu
                 [this](std::string key) { return syncPod(std::move(key)); }) {}
 
 void NodeLifecycleController::start() {
-  nodes_.addHandler({[this](const NodePtr& node) { nodeSeen(node); },
-                     [this](const auto&, const NodePtr& node) { nodeSeen(node); },
+  nodes_.addHandler({[this](const NodePtr& node) { nodeSeen(node, true); },
+                     [this](const NodePtr& before, const NodePtr& node) {
+                       nodeSeen(node, !sameTaints(*before, *node));
+                     },
                      {}});
   const auto renewed = [this](const auto& lease) {
     renewed_[lease->metadata.name] = executor_.steadyNow();
@@ -158,13 +170,13 @@ void NodeLifecycleController::start() {
   podQueue_.start();
 }
 
-void NodeLifecycleController::nodeSeen(const NodePtr& node) {
+void NodeLifecycleController::nodeSeen(const NodePtr& node, bool taintsChanged) {
   nodeQueue_.add(node->metadata.name);
+  if (!taintsChanged) return;
   const bool evicting = std::ranges::any_of(
       node->spec.taints, [](const auto& taint) { return taint.effect == kNoExecute; });
-  if (!evicting && leaving_.empty()) return;
-  for (const auto& pod : pods_.objects()) {
-    if (pod->spec.nodeName != node->metadata.name) continue;
+  if (!evicting && leaving_.empty()) return;  // pods that wait look again by themselves
+  for (const auto& pod : podsByNode_.of(node->metadata.name)) {
     if (!evicting) leaving_.erase(pod->metadata.uid);
     if (evicting) podQueue_.add(api::keyOf(pod->metadata).toString());
   }
@@ -244,9 +256,8 @@ Task<Result<>> NodeLifecycleController::setUnreachable(NodePtr node) {
   if (!patched && !mayBeGone(patched.error())) co_return fail(std::move(patched.error()));
   events_.record(kube::referenceTo(api::Node::kType, node->metadata), "Normal", "NodeNotReady",
                  fmt::format("Node {} status is now: NodeNotReady", node->metadata.name));
-  std::vector<PodPtr> pods;
-  for (const auto& pod : pods_.objects())
-    if (pod->spec.nodeName == node->metadata.name && isReady(*pod)) pods.push_back(pod);
+  auto pods = podsByNode_.of(node->metadata.name);
+  std::erase_if(pods, [](const auto& pod) { return !isReady(*pod); });
   for (const auto& pod : pods) {
     json::value notReady = json::object{
         {"metadata", {{"uid", pod->metadata.uid}}},

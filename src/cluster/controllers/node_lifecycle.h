@@ -13,12 +13,14 @@
 #include <set>
 
 #include "api/core.h"
+#include "cluster/controllers/pod_index.h"
 #include "kube/events.h"
 #include "kube/informer.h"
 #include "kube/work_queue.h"
 
 namespace koord::cluster {
 
+bool sameTaints(const api::Node& a, const api::Node& b);
 bool tolerates(const api::Toleration& toleration, const api::Taint& taint);
 // The taints that belong to this controller, as the node's conditions want them.
 api::List<api::Taint> conditionTaints(const api::Node& node);
@@ -39,7 +41,7 @@ class NodeLifecycleController {
   using NodePtr = std::shared_ptr<const api::Node>;
   using PodPtr = std::shared_ptr<const api::Pod>;
 
-  void nodeSeen(const NodePtr& node);
+  void nodeSeen(const NodePtr& node, bool taintsChanged);
   void podSeen(const PodPtr& pod);
   Task<Result<>> syncNode(std::string name);
   Task<Result<>> setTaints(NodePtr node);
@@ -51,6 +53,7 @@ class NodeLifecycleController {
   kube::Informer<api::Node>& nodes_;
   kube::Informer<api::Lease>& leases_;
   kube::Informer<api::Pod>& pods_;
+  PodIndex podsByNode_;
   kube::EventRecorder& events_;
   std::map<std::string, SteadyTime> renewed_;  // by node: when its Lease was last seen to change
   // By uid of a pod that has to leave some time: when that was first seen. Taints that people set

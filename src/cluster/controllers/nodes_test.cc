@@ -2,9 +2,12 @@
 
 #include <gmock/gmock.h>
 
+#include <limits>
+
 #include "base/time.h"
 #include "cluster/controllers/controllers_testing.h"
 #include "cluster/controllers/node_lifecycle.h"
+#include "cluster/controllers/pod_index.h"
 
 namespace koord::cluster {
 namespace {
@@ -124,6 +127,43 @@ TEST_F(NodesTest, ANodeThatStopsRenewingItsLeaseIsUnreachable) {
   EXPECT_FALSE(isReady(*cluster.get<api::Pod>("plain")));
 }
 
+TEST_F(NodesTest, APodThatToleratesForAgesStays) {
+  node("True");
+  pod("faithful",
+      ", tolerations: [{key: node.kubernetes.io/not-ready, operator: Exists, effect: NoExecute, "
+      "tolerationSeconds: 9223372036854775807}]");
+  setReady("False");
+  cluster.loop.advance(1h);
+  EXPECT_FALSE(leaves("faithful"));
+}
+
+TEST_F(NodesTest, PodsAreFoundByTheirNode) {
+  PodIndex index(cluster.pods, nodeOfPod);
+  const auto on = [&](const char* name) {
+    std::vector<std::string> names;
+    for (const auto& pod : index.of(name)) names.push_back(pod->metadata.name);
+    return names;
+  };
+  node("True");
+  pod("first");
+  cluster.create(
+      "apiVersion: v1\nkind: Pod\nmetadata: {name: later}\nspec: {containers: [{name: c, image: "
+      "i}]}");
+  cluster.loop.advance(1s);
+  EXPECT_THAT(on("n1"), ElementsAre("first"));
+  EXPECT_THAT(on(""), IsEmpty());
+  const auto later = *cluster.get<api::Pod>("later");
+  ASSERT_TRUE(cluster.run(
+      kube::bindPod(cluster.api, api::keyOf(later.metadata), later.metadata.uid, "n1")));
+  cluster.loop.advance(1s);
+  EXPECT_THAT(on("n1"), ElementsAre("first", "later"));
+  kube::DeleteOptions now;
+  now.gracePeriodSeconds = 0;
+  cluster.remove<api::Pod>("first", now);
+  cluster.loop.advance(1s);
+  EXPECT_THAT(on("n1"), ElementsAre("later"));
+}
+
 TEST_F(NodesTest, ANodeMadeByHandIsLeftAlone) {
   node("True");
   pod("plain");
@@ -133,7 +173,7 @@ TEST_F(NodesTest, ANodeMadeByHandIsLeftAlone) {
 }
 
 TEST(EvictionTimeTest, TheShortestTolerationDecides) {
-  const WallTime now{};
+  const WallTime now = *parseTime("2026-01-01T00:00:00Z");
   const api::Taint here{"a", "", "NoExecute", now};
   const auto tolerate = [](std::optional<std::int64_t> seconds, const char* key = "a") {
     return api::Toleration{key, "Exists", "", "NoExecute", seconds};
@@ -149,6 +189,11 @@ TEST(EvictionTimeTest, TheShortestTolerationDecides) {
       {"for a while", {tolerate(10)}, 10s},
       {"for two whiles", {tolerate(10), tolerate(5), tolerate({})}, 5s},
       {"for less than no time", {tolerate(-3)}, 0s},
+      {"for longer than a clock can tell",
+       {tolerate(std::numeric_limits<std::int64_t>::max())},
+       std::nullopt},
+      {"for three hundred years", {tolerate(10'000'000'000)}, std::nullopt},
+      {"for ages, and a while", {tolerate(10'000'000'000), tolerate(10)}, 10s},
   };
   for (const auto& test : cases) {
     api::Pod pod;

@@ -23,7 +23,9 @@
 //
 // "Gone" is asked of the server and not of the graph, since watches of different kinds are not in
 // step: a new ReplicaSet may be seen before its Deployment. Deletions name the uid, so that a
-// namesake made meanwhile is safe. Nothing is done before every watch has shown its state.
+// namesake made meanwhile is safe. Lists of owners and finalizers are written under the version that
+// they were read from, and worked out again after a conflict. Nothing is done before every watch has
+// shown its state.
 //
 // Cost: an event is O(owners of the object); a deletion O(dependents). Memory is some hundred bytes
 // per object of the cluster. Rules: the garbage collector of kube-controller-manager.
@@ -167,9 +169,13 @@ void GarbageCollector::upsert(const apiserver::ResourcePtr& resource, const json
   if (!meta || meta->uid.empty()) return;
   Item& item = items_[meta->uid];
   forgetOwners(item);
-  item = {resource,         api::keyOf(*meta),
-          meta->uid,        meta->ownerReferences,
-          meta->finalizers, meta->deletionTimestamp.has_value()};
+  item = {resource,
+          api::keyOf(*meta),
+          meta->uid,
+          meta->resourceVersion,
+          meta->ownerReferences,
+          meta->finalizers,
+          meta->deletionTimestamp.has_value()};
   for (const auto& owner : item.owners) {
     dependents_[owner.uid].insert(item.uid);
     // An owner in foreground deletion waits for what blocks it.
@@ -291,13 +297,12 @@ Task<Result<>> GarbageCollector::releaseOwner(Item item, std::string finalizer) 
 
 Task<Result<>> GarbageCollector::setMeta(Item item, json::value metadata) {
   metadata.get_object()["uid"] = item.uid;
+  metadata.get_object()["resourceVersion"] = item.version;
   json::value patch = json::object{{"metadata", std::move(metadata)}};
   const api::ResourceType type = typeOf(*item.resource);
   auto patching = kube::mergePatch(api_, type, item.key, std::move(patch));
   auto patched = co_await patching;
-  if (patched) co_return Result<>{};
-  const auto code = patched.error().code;
-  if (code == ErrorCode::NotFound || code == ErrorCode::Conflict) co_return Result<>{};
+  if (patched || patched.error().code == ErrorCode::NotFound) co_return Result<>{};
   co_return fail(std::move(patched.error()));
 }
 

@@ -29,6 +29,7 @@ class GarbageCollector {
     apiserver::ResourcePtr resource;
     api::ObjectKey key;
     std::string uid;
+    std::string version;
     api::List<api::OwnerReference> owners;
     api::List<std::string> finalizers;
     bool deleting = false;
@@ -43,6 +44,8 @@ class GarbageCollector {
   Task<Result<>> sync(std::string uid);
   Task<Result<bool>> ownerExists(std::string namespace_, api::OwnerReference owner);
   Task<Result<>> releaseOwner(Item item, std::string finalizer);
+  // Writes lists of the metadata that follow from those of the item: only to the version that these
+  // were read from, so that what others added since is not lost. Conflict: to be worked out again.
   Task<Result<>> setMeta(Item item, json::value metadata);
 
   kube::Api& api_;

@@ -9,6 +9,8 @@ BOOST_DESCRIBE_STRUCT(UpdateStrategy, (), (type, rollingUpdate))
 BOOST_DESCRIBE_STRUCT(DeploymentSpec, (),
                       (replicas, selector, template_, strategy, minReadySeconds,
                        revisionHistoryLimit, progressDeadlineSeconds, paused))
+BOOST_DESCRIBE_STRUCT(WorkloadCondition, (),
+                      (type, status, lastUpdateTime, lastTransitionTime, reason, message))
 BOOST_DESCRIBE_STRUCT(DeploymentStatus, (),
                       (observedGeneration, replicas, updatedReplicas, readyReplicas,
                        availableReplicas, unavailableReplicas, conditions))
@@ -16,7 +18,7 @@ BOOST_DESCRIBE_STRUCT(Deployment, (), (metadata, spec, status))
 BOOST_DESCRIBE_STRUCT(ReplicaSetSpec, (), (replicas, minReadySeconds, selector, template_))
 BOOST_DESCRIBE_STRUCT(ReplicaSetStatus, (),
                       (replicas, fullyLabeledReplicas, readyReplicas, availableReplicas,
-                       observedGeneration))
+                       observedGeneration, conditions))
 BOOST_DESCRIBE_STRUCT(ReplicaSet, (), (metadata, spec, status))
 BOOST_DESCRIBE_STRUCT(StatefulSetOrdinals, (), (start))
 BOOST_DESCRIBE_STRUCT(StatefulSetClaimRetention, (), (whenDeleted, whenScaled))
@@ -46,7 +48,7 @@ BOOST_DESCRIBE_STRUCT(JobSpec, (),
                       (selector, parallelism, completions, activeDeadlineSeconds, backoffLimit,
                        template_, ttlSecondsAfterFinished, completionMode, suspend,
                        podFailurePolicy, backoffLimitPerIndex, maxFailedIndexes, successPolicy,
-                       podReplacementPolicy))
+                       podReplacementPolicy, managedBy))
 BOOST_DESCRIBE_STRUCT(JobCondition, (),
                       (type, status, lastProbeTime, lastTransitionTime, reason, message))
 BOOST_DESCRIBE_STRUCT(UncountedTerminatedPods, (), (succeeded, failed))

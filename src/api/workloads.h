@@ -27,6 +27,16 @@ struct DeploymentSpec {
   std::optional<std::int32_t> progressDeadlineSeconds;  // none when absent
   bool paused = false;
 };
+// Of ReplicaSets and Deployments; only the latter's have a lastUpdateTime.
+struct WorkloadCondition {
+  std::string type;
+  std::string status;  // True, False, Unknown
+  Time lastUpdateTime;
+  Time lastTransitionTime;
+  std::string reason;
+  std::string message;
+  bool operator==(const WorkloadCondition&) const = default;
+};
 struct DeploymentStatus {
   std::int64_t observedGeneration = 0;
   std::int32_t replicas = 0;
@@ -34,7 +44,8 @@ struct DeploymentStatus {
   std::int32_t readyReplicas = 0;
   std::int32_t availableReplicas = 0;
   std::int32_t unavailableReplicas = 0;
-  std::vector<Condition> conditions;
+  std::vector<WorkloadCondition> conditions;
+  bool operator==(const DeploymentStatus&) const = default;
 };
 struct Deployment {
   static constexpr ResourceType kType{"apps", "v1", "deployments", "Deployment", true};
@@ -55,6 +66,7 @@ struct ReplicaSetStatus {
   std::int32_t readyReplicas = 0;
   std::int32_t availableReplicas = 0;
   std::int64_t observedGeneration = 0;
+  std::vector<WorkloadCondition> conditions;
   bool operator==(const ReplicaSetStatus&) const = default;
 };
 struct ReplicaSet {
@@ -179,6 +191,7 @@ struct JobSpec {
   std::optional<std::int32_t> maxFailedIndexes;      // absent: all may fail
   std::optional<SuccessPolicy> successPolicy;
   std::string podReplacementPolicy;  // TerminatingOrFailed (also when empty), Failed
+  std::string managedBy;             // another controller than ours, unless empty
 };
 struct JobCondition {
   std::string type;

@@ -7,6 +7,7 @@
 #include <boost/json/object.hpp>
 
 #include "base/time.h"
+#include "cluster/controllers/deadline.h"
 #include "cluster/controllers/pod_control.h"
 #include "kube/client.h"
 
@@ -58,8 +59,7 @@ MissedTimes missedTimes(const CronSchedule& schedule, const api::CronJob& cronJo
   WallTime from = cronJob.metadata.creationTimestamp.value_or(now);
   if (cronJob.status.lastScheduleTime) from = *cronJob.status.lastScheduleTime;
   if (cronJob.spec.startingDeadlineSeconds)
-    from =
-        std::max<WallTime>(from, now - std::chrono::seconds(*cronJob.spec.startingDeadlineSeconds));
+    from = std::max(from, secondsBefore(now, *cronJob.spec.startingDeadlineSeconds));
   MissedTimes missed;
   for (auto next = schedule.next(from); next && *next <= now; next = schedule.next(*next)) {
     missed.latest = next;
@@ -193,9 +193,7 @@ Task<Result<>> CronJobController::startJob(CronJobPtr cronJob, CronSchedule sche
     reference.resourceVersion = textAt(*created, "metadata", "resourceVersion");
     status->active.push_back(std::move(reference));
   } else if (created.error().code != ErrorCode::AlreadyExists) {
-    if (created.error().code == ErrorCode::Forbidden &&
-        created.error().message.find("is being terminated") != std::string::npos)
-      co_return Result<>{};
+    if (namespaceEnds(created.error())) co_return Result<>{};
     say(*cronJob, "Warning", "FailedCreate", "Error creating job: " + created.error().message);
     co_return fail(std::move(created.error()));
   }

@@ -1,32 +1,36 @@
 #include "cluster/controllers/daemon_set.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <boost/json/object.hpp>
 
-#include "cluster/controllers/daemon_set_plan.h"
+#include "cluster/controllers/node_lifecycle.h"
 #include "kube/client.h"
 
 namespace koord::cluster {
 
+using namespace std::chrono_literals;
+
 namespace {
 
-bool sameTaints(const api::Node& a, const api::Node& b) {
-  return std::ranges::equal(a.spec.taints, b.spec.taints, [](const auto& x, const auto& y) {
-    return x.key == y.key && x.value == y.value && x.effect == y.effect;
-  });
-}
+constexpr Duration kFirstPause = 1s;
+constexpr Duration kLastPause = 15min;
+constexpr Duration kForgotten = 2 * kLastPause;  // without a failure
 
 }  // namespace
 
 DaemonSetController::DaemonSetController(kube::Api& api, Executor& executor,
                                          kube::Informer<api::DaemonSet>& sets,
                                          kube::Informer<api::ControllerRevision>& revisions,
-                                         kube::Informer<api::Node>& nodes, PodControl& pods)
+                                         kube::Informer<api::Node>& nodes, PodControl& pods,
+                                         kube::EventRecorder& events)
     : api_(api),
       executor_(executor),
       sets_(sets),
       nodes_(nodes),
       pods_(pods),
+      events_(events),
       history_(api, revisions, kDaemonHashLabel),
       queue_(executor, "daemonset", [this](std::string key) { return sync(std::move(key)); }) {
   enqueueChanged(sets_, queue_);
@@ -59,42 +63,93 @@ Task<Result<>> DaemonSetController::sync(std::string key) {
   auto pods = sortByNode(*std::move(claimed));
   auto inUse = pods.hashes;
   inUse.insert(hash);
-  const auto plan = planDaemons(*set, hash, std::move(pods), nodes_.objects(), executor_.wallNow());
+  auto plan = planDaemons(*set, hash, std::move(pods), nodes_.objects(), executor_.wallNow());
   if (!plan) co_return fail(plan.error());
   if (plan->again) queue_.addAfter(key, *plan->again);
+  const auto status = plan->status;
+  auto acting = act(set, hash, *std::move(plan));
+  auto done = co_await acting;
+  if (done) {
+    auto trimming = history_.trim(std::move(revisions->known), std::move(inUse),
+                                  set->spec.revisionHistoryLimit.value_or(kDefaultHistory));
+    done = co_await trimming;
+  }
+  auto reporting = report(set, status);
+  auto reported = co_await reporting;
+  co_return done ? reported : done;
+}
 
-  for (const auto& pod : plan->remove) {
+// What cannot be made does not keep others from going, and the other way round.
+Task<Result<>> DaemonSetController::act(SetPtr set, std::string hash, DaemonPlan plan) {
+  const Owner owner{api::DaemonSet::kType, set->metadata};
+  auto ended = due(*set, plan);
+  auto replacing = removePods(set, std::move(ended));
+  auto done = co_await replacing;
+  auto removing = removePods(set, std::move(plan.remove));
+  auto removed = co_await removing;
+  if (done) done = std::move(removed);
+  int made = 0;
+  for (const auto& node : plan.create) {
+    if (++made > kBurst) break;
+    auto creating = pods_.create(owner, daemonPod(set->spec.template_, node, hash));
+    auto created = co_await creating;
+    if (created) continue;
+    if (done) done = std::move(created);
+    break;
+  }
+  co_return done;
+}
+
+Task<Result<>> DaemonSetController::removePods(SetPtr set, std::vector<PodPtr> pods) {
+  const Owner owner{api::DaemonSet::kType, set->metadata};
+  for (const auto& pod : pods) {
     auto removing = pods_.remove(owner, pod);
     auto removed = co_await removing;
     if (!removed) co_return removed;
   }
-  for (const auto& node : plan->create) {
-    auto creating = pods_.create(owner, daemonPod(set->spec.template_, node, hash));
-    auto created = co_await creating;
-    if (!created) co_return created;
+  co_return Result<>{};
+}
+
+std::vector<PodPtr> DaemonSetController::due(const api::DaemonSet& set, const DaemonPlan& plan) {
+  const auto reference = kube::referenceTo(api::DaemonSet::kType, set.metadata);
+  const SteadyTime now = executor_.steadyNow();
+  std::erase_if(failures_, [&](const auto& one) { return now - one.second.last > kForgotten; });
+  std::vector<PodPtr> pods;
+  for (const auto& [node, pod] : plan.ended) {
+    const auto name = api::keyOf(pod->metadata).toString();
+    if (pod->status.phase == "Failed") {
+      auto& backoff =
+          failures_[fmt::format("{}/{}/{}", set.metadata.uid, set.status.observedGeneration, node)];
+      if (const Duration left = backoff.last + backoff.pause - now; left > Duration::zero()) {
+        queue_.addAfter(api::keyOf(set.metadata).toString(), left);
+        continue;
+      }
+      backoff = {std::clamp(2 * backoff.pause, kFirstPause, kLastPause), now};
+      events_.record(
+          reference, "Warning", "FailedDaemonPod",
+          fmt::format("Found failed daemon pod {} on node {}, will try to kill it", name, node));
+    } else {
+      events_.record(reference, "Normal", "SucceededDaemonPod",
+                     fmt::format("Found succeeded daemon pod {} on node {}, will try to delete it",
+                                 name, node));
+    }
+    pods.push_back(pod);
   }
-  auto trimming = history_.trim(std::move(revisions->known), std::move(inUse),
-                                set->spec.revisionHistoryLimit.value_or(kDefaultHistory));
-  auto trimmed = co_await trimming;
-  if (!trimmed) co_return trimmed;
-  auto reporting = report(set, plan->status);
-  co_return co_await reporting;
+  return pods;
 }
 
 Task<Result<>> DaemonSetController::report(SetPtr set, api::DaemonSetStatus status) {
   if (status == set->status) co_return Result<>{};
-  json::value patch = json::object{{"status",
-                                    {{"currentNumberScheduled", status.currentNumberScheduled},
-                                     {"numberMisscheduled", status.numberMisscheduled},
-                                     {"desiredNumberScheduled", status.desiredNumberScheduled},
-                                     {"numberReady", status.numberReady},
-                                     {"observedGeneration", status.observedGeneration},
-                                     {"updatedNumberScheduled", status.updatedNumberScheduled},
-                                     {"numberAvailable", status.numberAvailable},
-                                     {"numberUnavailable", status.numberUnavailable}}}};
-  auto patching = patchIfThere(api_, api::DaemonSet::kType, api::keyOf(set->metadata),
-                               std::move(patch), "status");
-  co_return co_await patching;
+  json::value document = json::object{{"currentNumberScheduled", status.currentNumberScheduled},
+                                      {"numberMisscheduled", status.numberMisscheduled},
+                                      {"desiredNumberScheduled", status.desiredNumberScheduled},
+                                      {"numberReady", status.numberReady},
+                                      {"observedGeneration", status.observedGeneration},
+                                      {"updatedNumberScheduled", status.updatedNumberScheduled},
+                                      {"numberAvailable", status.numberAvailable},
+                                      {"numberUnavailable", status.numberUnavailable}};
+  auto writing = writeStatus(api_, {api::DaemonSet::kType, set->metadata}, std::move(document));
+  co_return co_await writing;
 }
 
 }  // namespace koord::cluster

@@ -1,10 +1,12 @@
 #pragma once
 
 // DaemonSets: one pod on every node that the template selects and tolerates; a new template
-// replaces the pods within maxUnavailable (RollingUpdate) or when they are deleted (OnDelete).
+// replaces the pods within maxUnavailable (RollingUpdate) or when they are deleted (OnDelete). A pod
+// that has failed is replaced after a pause, which doubles with each failure on its node.
 
 #include "api/core.h"
 #include "api/workloads.h"
+#include "cluster/controllers/daemon_set_plan.h"
 #include "cluster/controllers/history.h"
 #include "cluster/controllers/pod_control.h"
 
@@ -14,13 +16,18 @@ class DaemonSetController {
  public:
   DaemonSetController(kube::Api& api, Executor& executor, kube::Informer<api::DaemonSet>& sets,
                       kube::Informer<api::ControllerRevision>& revisions,
-                      kube::Informer<api::Node>& nodes, PodControl& pods);
+                      kube::Informer<api::Node>& nodes, PodControl& pods,
+                      kube::EventRecorder& events);
   void start() { queue_.start(); }
 
  private:
   using SetPtr = std::shared_ptr<const api::DaemonSet>;
 
   Task<Result<>> sync(std::string key);
+  Task<Result<>> act(SetPtr set, std::string hash, DaemonPlan plan);
+  Task<Result<>> removePods(SetPtr set, std::vector<PodPtr> pods);
+  // Those of the pods that have ended whose time has come to go.
+  std::vector<PodPtr> due(const api::DaemonSet& set, const DaemonPlan& plan);
   Task<Result<>> report(SetPtr set, api::DaemonSetStatus status);
 
   kube::Api& api_;
@@ -28,6 +35,13 @@ class DaemonSetController {
   kube::Informer<api::DaemonSet>& sets_;
   kube::Informer<api::Node>& nodes_;
   PodControl& pods_;
+  kube::EventRecorder& events_;
+  // By set, its observed generation and the node: a change of the set is a new beginning.
+  struct Backoff {
+    Duration pause{};
+    SteadyTime last{};
+  };
+  std::map<std::string, Backoff> failures_;
   History history_;
   kube::WorkQueue queue_;
 };

@@ -95,9 +95,9 @@ class Planner {
       if (!leaving) plan_.create.push_back(node);
       return;
     }
-    const auto [old, fresh] = keepOne(here);
-    if (!old && !fresh) return;
     ++status.currentNumberScheduled;
+    const auto [old, fresh] = keepOne(node, here);
+    if (!old && !fresh) return;
     const auto left = untilAvailableOrAgain(old ? old : fresh);
     if (!old) ++status.updatedNumberScheduled;
     if (left) ++status.numberReady;
@@ -134,12 +134,16 @@ class Planner {
   };
   // One that has ended is replaced, and of several the oldest stays. A set that surges may have one
   // of each template.
-  Kept keepOne(const std::vector<PodPtr>& here) {
+  Kept keepOne(const std::string& node, const std::vector<PodPtr>& here) {
     Kept kept;
     for (const auto& pod : here) {
+      if (api::isTerminal(*pod)) {
+        plan_.ended.emplace_back(node, pod);
+        continue;
+      }
       const auto* podHash = api::findIn(pod->metadata.labels, kDaemonHashLabel);
       PodPtr& place = podHash && *podHash == hash_ ? kept.fresh : kept.old;
-      if (api::isTerminal(*pod) || (strategy_.surges ? place != nullptr : kept.old || kept.fresh))
+      if (strategy_.surges ? place != nullptr : kept.old || kept.fresh)
         plan_.remove.push_back(pod);
       else
         place = pod;

@@ -42,6 +42,9 @@ DaemonPods sortByNode(std::vector<PodPtr> pods);
 struct DaemonPlan {
   api::DaemonSetStatus status;
   std::vector<PodPtr> remove;
+  // That have failed or succeeded, by the node they are for: each goes for another to come, which
+  // the caller paces.
+  std::vector<std::pair<std::string, PodPtr>> ended;
   std::vector<std::string> create;  // nodes
   // When the next pod becomes available by its age alone: time to plan again.
   std::optional<Duration> again;

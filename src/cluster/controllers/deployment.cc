@@ -1,7 +1,6 @@
 // Every pod template of a Deployment has a ReplicaSet of its own, found by its contents. sync() looks
 // at the Deployment and its sets as they are now, does one step, and is called again when one of
-// them changes; apart from when progress was last made, nothing is remembered, so a restart in the
-// midst of a rollout goes on with it.
+// them changes. Nothing is remembered here, so a restart in the midst of a rollout goes on with it.
 //
 //   claimSets  Which sets are the Deployment's (by controller reference; orphans that its selector
 //              matches are adopted), and which one has the template of today. That is told by the
@@ -17,9 +16,12 @@
 //   rollOut    One step of the rollout, as rollout.cc works it out. Recreate lets all old pods end
 //              first; a pod that goes therefore leads to a sync, too.
 //   forgetOld  Empty sets beyond revisionHistoryLimit go, the oldest first.
-//   report     The status: sums over the sets, and two conditions. Available: enough pods for the
-//              strategy. Progressing: since when numbers moved, against progressDeadlineSeconds;
-//              the sync for the moment at which that passes is put into the queue.
+//   report     The status, written whatever became of the rest: sums over the sets, and three
+//              conditions. Available: enough pods for the strategy. ReplicaFailure: why a set cannot
+//              make its pods. Progressing: since when numbers moved (lastUpdateTime), against
+//              progressDeadlineSeconds; the sync for the moment at which that passes is put into the
+//              queue. Once a rollout is complete, the condition stays as it is until there is
+//              another: pods that are lost or added later are no rollout.
 //
 // Cost of a sync: O(sets of the namespace) look-ups, at most one write per set that changes, and one
 // of the status if a reader could see a difference. Rules and texts: the deployment controller of
@@ -33,9 +35,10 @@
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <charconv>
+#include <limits>
 #include <tuple>
 
-#include "base/time.h"
+#include "cluster/controllers/conditions.h"
 #include "kube/client.h"
 
 namespace koord::cluster {
@@ -46,6 +49,11 @@ constexpr const char* kTemplateHashLabel = "pod-template-hash";
 constexpr const char* kRevision = "deployment.kubernetes.io/revision";
 constexpr const char* kDesired = "deployment.kubernetes.io/desired-replicas";
 constexpr const char* kMost = "deployment.kubernetes.io/max-replicas";
+constexpr const char* kProgressing = "Progressing";
+constexpr const char* kTimedOut = "ProgressDeadlineExceeded";
+constexpr const char* kPaused = "DeploymentPaused";
+constexpr const char* kCreateError = "ReplicaSetCreateError";
+constexpr const char* kComplete = "NewReplicaSetAvailable";
 // Those of a Deployment that its ReplicaSets do not share.
 constexpr std::string_view kOwnAnnotations[] = {
     "kubectl.kubernetes.io/last-applied-configuration",
@@ -133,18 +141,37 @@ json::value setDocument(const api::Deployment& deployment, const std::string& ha
         {"template", std::move(podTemplate)}}}};
 }
 
-json::value conditionJson(const api::Deployment& deployment, const char* type, bool holds,
-                          const char* reason, const std::string& message, WallTime now) {
-  const char* status = holds ? "True" : "False";
-  WallTime since = now;
-  for (const auto& before : deployment.status.conditions)
-    if (before.type == type && before.status == status && before.lastTransitionTime)
-      since = *before.lastTransitionTime;
-  return json::object{{"type", type},
-                      {"status", status},
-                      {"reason", reason},
-                      {"message", message},
-                      {"lastTransitionTime", formatTime(since)}};
+api::WorkloadCondition conditionOf(const char* type, const char* status, const char* reason,
+                                   std::string message, WallTime now) {
+  const WallTime since = wholeSeconds(now);
+  return {type, status, since, since, reason, std::move(message)};
+}
+
+bool hasDeadline(const api::DeploymentSpec& spec) {
+  const auto& deadline = spec.progressDeadlineSeconds;
+  return deadline && *deadline != std::numeric_limits<std::int32_t>::max();
+}
+
+// Why pods cannot be made: of the newest set, or else of an older one.
+const api::WorkloadCondition* replicaFailure(const std::vector<const api::ReplicaSet*>& sets) {
+  for (const auto* set : sets)
+    if (const auto* failure = findCondition(set->status.conditions, kReplicaFailure))
+      return failure;
+  return nullptr;
+}
+
+// Paused or resumed: then nobody expects progress, or not before the whole deadline has passed.
+void setPaused(const api::DeploymentSpec& spec, std::vector<api::WorkloadCondition>& conditions,
+               WallTime now) {
+  const auto* before = findCondition(conditions, kProgressing);
+  if (before && before->reason == kTimedOut) return;
+  const bool was = before && before->reason == kPaused;
+  if (spec.paused && !was)
+    setCondition(conditions,
+                 conditionOf(kProgressing, "Unknown", kPaused, "Deployment is paused", now));
+  if (!spec.paused && was)
+    setCondition(conditions, conditionOf(kProgressing, "Unknown", "DeploymentResumed",
+                                         "Deployment is resumed", now));
 }
 
 }  // namespace
@@ -212,15 +239,26 @@ Task<Result<DeploymentController::Sets>> DeploymentController::claimSets(Deploym
 
 Task<Result<>> DeploymentController::sync(std::string key) {
   const DeploymentPtr deployment = deployments_.get(keyOfText(key));
-  if (!deployment) progressAt_.erase(key);
-  if (!deployment || deployment->metadata.deletionTimestamp) co_return Result<>{};
+  if (!deployment) co_return Result<>{};
   auto claiming = claimSets(deployment);
   auto sets = co_await claiming;
   if (!sets) co_return fail(std::move(sets.error()));
-  if (sets->fresh) {
+  Result<> done;
+  Making making;
+  if (!deployment->metadata.deletionTimestamp) {
+    auto acting = act(deployment, *sets, &making);
+    done = co_await acting;
+  }
+  auto reporting = report(deployment, *std::move(sets), std::move(making));
+  auto reported = co_await reporting;
+  co_return done ? reported : done;
+}
+
+Task<Result<>> DeploymentController::act(DeploymentPtr deployment, Sets sets, Making* making) {
+  if (sets.fresh) {
     // After a rollback the old template is the newest revision.
-    const int revision = std::max(revisionOf(*sets->fresh), sets->newestOld() + 1);
-    auto renewing = setRevision(deployment, sets->fresh, revision);
+    const int revision = std::max(revisionOf(*sets.fresh), sets.newestOld() + 1);
+    auto renewing = setRevision(deployment, sets.fresh, revision);
     auto renewed = co_await renewing;
     if (!renewed) co_return renewed;
   }
@@ -229,23 +267,20 @@ Task<Result<>> DeploymentController::sync(std::string key) {
            numberIn(*set, kDesired).value_or(deployment->spec.replicas.value_or(1)) !=
                deployment->spec.replicas.value_or(1);
   };
-  if (deployment->spec.paused || std::ranges::any_of(sets->all(), resized)) {
-    auto resizing = resize(deployment, *sets);
+  if (deployment->spec.paused || std::ranges::any_of(sets.all(), resized)) {
+    auto resizing = resize(deployment, sets);
     auto done = co_await resizing;
     if (!done) co_return done;
   } else {
-    auto rolling = rollOut(deployment, *sets);
+    auto rolling = rollOut(deployment, sets, making);
     auto rolled = co_await rolling;
     if (!rolled) co_return rolled;
   }
-  auto forgetting = forgetOld(deployment, sets->old);
-  auto forgotten = co_await forgetting;
-  if (!forgotten) co_return forgotten;
-  auto reporting = report(deployment, *std::move(sets));
-  co_return co_await reporting;
+  auto forgetting = forgetOld(deployment, sets.old);
+  co_return co_await forgetting;
 }
 
-Task<Result<>> DeploymentController::rollOut(DeploymentPtr deployment, Sets sets) {
+Task<Result<>> DeploymentController::rollOut(DeploymentPtr deployment, Sets sets, Making* making) {
   const bool recreate = deployment->spec.strategy.type == "Recreate";
   const RolloutLimits limits = rolloutLimits(deployment->spec);
   std::vector<RolloutSet> oldSizes;
@@ -259,7 +294,7 @@ Task<Result<>> DeploymentController::rollOut(DeploymentPtr deployment, Sets sets
     auto scaled = co_await scaling;
     if (!scaled) co_return scaled;
   } else if (!waiting) {
-    auto creating = createSet(deployment, wanted, sets.newestOld() + 1);
+    auto creating = createSet(deployment, wanted, sets.newestOld() + 1, making);
     auto created = co_await creating;
     if (!created) co_return created;
   }
@@ -305,8 +340,8 @@ Task<Result<>> DeploymentController::resize(DeploymentPtr deployment, Sets sets)
   co_return Result<>{};
 }
 
-Task<Result<>> DeploymentController::createSet(DeploymentPtr deployment, int replicas,
-                                               int revision) {
+Task<Result<>> DeploymentController::createSet(DeploymentPtr deployment, int replicas, int revision,
+                                               Making* making) {
   const Owner owner{api::Deployment::kType, deployment->metadata};
   for (int collisions = 0;; ++collisions) {
     const std::string hash = templateHash(deployment->spec.template_, collisions);
@@ -315,7 +350,17 @@ Task<Result<>> DeploymentController::createSet(DeploymentPtr deployment, int rep
     auto creating = createOrFind(api_, owner, api::ReplicaSet::kType, std::move(set));
     auto created = co_await creating;
     if (!created && created.error().code == ErrorCode::AlreadyExists) continue;
-    if (!created) co_return fail(std::move(created.error()));
+    if (!created && namespaceEnds(created.error())) co_return Result<>{};
+    if (!created) {
+      auto& error = created.error();
+      error.message =
+          fmt::format("Failed to create new replica set \"{}\": {}", name, error.message);
+      events_.record(kube::referenceTo(owner.type, owner.meta), "Warning", kCreateError,
+                     error.message);
+      making->refusal = error.message;
+      co_return fail(std::move(error));
+    }
+    if (created->now) making->made = name;
     if (created->now && replicas > 0) sayScaled(*deployment, name, 0, replicas);
     break;
   }
@@ -332,8 +377,10 @@ Task<Result<>> DeploymentController::setRevision(DeploymentPtr deployment, SetPt
                                     std::string_view(wanted.key().data(), wanted.key().size()));
       return has && wanted.value() == json::value(*has);
     });
-    if (!same) {
-      json::value patch = json::object{{"metadata", {{"annotations", std::move(annotations)}}}};
+    const auto minReady = deployment->spec.minReadySeconds;
+    if (!same || set->spec.minReadySeconds != minReady) {
+      json::value patch = json::object{{"metadata", {{"annotations", std::move(annotations)}}},
+                                       {"spec", {{"minReadySeconds", minReady}}}};
       auto patching =
           patchIfThere(api_, api::ReplicaSet::kType, api::keyOf(set->metadata), std::move(patch));
       auto patched = co_await patching;
@@ -392,92 +439,107 @@ Task<Result<>> DeploymentController::forgetOld(DeploymentPtr deployment, std::ve
   co_return Result<>{};
 }
 
-json::value DeploymentController::progressing(const api::Deployment& deployment,
-                                              const api::ReplicaSet* fresh, bool progress,
-                                              bool complete) {
+void DeploymentController::setProgressing(const api::Deployment& deployment,
+                                          const api::ReplicaSet* fresh, const Making& making,
+                                          api::DeploymentStatus& status) {
+  auto& conditions = status.conditions;
+  if (!hasDeadline(deployment.spec)) return removeCondition(conditions, kProgressing);
   const WallTime now = executor_.wallNow();
-  const auto& conditions = deployment.status.conditions;
-  const auto before = std::ranges::find(conditions, "Progressing", &api::Condition::type);
-  const bool had = before != conditions.end();
+  setPaused(deployment.spec, conditions, now);
+  if (!making.refusal.empty())
+    return setCondition(conditions,
+                        conditionOf(kProgressing, "False", kCreateError, making.refusal, now));
+  if (!making.made.empty())
+    setCondition(conditions,
+                 conditionOf(kProgressing, "True", "NewReplicaSetCreated",
+                             fmt::format("Created new replica set \"{}\"", making.made), now));
+  if (deployment.spec.paused || deployment.metadata.deletionTimestamp) return;
+  const auto* before = findCondition(conditions, kProgressing);
+  const bool fromComplete = before && before->reason == kComplete;
   const std::string what = fresh ? fmt::format("ReplicaSet \"{}\"", fresh->metadata.name)
                                  : fmt::format("Deployment \"{}\"", deployment.metadata.name);
-  WallTime since = now;  // when progress was last made
-  const auto render = [&](const char* status, const char* reason, std::string message) {
-    WallTime transition = now;
-    if (had && before->status == status) transition = before->lastTransitionTime.value_or(now);
-    return json::value(json::object{{"type", "Progressing"},
-                                    {"status", status},
-                                    {"reason", reason},
-                                    {"message", std::move(message)},
-                                    {"lastUpdateTime", formatTime(since)},
-                                    {"lastTransitionTime", formatTime(transition)}});
-  };
-  const auto key = api::keyOf(deployment.metadata).toString();
-  if (deployment.spec.paused) {
-    progressAt_.erase(key);
-    if (had && before->reason == "ProgressDeadlineExceeded")
-      return render("False", "ProgressDeadlineExceeded", before->message);
-    return render("Unknown", "DeploymentPaused", "Deployment is paused");
+  const std::string succeeded = what + " has successfully progressed.";
+  // The message names the set, so a complete rollout to another one is news, also one of no pods.
+  if (status.replicas == status.updatedReplicas && fromComplete && before->message == succeeded)
+    return;
+  const int desired = deployment.spec.replicas.value_or(1);
+  const auto& old = deployment.status;
+  if (status.updatedReplicas == desired && status.replicas == desired &&
+      status.availableReplicas == desired) {
+    if (fromComplete) removeCondition(conditions, kProgressing);
+    return setCondition(conditions, conditionOf(kProgressing, "True", kComplete, succeeded, now));
   }
-  if (complete) {
-    progressAt_.erase(key);
-    return render("True", "NewReplicaSetAvailable", what + " has successfully progressed.");
+  const bool progress =
+      !before || status.updatedReplicas > old.updatedReplicas ||
+      status.readyReplicas > old.readyReplicas ||
+      status.availableReplicas > old.availableReplicas ||
+      status.replicas - status.updatedReplicas < old.replicas - old.updatedReplicas ||
+      fromComplete || before->reason == kCreateError;
+  if (progress) {
+    auto condition =
+        conditionOf(kProgressing, "True", "ReplicaSetUpdated", what + " is progressing.", now);
+    if (before && before->status == "True")
+      condition.lastTransitionTime = before->lastTransitionTime;
+    removeCondition(conditions, kProgressing);
+    conditions.push_back(std::move(condition));
   }
-  auto& last = progressAt_[key];
-  if (progress || last.generation != deployment.metadata.generation)
-    last = {now, deployment.metadata.generation};
-  since = last.time;
-  const auto deadline = deployment.spec.progressDeadlineSeconds;
-  if (deadline) {
-    const Duration left = last.time + std::chrono::seconds(*deadline) - now;
-    if (left <= Duration::zero())
-      return render("False", "ProgressDeadlineExceeded", what + " has timed out progressing.");
-    queue_.addAfter(key, left);
-  }
-  return render("True", "ReplicaSetUpdated", what + " is progressing.");
+  const auto* latest = findCondition(conditions, kProgressing);
+  if (latest->reason == kTimedOut) return;
+  const auto deadline = std::chrono::seconds(*deployment.spec.progressDeadlineSeconds);
+  const Duration left = latest->lastUpdateTime.value_or(now) + deadline - now;
+  // A second more, since the time was rounded down when it was written.
+  if (left >= Duration::zero())
+    return queue_.addAfter(api::keyOf(deployment.metadata).toString(),
+                           left + std::chrono::seconds(1));
+  setCondition(conditions, conditionOf(kProgressing, "False", kTimedOut,
+                                       what + " has timed out progressing.", now));
 }
 
-Task<Result<>> DeploymentController::report(DeploymentPtr deployment, Sets sets) {
+Task<Result<>> DeploymentController::report(DeploymentPtr deployment, Sets sets, Making making) {
   const auto& fresh = sets.fresh;
-  int replicas = 0;
-  int ready = 0;
-  int available = 0;
-  for (const auto& set : sets.all()) {
-    replicas += set->status.replicas;
-    ready += set->status.readyReplicas;
-    available += set->status.availableReplicas;
-  }
-  const int updated = fresh ? fresh->status.replicas : 0;
-  const RolloutLimits limits = rolloutLimits(deployment->spec);
-  const bool enough = available >= limits.desired - limits.maxUnavailable;
-  const bool complete =
-      updated == limits.desired && replicas == updated && available >= limits.desired;
   const WallTime now = executor_.wallNow();
-  const auto& before = deployment->status;
-  const bool progress = updated > before.updatedReplicas || ready > before.readyReplicas ||
-                        available > before.availableReplicas ||
-                        replicas - updated < before.replicas - before.updatedReplicas;
-  json::value status = json::object{
-      {"observedGeneration", deployment->metadata.generation},
-      {"replicas", replicas},
-      {"updatedReplicas", updated},
-      {"readyReplicas", ready},
-      {"availableReplicas", available},
-      {"unavailableReplicas", std::max(limits.desired - available, 0)},
-      {"conditions",
-       json::array{conditionJson(*deployment, "Available", enough,
-                                 enough ? "MinimumReplicasAvailable" : "MinimumReplicasUnavailable",
-                                 enough ? "Deployment has minimum availability."
-                                        : "Deployment does not have minimum availability.",
-                                 now),
-                   progressing(*deployment, fresh.get(), progress, complete)}}};
+  api::DeploymentStatus status;
+  status.observedGeneration = deployment->metadata.generation;
+  status.conditions = deployment->status.conditions;
+  std::vector<const api::ReplicaSet*> newestFirst;
+  int size = 0;
+  for (const auto& set : sets.all()) {
+    newestFirst.insert(newestFirst.begin(), set.get());
+    size += sizeOf(*set);
+    status.replicas += set->status.replicas;
+    status.readyReplicas += set->status.readyReplicas;
+    status.availableReplicas += set->status.availableReplicas;
+  }
+  status.updatedReplicas = fresh ? fresh->status.replicas : 0;
+  status.unavailableReplicas = std::max(size - status.availableReplicas, 0);
+  const RolloutLimits limits = rolloutLimits(deployment->spec);
+  const bool enough = status.availableReplicas >= limits.desired - limits.maxUnavailable;
+  setCondition(status.conditions,
+               conditionOf("Available", enough ? "True" : "False",
+                           enough ? "MinimumReplicasAvailable" : "MinimumReplicasUnavailable",
+                           enough ? "Deployment has minimum availability."
+                                  : "Deployment does not have minimum availability.",
+                           now));
+  setProgressing(*deployment, fresh.get(), making, status);
+  if (const auto* failure = replicaFailure(newestFirst)) {
+    auto condition = *failure;
+    condition.lastUpdateTime = wholeSeconds(now);
+    setCondition(status.conditions, std::move(condition));
+  } else {
+    removeCondition(status.conditions, kReplicaFailure);
+  }
   // Nothing is written when nothing a reader can see has changed.
-  auto wanted = api::decode<api::DeploymentStatus>(status);
-  if (wanted && api::encode(*wanted) == api::encode(deployment->status)) co_return Result<>{};
-  json::value patch = json::object{{"status", std::move(status)}};
-  auto patching = patchIfThere(api_, api::Deployment::kType, api::keyOf(deployment->metadata),
-                               std::move(patch), "status");
-  co_return co_await patching;
+  if (status == deployment->status) co_return Result<>{};
+  json::value document = json::object{{"observedGeneration", status.observedGeneration},
+                                      {"replicas", status.replicas},
+                                      {"updatedReplicas", status.updatedReplicas},
+                                      {"readyReplicas", status.readyReplicas},
+                                      {"availableReplicas", status.availableReplicas},
+                                      {"unavailableReplicas", status.unavailableReplicas},
+                                      {"conditions", conditionsJson(status.conditions)}};
+  auto writing =
+      writeStatus(api_, {api::Deployment::kType, deployment->metadata}, std::move(document));
+  co_return co_await writing;
 }
 
 }  // namespace koord::cluster

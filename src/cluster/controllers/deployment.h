@@ -4,7 +4,6 @@
 // maxUnavailable, or after the old pods are gone (Recreate). While it is paused only its size is
 // kept. A rollout that makes no progress for progressDeadlineSeconds is said to have failed.
 
-#include <map>
 #include <string>
 
 #include "api/workloads.h"
@@ -33,19 +32,27 @@ class DeploymentController {
   };
 
   Task<Result<>> sync(std::string key);
+  // What became of the set of a new template: its name, or why there is none.
+  struct Making {
+    std::string made;
+    std::string refusal;
+  };
+  // One step towards what is wanted.
+  Task<Result<>> act(DeploymentPtr deployment, Sets sets, Making* making);
   Task<Result<Sets>> claimSets(DeploymentPtr deployment);
-  Task<Result<>> rollOut(DeploymentPtr deployment, Sets sets);
+  Task<Result<>> rollOut(DeploymentPtr deployment, Sets sets, Making* making);
   // Keeps the sum of all sets at the size that is wanted; nothing is rolled out.
   Task<Result<>> resize(DeploymentPtr deployment, Sets sets);
-  Task<Result<>> createSet(DeploymentPtr deployment, int replicas, int revision);
-  // Revision and annotations, on the newest set (if there is one) and the Deployment.
+  Task<Result<>> createSet(DeploymentPtr deployment, int replicas, int revision, Making* making);
+  // Revision, annotations and minReadySeconds of the newest set (if there is one), and the revision
+  // of the Deployment.
   Task<Result<>> setRevision(DeploymentPtr deployment, SetPtr set, int revision);
   Task<Result<>> scale(DeploymentPtr deployment, SetPtr set, int replicas);
-  Task<Result<>> report(DeploymentPtr deployment, Sets sets);
+  Task<Result<>> report(DeploymentPtr deployment, Sets sets, Making making);
   Task<Result<>> forgetOld(DeploymentPtr deployment, std::vector<SetPtr> old);
-  // The condition Progressing; checks again when the deadline comes.
-  json::value progressing(const api::Deployment& deployment, const api::ReplicaSet* fresh,
-                          bool progress, bool complete);
+  // Sees to the condition Progressing of the new status; checks again when the deadline comes.
+  void setProgressing(const api::Deployment& deployment, const api::ReplicaSet* fresh,
+                      const Making& making, api::DeploymentStatus& status);
   bool hasPods(const std::vector<SetPtr>& sets) const;
   void sayScaled(const api::Deployment& deployment, const std::string& set, int from, int to);
 
@@ -55,12 +62,6 @@ class DeploymentController {
   kube::Informer<api::ReplicaSet>& sets_;
   PodControl& pods_;
   kube::EventRecorder& events_;
-  // Of rollouts under way. A restart of this program gives them their whole deadline again.
-  struct Progress {
-    WallTime time{};
-    std::int64_t generation = -1;
-  };
-  std::map<std::string, Progress> progressAt_;
   kube::WorkQueue queue_;
 };
 

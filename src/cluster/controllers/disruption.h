@@ -3,13 +3,19 @@
 // The status of PodDisruptionBudgets: how many of their pods may be evicted now. An eviction that
 // the API server has let through counts as a disruption (status.disruptedPods) until its pod is
 // seen to go, for two minutes at most.
+//
+// maxUnavailable and percentages are measured against the sizes of the controllers of the pods. Pods
+// without a controller add nothing to that, and one whose controller has no size (of a Job, of a
+// DaemonSet) stops all evictions.
 
 #include <boost/json/object.hpp>
 
 #include "api/core.h"
 #include "api/selector.h"
 #include "api/workloads.h"
+#include "apiserver/registry/registry.h"
 #include "cluster/controllers/pod_control.h"
+#include "cluster/controllers/pod_index.h"
 #include "kube/work_queue.h"
 
 namespace koord::cluster {
@@ -25,36 +31,50 @@ api::PodDisruptionBudgetStatus disruptionStatus(const api::PodDisruptionBudgetSp
 
 class DisruptionController {
  public:
-  DisruptionController(kube::Api& api, Executor& executor,
+  DisruptionController(kube::Api& api, Executor& executor, const apiserver::Registry& registry,
                        kube::Informer<api::PodDisruptionBudget>& budgets,
                        kube::Informer<api::Pod>& pods, kube::Informer<api::ReplicaSet>& sets,
                        kube::Informer<api::Deployment>& deployments,
-                       kube::Informer<api::StatefulSet>& statefulSets);
+                       kube::Informer<api::StatefulSet>& statefulSets, kube::EventRecorder& events);
   void start() { queue_.start(); }
 
  private:
+  using BudgetPtr = std::shared_ptr<const api::PodDisruptionBudget>;
+
   Task<Result<>> sync(std::string key);
-  // spec.replicas of what the pod belongs to in the end, if it is of a kind that has it.
+  // spec.replicas of what a pod belongs to in the end.
   struct Scale {
     std::string uid;
     int replicas = 0;
   };
-  std::optional<Scale> scaleOf(const api::Pod& pod) const;
+  std::optional<Scale> knownScale(const api::Pod& pod, const api::OwnerReference& owner) const;
+  // Asks the API server for the subresource scale. An error: there is none.
+  Task<Result<Scale>> scaleOf(PodPtr pod, api::OwnerReference owner);
+  struct Expected {
+    int pods = 0;
+    bool unmanaged = false;  // some pods have no controller
+  };
+  Task<Result<Expected>> expectedPods(std::vector<PodPtr> pods);
+  Task<Result<>> write(BudgetPtr budget, DisruptionCounts counts, json::object disrupted);
+  // No eviction until the next sync, and says why.
+  Task<Result<>> forbid(BudgetPtr budget, std::string why);
   struct Count {
-    DisruptionCounts pods;
+    int healthy = 0;
     json::object disrupted;           // evicted and still there: their names, and since when
     std::optional<WallTime> recheck;  // when the first of these counts as staying
   };
-  Count count(const api::PodDisruptionBudget& budget, const api::Selector& selector,
+  Count count(const api::PodDisruptionBudget& budget, const std::vector<PodPtr>& pods,
               WallTime now) const;
 
   kube::Api& api_;
   Executor& executor_;
+  const apiserver::Registry& registry_;
   kube::Informer<api::PodDisruptionBudget>& budgets_;
-  kube::Informer<api::Pod>& pods_;
+  PodIndex pods_;  // by namespace
   kube::Informer<api::ReplicaSet>& sets_;
   kube::Informer<api::Deployment>& deployments_;
   kube::Informer<api::StatefulSet>& statefulSets_;
+  kube::EventRecorder& events_;
   kube::WorkQueue queue_;
 };
 

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/time.h"
+#include "cluster/controllers/deadline.h"
 #include "cluster/controllers/job_pods.h"
 #include "kube/client.h"
 
@@ -34,6 +35,11 @@ namespace koord::cluster {
 using namespace std::chrono_literals;
 
 namespace {
+
+// Another controller looks after the job and its pods.
+bool isForeign(const api::Job& job) {
+  return !job.spec.managedBy.empty() && job.spec.managedBy != "kubernetes.io/job-controller";
+}
 
 void addCondition(api::JobStatus& status, std::string type, std::string reason, std::string message,
                   WallTime now) {
@@ -136,7 +142,7 @@ Task<Result<>> JobController::sync(std::string key) {
   const JobPtr job = jobs_.get(keyOfText(key));
   auto releasingOrphans = releaseOrphans(key, job ? job->metadata.uid : "");
   auto orphansReleased = co_await releasingOrphans;
-  if (!orphansReleased || !job) co_return orphansReleased;
+  if (!orphansReleased || !job || isForeign(*job)) co_return orphansReleased;
   if (!pods_.settled(job->metadata.uid)) co_return Result<>{};
   auto claiming =
       pods_.claim({api::Job::kType, job->metadata}, job->spec.selector, {}, kJobTracking);
@@ -162,7 +168,7 @@ Task<Result<>> JobController::sync(std::string key) {
   } else if (!over && !deleting) {
     setSuspended(status, job->spec.suspend, now);
     if (const auto deadline = job->spec.activeDeadlineSeconds; deadline && status.startTime)
-      queue_.addAfter(key, *status.startTime + std::chrono::seconds(*deadline) - now);
+      queue_.addAfter(key, secondsAfter(*status.startTime, *deadline) - now);
   }
   // The counters go first: what is counted may then lose its finalizer.
   auto writing = write(job, status);
@@ -229,6 +235,7 @@ Task<Result<>> JobController::run(JobPtr job, JobTally tally) {
       co_return Result<>{};
     }
   }
+  missing = std::min(missing, kBurst);
   const int end = isIndexed(*job) ? *spec.completions : missing;
   for (int index = 0; index < end && missing > 0; ++index) {
     if (isIndexed(*job) && taken.contains(index)) continue;

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/json.h"
+#include "cluster/controllers/deadline.h"
 #include "cluster/controllers/job_pods.h"
 
 namespace koord::cluster {
@@ -218,7 +219,7 @@ std::optional<JobVerdict> judge(const api::Job& job, const JobTally& tally, Wall
   if (status.failed > limit || (restarts > 0 && restarts >= limit))
     return JobVerdict{false, "BackoffLimitExceeded", "Job has reached the specified backoff limit"};
   if (spec.activeDeadlineSeconds && status.startTime && !spec.suspend &&
-      now >= *status.startTime + std::chrono::seconds(*spec.activeDeadlineSeconds))
+      now >= secondsAfter(*status.startTime, *spec.activeDeadlineSeconds))
     return JobVerdict{false, "DeadlineExceeded", "Job was active longer than specified deadline"};
   if (isIndexed(job)) {
     const auto failed = static_cast<int>(parseIndexes(status.failedIndexes.value_or("")).size());

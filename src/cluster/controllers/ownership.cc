@@ -116,6 +116,11 @@ Task<Result<Made>> createOrFind(kube::Api& api, Owner owner, const api::Resource
   co_return fail(std::move(created.error()));
 }
 
+bool namespaceEnds(const Error& error) {
+  return error.code == ErrorCode::Forbidden &&
+         error.message.find("is being terminated") != std::string::npos;
+}
+
 Task<Result<>> patchIfThere(kube::Api& api, const api::ResourceType& type, api::ObjectKey key,
                             json::value patch, std::string subresource) {
   auto patching =
@@ -132,6 +137,14 @@ Task<Result<>> patchIfUnchanged(kube::Api& api, const api::ResourceType& type, a
   auto patched = co_await patching;
   if (!patched && patched.error().code == ErrorCode::Conflict) co_return Result<>{};
   co_return patched;
+}
+
+Task<Result<>> writeStatus(kube::Api& api, Owner owner, json::value status) {
+  json::value patch =
+      json::object{{"metadata", {{"uid", owner.meta.uid}}}, {"status", std::move(status)}};
+  auto patching =
+      patchIfUnchanged(api, owner.type, api::keyOf(owner.meta), std::move(patch), "status");
+  co_return co_await patching;
 }
 
 Task<Result<>> deleteIfThere(kube::Api& api, const api::ResourceType& type,

@@ -105,6 +105,9 @@ struct Made {
 };
 Task<Result<Made>> createOrFind(kube::Api& api, Owner owner, const api::ResourceType& type,
                                 json::value object);
+// The refusal of a namespace that is on its way out: nothing can be made there, and nothing needs
+// to be.
+bool namespaceEnds(const Error& error);
 // Writes to an object that may be gone by now, which is as good.
 Task<Result<>> patchIfThere(kube::Api& api, const api::ResourceType& type, api::ObjectKey key,
                             json::value patch, std::string subresource = "");
@@ -112,6 +115,8 @@ Task<Result<>> patchIfThere(kube::Api& api, const api::ResourceType& type, api::
 // object back to whoever handles it.
 Task<Result<>> patchIfUnchanged(kube::Api& api, const api::ResourceType& type, api::ObjectKey key,
                                 json::value patch, std::string subresource);
+// Writes the members of a status; the object may be gone or another one by now, which is as good.
+Task<Result<>> writeStatus(kube::Api& api, Owner owner, json::value status);
 Task<Result<>> deleteIfThere(kube::Api& api, const api::ResourceType& type,
                              const api::ObjectMeta& meta, std::string propagationPolicy = "");
 

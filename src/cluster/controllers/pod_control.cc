@@ -158,6 +158,7 @@ Task<Result<>> PodControl::create(Owner owner, json::value podTemplate) {
   auto creating = kube::createObject(api_, api::Pod::kType, target, std::move(pod));
   auto created = co_await creating;
   if (!created) {
+    if (namespaceEnds(created.error())) co_return Result<>{};
     events_.record(reference, "Warning", "FailedCreate",
                    numbered ? fmt::format("create Pod {} in StatefulSet {} failed error: {}", given,
                                           owner.meta.name, created.error().message)

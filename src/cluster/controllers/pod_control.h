@@ -20,6 +20,10 @@ namespace koord::cluster {
 
 using PodPtr = std::shared_ptr<const api::Pod>;
 
+// Pods of one owner that are made in one sync: then others have their turn, and the owner is looked
+// at anew before it gets more.
+inline constexpr int kBurst = 500;
+
 class PodControl {
  public:
   PodControl(kube::Api& api, Executor& executor, kube::Informer<api::Pod>& pods,
@@ -35,7 +39,7 @@ class PodControl {
                                           Member member = {}, std::string finalizer = "");
 
   // The document is a pod template ({"metadata", "spec"}); a name is generated when metadata has
-  // none.
+  // none. In a namespace that is going nothing is made, and nothing is wrong.
   Task<Result<>> create(Owner owner, json::value podTemplate);
   Task<Result<>> remove(Owner owner, PodPtr pod);
   // True when the informer has caught up with all create and remove calls for this owner.

@@ -3,9 +3,25 @@
 #include <algorithm>
 #include <boost/json/object.hpp>
 
+#include "cluster/controllers/conditions.h"
 #include "kube/client.h"
 
 namespace koord::cluster {
+
+namespace {
+
+// ReplicaFailure comes with a failure, tells of the first of a row, and goes with the next success.
+void setFailure(std::vector<api::WorkloadCondition>& conditions, const Result<>& done,
+                const char* reason, WallTime now) {
+  const auto before = std::ranges::find(conditions, kReplicaFailure, &api::WorkloadCondition::type);
+  const bool had = before != conditions.end();
+  if (done && had) conditions.erase(before);
+  if (!done && !had)
+    conditions.push_back(
+        {kReplicaFailure, "True", {}, wholeSeconds(now), reason, done.error().message});
+}
+
+}  // namespace
 
 ReplicaSetController::ReplicaSetController(kube::Api& api, Executor& executor,
                                            kube::Informer<api::ReplicaSet>& sets, PodControl& pods)
@@ -19,32 +35,53 @@ ReplicaSetController::ReplicaSetController(kube::Api& api, Executor& executor,
 }
 
 Task<Result<>> ReplicaSetController::sync(std::string key) {
-  const auto set = sets_.get(keyOfText(key));
+  const SetPtr set = sets_.get(keyOfText(key));
   if (!set) co_return Result<>{};
   const Owner owner{api::ReplicaSet::kType, set->metadata};
   // Asked first: what is seen to arrive while pods are claimed is not in the list.
   const bool settled = pods_.settled(set->metadata.uid);
   auto claiming = pods_.claim(owner, set->spec.selector);
   auto claimed = co_await claiming;
-  if (!claimed) co_return fail(std::move(claimed.error()));
-  std::vector<PodPtr> active = *std::move(claimed);
-  std::erase_if(active, [](const auto& pod) { return !isActive(*pod); });
-
-  if (!set->metadata.deletionTimestamp && settled) {
-    const int wanted = set->spec.replicas.value_or(1);
-    for (int have = static_cast<int>(active.size()); have < wanted; ++have) {
-      auto creating = pods_.create(owner, set->spec.template_);
-      auto created = co_await creating;
-      if (!created) co_return created;
-    }
-    std::ranges::sort(active, giveUpBefore);
-    for (int extra = static_cast<int>(active.size()) - wanted, i = 0; i < extra; ++i) {
-      auto removing = pods_.remove(owner, active[static_cast<std::size_t>(i)]);
-      auto removed = co_await removing;
-      if (!removed) co_return removed;
-    }
+  Result<> done;
+  auto conditions = set->status.conditions;
+  if (!claimed) {
+    done = fail(std::move(claimed.error()));
+  } else if (set->metadata.deletionTimestamp) {
+    conditions.clear();
+  } else if (settled) {
+    std::vector<PodPtr> active = *std::move(claimed);
+    std::erase_if(active, [](const auto& pod) { return !isActive(*pod); });
+    const bool tooMany = static_cast<int>(active.size()) > set->spec.replicas.value_or(1);
+    auto managing = manage(set, std::move(active));
+    done = co_await managing;
+    const char* reason = tooMany ? "FailedDelete" : "FailedCreate";
+    setFailure(conditions, done, reason, executor_.wallNow());
   }
+  auto reporting = report(set, std::move(conditions));
+  auto reported = co_await reporting;
+  co_return done ? reported : done;
+}
 
+Task<Result<>> ReplicaSetController::manage(SetPtr set, std::vector<PodPtr> active) {
+  const Owner owner{api::ReplicaSet::kType, set->metadata};
+  const int have = static_cast<int>(active.size());
+  const int wanted = set->spec.replicas.value_or(1);
+  for (int made = 0; made < std::min(wanted - have, kBurst); ++made) {
+    auto creating = pods_.create(owner, set->spec.template_);
+    auto created = co_await creating;
+    if (!created) co_return created;
+  }
+  std::ranges::sort(active, giveUpBefore);
+  for (int extra = have - wanted, i = 0; i < extra; ++i) {
+    auto removing = pods_.remove(owner, active[static_cast<std::size_t>(i)]);
+    auto removed = co_await removing;
+    if (!removed) co_return removed;
+  }
+  co_return Result<>{};
+}
+
+Task<Result<>> ReplicaSetController::report(SetPtr set,
+                                            std::vector<api::WorkloadCondition> conditions) {
   api::ReplicaSetStatus status;
   std::optional<Duration> recheck;
   for (const auto& pod : pods_.podsOf(set->metadata.uid)) {
@@ -60,19 +97,19 @@ Task<Result<>> ReplicaSetController::sync(std::string key) {
       recheck = std::min(recheck.value_or(*wait), *wait);
     }
   }
-  if (recheck) queue_.addAfter(key, *recheck);
+  if (recheck) queue_.addAfter(api::keyOf(set->metadata).toString(), *recheck);
   status.observedGeneration = set->metadata.generation;
+  status.conditions = std::move(conditions);
   if (status == set->status) co_return Result<>{};
   // A merge patch leaves absent members alone, so zeros are written out.
-  json::value patch = json::object{{"status",
-                                    {{"replicas", status.replicas},
-                                     {"fullyLabeledReplicas", status.fullyLabeledReplicas},
-                                     {"readyReplicas", status.readyReplicas},
-                                     {"availableReplicas", status.availableReplicas},
-                                     {"observedGeneration", status.observedGeneration}}}};
-  auto patching =
-      patchIfThere(api_, api::ReplicaSet::kType, keyOfText(key), std::move(patch), "status");
-  co_return co_await patching;
+  json::value document = json::object{{"replicas", status.replicas},
+                                      {"fullyLabeledReplicas", status.fullyLabeledReplicas},
+                                      {"readyReplicas", status.readyReplicas},
+                                      {"availableReplicas", status.availableReplicas},
+                                      {"observedGeneration", status.observedGeneration},
+                                      {"conditions", conditionsJson(status.conditions)}};
+  auto writing = writeStatus(api_, {api::ReplicaSet::kType, set->metadata}, std::move(document));
+  co_return co_await writing;
 }
 
 }  // namespace koord::cluster

@@ -1,6 +1,7 @@
 #pragma once
 
-// ReplicaSets: as many active pods as spec.replicas says.
+// ReplicaSets: as many active pods as spec.replicas says. The status says what is there whatever
+// becomes of that; the condition ReplicaFailure says why pods cannot be made or deleted.
 
 #include "api/workloads.h"
 #include "cluster/controllers/pod_control.h"
@@ -15,7 +16,12 @@ class ReplicaSetController {
   void start() { queue_.start(); }
 
  private:
+  using SetPtr = std::shared_ptr<const api::ReplicaSet>;
+
   Task<Result<>> sync(std::string key);
+  // Makes pods or gives up `active` ones, until there are as many as there should be.
+  Task<Result<>> manage(SetPtr set, std::vector<PodPtr> active);
+  Task<Result<>> report(SetPtr set, std::vector<api::WorkloadCondition> conditions);
 
   kube::Api& api_;
   Executor& executor_;

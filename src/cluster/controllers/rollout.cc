@@ -27,15 +27,17 @@
 namespace koord::cluster {
 
 int resolveIntOrPercent(const api::IntOrString& value, int total, bool roundUp) {
-  if (!value.isText) return value.number;
+  constexpr int kMost = 1 << 29;  // sums with a size have to stay numbers
+  if (!value.isText) return std::min(value.number, kMost);
   int percent = 0;
   std::from_chars(value.text.data(), value.text.data() + value.text.size(), percent);
-  return (total * percent + (roundUp ? 99 : 0)) / 100;
+  const std::int64_t scaled = (std::int64_t{total} * percent + (roundUp ? 99 : 0)) / 100;
+  return static_cast<int>(std::clamp<std::int64_t>(scaled, 0, kMost));
 }
 
 RolloutLimits rolloutLimits(const api::DeploymentSpec& spec) {
   RolloutLimits limits;
-  limits.desired = spec.replicas.value_or(1);
+  limits.desired = std::min(spec.replicas.value_or(1), 1 << 30);
   const api::RollingUpdate rolling = spec.strategy.rollingUpdate.value_or(api::RollingUpdate{});
   const api::IntOrString quarter{0, "25%", true};
   limits.maxSurge = resolveIntOrPercent(rolling.maxSurge.value_or(quarter), limits.desired, true);

@@ -1,9 +1,9 @@
 #pragma once
 
-// The volume claims of a StatefulSet's pods, <template>-<set>-<ordinal>: made before the pod, and
-// kept when it goes, unless persistentVolumeClaimRetentionPolicy says Delete. Then the set
-// (whenDeleted), or a pod that is about to be given up (whenScaled), owns the claim, and the
-// garbage collector takes it along.
+// The volume claims of a StatefulSet's pods, <template>-<set>-<ordinal>: made before the pod (or
+// again while it waits), and kept when it goes, unless persistentVolumeClaimRetentionPolicy says
+// Delete. Then the set (whenDeleted), or a pod that is about to be given up (whenScaled), owns the
+// claim, and the garbage collector takes it along.
 
 #include "api/pod.h"
 #include "api/storage.h"

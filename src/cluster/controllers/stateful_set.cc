@@ -12,10 +12,11 @@
 // One sync takes the set one step further, the first that applies (OrderedReady; with Parallel the
 // steps of a phase are taken together):
 //   1. upwards from the first ordinal: make the first pod that is missing, replace one that has
-//      ended, or wait for one that is not ready or is going away;
+//      ended, make the claims that a pending one lacks, or wait for one that is not available or is
+//      going away;
 //   2. downwards from the last: remove pods whose ordinal is beyond the size;
 //   3. downwards from the last to the partition: remove the first pod that is of an older revision,
-//      or wait for one that is not ready.
+//      or wait for one that is not available.
 // A removed pod is made again by step 1 of a later sync, below the partition with the old template.
 // So at most one pod is away at any time, and a rollout goes from the last pod to the first.
 //
@@ -79,6 +80,14 @@ StatefulSetController::StatefulSetController(kube::Api& api, Executor& executor,
   enqueueChanged(sets_, queue_);
   enqueueControllersOf(pods_.informer(), sets_, queue_);
   enqueueControllersOf(revisions, sets_, queue_);
+  // A pod that waits for its claim says nothing when that goes.
+  claims.addHandler({{}, {}, [this](const auto& claim) {
+                       for (const auto& set : sets_.objects())
+                         if (set->metadata.namespace_ == claim->metadata.namespace_ &&
+                             claim->metadata.name.find("-" + set->metadata.name + "-") !=
+                                 std::string::npos)
+                           queue_.add(api::keyOf(set->metadata).toString());
+                     }});
 }
 
 Task<Result<>> StatefulSetController::sync(std::string key) {
@@ -104,20 +113,27 @@ Task<Result<>> StatefulSetController::sync(std::string key) {
   for (const auto& revision : history->known)
     if (revision->metadata.name == set->status.currentRevision) revisions.current = revision;
 
+  auto acting = act(set, pods, revisions);
+  auto done = co_await acting;
+  for (const auto& revision : {revisions.current, revisions.update})
+    inUse.insert(revision->metadata.name);
+  if (done) {
+    auto trimming = history_.trim(std::move(history->known), std::move(inUse),
+                                  set->spec.revisionHistoryLimit.value_or(kDefaultHistory));
+    done = co_await trimming;
+  }
+  auto reporting = report(set, std::move(pods), std::move(revisions));
+  auto reported = co_await reporting;
+  co_return done ? reported : done;
+}
+
+Task<Result<>> StatefulSetController::act(SetPtr set, std::map<int, PodPtr> pods,
+                                          Revisions revisions) {
   auto settling = settleClaims(set, pods);
   auto settled = co_await settling;
   if (!settled) co_return settled;
-  auto stepping = step(set, pods, revisions);
-  auto stepped = co_await stepping;
-  if (!stepped) co_return stepped;
-  for (const auto& revision : {revisions.current, revisions.update})
-    inUse.insert(revision->metadata.name);
-  auto trimming = history_.trim(std::move(history->known), std::move(inUse),
-                                set->spec.revisionHistoryLimit.value_or(kDefaultHistory));
-  auto trimmed = co_await trimming;
-  if (!trimmed) co_return trimmed;
-  auto reporting = report(set, std::move(pods), std::move(revisions));
-  co_return co_await reporting;
+  auto stepping = step(set, std::move(pods), std::move(revisions));
+  co_return co_await stepping;
 }
 
 Task<Result<>> StatefulSetController::createPod(SetPtr set, int ordinal, RevisionPtr revision) {
@@ -164,6 +180,10 @@ Task<Result<>> StatefulSetController::step(SetPtr set, std::map<int, PodPtr> pod
   const int first = firstOrdinal(*set);
   const int end = first + set->spec.replicas.value_or(1);
   const bool ordered = set->spec.podManagementPolicy != "Parallel";
+  const auto isAvailable = [&, now = executor_.wallNow()](const api::Pod& pod) {
+    const auto wait = untilAvailable(pod, set->spec.minReadySeconds, now);
+    return wait && *wait <= Duration::zero();
+  };
   for (int ordinal = first; ordinal < end; ++ordinal) {
     const auto pod = pods.find(ordinal);
     if (pod == pods.end()) {
@@ -182,9 +202,14 @@ Task<Result<>> StatefulSetController::step(SetPtr set, std::map<int, PodPtr> pod
       auto removing = pods_.remove(owner, pod->second);
       co_return co_await removing;
     }
+    if (pod->second->status.phase == "Pending") {
+      auto claiming = claims_.make(set, ordinal);
+      auto claimed = co_await claiming;
+      if (!claimed) co_return fail(std::move(claimed.error()));
+    }
     // As upstream: a pod of a template that never gets ready also blocks the template that mends
     // it.
-    if (ordered && !isReady(*pod->second)) co_return Result<>{};
+    if (ordered && !isAvailable(*pod->second)) co_return Result<>{};
   }
   for (auto it = pods.rbegin(); it != pods.rend(); ++it) {
     if (it->first >= first && it->first < end) continue;
@@ -204,7 +229,7 @@ Task<Result<>> StatefulSetController::step(SetPtr set, std::map<int, PodPtr> pod
       auto removing = pods_.remove(owner, pod->second);
       co_return co_await removing;
     }
-    if (!isReady(*pod->second)) co_return Result<>{};
+    if (!isAvailable(*pod->second)) co_return Result<>{};
   }
   co_return Result<>{};
 }
@@ -235,18 +260,16 @@ Task<Result<>> StatefulSetController::report(SetPtr set, std::map<int, PodPtr> p
     status.currentReplicas = status.updatedReplicas;
   }
   if (status == set->status) co_return Result<>{};
-  json::value patch = json::object{{"status",
-                                    {{"observedGeneration", status.observedGeneration},
-                                     {"replicas", status.replicas},
-                                     {"readyReplicas", status.readyReplicas},
-                                     {"currentReplicas", status.currentReplicas},
-                                     {"updatedReplicas", status.updatedReplicas},
-                                     {"availableReplicas", status.availableReplicas},
-                                     {"currentRevision", status.currentRevision},
-                                     {"updateRevision", status.updateRevision}}}};
-  auto patching = patchIfThere(api_, api::StatefulSet::kType, api::keyOf(set->metadata),
-                               std::move(patch), "status");
-  co_return co_await patching;
+  json::value document = json::object{{"observedGeneration", status.observedGeneration},
+                                      {"replicas", status.replicas},
+                                      {"readyReplicas", status.readyReplicas},
+                                      {"currentReplicas", status.currentReplicas},
+                                      {"updatedReplicas", status.updatedReplicas},
+                                      {"availableReplicas", status.availableReplicas},
+                                      {"currentRevision", status.currentRevision},
+                                      {"updateRevision", status.updateRevision}};
+  auto writing = writeStatus(api_, {api::StatefulSet::kType, set->metadata}, std::move(document));
+  co_return co_await writing;
 }
 
 }  // namespace koord::cluster

@@ -31,6 +31,7 @@ class StatefulSetController {
   };
 
   Task<Result<>> sync(std::string key);
+  Task<Result<>> act(SetPtr set, std::map<int, PodPtr> pods, Revisions revisions);
   Task<Result<>> createPod(SetPtr set, int ordinal, RevisionPtr revision);
   Task<Result<>> settleClaims(SetPtr set, const std::map<int, PodPtr>& pods);
   // The one next step, or none.

@@ -1,0 +1,50 @@
+#pragma once
+
+// Controllers as one process has them, with informers of their own: they can be ended at any moment
+// and begun anew. A test may look at each of their requests before the API server does.
+
+#include <memory>
+
+#include "cluster/controllers/controllers.h"
+#include "cluster/testing/test_cluster.h"
+
+namespace koord::cluster {
+
+class OverheardApi final : public kube::Api {
+ public:
+  using Hear = std::function<void(const kube::Request& request)>;
+  explicit OverheardApi(kube::Api& api) : api_(api) {}
+
+  void setHear(Hear hear) { hear_ = std::move(hear); }
+  Task<Result<std::string>> call(kube::Request request) override {
+    if (hear_) hear_(request);
+    return api_.call(std::move(request));
+  }
+  std::unique_ptr<kube::Watch> watch(kube::Request request, kube::WatchSink sink) override {
+    return api_.watch(std::move(request), std::move(sink));
+  }
+  bool takesProtobuf() const override { return api_.takesProtobuf(); }
+
+ private:
+  kube::Api& api_;
+  Hear hear_;
+};
+
+struct ControllersRun {
+  explicit ControllersRun(TestCluster& cluster, Random random = Random(7))
+      : api(cluster.api),
+        pods(api, cluster.loop),
+        nodes(api, cluster.loop),
+        controllers(api, cluster.loop, cluster.server().registry(), pods, nodes, random) {
+    controllers.start();
+    pods.start();
+    nodes.start();
+  }
+
+  OverheardApi api;
+  kube::Informer<api::Pod> pods;
+  kube::Informer<api::Node> nodes;
+  Controllers controllers;
+};
+
+}  // namespace koord::cluster

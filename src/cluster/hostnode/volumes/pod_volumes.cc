@@ -53,12 +53,16 @@ std::unexpected<Error> notProcessed(const std::string& volume, const std::string
                           volume, why));
 }
 
-// The server has no such thing as tokens; a service account that is missing is another matter.
+// The server has no such thing as tokens. A service account or a pod that is missing is another
+// matter, and so is everything that may be over the next time.
 bool noTokensHere(const Error& error) {
-  return error.code == ErrorCode::MethodNotAllowed ||
-         (error.code == ErrorCode::NotFound &&
-          error.message.find("serviceaccounts \"") == std::string::npos) ||
-         error.message.find("501") != std::string::npos;
+  const auto says = [&](std::string_view words) {
+    return error.message.find(words) != std::string::npos;
+  };
+  if (error.code == ErrorCode::MethodNotAllowed) return true;
+  if (error.code == ErrorCode::NotFound)
+    return says("could not find the requested resource") || says(": HTTP status 404");
+  return error.code == ErrorCode::Internal && says(": HTTP status 501");
 }
 
 bool ownedBy(const json::value& object, const std::string& uid) {

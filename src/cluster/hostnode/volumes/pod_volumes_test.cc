@@ -257,6 +257,31 @@ TEST_F(TokenTest, AreLeftOutWhereThereAreNone) {
   EXPECT_THAT(said, testing::ElementsAre(HasSubstr("the file token is left out")));
 }
 
+TEST_F(TokenTest, AreAskedForAgainWhateverWordsAFailureHas) {
+  std::optional<Error> failure;
+  tokens = [&](const kube::Request&) -> Result<std::string> {
+    if (failure) return fail(*failure);
+    return toJson(json::object{{"status", {{"token", "good"}}}});
+  };
+  const Error failures[] = {
+      {ErrorCode::Forbidden, "serviceaccounts \"job-2501\" is forbidden: quota", {}},
+      {ErrorCode::Unavailable, "connect 127.0.0.1:45013: refused", {}},
+      {ErrorCode::Internal, "etcd: 501 lost", {}},
+      {ErrorCode::NotFound, "pods \"pod-u\" not found", {}},
+  };
+  for (const auto& one : failures) {
+    failure = one;
+    EXPECT_THAT(errorOf(user), HasSubstr(one.message));
+    failure.reset();
+    EXPECT_EQ(errorOf(user), "");
+    EXPECT_EQ(read("projected/t/token"), "good");
+    ASSERT_TRUE(cluster.run(volumes->tearDown("u")));
+  }
+  failure = Error{ErrorCode::Internal, "POST https://api/: HTTP status 501: no", {}};
+  EXPECT_EQ(errorOf(user), "");
+  EXPECT_EQ(read("projected/t/token"), "(none)");
+}
+
 TEST_F(TokenTest, AreWaitedForWhenTheAccountIsMissing) {
   tokens = [](const kube::Request&) {
     return Result<std::string>(fail(ErrorCode::NotFound, "serviceaccounts \"robot\" not found"));

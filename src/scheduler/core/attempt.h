@@ -33,6 +33,8 @@ struct Attempt {
   std::string group;
   bool rootCause = true;
   std::size_t waiting = 0;
+  // Members of its group that had found a place in the try in which it found none.
+  Cluster::PodsOnNodes beside;
   bool permitted = true;  // false: Permit would not have it where it was placed last
   std::shared_ptr<GroupBinding> together;     // once it is let go with its group
   std::string_view phase;                     // of its binding cycle

@@ -5,9 +5,12 @@
 // of the domain. Members are tried until the plugin says that those left cannot make up for the ones
 // that failed: a group that lacks one node is found out by one search, not by one per member.
 //
-// Of a refused group only the first member that failed is shown to PostFilter plugins: room that is
-// made for one member alone is what upstream's gangs ask for, too, and the next try finds the next
-// one. The cost of a cycle is that of the members one by one, times the domains that were tried.
+// Of a refused group only the first member that failed is shown to PostFilter plugins, with those that
+// had a place where they would be: room is made for one member after the other, as upstream's gangs ask
+// for it, and the next try finds the next one. While room is made the others are promised their places,
+// so that nobody leaves for a group whose places somebody else of no higher priority takes meanwhile. When
+// no room is made, they are promised nothing: nobody keeps out of the way of a group that cannot start.
+// The cost of a cycle is that of the members one by one, times the domains that were tried.
 
 #include <algorithm>
 
@@ -152,25 +155,34 @@ Task<Status> Scheduler::tryGroup(const std::string& group, std::vector<Member>& 
   co_return verdict;
 }
 
-Task<void> Scheduler::finishMember(Member& member, const Status& verdict,
-                                   PostFilterMode postFilters,
-                                   std::shared_ptr<GroupBinding> together) {
+// Of a member that goes back into the queue with its group.
+Nomination Scheduler::promiseTo(const Member& member, bool roomIsMade) const {
+  const Attempt& attempt = *member.attempt;
+  Nomination promise = attempt.profile->profile().groups->nominationOf(*attempt.pod.info);
+  if (promise.override) return promise;
+  if (!roomIsMade) return {true, ""};
+  if (member.outcome == Member::Outcome::Placed) return {true, attempt.nodeName};
+  return promise;
+}
+
+Task<void> Scheduler::finishMember(Member& member, const Status& verdict, GroupEnd end) {
   Attempt& attempt = *member.attempt;
-  GroupPlugin& plugin = *attempt.profile->profile().groups;
   const bool placed = member.outcome == Member::Outcome::Placed;
   if (placed && keepsPlaces(verdict)) {
-    attempt.together = together;
+    attempt.together = end.together;
     bindings_.spawn(bindingCycle(std::move(member.attempt)));
   } else if (!stillNeedsNode(attempt)) {
     queue_->done(attempt.pod.uid());
   } else if (placed || member.outcome == Member::Outcome::Untried) {
     // Nobody else has seen the places that were taken back: nobody has to be woken.
-    handleRejection(attempt, verdict, plugin.nominationOf(*attempt.pod.info),
+    handleRejection(attempt, verdict, promiseTo(member, end.roomIsMade),
                     shared_.cluster.liveCount());
   } else if (member.outcome == Member::Outcome::Refused) {
     handleRejection(attempt, member.result.status, {true, ""});
   } else {
-    auto concluding = handleSearchFailure(attempt, std::move(member.result), postFilters);
+    std::optional<Nomination> promise;
+    if (!end.askPostFilters) promise = promiseTo(member, end.roomIsMade);
+    auto concluding = handleSearchFailure(attempt, std::move(member.result), std::move(promise));
     co_await concluding;
   }
 }
@@ -205,6 +217,14 @@ void Scheduler::noteGroup(const std::string& group, std::vector<Member>& members
   }
 }
 
+Cluster::PodsOnNodes Scheduler::placesOf(const std::vector<Member>& members) {
+  Cluster::PodsOnNodes places;
+  for (const Member& member : members)
+    if (member.outcome == Member::Outcome::Placed)
+      places.emplace_back(member.attempt->node, member.attempt->pod.info);
+  return places;
+}
+
 Task<void> Scheduler::placeGroup(std::string group, std::vector<Member> members) {
   const SteadyTime since = executor_.steadyNow();
   const std::string name = members.front().attempt->profile->profile().groups->nameOf(group);
@@ -226,17 +246,20 @@ Task<void> Scheduler::placeGroup(std::string group, std::vector<Member> members)
     if (first != members.end()) cause = &*first;
   }
   noteGroup(group, members, cause);
+  GroupEnd end;
   if (cause) {
-    auto ending = finishMember(*cause, verdict, PostFilterMode::Run, nullptr);
+    if (!keepsPlaces(verdict)) cause->attempt->beside = placesOf(members);
+    auto ending = finishMember(*cause, verdict, end);
     co_await ending;
+    end.roomIsMade = !shared_.nominator.nodeOf(cause->attempt->pod.uid()).empty();
   }
-  const auto together = std::make_shared<GroupBinding>();
-  together->left = static_cast<std::size_t>(
+  end.together = std::make_shared<GroupBinding>();
+  end.together->left = static_cast<std::size_t>(
       std::ranges::count(members, Member::Outcome::Placed, &Member::outcome));
-  const PostFilterMode postFilters = verdict.ok() ? PostFilterMode::Run : PostFilterMode::Skip;
+  end.askPostFilters = verdict.ok();
   for (Member& member : members) {
     if (&member == cause) continue;
-    auto ending = finishMember(member, verdict, postFilters, together);
+    auto ending = finishMember(member, verdict, end);
     co_await ending;
   }
   if (shared_.audit && !keepsPlaces(verdict)) shared_.audit->groupFailed(name);

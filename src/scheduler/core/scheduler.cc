@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "scheduler/core/preemption_note.h"
+#include "scheduler/framework/tentative.h"
 
 namespace koord::scheduler {
 
@@ -199,15 +200,15 @@ Task<void> Scheduler::endCycleWithFailure(std::unique_ptr<Attempt> attempt, Sear
 }
 
 Task<void> Scheduler::handleSearchFailure(Attempt& attempt, SearchResult result,
-                                          PostFilterMode postFilters) {
+                                          std::optional<Nomination> promise) {
   Nomination nomination;
   const bool rejected = result.status.rejected() && result.diagnosis.totalNodes > 0;
   if (rejected) {
-    if (postFilters == PostFilterMode::Run) {
+    if (promise) {
+      nomination = *std::move(promise);
+    } else {
       auto answering = runPostFilter(attempt, result);
       nomination = co_await answering;
-    } else {
-      nomination = attempt.profile->profile().groups->nominationOf(*attempt.pod.info);
     }
     result.status = Status::unschedulable(result.diagnosis.message());
     if (debug_.diagnosis) dumpDiagnosis(attempt, result.diagnosis);
@@ -220,6 +221,23 @@ Task<void> Scheduler::handleSearchFailure(Attempt& attempt, SearchResult result,
                           nomination);
 }
 
+// Room for one member is room besides that of the others, so they stand in their places for as long as a
+// plugin looks for it. One that makes room for the whole group looks at all of them itself.
+PostFilterResult Scheduler::askPostFilter(const Extension<PostFilterPlugin>& plugin,
+                                          Attempt& attempt, const Diagnosis& diagnosis) {
+  const Profile& profile = attempt.profile->profile();
+  std::optional<Cluster::Transaction> whatIf;
+  if (!attempt.beside.empty() && plugin.name != profile.groupsName) {
+    whatIf.emplace(shared_.cluster);
+    for (const auto& [node, member] : attempt.beside) {
+      if (!shared_.cluster.assume(member, node)) continue;
+      for (TentativePlugin* granting : profile.offers<TentativePlugin>())
+        (void)granting->grant(member, node);
+    }
+  }
+  return plugin.point->postFilter(attempt.state, attempt.pod.info, diagnosis);
+}
+
 Task<Nomination> Scheduler::runPostFilter(Attempt& attempt, SearchResult& result) {
   Nomination nomination;
   const auto& plugins = attempt.profile->profile().postFilter;
@@ -229,8 +247,7 @@ Task<Nomination> Scheduler::runPostFilter(Attempt& attempt, SearchResult& result
   const SteadyTime since = executor_.steadyNow();
   Code code = Code::Unschedulable;
   for (const auto& plugin : plugins) {
-    PostFilterResult answer =
-        plugin.point->postFilter(attempt.state, attempt.pod.info, result.diagnosis);
+    PostFilterResult answer = askPostFilter(plugin, attempt, result.diagnosis);
     if (answer.later) {
       auto later = *std::move(answer.later);
       answer = co_await later;

@@ -125,11 +125,13 @@ class Scheduler {
   void endCycle();
   // The attempt found no node.
   Task<void> endCycleWithFailure(std::unique_ptr<Attempt> attempt, SearchResult result);
-  // Runs PostFilter plugins (preemption) for a pod that was rejected, then files the failure.
-  enum class PostFilterMode { Run, Skip };
+  // Runs PostFilter plugins (preemption) for a pod that was rejected, then files the failure. With a
+  // promise they are not asked: it is what they would have come to.
   Task<void> handleSearchFailure(Attempt& attempt, SearchResult result,
-                                 PostFilterMode postFilters = PostFilterMode::Run);
+                                 std::optional<Nomination> promise = std::nullopt);
   Task<Nomination> runPostFilter(Attempt& attempt, SearchResult& result);
+  PostFilterResult askPostFilter(const Extension<PostFilterPlugin>& plugin, Attempt& attempt,
+                                 const Diagnosis& diagnosis);
 
   // auditing.cc
   void startAudit();
@@ -166,9 +168,15 @@ class Scheduler {
   static Status refusePlan(const std::string& group, std::vector<Member>& members,
                            std::span<const PodPtr> pods, GroupPlan plan);
   Task<void> tryMember(Member& member, const SearchScope& scope, Placement& placement);
-  // together: of those that are let go to be bound.
-  Task<void> finishMember(Member& member, const Status& verdict, PostFilterMode postFilters,
-                          std::shared_ptr<GroupBinding> together);
+  // What is left of a refused group when the member that it failed for has been dealt with.
+  struct GroupEnd {
+    bool askPostFilters = true;
+    bool roomIsMade = false;  // for the one that failed: victims leave, and it is promised a node
+    std::shared_ptr<GroupBinding> together;  // those that are let go to be bound
+  };
+  Task<void> finishMember(Member& member, const Status& verdict, GroupEnd end);
+  Nomination promiseTo(const Member& member, bool roomIsMade) const;
+  static Cluster::PodsOnNodes placesOf(const std::vector<Member>& members);
   void observeMembers(const std::vector<Member>& members, const Status& verdict);
 
   // binding.cc

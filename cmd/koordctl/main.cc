@@ -130,7 +130,7 @@ koord::flags::Command& addExplain(koord::flags::Commands& commands, ExplainOptio
   auto& command = commands.add(std::string("explain ") + subject, summary);
   command.flags.text(
       "scheduler", options.scheduler,
-      "Address of koord-scheduler, as http://127.0.0.1:10251; default: that of 'koordctl "
+      "Address of koord-scheduler, as https://127.0.0.1:10259; default: that of 'koordctl "
       "up'");
   command.flags.text("kubeconfig", options.kubeconfig,
                      "kubeconfig; default: $KUBECONFIG, the one of 'koordctl up', ~/.kube/config");
@@ -210,7 +210,7 @@ void addDeschedule(koord::flags::Commands& commands, koord::cluster::DescheduleO
                      "DeschedulerConfiguration; default: that of 'koordctl up', or the ConfigMap "
                      "koordinator-system/koord-descheduler-config");
   command.flags.text("scheduler", options.scheduler,
-                     "Address of koord-scheduler, as http://127.0.0.1:10251; default: that of "
+                     "Address of koord-scheduler, as https://127.0.0.1:10259; default: that of "
                      "'koordctl up', or the leader");
   command.flags.text("kubeconfig", options.kubeconfig,
                      "kubeconfig; default: $KUBECONFIG, the one of 'koordctl up', ~/.kube/config");

@@ -23,7 +23,8 @@ class Process final : public Component {
   Process(EventLoop& loop, const ComponentOptions& options, ClientConfig config)
       : loop_(loop),
         http_({.userAgent = userAgentOf(options)}),
-        api_(http_, loop_, std::move(config),
+        config_(std::move(config)),
+        api_(http_, loop_, config_,
              {.userAgent = userAgentOf(options),
               .qps = options.qps,
               .burst = options.burst,
@@ -34,6 +35,7 @@ class Process final : public Component {
   Executor& executor() override { return loop_; }
   Api& api() override { return api_; }
   net::HttpClient& http() override { return http_; }
+  const ClientConfig& config() override { return config_; }
   Random& random() override { return random_; }
   const std::shared_ptr<Metrics>& metrics() override { return metrics_; }
   void exit(int status) override {
@@ -69,6 +71,7 @@ class Process final : public Component {
   EventLoop& loop_;
   const std::shared_ptr<Metrics> metrics_ = std::make_shared<Metrics>();
   net::HttpClient http_;
+  const ClientConfig config_;
   HttpApi api_;
   Random random_;
   int status_ = 0;

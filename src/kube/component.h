@@ -59,6 +59,11 @@ class Component {
   virtual Executor& executor() = 0;
   virtual Api& api() = 0;
   virtual net::HttpClient& http() = 0;
+  // How the API server is reached, and as whom.
+  virtual const ClientConfig& config() {
+    static const ClientConfig kNone;
+    return kNone;
+  }
   virtual Random& random() = 0;
   // What the client counts; the component adds its text() to what it serves, and hands it to its
   // queues and elections.

@@ -162,7 +162,11 @@ net::HttpServer::Handler Manager::metricsHandler() {
   metricsRouter_.add(
       "GET", "/apis/v1/explain/",
       [this](const net::RoutedRequest& asked, const std::shared_ptr<net::Responder>& to) {
-        explain(asked.rest, *to);
+        if (net::isTrusted(asked.request)) return explain(asked.rest, *to);
+        net::sendJson(*to, 403,
+                      json::object{{"message",
+                                    "this is explained to those who come from the machine "
+                                    "itself, as kubectl port-forward does"}});
       });
   return metricsRouter_.handler();
 }

@@ -128,12 +128,20 @@ void addHealth(Router& router, HealthEndpoint endpoint) {
              });
 }
 
+// Whether it may change something; has answered when it may not.
+bool mayChange(const RoutedRequest& request, const ResponderPtr& to) {
+  if (isTrusted(request.request)) return true;
+  sendText(*to, 403, "this is changed over TLS, or from the machine itself, only\n");
+  return false;
+}
+
 void setVerbosity(const RoutedRequest& request, const ResponderPtr& to) {
   const auto answer = [&](int status, std::string text) {
     sendText(*to, status, text + "\n", "text/plain");
   };
   if (request.request.method == "GET") return answer(200, std::to_string(log::verbosity()));
   if (request.request.method != "PUT") return answer(406, "unsupported http method");
+  if (!mayChange(request, to)) return;
   const std::string& body = request.request.body;
   std::uint32_t verbosity = 0;
   const auto [end, error] = std::from_chars(body.data(), body.data() + body.size(), verbosity);
@@ -179,12 +187,13 @@ void addStandardEndpoints(Router& router, StandardEndpoints endpoints) {
                });
   }
   if (endpoints.resetMetrics) {
-    router.add(
-        "DELETE", "/metrics",
-        [reset = std::move(endpoints.resetMetrics)](const RoutedRequest&, const ResponderPtr& to) {
-          reset();
-          sendText(*to, 200, "metrics reset\n");
-        });
+    router.add("DELETE", "/metrics",
+               [reset = std::move(endpoints.resetMetrics)](const RoutedRequest& in,
+                                                           const ResponderPtr& to) {
+                 if (!mayChange(in, to)) return;
+                 reset();
+                 sendText(*to, 200, "metrics reset\n");
+               });
   }
   if (endpoints.configz) {
     router.add("GET", "/configz",
@@ -196,6 +205,14 @@ void addStandardEndpoints(Router& router, StandardEndpoints endpoints) {
                sendJson(*to, 200, build);
              });
   if (endpoints.debugFlags) router.add("", "/debug/flags/v", setVerbosity);
+}
+
+bool isTrusted(const ServerRequest& request) {
+  std::string_view from = request.remote;
+  if (request.tls || from.empty() || from == "unix") return true;
+  if (from.starts_with('[')) from.remove_prefix(1);
+  if (from.starts_with("::ffff:")) from.remove_prefix(7);
+  return from.starts_with("127.") || from.starts_with("::1]");
 }
 
 std::string listenAddress(std::string address, bool inPod) {

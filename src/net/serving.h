@@ -8,6 +8,9 @@
 //   /configz                    the configuration in force, as JSON
 //   /version                    the build, as JSON
 //   PUT /debug/flags/v          the body is the new log verbosity
+//
+// What changes something is taken over TLS, where a guard asks who it is, and from this machine (by way of
+// kubectl port-forward, too); not from whoever reaches the port.
 
 #include <functional>
 #include <memory>
@@ -57,6 +60,9 @@ struct StandardEndpoints {
 };
 
 void addStandardEndpoints(Router& router, StandardEndpoints endpoints);
+
+// Over TLS, over loopback or a unix socket, or from within the process.
+bool isTrusted(const ServerRequest& request);
 
 // Where to listen for an address without a host, as flags have it by default (":8080"): in a pod on
 // all of its addresses, for probes and scrapers come from outside; elsewhere on loopback. What

@@ -132,6 +132,32 @@ TEST_F(ServingTest, ConfigurationAndVersionAreJson) {
   EXPECT_EQ(ask("PUT", "/debug/flags/v", "5").status, 404);
 }
 
+TEST_F(ServingTest, WhoeverReachesThePortChangesNothing) {
+  int resets = 0;
+  const int before = log::verbosity();
+  addStandardEndpoints(router, {.metrics = [] { return std::string(); },
+                                .resetMetrics = [&] { ++resets; },
+                                .debugFlags = true});
+  const auto statusOf = [&](const char* method, const char* target, const char* remote, bool tls) {
+    const auto responder = std::make_shared<FakeResponder>();
+    router.handle({.method = method, .target = target, .body = "3", .remote = remote, .tls = tls},
+                  responder);
+    return responder->status;
+  };
+  for (const char* remote : {"10.0.0.7:4711", "[fd00::1]:4711", "[::ffff:10.0.0.7]:4711"}) {
+    EXPECT_EQ(statusOf("PUT", "/debug/flags/v", remote, false), 403) << remote;
+    EXPECT_EQ(statusOf("DELETE", "/metrics", remote, false), 403) << remote;
+    EXPECT_EQ(statusOf("GET", "/metrics", remote, false), 200) << remote;
+    EXPECT_EQ(statusOf("GET", "/debug/flags/v", remote, false), 200) << remote;
+  }
+  EXPECT_EQ(resets, 0);
+  EXPECT_EQ(log::verbosity(), before);
+  EXPECT_EQ(statusOf("DELETE", "/metrics", "10.0.0.7:4711", true), 200);
+  for (const char* remote : {"127.0.0.1:1", "[::1]:1", "[::ffff:127.0.0.1]:1", "unix"})
+    EXPECT_EQ(statusOf("DELETE", "/metrics", remote, false), 200) << remote;
+  EXPECT_EQ(resets, 5);
+}
+
 TEST_F(ServingTest, TheVerbosityIsSetByPut) {
   const int before = log::verbosity();
   addStandardEndpoints(router, {.debugFlags = true});

@@ -19,6 +19,7 @@
 #include "descheduler/framework/metrics.h"
 #include "kube/client.h"
 #include "kube/http_api.h"
+#include "kube/identified_transport.h"
 #include "net/http_client.h"
 
 namespace koord::cluster {
@@ -67,6 +68,7 @@ class DryRun {
   Task<Result<>> begin() {
     auto config = loadChoice(choice_);
     if (!config) co_return fail(explainFailure(choice_, std::move(config.error())));
+    toScheduler_.emplace(http_, *config);
     api_.emplace(http_, loop_, *std::move(config));
     auto reading = configurationText();
     auto text = co_await reading;
@@ -86,7 +88,7 @@ class DryRun {
     options.prepared = descheduler::prepare(std::move(configuration), registry_, errors);
     if (!errors.empty())
       co_return fail(ErrorCode::Invalid, fmt::format("{}", fmt::join(errors, "\n")));
-    options.http = &http_;
+    options.http = &*toScheduler_;
     options.onFatal = [this](const Error& error) {
       *result_ = fail(Error(error));
       loop_.stop();
@@ -174,8 +176,8 @@ class DryRun {
     std::string url = options_.scheduler;
     for (const auto& file : choice_.files)
       if (url.empty())
-        url =
-            componentUrl(std::filesystem::absolute(file).parent_path().string(), "koord-scheduler");
+        url = componentUrl(std::filesystem::absolute(file).parent_path().string(),
+                           "koord-scheduler-secure");
     if (url.empty()) return;
     for (auto& profile : configuration.profiles) {
       json::value& landing = argsOf(profile, "MigrationController").args.get_object()["landing"];
@@ -265,6 +267,7 @@ class DryRun {
   const KubeconfigChoice choice_ = chooseKubeconfig(options_.kubeconfig);
   EventLoop& loop_;
   net::HttpClient http_{{.userAgent = "koordctl"}};
+  std::optional<kube::IdentifiedTransport> toScheduler_;
   std::optional<kube::HttpApi> api_;
   descheduler::Registry registry_;
   descheduler::Metrics metrics_;

@@ -13,7 +13,7 @@ struct DescheduleOptions {
   std::string
       config;  // DeschedulerConfiguration; "" = that of 'koordctl up', or of the cluster's ConfigMap
   std::string
-      scheduler;  // "http://127.0.0.1:10251"; "" = that of 'koordctl up', or the leader of the cluster
+      scheduler;  // "https://127.0.0.1:10259"; "" = that of 'koordctl up', or the leader of the cluster
   std::string kubeconfig;
   bool json = false;
 };

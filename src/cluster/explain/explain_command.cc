@@ -24,6 +24,8 @@
 #include "cluster/up/kubeconfig_choice.h"
 #include "kube/client.h"
 #include "kube/http_api.h"
+#include "kube/identified_transport.h"
+#include "kube/secure_serving.h"
 #include "net/http_client.h"
 #include "net/url.h"
 
@@ -37,7 +39,8 @@ Result<std::string> urlOf(const std::string& component, const std::string& given
   if (!given.empty()) return given.substr(0, given.find_last_not_of('/') + 1);
   for (const auto& file : choice.files) {
     const auto folder = std::filesystem::absolute(file).parent_path();
-    if (const auto url = componentUrl(folder.string(), component); !url.empty()) return url;
+    for (const auto& name : {component + "-secure", component})
+      if (const auto url = componentUrl(folder.string(), name); !url.empty()) return url;
   }
   return fail(ErrorCode::NotFound,
               fmt::format("--{}: there is no 'koordctl up' {} whose {} could be asked: "
@@ -92,9 +95,9 @@ class Explainer {
       auto answer = co_await asking;
       co_return answer;
     }
-    auto url = urlOf("koord-scheduler", options_.scheduler, choice_);
-    if (!url) co_return fail(std::move(url.error()));
-    url_ = *std::move(url);
+    auto finding = findScheduler();
+    auto found = co_await finding;
+    if (!found) co_return fail(std::move(found.error()));
     if (options_.about != ExplainOptions::About::Pod) {
       auto asking = runPlugin();
       auto answer = co_await asking;
@@ -183,10 +186,10 @@ class Explainer {
   // Its CPUs and devices are known to koord-scheduler, its batch and mid resources to koord-manager; one of the two
   // is enough.
   Task<Result<json::value>> runNode() {
-    auto scheduler = urlOf("koord-scheduler", options_.scheduler, choice_);
+    auto finding = findScheduler();
+    auto scheduler = co_await finding;
     Result<json::value> cpus = fail(ErrorCode::NotFound, "");
     if (scheduler) {
-      url_ = *std::move(scheduler);
       auto asking = runPlugin();
       cpus = co_await asking;
       auto askingDevices = askPlugin("DeviceShare", "nodeDeviceSummaries/" + options_.name);
@@ -261,11 +264,44 @@ class Explainer {
     co_return answer;
   }
 
+  // Where it answers those who say who they are, and the certificate that it has: its lease tells of that.
+  Task<Result<>> findScheduler() {
+    auto url = urlOf("koord-scheduler", options_.scheduler, choice_);
+    if (!url) co_return fail(std::move(url.error()));
+    url_ = *std::move(url);
+    if (!url_.starts_with("https://")) co_return Result<>{};
+    auto config = loadChoice(choice_);
+    if (!config) co_return fail(explainFailure(choice_, std::move(config.error())));
+    asMyself_.emplace(http_, *config);
+    kube::HttpApi api(http_, loop_, *std::move(config));
+    const api::ObjectKey key{"koordinator-system", "koord-scheduler"};
+    auto reading = kube::get<api::Lease>(api, key);
+    auto lease = co_await reading;
+    if (!lease) co_return fail(explainFailure(choice_, std::move(lease.error())));
+    const auto* certificate = api::findIn(lease->metadata.annotations, kube::kServingCertificate);
+    if (!certificate)
+      co_return fail(
+          ErrorCode::NotFound,
+          fmt::format("the lease {} does not say which certificate its holder has: it is "
+                      "no koord-scheduler with a --secure-port",
+                      key.toString()));
+    auto tls = std::make_shared<net::TlsConfig>();
+    tls->caPem = *certificate;
+    tls->serverName = kube::kServingName;
+    tls_ = std::move(tls);
+    co_return Result<>{};
+  }
+
   // Sets unknownPath_.
   Task<Result<json::value>> ask(net::HttpRequest request) {
     const std::string target = request.url;
     unknownPath_ = false;
-    auto fetching = http_.fetch(loop_, std::move(request));
+    net::HttpTransport* transport = &http_;
+    if (tls_ && target.starts_with("https://")) {
+      request.tls = tls_;
+      transport = &*asMyself_;
+    }
+    auto fetching = transport->fetch(loop_, std::move(request));
     auto reply = co_await fetching;
     if (!reply) {
       Error error = std::move(reply.error()).within(target);
@@ -315,6 +351,8 @@ class Explainer {
   std::string url_;           // of the scheduler
   bool unknownPath_ = false;  // the last answer was that there is nothing of the kind
   net::HttpClient http_{{.userAgent = "koordctl"}};
+  std::optional<kube::IdentifiedTransport> asMyself_;
+  std::shared_ptr<const net::TlsConfig> tls_;  // of the scheduler, where it has a certificate
 };
 
 Task<void> explain(Explainer* explainer, Result<json::value>* result, EventLoop* loop) {

@@ -18,7 +18,7 @@ struct ExplainOptions {
   std::string
       file;  // instead of a pod's name: YAML or JSON of a pod, or of a workload with a pod template
   std::string
-      scheduler;  // "http://127.0.0.1:10251"; "" = that of 'koordctl up' beside the kubeconfig
+      scheduler;  // "https://127.0.0.1:10259"; "" = that of 'koordctl up' beside the kubeconfig
   std::string manager;     // likewise of koord-manager's metrics
   std::string kubeconfig;  // as of 'koordctl status'
   bool json = false;

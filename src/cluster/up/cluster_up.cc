@@ -231,8 +231,7 @@ Result<> ClusterUp::openComponents(const std::string& program) {
     if (name == "koordlet" && !actors_->host) continue;
     auto component = makeComponent(name, data_.file(name + ".kubeconfig"), options);
     if (!component) return fail(std::move(component.error()));
-    if (name == "koord-scheduler")
-      options.schedulerUrl = component->metricsUrl.substr(0, component->metricsUrl.rfind('/'));
+    if (name == "koord-scheduler") options.schedulerUrl = component->secureUrl;
     components_.push_back(*std::move(component));
   }
   return writeComponentUrls(data_.path(), components_);

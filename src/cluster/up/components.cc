@@ -97,9 +97,11 @@ constexpr const char* kUrlsFile = "/components.json";
 
 Result<> writeComponentUrls(const std::string& dataDir, const std::vector<Component>& components) {
   json::object urls;
-  for (const auto& component : components)
-    urls.emplace(component.child.name,
-                 component.metricsUrl.substr(0, component.metricsUrl.rfind('/')));
+  for (const auto& component : components) {
+    const std::string& name = component.child.name;
+    urls.emplace(name, component.metricsUrl.substr(0, component.metricsUrl.rfind('/')));
+    if (!component.secureUrl.empty()) urls.emplace(name + "-secure", component.secureUrl);
+  }
   return writeFileAtomic(dataDir + kUrlsFile, toPrettyJson(urls) + "\n");
 }
 
@@ -174,9 +176,15 @@ Result<Component> makeComponent(const std::string& name, const std::string& kube
     component.readyUrl = url(second, "/readyz");
     component.lease = api::ObjectKey{"koordinator-system", "koordinator-manager"};
   } else if (name == "koord-scheduler") {
-    argv.insert(argv.end(),
-                {"--address=127.0.0.1", fmt::format("--port={}", first), "--secure-port=0"});
+    argv.insert(argv.end(), {"--address=127.0.0.1", fmt::format("--port={}", first)});
+    // Who asks for explanations and what-ifs is known by the certificate of his kubeconfig, or his token.
+    argv.insert(
+        argv.end(),
+        {"--bind-address=127.0.0.1", fmt::format("--secure-port={}", second),
+         "--client-ca-file=" + options.dataDir + "/pki/ca.crt", "--authentication-skip-lookup",
+         "--authentication-kubeconfig=" + kubeconfig, "--authorization-kubeconfig=" + kubeconfig});
     component.metricsUrl = url(first, "/metrics");
+    component.secureUrl = fmt::format("https://127.0.0.1:{}", second);
     component.readyUrl = url(first, "/healthz");
     component.lease = api::ObjectKey{"koordinator-system", "koord-scheduler"};
   } else if (name == "koord-descheduler") {

@@ -16,6 +16,7 @@ namespace koord::cluster {
 struct Component {
   ChildSpec child;
   std::string metricsUrl;
+  std::string secureUrl;                // of its HTTPS endpoints; "" = it has none
   std::string readyUrl;                 // answers 200 when it is ready
   std::optional<api::ObjectKey> lease;  // held by it while it leads
 };
@@ -29,7 +30,7 @@ struct ComponentOptions {
   std::string cgroupRoot;  // for koordlet
   std::string
       containerd;  // for koordlet: the socket of the node's runtime; "" = none that it knows
-  std::string schedulerUrl;   // for koord-descheduler; "" = there is no koord-scheduler
+  std::string schedulerUrl;   // for koord-descheduler: HTTPS; "" = there is no koord-scheduler
   bool runtimeProxy = false;  // for koordlet: answer its questions
   int verbosity = 0;
 };
@@ -48,7 +49,8 @@ Result<Component> makeComponent(const std::string& name, const std::string& kube
 // Where the running components answer, kept in the data folder for other commands.
 Result<> writeComponentUrls(const std::string& dataDir, const std::vector<Component>& components);
 void forgetComponentUrls(const std::string& dataDir);
-// "http://127.0.0.1:1234"; "" when that is not known.
+// "http://127.0.0.1:1234"; "" when that is not known. NAME-secure is where NAME answers those who say
+// who they are.
 std::string componentUrl(const std::string& dataDir, const std::string& name);
 
 // Free TCP ports on loopback; somebody else may take one before it is used.

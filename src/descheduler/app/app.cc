@@ -6,6 +6,7 @@
 #include "descheduler/app/http_service.h"
 #include "descheduler/config/bind_address.h"
 #include "kube/events.h"
+#include "kube/identified_transport.h"
 #include "kube/leader_election.h"
 #include "net/http_client.h"
 
@@ -18,6 +19,7 @@ class App final : public kube::Running {
   App(kube::Component& component, const Flags& flags, PreparedConfiguration prepared,
       const Registry& registry)
       : component_(component),
+        toScheduler_(component.http(), component.config()),
         descheduler_(component.api(), component.executor(), component.random().fork(),
                      optionsOf(flags, std::move(prepared)), registry, metrics_),
         leaseEvents_(component.api(), component.executor(),
@@ -77,7 +79,7 @@ class App final : public kube::Running {
     Descheduler::Options options;
     options.prepared = std::move(prepared);
     options.gate = [&flags](std::string_view gate) { return flags.gates.enabled(gate); };
-    options.http = &component_.http();
+    options.http = &toScheduler_;
     options.onFatal = [this](const Error& error) {
       log::error("{}", error.message);
       component_.exit(1);
@@ -126,6 +128,7 @@ class App final : public kube::Running {
   }
 
   kube::Component& component_;
+  kube::IdentifiedTransport toScheduler_;
   Metrics metrics_;
   Descheduler descheduler_;
   kube::EventRecorder leaseEvents_;

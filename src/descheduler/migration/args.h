@@ -29,7 +29,7 @@ struct LandingArgs {
   std::string leaseName = "koord-scheduler";
   std::int64_t port = 10259;
   // Who has signed the scheduler's certificate. "": it is the one that the lease tells of, or, with a
-  // schedulerURL, signed by one whom the system trusts.
+  // schedulerURL and a lease that tells of none, signed by one whom the system trusts.
   std::string caFile;
   Duration noReturnPeriod = std::chrono::minutes(10);  // 0 = pods may go back at once
 };

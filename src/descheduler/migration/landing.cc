@@ -14,7 +14,6 @@ namespace {
 
 constexpr Duration kAskAgain = std::chrono::minutes(1);
 constexpr Duration kPatience = std::chrono::seconds(5);
-constexpr const char* kTokenFile = "/var/run/secrets/kubernetes.io/serviceaccount/token";
 // What of a pod decides where it goes is its metadata and spec; of these, what makes them long is left out.
 constexpr const char* kContainerFields[] = {"command", "args", "env", "workingDir"};
 
@@ -83,17 +82,19 @@ Result<std::vector<LandingPlace>> readLandingAnswer(std::string_view body, std::
   return places;
 }
 
-std::string SchedulerLanding::token() const {
-  if (!args_.schedulerURL.empty()) return {};
-  const auto text = readFile(kTokenFile);
-  return text ? *text : std::string();
-}
-
 // The holder of the lease is <host name>_<uuid>; in a cluster that is the name of its pod.
 Task<Result<std::string>> SchedulerLanding::findScheduler() {
   if (!args_.schedulerURL.empty()) {
     std::string url = args_.schedulerURL;
     while (url.ends_with('/')) url.pop_back();
+    if (url.starts_with("https://") && args_.caFile.empty()) {
+      const api::ObjectKey leaseKey{args_.leaseNamespace, args_.leaseName};
+      auto reading = kube::get<api::Lease>(handle_.api(), leaseKey);
+      auto lease = co_await reading;
+      const auto* told =
+          lease ? api::findIn(lease->metadata.annotations, kube::kServingCertificate) : nullptr;
+      certificate_ = told ? *told : std::string();
+    }
     co_return url;
   }
   const api::ObjectKey leaseKey{args_.leaseNamespace, args_.leaseName};
@@ -126,14 +127,12 @@ Task<Result<std::vector<LandingPlace>>> SchedulerLanding::askAt(std::string url,
   request.method = "POST";
   request.url = url + "/apis/v1/whatif/pods";
   request.headers = {{"Content-Type", "application/json"}};
-  if (const std::string bearer = token(); !bearer.empty())
-    request.headers.push_back({"Authorization", "Bearer " + bearer});
   request.body = std::move(body);
   request.timeout = std::chrono::duration_cast<std::chrono::milliseconds>(kPatience);
   auto tls = std::make_shared<net::TlsConfig>();
   if (args_.caFile.empty()) {
-    // Made at its start and signed by nobody else, it is told of in the lease. A token is not sent to whoever
-    // answers at an address.
+    // Made at its start and signed by nobody else, it is told of in the lease. Who we are is told to nobody whom we
+    // cannot verify by it, or by caFile.
     tls->caPem = certificate_;
     if (!certificate_.empty()) tls->serverName = kube::kServingName;
   } else {

@@ -33,11 +33,11 @@ class Landing {
   virtual Task<std::optional<std::vector<LandingPlace>>> ask(std::vector<LandingMove> moves) = 0;
 };
 
-// Asks the leader of koord-scheduler (scheduler/services/what_if.h). One that does not know the question,
-// upstream's, is not asked again for a while.
+// Asks the leader of koord-scheduler (scheduler/services/what_if.h), on its secure port: the plain one does not answer
+// this. One that does not know the question, upstream's, is not asked again for a while.
 class SchedulerLanding final : public Landing {
  public:
-  // http may be nullptr: nobody can tell then.
+  // http may be nullptr: nobody can tell then. It says who we are (kube/identified_transport.h).
   SchedulerLanding(const LandingArgs& args, Handle& handle, net::HttpTransport* http)
       : args_(args), handle_(handle), http_(http) {}
   Task<std::optional<std::vector<LandingPlace>>> ask(std::vector<LandingMove> moves) override;
@@ -46,7 +46,6 @@ class SchedulerLanding final : public Landing {
   Task<Result<std::string>> findScheduler();
   Task<Result<std::vector<LandingPlace>>> askAt(std::string url, std::string body,
                                                 std::size_t count);
-  std::string token() const;
 
   const LandingArgs& args_;
   Handle& handle_;

@@ -54,9 +54,9 @@ void addServing(flags::FlagSet& set, Flags& flags) {
 
 void addDebugging(flags::FlagSet& set, Flags& flags) {
   set.group("Debugging");
-  set.boolean(
-      "insecure-debug-flags", flags.openDebugFlags,
-      "Let whoever reaches --port set /debug/flags; false: only clients of --secure-port that may");
+  set.boolean("insecure-debug-flags", flags.openDebugFlags,
+              "Let whoever reaches --port set /debug/flags, and not only clients of --secure-port "
+              "that may");
   set.integer("debug-scores", flags.debug.topScores,
               "Log the scores of this many best nodes for every pod; 0 = none")
       .shortly('s');

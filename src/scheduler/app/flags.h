@@ -32,7 +32,7 @@ struct Flags {
   flags::FeatureGates gates = featureGates();
   std::vector<std::string> disabledMetrics;
   Scheduler::Debug debug;
-  bool openDebugFlags = true;
+  bool openDebugFlags = false;
   Duration maxUnschedulable = std::chrono::minutes(5);
   std::vector<std::string> controllerPlugins{"*"};
   AttemptMonitor::Options monitor;

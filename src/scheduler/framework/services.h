@@ -52,6 +52,9 @@ class ServicePlugin {
         {};
     // Where it was once, below /apis/v1/plugins/; it answers there, too.
     std::string formerly = {};
+    // Upstream has it, and answering costs little: the plain port has it, too, for whoever reaches
+    // that. Others are for those who come over --secure-port and may ask.
+    bool open = false;
   };
   virtual std::vector<Route> routes() = 0;
 };

@@ -23,6 +23,10 @@ namespace {
 
 using ResponderPtr = std::shared_ptr<net::Responder>;
 
+constexpr std::string_view kServices = "/apis/v1/";
+// After answers that grow with the cluster, so many times as long as they took the plain port rests.
+constexpr int kRestPerWork = 9;
+
 void send(net::Responder& to, const Result<json::value>& result) {
   if (result) return net::sendJson(to, 200, *result);
   net::sendJson(to, httpStatusOf(result.error().code),
@@ -143,17 +147,56 @@ void HttpService::addDebugFlags() {
 }
 
 net::HttpServer::Handler HttpService::handler() const {
-  return [route = router_.handler(), open = state_.openDebugFlags](net::ServerRequest request,
-                                                                   ResponderPtr to) {
-    if (!open && !request.tls && request.method == "PUT" &&
-        request.target.starts_with("/debug/flags/")) {
-      return net::sendText(*to, 403, "debug flags can be set over --secure-port only\n");
-    }
-    route(std::move(request), std::move(to));
+  return [this, route = router_.handler()](net::ServerRequest request, ResponderPtr to) {
+    if (request.tls) return route(std::move(request), std::move(to));
+    answerPlain(route, std::move(request), std::move(to));
   };
 }
 
-void HttpService::addAnswer(const char* method, const std::string& path, Answer answer) {
+bool HttpService::isOpen(std::string_view path) const {
+  if (open_.contains(path)) return true;
+  for (auto slash = path.rfind('/'); slash != path.npos && slash > 0;
+       slash = path.rfind('/', slash - 1))
+    if (open_.contains(path.substr(0, slash + 1))) return true;
+  return false;
+}
+
+std::string HttpService::closedFor(const std::string& method, const net::Target& target) const {
+  if (method != "GET" && method != "HEAD") {
+    const bool flag = method == "PUT" && target.path.starts_with("/debug/flags/");
+    return flag && state_.openDebugFlags ? "" : "anything but GET is answered";
+  }
+  if (!target.path.starts_with(kServices)) return "";
+  if (!isOpen(target.path)) return "this is answered";
+  const bool walks = std::ranges::any_of(target.query, [](const auto& entry) {
+    return entry.first == "includePods" && entry.second == "true";
+  });
+  return walks ? "the pods of quotas are told" : "";
+}
+
+void HttpService::answerPlain(const net::HttpServer::Handler& route, net::ServerRequest request,
+                              ResponderPtr to) const {
+  const auto target = net::parseTarget(request.target);
+  if (!target) return route(std::move(request), std::move(to));  // which says what is wrong
+  if (const std::string closed = closedFor(request.method, *target); !closed.empty())
+    return net::sendText(*to, 403, closed + " over --secure-port only\n");
+  const bool grows = target->path.starts_with(kServices) || target->path == "/metrics/resources";
+  if (!grows) return route(std::move(request), std::move(to));
+  const SteadyTime since = executor_.steadyNow();
+  if (since < restUntil_) {
+    const auto wait = std::chrono::ceil<std::chrono::seconds>(restUntil_ - since);
+    return to->respond(429,
+                       {{"Content-Type", "text/plain; charset=utf-8"},
+                        {"Retry-After", std::to_string(wait.count())}},
+                       std::string("answers took too much time lately\n"));
+  }
+  route(std::move(request), std::move(to));
+  const SteadyTime now = executor_.steadyNow();
+  restUntil_ = now + kRestPerWork * (now - since);
+}
+
+void HttpService::addAnswer(const char* method, const std::string& path, For whom, Answer answer) {
+  if (whom == For::Anybody) open_.insert(path);
   router_.add(
       method, path,
       [this, answer = std::move(answer)](const net::RoutedRequest& in, const ResponderPtr& to) {
@@ -181,9 +224,10 @@ std::set<std::string> HttpService::addPluginRoutes() {
           for (const auto& [key, value] : in.target.query) query[key] = value;
           return ask(in.rest, query);
         };
-        addAnswer("GET", base + route.path, answers);
+        const For whom = route.open ? For::Anybody : For::Guarded;
+        addAnswer("GET", base + route.path, whom, answers);
         if (!route.formerly.empty())
-          addAnswer("GET", "/apis/v1/plugins/" + route.formerly, answers);
+          addAnswer("GET", "/apis/v1/plugins/" + route.formerly, whom, answers);
       }
     }
   }
@@ -194,17 +238,17 @@ void HttpService::addServices() {
   const auto shown = addPluginRoutes();
   json::array paths;
   for (const std::string& path : shown) paths.push_back(json::string(path));
-  addAnswer("GET", "/apis/v1/__services__", [paths](const net::RoutedRequest&) {
+  addAnswer("GET", "/apis/v1/__services__", For::Anybody, [paths](const net::RoutedRequest&) {
     return json::value(json::object{
         {"GET", paths}, {"POST", json::array{"/apis/v1/explain/pods", "/apis/v1/whatif/pods"}}});
   });
-  addAnswer("GET", "/apis/v1/nodes/",
+  addAnswer("GET", "/apis/v1/nodes/", For::Anybody,
             [this](const net::RoutedRequest& in) { return describeNode(scheduler_, in.rest); });
   // About the pod NAMESPACE/NAME that the path ends in.
   const auto addPods = [&](const char* path,
                            std::function<Result<json::value>(const api::ObjectKey&)> answer) {
     addAnswer(
-        "GET", path,
+        "GET", path, For::Guarded,
         [path, answer = std::move(answer)](const net::RoutedRequest& in) -> Result<json::value> {
           const auto slash = in.rest.find('/');
           if (slash == std::string::npos)
@@ -220,15 +264,16 @@ void HttpService::addServices() {
   addPods("/apis/v1/scheduleexplanations/", [this](const api::ObjectKey& key) {
     return explainSchedule(scheduler_, key, executor_.wallNow());
   });
-  addAnswer(
-      "POST", "/apis/v1/explain/pods", [this](const net::RoutedRequest& in) -> Result<json::value> {
-        auto pod = api::decodeText<api::Pod>(in.request.body);
-        if (!pod) return fail(std::move(pod.error()));
-        if (pod->spec.schedulerName.empty()) pod->spec.schedulerName = "default-scheduler";
-        transformPod(*pod, scheduler_.podTransforms());
-        return explainPodObject(scheduler_, std::make_shared<const api::Pod>(*std::move(pod)));
-      });
-  addAnswer("POST", "/apis/v1/whatif/pods",
+  addAnswer("POST", "/apis/v1/explain/pods", For::Guarded,
+            [this](const net::RoutedRequest& in) -> Result<json::value> {
+              auto pod = api::decodeText<api::Pod>(in.request.body);
+              if (!pod) return fail(std::move(pod.error()));
+              if (pod->spec.schedulerName.empty()) pod->spec.schedulerName = "default-scheduler";
+              transformPod(*pod, scheduler_.podTransforms());
+              return explainPodObject(scheduler_,
+                                      std::make_shared<const api::Pod>(*std::move(pod)));
+            });
+  addAnswer("POST", "/apis/v1/whatif/pods", For::Guarded,
             [this](const net::RoutedRequest& in) -> Result<json::value> {
               const auto moves = readWhatIf(scheduler_, in.request.body);
               if (!moves) return fail(Error(moves.error()));

@@ -3,6 +3,11 @@
 // The scheduler's HTTP endpoints: those that every program has (net/serving.h, net/profiling.h),
 // the debug flags, and the service engine under /apis/v1/.
 //
+// The plain port is asked by nobody knows whom. It serves what upstream serves there, by GET alone, and
+// spends no more than a tenth of the time on answers that grow with the cluster. What works something
+// out or changes anything (explain, diagnosis, what-if, includePods, debug flags) is for those who come
+// over TLS, whom a guard has let in (kube/request_guard.h).
+//
 // Beyond upstream: /livez and /readyz; GET of a debug flag; explain: GET /apis/v1/explain/pods/NS/NAME, or
 // POST a pod to /apis/v1/explain/pods to ask about one that does not exist; and /apis/v1/diagnosis/NS/POD
 // and /apis/v1/scheduleexplanations/NS/POD for programs (diagnose.h).
@@ -27,7 +32,7 @@ struct ServiceState {
   std::function<void()> resetAudit = [] {};
   net::MetricsPage page;                                   // what goes with all metrics
   std::vector<std::pair<std::string, std::string>> flags;  // for /flagz
-  bool openDebugFlags = true;  // can be set without TLS, by whoever reaches the port
+  bool openDebugFlags = false;  // can be set without TLS, by whoever reaches the port
 };
 
 class HttpService {
@@ -43,8 +48,15 @@ class HttpService {
   using Answer = std::function<Result<json::value>(const net::RoutedRequest&)>;
 
   void addDebugFlags();
+  // Why the plain port does not answer this; "" when it does.
+  std::string closedFor(const std::string& method, const net::Target& target) const;
+  // A path of the service engine that the plain port has.
+  bool isOpen(std::string_view path) const;
+  void answerPlain(const net::HttpServer::Handler& route, net::ServerRequest request,
+                   std::shared_ptr<net::Responder> to) const;
+  enum class For { Anybody, Guarded };
   // Of the service engine: only the leader answers.
-  void addAnswer(const char* method, const std::string& path, Answer answer);
+  void addAnswer(const char* method, const std::string& path, For whom, Answer answer);
   // The paths of all services, as __services__ shows them.
   std::set<std::string> addPluginRoutes();
   void addServices();
@@ -54,6 +66,8 @@ class HttpService {
   Executor& executor_;
   ServiceState state_;
   net::Router router_;
+  std::set<std::string, std::less<>> open_;  // what the plain port has of /apis/v1/
+  mutable SteadyTime restUntil_{};           // of the plain port
 };
 
 }  // namespace koord::scheduler

@@ -21,12 +21,16 @@ using namespace std::chrono_literals;
 
 struct Service : testing::SchedulerFixture {
   explicit Service(SchedulerConfiguration configuration = defaultConfiguration(),
-                   bool openDebugFlags = true)
+                   bool openDebugFlags = false)
       : SchedulerFixture(std::move(configuration)) {
     observer = &metrics;
     create();
     service.emplace(*scheduler, metrics, loop,
-                    ServiceState{.leading = [this] { return leading; },
+                    ServiceState{.leading =
+                                     [this] {
+                                       if (whileAsked) whileAsked();
+                                       return leading;
+                                     },
                                  .unhealthy = [this] { return unhealthy; },
                                  .synced = [this] { return synced; },
                                  .stopping = [] { return false; },
@@ -53,7 +57,8 @@ struct Service : testing::SchedulerFixture {
 
   Metrics metrics;
   std::optional<HttpService> service;
-  bool tls = false;  // how requests come
+  bool tls = true;                   // how requests come
+  std::function<void()> whileAsked;  // as an answer of the service engine is made
   bool leading = true;
   bool synced = true;
   std::string unhealthy;
@@ -220,15 +225,65 @@ TEST(HttpService, takes_debug_flags) {
   log::setVerbosity(before);
 }
 
-TEST(HttpService, debug_flags_can_be_for_those_only_who_come_over_tls) {
-  Service s(defaultConfiguration(), false);
-  EXPECT_EQ(s.ask("PUT", "/debug/flags/s", "3").status, 403);
-  EXPECT_EQ(s.ask("PUT", "/debug/flags/v", "5").status, 403);
+TEST(HttpService, who_comes_without_tls_changes_nothing_and_has_nothing_worked_out) {
+  Service s;
+  s.node(aNode("a"));
+  s.create(aPod("p").request("cpu", "64"));
+  s.run();
+  const std::string pod = toJson(api::encodeObject(*aPod("new").build()));
+  struct Row {
+    const char* method;
+    const char* target;
+    std::string body;
+  };
+  const Row closed[] = {{"PUT", "/debug/flags/s", "3"},
+                        {"PUT", "/debug/flags/v", "5"},
+                        {"DELETE", "/metrics", ""},
+                        {"POST", "/apis/v1/whatif/pods", R"({"pods": []})"},
+                        {"POST", "/apis/v1/explain/pods", pod},
+                        {"GET", "/apis/v1/explain/pods/default/p", ""},
+                        {"GET", "/apis/v1/%65xplain/pods/default/p", ""},
+                        {"GET", "/apis/v1/diagnosis/default/p", ""},
+                        {"GET", "/apis/v1/scheduleexplanations/default/p", ""},
+                        {"GET", "/apis/v1/nodes/a?includePods=true", ""}};
+  s.tls = false;
+  for (const Row& row : closed) {
+    const auto answer = s.ask(row.method, row.target, row.body);
+    EXPECT_EQ(answer.status, 403) << row.method << ' ' << row.target;
+    EXPECT_THAT(answer.body, HasSubstr("over --secure-port only"));
+  }
+  for (const char* open :
+       {"/healthz", "/readyz", "/livez", "/metrics", "/metrics/resources", "/configz", "/version",
+        "/debug/flags", "/apis/v1/__services__", "/apis/v1/nodes/a"})
+    EXPECT_EQ(s.ask("GET", open).status, 200) << open;
+  EXPECT_EQ(s.ask("GET", "/nowhere").status, 404);
   EXPECT_EQ(s.scheduler->debug().topScores, 0);
-  EXPECT_EQ(s.ask("GET", "/healthz").status, 200);
   s.tls = true;
+  for (const Row& row : closed)
+    EXPECT_NE(s.ask(row.method, row.target, row.body).status, 403) << row.target;
+}
+
+TEST(HttpService, debug_flags_can_be_opened_for_everybody) {
+  Service s(defaultConfiguration(), true);
+  s.tls = false;
   EXPECT_EQ(s.ask("PUT", "/debug/flags/s", "3").status, 200);
   EXPECT_EQ(s.scheduler->debug().topScores, 3);
+  EXPECT_EQ(s.ask("DELETE", "/metrics").status, 403);
+}
+
+TEST(HttpService, answers_without_tls_take_no_more_than_a_tenth_of_the_time) {
+  Service s;
+  s.node(aNode("a"));
+  s.whileAsked = [&] { s.loop.advance(100ms); };
+  s.tls = false;
+  EXPECT_EQ(s.ask("GET", "/apis/v1/nodes/a").status, 200);
+  EXPECT_EQ(s.ask("GET", "/apis/v1/nodes/a").status, 429);
+  EXPECT_EQ(s.ask("GET", "/healthz").status, 200);
+  s.tls = true;
+  EXPECT_EQ(s.ask("GET", "/apis/v1/nodes/a").status, 200);
+  s.tls = false;
+  s.loop.advance(900ms);
+  EXPECT_EQ(s.ask("GET", "/apis/v1/nodes/a").status, 200);
 }
 
 TEST(HttpService, diagnoses_pods_that_wait) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 
 #include "model/well_known.h"
@@ -23,12 +24,18 @@ constexpr const char* kAvoided = "node(s) are left or avoided by the pod";
 // One question; lives inside of a transaction.
 class Question {
  public:
+  // outOfTime: asked before every step of every move.
   Question(Scheduler& scheduler, Cluster& cluster, const std::vector<WhatIfMove>& moves,
-           WhatIfAnswer& answer)
-      : scheduler_(scheduler), cluster_(cluster), moves_(moves), answer_(answer) {}
+           WhatIfAnswer& answer, std::function<bool()> outOfTime)
+      : scheduler_(scheduler),
+        cluster_(cluster),
+        moves_(moves),
+        answer_(answer),
+        outOfTime_(std::move(outOfTime)) {}
 
-  // All moves of the group of the move at this position, or that alone.
-  void makeMoves(const std::vector<std::size_t>& together);
+  // All moves of the group of the move at this position, or that alone. False: there was no time left
+  // for all of them, and none has happened.
+  bool makeMoves(const std::vector<std::size_t>& together);
   void describeNodes();
 
  private:
@@ -42,11 +49,13 @@ class Question {
   void refuse(WhatIfPlace& place, const SearchResult& result);
   void remember(NodeId node);
   void refuseGroup(const std::vector<std::size_t>& together, std::size_t culprit);
+  void leaveUnasked(const std::vector<std::size_t>& together);
 
   Scheduler& scheduler_;
   Cluster& cluster_;
   const std::vector<WhatIfMove>& moves_;
   WhatIfAnswer& answer_;
+  const std::function<bool()> outOfTime_;
   std::map<std::string, std::pair<NodeId, WhatIfNode>> nodes_;
 };
 
@@ -182,24 +191,34 @@ void Question::land(std::size_t i) {
 }
 
 void Question::refuseGroup(const std::vector<std::size_t>& together, std::size_t culprit) {
-  for (const std::size_t i : together) {
-    if (i == culprit) continue;
-    placeOf(i) = {.state = WhatIfPlace::State::GroupRefused,
-                  .message = fmt::format("pod {} of its group has no place: {}",
-                                         api::keyOf(moves_[culprit].pod->metadata).toString(),
-                                         placeOf(culprit).message)};
-  }
+  const std::string why =
+      fmt::format("pod {} of its group has no place: {}",
+                  api::keyOf(moves_[culprit].pod->metadata).toString(), placeOf(culprit).message);
+  for (const std::size_t i : together)
+    if (i != culprit) placeOf(i) = {.state = WhatIfPlace::State::GroupRefused, .message = why};
 }
 
-void Question::makeMoves(const std::vector<std::size_t>& together) {
+void Question::leaveUnasked(const std::vector<std::size_t>& together) {
+  for (const std::size_t i : together) placeOf(i) = {};
+}
+
+bool Question::makeMoves(const std::vector<std::size_t>& together) {
   Cluster::Transaction attempt(cluster_);
-  for (const std::size_t i : together)
-    if (!leave(i)) return refuseGroup(together, i);
+  const auto refused = [&](std::size_t culprit) {
+    refuseGroup(together, culprit);
+    return true;
+  };
   for (const std::size_t i : together) {
+    if (outOfTime_()) return leaveUnasked(together), false;
+    if (!leave(i)) return refused(i);
+  }
+  for (const std::size_t i : together) {
+    if (outOfTime_()) return leaveUnasked(together), false;
     land(i);
-    if (placeOf(i).state != WhatIfPlace::State::Placed) return refuseGroup(together, i);
+    if (placeOf(i).state != WhatIfPlace::State::Placed) return refused(i);
   }
   attempt.commit();
+  return true;
 }
 
 // Moves that are made together, in the order of the first of each group.
@@ -245,11 +264,10 @@ WhatIfAnswer whatIf(Scheduler& scheduler, const std::vector<WhatIfMove>& moves, 
   const SteadyTime since = executor.steadyNow();
   {
     Cluster::Transaction whatIf(handle.cluster());
-    Question question(scheduler, handle.cluster(), moves, answer);
-    for (const auto& together : inGroups(moves)) {
-      if (executor.steadyNow() - since > limit) break;
-      question.makeMoves(together);
-    }
+    Question question(scheduler, handle.cluster(), moves, answer,
+                      [&] { return executor.steadyNow() - since > limit; });
+    for (const auto& together : inGroups(moves))
+      if (!question.makeMoves(together)) break;
     question.describeNodes();
   }
   for (WhatIfPlace& place : answer.places)

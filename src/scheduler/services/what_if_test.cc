@@ -153,6 +153,38 @@ TEST(WhatIf, a_question_that_takes_too_long_is_answered_in_part) {
   EXPECT_THAT(nodesOf(answer), ElementsAre("notAsked"));
 }
 
+// Rejects nobody, and takes its time.
+class Slow final : public Plugin, public FilterPlugin {
+ public:
+  explicit Slow(VirtualLoop& loop) : loop_(loop) {}
+  std::string_view name() const override { return "Slow"; }
+  Status filter(const CycleState&, const PodInfo&, NodeFilter&) override {
+    loop_.advance(std::chrono::milliseconds(30));
+    return {};
+  }
+
+ private:
+  VirtualLoop& loop_;
+};
+
+TEST(WhatIf, time_runs_out_within_a_group_too_which_then_has_not_moved) {
+  WhatIf w;
+  w.registry["Slow"] = [&](Fields&, Handle&) { return std::make_unique<Slow>(w.loop); };
+  w.configuration_.profiles.front().plugins["multiPoint"].enabled.push_back({"Slow", 0});
+  w.create();
+  w.scheduler->start();
+  w.node(aNode("a"));
+  w.node(aNode("b"));
+  std::vector<WhatIfMove> moves;
+  for (int i = 0; i < 20; ++i)
+    moves.push_back({.pod = aPod("p" + std::to_string(i)).build(), .group = "g"});
+  const SteadyTime since = w.loop.steadyNow();
+  const WhatIfAnswer answer = w.ask(moves);
+  EXPECT_LT(w.loop.steadyNow() - since, 2 * kWhatIfTime);
+  EXPECT_THAT(nodesOf(answer), ::testing::Each("notAsked"));
+  EXPECT_THAT(answer.places[0].message, HasSubstr("had no more time"));
+}
+
 TEST(WhatIf, scheduling_goes_on_as_if_nobody_had_asked) {
   WhatIf w;
   w.node(aNode("a"));

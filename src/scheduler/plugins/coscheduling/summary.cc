@@ -177,8 +177,8 @@ std::vector<ServicePlugin::Route> gangRoutes(GangCycles& cycles) {
     if (!gang) return noGang(path);
     return json::value(diagnoseGang(cycles, gangs, *gang));
   };
-  return {{"gang/", "gang/:namespace/:name", one},
-          {"gangs", "gangs", all},
+  return {{.path = "gang/", .shown = "gang/:namespace/:name", .answer = one, .open = true},
+          {.path = "gangs", .shown = "gangs", .answer = all, .open = true},
           {"diagnosis/", "diagnosis/:namespace/:name", diagnosis},
           {"explain/", "explain/:namespace/:name", explain}};
 }

@@ -134,16 +134,20 @@ Result<json::value> DeviceShare::summaryOf(const std::string& name) const {
 }
 
 std::vector<ServicePlugin::Route> DeviceShare::routes() {
-  return {{"nodeDeviceSummaries", "nodeDeviceSummaries",
-           [this](const std::string&) -> Result<json::value> {
+  return {{.path = "nodeDeviceSummaries",
+           .shown = "nodeDeviceSummaries",
+           .answer = [this](const std::string&) -> Result<json::value> {
              json::object all;
              cluster_.live().forEach([&](NodeId node) {
                if (table_.at(node)) all[cluster_.node(node).name] = describe(node);
              });
              return json::value(std::move(all));
-           }},
-          {"nodeDeviceSummaries/", "nodeDeviceSummaries/:name",
-           [this](const std::string& name) { return summaryOf(name); }}};
+           },
+           .open = true},
+          {.path = "nodeDeviceSummaries/",
+           .shown = "nodeDeviceSummaries/:name",
+           .answer = [this](const std::string& name) { return summaryOf(name); },
+           .open = true}};
 }
 
 // --- For explain.

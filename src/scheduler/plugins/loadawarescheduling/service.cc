@@ -20,7 +20,10 @@ json::array sorted(std::vector<std::string> names) {
 }  // namespace
 
 std::vector<ServicePlugin::Route> LoadAwareScheduling::routes() {
-  return {{"node/", "node/:nodeName", [this](const std::string& name) { return describe(name); }}};
+  return {{.path = "node/",
+           .shown = "node/:nodeName",
+           .answer = [this](const std::string& name) { return describe(name); },
+           .open = true}};
 }
 
 Result<json::value> LoadAwareScheduling::describe(const std::string& name) const {

@@ -76,11 +76,11 @@ std::vector<NumaAmounts> without(const std::vector<NumaAmounts>& all,
 }  // namespace
 
 std::vector<ServicePlugin::Route> NodeNumaResource::routes() {
-  return {{"nodes/",
-           "nodes/:nodeName",
-           [this](const std::string& name) { return describe(name); },
-           {},
-           "NodeNUMAResources/cpuTopologyOptions/"}};
+  return {{.path = "nodes/",
+           .shown = "nodes/:nodeName",
+           .answer = [this](const std::string& name) { return describe(name); },
+           .formerly = "NodeNUMAResources/cpuTopologyOptions/",
+           .open = true}};
 }
 
 Result<json::value> NodeNumaResource::describe(const std::string& name) const {

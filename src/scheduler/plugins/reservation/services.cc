@@ -161,19 +161,22 @@ Result<json::value> ReservationPlugin::reservationNamed(const std::string& name)
 }
 
 std::vector<ServicePlugin::Route> ReservationPlugin::routes() {
-  return {{"nodeReservations/", "nodeReservations/:nodeName",
-           [this](const std::string& node) { return nodeReservations(node); }},
+  return {{.path = "nodeReservations/",
+           .shown = "nodeReservations/:nodeName",
+           .answer = [this](const std::string& node) { return nodeReservations(node); },
+           .open = true},
           {"reservations/", "reservations/:name",
            [this](const std::string& name) { return reservationNamed(name); }},
           {"explain/", "explain/:namespace/:name",
            [this](const std::string& pod) { return explain(pod); }},
-          {"reservationSelectorIndex",
-           "reservationSelectorIndex",
-           {},
-           [this](const std::string&, const api::StringMap& query) -> Result<json::value> {
+          {.path = "reservationSelectorIndex",
+           .shown = "reservationSelectorIndex",
+           .answer = {},
+           .ask = [this](const std::string&, const api::StringMap& query) -> Result<json::value> {
              const std::string* detail = api::findIn(query, "detail");
              return json::value(selectorIndex_.show(detail && *detail == "true"));
-           }}};
+           },
+           .open = true}};
 }
 
 std::string ReservationPlugin::metrics() const {

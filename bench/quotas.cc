@@ -89,7 +89,7 @@ namespace {
 
 struct Tree {
   quota::QuotaTree quotas{"root", {}};
-  quota::Columns fresh = 0;
+  quota::Columns fresh;
   void add(const std::string& name, const std::string& parent, std::int64_t max) {
     quota::Spec spec;
     spec.parent = parent;

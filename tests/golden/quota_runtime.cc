@@ -43,7 +43,7 @@ json::object redistribution(const json::object& testCase) {
 // Whether a resource of quantity 0 is in a list or not means nothing, to upstream's own comparisons as
 // well: ours is there where the recorded one is.
 json::object listOutput(const quota::QuotaTree& tree, const ResourceNames& names,
-                        const json::value* recorded, quota::Columns columns,
+                        const json::value* recorded, const quota::Columns& columns,
                         const std::function<quota::Sum(quota::Column)>& amount) {
   json::object list;
   const auto* shown = recorded ? recorded->if_object() : nullptr;
@@ -64,7 +64,7 @@ struct Case {
     for (const auto& item : quotas) {
       const auto object = api::decode<api::ElasticQuota>(item);
       if (!object) return fail(object.error());
-      quota::Columns fresh = 0;
+      quota::Columns fresh;
       tree.set(object->metadata.name, readQuota(*object, names).spec, fresh);
     }
     return {};
@@ -126,7 +126,7 @@ struct Case {
     for (const auto& member : recorded) {
       const auto resource = names.find(std::string_view(member.key()));
       const auto column = resource ? tree.columnOf(*resource) : std::nullopt;
-      if (column && (tree.maxColumns(quota) & quota::columnSet(*column)) == 0)
+      if (column && !tree.maxColumns(quota).contains(*column))
         list.insert_or_assign(member.key(), member.value());
     }
   }

@@ -37,8 +37,8 @@ bool NamedTree::unlimited(quota::QuotaId quota) const {
 void NamedTree::settleAccounts() {
   for (Account* account : due_) {
     account->waits = false;
-    for (ResourceId resource = 0; resource < account->due.size(); ++resource) {
-      const quota::Change change = std::exchange(account->due[resource], {});
+    for (auto& [resource, due] : account->due) {
+      const quota::Change change = std::exchange(due, {});
       if (change.isZero()) continue;
       if (const auto column = quotas_.columnOf(resource))
         quotas_.addSelf(account->place.quota, *column, change);
@@ -54,7 +54,7 @@ void NamedTree::settleAccounts() {
 }
 
 bool Account::idle() const {
-  return std::ranges::all_of(sums, [](const quota::Change& sum) { return sum.isZero(); });
+  return std::ranges::all_of(sums, [](const auto& sum) { return sum.second.isZero(); });
 }
 
 Account* Accounts::find(bool labelled, std::string_view text) const {
@@ -93,26 +93,19 @@ void Accounts::noteDue(Account& account) {
   account.place.tree->due_.push_back(&account);
 }
 
-void Accounts::grow(Account& account, ResourceId resource) {
-  account.sums.resize(resource + 1);
-  account.due.resize(resource + 1);
-}
-
 void Accounts::add(Account& account, std::span<const PodAmount> amounts,
                    quota::Sum quota::Change::* sum, int sign) {
   if (amounts.empty()) return;
-  if (amounts.back().first >= account.sums.size()) grow(account, amounts.back().first);
-  const auto addTo = [&](quota::Change* sums) {
+  const auto addTo = [&](ResourceSums& sums) {
     for (const auto& [resource, amount] : amounts) sums[resource].*sum += sign * amount;
   };
-  addTo(account.sums.data());
+  addTo(account.sums);
   if (!account.place) return;
-  addTo(account.due.data());
+  addTo(account.due);
   owe(account);
 }
 
 void Accounts::add(Account& account, ResourceId resource, const quota::Change& change) {
-  if (resource >= account.sums.size()) grow(account, resource);
   account.sums[resource] += change;
   if (!account.place) return;
   account.due[resource] += change;
@@ -139,8 +132,7 @@ void Accounts::move(Account& account, const Place& to) {
     if (account.place) count(account.place.tree->priorities_[account.place.quota], priority, -pods);
     if (to) count(to.tree->priorities_[to.quota], priority, pods);
   }
-  for (ResourceId resource = 0; resource < account.sums.size(); ++resource) {
-    const quota::Change& sum = account.sums[resource];
+  for (const auto& [resource, sum] : account.sums) {
     if (sum.isZero()) continue;
     if (account.place) {
       quota::QuotaTree& quotas = account.place.quotas();

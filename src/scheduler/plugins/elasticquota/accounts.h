@@ -5,6 +5,7 @@
 // ask for and use is added up per account; which quota an account counts in can change (a quota comes or
 // goes), and then its sums move as a whole, and no pod has to be looked at.
 
+#include <algorithm>
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <functional>
 #include <map>
@@ -72,16 +73,50 @@ struct Place {
 // What pods ask for of a resource.
 using PodAmount = std::pair<ResourceId, std::int64_t>;
 
+// Sums by resource, of those that somebody has named here: mostly two to four, while there may be any
+// number of names in the cluster.
+class ResourceSums {
+ public:
+  quota::Change& operator[](ResourceId resource) {
+    const auto it = place(resource);
+    if (it != sums_.end() && it->first == resource) return it->second;
+    return sums_.insert(it, {resource, {}})->second;
+  }
+  // Zero where nobody has named it.
+  quota::Change of(ResourceId resource) const {
+    const auto it =
+        std::ranges::lower_bound(sums_, resource, {}, [](const auto& sum) { return sum.first; });
+    return it != sums_.end() && it->first == resource ? it->second : quota::Change();
+  }
+  auto begin() { return sums_.begin(); }
+  auto end() { return sums_.end(); }
+  auto begin() const { return sums_.begin(); }
+  auto end() const { return sums_.end(); }
+
+ private:
+  using Sums = std::vector<std::pair<ResourceId, quota::Change>>;
+  // The first that is not before it; there are few, but somebody may have thousands.
+  Sums::iterator place(ResourceId resource) {
+    if (sums_.size() > 16)
+      return std::ranges::lower_bound(sums_, resource, {},
+                                      [](const auto& sum) { return sum.first; });
+    auto it = sums_.begin();
+    while (it != sums_.end() && it->first < resource) ++it;
+    return it;
+  }
+  Sums sums_;  // ascending
+};
+
 struct Account {
   std::string text;       // the label's value, or the namespace
   bool labelled = false;  // by label
   Place place;
-  std::vector<quota::Change> sums;  // by ResourceId
+  ResourceSums sums;
   NamedTree::Priorities priorities;
   // The charges of nearly all pods: all that they ask for, of those that may be preempted and of others.
   std::weak_ptr<const Grant> charges[2];
   // Sums that the tree has not heard of; priorities that nobody has.
-  std::vector<quota::Change> due;
+  ResourceSums due;
   std::vector<std::pair<std::int32_t, std::int64_t>> duePriorities;
   bool waits = false;  // among the tree's due accounts
 
@@ -114,7 +149,6 @@ class Accounts {
   static void move(Account& account, const Place& to);
 
  private:
-  static void grow(Account& account, ResourceId resource);
   static void noteDue(Account& account);
   static void owe(Account& account) {
     if (!account.waits) noteDue(account);

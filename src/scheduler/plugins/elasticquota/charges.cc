@@ -59,9 +59,9 @@ void ChargeLedger::count(Sweep& sweep, const PodInfo& pod, const Charge& charge,
   sweep.pods += static_cast<std::size_t>(sign);
   auto& sums = sweep.sums[charge.account.get()];
   quotas_.forEachAmount(pod, charge.within.get(), [&](ResourceId resource, std::int64_t amount) {
-    if (resource >= sums.size()) sums.resize(resource + 1);
-    sums[resource].used += sign * quota::Sum{amount};
-    if (charge.fixed) sums[resource].fixedUsed += sign * quota::Sum{amount};
+    quota::Change& sum = sums[resource];
+    sum.used += sign * quota::Sum{amount};
+    if (charge.fixed) sum.fixedUsed += sign * quota::Sum{amount};
   });
 }
 
@@ -85,11 +85,10 @@ std::string ChargeLedger::compare(const Sweep& sweep) const {
   std::string difference;
   quotas_.accounts().forEach([&](Account& account) {
     const auto counted = sweep.sums.find(&account);
-    for (ResourceId resource = 0; resource < account.sums.size(); ++resource) {
+    for (const auto& [resource, sum] : account.sums) {
+      const quota::Change kept = sum;
       quota::Change right;
-      if (counted != sweep.sums.end() && resource < counted->second.size())
-        right = counted->second[resource];
-      const quota::Change kept = account.sums[resource];
+      if (counted != sweep.sums.end()) right = counted->second.of(resource);
       if (kept.used == right.used && kept.fixedUsed == right.fixedUsed) continue;
       difference += fmt::format("{} {}: used is {}, counted {}; ", account.text, resource,
                                 quota::clamped(kept.used), quota::clamped(right.used));

@@ -47,7 +47,7 @@ class ChargeLedger final : public LedgerOf<Charge> {
   struct Sweep {
     NodeSet nodes;
     std::size_t pods = 0;
-    boost::unordered_flat_map<Account*, std::vector<quota::Change>> sums;
+    boost::unordered_flat_map<Account*, ResourceSums> sums;
   };
   void count(Sweep& sweep, const PodInfo& pod, const Charge& charge, int sign) const;
   std::string compare(const Sweep& sweep) const;

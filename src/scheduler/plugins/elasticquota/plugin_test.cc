@@ -121,6 +121,50 @@ TEST(ElasticQuota, what_max_does_not_name_is_not_counted) {
   EXPECT_EQ(f.amount("q", "used", "memory"), "");
 }
 
+TEST(ElasticQuota, names_that_somebody_makes_up_do_not_take_limits_away_from_others) {
+  QuotaFixture f;
+  auto node = aNode("n1");
+  node.object().status.allocatable["vendor.io/card"] = Quantity::of(8);
+  f.node(node);
+  testing::QuotaBuilder greedy = aQuota("aaa");
+  for (int n = 0; n < 300; ++n) greedy.max("example.com/r" + std::to_string(n), "1");
+  f.set(greedy);
+  f.set(aQuota("q").max("vendor.io/card", "1"));
+  f.run(100ms);
+  for (const char* name : {"a", "b", "c"})
+    f.create(f.of(name, "q", "1").request("vendor.io/card", "1"));
+  f.run();
+  EXPECT_EQ(f.placed(""), 1);
+  EXPECT_EQ(f.amount("q", "used", "vendor.io/card"), "1");
+  EXPECT_THAT(f.events, Not(Contains(HasSubstr("InvalidElasticQuota"))));
+  f.expectSound();
+}
+
+TEST(ElasticQuota, a_built_in_quota_lets_go_of_namespaces_when_its_object_goes) {
+  QuotaFixture f;
+  f.node(aNode("n1"));
+  const std::string system(model::kSystemQuota);
+  testing::QuotaBuilder object = aQuota(system);
+  object.object().metadata.annotations[std::string(model::kAnnotationQuotaNamespaces)] =
+      R"(["default"])";
+  f.set(object);
+  testing::QuotaBuilder team = aQuota("team").max("cpu", "1");
+  team.object().metadata.annotations[std::string(model::kAnnotationQuotaNamespaces)] =
+      R"(["default"])";
+  f.set(team);
+  f.run(100ms);
+  f.create(f.of("a", "", "1"));
+  f.run(1s);
+  EXPECT_EQ(f.amount(system, "used"), "1");
+  f.drop(system);
+  f.run(1s);
+  EXPECT_EQ(f.amount("team", "used"), "1");
+  f.create(f.of("b", "", "1"));
+  f.run();
+  EXPECT_EQ(f.nodeOf("b"), "") << "the quota of its namespace is full";
+  f.expectSound();
+}
+
 TEST(ElasticQuota, resources_may_have_the_names_that_they_once_had) {
   QuotaFixture f;
   f.node(aNode("n1").allocatable("kubernetes.io/batch-cpu", "9000"));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "api/codec.h"
 #include "api/quantity_json.h"
@@ -61,6 +62,15 @@ std::vector<std::string> namespacesOf(const api::ElasticQuota& quota,
   return namespaces;
 }
 
+// Each is an event.
+void shorten(std::vector<std::string>& problems) {
+  constexpr std::size_t kTold = 20;
+  if (problems.size() <= kTold) return;
+  const std::size_t more = problems.size() - (kTold - 1);
+  problems.resize(kTold - 1);
+  problems.push_back(fmt::format("there are {} more mistakes like these", more));
+}
+
 // Amounts of the spec, by the names of today; negative ones count as nothing.
 quota::Amounts checked(api::ResourceList list, std::string_view field, ResourceNames& names,
                        std::vector<std::string>& problems) {
@@ -115,10 +125,12 @@ QuotaObject readQuota(const api::ElasticQuota& quota, ResourceNames& names) {
   spec.max = checked(quota.spec.max, "spec.max", names, read.problems);
   if (spec.apart) spec.max = withoutLimit(std::move(spec.max));
   spec.min = checked(quota.spec.min, "spec.min", names, read.problems);
+  const std::unordered_map<quota::ResourceKey, std::int64_t> maxOf(spec.max.begin(),
+                                                                   spec.max.end());
   for (auto& [resource, min] : spec.min) {
-    const auto max = std::ranges::find(spec.max, resource, [](const auto& m) { return m.first; });
+    const auto max = maxOf.find(resource);
     const std::string& name = names.name(resource);
-    if (max == spec.max.end()) {
+    if (max == maxOf.end()) {
       read.problems.push_back(
           fmt::format("spec.min[{}]: spec.max does not name {}, which is not counted in this quota",
                       name, name));
@@ -143,6 +155,7 @@ QuotaObject readQuota(const api::ElasticQuota& quota, ResourceNames& names) {
     read.treeTotal = amountsOf(*total, names);
   if (auto amounts = amountsIn(quota, model::kAnnotationQuotaUnschedulable, read.problems))
     read.unschedulable = *std::move(amounts);
+  shorten(read.problems);
   return read;
 }
 

@@ -61,29 +61,32 @@ void Quotas::tell() {
 }
 
 // Columns that have come to be get what is known of all accounts that count in the tree.
-void Quotas::feed(NamedTree& tree, quota::Columns fresh) {
-  if (fresh == 0) return;
+void Quotas::feed(NamedTree& tree, const quota::Columns& fresh) {
+  if (fresh.empty()) return;
+  quota::QuotaTree& quotas = tree.quotas();
   accounts_.forEach([&](const Account& account) {
     if (account.place.tree != &tree) return;
-    quota::forEachColumn(fresh, [&](quota::Column column) {
-      const ResourceId resource = tree.quotas().resource(column);
-      if (resource < account.sums.size())
-        tree.quotas().addSelf(account.place.quota, column, account.sums[resource]);
-    });
+    for (const auto& [resource, sum] : account.sums)
+      if (const auto column = quotas.columnOf(resource); column && fresh.contains(*column))
+        quotas.addSelf(account.place.quota, *column, sum);
   });
 }
 
 // The quotas that are there whether there is an object or not.
 void Quotas::setBuiltIn(std::string_view name) {
   Known& known = known_[std::string(name)];
-  known.read = {};
+  // What an object said that is gone now.
+  const QuotaObject before = std::exchange(known.read, {});
+  treeTotalsChanged_ |= before.treeRoot;
   known.read.spec.apart = true;
   known.read.spec.max = known.read.spec.weight =
       withoutLimit(amountsOf(builtInMax(name), cluster_.resources()));
-  quota::Columns fresh = 0;
+  quota::Columns fresh;
   NamedTree& defaultTree = tree("");
   known.place = {&defaultTree, defaultTree.quotas().set(name, known.read.spec, fresh)};
   feed(defaultTree, fresh);
+  bindNamespaces(std::string(name), before.namespaces, {});
+  rehome(name, before.namespaces);
 }
 
 Place Quotas::find(std::string_view name) const {
@@ -175,7 +178,7 @@ void Quotas::count(const std::string& name, Known& known) {
     rehome(name, before.namespaces);
     old.quotas().erase(old.quota);
   }
-  quota::Columns fresh = 0;
+  quota::Columns fresh;
   known.place = {&home, home.quotas().set(name, read.spec, fresh)};
   feed(home, fresh);
   bindNamespaces(name, before.namespaces, read.namespaces);
@@ -246,11 +249,6 @@ std::vector<std::string> Quotas::problemsOf(const std::string& name) const {
                     "it, too",
                     model::kAnnotationQuotaNamespaces, bound, first));
   }
-  for (const quota::ResourceKey resource : quotas.uncounted(known.place.quota))
-    problems.push_back(
-        fmt::format("spec.max[{}]: quotas name more than {} resources; this one is "
-                    "not limited",
-                    resources().name(resource), quota::kMaxColumns));
   for (const auto& [key, object] : known.objects) {
     if (object == known.counting) continue;
     problems.push_back(
@@ -479,14 +477,14 @@ void Quotas::refreshAll() {
 // --- Checks.
 
 std::string Quotas::verifyRequests() {
-  std::map<Account*, std::vector<quota::Change>> right;
+  std::map<Account*, ResourceSums> right;
   const auto add = [&](Account* account, const PodInfo& pod, const Resources* within, int sign) {
     auto& sums = right[account];
     const bool fixed = isFixed(pod.pod->metadata.labels);
     forEachAmount(pod, within, [&](ResourceId resource, std::int64_t amount) {
-      if (resource >= sums.size()) sums.resize(resource + 1);
-      sums[resource].request += sign * quota::Sum{amount};
-      if (fixed) sums[resource].fixedRequest += sign * quota::Sum{amount};
+      quota::Change& sum = sums[resource];
+      sum.request += sign * quota::Sum{amount};
+      if (fixed) sum.fixedRequest += sign * quota::Sum{amount};
     });
   };
   pods_.forEach(cluster_, [&](const PodPtr& pod) {
@@ -501,10 +499,10 @@ std::string Quotas::verifyRequests() {
   }
   std::string difference;
   accounts_.forEach([&](Account& account) {
-    const auto& sums = right[&account];
-    for (ResourceId resource = 0; resource < account.sums.size(); ++resource) {
-      const quota::Change counted = resource < sums.size() ? sums[resource] : quota::Change();
-      const quota::Change kept = account.sums[resource];
+    const ResourceSums& sums = right[&account];
+    for (const auto& [resource, sum] : account.sums) {
+      const quota::Change counted = sums.of(resource);
+      const quota::Change kept = sum;
       if (kept.request == counted.request && kept.fixedRequest == counted.fixedRequest) continue;
       difference += fmt::format("{} {}: request is {}, counted {}; ", account.text,
                                 resources().name(resource), quota::clamped(kept.request),

@@ -155,7 +155,7 @@ class Quotas {
   void remove(const std::string& name);
   void noteDeparture(const std::shared_ptr<const api::ElasticQuota>& last);
   void setBuiltIn(std::string_view name);
-  void feed(NamedTree& tree, quota::Columns fresh);
+  void feed(NamedTree& tree, const quota::Columns& fresh);
   void bindNamespaces(const std::string& name, const std::vector<std::string>& before,
                       const std::vector<std::string>& after);
   NamedTree& tree(const std::string& id);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "model/well_known.h"
 #include "net/prometheus.h"
@@ -37,18 +38,24 @@ json::object requestJson(const Quotas& quotas, const PodInfo& pod) {
   return object;
 }
 
-json::object podCacheJson(const Quotas& quotas, const Place& place) {
-  json::object cache;
+// What pods say of themselves, by their quota.
+using PodCaches = std::map<std::pair<const NamedTree*, QuotaId>, json::object>;
+
+// Of all quotas, or of `only`: one look at every pod.
+PodCaches podCaches(const Quotas& quotas, const Place& only = {}) {
+  PodCaches caches;
   quotas.pods().forEach(quotas.cluster(), [&](const PodPtr& pod) {
-    if (quotas.placeOf(*pod) != place || quotas.ignores(*pod)) return;
+    const Place place = quotas.placeOf(*pod);
+    if (!place || (only && place != only) || quotas.ignores(*pod)) return;
     const bool assigned = quotas.cluster().findPod(pod->uid()) != nullptr;
-    cache.emplace(pod->key(),
-                  json::object{{"isAssigned", assigned}, {"resource", requestJson(quotas, *pod)}});
+    caches[{place.tree, place.quota}].emplace(
+        pod->key(),
+        json::object{{"isAssigned", assigned}, {"resource", requestJson(quotas, *pod)}});
   });
-  return cache;
+  return caches;
 }
 
-json::object quotaJson(const Quotas& quotas, const Place& place, bool pods) {
+json::object quotaJson(const Quotas& quotas, const Place& place, PodCaches* pods = nullptr) {
   const QuotaTree& tree = place.quotas();
   const quota::Spec& spec = tree.spec(place.quota);
   const QuotaSummary summary = summaryOf(quotas, place);
@@ -77,7 +84,7 @@ json::object quotaJson(const Quotas& quotas, const Place& place, bool pods) {
       {"selfRequest", &summary.selfRequest},
       {"selfNonPreemptibleRequest", &summary.selfNonPreemptibleRequest}};
   for (const auto& [name, list] : lists) out.emplace(name, listJson(*list));
-  if (pods) out.emplace("podCache", podCacheJson(quotas, place));
+  if (pods) out.emplace("podCache", std::move((*pods)[{place.tree, place.quota}]));
   return out;
 }
 
@@ -106,7 +113,7 @@ json::object arithmetic(const Quotas& quotas, const Place& place, Column column)
   const QuotaId parent = tree.parent(place.quota);
   if (parent == quota::kNoQuota || tree.spec(place.quota).apart) return out;
   out.emplace("parentTotal", text(tree.available(parent, column)));
-  if ((tree.runtimeColumns(place.quota) & quota::columnSet(column)) == 0) {
+  if (!tree.hasRuntime(place.quota, column)) {
     out.emplace("note", "the parent does not limit this resource: max is the limit");
     return out;
   }
@@ -156,7 +163,7 @@ std::string sentence(const Quotas& quotas, const Place& place, Column column) {
                ? fmt::format("{}: it takes no part in sharing, and nothing limits it", resource)
                : fmt::format("{}: it takes no part in sharing; its limit is max, {}", resource,
                              text(cell.max));
-  if ((tree.runtimeColumns(place.quota) & quota::columnSet(column)) == 0)
+  if (!tree.hasRuntime(place.quota, column))
     return fmt::format("{}: {} does not limit it; the limit is max, {}", resource,
                        tree.name(parent), text(cell.max));
   const std::vector<quota::Claim> claims = tree.claims(parent, column);
@@ -211,7 +218,7 @@ json::array levelsJson(const Quotas& quotas, const Place& place) {
   const QuotaTree& tree = place.quotas();
   json::array levels;
   if (place.quota == QuotaTree::kRoot) {
-    json::object told = quotaJson(quotas, place, false);
+    json::object told = quotaJson(quotas, place);
     told.emplace("full", json::array());
     told.emplace("arithmetic", rootArithmetic(quotas, place));
     levels.push_back(std::move(told));
@@ -219,7 +226,7 @@ json::array levelsJson(const Quotas& quotas, const Place& place) {
   for (QuotaId next = place.quota; next != QuotaTree::kRoot && next != quota::kNoQuota;
        next = tree.parent(next)) {
     const Place level{place.tree, next};
-    json::object told = quotaJson(quotas, level, false);
+    json::object told = quotaJson(quotas, level);
     json::array full, lines;
     quota::forEachColumn(tree.maxColumns(next), [&](Column column) {
       const Cell& cell = tree.cell(next, column);
@@ -323,27 +330,31 @@ bool wantsPods(const api::StringMap& query) {
 }  // namespace
 
 std::vector<ServicePlugin::Route> ElasticQuota::routes() {
-  Route one{"quotas/", "quotas/:name", {}, {}};
+  Route one{.path = "quotas/", .shown = "quotas/:name", .answer = {}, .open = true};
   one.ask = [this](const std::string& name, const api::StringMap& query) -> Result<json::value> {
     const auto place = placeNamed(quotas_, name);
     if (!place) return fail(place.error());
-    return json::value(quotaJson(quotas_, *place, wantsPods(query)));
+    if (!wantsPods(query)) return json::value(quotaJson(quotas_, *place));
+    PodCaches pods = podCaches(quotas_, *place);
+    return json::value(quotaJson(quotas_, *place, &pods));
   };
-  Route all{"quotas", "quotas", {}, {}};
+  Route all{.path = "quotas", .shown = "quotas", .answer = {}, .open = true};
   all.ask = [this](const std::string&, const api::StringMap& query) -> Result<json::value> {
     quotas_.refreshAll();
     const auto* only = api::findIn(query, "tree");
-    const bool pods = wantsPods(query);
+    const bool withPods = wantsPods(query);
+    PodCaches pods = withPods ? podCaches(quotas_) : PodCaches();
     json::object out;
     for (const auto& [id, tree] : quotas_.trees()) {
       if (only && !only->empty() && *only != id) continue;
       tree->quotas().forEach([&](QuotaId quota) {
-        out.emplace(tree->quotas().name(quota), quotaJson(quotas_, {tree.get(), quota}, pods));
+        out.emplace(tree->quotas().name(quota),
+                    quotaJson(quotas_, {tree.get(), quota}, withPods ? &pods : nullptr));
       });
     }
     return json::value(std::move(out));
   };
-  Route explain{"explain/", "explain/:name", {}, {}};
+  Route explain{.path = "explain/", .shown = "explain/:name", .answer = {}};
   explain.answer = [this](const std::string& name) -> Result<json::value> {
     const auto place = placeNamed(quotas_, name);
     if (!place) return fail(place.error());

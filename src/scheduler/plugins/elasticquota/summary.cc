@@ -13,37 +13,42 @@ using quota::QuotaTree;
 
 QuotaSummary summaryOf(const Quotas& quotas, const Place& place) {
   const QuotaTree& tree = place.quotas();
-  const Columns max = tree.maxColumns(place.quota);
+  const Columns& max = tree.maxColumns(place.quota);
+  const Columns none;
   QuotaSummary summary;
-  const auto put = [&](api::ResourceList& list, Column column, quota::Sum amount, Columns shown) {
-    if (amount == 0 && (shown & quota::columnSet(column)) == 0) return;
+  const auto put = [&](api::ResourceList& list, Column column, quota::Sum amount,
+                       const Columns& shown) {
+    if (amount == 0 && !shown.contains(column)) return;
     const std::string& name = quotas.resources().name(tree.resource(column));
     list[name] = quantityOf(name, quota::clamped(amount));
   };
-  quota::forEachColumn(tree.columns(), [&](Column column) {
+  // Of the root, what there is of resources that nobody asks for, too.
+  const bool root = place.quota == QuotaTree::kRoot;
+  const Columns columns = root ? tree.columns() : tree.cellColumns(place.quota);
+  quota::forEachColumn(columns, [&](Column column) {
     const Cell& cell = tree.cell(place.quota, column);
-    const bool counted = (max & quota::columnSet(column)) != 0;
+    const bool counted = max.contains(column);
     if (counted) put(summary.max, column, cell.max, max);
     put(summary.min, column, cell.min, tree.minColumns(place.quota));
     put(summary.autoScaleMin, column, cell.scaledMin, tree.minColumns(place.quota));
-    put(summary.sharedWeight, column, cell.weight, 0);
-    if (place.quota == QuotaTree::kRoot) {
-      put(summary.runtime, column, tree.available(place.quota, column), 0);
+    put(summary.sharedWeight, column, cell.weight, none);
+    if (root) {
+      put(summary.runtime, column, tree.available(place.quota, column), none);
     } else if (counted && !tree.spec(place.quota).apart) {
       put(summary.runtime, column, cell.limit, max);
     }
     put(summary.request, column, cell.request, max);
     put(summary.childRequest, column, cell.childRequest, max);
     put(summary.used, column, cell.used, max);
-    put(summary.allocated, column, cell.allocated, 0);
-    put(summary.guaranteed, column, cell.guaranteed, 0);
-    put(summary.nonPreemptibleRequest, column, cell.fixedRequest, 0);
-    put(summary.nonPreemptibleUsed, column, cell.fixedUsed, 0);
+    put(summary.allocated, column, cell.allocated, none);
+    put(summary.guaranteed, column, cell.guaranteed, none);
+    put(summary.nonPreemptibleRequest, column, cell.fixedRequest, none);
+    put(summary.nonPreemptibleUsed, column, cell.fixedUsed, none);
     const Change self = counted ? cell.self : Change();
-    put(summary.selfRequest, column, self.request, 0);
-    put(summary.selfUsed, column, self.used, 0);
-    put(summary.selfNonPreemptibleRequest, column, self.fixedRequest, 0);
-    put(summary.selfNonPreemptibleUsed, column, self.fixedUsed, 0);
+    put(summary.selfRequest, column, self.request, none);
+    put(summary.selfUsed, column, self.used, none);
+    put(summary.selfNonPreemptibleRequest, column, self.fixedRequest, none);
+    put(summary.selfNonPreemptibleUsed, column, self.fixedUsed, none);
   });
   // Counted as no limit at all; to be shown as it is said.
   if (place.quota != QuotaTree::kRoot && tree.spec(place.quota).apart)

@@ -14,6 +14,20 @@ using quota::QuotaId;
 using quota::QuotaTree;
 using quota::Sum;
 
+namespace {
+
+// In order. Who names thousands of resources is shown some.
+std::string joined(std::vector<std::string> parts, std::string_view between) {
+  constexpr std::size_t kShown = 64;
+  std::ranges::sort(parts);
+  if (parts.size() <= kShown) return fmt::format("{}", fmt::join(parts, between));
+  const std::size_t more = parts.size() - kShown;
+  parts.resize(kShown);
+  return fmt::format("{}{}and {} more", fmt::join(parts, between), between, more);
+}
+
+}  // namespace
+
 std::int64_t limitOf(const Cell& cell, const QuotaRules& rules) {
   return rules.runtime ? cell.limit : cell.max;
 }
@@ -22,39 +36,43 @@ QuotaAsk askOf(const Quotas& quotas, const Place& place, const PodInfo& pod,
                const Resources* within) {
   QuotaAsk ask;
   const QuotaTree& tree = place.quotas();
-  const Columns counted = tree.maxColumns(place.quota);
+  const Columns& counted = tree.maxColumns(place.quota);
   quotas.forEachAmount(pod, within, [&](ResourceId resource, std::int64_t amount) {
     const auto column = tree.columnOf(resource);
-    if (column && (counted & quota::columnSet(*column)) != 0) ask.emplace_back(*column, amount);
+    if (column && counted.contains(*column)) ask.emplace_back(*column, amount);
   });
+  std::ranges::sort(ask);
   return ask;
 }
 
 Shortage shortageOf(const Place& place, const QuotaAsk& ask, bool fixed, const QuotaRules& rules) {
   const QuotaTree& tree = place.quotas();
-  const auto asked = [&](Column column) {
-    for (const auto& [own, amount] : ask)
-      if (own == column) return amount;
-    return std::int64_t{0};
+  // Columns are asked for in ascending order.
+  const auto walk = [&ask] {
+    return [next = ask.begin(), end = ask.end()](Column column) mutable {
+      while (next != end && next->first < column) ++next;
+      return next != end && next->first == column ? next->second : 0;
+    };
   };
   Shortage shortage;
+  auto asked = walk();
   quota::forEachColumn(tree.maxColumns(place.quota), [&](Column column) {
     const Cell& cell = tree.cell(place.quota, column);
     const std::int64_t limit = limitOf(cell, rules);
-    if (limit != kNoLimit && cell.used + asked(column) > limit)
-      shortage.exceeded |= quota::columnSet(column);
+    if (limit != kNoLimit && cell.used + asked(column) > limit) shortage.exceeded.insert(column);
   });
   shortage.quota = place.quota;
-  if (shortage.exceeded != 0) {
+  if (!shortage.exceeded.empty()) {
     shortage.kind = Shortage::Kind::Limit;
     return shortage;
   }
   if (fixed) {
+    auto again = walk();
     quota::forEachColumn(tree.minColumns(place.quota), [&](Column column) {
       const Cell& cell = tree.cell(place.quota, column);
-      if (cell.fixedUsed + asked(column) > cell.min) shortage.exceeded |= quota::columnSet(column);
+      if (cell.fixedUsed + again(column) > cell.min) shortage.exceeded.insert(column);
     });
-    if (shortage.exceeded != 0) {
+    if (!shortage.exceeded.empty()) {
       shortage.kind = Shortage::Kind::Fixed;
       return shortage;
     }
@@ -64,11 +82,10 @@ Shortage shortageOf(const Place& place, const QuotaAsk& ask, bool fixed, const Q
        above != QuotaTree::kRoot && above != quota::kNoQuota; above = tree.parent(above)) {
     for (const auto& [column, amount] : ask) {
       const Cell& cell = tree.cell(above, column);
-      if ((tree.maxColumns(above) & quota::columnSet(column)) != 0 &&
-          cell.used + amount > limitOf(cell, rules))
-        shortage.exceeded |= quota::columnSet(column);
+      if (tree.maxColumns(above).contains(column) && cell.used + amount > limitOf(cell, rules))
+        shortage.exceeded.insert(column);
     }
-    if (shortage.exceeded == 0) continue;
+    if (shortage.exceeded.empty()) continue;
     shortage.kind = Shortage::Kind::Ancestor;
     shortage.quota = above;
     return shortage;
@@ -76,7 +93,7 @@ Shortage shortageOf(const Place& place, const QuotaAsk& ask, bool fixed, const Q
   return shortage;
 }
 
-std::string listText(const Quotas& quotas, const QuotaTree& tree, Columns columns,
+std::string listText(const Quotas& quotas, const QuotaTree& tree, const Columns& columns,
                      const std::function<std::int64_t(Column)>& amount, bool zeros) {
   std::vector<std::string> parts;
   quota::forEachColumn(columns, [&](Column column) {
@@ -86,8 +103,7 @@ std::string listText(const Quotas& quotas, const QuotaTree& tree, Columns column
     parts.push_back(fmt::format("{}:{}", name, quantityOf(name, value).toString()));
   });
   if (parts.empty()) return "<empty>";
-  std::ranges::sort(parts);
-  return fmt::format("{}", fmt::join(parts, ","));
+  return joined(std::move(parts), ",");
 }
 
 std::string textOf(const Quotas& quotas, const Place& place, const QuotaAsk& ask,
@@ -98,18 +114,20 @@ std::string textOf(const Quotas& quotas, const Place& place, const QuotaAsk& ask
   quota::forEachColumn(shortage.exceeded, [&](Column column) {
     exceeded.push_back(quotas.resources().name(tree.resource(column)));
   });
-  std::ranges::sort(exceeded);
-  Columns asked = 0;
-  for (const auto& [column, amount] : ask) asked |= quota::columnSet(column);
+  const std::string tooMuch = joined(std::move(exceeded), " ");
+  Columns asked;
+  for (const auto& [column, amount] : ask) asked.insert(column);
   const std::string request = listText(
       quotas, tree, asked,
       [&](Column column) {
-        return std::ranges::find(ask, column, [](const auto& part) { return part.first; })->second;
+        return std::ranges::lower_bound(ask, column, {},
+                                        [](const auto& part) { return part.first; })
+            ->second;
       },
       true);
   const auto used = [&](Sum Cell::* field) {
     return listText(
-        quotas, tree, tree.columns(),
+        quotas, tree, tree.cellColumns(full),
         [&](Column column) { return quota::clamped(tree.cell(full, column).*field); }, false);
   };
   if (shortage.kind == Shortage::Kind::Fixed) {
@@ -120,7 +138,7 @@ std::string textOf(const Quotas& quotas, const Place& place, const QuotaAsk& ask
         "Insufficient non-preemptible quotas, quotaName: {}, min: {}, nonPreemptibleUsed: {}, "
         "pod's "
         "request: {}, exceedDimensions: [{}]",
-        tree.name(full), min, used(&Cell::fixedUsed), request, fmt::join(exceeded, " "));
+        tree.name(full), min, used(&Cell::fixedUsed), request, tooMuch);
   }
   const std::string limit = listText(
       quotas, tree, tree.maxColumns(full),
@@ -129,7 +147,7 @@ std::string textOf(const Quotas& quotas, const Place& place, const QuotaAsk& ask
     return fmt::format(
         "Insufficient quotas, quotaName: {}, runtime: {}, used: {}, pod's request: {}, "
         "exceedDimensions: [{}]",
-        tree.name(full), limit, used(&Cell::used), request, fmt::join(exceeded, " "));
+        tree.name(full), limit, used(&Cell::used), request, tooMuch);
   }
   // As upstream: from the one that is full, and those above it that were not looked at are left out.
   std::vector<std::string> path;
@@ -140,7 +158,7 @@ std::string textOf(const Quotas& quotas, const Place& place, const QuotaAsk& ask
   return fmt::format(
       "Insufficient quotas, quotaNameTopo: [{}], runtime: {}, used: {}, pod's request: {}, "
       "exceedDimensions: [{}]",
-      fmt::join(path, " "), limit, used(&Cell::used), request, fmt::join(exceeded, " "));
+      fmt::join(path, " "), limit, used(&Cell::used), request, tooMuch);
 }
 
 std::string roomOf(const Place& place, bool fixed, const QuotaRules& rules) {

@@ -15,7 +15,7 @@ struct QuotaRules {
   bool ancestors = false;  // the quotas above count, too
 };
 
-// What a pod asks of its quota: only what the quota's max names.
+// What a pod asks of its quota: only what the quota's max names, by column.
 using QuotaAsk = boost::container::small_vector<std::pair<quota::Column, std::int64_t>, 4>;
 QuotaAsk askOf(const Quotas& quotas, const Place& place, const PodInfo& pod,
                const Resources* within = nullptr);
@@ -23,7 +23,7 @@ QuotaAsk askOf(const Quotas& quotas, const Place& place, const PodInfo& pod,
 struct Shortage {
   enum class Kind { None, Limit, Fixed, Ancestor } kind = Kind::None;
   quota::QuotaId quota = quota::kNoQuota;  // that is full
-  quota::Columns exceeded = 0;
+  quota::Columns exceeded;
   explicit operator bool() const { return kind != Kind::None; }
 };
 
@@ -42,7 +42,8 @@ std::int64_t limitOf(const quota::Cell& cell, const QuotaRules& rules);
 std::string roomOf(const Place& place, bool fixed, const QuotaRules& rules);
 
 // "cpu:40,memory:100Gi", "<empty>"
-std::string listText(const Quotas& quotas, const quota::QuotaTree& tree, quota::Columns columns,
+std::string listText(const Quotas& quotas, const quota::QuotaTree& tree,
+                     const quota::Columns& columns,
                      const std::function<std::int64_t(quota::Column)>& amount, bool zeros);
 
 }  // namespace koord::scheduler

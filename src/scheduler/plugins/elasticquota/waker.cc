@@ -16,12 +16,11 @@ std::vector<std::int64_t> QuotaWaker::leftOf(const Place& place) const {
   const quota::QuotaTree& tree = place.quotas();
   std::vector<std::int64_t> left;
   for (quota::QuotaId next = place.quota; next != quota::kNoQuota; next = tree.parent(next)) {
-    for (quota::Column column = 0; column < quota::kMaxColumns; ++column) {
-      if ((tree.columns() >> column) == 0) break;
+    quota::forEachColumn(tree.maxColumns(next), [&](quota::Column column) {
       const quota::Cell& cell = tree.cell(next, column);
       left.push_back(quota::clamped(limitOf(cell, rules_) - cell.used));
       if (next == place.quota) left.push_back(quota::clamped(cell.min - cell.fixedUsed));
-    }
+    });
     if (!rules_.ancestors) break;
   }
   return left;

@@ -1,6 +1,8 @@
 // The columns of a QuotaTree: one for each resource that some quota names, given back when none does.
+// There is no limit to them: were there one, whoever reaches it would take away other quotas' limits.
 
 #include <algorithm>
+#include <utility>
 
 #include "scheduler/plugins/elasticquota/tree/quota_tree.h"
 
@@ -11,40 +13,54 @@ std::optional<Column> QuotaTree::columnOf(ResourceKey resource) const {
   return columnOf_[resource];
 }
 
-std::optional<Column> QuotaTree::hold(ResourceKey resource, Columns& fresh) {
-  if (const auto known = columnOf(resource)) return known;
-  if (~inUse_ == 0) return std::nullopt;
-  const auto column = static_cast<Column>(__builtin_ctzll(~inUse_));
-  if (column >= stride_) widen();
-  inUse_ |= columnSet(column);
-  if (column >= resources_.size()) {
-    resources_.resize(column + 1);
-    holders_.resize(column + 1);
+Column QuotaTree::hold(ResourceKey resource, Columns& fresh) {
+  if (const auto known = columnOf(resource)) return *known;
+  auto column = static_cast<Column>(resources_.size());
+  if (vacant_.empty()) {
+    resources_.push_back(resource);
+    holders_.push_back(0);
+    if (column >= kCommonColumns) rows_.emplace_back();
+  } else {
+    column = vacant_.extract(vacant_.begin()).value();
+    resources_[column] = resource;
+    holders_[column] = 0;
   }
-  resources_[column] = resource;
+  if (column >= stride_ && column < kCommonColumns) widen(column);
+  inUse_.insert(column);
   if (resource >= columnOf_.size()) columnOf_.resize(resource + 1, kNoColumn);
   columnOf_[resource] = column;
-  holders_[column] = 0;
-  fresh |= columnSet(column);
+  fresh.insert(column);
   return column;
 }
 
 // Takes a quota's hold on these columns away.
-void QuotaTree::release(Columns columns) {
+void QuotaTree::release(const Columns& columns) {
   forEachColumn(columns, [&](Column column) {
-    if (--holders_[column] > 0) return;
-    inUse_ &= ~columnSet(column);
-    columnOf_[resources_[column]] = kNoColumn;
-    for (QuotaId quota = 0; quota < nodes_.size(); ++quota) {
-      at(quota, column) = Cell{};
-      nodes_[quota].dirty &= ~columnSet(column);
-    }
+    if (--holders_[column] == 0) vacate(column);
   });
 }
 
-void QuotaTree::widen() {
+void QuotaTree::vacate(Column column) {
+  inUse_.erase(column);
+  vacant_.insert(column);
+  columnOf_[resources_[column]] = kNoColumn;
+  if (column >= kCommonColumns) {
+    for (const QuotaId quota : std::exchange(rows_[column - kCommonColumns], {})) {
+      nodes_[quota].further.erase(column);
+      nodes_[quota].wide.erase(column);
+      nodes_[quota].dirty.erase(column);
+    }
+    return;
+  }
+  for (QuotaId quota = 0; quota < nodes_.size(); ++quota) {
+    at(quota, column) = Cell{};
+    nodes_[quota].dirty.erase(column);
+  }
+}
+
+void QuotaTree::widen(Column column) {
   const std::size_t before = stride_;
-  stride_ *= 2;
+  while (column >= stride_) stride_ *= 2;
   std::vector<Cell> wider(nodes_.size() * stride_);
   for (std::size_t row = 0; row < nodes_.size(); ++row)
     std::copy_n(cells_.begin() + static_cast<std::ptrdiff_t>(row * before), before,
@@ -61,22 +77,40 @@ void QuotaTree::addRow(QuotaId quota) {
   std::fill_n(cells_.begin() + static_cast<std::ptrdiff_t>(quota * stride_), stride_, Cell{});
 }
 
+void QuotaTree::dropRow(QuotaId quota) {
+  forEachColumn(nodes_[quota].wide,
+                [&](Column column) { std::erase(rows_[column - kCommonColumns], quota); });
+  addRow(quota);
+}
+
+const Cell& QuotaTree::furtherCell(QuotaId quota, Column column) const {
+  static const Cell kNothing;
+  const auto& further = nodes_[quota].further;
+  const auto it = further.find(column);
+  return it == further.end() ? kNothing : it->second;
+}
+
+Cell& QuotaTree::furtherAt(QuotaId quota, Column column) {
+  const auto [it, fresh] = nodes_[quota].further.try_emplace(column);
+  if (fresh) {
+    nodes_[quota].wide.insert(column);
+    rows_[column - kCommonColumns].push_back(quota);
+  }
+  return it->second;
+}
+
 // Writes amounts into a field of the quota's cells.
 void QuotaTree::place(QuotaId quota, const Amounts& amounts, Columns& present,
                       std::int64_t Cell::* field, Columns& named, Columns& fresh) {
-  present = 0;
-  forEachColumn(inUse_, [&](Column column) { at(quota, column).*field = 0; });
+  present = {};
+  forEachColumn(cellColumns(quota), [&](Column column) { at(quota, column).*field = 0; });
   for (const auto& [resource, amount] : amounts) {
-    const auto column = hold(resource, fresh);
-    if (!column) {
-      auto& left = nodes_[quota].uncounted;
-      if (std::ranges::find(left, resource) == left.end()) left.push_back(resource);
-      continue;
-    }
-    at(quota, *column).*field = std::max<std::int64_t>(amount, 0);
-    present |= columnSet(*column);
-    if ((named & columnSet(*column)) == 0) ++holders_[*column];
-    named |= columnSet(*column);
+    const Column column = hold(resource, fresh);
+    at(quota, column).*field = std::max<std::int64_t>(amount, 0);
+    present.insert(column);
+    if (named.contains(column)) continue;
+    ++holders_[column];
+    named.insert(column);
   }
 }
 
@@ -92,7 +126,7 @@ void QuotaTree::setTotal(ResourceKey resource, std::optional<std::int64_t> total
   }
   if (totals_[resource] == total) return;
   totals_[resource] = total;
-  if (const auto column = columnOf(resource)) markDirty(kRoot, columnSet(*column));
+  if (const auto column = columnOf(resource)) markDirty(kRoot, *column);
 }
 
 }  // namespace koord::scheduler::quota

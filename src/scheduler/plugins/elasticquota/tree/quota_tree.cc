@@ -21,30 +21,56 @@ QuotaTree::QuotaTree(std::string rootName, Settings settings) : settings_(settin
   nodes_[kRoot].alive = true;
 }
 
-Columns QuotaTree::runtimeColumns(QuotaId quota) const {
-  if (quota == kRoot || nodes_[quota].spec.apart) return 0;
-  const QuotaId parent = nodes_[quota].parent;
-  return parent == kRoot ? inUse_ : nodes_[parent].hasMax & runtimeColumns(parent);
+bool QuotaTree::hasRuntime(QuotaId quota, Column column) const {
+  if (quota == kRoot || nodes_[quota].spec.apart) return false;
+  for (QuotaId parent = nodes_[quota].parent; parent != kRoot; parent = nodes_[parent].parent)
+    if (parent == kNoQuota || !nodes_[parent].hasMax.contains(column)) return false;
+  return inUse_.contains(column);
 }
 
-void QuotaTree::markDirty(QuotaId quota, Columns columns) {
-  if (columns == 0) return;
+// What its children share of its own.
+Columns QuotaTree::sharedColumns(QuotaId quota) const {
+  if (quota == kRoot) return inUse_;
+  Columns shared = nodes_[quota].hasMax;
+  for (QuotaId parent = nodes_[quota].parent; parent != kRoot && parent != kNoQuota;
+       parent = nodes_[parent].parent)
+    shared &= nodes_[parent].hasMax;
+  return shared;
+}
+
+Columns QuotaTree::cellColumnsAround(QuotaId quota) const {
+  Columns columns = cellColumns(quota);
+  for (const QuotaId child : nodes_[quota].children) columns |= nodes_[child].wide;
+  return columns;
+}
+
+void QuotaTree::markDirty(QuotaId quota, const Columns& columns) {
+  if (columns.empty()) return;
   nodes_[quota].dirty |= columns;
   ++version_;
 }
 
+void QuotaTree::markDirty(QuotaId quota, Column column) {
+  nodes_[quota].dirty.insert(column);
+  ++version_;
+}
+
 // Where runtimes are worked out has changed for all below.
-void QuotaTree::markBelowDirty(QuotaId quota, Columns columns) {
-  if (columns == 0) return;
+void QuotaTree::markBelowDirty(QuotaId quota, const Columns& columns) {
+  if (columns.empty()) return;
   markDirty(quota, columns);
   for (const QuotaId child : nodes_[quota].children) markBelowDirty(child, columns);
+}
+
+void QuotaTree::markAllBelowDirty(QuotaId quota) {
+  markDirty(quota, cellColumnsAround(quota));
+  for (const QuotaId child : nodes_[quota].children) markAllBelowDirty(child);
 }
 
 // --- Sums.
 
 Sum QuotaTree::limited(const Node& node, const Cell& c, Column column) {
-  const bool bounded = (node.hasMax & columnSet(column)) != 0;
-  return bounded ? std::min<Sum>(c.request, c.max) : c.request;
+  return node.hasMax.contains(column) ? std::min<Sum>(c.request, c.max) : c.request;
 }
 
 Sum QuotaTree::limited(QuotaId quota, Column column) const {
@@ -74,7 +100,7 @@ void QuotaTree::push(QuotaId parent, Column column, const Upward& before, const 
                       after.change.fixedRequest - before.change.fixedRequest,
                       after.change.fixedUsed - before.change.fixedUsed};
   const Sum allocated = after.guaranteed - before.guaranteed;
-  if (change.request != 0 || allocated != 0) markDirty(parent, columnSet(column));
+  if (change.request != 0 || allocated != 0) markDirty(parent, column);
   if (!change.isZero() || allocated != 0) count(parent, column, change, allocated);
 }
 
@@ -95,12 +121,12 @@ void QuotaTree::count(QuotaId quota, Column column, Change change, Sum allocated
     ++node.stamp;
     ++version_;
     // Less is left for everybody else.
-    if (node.spec.apart && change.used != 0) markDirty(kRoot, columnSet(column));
+    if (node.spec.apart && change.used != 0) markDirty(kRoot, column);
     quota = node.parent;
     if (quota == kNoQuota) return;
     change.request = limited(node, c, column) - limitedBefore;
     allocated = c.guaranteed - guaranteedBefore;
-    if (change.request != 0 || allocated != 0) markDirty(quota, columnSet(column));
+    if (change.request != 0 || allocated != 0) markDirty(quota, column);
     if (change.isZero() && allocated == 0) return;
   }
 }
@@ -111,7 +137,7 @@ void QuotaTree::addSelf(QuotaId quota, Column column, const Change& change) {
   self.used += change.used;
   self.fixedRequest += change.fixedRequest;
   self.fixedUsed += change.fixedUsed;
-  if ((nodes_[quota].hasMax & columnSet(column)) == 0 || change.isZero()) return;
+  if (!nodes_[quota].hasMax.contains(column) || change.isZero()) return;
   count(quota, column, change, change.used);
 }
 
@@ -119,15 +145,13 @@ void QuotaTree::addSelf(QuotaId quota, Column column, const Change& change) {
 // quota, and puts its part back.
 void QuotaTree::apply(QuotaId quota, const Spec& spec, Columns& fresh) {
   const QuotaId parent = nodes_[quota].parent;
-  const Columns known = inUse_;
+  const Columns known = cellColumns(quota);
   std::vector<std::pair<Column, Upward>> before;
   forEachColumn(known, [&](Column column) { before.emplace_back(column, upward(quota, column)); });
 
-  const Columns held = std::exchange(nodes_[quota].named, 0);
+  const Columns held = std::exchange(nodes_[quota].named, {});
   const Columns counted = nodes_[quota].hasMax;
-  nodes_[quota].uncounted.clear();
-  Columns hasWeight = 0;
-  Columns named = 0, hasMax = 0, hasMin = 0;
+  Columns hasWeight, named, hasMax, hasMin;
   place(quota, spec.max, hasMax, &Cell::max, named, fresh);
   place(quota, spec.min, hasMin, &Cell::min, named, fresh);
   place(quota, spec.weight, hasWeight, &Cell::weight, named, fresh);
@@ -138,30 +162,32 @@ void QuotaTree::apply(QuotaId quota, const Spec& spec, Columns& fresh) {
   node.spec = spec;
 
   // Own pods count in what max names.
-  forEachColumn((counted ^ hasMax) & inUse_, [&](Column column) {
+  const Columns changed = (counted ^ hasMax) & inUse_;
+  forEachColumn(changed, [&](Column column) {
     Cell& c = at(quota, column);
-    const Sum sign = (hasMax & columnSet(column)) != 0 ? 1 : -1;
+    const Sum sign = hasMax.contains(column) ? 1 : -1;
     c.childRequest += sign * c.self.request;
     c.used += sign * c.self.used;
     c.fixedRequest += sign * c.self.fixedRequest;
     c.fixedUsed += sign * c.self.fixedUsed;
     if (settings_.guarantee) c.allocated += sign * c.self.used;
   });
-  forEachColumn(inUse_, [&](Column column) {
+  const Columns own = cellColumns(quota);
+  forEachColumn(own, [&](Column column) {
     Cell& c = at(quota, column);
     derive(quota, column);
     c.scaledMin = c.min;
     c.limit = node.spec.apart ? c.max : std::min(c.runtime, c.max);
   });
   ++node.stamp;
-  markDirty(quota, inUse_);
-  markBelowDirty(quota, (counted ^ hasMax) & inUse_);
+  markDirty(quota, own);
+  markBelowDirty(quota, changed);
   if (parent != kNoQuota) {
-    forEachColumn(inUse_ & ~known,
+    forEachColumn(own - known,
                   [&](Column column) { push(parent, column, {}, upward(quota, column)); });
     for (const auto& [column, upwardBefore] : before)
       push(parent, column, upwardBefore, upward(quota, column));
-    markDirty(parent, inUse_);
+    markDirty(parent, own);
   }
   release(held);
 }
@@ -176,15 +202,25 @@ std::int64_t QuotaTree::available(QuotaId quota, Column column) const {
   return clamped(left);
 }
 
-void QuotaTree::scaleMins(QuotaId quota, Column column) {
+void QuotaTree::sharersOf(QuotaId quota, Column column, std::vector<QuotaId>& sharers) const {
+  sharers.clear();
+  if (column < kCommonColumns) {
+    for (const QuotaId child : nodes_[quota].children)
+      if (!nodes_[child].spec.apart) sharers.push_back(child);
+    return;
+  }
+  for (const QuotaId row : rows_[column - kCommonColumns])
+    if (nodes_[row].parent == quota && !nodes_[row].spec.apart) sharers.push_back(row);
+  std::ranges::sort(sharers, {}, [this](QuotaId id) -> const std::string& { return name(id); });
+}
+
+void QuotaTree::scaleMins(QuotaId quota, Column column, std::span<const QuotaId> sharers) {
   const bool known = quota != kRoot || total(column).has_value();
   const std::int64_t there = available(quota, column);
   Sum mins = 0;
-  for (const QuotaId child : nodes_[quota].children)
-    if (!nodes_[child].spec.apart) mins += cell(child, column).min;
+  for (const QuotaId child : sharers) mins += cell(child, column).min;
   const bool scale = settings_.scaleMin && known && there < mins;
-  for (const QuotaId child : nodes_[quota].children) {
-    if (nodes_[child].spec.apart) continue;
+  for (const QuotaId child : sharers) {
     Cell& c = at(child, column);
     const std::int64_t min = scale ? scaledMin(there, c.min, mins) : c.min;
     if (c.scaledMin == min) continue;
@@ -193,56 +229,66 @@ void QuotaTree::scaleMins(QuotaId quota, Column column) {
   }
 }
 
+Claim QuotaTree::claimOf(QuotaId child, Column column) const {
+  const Cell& c = cell(child, column);
+  return {std::max(c.scaledMin, clamped(c.guaranteed)), clamped(limited(child, column)), c.weight,
+          nodes_[child].spec.lends && !settings_.guarantee};
+}
+
 std::vector<Claim> QuotaTree::claims(QuotaId quota, Column column) const {
   std::vector<Claim> result;
   result.reserve(nodes_[quota].children.size());
-  for (const QuotaId child : nodes_[quota].children) {
-    const Node& node = nodes_[child];
-    if (node.spec.apart) continue;
-    const Cell& c = cell(child, column);
-    result.push_back({std::max(c.scaledMin, clamped(c.guaranteed)), clamped(limited(child, column)),
-                      c.weight, node.spec.lends && !settings_.guarantee});
-  }
+  for (const QuotaId child : nodes_[quota].children)
+    if (!nodes_[child].spec.apart) result.push_back(claimOf(child, column));
   return result;
 }
 
 void QuotaTree::setRuntime(QuotaId quota, Column column, std::int64_t runtime) {
   Cell& c = at(quota, column);
   Node& node = nodes_[quota];
-  const bool bounded = (node.hasMax & columnSet(column)) != 0;
-  const std::int64_t limit = bounded ? std::min(runtime, c.max) : 0;
+  const std::int64_t limit = node.hasMax.contains(column) ? std::min(runtime, c.max) : 0;
   if (c.runtime == runtime && c.limit == limit) return;
   c.limit = limit;
   ++node.stamp;
   if (c.runtime == runtime) return;
   c.runtime = runtime;
-  node.dirty |= columnSet(column);
+  node.dirty.insert(column);
+}
+
+void QuotaTree::share(QuotaId quota, Column column) {
+  sharersOf(quota, column, sharers_);
+  scaleMins(quota, column, sharers_);
+  claims_.clear();
+  for (const QuotaId child : sharers_) claims_.push_back(claimOf(child, column));
+  runtimes_.resize(claims_.size());
+  redistribute(claims_, available(quota, column), runtimes_);
+  for (std::size_t n = 0; n < sharers_.size(); ++n) setRuntime(sharers_[n], column, runtimes_[n]);
+}
+
+// What a quota does not name in its max it does not limit: its children are held by their own.
+void QuotaTree::leaveUnshared(QuotaId quota, Column column) {
+  sharersOf(quota, column, sharers_);
+  for (const QuotaId child : sharers_) {
+    Node& node = nodes_[child];
+    Cell& c = at(child, column);
+    c.scaledMin = c.min;
+    const std::int64_t limit = node.hasMax.contains(column) ? c.max : 0;
+    if (c.runtime == 0 && c.limit == limit) continue;
+    if (c.runtime != 0) node.dirty.insert(column);
+    c.runtime = 0;
+    c.limit = limit;
+    ++node.stamp;
+  }
 }
 
 void QuotaTree::redistributeAll(QuotaId quota) {
-  Node& node = nodes_[quota];
-  const Columns dirty = std::exchange(node.dirty, 0) & inUse_;
-  const Columns shared = quota == kRoot ? inUse_ : node.hasMax & runtimeColumns(quota);
-  forEachColumn(dirty & shared, [&](Column column) {
-    scaleMins(quota, column);
-    claims_ = claims(quota, column);
-    runtimes_.resize(claims_.size());
-    redistribute(claims_, available(quota, column), runtimes_);
-    std::size_t next = 0;
-    for (const QuotaId child : nodes_[quota].children)
-      if (!nodes_[child].spec.apart) setRuntime(child, column, runtimes_[next++]);
-  });
-  // What a quota does not name in its max it does not limit: its children are held by their own.
-  forEachColumn(dirty & ~shared, [&](Column column) {
-    for (const QuotaId child : nodes_[quota].children) {
-      Cell& c = at(child, column);
-      c.scaledMin = c.min;
-      const std::int64_t limit = (nodes_[child].hasMax & columnSet(column)) != 0 ? c.max : 0;
-      if (c.runtime == 0 && c.limit == limit) continue;
-      if (c.runtime != 0) nodes_[child].dirty |= columnSet(column);
-      c.runtime = 0;
-      c.limit = limit;
-      ++nodes_[child].stamp;
+  const Columns dirty = std::exchange(nodes_[quota].dirty, {}) & inUse_;
+  const Columns shared = sharedColumns(quota);
+  forEachColumn(dirty, [&](Column column) {
+    if (shared.contains(column)) {
+      share(quota, column);
+    } else {
+      leaveUnshared(quota, column);
     }
   });
 }
@@ -254,11 +300,11 @@ void QuotaTree::refresh(QuotaId quota) {
   for (QuotaId next = nodes_[quota].parent; next != kNoQuota; next = nodes_[next].parent)
     path.push_back(next);
   for (auto it = path.rbegin(); it != path.rend(); ++it)
-    if (nodes_[*it].dirty != 0) redistributeAll(*it);
+    if (!nodes_[*it].dirty.empty()) redistributeAll(*it);
 }
 
 void QuotaTree::refreshBelow(QuotaId quota) {
-  if (nodes_[quota].dirty != 0) redistributeAll(quota);
+  if (!nodes_[quota].dirty.empty()) redistributeAll(quota);
   for (const QuotaId child : nodes_[quota].children) refreshBelow(child);
 }
 
@@ -274,7 +320,7 @@ void QuotaTree::refreshAll() {
 QuotaTree::Upward QuotaTree::ownSums(QuotaId quota, Column column) const {
   const Cell& c = cell(quota, column);
   Upward sum;
-  if ((nodes_[quota].hasMax & columnSet(column)) != 0) {
+  if (nodes_[quota].hasMax.contains(column)) {
     sum.change = c.self;
     sum.guaranteed = c.self.used;
   }
@@ -291,7 +337,8 @@ QuotaTree::Upward QuotaTree::ownSums(QuotaId quota, Column column) const {
 
 void QuotaTree::sumUp(QuotaId quota) {
   for (const QuotaId child : nodes_[quota].children) sumUp(child);
-  forEachColumn(inUse_, [&](Column column) {
+  const Columns columns = cellColumnsAround(quota);
+  forEachColumn(columns, [&](Column column) {
     Cell& c = at(quota, column);
     const Upward sum = ownSums(quota, column);
     c.childRequest = sum.change.request;
@@ -301,7 +348,7 @@ void QuotaTree::sumUp(QuotaId quota) {
     c.allocated = settings_.guarantee ? sum.guaranteed : 0;
     derive(quota, column);
   });
-  nodes_[quota].dirty = inUse_;
+  nodes_[quota].dirty = columns;
   ++nodes_[quota].stamp;
 }
 
@@ -318,7 +365,9 @@ std::string QuotaTree::verifyQuota(QuotaId quota) const {
     difference = fmt::format("quota {}, resource {}: {} is {}, and counted anew {}", node.name,
                              resources_[column], what, clamped(kept), clamped(counted));
   };
-  forEachColumn(inUse_, [&](Column column) {
+  const Columns shared = sharedColumns(quota);
+  std::vector<QuotaId> sharers;
+  forEachColumn(cellColumnsAround(quota), [&](Column column) {
     const Cell& c = cell(quota, column);
     const Upward sum = ownSums(quota, column);
     compare("childRequest", column, c.childRequest, sum.change.request);
@@ -326,23 +375,22 @@ std::string QuotaTree::verifyQuota(QuotaId quota) const {
     compare("nonPreemptibleRequest", column, c.fixedRequest, sum.change.fixedRequest);
     compare("nonPreemptibleUsed", column, c.fixedUsed, sum.change.fixedUsed);
     if (settings_.guarantee) compare("allocated", column, c.allocated, sum.guaranteed);
-    const Columns shared = quota == kRoot ? inUse_ : node.hasMax & runtimeColumns(quota);
-    if ((node.dirty & columnSet(column)) != 0 || (shared & columnSet(column)) == 0) return;
-    const std::vector<Claim> own = claims(quota, column);
+    if (node.dirty.contains(column) || !shared.contains(column)) return;
+    sharersOf(quota, column, sharers);
+    std::vector<Claim> own;
+    for (const QuotaId child : sharers) own.push_back(claimOf(child, column));
     std::vector<std::int64_t> runtimes(own.size());
     redistribute(own, available(quota, column), runtimes);
-    std::size_t next = 0;
-    for (const QuotaId child : node.children)
-      if (!nodes_[child].spec.apart)
-        compare("runtime of " + nodes_[child].name, column, cell(child, column).runtime,
-                runtimes[next++]);
+    for (std::size_t n = 0; n < sharers.size(); ++n)
+      compare("runtime of " + name(sharers[n]), column, cell(sharers[n], column).runtime,
+              runtimes[n]);
   });
   return difference;
 }
 
 std::string QuotaTree::verify() const {
   QuotaTree fresh(nodes_[kRoot].name, settings_);
-  Columns added = 0;
+  Columns added;
   forEach([&](QuotaId quota) { fresh.set(nodes_[quota].name, nodes_[quota].spec, added); });
   for (ResourceKey resource = 0; resource < totals_.size(); ++resource)
     fresh.setTotal(resource, totals_[resource]);

@@ -24,14 +24,18 @@
 // (Koordinator's default and system quota) is below the root, but takes no part in its redistribution:
 // what it uses is taken from the total, and its limit is its max.
 //
-// Layout: a row of cells per quota, a column per resource that some quota names, all in one block. Sums
-// over pods are exact in 128 bits, however large the amounts are; everything else is in 64.
+// Layout: a row of cells per quota, a column per resource that some quota names; the first 64 columns
+// all in one block. Who names more resources than that, in however many quotas, makes further columns:
+// there a quota has a cell only where it, or something below it, counts the resource. So a name costs
+// what those pay who use it. Sums over pods are exact in 128 bits, however large the amounts are;
+// everything else is in 64.
 //
 // Units: thousandths of a core for cpu, whole units for everything else; to the tree they are numbers,
 // as resources are. Not thread-safe.
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -39,6 +43,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "scheduler/plugins/elasticquota/tree/columns.h"
 #include "scheduler/plugins/elasticquota/tree/redistribution.h"
 
 namespace koord::scheduler::quota {
@@ -46,18 +51,7 @@ namespace koord::scheduler::quota {
 using QuotaId = std::uint32_t;
 inline constexpr QuotaId kNoQuota = ~QuotaId{0};
 using ResourceKey = std::uint32_t;  // whatever numbers the feeder gives resources
-using Column = std::uint32_t;
-using Columns = std::uint64_t;  // a set of columns
-inline constexpr std::size_t kMaxColumns = 64;
 using Sum = __int128;
-
-template <class F>
-void forEachColumn(Columns columns, F&& fn) {
-  for (; columns != 0; columns &= columns - 1) fn(static_cast<Column>(__builtin_ctzll(columns)));
-}
-constexpr Columns columnSet(Column column) {
-  return Columns{1} << column;
-}
 
 // As much of a sum as 64 bits can say.
 std::int64_t clamped(Sum sum);
@@ -125,7 +119,7 @@ class QuotaTree {
 
   // --- Quotas. The root's name is taken.
   // Adds or changes one. `fresh` gets the columns that have come to be: the feeder has to add what pods
-  // of all quotas have of them. Resources beyond kMaxColumns do not count (see `uncounted`).
+  // of all quotas have of them.
   QuotaId set(std::string_view name, const Spec& spec, Columns& fresh);
   // Its pods have to be taken away before. Its children hang below the root until it comes back.
   void erase(QuotaId quota);
@@ -152,13 +146,13 @@ class QuotaTree {
   // --- Resources.
   std::optional<Column> columnOf(ResourceKey resource) const;
   ResourceKey resource(Column column) const { return resources_[column]; }
-  Columns columns() const { return inUse_; }
-  Columns maxColumns(QuotaId quota) const { return nodes_[quota].hasMax; }
-  Columns minColumns(QuotaId quota) const { return nodes_[quota].hasMin; }
-  // Where its runtime is worked out: what its parent has, all where that is the root.
-  Columns runtimeColumns(QuotaId quota) const;
-  // What the quota names, and there is no column for.
-  const std::vector<ResourceKey>& uncounted(QuotaId quota) const { return nodes_[quota].uncounted; }
+  const Columns& columns() const { return inUse_; }
+  const Columns& maxColumns(QuotaId quota) const { return nodes_[quota].hasMax; }
+  const Columns& minColumns(QuotaId quota) const { return nodes_[quota].hasMin; }
+  // Where it has cells; in all others of them everything is 0.
+  Columns cellColumns(QuotaId quota) const { return nodes_[quota].wide.withCommonOf(inUse_); }
+  // Whether its runtime is worked out there: where its parent has it, or where that is the root.
+  bool hasRuntime(QuotaId quota, Column column) const;
 
   // --- Amounts.
   void addSelf(QuotaId quota, Column column, const Change& change);
@@ -174,7 +168,10 @@ class QuotaTree {
   // --- Runtimes.
   void refresh(QuotaId quota);  // on the path from the root
   void refreshAll();
-  const Cell& cell(QuotaId quota, Column column) const { return cells_[quota * stride_ + column]; }
+  const Cell& cell(QuotaId quota, Column column) const {
+    if (column < kCommonColumns) return cells_[quota * stride_ + column];
+    return furtherCell(quota, column);
+  }
   Sum limited(QuotaId quota, Column column) const;
   // The claims of a quota's children in a resource, in their order.
   std::vector<Claim> claims(QuotaId quota, Column column) const;
@@ -195,11 +192,12 @@ class QuotaTree {
     QuotaId parent = kNoQuota;
     Hanging hanging = Hanging::WhereItSays;
     std::vector<QuotaId> children;
-    Columns hasMax = 0;
-    Columns hasMin = 0;
-    Columns named = 0;  // max, min or weight: the column is held
-    Columns dirty = 0;  // its children's runtimes are to be worked out
-    std::vector<ResourceKey> uncounted;
+    Columns hasMax;
+    Columns hasMin;
+    Columns named;  // max, min or weight: the column is held
+    Columns dirty;  // its children's runtimes are to be worked out
+    Columns wide;   // of its cells beyond the common ones
+    std::unordered_map<Column, Cell> further;
     std::uint64_t serial = 0;
     std::uint64_t stamp = 0;
     bool alive = false;
@@ -222,24 +220,43 @@ class QuotaTree {
   void forgetWish(QuotaId quota);
 
   // columns.cc
-  std::optional<Column> hold(ResourceKey resource, Columns& fresh);
-  void release(Columns columns);
-  void widen();
+  Column hold(ResourceKey resource, Columns& fresh);
+  void release(const Columns& columns);
+  void vacate(Column column);
+  void widen(Column column);
   void addRow(QuotaId quota);
+  void dropRow(QuotaId quota);
+  const Cell& furtherCell(QuotaId quota, Column column) const;
+  Cell& furtherAt(QuotaId quota, Column column);
   void place(QuotaId quota, const Amounts& amounts, Columns& present, std::int64_t Cell::* field,
              Columns& named, Columns& fresh);
 
-  Cell& at(QuotaId quota, Column column) { return cells_[quota * stride_ + column]; }
+  // Stays where it is while cells of other quotas or columns come.
+  Cell& at(QuotaId quota, Column column) {
+    if (column < kCommonColumns) return cells_[quota * stride_ + column];
+    return furtherAt(quota, column);
+  }
   void apply(QuotaId quota, const Spec& spec, Columns& fresh);
   Upward upward(QuotaId quota, Column column) const;
   void push(QuotaId parent, Column column, const Upward& before, const Upward& after);
   void derive(QuotaId quota, Column column);
   void count(QuotaId quota, Column column, Change change, Sum allocated);
   static Sum limited(const Node& node, const Cell& cell, Column column);
-  void markDirty(QuotaId quota, Columns columns);
-  void markBelowDirty(QuotaId quota, Columns columns);
+  void markDirty(QuotaId quota, const Columns& columns);
+  void markDirty(QuotaId quota, Column column);
+  void markBelowDirty(QuotaId quota, const Columns& columns);
+  void markAllBelowDirty(QuotaId quota);
+  // Of a quota and its children.
+  Columns cellColumnsAround(QuotaId quota) const;
+  Columns sharedColumns(QuotaId quota) const;
+  // The children that share what a quota has in a column, in their order: all that are not apart, less
+  // some that neither have nor want anything.
+  void sharersOf(QuotaId quota, Column column, std::vector<QuotaId>& sharers) const;
+  Claim claimOf(QuotaId child, Column column) const;
+  void share(QuotaId quota, Column column);
+  void leaveUnshared(QuotaId quota, Column column);
   void redistributeAll(QuotaId quota);
-  void scaleMins(QuotaId quota, Column column);
+  void scaleMins(QuotaId quota, Column column, std::span<const QuotaId> sharers);
   void setRuntime(QuotaId quota, Column column, std::int64_t runtime);
   void refreshBelow(QuotaId quota);
   Upward ownSums(QuotaId quota, Column column) const;
@@ -255,14 +272,17 @@ class QuotaTree {
   std::uint64_t version_ = 1;
   std::uint64_t refreshed_ = 0;  // the version at which nothing was dirty
 
-  std::vector<Cell> cells_;  // by quota, then column
+  std::vector<Cell> cells_;  // by quota, then common column
   std::size_t stride_ = 4;
-  Columns inUse_ = 0;
+  std::vector<std::vector<QuotaId>> rows_;  // by further column: quotas with a cell, in no order
+  Columns inUse_;
+  std::set<Column> vacant_;                          // of those that were in use
   std::vector<ResourceKey> resources_;               // by column
   std::vector<Column> columnOf_;                     // by resource
   std::vector<std::uint32_t> holders_;               // by column: quotas that name it
   std::vector<std::optional<std::int64_t>> totals_;  // by resource
-  std::vector<Claim> claims_;                        // scratch
+  std::vector<QuotaId> sharers_;                     // scratch
+  std::vector<Claim> claims_;
   std::vector<std::int64_t> runtimes_;
 };
 

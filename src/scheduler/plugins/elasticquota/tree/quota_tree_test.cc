@@ -20,7 +20,7 @@ struct Tree : QuotaTree {
     spec.lends = lends;
     spec.max = spec.weight = {{kCpu, max}};
     spec.min = {{kCpu, min}};
-    Columns fresh = 0;
+    Columns fresh;
     return set(name, spec, fresh);
   }
   void ask(std::string_view name, std::int64_t request) {
@@ -115,7 +115,7 @@ TEST(QuotaTree, quotas_apart_use_up_the_total_and_share_in_nothing) {
   Spec spec;
   spec.apart = true;
   spec.max = spec.weight = {{kCpu, 1'000'000}};
-  Columns fresh = 0;
+  Columns fresh;
   tree.set("default", spec, fresh);
   tree.put("q", "", 100, 0);
   tree.setTotal(kCpu, 100);
@@ -170,17 +170,49 @@ TEST(QuotaTree, members_of_a_cycle_hang_below_the_root_whichever_came_first) {
   }
 }
 
-TEST(QuotaTree, resources_beyond_what_it_counts_are_named_and_forgotten_ones_make_room) {
+TEST(QuotaTree, any_number_of_resources_limits_those_that_come_after_too) {
+  Tree tree;
+  Spec greedy;
+  for (ResourceKey resource = 1; resource <= 1000; ++resource) greedy.max.emplace_back(resource, 1);
+  Columns fresh;
+  tree.set("greedy", greedy, fresh);
+  constexpr ResourceKey kCard = 5000;
+  Spec modest;
+  modest.max = modest.weight = {{kCard, 4}};
+  tree.set("modest", modest, fresh);
+  modest.parent = "modest";
+  tree.set("below", modest, fresh);
+  tree.setTotal(kCard, 3);
+  const auto column = tree.columnOf(kCard);
+  ASSERT_TRUE(column);
+  tree.addSelf(tree.find("below"), *column, {.request = 5, .used = 2});
+  tree.refreshAll();
+  EXPECT_EQ(tree.cell(tree.find("below"), *column).limit, 3);
+  EXPECT_EQ(clamped(tree.cell(tree.find("modest"), *column).used), 2);
+  EXPECT_EQ(clamped(tree.cell(QuotaTree::kRoot, *column).request), 4);
+  EXPECT_EQ(tree.cell(tree.find("greedy"), *column).max, 0);
+  EXPECT_EQ(tree.verify(), "");
+  EXPECT_EQ(tree.verifyQuota(tree.find("modest")), "");
+}
+
+TEST(QuotaTree, columns_that_nobody_names_any_more_are_used_again) {
   Tree tree;
   Spec spec;
-  for (ResourceKey resource = 0; resource < 70; ++resource) spec.max.emplace_back(resource, 1);
-  Columns fresh = 0;
+  for (ResourceKey resource = 1; resource <= 200; ++resource) spec.max.emplace_back(resource, 1);
+  Columns fresh;
   const QuotaId greedy = tree.set("greedy", spec, fresh);
-  EXPECT_EQ(tree.uncounted(greedy).size(), 6u);
+  tree.addSelf(greedy, *tree.columnOf(150), {.request = 1});
+  EXPECT_TRUE(tree.columns().contains(199));
   tree.erase(greedy);
-  EXPECT_EQ(tree.columns(), 0u);
+  EXPECT_TRUE(tree.columns().empty());
   tree.put("modest", "", 10, 0);
-  EXPECT_EQ(tree.columns(), 1u);
+  EXPECT_TRUE(tree.columns().contains(0));
+  fresh = {};
+  tree.set("again", spec, fresh);
+  EXPECT_TRUE(fresh.contains(200));
+  EXPECT_FALSE(fresh.contains(201)) << "those that were given back are taken again";
+  tree.refreshAll();
+  EXPECT_EQ(tree.verify(), "");
 }
 
 TEST(QuotaTree, a_change_leaves_alone_what_does_not_depend_on_it) {
@@ -200,8 +232,17 @@ TEST(QuotaTree, a_change_leaves_alone_what_does_not_depend_on_it) {
 // --- Held against the plain evaluator, through random histories.
 
 struct History {
-  explicit History(std::uint64_t seed)
+  // crowded: somebody else has named so many resources that there are no common columns left.
+  History(std::uint64_t seed, bool crowded)
       : random(seed), settings{random.chance(0.7), random.chance(0.3)}, tree("root", settings) {
+    if (crowded) {
+      Spec spec;
+      spec.apart = true;
+      for (ResourceKey resource = 10; resource < 10 + kCommonColumns; ++resource)
+        spec.max.emplace_back(resource, 1);
+      Columns fresh;
+      tree.set("crowd", spec, fresh);
+    }
     reference.scaleMin = settings.scaleMin;
     reference.guarantee = settings.guarantee;
   }
@@ -239,7 +280,7 @@ struct History {
     spec.max = list(quota.max);
     spec.min = list(quota.min);
     spec.weight = list(quota.weight);
-    Columns fresh = 0;
+    Columns fresh;
     tree.set(name, spec, fresh);
     // The feeder's part: all that is known of the columns that have come to be.
     forEachColumn(fresh, [&](Column column) {
@@ -336,7 +377,7 @@ struct History {
       pods();
     } else if (what < 19) {
       total();
-    } else if (tree.size() > 0) {
+    } else if (!reference.quotas.empty()) {
       tree.refresh(tree.find(reference.quotas.begin()->first));
     }
   }
@@ -347,9 +388,9 @@ struct History {
   ReferenceTree reference;
 };
 
-TEST(QuotaTree, agrees_with_the_plain_rules_through_random_histories) {
+void runHistories(bool crowded) {
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
-    History history(seed);
+    History history(seed, crowded);
     for (int step = 0; step < 150; ++step) {
       history.step();
       if (step % 5 != 0) continue;
@@ -361,6 +402,14 @@ TEST(QuotaTree, agrees_with_the_plain_rules_through_random_histories) {
     history.tree.forEach(
         [&](QuotaId quota) { EXPECT_EQ(history.tree.verifyQuota(quota), "") << "seed " << seed; });
   }
+}
+
+TEST(QuotaTree, agrees_with_the_plain_rules_through_random_histories) {
+  runHistories(false);
+}
+
+TEST(QuotaTree, agrees_with_the_plain_rules_in_further_columns) {
+  runHistories(true);
 }
 
 }  // namespace

@@ -54,16 +54,18 @@ void QuotaTree::attach(QuotaId quota, QuotaId parent) {
                       siblings, nodes_[quota].name, {},
                       [this](QuotaId id) -> const std::string& { return nodes_[id].name; }),
                   quota);
-  forEachColumn(inUse_, [&](Column column) { push(parent, column, {}, upward(quota, column)); });
-  markDirty(parent, inUse_);
-  markBelowDirty(quota, inUse_);
+  const Columns own = cellColumns(quota);
+  forEachColumn(own, [&](Column column) { push(parent, column, {}, upward(quota, column)); });
+  markDirty(parent, own);
+  markAllBelowDirty(quota);
 }
 
 void QuotaTree::detach(QuotaId quota) {
   const QuotaId parent = std::exchange(nodes_[quota].parent, kNoQuota);
   std::erase(nodes_[parent].children, quota);
-  forEachColumn(inUse_, [&](Column column) { push(parent, column, upward(quota, column), {}); });
-  markDirty(parent, inUse_);
+  const Columns own = cellColumns(quota);
+  forEachColumn(own, [&](Column column) { push(parent, column, upward(quota, column), {}); });
+  markDirty(parent, own);
 }
 
 // Hangs the quota where it belongs now.
@@ -153,8 +155,8 @@ void QuotaTree::erase(QuotaId quota) {
   ids_.erase(nodes_[quota].name);
   nodes_[quota].alive = false;
   settleAround(quota, std::move(affected));
-  release(nodes_[quota].named);
-  addRow(quota);
+  release(Columns(nodes_[quota].named));
+  dropRow(quota);
   free_.push_back(quota);
 }
 

@@ -48,7 +48,7 @@ class DescheduleTest:
 
     def flags(self):
         with open(os.path.join(self.cluster.data, "components.json"), encoding="utf-8") as file:
-            return "--config", self.config, "--scheduler", json.load(file)["koord-scheduler"]
+            return "--config", self.config, "--scheduler", json.load(file)["koord-scheduler-secure"]
 
     def moves(self):
         return json.loads(self.plan("--json", *self.flags()))["moves"]

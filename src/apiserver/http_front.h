@@ -13,10 +13,10 @@
 
 namespace koord::apiserver {
 
-// What there is of a container's log, and what comes when it is followed.
+// What is asked for of a container's log: at once, or piece by piece.
 struct PodLog {
   std::string text;
-  // The next piece, which may be empty; no value at the end. Null when it is not followed.
+  // The next piece, which may be empty; no value at the end. Null when the text is all.
   std::function<Task<std::optional<std::string>>()> more;
 };
 

@@ -5,11 +5,13 @@
 #include <grpcpp/grpcpp.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "base/file.h"
 #include "base/log.h"
 #include "base/time.h"
 #include "cluster/grpc/calls_in_flight.h"
+#include "cluster/hostnode/log_files.h"
 #include "cri.grpc.pb.h"
 
 namespace koord::cluster {
@@ -368,7 +370,26 @@ Task<Result<>> ContainerdRuntime::removeContainer(std::string id) {
   auto removed = co_await removing;
   if (!removed && removed.error().code != ErrorCode::NotFound)
     co_return fail(std::move(removed.error()));
+  // containerd leaves the log to whoever named it.
+  if (const auto known = exited_.find(id); known != exited_.end()) removeLog(known->second.logPath);
   exited_.erase(id);
+  co_return Result<>{};
+}
+
+// As kubelet: containerd goes on writing to the file that was put aside until it is told to make
+// another. One that was put aside and not made anew, since this program ended in between, is made
+// then.
+Task<Result<>> ContainerdRuntime::rotate(std::string id, std::string log) {
+  const auto size = fileSize(log);
+  if (size >= 0 && size < LogLimits().bytes) co_return Result<>{};
+  if (size >= 0)
+    if (auto rotated = rotateLog(log); !rotated) co_return rotated;
+  cri::ReopenContainerLogRequest request;
+  request.set_container_id(std::move(id));
+  auto opening = client_->call(client_->runtime(), "ReopenContainerLog",
+                               &RuntimeCalls::ReopenContainerLog, std::move(request));
+  auto opened = co_await opening;
+  if (!opened) co_return fail(std::move(opened.error()));
   co_return Result<>{};
 }
 
@@ -393,7 +414,18 @@ Task<Result<>> ContainerdRuntime::removePod(PodRef pod) {
     if (!removed && removed.error().code != ErrorCode::NotFound)
       co_return fail(std::move(removed.error()));
   }
+  std::error_code ignored;
+  std::filesystem::remove_all(options_.logDir + "/" + pod.uid, ignored);
   co_return Result<>{};
+}
+
+Task<void> ContainerdRuntime::rotateLogs(const std::vector<RuntimeContainer>* containers) {
+  for (const auto& container : *containers) {
+    if (container.phase != RuntimeContainer::Phase::Running || container.logPath.empty()) continue;
+    auto rotating = rotate(container.id, container.logPath);
+    const auto rotated = co_await rotating;
+    if (!rotated) log::warn("log of container {}: {}", container.name, rotated.error().message);
+  }
 }
 
 Task<Result<std::vector<RuntimeContainer>>> ContainerdRuntime::list() {
@@ -450,6 +482,8 @@ Task<Result<std::vector<RuntimeContainer>>> ContainerdRuntime::list() {
     }
     containers.push_back(std::move(container));
   }
+  auto rotating = rotateLogs(&containers);
+  co_await rotating;
   co_return containers;
 }
 

@@ -49,6 +49,9 @@ class ContainerdRuntime final : public Runtime {
   ContainerdRuntime(Executor& executor, Options options, std::shared_ptr<Client> client,
                     std::string version);
   Task<Result<std::vector<Sandbox>>> sandboxes();
+  // Puts the log of a running container aside when it is full.
+  Task<Result<>> rotate(std::string id, std::string log);
+  Task<void> rotateLogs(const std::vector<RuntimeContainer>* containers);
   Task<Result<std::string>> createAndStart(ContainerConfig config, Sandbox sandbox);
   Task<Result<std::string>> createContainer(ContainerConfig config, Sandbox sandbox);
 

@@ -98,33 +98,40 @@ Result<LogOptions> readLogOptions(const std::function<std::string(std::string_vi
   return options;
 }
 
-std::string selectLog(std::string_view log, const LogOptions& options) {
-  if (options.tailLines) log = lastLines(log, *options.tailLines);
+LogSelector::LogSelector(const LogOptions& options)
+    : timestamps_(options.timestamps), since_(options.since) {
+  if (options.limitBytes)
+    left_ = static_cast<std::size_t>(std::max<std::int64_t>(*options.limitBytes, 0));
+}
+
+std::string LogSelector::select(std::string_view log) {
   std::string out;
-  bool inLine = false;  // a part of this line has been seen
-  bool skipped = false;
-  while (!log.empty()) {
+  while (!log.empty() && !full()) {
     const LogLine line = parseLogLine(takeLine(log));
-    if (!inLine) {
-      skipped = false;
-      if (options.since && !line.time.empty()) {
+    const std::size_t before = out.size();
+    if (!inLine_) {
+      skipped_ = false;
+      if (since_ && !line.time.empty()) {
         const auto time = parseTime(line.time);
-        skipped = time && *time < *options.since;
+        skipped_ = time && *time < *since_;
       }
-      if (options.timestamps && !skipped && !line.time.empty()) {
+      if (timestamps_ && !skipped_ && !line.time.empty()) {
         const auto zone = line.time.find("+00:00");
         out += line.time.substr(0, zone);
         out += zone == std::string_view::npos ? " " : "Z ";
       }
     }
-    if (!skipped) out += line.text;
-    inLine = line.partial;
-    if (options.limitBytes && out.size() >= static_cast<std::size_t>(*options.limitBytes)) {
-      out.resize(static_cast<std::size_t>(*options.limitBytes));
-      break;
-    }
+    if (!skipped_) out += line.text;
+    inLine_ = line.partial;
+    if (left_ && out.size() - before > *left_) out.resize(before + *left_);
+    if (left_) *left_ -= out.size() - before;
   }
   return out;
+}
+
+std::string selectLog(std::string_view log, const LogOptions& options) {
+  if (options.tailLines) log = lastLines(log, *options.tailLines);
+  return LogSelector(options).select(log);
 }
 
 std::size_t wholeLines(std::string_view text) {

@@ -29,6 +29,20 @@ Result<LogOptions> readLogOptions(const std::function<std::string(std::string_vi
 
 // The part of a log that is asked for, as its reader sees it.
 std::string selectLog(std::string_view log, const LogOptions& options);
+// The same of a log that is read piece by piece, each of whole lines. tailLines are the reader's.
+class LogSelector {
+ public:
+  explicit LogSelector(const LogOptions& options);
+  std::string select(std::string_view lines);
+  bool full() const { return left_ == 0; }  // limitBytes are reached
+
+ private:
+  bool timestamps_;
+  std::optional<WallTime> since_;
+  std::optional<std::size_t> left_;
+  bool inLine_ = false;  // a part of this line has been seen
+  bool skipped_ = false;
+};
 // The length of the whole lines at the beginning of what was read of a log that grows.
 std::size_t wholeLines(std::string_view text);
 

@@ -30,7 +30,8 @@ class FakeRuntime final : public Runtime {
   std::optional<Error> startError;  // what the next starts fail with
   std::optional<Error> listError;   // what the next list fails with, at once
   Duration latency = std::chrono::milliseconds(1);
-  std::optional<Duration> listLatency;      // when it is another
+  std::optional<Duration> listLatency;  // when it is another
+  std::string logDir = "/logs";
   std::function<void()> onStarted = [] {};  // at once, before the host node hears of it
 
   void exit(const std::string& name, int exitCode) {
@@ -68,7 +69,7 @@ class FakeRuntime final : public Runtime {
     container.attempt = config.attempt;
     container.phase = RuntimeContainer::Phase::Running;
     container.startedAt = executor_.wallNow();
-    container.logPath = "/logs/" + container.id;
+    container.logPath = logDir + "/" + container.id;
     if (auto made = cgroups_.create(config.pod.cgroup + "/" + container.id, config.values); !made)
       co_return fail(std::move(made.error()));
     containers.push_back(container);

@@ -2,7 +2,9 @@
 
 #include <boost/json/object.hpp>
 
+#include "cluster/hostnode/log_files.h"
 #include "cluster/hostnode/log_follower.h"
+#include "kube/client.h"
 #include "net/tls.h"
 #include "net/url.h"
 
@@ -13,25 +15,77 @@ namespace {
 const net::Headers kText = {{"Content-Type", "text/plain; charset=utf-8"}};
 const net::Headers kJson = {{"Content-Type", "application/json"}};
 
-Task<void> follow(LogFollower log, std::shared_ptr<net::Responder> responder,
-                  std::shared_ptr<bool> closed) {
+// What the log waits for when its reader is behind.
+constexpr std::size_t kBacklog = 4 << 20;
+constexpr Duration kBacklogPause = std::chrono::milliseconds(50);
+
+constexpr api::ResourceType kAccessReviews{"authorization.k8s.io", "v1", "subjectaccessreviews",
+                                           "SubjectAccessReview", false};
+
+Task<Result<bool>> mayGet(kube::Api* api, std::string node,
+                          std::shared_ptr<const net::PeerIdentity> who, std::string subresource) {
+  json::array groups;
+  for (const auto& group : who->organizations) groups.emplace_back(group);
+  groups.emplace_back("system:authenticated");
+  json::value review = json::object{{"apiVersion", "authorization.k8s.io/v1"},
+                                    {"kind", "SubjectAccessReview"},
+                                    {"spec",
+                                     {{"user", who->commonName},
+                                      {"groups", std::move(groups)},
+                                      {"resourceAttributes",
+                                       {{"verb", "get"},
+                                        {"version", "v1"},
+                                        {"resource", "nodes"},
+                                        {"subresource", std::move(subresource)},
+                                        {"name", std::move(node)}}}}}};
+  auto asking = kube::createObject(*api, kAccessReviews, {}, std::move(review));
+  auto answer = co_await asking;
+  if (!answer) co_return fail(std::move(answer.error()));
+  const auto* allowed = at(*answer, "status", "allowed");
+  co_return allowed && allowed->is_bool() && allowed->get_bool();
+}
+
+// The narrower ones first.
+std::vector<std::string> subresourcesOf(std::string_view path) {
+  if (path == "/pods" || path == "/pods/") return {"pods", "proxy"};
+  if (path == "/configz") return {"configz", "proxy"};
+  return {"proxy"};
+}
+
+Task<void> send(Executor* executor, LogFollower log, std::shared_ptr<net::Responder> responder) {
+  const auto closed = std::make_shared<bool>(false);
+  responder->onClosed([closed] { *closed = true; });
+  responder->begin(200, kText);
   while (!*closed) {
     auto reading = log.next();
     auto text = co_await reading;
     if (!text) break;
     if (!text->empty() && !*closed)
       responder->write(std::make_shared<const std::string>(*std::move(text)));
+    while (!*closed && responder->queuedBytes() > kBacklog) {
+      auto pause = sleepFor(*executor, kBacklogPause);
+      co_await pause;
+    }
   }
   if (!*closed) responder->end();
 }
 
 }  // namespace
 
+NodeAccess askedOfApi(kube::Api& api, std::string nodeName) {
+  return [api = &api, node = std::move(nodeName)](std::shared_ptr<const net::PeerIdentity> who,
+                                                  std::string subresource) {
+    return mayGet(api, node, std::move(who), std::move(subresource));
+  };
+}
+
 KubeletServer::~KubeletServer() = default;
 
 Result<std::unique_ptr<KubeletServer>> KubeletServer::start(Executor& executor,
                                                             KubeletServerOptions options) {
-  auto self = std::unique_ptr<KubeletServer>(new KubeletServer(executor, std::move(options.token)));
+  auto self =
+      std::unique_ptr<KubeletServer>(new KubeletServer(executor, std::move(options.access)));
+  if (options.listen.empty()) return self;
   net::ServerOptions server;
   server.listen = options.listen;
   server.tls = std::move(options.tls);
@@ -49,36 +103,62 @@ void KubeletServer::handle(net::ServerRequest request, std::shared_ptr<net::Resp
   const auto target = net::parseTarget(request.target);
   if (!target) return responder->respond(400, kText, target.error().message + "\n");
   if (target->path == "/healthz") return responder->respond(200, kText, std::string("ok"));
-  const auto authorization = net::headerOf(request.headers, "Authorization");
-  const bool byToken = !token_.empty() && net::equalConstantTime(authorization, "Bearer " + token_);
-  if (!request.peer && !byToken)
+  if (!request.peer || request.peer->validUntil < executor_.wallNow())
     return responder->respond(401, kText, std::string("Unauthorized\n"));
   responder->authenticated();
   if (request.method != "GET")
     return responder->respond(405, kText, std::string("only GET is served here\n"));
+  tasks_.spawn(answerIfAllowed(this, std::move(request), std::move(responder)));
+}
+
+Task<void> KubeletServer::answerIfAllowed(KubeletServer* self, net::ServerRequest request,
+                                          ResponderPtr responder) {
+  const auto target = net::parseTarget(request.target);
+  std::string narrowest;
+  for (const auto& subresource : subresourcesOf(target->path)) {
+    if (narrowest.empty()) narrowest = subresource;
+    auto asking = self->access_(request.peer, subresource);
+    auto allowed = co_await asking;
+    if (!allowed) {
+      responder->respond(500, kText, "Authorization error: " + allowed.error().message + "\n");
+      co_return;
+    }
+    if (!*allowed) continue;
+    self->answer(request, std::move(responder));
+    co_return;
+  }
+  responder->respond(403, kText,
+                     "Forbidden (user=" + request.peer->commonName +
+                         ", verb=get, resource=nodes, subresource(s)=[" + narrowest + "])\n");
+}
+
+void KubeletServer::answer(const net::ServerRequest& request, ResponderPtr responder) {
+  const auto target = net::parseTarget(request.target);
   if (!node_) return responder->respond(503, kText, std::string("the node is starting\n"));
   if (target->path == "/pods" || target->path == "/pods/")
     return responder->respond(200, kJson, toJson(node_->podList()));
-  if (target->path == "/configz") {
-    const json::value config = json::object{{"kubeletconfig",
-                                             {{"kind", "KubeletConfiguration"},
-                                              {"apiVersion", "kubelet.config.k8s.io/v1beta1"},
-                                              {"cgroupDriver", "cgroupfs"},
-                                              {"cgroupsPerQOS", true},
-                                              {"cpuManagerPolicy", "none"},
-                                              {"topologyManagerPolicy", "none"},
-                                              {"cpuCFSQuota", true},
-                                              {"cpuCFSQuotaPeriod", "100ms"},
-                                              {"maxPods", 110},
-                                              {"port", port()}}}};
-    return responder->respond(200, kJson, toJson(config));
-  }
+  if (target->path == "/configz") return responder->respond(200, kJson, toJson(config()));
   if (target->path.starts_with("/containerLogs/")) return logs(request, std::move(responder));
   responder->respond(404, kText, std::string("404 page not found\n"));
 }
 
-void KubeletServer::logs(const net::ServerRequest& request,
-                         std::shared_ptr<net::Responder> responder) {
+json::value KubeletServer::config() const {
+  return json::object{{"kubeletconfig",
+                       {{"kind", "KubeletConfiguration"},
+                        {"apiVersion", "kubelet.config.k8s.io/v1beta1"},
+                        {"cgroupDriver", "cgroupfs"},
+                        {"cgroupsPerQOS", true},
+                        {"cpuManagerPolicy", "none"},
+                        {"topologyManagerPolicy", "none"},
+                        {"cpuCFSQuota", true},
+                        {"cpuCFSQuotaPeriod", "100ms"},
+                        {"containerLogMaxSize", "10Mi"},
+                        {"containerLogMaxFiles", LogLimits().files},
+                        {"maxPods", 110},
+                        {"port", port()}}}};
+}
+
+void KubeletServer::logs(const net::ServerRequest& request, ResponderPtr responder) {
   const auto target = net::parseTarget(request.target);
   std::vector<std::string> parts;
   std::string_view rest =
@@ -98,14 +178,7 @@ void KubeletServer::logs(const net::ServerRequest& request,
     const int status = log.error().code == ErrorCode::NotFound ? 404 : 400;
     return responder->respond(status, kText, log.error().message + "\n");
   }
-  auto text = log->first();
-  if (!text) return responder->respond(500, kText, text.error().message + "\n");
-  if (!options->follow) return responder->respond(200, kText, *std::move(text));
-  auto closed = std::make_shared<bool>(false);
-  responder->onClosed([closed] { *closed = true; });
-  responder->begin(200, kText);
-  if (!text->empty()) responder->write(std::make_shared<const std::string>(*std::move(text)));
-  streams_.spawn(follow(*std::move(log), std::move(responder), std::move(closed)));
+  tasks_.spawn(send(&executor_, *std::move(log), std::move(responder)));
 }
 
 }  // namespace koord::cluster

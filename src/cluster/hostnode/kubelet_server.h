@@ -2,8 +2,10 @@
 
 // The kubelet's HTTPS endpoints on the host node: /pods (what koordlet asks), /healthz, /configz
 // and /containerLogs/<namespace>/<pod>/<container>. Everything but /healthz wants a client
-// certificate of the cluster's authority or the bearer token.
+// certificate of the cluster's authority, of somebody who may get nodes/proxy of this node; for /pods
+// and /configz, nodes/pods and nodes/configz will do.
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -12,10 +14,16 @@
 
 namespace koord::cluster {
 
+// Whether somebody may get a subresource of this node.
+using NodeAccess = std::function<Task<Result<bool>>(std::shared_ptr<const net::PeerIdentity> who,
+                                                    std::string subresource)>;
+// Asks the API server, which has to outlive it, by a SubjectAccessReview.
+NodeAccess askedOfApi(kube::Api& api, std::string nodeName);
+
 struct KubeletServerOptions {
-  std::string listen = "127.0.0.1:0";
+  std::string listen = "127.0.0.1:0";  // "" = no socket: requests come through handle() only
   std::shared_ptr<const net::ServerTls> tls;
-  std::string token;  // "" = certificates only
+  NodeAccess access;
 };
 
 class KubeletServer {
@@ -27,18 +35,24 @@ class KubeletServer {
 
   // From now on answers come from this node, which must outlive the server.
   void serve(const HostNode& node) { node_ = &node; }
-  std::uint16_t port() const { return server_->port(); }
+  std::uint16_t port() const { return server_ ? server_->port() : 0; }
+  void handle(net::ServerRequest request, std::shared_ptr<net::Responder> responder);
 
  private:
-  KubeletServer(Executor& executor, std::string token)
-      : executor_(executor), token_(std::move(token)) {}
-  void handle(net::ServerRequest request, std::shared_ptr<net::Responder> responder);
-  void logs(const net::ServerRequest& request, std::shared_ptr<net::Responder> responder);
+  using ResponderPtr = std::shared_ptr<net::Responder>;
+
+  KubeletServer(Executor& executor, NodeAccess access)
+      : executor_(executor), access_(std::move(access)) {}
+  static Task<void> answerIfAllowed(KubeletServer* self, net::ServerRequest request,
+                                    ResponderPtr responder);
+  void answer(const net::ServerRequest& request, ResponderPtr responder);
+  void logs(const net::ServerRequest& request, ResponderPtr responder);
+  json::value config() const;
 
   Executor& executor_;
-  std::string token_;
+  NodeAccess access_;
   const HostNode* node_ = nullptr;
-  TaskGroup streams_;
+  TaskGroup tasks_;
   std::unique_ptr<net::HttpServer> server_;
 };
 

@@ -19,8 +19,8 @@ void closeFd(int& fd) {
 }  // namespace
 
 bool LogPump::open(const std::string& logPath) {
-  log_ = ::open(logPath.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-  if (log_ < 0) return false;
+  path_ = logPath;
+  if (!openLog()) return false;
   for (auto& stream : streams_) {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) return false;
@@ -28,6 +28,15 @@ bool LogPump::open(const std::string& logPath) {
     stream.writer = ends[1];
     ::fcntl(stream.reader, F_SETFL, O_NONBLOCK);
   }
+  return true;
+}
+
+bool LogPump::openLog() {
+  const int log = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  if (log < 0) return false;
+  closeFd(log_);
+  log_ = log;
+  room_ = limits_.bytes - fileSize(path_);
   return true;
 }
 
@@ -87,6 +96,13 @@ void LogPump::put(const std::string& text) {
     if (wrote < 0 && errno != EINTR) return;
     if (wrote > 0) done += static_cast<std::size_t>(wrote);
   }
+  room_ -= static_cast<std::int64_t>(text.size());
+  if (room_ <= 0) rotate();
+}
+
+// One that cannot be put aside goes on to grow, until it is full once more.
+void LogPump::rotate() {
+  if (!rotateLog(path_, limits_) || !openLog()) room_ = limits_.bytes;
 }
 
 }  // namespace koord::cluster

@@ -1,7 +1,7 @@
 #pragma once
 
-// Carries what a container writes from its standard output and error into its log. For the shim: it
-// blocks, and has no thread of its own.
+// Carries what a container writes from its standard output and error into its log, which is put
+// aside when it is full (log_files.h). For the shim: it blocks, and has no thread of its own.
 
 #include <sys/types.h>
 
@@ -9,6 +9,7 @@
 #include <string>
 
 #include "cluster/hostnode/container_log.h"
+#include "cluster/hostnode/log_files.h"
 
 namespace koord::cluster {
 
@@ -21,7 +22,7 @@ class LogPump {
  public:
   // False, with errno, when the log or the pipes cannot be made.
   bool open(const std::string& logPath);
-  LogPump() = default;
+  explicit LogPump(LogLimits limits = {}) : limits_(limits) {}
   LogPump(const LogPump&) = delete;
   LogPump& operator=(const LogPump&) = delete;
   ~LogPump();
@@ -43,9 +44,14 @@ class LogPump {
   // False at the end of the stream, or when there is nothing now.
   bool copy(Stream& stream);
   void put(const std::string& text);
+  bool openLog();
+  void rotate();
 
   std::array<Stream, 2> streams_{Stream{LogLines("stdout")}, Stream{LogLines("stderr")}};
+  LogLimits limits_;
+  std::string path_;
   int log_ = -1;
+  std::int64_t room_ = 0;  // until the log is full
 };
 
 }  // namespace koord::cluster

@@ -499,14 +499,8 @@ Task<Result<apiserver::PodLog>> ClusterUp::podLogs(std::string namespace_, std::
   auto reader =
       LogFollower::open(executor_, actors_->host->node(), {namespace_, pod}, container, *options);
   if (!reader) co_return fail(std::move(reader.error()));
-  auto text = reader->first();
-  if (!text) co_return fail(std::move(text.error()));
-  apiserver::PodLog log{*std::move(text), {}};
-  if (options->follow) {
-    const auto shared = std::make_shared<LogFollower>(*std::move(reader));
-    log.more = [shared] { return shared->next(); };
-  }
-  co_return log;
+  const auto shared = std::make_shared<LogFollower>(*std::move(reader));
+  co_return apiserver::PodLog{"", [shared] { return shared->next(); }};
 }
 
 Task<void> ClusterUp::shutdown() {

@@ -32,7 +32,10 @@ Result<std::unique_ptr<Host>> Host::open(kube::Api& api, Executor& executor, Ran
   if (auto opened = host->openRuntime(executor, options); !opened)
     return fail(std::move(opened.error()));
 
-  auto server = KubeletServer::start(executor, {.listen = "127.0.0.1:0", .tls = options.tls});
+  auto server =
+      KubeletServer::start(executor, {.listen = "127.0.0.1:0",
+                                      .tls = options.tls,
+                                      .access = askedOfApi(api, host->machine_.hostname)});
   if (!server) return fail(std::move(server.error()));
   host->server_ = *std::move(server);
 

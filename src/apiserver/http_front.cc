@@ -14,6 +14,7 @@
 #include "apiserver/route.h"
 #include "base/ascii.h"
 #include "base/log.h"
+#include "net/answering.h"
 #include "net/tls.h"
 
 namespace koord::apiserver {
@@ -87,6 +88,15 @@ class HttpFront::Impl : public std::enable_shared_from_this<HttpFront::Impl> {
   }
 
   void handle(ServerRequest request, ResponderPtr responder) {
+    const auto what = request.method + " " + request.target;
+    try {
+      answer(std::move(request), responder);
+    } catch (...) {
+      sendFailure(responder, thrownFailure(what));
+    }
+  }
+
+  void answer(ServerRequest request, ResponderPtr responder) {
     const auto target = net::parseTarget(request.target);
     if (!target) return sendFailure(responder, target.error());
     const std::string_view path = target->path;
@@ -147,7 +157,7 @@ class HttpFront::Impl : public std::enable_shared_from_this<HttpFront::Impl> {
     if (request.verb == kube::Verb::Watch) return watch(std::move(call), std::move(responder));
     if (request.resource == "pods" && request.subresource == "log" &&
         request.verb == kube::Verb::Get) {
-      tasks_.spawn(log(this, std::move(call), std::move(responder)));
+      tasks_.spawn(net::answering("read a log", responder, log(this, std::move(call), responder)));
       return;
     }
     tasks_.spawn(serve(&server_, std::move(call), std::move(responder)));

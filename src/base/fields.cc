@@ -60,7 +60,7 @@ std::int64_t Fields::integer(std::string_view name, std::int64_t absent, std::in
 double Fields::number(std::string_view name, double absent) {
   const json::value* value = take(name);
   if (!value) return absent;
-  if (value->is_number()) return value->to_number<double>();
+  if (const auto number = realNumber(*value)) return *number;
   error(name, fmt::format("expected a number, got {}", toJson(*value)));
   return absent;
 }

@@ -96,6 +96,22 @@ std::string toPrettyJson(const json::value& value) {
   return out;
 }
 
+std::optional<std::int64_t> wholeNumber(const json::value& value) {
+  if (value.is_int64()) return value.get_int64();
+  if (!value.is_double()) return std::nullopt;  // what is kept as uint64 is beyond int64
+  const double number = value.get_double();
+  constexpr double kLimit = 0x1p63;
+  if (!(number >= -kLimit && number < kLimit) || number != std::trunc(number)) return std::nullopt;
+  return static_cast<std::int64_t>(number);
+}
+
+std::optional<double> realNumber(const json::value& value) {
+  if (value.is_double()) return value.get_double();
+  if (value.is_int64()) return static_cast<double>(value.get_int64());
+  if (value.is_uint64()) return static_cast<double>(value.get_uint64());
+  return std::nullopt;
+}
+
 const json::value* find(const json::value& object, std::string_view key) {
   const auto* members = object.if_object();
   return members ? members->if_contains(key) : nullptr;

@@ -4,6 +4,8 @@
 // throw.
 
 #include <boost/json/value.hpp>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -40,5 +42,11 @@ std::string_view textAt(const json::value& object, Keys... keys) {
   const json::string& text = member->get_string();
   return {text.data(), text.size()};
 }
+
+// Numbers by value, whichever way they are written: 7, 7.0 and 7e0 are whole. nullopt when the value is
+// something else, or has no exact place in the type. Boost's own to_number and as_... throw then.
+std::optional<std::int64_t> wholeNumber(const json::value& value);
+// Any number, as near as a double is.
+std::optional<double> realNumber(const json::value& value);
 
 }  // namespace koord

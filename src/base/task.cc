@@ -1,5 +1,8 @@
 #include "base/task.h"
 
+#include "base/caught.h"
+#include "base/log.h"
+
 namespace koord {
 
 // The outermost frame of a spawned task. It owns the task and destroys itself at the end.
@@ -16,7 +19,12 @@ struct TaskGroup::Root {
       return {};
     }
     void return_void() noexcept {}
-    [[noreturn]] void unhandled_exception() noexcept { std::terminate(); }
+    // What the task was in the middle of stays half done. A process that begins anew is in order; one
+    // that goes on without this task may neither work nor say so.
+    [[noreturn]] void unhandled_exception() noexcept {
+      log::error("an exception that nobody catches ends the process: {}", thrownText());
+      std::terminate();
+    }
   };
   std::coroutine_handle<promise_type> handle;
 };

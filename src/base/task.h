@@ -12,6 +12,11 @@
 // actor's executor. Destroying a Task, or the group that runs it, destroys what is suspended inside;
 // awaitables therefore forget their waiter when they are destroyed.
 //
+// An exception that leaves a Task reaches whoever awaits it, as if it were a call. Exceptions are no way to
+// report errors here: one that is thrown is a bug, and those who work for others (a request, a key of a
+// queue, a pod) catch it, so that the bug costs one piece of work (base/caught.h). Where nobody does, the
+// state that the task leaves behind is unknown: TaskGroup logs it and ends the process.
+//
 // g++ 12: keep what crosses a co_await in named locals, await no expression that makes temporaries with
 // destructors, and spawn member functions or free functions with value parameters, never capturing
 // lambdas that are coroutines.
@@ -34,6 +39,7 @@ namespace detail {
 
 struct TaskPromiseBase {
   std::coroutine_handle<> continuation = std::noop_coroutine();
+  std::exception_ptr thrown;
 
   std::suspend_always initial_suspend() noexcept { return {}; }
   struct FinalAwaiter {
@@ -45,8 +51,11 @@ struct TaskPromiseBase {
     void await_resume() noexcept {}
   };
   FinalAwaiter final_suspend() noexcept { return {}; }
-  // Exceptions do not cross modules; one that gets here is a bug.
-  [[noreturn]] void unhandled_exception() noexcept { std::terminate(); }
+  void unhandled_exception() noexcept { thrown = std::current_exception(); }
+  void rethrow() {
+    if (thrown) [[unlikely]]
+      std::rethrow_exception(std::exchange(thrown, nullptr));
+  }
 };
 
 template <class T>
@@ -57,14 +66,17 @@ struct TaskPromise : TaskPromiseBase {
   void return_value(U&& result) {
     value.emplace(std::forward<U>(result));
   }
-  T take() { return std::move(*value); }
+  T take() {
+    rethrow();
+    return std::move(*value);
+  }
 };
 
 template <>
 struct TaskPromise<void> : TaskPromiseBase {
   Task<void> get_return_object() noexcept;
   void return_void() noexcept {}
-  void take() noexcept {}
+  void take() { rethrow(); }
 };
 
 }  // namespace detail
@@ -118,7 +130,8 @@ class TaskGroup {
   TaskGroup& operator=(const TaskGroup&) = delete;
   ~TaskGroup();
 
-  // Starts the task at once, on the caller's stack, up to its first suspension.
+  // Starts the task at once, on the caller's stack, up to its first suspension. An exception that leaves
+  // it ends the process.
   void spawn(Task<void> task);
   std::size_t size() const { return running_.size(); }
 

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <stdexcept>
 #include <thread>
 
+#include "base/caught.h"
 #include "base/event_loop.h"
 #include "base/virtual_loop.h"
 
@@ -88,6 +90,55 @@ TEST(TaskTest, AFutureWhoseWaiterIsGoneMayStillBeCompleted) {
   completer.complete(1);
   loop.runReady();
   EXPECT_EQ(value, 0);
+}
+
+Task<int> throwAfter(Executor& executor, Duration delay) {
+  auto pause = sleepFor(executor, delay);
+  co_await pause;
+  throw std::out_of_range("the number is odd");
+}
+
+Task<Result<>> throwDeepWithin(Executor& executor, bool* destroyed) {
+  const Flag flag{destroyed};
+  auto throwing = throwAfter(executor, 1s);
+  co_await throwing;
+  co_return Result<>();
+}
+
+Task<void> catchInto(Executor& executor, bool* destroyed, Result<>* out) {
+  auto catching = caught("work on it", throwDeepWithin(executor, destroyed));
+  *out = co_await catching;
+}
+
+TEST(TaskTest, AnExceptionReachesWhoAwaitsAndIsAnErrorWhereItIsCaught) {
+  VirtualLoop loop;
+  TaskGroup group;
+  bool destroyed = false;
+  Result<> result;
+  group.spawn(catchInto(loop, &destroyed, &result));
+  EXPECT_TRUE(result);
+  loop.advance(1s);
+  EXPECT_EQ(group.size(), 0u);
+  EXPECT_TRUE(destroyed);
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, ErrorCode::Internal);
+  EXPECT_EQ(result.error().message, "unexpected exception: the number is odd");
+}
+
+Task<void> throwUncaught(Executor& executor) {
+  auto throwing = throwAfter(executor, 0s);
+  co_await throwing;
+}
+
+TEST(TaskDeathTest, AnExceptionThatNobodyCatchesEndsTheProcessInWords) {
+  EXPECT_DEATH(
+      {
+        VirtualLoop loop;
+        TaskGroup group;
+        group.spawn(throwUncaught(loop));
+        loop.advance(1s);
+      },
+      "the number is odd");
 }
 
 TEST(VirtualLoopTest, TimersFireInDueOrderThenInTheOrderSet) {

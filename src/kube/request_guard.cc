@@ -8,6 +8,7 @@
 #include "base/ascii.h"
 #include "base/log.h"
 #include "kube/client.h"
+#include "net/answering.h"
 #include "net/url.h"
 
 namespace koord::kube {
@@ -131,7 +132,9 @@ RequestGuard::RequestGuard(Executor& executor, Api* authentication, Api* authori
 net::HttpServer::Handler RequestGuard::around(net::HttpServer::Handler handler) {
   return [this, handler = std::move(handler)](net::ServerRequest request,
                                               std::shared_ptr<net::Responder> responder) {
-    tasks_.spawn(handle(handler, std::move(request), std::move(responder)));
+    const std::string what = request.method + " " + request.target;
+    tasks_.spawn(
+        net::answering(what, responder, handle(handler, std::move(request), responder)));
   };
 }
 

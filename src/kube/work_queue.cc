@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/caught.h"
 #include "base/log.h"
 
 namespace koord::kube {
@@ -56,7 +57,7 @@ Task<void> WorkQueue::loop() {
     const SteadyTime began = executor_.steadyNow();
     const auto waited = waiting_.extract(key);
     if (metrics_) metrics_->started(queue_.size(), began, began - waited.mapped());
-    auto work = worker_(key);
+    auto work = workOn(key);
     const auto result = co_await work;
     if (metrics_) metrics_->ended(executor_.steadyNow() - began);
     if (result) {
@@ -70,6 +71,19 @@ Task<void> WorkQueue::loop() {
     }
   }
   running_ = false;
+}
+
+// A bug that one key brings to light must not stop the others.
+Task<Result<>> WorkQueue::workOn(std::string key) {
+  std::string thrown;
+  try {
+    auto work = worker_(std::move(key));
+    Result<> result = co_await work;
+    co_return result;
+  } catch (...) {
+    thrown = thrownText();
+  }
+  co_return fail(ErrorCode::Internal, "unexpected exception: " + thrown);
 }
 
 Duration WorkQueue::backoff(const std::string& key) {

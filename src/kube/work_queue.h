@@ -18,7 +18,7 @@ namespace koord::kube {
 
 class WorkQueue {
  public:
-  // Works on one key; an error puts the key back with back-off.
+  // Works on one key; an error, or an exception, puts the key back with back-off.
   using Worker = std::function<Task<Result<>>(std::string key)>;
 
   // metrics may be null; else they outlive the queue.
@@ -33,6 +33,7 @@ class WorkQueue {
 
  private:
   Task<void> loop();
+  Task<Result<>> workOn(std::string key);
   Task<void> addLater(std::string key, Duration delay);
   Duration backoff(const std::string& key);
 

@@ -19,6 +19,7 @@ class WorkQueueTest : public ::testing::Test {
     started_.push_back(key);
     auto pause = sleepFor(loop_, 1s);
     co_await pause;
+    if (key == odd_ && std::exchange(odd_, "") != "") throw std::out_of_range("odd");
     if (failures_[key]-- > 0) co_return fail(ErrorCode::Internal, "not yet");
     co_return Result<>{};
   }
@@ -26,6 +27,7 @@ class WorkQueueTest : public ::testing::Test {
   VirtualLoop loop_;
   std::vector<std::string> started_;
   std::map<std::string, int> failures_;
+  std::string odd_;  // the work for this key throws, once
   WorkQueue queue_{loop_, "test", [this](std::string key) { return work(std::move(key)); }};
 };
 
@@ -50,6 +52,15 @@ TEST_F(WorkQueueTest, AKeyAddedWhileItIsWorkedOnRunsAgainAfterwards) {
   EXPECT_THAT(started_, ElementsAre("a"));
   loop_.advance(5s);
   EXPECT_THAT(started_, ElementsAre("a", "a"));
+}
+
+TEST_F(WorkQueueTest, AKeyWhoseWorkThrowsComesBackAndTheOthersAreWorkedOn) {
+  odd_ = "a";
+  queue_.start();
+  queue_.add("a");
+  queue_.add("b");
+  loop_.advance(3s);
+  EXPECT_THAT(started_, ElementsAre("a", "b", "a"));
 }
 
 TEST_F(WorkQueueTest, FailuresComeBackWithGrowingDelaysUntilTheySucceed) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/log.h"
+#include "net/answering.h"
 #include "net/profiling.h"
 #include "net/serving.h"
 
@@ -212,7 +213,7 @@ net::HttpServer::Handler Manager::healthHandler() {
   // It has to ask the webhook server first.
   healthRouter_.add("GET", "/readyz",
                     [this](const net::RoutedRequest&, std::shared_ptr<net::Responder> to) {
-                      tasks_.spawn(answerReadiness(std::move(to)));
+                      tasks_.spawn(net::answering("GET /readyz", to, answerReadiness(to)));
                     });
   return healthRouter_.handler();
 }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "net/answering.h"
 
 namespace koord::net {
 namespace {
@@ -194,7 +195,13 @@ void Connection::dispatch() {
   responder_ = responder;
   owner_.slot()->executor.post([slot = owner_.slot(), request = std::move(request),
                                 responder = std::move(responder)]() mutable {
-    if (slot->active) slot->handler(std::move(request), std::move(responder));
+    if (!slot->active) return;
+    const std::string what = request.method + " " + request.target;
+    try {
+      slot->handler(std::move(request), responder);
+    } catch (...) {
+      answerThrown(what, *responder);
+    }
   });
 }
 

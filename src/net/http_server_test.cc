@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "net/answering.h"
 #include "net/test_net.h"
 
 namespace koord::net {
@@ -119,6 +120,36 @@ TEST_F(HttpServerTest, RequestsMayArriveByteByByte) {
     }
     EXPECT_THAT(client.readTo(">"), EndsWith("</xabc>"));
   }
+}
+
+Task<void> throwLater(Executor* executor) {
+  auto pause = sleepFor(*executor, 1ms);
+  co_await pause;
+  throw std::out_of_range("odd");
+}
+
+TEST_F(HttpServerTest, AHandlerThatThrowsCostsOneAnswerAndNotTheServer) {
+  TaskGroup tasks;
+  auto& server = serve({}, [&](ServerRequest request, Sent responder) {
+    if (request.target == "/now") throw std::out_of_range("odd");
+    if (request.target == "/late")
+      return tasks.spawn(answering("GET /late", responder, throwLater(&loop.loop())));
+    if (request.target == "/amid") {
+      responder->begin(200, {});
+      responder->write(std::make_shared<const std::string>("a part"));
+      return tasks.spawn(answering("GET /amid", responder, throwLater(&loop.loop())));
+    }
+    echo(std::move(request), std::move(responder));
+  });
+  RawClient client(server.port());
+  for (const std::string path : {"/now", "/late"}) {
+    client.send("GET " + path + " HTTP/1.1\r\nHost: h\r\n\r\n");
+    EXPECT_THAT(client.readTo("has more\n"), StartsWith("HTTP/1.1 500 "));
+  }
+  client.send("GET /fine HTTP/1.1\r\nHost: h\r\n\r\n");
+  EXPECT_THAT(client.readTo(">"), EndsWith("</fine>"));
+  client.send("GET /amid HTTP/1.1\r\nHost: h\r\n\r\n");
+  EXPECT_THAT(client.readAll(), Not(HasSubstr("\r\n0\r\n"))) << "the answer must not look whole";
 }
 
 TEST_F(HttpServerTest, ABodyOverTheLimitIs413WhetherAnnouncedOrNot) {

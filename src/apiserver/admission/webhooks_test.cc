@@ -27,6 +27,7 @@ class WebhooksTest : public ServerTest {
   static Task<Result<std::string>> call(WebhooksTest* self, WebhookRequest request) {
     auto pause = sleepFor(self->loop, std::chrono::milliseconds(1));
     co_await pause;
+    if (request.url == "https://throws") throw std::out_of_range("odd");
     auto review = parseJson(request.body);
     self->asked.push_back(*review);
     self->requests.push_back(request);
@@ -99,6 +100,16 @@ TEST_F(WebhooksTest, aDenialReachesTheClient) {
   EXPECT_EQ(denied.message(),
             "admission webhook \"v.example.com\" denied the request: no pods on Sundays");
   EXPECT_EQ(get(std::string(kPods) + "/web").status, 404);
+}
+
+TEST_F(WebhooksTest, aRequestThatThrowsInTheMiddleIsAnsweredAndTheNextIsServed) {
+  hook(false, "v", "https://throws");
+  const auto failed = slowly("POST", kPods, pod("web"));
+  EXPECT_EQ(failed.status, 500);
+  EXPECT_EQ(failed.reason(), "InternalError");
+  EXPECT_EQ(failed.message(), "unexpected exception; the log of the API server has more");
+  EXPECT_EQ(get(std::string(kPods) + "/web").status, 404);
+  EXPECT_EQ(get(kPods).status, 200);
 }
 
 TEST_F(WebhooksTest, theFailurePolicyDecidesWhenNobodyAnswers) {

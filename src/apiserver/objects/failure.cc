@@ -8,7 +8,15 @@
 #include <cstdlib>
 #include <iterator>
 
+#include "base/caught.h"
+#include "base/log.h"
+
 namespace koord::apiserver {
+
+Failure thrownFailure(std::string_view what) {
+  log::error("{}: unexpected exception: {}", what, thrownText());
+  return {ErrorCode::Internal, "unexpected exception; the log of the API server has more"};
+}
 
 std::string floatText(double number) {
   char buffer[32];

@@ -40,6 +40,9 @@ struct Failure {
 template <class T = void>
 using Outcome = std::expected<T, Failure>;
 
+// For what has thrown where nothing should: logs it. Only within a catch block.
+Failure thrownFailure(std::string_view what);
+
 inline std::unexpected<Failure> refuse(ErrorCode code, std::string message) {
   return std::unexpected(Failure(code, std::move(message)));
 }

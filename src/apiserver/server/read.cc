@@ -32,10 +32,11 @@ struct Continue {
   static Outcome<Continue> decode(std::string_view token) {
     auto text = net::base64Decode(token);
     auto object = text ? parseJson(*text) : Result<json::value>(std::unexpected(text.error()));
-    const auto* version = object ? find(*object, "rv") : nullptr;
-    if (!version || !version->is_number())
+    const auto* member = object ? find(*object, "rv") : nullptr;
+    const auto version = member ? wholeNumber(*member) : std::nullopt;
+    if (!version || *version < 0)
       return refuse(ErrorCode::BadRequest, "continue key is not valid");
-    return Continue{version->to_number<std::uint64_t>(), std::string(textAt(*object, "start"))};
+    return Continue{static_cast<std::uint64_t>(*version), std::string(textAt(*object, "start"))};
   }
 };
 
@@ -71,8 +72,11 @@ Page selectEntries(const Table& table, const Match& match, const Selection& sele
     return page;
   }
   auto [now, nowEnd] = table.range(namespace_);
-  if (!after.empty() && now != nowEnd && now->first <= after)
-    now = table.entries().upper_bound(after);
+  // The key comes from the client and may lie anywhere, also behind the namespace.
+  if (!after.empty() && now != nowEnd && now->first <= after) {
+    const bool beyond = nowEnd != table.entries().end() && nowEnd->first <= after;
+    now = beyond ? nowEnd : table.entries().upper_bound(after);
+  }
   auto old = after.empty() ? then.begin() : then.upper_bound(after);
   const bool everything = match.everything() && limit == 0 && then.empty();
   if (everything) page.entries.reserve(table.entries().size());

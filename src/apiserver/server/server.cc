@@ -168,20 +168,27 @@ Task<bool> Server::settled() {
 Task<Reply> Server::serve(Call call) {
   ++counters_.requests;
   Reply reply;
+  try {
+    auto answering = answer(call);
+    reply = co_await answering;
+  } catch (...) {
+    reply = failureReply(thrownFailure(call.request.resource), call.request);
+  }
+  if (reply.error) ++counters_.failures;
+  co_return reply;
+}
+
+Task<Reply> Server::answer(const Call& call) {
+  Reply reply;
   if (call.request.group == kMetricsGroup) {
     reply = readMetrics(call, registry_, store_);
-    if (reply.error) ++counters_.failures;
     co_return reply;
   }
   if (isReview(call.request)) {
     reply = answerReview(*this, call);
-    if (reply.error) ++counters_.failures;
     co_return reply;
   }
-  if (auto absent = absentReply(call.request, store_)) {
-    ++counters_.failures;
-    co_return *std::move(absent);
-  }
+  if (auto absent = absentReply(call.request, store_)) co_return *std::move(absent);
   const auto verb = call.request.verb;
   const bool reading =
       (verb == kube::Verb::Get || verb == kube::Verb::List) && call.request.subresource != "scale";
@@ -197,7 +204,6 @@ Task<Reply> Server::serve(Call call) {
     auto writing = write(call);
     reply = co_await writing;
   }
-  if (reply.error) ++counters_.failures;
   co_return reply;
 }
 

@@ -108,6 +108,8 @@ class Server {
   void takenBack(const Table& table, const Event& event);
   void storageChanged(const Error* failure);
 
+  Task<Reply> answer(const Call& call);
+  Outcome<std::unique_ptr<WatchStream>> startWatch(Call call, LineSink sink);
   Reply read(const Call& call);
   Task<Reply> write(const Call& call);
   Task<bool> settled();

@@ -104,8 +104,24 @@ class Stream final : public WatchStream, private Watcher {
     server_.store().subscribe(*target_.table, *this, version);
   }
 
-  // Sends what was there at the beginning, then what has happened meanwhile.
+  // What one watcher is shown concerns no other, nor whoever made the change.
+  template <class Fn>
+  void caught(Fn fn) {
+    const auto alive = alive_;
+    try {
+      fn();
+    } catch (...) {
+      auto failure = thrownFailure("watch " + target_.resource->plural);
+      if (*alive) finish(std::move(failure.error));
+    }
+  }
+
   void catchUp(std::uint64_t version) {
+    caught([this, version] { catchUpOrThrow(version); });
+  }
+
+  // Sends what was there at the beginning, then what has happened meanwhile.
+  void catchUpOrThrow(std::uint64_t version) {
     const auto alive = alive_;
     std::size_t stride = 0;
     while (stride < kStride && !(sink_.behind && sink_.behind() > kAhead)) {
@@ -136,7 +152,7 @@ class Stream final : public WatchStream, private Watcher {
   }
 
   void onEvent(const Event& event) override {
-    if (!catchingUp_) return show(event);
+    if (!catchingUp_) return caught([&] { show(event); });
     missed_.push_back(event);
     missedBytes_ += sizeOf(event);
     // As for those who have caught up: too slow is cut off, and comes again.
@@ -250,6 +266,14 @@ const Bytes& Server::eventLine(const Event& event, bool added) {
 
 Outcome<std::unique_ptr<WatchStream>> Server::watch(Call call, LineSink sink) {
   ++counters_.watches;
+  try {
+    return startWatch(std::move(call), std::move(sink));
+  } catch (...) {
+    return refuse(thrownFailure("watch"));
+  }
+}
+
+Outcome<std::unique_ptr<WatchStream>> Server::startWatch(Call call, LineSink sink) {
   auto target = findTarget(registry_, store_, call.request);
   if (!target) return std::unexpected(std::move(target.error()));
   auto match = Match::compile(call.request, *target);

@@ -65,6 +65,35 @@ TEST_F(WatchTest, aListComesInPages) {
   EXPECT_EQ(get(std::string(kPods) + "?continue=rubbish").status, 400);
 }
 
+TEST_F(WatchTest, aContinueTokenWithAnOddVersionIsRefused) {
+  for (const char* version : {"-1", "1.5", "1e300", "-1e300", "1e-300", "18446744073709551615", "9223372036854775808",
+                              "\"1\"", "null", "{}", "[1]", "true"}) {
+    const auto token = net::base64Encode(fmt::format(R"({{"rv":{},"start":"default/a"}})", version));
+    const auto answer = get(std::string(kPods) + "?limit=1&continue=" + net::percentEncode(token));
+    EXPECT_TRUE(answer.status == 400 || answer.status == 410) << version << ": " << answer.status;
+  }
+}
+
+TEST_F(WatchTest, aContinueTokenMayLieOutsideOfTheNamespace) {
+  post("/api/v1/namespaces", R"({"metadata":{"name":"other"}})");
+  const std::string maps = "/api/v1/namespaces/default/configmaps";
+  post(maps, R"({"metadata":{"name":"m"}})");
+  post("/api/v1/namespaces/other/configmaps", R"({"metadata":{"name":"m"}})");
+  const auto answer = [&](const std::string& start, const std::string& path) {
+    const auto version = textAt(get(maps).body, "metadata", "resourceVersion");
+    const auto token = net::base64Encode(fmt::format(R"({{"rv":{},"start":"{}"}})", version, start));
+    return get(path + "?limit=5&continue=" + net::percentEncode(token));
+  };
+  for (const auto* beyond : {"zzzz", "default0", "other/m", "default/zz", "\u00ff"}) {
+    const auto got = answer(beyond, maps);
+    EXPECT_EQ(got.status, 200) << beyond;
+    EXPECT_THAT(names(got.body), IsEmpty()) << beyond;
+  }
+  for (const auto* before : {"", "a", "default", "default/", "default/a"})
+    EXPECT_THAT(names(answer(before, maps).body), ElementsAre("m")) << before;
+  EXPECT_THAT(names(answer("zzzz", "/api/v1/configmaps").body), IsEmpty());
+}
+
 TEST_F(WatchTest, aWatchShowsWhatIsThereAndThenEveryChange) {
   post(kPods, pod("a"));
   auto& log = watch(kPods);

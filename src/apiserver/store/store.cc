@@ -105,7 +105,7 @@ void Store::eraseAll(Table& table) {
   while (!table.entries_.empty()) erase(table, table.entries_.begin()->second);
 }
 
-void Store::record(Table& table, Event event, Change change) {
+void Store::record(Table& table, Event event, Change change) noexcept {
   std::optional<Event> observed;
   if (!table.observers_.empty()) observed = event;
   if (table.delivered_ == table.history_.size()) dirty_.push_back(&table);

@@ -142,7 +142,9 @@ class Store {
   }
 
  private:
-  void record(Table& table, Event event, Change change);
+  // An exception would leave the tables, what is derived from them and the disk at odds: it ends the process,
+  // which then reads again what was stored.
+  void record(Table& table, Event event, Change change) noexcept;
   void fail(Error error);
   void takeBack();
   void takeBack(Table& table);

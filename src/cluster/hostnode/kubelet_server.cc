@@ -5,6 +5,7 @@
 #include "cluster/hostnode/log_files.h"
 #include "cluster/hostnode/log_follower.h"
 #include "kube/client.h"
+#include "net/answering.h"
 #include "net/tls.h"
 #include "net/url.h"
 
@@ -108,7 +109,9 @@ void KubeletServer::handle(net::ServerRequest request, std::shared_ptr<net::Resp
   responder->authenticated();
   if (request.method != "GET")
     return responder->respond(405, kText, std::string("only GET is served here\n"));
-  tasks_.spawn(answerIfAllowed(this, std::move(request), std::move(responder)));
+  const std::string what = request.method + " " + request.target;
+  tasks_.spawn(
+      net::answering(what, responder, answerIfAllowed(this, std::move(request), responder)));
 }
 
 Task<void> KubeletServer::answerIfAllowed(KubeletServer* self, net::ServerRequest request,
@@ -178,7 +181,8 @@ void KubeletServer::logs(const net::ServerRequest& request, ResponderPtr respond
     const int status = log.error().code == ErrorCode::NotFound ? 404 : 400;
     return responder->respond(status, kText, log.error().message + "\n");
   }
-  tasks_.spawn(send(&executor_, *std::move(log), std::move(responder)));
+  tasks_.spawn(
+      net::answering("read a log", responder, send(&executor_, *std::move(log), responder)));
 }
 
 }  // namespace koord::cluster

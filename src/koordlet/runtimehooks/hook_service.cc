@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "api/runtime/hook_descriptors.h"
+#include "base/caught.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -158,7 +159,11 @@ Result<> HookService::listen() {
             if (alive.expired()) return;
             std::string_view method = request.method;
             if (method.starts_with(kServicePath)) method.remove_prefix(kServicePath.size());
-            answer(answerHook(*runner, method, request.message));
+            try {
+              answer(answerHook(*runner, method, request.message));
+            } catch (...) {  // the answer goes unanswered, which is Internal
+              log::error("{}: unexpected exception: {}", request.method, thrownText());
+            }
           });
     };
     Result<std::unique_ptr<net::GrpcServer>> started;

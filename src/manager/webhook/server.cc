@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "manager/webhook/conversion.h"
+#include "net/answering.h"
 #include "net/url.h"
 
 namespace koord::manager {
@@ -52,7 +53,8 @@ void WebhookServer::serve(net::ServerRequest request, std::shared_ptr<net::Respo
   if (handler == handlers_.end()) return responder->respond(404, kText, "404 page not found\n");
   if (request.method != "POST")
     return responder->respond(405, kText, "an AdmissionReview is expected by POST\n");
-  tasks_.spawn(answer(&handler->second, std::move(request.body), std::move(responder)));
+  tasks_.spawn(net::answering("POST " + path, responder,
+                              answer(&handler->second, std::move(request.body), responder)));
 }
 
 Task<void> WebhookServer::answer(const AdmissionHandler* handler, std::string body,

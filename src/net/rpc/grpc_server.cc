@@ -5,6 +5,7 @@
 
 #include <unordered_map>
 
+#include "base/caught.h"
 #include "base/log.h"
 
 namespace koord::net {
@@ -116,13 +117,26 @@ class GrpcServer::Connection final : public Http2User,
     GrpcRequest request{std::string(headerOf(call.headers, ":path")), std::string(*message),
                         parseGrpcTimeout(headerOf(call.headers, "grpc-timeout")),
                         std::move(call.headers)};
-    server_->handler_(std::move(request),
-                      GrpcAnswer([&loop = loop_, self = weak_from_this(), stream](GrpcReply reply) {
-                        loop.post([self, stream, reply = std::move(reply)]() mutable {
-                          if (const auto connection = self.lock())
-                            connection->answer(stream, std::move(reply));
-                        });
-                      }));
+    const std::string method = request.method;
+    GrpcAnswer answer([&loop = loop_, self = weak_from_this(), stream](GrpcReply reply) {
+      loop.post([self, stream, reply = std::move(reply)]() mutable {
+        if (const auto connection = self.lock()) connection->answer(stream, std::move(reply));
+      });
+    });
+    try {
+      server_->handler_(std::move(request), std::move(answer));
+    } catch (...) {  // what holds the answer is gone with the handler, and answers Internal
+      log::error("{}: unexpected exception: {}", method, thrownText());
+    }
+  }
+
+  static GrpcReply answerOf(const Conversation& conversation, const std::string& message) {
+    try {
+      return conversation(message);
+    } catch (...) {
+      log::error("a message of a stream: unexpected exception: {}", thrownText());
+      return std::unexpected(GrpcStatus{GrpcCode::Internal, "unexpected exception"});
+    }
   }
 
   // Answers what has come. Data of this call is only given back to the other side's window while it reads the answers.
@@ -138,7 +152,7 @@ class GrpcServer::Connection final : public Http2User,
                        ? GrpcStatus{}
                        : GrpcStatus{GrpcCode::InvalidArgument, "the last message is not whole"});
       }
-      auto reply = (*call.conversation)(**message);
+      auto reply = answerOf(*call.conversation, **message);
       if (!reply) return end(stream, call, reply.error());
       if (!std::exchange(call.answering, true)) session_->headers(stream, kAnswerHeaders, false);
       std::string frame = grpcFrame(*reply);

@@ -83,6 +83,22 @@ TEST_F(RpcTest, AHandlerThatDropsItsAnswerFailsTheCall) {
   EXPECT_EQ(ask(channel, "/a.B/C", "x").error().code, GrpcCode::Internal);
 }
 
+TEST_F(RpcTest, AHandlerThatThrowsFailsTheCallAndTheNextIsAnswered) {
+  const std::string path = socketIn("throws");
+  const auto odd = [](const std::string& message) -> GrpcReply {
+    if (message == "odd") throw std::out_of_range(message);
+    return message;
+  };
+  const auto server = serve(
+      path, [&](GrpcRequest request, GrpcAnswer answer) { answer(odd(request.message)); },
+      {{"/a.B/Talk", odd}});
+  GrpcChannel channel(loop_, path);
+  for (const char* method : {"/a.B/C", "/a.B/Talk"}) {
+    EXPECT_EQ(ask(channel, method, "odd").error().code, GrpcCode::Internal);
+    EXPECT_EQ(ask(channel, method, "fine").value(), "fine");
+  }
+}
+
 TEST_F(RpcTest, AServerThatHangsIsLeftAtTheDeadline) {
   const std::string path = socketIn("hangs");
   std::vector<GrpcAnswer> kept;

@@ -1,0 +1,17 @@
+#include "base/caught.h"
+
+#include <exception>
+
+namespace koord {
+
+std::string thrownText() {
+  try {
+    throw;
+  } catch (const std::exception& thrown) {
+    return thrown.what();
+  } catch (...) {
+    return "something that is no std::exception";
+  }
+}
+
+}  // namespace koord

@@ -1,0 +1,24 @@
+#include "net/answering.h"
+
+#include "base/caught.h"
+#include "base/log.h"
+#include "net/router.h"
+
+namespace koord::net {
+
+void answerThrown(std::string_view what, Responder& responder) {
+  log::error("{}: unexpected exception: {}", what, thrownText());
+  sendText(responder, 500, "unexpected exception; the log of this program has more\n");
+  // Where an answer had begun already the client must see that it is not whole.
+  responder.abort();
+}
+
+Task<void> answering(std::string what, std::shared_ptr<Responder> responder, Task<void> handler) {
+  try {
+    co_await handler;
+  } catch (...) {
+    answerThrown(what, *responder);
+  }
+}
+
+}  // namespace koord::net

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Checks what the compiler does not: include directions between floors, sizes, pragma once, two
-traps of coroutines, names that files which are compiled together must not share."""
+traps of coroutines, names that files which are compiled together must not share, readers that
+throw."""
 
 import pathlib
 import re
@@ -43,6 +44,9 @@ INCLUDE = re.compile(r'^#include "([^"/]+)/[^"]+"', re.M)
 CAPTURING = re.compile(r"\[[^\[\]]+\]\s*(?:\([^{};]*?\))?[\s\w]*->\s*(?:koord::)?Task<")
 COROUTINE = re.compile(
     r"\bTask<[^;{}()]*?>\s+([\w:]+)\(([^{};]*?)\)\s*(?:const|override|final|;|\{)")
+# They throw where the input is not as expected; base/json.h and std::from_chars do not.
+THROWS = re.compile(r"\b(to_number|value_to)\s*<|(?:\.|->)(as_(?:object|array|string|int64|uint64|double|bool))\s*\("
+                    r"|\b(std::sto[a-z]+)\s*\(|(?:\.|->)(at)\(\s*\"[^\"]")
 SPAWNED = re.compile(r"\bspawn\(\s*(?:\w+(?:\.|->))*([\w:]+)\(")
 
 
@@ -100,6 +104,16 @@ def check_coroutines(name: pathlib.Path, code: str, test: bool) -> list[str]:
     return problems
 
 
+def check_throwing(name: pathlib.Path, text: str, code: str, test: bool) -> list[str]:
+    """What comes from outside may be anything, so it is not read by what throws."""
+    if test or name.parts[0] not in ("src", "cmd") or re.search(r"testing|fixture|fake_", str(name)):
+        return []
+    # `code` says where there is code, `text` still has the strings.
+    return [f"{name}:{text.count(chr(10), 0, match.start()) + 1}: {next(filter(None, match.groups()))} throws; "
+            "use base/json.h or std::from_chars"
+            for match in THROWS.finditer(text) if code[match.start()] != " "]
+
+
 def compiled_with(name: pathlib.Path) -> pathlib.Path:
     """The folder whose files of the same sort may be compiled as one with this one: that of the
     target, or of the component that has one test program."""
@@ -140,7 +154,7 @@ def check(name: pathlib.Path, text: str, code: str) -> list[str]:
         problems += check_sizes(name, code, test)
     except (ValueError, IndexError):
         problems.append(f"{name}: the braces do not match")
-    return problems + check_coroutines(name, code, test)
+    return problems + check_coroutines(name, code, test) + check_throwing(name, text, code, test)
 
 
 def main() -> int:

@@ -227,8 +227,9 @@ bool read(Context& ctx, const json::value& in, T& out) {
     out = static_cast<T>(value);
     return true;
   } else if constexpr (std::floating_point<T>) {
-    if (!in.is_number()) return ctx.expected("a number", in);
-    out = in.to_number<T>();
+    const auto number = realNumber(in);
+    if (!number) return ctx.expected("a number", in);
+    out = static_cast<T>(*number);
     return true;
   } else if constexpr (kIsText<T>) {
     return readText(ctx, in, out);

@@ -206,8 +206,8 @@ std::optional<std::string> discoveryDocument(const Registry& registry, std::stri
     return toJson(object{
         {"kind", "APIVersions"}, {"versions", {"v1"}}, {"serverAddressByClientCIDRs", array{}}});
   if (path == "/api/v1") {
-    const auto& core = groups.at("");
-    return resourceList("", "v1", core.resources.at("v1"));
+    const auto& core = groups.at("").resources;
+    return resourceList("", "v1", core.find("v1")->second);
   }
   if (path == "/apis") {
     array list;

@@ -108,12 +108,12 @@ class Writer {
     array required;
     for (const auto& field : schema.fields) {
       json::value property = valueOf(field.type);
-      auto& members = property.as_object();
+      auto& members = property.get_object();
       // Beside a $ref nothing else may stand, in v2.
       if (!members.contains("$ref") || v3_) addStrategy(members, field);
       if (v3_ && members.contains("$ref") && members.size() > 1) {
         object wrapped;
-        const json::value ref = members.at("$ref");
+        const json::value ref = memberOf(members, "$ref");
         for (auto& member : members)
           if (member.key() != "$ref") wrapped.emplace(member.key(), member.value());
         wrapped["allOf"] = array{object{{"$ref", ref}}};

@@ -56,7 +56,7 @@ std::string schema(const value& in) {
   putText(out, 4, textAt(in, "description"));
   if (const auto* required = find(in, "required"); required && required->is_array())
     for (const auto& name : required->get_array())
-      putBytes(out, 19, std::string_view(name.as_string()));
+      putBytes(out, 19, std::string_view(name.get_string()));
   if (const auto* extra = find(in, "additionalProperties"); extra && extra->is_object()) {
     std::string item;
     putBytes(item, 1, schema(*extra));
@@ -129,7 +129,7 @@ std::string openApiV2Proto(const Registry& registry) {
   putText(info, 2, textAt(document, "info", "version"));
   putBytes(out, 2, info);
   std::string paths;
-  for (const auto& member : document.at("paths").as_object()) {
+  for (const auto& member : membersOf(memberOf(document, "paths"))) {
     std::string named;
     putText(named, 1, member.key());
     putBytes(named, 2, pathItem(member.value()));
@@ -137,7 +137,7 @@ std::string openApiV2Proto(const Registry& registry) {
   }
   putBytes(out, 8, paths);
   std::string definitions;
-  for (const auto& member : document.at("definitions").as_object()) {
+  for (const auto& member : membersOf(memberOf(document, "definitions"))) {
     std::string named;
     putText(named, 1, member.key());
     putBytes(named, 2, schema(member.value()));

@@ -122,4 +122,20 @@ json::value* find(json::value& object, std::string_view key) {
   return members ? members->if_contains(key) : nullptr;
 }
 
+const json::value& memberOf(const json::object& object, std::string_view key) {
+  static const json::value kNone;
+  const json::value* member = object.if_contains(key);
+  return member ? *member : kNone;
+}
+
+const json::value& memberOf(const json::value& object, std::string_view key) {
+  return memberOf(membersOf(object), key);
+}
+
+const json::object& membersOf(const json::value& object) {
+  static const json::object kNone;
+  const json::object* members = object.if_object();
+  return members ? *members : kNone;
+}
+
 }  // namespace koord

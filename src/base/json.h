@@ -24,6 +24,10 @@ std::string toPrettyJson(const json::value& value);
 // nullptr when the value is not an object or has no such member.
 const json::value* find(const json::value& object, std::string_view key);
 json::value* find(json::value& object, std::string_view key);
+// The same by value, for reading on without a question: null, or no members, where there are none.
+const json::value& memberOf(const json::value& object, std::string_view key);
+const json::value& memberOf(const json::object& object, std::string_view key);
+const json::object& membersOf(const json::value& object);
 // Walks members: at(pod, "metadata", "labels", "app").
 template <class... Keys>
 const json::value* at(const json::value& object, std::string_view key, Keys... rest) {

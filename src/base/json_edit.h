@@ -42,4 +42,11 @@ void eraseMembersIf(json::object& object, Doomed doomed) {
   object = std::move(rest);
 }
 
+// The member as an object, made where it is missing or something else; so is the parent.
+inline json::object& objectIn(json::value& parent, std::string_view key) {
+  if (!parent.is_object()) parent.emplace_object();
+  json::value& member = parent.get_object()[key];
+  return member.is_object() ? member.get_object() : member.emplace_object();
+}
+
 }  // namespace koord

@@ -6,6 +6,7 @@
 
 #include "api/core.h"
 #include "base/host_name.h"
+#include "base/json_edit.h"
 #include "base/log.h"
 #include "base/time.h"
 #include "kube/client.h"
@@ -167,7 +168,7 @@ class LeaderElector::Loop {
     if (led && options_.releaseOnStop) {
       const std::string now = formatMicroTime(executor_.wallNow());
       json::value lease = lease_;
-      json::object& spec = lease.as_object()["spec"].as_object();
+      json::object& spec = koord::objectIn(lease, "spec");
       spec["holderIdentity"] = "";
       spec["leaseDurationSeconds"] = 1;
       spec["acquireTime"] = now;
@@ -183,27 +184,23 @@ class LeaderElector::Loop {
   json::value claimed() const {
     const std::string now = formatMicroTime(executor_.wallNow());
     json::value lease = lease_;
-    json::value& spec = lease.as_object()["spec"];
-    if (!spec.is_object()) spec = json::object();
-    if (textAt(spec, "holderIdentity") != options_.identity) {
-      const auto* transitions = at(spec, "leaseTransitions");
-      spec.as_object()["leaseTransitions"] =
-          transitions && transitions->is_int64() ? transitions->get_int64() + 1 : 1;
-      spec.as_object()["acquireTime"] = now;
+    json::object& spec = koord::objectIn(lease, "spec");
+    if (textAt(lease, "spec", "holderIdentity") != options_.identity) {
+      const std::int64_t transitions = wholeNumber(memberOf(spec, "leaseTransitions")).value_or(0);
+      spec["leaseTransitions"] = transitions < INT32_MAX ? transitions + 1 : INT32_MAX;
+      spec["acquireTime"] = now;
     }
-    spec.as_object()["holderIdentity"] = options_.identity;
-    spec.as_object()["leaseDurationSeconds"] = seconds(options_.leaseDuration);
-    spec.as_object()["renewTime"] = now;
-    annotate(lease.as_object()["metadata"]);
+    spec["holderIdentity"] = options_.identity;
+    spec["leaseDurationSeconds"] = seconds(options_.leaseDuration);
+    spec["renewTime"] = now;
+    annotate(lease.get_object()["metadata"]);
     return lease;
   }
 
   void annotate(json::value& metadata) const {
     if (options_.annotations.empty()) return;
-    if (!metadata.is_object()) metadata = json::object();
-    json::value& annotations = metadata.as_object()["annotations"];
-    if (!annotations.is_object()) annotations = json::object();
-    for (const auto& [key, value] : options_.annotations) annotations.as_object()[key] = value;
+    json::object& annotations = koord::objectIn(metadata, "annotations");
+    for (const auto& [key, value] : options_.annotations) annotations[key] = value;
   }
 
   Task<Result<>> create() {

@@ -179,18 +179,18 @@ Result<HistogramCheckpoint> readHistogramCheckpoint(const json::value& document)
   const auto reference = parseTime(textAt(document, "referenceTimestamp"));
   if (!reference) return bad("referenceTimestamp is no time");
   if (*reference > WallTime{}) checkpoint.reference = *reference;
-  const auto* total = find(document, "totalWeight");
-  if (!total || !total->is_number()) return bad("totalWeight is no number");
-  checkpoint.total = total->to_number<double>();
+  const auto total = realNumber(memberOf(document, "totalWeight"));
+  if (!total) return bad("totalWeight is no number");
+  checkpoint.total = *total;
   const auto* weights = find(document, "bucketWeights");
   if (!weights || !weights->is_object()) return bad("bucketWeights is missing");
   for (const auto& [key, value] : weights->get_object()) {
     int bucket = -1;
     std::from_chars(key.data(), key.data() + key.size(), bucket);
-    if (!value.is_number() || !(value.to_number<double>() >= 0) ||
-        value.to_number<double>() > UINT32_MAX)
+    const auto weight = realNumber(value);
+    if (!weight || !(*weight >= 0) || *weight > UINT32_MAX)
       return bad("bucketWeights: not a weight");
-    checkpoint.weights[bucket] = static_cast<std::uint32_t>(value.to_number<double>());
+    checkpoint.weights[bucket] = static_cast<std::uint32_t>(*weight);
   }
   return checkpoint;
 }

@@ -59,7 +59,7 @@ class Encoder {
         complete = complete && value.is_bool();
         return wire::putNumber(out, number, value.is_bool() && value.get_bool() ? 1 : 0);
       case Type::Number:
-        return wire::putDouble(out, number, value.is_number() ? value.to_number<double>() : 0);
+        return wire::putDouble(out, number, realNumber(value).value_or(0));
       case Type::Object:
         return wire::putBytes(out, number, message(value, schema));
       case Type::List:

@@ -97,7 +97,7 @@ Outcome<> admitServiceAccount(json::value& pod, Store& store, Random& random) {
   const auto* annotations = at(pod, "metadata", "annotations");
   auto& spec = objectAt(pod.get_object(), "spec");
   if (annotations && find(*annotations, model::kAnnotationMirrorPod))
-    return checkMirror(pod.at("spec"), name);
+    return checkMirror(memberOf(pod, "spec"), name);
   std::string account(textAt(pod, "spec", "serviceAccountName"));
   if (account.empty()) account = textAt(pod, "spec", "serviceAccount");
   if (account.empty()) account = "default";

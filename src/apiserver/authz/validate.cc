@@ -21,7 +21,7 @@ void validateRule(const json::value& rule, bool namespaced, const std::string& p
   if (count("verbs") == 0)
     errors.required(path + ".verbs", "verbs must contain at least one value");
   if (count("nonResourceURLs") > 0) {
-    const auto& urls = rule.at("nonResourceURLs");
+    const auto& urls = memberOf(rule, "nonResourceURLs");
     if (namespaced)
       errors.invalid(path + ".nonResourceURLs", urls,
                      "namespaced rules cannot apply to non-resource URLs");

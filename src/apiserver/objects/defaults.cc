@@ -21,7 +21,7 @@ void deployment(object&, object& spec) {
   setDefault(spec, "replicas", 1);
   auto& strategy = objectAt(spec, "strategy");
   setDefault(strategy, "type", "RollingUpdate");
-  if (strategy.at("type") == "RollingUpdate") {
+  if (memberOf(strategy, "type") == "RollingUpdate") {
     auto& rolling = objectAt(strategy, "rollingUpdate");
     setDefault(rolling, "maxUnavailable", "25%");
     setDefault(rolling, "maxSurge", "25%");
@@ -51,7 +51,7 @@ void statefulSet(object&, object& spec) {
   setDefault(spec, "podManagementPolicy", "OrderedReady");
   auto& strategy = objectAt(spec, "updateStrategy");
   setDefault(strategy, "type", "RollingUpdate");
-  if (strategy.at("type") == "RollingUpdate")
+  if (memberOf(strategy, "type") == "RollingUpdate")
     setDefault(objectAt(strategy, "rollingUpdate"), "partition", 0);
   setDefault(spec, "revisionHistoryLimit", 10);
   auto& retention = objectAt(spec, "persistentVolumeClaimRetentionPolicy");
@@ -63,7 +63,7 @@ void statefulSet(object&, object& spec) {
 void daemonSet(object&, object& spec) {
   auto& strategy = objectAt(spec, "updateStrategy");
   setDefault(strategy, "type", "RollingUpdate");
-  if (strategy.at("type") == "RollingUpdate") {
+  if (memberOf(strategy, "type") == "RollingUpdate") {
     auto& rolling = objectAt(strategy, "rollingUpdate");
     setDefault(rolling, "maxUnavailable", 1);
     setDefault(rolling, "maxSurge", 0);
@@ -112,13 +112,13 @@ void cronJob(object&, object& spec) {
 void service(object&, object& spec) {
   setDefault(spec, "type", "ClusterIP");
   setDefault(spec, "sessionAffinity", "None");
-  if (spec.at("sessionAffinity") == "None") {
+  if (memberOf(spec, "sessionAffinity") == "None") {
     eraseMember(spec, "sessionAffinityConfig");
-  } else if (spec.at("sessionAffinity") == "ClientIP") {
+  } else if (memberOf(spec, "sessionAffinity") == "ClientIP") {
     auto& client = objectAt(objectAt(spec, "sessionAffinityConfig"), "clientIP");
     setDefault(client, "timeoutSeconds", 10800);
   }
-  const json::value type = spec.at("type");
+  const json::value type = memberOf(spec, "type");
   const bool onNodes = type == "NodePort" || type == "LoadBalancer";
   const auto* external = arrayAt(spec, "externalIPs");
   if (onNodes || (type == "ClusterIP" && external && !external->empty()))
@@ -132,7 +132,8 @@ void service(object&, object& spec) {
     auto& members = port.get_object();
     setDefault(members, "protocol", "TCP");
     if (members["targetPort"] == 0 || members["targetPort"] == "") members["targetPort"] = nullptr;
-    const json::value number = isMissing(members, "port") ? json::value(0) : members.at("port");
+    const json::value number =
+        isMissing(members, "port") ? json::value(0) : memberOf(members, "port");
     setDefault(members, "targetPort", number);
   }
 }

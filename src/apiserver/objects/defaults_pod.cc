@@ -50,7 +50,7 @@ void setContainerDefaults(json::object& container, bool hostNetwork) {
       if (!port.is_object()) continue;
       setDefault(port.get_object(), "protocol", "TCP");
       if (hostNetwork && !isMissing(port.get_object(), "containerPort")) {
-        const json::value number = port.get_object().at("containerPort");
+        const json::value number = memberOf(port, "containerPort");
         setDefault(port.get_object(), "hostPort", number);
       }
     }
@@ -140,7 +140,7 @@ void setPodDefaults(json::object& pod) {
     const auto* old = spec.if_contains("serviceAccount");
     spec["serviceAccountName"] = old && old->is_string() ? *old : json::value("default");
   }
-  const json::value account = spec.at("serviceAccountName");
+  const json::value account = memberOf(spec, "serviceAccountName");
   spec["serviceAccount"] = account;
 }
 

@@ -105,14 +105,14 @@ void dropWhatTheTypeLacks(json::object& spec, const json::value& service,
 void settleClusterIps(json::object& spec, const json::value& service, const json::value* before) {
   if (!before || same(service, *before, "clusterIP")) {
     if (!before && !isEmpty(spec, "clusterIP") && isEmpty(spec, "clusterIPs"))
-      spec["clusterIPs"] = json::array{spec.at("clusterIP")};
+      spec["clusterIPs"] = json::array{memberOf(spec, "clusterIP")};
     return;
   }
   if (!same(service, *before, "clusterIPs")) return;
   if (isEmpty(spec, "clusterIP")) {
     eraseMember(spec, "clusterIPs");
   } else {
-    const json::value address = spec.at("clusterIP");
+    const json::value address = memberOf(spec, "clusterIP");
     spec["clusterIPs"] = json::array{address};
   }
 }

@@ -161,7 +161,7 @@ class Validator {
   }
 
   void checkNumber(const json::value& value, const SchemaLimits& limits, const Place& place) {
-    const double number = value.to_number<double>();
+    const double number = realNumber(value).value_or(0);
     const auto bound = [&](const std::optional<double>& limit, bool exclusive, bool below,
                            const char* relation) {
       if (!limit || (below ? number > *limit : number < *limit)) return;

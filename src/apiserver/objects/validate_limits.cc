@@ -148,7 +148,7 @@ void validateResourceQuota(const json::value& object, const json::value* before,
     for (const auto& limit : hard->get_object()) {
       const auto path = fmt::format("spec.hard[{}]", std::string_view(limit.key()));
       validateAmountName(limit.key(), path, errors);
-      const auto amount = amountAt(object.at("spec"), "hard", limit.key());
+      const auto amount = amountAt(memberOf(object, "spec"), "hard", limit.key());
       if (amount && amount->sign() < 0)
         errors.invalid(path, limit.value(), "must be greater than or equal to 0");
     }

@@ -260,8 +260,9 @@ void validateResized(const json::value& before, const json::value& after, const 
 bool sameButCpuAndMemory(const json::value& before, const json::value& after) {
   for (const auto* part : {"requests", "limits"})
     if (!sameAmounts(orEmpty(find(before, part)), orEmpty(find(after, part)), true)) return false;
-  return find(before, "claims") ? find(after, "claims") && before.at("claims") == after.at("claims")
-                                : !find(after, "claims");
+  return find(before, "claims")
+             ? find(after, "claims") && memberOf(before, "claims") == memberOf(after, "claims")
+             : !find(after, "claims");
 }
 
 bool isSidecar(const json::value& container) {

@@ -157,8 +157,8 @@ class Compiler {
   static bool setNumbers(SchemaLimits& limits, const json::value& in) {
     bool any = false;
     const auto number = [&](const char* name, std::optional<double>& slot) {
-      if (const auto* member = find(in, name); member && member->is_number()) {
-        slot = member->to_number<double>();
+      if (const auto given = realNumber(memberOf(in, name))) {
+        slot = given;
         any = true;
       }
     };

@@ -89,7 +89,7 @@ void completeStatus(json::object& members, const Target& target) {
   const auto* schema = target.stored->storageVersion().schema;
   const auto* field = target.stored->custom || !schema ? nullptr : schema->field("status");
   if (auto* status = memberObject(members, "status"); status && field)
-    prune(members.at("status"), *field->type);
+    prune(members["status"], *field->type);
 }
 
 json::object newPodStatus(const json::value& spec) {
@@ -106,7 +106,7 @@ json::object newPodStatus(const json::value& spec) {
 // Of a resize only the resources of containers are taken, and how they are resized. Containers
 // that came, went or changed places are left for validation to refuse.
 void keepButResources(json::value& next, const json::value& old) {
-  json::object spec = old.at("spec").get_object();
+  json::object spec = membersOf(memberOf(old, "spec"));
   auto& given = objectAt(next.get_object(), "spec");
   for (const auto* list : {"containers", "initContainers"}) {
     auto* now = arrayAt(given, list);
@@ -120,7 +120,7 @@ void keepButResources(json::value& next, const json::value& old) {
   }
   keep(spec, given, "resources");
   given = std::move(spec);
-  const auto& before = old.at("metadata").get_object();
+  const auto& before = membersOf(memberOf(old, "metadata"));
   auto& metadata = metadataOf(next);
   for (const auto* field : {"labels", "annotations", "finalizers", "ownerReferences"})
     keep(metadata, before, field);
@@ -181,8 +181,7 @@ void settleLabelKeys(json::value& pod) {
       for (auto& term : *required) settle(term);
     if (auto* preferred = arrayAt(*terms, "preferredDuringSchedulingIgnoredDuringExecution"))
       for (auto& weighted : *preferred)
-        if (weighted.is_object() && weighted.get_object().contains("podAffinityTerm"))
-          settle(weighted.at("podAffinityTerm"));
+        if (auto* term = find(weighted, "podAffinityTerm")) settle(*term);
   }
 }
 
@@ -379,8 +378,7 @@ void replaceStatus(json::value& next, const json::value& old, const Resource& re
     changed["status"] = std::move(status);
   }
   if (!resource.custom && metadata.is_object()) {
-    metadata.get_object()["ownerReferences"] =
-        oldMeta.contains("ownerReferences") ? oldMeta.at("ownerReferences") : json::value{};
+    metadata.get_object()["ownerReferences"] = memberOf(oldMeta, "ownerReferences");
     if (metadata.get_object()["ownerReferences"].is_null())
       eraseMember(metadata.get_object(), "ownerReferences");
     changed["metadata"] = std::move(metadata);
@@ -426,7 +424,7 @@ Outcome<> prepareUpdate(json::value& next, const json::value& old, const Target&
     keep(members, before, "status");
   }
   if (resource.isCore("namespaces") && subresource.empty())
-    keep(objectAt(members, "spec"), before.at("spec").get_object(), "finalizers");
+    keep(objectAt(members, "spec"), membersOf(memberOf(before, "spec")), "finalizers");
   if (resource.isCore("pods") && subresource == "resize") keepButResources(next, old);
 
   auto& metadata = metadataOf(next);

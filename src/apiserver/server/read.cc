@@ -34,8 +34,7 @@ struct Continue {
     auto object = text ? parseJson(*text) : Result<json::value>(std::unexpected(text.error()));
     const auto* member = object ? find(*object, "rv") : nullptr;
     const auto version = member ? wholeNumber(*member) : std::nullopt;
-    if (!version || *version < 0)
-      return refuse(ErrorCode::BadRequest, "continue key is not valid");
+    if (!version || *version < 0) return refuse(ErrorCode::BadRequest, "continue key is not valid");
     return Continue{static_cast<std::uint64_t>(*version), std::string(textAt(*object, "start"))};
   }
 };

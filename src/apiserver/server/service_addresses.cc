@@ -68,7 +68,7 @@ class ServiceAddresses::Giving {
 
   Outcome<> giveAddress() {
     auto& members = spec();
-    if (isMissing(members, "clusterIP") || members.at("clusterIP") == "") {
+    if (isMissing(members, "clusterIP") || memberOf(members, "clusterIP") == "") {
       if (!isMissing(members, "clusterIPs")) return {};  // validation says what is wrong
       std::string address;
       int tries = 0;

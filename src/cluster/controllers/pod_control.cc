@@ -153,7 +153,7 @@ Task<Result<>> PodControl::create(Owner owner, json::value podTemplate) {
     meta["generateName"] = owner.meta.name + "-";
   meta["ownerReferences"] = controlledBy(owner);
   const bool numbered = isNumbered(owner);
-  const std::string given = numbered ? std::string(meta["name"].as_string()) : "";
+  const std::string given = numbered ? std::string(meta["name"].get_string()) : "";
   const api::ObjectKey target{namespace_, ""};
   auto creating = kube::createObject(api_, api::Pod::kType, target, std::move(pod));
   auto created = co_await creating;

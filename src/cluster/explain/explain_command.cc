@@ -209,7 +209,7 @@ class Explainer {
     }
     if (!cpus) co_return resources;
     json::object both = cpus->is_object() ? cpus->get_object() : json::object();
-    for (const auto& member : resources->as_object()) both[member.key()] = member.value();
+    for (const auto& member : resources->get_object()) both[member.key()] = member.value();
     co_return json::value(std::move(both));
   }
 

@@ -82,7 +82,7 @@ std::string leftOf(const json::value& answer, std::int64_t numa, std::string_vie
     if (free.contains(static_cast<int>(*id))) ++cpus;
   }
   const auto* ratio = at(answer, "amplificationRatios", "cpu");
-  const double worth = ratio && ratio->is_number() ? ratio->to_number<double>() : 1;
+  const double worth = ratio ? realNumber(*ratio).value_or(1) : 1;
   const auto most = static_cast<std::int64_t>(std::ceil(1000 * worth * static_cast<double>(cpus)));
   return left->milliValue() <= most ? amount : Quantity::ofMilli(most).toString();
 }

@@ -10,8 +10,7 @@ namespace koord::cluster {
 namespace {
 
 double amountAt(const json::value& value, std::string_view key) {
-  const auto* member = at(value, key);
-  return member && member->is_number() ? member->to_number<double>() : 0;
+  return realNumber(memberOf(value, key)).value_or(0);
 }
 
 std::string shownNumber(double value, bool cpu) {

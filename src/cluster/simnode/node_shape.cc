@@ -280,7 +280,7 @@ std::optional<json::object> topologyOf(const SimNodeShape& shape, const std::str
         {"id", cpu}, {"core", core}, {"socket", numa / cpus.numaNodesPerSocket}, {"node", numa}});
   }
   json::array zones;
-  const std::int64_t memory = capacity.at("memory").value() / cpus.numaNodes();
+  const std::int64_t memory = capacity.find("memory")->second.value() / cpus.numaNodes();
   const int threads = cpus.coresPerNumaNode * cpus.threadsPerCore;
   for (int numa = 0; numa < cpus.numaNodes(); ++numa) {
     json::array resources;

@@ -48,9 +48,7 @@ std::string whyPending(const api::Pod& pod) {
 }
 
 std::int64_t numberAt(const json::value& from, std::string_view key) {
-  const auto* number = find(from, key);
-  if (!number || !number->is_number()) return 0;
-  return static_cast<std::int64_t>(number->to_number<double>());
+  return wholeNumber(memberOf(from, key)).value_or(0);
 }
 
 bool enabled(const json::value& section) {

@@ -154,8 +154,8 @@ double readQps(Fields& fields) {
   const json::value* value = fields.raw("evictQPS");
   if (!value) return 10;
   double qps = 0;
-  if (value->is_number()) {
-    qps = value->to_number<double>();
+  if (const auto number = realNumber(*value)) {
+    qps = *number;
   } else if (value->is_string()) {
     const std::string_view text = value->get_string();
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), qps);

@@ -156,10 +156,10 @@ json::array devicesJson(const api::List<api::DeviceInfo>& devices) {
     api::Device holder;
     holder.spec.devices.push_back(device);
     const json::value document = api::encode(holder);
-    json::object entry = document.at("spec").at("devices").at(0).as_object();
+    json::object entry = at(document, "spec", "devices")->get_array()[0].get_object();
     entry["health"] = device.health;
     if (device.topology) {
-      auto& topology = entry["topology"].as_object();
+      auto& topology = entry["topology"].get_object();
       topology["socketID"] = device.topology->socketID;
       topology["nodeID"] = device.topology->nodeID;
       topology["pcieID"] = device.topology->pcieID;

@@ -134,10 +134,10 @@ Task<Result<>> ColocationProfileController::apply(const api::ClusterColocationPr
     json::value after = *before;
     if (auto changed = applyProfile(profile.spec, context, after); !changed) co_return changed;
     auto patch = api::createMergePatch(*before, after);
-    if (!patch || patch->as_object().empty()) co_return Result<>();
-    json::value& meta = patch->as_object()["metadata"];
+    if (!patch || patch->get_object().empty()) co_return Result<>();
+    json::value& meta = patch->get_object()["metadata"];
     if (!meta.is_object()) meta.emplace_object();
-    meta.as_object()["resourceVersion"] = *at(*before, "metadata", "resourceVersion");
+    meta.get_object()["resourceVersion"] = *at(*before, "metadata", "resourceVersion");
     auto writing =
         kube::patchOnly(api_, api::Pod::kType, key, kube::PatchType::Merge, *std::move(patch));
     const Result<> written = co_await writing;

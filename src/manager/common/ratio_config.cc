@@ -22,9 +22,8 @@ Result<> readRatio(const json::value& document, std::string_view name,
                    std::optional<double>& into) {
   const json::value* member = find(document, name);
   if (!member || member->is_null()) return {};
-  if (!member->is_number())
-    return fail(ErrorCode::BadRequest, fmt::format("{}: expected a number", name));
-  into = member->to_number<double>();
+  into = realNumber(*member);
+  if (!into) return fail(ErrorCode::BadRequest, fmt::format("{}: expected a number", name));
   return {};
 }
 
@@ -64,11 +63,12 @@ Result<> readStrategy(const json::value& document, Amplification& into) {
   const auto ratios = readObject(document, "resourceAmplificationRatio");
   if (!ratios) return fail(ratios.error());
   for (const auto& entry : **ratios) {
-    if (!entry.value().is_number())
+    const auto ratio = realNumber(entry.value());
+    if (!ratio)
       return fail(ErrorCode::BadRequest,
                   fmt::format("resourceAmplificationRatio[{}]: expected a number",
                               std::string(entry.key())));
-    into.ratios[std::string(entry.key())] = entry.value().to_number<double>();
+    into.ratios[std::string(entry.key())] = *ratio;
   }
   return {};
 }

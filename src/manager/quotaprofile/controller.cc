@@ -161,7 +161,7 @@ Task<Result<>> QuotaProfileController::writeQuota(const api::ElasticQuotaProfile
     if (!created) written = fail(created.error());
   } else {
     const auto patch = api::createMergePatch(writtenPart(*existing), writtenPart(quota));
-    if (!patch || patch->as_object().empty()) co_return Result<>();
+    if (!patch || patch->get_object().empty()) co_return Result<>();
     auto task =
         kube::patchOnly(api_, api::ElasticQuota::kType, quotaKey, kube::PatchType::Merge, *patch);
     written = co_await task;

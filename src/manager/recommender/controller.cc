@@ -291,7 +291,7 @@ Task<Result<>> RecommenderController::reconcile(std::string key) {
   if (worthWriting(found->second.object->status, status)) {
     json::value patch = json::object{{"status", api::encode(status)}};
     // What is not there any more has to be said.
-    if (!status.podStatus) patch.as_object()["status"].as_object()["podStatus"] = nullptr;
+    if (!status.podStatus) patch.get_object()["status"].get_object()["podStatus"] = nullptr;
     auto writing = kube::patchOnly(api_, api::Recommendation::kType, name, kube::PatchType::Merge,
                                    std::move(patch), "status");
     const Result<> written = co_await writing;
@@ -336,7 +336,7 @@ Result<json::value> RecommenderController::explain(const api::ObjectKey& key) co
   for (const auto& [name, model] : record.models)
     if (!model.empty()) models.emplace(name, &model);
   json::value answer = explainRecommendation(*record.object, models);
-  json::object& members = answer.as_object();
+  json::object& members = answer.get_object();
   members["pods"] = countPods(record);
   if (!record.pods) members["problem"] = record.pods.error().message;
   json::object requests;

@@ -60,18 +60,18 @@ Result<> amplify(const json::value& old, json::value& node) {
   const auto factors = parseJson(*ratios);
   const std::string field = fmt::format("metadata.annotations[{}]", kAnnotationAmplificationRatio);
   if (!factors) return fail(Error(factors.error()).within(field));
-  json::object& allocatable = objectIn(objectIn(node.as_object(), "status"), "allocatable");
+  json::object& allocatable = objectIn(objectIn(node.get_object(), "status"), "allocatable");
   for (const auto name : kAmplified) {
     const json::value* factor = find(*factors, name);
     if (!factor) continue;
-    if (!factor->is_number())
+    const auto ratio = realNumber(*factor);
+    if (!ratio)
       return fail(ErrorCode::Invalid, fmt::format("{}: {}: expected a number", field, name));
-    const double ratio = factor->to_number<double>();
-    if (ratio <= 1 || !model::has(raw, name)) continue;
+    if (*ratio <= 1 || !model::has(raw, name)) continue;
     const Quantity amount = model::amountOf(raw, name);
     constexpr double kMost = 9e18;  // what a number of milli-units can hold
     const auto milli = static_cast<std::int64_t>(
-        std::min(static_cast<double>(amount.milliValue()) * ratio, kMost));
+        std::min(static_cast<double>(amount.milliValue()) * *ratio, kMost));
     allocatable[name] = textValue(Quantity::ofMilli(milli, amount.format()).toString());
   }
   return {};

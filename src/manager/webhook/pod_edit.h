@@ -20,13 +20,13 @@ inline json::object& objectIn(json::object& parent, std::string_view key) {
 }
 
 inline json::object& labelsOf(json::value& pod) {
-  return objectIn(objectIn(pod.as_object(), "metadata"), "labels");
+  return objectIn(objectIn(pod.get_object(), "metadata"), "labels");
 }
 inline json::object& annotationsOf(json::value& pod) {
-  return objectIn(objectIn(pod.as_object(), "metadata"), "annotations");
+  return objectIn(objectIn(pod.get_object(), "metadata"), "annotations");
 }
 inline json::object& specOf(json::value& pod) {
-  return objectIn(pod.as_object(), "spec");
+  return objectIn(pod.get_object(), "spec");
 }
 
 inline json::string textValue(std::string_view text) {

@@ -19,12 +19,12 @@ bool isPod(const api::AdmissionRequest& request) {
 // evaluation, and taken back before anything is compared.
 void lendNamespace(const api::AdmissionRequest& request, json::value& pod) {
   if (textAt(pod, "metadata", "namespace").empty())
-    objectIn(pod.as_object(), "metadata")["namespace"] = textValue(request.namespace_);
+    objectIn(pod.get_object(), "metadata")["namespace"] = textValue(request.namespace_);
 }
 
 void takeNamespaceBack(const json::value& original, json::value& pod) {
   if (!textAt(original, "metadata", "namespace").empty()) return;
-  json::object& metadata = objectIn(pod.as_object(), "metadata");
+  json::object& metadata = objectIn(pod.get_object(), "metadata");
   const json::value* said = find(original, "metadata");
   if (const json::value* empty = said ? find(*said, "namespace") : nullptr) {
     metadata["namespace"] = *empty;
@@ -33,9 +33,9 @@ void takeNamespaceBack(const json::value& original, json::value& pod) {
   metadata.erase("namespace");
   if (!metadata.empty() || (said && said->is_object())) return;
   if (said) {
-    pod.as_object()["metadata"] = *said;
+    pod.get_object()["metadata"] = *said;
   } else {
-    pod.as_object().erase("metadata");
+    pod.get_object().erase("metadata");
   }
 }
 

@@ -89,9 +89,9 @@ TEST_F(RpcTest, AHandlerThatThrowsFailsTheCallAndTheNextIsAnswered) {
     if (message == "odd") throw std::out_of_range(message);
     return message;
   };
-  const auto server = serve(
-      path, [&](GrpcRequest request, GrpcAnswer answer) { answer(odd(request.message)); },
-      {{"/a.B/Talk", odd}});
+  const auto server =
+      serve(path, [&](GrpcRequest request, GrpcAnswer answer) { answer(odd(request.message)); },
+            {{"/a.B/Talk", odd}});
   GrpcChannel channel(loop_, path);
   for (const char* method : {"/a.B/C", "/a.B/Talk"}) {
     EXPECT_EQ(ask(channel, method, "odd").error().code, GrpcCode::Internal);

@@ -22,11 +22,7 @@ bool isVersion(std::string_view text) {
 }
 
 std::int64_t numberAt(const json::value& object, std::string_view key) {
-  const auto* value = find(object, key);
-  if (!value) return 0;
-  boost::system::error_code ignored;
-  const auto number = value->to_number<std::int64_t>(ignored);
-  return ignored ? 0 : number;
+  return wholeNumber(memberOf(object, key)).value_or(0);
 }
 
 struct Amount {

@@ -126,7 +126,7 @@ bool isZero(std::string_view field, const json::value* value) {
 void completeLoadAware(json::object& args, const json::object& given) {
   const auto& usual = defaults().find("LoadAwareScheduling")->second;
   if (auto* factors = args["estimatedScalingFactors"].if_object())
-    for (const auto& factor : usual.at("estimatedScalingFactors").get_object())
+    for (const auto& factor : membersOf(memberOf(usual, "estimatedScalingFactors")))
       factors->emplace(factor.key(), factor.value());
   const auto* dominant = given.if_contains("dominantResourceWeight");
   if (dominant && *dominant != 0 && isAbsent(given.if_contains("resourceWeights")))

@@ -48,7 +48,7 @@ void Scheduler::dumpDiagnosis(const Attempt& attempt, const Diagnosis& diagnosis
   if (!attempt.group.empty()) {
     document["questionedKey"] = attempt.group;
     document["isRootCausePod"] = attempt.rootCause;
-    document["scheduleDiagnosis"].as_object()["alreadyWaitForBound"] = attempt.waiting;
+    document["scheduleDiagnosis"].get_object()["alreadyWaitForBound"] = attempt.waiting;
   }
   const auto write = [key = pod.key(), target = pod.key() + "/" + pod.uid(),
                       document = std::move(document)] {

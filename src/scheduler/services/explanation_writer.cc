@@ -50,7 +50,7 @@ std::optional<json::object> ExplanationWriter::statusFor(const json::value& expl
                          asked + "\"");
   } else if (auto said = explainSchedule(scheduler_,
                                          {asked.substr(0, slash), asked.substr(slash + 1)}, now)) {
-    status = std::move(said->at("status").as_object());
+    status = std::move(find(*said, "status")->get_object());
   } else {
     status = notAnswered(said.error().message);
   }

@@ -89,7 +89,7 @@ Result<json::value> describeNode(const Scheduler& scheduler, const std::string& 
   json::object ports;
   for (const HostPort& port : row.usedPorts) {
     const auto [list, fresh] = ports.emplace(cluster.addresses().text(port.ip), json::array());
-    list->value().as_array().push_back(
+    list->value().get_array().push_back(
         json::object{{"Protocol", cluster.addresses().text(port.protocol)}, {"Port", port.port}});
   }
   if (!ports.empty()) shown["usedPorts"] = std::move(ports);

@@ -97,8 +97,7 @@ std::optional<double> numberAt(const json::value& object, std::string_view path)
   const json::value* member = find(object, path.substr(0, dot));
   if (!member) return std::nullopt;
   if (dot != std::string_view::npos) return numberAt(*member, path.substr(dot + 1));
-  if (!member->is_number()) return std::nullopt;
-  return member->to_number<double>();
+  return realNumber(*member);
 }
 
 // A bound, which is a whole number, as the original writes it: 10,000.

@@ -52,12 +52,12 @@ json::object statusPatch(const api::PodGroupStatus& before, const api::PodGroupS
   const json::value was = api::encode(before);
   json::value is = api::encode(after);
   json::object patch;
-  for (auto& member : is.as_object()) {
-    const auto* old = was.as_object().if_contains(member.key());
+  for (auto& member : is.get_object()) {
+    const auto* old = was.get_object().if_contains(member.key());
     if (!old || *old != member.value()) patch[member.key()] = std::move(member.value());
   }
-  for (const auto& member : was.as_object())
-    if (!is.as_object().contains(member.key())) patch[member.key()] = nullptr;
+  for (const auto& member : was.get_object())
+    if (!is.get_object().contains(member.key())) patch[member.key()] = nullptr;
   return patch;
 }
 

@@ -117,7 +117,7 @@ json::object DeviceShare::describe(NodeId node) const {
         devices[std::to_string(device.minor)] = amountsJson(device.amounts);
       json::value& byPod = holders[nameOf(type)];
       if (!byPod.is_object()) byPod = json::object();
-      byPod.as_object()[pod.key()] = std::move(devices);
+      byPod.get_object()[pod.key()] = std::move(devices);
     }
   });
   return {{"deviceTotal", amountsJson(total)},    {"deviceFree", amountsJson(free)},

@@ -25,7 +25,8 @@ api::ReservationCondition conditionOf(std::string_view type, std::string_view st
 json::value listOf(const api::List<api::ReservationCondition>& conditions) {
   api::ReservationStatus status;
   status.conditions = conditions;
-  return api::encode(status).as_object().at("conditions");
+  const json::value document = api::encode(status);
+  return memberOf(document, "conditions");
 }
 
 // Its conditions with this one in place of the one of its type.

@@ -227,7 +227,7 @@ Task<Result<>> ReservationPlugin::dropTakenOver(std::string uid, api::ObjectKey 
         cluster_.findPod(reservation))
       co_return Result<>{};
     json::value patch = annotationPatch(uid, nullptr);
-    patch.as_object()["metadata"].as_object()["resourceVersion"] = now->metadata.resourceVersion;
+    patch.get_object()["metadata"].get_object()["resourceVersion"] = now->metadata.resourceVersion;
     auto patching = kube::mergePatch(*handle_.api(), api::Pod::kType, key, std::move(patch));
     const Result<json::value> patched = co_await patching;
     if (patched) co_return Result<>{};

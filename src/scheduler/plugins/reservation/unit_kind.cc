@@ -124,7 +124,7 @@ Task<Result<>> ReservationKind::write(Object current, json::object status) {
     // Nobody else can have a say: what is written is what there is.
     json::value merged = api::encode(current->status);
     if (!merged.is_object()) merged = json::object{};
-    for (auto& member : status) merged.as_object()[member.key()] = member.value();
+    for (auto& member : status) merged.get_object()[member.key()] = member.value();
     auto read = api::decode<api::ReservationStatus>(merged);
     if (!read) co_return fail(std::move(read.error()));
     auto after = std::make_shared<api::Reservation>(*current);

@@ -94,7 +94,7 @@ json::object describeGivenDevices(const GivenDevices& given, const DeviceInvento
       json::value encoded = api::encode(each);
       // Upstream always writes the number of a device, and leaves out 0 for functions.
       json::object ordered{{"minor", each.minor}};
-      for (auto& [key, value] : encoded.as_object())
+      for (auto& [key, value] : encoded.get_object())
         if (key != "minor") ordered.emplace(key, std::move(value));
       list.push_back(std::move(ordered));
     }

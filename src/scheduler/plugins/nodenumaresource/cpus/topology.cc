@@ -117,12 +117,12 @@ Result<CpuTopology> CpuTopology::parse(std::string_view annotation) {
           std::pair{"socket", &CpuRecord::socket}, std::pair{"node", &CpuRecord::numa}}) {
       const json::value* value = find(entry, name);
       if (!value || value->is_null()) continue;  // as Go reads it: 0
-      json::error_code ec;
-      record.*field = value->is_number() ? value->to_number<int>(ec) : -1;
-      if (ec || !value->is_number()) {
+      const auto number = wholeNumber(*value);
+      if (!number || !std::in_range<int>(*number)) {
         return fail(ErrorCode::Invalid, fmt::format("detail[{}].{}: expected a number, got {}", i,
                                                     name, toJson(*value)));
       }
+      record.*field = static_cast<int>(*number);
     }
   }
   return CpuTopology(records);

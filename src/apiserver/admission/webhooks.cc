@@ -38,26 +38,32 @@ api::StringMap labelsOf(const json::value& object) {
   return out;
 }
 
-json::value reviewOf(const AdmissionAttributes& a, const std::string& uid) {
-  json::object kind{
-      {"group", a.resource->group}, {"version", a.version}, {"kind", a.resource->kind}};
-  if (!a.objectKind.empty()) {
-    const auto slash = a.objectVersion.find('/');
-    kind = {{"group", slash == std::string::npos ? "" : a.objectVersion.substr(0, slash)},
-            {"version",
-             slash == std::string::npos ? a.objectVersion : a.objectVersion.substr(slash + 1)},
-            {"kind", a.objectKind}};
-  }
-  json::object resource{
-      {"group", a.resource->group}, {"version", a.version}, {"resource", a.resource->plural}};
+json::object kindOf(const AdmissionAttributes& a, const Resource& resource,
+                    std::string_view version) {
+  if (a.objectKind.empty())
+    return {{"group", resource.group}, {"version", version}, {"kind", resource.kind}};
+  const auto slash = a.objectVersion.find('/');
+  const bool core = slash == std::string::npos;
+  return {{"group", core ? "" : a.objectVersion.substr(0, slash)},
+          {"version", core ? a.objectVersion : a.objectVersion.substr(slash + 1)},
+          {"kind", a.objectKind}};
+}
+
+json::object resourceOf(const Resource& resource, std::string_view version) {
+  return {{"group", resource.group}, {"version", version}, {"resource", resource.plural}};
+}
+
+json::value reviewOf(const AdmissionAttributes& a, const ResourceForm& form,
+                     const std::string& uid) {
+  const Resource& asked = form.resource ? *form.resource : *a.resource;
   json::object user{{"username", a.user.name},
                     {"groups", json::array(a.user.groups.begin(), a.user.groups.end())}};
   if (!a.user.uid.empty()) user["uid"] = a.user.uid;
   json::object request{{"uid", uid},
-                       {"kind", kind},
-                       {"resource", resource},
-                       {"requestKind", kind},
-                       {"requestResource", resource}};
+                       {"kind", kindOf(a, asked, form.version)},
+                       {"resource", resourceOf(asked, form.version)},
+                       {"requestKind", kindOf(a, *a.resource, a.version)},
+                       {"requestResource", resourceOf(*a.resource, a.version)}};
   if (!a.subresource.empty()) {
     request["subResource"] = a.subresource;
     request["requestSubResource"] = a.subresource;
@@ -76,6 +82,16 @@ json::value reviewOf(const AdmissionAttributes& a, const std::string& uid) {
   return json::object{{"apiVersion", "admission.k8s.io/v1"},
                       {"kind", "AdmissionReview"},
                       {"request", std::move(request)}};
+}
+
+bool matchesRule(const api::RuleWithOperations& rule, const AdmissionAttributes& a,
+                 const Resource& resource, std::string_view version) {
+  if (!rule.scope.empty() && rule.scope != "*" &&
+      (rule.scope == "Namespaced") == a.namespace_.empty())
+    return false;
+  return listed(rule.operations, a.operation) && listed(rule.apiGroups, resource.group) &&
+         listed(rule.apiVersions, version) &&
+         matchesResource(rule.resources, resource.plural, a.subresource);
 }
 
 // The error that a denial becomes; the webhook may choose code, reason and message.
@@ -130,21 +146,33 @@ void Webhooks::setValidating(const std::string& name, const json::value* configu
   set(validating_, name, decoded ? std::move(decoded->webhooks) : std::vector<api::Webhook>{});
 }
 
-bool Webhooks::matchesRules(const Hook& hook, const AdmissionAttributes& a) {
-  return std::ranges::any_of(hook.spec.rules, [&](const api::RuleWithOperations& rule) {
-    if (!rule.scope.empty() && rule.scope != "*" &&
-        (rule.scope == "Namespaced") == a.namespace_.empty())
-      return false;
-    return listed(rule.operations, a.operation) && listed(rule.apiGroups, a.resource->group) &&
-           listed(rule.apiVersions, a.version) &&
-           matchesResource(rule.resources, a.resource->plural, a.subresource);
-  });
+std::optional<ResourceForm> Webhooks::formFor(const Hook& hook,
+                                              const AdmissionAttributes& a) const {
+  // Webhooks cannot lock themselves out of their own configuration.
+  if (a.resource->group == "admissionregistration.k8s.io") return std::nullopt;
+  const auto& rules = hook.spec.rules;
+  if (std::ranges::any_of(rules, [&](const api::RuleWithOperations& rule) {
+        return matchesRule(rule, a, *a.resource, a.version);
+      }))
+    return ResourceForm{nullptr, a.version};
+  if (!forms_ || (hook.spec.matchPolicy && *hook.spec.matchPolicy != "Equivalent"))
+    return std::nullopt;
+  const auto forms = forms_(*a.resource);
+  for (const auto& rule : rules)
+    for (const auto& form : forms)
+      if (matchesRule(rule, a, *form.resource, form.version)) return form;
+  return std::nullopt;
 }
 
-bool Webhooks::matches(const Hook& hook, const AdmissionAttributes& a) const {
-  // Webhooks cannot lock themselves out of their own configuration.
-  if (a.resource->group == "admissionregistration.k8s.io") return false;
-  if (!matchesRules(hook, a)) return false;
+json::value Webhooks::converted(json::value object, const AdmissionAttributes& a,
+                                const ResourceForm& form, bool back) const {
+  // The object of a subresource that has a kind of its own is the same in all forms.
+  if (form.resource && convert_ && a.objectKind.empty() && !object.is_null())
+    convert_(object, *a.resource, a.version, form, back);
+  return object;
+}
+
+bool Webhooks::selects(const Hook& hook, const AdmissionAttributes& a) const {
   if (!hook.namespaceSelector.empty()) {
     if (a.resource->isCore("namespaces")) {
       if (!hook.namespaceSelector.matches(labelsOf(a.object.is_null() ? a.oldObject : a.object)))
@@ -159,12 +187,12 @@ bool Webhooks::matches(const Hook& hook, const AdmissionAttributes& a) const {
 }
 
 bool Webhooks::wants(const Hooks& hooks, const AdmissionAttributes& attributes) const {
-  return std::ranges::any_of(hooks,
-                             [&](const Hook& hook) { return matchesRules(hook, attributes); });
+  return std::ranges::any_of(
+      hooks, [&](const Hook& hook) { return formFor(hook, attributes).has_value(); });
 }
 
 Task<Outcome<std::optional<api::AdmissionResponse>>> Webhooks::ask(
-    const Hook& hook, const AdmissionAttributes& attributes) {
+    const Hook& hook, const AdmissionAttributes& attributes, const ResourceForm& form) {
   using Answer = std::optional<api::AdmissionResponse>;
   const std::string name = hook.spec.name;
   const bool ignore = hook.spec.failurePolicy && *hook.spec.failurePolicy == "Ignore";
@@ -193,7 +221,7 @@ Task<Outcome<std::optional<api::AdmissionResponse>>> Webhooks::ask(
   request.caPem = hook.caPem;
   const auto seconds = hook.spec.timeoutSeconds ? *hook.spec.timeoutSeconds : 10;
   request.timeout = std::chrono::seconds(seconds);
-  request.body = toJson(reviewOf(attributes, uid));
+  request.body = toJson(reviewOf(attributes, form, uid));
   auto call = caller_(std::move(request));
   auto answer = co_await call;
   if (!answer) co_return failed(answer.error().message);
@@ -218,9 +246,13 @@ Task<Outcome<json::value>> Webhooks::mutate(AdmissionAttributes attributes,
       const bool reinvoke =
           hooks[i].spec.reinvocationPolicy && *hooks[i].spec.reinvocationPolicy == "IfNeeded";
       if (round == 1 && called[i] && (!reinvoke || i >= lastChange)) continue;
-      if (!matches(hooks[i], attributes)) continue;
+      const auto form = formFor(hooks[i], attributes);
+      if (!form || !selects(hooks[i], attributes)) continue;
       called[i] = true;
-      auto asking = ask(hooks[i], attributes);
+      AdmissionAttributes shown = attributes;
+      shown.object = converted(std::move(shown.object), attributes, *form, false);
+      shown.oldObject = converted(std::move(shown.oldObject), attributes, *form, false);
+      auto asking = ask(hooks[i], shown, *form);
       auto answer = co_await asking;
       if (!answer) co_return std::unexpected(std::move(answer.error()));
       if (!*answer) continue;
@@ -230,12 +262,20 @@ Task<Outcome<json::value>> Webhooks::mutate(AdmissionAttributes attributes,
       if (response.patch.empty()) continue;
       auto text = net::base64Decode(response.patch);
       auto patch = text ? parseJson(*text) : Result<json::value>(std::unexpected(text.error()));
-      auto patched = patch ? api::applyJsonPatch(attributes.object, *patch) : patch;
+      if (patch && patch->is_array() && patch->get_array().empty()) continue;
+      if (patch && attributes.object.is_null())
+        co_return refuse(
+            ErrorCode::Internal,
+            fmt::format("Internal error occurred: admission webhook \"{}\" attempted to "
+                        "modify the object, which is not supported for this operation",
+                        hooks[i].spec.name));
+      auto patched = patch ? api::applyJsonPatch(shown.object, *patch) : patch;
       if (!patched)
         co_return refuse(ErrorCode::Internal,
                          fmt::format("Internal error occurred: admission webhook \"{}\": its patch "
                                      "cannot be applied: {}",
                                      hooks[i].spec.name, patched.error().message));
+      *patched = converted(*std::move(patched), attributes, *form, true);
       if (*patched != attributes.object) {
         attributes.object = *std::move(patched);
         lastChange = i;
@@ -251,8 +291,12 @@ Task<Outcome<>> Webhooks::validate(AdmissionAttributes attributes,
                                    std::vector<std::string>& warnings) {
   const Hooks hooks = validating_;
   for (const auto& hook : hooks) {
-    if (!matches(hook, attributes)) continue;
-    auto asking = ask(hook, attributes);
+    const auto form = formFor(hook, attributes);
+    if (!form || !selects(hook, attributes)) continue;
+    AdmissionAttributes shown = attributes;
+    shown.object = converted(std::move(shown.object), attributes, *form, false);
+    shown.oldObject = converted(std::move(shown.oldObject), attributes, *form, false);
+    auto asking = ask(hook, shown, *form);
     auto answer = co_await asking;
     if (!answer) co_return std::unexpected(std::move(answer.error()));
     if (!*answer) continue;

@@ -12,6 +12,7 @@
 #include "api/admission.h"
 #include "api/selector.h"
 #include "apiserver/objects/failure.h"
+#include "apiserver/registry/registry.h"
 #include "apiserver/registry/resource.h"
 #include "apiserver/server/call.h"
 #include "base/random.h"
@@ -45,6 +46,12 @@ struct AdmissionAttributes {
   std::string objectVersion = {};  // "v1", "policy/v1"
 };
 
+// One of the groups and versions by which the same objects are reached.
+struct ResourceForm {
+  ResourcePtr resource;  // null: the one that the request names
+  std::string version;
+};
+
 class Webhooks {
  public:
   // uids of reviews are drawn from `random`.
@@ -56,6 +63,16 @@ class Webhooks {
   // For namespaceSelector: the labels of a namespace.
   using NamespaceLabels = std::function<api::StringMap(std::string_view name)>;
   void setNamespaceLabels(NamespaceLabels labels) { namespaceLabels_ = std::move(labels); }
+
+  // For matchPolicy Equivalent: every form of a resource, also its own.
+  using Forms = std::function<std::vector<ResourceForm>(const Resource& resource)>;
+  // Brings an object from the one form into the other.
+  using Convert = std::function<void(json::value& object, const Resource& resource,
+                                     std::string_view from, const ResourceForm& to, bool back)>;
+  void setForms(Forms forms, Convert convert) {
+    forms_ = std::move(forms);
+    convert_ = std::move(convert);
+  }
 
   // Cheap: whether any webhook could be interested.
   bool wantsMutating(const AdmissionAttributes& attributes) const {
@@ -82,18 +99,25 @@ class Webhooks {
   using Hooks = std::vector<Hook>;  // by configuration name, then as written there
 
   static void set(Hooks& hooks, const std::string& name, std::vector<api::Webhook> webhooks);
-  static bool matchesRules(const Hook& hook, const AdmissionAttributes& attributes);
-  bool matches(const Hook& hook, const AdmissionAttributes& attributes) const;
+  // The form in which the webhook is asked; null when its rules leave the request out.
+  std::optional<ResourceForm> formFor(const Hook& hook,
+                                      const AdmissionAttributes& attributes) const;
+  bool selects(const Hook& hook, const AdmissionAttributes& attributes) const;
+  json::value converted(json::value object, const AdmissionAttributes& attributes,
+                        const ResourceForm& form, bool back) const;
   bool wants(const Hooks& hooks, const AdmissionAttributes& attributes) const;
   // The response; an error stands for "could not be asked" and has been through the failure policy.
   Task<Outcome<std::optional<api::AdmissionResponse>>> ask(const Hook& hook,
-                                                           const AdmissionAttributes& attributes);
+                                                           const AdmissionAttributes& attributes,
+                                                           const ResourceForm& form);
 
   WebhookCaller caller_;
   Random& random_;
   Hooks mutating_;
   Hooks validating_;
   NamespaceLabels namespaceLabels_;
+  Forms forms_;
+  Convert convert_;
 };
 
 }  // namespace koord::apiserver

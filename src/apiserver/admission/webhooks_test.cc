@@ -66,6 +66,17 @@ class WebhooksTest : public ServerTest {
     return *answers.back();
   }
 
+  // A webhook with these rules.
+  Answer hookFor(bool mutating, const std::string& url, const std::string& rule,
+                 const std::string& more = "") {
+    const std::string kind = mutating ? "mutating" : "validating";
+    return post(
+        "/apis/admissionregistration.k8s.io/v1/" + kind + "webhookconfigurations",
+        R"({"metadata":{"name":"h"},"webhooks":[{"name":"h.example.com","clientConfig":{"url":")" +
+            url + R"("},"rules":[)" + rule +
+            R"(],"sideEffects":"None","admissionReviewVersions":["v1"])" + more + "}]}");
+  }
+
   std::map<std::string, json::object> answers_;
   std::vector<json::value> asked;
   std::vector<WebhookRequest> requests;
@@ -110,6 +121,117 @@ TEST_F(WebhooksTest, aRequestThatThrowsInTheMiddleIsAnsweredAndTheNextIsServed) 
   EXPECT_EQ(failed.message(), "unexpected exception; the log of the API server has more");
   EXPECT_EQ(get(std::string(kPods) + "/web").status, 404);
   EXPECT_EQ(get(kPods).status, 200);
+}
+
+TEST_F(WebhooksTest, aMutatingWebhookRefusesDeletionsBindingsAndEvictions) {
+  post(kPods, pod("web"));
+  answers_["https://m"] = {{"allowed", false}};
+  const auto made = hookFor(
+      true, "https://m",
+      R"({"operations":["*"],"apiGroups":[""],"apiVersions":["v1"],"resources":["pods","pods/*"]})");
+  ASSERT_EQ(made.status, 201) << made.message();
+  const std::string web = std::string(kPods) + "/web";
+  EXPECT_EQ(slowly("DELETE", web).status, 403);
+  EXPECT_EQ(slowly("DELETE", kPods).status, 403);
+  EXPECT_EQ(slowly("POST", web + "/binding", R"({"target":{"name":"n1"}})").status, 403);
+  EXPECT_EQ(slowly("POST", web + "/eviction", R"({"metadata":{"name":"web"}})").status, 403);
+  EXPECT_EQ(textAt(get(web).body, "spec", "nodeName"), "");
+  ASSERT_THAT(asked, SizeIs(4));
+  EXPECT_EQ(textAt(asked[0], "request", "operation"), "DELETE");
+  EXPECT_EQ(textAt(asked[0], "request", "oldObject", "metadata", "name"), "web");
+  EXPECT_EQ(textAt(asked[2], "request", "kind", "kind"), "Binding");
+  EXPECT_EQ(textAt(asked[3], "request", "kind", "kind"), "Eviction");
+}
+
+TEST_F(WebhooksTest, aMutatingWebhookChangesBindingsAndScalesButNoDeletion) {
+  post(kPods, pod("web"));
+  answers_["https://m"] = patching(R"([{"op":"replace","path":"/target/name","value":"n2"}])");
+  ASSERT_EQ(
+      hookFor(
+          true, "https://m",
+          R"({"operations":["*"],"apiGroups":["*"],"apiVersions":["*"],"resources":["pods","pods/*","*/scale"]})")
+          .status,
+      201);
+  const std::string web = std::string(kPods) + "/web";
+  EXPECT_EQ(slowly("POST", web + "/binding", R"({"target":{"name":"n1"}})").status, 201);
+  EXPECT_EQ(textAt(get(web).body, "spec", "nodeName"), "n2");
+  EXPECT_EQ(slowly("DELETE", web).status, 500);
+  EXPECT_EQ(get(web).status, 200);
+
+  const std::string sets = "/apis/apps/v1/namespaces/default/replicasets";
+  ASSERT_EQ(
+      post(
+          sets,
+          R"({"metadata":{"name":"r"},"spec":{"replicas":1,"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}})")
+          .status,
+      201);
+  answers_["https://m"] = patching(R"([{"op":"replace","path":"/spec/replicas","value":7}])");
+  asked.clear();
+  const auto scaled = slowly("PATCH", sets + "/r/scale", R"({"spec":{"replicas":3}})",
+                             "application/merge-patch+json");
+  EXPECT_EQ(scaled.status, 200) << scaled.message();
+  ASSERT_THAT(asked, SizeIs(1));
+  EXPECT_EQ(textAt(asked[0], "request", "object", "kind"), "Scale");
+  EXPECT_EQ(*at(asked[0], "request", "object", "spec", "replicas"), 3);
+  EXPECT_EQ(*at(asked[0], "request", "oldObject", "spec", "replicas"), 1);
+  EXPECT_EQ(*at(get(sets + "/r").body, "spec", "replicas"), 7);
+}
+
+TEST_F(WebhooksTest, aWebhookForAnotherVersionIsAskedInThatVersion) {
+  ASSERT_EQ(
+      post(
+          "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+          R"({"metadata":{"name":"gizmos.example.com"},"spec":{"group":"example.com","scope":"Namespaced","names":{"plural":"gizmos","kind":"Gizmo"},"versions":[
+        {"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}},
+        {"name":"v2","served":true,"storage":false,"schema":{"openAPIV3Schema":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}]}})")
+          .status,
+      201);
+  const std::string rule =
+      R"({"operations":["*"],"apiGroups":["example.com"],"apiVersions":["v2"],"resources":["gizmos"]})";
+  answers_["https://m"] = patching(R"([{"op":"add","path":"/seen","value":"yes"}])");
+  ASSERT_EQ(hookFor(true, "https://m", rule).status, 201);
+  const std::string gizmos = "/apis/example.com/v1/namespaces/default/gizmos";
+  const auto made = slowly("POST", gizmos, R"({"metadata":{"name":"g"}})");
+  ASSERT_EQ(made.status, 201) << made.message();
+  EXPECT_EQ(textAt(made.body, "apiVersion"), "example.com/v1");
+  EXPECT_EQ(textAt(made.body, "seen"), "yes");
+  ASSERT_THAT(asked, SizeIs(1));
+  EXPECT_EQ(textAt(asked[0], "request", "resource", "version"), "v2");
+  EXPECT_EQ(textAt(asked[0], "request", "kind", "version"), "v2");
+  EXPECT_EQ(textAt(asked[0], "request", "requestResource", "version"), "v1");
+  EXPECT_EQ(textAt(asked[0], "request", "object", "apiVersion"), "example.com/v2");
+
+  ASSERT_EQ(remove("/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/h").status,
+            200);
+  ASSERT_EQ(hookFor(true, "https://m", rule, R"(,"matchPolicy":"Exact")").status, 201);
+  EXPECT_EQ(at(slowly("POST", gizmos, R"({"metadata":{"name":"exact"}})").body, "seen"), nullptr);
+}
+
+TEST_F(WebhooksTest, matchConditionsAreRefusedAsNobodyWouldEvaluateThem) {
+  const std::string rule =
+      R"({"operations":["CREATE"],"apiGroups":[""],"apiVersions":["v1"],"resources":["pods"]})";
+  const auto refused =
+      hookFor(false, "https://v", rule, R"(,"matchConditions":[{"name":"c","expression":"true"}])");
+  EXPECT_EQ(refused.status, 422);
+  EXPECT_THAT(
+      refused.message(),
+      HasSubstr("webhooks[0].matchConditions: Forbidden: this server does not evaluate CEL"));
+  EXPECT_EQ(hookFor(false, "https://v", rule, R"(,"matchPolicy":"Sometimes")").status, 422);
+  EXPECT_EQ(hookFor(false, "https://v", rule, R"(,"timeoutSeconds":31)").status, 422);
+  EXPECT_EQ(hookFor(false, "https://v", rule, R"(,"matchConditions":[])").status, 201);
+}
+
+TEST_F(WebhooksTest, aCollectionIsDeletedAlsoWhereItChangesMeanwhile) {
+  hook(false, "v", "https://v");
+  answers_["https://v"] = {{"allowed", true}};
+  for (const auto* name : {"a", "b", "c"}) ASSERT_EQ(slowly("POST", kPods, pod(name)).status, 201);
+  request("DELETE", kPods);
+  ASSERT_EQ(
+      mergePatch(std::string(kPods) + "/c/status", R"({"status":{"phase":"Running"}})").status,
+      200);
+  loop.advance(std::chrono::milliseconds(100));
+  EXPECT_EQ(answers.front()->status, 201);
+  EXPECT_TRUE(get(kPods).body.at("items").get_array().empty());
 }
 
 TEST_F(WebhooksTest, theFailurePolicyDecidesWhenNobodyAnswers) {

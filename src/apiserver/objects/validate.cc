@@ -29,6 +29,7 @@
 #include "apiserver/objects/normalize.h"
 #include "apiserver/objects/validate_kinds.h"
 #include "apiserver/objects/validate_limits.h"
+#include "apiserver/objects/validate_webhooks.h"
 #include "base/ascii.h"
 #include "base/quantity.h"
 
@@ -248,6 +249,9 @@ void validateBuiltin(const json::value& object, const json::value* before, const
     const auto* duration = at(object, "spec", "leaseDurationSeconds");
     if (duration && duration->is_int64() && duration->get_int64() <= 0)
       errors.invalid("spec.leaseDurationSeconds", *duration, "must be greater than 0");
+  } else if (resource.group == "admissionregistration.k8s.io" &&
+             resource.plural.ends_with("webhookconfigurations")) {
+    validateWebhooks(object, before, errors);
   } else if (resource.is("scheduling.k8s.io", "priorityclasses")) {
     validatePriorityClass(object, before, errors);
   }

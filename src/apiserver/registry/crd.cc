@@ -148,6 +148,7 @@ Result<Resource> resourceOfCrd(const json::value& crd, std::vector<std::string>&
   if (!spec) return required("spec");
   Resource resource;
   resource.custom = true;
+  resource.terminating = !textAt(crd, "metadata", "deletionTimestamp").empty();
   resource.hasGeneration = true;
   resource.conditionalUpdatesOnly = true;
   if (auto set = setNames(resource, *spec, textAt(crd, "metadata", "name")); !set)
@@ -197,7 +198,7 @@ void completeCrd(json::value& crd, std::string_view now) {
     if (std::ranges::find(stored, name) == stored.end()) stored.push_back(name);
   }
   status["storedVersions"] = std::move(stored);
-  if (!status.contains("conditions")) {
+  if (const auto* known = status.if_contains("conditions"); !known || !known->is_array()) {
     const auto condition = [&](const char* type, const char* reason, const char* message) {
       return json::value{{"type", type},
                          {"status", "True"},

@@ -28,7 +28,7 @@ Registry::Registry() : schemas_(std::make_shared<const api::SchemaSet>(api::buil
 }
 
 ResourcePtr Registry::find(std::string_view group, std::string_view version,
-                           std::string_view plural) const {
+                           std::string_view plural, bool servedOnly) const {
   std::string table(plural);
   if (!group.empty()) {
     table += '.';
@@ -38,7 +38,7 @@ ResourcePtr Registry::find(std::string_view group, std::string_view version,
   const auto it = resources_.find(table);
   if (it == resources_.end()) return nullptr;
   const auto* found = it->second->version(version);
-  return found && found->served ? it->second : nullptr;
+  return found && (found->served || !servedOnly) ? it->second : nullptr;
 }
 
 ResourcePtr Registry::findByTable(std::string_view table) const {

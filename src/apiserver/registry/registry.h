@@ -17,8 +17,9 @@ class Registry {
  public:
   Registry();
 
-  // nullptr when there is no such resource or the version is not served.
-  ResourcePtr find(std::string_view group, std::string_view version, std::string_view plural) const;
+  // nullptr when there is no such resource or version, or it is not served.
+  ResourcePtr find(std::string_view group, std::string_view version, std::string_view plural,
+                   bool servedOnly = true) const;
   ResourcePtr findByTable(std::string_view table) const;
   ResourcePtr findByKind(std::string_view group, std::string_view kind) const;
   // By table name.

@@ -48,6 +48,7 @@ struct Resource {
   std::vector<std::string> categories;
   bool namespaced = true;
   bool custom = false;
+  bool terminating = false;  // its definition is being deleted: nothing new comes
   // metadata.generation counts changes of the spec.
   bool hasGeneration = false;
   // A PUT or patch must name the resourceVersion that it changes.

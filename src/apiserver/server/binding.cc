@@ -25,27 +25,25 @@ void applyBinding(json::object& pod, const json::value& binding, const std::stri
 
 Task<Outcome<Written>> WriteCall::bind() {
   const auto& request = call_.request;
-  auto body = parseJson(request.body);
-  if (!body) co_return refuse(std::move(body.error()).within("error decoding the binding"));
+  auto body = readOwnKind("Binding");
+  if (!body) co_return std::unexpected(std::move(body.error()));
   const std::string pod =
       request.name.empty() ? std::string(textAt(*body, "metadata", "name")) : request.name;
-  const std::string node(textAt(*body, "target", "name"));
-  FieldErrors errors;
-  if (const auto kind = textAt(*body, "target", "kind"); !kind.empty() && kind != "Node")
-    errors.unsupported("target.kind", kind, {"Node", "<empty>"});
-  if (node.empty()) errors.required("target.name");
-  if (!errors.empty()) co_return refuse(errors.failure("Binding", pod));
   const auto key = makeKey(request.namespace_, pod);
 
   auto a = attributes("CREATE", &*body, nullptr);
   a.name = pod;
   a.objectKind = "Binding";
   a.objectVersion = "v1";
-  if (server_.webhooks_.wantsValidating(a)) {
-    a.object = *body;
-    auto asking = server_.webhooks_.validate(std::move(a), warnings_);
-    if (auto good = co_await asking; !good) co_return std::unexpected(std::move(good.error()));
-  }
+  auto admitting = admitOwnKind(std::move(a), *std::move(body));
+  body = co_await admitting;
+  if (!body) co_return std::unexpected(std::move(body.error()));
+  const std::string node(textAt(*body, "target", "name"));
+  FieldErrors errors;
+  if (const auto kind = textAt(*body, "target", "kind"); !kind.empty() && kind != "Node")
+    errors.unsupported("target.kind", kind, {"Node", "<empty>"});
+  if (node.empty()) errors.required("target.name");
+  if (!errors.empty()) co_return refuse(errors.failure("Binding", pod));
 
   const auto entry = target_.table->find(key);
   if (!entry) co_return refuse(notFound(*target_.resource, pod));

@@ -28,6 +28,8 @@ struct Call {
   User user;
   Format format = Format::Object;
   std::string userAgent;
+  // By the server itself: no webhooks are asked, and versions that are not served will do.
+  bool ofServer = false;
 };
 
 using Bytes = std::shared_ptr<const std::string>;

@@ -246,10 +246,47 @@ TEST_F(CustomTest, withTheDefinitionItsObjectsGo) {
   post(kGizmos, R"({"metadata":{"name":"g"},"spec":{"size":3}})");
   auto& log = watch(kGizmos);
   EXPECT_EQ(remove(std::string(kCrds) + "/gizmos.example.com").status, 200);
+  loop.advance(std::chrono::seconds(2));
   EXPECT_THAT(log.lines, ElementsAre("ADDED g", "DELETED g"));
   EXPECT_EQ(get(kGizmos).status, 404);
   EXPECT_EQ(post(kCrds, kCrd).status, 201);
   EXPECT_TRUE(get(kGizmos).body.at("items").get_array().empty());
+}
+
+TEST_F(CustomTest, aDefinitionWaitsForTheFinalizersOfItsObjects) {
+  const std::string definition = std::string(kCrds) + "/gizmos.example.com";
+  post(kGizmos, R"({"metadata":{"name":"kept","finalizers":["x/cleanup"]},"spec":{"size":3}})");
+  for (int i = 0; i < 200; ++i)
+    post(kGizmos, R"({"metadata":{"name":"g)" + std::to_string(i) + R"("},"spec":{"size":3}})");
+  EXPECT_EQ(remove(definition).status, 200);
+  loop.advance(std::chrono::seconds(1));
+
+  const auto waiting = get(definition);
+  ASSERT_EQ(waiting.status, 200);
+  EXPECT_EQ(waiting.body.at("metadata").at("finalizers"),
+            json::value({"customresourcecleanup.apiextensions.k8s.io"}));
+  const auto& conditions = waiting.body.at("status").at("conditions").get_array();
+  EXPECT_TRUE(std::ranges::any_of(conditions, [](const json::value& condition) {
+    return textAt(condition, "type") == "Terminating" && textAt(condition, "status") == "True";
+  }));
+  const auto left = get(kGizmos);
+  ASSERT_EQ(left.body.at("items").get_array().size(), 1u) << "those without finalizers go";
+  EXPECT_FALSE(
+      textAt(left.body.at("items").get_array()[0], "metadata", "deletionTimestamp").empty());
+  const auto refused = post(kGizmos, R"({"metadata":{"name":"late"},"spec":{"size":3}})");
+  EXPECT_EQ(refused.status, 405);
+  EXPECT_EQ(refused.message(),
+            "create not allowed while custom resource definition is terminating");
+  loop.advance(std::chrono::hours(1));
+  EXPECT_EQ(get(std::string(kGizmos) + "/kept").status, 200);
+
+  EXPECT_EQ(
+      mergePatch(std::string(kGizmos) + "/kept", R"({"metadata":{"finalizers":null}})").status,
+      200);
+  loop.advance(std::chrono::seconds(2));
+  EXPECT_EQ(get(definition).status, 404);
+  EXPECT_EQ(get(kGizmos).status, 404);
+  EXPECT_EQ(post(kCrds, kCrd).status, 201);
 }
 
 TEST_F(CustomTest, aBrokenDefinitionIsRefused) {

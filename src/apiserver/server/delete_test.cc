@@ -95,6 +95,22 @@ TEST_F(DeleteTest, aCollectionIsDeletedBySelector) {
   EXPECT_EQ(textAt(left[0], "metadata", "name"), "b");
 }
 
+TEST_F(DeleteTest, aDryRunInTheBodyDeletesNothing) {
+  post(kPods, pod("a"));
+  EXPECT_EQ(remove(std::string(kPods) + "/a", R"({"dryRun":["All"]})").status, 200);
+  EXPECT_EQ(remove(kPods, R"({"dryRun":["All"]})").status, 200);
+  for (const auto* body :
+       {R"({"dryRun":["Rubbish"]})", R"({"dryRun":["All","x"]})", R"({"dryRun":[1]})"})
+    for (const std::string path : {std::string(kPods) + "/a", std::string(kPods)})
+      EXPECT_EQ(remove(path, body).status, 422) << body;
+  EXPECT_EQ(remove(std::string(kPods) + "/a", R"({"dryRun":"All"})").status, 400);
+  EXPECT_EQ(
+      remove(std::string(kPods) + "/a", R"({"propagationPolicy":"Orphan","orphanDependents":true})")
+          .status,
+      422);
+  EXPECT_EQ(get(std::string(kPods) + "/a").status, 200);
+}
+
 TEST_F(DeleteTest, aNamespaceTakesNothingNewWhileItGoes) {
   post("/api/v1/namespaces", R"({"metadata":{"name":"team"}})");
   EXPECT_EQ(remove("/api/v1/namespaces/team").status, 200);
@@ -109,6 +125,24 @@ TEST_F(DeleteTest, aNamespaceTakesNothingNewWhileItGoes) {
   done.at("spec").get_object()["finalizers"] = json::array{};
   EXPECT_EQ(put("/api/v1/namespaces/team/finalize", done).status, 200);
   EXPECT_EQ(get("/api/v1/namespaces/team").status, 404);
+}
+
+TEST_F(DeleteTest, aBindingWithOddTypesIsRefused) {
+  post(kPods, pod("a"));
+  for (const auto* body :
+       {R"([])", R"("x")", R"({"target":{"name":"n1"},"metadata":{"annotations":{"a":5}}})",
+        R"({"target":{"name":"n1"},"metadata":{"labels":{"a":{}}}})", R"({"target":"n1"})",
+        R"({"target":{"name":7}})"})
+    EXPECT_EQ(post(std::string(kPods) + "/a/binding", body).status, 400) << body;
+  EXPECT_EQ(
+      post(std::string(kPods) + "/a/eviction", R"({"metadata":{"name":"a"},"deleteOptions":7})")
+          .status,
+      400);
+  EXPECT_EQ(post(std::string(kPods) + "/a/eviction",
+                 R"({"metadata":{"name":"a"},"deleteOptions":{"dryRun":["No"]}})")
+                .status,
+            422);
+  EXPECT_EQ(textAt(get(std::string(kPods) + "/a").body, "spec", "nodeName"), "");
 }
 
 TEST_F(DeleteTest, aPodIsBoundOnce) {

@@ -129,15 +129,13 @@ Outcome<> WriteCall::spendDisruption(const json::value& pod) {
 
 Task<Outcome<Written>> WriteCall::evict() {
   const auto& request = call_.request;
-  auto body = parseJson(request.body);
-  if (!body) co_return refuse(std::move(body.error()).within("error decoding the eviction"));
+  auto body = readOwnKind("Eviction");
+  if (!body) co_return std::unexpected(std::move(body.error()));
   if (textAt(*body, "metadata", "name") != request.name)
     co_return refuse(ErrorCode::BadRequest, "name in URL does not match name in Eviction object");
-  const auto* given = find(*body, "deleteOptions");
-  const json::value options = given && given->is_object() ? *given : json::value(json::object{});
-  if (const auto* dryRun = find(options, "dryRun");
-      dryRun && dryRun->is_array() && !dryRun->get_array().empty())
-    dryRun_ = true;
+  if (auto good = checkDeleteOptions(memberOf(*body, "deleteOptions")); !good)
+    co_return std::unexpected(std::move(good.error()));
+  dryRun_ = dryRun_ || wantsDryRun(memberOf(*body, "deleteOptions"));
   const auto key = makeKey(request.namespace_, request.name);
   auto entry = target_.table->find(key);
   if (!entry) co_return refuse(notFound(*target_.resource, request.name));
@@ -150,15 +148,16 @@ Task<Outcome<Written>> WriteCall::evict() {
   auto a = attributes("CREATE", &*pod, nullptr);
   a.objectKind = "Eviction";
   a.objectVersion = "policy/v1";
-  if (server_.webhooks_.wantsValidating(a)) {
-    a.object = *body;
-    auto asking = server_.webhooks_.validate(std::move(a), warnings_);
-    if (auto good = co_await asking; !good) co_return std::unexpected(std::move(good.error()));
-    entry = target_.table->find(key);
-    if (!entry) co_return refuse(notFound(*target_.resource, request.name));
-    pod = readOld(*entry);
-    if (!pod) co_return std::unexpected(std::move(pod.error()));
-  }
+  auto admitting = admitOwnKind(std::move(a), *std::move(body));
+  body = co_await admitting;
+  if (!body) co_return std::unexpected(std::move(body.error()));
+  const json::value options = membersOf(memberOf(*body, "deleteOptions"));
+  if (auto good = checkDeleteOptions(options); !good)
+    co_return std::unexpected(std::move(good.error()));
+  entry = target_.table->find(key);
+  if (!entry) co_return refuse(notFound(*target_.resource, request.name));
+  pod = readOld(*entry);
+  if (!pod) co_return std::unexpected(std::move(pod.error()));
 
   if (auto good = checkPreconditions(*entry, *pod, options); !good)
     co_return std::unexpected(std::move(good.error()));

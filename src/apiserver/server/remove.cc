@@ -32,17 +32,8 @@ Outcome<json::value> deleteOptions(const kube::Request& request) {
                     fmt::format("gracePeriodSeconds: expected an integer, got \"{}\"", grace));
     members["gracePeriodSeconds"] = *number;
   }
-  if (const auto* grace = find(options, "gracePeriodSeconds");
-      grace && !grace->is_null() && (!grace->is_int64() || grace->get_int64() < 0))
-    return refuse(FieldErrors()
-                      .invalid("gracePeriodSeconds", *grace, "must be greater than or equal to 0")
-                      .failure("DeleteOptions.meta.k8s.io", ""));
-  if (const auto policy = textAt(options, "propagationPolicy");
-      !policy.empty() && policy != "Orphan" && policy != "Background" && policy != "Foreground")
-    return refuse(
-        FieldErrors()
-            .unsupported("propagationPolicy", policy, {"Background", "Foreground", "Orphan"})
-            .failure("DeleteOptions.meta.k8s.io", ""));
+  if (auto good = checkDeleteOptions(options); !good)
+    return std::unexpected(std::move(good.error()));
   return options;
 }
 
@@ -56,6 +47,14 @@ void setFinalizer(json::object& metadata, std::string_view name, bool present) {
     finalizers.push_back(json::value(json::string_view(name.data(), name.size())));
   if (!present && it != finalizers.end()) finalizers.erase(it);
   if (finalizers.empty()) eraseMember(metadata, "finalizers");
+}
+
+// Others wait no longer than for this many.
+constexpr std::size_t kDeletionsInATurn = 64;
+
+std::string uidOf(const Entry& entry) {
+  const auto object = parseJson(entry.bareText());
+  return object ? std::string(textAt(*object, "metadata", "uid")) : std::string();
 }
 
 // How long a pod may take to end; other kinds go at once.
@@ -72,6 +71,40 @@ std::int64_t graceOf(const json::value& object, const Resource& resource,
 
 }  // namespace
 
+Outcome<> checkDeleteOptions(const json::value& options) {
+  constexpr const char* kKind = "DeleteOptions.meta.k8s.io";
+  const auto& grace = memberOf(options, "gracePeriodSeconds");
+  if (!grace.is_null() && (!grace.is_int64() || grace.get_int64() < 0))
+    return refuse(FieldErrors()
+                      .invalid("gracePeriodSeconds", grace, "must be greater than or equal to 0")
+                      .failure(kKind, ""));
+  const auto& policy = memberOf(options, "propagationPolicy");
+  if (!policy.is_null() && !isMissing(membersOf(options), "orphanDependents"))
+    return refuse(FieldErrors()
+                      .invalid("propagationPolicy", policy,
+                               "orphanDependents and deletionPropagation cannot be both set")
+                      .failure(kKind, ""));
+  if (!policy.is_null() && policy != "" && policy != "Orphan" && policy != "Background" &&
+      policy != "Foreground")
+    return refuse(
+        FieldErrors()
+            .unsupported("propagationPolicy", policy, {"Background", "Foreground", "Orphan"})
+            .failure(kKind, ""));
+  const auto& dryRun = memberOf(options, "dryRun");
+  if (dryRun.is_null()) return {};
+  if (!dryRun.is_array())
+    return refuse(ErrorCode::BadRequest, "dryRun: expected a list of strings");
+  for (const auto& item : dryRun.get_array())
+    if (item != "All")
+      return refuse(FieldErrors().unsupported("dryRun", item, {"All"}).failure(kKind, ""));
+  return {};
+}
+
+bool wantsDryRun(const json::value& deleteOptions) {
+  const auto* dryRun = arrayAt(deleteOptions, "dryRun");
+  return dryRun && !dryRun->empty();
+}
+
 Task<Outcome<Written>> WriteCall::remove() {
   const auto& request = call_.request;
   if (!request.subresource.empty())
@@ -79,9 +112,7 @@ Task<Outcome<Written>> WriteCall::remove() {
                      "the server does not allow this method on the requested resource");
   auto options = deleteOptions(request);
   if (!options) co_return std::unexpected(std::move(options.error()));
-  if (const auto* dryRun = find(*options, "dryRun");
-      dryRun && dryRun->is_array() && !dryRun->get_array().empty())
-    dryRun_ = true;
+  dryRun_ = dryRun_ || wantsDryRun(*options);
   const auto entry = target_.table->find(
       makeKey(target_.resource->namespaced ? request.namespace_ : "", request.name));
   if (!entry) co_return refuse(notFound(*target_.resource, request.name));
@@ -102,8 +133,14 @@ Task<Outcome<Written>> WriteCall::removeOne(EntryPtr entry, json::value options)
     co_return std::unexpected(std::move(good.error()));
 
   auto a = attributes("DELETE", nullptr, &*old);
-  if (server_.webhooks_.wantsValidating(a)) {
+  const bool mutates = !call_.ofServer && server_.webhooks_.wantsMutating(a);
+  const bool validates = !call_.ofServer && server_.webhooks_.wantsValidating(a);
+  if (mutates || validates) {
     a.oldObject = webhookForm(*old, std::string(entry->managedFields()));
+    if (mutates) {  // there is nothing to change, but it may be refused
+      auto mutating = server_.webhooks_.mutate(a, warnings_);
+      if (auto good = co_await mutating; !good) co_return std::unexpected(std::move(good.error()));
+    }
     auto asking = server_.webhooks_.validate(std::move(a), warnings_);
     if (auto good = co_await asking; !good) co_return std::unexpected(std::move(good.error()));
     const auto now = target_.table->find(entry->key);
@@ -163,10 +200,15 @@ Outcome<Written> WriteCall::deleteNow(const EntryPtr& entry, const json::value& 
   if (target_.stored->isCore("namespaces"))
     objectAt(next.get_object(), "status")["phase"] = "Terminating";
 
+  if (isCrd(*target_.stored) && !server_.store_.table(entry->name()).entries().empty())
+    requireCleanup(next, formatTime(server_.executor_.wallNow()));
+
   if (dryRun_) return answer(next, 200);
   if (!canGo(next)) {
     if (sameObject(next, old)) return answer(*entry, 200);
     const auto stored = put(next);
+    if (auto done = followUp(&next, entry->name()); !done)
+      return std::unexpected(std::move(done.error()));
     return answer(*stored, 200);
   }
   erase(entry);
@@ -179,6 +221,7 @@ Outcome<Written> WriteCall::deleteNow(const EntryPtr& entry, const json::value& 
 Task<Outcome<Written>> WriteCall::removeAll() {
   auto options = deleteOptions(call_.request);
   if (!options) co_return std::unexpected(std::move(options.error()));
+  dryRun_ = dryRun_ || wantsDryRun(*options);
   auto match = Match::compile(call_.request, target_);
   if (!match) co_return std::unexpected(std::move(match.error()));
   std::vector<EntryPtr> entries;
@@ -186,9 +229,16 @@ Task<Outcome<Written>> WriteCall::removeAll() {
   for (auto it = begin; it != end; ++it)
     if ((*match)(*it->second)) entries.push_back(it->second);
   std::string items;
+  std::size_t done = 0;
   for (const auto& entry : entries) {
-    if (target_.table->find(entry->key) != entry) continue;
-    auto removing = removeOne(entry, *options);
+    if (++done % kDeletionsInATurn == 0) {
+      auto yield = sleepFor(server_.executor_, Duration::zero());
+      co_await yield;
+    }
+    // As it is by now. What was made anew under the name was not meant.
+    const auto now = target_.table->find(entry->key);
+    if (!now || (now != entry && uidOf(*now) != uidOf(*entry))) continue;
+    auto removing = removeOne(now, *options);
     auto outcome = co_await removing;
     if (!outcome && outcome.error().error.code != ErrorCode::NotFound)
       co_return std::unexpected(std::move(outcome.error()));

@@ -173,6 +173,26 @@ Outcome<json::value> WriteCall::applyScale(ManagedFields& managed, const json::v
   return scaled(old, *scale, target_, *write.schema);
 }
 
+void WriteCall::showScale(AdmissionAttributes& attributes, const json::value& object,
+                          const json::value& old) const {
+  attributes.objectKind = "Scale";
+  attributes.objectVersion = kScaleApiVersion;
+  attributes.object = scaleOf(object, *target_.version->scale);
+  attributes.oldObject = scaleOf(old, *target_.version->scale);
+}
+
+Task<Outcome<json::value>> WriteCall::mutateScale(AdmissionAttributes attributes,
+                                                  json::value object, json::value old) {
+  showScale(attributes, object, old);
+  const json::value before = attributes.object;
+  auto mutating = server_.webhooks_.mutate(std::move(attributes), warnings_);
+  auto mutated = co_await mutating;
+  if (!mutated) co_return std::unexpected(std::move(mutated.error()));
+  if (*mutated == before) co_return std::move(object);
+  auto next = scaled(object, *mutated, target_, *server_.registry_.builtinSchemas()->find("Scale"));
+  co_return next;
+}
+
 Task<Outcome<Written>> WriteCall::scale() {
   const auto& request = call_.request;
   if (request.verb == kube::Verb::Get) {

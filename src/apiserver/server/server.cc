@@ -17,6 +17,16 @@ constexpr const char* kCrds = "customresourcedefinitions.apiextensions.k8s.io";
 constexpr const char* kMutating = "mutatingwebhookconfigurations.admissionregistration.k8s.io";
 constexpr const char* kValidating = "validatingwebhookconfigurations.admissionregistration.k8s.io";
 
+std::optional<Target> targetOf(const Registry& registry, Store& store, std::string_view group,
+                               std::string_view version, std::string_view plural) {
+  kube::Request request;
+  request.group = group;
+  request.version = version;
+  request.resource = plural;
+  auto target = findTarget(registry, store, request);
+  return target ? std::optional(*std::move(target)) : std::nullopt;
+}
+
 }  // namespace
 
 Server::Server(Executor& executor, ServerOptions options)
@@ -25,11 +35,31 @@ Server::Server(Executor& executor, ServerOptions options)
       random_(options_.seed),
       store_(executor, {options_.historyEvents}),
       webhooks_(options_.webhookCaller, random_),
-      quotas_(executor, store_, registry_) {
+      quotas_(executor, store_, registry_),
+      crdCleanup_(std::make_unique<CrdCleanup>(*this)) {
   webhooks_.setNamespaceLabels([this](std::string_view name) {
     const auto entry = store_.table("namespaces").find(name);
     return entry ? entry->labels : api::StringMap{};
   });
+  webhooks_.setForms(
+      [this](const Resource& resource) {
+        std::vector<ResourceForm> forms;
+        for (const auto& [name, other] : registry_.all()) {
+          if (other->table != resource.table) continue;
+          for (const auto& version : other->versions)
+            if (version.served) forms.push_back({other, version.name});
+        }
+        return forms;
+      },
+      [this](json::value& object, const Resource& resource, std::string_view from,
+             const ResourceForm& to, bool back) {
+        const auto own = targetOf(registry_, store_, resource.group, from, resource.plural);
+        const auto other =
+            targetOf(registry_, store_, to.resource->group, to.version, to.resource->plural);
+        if (!own || !other) return;
+        toStoredForm(object, back ? *other : *own);
+        toRequestedForm(object, back ? *own : *other);
+      });
 }
 
 Server::~Server() = default;
@@ -83,6 +113,7 @@ Result<> Server::load(Storage& storage) {
       auto learnt = resourceOfCrd(*object, warnings);
       if (!learnt) return fail(std::move(learnt.error()).within(stored.key));
       registry_.put(*std::move(learnt));
+      if (waitsForCleanup(*object)) crdCleanup_->start(stored.key);
     } else if (stored.table == kMutating) {
       webhooks_.setMutating(stored.key, &*object);
     } else if (stored.table == kValidating) {
@@ -144,6 +175,7 @@ void Server::takenBack(const Table& table, const Event& event) {
     auto learnt = before ? resourceOfCrd(*before, ignored) : fail(ErrorCode::NotFound, "");
     if (learnt) {
       registry_.put(*std::move(learnt));
+      if (waitsForCleanup(*before)) crdCleanup_->start(entry->key);
     } else {
       registry_.remove(entry->key);
     }

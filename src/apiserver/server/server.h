@@ -19,6 +19,7 @@
 #include "apiserver/quota/quotas.h"
 #include "apiserver/registry/registry.h"
 #include "apiserver/server/call.h"
+#include "apiserver/server/crd_cleanup.h"
 #include "apiserver/server/service_addresses.h"
 #include "apiserver/server/system_objects.h"
 #include "apiserver/server/target.h"
@@ -134,6 +135,7 @@ class Server {
     Bytes line;
   };
   EventLine addedLine_, modifiedLine_;
+  std::unique_ptr<CrdCleanup> crdCleanup_;  // goes first: it calls the server
 };
 
 }  // namespace koord::apiserver

@@ -42,9 +42,10 @@ Failure about(const Resource& resource, std::string_view name, ErrorCode code,
 
 }  // namespace
 
-Outcome<Target> findTarget(const Registry& registry, Store& store, const kube::Request& request) {
+Outcome<Target> findTarget(const Registry& registry, Store& store, const kube::Request& request,
+                           bool servedOnly) {
   Target target;
-  target.resource = registry.find(request.group, request.version, request.resource);
+  target.resource = registry.find(request.group, request.version, request.resource, servedOnly);
   if (!target.resource)
     return refuse(ErrorCode::NotFound, "the server could not find the requested resource");
   target.version = target.resource->version(request.version);

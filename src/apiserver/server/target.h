@@ -23,7 +23,8 @@ struct Target {
   }
 };
 
-Outcome<Target> findTarget(const Registry& registry, Store& store, const kube::Request& request);
+Outcome<Target> findTarget(const Registry& registry, Store& store, const kube::Request& request,
+                           bool servedOnly = true);
 
 // `pods "web" not found` and its kin.
 Failure notFound(const Resource& resource, std::string_view name);

@@ -128,9 +128,15 @@ Task<Outcome<Written>> WriteCall::issueToken() {
   if (!tokens)
     co_return refuse(ErrorCode::MethodNotAllowed,
                      "this server issues no tokens of service accounts");
-  auto body = request.body.empty() ? Result<json::value>(json::object{}) : parseJson(request.body);
-  if (!body || !body->is_object())
-    co_return refuse(ErrorCode::BadRequest, "the body must be a TokenRequest as JSON");
+  auto body = readOwnKind("TokenRequest");
+  if (!body) co_return std::unexpected(std::move(body.error()));
+  auto a = attributes("CREATE", &*body, nullptr);
+  a.name = request.name;
+  a.objectKind = "TokenRequest";
+  a.objectVersion = "authentication.k8s.io/v1";
+  auto admitting = admitOwnKind(std::move(a), *std::move(body));
+  body = co_await admitting;
+  if (!body) co_return std::unexpected(std::move(body.error()));
   auto wanted = readWanted(*body);
   if (!wanted) co_return std::unexpected(std::move(wanted.error()));
   const auto account = documentOf(target_.table->find(makeKey(request.namespace_, request.name)));

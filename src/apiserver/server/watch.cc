@@ -7,6 +7,7 @@
 #include "apiserver/server/match.h"
 #include "apiserver/server/render.h"
 #include "apiserver/server/server.h"
+#include "base/ascii.h"
 
 // A watch is two things one after the other: the state as it is now, if it was asked for, then
 // every change after that. The state is a snapshot: a list of pointers to the entries that match,
@@ -37,6 +38,15 @@ constexpr std::size_t kStride = 1 << 20;
 constexpr std::size_t kAhead = 8 << 20;
 constexpr std::size_t kMaxMissed = 64 << 20;  // bytes of what happens meanwhile
 constexpr auto kPause = std::chrono::milliseconds(2);
+
+constexpr std::int64_t kLongestWatch = std::int64_t{365} * 24 * 60 * 60;  // seconds
+
+// A parameter that may be true or false; nullopt: it is not there. As upstream reads them.
+std::optional<bool> flagIn(const kube::Request& request, std::string_view name) {
+  const auto found = request.query.find(std::string(name));
+  if (found == request.query.end()) return std::nullopt;
+  return found->second != "0" && lowered(found->second) != "false";
+}
 
 // One watcher of one table. Its lines are rendered by the table's shared encoder where the client
 // wants plain objects, so that many watchers of an event send the same bytes.
@@ -279,11 +289,7 @@ Outcome<std::unique_ptr<WatchStream>> Server::startWatch(Call call, LineSink sin
   auto match = Match::compile(call.request, *target);
   if (!match) return std::unexpected(std::move(match.error()));
   const auto& request = call.request;
-  const auto flag = [&](std::string_view name) {
-    const auto value = queryOf(request, name);
-    return value == "true" || value == "1";
-  };
-  const bool initial = flag("sendInitialEvents");
+  const auto initial = flagIn(request, "sendInitialEvents");
   const auto rule = queryOf(request, "resourceVersionMatch");
   if (initial && rule != "NotOlderThan")
     return refuse(
@@ -291,7 +297,7 @@ Outcome<std::unique_ptr<WatchStream>> Server::startWatch(Call call, LineSink sin
             .forbidden("resourceVersionMatch",
                        "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan")
             .failure(kListOptions, ""));
-  if (!initial && !rule.empty() && queryOf(request, "sendInitialEvents").empty())
+  if (!initial && !rule.empty())
     return refuse(FieldErrors()
                       .forbidden("resourceVersionMatch",
                                  "resourceVersionMatch is forbidden for watch unless "
@@ -299,25 +305,30 @@ Outcome<std::unique_ptr<WatchStream>> Server::startWatch(Call call, LineSink sin
                       .failure(kListOptions, ""));
   std::optional<std::uint64_t> after;
   if (const auto text = queryOf(request, "resourceVersion");
-      !text.empty() && text != "0" && !initial) {
+      !text.empty() && text != "0" && !initial.value_or(false)) {
     std::uint64_t version = 0;
     const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), version);
     if (ec != std::errc{} || end != text.data() + text.size())
       return refuse(ErrorCode::BadRequest,
                     fmt::format("resourceVersion: Invalid value: \"{}\": must be a number", text));
     after = version;
+  } else if (initial && !*initial) {
+    after = store_.version();  // only what comes from now on
   }
   std::chrono::seconds timeout{1800 + static_cast<std::int64_t>(random_.below(1800))};
   if (const auto text = queryOf(request, "timeoutSeconds"); !text.empty()) {
     std::int64_t seconds = 0;
-    std::from_chars(text.data(), text.data() + text.size(), seconds);
-    if (seconds > 0) timeout = std::chrono::seconds(seconds);
+    const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+    if (ec != std::errc{} || end != text.data() + text.size())
+      return refuse(ErrorCode::BadRequest,
+                    fmt::format("timeoutSeconds: Invalid value: \"{}\": must be a number", text));
+    if (seconds > 0) timeout = std::chrono::seconds(std::min(seconds, kLongestWatch));
   }
-  const bool bookmarks = flag("allowWatchBookmarks");
+  const bool bookmarks = flagIn(request, "allowWatchBookmarks").value_or(false);
   auto stream = std::make_unique<Stream>(*this, std::move(call), *std::move(target),
                                          *std::move(match), std::move(sink));
   auto* started = stream.get();
-  started->start(after, initial, bookmarks, timeout);
+  started->start(after, initial.value_or(false), bookmarks, timeout);
   return stream;
 }
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "apiserver/testing.h"
+#include "net/tls.h"
 
 namespace koord::apiserver::testing {
 namespace {
@@ -66,9 +67,10 @@ TEST_F(WatchTest, aListComesInPages) {
 }
 
 TEST_F(WatchTest, aContinueTokenWithAnOddVersionIsRefused) {
-  for (const char* version : {"-1", "1.5", "1e300", "-1e300", "1e-300", "18446744073709551615", "9223372036854775808",
-                              "\"1\"", "null", "{}", "[1]", "true"}) {
-    const auto token = net::base64Encode(fmt::format(R"({{"rv":{},"start":"default/a"}})", version));
+  for (const char* version : {"-1", "1.5", "1e300", "-1e300", "1e-300", "18446744073709551615",
+                              "9223372036854775808", "\"1\"", "null", "{}", "[1]", "true"}) {
+    const auto token =
+        net::base64Encode(fmt::format(R"({{"rv":{},"start":"default/a"}})", version));
     const auto answer = get(std::string(kPods) + "?limit=1&continue=" + net::percentEncode(token));
     EXPECT_TRUE(answer.status == 400 || answer.status == 410) << version << ": " << answer.status;
   }
@@ -81,7 +83,8 @@ TEST_F(WatchTest, aContinueTokenMayLieOutsideOfTheNamespace) {
   post("/api/v1/namespaces/other/configmaps", R"({"metadata":{"name":"m"}})");
   const auto answer = [&](const std::string& start, const std::string& path) {
     const auto version = textAt(get(maps).body, "metadata", "resourceVersion");
-    const auto token = net::base64Encode(fmt::format(R"({{"rv":{},"start":"{}"}})", version, start));
+    const auto token =
+        net::base64Encode(fmt::format(R"({{"rv":{},"start":"{}"}})", version, start));
     return get(path + "?limit=5&continue=" + net::percentEncode(token));
   };
   for (const auto* beyond : {"zzzz", "default0", "other/m", "default/zz", "\u00ff"}) {
@@ -121,6 +124,32 @@ TEST_F(WatchTest, aWatchFromAVersionShowsWhatCameAfter) {
   EXPECT_THAT(log.lines, ElementsAre("ADDED b", "DELETED a"));
   post("/api/v1/namespaces/kube-system/pods", pod("elsewhere"));
   EXPECT_THAT(log.lines, SizeIs(2));
+}
+
+TEST_F(WatchTest, aWatchWithoutInitialEventsShowsOnlyWhatComesLater) {
+  post(kPods, pod("a"));
+  const std::string begin =
+      std::string(kPods) + "?resourceVersionMatch=NotOlderThan&sendInitialEvents=";
+  auto& none = watch(begin + "false");
+  auto& zero = watch(begin + "0&resourceVersion=0");
+  auto& all = watch(begin + "true&allowWatchBookmarks=true");
+  EXPECT_THAT(none.lines, IsEmpty());
+  EXPECT_THAT(zero.lines, IsEmpty());
+  EXPECT_THAT(all.lines, ElementsAre("ADDED a", "BOOKMARK "));
+  post(kPods, pod("b"));
+  EXPECT_THAT(none.lines, ElementsAre("ADDED b"));
+  EXPECT_THAT(zero.lines, ElementsAre("ADDED b"));
+}
+
+TEST_F(WatchTest, anOddTimeoutIsRefusedAndALongOneIsNoShortOne) {
+  for (const auto* odd : {"abc", "1x", "1.5", "99999999999999999999", "%20"}) {
+    auto& log = watch(std::string(kPods) + "?timeoutSeconds=" + odd);
+    ASSERT_THAT(log.ended, SizeIs(1)) << odd;
+    EXPECT_EQ(log.ended[0].code, ErrorCode::BadRequest) << odd;
+  }
+  auto& log = watch(std::string(kPods) + "?timeoutSeconds=9223372036854775807");
+  loop.advance(std::chrono::hours(1));
+  EXPECT_THAT(log.ended, IsEmpty());
 }
 
 TEST_F(WatchTest, selectorsMakeAdditionsAndDeletionsOfChanges) {

@@ -27,14 +27,10 @@ constexpr int kAttempts = 16;
 // What etcd takes by default.
 constexpr std::size_t kMaxObjectBytes = 1'572'864;
 
-bool isCrd(const Resource& resource) {
-  return resource.is("apiextensions.k8s.io", "customresourcedefinitions");
-}
-
 }  // namespace
 
 Task<Outcome<Written>> WriteCall::run() {
-  auto target = findTarget(server_.registry_, server_.store_, call_.request);
+  auto target = findTarget(server_.registry_, server_.store_, call_.request, !call_.ofServer);
   if (!target) co_return std::unexpected(std::move(target.error()));
   target_ = *std::move(target);
   auto dryRun = isDryRun(call_.request);
@@ -98,6 +94,7 @@ Task<Outcome<Written>> WriteCall::createObject(json::value object) {
   const std::string name(textAt(object, "metadata", "name"));
   newName_ = name;
   const std::string namespace_(textAt(object, "metadata", "namespace"));
+  if (auto good = checkDefinition(); !good) co_return std::unexpected(std::move(good.error()));
   if (auto good = admitToNamespace(namespace_, target_, name, server_.store_); !good)
     co_return std::unexpected(std::move(good.error()));
   auto mutating = mutate(std::move(object), nullptr);
@@ -114,6 +111,7 @@ Task<Outcome<Written>> WriteCall::createObject(json::value object) {
   auto validating = validate(object, nullptr);
   if (auto good = co_await validating; !good) co_return std::unexpected(std::move(good.error()));
 
+  if (auto good = checkDefinition(); !good) co_return std::unexpected(std::move(good.error()));
   const auto key = makeKey(target_.resource->namespaced ? namespace_ : "", name);
   if (target_.table->find(key)) co_return refuse(alreadyExists(*target_.resource, name));
   if (auto good = server_.quotas_.admit(object, *target_.stored); !good)
@@ -286,7 +284,11 @@ Task<Outcome<json::value>> WriteCall::mutate(json::value object, const json::val
   if (auto good = admitBuiltin(object, creating); !good)
     co_return std::unexpected(std::move(good.error()));
   auto a = attributes(creating ? "CREATE" : "UPDATE", &object, old);
-  if (!server_.webhooks_.wantsMutating(a)) co_return std::move(object);
+  if (call_.ofServer || !server_.webhooks_.wantsMutating(a)) co_return std::move(object);
+  if (call_.request.subresource == "scale") {
+    auto scaling = mutateScale(std::move(a), std::move(object), *old);
+    co_return co_await scaling;
+  }
 
   a.object = webhookForm(object, managed_);
   if (old) a.oldObject = webhookForm(*old, oldManaged_);
@@ -330,9 +332,13 @@ Task<Outcome<>> WriteCall::validate(const json::value& object, const json::value
   if (auto good = admitNode(old ? "UPDATE" : "CREATE", &object, old); !good)
     co_return std::unexpected(std::move(good.error()));
   auto a = attributes(old ? "UPDATE" : "CREATE", &object, old);
-  if (!server_.webhooks_.wantsValidating(a)) co_return Outcome<>{};
-  a.object = webhookForm(object, managed_);
-  if (old) a.oldObject = webhookForm(*old, oldManaged_);
+  if (call_.ofServer || !server_.webhooks_.wantsValidating(a)) co_return Outcome<>{};
+  if (old && call_.request.subresource == "scale") {
+    showScale(a, object, *old);
+  } else {
+    a.object = webhookForm(object, managed_);
+    if (old) a.oldObject = webhookForm(*old, oldManaged_);
+  }
   auto asking = server_.webhooks_.validate(std::move(a), warnings_);
   co_return co_await asking;
 }
@@ -384,6 +390,16 @@ Outcome<> WriteCall::admitCreation() {
   return authorizer->require(attributes);
 }
 
+// Meanwhile the definition of a custom resource may have gone, or be about to.
+Outcome<> WriteCall::checkDefinition() const {
+  if (!target_.resource->custom) return {};
+  const auto now = server_.registry_.findByTable(target_.table->name());
+  if (!now) return refuse(ErrorCode::NotFound, "the server could not find the requested resource");
+  if (!now->terminating) return {};
+  return refuse(ErrorCode::MethodNotAllowed,
+                "create not allowed while custom resource definition is terminating");
+}
+
 // A CustomResourceDefinition must make a resource.
 Outcome<> WriteCall::checkKindRules(const json::value& object) {
   if (!isCrd(*target_.resource)) return {};
@@ -408,6 +424,7 @@ Outcome<> WriteCall::followUp(const json::value* object, std::string_view name) 
       auto learnt = resourceOfCrd(*object, ignored);
       if (!learnt) return refuse(std::move(learnt.error()));
       server_.registry_.put(*std::move(learnt));
+      if (waitsForCleanup(*object)) server_.crdCleanup_->start(std::string(name));
     } else {
       server_.store_.eraseAll(server_.store_.table(name));
       server_.quotas_.tableGone(std::string(name));

@@ -4,6 +4,7 @@
 // WriteCall lives for one request.
 
 #include "apiserver/managed/managed_fields.h"
+#include "apiserver/server/crd_cleanup.h"
 #include "apiserver/server/server.h"
 
 namespace koord::apiserver {
@@ -12,6 +13,10 @@ struct Written {
   Bytes text;
   int status = 200;
 };
+
+// What DeleteOptions may say, also as a part of an Eviction.
+Outcome<> checkDeleteOptions(const json::value& options);
+bool wantsDryRun(const json::value& deleteOptions);
 
 class WriteCall {
  public:
@@ -41,6 +46,16 @@ class WriteCall {
   Outcome<> checkPreconditions(const Entry& entry, const json::value& object,
                                const json::value& options) const;
   Task<Outcome<Written>> removeAll();
+  // The body of a subresource that has a kind of its own, with the types that its schema says.
+  Outcome<json::value> readOwnKind(std::string_view kind) const;
+  Outcome<> checkOwnKind(const json::value& body, std::string_view kind) const;
+  // What the webhooks make of such a body, or why they refuse it.
+  Task<Outcome<json::value>> admitOwnKind(AdmissionAttributes attributes, json::value body);
+  // Of a scale webhooks see the Scale.
+  void showScale(AdmissionAttributes& attributes, const json::value& object,
+                 const json::value& old) const;
+  Task<Outcome<json::value>> mutateScale(AdmissionAttributes attributes, json::value object,
+                                         json::value old);
   Task<Outcome<Written>> bind();
   Task<Outcome<Written>> evict();
   Task<Outcome<Written>> scale();
@@ -84,6 +99,7 @@ class WriteCall {
   EntryPtr put(const json::value& object);
   void erase(const EntryPtr& entry);
   Outcome<> checkKindRules(const json::value& object);
+  Outcome<> checkDefinition() const;
   Written answer(const Entry& entry, int status) const;
   Written answer(const json::value& object, int status) const;
   // Takes one disruption from the budget of the pod, if it has one and needs it.

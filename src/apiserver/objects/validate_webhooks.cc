@@ -1,0 +1,60 @@
+#include "apiserver/objects/validate_webhooks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "apiserver/objects/checks.h"
+#include "apiserver/objects/edit.h"
+
+namespace koord::apiserver {
+namespace {
+
+constexpr std::int64_t kLongestTimeout = 30;  // seconds
+
+void validateWebhook(const json::value& webhook, const json::value* before, const std::string& path,
+                     FieldErrors& errors) {
+  validateOneOf(webhook, path, "failurePolicy", {"Fail", "Ignore"}, false, errors);
+  validateOneOf(webhook, path, "matchPolicy", {"Equivalent", "Exact"}, false, errors);
+  validateOneOf(webhook, path, "reinvocationPolicy", {"IfNeeded", "Never"}, false, errors);
+  if (const auto* seconds = find(webhook, "timeoutSeconds"); seconds && seconds->is_int64())
+    if (seconds->get_int64() < 1 || seconds->get_int64() > kLongestTimeout)
+      errors.invalid(path + ".timeoutSeconds", *seconds,
+                     "the timeout value must be between 1 and 30 seconds");
+  const auto& client = memberOf(webhook, "clientConfig");
+  const bool url = !isMissing(membersOf(client), "url");
+  if (url == !isMissing(membersOf(client), "service"))
+    errors.required(path + ".clientConfig", "exactly one of url or service is required");
+  // Conditions are expressions in CEL. To ask the webhook all the same would let it change, or keep back, what it
+  // was never meant for; not to ask it would let pass what it is there for.
+  const auto* conditions = arrayAt(webhook, "matchConditions");
+  if (!conditions || conditions->empty()) return;
+  if (before && memberOf(*before, "matchConditions") == memberOf(webhook, "matchConditions"))
+    return;
+  errors.forbidden(path + ".matchConditions",
+                   "this server does not evaluate CEL; say by rules, namespaceSelector and "
+                   "objectSelector what the webhook is asked about");
+}
+
+}  // namespace
+
+void validateWebhooks(const json::value& configuration, const json::value* before,
+                      FieldErrors& errors) {
+  const auto* webhooks = arrayAt(configuration, "webhooks");
+  const auto* old = before ? arrayAt(*before, "webhooks") : nullptr;
+  for (std::size_t i = 0; webhooks && i < webhooks->size(); ++i) {
+    const json::value& webhook = (*webhooks)[i];
+    const auto path = fmt::format("webhooks[{}]", i);
+    const auto name = textAt(webhook, "name");
+    const auto sameName = [&](const json::value& other) { return textAt(other, "name") == name; };
+    if (std::any_of(webhooks->begin(), webhooks->begin() + static_cast<std::ptrdiff_t>(i),
+                    sameName))
+      errors.duplicate(path + ".name", name);
+    const json::value* was = nullptr;
+    if (old)
+      if (const auto it = std::ranges::find_if(*old, sameName); it != old->end()) was = it;
+    validateWebhook(webhook, was, path, errors);
+  }
+}
+
+}  // namespace koord::apiserver

@@ -52,11 +52,10 @@ Result<MemoryWindow> MemoryWindow::load(const json::value& document, WallTime no
   const auto ends = parseTime(textAt(document, "ends"));
   if (!ends || *ends > now + kMemoryWindow)
     return fail(ErrorCode::Invalid, "ends: is no time within a day");
-  const auto* peak = find(document, "peak");
-  if (!peak || !peak->is_number() || !(peak->to_number<double>() >= 0) ||
-      peak->to_number<double>() > kMostBytes)
+  const auto peak = realNumber(memberOf(document, "peak"));
+  if (!peak || !(*peak >= 0) || *peak > kMostBytes)
     return fail(ErrorCode::Invalid, "peak: is no number of bytes");
-  return MemoryWindow{*ends, peak->to_number<double>()};
+  return MemoryWindow{*ends, *peak};
 }
 
 ContainerModel::ContainerModel()

@@ -168,7 +168,7 @@ Task<Result<>> SimNodes::createParts(std::shared_ptr<const SimNodeShape> shape, 
     static constexpr api::ResourceType kTopology{"topology.node.k8s.io", "v1alpha1",
                                                  "noderesourcetopologies", "NodeResourceTopology",
                                                  false};
-    (*topology).get_object()["metadata"].get_object()["ownerReferences"] = owners;
+    (*topology)["metadata"].get_object()["ownerReferences"] = owners;
     auto creating =
         kube::createObject(api_, kTopology, {"", node}, json::value(*std::move(topology)));
     auto created = co_await creating;
@@ -176,7 +176,7 @@ Task<Result<>> SimNodes::createParts(std::shared_ptr<const SimNodeShape> shape, 
       co_return fail(std::move(created.error()));
   }
   if (auto device = deviceOf(*shape, node)) {
-    (*device).get_object()["metadata"].get_object()["ownerReferences"] = owners;
+    (*device)["metadata"].get_object()["ownerReferences"] = owners;
     auto creating =
         kube::createObject(api_, api::Device::kType, {"", node}, json::value(*std::move(device)));
     auto created = co_await creating;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <unordered_set>
 
 #include "cluster/simnode/kwok.h"
@@ -48,7 +49,8 @@ std::string whyPending(const api::Pod& pod) {
 }
 
 std::int64_t numberAt(const json::value& from, std::string_view key) {
-  return wholeNumber(memberOf(from, key)).value_or(0);
+  const double number = realNumber(memberOf(from, key)).value_or(0);
+  return std::abs(number) < 0x1p63 ? static_cast<std::int64_t>(number) : 0;
 }
 
 bool enabled(const json::value& section) {

@@ -41,6 +41,17 @@ json::value statusDocument(const api::PodStatus& status) {
   return document;
 }
 
+// Whether somebody else has written into the status since: the node lifecycle controller, for one,
+// makes pods unready when the node could not be heard.
+bool wasOverwritten(const api::PodStatus& ours, const api::PodStatus& there) {
+  if (there.phase != ours.phase) return true;
+  return std::ranges::any_of(ours.conditions, [&](const api::PodCondition& condition) {
+    const auto found =
+        std::ranges::find(there.conditions, condition.type, &api::PodCondition::type);
+    return found == there.conditions.end() || found->status != condition.status;
+  });
+}
+
 }  // namespace
 
 HostNode::HostNode(kube::Api& api, Executor& executor, Runtime& runtime, Cgroups& cgroups,
@@ -113,6 +124,7 @@ void HostNode::seen(const PodPtr& pod) {
   if (debugged && (!entry.pod || entry.pod->details.ephemeralContainers.is_null()))
     events_.record(kube::referenceTo(api::Pod::kType, pod->metadata), "Warning", "Failed",
                    "Error: this node runs no ephemeral containers");
+  if (entry.status && wasOverwritten(*entry.status, pod->status)) entry.reported = nullptr;
   entry.pod = pod;
   touch(pod->metadata.uid);
 }

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "base/file.h"
+#include "cluster/controllers/pod_control.h"
 #include "cluster/hostnode/fake_cgroup_fs.h"
 #include "cluster/hostnode/fake_runtime.h"
 #include "cluster/testing/test_cluster.h"
@@ -113,6 +114,29 @@ TEST_F(HostNodeTest, AnswersWithItsPodsAsItKnowsThem) {
   EXPECT_EQ(*node->logPath({"default", "p"}, "main", false), "/logs/c0");
   EXPECT_FALSE(node->logPath({"default", "p"}, "main", true));
   EXPECT_EQ(node->logPath({"default", "q"}, "main", false).error().code, ErrorCode::NotFound);
+}
+
+TEST_F(HostNodeTest, ANodeThatWasTakenForLostSaysThatItIsThere) {
+  createPod("p");
+  const auto ready = [&] { return isReady(*cluster.get<api::Pod>("p")); };
+  ASSERT_TRUE(ready());
+  // As the node lifecycle controller does it.
+  cluster.patch<api::Node>(
+      "box", "status: {conditions: [{type: Ready, status: Unknown, reason: NodeStatusUnknown}]}",
+      "status");
+  auto marking = kube::strategicPatch(
+      cluster.api, api::Pod::kType, {"default", "p"},
+      *parseYaml("status: {conditions: [{type: Ready, status: 'False'}]}"), "status");
+  ASSERT_TRUE(cluster.run(std::move(marking)));
+  EXPECT_TRUE(cluster.until(ready, 2s));
+  EXPECT_TRUE(cluster.until(
+      [&] {
+        const auto node = cluster.get<api::Node>("box");
+        for (const auto& condition : node->status.conditions)
+          if (condition.type == "Ready") return condition.status == "True";
+        return false;
+      },
+      11s));
 }
 
 TEST_F(HostNodeTest, ANewNodeAdoptsWhatRunsAndStartsNothingTwice) {

@@ -1,5 +1,6 @@
 #include "cluster/hostnode/node_registration.h"
 
+#include <algorithm>
 #include <boost/json/object.hpp>
 
 #include "base/log.h"
@@ -11,11 +12,16 @@ namespace koord::cluster {
 
 namespace {
 constexpr Duration kRegistrationRetry = std::chrono::seconds(1);
+
+bool saysReady(const api::List<api::NodeCondition>& conditions) {
+  const auto ready = std::ranges::find(conditions, "Ready", &api::NodeCondition::type);
+  return ready != conditions.end() && ready->status == "True";
 }
+}  // namespace
 
 Task<void> NodeRegistration::run() {
   while (!done_) {
-    auto reporting = report();
+    auto reporting = report(true);
     auto reported = co_await reporting;
     if (reported) {
       done_ = true;
@@ -30,17 +36,19 @@ Task<void> NodeRegistration::run() {
     auto renewing = renewNodeLease(api_, node_.name, executor_.wallNow());
     auto renewed = co_await renewing;
     if (!renewed) log::warn("renew the lease of node {}: {}", node_.name, renewed.error().message);
-    if (executor_.steadyNow() - lastReport >= kNodeStatusPeriod) {
-      auto reporting = report();
-      auto reported = co_await reporting;
-      if (reported) lastReport = executor_.steadyNow();
-    }
+    // Who takes the node for lost writes that into its conditions: it is put right at once, before
+    // pods have to leave.
+    const bool due = executor_.steadyNow() - lastReport >= kNodeStatusPeriod;
+    auto reporting = report(due);
+    auto reported = co_await reporting;
+    if (!reported) log::warn("status of node {}: {}", node_.name, reported.error().message);
+    if (reported && due) lastReport = executor_.steadyNow();
     auto pause = sleepFor(executor_, kNodeLeaseRenewal);
     co_await pause;
   }
 }
 
-Task<Result<>> NodeRegistration::report() {
+Task<Result<>> NodeRegistration::report(bool due) {
   const api::ObjectKey key{"", node_.name};
   auto getting = kube::get<api::Node>(api_, key);
   auto node = co_await getting;
@@ -60,6 +68,7 @@ Task<Result<>> NodeRegistration::report() {
     if (!created) co_return fail(std::move(created.error()));
     node = api::Node{};
   }
+  if (!due && saysReady(node->status.conditions)) co_return Result<>{};
   api::NodeStatus status;
   // Only what is ours: batch resources in the same maps survive the merge.
   status.capacity = node_.capacity;

@@ -28,7 +28,8 @@ class NodeRegistration {
 
  private:
   Task<void> run();
-  Task<Result<>> report();
+  // Writes the node's status when that is due, or when the node is not said to be ready.
+  Task<Result<>> report(bool due);
 
   kube::Api& api_;
   Executor& executor_;

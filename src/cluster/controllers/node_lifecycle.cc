@@ -15,7 +15,9 @@
 // (conditionTaints), and a node whose lease was not renewed for kGracePeriod gets the conditions
 // Unknown first. The time of a renewal is when it was seen here, by this machine's clock, and not
 // what the lease says, so clocks of nodes need not be right. After a start every lease is as good
-// as renewed just now: a controller that was away must not take a whole cluster for dead.
+// as renewed just now, and so it is after a time in which this program did not run (the machine
+// slept, it was stopped, its loop was held up): a controller that was away must not take a whole
+// cluster for dead.
 //
 // Pods: a pod on a node with NoExecute taints leaves at the earliest time that its tolerations
 // give: at once for a taint that it does not tolerate, after the shortest tolerationSeconds for
@@ -33,6 +35,8 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr Duration kGracePeriod = 50s;  // without a renewal
+constexpr Duration kBeat = 5s;
+constexpr Duration kAway = 20s;  // without a beat
 constexpr const char* kNoSchedule = "NoSchedule";
 constexpr const char* kNoExecute = "NoExecute";
 
@@ -168,6 +172,24 @@ void NodeLifecycleController::start() {
                     [this](const PodPtr& pod) { leaving_.erase(pod->metadata.uid); }});
   nodeQueue_.start();
   podQueue_.start();
+  tasks_.spawn(beat());
+}
+
+Task<void> NodeLifecycleController::beat() {
+  while (true) {
+    if (!wasAway()) beat_ = executor_.steadyNow();
+    auto pause = sleepFor(executor_, kBeat);
+    co_await pause;
+  }
+}
+
+bool NodeLifecycleController::wasAway() {
+  const SteadyTime now = executor_.steadyNow();
+  const bool away = now - beat_ > kAway;
+  if (!away) return false;
+  for (auto& [name, when] : renewed_) when = now;
+  beat_ = now;
+  return true;
 }
 
 void NodeLifecycleController::nodeSeen(const NodePtr& node, bool taintsChanged) {
@@ -197,6 +219,8 @@ Task<Result<>> NodeLifecycleController::syncNode(std::string name) {
     const Duration left = renewed->second + kGracePeriod - executor_.steadyNow();
     if (left > Duration::zero()) {
       nodeQueue_.addAfter(name, left);
+    } else if (wasAway()) {
+      nodeQueue_.addAfter(name, kGracePeriod);
     } else if (statusOf(*node, "Ready") != "Unknown") {
       auto setting = setUnreachable(node);
       co_return co_await setting;

@@ -46,6 +46,9 @@ class NodeLifecycleController {
   Task<Result<>> syncNode(std::string name);
   Task<Result<>> setTaints(NodePtr node);
   Task<Result<>> setUnreachable(NodePtr node);
+  Task<void> beat();
+  // Whether this program itself stood still until now. Then every lease is as good as renewed.
+  bool wasAway();
   Task<Result<>> syncPod(std::string key);
 
   kube::Api& api_;
@@ -56,11 +59,13 @@ class NodeLifecycleController {
   PodIndex podsByNode_;
   kube::EventRecorder& events_;
   std::map<std::string, SteadyTime> renewed_;  // by node: when its Lease was last seen to change
+  SteadyTime beat_{};                          // when this program was last seen to run
   // By uid of a pod that has to leave some time: when that was first seen. Taints that people set
   // say not since when they are there.
   std::map<std::string, WallTime> leaving_;
   kube::WorkQueue nodeQueue_;
   kube::WorkQueue podQueue_;
+  TaskGroup tasks_;
 };
 
 }  // namespace koord::cluster

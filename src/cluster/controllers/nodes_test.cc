@@ -127,6 +127,56 @@ TEST_F(NodesTest, ANodeThatStopsRenewingItsLeaseIsUnreachable) {
   EXPECT_FALSE(isReady(*cluster.get<api::Pod>("plain")));
 }
 
+// A loop that stood still for a while: its clock has gone on, and nothing has run.
+class SleepyLoop final : public Executor {
+ public:
+  explicit SleepyLoop(VirtualLoop& loop) : loop_(loop) {}
+  void sleep(Duration span) { slept_ += span; }
+
+  WallTime wallNow() const override { return loop_.wallNow() + slept_; }
+  SteadyTime steadyNow() const override { return loop_.steadyNow() + slept_; }
+  void post(Callback fn) override { loop_.post(std::move(fn)); }
+  TimerId runAt(SteadyTime when, Callback fn) override {
+    return loop_.runAt(when - slept_, std::move(fn));
+  }
+  void cancel(TimerId timer) override { loop_.cancel(timer); }
+
+ private:
+  VirtualLoop& loop_;
+  Duration slept_{};
+};
+
+TEST(NodeLifecycleTest, AControllerThatStoodStillTakesNoNodeForLost) {
+  TestCluster cluster;
+  SleepyLoop loop(cluster.loop);
+  kube::EventRecorder events(cluster.api, loop, "test", Random(1));
+  kube::Informer<api::Lease> leases(cluster.api, loop, {"kube-node-lease", "", ""});
+  NodeLifecycleController controller(cluster.api, loop, cluster.nodes, leases, cluster.pods,
+                                     events);
+  cluster.create(
+      "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\nstatus: {conditions: [{type: Ready, "
+      "status: 'True'}]}");
+  cluster.create(
+      "apiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata: {name: n1, namespace: "
+      "kube-node-lease}\nspec: {holderIdentity: n1}");
+  cluster.nodes.start();
+  cluster.pods.start();
+  leases.start();
+  cluster.loop.advance(1s);
+  controller.start();
+  cluster.loop.advance(10s);
+  const auto ready = [&] {
+    const auto node = cluster.get<api::Node>("n1");
+    return node->status.conditions.at(0).status == "True";
+  };
+  loop.sleep(10min);
+  // Before anything else has run.
+  cluster.patch<api::Node>("n1", "metadata: {labels: {a: b}}");
+  cluster.loop.advance(40s);
+  EXPECT_TRUE(ready());
+  EXPECT_TRUE(cluster.until([&] { return !ready(); }, 30s));  // nobody has renewed it since
+}
+
 TEST_F(NodesTest, APodThatToleratesForAgesStays) {
   node("True");
   pod("faithful",

@@ -59,6 +59,8 @@ class Feature : protected Writes {
   virtual void shape(scheduler::testing::PodBuilder& /*pod*/) {}
   virtual void shape(scheduler::testing::NodeBuilder& /*node*/) {}
   virtual void shape(api::Reservation& /*reservation*/) {}
+  // Clusters whose nodes seldom change and whose pods ask for room and nothing else.
+  virtual bool crowded() const { return false; }
   virtual void act() {}
   virtual void tick() {}   // about every second
   virtual void quiet() {}  // nobody dies and networks are good from now on
@@ -70,6 +72,8 @@ class Feature : protected Writes {
                         Model& /*model*/) {}
   // Whether the pod is placed together with others: a verdict on it alone means little then.
   virtual bool placesTogether(const api::Pod& /*pod*/) const { return false; }
+  // What the pod is placed together with and what that asks for, as it is in the store; "": it alone.
+  virtual std::string groupState(const api::Pod& /*pod*/) const { return ""; }
 
   // --- What must hold.
   // A process reserves a node for the unit; `choice` can keep facts until it is bound.
@@ -87,6 +91,8 @@ class Feature : protected Writes {
   virtual bool mayEvict(const api::Pod& /*pod*/) const { return false; }
   // The store's units that are no Pods, as the scheduler sees them.
   virtual std::vector<PodObject> units() const { return {}; }
+  // When what decides who may run has changed last, beside pods and nodes: limits.
+  virtual SteadyTime rulesChanged() const { return SteadyTime::min(); }
   // When all is quiet: how what the process believes differs from the store; "" when it does not.
   virtual std::string differences(scheduler::Handle& /*handle*/, const Model& /*model*/) {
     return "";
@@ -118,8 +124,9 @@ class Feature : protected Writes {
   Random random_;
 };
 
-// Those that this seed is tried with: none for a sixth, small ones for two, plugins of jobs, of
-// machines, or both for the others; `only` names those that every seed has instead.
+// Those that this seed is tried with: none for an eighth, small ones for two, plugins of jobs, of
+// machines, or both for three, and those of jobs in a crowd for two; `only` names those that every seed has
+// instead.
 Features featuresOf(std::uint64_t seed, const Surroundings& world,
                     const std::set<std::string>& only);
 

@@ -3,6 +3,7 @@
 
 #include "simulation/features/allowances.h"
 #include "simulation/features/cpus.h"
+#include "simulation/features/crowds.h"
 #include "simulation/features/devices.h"
 #include "simulation/features/gangs.h"
 #include "simulation/features/groups.h"
@@ -16,10 +17,11 @@ namespace koord::simulation {
 
 namespace {
 
-// Of six seeds two have small features, one those of jobs, one those of machines and one both, and not
-// always all of them.
-constexpr std::uint64_t kEvery = 6;
+// Of eight seeds two have small features, one those of jobs, one those of machines, one both, and two those of
+// jobs in a crowd; not always all of them.
+constexpr std::uint64_t kEvery = 8;
 constexpr double kShare = 0.7;
+constexpr double kShareInCrowd = 0.4;
 constexpr std::uint64_t kSalt = 0x9e3779b97f4a7c15U;
 
 }  // namespace
@@ -29,13 +31,16 @@ Features featuresOf(std::uint64_t seed, const Surroundings& world,
   Features features;
   const std::uint64_t kind = seed % kEvery;
   const bool small = kind == 0 || kind == 3;
-  const bool jobs = kind == 1 || kind == 5;
+  const bool crowd = kind == 6 || kind == 7;
+  const bool jobs = kind == 1 || kind == 5 || crowd;
   const bool machines = kind == 4 || kind == 5;
   Random random(seed ^ kSalt);
+  // A crowd and one or two others find what is between them.
+  const double share = kind == 7 ? kShareInCrowd : kShare;
   const auto add = [&]<class F>(const char* name, bool wanted, std::type_identity<F>) {
     if (only.empty() && !wanted) return;
     auto feature = std::make_unique<F>(world, random.fork());
-    if (only.empty() ? random.chance(kShare) : only.contains(name))
+    if (only.empty() ? random.chance(share) : only.contains(name))
       features.push_back(std::move(feature));
   };
   add("slots", small, std::type_identity<SlotsFeature>());
@@ -49,6 +54,9 @@ Features featuresOf(std::uint64_t seed, const Surroundings& world,
   add("gangs", jobs, std::type_identity<GangsFeature>());
   add("quotas", jobs, std::type_identity<QuotasFeature>());
   add("migrations", jobs, std::type_identity<MigrationsFeature>());
+  // Last, so that it has the last word on what pods ask for.
+  if (only.empty() ? crowd : only.contains("crowds"))
+    features.push_back(std::make_unique<CrowdsFeature>(world, random.fork()));
   return features;
 }
 

@@ -74,12 +74,15 @@ void Life::begin() {
          {{"metadata", {{"name", "instant"}}},
           {"provisioner", kDriver},
           {"volumeBindingMode", "Immediate"}});
-  const std::uint64_t nodes = 2 + random_.below(10);
+  crowded_ = std::ranges::any_of(features_, [](const auto& one) { return one->crowded(); });
+  if (crowded_) volumes_ = 0;
+  const std::uint64_t nodes = crowded_ ? 1 + random_.below(4) : 2 + random_.below(10);
   for (std::uint64_t n = 0; n < nodes; ++n) createNode();
 }
 
 void Life::act() {
-  const double dice = random_.unit();
+  double dice = random_.unit();
+  if (crowded_ && dice >= 0.70 && dice < 0.96 && random_.chance(0.9)) dice = 0;  // nodes stay
   if (dice < 0.35) {
     createPods();
   } else if (dice < 0.55) {
@@ -277,12 +280,16 @@ void Life::podSeen(const PodObject& pod) {
   if (pod->spec.nodeName.empty() || api::isTerminal(*pod)) return;
   const bool leaving = pod->metadata.deletionTimestamp.has_value();
   if (!leaving && pod->status.phase == "Running") return;
-  loop_.runAfter(
-      Duration(random_.below(leaving ? 4'000'000'000 : 1'000'000'000)), [this, pod, leaving] {
-        if (!leaving) return startPod(pod);
-        kube::DeleteOptions options{pod->metadata.uid, "", 0, ""};
-        write(kube::deleteObject(api_, api::Pod::kType, api::keyOf(pod->metadata), options));
-      });
+  std::uint64_t most = leaving ? 4'000'000'000 : 1'000'000'000;
+  constexpr std::int64_t kUsual = 30;  // what the server puts where nothing is said
+  if (const auto grace = pod->spec.terminationGracePeriodSeconds.value_or(kUsual);
+      crowded_ && leaving && grace != kUsual)
+    most = static_cast<std::uint64_t>(grace) * 1'000'000'000;
+  loop_.runAfter(Duration(random_.below(most)), [this, pod, leaving] {
+    if (!leaving) return startPod(pod);
+    kube::DeleteOptions options{pod->metadata.uid, "", 0, ""};
+    write(kube::deleteObject(api_, api::Pod::kType, api::keyOf(pod->metadata), options));
+  });
 }
 
 void Life::startPod(const PodObject& pod) {

@@ -54,6 +54,7 @@ class Life : Writes {
   scheduler::testing::Generator generate_;
   std::uint64_t shapes_;
   double volumes_;  // the share of pods that have some
+  bool crowded_ = false;
   int lastPod_ = 0;
   int lastNode_ = 0;
   std::uint64_t lastVolume_ = 0;

@@ -8,17 +8,21 @@
 #include <cstdio>
 
 #include "base/log.h"
+#include "simulation/journal.h"
 #include "simulation/simulation.h"
 
 int main(int argc, char** argv) {
   using koord::simulation::RunOutcome;
   std::uint64_t first = 1, seeds = 1;
   bool verbose = false, repeat = false;
+  auto& tolerated = koord::simulation::Journal::tolerated;
   std::set<std::string> features;
   CLI::App app("Simulates clusters to find bugs of the scheduler");
   app.add_option("--seeds", seeds, "how many seeds to run");
   app.add_option("--first-seed", first, "the first of them");
   app.add_option("--features", features, "names of those that every seed has, by commas")
+      ->delimiter(',');
+  app.add_option("--tolerate", tolerated, "invariants that need not hold, by commas")
       ->delimiter(',');
   app.add_flag("--verbose", verbose, "print everything that happens");
   app.add_flag("--repeat", repeat, "run each seed twice; both have to go the same way");

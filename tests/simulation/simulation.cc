@@ -4,9 +4,11 @@
 #include <array>
 
 #include "apiserver/local_api.h"
+#include "simulation/departures.h"
 #include "simulation/feature.h"
 #include "simulation/life.h"
 #include "simulation/process.h"
+#include "simulation/shadow.h"
 
 namespace koord::simulation {
 
@@ -24,11 +26,15 @@ class Simulation {
         server_(openServer(loop_, seed)),
         front_(openFront(*server_)),
         api_(*server_, loop_),
+        departures_(loop_, journal_, decisions_),
         truth_(api_, loop_, journal_, decisions_, features_),
         life_(api_, loop_, truth_, journal_, features_, random_.fork()),
         features_(featuresOf(
             seed, {api_, loop_, journal_, truth_, *front_, [this] { return leader(); }}, features)),
-        extra_(~seed) {
+        extra_(~seed),
+        restarts_(seed ^ 0x5bd1e9955bd1e995U) {
+    departures_.connect(truth_);
+    decisions_.departures = &departures_;
     for (std::size_t i = 0; i < processes_.size(); ++i)
       processes_[i] =
           std::make_unique<Process>(std::string(1, static_cast<char>('A' + i)), loop_, *front_,
@@ -48,6 +54,7 @@ class Simulation {
       for (auto& feature : features_)
         if (extra_.chance(0.15)) feature->act();
       if (!features_.empty() && extra_.chance(0.02)) killLeaderSoon();
+      if (Process* process = restarts_.chance(0.05) ? leader() : nullptr) lookAtShadow(*process);
       pass(Duration(random_.below(random_.chance(0.1) ? 10'000'000'000 : 1'500'000'000)));
     }
     if (!journal_.failed()) settle();
@@ -116,6 +123,7 @@ class Simulation {
       if (loop_.steadyNow() >= nextTick_) {
         life_.tick();
         for (auto& feature : features_) feature->tick();
+        lookAtDepartures();
         nextTick_ = loop_.steadyNow() + 1s;
       }
       for (auto& process : processes_)
@@ -124,6 +132,27 @@ class Simulation {
           checkLedgers(*process);
         }
     }
+  }
+
+  static bool isGood(const net::NetworkFaults& faults) {
+    return faults.refuse + faults.loseRequest + faults.loseAnswer + faults.swallow +
+               faults.overload + faults.cut <=
+           0;
+  }
+
+  // What victims left for.
+  void lookAtDepartures() {
+    Process* process = leader();
+    departures_.tick(process && isGood(process->network().faults) ? process->name() : "");
+    if (departures_.due()) departures_.judge(process->witness().model(), false);
+  }
+
+  // Who would start now and who has run through keep the same.
+  void lookAtShadow(Process& process) {
+    if (!process.witness().ready()) return;
+    const Shadow shadow(api_, loop_, journal_, features_, process);
+    if (const auto wrong = shadow.difference(process, truth_); !wrong.empty())
+      journal_.violated("a restart changes nothing", "{}: {}", process.name(), wrong);
   }
 
   // Of some node, at whatever moment this is.
@@ -189,7 +218,7 @@ class Simulation {
     const auto quiet = [&] {
       if (!leader() || leader()->scheduler().cluster().assumedTotal() > 0)
         lastBinding = loop_.steadyNow();
-      return decisions_.attempts > attempts && leader() &&
+      return decisions_.attempts > attempts && leader() && !departures_.underWay() &&
              loop_.steadyNow() - std::max(truth_.lastChange(), lastBinding) > 15s &&
              differences(*leader()).empty();
     };
@@ -261,6 +290,8 @@ class Simulation {
   // No pod is left behind: events have woken each that they made fit.
   void checkNobodyFits(Process& process) {
     const Model model = process.witness().model();
+    departures_.judge(model, true);
+    lookAtShadow(process);
     for (const auto& feature : features_)
       if (const auto what = feature->waitsInVain(model); !what.empty())
         journal_.violated("who fits is tried", "{}", what);
@@ -293,10 +324,12 @@ class Simulation {
   } drain_{loop_};
   std::unique_ptr<apiserver::HttpFront> front_;
   apiserver::LocalApi api_;
+  Departures departures_;
   Truth truth_;
   Life life_;
   Features features_;
   Random extra_;  // what seeds without features do not need
+  Random restarts_;
   std::array<std::unique_ptr<Process>, 2> processes_;
   SteadyTime nextTick_{};
 };

@@ -114,6 +114,16 @@ std::vector<PodObject> Truth::holders(const Choice& choice) const {
   return found;
 }
 
+std::vector<Truth::Came> Truth::cameTo(const std::string& node, SteadyTime since) const {
+  std::map<std::uint64_t, Came> found;
+  for (const auto& [uid, binding] : bindings_)
+    if (binding.pod->spec.nodeName == node && binding.chosen >= since)
+      found[binding.number] = {binding.process, binding.pod};
+  std::vector<Came> came;
+  for (auto& [number, one] : found) came.push_back(std::move(one));
+  return came;
+}
+
 PodObject Truth::stored(const api::Pod& pod) const {
   PodObject found = pods.get(api::keyOf(pod.metadata));
   for (const auto& feature : features_) {
@@ -149,7 +159,7 @@ void Truth::bound(const PodObject& pod) {
   if (!choice)
     return journal_.violated("chosen node", "nobody chose {} for {}", pod->spec.nodeName,
                              pod->metadata.name);
-  const Binding own{choice->process, loop_.steadyNow(), choice->number, pod};
+  const Binding own{choice->process, loop_.steadyNow(), choice->number, pod, choice->time};
   bindings_[pod->metadata.uid] = own;
   for (const auto& feature : features_) feature->told(*pod);
   check(*pod, *choice);

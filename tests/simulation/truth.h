@@ -68,6 +68,12 @@ class Truth {
   // Those on its node, and units that are no Pods.
   std::vector<PodObject> holders(const Choice& choice) const;
   const Features& features() const { return features_; }
+  // Who was bound to the node after having been chosen for it at or after that time.
+  struct Came {
+    std::string process;
+    PodObject pod;
+  };
+  std::vector<Came> cameTo(const std::string& node, SteadyTime since) const;
   // The pod or other unit of this uid as it is in the store; nullptr: it is not there.
   PodObject stored(const api::Pod& pod) const;
 
@@ -96,6 +102,7 @@ class Truth {
     SteadyTime time{};
     std::uint64_t number = 0;  // of the choice
     PodObject pod;
+    SteadyTime chosen{};
   };
   std::map<std::string, Binding> bindings_;  // by the pod's uid
   SteadyTime lastChange_{};

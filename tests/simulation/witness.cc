@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "scheduler/framework/audit.h"
+#include "simulation/departures.h"
 #include "simulation/feature.h"
 
 namespace koord::simulation {
@@ -75,9 +77,46 @@ class Witness::Preemption final : public scheduler::Plugin,
   std::unique_ptr<Plugin> inner_;
 };
 
+class Witness::Audit final : public scheduler::WorkloadAudit {
+ public:
+  explicit Audit(Witness& witness) : witness_(witness) {}
+  void podSeen(const PodInfo&) override {}
+  void podGone(const PodInfo&) override {}
+  void attempted(const PodInfo&) override {}
+  void failed(const PodInfo&, const std::string&) override {}
+  void scheduled(const PodInfo&, const std::string&) override {}
+  void preempted(const PodInfo&, scheduler::PreemptionOutcome, const std::string&) override {}
+  void victims(const PodInfo& preemptor, std::span<const PodPtr> victims) override {
+    witness_.decisions_.departures->told(witness_.process_, *witness_.handle_, preemptor, victims);
+  }
+  void podLeft(const std::string&) override {}
+  void groupSeen(const std::string&, const GroupSeen&) override {}
+  void groupCompleted(const std::string&, const std::string&) override {}
+  void groupAttempted(const std::string&) override {}
+  void groupFailed(const std::string&) override {}
+  void groupScheduled(const std::string&) override {}
+  void groupGone(const std::string&) override {}
+
+ private:
+  Witness& witness_;
+};
+
+Witness::Witness(std::string process, Journal& journal, Decisions& decisions,
+                 const Features& features)
+    : process_(std::move(process)),
+      journal_(journal),
+      decisions_(decisions),
+      features_(features),
+      audit_(std::make_unique<Audit>(*this)) {}
+
+Witness::~Witness() = default;
+
 void Witness::join(scheduler::Registry& registry) {
   registry[std::string(kName)] = [this](scheduler::Fields&, scheduler::Handle& handle) {
     handle_ = &handle;
+    using scheduler::AuditSlot;
+    handle.shared().of<AuditSlot>([] { return std::make_unique<AuditSlot>(); }).audit =
+        audit_.get();
     return std::make_unique<AtWork>(*this);
   };
   auto& preemption = registry.at(std::string(kPreemption));
@@ -230,6 +269,7 @@ void Witness::chosen(const PodPtr& pod, NodeId id) {
 
 void Witness::rejected(const PodPtr& pod) {
   if (placedWithOthers(*pod->pod)) return;
+  if (std::exchange(rejected_, decisions_.attempts) == decisions_.attempts) return;  // seen above
   const Model now = model();
   const Reference reference(now, *pod->pod);
   std::set<std::string> feasible = reference.outcome().feasible;

@@ -37,8 +37,11 @@ struct Choice {
   std::map<std::string, std::int64_t> facts;  // what features want to know later
 };
 
+class Departures;
+
 // What all processes decided, for those who look at the store.
 struct Decisions {
+  Departures* departures = nullptr;                    // who is told to leave
   std::map<std::string, std::vector<Choice>> choices;  // by the pod's uid
   std::set<std::string> victims;                       // uids
   std::map<std::string, SteadyTime> starts;            // of processes
@@ -56,11 +59,8 @@ class Witness {
   static constexpr std::string_view kName = "Witness";
   static constexpr std::string_view kPreemption = "DefaultPreemption";
 
-  Witness(std::string process, Journal& journal, Decisions& decisions, const Features& features)
-      : process_(std::move(process)),
-        journal_(journal),
-        decisions_(decisions),
-        features_(features) {}
+  Witness(std::string process, Journal& journal, Decisions& decisions, const Features& features);
+  ~Witness();
 
   // Adds the witness to the registry, and puts it around DefaultPreemption. It has to outlive the
   // scheduler that is made from it.
@@ -81,6 +81,7 @@ class Witness {
  private:
   class AtWork;      // the plugin
   class Preemption;  // around DefaultPreemption
+  class Audit;       // hears who is told to leave, whichever plugin preempts
 
   void tried(const scheduler::PodInfo& pod);
   void countAtOnce(const scheduler::PodInfo& pod);
@@ -112,9 +113,11 @@ class Witness {
   const Features& features_;
   const scheduler::Scheduler* scheduler_ = nullptr;
   scheduler::Handle* handle_ = nullptr;
+  std::unique_ptr<Audit> audit_;
   std::map<std::string, History> history_;  // by uid
   SteadyTime instant_{};
   std::size_t triedAtOnce_ = 0;  // in that instant
+  std::size_t rejected_ = 0;     // the attempt that was last found to have no node
   bool away_ = false;
   // As the attempt at hand found it: choosing a node promises volumes.
   std::optional<StorageModel> storage_;

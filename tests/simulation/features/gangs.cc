@@ -5,6 +5,7 @@
 
 #include "model/well_known.h"
 #include "scheduler/plugins/coscheduling/gangs.h"
+#include "simulation/process.h"
 
 namespace koord::simulation {
 
@@ -60,7 +61,10 @@ int lacks(int minimum, const std::string& policy, int waiting, int running, bool
 }  // namespace
 
 GangsFeature::GangsFeature(const Surroundings& world, Random random)
-    : Feature(world, random), groups_(world.api, world.loop), preempts_(random_.chance(0.4)) {
+    : Feature(world, random),
+      groups_(world.api, world.loop),
+      leader_(world.leader),
+      preempts_(random_.chance(0.4)) {
   const auto seen = [this](const auto&) { truth_.touched(); };
   groups_.addHandler({seen, [seen](const auto&, const auto& after) { seen(after); }, seen});
 }
@@ -90,7 +94,7 @@ void GangsFeature::plan(Plan& plan) {
 
 // One or two gangs come, their members one by one; some are never complete, some have too many.
 void GangsFeature::act() {
-  if (random_.chance(0.25)) return changeOne();
+  if (random_.chance(inCrowd() ? 0.1 : 0.25)) return changeOne();
   const auto waiting = std::ranges::count_if(truth_.pods.objects(), [](const auto& pod) {
     return !gangOf(*pod).empty() && pod->spec.nodeName.empty();
   });
@@ -99,7 +103,8 @@ void GangsFeature::act() {
   std::vector<Plan> gangs(random_.chance(0.25) ? 2 : 1);
   Plan alike;
   alike.cpu = pick({"500m", "1", "2"});
-  alike.priority = pick({"", "", "low", "high"});
+  alike.priority =
+      inCrowd() ? pick({"", "low", "high", "higher", "higher"}) : pick({"", "", "low", "high"});
   alike.quota = pick({"", "qa", "qb", "qc"});
   const std::string mode = pick({"Strict", "Strict", "NonStrict"});
   for (Plan& gang : gangs) {
@@ -165,7 +170,8 @@ void GangsFeature::createMember(const Plan& plan, int n, bool gated) {
   if (!plan.quota.empty()) object.metadata.labels[model::kLabelQuotaName] = plan.quota;
   object.spec.priorityClassName = plan.priority;
   if (gated) pod.gate("example.com/wait");
-  create(api::Pod::kType, object.metadata.namespace_, api::encodeObject(object));
+  write(kube::createObject(api_, api::Pod::kType, {object.metadata.namespace_, ""},
+                           api::encodeObject(object)));
 }
 
 void GangsFeature::changeOne() {
@@ -189,6 +195,37 @@ void GangsFeature::tick() {
       write(kube::mergePatch(
           api_, api::Pod::kType, api::keyOf(pod->metadata),
           {{"metadata", {{"uid", pod->metadata.uid}}}, {"spec", {{"schedulingGates", nullptr}}}}));
+  noteSatisfied();
+  if (inCrowd() && !quiet_) replaceMembers();
+}
+
+bool GangsFeature::inCrowd() const {
+  return std::ranges::any_of(truth_.features(), [](const auto& one) { return one->crowded(); });
+}
+
+// Who has ended or was deleted is made again, as by a workload, as long as there are others.
+void GangsFeature::replaceMembers() {
+  if (truth_.pods.size() > kMaxGangPods) return;
+  std::map<std::string, std::size_t> present;
+  for (const auto& pod : truth_.pods.objects()) ++present[gangOf(*pod)];
+  for (const auto& [id, plan] : plans_) {
+    if (!present.contains(id) || !random_.chance(0.05)) continue;
+    const auto n = static_cast<int>(random_.below(static_cast<std::uint64_t>(plan.minimum)));
+    if (truth_.pods.get({plan.namespace_, fmt::format("{}-{}", plan.name, n)})) continue;
+    journal_.note("{}-{} is made again", plan.name, n);
+    createMember(plan, n, false);
+  }
+}
+
+// A leader that comes knows who is bound, and not who was.
+void GangsFeature::noteSatisfied() {
+  const Process* leader = leader_();
+  if (!leader) return;
+  if (leader->name() != satisfiedFor_) satisfied_.clear();
+  satisfiedFor_ = leader->name();
+  for (const auto& pod : truth_.pods.objects())
+    if (!gangOf(*pod).empty() && !pod->spec.nodeName.empty() && !api::isTerminal(*pod))
+      satisfied_.insert(groupIdOf(*pod));
 }
 
 // NonStrict gangs that lack places hold what they got in turn, each until its time is over: one of
@@ -220,6 +257,21 @@ void GangsFeature::addRules(scheduler::Handle&, const std::string&, Model& model
 
 bool GangsFeature::placesTogether(const api::Pod& pod) const {
   return !gangOf(pod).empty();
+}
+
+std::string GangsFeature::groupState(const api::Pod& pod) const {
+  if (!placesTogether(pod)) return "";
+  std::string state;
+  for (const std::string& id : groupOf(gangOf(pod))) {
+    state += fmt::format("{}gang {} of {}:", state.empty() ? "" : "; ", id,
+                         plans_.contains(id) ? minimumOf(id) : -1);
+    for (const auto& member : truth_.sortedPods())
+      if (gangOf(*member) == id && !api::isTerminal(*member))
+        state += fmt::format(" {} ({}){}{}", member->metadata.name, member->metadata.uid,
+                             member->spec.nodeName.empty() ? "" : " on " + member->spec.nodeName,
+                             ready(*member) ? "" : " held");
+  }
+  return state;
 }
 
 // For the members of a gang of higher priority.
@@ -263,7 +315,7 @@ void GangsFeature::chosen(scheduler::Handle& handle, const api::Pod& pod, const 
       if (gangOf(*record.info->pod) != id) continue;
       ++(record.info->pod->spec.nodeName.empty() ? standing.waiting : standing.running);
     }
-    satisfied |= standing.running > 0;
+    satisfied |= standing.running > 0 || satisfied_.contains(groupIdOf(pod));
     // Whoever has bound a member knows that its group was whole before the watch says so.
     for (const auto& member : truth_.pods.objects())
       satisfied |= gangOf(*member) == id && !member->spec.nodeName.empty();
@@ -334,7 +386,7 @@ std::string GangsFeature::whyVain(const Model& model, const std::vector<std::str
     if (std::ranges::find(group, id) == group.end() || api::isTerminal(*pod)) continue;
     counts[id].ready += ready(*pod);
     counts[id].running += !pod->spec.nodeName.empty();
-    satisfied |= !pod->spec.nodeName.empty();
+    satisfied |= !pod->spec.nodeName.empty() || satisfied_.contains(groupIdOf(*pod));
     if (pod->spec.nodeName.empty() && ready(*pod)) waiting.push_back(pod);
   }
   if (waiting.empty()) return "";
@@ -342,7 +394,10 @@ std::string GangsFeature::whyVain(const Model& model, const std::vector<std::str
     for (const auto& [name, node] : model.nodes)
       if (model.isUndecided(*pod, *node)) return "";
   for (const std::string& id : group)
-    if (!plans_.contains(id) || minimumOf(id) < 0 || counts[id].ready < minimumOf(id)) return "";
+    if (!plans_.contains(id) || minimumOf(id) < 0 ||
+        (counts[id].ready < minimumOf(id) &&
+         !(satisfied && plans_.at(id).policy == "once-satisfied")))
+      return "";
   // As many of each gang as it lacks come before those beyond.
   std::map<std::string, int> left;
   for (const std::string& id : group)

@@ -21,9 +21,11 @@ class GangsFeature final : public Feature {
   void start() override;
   void act() override;
   void tick() override;
+  void quiet() override { quiet_ = true; }
   bool calm() override;
   void addRules(scheduler::Handle& handle, const std::string& without, Model& model) override;
   bool placesTogether(const api::Pod& pod) const override;
+  std::string groupState(const api::Pod& pod) const override;
   bool mayEvict(const api::Pod& pod) const override;
   void chosen(scheduler::Handle& handle, const api::Pod& pod, const Model& before,
               Choice& choice) override;
@@ -56,6 +58,9 @@ class GangsFeature final : public Feature {
   void createGang(const Plan& plan);
   void createMember(const Plan& plan, int n, bool gated);
   void changeOne();
+  void replaceMembers();
+  void noteSatisfied();
+  bool inCrowd() const;
   std::vector<std::string> groupOf(const std::string& id) const;
   std::string groupIdOf(const api::Pod& pod) const;
   // By the store; 0 when nothing says it.
@@ -66,7 +71,12 @@ class GangsFeature final : public Feature {
   std::map<std::string, Plan> plans_;  // by id, of all that ever were
   // All gangs of a group at one moment, by process and group.
   std::map<std::pair<std::string, std::string>, std::map<SteadyTime, std::vector<Standing>>> past_;
+  // Groups of which the leader has seen somebody bound: once is for good.
+  std::set<std::string> satisfied_;
+  std::string satisfiedFor_;  // the leader's name
+  const std::function<Process*()> leader_;
   const bool preempts_;
+  bool quiet_ = false;
   int lastGang_ = 0;
 };
 

@@ -25,8 +25,19 @@ PlainQuotas::Object older(const PlainQuotas::Object& a, const PlainQuotas::Objec
 
 QuotasFeature::QuotasFeature(const Surroundings& world, Random random)
     : Feature(world, random), quotas_(world.api, world.loop) {
-  const auto seen = [this](const auto&) { truth_.touched(); };
-  quotas_.addHandler({seen, [seen](const auto&, const auto& after) { seen(after); }, seen});
+  const auto seen = [this](const auto&) {
+    truth_.touched();
+    changed_ = loop_.steadyNow();
+  };
+  quotas_.addHandler({seen,
+                      [this, seen](const auto& before, const auto& after) {
+                        truth_.touched();
+                        if (before->metadata.generation != after->metadata.generation ||
+                            before->spec.max != after->spec.max ||
+                            before->spec.min != after->spec.min)
+                          seen(after);
+                      },
+                      seen});
 }
 
 void QuotasFeature::configure(scheduler::ProfileConfig& profile) const {

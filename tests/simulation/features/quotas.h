@@ -25,6 +25,7 @@ class QuotasFeature final : public Feature {
               Choice& choice) override;
   void bound(const api::Pod& pod, const Choice& choice) override;
   std::string differences(scheduler::Handle& handle, const Model& model) override;
+  SteadyTime rulesChanged() const override { return changed_; }
 
  private:
   using Quota = api::ElasticQuota;
@@ -39,6 +40,7 @@ class QuotasFeature final : public Feature {
   std::map<std::string, PlainQuotas::Object> objects() const;  // of the store
 
   kube::Informer<Quota> quotas_;
+  SteadyTime changed_ = SteadyTime::min();  // of what people say in them
   std::map<std::pair<std::string, std::string>, std::vector<Known>> known_;  // by process and quota
 };
 

@@ -1,0 +1,227 @@
+#include "simulation/departures.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "api/codec.h"
+#include "base/json.h"
+#include "simulation/feature.h"
+#include "simulation/features/plain_reservations.h"
+
+namespace koord::simulation {
+
+using namespace std::chrono_literals;
+using scheduler::testing::Reference;
+
+namespace {
+
+constexpr const char* kServed = "it has a place";
+// In which a pod whose victims are gone has its place: a back-off, and the attempts of others.
+constexpr Duration kPlaceSoon = 45s;
+
+std::int32_t priorityOfPod(const api::Pod& pod) {
+  return pod.spec.priority.value_or(0);
+}
+
+bool leaves(const api::Pod& pod) {
+  return pod.metadata.deletionTimestamp.has_value();
+}
+
+std::string nameOf(const api::Pod& pod) {
+  return fmt::format("{} ({})", pod.metadata.name, priorityOfPod(pod));
+}
+
+// All that the scheduler goes by.
+std::string essence(const api::Pod& pod) {
+  const json::value document = api::encodeObject(pod);
+  const auto* spec = at(document, "spec");
+  const auto* labels = at(document, "metadata", "labels");
+  return toJson(json::array{spec ? *spec : json::value(), labels ? *labels : json::value()});
+}
+
+// What leaving pods can change.
+bool aboutRoom(const std::vector<std::string>& reasons) {
+  return std::ranges::all_of(reasons, [](const std::string& reason) {
+    return reason.starts_with("Insufficient ") || reason == "Too many pods";
+  });
+}
+
+}  // namespace
+
+std::string Departures::Departure::names() const {
+  std::vector<std::string> all;
+  for (const PodObject& victim : victims) all.push_back(nameOf(*victim));
+  return fmt::format("{}", fmt::join(all, ", "));
+}
+
+std::string Departures::groupOf(const api::Pod& pod) const {
+  for (const auto& feature : truth_->features())
+    if (std::string group = feature->groupState(pod); !group.empty()) return group;
+  return "";
+}
+
+void Departures::told(const std::string& process, scheduler::Handle& handle,
+                      const scheduler::PodInfo& preemptor,
+                      std::span<const scheduler::PodPtr> victims) {
+  // What the process keeps of pods is not all that is in the store.
+  const PodObject stored = truth_->stored(*preemptor.pod);
+  Departure departure{process, loop_.steadyNow(), stored ? stored : preemptor.pod,
+                      groupOf(*preemptor.pod)};
+  for (const auto& victim : victims) {
+    const auto* record = handle.cluster().findPod(victim->uid());
+    if (record) departure.awaited.push_back(victim->pod);
+    if (!record || leaves(*record->info->pod)) continue;
+    departure.node = handle.cluster().node(record->node).name;
+    if (const auto& object = handle.cluster().node(record->node).object)
+      departure.nodeVersion = object->metadata.resourceVersion;
+    departure.victims.push_back(victim->pod);
+  }
+  if (departure.victims.empty()) return;
+  journal_.note("{} has {} leave {} for {}", process, departure.names(), departure.node,
+                nameOf(*preemptor.pod));
+  for (const PodObject& victim : departure.victims)
+    if (priorityOfPod(*victim) >= preemptor.priority)
+      journal_.violated("who leaves matters less", "{} leaves {} for {}", nameOf(*victim),
+                        departure.node, nameOf(*preemptor.pod));
+  if (preemptor.pod->spec.preemptionPolicy == "Never")
+    journal_.violated("who may preempt", "{} leaves for {}, whose preemptionPolicy is Never",
+                      departure.names(), nameOf(*preemptor.pod));
+  if (PlainReservations::isReservePod(*preemptor.pod))
+    journal_.violated("who may preempt", "{} leaves for the Reservation {}", departure.names(),
+                      nameOf(*preemptor.pod));
+  checkPlaces(departure, handle);
+  if (stored) open_.push_back(std::move(departure));
+}
+
+void Departures::checkPlaces(const Departure& fresh, scheduler::Handle& handle) {
+  const auto& uid = fresh.preemptor->metadata.uid;
+  const std::string promised = handle.nominator().nodeOf(uid);
+  for (const Departure& earlier : open_) {
+    if (earlier.process != fresh.process || earlier.preemptor->metadata.uid != uid ||
+        earlier.node == fresh.node || earlier.node != promised)
+      continue;
+    const auto node = handle.cluster().findNode(earlier.node);
+    if (!node || !handle.cluster().live().contains(*node) ||
+        handle.cluster().node(*node).object->metadata.resourceVersion != earlier.nodeVersion)
+      continue;
+    for (const PodObject& victim : earlier.victims) {
+      const auto* record = handle.cluster().findPod(victim->metadata.uid);
+      if (record && leaves(*record->info->pod))
+        return journal_.violated(
+            "one place at a time", "{} has {} leave {} while {} is about to leave {} for it",
+            nameOf(*fresh.preemptor), fresh.names(), fresh.node, nameOf(*victim), earlier.node);
+    }
+  }
+}
+
+bool Departures::stillThere(const Departure& departure) const {
+  return std::ranges::any_of(departure.awaited, [&](const PodObject& victim) {
+    const auto now = truth_->stored(*victim);
+    return now && !api::isTerminal(*now) && !now->spec.nodeName.empty();
+  });
+}
+
+bool Departures::underWay() const {
+  return std::ranges::any_of(open_, [&](const Departure& departure) {
+    return std::ranges::any_of(departure.awaited, [&](const PodObject& victim) {
+      const auto now = truth_->stored(*victim);
+      return now && leaves(*now);
+    });
+  });
+}
+
+void Departures::tick(const std::string& leader) {
+  const SteadyTime now = loop_.steadyNow();
+  if (leader.empty() || leader != leader_) calmSince_ = now;
+  leader_ = leader;
+  for (Departure& departure : open_)
+    if (!departure.gone && !stillThere(departure)) departure.gone = now;
+  std::erase_if(open_, [&](const Departure& departure) {
+    const std::string why = departure.gone ? excuse(departure) : "";
+    if (why.empty()) return false;
+    journal_.note("{} left {} for {}: {}", departure.names(), departure.node,
+                  nameOf(*departure.preemptor), why);
+    if (why == kServed)
+      for (const PodObject& victim : departure.victims) served_.insert(victim->metadata.uid);
+    return true;
+  });
+}
+
+bool Departures::due() const {
+  const SteadyTime now = loop_.steadyNow();
+  return std::ranges::any_of(open_, [&](const Departure& departure) {
+    return departure.gone && now - std::max(*departure.gone, calmSince_) > kPlaceSoon;
+  });
+}
+
+std::string Departures::excuse(const Departure& departure) const {
+  const auto now = truth_->stored(*departure.preemptor);
+  if (!now || api::isTerminal(*now) || leaves(*now)) return "it is gone";
+  if (!now->spec.nodeName.empty()) return kServed;
+  if (std::ranges::all_of(departure.victims, [&](const PodObject& victim) {
+        return served_.contains(victim->metadata.uid);
+      }))
+    return "they left for others, too";
+  if (essence(*now) != essence(*departure.preemptor)) return "it has changed";
+  if (std::ranges::any_of(truth_->features(), [&](const auto& feature) {
+        return feature->rulesChanged() >= departure.since;
+      }))
+    return "other rules hold now";
+  if (groupOf(*now) != departure.group) return "its group has changed";
+  const auto node = truth_->nodes.get({"", departure.node});
+  if (!node || node->metadata.resourceVersion != departure.nodeVersion)
+    return "the node has changed";
+  // Its node was promised to somebody who matters more, or who matters more has been there.
+  for (const Departure& other : open_)
+    if (&other != &departure && other.node == departure.node && other.since >= departure.since &&
+        priorityOfPod(*other.preemptor) > priorityOfPod(*departure.preemptor))
+      return "somebody matters more";
+  for (const auto& came : truth_->cameTo(departure.node, departure.since))
+    if (came.process != departure.process || priorityOfPod(*came.pod) > priorityOfPod(*now))
+      return "somebody matters more, or was placed by who did not know";
+  return "";
+}
+
+void Departures::judge(const Model& model, bool final) {
+  const SteadyTime now = loop_.steadyNow();
+  for (const Departure& departure : open_)
+    if (departure.gone && (final || now - std::max(*departure.gone, calmSince_) > kPlaceSoon) &&
+        excuse(departure).empty())
+      check(departure, model);
+  if (!final)
+    std::erase_if(open_, [&](const Departure& departure) {
+      return departure.gone && now - std::max(*departure.gone, calmSince_) > kPlaceSoon;
+    });
+}
+
+void Departures::check(const Departure& departure, const Model& model) {
+  const api::Pod& pod = *departure.preemptor;
+  const bool together = std::ranges::any_of(
+      truth_->features(), [&](const auto& feature) { return feature->placesTogether(pod); });
+  if (together && departure.group.empty()) return;
+  if (std::ranges::any_of(model.nodes,
+                          [&](const auto& node) { return model.isUndecided(pod, *node.second); }))
+    return;
+  // What volumes do meanwhile plain evaluation cannot tell.
+  if (!pod.spec.volumes.empty()) return;
+  const Reference reference(model, pod);
+  if (!departure.group.empty())
+    return journal_.violated("nobody leaves in vain", "{} left {} for {} of {}, which still waits",
+                             departure.names(), departure.node, nameOf(pod), departure.group);
+  const auto& outcome = reference.outcome();
+  if (!outcome.feasible.empty())
+    return journal_.violated(
+        "nobody leaves in vain", "{} left {} for {}, which fits on {} and still waits",
+        departure.names(), departure.node, nameOf(pod), *outcome.feasible.begin());
+  const auto& reasons = outcome.reasons.at(departure.node);
+  if (!aboutRoom(reasons)) return;
+  std::vector<std::string> came;
+  for (const auto& one : truth_->cameTo(departure.node, departure.since))
+    came.push_back(nameOf(*one.pod));
+  journal_.violated("nobody leaves in vain", "{} left {} for {}, which does not fit: {}; {} came",
+                    departure.names(), departure.node, nameOf(pod), fmt::join(reasons, ", "),
+                    came.empty() ? "nobody" : fmt::format("{}", fmt::join(came, ", ")));
+}
+
+}  // namespace koord::simulation

@@ -1,0 +1,30 @@
+#pragma once
+
+// Crowds: clusters without room. Few and small nodes that seldom change; pods that ask for CPUs and
+// nothing else, of priorities from negative to the system's; some take long to leave. Schedulers die while
+// victims leave, and members of gangs that have ended or were deleted come back. What is decided is judged by
+// those who look at everything (witness.h, departures.h, truth.h).
+
+#include "simulation/feature.h"
+
+namespace koord::simulation {
+
+class CrowdsFeature final : public Feature {
+ public:
+  CrowdsFeature(const Surroundings& world, Random random);
+  void join(scheduler::Registry&) override {}
+  std::vector<std::string> plugins() const override { return {}; }
+  void begin() override;
+  void shape(scheduler::testing::PodBuilder& pod) override;
+  void shape(scheduler::testing::NodeBuilder& node) override;
+  bool crowded() const override { return true; }
+  void quiet() override { quiet_ = true; }
+
+ private:
+  void podChanged(const PodObject& before, const PodObject& after);
+
+  const std::function<Process*()> leader_;
+  bool quiet_ = false;
+};
+
+}  // namespace koord::simulation

@@ -1,0 +1,202 @@
+#include "simulation/shadow.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "base/json.h"
+#include "scheduler/framework/services.h"
+#include "scheduler/plugins/coscheduling/gangs.h"
+#include "scheduler/plugins/deviceshare/device_object.h"
+#include "scheduler/plugins/elasticquota/quotas.h"
+#include "scheduler/plugins/loadawarescheduling/node_metrics.h"
+#include "scheduler/plugins/nodenumaresource/topology_object.h"
+#include "scheduler/plugins/registry.h"
+#include "scheduler/plugins/reservation/book.h"
+#include "scheduler/services/explain.h"
+#include "simulation/feature.h"
+
+namespace koord::simulation {
+
+namespace {
+
+using scheduler::Scheduler;
+using scheduler::ServicePlugin;
+
+// How often something has changed, which is nobody's room.
+bool isCount(std::string_view key) {
+  return key == "runtimeVersion" || key == "generation";
+}
+bool isNothing(const json::value& value) {
+  const auto* object = value.if_object();
+  const auto* list = value.if_array();
+  return value.is_null() || (object && object->empty()) || (list && list->empty());
+}
+// Of a NUMA node: nothing is taken there.
+bool isEmptyPart(const json::value& value) {
+  const auto* object = value.if_object();
+  return object && object->size() == 1 && object->contains("node");
+}
+
+// Neither the order in which objects came nor what is empty makes a difference.
+json::value sorted(json::value value) {
+  if (auto* object = value.if_object()) {
+    std::map<std::string, json::value> members;
+    for (auto& member : *object)
+      if (!isCount(member.key())) members[std::string(member.key())] = sorted(member.value());
+    json::object ordered;
+    for (auto& [key, member] : members)
+      if (!isNothing(member)) ordered[key] = std::move(member);
+    return ordered;
+  }
+  if (auto* list = value.if_array()) {
+    std::vector<json::value> items;
+    for (auto& item : *list)
+      if (json::value one = sorted(std::move(item)); !isEmptyPart(one))
+        items.push_back(std::move(one));
+    std::ranges::sort(items, {}, [](const json::value& item) { return toJson(item); });
+    return json::array(items.begin(), items.end());
+  }
+  return value;
+}
+
+// Beyond what objects say themselves.
+json::value nodeFacts(const Scheduler& scheduler, const std::string& name) {
+  json::value shown = scheduler::describeNode(scheduler, name).value_or(json::value(nullptr));
+  auto* object = shown.if_object();
+  if (!object) return shown;
+  object->erase("node");
+  for (const char* key : {"podsWithAffinity", "podsWithRequiredAntiAffinity"}) object->erase(key);
+  json::array pods;
+  if (const auto* list = object->if_contains("pods"))
+    for (const auto& pod : list->as_array())
+      pods.push_back(json::string(textAt(pod, "Pod", "metadata", "uid")));
+  (*object)["pods"] = std::move(pods);
+  return shown;
+}
+
+// All that it keeps of nodes and of plugins' own, as its services show it.
+std::map<std::string, json::value> factsOf(const Scheduler& scheduler,
+                                           const std::vector<std::string>& nodes) {
+  std::map<std::string, json::value> facts;
+  for (const std::string& node : nodes) facts["node " + node] = nodeFacts(scheduler, node);
+  const api::StringMap query{{"includePods", "true"}};
+  for (const auto& [name, runtime] : scheduler.profiles()) {
+    for (const auto& plugin : runtime->profile().plugins) {
+      auto* service = dynamic_cast<ServicePlugin*>(plugin.get());
+      if (!service) continue;
+      for (const auto& route : service->routes()) {
+        const auto ask = [&](const std::string& rest) {
+          const auto answer = route.ask ? route.ask(rest, query) : route.answer(rest);
+          facts[fmt::format("{} {}{}", plugin->name(), route.path, rest)] =
+              answer ? *answer : json::value(answer.error().message);
+        };
+        if (route.shown.find(':') == std::string::npos) ask("");
+        if (route.shown.ends_with("/:nodeName"))
+          for (const std::string& node : nodes) ask(node);
+      }
+    }
+  }
+  for (auto& [key, value] : facts) value = sorted(std::move(value));
+  return facts;
+}
+
+// The first thing that differs within them.
+std::string firstDifference(const json::value& a, const json::value& b, const std::string& path) {
+  if (a == b) return "";
+  const auto* one = a.if_object();
+  const auto* other = b.if_object();
+  if (one && other) {
+    for (const auto& member : *one) {
+      const auto* there = other->if_contains(member.key());
+      const std::string below = path + "." + std::string(member.key());
+      if (!there)
+        return fmt::format("{} is {}, it would not be there", below, toJson(member.value()));
+      if (auto found = firstDifference(member.value(), *there, below); !found.empty()) return found;
+    }
+    for (const auto& member : *other)
+      if (!one->contains(member.key()))
+        return fmt::format("{}.{} is not there, it would be {}", path, std::string(member.key()),
+                           toJson(member.value()));
+  }
+  return fmt::format("{} is {}, it would be {}", path, toJson(a), toJson(b));
+}
+
+std::string versionIn(const Scheduler& scheduler, const api::Pod& pod) {
+  if (const auto* record = scheduler.cluster().findPod(pod.metadata.uid))
+    return record->info->pod->metadata.resourceVersion;
+  const auto it = scheduler.pendingPods().find(pod.metadata.uid);
+  return it == scheduler.pendingPods().end() ? "" : it->second->pod->metadata.resourceVersion;
+}
+
+template <class T>
+bool sameObjects(Scheduler& a, Scheduler& b) {
+  const auto& one = a.stores().of<T>().all();
+  const auto& other = b.stores().of<T>().all();
+  return one.size() == other.size() && std::ranges::all_of(one, [&](const auto& entry) {
+           const auto it = other.find(entry.first);
+           return it != other.end() &&
+                  it->second->metadata.resourceVersion == entry.second->metadata.resourceVersion;
+         });
+}
+
+}  // namespace
+
+Shadow::Shadow(kube::Api& api, VirtualLoop& loop, Journal& journal, const Features& features,
+               const Process& running)
+    : witness_("shadow", journal, decisions_, features) {
+  scheduler::Registry registry = scheduler::makeRegistry();
+  witness_.join(registry);
+  scheduler::SchedulerOptions options;
+  options.configuration = running.scheduler().configuration();
+  for (const auto& feature : features) feature->join(registry);
+  auto made = Scheduler::create(std::move(options), registry, loop, &api);
+  if (!made) throw std::runtime_error(made.error().message);
+  scheduler_ = *std::move(made);
+  witness_.watch(*scheduler_);
+  informers_ = std::make_unique<scheduler::Informers>(api, loop, *scheduler_, Random(1));
+  informers_->start();
+  loop.runReady();
+  if (!informers_->synced()) throw std::runtime_error("a shadow cannot read the store at once");
+}
+
+bool Shadow::comparable(const Process& running, const Truth& truth) const {
+  auto& theirs = const_cast<Scheduler&>(running.scheduler());
+  const auto& cluster = theirs.cluster();
+  if (cluster.assumedTotal() > 0 || theirs.bindingsUnderWay() > 0) return false;
+  const auto known = [](const Scheduler& one) {
+    return std::pair(one.cluster().podTotal(), one.pendingPods().size());
+  };
+  if (known(theirs) != known(*scheduler_)) return false;
+  for (const auto& node : truth.nodes.objects()) {
+    const auto id = cluster.findNode(node->metadata.name);
+    if (!id || !cluster.node(*id).object ||
+        cluster.node(*id).object->metadata.resourceVersion != node->metadata.resourceVersion)
+      return false;
+  }
+  for (const auto& pod : truth.pods.objects())
+    if (versionIn(theirs, *pod) != versionIn(*scheduler_, *pod)) return false;
+  return cluster.liveCount() == scheduler_->cluster().liveCount() &&
+         sameObjects<api::PodGroup>(theirs, *scheduler_) &&
+         sameObjects<api::Device>(theirs, *scheduler_) &&
+         sameObjects<scheduler::CpuReport>(theirs, *scheduler_) &&
+         sameObjects<scheduler::LoadReport>(theirs, *scheduler_) &&
+         sameObjects<api::Reservation>(theirs, *scheduler_) &&
+         sameObjects<api::ElasticQuota>(theirs, *scheduler_);
+}
+
+std::string Shadow::difference(const Process& running, const Truth& truth) const {
+  if (!comparable(running, truth)) return "";
+  std::vector<std::string> nodes;
+  for (const auto& node : truth.nodes.objects()) nodes.push_back(node->metadata.name);
+  std::ranges::sort(nodes);
+  const auto is = factsOf(running.scheduler(), nodes);
+  const auto would = factsOf(*scheduler_, nodes);
+  for (const auto& [about, fact] : is) {
+    const auto it = would.find(about);
+    if (it == would.end()) return about + " would not be known";
+    if (auto found = firstDifference(fact, it->second, about); !found.empty()) return found;
+  }
+  return "";
+}
+
+}  // namespace koord::simulation

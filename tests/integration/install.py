@@ -111,7 +111,8 @@ def check_files(source):
              for name in os.listdir(os.path.join(deploy, folder)) if name.endswith(".yaml")}
     check(listed == there, f"deploy/kustomization.yaml lists the files: {sorted(listed ^ there)}")
     chart = os.path.join(deploy, "helm", "koordinator")
-    for link, folder in (("manifests", "manifests"), ("shipped-crds", "crds"), ("grafana", "grafana")):
+    for link, folder in (("manifests", "manifests"), ("recommended", "recommended"), ("shipped-crds", "crds"),
+                         ("grafana", "grafana")):
         check(os.path.realpath(os.path.join(chart, link)) == os.path.realpath(os.path.join(deploy, folder)),
               f"the chart's {link} is deploy/{folder}")
     text = "".join(open(os.path.join(chart, "templates", name)).read()
@@ -173,17 +174,50 @@ def check_upgrade(documents):
             check(document["spec"]["selector"] == {"matchLabels": {"koord-app": name}}, f"{name}: upstream's selector")
 
 
-def check_chart(server, source, manifests):
+def recommended(source):
+    """The manifests with the component deploy/recommended, as a kustomization of one's own has them."""
+    with tempfile.TemporaryDirectory() as folder:
+        deploy = os.path.relpath(os.path.join(source, "deploy"), os.path.realpath(folder))
+        with open(os.path.join(folder, "kustomization.yaml"), "w") as file:
+            file.write(f"resources: [{deploy}]\ncomponents: [{deploy}/recommended]\n")
+        return run("kubectl", "kustomize", folder)
+
+
+def check_recommended(server, source, manifests):
+    """The same objects; what is different is what the profile is for."""
+    documents = server.documents(recommended(source))
+    ours = {key_of(d): d for d in manifests}
+    theirs = {key_of(d): d for d in documents}
+    check(set(ours) == set(theirs), f"the profile has the same objects: {set(ours) ^ set(theirs)}")
+    changed = {key[2] for key in set(ours) & set(theirs) if ours[key] != theirs[key]}
+    check(changed == {"koord-scheduler-config", "slo-controller-config", "koordlet", "koord-manager"},
+          f"what the recommended profile changes: {sorted(changed)}")
+    for (kind, _, name), document in theirs.items():
+        before = ours[(kind, _, name)]
+        if kind == "ConfigMap":
+            check(set(before["data"]) <= set(document["data"]), f"{name} keeps its keys")
+        if kind in ("DaemonSet", "Deployment"):
+            arguments = lambda d: d["spec"]["template"]["spec"]["containers"][0]["args"]
+            check(arguments(document)[:len(arguments(before))] == arguments(before), f"{name} keeps its arguments")
+    server.apply_all(json.dumps({"apiVersion": "v1", "kind": "List", "items": documents}))
+    return documents
+
+
+def check_chart(server, source, manifests, profile="upstream"):
     chart = os.path.join(source, "deploy", "helm", "koordinator")
     if not shutil.which("helm"):
         print("helm is not there: the chart is not rendered")
         return
     render = lambda *flags: run("helm", "template", "koordinator", chart, "-n", "koordinator-system", *flags)
-    documents = server.apply_all(render())
+    documents = server.apply_all(render("--set", f"profile={profile}"))
     ours = {key_of(d): d for d in manifests}
     theirs = {key_of(d): d for d in documents}
     check(set(ours) == set(theirs), f"chart and manifests have the same objects: {set(ours) ^ set(theirs)}")
+    gates = lambda d: sorted(a.lstrip("-") for a in d["spec"]["template"]["spec"]["containers"][0].get("args", [])
+                             if "feature-gates" in a)
     for key, document in ours.items():
+        if key in theirs and key[0] in ("Deployment", "DaemonSet"):
+            check(gates(document) == gates(theirs[key]), f"{key}: gates of the chart are the manifests'")
         if key not in theirs or key[0] in ("Deployment", "DaemonSet"):
             continue
         for field in ("rules", "roleRef", "subjects", "value", "spec", "webhooks", "data"):
@@ -216,6 +250,10 @@ def main():
             check(before[key_of(document)] == again, f"{key_of(document)} is applied again without a change")
     with Server(options.server) as server:
         check_chart(server, options.source, documents)
+    with Server(options.server) as server:
+        profiled = check_recommended(server, options.source, documents)
+    with Server(options.server) as server:
+        check_chart(server, options.source, profiled, "recommended")
     print(f"{len(documents)} objects installed")
     sys.exit(1 if FAILED else 0)
 

@@ -186,6 +186,7 @@ std::vector<Finding> diagnose(const ClusterPicture& picture) {
   checkConfiguration(picture, findings);
   checkReports(picture, findings);
   checkProfiles(picture, findings);
+  for (auto& feature : featuresOff(picture)) findings.push_back(std::move(feature));
   return findings;
 }
 

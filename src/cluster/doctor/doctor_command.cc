@@ -18,6 +18,8 @@ namespace {
 
 constexpr api::ResourceType kDefinitions{"apiextensions.k8s.io", "v1", "customresourcedefinitions",
                                          "CustomResourceDefinition", false};
+constexpr api::ResourceType kDeployments{"apps", "v1", "deployments", "Deployment", true};
+constexpr api::ResourceType kDaemonSets{"apps", "v1", "daemonsets", "DaemonSet", true};
 
 // What cannot be read is told, and the others are read all the same.
 template <class T>
@@ -99,6 +101,38 @@ Task<void> askKubelets(kube::HttpApi* api, ClusterPicture* picture) {
   }
 }
 
+template <class T>
+Task<void> readConfig(kube::HttpApi* api, std::string name, std::optional<T>* into) {
+  const api::ObjectKey key{"koordinator-system", std::move(name)};
+  auto reading = kube::get<T>(*api, key);
+  auto config = co_await reading;
+  if (config) *into = *std::move(config);
+}
+
+Task<void> readWorkload(kube::HttpApi* api, api::ResourceType type, std::string name,
+                        std::optional<json::value>* into) {
+  const api::ObjectKey key{"koordinator-system", std::move(name)};
+  auto reading = kube::getObject(*api, type, key);
+  auto workload = co_await reading;
+  if (workload) *into = *std::move(workload);
+}
+
+// What says which features are on. Whoever runs Koordinator in another way has none of it.
+Task<void> readConfiguration(kube::HttpApi* api, ClusterPicture* picture) {
+  auto slo = readConfig(api, "slo-controller-config", &picture->sloConfig);
+  co_await slo;
+  auto scheduling = readConfig(api, "koord-scheduler-config", &picture->schedulerConfig);
+  co_await scheduling;
+  auto descheduling = readConfig(api, "koord-descheduler-config", &picture->deschedulerConfig);
+  co_await descheduling;
+  auto manager = readWorkload(api, kDeployments, "koord-manager", &picture->manager);
+  co_await manager;
+  auto scheduler = readWorkload(api, kDeployments, "koord-scheduler", &picture->scheduler);
+  co_await scheduler;
+  auto koordlet = readWorkload(api, kDaemonSets, "koordlet", &picture->koordlet);
+  co_await koordlet;
+}
+
 Task<Result<>> readCluster(kube::HttpApi* api, Examination which, ClusterPicture* picture) {
   auto asking = api->getPath("/version");
   const auto version = co_await asking;
@@ -115,10 +149,8 @@ Task<Result<>> readCluster(kube::HttpApi* api, Examination which, ClusterPicture
   const auto definitions = co_await listing;
   if (definitions)
     for (const auto& crd : find(*definitions, "items")->get_array()) picture->crds.push_back(crd);
-  const api::ObjectKey config{"koordinator-system", "slo-controller-config"};
-  auto reading = kube::get<api::ConfigMap>(*api, config);
-  auto sloConfig = co_await reading;
-  if (sloConfig) picture->sloConfig = *std::move(sloConfig);
+  auto configuration = readConfiguration(api, picture);
+  co_await configuration;
   co_return Result<>{};
 }
 

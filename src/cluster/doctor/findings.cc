@@ -12,6 +12,7 @@ std::string findingsText(const std::vector<Finding>& findings) {
   std::string text;
   for (const auto& finding : findings) {
     const char* mark = finding.level == Finding::Level::Fine      ? "ok       "
+                       : finding.level == Finding::Level::Off     ? "off      "
                        : finding.level == Finding::Level::Warning ? "warning  "
                                                                   : "PROBLEM  ";
     addParagraph(text, mark, finding.what);

@@ -17,7 +17,7 @@
 namespace koord::cluster {
 
 struct Finding {
-  enum class Level { Fine, Warning, Problem };
+  enum class Level { Fine, Off, Warning, Problem };  // Off: a feature that is not switched on
   Level level = Level::Fine;
   std::string what;
   std::string advice;  // what to do; "" for what is fine
@@ -47,14 +47,22 @@ struct ClusterPicture {
   std::vector<json::value> crds;
   std::vector<NodeCgroups> cgroups;  // of some nodes
   std::optional<api::ConfigMap> sloConfig;
+  std::optional<api::ConfigMap> schedulerConfig;    // koord-scheduler-config
+  std::optional<api::ConfigMap> deschedulerConfig;  // koord-descheduler-config
+  std::optional<json::value> manager;               // the Deployment
+  std::optional<json::value> scheduler;             // the Deployment
+  std::optional<json::value> koordlet;              // the DaemonSet
   std::vector<std::string>
       unread;  // "nodemetrics: the server could not find the requested resource"
 };
 
 // Whether Koordinator can be installed here, and what it will meet.
 std::vector<Finding> preflight(const ClusterPicture& picture);
-// Whether all of it works.
+// Whether all of it works, and which features are off.
 std::vector<Finding> diagnose(const ClusterPicture& picture);
+// Features of docs/features that are off as this cluster is configured, and how each is turned on. Of what was not
+// read nothing is said.
+std::vector<Finding> featuresOff(const ClusterPicture& picture);
 
 // One line per finding, with its advice below it.
 std::string findingsText(const std::vector<Finding>& findings);

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 
 #include "api/codec.h"
+#include "base/file.h"
+#include "base/yaml.h"
 #include "cluster/doctor/findings.h"
 
 namespace koord::cluster {
@@ -98,6 +100,100 @@ TEST(Doctor, FindsPodsThatWereAdmittedWithoutTheirProfile) {
   picture.pods.push_back(made<api::Pod>(R"({"metadata":{"namespace":"shop","name":"other"}})"));
   EXPECT_THAT(findingsText(diagnose(picture)),
               HasSubstr("1 pods were admitted without the profile batch: shop/missed"));
+}
+
+// A ConfigMap of deploy/.
+api::ConfigMap shippedConfig(const std::string& file) {
+  const auto text = readFile(std::string(KOORD_CRDS) + "/../" + file);
+  return api::decode<api::ConfigMap>(parseYaml(text.value()).value()).value();
+}
+
+// The gates of a patch of deploy/recommended, after those of the shipped object.
+json::value shippedWorkload(const std::string& file, const std::string& patch) {
+  const std::string deploy = std::string(KOORD_CRDS) + "/../";
+  json::value object = parseYamlDocuments(readFile(deploy + file).value()).value().front();
+  if (patch.empty()) return object;
+  json::value& spec = *find(*find(*find(object, "spec"), "template"), "spec");
+  json::value& args = *find(find(spec, "containers")->get_array().front(), "args");
+  const json::value operations = parseYaml(readFile(deploy + patch).value()).value();
+  for (const auto& operation : operations.get_array())
+    args.get_array().push_back(*find(operation, "value"));
+  return object;
+}
+
+std::vector<std::string> offIn(const ClusterPicture& picture) {
+  std::vector<std::string> off;
+  for (const auto& finding : featuresOff(picture)) {
+    EXPECT_EQ(finding.level, Finding::Level::Off);
+    EXPECT_NE(finding.advice, "");
+    off.push_back(finding.what);
+  }
+  return off;
+}
+
+TEST(Doctor, NamesTheFeaturesThatAreOffAsUpstreamShipsThem) {
+  ClusterPicture picture;
+  EXPECT_TRUE(offIn(picture).empty()) << "nothing is said of what was not read";
+  picture.sloConfig = shippedConfig("manifests/slo-controller-config.yaml");
+  picture.schedulerConfig = shippedConfig("manifests/scheduler-config.yaml");
+  picture.deschedulerConfig = shippedConfig("manifests/descheduler-config.yaml");
+  picture.manager = shippedWorkload("manifests/manager-deployment.yaml", "");
+  picture.scheduler = shippedWorkload("manifests/scheduler-deployment.yaml", "");
+  picture.koordlet = shippedWorkload("manifests/koordlet-daemonset.yaml", "");
+  EXPECT_THAT(
+      offIn(picture),
+      testing::ElementsAre(
+          "CPU burst", "memory QoS", "leaving out nodes that are busy: all thresholds are 0",
+          "preemption by gangs as a whole", "keeping gangs within a rack",
+          "CPU quotas by the ratio of the node's model (gate CPUNormalization of koordlet)",
+          "keeping containers to the GPUs that they were given (gate GPUEnvInject of koordlet)",
+          "network cards beside GPUs (gate RDMADevices of koordlet)",
+          "keeping containers to the network cards that they were given (gate RDMADeviceInject of "
+          "koordlet)",
+          "recommendations (gate Recommender of koord-manager)",
+          "nodes that offer more by a ratio (gate NodeMutatingWebhook of koord-manager)",
+          "trees of quotas (gate MultiQuotaTree of koord-manager)",
+          "trees of quotas (gate MultiQuotaTree of koord-scheduler)",
+          "moving pods off nodes that are hot", "the recommended profile"));
+  EXPECT_FALSE(hasProblem(featuresOff(picture))) << "it may be meant";
+  const std::string text = findingsText(featuresOff(picture));
+  EXPECT_THAT(text, HasSubstr("off      memory QoS"));
+  EXPECT_THAT(text, HasSubstr("docs/features/memory-qos.md"));
+  EXPECT_THAT(text, HasSubstr("--set profile=recommended"));
+}
+
+TEST(Doctor, OfTheRecommendedProfileOnlyWhatSomebodyHasToDecideIsOff) {
+  ClusterPicture picture;
+  picture.sloConfig = shippedConfig("recommended/slo-controller-config.yaml");
+  picture.schedulerConfig = shippedConfig("recommended/scheduler-config.yaml");
+  picture.deschedulerConfig = shippedConfig("manifests/descheduler-config.yaml");
+  picture.manager =
+      shippedWorkload("manifests/manager-deployment.yaml", "recommended/manager-gates.yaml");
+  picture.scheduler = shippedWorkload("manifests/scheduler-deployment.yaml", "");
+  picture.koordlet =
+      shippedWorkload("manifests/koordlet-daemonset.yaml", "recommended/koordlet-gates.yaml");
+  EXPECT_THAT(offIn(picture),
+              testing::ElementsAre(
+                  "nodes that offer more by a ratio (gate NodeMutatingWebhook of koord-manager)",
+                  "trees of quotas (gate MultiQuotaTree of koord-manager)",
+                  "trees of quotas (gate MultiQuotaTree of koord-scheduler)",
+                  "moving pods off nodes that are hot"));
+}
+
+TEST(Doctor, OddConfigurationsAreNoReasonToFail) {
+  for (const char* text :
+       {"", "7", "[]", "profiles: 7", "profiles: [7, {pluginConfig: [7]}]",
+        "profiles: [{plugins: {balance: {enabled: 7}}}]",
+        "profiles: [{pluginConfig: [{name: LoadAwareScheduling, args: {usageThresholds: 7}}]}]"}) {
+    ClusterPicture picture;
+    picture.schedulerConfig.emplace().data["f"] = text;
+    picture.deschedulerConfig.emplace().data["f"] = text;
+    picture.koordlet =
+        parseJson(R"({"spec":{"template":{"spec":{"containers":[7,{"args":[7,"---"]}]}}}})")
+            .value();
+    picture.manager = json::value(7);
+    EXPECT_FALSE(hasProblem(featuresOff(picture))) << text;
+  }
 }
 
 TEST(Preflight, RefusesOldServersAndTakenNames) {

@@ -214,6 +214,10 @@ bool ClusterUp::hasComponent(const std::string& name) const {
   return std::ranges::find(options_.components, name) != options_.components.end();
 }
 
+int ClusterUp::simulatedNodes() const {
+  return options_.nodes.value_or(actors_->host ? 0 : kDefaultSimulatedNodes);
+}
+
 Result<> ClusterUp::openComponents(const std::string& program) {
   ComponentOptions options;
   options.programDir = std::filesystem::path(program).parent_path();
@@ -222,6 +226,7 @@ Result<> ClusterUp::openComponents(const std::string& program) {
   options.configDir = options_.configDir;
   options.verbosity = options_.verbosity;
   options.runtimeProxy = options_.runtimeProxy;
+  options.severalNodes = simulatedNodes() + (actors_->host ? 1 : 0) > 1;
   if (actors_->host) {
     options.nodeName = actors_->host->nodeName();
     options.cgroupRoot = actors_->host->cgroupRoot();
@@ -296,7 +301,7 @@ Task<void> ClusterUp::bringUp(std::function<void()> onFailed) {
   actors_->pods.start();
   if (actors_->host) actors_->host->node().start();
   for (const auto& component : components_) actors_->supervisor.start(component.child);
-  const int simulated = options_.nodes.value_or(actors_->host ? 0 : kDefaultSimulatedNodes);
+  const int simulated = simulatedNodes();
   if (simulated > 0) {
     auto creating = actors_->simNodes.createNodes(simulated, nodeShape_);
     auto created = co_await creating;

@@ -48,6 +48,7 @@ class ClusterUp {
   void publish(const std::string& address);
   Result<> openCredentials();
   Result<> openHost(const std::string& program);
+  int simulatedNodes() const;
   Result<> openComponents(const std::string& program);
   Result<> writeKubeconfigs();
   void removeKubeconfigs();

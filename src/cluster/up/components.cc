@@ -11,7 +11,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "cluster/up/host.h"
-#include "scheduler/config/types.h"
+#include "scheduler/config/shipped.h"
 
 namespace koord::cluster {
 
@@ -63,8 +63,10 @@ Result<std::string> configFile(const std::string& component, const ComponentOpti
     return file;
   }
   // The API server is next door and serves nobody else: 50 requests a second would be all that is slow here.
+  const auto which = options.severalNodes ? scheduler::Shipped::Recommended
+                                          : scheduler::Shipped::RecommendedOnOneMachine;
   auto written = writeFileAtomic(
-      file, scheduler::shippedConfiguration({"default-scheduler", "koord-scheduler"}) +
+      file, scheduler::shippedConfiguration({"default-scheduler", "koord-scheduler"}, which) +
                 "clientConnection:\n  qps: 20000\n  burst: 20000\n");
   if (!written) return fail(std::move(written.error()));
   return file;
@@ -83,9 +85,10 @@ void beKoordlet(Component& component, int port, const ComponentOptions& options)
   argv.push_back("--runtime-hooks-config-path=" + paths.hookFolder);
   argv.push_back("--enable-nri-runtime-hook=false");
   if (!options.containerd.empty()) argv.push_back("--containerd-endpoint=" + options.containerd);
-  // Off by default upstream; a machine of one's own should not be driven out of memory by batch
-  // pods.
-  argv.push_back("--feature-gates=BEMemoryEvict=true");
+  // As deploy/manifests and deploy/recommended have it together.
+  argv.push_back(
+      "--feature-gates=BECPUEvict=true,BEMemoryEvict=true,CgroupReconcile=true,Accelerators=true,"
+      "GPUEnvInject=true,RDMADevices=true,RDMADeviceInject=true,CPUNormalization=true");
   component.child.env = {"NODE_NAME=" + options.nodeName, "agent_mode=hostMode"};
   component.metricsUrl = url(port, "/metrics");
   component.readyUrl = url(port, "/healthz");
@@ -168,6 +171,7 @@ Result<Component> makeComponent(const std::string& name, const std::string& kube
     argv.push_back(fmt::format("--health-probe-addr=127.0.0.1:{}", second));
     // The API server is ours alone: nobody needs to be spared.
     argv.push_back("--rest-config-qps=0");
+    argv.push_back("--feature-gates=Recommender=true");
     // Outside of the cluster: the API server calls the webhooks by URL.
     component.child.env = {"WEBHOOK_HOST=127.0.0.1", fmt::format("WEBHOOK_PORT={}", third),
                            "WEBHOOK_CERT_DIR=" + options.dataDir + "/pki/webhook",

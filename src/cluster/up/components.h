@@ -32,6 +32,8 @@ struct ComponentOptions {
       containerd;  // for koordlet: the socket of the node's runtime; "" = none that it knows
   std::string schedulerUrl;   // for koord-descheduler: HTTPS; "" = there is no koord-scheduler
   bool runtimeProxy = false;  // for koordlet: answer its questions
+  bool severalNodes =
+      false;  // for koord-scheduler: a pod that a busy node does not get has others to go to
   int verbosity = 0;
 };
 

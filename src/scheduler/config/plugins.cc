@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "scheduler/config/shipped.h"
 #include "scheduler/config/types.h"
 
 namespace koord::scheduler {
@@ -76,7 +77,7 @@ constexpr std::string_view kShippedProfile = R"(  plugins:
       filterExpiredNodeMetrics: false
       nodeMetricExpirationSeconds: 300
       resourceWeights: {cpu: 1, memory: 1}
-      usageThresholds: {cpu: 0, memory: 0}
+@thresholds@
       estimatedScalingFactors: {cpu: 85, memory: 70}
   - name: ElasticQuota
     args:
@@ -84,6 +85,28 @@ constexpr std::string_view kShippedProfile = R"(  plugins:
       kind: ElasticQuotaArgs
       quotaGroupNamespace: koordinator-system
 )";
+
+constexpr std::string_view kNoThresholds = "      usageThresholds: {cpu: 0, memory: 0}";
+// Batch is kept off nodes that are busy with anything, services off those that are busy with services: what batch
+// uses they take from it.
+constexpr std::string_view kThresholds = R"(      usageThresholds: {cpu: 65, memory: 95}
+      prodUsageThresholds: {cpu: 65, memory: 95})";
+constexpr std::string_view kGangs = R"(  - name: Coscheduling
+    args:
+      apiVersion: kubescheduler.config.k8s.io/v1
+      kind: CoschedulingArgs
+      enablePreemption: true
+      awareNetworkTopology: true
+)";
+
+std::string shippedProfile(Shipped which) {
+  std::string text(kShippedProfile);
+  constexpr std::string_view kPlace = "@thresholds@";
+  text.replace(text.find(kPlace), kPlace.size(),
+               which == Shipped::Recommended ? kThresholds : kNoThresholds);
+  if (which != Shipped::Upstream) text += kGangs;
+  return text;
+}
 
 }  // namespace
 
@@ -145,7 +168,7 @@ void appendDefaultPreBind(SchedulerConfiguration& configuration) {
   }
 }
 
-std::string shippedConfiguration(const std::vector<std::string>& schedulerNames) {
+std::string shippedConfiguration(const std::vector<std::string>& schedulerNames, Shipped which) {
   std::string text = R"(apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
 leaderElection:
@@ -156,8 +179,12 @@ leaderElection:
 profiles:
 )";
   for (const auto& name : schedulerNames)
-    text += fmt::format("- schedulerName: {}\n{}", name, kShippedProfile);
+    text += fmt::format("- schedulerName: {}\n{}", name, shippedProfile(which));
   return text;
+}
+
+std::string shippedConfiguration(const std::vector<std::string>& schedulerNames) {
+  return shippedConfiguration(schedulerNames, Shipped::Upstream);
 }
 
 }  // namespace koord::scheduler

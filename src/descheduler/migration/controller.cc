@@ -56,9 +56,8 @@ void MigrationController::rememberEvictions() {
     const auto* eviction = conditionOf(job->status, condition::kEviction);
     if (!eviction || !eviction->lastTransitionTime) continue;
     const auto pod = handle_.stores().pod(podKeyOf(*job));
-    const auto* owner = pod ? api::controllerOf(pod->metadata) : nullptr;
     limiter_.spend(job->spec.podRef.namespace_,
-                   owner ? owner->uid : std::string(annotationOf(*job, kAnnotationWorkload)),
+                   std::string(annotationOf(*job, kAnnotationWorkload)),
                    pod ? workloads_.of(*pod).replicas : 1,
                    std::max(now - *eviction->lastTransitionTime, Duration::zero()));
   }

@@ -148,6 +148,25 @@ TEST(MigrationController, a_reservation_that_the_user_made_is_used_and_stays_his
   EXPECT_EQ(w.list(api::Reservation::kType).size(), 1u);
 }
 
+TEST(MigrationController,
+     a_reservation_of_somebody_else_under_the_templates_name_is_neither_used_nor_deleted) {
+  MigrationWorld w;
+  w.workload("web", 4);
+  w.api.put(
+      api::Reservation::kType,
+      R"({"apiVersion":"scheduling.koordinator.sh/v1alpha1","kind":"Reservation",)"
+      R"("metadata":{"name":"theirs"},"spec":{"ttl":"24h","owners":[{"object":{"name":"x"}}],)"
+      R"("template":{"spec":{"containers":[{"name":"c","image":"i"}]}}}})");
+  w.start();
+  w.makeJob("j",
+            R"({"mode":"ReservationFirst","ttl":"5m","podRef":{"namespace":"default",)"
+            R"("name":"web-0"},"reservationOptions":{"template":{"metadata":{"name":"theirs"}}}})");
+  w.run(10s);
+  EXPECT_THAT(w.stateOf("j"), HasSubstr("Failed FailedCreateReservation"));
+  EXPECT_TRUE(w.api.get(api::Reservation::kType, "theirs"));
+  EXPECT_EQ(w.evictions(), 0);
+}
+
 TEST(MigrationController, ends_at_once_when_its_reservation_is_gone) {
   MigrationWorld w;
   w.reservationsGoTo = "";
@@ -530,6 +549,36 @@ TEST(MigrationController, what_was_evicted_before_a_restart_counts_against_rates
   EXPECT_EQ(w.evictions(), 1);
   w.run(4min);
   EXPECT_EQ(w.evictions(), 2) << "its turn has come, five minutes after the first";
+}
+
+TEST(MigrationController, what_a_deployment_lost_before_a_restart_counts_too) {
+  for (const bool restarts : {false, true}) {
+    MigrationWorld w;
+    const api::ResourceType deployments{"apps", "v1", "deployments", "Deployment", true};
+    w.api.put(
+        deployments,
+        R"({"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web","namespace":)"
+        R"("default"},"spec":{"replicas":3,"selector":{"matchLabels":{"app":"web"}},"template":)"
+        R"({"metadata":{"labels":{"app":"web"}},"spec":{"containers":[{"name":"main",)"
+        R"("image":"a"}]}}}})");
+    w.workload("web", 3);
+    const auto deployment = w.api.get(deployments, "web", "default");
+    w.patch({"apps", "v1", "replicasets", "ReplicaSet", true}, "web",
+            fmt::format(R"({{"metadata":{{"ownerReferences":[{{"apiVersion":"apps/v1","kind":)"
+                        R"("Deployment","name":"web","uid":"{}","controller":true}}]}}}})",
+                        textAt(*deployment, "metadata", "uid")),
+            "default");
+    w.start();
+    w.moveDirectly("first", "web-0");
+    w.run(10s);
+    EXPECT_EQ(w.evictions(), 1);
+    if (restarts) w.start();
+    w.moveDirectly("second", "web-1");
+    w.run(1min);
+    EXPECT_EQ(w.evictions(), 1) << restarts;
+    w.run(4min);
+    EXPECT_EQ(w.evictions(), 2) << restarts;
+  }
 }
 
 TEST(MigrationController, jobs_that_wait_write_nothing_while_nothing_changes) {

@@ -9,6 +9,12 @@
 
 namespace koord::descheduler {
 
+namespace {
+
+constexpr Duration kLongestTtl = std::chrono::hours(24 * 365 * 10);
+
+}  // namespace
+
 bool isPending(const api::PodMigrationJob& job) {
   return job.status.phase.empty() || job.status.phase == phase::kPending;
 }
@@ -47,7 +53,8 @@ Result<std::optional<Duration>> ttlOf(const api::PodMigrationJob& job) {
   if (*ttl < Duration::zero())
     return fail(ErrorCode::Invalid, fmt::format("spec.ttl: {} is negative", job.spec.ttl->view()));
   if (*ttl == Duration::zero()) return std::optional<Duration>();
-  return std::optional<Duration>(*ttl);
+  // Sums with it are still times.
+  return std::optional<Duration>(std::min<Duration>(*ttl, kLongestTtl));
 }
 
 Defect defectOf(const api::PodMigrationJob& job) {

@@ -152,11 +152,11 @@ TEST(ObjectLimiter, keeps_a_budget_of_the_whole_cluster) {
   ObjectLimiter limiter(args, loop);
   api::Pod pod;
   pod.metadata.namespace_ = "default";
-  EXPECT_EQ(limiter.wait(pod), 0s);
+  EXPECT_EQ(limiter.wait(pod, "w"), 0s);
   limiter.spend("elsewhere", "w", 10);
-  EXPECT_NEAR(std::chrono::duration<double>(limiter.wait(pod)).count(), 10, 0.1);
+  EXPECT_NEAR(std::chrono::duration<double>(limiter.wait(pod, "w")).count(), 10, 0.1);
   loop.advance(10s);
-  EXPECT_EQ(limiter.wait(pod), 0s);
+  EXPECT_EQ(limiter.wait(pod, "w"), 0s);
 }
 
 TEST(JobMetrics, count_jobs_by_phase_how_long_they_took_and_what_kept_them) {

@@ -82,7 +82,8 @@ std::string Migrator::notNow(const Pod& pod, const Gates::Together& together) {
     if (auto why = futility_.refusal(pod, handle_.executor().wallNow()); !why.empty())
       return denied("futility", std::move(why));
   // A pod that was evicted a moment ago takes the next one's turn; a gang goes at once.
-  const Duration wait = together.size() == 1 ? limiter_.wait(pod) : Duration{};
+  const Duration wait =
+      together.size() == 1 ? limiter_.wait(pod, workloads_.of(pod).key) : Duration{};
   if (wait == Duration::zero()) return {};
   return denied(
       "objectLimiters",

@@ -35,10 +35,9 @@ Duration ObjectLimiter::waitFor(const std::string& kind, const std::string& key)
          std::chrono::milliseconds(1);
 }
 
-Duration ObjectLimiter::wait(const api::Pod& pod) {
+Duration ObjectLimiter::wait(const api::Pod& pod, const std::string& workload) {
   Duration longest{};
-  if (const auto* owner = api::controllerOf(pod.metadata))
-    longest = std::max(longest, waitFor(kWorkload, owner->uid));
+  if (!workload.empty()) longest = waitFor(kWorkload, workload);
   longest = std::max(longest, waitFor(kNamespace, pod.metadata.namespace_));
   return std::max(longest, waitFor(kCluster, kCluster));
 }

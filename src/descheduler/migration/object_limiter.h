@@ -18,8 +18,9 @@ class ObjectLimiter {
   ObjectLimiter(const MigrationControllerArgs& args, Executor& executor)
       : args_(args), executor_(executor) {}
 
-  // How long until the pod's workload, namespace and cluster have a token; 0 = they have.
-  Duration wait(const api::Pod& pod);
+  // How long until the pod's workload, namespace and cluster have a token; 0 = they have. The workload is named as
+  // for spend(): by what jobs note of it (Workloads::Workload::key), since after a restart they are all that is left.
+  Duration wait(const api::Pod& pod, const std::string& workload);
   // A pod of the workload, of so many replicas, was evicted so long ago.
   void spend(const std::string& namespace_, const std::string& workload, std::int64_t replicas,
              Duration ago = {});

@@ -329,12 +329,12 @@ TEST(ObjectLimiter, lets_a_workload_go_at_its_rate) {
   args.objectLimiters["workload"] = {.duration = 5min};
   ObjectLimiter limiter(args, loop);
   const auto pod = ownedPod("w");
-  EXPECT_EQ(limiter.wait(pod), 0s);
+  EXPECT_EQ(limiter.wait(pod, "w"), 0s);
   limiter.spend("default", "w", 10);  // two in five minutes
-  EXPECT_NEAR(std::chrono::duration<double>(limiter.wait(pod)).count(), 150, 0.1);
-  EXPECT_EQ(limiter.wait(ownedPod("other")), 0s);
+  EXPECT_NEAR(std::chrono::duration<double>(limiter.wait(pod, "w")).count(), 150, 0.1);
+  EXPECT_EQ(limiter.wait(ownedPod("other"), "other"), 0s);
   loop.advance(151s);
-  EXPECT_EQ(limiter.wait(pod), 0s);
+  EXPECT_EQ(limiter.wait(pod, "w"), 0s);
 }
 
 TEST(ObjectLimiter, knows_of_evictions_of_an_earlier_life) {
@@ -344,9 +344,9 @@ TEST(ObjectLimiter, knows_of_evictions_of_an_earlier_life) {
   args.objectLimiters["workload"] = {.duration = 5min};
   ObjectLimiter limiter(args, loop);
   limiter.spend("default", "w", 10, 100s);
-  EXPECT_NEAR(std::chrono::duration<double>(limiter.wait(ownedPod("w"))).count(), 50, 0.1);
+  EXPECT_NEAR(std::chrono::duration<double>(limiter.wait(ownedPod("w"), "w")).count(), 50, 0.1);
   limiter.spend("default", "old", 10, 10min);
-  EXPECT_EQ(limiter.wait(ownedPod("old")), 0s);
+  EXPECT_EQ(limiter.wait(ownedPod("old"), "old"), 0s);
 }
 
 TEST(ObjectLimiter, counts_a_namespace_as_a_whole_and_bursts) {
@@ -357,11 +357,11 @@ TEST(ObjectLimiter, counts_a_namespace_as_a_whole_and_bursts) {
   ObjectLimiter limiter(args, loop);
   const auto pod = ownedPod("");
   limiter.spend("default", "", 0);
-  EXPECT_EQ(limiter.wait(pod), 0s);
+  EXPECT_EQ(limiter.wait(pod, "w"), 0s);
   limiter.spend("default", "", 0);
-  EXPECT_GT(limiter.wait(pod), 0s);
+  EXPECT_GT(limiter.wait(pod, "w"), 0s);
   loop.advance(101ms);
-  EXPECT_EQ(limiter.wait(pod), 0s);
+  EXPECT_EQ(limiter.wait(pod, "w"), 0s);
 }
 
 // --- The rest.

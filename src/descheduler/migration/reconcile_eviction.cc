@@ -125,7 +125,7 @@ Duration Reconciler::turnOf(const Work& work, const api::Pod& pod) {
   const bool exempt = conditionOf(work.status, condition::kEviction) != nullptr ||
                       api::findIn(work.job->metadata.annotations, kAnnotationEvict) != nullptr ||
                       !annotationOf(*work.job, kAnnotationMoveTogether).empty();
-  return exempt ? Duration{} : limiter_.wait(pod);
+  return exempt ? Duration{} : limiter_.wait(pod, workloads_.of(pod).key);
 }
 
 // Its status says what for; once, since numbers in it change.
@@ -209,9 +209,8 @@ Reconciler::Step Reconciler::callEvictor(Work* work, std::shared_ptr<const api::
   // Before the call: see reconciler.h.
   const bool begun = conditionOf(work->status, condition::kEviction) != nullptr;
   if (!begun) {
-    const api::OwnerReference* owner = api::controllerOf(pod->metadata);
-    limiter_.spend(pod->metadata.namespace_, owner ? owner->uid : std::string(),
-                   workloads_.of(*pod).replicas);
+    const auto workload = workloads_.of(*pod);
+    limiter_.spend(pod->metadata.namespace_, workload.key, workload.replicas);
   }
   work->set(condition::kEviction, false, reason::kEvicting, message);
   // Others must not take it for one that has not begun meanwhile.

@@ -137,6 +137,17 @@ Reconciler::Step Reconciler::persistReservation(Work* work, json::object reserva
   auto reading = kube::get<api::Reservation>(handle_.api(), key);
   auto made = co_await reading;
   if (!made) co_return fail(std::move(made.error()));
+  // It was there before: of a process that has died since, or somebody's under the name that the template has.
+  const auto* by = api::findIn(made->metadata.labels, kLabelCreatedBy);
+  if (!by || *by != kCreatedBy) {
+    auto ending =
+        end(work, reason::kFailedCreateReservation,
+            fmt::format("spec.reservationOptions.template.metadata.name: a Reservation \"{}\" "
+                        "is there already, and is not for this job",
+                        name));
+    auto ended = co_await ending;
+    co_return ended;
+  }
   reservation.erase("apiVersion");
   reservation.erase("kind");
   json::object options{

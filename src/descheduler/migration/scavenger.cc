@@ -39,6 +39,8 @@ Task<Result<>> Scavenger::sweep() {
   for (const auto& [name, job] : jobs_.all())
     if (job->metadata.creationTimestamp && now - *job->metadata.creationTimestamp >= lifeOf(*job))
       old.push_back(job);
+  // One that cannot be deleted must not keep the others.
+  Result<> failed;
   for (const JobPtr& job : old) {
     const auto& options = job->spec.reservationOptions;
     // One that the user made is his.
@@ -47,17 +49,19 @@ Task<Result<>> Scavenger::sweep() {
       const api::ObjectKey key{"", options->reservationRef->name};
       auto deleting = kube::deleteObject(handle_.api(), api::Reservation::kType, key);
       auto deleted = co_await deleting;
-      if (!deleted && deleted.error().code != ErrorCode::NotFound)
-        co_return fail(std::move(deleted.error()));
+      if (!deleted && deleted.error().code != ErrorCode::NotFound) {
+        failed = fail(std::move(deleted.error()));
+        continue;
+      }
     }
     kube::DeleteOptions deleteOptions{.uid = job->metadata.uid};
     auto deleting = kube::deleteObject(handle_.api(), api::PodMigrationJob::kType,
                                        api::keyOf(job->metadata), deleteOptions);
     auto deleted = co_await deleting;
     if (!deleted && deleted.error().code != ErrorCode::NotFound)
-      co_return fail(std::move(deleted.error()));
+      failed = fail(std::move(deleted.error()));
   }
-  co_return Result<>();
+  co_return failed;
 }
 
 }  // namespace koord::descheduler

@@ -175,6 +175,30 @@ TEST_F(ControllersTest, ABrokenSectionKeepsTheLastGoodOneAndIsReportedByField) {
   EXPECT_EQ(reportInterval("n1"), 20) << "a good section takes effect again";
 }
 
+TEST_F(ControllersTest, ASectionThatIsBrokenAtTheStartLeavesNodesAsTheyWere) {
+  putConfig("colocation-config", kEnabled);
+  putConfig("resource-threshold-config",
+            R"({"clusterStrategy":{"enable":true,"cpuSuppressThresholdPercent":60}})");
+  putConfig("cpu-burst-config", R"({"clusterStrategy":{"policy":"auto"}})");
+  putNode("n1");
+  start();
+  const std::string before = spec(api::NodeSLO::kType, "n1");
+  ASSERT_THAT(before, HasSubstr(R"("cpuSuppressThresholdPercent":60)"));
+  controllers_.reset();
+  putConfig("resource-threshold-config", R"({"clusterStrategy":{"enable":"yes"}})");
+  start();
+  EXPECT_EQ(spec(api::NodeSLO::kType, "n1"), before) << "best effort is still suppressed";
+  putNode("n2");
+  settle();
+  EXPECT_THAT(spec(api::NodeSLO::kType, "n2"), HasSubstr(R"("enable":false)"));
+  EXPECT_THAT(spec(api::NodeSLO::kType, "n2"), HasSubstr(R"("policy":"auto")"));
+  putConfig("resource-threshold-config",
+            R"({"clusterStrategy":{"enable":true,"cpuSuppressThresholdPercent":50}})");
+  settle();
+  for (const char* node : {"n1", "n2"})
+    EXPECT_THAT(spec(api::NodeSLO::kType, node), HasSubstr(R"("cpuSuppressThresholdPercent":50)"));
+}
+
 TEST_F(ControllersTest, NodeStrategiesFollowTheLabelsOfTheNode) {
   putConfig("colocation-config", kEnabled);
   putConfig("resource-threshold-config", R"({"clusterStrategy":{"enable":true},"nodeStrategies":[

@@ -242,7 +242,7 @@ void NodeSloConfig::load(Section<Strategy>& section, std::string_view key,
                          const api::StringMap& data, ConfigUpdate& update) {
   const auto* text = api::findIn(data, key);
   if (!text) {
-    if (section.text) update.changed = true;
+    if (section.text || section.unknown) update.changed = true;
     section = {defaultSection<Strategy>(), {}};
     return;
   }
@@ -250,6 +250,7 @@ void NodeSloConfig::load(Section<Strategy>& section, std::string_view key,
   std::vector<std::string> notes;
   auto read = readSection<Strategy>(*text, notes);
   if (!read) {
+    section.unknown |= first_;
     update.problems.push_back(
         {std::string(kSectionReason),
          fmt::format("{}: {}; the last good section stays in force", key, read.error().message)});
@@ -263,7 +264,7 @@ void NodeSloConfig::load(Section<Strategy>& section, std::string_view key,
 ConfigUpdate NodeSloConfig::update(const api::ConfigMap* configMap) {
   ConfigUpdate update;
   if (!configMap && available_) return update;
-  update.changed = !available_;
+  update.changed = first_ = !available_;
   available_ = true;
   if (!configMap) return update;
   load(threshold_, "resource-threshold-config", configMap->data, update);
@@ -274,14 +275,7 @@ ConfigUpdate NodeSloConfig::update(const api::ConfigMap* configMap) {
   return update;
 }
 
-api::NodeSLOSpec NodeSloConfig::specOf(const api::ObjectMeta& node, const api::NodeSLOSpec& old,
-                                       std::string* problem) const {
-  api::NodeSLOSpec spec = old;
-  spec.resourceUsedThresholdWithBE = threshold_.strategies.of(node.labels);
-  api::ResourceQOSStrategy qos = qos_.strategies.of(node.labels);
-  fillNetworkDefaults(qos);
-  spec.resourceQOSStrategy = api::encode(qos);
-  spec.cpuBurstStrategy = api::encode(burst_.strategies.of(node.labels));
+json::value NodeSloConfig::systemOf(const api::ObjectMeta& node, std::string* problem) const {
   api::SystemStrategy system = system_.strategies.of(node.labels);
   if (const auto* text = api::findIn(node.annotations, kAnnotationNetworkBandwidth)) {
     if (auto bandwidth = Quantity::parse(*text)) {
@@ -291,12 +285,33 @@ api::NodeSLOSpec NodeSloConfig::specOf(const api::ObjectMeta& node, const api::N
                              bandwidth.error().message);
     }
   }
-  spec.systemStrategy = api::encode(system);
-  json::array applications;
-  for (const auto& application : applications_.strategies.of(node.labels))
-    applications.push_back(api::encode(application));
-  spec.hostApplications =
-      applications.empty() ? json::value() : json::value(std::move(applications));
+  return api::encode(system);
+}
+
+api::NodeSLOSpec NodeSloConfig::specOf(const api::ObjectMeta& node, const api::NodeSLOSpec& old,
+                                       std::string* problem) const {
+  api::NodeSLOSpec spec = old;
+  // What there is of a section that cannot be read stays.
+  const auto keeps = [](const auto& section, const json::value& there) {
+    return section.unknown && !there.is_null();
+  };
+  if (!threshold_.unknown || !old.resourceUsedThresholdWithBE)
+    spec.resourceUsedThresholdWithBE = threshold_.strategies.of(node.labels);
+  if (!keeps(qos_, old.resourceQOSStrategy)) {
+    api::ResourceQOSStrategy qos = qos_.strategies.of(node.labels);
+    fillNetworkDefaults(qos);
+    spec.resourceQOSStrategy = api::encode(qos);
+  }
+  if (!keeps(burst_, old.cpuBurstStrategy))
+    spec.cpuBurstStrategy = api::encode(burst_.strategies.of(node.labels));
+  if (!keeps(system_, old.systemStrategy)) spec.systemStrategy = systemOf(node, problem);
+  if (!keeps(applications_, old.hostApplications)) {
+    json::array applications;
+    for (const auto& application : applications_.strategies.of(node.labels))
+      applications.push_back(api::encode(application));
+    spec.hostApplications =
+        applications.empty() ? json::value() : json::value(std::move(applications));
+  }
   // As upstream writes it, and as older koordlets read it.
   if (spec.extensions.is_null()) spec.extensions = json::object{{"Object", json::object()}};
   return spec;

@@ -81,7 +81,7 @@ class NodeSloConfig {
   bool available() const { return available_; }
 
   // What a NodeSLO's spec should be. `old` gives what the configuration does not speak of
-  // (extensions). An unusable bandwidth annotation is reported in `problem` and the configured
+  // (extensions), and sections that could not be read since the start: they were made from better ones. An unusable bandwidth annotation is reported in `problem` and the configured
   // value stays.
   api::NodeSLOSpec specOf(const api::ObjectMeta& node, const api::NodeSLOSpec& old,
                           std::string* problem = nullptr) const;
@@ -94,10 +94,14 @@ class NodeSloConfig {
   struct Section {
     NodeStrategies<Strategy> strategies;
     std::optional<std::string> text;  // absent: the key is missing
+    bool unknown =
+        false;  // cannot be read, and what was there before this process began is not known
   };
   template <class Strategy>
   void load(Section<Strategy>& section, std::string_view key, const api::StringMap& data,
             ConfigUpdate& update);
+
+  json::value systemOf(const api::ObjectMeta& node, std::string* problem) const;
 
   Section<api::ResourceThresholdStrategy> threshold_;
   Section<api::ResourceQOSStrategy> qos_;
@@ -105,6 +109,7 @@ class NodeSloConfig {
   Section<api::SystemStrategy> system_;
   Section<Applications> applications_;
   bool available_ = false;
+  bool first_ = false;  // in the first update
 };
 
 }  // namespace koord::model

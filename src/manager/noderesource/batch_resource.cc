@@ -65,7 +65,7 @@ BatchTerms batchTerms(const model::ColocationStrategy& strategy, const BatchInpu
 }
 
 CpuMemory systemUsage(const NodeView& view) {
-  return CpuMemory::of(view.metric.status.nodeMetric->systemUsage.resources) +
+  return measured(view.metric.status.nodeMetric->systemUsage.resources) +
          hostApplicationUsage(view.metric, model::PriorityClass::Batch);
 }
 

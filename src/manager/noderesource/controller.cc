@@ -27,6 +27,13 @@ std::string_view unitOf(std::string_view resource) {
   return resource.ends_with("memory") ? "byte" : "integer";
 }
 
+// How long a small change waits. Sums with more than years are no times any more.
+std::chrono::seconds updateInterval(const model::ColocationStrategy& strategy) {
+  constexpr std::int64_t kLongest = 100LL * 365 * 24 * 3600;
+  return std::chrono::seconds(
+      std::min(strategy.updateTimeThresholdSeconds.value_or(300), kLongest));
+}
+
 }  // namespace
 
 NodeResourceController::NodeResourceController(
@@ -134,7 +141,7 @@ Task<Result<>> NodeResourceController::reconcile(std::string name) {
     record.told = std::move(problems);
   }
   const SteadyTime now = executor_.steadyNow();
-  const auto interval = std::chrono::seconds(strategy.updateTimeThresholdSeconds.value_or(300));
+  const auto interval = updateInterval(strategy);
   const bool overdue = !record.written || now - *record.written > interval;
   auto patch = nodePatch(*node, copy);
   const bool write = patch && (overdue || needsWrite(strategy, *node, copy));
@@ -177,9 +184,7 @@ std::optional<ZoneAmounts> NodeResourceController::zonesToWrite(const NodeView& 
   Record& record = records_[view.node.metadata.name];
   const SteadyTime now = executor_.steadyNow();
   const bool overdue =
-      !record.zonesWritten ||
-      now - *record.zonesWritten >
-          std::chrono::seconds(view.strategy.updateTimeThresholdSeconds.value_or(300));
+      !record.zonesWritten || now - *record.zonesWritten > updateInterval(view.strategy);
   const double threshold = overdue ? 0 : view.strategy.resourceDiffThreshold.value_or(0.1);
   if (writeZones(zones, amounts, ratio, threshold)) return amounts;
   if (overdue) record.zonesWritten = now;
@@ -276,9 +281,7 @@ void NodeResourceController::setDue(Record& record, const NodeView& view, bool h
   };
   if (const auto end = staleAfter(view); end && *end >= view.now)
     consider(executor_.steadyNow() + (*end - view.now) + 1s);
-  if (heldBack && record.written)
-    consider(*record.written +
-             std::chrono::seconds(view.strategy.updateTimeThresholdSeconds.value_or(300)) + 1s);
+  if (heldBack && record.written) consider(*record.written + updateInterval(view.strategy) + 1s);
 }
 
 void NodeResourceController::publish(const std::string& node, const ResourceTable& table) {

@@ -40,6 +40,11 @@ inline CpuMemory min(const CpuMemory& a, const CpuMemory& b) {
   return {std::min(a.cpu, b.cpu), std::min(a.memory, b.memory)};
 }
 
+// What was measured. Less than nothing is a mistake of the report, and must not make room.
+inline CpuMemory measured(const api::ResourceList& list) {
+  return max(CpuMemory::of(list), CpuMemory());
+}
+
 // That share of an amount, cut off to whole milli-cores and bytes.
 inline Quantity milliShare(const Quantity& amount, double share) {
   return Quantity::ofMilli(

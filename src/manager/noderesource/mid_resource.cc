@@ -50,13 +50,13 @@ MidTerms midTerms(const NodeView& view) {
   const CpuMemory zero;
   const auto& status = view.metric.status;
   const auto& usage = status.nodeMetric->nodeUsage.resources;
-  const bool measured = model::has(usage, model::kCpu) && model::has(usage, model::kMemory);
-  if (measured) terms.unused = terms.capacity - CpuMemory::of(usage);
+  const bool known = model::has(usage, model::kCpu) && model::has(usage, model::kMemory);
+  if (known) terms.unused = terms.capacity - measured(usage);
   if (status.prodReclaimableMetric)
     terms.reclaimable = CpuMemory::of(status.prodReclaimableMetric->resource.resources);
   const CpuMemory reclaim = max(min(terms.reclaimable, terms.unused), zero);
 
-  terms.system = max(CpuMemory::of(status.nodeMetric->systemUsage.resources) +
+  terms.system = max(measured(status.nodeMetric->systemUsage.resources) +
                          hostApplicationUsage(view.metric, PriorityClass::Mid),
                      nodeReserved(view.node));
   terms.requested = prodRequests(view);

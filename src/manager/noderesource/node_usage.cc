@@ -1,5 +1,6 @@
 #include "manager/noderesource/node_usage.h"
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "api/codec.h"
@@ -16,7 +17,10 @@ using model::PriorityClass;
 std::optional<WallTime> staleAfter(const NodeView& view) {
   const auto& status = view.metric.status;
   if (!status.updateTime || !status.nodeMetric) return std::nullopt;
-  return *status.updateTime + std::chrono::minutes(view.strategy.degradeTimeMinutes.value_or(15));
+  // A sum with more is no time any more.
+  constexpr std::int64_t kLongest = 100LL * 365 * 24 * 60;
+  return *status.updateTime +
+         std::chrono::minutes(std::min(view.strategy.degradeTimeMinutes.value_or(15), kLongest));
 }
 
 bool metricIsStale(const NodeView& view) {
@@ -42,7 +46,7 @@ CpuMemory hostApplicationUsage(const api::NodeMetric& metric, PriorityClass than
   CpuMemory sum;
   for (const auto& application : metric.status.hostApplicationMetric) {
     const auto priority = model::defaultValueOf(model::parsePriorityClass(application.priority));
-    if (priority > model::defaultValueOf(than)) sum += CpuMemory::of(application.usage.resources);
+    if (priority > model::defaultValueOf(than)) sum += measured(application.usage.resources);
   }
   return sum;
 }
@@ -78,7 +82,7 @@ void visitHighPriority(const NodeView& view, const UsageVisitor& visit) {
       visit(pod.get(), {request, request, {}});
       continue;
     }
-    const CpuMemory used = CpuMemory::of(metric->second.info->podUsage.resources);
+    const CpuMemory used = measured(metric->second.info->podUsage.resources);
     const bool exclusive = model::qosWithDefault(*pod) == model::Qos::LSE;
     visit(pod.get(),
           {request, exclusive ? CpuMemory{request.cpu, used.memory} : used, max(request, used)});
@@ -86,7 +90,7 @@ void visitHighPriority(const NodeView& view, const UsageVisitor& visit) {
   // Measured, but gone from the list or ended since: it may still hold what was measured.
   for (const auto& [key, metric] : metrics) {
     if (metric.ofKnownPod || yields(model::parsePriorityClass(metric.info->priority))) continue;
-    const CpuMemory used = CpuMemory::of(metric.info->podUsage.resources);
+    const CpuMemory used = measured(metric.info->podUsage.resources);
     visit(nullptr, {{}, used, used});
   }
 }

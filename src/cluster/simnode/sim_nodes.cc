@@ -64,6 +64,11 @@ bool ready(const api::Node& node) {
   return false;
 }
 
+bool isReady(const api::Pod& pod) {
+  const auto found = std::ranges::find(pod.status.conditions, "Ready", &api::PodCondition::type);
+  return found != pod.status.conditions.end() && found->status == "True";
+}
+
 const api::ContainerStatus* statusOf(const api::Pod& pod, const std::string& container) {
   for (const auto* list : {&pod.status.containerStatuses, &pod.status.initContainerStatuses})
     for (const auto& status : *list)
@@ -226,6 +231,12 @@ Task<Result<>> SimNodes::syncNode(std::string name) {
   auto patched = co_await patching;
   if (!patched && patched.error().code != ErrorCode::NotFound)
     co_return fail(std::move(patched.error()));
+  // Who took the node for lost has made its pods unready, too.
+  if (const auto again = nodesByName_.find(name); again != nodesByName_.end())
+    for (const auto& key : again->second.pods) {
+      restored_.insert(key);
+      podQueue_.add(key.toString());
+    }
   co_return Result<>{};
 }
 
@@ -252,6 +263,7 @@ void SimNodes::podGone(const api::Pod& pod) {
 
 Task<Result<>> SimNodes::syncPod(std::string key) {
   const auto pod = pods_.get(keyOf(key));
+  if (!pod) restored_.erase(keyOf(key));
   if (!pod || !nodesByName_.contains(pod->spec.nodeName)) co_return Result<>{};
   if (pod->metadata.deletionTimestamp) {
     // deletionTimestamp is when it has to be gone, deletionGracePeriodSeconds after the request.
@@ -276,8 +288,9 @@ Task<Result<>> SimNodes::syncPod(std::string key) {
     if (code != ErrorCode::NotFound && code != ErrorCode::Conflict) co_return deleted;
     co_return Result<>{};
   }
+  const bool restored = restored_.erase(api::keyOf(pod->metadata)) > 0 && !isReady(*pod);
   if (api::isTerminal(*pod)) co_return Result<>{};
-  if (pod->status.phase != "Running" || wasResized(*pod)) {
+  if (pod->status.phase != "Running" || wasResized(*pod) || restored) {
     auto starting = setStatus(pod, "Running");
     co_return co_await starting;
   }

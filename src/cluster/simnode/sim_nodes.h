@@ -55,6 +55,8 @@ class SimNodes {
   kube::Informer<api::Pod>& pods_;
   kube::Informer<api::NodeMetric> metrics_;
   std::map<std::string, SimNode> nodesByName_;
+  std::set<api::ObjectKey>
+      restored_;  // pods whose node is back: their status is looked at once more
   std::uint32_t nextPodIp_ = 1;
   kube::WorkQueue nodeQueue_;
   kube::WorkQueue podQueue_;

@@ -40,6 +40,29 @@ TEST_F(SimNodesTest, NodesAreReadyAndRenewTheirLease) {
   EXPECT_GT(after->spec.renewTime->time, before->spec.renewTime->time);
 }
 
+TEST_F(SimNodesTest, PodsOfANodeThatWasTakenForLostAreReadyAgain) {
+  cluster.create(
+      "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: c, image: i}]}");
+  cluster.loop.advance(2s);
+  ASSERT_EQ(phase("p"), "Running");
+  const auto ready = [&] {
+    const auto pod = cluster.get<api::Pod>("p");
+    for (const auto& condition : pod->status.conditions)
+      if (condition.type == "Ready") return condition.status == "True";
+    return false;
+  };
+  ASSERT_TRUE(ready());
+  // As the node lifecycle controller does it.
+  for (const auto& [type, key] : {std::pair{api::Node::kType, api::ObjectKey{"", "sim-0"}},
+                                  std::pair{api::Pod::kType, api::ObjectKey{"default", "p"}}}) {
+    auto marking = kube::strategicPatch(
+        cluster.api, type, key,
+        *parseYaml("status: {conditions: [{type: Ready, status: 'False'}]}"), "status");
+    ASSERT_TRUE(cluster.run(std::move(marking)));
+  }
+  EXPECT_TRUE(cluster.until(ready, 5s));
+}
+
 TEST_F(SimNodesTest, ANodeOfTheUserWithKwoksMarkIsTakenUp) {
   cluster.create(
       "apiVersion: v1\nkind: Node\nmetadata: {name: mine, annotations: {kwok.x-k8s.io/node: "

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 
 #include "base/log.h"
 
@@ -24,14 +25,8 @@ constexpr Duration kPoll = 50ms;
 constexpr Duration kFirstBackoff = 200ms;
 constexpr Duration kMaxBackoff = 10s;
 constexpr Duration kHealthyRun = 30s;
-constexpr off_t kMaxLog = 16 << 20;
-
-// One old log is kept.
-void rotate(const std::string& file) {
-  struct stat info{};
-  if (::stat(file.c_str(), &info) == 0 && info.st_size > kMaxLog)
-    ::rename(file.c_str(), (file + ".1").c_str());
-}
+constexpr std::int64_t kMaxLog = 16 << 20;
+constexpr Duration kLogLook = 10s;
 
 std::string exitText(int status) {
   if (WIFSIGNALED(status)) return fmt::format("killed by signal {}", WTERMSIG(status));
@@ -46,6 +41,16 @@ std::vector<char*> pointersTo(std::vector<std::string>& texts) {
 }
 
 }  // namespace
+
+void trimLog(const std::string& file, std::int64_t most) {
+  struct stat info{};
+  if (::stat(file.c_str(), &info) != 0 || info.st_size <= most) return;
+  std::error_code failed;
+  std::filesystem::copy_file(file, file + ".1", std::filesystem::copy_options::overwrite_existing,
+                             failed);
+  // On a full disk the old is better lost than the disk kept full.
+  if (::truncate(file.c_str(), 0) != 0) log::warn("{}: {}", file, std::strerror(errno));
+}
 
 Supervisor::Supervisor(Executor& executor, std::function<void(const std::string&)> onExit)
     : executor_(executor), onExit_(std::move(onExit)) {}
@@ -67,7 +72,7 @@ void Supervisor::start(ChildSpec spec) {
 }
 
 void Supervisor::launch(Child& child) {
-  rotate(child.spec.logFile);
+  trimLog(child.spec.logFile, kMaxLog);
   // Everything is prepared here: between fork and exec only system calls are safe.
   std::vector<std::string> environment;
   for (char** entry = environ; *entry; ++entry) {
@@ -139,6 +144,10 @@ void Supervisor::reap(Child& child) {
 
 Task<void> Supervisor::watch() {
   while (true) {
+    if (executor_.steadyNow() - trimmed_ >= kLogLook) {
+      trimmed_ = executor_.steadyNow();
+      for (const auto& child : children_) trimLog(child.spec.logFile, kMaxLog);
+    }
     for (auto& child : children_) {
       if (child.state.pid != 0) reap(child);
       if (child.state.pid == 0 && !stopping_ && executor_.steadyNow() >= child.nextStart)

@@ -32,6 +32,10 @@ struct ChildState {
   std::string lastExit;  // "exit status 1", "killed by signal 9"; "" before the first end
 };
 
+// Puts the contents of a log that is larger than `most` bytes aside as FILE.1 and empties it. Who
+// writes has to have opened it for appending; what is written in between may be lost.
+void trimLog(const std::string& file, std::int64_t most);
+
 class Supervisor {
  public:
   // onExit is called after a child has ended and before it is started again.
@@ -58,6 +62,7 @@ class Supervisor {
   Executor& executor_;
   std::function<void(const std::string&)> onExit_;
   std::list<Child> children_;
+  SteadyTime trimmed_{};
   bool watching_ = false;
   bool stopping_ = false;
   TaskGroup tasks_;

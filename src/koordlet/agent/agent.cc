@@ -268,10 +268,7 @@ void Agent::start() {
   });
   if (options_.watchCgroups) {
     watch_ = std::make_unique<PodWatch>(executor_, host_, states_, poller_, sources_.runtime.get(),
-                                        [this](const std::string& path) {
-                                          resources_.forget(path);
-                                          reconciler_.request();
-                                        });
+                                        whatOthersDo());
     watch_->start();
   }
   informers_.start();
@@ -304,6 +301,17 @@ void Agent::start() {
     tasks_.spawn(every(options_.cpuEvictInterval, [this] { cpuEvict_.run(); }));
   if (memoryFeatures(options_.gates).any())
     tasks_.spawn(every(options_.memoryEvictInterval, [this] { memoryEvict_.run(); }));
+}
+
+PodWatch::Told Agent::whatOthersDo() {
+  return {[this](const std::string& path) {
+            if (resources_.changed(path)) reconciler_.request();
+          },
+          [this](const std::string& dir) { resources_.forgetDir(dir); },
+          [this] {
+            resources_.forgetAll();
+            reconciler_.request();
+          }};
 }
 
 Task<void> Agent::findDriver() {

@@ -68,6 +68,7 @@ class Agent {
 
  private:
   Task<void> findDriver();
+  PodWatch::Told whatOthersDo();
   Task<void> collectLoop();
   bool suppressesWithSamples() const;
   Task<void> cpiLoop();

@@ -8,6 +8,8 @@ namespace {
 // After a value that the kernel refused: often another one must change first (a child's quota may
 // not be above its parent's), and its writer runs every second.
 constexpr Duration kRetry = std::chrono::seconds(1);
+// Who has just written is left to read back what he wrote: runc does, and fails where it differs.
+constexpr Duration kQuiet = std::chrono::milliseconds(50);
 
 }  // namespace
 
@@ -21,6 +23,13 @@ Reconciler::Reconciler(Executor& executor, States& states, ResourceExecutor& res
 void Reconciler::start() {
   states_.onPods([this] { request(); });
   states_.onSlo([this] { request(); });
+  const auto lookAtYoung = [this] {
+    if (looking_) return;
+    looking_ = true;
+    tasks_.spawn(look());
+  };
+  resources_.onYoung(lookAtYoung);
+  lookAtYoung();
   tasks_.spawn(loop());
 }
 
@@ -79,6 +88,18 @@ const std::vector<Reconciler::Named>& Reconciler::prepared() {
     for (const auto& [name, hook] : hooks_) hook->prepare(states_, ofTheNode);
   prepared_ = true;
   return hooks_;
+}
+
+Task<void> Reconciler::look() {
+  while (const auto until = resources_.nextLook()) {
+    auto pause = sleepFor(executor_, *until);
+    co_await pause;
+    if (!resources_.lookAtYoung()) continue;
+    auto quiet = sleepFor(executor_, kQuiet);
+    co_await quiet;
+    request();
+  }
+  looking_ = false;
 }
 
 Task<void> Reconciler::loop() {

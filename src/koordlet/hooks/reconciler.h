@@ -1,7 +1,8 @@
 #pragma once
 
 // Applies the hooks' values to all pods: when the pods or the NodeSLO change, and every reconcile
-// interval, which repairs what somebody else changed.
+// interval, which repairs what somebody else changed. New cgroups are looked at more often, so that what kubelet or a
+// runtime writes there after us does not stay.
 
 #include <functional>
 #include <memory>
@@ -41,6 +42,8 @@ class Reconciler {
 
  private:
   Task<void> loop();
+  // As long as there are young cgroups.
+  Task<void> look();
   // Whether the kernel took all of it.
   bool apply(const HookUpdates& updates);
   void observe(std::string_view level, std::span<const CgroupUpdate> updates, bool ok,
@@ -57,6 +60,7 @@ class Reconciler {
   bool requested_ = false;
   bool prepared_ = false;  // the hooks have seen the node
   bool settled_ = true;    // the last pass went through
+  bool looking_ = false;
   TaskGroup tasks_;
 };
 

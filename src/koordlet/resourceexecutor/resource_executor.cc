@@ -19,7 +19,8 @@
 //
 // Somebody else may want another value for good, such as kubelet's static CPU manager. What is changed
 // back a few times a minute is not fought over: it is left alone for some minutes, which is logged,
-// counted and on record, and then tried again.
+// counted and on record, and then tried again. Only what its owner looks at every round (Caching::No,
+// the suppression of best effort) is written on: giving way would leave services without their CPU.
 //
 // A cgroup that is gone is no failure: pods end in the middle of a round. Failures are logged once
 // a minute per file, since the next round will fail, too. Cost: a hash look-up per value and no
@@ -101,16 +102,26 @@ void ResourceExecutor::remember(const CgroupValue& update) {
   auto it = cache_.find(update.dir);
   if (it == cache_.end()) it = cache_.try_emplace(std::string(update.dir)).first;
   it->second.push_back({{std::string(update.value), now}, update.file});
+  addYoung(it->first);
+}
+
+void ResourceExecutor::forget(const CgroupValue& update) {
+  const CachedValue* known = cached(update);
+  if (!known) return;
+  Values& values = cache_.find(update.dir)->second;
+  values.erase(values.begin() + (known - values.data()));
 }
 
 bool ResourceExecutor::contested(const CgroupValue& update, CgroupVersion version,
-                                 const std::string& path, std::string_view current) {
+                                 const std::string& path, std::string_view current,
+                                 Caching caching) {
   const auto it = contests_.find(contestKey(path, update.file));
   if (it == contests_.end()) return false;
   Contest& contest = it->second;
   const SteadyTime now = clock_.steadyNow();
   contest.at = now;
-  if (now < contest.restUntil) return true;
+  const bool insists = caching == Caching::No;
+  if (now < contest.restUntil) return !insists;
   if (sameCgroupValue(update.file, version, current, contest.ours)) return false;
   if (contest.lost == 0 || now - contest.since > kLossWindow) {
     contest.lost = 0;
@@ -122,31 +133,19 @@ bool ResourceExecutor::contested(const CgroupValue& update, CgroupVersion versio
   contest.dir = update.dir;
   contest.file = nameOf(update.file);
   contest.theirs = trim(current);
-  log::warn("{} of {}: somebody keeps changing {} to {}; left alone for {} minutes", contest.file,
-            update.dir, contest.ours, contest.theirs,
-            std::chrono::duration_cast<std::chrono::minutes>(kRest).count());
-  audit_.add(
-      {clock_.wallNow(), contest.dir, contest.file, contest.theirs, contest.theirs,
-       fmt::format("{}: left alone, others keep changing {} back", update.reason, contest.ours)});
-  if (onFight_) onFight_(contest.file, update.dir);
-  return true;
-}
-
-void ResourceExecutor::forget(const std::string& path) {
-  ++forgotten_;
-  for (const auto file : {CgroupFile::CpusetCpus, CgroupFile::CpuCfsQuota, CgroupFile::CpuShares,
-                          CgroupFile::MemoryLimit}) {
-    const Subsystem subsystem = subsystemOf(file);
-    const std::string root = host_.layout.dir(subsystem, "");
-    const auto name = fileNameIn(file, host_.layout.version(subsystem));
-    const auto slash = path.rfind('/');
-    if (slash == std::string::npos || slash < root.size() || !path.starts_with(root) ||
-        std::string_view(path).substr(slash + 1) != name)
-      continue;
-    const auto it = cache_.find(std::string_view(path).substr(root.size(), slash - root.size()));
-    if (it != cache_.end())
-      std::erase_if(it->second, [&](const CachedValue& one) { return one.file == file; });
+  const auto minutes = std::chrono::duration_cast<std::chrono::minutes>(kRest).count();
+  if (insists) {
+    log::warn("{} of {}: somebody keeps changing {} to {}; it is written on", contest.file,
+              update.dir, contest.ours, contest.theirs);
+  } else {
+    log::warn("{} of {}: somebody keeps changing {} to {}; left alone for {} minutes", contest.file,
+              update.dir, contest.ours, contest.theirs, minutes);
+    audit_.add(
+        {clock_.wallNow(), contest.dir, contest.file, contest.theirs, contest.theirs,
+         fmt::format("{}: left alone, others keep changing {} back", update.reason, contest.ours)});
   }
+  if (onFight_) onFight_(contest.file, update.dir);
+  return !insists;
 }
 
 json::value ResourceExecutor::fightsView() const {
@@ -165,7 +164,7 @@ json::value ResourceExecutor::fightsView() const {
 }
 
 Result<UpdateOutcome> ResourceExecutor::writeIfDifferent(const CgroupValue& update,
-                                                         std::string_view value,
+                                                         std::string_view value, Caching caching,
                                                          const std::string* current) {
   const CgroupVersion version = host_.layout.version(subsystemOf(update.file));
   if (!supported(update.file, update.dir)) return UpdateOutcome::Unsupported;
@@ -184,7 +183,7 @@ Result<UpdateOutcome> ResourceExecutor::writeIfDifferent(const CgroupValue& upda
     current = &current_;
   }
   if (sameCgroupValue(update.file, version, *current, *encoded)) return UpdateOutcome::Unchanged;
-  if (contested(update, version, path_, *current)) return UpdateOutcome::Contested;
+  if (contested(update, version, path_, *current, caching)) return UpdateOutcome::Contested;
   const SteadyTime start = clock_.steadyNow();
   auto wrote = writeSmallFile(path_, *encoded);
   const bool gone = !wrote && wrote.error().code == ErrorCode::NotFound;
@@ -209,13 +208,15 @@ Result<UpdateOutcome> ResourceExecutor::apply(const CgroupValue& update, Caching
                                               const std::string* current) {
   const CgroupVersion version = host_.layout.version(subsystemOf(update.file));
   if (caching == Caching::Yes && fresh(update, version)) return UpdateOutcome::Unchanged;
-  auto outcome = writeIfDifferent(update, update.value, current);
+  auto outcome = writeIfDifferent(update, update.value, caching, current);
   const bool applied =
       outcome && (*outcome == UpdateOutcome::Written || *outcome == UpdateOutcome::Unchanged);
   if (applied) {
     if (!failures_.empty()) failures_.erase(failureKey(update));
-    if (caching == Caching::Yes) remember(update);
+    // What another owner of the file had written there is not there any more.
+    caching == Caching::Yes ? remember(update) : forget(update);
   }
+  if (outcome && *outcome == UpdateOutcome::Gone && caching == Caching::Yes) awaitFile(update);
   return outcome;
 }
 
@@ -323,8 +324,11 @@ bool ResourceExecutor::loosen(const CgroupValue& update, Caching caching, BatchR
   if (caching == Caching::Yes && fresh(update, version)) return true;
   if (!supported(update.file, update.dir)) return true;
   if (!cgroupFilePath(host_.layout, update.file, update.dir, path_)) return true;
-  if (const auto read = readValueFile(path_, current_); !read)
-    return read.error().code == ErrorCode::NotFound;
+  if (const auto read = readValueFile(path_, current_); !read) {
+    const bool gone = read.error().code == ErrorCode::NotFound;
+    if (gone && caching == Caching::Yes) awaitFile(update);
+    return gone;
+  }
   const auto merged = mergedValue(update.file, version, current_, update.value);
   // What cannot be read cannot be compared; the second pass replaces it.
   if (!merged || !*merged) {
@@ -332,7 +336,7 @@ bool ResourceExecutor::loosen(const CgroupValue& update, Caching caching, BatchR
     left.read = true;
     return false;
   }
-  const auto outcome = writeIfDifferent(update, **merged, &current_);
+  const auto outcome = writeIfDifferent(update, **merged, caching, &current_);
   if (!outcome) {
     logFailure(update, outcome.error());
     return false;

@@ -3,7 +3,8 @@
 // The one writer of cgroup files. Everybody who wants a value in the kernel hands it here every
 // round; the executor writes only what differs, looks at the file again at least once a minute
 // (somebody else may have changed it), keeps parent and child limits consistent while both move,
-// and records each change.
+// and records each change. Cgroups that are new to it are looked at far more often (lookAtYoung),
+// since whoever made them is still to write there.
 //
 // Values are given as for cgroup v1 ("1024" shares, quota "-1"), whatever the machine has.
 
@@ -126,10 +127,22 @@ class ResourceExecutor {
   Result<int> moveTasks(const std::string& path, std::span<const int> ids,
                         const std::string& reason);
 
-  // A file may have been changed by somebody: it is looked at when its value is handed in next.
-  void forget(const std::string& path);
-  // How often somebody said so.
+  // A file may have been changed by somebody: it is read, and where it says something else than what
+  // was last written there, that is written again when it is handed in next. True then.
+  bool changed(const std::string& path);
+  // A cgroup's directory, by its full path, is there anew or no more.
+  void forgetDir(const std::string& path);
+  // Anything may have been changed.
+  void forgetAll();
+  // How many values were forgotten so.
   std::uint64_t forgotten() const { return forgotten_; }
+
+  // Looks at the values of cgroups that were handed in for the first time not long ago; true when one was
+  // changed by somebody, as by `changed`. When it is time for the next look; never while none is young.
+  bool lookAtYoung();
+  std::optional<Duration> nextLook() const;
+  // Told when the first cgroup is young again.
+  void onYoung(std::function<void()> fn) { onYoung_ = std::move(fn); }
 
   // Somebody else keeps changing a value back: told once each time that a fight is given up.
   using OnFight = std::function<void(std::string_view file, std::string_view dir)>;
@@ -165,11 +178,25 @@ class ResourceExecutor {
     SteadyTime restUntil{};
     SteadyTime at{};  // last looked at
   };
-  // Takes account of what a file has; true when it is to be left alone.
+  // Takes account of what a file has; true when it is to be left alone. Nobody gives way with a value
+  // that is not cached: its owner looks at it every round because others write there.
   bool contested(const CgroupValue& update, CgroupVersion version, const std::string& path,
-                 std::string_view current);
+                 std::string_view current, Caching caching);
 
+  using Values = std::vector<CachedValue>;
+  struct Young {
+    std::string dir;
+    SteadyTime since{}, looked{};
+    std::string missing;  // a file that was not there yet, while the cgroup was
+  };
+  void addYoung(std::string_view dir);
+  // The file of a value was not there.
+  void awaitFile(const CgroupValue& update);
+  // Forgets those values of a cgroup for which `concerned` is true and whose file says something else.
+  bool forgetChanged(std::string_view dir, Values& values,
+                     const std::function<bool(CgroupFile)>& concerned);
   CachedValue* cached(const CgroupValue& update);
+  void forget(const CgroupValue& update);
   bool fresh(const CgroupValue& update, CgroupVersion version);
   void remember(const CgroupValue& update);
   Result<UpdateOutcome> writeFile(const FileUpdate& update);
@@ -181,7 +208,7 @@ class ResourceExecutor {
   };
   // Writes `value` unless the file has it: `current`, where that was read just now.
   Result<UpdateOutcome> writeIfDifferent(const CgroupValue& update, std::string_view value,
-                                         const std::string* current = nullptr);
+                                         Caching caching, const std::string* current = nullptr);
   // First pass for one update; true when it needs no second pass, for which `left` is filled in else.
   bool loosen(const CgroupValue& update, Caching caching, BatchResult& result, Tightening& left);
   void updateOne(const CgroupValue& update, Caching caching, BatchResult& result,
@@ -198,7 +225,9 @@ class ResourceExecutor {
   AuditRing& audit_;
   Observer observer_;
   // By directory, so that a value is found without making a path of it.
-  std::unordered_map<std::string, std::vector<CachedValue>, TextHash, std::equal_to<>> cache_;
+  std::unordered_map<std::string, Values, TextHash, std::equal_to<>> cache_;
+  std::vector<Young> young_;
+  std::function<void()> onYoung_;
   std::unordered_map<std::string, Cached> files_;      // those of no cgroup, by path
   std::unordered_map<std::string, Contest> contests_;  // by path
   std::string path_, current_, key_;                   // keep their memory between calls

@@ -28,14 +28,15 @@ struct Fixture {
   ResourceExecutor executor;
 };
 
-class Executor : public testing::TestWithParam<CgroupVersion> {
+class ResourceExecutorTest : public testing::TestWithParam<CgroupVersion> {
  protected:
   bool v2() const { return GetParam() == CgroupVersion::V2; }
   Fixture f{GetParam()};
 };
-INSTANTIATE_TEST_SUITE_P(V1AndV2, Executor, testing::Values(CgroupVersion::V1, CgroupVersion::V2));
+INSTANTIATE_TEST_SUITE_P(V1AndV2, ResourceExecutorTest,
+                         testing::Values(CgroupVersion::V1, CgroupVersion::V2));
 
-TEST_P(Executor, WritesInTheLanguageOfTheVersion) {
+TEST_P(ResourceExecutorTest, WritesInTheLanguageOfTheVersion) {
   EXPECT_EQ(f.set(CgroupFile::CpuShares, f.be(), "2"), UpdateOutcome::Written);
   EXPECT_EQ(f.set(CgroupFile::CpuCfsQuota, f.be(), "250000"), UpdateOutcome::Written);
   EXPECT_EQ(f.set(CgroupFile::MemoryLimit, f.be(), "1048576"), UpdateOutcome::Written);
@@ -45,13 +46,13 @@ TEST_P(Executor, WritesInTheLanguageOfTheVersion) {
   EXPECT_EQ(f.files.cgroupText(CgroupFile::CpuCfsQuota, f.be()), v2() ? "max" : "-1");
 }
 
-TEST_P(Executor, NothingIsWrittenWhenTheFileMeansTheSame) {
+TEST_P(ResourceExecutorTest, NothingIsWrittenWhenTheFileMeansTheSame) {
   EXPECT_EQ(f.set(CgroupFile::CpusetCpus, f.be(), "0,1,2,3,4,5,6,7"), UpdateOutcome::Unchanged);
   EXPECT_EQ(f.set(CgroupFile::CpuCfsQuota, f.be(), "-1"), UpdateOutcome::Unchanged);
   EXPECT_EQ(f.audit.added(), 0U);
 }
 
-TEST_P(Executor, DriftIsRepairedAtTheLatestAfterTheForcedUpdate) {
+TEST_P(ResourceExecutorTest, DriftIsRepairedAtTheLatestAfterTheForcedUpdate) {
   f.set(CgroupFile::CpuShares, f.be(), "2");
   f.files.setCgroupText(CgroupFile::CpuShares, f.be(), "77");
   EXPECT_EQ(f.set(CgroupFile::CpuShares, f.be(), "2"), UpdateOutcome::Unchanged);
@@ -60,7 +61,7 @@ TEST_P(Executor, DriftIsRepairedAtTheLatestAfterTheForcedUpdate) {
   EXPECT_EQ(f.files.cgroupText(CgroupFile::CpuShares, f.be()), v2() ? "1" : "2");
 }
 
-TEST_P(Executor, TheCacheForgetsWhatIsNoLongerHandedIn) {
+TEST_P(ResourceExecutorTest, TheCacheForgetsWhatIsNoLongerHandedIn) {
   f.set(CgroupFile::CpuShares, f.be(), "2");
   EXPECT_EQ(f.executor.cacheSize(), 1U);
   f.loop.advance(3min);
@@ -68,7 +69,7 @@ TEST_P(Executor, TheCacheForgetsWhatIsNoLongerHandedIn) {
   EXPECT_EQ(f.executor.cacheSize(), 0U);
 }
 
-TEST_P(Executor, TheMostSharesBecomeTheMostWeight) {
+TEST_P(ResourceExecutorTest, TheMostSharesBecomeTheMostWeight) {
   EXPECT_EQ(f.set(CgroupFile::CpuShares, f.be(), "262144"), UpdateOutcome::Written);
   EXPECT_EQ(f.files.cgroupText(CgroupFile::CpuShares, f.be()), v2() ? "10000" : "262144");
   EXPECT_FALSE(f.executor.update({CgroupFile::CpuShares, f.be(), "262145", "test"}));
@@ -77,7 +78,7 @@ TEST_P(Executor, TheMostSharesBecomeTheMostWeight) {
   EXPECT_FALSE(validateCgroupValue(CgroupFile::CpuShares, CgroupVersion::V2, "262144"));
 }
 
-TEST_P(Executor, BadValuesAndUnknownCgroupsChangeNothing) {
+TEST_P(ResourceExecutorTest, BadValuesAndUnknownCgroupsChangeNothing) {
   const auto bad = f.executor.update({CgroupFile::CpuShares, f.be(), "1", "test"});
   ASSERT_FALSE(bad);
   EXPECT_THAT(bad.error().message, testing::HasSubstr("cpu.shares"));
@@ -87,7 +88,7 @@ TEST_P(Executor, BadValuesAndUnknownCgroupsChangeNothing) {
   EXPECT_EQ(f.set(CgroupFile::PagecacheLimitEnable, f.be(), "1"), UpdateOutcome::Unsupported);
 }
 
-TEST_P(Executor, EveryChangeIsOnRecord) {
+TEST_P(ResourceExecutorTest, EveryChangeIsOnRecord) {
   f.set(CgroupFile::CpuShares, f.be(), "1024");
   f.set(CgroupFile::CpuCfsQuota, f.be(), "5000");
   const auto document = f.audit.toJson(1);
@@ -108,7 +109,7 @@ std::vector<std::string> writes(const AuditRing& audit) {
   return result;
 }
 
-TEST_P(Executor, ALeveledCpusetMovesThroughTheUnionAndEndsAtTheTarget) {
+TEST_P(ResourceExecutorTest, ALeveledCpusetMovesThroughTheUnionAndEndsAtTheTarget) {
   const auto pod = f.files.addPod(KubeQos::BestEffort, "u", {});
   for (const auto& dir : {f.be(), pod}) f.files.setCgroupText(CgroupFile::CpusetCpus, dir, "0-3");
   const std::vector<CgroupUpdate> levels[] = {{{CgroupFile::CpusetCpus, f.be(), "2-5", "t"}},
@@ -120,7 +121,7 @@ TEST_P(Executor, ALeveledCpusetMovesThroughTheUnionAndEndsAtTheTarget) {
   EXPECT_EQ(f.audit.added(), 4U);
 }
 
-TEST_P(Executor, LimitsGrowFromTheTopAndShrinkFromTheBottom) {
+TEST_P(ResourceExecutorTest, LimitsGrowFromTheTopAndShrinkFromTheBottom) {
   const auto pod = f.files.addPod(KubeQos::BestEffort, "u", {});
   const auto levels = [&](std::string top, std::string bottom) {
     return std::vector<std::vector<CgroupUpdate>>{{{CgroupFile::CpuCfsQuota, f.be(), top, "t"}},
@@ -137,7 +138,7 @@ TEST_P(Executor, LimitsGrowFromTheTopAndShrinkFromTheBottom) {
                                    "podu=300000", "besteffort=" + none, "podu=" + none));
 }
 
-TEST_P(Executor, AFightIsGivenUpAndTriedAgainLater) {
+TEST_P(ResourceExecutorTest, AFightIsGivenUpAndTriedAgainLater) {
   int fights = 0;
   f.executor.onFight([&](std::string_view file, std::string_view) {
     EXPECT_EQ(file, "cpuset.cpus");
@@ -146,9 +147,10 @@ TEST_P(Executor, AFightIsGivenUpAndTriedAgainLater) {
   const auto round = [&] {
     const auto outcome =
         f.executor
-            .update({CgroupFile::CpusetCpus, f.be(), "0-1", "test"}, ResourceExecutor::Caching::No)
+            .update({CgroupFile::CpusetCpus, f.be(), "0-1", "test"}, ResourceExecutor::Caching::Yes)
             .value();
     f.files.setCgroupText(CgroupFile::CpusetCpus, f.be(), "0-7");  // somebody else
+    f.executor.changed(f.host.layout.dir(Subsystem::Cpuset, f.be()) + "cpuset.cpus");
     f.loop.advance(1s);
     return outcome;
   };
@@ -164,20 +166,20 @@ TEST_P(Executor, AFightIsGivenUpAndTriedAgainLater) {
   EXPECT_EQ(round(), UpdateOutcome::Written);
 }
 
-TEST_P(Executor, ValuesThatChangeOnOurSideAreNoFight) {
+TEST_P(ResourceExecutorTest, ValuesThatChangeOnOurSideAreNoFight) {
   for (int i = 0; i < 40; ++i) {
     EXPECT_EQ(f.set(CgroupFile::CpusetCpus, f.be(), i % 2 ? "0-1" : "0-3"), UpdateOutcome::Written);
     f.loop.advance(1s);
   }
 }
 
-TEST_P(Executor, AmountsOfMemoryAreComparedInPages) {
+TEST_P(ResourceExecutorTest, AmountsOfMemoryAreComparedInPages) {
   f.files.setCgroupText(CgroupFile::MemoryLimit, f.be(), "1048576\n");
   EXPECT_EQ(f.set(CgroupFile::MemoryLimit, f.be(), "1048577"), UpdateOutcome::Unchanged);
   EXPECT_EQ(f.set(CgroupFile::MemoryLimit, f.be(), "1052672"), UpdateOutcome::Written);
 }
 
-TEST_P(Executor, OtherFilesAreWrittenOnceAndOnRecord) {
+TEST_P(ResourceExecutorTest, OtherFilesAreWrittenOnceAndOnRecord) {
   f.files.tree().write("proc/sys/vm/x", "1\n");
   const FileUpdate update{f.files.tree().path("proc/sys/vm/x"), "2", "test"};
   EXPECT_EQ(f.executor.updateFile(update), UpdateOutcome::Written);
@@ -187,7 +189,7 @@ TEST_P(Executor, OtherFilesAreWrittenOnceAndOnRecord) {
             UpdateOutcome::Gone);
 }
 
-TEST_P(Executor, ValuesOfSeveralDevicesInOneFileAreEachRemembered) {
+TEST_P(ResourceExecutorTest, ValuesOfSeveralDevicesInOneFileAreEachRemembered) {
   const CgroupFile file = v2() ? CgroupFile::IoWeight : CgroupFile::BlkioReadIops;
   const auto entry = [&](const char* device) {
     return CgroupUpdate{file, f.be(), std::string(device) + " 50", "test"};
@@ -205,15 +207,58 @@ TEST_P(Executor, ValuesOfSeveralDevicesInOneFileAreEachRemembered) {
   EXPECT_EQ(executor.cacheSize(), 2U);
 }
 
-TEST_P(Executor, WhatSomebodyWroteIsLookedAtWhenOurValueComesNext) {
+TEST_P(ResourceExecutorTest, WhatIsLookedAtEveryRoundIsWrittenOnAndTheFightIsOnRecord) {
+  int fights = 0;
+  f.executor.onFight([&](std::string_view, std::string_view) { ++fights; });
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_EQ(
+        f.executor
+            .update({CgroupFile::CpusetCpus, f.be(), "0-1", "test"}, ResourceExecutor::Caching::No)
+            .value(),
+        UpdateOutcome::Written);
+    f.files.setCgroupText(CgroupFile::CpusetCpus, f.be(), "0-7");  // kubelet's CPU manager
+    f.loop.advance(10s);
+  }
+  EXPECT_EQ(fights, 3);
+  EXPECT_EQ(f.executor.fightsView().get_array().size(), 1U);
+}
+
+TEST_P(ResourceExecutorTest, WhatSomebodyWroteIsLookedAtWhenOurValueComesNext) {
+  const std::string be = f.host.layout.dir(Subsystem::Cpu, f.be());
+  const std::string shares = be + (v2() ? "cpu.weight" : "cpu.shares");
   f.set(CgroupFile::CpuShares, f.be(), "2");
+  EXPECT_FALSE(f.executor.changed(shares));  // we ourselves wrote it
   f.files.setCgroupText(CgroupFile::CpuShares, f.be(), "77");
-  f.executor.forget(f.host.layout.dir(Subsystem::Cpu, f.be()) + "nothing.of.ours");
-  f.executor.forget("/elsewhere/cpu.shares");
+  EXPECT_FALSE(f.executor.changed(be + "nothing.of.ours"));
+  EXPECT_FALSE(f.executor.changed("/elsewhere/cpu.shares"));
   EXPECT_EQ(f.set(CgroupFile::CpuShares, f.be(), "2"), UpdateOutcome::Unchanged);
-  f.executor.forget(f.host.layout.dir(Subsystem::Cpu, f.be()) +
-                    (v2() ? "cpu.weight" : "cpu.shares"));
+  EXPECT_TRUE(f.executor.changed(shares));
   EXPECT_EQ(f.set(CgroupFile::CpuShares, f.be(), "2"), UpdateOutcome::Written);
+}
+
+TEST_P(ResourceExecutorTest, ADirectoryThatWasMadeAnewHasNothingOfOurs) {
+  const auto pod = f.files.addPod(KubeQos::BestEffort, "u", {});
+  f.set(CgroupFile::CpuShares, pod, "256");
+  f.files.removePod(KubeQos::BestEffort, "u");
+  f.files.addPod(KubeQos::BestEffort, "u", {});
+  f.executor.forgetDir(f.host.layout.dir(Subsystem::Cpu, f.be()) + "podu");
+  EXPECT_EQ(f.set(CgroupFile::CpuShares, pod, "256"), UpdateOutcome::Written);
+}
+
+TEST_P(ResourceExecutorTest, YoungCgroupsAreLookedAtOftenAndOldOnesNotAtAll) {
+  EXPECT_EQ(f.executor.nextLook(), std::nullopt);
+  const auto pod = f.files.addPod(KubeQos::BestEffort, "u", {});
+  f.set(CgroupFile::CpuShares, pod, "256");
+  EXPECT_EQ(f.executor.nextLook(), 100ms);
+  f.loop.advance(100ms);
+  EXPECT_FALSE(f.executor.lookAtYoung());
+  f.files.setCgroupText(CgroupFile::CpuShares, pod, "2");
+  f.loop.advance(100ms);
+  EXPECT_TRUE(f.executor.lookAtYoung());
+  EXPECT_EQ(f.set(CgroupFile::CpuShares, pod, "256"), UpdateOutcome::Written);
+  f.loop.advance(11s);
+  EXPECT_FALSE(f.executor.lookAtYoung());
+  EXPECT_EQ(f.executor.nextLook(), std::nullopt);
 }
 
 }  // namespace

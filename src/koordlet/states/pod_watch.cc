@@ -3,14 +3,14 @@
 #include <algorithm>
 
 #include "base/log.h"
-#include "koordlet/system/cpu_manager_state.h"
 #include "koordlet/system/small_file.h"
 
 // Watched are the directories of the QoS classes, for pods, and those of known pods, for containers;
 // the cpu hierarchy is as good as any. What was missed (a pod and its container made between two
 // looks) is found when the pods change next: a directory in a pod that belongs to no known container
 // is asked about as if it had just been made. Sandboxes stay unknown; the runtime does not list them
-// as containers.
+// as containers. Files are watched before koordlet writes there for the first time, so that no later
+// write is missed.
 
 namespace koord::koordlet {
 namespace {
@@ -20,6 +20,12 @@ using namespace std::chrono_literals;
 // How often the runtime is asked whether a container runs that is being made. One that takes longer
 // than most waits for something.
 constexpr Duration kAskAgain = 25ms, kSlowly = 1s, kLong = 3s;
+
+std::size_t watchesToTake(const HostDirs& dirs) {
+  const auto all = readSmallFile(dirs.procRoot + "sys/fs/inotify/max_user_watches");
+  const auto number = all ? parseInt(*all) : Result<std::int64_t>(8192);
+  return static_cast<std::size_t>(std::max<std::int64_t>(number.value_or(8192), 0)) / 4;
+}
 
 // Whether the pod's directory has one that is none of its known containers.
 bool hasUnknown(const PodView& pod, const std::string& dir) {
@@ -34,13 +40,14 @@ bool hasUnknown(const PodView& pod, const std::string& dir) {
 }  // namespace
 
 PodWatch::PodWatch(Executor& executor, const Host& host, States& states, PodPoller& poller,
-                   ContainerRuntime* runtime, OnWritten onWritten)
+                   ContainerRuntime* runtime, Told told)
     : executor_(executor),
       host_(host),
       states_(states),
       poller_(poller),
       runtime_(runtime),
-      onWritten_(std::move(onWritten)),
+      told_(std::move(told)),
+      mostWatches_(watchesToTake(host.dirs)),
       watcher_(executor, [this](const DirWatcher::Event& event) { take(event); }) {}
 
 PodWatch::~PodWatch() {
@@ -60,43 +67,51 @@ void PodWatch::watch(const std::string& dir, DirWatcher::Interest interest) {
   problem_ = watching.error().message;
 }
 
+void PodWatch::watchFiles(const std::string& cgroup) {
+  for (const auto subsystem : {Subsystem::Cpu, Subsystem::Cpuset, Subsystem::Memory}) {
+    const std::string dir = host_.layout.dir(subsystem, cgroup);
+    if (!watcher_.watches(dir) && watcher_.size() < mostWatches_)
+      watch(dir, DirWatcher::Interest::Files);
+  }
+}
+
 void PodWatch::refresh() {
-  const auto once = [&](const std::string& dir, DirWatcher::Interest interest) {
-    if (!watcher_.watches(dir)) watch(dir, interest);
-  };
   for (const KubeQos qos : kKubeQosClasses)
-    once(host_.layout.dir(Subsystem::Cpu, qosDir(host_.driver, qos)),
-         DirWatcher::Interest::Directories);
-  const auto kubelet = readCpuManagerState(host_.dirs);
-  const bool contested = kubelet && kubelet->isStatic();
+    if (const auto dir = host_.layout.dir(Subsystem::Cpu, qosDir(host_.driver, qos));
+        !watcher_.watches(dir))
+      watch(dir, DirWatcher::Interest::Directories);
   bool unknown = false;
   for (const auto& pod : states_.pods()) {
     if (!pod.active()) continue;
     const std::string dir = host_.layout.dir(Subsystem::Cpu, pod.dir);
     if (!watcher_.watches(dir)) {
-      watch(dir, DirWatcher::Interest::Directories);
+      watch(dir, DirWatcher::Interest::All);
       unknown = unknown || hasUnknown(pod, dir);
     }
-    if (!contested) continue;
-    for (const auto& container : pod.containers) {
-      if (container.dir.empty()) continue;
-      for (const auto subsystem : {Subsystem::Cpu, Subsystem::Cpuset})
-        once(host_.layout.dir(subsystem, container.dir), DirWatcher::Interest::Files);
-    }
+    watchFiles(pod.dir);
+    for (const auto& container : pod.containers)
+      if (!container.dir.empty()) watchFiles(container.dir);
   }
   if (unknown) identify();
+}
+
+void PodWatch::takeWritten(const DirWatcher::Event& event) {
+  if (!told_.written) return;
+  if (written_.empty()) tasks_.spawn(tellWritten());
+  const SteadyTime now = executor_.steadyNow();
+  written_.try_emplace(event.dir + event.name, now, now).first->second.last = now;
 }
 
 void PodWatch::take(const DirWatcher::Event& event) {
   using enum DirWatcher::What;
   // Directories are watched by names that end in a slash.
-  if (event.what == Written) {
-    if (!onWritten_) return;
-    if (written_.empty()) tasks_.spawn(tellWritten());
-    const SteadyTime now = executor_.steadyNow();
-    written_.try_emplace(event.dir + event.name, now, now).first->second.last = now;
-    return;
+  if (event.what == Written) return takeWritten(event);
+  if (event.what == Lost) {
+    if (told_.lost) told_.lost();
+    poller_.request();
+    return identify();
   }
+  if (told_.remade) told_.remade(event.dir + event.name);
   if (event.what == Removed) return;  // kubelet tells of the end
   if (parsePodDirName(host_.driver, event.name)) {
     poller_.request();  // once it is listed it is watched, and what is in it already is looked at
@@ -146,7 +161,7 @@ Task<void> PodWatch::tellWritten() {
       if (now - writing.last >= kQuiet || now - writing.first >= 5 * kQuiet) quiet.push_back(path);
     for (const auto& path : quiet) {
       written_.erase(path);
-      onWritten_(path);
+      told_.written(path);
     }
   } while (!written_.empty());
 }

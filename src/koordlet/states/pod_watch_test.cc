@@ -74,7 +74,7 @@ class PodWatchTest : public testing::Test {
 
 TEST_F(PodWatchTest, AContainerIsKnownBeforeKubeletTellsOfIt) {
   addPod("u");
-  PodWatch watch(loop_, host_, states_, poller_, &runtime_, nullptr);
+  PodWatch watch(loop_, host_, states_, poller_, &runtime_, {});
   watch.start();
   poller_.start();
   runUntil([this] { return states_.pods().size() == 1; });
@@ -96,7 +96,7 @@ TEST_F(PodWatchTest, AContainerIsKnownBeforeKubeletTellsOfIt) {
 
 TEST_F(PodWatchTest, AContainerThatIsBeingMadeIsLeftToTheRuntime) {
   addPod("u");
-  PodWatch watch(loop_, host_, states_, poller_, &runtime_, nullptr);
+  PodWatch watch(loop_, host_, states_, poller_, &runtime_, {});
   watch.start();
   poller_.start();
   runUntil([this] { return states_.pods().size() == 1; });
@@ -112,7 +112,7 @@ TEST_F(PodWatchTest, AContainerThatIsBeingMadeIsLeftToTheRuntime) {
 }
 
 TEST_F(PodWatchTest, ANewPodIsListedAtOnce) {
-  PodWatch watch(loop_, host_, states_, poller_, nullptr, nullptr);
+  PodWatch watch(loop_, host_, states_, poller_, nullptr, {});
   watch.start();
   poller_.start();
   runUntil([this] { return source_.lists == 1; });
@@ -121,25 +121,60 @@ TEST_F(PodWatchTest, ANewPodIsListedAtOnce) {
   runUntil([this] { return states_.podOf("late") != nullptr; });
 }
 
-TEST_F(PodWatchTest, WritesOfOthersAreToldUnderKubeletsStaticPolicy) {
-  files_.tree().write("kubelet/cpu_manager_state", R"({"policyName":"static","entries":{}})");
+TEST_F(PodWatchTest, WritesOfOthersAreToldOnceWhenTheyAreOver) {
   const auto dir = files_.addPod(KubeQos::BestEffort, "u", {"containerd://c1"});
   addPod("u");
   runtime_.containers = {{"c1", "main", "u"}};
-  PodWatch watch(loop_, host_, states_, poller_, &runtime_, [this](const std::string& path) {
+  const auto told = [this](const std::string& path) {
     written_.push_back(path);
     check();
-  });
+  };
+  PodWatch watch(loop_, host_, states_, poller_, &runtime_, {told, {}, {}});
   watch.start();
   poller_.start();
   runUntil([this] { return !states_.pods().empty() && !states_.pods()[0].containers.empty(); });
-  // Told is one time, when it is over.
   for (int i = 0; i < 8; ++i) files_.setCgroupText(CgroupFile::CpusetCpus, dir + "/c1", "0-15");
   const SteadyTime begun = loop_.steadyNow();
   runUntil([this] { return !written_.empty(); });
   EXPECT_GE(loop_.steadyNow() - begun, PodWatch::kQuiet);
   EXPECT_THAT(written_,
               testing::ElementsAre(testing::EndsWith("cpuset/" + dir + "/c1/cpuset.cpus")));
+  // The directory of the pod is watched as well, in each hierarchy.
+  written_.clear();
+  files_.setCgroupText(CgroupFile::CpuShares, dir, "2");
+  files_.setCgroupText(CgroupFile::MemoryLimit, dir, "-1");
+  runUntil([this] { return written_.size() == 2; });
+}
+
+TEST_F(PodWatchTest, ADirectoryThatIsMadeAnewIsTold) {
+  addPod("u");
+  std::vector<std::string> remade;
+  const auto told = [&](const std::string& dir) {
+    remade.push_back(dir);
+    check();
+  };
+  PodWatch watch(loop_, host_, states_, poller_, &runtime_, {{}, told, {}});
+  watch.start();
+  poller_.start();
+  runUntil([this] { return !states_.pods().empty(); });
+  const auto dir = files_.addPod(KubeQos::BestEffort, "u", {});
+  files_.removePod(KubeQos::BestEffort, "u");
+  runUntil([&] { return remade.size() == 2; });
+  EXPECT_THAT(remade, testing::Each(host_.layout.dir(Subsystem::Cpu, host_.besteffort()) + "podu"));
+}
+
+TEST_F(PodWatchTest, FilesAreWatchedWithAPartOfTheWatchesThatTheKernelGives) {
+  files_.tree().write("proc/sys/fs/inotify/max_user_watches", "12\n");
+  for (const char* uid : {"a", "b", "c", "d"}) {
+    addPod(uid);
+    files_.addPod(KubeQos::BestEffort, uid, {});
+  }
+  PodWatch watch(loop_, host_, states_, poller_, &runtime_, {});
+  watch.start();
+  poller_.start();
+  runUntil([this] { return !states_.pods().empty(); });
+  // Three for the classes, four for the pods' directories: none is left for files of other hierarchies.
+  EXPECT_EQ(watch.watches(), 7U);
 }
 
 }  // namespace

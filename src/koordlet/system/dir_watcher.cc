@@ -40,9 +40,20 @@ namespace {
 constexpr std::uint32_t kMade = IN_CREATE | IN_MOVED_TO;
 constexpr std::uint32_t kRemoved = IN_DELETE | IN_MOVED_FROM;
 
+std::uint32_t maskOf(DirWatcher::Interest interest) {
+  using enum DirWatcher::Interest;
+  return (interest != Files ? kMade | kRemoved : 0) | (interest != Directories ? IN_MODIFY : 0);
+}
+
+// The kernel says that it has written to these itself: memory.events, memory.events.local.
+bool countsEvents(std::string_view name) {
+  return name.ends_with(".events") || name.ends_with(".events.local");
+}
+
 }  // namespace
 
 void DirWatcher::Shared::take(const inotify_event& event, std::vector<Event>& events) {
+  if (event.mask & IN_Q_OVERFLOW) return events.push_back({What::Lost, "", ""});
   const auto found = dirs.find(event.wd);
   if (found == dirs.end()) return;
   if (event.mask & IN_IGNORED) {
@@ -55,7 +66,7 @@ void DirWatcher::Shared::take(const inotify_event& event, std::vector<Event>& ev
     events.push_back({What::Made, found->second, name});
   } else if (event.mask & kRemoved && event.mask & IN_ISDIR) {
     events.push_back({What::Removed, found->second, name});
-  } else if (event.mask & IN_MODIFY) {
+  } else if (event.mask & IN_MODIFY && !countsEvents(name)) {
     events.push_back({What::Written, found->second, name});
   }
 }
@@ -109,10 +120,8 @@ DirWatcher::~DirWatcher() {
 Result<> DirWatcher::watch(const std::string& dir, Interest interest) {
   const std::lock_guard lock(shared_->mutex);
   if (shared_->inotify < 0) return fail(ErrorCode::Io, "inotify is not to be had");
-  const std::uint32_t mask =
-      interest == Interest::Directories ? kMade | kRemoved : std::uint32_t{IN_MODIFY};
-  const int number =
-      ::inotify_add_watch(shared_->inotify, dir.c_str(), mask | IN_ONLYDIR | IN_MASK_ADD);
+  const int number = ::inotify_add_watch(shared_->inotify, dir.c_str(),
+                                         maskOf(interest) | IN_ONLYDIR | IN_MASK_ADD);
   if (number < 0) return fail(errnoError("watch " + dir, errno));
   shared_->dirs[number] = dir;
   shared_->numbers[dir] = number;
@@ -122,6 +131,11 @@ Result<> DirWatcher::watch(const std::string& dir, Interest interest) {
 bool DirWatcher::watches(const std::string& dir) const {
   const std::lock_guard lock(shared_->mutex);
   return shared_->numbers.contains(dir);
+}
+
+std::size_t DirWatcher::size() const {
+  const std::lock_guard lock(shared_->mutex);
+  return shared_->numbers.size();
 }
 
 }  // namespace koord::koordlet

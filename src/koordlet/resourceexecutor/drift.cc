@@ -1,0 +1,123 @@
+#include <algorithm>
+
+#include "koordlet/resourceexecutor/resource_executor.h"
+#include "koordlet/system/small_file.h"
+
+// What others write. Whoever watches the files says which was written (changed). A watch may come too
+// late or not at all, and kubelet writes its own values some time after it has made a cgroup, so that
+// ours may be there first: cgroups are looked at ten times a second for two seconds after one of their
+// values was handed in for the first time, and once a second for ten. A koordlet that was started just
+// now does so with all of them. On cgroup v1 the directories of one cgroup are made one after the other;
+// one that is not there yet is waited for in the same way. Cost of a look: one small read for each value.
+
+namespace koord::koordlet {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr Duration kTender = 2s, kYouth = 10s;
+constexpr Duration kOften = 100ms, kSometimes = 1s;
+
+}  // namespace
+
+bool ResourceExecutor::forgetChanged(std::string_view dir, Values& values,
+                                     const std::function<bool(CgroupFile)>& concerned) {
+  const auto changed = std::erase_if(values, [&](const CachedValue& one) {
+    if (!concerned(one.file)) return false;
+    const CgroupVersion version = host_.layout.version(subsystemOf(one.file));
+    if (!cgroupFilePath(host_.layout, one.file, dir, path_)) return false;
+    const auto encoded = encodeCgroupValue(one.file, version, one.value);
+    // What cannot be read is found out when it is handed in.
+    return encoded && readValueFile(path_, current_) &&
+           !sameCgroupValue(one.file, version, current_, *encoded);
+  });
+  forgotten_ += changed;
+  return changed > 0;
+}
+
+bool ResourceExecutor::changed(const std::string& path) {
+  const auto slash = path.rfind('/');
+  if (slash == std::string::npos) return false;
+  const auto name = std::string_view(path).substr(slash + 1);
+  bool any = false;
+  for (const Subsystem subsystem : {Subsystem::Cpu, Subsystem::Cpuset, Subsystem::Memory}) {
+    const std::string root = host_.layout.dir(subsystem, "");
+    if (slash < root.size() || !path.starts_with(root)) continue;
+    const auto dir = std::string_view(path).substr(root.size(), slash - root.size());
+    const auto it = cache_.find(dir);
+    if (it == cache_.end()) continue;
+    any = forgetChanged(dir, it->second,
+                        [&](CgroupFile file) {
+                          return subsystemOf(file) == subsystem &&
+                                 fileNameIn(file, host_.layout.version(subsystem)) == name;
+                        }) ||
+          any;
+  }
+  return any;
+}
+
+void ResourceExecutor::forgetDir(const std::string& path) {
+  const std::string root = host_.layout.dir(Subsystem::Cpu, "");
+  if (!path.starts_with(root)) return;
+  const auto dir = std::string_view(path).substr(root.size());
+  const auto it = cache_.find(dir);
+  if (it == cache_.end()) return;
+  forgotten_ += it->second.size();
+  std::erase_if(young_, [&](const Young& one) { return one.dir == dir; });
+  cache_.erase(it);
+}
+
+void ResourceExecutor::forgetAll() {
+  for (auto& [dir, values] : cache_) {
+    forgotten_ += values.size();
+    values.clear();
+  }
+}
+
+void ResourceExecutor::addYoung(std::string_view dir) {
+  const SteadyTime now = clock_.steadyNow();
+  const bool first = young_.empty();
+  // Values of one cgroup come one after the other, so it is most often among the last.
+  auto it = std::find_if(young_.rbegin(), young_.rend(),
+                         [&](const Young& one) { return one.dir == dir; });
+  if (it == young_.rend()) {
+    young_.push_back({std::string(dir), now, now, {}});
+  } else {
+    it->since = it->looked = now;
+  }
+  if (first && onYoung_) onYoung_();
+}
+
+void ResourceExecutor::awaitFile(const CgroupValue& update) {
+  if (!pathExists(host_.layout.dir(Subsystem::Cpu, update.dir))) return;  // it is gone
+  if (cache_.try_emplace(std::string(update.dir)).second) addYoung(update.dir);
+  const auto young = std::ranges::find(young_, update.dir, &Young::dir);
+  if (young != young_.end() && cgroupFilePath(host_.layout, update.file, update.dir, path_))
+    young->missing = path_;
+}
+
+bool ResourceExecutor::lookAtYoung() {
+  const SteadyTime now = clock_.steadyNow();
+  bool any = false;
+  for (Young& one : young_) {
+    const auto it = cache_.find(one.dir);
+    if (it == cache_.end() || now - one.looked < (now - one.since > kTender ? kSometimes : kOften))
+      continue;
+    one.looked = now;
+    if (!one.missing.empty() && pathExists(one.missing)) {
+      one.missing.clear();
+      any = true;
+    }
+    any = forgetChanged(one.dir, it->second, [](CgroupFile) { return true; }) || any;
+  }
+  std::erase_if(young_, [&](const Young& one) { return now - one.since > kYouth; });
+  return any;
+}
+
+std::optional<Duration> ResourceExecutor::nextLook() const {
+  // One may come that is younger than those that are there.
+  return young_.empty() ? std::nullopt : std::optional(kOften);
+}
+
+}  // namespace koord::koordlet

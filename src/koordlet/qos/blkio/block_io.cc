@@ -13,8 +13,9 @@
 // volume of the pod is mounted. One that is not found is said and left out; the others hold. Each
 // disk then has a line in each file, "<number> <value>", or "<number> <key>=<value>" on v2, which the
 // kernel keeps until another line takes its place. Disks that were limited and are not any more get
-// the defaults; that is known of this process's time only, so a koordlet that is restarted writes
-// defaults for the disks that it finds in the files (a kept line differs from what is wanted).
+// the defaults: those of this process's time, and those that it finds in the files when it looks at a
+// cgroup for the first time, which are of a former process. The root's files may be somebody else's
+// as long as NodeSLO does not speak of them.
 //
 // Only best effort is limited. Rules: blkio of upstream's koordlet; cgroup v2 is ours alone.
 
@@ -202,8 +203,26 @@ BlockLimits BlockIo::limitsOf(const std::vector<api::BlockCfg>& blocks, const Po
   return limits;
 }
 
+std::set<std::string> BlockIo::foundIn(const std::string& dir) const {
+  using enum CgroupFile;
+  std::set<std::string> disks;
+  for (const auto file : {IoMax, IoWeight, BlkioReadIops, BlkioWriteIops, BlkioReadBps,
+                          BlkioWriteBps, BlkioCostWeight}) {
+    const auto path = cgroupFilePath(host_.layout, file, dir);
+    const auto text = path ? readSmallFile(*path) : fail(path.error());
+    if (!text) continue;
+    forEachLine(*text, [&](std::string_view line) {
+      const auto disk = takeWord(line);
+      if (disk.find(':') != std::string_view::npos) disks.emplace(disk);  // no "default"
+    });
+  }
+  return disks;
+}
+
 void BlockIo::apply(const std::string& dir, const BlockLimits& limits) {
-  auto& before = limited_[dir];
+  const auto [known, first] = limited_.try_emplace(dir);
+  auto& before = known->second;
+  if (first) before = foundIn(dir);
   auto updates = blockUpdates(host_.layout.version(Subsystem::Blkio), dir, limits, before);
   std::erase_if(updates, [&](const CgroupUpdate& update) {
     const std::string disk = update.value.substr(0, update.value.find(' '));
@@ -221,9 +240,12 @@ void BlockIo::apply(const std::string& dir, const BlockLimits& limits) {
   before.merge(disksIn(limits));
 }
 
-void BlockIo::applyToDisks(const BlockLimits& limits) {
+void BlockIo::applyToDisks(const BlockLimits& limits, bool configured) {
   auto& before = limited_[""];
   const std::string root = host_.layout.dir(Subsystem::Blkio, "");
+  if (configured && !std::exchange(foundDisks_, true))
+    for (const auto* name : {"io.cost.qos", "blkio.cost.qos"})
+      if (const auto text = readSmallFile(root + name)) before.merge(disksWithCost(*text));
   for (const auto& update :
        diskUpdates(root, host_.layout.version(Subsystem::Blkio), limits, before))
     (void)executor_.updateFile(update);
@@ -248,15 +270,26 @@ void BlockIo::run() {
   const auto& qos = states_.slo()->qos;
   const auto* node = blocksOf(qos.cgroupRoot);
   const auto* be = blocksOf(qos.beClass);
-  applyToDisks(limitsOf(node ? *node : kNone, nullptr, "cgroupRoot"));
+  applyToDisks(limitsOf(node ? *node : kNone, nullptr, "cgroupRoot"),
+               qos.cgroupRoot && qos.cgroupRoot->blkioQOS);
   apply(host_.besteffort(), limitsOf(be ? *be : kNone, nullptr, "beClass"));
   std::set<std::string> dirs{"", host_.besteffort()};
+  applyToPods(dirs);
+  std::erase_if(limited_, [&](const auto& entry) { return !dirs.contains(entry.first); });
+  reason_ = fmt::format("{} cgroups", std::ranges::count_if(limited_, [](const auto& entry) {
+                          return !entry.first.empty() && !entry.second.empty();
+                        }));
+  if (!problems_.empty()) reason_ += fmt::format("; {}", fmt::join(problems_, "; "));
+}
+
+// A pod without the annotation has no limits, whatever it had before.
+void BlockIo::applyToPods(std::set<std::string>& dirs) {
   for (const auto& pod : states_.pods()) {
     const auto* text = api::findIn(pod.pod->metadata.annotations, model::kAnnotationBlkioQos);
-    if (!text || pod.pod->status.phase != "Running" || pod.qos == model::Qos::None) continue;
+    if (pod.pod->status.phase != "Running" || pod.qos == model::Qos::None) continue;
     dirs.insert(pod.dir);
-    auto own = text->empty() ? Result<api::BlkIOQOS>(api::BlkIOQOS{})
-                             : api::decodeText<api::BlkIOQOS>(*text);
+    auto own = !text || text->empty() ? Result<api::BlkIOQOS>(api::BlkIOQOS{})
+                                      : api::decodeText<api::BlkIOQOS>(*text);
     if (own) {
       apply(pod.dir, limitsOf(own->blocks, &pod, pod.pod->metadata.name));
     } else {
@@ -264,9 +297,6 @@ void BlockIo::run() {
                                       model::kAnnotationBlkioQos, own.error().message));
     }
   }
-  std::erase_if(limited_, [&](const auto& entry) { return !dirs.contains(entry.first); });
-  reason_ = fmt::format("{} cgroups", limited_.size() - 1);
-  if (!problems_.empty()) reason_ += fmt::format("; {}", fmt::join(problems_, "; "));
 }
 
 json::value BlockIo::view() const {

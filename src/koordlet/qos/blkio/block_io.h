@@ -42,8 +42,11 @@ class BlockIo final : public Strategy {
   BlockLimits limitsOf(const std::vector<api::BlockCfg>& blocks, const PodView* pod,
                        const std::string& owner);
   std::string mountPointOf(const PodView& pod, const std::string& volume) const;
+  // The disks that a cgroup's files speak of, as a former process left them.
+  std::set<std::string> foundIn(const std::string& dir) const;
   void apply(const std::string& dir, const BlockLimits& limits);
-  void applyToDisks(const BlockLimits& limits);
+  void applyToPods(std::set<std::string>& dirs);
+  void applyToDisks(const BlockLimits& limits, bool configured);
 
   const Host& host_;
   const States& states_;
@@ -51,8 +54,10 @@ class BlockIo final : public Strategy {
   VolumeOf volumeOf_;
   std::function<void(bool ok)> onStorage_;
   Storage storage_;
-  std::map<std::string, std::set<std::string>> limited_;  // disks, by cgroup
-  std::set<std::string> weighed_;                         // v2: disks that have weights now
+  std::map<std::string, std::set<std::string>>
+      limited_;                    // disks, by cgroup; of those that were looked at
+  bool foundDisks_ = false;        // the root's files were looked at
+  std::set<std::string> weighed_;  // v2: disks that have weights now
   std::vector<std::string> problems_;
   std::string reason_ = "not run yet";
 };

@@ -114,6 +114,24 @@ TEST_P(BlockIoTest, RatesAreSetForTheDiskAndTakenBack) {
             v2() ? "253:16 rbps=max wbps=max riops=max wiops=max" : "253:16 0");
 }
 
+TEST_P(BlockIoTest, WhatAFormerProcessLimitedIsTakenBack) {
+  run(kReadLimit, kReadLimit);
+  strategy_.emplace(*host_, states_, *executor_, nullptr);
+  executor_.emplace(*host_, loop_, ResourceExecutor::Options{}, audit_);
+  run("{}", R"({"enable":false})");
+  EXPECT_EQ(v2() ? be("io.max") : be("blkio.throttle.read_iops_device"),
+            v2() ? "253:16 rbps=max wbps=max riops=max wiops=max" : "253:16 0");
+  EXPECT_EQ(files_.tree().read(v2() ? "cgroup/io.cost.qos" : "cgroup/blkio/blkio.cost.qos"),
+            "253:16 enable=0");
+}
+
+TEST_P(BlockIoTest, TheRootsFilesAreLeftAloneWhileNodeSloDoesNotSpeakOfThem) {
+  const std::string file = v2() ? "cgroup/io.cost.qos" : "cgroup/blkio/blkio.cost.qos";
+  files_.tree().write(file, "253:16 enable=1 ctrl=user\n");
+  run("{}", "null");
+  EXPECT_EQ(files_.tree().read(file), "253:16 enable=1 ctrl=user");
+}
+
 constexpr std::string_view kWeight =
     R"({"enable":true,"blocks":[{"name":"/dev/vdb","type":"device","ioCfg":{"ioWeightPercent":60}}]})";
 

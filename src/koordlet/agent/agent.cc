@@ -208,7 +208,7 @@ void Agent::addHooks() {
     if (options_.gates.enabled(gate)) reconciler_.add(gate, make());
   };
   add("BatchResource", [] { return std::make_unique<BatchResourceHook>(); });
-  add("CPUNormalization", [] { return std::make_unique<CpuNormalizationHook>(); });
+  add("CPUNormalization", [this] { return std::make_unique<CpuNormalizationHook>(host_); });
   add("CPUSetAllocator", [this] {
     return std::make_unique<CpusetHook>(
         host_, !options_.keepCpuQuota, [this](const CpuPools& pools) { publishPools(pools); },

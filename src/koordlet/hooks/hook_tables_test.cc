@@ -117,7 +117,9 @@ TEST(HookTables, FasterCpusShortenTheQuotaOfPodsThatShareThem) {
     const States states = statesOf(fmt::format(
         R"({{"metadata":{{"annotations":{{"node.koordinator.sh/cpu-normalization-ratio":"{}"}}}}}})",
         row.ratio));
-    CpuNormalizationHook hook;
+    FakeHost files(CgroupVersion::V2, {});
+    const Host host = *Host::detect(files.dirs());
+    CpuNormalizationHook hook(host);
     HookUpdates updates;
     hook.prepare(states, updates);
     hook.wanted(viewOfText(row.pod), updates);
@@ -128,7 +130,9 @@ TEST(HookTables, FasterCpusShortenTheQuotaOfPodsThatShareThem) {
 
 TEST(HookTables, AQuotaThatWasShortenedIsRestored) {
   const auto pod = viewOfText({.qos = "LS", .resources = R"({"limits":{"cpu":"4"}})"});
-  CpuNormalizationHook hook;
+  FakeHost files(CgroupVersion::V2, {});
+  const Host host = *Host::detect(files.dirs());
+  CpuNormalizationHook hook(host);
   const auto quotaAt = [&](std::string_view annotations) {
     const States states =
         statesOf(fmt::format(R"({{"metadata":{{"annotations":{}}}}})", annotations));
@@ -142,6 +146,30 @@ TEST(HookTables, AQuotaThatWasShortenedIsRestored) {
   EXPECT_THAT(quotaAt(R"({"node.koordinator.sh/cpu-normalization-ratio":"??"})"),
               ElementsAre("250000"));  // what was known stays
   EXPECT_THAT(quotaAt("{}"), ElementsAre("400000"));
+}
+
+TEST(HookTables, AQuotaThatAFormerProcessShortenedIsRestored) {
+  FakeHost files(CgroupVersion::V2, {});
+  const Host host = *Host::detect(files.dirs());
+  const auto pod = viewOfText({.qos = "LS", .resources = R"({"limits":{"cpu":"4"}})"});
+  files.addPod(KubeQos::Burstable, "u", {});
+  const auto quotas = [&](std::string_view found) {
+    files.addPod(KubeQos::Burstable, "u", {"containerd://" + pod.containers[0].id});
+    files.setCgroupText(CgroupFile::CpuCfsQuota, pod.containers[0].dir, found);
+    CpuNormalizationHook hook(host);
+    const States states = statesOf(R"({"metadata":{}})");
+    HookUpdates updates;
+    for (int pass = 0; pass < 2; ++pass) {
+      updates.clear();
+      hook.prepare(states, updates);
+      hook.wanted(pod, updates);
+    }
+    return valuesOf(updates.containers);
+  };
+  EXPECT_THAT(quotas("200000 100000"), ElementsAre("400000"));
+  EXPECT_THAT(quotas("400000 100000"), IsEmpty());
+  EXPECT_THAT(quotas("40000 10000"), IsEmpty());  // kubelet was told another period
+  EXPECT_THAT(quotas("max 100000"), IsEmpty());
 }
 
 TEST(HookTables, OomScoresAreOfTheContainerOrOfAll) {

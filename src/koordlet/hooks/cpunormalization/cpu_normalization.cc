@@ -1,5 +1,7 @@
 #include "koordlet/hooks/cpunormalization/cpu_normalization.h"
 
+#include <algorithm>
+
 #include "base/json.h"
 #include "koordlet/system/conversions.h"
 #include "model/pod_requests.h"
@@ -8,6 +10,9 @@
 
 // Pods whose quota CPU burst moves are left to it, since two writers of one value would undo each other: there it begins
 // at the same value (CpuBurst::normalize). A pod's own annotation decides before the node's strategy, as there.
+//
+// While the ratio is 1 nothing is written, unless quotas were shrunk before: by this process, or by one before it, which is
+// seen by a quota below the nominal one.
 
 namespace koord::koordlet {
 namespace {
@@ -32,6 +37,7 @@ std::int64_t quotaOfLimit(const api::ResourceList& limits) {
 void CpuNormalizationHook::prepare(const States& states, HookUpdates&) {
   if (states.node()) ratio_.take(*states.node());
   shrunk_ = shrunk_ || ratio_.value() > 1;
+  if (shrunk_ || seen_.size() > 2 * states.pods().size() + 100) seen_.clear();
   nodeBursts_ = states.slo() && burstsQuota(states.slo()->cpuBurst.policy);
 }
 
@@ -39,8 +45,23 @@ bool CpuNormalizationHook::concerns(const PodView& pod) const {
   return !burstsByAnnotation(pod).value_or(nodeBursts_) && isNormalized(pod);
 }
 
+bool CpuNormalizationHook::foundShrunk(const PodView& pod) {
+  if (!seen_.insert(pod.uid()).second) return false;
+  const auto isBelow = [&](const std::string& dir, std::int64_t nominal) {
+    const auto quota = dir.empty() ? fail(ErrorCode::NotFound, "") : reader_.cfsQuotaUs(dir);
+    const auto period = quota ? reader_.cfsPeriodUs(dir) : quota;
+    return period && *quota > 0 && *quota < nominal * *period / kCfsPeriodUs;
+  };
+  return std::ranges::any_of(pod.containers, [&](const ContainerView& container) {
+    const auto* spec = containerOf(*pod.pod, container.name);
+    return spec && isBelow(container.dir, quotaOfLimit(spec->resources.limits));
+  });
+}
+
 void CpuNormalizationHook::wanted(const PodView& pod, HookUpdates& updates) {
-  if (!shrunk_ || !concerns(pod)) return;
+  if (!concerns(pod)) return;
+  shrunk_ = shrunk_ || foundShrunk(pod);
+  if (!shrunk_) return;
   const auto add = [&](std::int64_t nominal, const std::string& dir, UpdateList& to) {
     if (nominal > 0 && !dir.empty())
       to.push_back({CgroupFile::CpuCfsQuota, dir, std::to_string(ratio_.quota(nominal)),

@@ -4,21 +4,29 @@
 // quota of pods that share CPUs shrinks by the same factor, so that a core of quota means the same
 // work everywhere. Best-effort pods have it in their batch resources, pinned pods have no quota.
 
+#include <unordered_set>
+
 #include "koordlet/hooks/hook.h"
 #include "koordlet/states/cpu_ratio.h"
+#include "koordlet/system/cgroup_reader.h"
 
 namespace koord::koordlet {
 
 class CpuNormalizationHook final : public Hook {
  public:
+  explicit CpuNormalizationHook(const Host& host) : reader_(host.layout) {}
   void prepare(const States& states, HookUpdates& updates) override;
   void wanted(const PodView& pod, HookUpdates& updates) override;
 
  private:
   bool concerns(const PodView& pod) const;
+  // Whether a cgroup of the pod has less than its nominal quota; asked once for each pod.
+  bool foundShrunk(const PodView& pod);
 
+  CgroupReader reader_;
   CpuRatio ratio_;
   bool shrunk_ = false;  // quotas were below nominal at some time, and are to be restored
+  std::unordered_set<std::string> seen_;  // pods, by uid, while nothing is known to be shrunk
   bool nodeBursts_ = false;
 };
 

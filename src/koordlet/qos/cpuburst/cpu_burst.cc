@@ -79,7 +79,7 @@ CpuBurst::Planned CpuBurst::planFor(const PodView& pod, const EffectiveSlo& slo)
     const std::int64_t limit = limitMilliOf(pod, container);
     const std::int64_t nominal = std::max<std::int64_t>(milliCpuToQuota(limit), 0);
     planned.containers.push_back({&container, limit, ratio ? ratio->quota(nominal) : nominal,
-                                  cpuburst::burstUs(limit, planned.strategy)});
+                                  cpuburst::burstUs(limit, planned.strategy), nominal});
   }
   return planned;
 }
@@ -121,6 +121,7 @@ void CpuBurst::run() {
     applyQuota(planned);
   }
   const SteadyTime now = clock_.steadyNow();
+  if (normalized_.size() > 100 + 10 * plans_.size()) normalized_.clear();
   std::erase_if(limiters_, [&](const auto& entry) { return entry.second.expired(now); });
 }
 
@@ -214,7 +215,14 @@ void CpuBurst::applyQuota(Planned& planned) {
     const std::int64_t base = planning.base * *period / kCfsPeriodUs;
     const QuotaStep step =
         cpuburst::onNode(wishOf(container, planning.limitMilli, planned.strategy), node_);
-    const std::int64_t next = cpuburst::nextQuota(step, *current, base, planned.strategy);
+    const std::int64_t nominal = planning.nominal * *period / kCfsPeriodUs;
+    // The runtime made it with the nominal quota. Ours hits that figure by chance only where it is the most that burst
+    // allows, so there a container is taken to be new once.
+    const bool asMade = base < nominal && *current == nominal &&
+                        (normalized_.insert(container.id).second ||
+                         nominal != cpuburst::mostQuota(base, planned.strategy));
+    const std::int64_t from = asMade ? base : *current;
+    const std::int64_t next = cpuburst::nextQuota(step, from, base, planned.strategy);
     const bool moved = next != *current && moveQuota(*planned.pod, container, *current, next);
     const std::int64_t quota = moved ? next : *current;
     if (next > base) ++status_.lifted;

@@ -4,6 +4,7 @@
 // of their own, every second.
 
 #include <map>
+#include <set>
 #include <string>
 
 #include "base/random.h"
@@ -43,6 +44,7 @@ class CpuBurst {
       std::int64_t limitMilli;
       std::int64_t base;        // the quota by the limit and the ratio
       std::int64_t burst;       // what may be saved up
+      std::int64_t nominal;     // the quota by the limit alone, which the runtime sets
       bool saves = false;       // and is, by the kernel
       std::int64_t lifted = 0;  // the quota, while it is above the base
     };
@@ -78,6 +80,7 @@ class CpuBurst {
   bool burstWithinQuota_ = false;  // the kernel refuses more
   cpuburst::NodeState node_ = cpuburst::NodeState::Unknown;
   std::map<std::string, cpuburst::Limiter> limiters_;  // by container id
+  std::set<std::string> normalized_;                   // container ids
   const CpuRatio* ratio_ = nullptr;                    // null: quotas are nominal
   double plannedRatio_ = 1;
   States::Versions plannedFor_;

@@ -137,6 +137,28 @@ TEST_P(Bursting, AShorterPeriodOfKubeletsIsKept) {
   EXPECT_EQ(quota(container_), 48'000);
 }
 
+TEST_P(Bursting, OnFasterCpusAContainerBeginsWithTheShorterQuotaAlthoughItIsNotThrottled) {
+  CpuRatio ratio;
+  ratio.take(*api::decodeText<api::Node>(
+      R"({"metadata":{"annotations":{"node.koordinator.sh/cpu-normalization-ratio":"2.00"}}})"));
+  burst_->normalize(ratio);
+  second(6, 0);
+  EXPECT_EQ(quota(container_), 200'000);
+  EXPECT_EQ(quota(pod_), 200'000);
+  second(6, 0.5);
+  EXPECT_EQ(quota(container_), 240'000);
+  // What burst has given stays, over a restart, too.
+  make();
+  burst_->normalize(ratio);
+  second(6, 0);
+  EXPECT_EQ(quota(container_), 240'000);
+  // The runtime writes again what it was asked for.
+  setQuota(pod_, 400'000);
+  setQuota(container_, 400'000);
+  second(6, 0);
+  EXPECT_EQ(quota(container_), 200'000);
+}
+
 TEST_P(Bursting, WhatContainersMaySaveUpAndAreLiftedToIsShown) {
   Metrics metrics;
   metrics.setNode("n");

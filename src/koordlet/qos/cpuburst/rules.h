@@ -42,6 +42,9 @@ QuotaStep onNode(QuotaStep wish, NodeState state);
 std::int64_t nextQuota(QuotaStep step, std::int64_t current, std::int64_t base,
                        const api::CPUBurstStrategy& strategy);
 
+// The most that the strategy allows.
+std::int64_t mostQuota(std::int64_t base, const api::CPUBurstStrategy& strategy);
+
 // How long a container may be above its limit: a bucket that using more than the limit empties and
 // using less than 60% of it fills. One token is one percent of the limit for a second.
 class Limiter {

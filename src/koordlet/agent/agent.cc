@@ -215,7 +215,8 @@ void Agent::addHooks() {
         options_.gates.enabled("BECPUManager"));
   });
   add("CoreSched", [this] {
-    return std::make_unique<CoreSchedHook>(host_, makeCoreSched(), observeCoreSched());
+    return std::make_unique<CoreSchedHook>(host_, makeCoreSched(), observeCoreSched(),
+                                           withSlash(options_.historyDir) + "core-sched");
   });
   add("GPUEnvInject", [this] {
     return std::make_unique<GpuEnvHook>(

@@ -1,7 +1,10 @@
 #include "koordlet/hooks/coresched/core_sched_hook.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "base/log.h"
 #include "koordlet/system/small_file.h"
@@ -13,10 +16,16 @@
 // a new one. A koordlet that is restarted therefore finds its groups again. Children inherit the
 // cookie of their parent, so that in the steady state asking is all: one call per process and pass.
 //
+// When the policy is switched off cookies are taken back, those of a former process, too; others may use cookies where
+// koordlet never did. So a file marks that it did.
+//
 // Group identity and core scheduling exclude each other in kernels that have both.
 
 namespace koord::koordlet {
 namespace {
+
+// One is enough, unless a pod is not listed just then.
+constexpr int kPassesToTakeBack = 10;
 
 CoreSchedRule::Class classOf(const std::optional<api::ResourceQOS>& qos, bool policy) {
   if (!policy || !qos || !qos->cpuQOS || !qos->cpuQOS->enable.value_or(false)) return {};
@@ -70,8 +79,27 @@ std::optional<std::string> coreSchedGroup(const PodView& pod, const CoreSchedRul
   return group;
 }
 
-CoreSchedHook::CoreSchedHook(const Host& host, std::unique_ptr<CoreSched> kernel, Observer observer)
-    : host_(host), kernel_(std::move(kernel)), observer_(std::move(observer)) {}
+CoreSchedHook::CoreSchedHook(const Host& host, std::unique_ptr<CoreSched> kernel, Observer observer,
+                             std::string marker)
+    : host_(host),
+      kernel_(std::move(kernel)),
+      marker_(std::move(marker)),
+      used_(pathExists(marker_)),
+      observer_(std::move(observer)) {}
+
+bool CoreSchedHook::inUse() {
+  if (rule_.enabled()) {
+    passesSince_ = 0;
+    if (std::exchange(used_, true) || marker_.empty()) return true;
+    if (auto written = replaceFile(marker_, "cookies are given\n"); !written) tell(written.error());
+    return true;
+  }
+  if (used_ && ++passesSince_ > kPassesToTakeBack) {
+    used_ = false;
+    if (!marker_.empty()) ::unlink(marker_.c_str());
+  }
+  return used_;
+}
 
 bool CoreSchedHook::took(const std::string& group, const Result<>& attempt) {
   if (!attempt) tell(attempt.error());
@@ -111,7 +139,7 @@ void CoreSchedHook::prepare(const States& states, HookUpdates& updates) {
   if (observer_.begin) observer_.begin();
   if (!states.slo()) return;
   rule_ = coreSchedRule(states.slo()->qos);
-  if (!rule_.enabled() && !used_) return;
+  if (!inUse()) return;
   active_ = !rule_.enabled() || switchOn();
   if (!active_) return;
   addIdle(updates);
@@ -154,7 +182,6 @@ void CoreSchedHook::join(const std::string& group, const std::vector<int>& pids)
     if (cookie && (*cookie == 0 || *cookie != known.cookie)) lacking.push_back(pid);
   }
   if (lacking.empty()) return;
-  used_ = true;
   if (known.cookie == 0) {
     if (!took(group, kernel_->create(lacking.front()))) return;
     const auto cookie = kernel_->cookieOf(lacking.front());

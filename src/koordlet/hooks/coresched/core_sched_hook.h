@@ -41,7 +41,9 @@ class CoreSchedHook final : public Hook {
     std::function<void(const std::string& group, bool ok)>
         managed;  // a cookie was made, handed on or taken back
   };
-  CoreSchedHook(const Host& host, std::unique_ptr<CoreSched> kernel, Observer observer = {});
+  // `marker`: a file that is there while cookies of ours may be, so that the next process knows; "" for none.
+  CoreSchedHook(const Host& host, std::unique_ptr<CoreSched> kernel, Observer observer = {},
+                std::string marker = "");
   void prepare(const States& states, HookUpdates& updates) override;
   void wanted(const PodView& pod, HookUpdates& updates) override;
 
@@ -59,8 +61,13 @@ class CoreSchedHook final : public Hook {
   const Host& host_;
   std::unique_ptr<CoreSched> kernel_;
   CoreSchedRule rule_;
+  // Whether there may be cookies of ours: the policy is on, or was a few passes ago.
+  bool inUse();
+
+  std::string marker_;
+  bool used_ = false;
+  int passesSince_ = 0;  // it was switched off
   bool active_ = false;
-  bool used_ = false;  // cookies were given at some time
   // Of each group a process that has its cookie, as found in this pass; and its number.
   struct Known {
     int pid = 0;

@@ -138,5 +138,30 @@ TEST_F(CoreSchedTest, AMachineThatNeverUsedItIsLeftAlone) {
   EXPECT_EQ(cookies_[11], 5U);
 }
 
+TEST_F(CoreSchedTest, WhatAFormerProcessGaveIsTakenBackWhenItIsSwitchedOff) {
+  const std::string marker = files_.tree().path("core-sched");
+  const auto process = [&] {
+    return CoreSchedHook(host_, std::make_unique<FakeKernel>(cookies_), {}, marker);
+  };
+  addPod("a", "LS", kTeam, "11\n12\n");
+  auto first = process();
+  pass(first);
+  ASSERT_NE(cookies_[11], 0U);
+  setPolicy("");
+  auto next = process();
+  const auto updates = pass(next);
+  EXPECT_EQ(cookies_[11], 0U);
+  EXPECT_EQ(cookies_[12], 0U);
+  ASSERT_FALSE(updates.qos.empty());
+  for (const auto& update : updates.qos) EXPECT_EQ(update.value, "0");
+  // After some passes others may use cookies.
+  for (int i = 0; i < 10; ++i) pass(next);
+  cookies_[11] = 5;
+  pass(next);
+  auto last = process();
+  EXPECT_TRUE(pass(last).qos.empty());
+  EXPECT_EQ(cookies_[11], 5U);
+}
+
 }  // namespace
 }  // namespace koord::koordlet

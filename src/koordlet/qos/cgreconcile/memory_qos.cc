@@ -144,11 +144,9 @@ Asked askedByPod(const PodView& pod) {
     sum.limit = amountIn(limits, model::kMemory).value_or(-1);
     return sum;
   }
-  for (const auto& container : pod.pod->spec.containers) {
-    const Asked asked = askedByContainer(pod, container);
-    sum.request += asked.request;
-    sum.limit = sum.limit < 0 || asked.limit < 0 ? -1 : sum.limit + asked.limit;
-  }
+  sum.request = model::runningRequest(pod.pod->spec, model::kBatchMemory).value();
+  const auto limit = model::podLimit(pod.pod->spec, model::kBatchMemory);
+  sum.limit = limit ? limit->value() : -1;
   return sum;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/time.h"
+#include "model/pod_requests.h"
 #include "model/resources.h"
 #include "model/well_known.h"
 
@@ -22,10 +23,7 @@ constexpr std::string_view kAllocatableCpu = "CPUAllocatableEvict";
 constexpr std::string_view kUsedCpu = "CPUEvict";
 
 std::int64_t batchCpuOf(const api::Pod& pod) {
-  std::int64_t sum = 0;
-  for (const auto& container : pod.spec.containers)
-    sum += model::amountOf(container.resources.requests, model::kBatchCpu).value();
-  return sum;
+  return model::runningRequest(pod.spec, model::kBatchCpu).value();
 }
 
 }  // namespace
@@ -122,8 +120,8 @@ Result<EvictionTask> CpuEvict::allocatableTask(
   if (!bounds) return fail(bounds.error());
   if (!states_.node()) return fail(ErrorCode::NotFound, "the Node object is not known yet");
   const auto users = usersFor(kAllocatableCpu);
-  Amounts promised =
-      releaseByPromises(model::kCpu, *bounds, states_.node()->status.allocatable, users);
+  Amounts promised = releaseByPromises(model::kCpu, *bounds, states_.node()->status.allocatable,
+                                       promisedPods(states_.pods()));
   if (promised.empty())
     return fail(ErrorCode::NotFound, "no more CPU was promised than the node has");
   return EvictionTask{std::string(kAllocatableCpu), "more CPU was promised than the node has",

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "koordlet/system/small_file.h"
+#include "model/pod_requests.h"
 #include "model/priority.h"
 #include "model/resources.h"
 #include "model/well_known.h"
@@ -27,10 +28,9 @@ std::int64_t inUnits(const Quantity& amount, std::string_view name) {
 }
 
 std::int64_t promisedTo(const api::Pod& pod, std::string_view name) {
-  Quantity sum;
-  for (const auto& container : pod.spec.containers)
-    sum.add(model::amountOf(container.resources.requests, name));
-  return inUnits(sum, name);
+  if (name == model::kCpu || name == model::kMemory)
+    return inUnits(model::amountOf(model::podRequests(pod), name), name);
+  return inUnits(model::runningRequest(pod.spec, name), name);
 }
 
 std::int64_t evictionPriority(const api::Pod& pod) {
@@ -105,6 +105,13 @@ Result<UsageBounds> usageBounds(std::string_view fields, std::optional<std::int6
     return badField(fields, "LowerPercent", bounds.lowerPercent,
                     fmt::format("must be below {}ThresholdPercent, {}", fields, *threshold));
   return bounds;
+}
+
+std::vector<PodUse> promisedPods(const std::vector<PodView>& pods) {
+  std::vector<PodUse> users;
+  for (const auto& view : pods)
+    if (view.active()) users.push_back({view.pod, std::nullopt});
+  return users;
 }
 
 Amounts releaseByPromises(std::string_view resource, const PromiseBounds& bounds,

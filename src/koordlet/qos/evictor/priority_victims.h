@@ -10,6 +10,7 @@
 #include "api/core.h"
 #include "base/result.h"
 #include "koordlet/qos/evictor/evictor.h"
+#include "koordlet/states/pod_view.h"
 
 namespace koord::koordlet {
 
@@ -37,6 +38,8 @@ struct UsageBounds {
 Result<UsageBounds> usageBounds(std::string_view fields, std::optional<std::int64_t> threshold,
                                 std::optional<std::int64_t> lower);
 
+// Those that were promised something: all that run or wait, those that may not be evicted, too.
+std::vector<PodUse> promisedPods(const std::vector<PodView>& pods);
 // `resource` is "cpu" or "memory". Kinds that are within bounds are left out.
 Amounts releaseByPromises(std::string_view resource, const PromiseBounds& bounds,
                           const api::ResourceList& allocatable, const std::vector<PodUse>& pods);

@@ -84,8 +84,10 @@ void CgroupReconcile::addDirectories(Pass& pass) const {
   for (const KubeQos qos : kKubeQosClasses) {
     const auto* config = memoryqos::configOf(qos, states_.slo()->qos);
     memoryqos::Values values = config ? memoryqos::directoryValues(*config) : memoryqos::Values{};
+    // Nothing is protected where there are no pods, whatever the last one had.
     const auto cut = [&](std::optional<std::int64_t> value) {
-      return value ? std::optional(std::min(*value, pass.allocatable)) : value;
+      if (!value && !config) return value;
+      return std::optional(std::min(value.value_or(0), pass.allocatable));
     };
     values.min = cut(pass.sums[indexOf(qos)].min);
     values.low = cut(pass.sums[indexOf(qos)].low);

@@ -102,6 +102,17 @@ TEST_P(MemoryQosTest, ItIsTakenBackWhenTheClassIsSwitchedOff) {
   EXPECT_EQ(text(CgroupFile::MemoryHigh, pod + "/c"), "9223372036854775807");
 }
 
+TEST_P(MemoryQosTest, TheLastPodOfAClassTakesItsProtectionAlong) {
+  setSlo(kOn);
+  addPod("u", kOneToFour);
+  strategy_.run();
+  pods_.clear();
+  states_.setPods(pods_);
+  strategy_.run();
+  EXPECT_EQ(text(CgroupFile::MemoryMin, qosDir(host_.driver, KubeQos::Burstable)), "0");
+  EXPECT_EQ(text(CgroupFile::MemoryLow, host_.kubepods()), "0");
+}
+
 TEST_P(MemoryQosTest, MoreThanTheNodeHasIsNotPromised) {
   setSlo(R"({"enable":true,"minLimitPercent":100})");
   addPod("u", R"("requests":{"memory":"12Gi"})");

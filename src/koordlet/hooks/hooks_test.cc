@@ -80,6 +80,34 @@ TEST(BatchResource, OneContainerWithoutLimitsUnlimitsThePod) {
                           "kubepods/besteffort/podu memory.limit_in_bytes=-1"));
 }
 
+// A batch pod of one container and one sidecar.
+PodView withSidecar(const std::string& container, const std::string& sidecar) {
+  return podOf(fmt::format(
+      R"({{"metadata":{{"uid":"u","labels":{{"koordinator.sh/qosClass":"BE"}}}},
+          "spec":{{"containers":[{{"name":"a","resources":{}}}],
+            "initContainers":[{{"name":"b","restartPolicy":"Always","resources":{}}}]}},
+          "status":{{"phase":"Running","qosClass":"BestEffort",
+            "containerStatuses":[{{"name":"a","containerID":"containerd://a"}}],
+            "initContainerStatuses":[{{"name":"b","containerID":"containerd://b"}}]}}}})",
+      container, sidecar));
+}
+
+TEST(BatchResource, SidecarsHaveLimitsAndCountForThePod) {
+  States states;
+  const auto updates =
+      updatesOf(withSidecar(batch("1000/2Gi", "2000/4Gi"), batch("500/1Gi", "1000/1Gi")), states);
+  EXPECT_THAT(texts(updates.pods),
+              ElementsAre("kubepods/besteffort/podu cpu.shares=1536",
+                          "kubepods/besteffort/podu cpu.cfs_quota_us=300000",
+                          "kubepods/besteffort/podu memory.limit_in_bytes=5368709120"));
+  EXPECT_EQ(updates.containers.size(), 6U);
+  // One that says nothing is not limited, and neither is the pod.
+  const auto open = updatesOf(withSidecar(batch("1000/2Gi", "2000/4Gi"), "{}"), states);
+  EXPECT_THAT(texts(open.pods), ElementsAre("kubepods/besteffort/podu cpu.shares=1024",
+                                            "kubepods/besteffort/podu cpu.cfs_quota_us=-1",
+                                            "kubepods/besteffort/podu memory.limit_in_bytes=-1"));
+}
+
 TEST(BatchResource, TheAnnotationSpeaksWhereTheSpecDoesNot) {
   States states;
   auto pod = podOf(

@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "koordlet/system/conversions.h"
+#include "model/pod_requests.h"
 #include "model/resources.h"
 #include "model/well_known.h"
 
@@ -12,6 +13,24 @@ namespace {
 std::int64_t limitOf(const api::ResourceList& limits, std::string_view name) {
   const std::int64_t value = model::amountOf(limits, name).value();
   return value > 0 ? value : -1;
+}
+
+// By the containers' own words; empty where they have none about batch resources.
+model::ExtendedResourceSpec askedBySpec(const api::PodSpec& spec) {
+  const auto isOther = [](const auto& entry) {
+    const auto names = [&](std::string_view name) {
+      return model::has(entry.second.requests, name) || model::has(entry.second.limits, name);
+    };
+    return !names(model::kBatchCpu) && !names(model::kBatchMemory);
+  };
+  auto asked = model::extendedResourcesOf(spec, model::ExtendedResources::InFull);
+  erase_if(asked.containers, isOther);
+  erase_if(asked.initContainers, isOther);
+  return asked;
+}
+
+bool isEmpty(const model::ExtendedResourceSpec& spec) {
+  return spec.containers.empty() && spec.initContainers.empty();
 }
 
 }  // namespace
@@ -41,10 +60,19 @@ BatchLimits podLimits(const model::ExtendedResourceSpec& spec) {
   return limits;
 }
 
+BatchLimits podLimits(const api::Pod& pod) {
+  const auto limit = [&](std::string_view name) {
+    const auto found = model::podLimit(pod.spec, name);
+    return found && found->value() > 0 ? found->value() : -1;
+  };
+  return {milliCpuToShares(model::amountOf(model::podRequests(pod), model::kBatchCpu).value()),
+          milliCpuToQuota(limit(model::kBatchCpu)), limit(model::kBatchMemory)};
+}
+
 std::optional<model::ExtendedResourceSpec> batchResourcesOf(const PodView& pod) {
   if (!pod.bestEffort()) return std::nullopt;
-  auto spec = model::extendedResourcesOf(pod.pod->spec);
-  if (!spec.containers.empty()) return spec;
+  auto spec = askedBySpec(pod.pod->spec);
+  if (!isEmpty(spec)) return spec;
   auto annotated = model::readExtendedResourceSpec(pod.pod->metadata.annotations);
   if (!annotated) {
     log::v(4, "batch resources of pod {} not applied: {}", pod.pod->metadata.name,
@@ -68,9 +96,11 @@ const BatchResourceHook::Known& BatchResourceHook::limitsOf(const PodView& pod) 
   known = {pod.pod, std::nullopt, {}};
   const auto spec = batchResourcesOf(pod);
   if (!spec) return known;
-  known.whole = podLimits(*spec);
-  for (const auto& [name, container] : spec->containers)
-    known.containers.emplace(name, containerLimits(container));
+  // By the annotation where the specification says nothing, or is not known: the runtime does not tell it.
+  known.whole = isEmpty(askedBySpec(pod.pod->spec)) ? podLimits(*spec) : podLimits(*pod.pod);
+  for (const auto& list : {spec->containers, spec->initContainers})
+    for (const auto& [name, container] : list)
+      known.containers.emplace(name, containerLimits(container));
   return known;
 }
 

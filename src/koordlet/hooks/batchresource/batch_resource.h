@@ -25,6 +25,8 @@ struct BatchLimits {
   bool operator==(const BatchLimits&) const = default;
 };
 BatchLimits podLimits(const model::ExtendedResourceSpec& spec);
+// With init containers and sidecars. One container without a limit, and the pod has none.
+BatchLimits podLimits(const api::Pod& pod);
 BatchLimits containerLimits(const model::ExtendedResourceContainer& container);
 
 // What best-effort pods ask for: by their spec or, if that says nothing, by annotation. nullopt for

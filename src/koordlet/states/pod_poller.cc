@@ -18,6 +18,12 @@ constexpr Duration kBetweenLooks = 10ms;  // whether a list has come
 constexpr Duration kBetweenRequests = 200ms;
 constexpr Duration kBurst = kBetweenRequests * 10;
 
+// Read from a file of the node, or from a URL: kubelet knows those without the API server.
+bool isStatic(const api::Pod& pod) {
+  const auto* source = api::findIn(pod.metadata.annotations, "kubernetes.io/config.source");
+  return source && *source != "api";
+}
+
 }  // namespace
 
 PodPoller::PodPoller(Executor& executor, Host& host, States& states, PodSource& source,
@@ -52,6 +58,14 @@ bool PodPoller::podDirBesides(const Dirs& known) {
     if (found) return true;
   }
   return false;
+}
+
+// A kubelet that was started while the API server is away lists nothing, or static pods alone, while all others run on.
+bool PodPoller::isIncomplete(const Pods& pods) {
+  if (!std::ranges::all_of(pods, [](const auto& pod) { return isStatic(*pod); })) return false;
+  Dirs listed;
+  for (const auto& pod : pods) listed.insert(viewOf(pod, host_.driver).dir);
+  return podDirBesides(listed);
 }
 
 const PodPoller::Dirs& PodPoller::knownDirs() {
@@ -124,8 +138,10 @@ Task<void> PodPoller::sync(bool told) {
     co_return;
   }
   host_.detectDriver();
-  if (pods->empty() && podDirBesides({})) {
-    lastError_ = "kubelet lists no pods, but there are cgroups of pods";
+  if (isIncomplete(*pods)) {
+    lastError_ = pods->empty()
+                     ? "kubelet lists no pods, but there are cgroups of pods"
+                     : "kubelet lists static pods only, but there are cgroups of other pods";
     co_return;
   }
   lastError_.clear();

@@ -37,6 +37,8 @@ class PodPoller {
   // Whether there is the directory of a pod that is not among these.
   using Dirs = std::unordered_set<std::string>;
   bool podDirBesides(const Dirs& known);
+  using Pods = std::vector<std::shared_ptr<const api::Pod>>;
+  bool isIncomplete(const Pods& pods);
   // Those of the pods that are known.
   const Dirs& knownDirs();
 

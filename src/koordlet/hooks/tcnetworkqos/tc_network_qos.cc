@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "koordlet/system/small_file.h"
 
 namespace koord::koordlet {
 
@@ -51,13 +52,22 @@ void TcNetworkQosHook::prepare(const States& states, HookUpdates&) {
   problem_ = problem;
 }
 
+bool TcNetworkQosHook::hasId(const PodView& pod) const {
+  const auto path = cgroupFilePath(host_.layout, CgroupFile::NetClsClassId, pod.dir);
+  const auto text = path ? readSmallFile(*path) : fail(path.error());
+  const auto id = text ? parseInt(*text) : fail(text.error());
+  if (!id || *id < trafficId(kAllTraffic) || *id > trafficId(kLastPodTraffic)) return false;
+  const auto minor = static_cast<std::uint32_t>(*id - trafficId(0));
+  return minor <= kBeTraffic || minor >= kFirstPodTraffic;
+}
+
 void TcNetworkQosHook::wanted(const PodView& pod, HookUpdates& updates) {
   if (!hasNetCls()) return;
   std::string id = "0";
   if (const auto it = plan_.pods.find(pod.uid()); it != plan_.pods.end()) {
     id = std::to_string(trafficId(it->second));
-  } else if (!wasOn_) {
-    return;  // others may use the ids
+  } else if (!wasOn_ && !hasId(pod)) {
+    return;  // others may use other ids
   }
   updates.pods.push_back({CgroupFile::NetClsClassId, pod.dir, id, "netqos reconcile"});
   for (const auto& container : pod.containers)

@@ -23,6 +23,8 @@ class TcNetworkQosHook final : public Hook {
   bool hasNetCls() const;
   // On version 2, where pods in the node's network are known by their own cgroup.
   void addCgroups(const States& states);
+  // Whether the pod's processes still have an id of ours, which may be of a former process.
+  bool hasId(const PodView& pod) const;
   Result<> apply();
 
   const Host& host_;

@@ -453,6 +453,16 @@ TEST_F(TcHookTest, ProcessesInTheNodesNetworkAreKnownByTheirCgroup) {
   });
 }
 
+TEST_F(TcHookTest, IdsOfAFormerProcessAreTakenBackAndThoseOfOthersAreNot) {
+  inNetwork([&](Network&) {
+    const std::vector pods = {podOf("be", "BE", "10.0.0.2"), podOf("own", "LS", "10.0.0.3")};
+    files_.tree().write("cgroup/net_cls/kubepods/net_cls.classid", "0\n");
+    files_.tree().write("cgroup/net_cls/" + pods[0].dir + "/net_cls.classid", "65540\n");
+    files_.tree().write("cgroup/net_cls/" + pods[1].dir + "/net_cls.classid", "131072\n");
+    EXPECT_THAT(ids(pass(sloOf("1G", "terwayQos"), pods)), ElementsAre("0"));
+  });
+}
+
 TEST(TcHook, OnVersion2PodsInTheNodesNetworkAreKnownByTheirOwnCgroup) {
   FakeHost files(CgroupVersion::V2, {});
   const auto dir = files.addPod(KubeQos::Burstable, "node", {});

@@ -18,6 +18,14 @@ WallTime startOf(const api::Pod& pod, WallTime now) {
   return pod.status.startTime.value_or(now);
 }
 
+bool isPreempted(const api::Pod& pod) {
+  return pod.metadata.deletionTimestamp &&
+         std::ranges::any_of(pod.status.conditions, [](const auto& condition) {
+           return condition.type == "DisruptionTarget" && condition.status == "True" &&
+                  condition.reason == "PreemptionByScheduler";
+         });
+}
+
 // No pod that leaves changes these.
 bool unresolvable(const std::vector<std::string>& reasons) {
   static const std::set<std::string> kReasons{
@@ -61,7 +69,12 @@ PlainPlan::Harm PlainPlan::harm(WallTime now) const {
   WallTime earliest = WallTime::max();
   for (const auto& victim : victims)
     if (priorityOf(*victim) == highest) earliest = std::min(earliest, startOf(*victim, now));
-  return {budgetsBroken, highest, sum, victims.size(), -earliest.time_since_epoch().count()};
+  const bool vacated = !promised && std::ranges::all_of(victims, [&](const auto& victim) {
+    return isPreempted(*victim) &&
+           *victim->metadata.deletionTimestamp + std::chrono::minutes(1) >= now;
+  });
+  return {!vacated, budgetsBroken,  highest,
+          sum,      victims.size(), -earliest.time_since_epoch().count()};
 }
 
 std::optional<PlainPlan> planOn(const Model& model, const api::Pod& pod, const std::string& node,
@@ -82,6 +95,9 @@ std::optional<PlainPlan> planOn(const Model& model, const api::Pod& pod, const s
   });
   const auto breaks = breaking(lower, budgets);
   PlainPlan plan;
+  if (const auto others = model.nominated.find(node); others != model.nominated.end())
+    plan.promised = std::ranges::any_of(
+        others->second, [&](const auto& other) { return other->metadata.uid != pod.metadata.uid; });
   for (const bool group : {true, false}) {
     for (std::size_t i = 0; i < lower.size(); ++i) {
       if (breaks[i] != group) continue;

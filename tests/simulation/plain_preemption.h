@@ -19,10 +19,13 @@ using BudgetObject = std::shared_ptr<const api::PodDisruptionBudget>;
 struct PlainPlan {
   std::vector<PodObject> victims;
   std::int64_t budgetsBroken = 0;
+  bool promised = false;  // the node, to others
 
-  // Less is better: broken budgets, highest priority, sum of priorities, number, and how long the
-  // most important of them have run.
-  using Harm = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::size_t, std::int64_t>;
+  // Less is better: whether somebody has to be told to leave a node that is not being vacated already,
+  // broken budgets, highest priority, sum of priorities, number, and how long the most important of them have
+  // run.
+  using Harm =
+      std::tuple<bool, std::int64_t, std::int64_t, std::int64_t, std::size_t, std::int64_t>;
   Harm harm(WallTime now) const;
 };
 

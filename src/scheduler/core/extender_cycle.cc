@@ -19,7 +19,8 @@ Task<SearchResult> Scheduler::searchWithExtenders(Attempt& attempt, SearchScope 
   if (!result.status.ok()) co_return result;
   Result<ExtenderVerdicts> verdicts = ExtenderVerdicts{};
   // The node that preemption has made room on goes first.
-  const auto nominated = shared_.cluster.findNode(pod->pod->status.nominatedNodeName);
+  const auto nominated = shared_.cluster.findNode(
+      pod->kind ? shared_.nominator.nodeOf(pod->uid()) : pod->pod->status.nominatedNodeName.str());
   if (nominated && nodes.contains(*nominated)) {
     NodeSet one;
     one.insert(*nominated);

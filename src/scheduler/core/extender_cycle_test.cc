@@ -259,6 +259,23 @@ TEST(Extenders, may_forbid_preemption_altogether) {
                "candidate node for preemption"));
 }
 
+TEST(Extenders, nobody_leaves_for_a_pod_that_is_deleted_while_they_are_asked) {
+  ExtendedFixture f("{urlPrefix: 'http://host/one', preemptVerb: preempt, nodeCacheCapable: true}");
+  f.node(aNode("a"));
+  f.scheduler->start();
+  f.create(aPod("low").nodeName("a").request("cpu", "3").priority(1));
+  f.run();
+  f.network.faults.minDelay = f.network.faults.maxDelay = 1s;
+  f.says("/one/preempt",
+         R"({"NodeNameToMetaVictims": {"a": {"Pods": [{"UID": "uid-default-low"}]}}})");
+  f.create(aPod("p").request("cpu", "3").priority(10));
+  f.run(500ms);
+  f.remove("p");
+  f.run(1min);
+  EXPECT_THAT(f.asked, Contains("/one/preempt"));
+  EXPECT_THAT(f.deletions, ElementsAre());
+}
+
 TEST(Extenders, hold_up_the_pods_behind_but_not_what_happens_to_the_cluster) {
   ExtendedFixture f(kByName);
   f.network.faults.minDelay = f.network.faults.maxDelay = 1s;

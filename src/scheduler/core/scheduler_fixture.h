@@ -34,6 +34,8 @@ struct SchedulerFixture {
   std::vector<std::string> deletions;                           // names, in order
   std::function<Result<std::string>(const std::string& pod)> beforeBind;
   bool losesReplies = false;
+  bool graceful =
+      false;  // pods keep what is said of them in their status, and end when remove() says so
   Observer* observer = nullptr;    // for the next create()
   WorkloadAudit* audit = nullptr;  // likewise
   std::vector<std::string> controllerPlugins{"*"};
@@ -88,7 +90,7 @@ struct SchedulerFixture {
     }
     if (request.verb == kube::Verb::Delete) {
       deletions.push_back(request.name);
-      remove(request.name);
+      graceful ? end(request.name) : remove(request.name);
       return "{}";
     }
     if (request.subresource == "status") {
@@ -98,6 +100,7 @@ struct SchedulerFixture {
         conditions.push_back(request.name + " " + std::string(textAt(condition, "reason")) + ": " +
                              std::string(textAt(condition, "message")));
       }
+      if (graceful) keepStatus(request.name, *body);
       return "{}";
     }
     return toJson(api::encodeObject(*found->second));
@@ -112,6 +115,32 @@ struct SchedulerFixture {
         scheduler->podAdded(after);
       }
     });
+  }
+  // What preemption writes.
+  void keepStatus(const std::string& name, const json::value& patch) {
+    auto after = std::make_shared<api::Pod>(*pods.at(name));
+    after->metadata.resourceVersion += "0";
+    const json::value* node = at(patch, "status", "nominatedNodeName");
+    if (node)
+      after->status.nominatedNodeName = node->is_string() ? std::string(node->get_string()) : "";
+    const json::value* list = at(patch, "status", "conditions");
+    const bool leaves =
+        list && list->is_array() && textAt(list->get_array()[0], "type") == "DisruptionTarget";
+    if (leaves) {
+      api::PodCondition condition;
+      condition.type = "DisruptionTarget";
+      condition.status = textAt(list->get_array()[0], "status");
+      condition.reason = textAt(list->get_array()[0], "reason");
+      after->status.conditions.push_back(std::move(condition));
+    }
+    if (node || leaves) replace(after);
+  }
+  // The pod is told to leave, and takes ten minutes.
+  void end(const std::string& name) {
+    auto after = std::make_shared<api::Pod>(*pods.at(name));
+    after->metadata.resourceVersion += "0";
+    after->metadata.deletionTimestamp = loop.wallNow() + std::chrono::minutes(10);
+    replace(after);
   }
   void create(const PodBuilder& pod) { replace(pod.build()); }
   void remove(const std::string& name) {

@@ -78,7 +78,9 @@ Cluster::Seen Cluster::observePod(const PodPtr& pod, std::string_view nodeName) 
     // The usual confirmation or status update: nothing that is counted differs, so no node changed.
     auto& pods = rows_[node].pods;
     *std::ranges::find(pods, record.info) = pod;
-    if (record.info->pod->status.startTime != pod->pod->status.startTime) ++podDetails_[node];
+    if (record.info->pod->status.startTime != pod->pod->status.startTime ||
+        record.info->pod->metadata.deletionTimestamp != pod->pod->metadata.deletionTimestamp)
+      ++podDetails_[node];
     const ShapeId shape = std::exchange(record.info, pod)->shape;
     record.assumed = false;
     if (assumed) --assumed_;

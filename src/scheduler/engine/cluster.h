@@ -107,7 +107,7 @@ class Cluster {
   std::size_t liveCount() const { return liveCount_; }
   std::size_t capacity() const { return rows_.size(); }  // all ids are below
   // Rises when something of the node's pods changes that is not counted, and matters to nobody but
-  // preemption: when they started.
+  // preemption: when they started, and that they are to leave.
   std::uint32_t podDetails(NodeId id) const { return podDetails_[id]; }
   // Rises when a node comes or goes.
   std::uint64_t nodesVersion() const { return nodesVersion_; }

@@ -119,8 +119,6 @@ class AdmitPlugin {
   virtual ~AdmitPlugin() = default;
   // As if the pod went to this node, where it is not counted.
   virtual Status admit(const CycleState& state, const PodPtr& pod, NodeId node) const = 0;
-  // Whether the pod must never be made to leave for another, whatever the rules of a preemption say.
-  virtual bool spares(const PodInfo& /*victim*/) const { return false; }
   // What its answers rest on besides the pod's class and the pods of the one node that a what-if
   // question is about, as bytes: equal bytes, equal answers. Dry runs are kept for as long as it is the
   // same, so it should say how much room there is rather than how it came about. nullopt: it cannot be

@@ -345,7 +345,8 @@ Status NodeSearch::restrictTo(const std::vector<std::string>& names, const std::
 
 bool NodeSearch::tryNominated(CycleState& state, const PodPtr& pod, const Attempt& attempt,
                               SearchResult& result) {
-  const std::string name = pod->pod->status.nominatedNodeName.str();
+  std::string name = pod->pod->status.nominatedNodeName.str();
+  if (pod->kind) name = nominator_.nodeOf(pod->uid());  // there is no field for it
   if (name.empty()) return false;
   const auto node = cluster_.findNode(name);
   return node && tryNode(state, pod, attempt, *node, result);

@@ -6,9 +6,12 @@
 namespace koord::scheduler {
 
 void Nominator::add(const PodPtr& pod, const Nomination& nomination) {
+  std::string node = nomination.node;
+  if (!nomination.override) {
+    node = pod->pod->status.nominatedNodeName.str();
+    if (node.empty()) node = nodeOf(pod->uid());
+  }
   remove(pod->uid());
-  const std::string node =
-      nomination.override ? nomination.node : pod->pod->status.nominatedNodeName.str();
   if (node.empty()) return;
   nodeOf_[pod->uid()] = node;
   byNode_[node].push_back(pod);

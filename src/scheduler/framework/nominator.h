@@ -21,7 +21,8 @@ struct Nomination {
 
 class Nominator {
  public:
-  // Replaces any nomination of the pod. Without override its status.nominatedNodeName counts.
+  // Replaces any nomination of the pod. Without override its status.nominatedNodeName counts, and where that
+  // is empty the nomination stays: it has not been written yet, or the unit has no field for it.
   void add(const PodPtr& pod, const Nomination& nomination);
   // A pod of another scheduler, by its status.nominatedNodeName: pods of lower priority leave room for
   // it, those of its own do not, and nobody here changes its nomination.

@@ -112,13 +112,6 @@ struct Profile {
 
   const IdlePlugins& idleFor(const PodInfo& pod) const;
 
-  // Whether some plugin keeps the pod from being preempted.
-  bool spares(const PodInfo& victim) const {
-    for (const AdmitPlugin* plugin : admits)
-      if (plugin->spares(victim)) return true;
-    return false;
-  }
-
   // Index of the plugin of that name in a list, or npos.
   template <class Point>
   static std::size_t indexOf(const Extensions<Point>& list, const std::string& name) {

@@ -44,6 +44,8 @@ class UnitKind {
   virtual std::string nameOf(const PodInfo& unit) const { return unit.key(); }
   // Whether preemption may send it away.
   virtual bool mayBeEvicted(const PodInfo& /*unit*/) const { return true; }
+  // Why it makes nobody leave for it, whatever its priority; "" when it may.
+  virtual std::string mayNotPreempt(const PodInfo& /*unit*/) const { return {}; }
   // An error when the API could not tell.
   virtual Task<Result<PodLocation>> find(PodPtr unit) = 0;
   // Writes down that no place was found. Nothing is written when the object says the same already.

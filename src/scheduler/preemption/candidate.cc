@@ -4,6 +4,8 @@
 #include <tuple>
 #include <utility>
 
+#include "scheduler/preemption/rules.h"
+
 namespace koord::scheduler {
 
 WallTime startOf(const PodInfo& pod, WallTime now) {
@@ -13,6 +15,17 @@ WallTime startOf(const PodInfo& pod, WallTime now) {
 bool moreImportant(const PodInfo& a, const PodInfo& b, WallTime now) {
   if (a.priority != b.priority) return a.priority > b.priority;
   return startOf(a, now) < startOf(b, now);
+}
+
+WallTime vacatedBy(std::span<const PodPtr> victims) {
+  constexpr Duration kGrace =
+      std::chrono::minutes(1);  // deletionTimestamp is when it should have ended
+  WallTime until = WallTime::min();
+  for (const PodPtr& victim : victims) {
+    if (!leavesByPreemption(*victim->pod)) return WallTime::min();
+    until = std::max(until, *victim->pod->metadata.deletionTimestamp + kGrace);
+  }
+  return until;
 }
 
 Candidate::Candidate(NodeId at, std::vector<PodPtr> leaving, std::int64_t budgetsBroken)
@@ -32,8 +45,8 @@ Candidate::Candidate(NodeId at, std::vector<PodPtr> leaving, std::int64_t budget
 const Candidate* leastHarm(std::span<const Candidate* const> candidates, WallTime now) {
   const auto key = [&](const Harm& harm) {  // smaller is better
     const WallTime earliest = harm.unstarted ? std::min(harm.earliest, now) : harm.earliest;
-    return std::tuple(harm.budgetsBroken, harm.highest, harm.sum, harm.victims,
-                      -earliest.time_since_epoch().count());
+    return std::tuple(harm.vacatedUntil < now, harm.budgetsBroken, harm.highest, harm.sum,
+                      harm.victims, -earliest.time_since_epoch().count());
   };
   return *std::ranges::min_element(
       candidates, {}, [&](const Candidate* candidate) { return key(candidate->harm); });

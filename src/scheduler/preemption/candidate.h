@@ -21,7 +21,14 @@ struct Harm {
   // Of the victims of highest priority: when the first one began to run, and whether some have not.
   WallTime earliest = WallTime::max();
   bool unstarted = false;
+  // Until then the node is as good as free: all victims leave for a preemption already, and the room is
+  // promised to nobody. Those that take longer have met an obstacle.
+  WallTime vacatedUntil = WallTime::min();
 };
+
+// When all of the victims should have left; WallTime::min() when one of them does not leave for a preemption
+// yet.
+WallTime vacatedBy(std::span<const PodPtr> victims);
 
 struct Candidate {
   NodeId node = kNoNode;
@@ -38,7 +45,7 @@ WallTime startOf(const PodInfo& pod, WallTime now);
 // Higher priority, then longer running.
 bool moreImportant(const PodInfo& a, const PodInfo& b, WallTime now);
 
-// The candidate that hurts least: fewest broken budgets; lowest of the highest victim priorities;
+// The candidate that hurts least: nobody has to be told to leave; fewest broken budgets; lowest of the highest victim priorities;
 // smallest sum of priorities; fewest victims; the most important victim started latest; first in
 // the list.
 const Candidate* leastHarm(std::span<const Candidate* const> candidates, WallTime now);

@@ -21,15 +21,14 @@
 // pods. Where only Signed plugins judge, the outcome depends on the pod's
 // class and priority, the budgets, and what is on the node; it is kept for each of these and tried
 // again only for nodes in the cluster's change log, so that a burst of b pods costs N + b runs
-// instead of N b. Pods that start change the order of importance and nothing else: podDetails.
+// instead of N b. Pods that start, or are told to leave, change the order of importance and nothing else:
+// podDetails.
 
 #include "scheduler/preemption/dry_run.h"
 
 #include <algorithm>
 #include <map>
 #include <unordered_map>
-
-#include "scheduler/framework/profile.h"
 
 namespace koord::scheduler {
 
@@ -95,9 +94,7 @@ DryRunOutcome DryRun::tryOut(CycleState& state, const PodPtr& pod, NodeId node) 
   outcome.podDetails = cluster_.podDetails(node);
   std::vector<PodPtr> lower;
   for (const PodPtr& other : cluster_.node(node).pods)
-    if (PreemptionRules::canLeave(*other) && rules_.mayLeave(*other, *pod) &&
-        !handle_.profile().spares(*other))
-      lower.push_back(other);
+    if (PreemptionRules::canLeave(*other) && rules_.mayLeave(*other, *pod)) lower.push_back(other);
   if (lower.empty()) {
     outcome.status = Status::unresolvable(rules_.noVictims(*pod, cluster_.node(node).name));
     return outcome;
@@ -133,7 +130,10 @@ DryRunOutcome DryRun::tryOut(CycleState& state, const PodPtr& pod, NodeId node) 
                                    cluster_.node(node).name + "\"");
     return outcome;
   }
+  const bool promised = handle_.nominator().on(cluster_.node(node).name) && promised_ != node;
+  const WallTime vacated = promised ? WallTime::min() : vacatedBy(victims);
   outcome.candidate = Candidate(node, std::move(victims), budgetsBroken);
+  outcome.candidate.harm.vacatedUntil = vacated;
   return outcome;
 }
 

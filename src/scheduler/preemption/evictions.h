@@ -2,46 +2,72 @@
 
 // Evictions: makes victims leave in the background, the last one after all others, so that the pod
 // they make room for is not tried again while some of them are still there.
+//
+// Nobody leaves against the rules, or for a unit that does not wait for room any more: both are looked at
+// again with every victim, since the API takes its time.
 
+#include <memory>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "scheduler/framework/handle.h"
+#include "scheduler/preemption/rules.h"
 
 namespace koord::scheduler {
 
 class Evictions {
  public:
-  explicit Evictions(Handle& handle) : handle_(handle) {}
+  explicit Evictions(Handle& handle);
 
   // On whose behalf: pods that wait for permission are rejected in the plugin's name, and victims
   // hear of it from the profile's recorder, which may be nullptr.
   struct By {
     std::string plugin;
     kube::EventRecorder* events = nullptr;
+    const PreemptionRules* rules = nullptr;  // nullptr: those of PreemptionRules itself
   };
-  void start(const PodPtr& preemptor, const std::string& node, std::vector<PodPtr> victims, By by);
+  // False: one of the victims must not leave for the preemptor, so nobody does.
+  bool start(const PodPtr& preemptor, const std::string& node, std::vector<PodPtr> victims, By by);
   // Whether the pod has to wait for victims that have not been told to leave yet.
   bool holdsBack(const std::string& preemptorUid) const;
+  // Whether the pod has been told to leave, which its object does not say yet.
+  bool told(const PodInfo& victim) const;
+  // Whether somebody on the node leaves for a preemption, of this process or an earlier one.
+  bool anyLeaves() const { return !vacating_.empty(); }
+  bool anyLeaves(NodeId node) const;
 
  private:
   struct Running {
+    PodPtr preemptor;
+    std::string node;
     std::string lastVictim;
+    bool known = false;     // that the preemptor waits for a node
     bool onlyLast = false;  // all others have been deleted
     By by;
   };
+  using RunningPtr = std::shared_ptr<Running>;
   struct Join;
 
+  void note(const PodPtr& before, const PodPtr& after);
+  // Why one of the victims must not leave, or ""; drops those that need not be told.
+  std::string check(const PodInfo& preemptor, const PreemptionRules& rules,
+                    std::vector<PodPtr>& victims) const;
+  bool stillNeeded(const Running& running) const;
+
   // Parameters are values: they live as long as the coroutine.
-  Task<void> run(PodPtr preemptor, std::string node, std::vector<PodPtr> victims);
-  Task<bool> evict(PodPtr preemptor, std::string node, PodPtr victim);
-  Task<void> evictAndJoin(PodPtr preemptor, std::string node, PodPtr victim,
-                          std::shared_ptr<Join> join);
+  Task<void> run(RunningPtr running, std::vector<PodPtr> victims);
+  Task<bool> evictAll(RunningPtr running, std::vector<PodPtr> victims);
+  Task<bool> evict(RunningPtr running, PodPtr victim);
+  Task<void> evictAndJoin(RunningPtr running, PodPtr victim, std::shared_ptr<Join> join);
+  void clearNominations(const PodInfo& preemptor, const std::string& node);
   Task<void> clearNomination(PodPtr pod);
-  void tell(const By& by, const PodInfo& preemptor, const std::string& node, const PodInfo& victim,
-            bool inMemory);
+  void tell(const Running& running, const PodInfo& victim, bool inMemory);
 
   Handle& handle_;
-  std::unordered_map<std::string, Running> running_;  // by preemptor's uid
+  std::unordered_map<std::string, RunningPtr> running_;    // by preemptor's uid
+  std::unordered_set<std::string> told_;                   // uids, until their objects say so
+  std::unordered_map<std::string, std::string> leaving_;   // node, by uid
+  std::unordered_map<std::string, std::size_t> vacating_;  // how many of them, by node
   TaskGroup tasks_;
 };
 

@@ -48,7 +48,7 @@ void Planner::clear(const NodeSet& nodes) {
   nodes.forEach([&](NodeId node) {
     std::vector<PodPtr> leaving;
     for (const PodPtr& other : cluster_.node(node).pods) {
-      if (!PreemptionRules::canLeave(*other) || handle_.profile().spares(*other)) continue;
+      if (!PreemptionRules::canLeave(*other)) continue;
       if (std::ranges::all_of(
               members_, [&](const PodPtr& member) { return rules_.mayLeave(*other, *member); }))
         leaving.push_back(other);

@@ -12,9 +12,22 @@
 
 namespace koord::scheduler {
 
+// Whether the pod leaves because a scheduler preempted it.
+bool leavesByPreemption(const api::Pod& pod);
+
 class PreemptionRules {
  public:
+  static constexpr const char* kNever = "not eligible due to preemptionPolicy=Never.";
+
   virtual ~PreemptionRules() = default;
+  // Why the unit may make nobody leave; "" when it may.
+  virtual std::string mayNotPreempt(const PodInfo& preemptor) const;
+  static bool neverPreempts(const PodInfo& preemptor);
+  // Whether a preemptor that was promised the node of this lower pod waits for it, besides for those that
+  // leave because of a preemption.
+  virtual bool waitsFor(const PodInfo& /*other*/, const PodInfo& /*preemptor*/) const {
+    return false;
+  }
   // Whether what stands behind a unit can be sent away at all. For every rule.
   static bool canLeave(const PodInfo& victim) {
     return !victim.kind || victim.kind->mayBeEvicted(victim);

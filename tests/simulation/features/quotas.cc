@@ -153,7 +153,6 @@ void QuotasFeature::addRules(scheduler::Handle& handle, const std::string& witho
   model.admit = [plain](const Model& now, const api::Pod& pod, const api::Node& node) {
     return plain->admit(now, pod, node);
   };
-  model.staying.push_back([plain](const api::Pod& pod) { return plain->isFixed(pod); });
 }
 
 // For another one of its quota that matters more.

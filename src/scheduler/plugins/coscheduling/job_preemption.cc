@@ -122,8 +122,10 @@ JobPlacer JobPreemption::placerFor(const PodInfo& pod) {
 }
 
 std::string JobPreemption::notEligible(const PodInfo& pod, std::span<const PodPtr> members) const {
-  if (never(pod)) return "not eligible due to preemptionPolicy=Never.";
+  if (never(pod)) return PreemptionRules::kNever;
   for (const PodPtr& member : members) {
+    if (std::string why = member->kind ? member->kind->mayNotPreempt(*member) : ""; !why.empty())
+      return why;
     if (evictionsOf(handle_).holdsBack(member->uid()))
       return "not eligible due to terminating pod on the nominated node.";
     const auto node = handle_.cluster().findNode(handle_.nominator().nodeOf(member->uid()));
@@ -236,8 +238,12 @@ PostFilterResult JobPreemption::checkHelps(const PodPtr& pod, const Diagnosis& /
   for (const auto& [member, count] : cycles_.lacking(*gang)) needed += count;
   // With members to spare a plan for all of them would ask for too much.
   if (needed != std::ssize(members)) return result;
-  const JobRules rules(handle_.cluster(), pod->priority);
-  if (rules.empty()) return result;
+  // Whoever may leave for a single pod: labels that keep a pod from a job's preemption do not count there.
+  const PreemptionRules rules;
+  const bool any = std::ranges::any_of(handle_.cluster().pods(), [&](const auto& record) {
+    return rules.mayLeave(*record.info, *pod);
+  });
+  if (!any) return result;
   const JobPlan plan = planJob(handle_, rules, members, handle_.cluster().live());
   if (!plan.status.ok()) {
     result.status =

@@ -3,11 +3,9 @@
 // DefaultPreemption: when no node fits a pod, finds one that would if pods of lower priority left,
 // sends those away, and nominates the node.
 
-#include "base/random.h"
 #include "scheduler/framework/registry.h"
 #include "scheduler/plugins/defaultpreemption/args.h"
-#include "scheduler/preemption/dry_run.h"
-#include "scheduler/preemption/evictions.h"
+#include "scheduler/preemption/pod_preemption.h"
 
 namespace koord::scheduler {
 
@@ -20,9 +18,8 @@ class DefaultPreemption final : public Plugin,
   DefaultPreemption(Handle& handle, const DefaultPreemptionArgs& args)
       : handle_(handle),
         cluster_(handle.cluster()),
-        args_(args),
-        random_(handle.random()),
-        dryRun_(handle, rules_),
+        preemption_(handle, rules_, std::string(kName),
+                    {args.minCandidateNodesPercentage, args.minCandidateNodesAbsolute}),
         evictions_(evictionsOf(handle)) {}
   std::string_view name() const override { return kName; }
   // Holds the pod back until its victims have been told to leave.
@@ -32,18 +29,13 @@ class DefaultPreemption final : public Plugin,
   std::vector<EventRegistration> eventsToRegister() const override;
 
  private:
-  // The end of postFilter: sends the victims of the best candidate away.
-  PostFilterResult preempt(const PodPtr& pod, std::span<const Candidate* const> candidates);
+  // Asks extenders which of the candidates they agree to.
   Task<PostFilterResult> confirm(PodPtr pod, std::vector<DryRunOutcomePtr> outcomes);
-  // "" when it may, else why not.
-  std::string mayNotPreempt(const PodInfo& pod, const Diagnosis& diagnosis) const;
 
   Handle& handle_;
   Cluster& cluster_;
-  DefaultPreemptionArgs args_;
-  Random random_;
   const PreemptionRules rules_;
-  DryRun dryRun_;
+  PodPreemption preemption_;
   Evictions& evictions_;
 };
 

@@ -50,6 +50,7 @@ struct PreemptionTest : ::testing::Test {
     const PostFilterResult result =
         world.profile().postFilter.at(0).point->postFilter(state, pod, found.diagnosis);
     found.diagnosis.postFilterMessage = result.status.message();
+    world.loop().advance(2s);  // until it is clear that nobody can be told to leave, without an API
     return {result.nomination.node, found.diagnosis.message(), result.victims.value_or(0)};
   }
   // Who would have to leave the node, or why it does not help.

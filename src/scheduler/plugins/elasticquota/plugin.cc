@@ -14,9 +14,8 @@ ElasticQuota::ElasticQuota(Handle& handle, const ElasticQuotaArgs& args)
       rules_{args.enableRuntimeQuota, args.enableCheckParentQuota},
       quotas_(Quotas::of(handle, args)),
       waker_(QuotaWaker::of(handle, quotas_, rules_)),
-      preemption_(quotas_, args.disableDefaultQuotaPreemption),
-      dryRun_(handle, preemption_),
-      evictions_(evictionsOf(handle)),
+      quotaRules_(quotas_, args.disableDefaultQuotaPreemption),
+      preemption_(handle, quotaRules_, std::string(kName), {}),
       controller_(handle, quotas_, args) {}
 
 Shortage ElasticQuota::judge(const Place& place, const PodInfo& pod) const {

@@ -10,8 +10,7 @@
 #include "scheduler/plugins/elasticquota/controller.h"
 #include "scheduler/plugins/elasticquota/verdict.h"
 #include "scheduler/plugins/elasticquota/waker.h"
-#include "scheduler/preemption/dry_run.h"
-#include "scheduler/preemption/evictions.h"
+#include "scheduler/preemption/pod_preemption.h"
 
 namespace koord::scheduler {
 
@@ -21,6 +20,8 @@ class QuotaPreemption final : public PreemptionRules {
   QuotaPreemption(const Quotas& quotas, bool spareDefault)
       : quotas_(quotas), spareDefault_(spareDefault) {}
   bool mayLeave(const PodInfo& victim, const PodInfo& preemptor) const override;
+  // Any end of a pod of the quota makes room in it, whatever for.
+  bool waitsFor(const PodInfo& other, const PodInfo& preemptor) const override;
   std::string noVictims(const PodInfo& preemptor, const std::string& node) const override;
   // Whether anybody may, on any node.
   bool possible(const PodInfo& preemptor) const;
@@ -53,8 +54,6 @@ class ElasticQuota final : public Plugin,
   PostFilterResult postFilter(CycleState& state, const PodPtr& pod,
                               const Diagnosis& diagnosis) override;
   Status admit(const CycleState& state, const PodPtr& pod, NodeId node) const override;
-  // Those that say they are not preemptible.
-  bool spares(const PodInfo& victim) const override;
   std::optional<std::string> admitKey(const PodInfo& pod) const override;
   Status reserve(CycleState& state, const PodPtr& pod, NodeId node) override;
   Status grant(const PodPtr& pod, NodeId node) override;
@@ -80,7 +79,6 @@ class ElasticQuota final : public Plugin,
   std::vector<std::string> reservedNodes(const Place& place, const PodPtr& pod) const;
   bool hasCredits(const PodInfo& pod) const;
   bool helps(const PodInfo& pod) const;
-  std::string mayNotPreempt(const PodInfo& pod, const Diagnosis& diagnosis) const;
   using Reasons = std::vector<std::pair<std::string, std::size_t>>;  // how many nodes give each
   Status noCandidate(const PodInfo& pod, const Diagnosis& diagnosis, std::size_t tried,
                      std::size_t without, Reasons reasons) const;
@@ -91,9 +89,8 @@ class ElasticQuota final : public Plugin,
   QuotaRules rules_;
   Quotas& quotas_;
   QuotaWaker& waker_;
-  const QuotaPreemption preemption_;
-  DryRun dryRun_;
-  Evictions& evictions_;
+  const QuotaPreemption quotaRules_;
+  PodPreemption preemption_;
   QuotaController controller_;
 };
 

@@ -419,6 +419,61 @@ TEST(ElasticQuota, preemption_spares_pods_that_are_not_preemptible_and_the_defau
                         "preemptor pod high."));
 }
 
+// It is about the quota and nobody else: whoever sets the label does not stand in the way of the node's own pods.
+TEST(ElasticQuota, a_pod_that_is_not_preemptible_in_its_quota_leaves_for_others_all_the_same) {
+  QuotaFixture f;
+  f.node(aNode("n1").allocatable("cpu", "4"));
+  f.set(aQuota("q").max("cpu", "4").min("cpu", "4"));
+  f.run(100ms);
+  f.create(
+      f.of("fixed", "q", "4").priority(1).label(std::string(model::kLabelPreemptible), "false"));
+  f.run(1s);
+  f.create(aPod("critical").request("cpu", "1").priority(2000001000));
+  f.run(15s);
+  EXPECT_THAT(f.deletions, ElementsAre("fixed"));
+  EXPECT_EQ(f.nodeOf("critical"), "n1");
+  f.expectSound();
+}
+
+TEST(ElasticQuota, a_pod_that_waits_for_victims_of_other_quotas_takes_none_of_its_own) {
+  QuotaFixture f;
+  f.graceful = true;
+  f.node(aNode("n1").allocatable("cpu", "4"));
+  f.node(aNode("closed").allocatable("cpu", "32").unschedulable());
+  f.set(aQuota("q").max("cpu", "40"));
+  f.run(100ms);
+  f.create(aPod("other").request("cpu", "4").priority(1).nodeName("n1"));
+  f.run(1s);
+  f.create(f.of("high", "q", "4").priority(9));
+  f.run(15s);
+  ASSERT_THAT(f.deletions, ElementsAre("other"));
+  f.create(f.of("mine", "q", "4").priority(1).nodeName("n2"));
+  f.run(1s);
+  f.node(aNode("n2").allocatable("cpu", "4"));
+  f.run(1min);
+  EXPECT_THAT(f.deletions, ElementsAre("other"));
+  f.remove("other");
+  f.run(15s);
+  EXPECT_EQ(f.nodeOf("high"), "n1");
+  f.expectSound();
+}
+
+// What pods of others would give back is not theirs: their quotas are entitled to it.
+TEST(ElasticQuota, nobody_of_another_quota_leaves_for_a_pod_whose_quota_has_no_room) {
+  QuotaFixture f;
+  f.node(aNode("n1").allocatable("cpu", "12"));
+  f.set(aQuota("q").max("cpu", "8").min("cpu", "6"));
+  f.set(aQuota("other").max("cpu", "8").min("cpu", "6"));
+  f.run(100ms);
+  f.create(f.of("a", "q", "6").priority(9));
+  f.create(f.of("b", "other", "6").priority(1));
+  f.run(1s);
+  f.create(f.of("high", "q", "2").priority(9));
+  f.run(1min);
+  EXPECT_THAT(f.deletions, ElementsAre());
+  EXPECT_THAT(f.lastCondition("high"), HasSubstr("Insufficient quotas"));
+}
+
 // --- Status and the built-in quotas.
 
 TEST(ElasticQuota, the_built_in_quotas_are_created) {
@@ -487,6 +542,24 @@ TEST(ElasticQuota, those_that_fit_stay) {
   f.set(aQuota("q").max("cpu", "10"));
   f.run(20s);
   EXPECT_THAT(f.evicted, ElementsAre("b"));
+}
+
+TEST(ElasticQuota, nobody_is_evicted_for_room_that_others_are_about_to_leave) {
+  QuotaFixture f("{monitorAllQuotas: true, delayEvictTime: 1s}");
+  f.graceful = true;
+  f.node(aNode("n1").allocatable("cpu", "16"));
+  f.set(aQuota("q").max("cpu", "16"));
+  f.run(100ms);
+  f.create(f.of("low", "q", "4").priority(1));
+  f.create(f.of("high", "q", "4").priority(2));
+  f.run(2s);
+  f.end("high");
+  f.set(aQuota("q").max("cpu", "4"));
+  f.run(20s);
+  EXPECT_THAT(f.evicted, ElementsAre());
+  f.set(aQuota("q").max("cpu", "1"));
+  f.run(20s);
+  EXPECT_THAT(f.evicted, ElementsAre("low"));
 }
 
 // --- Gates.

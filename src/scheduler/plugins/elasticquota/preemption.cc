@@ -19,11 +19,6 @@ namespace {
 
 constexpr std::size_t kNodesNamed = 10;  // beyond, reasons are not told by node
 
-Status prefixed(Status status) {
-  status.setReasons({"preemption: " + status.message()});
-  return status;
-}
-
 }  // namespace
 
 bool QuotaPreemption::mayLeave(const PodInfo& victim, const PodInfo& preemptor) const {
@@ -32,6 +27,11 @@ bool QuotaPreemption::mayLeave(const PodInfo& victim, const PodInfo& preemptor) 
   const Place place = quotas_.placeOf(victim);
   if (!place || place != quotas_.placeOf(preemptor)) return false;
   return !spareDefault_ || place.name() != model::kDefaultQuota;
+}
+
+bool QuotaPreemption::waitsFor(const PodInfo& other, const PodInfo& preemptor) const {
+  return other.pod->metadata.deletionTimestamp &&
+         quotas_.placeOf(other) == quotas_.placeOf(preemptor);
 }
 
 std::string QuotaPreemption::noVictims(const PodInfo& preemptor, const std::string& node) const {
@@ -46,24 +46,6 @@ bool QuotaPreemption::possible(const PodInfo& preemptor) const {
   return lowest && *lowest < preemptor.priority;
 }
 
-bool ElasticQuota::spares(const PodInfo& victim) const {
-  return isFixed(victim.pod->metadata.labels);
-}
-
-std::string ElasticQuota::mayNotPreempt(const PodInfo& pod, const Diagnosis& diagnosis) const {
-  if (pod.pod->spec.preemptionPolicy == "Never")
-    return "not eligible due to preemptionPolicy=Never.";
-  const auto node = cluster_.findNode(pod.pod->status.nominatedNodeName);
-  if (!node || !cluster_.live().contains(*node)) return "";
-  if (diagnosis.codeOf(*node) == Code::UnschedulableAndUnresolvable) return "";
-  const Place place = quotas_.placeOf(pod);
-  const bool waits = std::ranges::any_of(cluster_.node(*node).pods, [&](const PodPtr& other) {
-    return other->priority < pod.priority && other->pod->metadata.deletionTimestamp &&
-           quotas_.placeOf(*other) == place;
-  });
-  return waits ? "not eligible due to a terminating pod on the nominated node." : "";
-}
-
 // What is said when no node's pods can make room.
 Status ElasticQuota::noCandidate(const PodInfo& pod, const Diagnosis& diagnosis, std::size_t tried,
                                  std::size_t without, Reasons reasons) const {
@@ -72,7 +54,7 @@ Status ElasticQuota::noCandidate(const PodInfo& pod, const Diagnosis& diagnosis,
         fmt::format("No victims found for preemptor pod {}", pod.pod->metadata.name), without);
   if (diagnosis.totalNodes > tried)
     reasons.emplace_back("Preemption is not helpful for scheduling", diagnosis.totalNodes - tried);
-  Status status = prefixed(Status::unschedulable(fmt::format(
+  Status status = PodPreemption::prefixed(Status::unschedulable(fmt::format(
       "0/{} nodes are available: {}.", diagnosis.totalNodes, reasonsText(std::move(reasons)))));
   // If it is the quota that is full, no other preemption helps: pods of other quotas give it no room.
   if (diagnosis.preFilter.plugin() == kName) status.code = Code::UnschedulableAndUnresolvable;
@@ -83,11 +65,13 @@ PostFilterResult ElasticQuota::postFilter(CycleState& state, const PodPtr& pod,
                                           const Diagnosis& diagnosis) {
   PostFilterResult result;
   result.victims = 0;
-  if (std::string why = mayNotPreempt(*pod, diagnosis); !why.empty()) {
-    result.status = prefixed(Status::unschedulable(std::move(why)));
+  if (pod->kind && !pod->kind->mayNotPreempt(*pod).empty()) {
+    result.status.code = Code::Unschedulable;  // DefaultPreemption says so
     return result;
   }
-  const bool possible = preemption_.possible(*pod);
+  if (std::string why = preemption_.mayNot(*pod, diagnosis); !why.empty())
+    return PodPreemption::refusal(std::move(why));
+  const bool possible = quotaRules_.possible(*pod);
   const bool full = diagnosis.preFilter.plugin() == kName;
   const Place place = quotas_.placeOf(*pod);
   if (!full && (!place || place.name() == model::kDefaultQuota) && !possible) {
@@ -100,21 +84,21 @@ PostFilterResult ElasticQuota::postFilter(CycleState& state, const PodPtr& pod,
   std::vector<const Candidate*> candidates;
   std::vector<DryRunOutcomePtr> refused;
   Reasons reasons;
-  if (possible) dryRun_.begin(state, *pod);
+  if (possible) preemption_.dryRun().begin(state, *pod);
   const bool named = potential.size() <= kNodesNamed;
   std::size_t without = 0;
   for (const NodeId node : potential) {
     if (!possible) {
-      if (named) reasons.emplace_back(preemption_.noVictims(*pod, cluster_.node(node).name), 1);
+      if (named) reasons.emplace_back(quotaRules_.noVictims(*pod, cluster_.node(node).name), 1);
       ++without;
       continue;
     }
-    DryRunOutcomePtr outcome = dryRun_.on(state, pod, node);
+    DryRunOutcomePtr outcome = preemption_.dryRun().on(state, pod, node);
     if (outcome->status.ok()) {
       candidates.push_back(&outcome->candidate);
       outcomes.push_back(std::move(outcome));
     } else if (outcome->status.code == Code::Error) {
-      result.status = prefixed(outcome->status);
+      result.status = PodPreemption::prefixed(outcome->status);
       return result;
     } else if (outcome->status.code == Code::UnschedulableAndUnresolvable &&
                outcome->candidate.victims.empty() && !named) {
@@ -130,12 +114,7 @@ PostFilterResult ElasticQuota::postFilter(CycleState& state, const PodPtr& pod,
     result.nomination = {true, ""};
     return result;
   }
-  const Candidate& best = *leastHarm(candidates, handle_.executor().wallNow());
-  const std::string& node = cluster_.node(best.node).name;
-  result.victims = best.victims.size();
-  result.nomination = {true, node};
-  evictions_.start(pod, node, best.victims, {std::string(kName), handle_.events()});
-  return result;
+  return preemption_.carryOut(pod, candidates);
 }
 
 }  // namespace koord::scheduler

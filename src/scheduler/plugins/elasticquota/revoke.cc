@@ -5,6 +5,7 @@
 
 #include "scheduler/plugins/elasticquota/verdict.h"
 #include "scheduler/preemption/candidate.h"
+#include "scheduler/preemption/rules.h"
 
 namespace koord::scheduler {
 
@@ -50,10 +51,16 @@ std::vector<PodPtr> toRevoke(const Quotas& quotas, const Place& place, std::vect
     return askOf(quotas, place, pod, charge ? charge->within.get() : nullptr);
   };
   Use use(place);
+  // Who leaves already makes room without being told, and makes it once.
+  std::erase_if(pods, [&](const PodPtr& pod) {
+    if (!pod->pod->metadata.deletionTimestamp) return false;
+    use.move(askBy(*pod), -1);
+    return true;
+  });
   std::vector<PodPtr> taken;
   for (const PodPtr& pod : pods) {
     if (use.within()) break;
-    if (isFixed(pod->pod->metadata.labels)) continue;
+    if (isFixed(pod->pod->metadata.labels) || !PreemptionRules::canLeave(*pod)) continue;
     use.move(askBy(*pod), -1);
     taken.push_back(pod);
   }

@@ -37,9 +37,8 @@ ReservationPlugin::ReservationPlugin(Handle& handle, const ReservationArgs& args
       matcher_(book_, cluster_, args, handle.enabled("OmitNodeLabelsForReservation")),
       preAllocation_(book_, matcher_, cluster_, args),
       selectorIndex_(book_, cluster_, args),
-      random_(handle.random()),
-      dryRun_(handle, rules_),
-      evictions_(evictionsOf(handle)) {}
+      preemption_(handle, rules_, std::string(kName),
+                  {args.minCandidateNodesPercentage, args.minCandidateNodesAbsolute}) {}
 
 ReservationPlugin::~ReservationPlugin() = default;
 

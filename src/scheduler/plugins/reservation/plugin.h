@@ -15,14 +15,17 @@
 #include "scheduler/plugins/reservation/offers.h"
 #include "scheduler/plugins/reservation/pre_allocation.h"
 #include "scheduler/plugins/reservation/selector_index.h"
-#include "scheduler/preemption/dry_run.h"
-#include "scheduler/preemption/evictions.h"
+#include "scheduler/preemption/pod_preemption.h"
 
 namespace koord::scheduler {
 
-// What reservations' own preemption takes: anybody of lower priority who may be preempted.
+// What reservations' own preemption takes, for pods and for reservations: anybody of lower priority who may
+// be preempted.
 class ReservationPreemptionRules final : public PreemptionRules {
  public:
+  std::string mayNotPreempt(const PodInfo& preemptor) const override {
+    return neverPreempts(preemptor) ? kNever : "";
+  }
   bool mayLeave(const PodInfo& victim, const PodInfo& preemptor) const override;
 };
 
@@ -162,10 +165,8 @@ class ReservationPlugin final : public Plugin,
   ReservationMatcher matcher_;
   const PreAllocation preAllocation_;
   SelectorIndex selectorIndex_;
-  Random random_;
   const ReservationPreemptionRules rules_;
-  DryRun dryRun_;
-  Evictions& evictions_;
+  PodPreemption preemption_;
   // Of the profile, once it is complete.
   mutable std::optional<std::vector<ReservationFilterOffer*>> filters_;
   mutable std::optional<std::vector<ReservationScoreOffer*>> scorers_;

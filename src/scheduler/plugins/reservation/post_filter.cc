@@ -109,44 +109,11 @@ PostFilterResult ReservationPlugin::postFilter(CycleState& state, const PodPtr& 
 // reservation is free to a pod that may use it, too, since the dry run takes their grants with them.
 PostFilterResult ReservationPlugin::preempt(CycleState& state, const PodPtr& pod,
                                             const Diagnosis& diagnosis) {
-  if (pod->pod->spec.preemptionPolicy == "Never")
-    return rejectedWith({"preemption: not eligible due to preemptionPolicy=Never."});
-  const std::vector<NodeId> potential = diagnosis.nodesWith(Code::Unschedulable, cluster_.live());
-  const std::size_t enough = std::min<std::size_t>(
-      potential.size(),
-      std::max<std::size_t>(
-          potential.size() * static_cast<std::size_t>(args_.minCandidateNodesPercentage) / 100,
-          static_cast<std::size_t>(args_.minCandidateNodesAbsolute)));
-  const std::size_t offset = potential.empty() ? 0 : random_.below(potential.size());
-  std::vector<DryRunOutcomePtr> outcomes;
-  std::vector<const Candidate*> candidates;
-  std::vector<DryRunOutcomePtr> refused;
-  dryRun_.begin(state, *pod);
-  for (std::size_t i = 0;
-       i < potential.size() && candidates.size() < std::max<std::size_t>(enough, 1); ++i) {
-    DryRunOutcomePtr outcome = dryRun_.on(state, pod, potential[(offset + i) % potential.size()]);
-    if (outcome->status.ok()) {
-      candidates.push_back(&outcome->candidate);
-      outcomes.push_back(std::move(outcome));
-    } else {
-      refused.push_back(std::move(outcome));
-    }
-  }
-  if (candidates.empty()) {
-    auto reasons = reasonsOf(refused);
-    if (diagnosis.totalNodes > potential.size())
-      reasons.emplace_back("Preemption is not helpful for scheduling",
-                           diagnosis.totalNodes - potential.size());
-    return rejectedWith({fmt::format("preemption: 0/{} nodes are available: {}.",
-                                     diagnosis.totalNodes, reasonsText(std::move(reasons)))});
-  }
-  const Candidate& best = *leastHarm(candidates, handle_.executor().wallNow());
-  const std::string& node = cluster_.node(best.node).name;
-  PostFilterResult result;
-  result.victims = best.victims.size();
-  result.nomination = {true, node};
-  evictions_.start(pod, node, best.victims, {std::string(kName), handle_.events()});
-  return result;
+  if (std::string why = preemption_.mayNot(*pod, diagnosis); !why.empty())
+    return PodPreemption::refusal(std::move(why));
+  PodPreemption::Found found = preemption_.find(state, pod, diagnosis);
+  if (found.candidates.empty()) return std::move(found.none);
+  return preemption_.carryOut(pod, found.candidates);
 }
 
 void ReservationPlugin::afterPostFilter(CycleState&, const PodPtr& pod, const Status& status) {

@@ -17,6 +17,10 @@ class ReservationKind final : public UnitKind {
   std::string nameOf(const PodInfo& unit) const override;
   // Whoever owns part of it counts on it.
   bool mayBeEvicted(const PodInfo&) const override { return false; }
+  // Its priority, the highest unless somebody says otherwise, is to come first among those that wait.
+  std::string mayNotPreempt(const PodInfo&) const override {
+    return "not eligible, since a reservation preempts nobody.";
+  }
   Task<Result<PodLocation>> find(PodPtr unit) override;
   Task<void> report(PodPtr unit, FailureReport failure) override;
   Task<void> announce(PodPtr unit, std::string node) override;

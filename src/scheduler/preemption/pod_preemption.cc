@@ -1,0 +1,122 @@
+#include "scheduler/preemption/pod_preemption.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "scheduler/framework/diagnosis.h"
+
+namespace koord::scheduler {
+
+namespace {
+
+constexpr const char* kVictimsLeave =
+    "not eligible due to a terminating pod on the nominated node.";
+
+}  // namespace
+
+PodPreemption::PodPreemption(Handle& handle, const PreemptionRules& rules, std::string plugin,
+                             Enough enough)
+    : handle_(handle),
+      cluster_(handle.cluster()),
+      rules_(rules),
+      plugin_(std::move(plugin)),
+      enough_(enough),
+      random_(handle.random()),
+      dryRun_(handle, rules),
+      evictions_(evictionsOf(handle)) {}
+
+Status PodPreemption::prefixed(Status status) {
+  status.setReasons({"preemption: " + status.message()});
+  return status;
+}
+
+PostFilterResult PodPreemption::refusal(std::string why) {
+  PostFilterResult result;
+  result.victims = 0;
+  result.status = prefixed(Status::unschedulable(std::move(why)));
+  return result;
+}
+
+std::string PodPreemption::mayNot(const PodInfo& pod, const Diagnosis& diagnosis) const {
+  if (std::string why = rules_.mayNotPreempt(pod); !why.empty()) return why;
+  if (evictions_.holdsBack(pod.uid())) return kVictimsLeave;
+  // Not every unit's object has a field for its node, and the write takes a moment.
+  std::string promised = handle_.nominator().nodeOf(pod.uid());
+  if (promised.empty()) promised = pod.pod->status.nominatedNodeName.str();
+  const auto node = cluster_.findNode(promised);
+  if (!node || !cluster_.live().contains(*node)) return "";
+  if (diagnosis.codeOf(*node) == Code::UnschedulableAndUnresolvable) return "";
+  const bool waits = std::ranges::any_of(cluster_.node(*node).pods, [&](const PodPtr& other) {
+    if (other->priority >= pod.priority) return false;
+    return leavesByPreemption(*other->pod) || evictions_.told(*other) ||
+           rules_.waitsFor(*other, pod);
+  });
+  return waits ? kVictimsLeave : "";
+}
+
+// From a random one on, but first those that others leave already.
+std::vector<NodeId> PodPreemption::inOrder(std::vector<NodeId> nodes) {
+  if (nodes.empty()) return nodes;
+  const auto offset = static_cast<std::ptrdiff_t>(random_.below(nodes.size()));
+  std::ranges::rotate(nodes, nodes.begin() + offset);
+  if (evictions_.anyLeaves())
+    std::ranges::stable_partition(nodes, [&](NodeId node) { return evictions_.anyLeaves(node); });
+  return nodes;
+}
+
+PodPreemption::Found PodPreemption::find(CycleState& state, const PodPtr& pod,
+                                         const Diagnosis& diagnosis) {
+  const std::vector<NodeId> potential = diagnosis.nodesWith(Code::Unschedulable, cluster_.live());
+  const std::size_t enough = std::min<std::size_t>(
+      potential.size(),
+      std::max<std::size_t>(potential.size() * static_cast<std::size_t>(enough_.percentage) / 100,
+                            static_cast<std::size_t>(enough_.absolute)));
+  const std::vector<NodeId> order = inOrder(potential);
+  Found found;
+  std::vector<DryRunOutcomePtr> refused;
+  std::string error;
+  bool harmless = false;  // a candidate that breaks no budget
+  dryRun_.begin(state, *pod);
+  for (const NodeId node : order) {
+    if (harmless && found.candidates.size() >= enough) break;
+    DryRunOutcomePtr outcome = dryRun_.on(state, pod, node);
+    if (outcome->status.ok()) {
+      harmless |= outcome->candidate.harm.budgetsBroken == 0;
+      found.candidates.push_back(&outcome->candidate);
+      found.outcomes.push_back(std::move(outcome));
+    } else if (outcome->status.code == Code::Error) {
+      error = outcome->status.message();
+    } else {
+      refused.push_back(std::move(outcome));
+    }
+  }
+  if (!found.candidates.empty()) return found;
+  found.none.victims = 0;
+  if (!error.empty()) {
+    found.none.status = prefixed(Status::error(error));
+    return found;
+  }
+  auto reasons = reasonsOf(refused);
+  if (diagnosis.totalNodes > potential.size())
+    reasons.emplace_back("Preemption is not helpful for scheduling",
+                         diagnosis.totalNodes - potential.size());
+  found.none = refusal(fmt::format("0/{} nodes are available: {}.", diagnosis.totalNodes,
+                                   reasonsText(std::move(reasons))));
+  found.none.nomination = {true, ""};
+  return found;
+}
+
+PostFilterResult PodPreemption::carryOut(const PodPtr& pod,
+                                         std::span<const Candidate* const> candidates) {
+  const Candidate& best = *leastHarm(candidates, handle_.executor().wallNow());
+  const std::string& node = cluster_.node(best.node).name;
+  if (!evictions_.start(pod, node, best.victims, {plugin_, handle_.events(), &rules_}))
+    return refusal("the cluster has changed meanwhile");
+  PostFilterResult result;
+  result.victims = best.victims.size();
+  result.nomination = {true, node};
+  return result;
+}
+
+}  // namespace koord::scheduler

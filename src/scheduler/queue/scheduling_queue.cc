@@ -226,7 +226,6 @@ void SchedulingQueue::add(const PodPtr& pod) {
   if (pod->uid().empty() || inFlightPods_.contains(pod->uid())) return;
   QueuedPod queued;
   queued.info = pod;
-  queued.profile = profileOf(*pod);
   // By age, so that a restart of the scheduler keeps the order among equals.
   queued.timestamp = std::min(now(), pod->pod->metadata.creationTimestamp.value_or(now()));
   Entry& entry = newEntry(std::move(queued));
@@ -257,6 +256,14 @@ void SchedulingQueue::update(const PodPtr& before, const PodPtr& after) {
   }
   nominator_.update(before, after);
   Entry& entry = it->second;
+  if (entry.pod.profile != profileOf(*after)) {
+    // A label gave it to another profile, which has rejected nothing yet.
+    leaveQueue(entry);
+    entry.pod.unschedulablePlugins.clear();
+    entry.pod.pendingPlugins.clear();
+    replacePod(entry, after);
+    return requeue(entry, Strategy::Immediately, "UnschedulablePodAdd");
+  }
   const QueuePlace where = entry.place;
   if (where != QueuePlace::Unschedulable && where != QueuePlace::Gated) {
     leaveQueue(entry);
@@ -330,7 +337,7 @@ void SchedulingQueue::replacePod(Entry& entry, const PodPtr& pod) {
 }
 
 void SchedulingQueue::enterGroup(Entry& entry) {
-  const Profile* profile = entry.pod.profile;
+  const Profile* profile = entry.pod.profile = profileOf(*entry.pod.info);
   entry.pod.group = profile ? profile->groupOf(*entry.pod.info) : std::string();
   if (!entry.pod.group.empty()) groups_[entry.pod.group].insert(&entry);
 }

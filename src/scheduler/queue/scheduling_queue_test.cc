@@ -383,6 +383,23 @@ TEST(SchedulingQueue, a_pod_that_leaves_its_group_while_it_is_tried_comes_back_w
   EXPECT_TRUE(f.queue->popGroups({"one"}, anyPod).empty());
 }
 
+TEST(SchedulingQueue, a_pod_that_is_given_to_another_profile_begins_anew_there) {
+  QueueFixture f;
+  Profile other;
+  f.queue = std::make_unique<SchedulingQueue>(
+      f.world.executor(), QueueOptions{},
+      SchedulingQueue::Profiles{{"default-scheduler", &f.profile}, {"other", &other}},
+      f.world.nominator(), [] {});
+  const PodPtr first = f.add(aPod("p"));
+  EXPECT_EQ(f.next(), "p");
+  f.reject({"Fit"});
+  EXPECT_EQ(f.queue->placeOf(first->uid()), QueuePlace::Unschedulable);
+  f.queue->update(first, f.world.pod(aPod("p").scheduler("other").version("2")));
+  EXPECT_EQ(f.next(), "p");
+  EXPECT_EQ(f.popped.profile, &other);
+  EXPECT_TRUE(f.popped.unschedulablePlugins.empty());
+}
+
 TEST(SchedulingQueue, a_pod_is_not_woken_by_what_the_scheduler_writes_about_it) {
   QueueFixture f;
   f.profile.registrations.push_back({"Curious", {{EventResource::Wildcard, action::kAll, "", {}}}});

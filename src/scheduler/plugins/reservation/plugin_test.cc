@@ -594,5 +594,28 @@ TEST_F(Reservations, what_services_and_metrics_tell_comes_from_the_ledger) {
               HasSubstr("scheduler_reservation_status_phase{name=\"r\",phase=\"Available\"} 1\n"));
 }
 
+TEST(SelectorIndexMetrics, tell_on_how_many_nodes_the_fewest_reservations_are_that_a_pod_asks_for) {
+  ReservationWorld f(makeRegistry(),
+                     std::string(testing::kWithReservations) +
+                         "  pluginConfig: [{name: Reservation, args: {reservationSelectorIndex: "
+                         "{enabled: true, keys: [team], keyPrefixes: [zone/]}}}]\n");
+  for (const char* name : {"a", "b"}) f.node(name, "32");
+  f.set(forWeb("r1", "4").label("team", "x").label("zone/one", "1").on("a"));
+  f.set(forWeb("r2", "4").label("team", "x").on("a"));
+  f.set(forWeb("r3", "4").label("team", "x").on("b"));
+  const auto ask = [&](const char* labels) {
+    f.world.filter(f.world.pod(
+        wishing(webPod("p", "1"), std::string(R"({"reservationSelector":)") + labels + "}")));
+  };
+  ask(R"({"team":"x"})");
+  ask(R"({"team":"x","zone/one":"1"})");
+  ask(R"({"team":"none"})");
+  ask(R"({"other":"x"})");
+  const std::string text = f.plugin->metrics();
+  EXPECT_THAT(text, HasSubstr("query_total{result=\"hit\"} 3\n"));
+  EXPECT_THAT(text, HasSubstr("query_total{result=\"miss\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("candidates_count_sum 3\n"));
+}
+
 }  // namespace
 }  // namespace koord::scheduler

@@ -88,23 +88,32 @@ json::object SelectorIndex::show(bool detail) const {
   return answer;
 }
 
+std::size_t SelectorIndex::nodesWith(
+    const std::function<bool(const api::StringMap&)>& indexed) const {
+  NodeSet nodes;
+  for (const auto& [name, reservation] : book_.all())
+    if (reservation->node != kNoNode && reservation->usable() &&
+        indexed(reservation->object->metadata.labels))
+      nodes.insert(reservation->node);
+  return nodes.size();
+}
+
+// Only what the pod asks for is looked at: this is done for every pod that asks by labels.
 void SelectorIndex::count(const ReservationWish& wish) {
   if (!args_.indexEnabled || wish.labels.empty()) return;
-  const Buckets all = buckets();
   std::optional<std::size_t> fewest;
   const auto see = [&](std::size_t nodes) { fewest = std::min(fewest.value_or(nodes), nodes); };
   for (const auto& requirement : wish.labels.requirements()) {
     if (isKey(requirement.key)) {
-      const auto values = all.byKeyValue.find(requirement.key);
-      std::size_t nodes = 0;
-      if (values != all.byKeyValue.end() && !requirement.values.empty()) {
-        const auto bucket = values->second.find(*requirement.values.begin());
-        if (bucket != values->second.end()) nodes = bucket->second.size();
-      }
-      see(nodes);
+      see(requirement.values.empty() ? 0 : nodesWith([&](const api::StringMap& labels) {
+        const std::string* value = api::findIn(labels, requirement.key);
+        return value && *value == *requirement.values.begin();
+      }));
     } else if (const std::string prefix = prefixOf(requirement.key); !prefix.empty()) {
-      const auto bucket = all.byPrefix.find(prefix);
-      see(bucket == all.byPrefix.end() ? 0 : bucket->second.size());
+      see(nodesWith([&](const api::StringMap& labels) {
+        return std::ranges::any_of(
+            labels, [&](const auto& label) { return prefixOf(label.first) == prefix; });
+      }));
     }
   }
   if (!fewest) {

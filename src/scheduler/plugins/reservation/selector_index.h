@@ -5,6 +5,7 @@
 // their owners; it is worked out when somebody asks, and counted as upstream counts its queries.
 
 #include <array>
+#include <functional>
 
 #include "base/json.h"
 #include "scheduler/plugins/reservation/args.h"
@@ -34,6 +35,8 @@ class SelectorIndex {
   static constexpr int kSteps = 16;  // of the histogram: 1, 2, 4, ...
 
   Buckets buckets() const;
+  // On how many nodes there are usable reservations with such labels.
+  std::size_t nodesWith(const std::function<bool(const api::StringMap&)>& indexed) const;
   // The prefix of the arguments that the label begins with; "" for none.
   std::string prefixOf(const std::string& key) const;
   bool isKey(const std::string& key) const;

@@ -276,6 +276,30 @@ TEST(Extenders, nobody_leaves_for_a_pod_that_is_deleted_while_they_are_asked) {
   EXPECT_THAT(f.deletions, ElementsAre());
 }
 
+TEST(Extenders, a_question_that_is_answered_while_they_are_asked_changes_no_reasons) {
+  ExtendedFixture f("{urlPrefix: 'http://host/one', preemptVerb: preempt, nodeCacheCapable: true}");
+  f.node(aNode("a"));
+  f.scheduler->start();
+  f.create(aPod("low").nodeName("a").request("cpu", "3").priority(1));
+  f.run();
+  const auto onlyOnA = [](testing::PodBuilder pod) {
+    api::NodeSelectorTerm term;
+    term.matchFields.push_back({"metadata.name", "In", {"a"}});
+    return pod.requireNode(term);
+  };
+  f.answers["/one/preempt"] = [&](const json::value&) {
+    CycleState state;
+    const PodPtr other =
+        f.scheduler->describe(onlyOnA(aPod("q").request("memory", "100Gi")).build());
+    (void)f.scheduler->profiles().begin()->second->search().find(state, other);
+    return R"({"NodeNameToMetaVictims": {}})";
+  };
+  f.create(onlyOnA(aPod("p").request("cpu", "3").priority(10)));
+  f.run(500ms);
+  EXPECT_THAT(f.conditions, Contains(HasSubstr("p Unschedulable: 0/1 nodes are available: 1 "
+                                               "Insufficient cpu. preemption: no candidate")));
+}
+
 TEST(Extenders, hold_up_the_pods_behind_but_not_what_happens_to_the_cluster) {
   ExtendedFixture f(kByName);
   f.network.faults.minDelay = f.network.faults.maxDelay = 1s;

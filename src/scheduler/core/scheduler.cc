@@ -249,6 +249,7 @@ Task<Nomination> Scheduler::runPostFilter(Attempt& attempt, SearchResult& result
   for (const auto& plugin : plugins) {
     PostFilterResult answer = askPostFilter(plugin, attempt, result.diagnosis);
     if (answer.later) {
+      result.diagnosis.keepVerdicts();  // questions are answered meanwhile
       auto later = *std::move(answer.later);
       answer = co_await later;
     }

@@ -30,6 +30,8 @@
 #include <map>
 #include <unordered_map>
 
+#include "scheduler/framework/profile.h"
+
 namespace koord::scheduler {
 
 std::vector<std::pair<std::string, std::size_t>> reasonsOf(
@@ -92,9 +94,16 @@ Status DryRun::judge(CycleState& state, const PodPtr& pod, NodeId node) {
 DryRunOutcome DryRun::tryOut(CycleState& state, const PodPtr& pod, NodeId node) {
   DryRunOutcome outcome;
   outcome.podDetails = cluster_.podDetails(node);
+  // Those of its group that are only thought to be there come with it, or it is not placed either.
+  const bool grouped = !handle_.profile().groupOf(*pod).empty();
+  const auto comesAlong = [&](const PodPtr& other) {
+    return grouped && cluster_.findPod(other->uid())->assumed &&
+           handle_.profile().sameGroup(*other, *pod);
+  };
   std::vector<PodPtr> lower;
   for (const PodPtr& other : cluster_.node(node).pods)
-    if (PreemptionRules::canLeave(*other) && rules_.mayLeave(*other, *pod)) lower.push_back(other);
+    if (PreemptionRules::canLeave(*other) && rules_.mayLeave(*other, *pod) && !comesAlong(other))
+      lower.push_back(other);
   if (lower.empty()) {
     outcome.status = Status::unresolvable(rules_.noVictims(*pod, cluster_.node(node).name));
     return outcome;

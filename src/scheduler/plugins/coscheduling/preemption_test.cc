@@ -76,6 +76,19 @@ TEST(GangPreemption, a_member_that_had_room_keeps_it_while_room_is_made_for_the_
   f.expectSound();
 }
 
+TEST(GangPreemption, no_member_leaves_for_another_that_had_no_room_beside_it) {
+  FullCluster f;
+  f.node(aNode("n1").allocatable("cpu", "8"));
+  f.create(f.running("filler", "1", -10));
+  f.run();
+  f.gang("g", 2);
+  f.create(f.member("g-large", "g", "8").priority(9));
+  f.create(f.member("g-small", "g", "1").priority(1));
+  f.create(f.member("g-huge", "g", "100").priority(1));
+  f.run(60s);
+  EXPECT_THAT(f.deletions, IsEmpty());
+}
+
 TEST(GangPreemption, nothing_stays_promised_to_a_gang_whose_room_went_to_a_higher_one) {
   FullCluster f;
   f.node(aNode("n1").allocatable("cpu", "4"));

@@ -122,19 +122,16 @@ Task<Verdict> Interceptor::updateContainer(Intercepted& call, std::string_view m
   if (!call.known || !request.has_linux()) co_return Verdict{};
   auto& known = *call.container.own.mutable_container_resources();
   mergeUpdate(request.linux(), known);
-  store_.change(call.id, call.began, call.container.own);
+  call.update = PendingUpdate(store_, call.id, call.began);
+  call.update.change(call.container.own);
   if (!call.hooks || !wanted) co_return Verdict{};
-  const auto asked = call.container.own;
-  const std::string before = asked.SerializeAsString();
+  const std::string before = call.container.own.SerializeAsString();
   auto asking = askAboutContainer(dispatcher_, HookType::PreUpdateContainerResources,
                                   call.container, deadline);
   auto refusal = co_await asking;
-  if (refusal) {
-    store_.takeBack(call.id, call.began, call.container.own);
-    co_return Verdict{std::move(refusal), {}};
-  }
+  if (refusal) co_return Verdict{std::move(refusal), {}};
   if (call.container.own.SerializeAsString() == before) co_return Verdict{};
-  store_.change(call.id, asked, call.container.own);
+  call.update.change(call.container.own);
   // With what other calls have changed since this one began.
   const ContainerPtr now = store_.container(call.id);
   *request.mutable_linux() = now ? now->own.container_resources() : known;
@@ -198,8 +195,7 @@ Task<void> Interceptor::findContainer(Intercepted& call) {
 Task<void> Interceptor::after(Intercepted& call, const net::GrpcReply& reply, SteadyTime deadline) {
   // What the runtime does not know any more has ended as well as what it has just ended.
   const bool gone = !reply && reply.error().code == net::GrpcCode::NotFound;
-  if (!reply && call.known && call.method == CriMethod::UpdateContainerResources)
-    store_.takeBack(call.id, call.began, call.container.own);
+  if (reply) call.update.keep();
   if (!reply && !gone) co_return;
   if (reply && call.known) remember(call, *reply);
   if (call.hooks && (reply || call.method != CriMethod::StartContainer)) {

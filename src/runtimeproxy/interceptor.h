@@ -34,6 +34,7 @@ struct Intercepted {
   PodRecord pod;   // of RunPodSandbox and StopPodSandbox
   ContainerRecord container;
   runtimehook::ContainerResourceHookRequest began;  // container.own before this call
+  PendingUpdate update;                             // of UpdateContainerResources
   bool known = false;                               // pod or container says something
   bool hooks = false;                               // known, and not a pod that wants none
 };

@@ -278,6 +278,36 @@ TEST_F(ProxyTest, OfUpdatesAtTheSameTimeNoneUndoesAnother) {
   EXPECT_EQ(left.cpu_quota(), 300'000);
 }
 
+TEST_F(ProxyTest, AnUpdateWhoseCallerHasLeftNeverHappened) {
+  std::vector<net::GrpcAnswer> asked;
+  auto server =
+      net::GrpcServer::start(loop_, at("slow.sock"), [&](net::GrpcRequest, net::GrpcAnswer answer) {
+        asked.push_back(std::move(answer));
+        loop_.stop();
+      });
+  ASSERT_TRUE(server);
+  announce("slow.json", at("slow.sock"), "Ignore", R"("PreUpdateContainerResources")");
+  start();
+  cri::UpdateContainerResourcesRequest update;
+  update.set_container_id(createContainer(aContainer(runPod(aPod()))));
+  update.mutable_linux()->set_cpu_quota(400'000);
+  std::optional<net::GrpcReply> reply;
+  TaskGroup tasks;
+  tasks.spawn(
+      store(client_->call(criPath("UpdateContainerResources"), update.SerializeAsString(), 30s),
+            &reply, &loop_));
+  while (asked.empty()) loop_.run();
+  const auto quota = [&] {
+    return proxy_->store().container(update.container_id())->own.container_resources().cpu_quota();
+  };
+  EXPECT_EQ(quota(), 400'000) << "known to calls that come meanwhile";
+  client_ = std::make_unique<net::GrpcChannel>(loop_, at("proxy.sock"));
+  asked[0](runtimehook::ContainerResourceHookResponse().SerializeAsString());
+  for (int i = 0; i < 10 && quota() != 0; ++i) (void)ask(criPath("Anything"), "");
+  EXPECT_EQ(quota(), 0);
+  EXPECT_EQ(runtime_->count("UpdateContainerResources"), 0u);
+}
+
 TEST_F(ProxyTest, UnderFailTheRuntimeIsNotCalledAndUnderIgnoreItIs) {
   announce("k.json", at("nobody.sock"), "Fail", R"("PreRunPodSandbox")");
   start();

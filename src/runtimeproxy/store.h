@@ -58,4 +58,37 @@ class Store {
   std::unordered_map<std::string, ContainerPtr> containers_;
 };
 
+// An update that others know of already, and of which nobody knows yet whether it happens: with its end it is taken
+// back, unless it has been kept. So it is, too, when its caller leaves and nobody carries it on.
+class PendingUpdate {
+ public:
+  PendingUpdate() = default;
+  PendingUpdate(Store& store, std::string id, runtimehook::ContainerResourceHookRequest before)
+      : store_(&store), id_(std::move(id)), before_(std::move(before)), now_(before_) {}
+  PendingUpdate(const PendingUpdate&) = delete;
+  PendingUpdate(PendingUpdate&& other) noexcept { *this = std::move(other); }
+  PendingUpdate& operator=(PendingUpdate&& other) noexcept {
+    std::swap(store_, other.store_);
+    std::swap(id_, other.id_);
+    before_.Swap(&other.before_);
+    now_.Swap(&other.now_);
+    return *this;
+  }
+  ~PendingUpdate() {
+    if (store_) store_->takeBack(id_, before_, now_);
+  }
+  // It says this from now on.
+  void change(const runtimehook::ContainerResourceHookRequest& now) {
+    store_->change(id_, now_, now);
+    now_ = now;
+  }
+  void keep() { store_ = nullptr; }
+
+ private:
+  Store* store_ = nullptr;
+  std::string id_;
+  runtimehook::ContainerResourceHookRequest before_;
+  runtimehook::ContainerResourceHookRequest now_;
+};
+
 }  // namespace koord::runtimeproxy

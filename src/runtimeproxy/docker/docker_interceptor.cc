@@ -153,16 +153,14 @@ Task<Verdict> DockerInterceptor::update(DockerCall& call, std::string_view body,
   if (!document || !document->is_object()) co_return Verdict{};
   auto& known = *call.container.own.mutable_container_resources();
   mergeUpdate(dockerResources(*document), known);
-  store_.change(call.target.id, call.began, call.container.own);
+  call.update = PendingUpdate(store_, call.target.id, call.began);
+  call.update.change(call.container.own);
   const auto asked = call.container.own;
   auto asking = askAboutContainer(dispatcher_, HookType::PreUpdateContainerResources,
                                   call.container, deadline);
   auto refusal = co_await asking;
-  if (refusal) {
-    store_.takeBack(call.target.id, call.began, call.container.own);
-    co_return Verdict{std::move(refusal), {}};
-  }
-  store_.change(call.target.id, asked, call.container.own);
+  if (refusal) co_return Verdict{std::move(refusal), {}};
+  call.update.change(call.container.own);
   if (known.SerializeAsString() == asked.container_resources().SerializeAsString())
     co_return Verdict{};
   // With what other calls have changed since this one began.
@@ -175,8 +173,7 @@ Task<void> DockerInterceptor::after(DockerCall& call, int status, std::string_vi
                                     SteadyTime deadline) {
   const DockerMethod method = call.target.method;
   const bool gone = status == kNotFound;
-  if (call.known && !call.ofPod && method == DockerMethod::Update && !succeeded(status))
-    store_.takeBack(call.target.id, call.began, call.container.own);
+  if (succeeded(status)) call.update.keep();
   if (!call.known || (!succeeded(status) && !gone)) co_return;
   if (method == DockerMethod::Create && !gone) {
     const auto document = parseJson(answer);

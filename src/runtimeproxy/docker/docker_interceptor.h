@@ -24,6 +24,7 @@ struct DockerCall {
   PodRecord pod;
   ContainerRecord container;
   runtimehook::ContainerResourceHookRequest began;  // container.own before this call
+  PendingUpdate update;                             // of an update
   bool known = false;                               // pod or container says something
   bool hooks = false;                               // known, and not a pod that wants none
 };

@@ -7,6 +7,7 @@
 #include "base/time.h"
 #include "cluster/controllers/controllers_testing.h"
 #include "cluster/controllers/node_lifecycle.h"
+#include "cluster/controllers/pod_gc.h"
 #include "cluster/controllers/pod_index.h"
 
 namespace koord::cluster {
@@ -175,6 +176,22 @@ TEST(NodeLifecycleTest, AControllerThatStoodStillTakesNoNodeForLost) {
   cluster.loop.advance(40s);
   EXPECT_TRUE(ready());
   EXPECT_TRUE(cluster.until([&] { return !ready(); }, 30s));  // nobody has renewed it since
+}
+
+TEST(PodGarbageTest, PodsOfANodeThatTheInformerHasNotSeenStay) {
+  TestCluster cluster;
+  kube::Informer<api::Node> none(cluster.api, cluster.loop, {"", "no=node", ""});
+  PodGarbageCollector collector(cluster.api, cluster.loop, cluster.pods, none);
+  collector.start();
+  cluster.pods.start();
+  none.start();
+  cluster.create(
+      "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\n---\napiVersion: v1\nkind: Pod\nmetadata: "
+      "{name: p}\nspec: {nodeName: n1, containers: [{name: c, image: i}]}");
+  cluster.loop.advance(2min);
+  EXPECT_TRUE(cluster.get<api::Pod>("p"));
+  cluster.remove<api::Node>("n1");
+  EXPECT_TRUE(cluster.until([&] { return !cluster.get<api::Pod>("p"); }, 2min));
 }
 
 TEST_F(NodesTest, APodThatToleratesForAgesStays) {

@@ -37,27 +37,33 @@ std::vector<PodGarbageCollector::Lost> PodGarbageCollector::findLost() {
     const bool deleting = pod->metadata.deletionTimestamp.has_value();
     const bool over = api::isTerminal(*pod);
     if (name.empty()) {
-      if (deleting) lost.push_back({pod, "it was deleted before it was bound"});
+      if (deleting) lost.push_back({pod, "it was deleted before it was bound", false, ""});
       continue;
     }
     if (const auto node = nodes_.get({"", name})) {
       if (deleting && isOutOfService(*node))
-        lost.push_back({pod, "its node is out of service", !over});
+        lost.push_back({pod, "its node is out of service", !over, ""});
       else if (over && !deleting)
         ended.push_back(pod);
       continue;
     }
     const auto before = missingSince_.find(name);
     missing[name] = before == missingSince_.end() ? now : before->second;
-    if (now - missing[name] >= kQuarantine) lost.push_back({pod, "its node is gone", !over});
+    if (now - missing[name] >= kQuarantine) lost.push_back({pod, "its node is gone", !over, name});
   }
   missingSince_ = std::move(missing);
   if (ended.size() > kMostEnded) {
     std::ranges::sort(ended, {}, [](const auto& pod) { return pod->metadata.creationTimestamp; });
     for (std::size_t i = 0; i < ended.size() - kMostEnded; ++i)
-      lost.push_back({ended[i], "there are too many pods that have ended"});
+      lost.push_back({ended[i], "there are too many pods that have ended", false, ""});
   }
   return lost;
+}
+
+Task<bool> PodGarbageCollector::isGone(std::string node) {
+  auto getting = kube::get<api::Node>(api_, {"", node});
+  auto found = co_await getting;
+  co_return !found && found.error().code == ErrorCode::NotFound;
 }
 
 Task<Result<>> PodGarbageCollector::remove(Lost lost) {
@@ -90,7 +96,14 @@ Task<void> PodGarbageCollector::run() {
     co_await pause;
     if (!pods_.synced() || !nodes_.synced()) continue;
     const auto lost = findLost();
+    std::map<std::string, bool> gone{{"", true}};  // by node
     for (const auto& one : lost) {
+      if (!gone.contains(one.node)) {
+        auto asking = isGone(one.node);
+        const bool answer = co_await asking;
+        gone[one.node] = answer;
+      }
+      if (!gone[one.node]) continue;
       const auto key = api::keyOf(one.pod->metadata).toString();
       log::info("deleting pod {}: {}", key, one.why);
       auto removing = remove(one);

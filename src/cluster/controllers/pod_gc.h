@@ -26,10 +26,13 @@ class PodGarbageCollector {
     std::shared_ptr<const api::Pod> pod;
     std::string why;    // for the log
     bool fail = false;  // it did not end by itself: its status says so first
+    std::string node;   // that is gone, unless the API server has it
   };
 
   Task<void> run();
   std::vector<Lost> findLost();
+  // An informer may be behind: the pods of a node that it has not seen yet are not lost.
+  Task<bool> isGone(std::string node);
   Task<Result<>> remove(Lost lost);
 
   kube::Api& api_;

@@ -289,6 +289,26 @@ TEST_F(CustomTest, aDefinitionWaitsForTheFinalizersOfItsObjects) {
   EXPECT_EQ(post(kCrds, kCrd).status, 201);
 }
 
+TEST_F(CustomTest, fieldsThatBecomeSelectableSelectObjectsThatAreThere) {
+  post(kGizmos, R"({"metadata":{"name":"red"},"spec":{"size":3}})");
+  post(kGizmos, R"({"metadata":{"name":"blue"},"spec":{"size":3,"color":"blue"}})");
+  const std::string byColor = std::string(kGizmos) + "?fieldSelector=spec.color%3Dblue";
+  EXPECT_EQ(get(byColor).status, 400);
+  auto& log = watch(kGizmos);
+  ASSERT_EQ(
+      jsonPatch(
+          std::string(kCrds) + "/gizmos.example.com",
+          R"([{"op":"add","path":"/spec/versions/0/selectableFields","value":[{"jsonPath":".spec.size"},{"jsonPath":".spec.color"}]}])")
+          .status,
+      200);
+  const auto chosen = get(byColor);
+  ASSERT_EQ(chosen.status, 200) << chosen.message();
+  ASSERT_EQ(chosen.body.at("items").get_array().size(), 1u);
+  EXPECT_EQ(textAt(chosen.body.at("items").get_array()[0], "metadata", "name"), "blue");
+  EXPECT_THAT(watch(byColor).lines, ElementsAre("ADDED blue"));
+  EXPECT_THAT(log.lines, ElementsAre("ADDED blue", "ADDED red"));
+}
+
 TEST_F(CustomTest, aBrokenDefinitionIsRefused) {
   const auto scope = post(
       kCrds,

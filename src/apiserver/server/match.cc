@@ -30,7 +30,7 @@ Outcome<Match> Match::compile(const kube::Request& request, const Target& target
   auto fields = api::FieldSelector::parse(text);
   if (!fields) return refuse(std::move(fields.error()));
   for (const auto& requirement : fields->requirements()) {
-    Field field{0, requirement.equal, requirement.value};
+    Field field{0, {}, requirement.equal, requirement.value};
     if (requirement.field == "metadata.name") {
       field.index = -1;
       if (requirement.equal && match.name_.empty()) match.name_ = requirement.value;
@@ -44,6 +44,8 @@ Outcome<Match> Match::compile(const kube::Request& request, const Target& target
         return refuse(ErrorCode::BadRequest,
                       fmt::format("field label not supported: {}", requirement.field));
       field.index = static_cast<int>(it - offered.begin());
+      field.path = requirement.field;
+      if (target.resource->custom) match.custom_ = target.stored;
     }
     match.fields_.push_back(std::move(field));
   }
@@ -53,14 +55,20 @@ Outcome<Match> Match::compile(const kube::Request& request, const Target& target
 bool Match::operator()(const Entry& entry) const {
   if (!inNamespace_.empty() && entry.namespace_() != inNamespace_) return false;
   if (!name_.empty() && entry.name() != name_) return false;
+  if (!labels_.matches(entry.labels)) return false;
+  const auto object = custom_ ? parseJson(entry.bareText()) : Result<json::value>();
   for (const auto& field : fields_) {
+    std::string found;
+    if (field.index >= 0 && custom_ && object)
+      found = selectableValue(*object, *custom_, field.path);
     const std::string_view value =
         field.index == -1   ? entry.name()
         : field.index == -2 ? entry.namespace_()
+        : custom_           ? std::string_view(found)
                             : std::string_view(entry.fields[static_cast<std::size_t>(field.index)]);
     if ((value == field.value) != field.equal) return false;
   }
-  return labels_.matches(entry.labels);
+  return true;
 }
 
 }  // namespace koord::apiserver

@@ -23,6 +23,8 @@ class Match {
  private:
   struct Field {
     int index = 0;  // among the entry's fields; -1 the name, -2 the namespace
+    // Of a custom resource, whose definition may have had other fields when the entry was made.
+    std::string path = {};
     bool equal = true;
     std::string value;
   };
@@ -30,6 +32,7 @@ class Match {
   std::string name_;
   api::Selector labels_;
   std::vector<Field> fields_;
+  ResourcePtr custom_;  // whose entries are looked into for fields; null: the entry has them
 };
 
 }  // namespace koord::apiserver

@@ -98,6 +98,11 @@ std::string requestedText(const Entry& entry, const Target& target) {
   return toJson(*object);
 }
 
+std::string selectableValue(const json::value& object, const Resource& resource,
+                            std::string_view path) {
+  return fieldOf(object, resource, path);
+}
+
 Draft draftOf(const json::value& object, const Resource& stored) {
   Draft draft;
   draft.key =

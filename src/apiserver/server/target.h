@@ -38,6 +38,9 @@ void toRequestedForm(json::value& object, const Target& target);
 std::string requestedText(const Entry& entry, const Target& target);
 
 // Labels and selectable fields of an object in stored form.
+// The value of one selectable field.
+std::string selectableValue(const json::value& object, const Resource& resource,
+                            std::string_view path);
 Draft draftOf(const json::value& object, const Resource& stored);
 
 }  // namespace koord::apiserver

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "api/quantity_json.h"
 #include "base/time.h"
@@ -21,6 +22,42 @@ std::string shorten(const json::value& value) {
 std::string join(std::string_view path, std::string_view field) {
   return path.empty() ? std::string(field) : fmt::format("{}.{}", path, field);
 }
+
+// Fields whose numbers have 64 bits, by name; all others have 32. What does not fit cannot be read by any client with
+// types, and neither can a list that has it.
+constexpr std::string_view kWide[] = {
+    "activeDeadlineSeconds",
+    "capacity",
+    "deletionGracePeriodSeconds",
+    "expirationSeconds",
+    "fsGroup",
+    "generation",
+    "gid",
+    "gracePeriodSeconds",
+    "maxItems",
+    "maxLength",
+    "maxProperties",
+    "minItems",
+    "minLength",
+    "minProperties",
+    "nodeAllocatableUpdatePeriodSeconds",
+    "observedGeneration",
+    "remainingItemCount",
+    "revision",
+    "runAsGroup",
+    "runAsUser",
+    "seconds",
+    "size",
+    "sizeBytes",
+    "start",
+    "startingDeadlineSeconds",
+    "supplementalGroups",
+    "templateGeneration",
+    "terminationGracePeriodSeconds",
+    "tolerationSeconds",
+    "uid",
+    "user",
+};
 
 class TypeCheck {
  public:
@@ -57,7 +94,7 @@ class TypeCheck {
       case Type::Bytes:
         return value.is_string() || expected("base64 text", value);
       case Type::Integer:
-        if (value.is_int64() || value.is_uint64()) return true;
+        if (value.is_int64()) return true;
         if (value.is_double() && std::abs(value.get_double()) < 0x1p63 &&
             value.get_double() == std::trunc(value.get_double()))
           return true;
@@ -88,12 +125,28 @@ class TypeCheck {
   }
 
  private:
+  // Of a number, or a list of numbers.
+  bool checkWidth(const json::key_value_pair& member, const Schema& type) {
+    using Type = Schema::Type;
+    const bool list = type.type == Type::List && type.items && type.items->type == Type::Integer;
+    if (!list && type.type != Type::Integer) return true;
+    if (std::ranges::find(kWide, std::string_view(member.key())) != std::end(kWide)) return true;
+    const auto fits = [&](const json::value& value) {
+      const auto number = wholeNumber(value);
+      return !number || std::in_range<std::int32_t>(*number) ||
+             expected("an integer of 32 bits", value);
+    };
+    const auto* items = member.value().if_array();
+    return items ? std::ranges::all_of(*items, fits) : fits(member.value());
+  }
   bool checkObject(const json::value& value, const Schema& schema) {
     const auto* object = value.if_object();
     if (!object) return expected("an object", value);
     for (const auto& member : *object) {
       const auto* field = schema.field(member.key());
-      if (field && field->type && !check(member.value(), *field->type)) return at(member.key());
+      if (!field || !field->type) continue;
+      if (!check(member.value(), *field->type) || !checkWidth(member, *field->type))
+        return at(member.key());
     }
     return true;
   }

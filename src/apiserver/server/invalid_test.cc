@@ -56,6 +56,33 @@ TEST_F(InvalidTest, aGeneratedNameIsNamedAsItCameOut) {
             201);
 }
 
+TEST_F(InvalidTest, numbersThatNoClientCouldReadAreRefused) {
+  const std::string sets = "/apis/apps/v1/namespaces/default/deployments";
+  const auto deployment = [](const std::string& replicas) {
+    return R"({"metadata":{"name":"d"},"spec":{"replicas":)" + replicas +
+           R"(,"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}})";
+  };
+  for (const auto* replicas :
+       {"2147483648", "-2147483649", "99999999999", "9223372036854775808", "1e300"}) {
+    const auto refused = post(sets, deployment(replicas));
+    EXPECT_EQ(refused.status, 400) << replicas;
+    EXPECT_THAT(refused.message(), HasSubstr("spec.replicas: expected an integer")) << replicas;
+  }
+  EXPECT_EQ(
+      post(kPods, pod("p", R"(,"terminationGracePeriodSeconds":18446744073709551615)")).status,
+      400);
+  EXPECT_EQ(
+      post(
+          kPods,
+          pod("p",
+              R"(,"terminationGracePeriodSeconds":4294967296,"securityContext":{"supplementalGroups":[4294967]})"))
+          .status,
+      201);
+  EXPECT_EQ(post(sets, deployment("2147483647")).status, 201);
+  EXPECT_EQ(mergePatch(sets + "/d", R"({"spec":{"replicas":2147483648}})").status, 400);
+  EXPECT_EQ(mergePatch(sets + "/d/scale", R"({"spec":{"replicas":2147483648}})").status, 400);
+}
+
 TEST_F(InvalidTest, kindsOfGroupsAndOtherFailuresNameTheirs) {
   const std::string sets = "/apis/apps/v1/namespaces/default/replicasets";
   const auto bad = post(sets, R"({"metadata":{"name":"web"},"spec":{"replicas":-1,

@@ -6,6 +6,7 @@
 
 #include "apiserver/authn/service_account_tokens.h"
 #include "base/ascii.h"
+#include "base/utf8.h"
 #include "net/url.h"
 
 namespace koord::apiserver {
@@ -22,12 +23,14 @@ struct Wanted {
   std::vector<std::string> groups;
   std::map<std::string, std::vector<std::string>> extra;
   bool any = false;
+  bool text = true;  // it comes into messages, and into what is stored
 };
 
 Wanted readHeaders(const net::Headers& headers) {
   Wanted wanted;
   for (const auto& [name, value] : headers) {
     if (!net::sameHeaderName(std::string_view(name).substr(0, 12), "Impersonate-")) continue;
+    wanted.text = wanted.text && isUtf8(value);
     // An empty name asks for nobody.
     wanted.any = wanted.any || !value.empty() || !net::sameHeaderName(name, kUser);
     if (net::sameHeaderName(name, kUser)) wanted.user = value;
@@ -37,7 +40,9 @@ Wanted readHeaders(const net::Headers& headers) {
         !net::sameHeaderName(std::string_view(name).substr(0, kExtra.size()), kExtra))
       continue;
     const auto key = lowered(std::string_view(name).substr(kExtra.size()));
-    wanted.extra[net::percentDecode(key).value_or(key)].push_back(value);
+    const auto decoded = net::percentDecode(key).value_or(key);
+    wanted.text = wanted.text && isUtf8(decoded);
+    wanted.extra[decoded].push_back(value);
   }
   return wanted;
 }
@@ -52,6 +57,9 @@ std::expected<std::optional<User>, Reply> impersonated(const net::Headers& heade
                                                        const User& user, Authorizer* authorizer) {
   auto wanted = readHeaders(headers);
   if (!wanted.any) return std::nullopt;
+  if (!wanted.text)
+    return std::unexpected(failureReply(
+        Failure(ErrorCode::BadRequest, "a header of the impersonation is not UTF-8"), {}));
   if (wanted.user.empty())
     return std::unexpected(failureReply(
         Failure(ErrorCode::Internal,

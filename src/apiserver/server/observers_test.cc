@@ -24,5 +24,35 @@ TEST_F(ServerTest, anObserverHearsOfChangesAtOnceAndMayMakeFurtherOnes) {
   EXPECT_EQ(seen.back(), "-first");
 }
 
+TEST(StoreTest, LargeObjectsThatChangeOftenDoNotFillTheMemoryWithTheirPast) {
+  VirtualLoop loop;
+  Store store(loop, {.historyEvents = 1000, .historyBytes = 100'000});
+  auto& maps = store.table("configmaps");
+  const std::uint64_t begun = store.version();
+  for (int i = 0; i < 200; ++i) {
+    store.put(maps, {"a/m", {}, {}},
+              json::object{{"metadata", json::object{}}, {"data", std::string(10'000, 'x')}});
+    loop.runReady();
+  }
+  EXPECT_GT(maps.oldestVersion(), begun + 180);
+  EXPECT_LT(maps.oldestVersion(), store.version());
+}
+
+struct Silent final : Watcher {
+  void onEvent(const Event&) override {}
+};
+
+TEST(StoreTest, WatchersThatHaveGoneLeaveNothingBehindWhereNothingHappens) {
+  VirtualLoop loop;
+  Store store(loop, {});
+  auto& maps = store.table("configmaps");
+  for (int i = 0; i < 1000; ++i) {
+    Silent watcher;
+    store.subscribe(maps, watcher, store.version());
+    store.unsubscribe(maps, watcher);
+  }
+  EXPECT_EQ(maps.watcherCount(), 0u);
+}
+
 }  // namespace
 }  // namespace koord::apiserver::testing

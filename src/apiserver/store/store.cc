@@ -33,6 +33,11 @@ namespace {
 constexpr Duration kFirstProbe = std::chrono::milliseconds(250);
 constexpr Duration kSlowestProbe = std::chrono::seconds(5);
 
+// Of two events in a row the later one has the earlier one's object, too, which is counted once.
+std::size_t bytesIn(const Event& event) {
+  return (event.now ? event.now : event.before)->text.size();
+}
+
 }  // namespace
 
 std::pair<Table::Entries::const_iterator, Table::Entries::const_iterator> Table::range(
@@ -109,10 +114,14 @@ void Store::record(Table& table, Event event, Change change) noexcept {
   std::optional<Event> observed;
   if (!table.observers_.empty()) observed = event;
   if (table.delivered_ == table.history_.size()) dirty_.push_back(&table);
+  table.historyBytes_ += bytesIn(event);
   table.history_.push_back(std::move(event));
   // Only what has been delivered can be forgotten.
-  while (table.history_.size() > options_.historyEvents && table.delivered_ > 0) {
+  while ((table.history_.size() > options_.historyEvents ||
+          table.historyBytes_ > options_.historyBytes) &&
+         table.delivered_ > 0) {
     table.oldest_ = table.history_.front().version;
+    table.historyBytes_ -= bytesIn(table.history_.front());
     table.history_.pop_front();
     --table.delivered_;
   }
@@ -169,6 +178,7 @@ void Store::takeBack(Table& table) {
   while (!table.history_.empty() && table.history_.back().version > durable_) {
     const Event event = std::move(table.history_.back());
     table.history_.pop_back();
+    table.historyBytes_ -= bytesIn(event);
     const auto& key = (event.before ? event.before : event.now)->key;
     if (event.before) {
       table.entries_[key] = event.before;
@@ -232,6 +242,7 @@ void Store::deliver() {
 
 void Store::deliver(Table& table) {
   const auto limit = durableVersion();
+  ++table.walks_;
   while (table.delivered_ < table.history_.size() &&
          table.history_[table.delivered_].version <= limit) {
     const Event event = table.history_[table.delivered_++];
@@ -240,9 +251,10 @@ void Store::deliver(Table& table) {
         it->after = event.version;
         it->watcher->onEvent(event);
       }
-      it = it->watcher ? std::next(it) : table.watchers_.erase(it);
+      ++it;
     }
   }
+  endWalk(table);
   if (table.delivered_ < table.history_.size()) dirty_.push_back(&table);
 }
 
@@ -251,17 +263,28 @@ void Store::subscribe(Table& table, Watcher& watcher, std::uint64_t version) {
   const auto self = std::prev(table.watchers_.end());
   const auto begin = std::ranges::upper_bound(table.history_, version, {}, &Event::version);
   auto at = static_cast<std::size_t>(begin - table.history_.begin());
+  ++table.walks_;
   // By index: nothing is written meanwhile, but be safe against a history that moves.
   while (self->watcher && at < table.delivered_) {
     const Event event = table.history_[at++];
     self->after = event.version;
     watcher.onEvent(event);
   }
+  endWalk(table);
 }
 
 void Store::unsubscribe(Table& table, Watcher& watcher) {
   for (auto& subscription : table.watchers_)
     if (subscription.watcher == &watcher) subscription.watcher = nullptr;
+  if (table.walks_ == 0) table.forgetGone();
+}
+
+void Store::endWalk(Table& table) {
+  if (--table.walks_ == 0) table.forgetGone();
+}
+
+void Table::forgetGone() {
+  watchers_.remove_if([](const Subscription& one) { return one.watcher == nullptr; });
 }
 
 }  // namespace koord::apiserver

@@ -60,6 +60,7 @@ class Table {
 
  private:
   friend class Store;
+  void forgetGone();
   struct Subscription {
     Watcher* watcher = nullptr;  // null: cancelled while events are delivered
     std::uint64_t after = 0;
@@ -68,9 +69,11 @@ class Table {
   std::string name_;
   Entries entries_;
   std::deque<Event> history_;
+  std::size_t historyBytes_ = 0;
   std::uint64_t oldest_ = 0;   // the version before the first event of the history
   std::size_t delivered_ = 0;  // events of the history that watchers have got
   std::list<Subscription> watchers_;
+  int walks_ = 0;  // over the watchers, under way; meanwhile none is taken out
   struct Observer {
     std::function<void(const Event&)> fn;
     bool derives = false;
@@ -82,6 +85,8 @@ class Store {
  public:
   struct Options {
     std::size_t historyEvents = 8192;  // per table
+    // Of their objects, per table: large objects that change often must not fill the memory.
+    std::size_t historyBytes = std::size_t{256} << 20;
   };
 
   Store(Executor& executor, Options options);
@@ -152,6 +157,7 @@ class Store {
   void recover();
   void deliver();
   void deliver(Table& table);
+  static void endWalk(Table& table);
 
   Executor& executor_;
   Options options_;

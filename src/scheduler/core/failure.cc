@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "api/codec.h"
 #include "base/log.h"
 #include "base/time.h"
@@ -23,13 +25,28 @@ std::string shortened(const std::string& note) {
 void Scheduler::handlePlacementFailure(Attempt& attempt, const Status& status) {
   const std::string uid = attempt.pod.uid();
   if (status.rejected()) {
-    handleRejection(attempt, status, {true, ""});
+    // It has waited with its place for others of its group, for whom room is still being made.
+    const bool keepsPromise =
+        status.plugin() == attempt.profile->profile().groupsName && groupIsPromised(attempt);
+    handleRejection(attempt, status, {true, keepsPromise ? attempt.nodeName : std::string()});
     notifyAssumedPodGone(*attempt.pod.info, attempt.nodeName,
                          [&](const PodInfo& other) { return other.uid() != uid; });
   } else {
     notifyAssumedPodGone(*attempt.pod.info, attempt.nodeName);
     handleSchedulingFailure(attempt, status, nullptr, {true, ""});
   }
+}
+
+// Whether another member of its group is promised a node.
+bool Scheduler::groupIsPromised(const Attempt& attempt) const {
+  const Profile& profile = attempt.profile->profile();
+  const PodInfo& pod = *attempt.pod.info;
+  if (!profile.groups) return false;
+  return std::ranges::any_of(shared_.nominator.byNode(), [&](const auto& entry) {
+    return std::ranges::any_of(entry.second, [&](const PodPtr& other) {
+      return other->uid() != pod.uid() && profile.sameGroup(pod, *other);
+    });
+  });
 }
 
 void Scheduler::handleRejection(Attempt& attempt, const Status& status,

@@ -155,14 +155,26 @@ Task<Status> Scheduler::tryGroup(const std::string& group, std::vector<Member>& 
   co_return verdict;
 }
 
+// A member that was refused where it had been found a node, or an error, may be otherwise in the next try.
+Scheduler::GroupEnd::Promises Scheduler::promisesAfter(const std::vector<Member>& members,
+                                                       const Member* cause) const {
+  using Promises = GroupEnd::Promises;
+  if (cause && !shared_.nominator.nodeOf(cause->attempt->pod.uid()).empty()) return Promises::Made;
+  const bool refused =
+      std::ranges::find(members, Member::Outcome::Refused, &Member::outcome) != members.end();
+  if (refused || (cause && cause->erred)) return Promises::Stay;
+  return Promises::End;
+}
+
 // Of a member that goes back into the queue with its group.
-Nomination Scheduler::promiseTo(const Member& member, bool roomIsMade) const {
+Nomination Scheduler::promiseTo(const Member& member, GroupEnd::Promises promises) const {
   const Attempt& attempt = *member.attempt;
-  Nomination promise = attempt.profile->profile().groups->nominationOf(*attempt.pod.info);
-  if (promise.override) return promise;
-  if (!roomIsMade) return {true, ""};
-  if (member.outcome == Member::Outcome::Placed) return {true, attempt.nodeName};
-  return promise;
+  const Nomination planned = attempt.profile->profile().groups->nominationOf(*attempt.pod.info);
+  if (planned.override) return planned;
+  if (promises == GroupEnd::Promises::End) return {true, ""};
+  const bool placed = member.outcome == Member::Outcome::Placed;
+  if (placed && promises == GroupEnd::Promises::Made) return {true, attempt.nodeName};
+  return {};
 }
 
 Task<void> Scheduler::finishMember(Member& member, const Status& verdict, GroupEnd end) {
@@ -175,13 +187,12 @@ Task<void> Scheduler::finishMember(Member& member, const Status& verdict, GroupE
     queue_->done(attempt.pod.uid());
   } else if (placed || member.outcome == Member::Outcome::Untried) {
     // Nobody else has seen the places that were taken back: nobody has to be woken.
-    handleRejection(attempt, verdict, promiseTo(member, end.roomIsMade),
-                    shared_.cluster.liveCount());
+    handleRejection(attempt, verdict, promiseTo(member, end.promises), shared_.cluster.liveCount());
   } else if (member.outcome == Member::Outcome::Refused) {
     handleRejection(attempt, member.result.status, {true, ""});
   } else {
     std::optional<Nomination> promise;
-    if (!end.askPostFilters) promise = promiseTo(member, end.roomIsMade);
+    if (!end.askPostFilters) promise = promiseTo(member, end.promises);
     auto concluding = handleSearchFailure(attempt, std::move(member.result), std::move(promise));
     co_await concluding;
   }
@@ -249,10 +260,11 @@ Task<void> Scheduler::placeGroup(std::string group, std::vector<Member> members)
   GroupEnd end;
   if (cause) {
     if (!keepsPlaces(verdict)) cause->attempt->beside = placesOf(members);
+    cause->erred = !cause->result.status.rejected();
     auto ending = finishMember(*cause, verdict, end);
     co_await ending;
-    end.roomIsMade = !shared_.nominator.nodeOf(cause->attempt->pod.uid()).empty();
   }
+  end.promises = promisesAfter(members, cause);
   end.together = std::make_shared<GroupBinding>();
   end.together->left = static_cast<std::size_t>(
       std::ranges::count(members, Member::Outcome::Placed, &Member::outcome));

@@ -17,6 +17,7 @@ struct Scheduler::Member {
   };
   std::unique_ptr<Attempt> attempt;
   SearchResult result;
+  bool erred = false;  // no node was found because something failed
   Outcome outcome = Outcome::Untried;
   Duration took{};  // in all domains together
 };

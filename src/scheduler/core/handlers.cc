@@ -211,8 +211,14 @@ void Scheduler::pendingUpdated(const PodPtr& before, const PodPtr& after) {
   const std::string_view was = old->pod->status.nominatedNodeName;
   // Also when the nomination was given up before: whoever it kept away hears of it now.
   if (!was.empty() && was != after->pod->status.nominatedNodeName) {
-    notifyPodEvent(EventResource::AssignedPod, action::kDelete, old, nullptr,
-                   [&](const PodInfo& other) { return other.priority <= old->priority; });
+    // It was not in the way of its own group, which would try again what it has just tried.
+    const auto profile = profiles_.find(old->pod->spec.schedulerName);
+    const auto alike = [&](const PodInfo& other) {
+      return profile != profiles_.end() && profile->second->profile().sameGroup(*old, other);
+    };
+    notifyPodEvent(
+        EventResource::AssignedPod, action::kDelete, old, nullptr,
+        [&](const PodInfo& other) { return other.priority <= old->priority && !alike(other); });
   }
 }
 

@@ -171,11 +171,14 @@ class Scheduler {
   // What is left of a refused group when the member that it failed for has been dealt with.
   struct GroupEnd {
     bool askPostFilters = true;
-    bool roomIsMade = false;  // for the one that failed: victims leave, and it is promised a node
+    // Those of the others: where they were placed as well, when victims leave for the one that failed; as
+    // they are, when the try says nothing of them; or none, when nobody leaves.
+    enum class Promises { Made, Stay, End } promises = Promises::End;
     std::shared_ptr<GroupBinding> together;  // those that are let go to be bound
   };
   Task<void> finishMember(Member& member, const Status& verdict, GroupEnd end);
-  Nomination promiseTo(const Member& member, bool roomIsMade) const;
+  Nomination promiseTo(const Member& member, GroupEnd::Promises promises) const;
+  GroupEnd::Promises promisesAfter(const std::vector<Member>& members, const Member* cause) const;
   static Cluster::PodsOnNodes placesOf(const std::vector<Member>& members);
   void observeMembers(const std::vector<Member>& members, const Status& verdict);
 
@@ -209,6 +212,7 @@ class Scheduler {
   // failure.cc
   // The pod was assumed on a node and is forgotten again: files that and wakes others for the room.
   void handlePlacementFailure(Attempt& attempt, const Status& status);
+  bool groupIsPromised(const Attempt& attempt) const;
   // A plugin rejects the pod as a whole: on the node that was found, or with its group. nodes: how
   // many of them its message counts.
   void handleRejection(Attempt& attempt, const Status& status, const Nomination& nomination,

@@ -22,9 +22,10 @@ namespace {
 using scheduler::Scheduler;
 using scheduler::ServicePlugin;
 
-// How often something has changed, which is nobody's room.
+// How often something has changed, which is nobody's room; and what was once, which is remembered by who saw it.
 bool isCount(std::string_view key) {
-  return key == "runtimeVersion" || key == "generation";
+  return key == "runtimeVersion" || key == "generation" || key == "onceResourceSatisfied" ||
+         key == "OnceResourceSatisfied";
 }
 bool isNothing(const json::value& value) {
   const auto* object = value.if_object();

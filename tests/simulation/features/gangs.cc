@@ -310,6 +310,9 @@ void GangsFeature::chosen(scheduler::Handle& handle, const api::Pod& pod, const 
     if (plan.podGroup) {
       const auto object = handle.stores().of<api::PodGroup>().get({plan.namespace_, plan.name});
       standing.minimum = object ? object->spec.minMember : INT_MAX;
+      // It may say that its members had nodes.
+      for (const char* phase : {"Scheduled", "Running", "Finished", "Failed"})
+        satisfied |= object && object->status.phase == phase;
     }
     for (const auto& record : handle.cluster().pods()) {
       if (gangOf(*record.info->pod) != id) continue;

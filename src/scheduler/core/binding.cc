@@ -165,8 +165,9 @@ Status Scheduler::runPreBindPreFlight(Attempt& attempt) {
   PluginMask rest = allOf(profile.preBind) & ~profile.idleFor(*attempt.pod.info).preBind;
   for (; rest != 0; rest &= rest - 1) {
     const auto& plugin = profile.preBind[firstIn(rest)];
-    const Status flight =
-        plugin.point->preBindPreFlight(attempt.state, attempt.pod.info, attempt.node);
+    const Status flight = guarded(observer_, plugin.name, "PreBindPreFlight", [&] {
+      return plugin.point->preBindPreFlight(attempt.state, attempt.pod.info, attempt.node);
+    });
     if (flight.skipped()) continue;
     if (!flight.ok()) {
       return Status::error(
@@ -182,7 +183,8 @@ Task<Status> Scheduler::preBind(Attempt& attempt) {
   for (const auto* entry : attempt.preBinds) {
     const auto& plugin = *entry;
     const SteadyTime since = executor_.steadyNow();
-    auto task = plugin.point->preBind(attempt.state, pod, attempt.node);
+    auto task = guarded(observer_, plugin.name, "PreBind",
+                        [&] { return plugin.point->preBind(attempt.state, pod, attempt.node); });
     const Status status = co_await task;
     if (observer_ && attempt.sample)
       observer_->plugin(plugin.name, "PreBind", status.code, executor_.steadyNow() - since);
@@ -226,7 +228,8 @@ Task<Status> Scheduler::bind(Attempt& attempt) {
       if (!annotated.ok()) co_return annotated;
     }
     const SteadyTime since = executor_.steadyNow();
-    auto task = plugin.point->bind(attempt.state, pod, attempt.nodeName);
+    auto task = guarded(observer_, plugin.name, "Bind",
+                        [&] { return plugin.point->bind(attempt.state, pod, attempt.nodeName); });
     const Status status = co_await task;
     if (observer_ && attempt.sample)
       observer_->plugin(plugin.name, "Bind", status.code, executor_.steadyNow() - since);
@@ -282,7 +285,8 @@ void Scheduler::handleBindingSuccess(Attempt& attempt) {
   decisions_.record(pod->key(), std::move(decision));
   attempt.timer.point("PostBind", [&] {
     for (const auto& plugin : attempt.profile->profile().postBind)
-      plugin.point->postBind(attempt.state, pod, attempt.nodeName);
+      guarded(observer_, plugin.name, "PostBind",
+              [&] { plugin.point->postBind(attempt.state, pod, attempt.nodeName); });
     return Status{};
   });
   if (shared_.audit) shared_.audit->scheduled(*pod, attempt.nodeName);

@@ -24,6 +24,7 @@ namespace {
 
 // As upstream names the end of a gang's cycle in its metric.
 constexpr std::string_view kSucceeded = "gang is already succeed";
+constexpr std::string_view kGroups = "of groups";
 constexpr std::string_view kNotPlaced = "all pending pods is already been attempted";
 
 // Those that have places keep them: to be bound, or to wait for others with them.
@@ -99,7 +100,10 @@ Task<Status> Scheduler::tryDomain(const std::string& group, std::vector<Member>&
       continue;
     }
     failed.push_back({member.attempt->pod.info, reasonOf(member.result)});
-    if (!plugin.goesOn(group, {placed, failed, pods.subspan(tried)})) break;
+    bool goesOn = false;
+    guarded(observer_, kGroups, "GoesOn",
+            [&] { goesOn = plugin.goesOn(group, {placed, failed, pods.subspan(tried)}); });
+    if (!goesOn) break;
   }
   // Extenders take their time, in which pods may go.
   for (Member& member : members) {
@@ -108,7 +112,9 @@ Task<Status> Scheduler::tryDomain(const std::string& group, std::vector<Member>&
     placement.release(*member.attempt);
     member.outcome = Member::Outcome::Failed;
   }
-  Status verdict = plugin.judge(group, {placed, failed, pods.subspan(tried)});
+  Status verdict = guarded(observer_, kGroups, "Judge", [&] {
+    return plugin.judge(group, {placed, failed, pods.subspan(tried)});
+  });
   if (keepsPlaces(verdict)) placement.commit();
   co_return verdict;
 }
@@ -125,7 +131,9 @@ Status Scheduler::refusePlan(const std::string& group, std::vector<Member>& memb
   first.result.status = std::move(plan.status);
   first.result.diagnosis = std::move(plan.diagnosis);
   const std::vector<GroupOutcome::Failed> failed{{pods.front(), reasonOf(first.result)}};
-  return first.attempt->profile->profile().groups->judge(group, {{}, failed, pods.subspan(1)});
+  return guarded(nullptr, kGroups, "Judge", [&] {
+    return first.attempt->profile->profile().groups->judge(group, {{}, failed, pods.subspan(1)});
+  });
 }
 
 Task<Status> Scheduler::tryGroup(const std::string& group, std::vector<Member>& members) {
@@ -133,15 +141,17 @@ Task<Status> Scheduler::tryGroup(const std::string& group, std::vector<Member>& 
   std::vector<PodPtr> pods;
   pods.reserve(members.size());
   for (const Member& member : members) pods.push_back(member.attempt->pod.info);
-  Status verdict = plugin.begin(group, pods);
+  Status verdict = guarded(observer_, kGroups, "Begin", [&] { return plugin.begin(group, pods); });
   if (!verdict.ok()) co_return verdict;
-  if (const auto order = plugin.orderOf(group, pods); !order.empty()) {
+  std::vector<std::size_t> order;
+  guarded(observer_, kGroups, "Order", [&] { order = plugin.orderOf(group, pods); });
+  if (!order.empty()) {
     std::vector<Member> arranged;
     for (const std::size_t i : order) arranged.push_back(std::move(members[i]));
     members = std::move(arranged);
     for (std::size_t i = 0; i < members.size(); ++i) pods[i] = members[i].attempt->pod.info;
   }
-  GroupPlan plan = plugin.planOf(group, pods);
+  GroupPlan plan = guarded(observer_, kGroups, "Plan", [&] { return plugin.planOf(group, pods); });
   if (!plan.status.ok()) co_return refusePlan(group, members, pods, std::move(plan));
   const std::vector<GroupDomain> domains = std::move(plan.domains);
   for (std::size_t i = 0; i < std::max<std::size_t>(domains.size(), 1); ++i) {

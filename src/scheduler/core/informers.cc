@@ -4,11 +4,14 @@
 
 #include "api/sharing.h"
 #include "kube/informer.h"
+#include "scheduler/engine/survived.h"
 #include "scheduler/framework/slim_pod.h"
 
 namespace koord::scheduler {
 
 namespace {
+
+constexpr std::string_view kScheduler = "the scheduler";
 
 // Pods and nodes, which go to the scheduler itself.
 template <class T>
@@ -27,11 +30,16 @@ std::unique_ptr<StoreFeed> nodeFeed(kube::Api& api, Executor& executor, Schedule
                                     Random random) {
   auto nodes = std::make_unique<Feed<api::Node>>(api, executor, kube::WatchScope{}, random);
   nodes->informer.setTransform(transformNode);
-  nodes->informer.addHandler({[&scheduler](const auto& node) { scheduler.nodeAdded(node); },
-                              [&scheduler](const auto& before, const auto& after) {
-                                scheduler.nodeUpdated(before, after);
-                              },
-                              [&scheduler](const auto& last) { scheduler.nodeDeleted(last); }});
+  nodes->informer.addHandler(
+      {[&scheduler](const auto& node) {
+         survived(kScheduler, "a new node", [&] { scheduler.nodeAdded(node); });
+       },
+       [&scheduler](const auto& before, const auto& after) {
+         survived(kScheduler, "a change of a node", [&] { scheduler.nodeUpdated(before, after); });
+       },
+       [&scheduler](const auto& last) {
+         survived(kScheduler, "the end of a node", [&] { scheduler.nodeDeleted(last); });
+       }});
   return nodes;
 }
 
@@ -41,9 +49,15 @@ std::unique_ptr<Feed<api::Pod>> podFeed(kube::Api& api, Executor& executor, Sche
   auto pods = std::make_unique<Feed<api::Pod>>(api, executor, running, random);
   pods->informer.setTransform(podReader(scheduler));
   pods->informer.addHandler(
-      {[&scheduler](const auto& pod) { scheduler.podAdded(pod); },
-       [&scheduler](const auto& before, const auto& after) { scheduler.podUpdated(before, after); },
-       [&scheduler](const auto& last) { scheduler.podDeleted(last); }});
+      {[&scheduler](const auto& pod) {
+         survived(kScheduler, "a new pod", [&] { scheduler.podAdded(pod); });
+       },
+       [&scheduler](const auto& before, const auto& after) {
+         survived(kScheduler, "a change of a pod", [&] { scheduler.podUpdated(before, after); });
+       },
+       [&scheduler](const auto& last) {
+         survived(kScheduler, "the end of a pod", [&] { scheduler.podDeleted(last); });
+       }});
   return pods;
 }
 

@@ -95,7 +95,8 @@ void Placement::unreserve(Attempt& attempt) {
   const auto& plugins = attempt.profile->profile().reserve;
   attempt.timer.point("Unreserve", [&] {
     for (auto it = plugins.rbegin(); it != plugins.rend(); ++it)
-      it->point->unreserve(attempt.state, attempt.pod.info, attempt.node);
+      guarded(attempt.timer.observer(), it->name, "Unreserve",
+              [&] { it->point->unreserve(attempt.state, attempt.pod.info, attempt.node); });
     return Status{};
   });
 }

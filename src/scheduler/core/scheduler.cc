@@ -216,7 +216,8 @@ Task<void> Scheduler::handleSearchFailure(Attempt& attempt, SearchResult result,
     nomination = {true, ""};
   }
   for (auto* plugin : attempt.profile->profile().afterPostFilter)
-    plugin->afterPostFilter(attempt.state, attempt.pod.info, result.status);
+    guarded(observer_, "that hears of the end", "AfterPostFilter",
+            [&] { plugin->afterPostFilter(attempt.state, attempt.pod.info, result.status); });
   handleSchedulingFailure(attempt, result.status, rejected ? &result.diagnosis : nullptr,
                           nomination);
 }
@@ -247,7 +248,9 @@ Task<Nomination> Scheduler::runPostFilter(Attempt& attempt, SearchResult& result
   const SteadyTime since = executor_.steadyNow();
   Code code = Code::Unschedulable;
   for (const auto& plugin : plugins) {
-    PostFilterResult answer = askPostFilter(plugin, attempt, result.diagnosis);
+    PostFilterResult answer =
+        guarded(observer_, plugin.name, "PostFilter",
+                [&] { return askPostFilter(plugin, attempt, result.diagnosis); });
     if (answer.later) {
       result.diagnosis.keepVerdicts();  // questions are answered meanwhile
       auto later = *std::move(answer.later);

@@ -1,4 +1,5 @@
 #include "scheduler/engine/cluster.h"
+#include "scheduler/engine/survived.h"
 
 #include <fmt/format.h>
 
@@ -118,7 +119,8 @@ void Cluster::insertPod(PodRecord added) {
   touch(node);
   record.grants.forEach(
       [&](LedgerId ledger, const Grant& grant) { applyGrant(node, *pod, ledger, grant, true); });
-  for (auto* listener : listeners_) listener->podAdded(node, pod);
+  for (auto* listener : listeners_)
+    survived("a listener", "a pod that came", [&] { listener->podAdded(node, pod); });
   settle();
 }
 
@@ -139,7 +141,8 @@ Cluster::PodRecord Cluster::erasePod(Pods::iterator it) {
   touch(node);
   record.grants.forEach(
       [&](LedgerId ledger, const Grant& grant) { applyGrant(node, *pod, ledger, grant, false); });
-  for (auto* listener : listeners_) listener->podRemoved(node, pod);
+  for (auto* listener : listeners_)
+    survived("a listener", "a pod that went", [&] { listener->podRemoved(node, pod); });
   settle();
   return record;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "scheduler/engine/cluster.h"
+#include "scheduler/engine/survived.h"
 
 namespace koord::scheduler {
 
@@ -31,7 +32,9 @@ void Cluster::rereadPod(const PodRecord& pod, LedgerId ledger) {
   // What a pod that is not bound yet was given is written down with its binding.
   if (pod.assumed) return;
   const GrantPtr held = pod.grants.of(ledger);
-  GrantPtr now = ledgers_[ledger]->read(*pod.info, pod.node, held);
+  GrantPtr now = held;
+  survived(ledgers_[ledger]->name(), "what a pod was given",
+           [&] { now = ledgers_[ledger]->read(*pod.info, pod.node, held); });
   if (now != held) setGrant(pod, ledger, std::move(now));
 }
 
@@ -59,9 +62,13 @@ const std::vector<Ledger*>& Cluster::readersOf(const PodInfo& pod) const {
 
 Grants Cluster::readGrants(const PodInfo& pod, NodeId node, const Grants& held) const {
   Grants grants;
+  // A pod is counted on its node in any case.
   for (Ledger* ledger : ledgers_)
-    grants.set(ledger->id(), ledger->read(pod, node, held.of(ledger->id())));
-  for (Ledger* ledger : following_) grants.set(ledger->id(), ledger->readGrants(pod, grants));
+    survived(ledger->name(), "what a pod was given",
+             [&] { grants.set(ledger->id(), ledger->read(pod, node, held.of(ledger->id()))); });
+  for (Ledger* ledger : following_)
+    survived(ledger->name(), "what other grants cover",
+             [&] { grants.set(ledger->id(), ledger->readGrants(pod, grants)); });
   return grants;
 }
 
@@ -114,11 +121,13 @@ void Cluster::countCovered(NodeId node, const Resources& covered, bool add) {
 void Cluster::applyGrant(NodeId node, const PodInfo& pod, LedgerId ledger, const Grant& grant,
                          bool add) {
   if (const Resources* covered = grant.covered()) countCovered(node, *covered, add);
-  if (add) {
-    ledgers_[ledger]->add(node, pod, grant);
-  } else {
-    ledgers_[ledger]->remove(node, pod, grant);
-  }
+  survived(ledgers_[ledger]->name(), "a grant", [&] {
+    if (add) {
+      ledgers_[ledger]->add(node, pod, grant);
+    } else {
+      ledgers_[ledger]->remove(node, pod, grant);
+    }
+  });
 }
 
 std::string Cluster::verifyRequested(NodeId node) const {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "scheduler/engine/cluster.h"
+#include "scheduler/engine/survived.h"
 
 namespace koord::scheduler {
 
@@ -101,13 +102,15 @@ NodeId Cluster::setNode(std::shared_ptr<const api::Node> object) {
     live_.insert(id);
     ++liveCount_;
     ++nodesVersion_;
-    for (auto* listener : listeners_) listener->nodeChanging(id);
+    for (auto* listener : listeners_)
+      survived("a listener", "a node", [&] { listener->nodeChanging(id); });
   }
   const bool relabelled = !before || before->metadata.labels != after.metadata.labels;
   const bool told = relabelled || !sameAnnotations(nodeAnnotations_, before->metadata.annotations,
                                                    after.metadata.annotations);
   if (told && before)
-    for (auto* listener : listeners_) listener->nodeChanging(id);
+    for (auto* listener : listeners_)
+      survived("a listener", "a node", [&] { listener->nodeChanging(id); });
   changed |= told;
   if (relabelled) {
     ++placesVersion_;
@@ -116,7 +119,8 @@ NodeId Cluster::setNode(std::shared_ptr<const api::Node> object) {
   if (!before || before->status.allocatable != after.status.allocatable) {
     setAllocatable(id, after.status.allocatable);
     if (before)
-      for (auto* listener : listeners_) listener->allocatableChanged(id);
+      for (auto* listener : listeners_)
+        survived("a listener", "a node", [&] { listener->allocatableChanged(id); });
     changed = true;
   }
   if (!before || !sameTaints(before->spec.taints, after.spec.taints)) {
@@ -135,7 +139,8 @@ NodeId Cluster::setNode(std::shared_ptr<const api::Node> object) {
   }
   if (changed) touch(id);
   if (told)
-    for (auto* listener : listeners_) listener->nodeChanged(id);
+    for (auto* listener : listeners_)
+      survived("a listener", "a node", [&] { listener->nodeChanged(id); });
   return id;
 }
 
@@ -143,7 +148,8 @@ void Cluster::removeNode(std::string_view name) {
   const auto it = ids_.find(name);
   if (it == ids_.end() || !rows_[it->second].object) return;
   const NodeId id = it->second;
-  for (auto* listener : listeners_) listener->nodeChanging(id);
+  for (auto* listener : listeners_)
+    survived("a listener", "a node", [&] { listener->nodeChanging(id); });
   setLabels(id, {});
   setAllocatable(id, {});
   setImages(id, {});
@@ -156,7 +162,8 @@ void Cluster::removeNode(std::string_view name) {
   ++nodesVersion_;
   ++placesVersion_;
   touch(id);
-  for (auto* listener : listeners_) listener->nodeChanged(id);
+  for (auto* listener : listeners_)
+    survived("a listener", "a node", [&] { listener->nodeChanged(id); });
   releaseRow(id);
 }
 

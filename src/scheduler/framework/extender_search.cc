@@ -35,14 +35,6 @@ SearchResult NodeSearch::passing(CycleState& state, const PodPtr& pod, const Sea
   return result;
 }
 
-SearchResult NodeSearch::findAmong(CycleState& state, const PodPtr& pod, const SearchScope& scope,
-                                   const ExtenderVerdicts& extenders, const AttemptTimer& timer) {
-  timer_ = timer;
-  SearchResult result = findAmongTimed(state, pod, scope, extenders);
-  timer_ = {};
-  return result;
-}
-
 SearchResult NodeSearch::findAmongTimed(CycleState& state, const PodPtr& pod,
                                         const SearchScope& scope,
                                         const ExtenderVerdicts& extenders) {

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "scheduler/engine/cluster.h"
+#include "scheduler/engine/survived.h"
 
 namespace koord::scheduler {
 
@@ -60,8 +61,11 @@ class KnownPods {
     std::uint64_t heeding = (before ? heedingFor(*before) : 0) | (after ? heedingFor(*after) : 0);
     if (listeners_.size() < kMasked) heeding &= (std::uint64_t{1} << listeners_.size()) - 1;
     for (; heeding != 0; heeding &= heeding - 1)
-      listeners_[static_cast<std::size_t>(std::countr_zero(heeding))](before, after);
-    for (std::size_t n = kMasked; n < listeners_.size(); ++n) listeners_[n](before, after);
+      tell(listeners_[static_cast<std::size_t>(std::countr_zero(heeding))], before, after);
+    for (std::size_t n = kMasked; n < listeners_.size(); ++n) tell(listeners_[n], before, after);
+  }
+  static void tell(const Listener& listener, const PodPtr& before, const PodPtr& after) {
+    (void)survived("a listener", "a change of a pod", [&] { listener(before, after); });
   }
   // By listener; those beyond kMasked hear of everything.
   static constexpr std::size_t kMasked = 64;

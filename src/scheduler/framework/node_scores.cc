@@ -183,7 +183,8 @@ Status NodeSearch::addOtherScores(CycleState& state, const PodInfo& pod,
     if (!status.ok()) return failedScore(plugin.name, status);
     const Normalization kind = plugin.point->normalization();
     if (kind == Normalization::Own) {
-      status = plugin.point->normalize(state, pod, nodes, scores);
+      status = guarded(timer_.observer(), plugin.name, "NormalizeScore",
+                       [&] { return plugin.point->normalize(state, pod, nodes, scores); });
       if (!status.ok()) {
         return Status::error(
             fmt::format("running Normalize on Score plugins: plugin \"{}\" failed with: {}",
@@ -227,7 +228,8 @@ Result<ScoreTable> NodeSearch::scoreNodes(CycleState& state, const PodPtr& pod,
   for (std::size_t i = 0; i < profile_.score.size(); ++i) {
     const auto& plugin = profile_.score[i];
     if (!plugin.signedPlugin || contains(podClass.skipScore, i)) continue;
-    status = plugin.point->score(podClass.state, *pod, nodes, scores);
+    status = guarded(timer_.observer(), plugin.name, "Score",
+                     [&] { return plugin.point->score(podClass.state, *pod, nodes, scores); });
     if (!status.ok()) return fail(ErrorCode::Internal, failedScore(plugin.name, status).message());
     const Normalization kind = plugin.point->normalization();
     if (kind != Normalization::None && !scores.empty()) {

@@ -74,12 +74,27 @@ SearchResult NodeSearch::prepare(CycleState& state, const PodPtr& pod) {
   return result;
 }
 
+template <class Search>
+SearchResult NodeSearch::concluded(const CycleState& state, const AttemptTimer& timer,
+                                   Search&& search) {
+  timer_ = timer;
+  SearchResult result = guarded(timer.observer(), "of the profile", "a search", search);
+  timer_ = {};
+  // What was kept of its class may be half of the truth.
+  if (result.status.code == Code::Error)
+    if (const auto* attempt = state.get<Attempt>(kAttempt); attempt && attempt->podClass)
+      classes_.drop(*attempt->podClass);
+  return result;
+}
+
+SearchResult NodeSearch::findAmong(CycleState& state, const PodPtr& pod, const SearchScope& scope,
+                                   const ExtenderVerdicts& extenders, const AttemptTimer& timer) {
+  return concluded(state, timer, [&] { return findAmongTimed(state, pod, scope, extenders); });
+}
+
 SearchResult NodeSearch::find(CycleState& state, const PodPtr& pod, const SearchScope& scope,
                               const AttemptTimer& timer) {
-  timer_ = timer;
-  SearchResult result = findTimed(state, pod, scope);
-  timer_ = {};
-  return result;
+  return concluded(state, timer, [&] { return findTimed(state, pod, scope); });
 }
 
 // The start of every search; nullptr when it is its end, too.
@@ -116,7 +131,8 @@ NodeSearch::Attempt* NodeSearch::begin(CycleState& state, const PodPtr& pod,
 // Skip: it has no plan for the pod.
 Status NodeSearch::applyPlan(PlanPlugin& planner, CycleState& state, const PodPtr& pod,
                              Attempt& attempt) {
-  PlanPlugin::Plan plan = planner.plan(state, pod);
+  PlanPlugin::Plan plan =
+      guarded(timer_.observer(), "that plans", "Plan", [&] { return planner.plan(state, pod); });
   if (!plan.status.ok()) return plan.status;
   std::ranges::copy(plan.first, std::back_inserter(attempt.preferred));
   if (plan.only.empty()) return {};
@@ -525,8 +541,9 @@ Result<std::vector<PluginMask>> NodeSearch::objections(CycleState& state, const 
     Verdicts verdicts;
     verdicts.clear(cluster_.capacity());
     NodeFilter batch(left, &verdicts, static_cast<std::uint16_t>(i));
-    const Status status =
-        plugin.point->filter(stateFor(plugin.signedPlugin, state, attempt), *pod, batch);
+    const Status status = guarded(timer_.observer(), plugin.name, "Filter", [&] {
+      return plugin.point->filter(stateFor(plugin.signedPlugin, state, attempt), *pod, batch);
+    });
     if (!status.ok()) return fail(ErrorCode::Internal, status.message());
     for (std::size_t n = 0; n < list.size(); ++n)
       if (!left.contains(list[n])) masks[n] |= PluginMask{1} << i;
@@ -543,7 +560,10 @@ Status NodeSearch::filterNode(CycleState& state, const PodPtr& pod, NodeId node)
   if (attempt.podClass->hasView) lookAt(profile_, *pod, one, view);
   const auto judge = [&]() -> Status {
     for (const AdmitPlugin* plugin : profile_.admits)
-      if (Status status = plugin->admit(state, pod, node); !status.ok()) return status;
+      if (Status status = guarded(timer_.observer(), "that admits pods", "Admit",
+                                  [&] { return plugin->admit(state, pod, node); });
+          !status.ok())
+        return status;
     Verdicts verdicts;
     verdicts.reserve(node + 1);
     NodeSet left = one;

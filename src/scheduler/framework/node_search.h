@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "scheduler/framework/attempt_timer.h"
 #include "scheduler/framework/diagnosis.h"
 #include "scheduler/framework/extender_verdicts.h"
 #include "scheduler/framework/handle.h"
-#include "scheduler/framework/observer.h"
 #include "scheduler/framework/pod_class.h"
 #include "scheduler/framework/search_scope.h"
 
@@ -110,6 +110,9 @@ class NodeSearch {
 
   SearchResult findAmongTimed(CycleState& state, const PodPtr& pod, const SearchScope& scope,
                               const ExtenderVerdicts& extenders);
+  // Runs a search; whatever throws in it is its result.
+  template <class Search>
+  SearchResult concluded(const CycleState& state, const AttemptTimer& timer, Search&& search);
   SearchResult findTimed(CycleState& state, const PodPtr& pod, const SearchScope& scope);
   Attempt* begin(CycleState& state, const PodPtr& pod, const SearchScope& scope,
                  SearchResult& result);

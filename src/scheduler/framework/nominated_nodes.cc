@@ -48,7 +48,8 @@ Status NominatedNodes::sync(Cluster& cluster, const Nominator& nominator, const 
     const auto& plugin = profile.filter[i];
     if (!plugin.signedPlugin || contains(skipFilter, i)) continue;
     NodeFilter batch(left, &verdicts_, static_cast<std::uint16_t>(i));
-    Status status = plugin.point->filter(podClass.state, pod, batch);
+    Status status = guarded(nullptr, plugin.name, "Filter",
+                            [&] { return plugin.point->filter(podClass.state, pod, batch); });
     if (!status.ok()) return status;
   }
   for (const NodeId node : judged) {

@@ -56,6 +56,8 @@ class Observer {
   virtual void preemption(std::size_t /*victims*/) {}
   // The victims of one preemption have been told to leave, or could not be.
   virtual void evicted(bool /*good*/, Duration /*took*/) {}
+  // A plugin threw an exception.
+  virtual void threw(std::string_view /*plugin*/, std::string_view /*point*/) {}
   // The volumes of a pod could not be bound ("bind").
   virtual void volumesFailed(std::string_view /*stage*/) {}
   // An attempt to place a pod takes longer than it may. Once for each.
@@ -64,55 +66,6 @@ class Observer {
   virtual void cacheCorrected() {}
   // What a ledger keeps of a node is not what the node's pods hold.
   virtual void drifted(std::string_view /*ledger*/) {}
-};
-
-// Takes the times of one attempt's extension points and, if it is a sample, of its plugins. Costs
-// nothing without an observer. All that it is given must outlive it.
-class AttemptTimer {
- public:
-  AttemptTimer() = default;
-  AttemptTimer(Observer* observer, const Clock& clock, const std::string& profile, bool sample)
-      : observer_(observer), clock_(&clock), profile_(&profile), sample_(sample) {}
-
-  // Calls all plugins of a point; what is returned has a code.
-  template <class Call>
-  auto point(std::string_view name, Call&& call) const {
-    if (!observer_) return call();
-    const SteadyTime since = clock_->steadyNow();
-    auto answer = call();
-    observer_->extensionPoint(name, codeOf(answer), *profile_, clock_->steadyNow() - since);
-    return answer;
-  }
-  // A plugin need not be called.
-  void idle(const std::string& name, std::string_view point) const {
-    if (observer_ && isCounted(point)) observer_->evaluated(name, point, *profile_);
-  }
-  // Calls one plugin.
-  template <class Call>
-  auto plugin(const std::string& name, std::string_view point, Call&& call) const {
-    if (!observer_) return call();
-    if (isCounted(point)) observer_->evaluated(name, point, *profile_);
-    if (!sample_) return call();
-    const SteadyTime since = clock_->steadyNow();
-    auto answer = call();
-    observer_->plugin(name, point, codeOf(answer), clock_->steadyNow() - since);
-    return answer;
-  }
-
- private:
-  static bool isCounted(std::string_view point) {
-    return point == "PreFilter" || point == "Filter" || point == "PreScore" || point == "Score";
-  }
-  static Code codeOf(const Status& status) { return status.code; }
-  template <class Answer>
-  static Code codeOf(const Answer& answer) {
-    return answer.status.code;
-  }
-
-  Observer* observer_ = nullptr;
-  const Clock* clock_ = nullptr;
-  const std::string* profile_ = nullptr;
-  bool sample_ = false;
 };
 
 }  // namespace koord::scheduler

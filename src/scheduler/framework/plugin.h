@@ -153,6 +153,24 @@ struct PostFilterResult {
   // No other pod is scheduled meanwhile. The plugin must outlive the task.
   std::optional<Task<PostFilterResult>> later;
 };
+
+}  // namespace koord::scheduler
+
+namespace koord::detail {
+
+template <>
+struct TaskPromise<scheduler::PostFilterResult>
+    : SurvivingPromise<scheduler::PostFilterResult, TaskPromise<scheduler::PostFilterResult>> {
+  void unhandled_exception() noexcept {
+    value.emplace();
+    value->status = scheduler::statusOfThrown();
+  }
+};
+
+}  // namespace koord::detail
+
+namespace koord::scheduler {
+
 class PostFilterPlugin {
  public:
   virtual ~PostFilterPlugin() = default;

@@ -110,6 +110,15 @@ std::shared_ptr<PodClass> PodClasses::of(const PodInfo& pod) {
   return podClass;
 }
 
+void PodClasses::drop(const PodClass& podClass) {
+  const auto it = byBytes_.find(podClass.signature);
+  if (it == byBytes_.end() || it->second->get() != &podClass) return;
+  byShape_.clear();
+  const auto place = it->second;
+  byBytes_.erase(it);
+  order_.erase(place);
+}
+
 void PodClasses::clear() {
   byShape_.clear();
   byBytes_.clear();
@@ -150,7 +159,8 @@ void PodClasses::preFilter(PodClass& podClass, const PodInfo& pod) {
     if (known && judgesNodes) podClass.forgetNodes();
     podClass.preFilterEpochs[i] = epoch;
     PreFilterResult& said = podClass.preFilter[i];
-    said = plugin.point->preFilter(podClass.state, pod);
+    said = guarded(nullptr, plugin.name, "PreFilter",
+                   [&] { return plugin.point->preFilter(podClass.state, pod); });
     if (!said.status.ok() && !said.status.skipped()) said.status.setPlugin(plugin.name);
     const auto note = [&](PluginMask& mask, bool is) {
       mask = is ? mask | PluginMask{1} << i : mask & ~(PluginMask{1} << i);

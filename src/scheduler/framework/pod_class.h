@@ -15,7 +15,7 @@
 #include "scheduler/engine/cluster.h"
 #include "scheduler/engine/narrow_column.h"
 #include "scheduler/engine/score_index.h"
-#include "scheduler/framework/observer.h"
+#include "scheduler/framework/attempt_timer.h"
 #include "scheduler/framework/profile.h"
 
 namespace koord::scheduler {
@@ -159,6 +159,8 @@ class PodClasses {
 
   std::shared_ptr<PodClass> of(const PodInfo& pod);
   std::size_t size() const { return byBytes_.size(); }
+  // Forgets what plugins said of the class: one of them has failed, and is to be asked again.
+  void drop(const PodClass& podClass);
 
  private:
   using Order = std::list<std::shared_ptr<PodClass>>;

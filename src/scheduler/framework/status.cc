@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "scheduler/engine/survived.h"
+
 namespace koord::scheduler {
 
 Status::Status(Code what, std::vector<std::string> reasons, std::string plugin) : code(what) {
@@ -44,6 +46,16 @@ void Status::setPlugin(std::string plugin) {
 
 std::string Status::message() const {
   return fmt::format("{}", fmt::join(reasons(), ", "));
+}
+
+Status statusOfThrown() noexcept {
+  try {
+    throw;
+  } catch (const std::exception& thrown) {
+    return Status::error(toldOf("a task of a plugin", "an attempt", &thrown));
+  } catch (...) {
+    return Status::error(toldOf("a task of a plugin", "an attempt", nullptr));
+  }
 }
 
 }  // namespace koord::scheduler

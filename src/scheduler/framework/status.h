@@ -6,12 +6,15 @@
 // Some fifty of them are made and thrown away with every pod, nearly all of which have nothing to say but
 // their code: these cost no more than a number does, and words are kept apart.
 
+#include <coroutine>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "api/boxed.h"
 #include "base/result.h"
+#include "base/task.h"
 #include "scheduler/engine/verdicts.h"
 
 namespace koord::scheduler {
@@ -56,4 +59,32 @@ class Status {
   api::Boxed<Words> words_;
 };
 
+// An error that says what is being thrown, with a line in the log. In an exception handler only.
+Status statusOfThrown() noexcept;
+
 }  // namespace koord::scheduler
+
+namespace koord::detail {
+
+// What a coroutine throws that answers with a Status is its answer: the coroutines of plugins do, and so
+// a mistake in one of them costs a pod its attempt.
+template <class Answer, class Promise>
+struct SurvivingPromise : TaskPromiseBase {
+  std::optional<Answer> value;
+  Task<Answer> get_return_object() noexcept {
+    return Task<Answer>(std::coroutine_handle<Promise>::from_promise(static_cast<Promise&>(*this)));
+  }
+  template <class U>
+  void return_value(U&& result) {
+    value.emplace(std::forward<U>(result));
+  }
+  Answer take() { return std::move(*value); }
+};
+
+template <>
+struct TaskPromise<scheduler::Status>
+    : SurvivingPromise<scheduler::Status, TaskPromise<scheduler::Status>> {
+  void unhandled_exception() noexcept { value.emplace(scheduler::statusOfThrown()); }
+};
+
+}  // namespace koord::detail

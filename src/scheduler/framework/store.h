@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "api/meta.h"
+#include "scheduler/engine/survived.h"
 
 namespace koord::scheduler {
 
@@ -22,14 +23,14 @@ class Store {
   void set(Object object) {
     Object& slot = objects_[api::keyOf(object->metadata)];
     const Object before = std::exchange(slot, object);
-    for (auto& listener : listeners_) listener(before, object);
+    tell(before, object);
   }
   void erase(const api::ObjectKey& key) {
     const auto it = objects_.find(key);
     if (it == objects_.end()) return;
     const Object before = it->second;
     objects_.erase(it);
-    for (auto& listener : listeners_) listener(before, nullptr);
+    tell(before, nullptr);
   }
   Object get(const api::ObjectKey& key) const {
     const auto it = objects_.find(key);
@@ -39,6 +40,11 @@ class Store {
   void listen(Listener listener) { listeners_.push_back(std::move(listener)); }
 
  private:
+  void tell(const Object& before, const Object& after) const {
+    for (auto& listener : listeners_)
+      (void)survived("a listener", "a change of an object", [&] { listener(before, after); });
+  }
+
   std::unordered_map<api::ObjectKey, Object> objects_;
   std::vector<Listener> listeners_;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "scheduler/framework/guarded.h"
 #include "scheduler/queue/scheduling_queue.h"
 
 namespace koord::scheduler {
@@ -73,7 +74,11 @@ SchedulingQueue::Strategy SchedulingQueue::isPodWorthRequeuing(const QueuedPod& 
     for (const auto& registration : std::ranges::subrange(first, plugin.events.end())) {
       if (!matches(registration, event)) continue;
       const SteadyTime since = observer ? executor_.steadyNow() : SteadyTime();
-      const Hint hint = registration.hint ? registration.hint(*pod.info, event) : Hint::Queue;
+      // As upstream, one that fails is no reason to let the pod wait.
+      Hint hint = Hint::Queue;
+      if (registration.hint)
+        guarded(observer, plugin.plugin, "QueueingHint",
+                [&] { hint = registration.hint(*pod.info, event); });
       if (observer) observer->hint(plugin.plugin, event, hint, executor_.steadyNow() - since);
       if (hint == Hint::Skip) continue;
       if (pending) return Strategy::Immediately;

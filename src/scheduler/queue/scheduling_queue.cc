@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "scheduler/framework/attempt_timer.h"
 
 // Where a pod goes after an attempt is decided by what has happened meanwhile. While a pod is in
 // flight, events are written down (one list for all, with where each pod was popped); when it
@@ -197,7 +198,8 @@ Status SchedulingQueue::preEnqueue(const Profile& profile, Entry& entry) const {
   for (std::size_t i = 0; i < profile.preEnqueue.size(); ++i) {
     if (contains(idle, i)) continue;
     const auto& plugin = profile.preEnqueue[i];
-    Status status = plugin.point->preEnqueue(*entry.pod.info);
+    Status status = guarded(observer, plugin.name, "PreEnqueue",
+                            [&] { return plugin.point->preEnqueue(*entry.pod.info); });
     if (status.ok()) continue;
     entry.pod.gatingPlugin = plugin.name;
     entry.pod.unschedulablePlugins.insert(plugin.name);

@@ -11,6 +11,7 @@
 #include "net/profiling.h"
 #include "net/serving.h"
 #include "net/zpages.h"
+#include "scheduler/engine/survived.h"
 #include "scheduler/framework/services.h"
 #include "scheduler/services/diagnose.h"
 #include "scheduler/services/explain.h"
@@ -68,15 +69,14 @@ HttpService::HttpService(Scheduler& scheduler, Metrics& metrics, Executor& execu
                       [this] { return state_.stopping() ? "process is shutting down" : ""; });
   standard.readyz.add("sched-handler-sync",
                       [this] { return state_.synced() ? "" : "waiting for handlers to sync"; });
-  standard.metrics = [this] {
-    return metrics_.text(scheduler_) + state_.auditMetrics() + state_.clientMetrics();
-  };
+  standard.metrics = [this] { return metricsText(); };
   standard.build = state_.page.build;
   standard.features = state_.page.features;
   standard.disabledMetrics = state_.page.disabled;
   standard.resetMetrics = [this] {
     metrics_.reset();
     state_.resetAudit();
+    metricsHold_ = {};
   };
   standard.configz = [this] {
     return json::object{
@@ -102,6 +102,15 @@ HttpService::HttpService(Scheduler& scheduler, Metrics& metrics, Executor& execu
     addDebugFlags();
   }
   addServices();
+}
+
+const std::string& HttpService::metricsText() {
+  const SteadyTime since = executor_.steadyNow();
+  if (since < metricsHold_) return metricsText_;
+  metricsText_ = metrics_.text(scheduler_) + state_.auditMetrics() + state_.clientMetrics();
+  const SteadyTime now = executor_.steadyNow();
+  metricsHold_ = now + kRestPerWork * (now - since);
+  return metricsText_;
 }
 
 void HttpService::addDebugFlags() {
@@ -200,7 +209,11 @@ void HttpService::addAnswer(const char* method, const std::string& path, For who
   router_.add(
       method, path,
       [this, answer = std::move(answer)](const net::RoutedRequest& in, const ResponderPtr& to) {
-        if (state_.leading()) return send(*to, answer(in));
+        if (state_.leading()) {
+          Result<json::value> said = fail(ErrorCode::Internal, "a plugin failed; the log says why");
+          survived("a plugin", in.target.path, [&] { said = answer(in); });
+          return send(*to, said);
+        }
         net::sendJson(*to, 503, json::object{{"message", "the instance is not leader"}});
       });
 }

@@ -4,7 +4,8 @@
 // the debug flags, and the service engine under /apis/v1/.
 //
 // The plain port is asked by nobody knows whom. It serves what upstream serves there, by GET alone, and
-// spends no more than a tenth of the time on answers that grow with the cluster. What works something
+// spends no more than a tenth of the time on answers that grow with the cluster; metrics that take long
+// are told again for a while. What works something
 // out or changes anything (explain, diagnosis, what-if, includePods, debug flags) is for those who come
 // over TLS, whom a guard has let in (kube/request_guard.h).
 //
@@ -47,6 +48,8 @@ class HttpService {
  private:
   using Answer = std::function<Result<json::value>(const net::RoutedRequest&)>;
 
+  // Those of the scheduler, as they are or as they were shortly before.
+  const std::string& metricsText();
   void addDebugFlags();
   // Why the plain port does not answer this; "" when it does.
   std::string closedFor(const std::string& method, const net::Target& target) const;
@@ -68,6 +71,8 @@ class HttpService {
   net::Router router_;
   std::set<std::string, std::less<>> open_;  // what the plain port has of /apis/v1/
   mutable SteadyTime restUntil_{};           // of the plain port
+  std::string metricsText_;                  // good until then
+  SteadyTime metricsHold_{};
 };
 
 }  // namespace koord::scheduler

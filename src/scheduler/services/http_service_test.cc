@@ -34,7 +34,7 @@ struct Service : testing::SchedulerFixture {
                                  .unhealthy = [this] { return unhealthy; },
                                  .synced = [this] { return synced; },
                                  .stopping = [] { return false; },
-                                 .clientMetrics = [] { return "rest_client_requests_total 7\n"; },
+                                 .clientMetrics = [this] { return clientMetrics(); },
                                  .page = {.build = {"v1.2.3", "", ""}},
                                  .flags = {{"v", "2"}, {"config", "/etc/config"}},
                                  .openDebugFlags = openDebugFlags});
@@ -58,6 +58,7 @@ struct Service : testing::SchedulerFixture {
   Metrics metrics;
   std::optional<HttpService> service;
   bool tls = true;                   // how requests come
+  std::function<std::string()> clientMetrics = [] { return "rest_client_requests_total 7\n"; };
   std::function<void()> whileAsked;  // as an answer of the service engine is made
   bool leading = true;
   bool synced = true;
@@ -261,6 +262,20 @@ TEST(HttpService, who_comes_without_tls_changes_nothing_and_has_nothing_worked_o
   s.tls = true;
   for (const Row& row : closed)
     EXPECT_NE(s.ask(row.method, row.target, row.body).status, 403) << row.target;
+}
+
+TEST(HttpService, metrics_that_take_long_are_told_again_for_a_while) {
+  Service s;
+  int made = 0;
+  s.clientMetrics = [&] {
+    s.loop.advance(100ms);
+    return fmt::format("made_total {}\n", ++made);
+  };
+  s.tls = false;
+  EXPECT_THAT(s.get("/metrics"), HasSubstr("made_total 1\n"));
+  EXPECT_THAT(s.get("/metrics"), HasSubstr("made_total 1\n"));
+  s.loop.advance(900ms);
+  EXPECT_THAT(s.get("/metrics"), HasSubstr("made_total 2\n"));
 }
 
 TEST(HttpService, debug_flags_can_be_opened_for_everybody) {

@@ -98,6 +98,9 @@ struct Metrics::Impl {
   Family<Counter>& evictions =
       counterFamily(registry, "scheduler_preemption_goroutines_execution_total",
                     "[ALPHA] Preemptions carried out in the background, by result");
+  Family<Counter>& exceptions =
+      counterFamily(registry, "scheduler_plugin_exceptions_total",
+                    "Exceptions that plugins threw: mistakes, by plugin and extension point");
   Family<Counter>& volumeErrors =
       counterFamily(registry, "scheduler_volume_scheduling_stage_error_total",
                     "[ALPHA] Failures to promise or bind the volumes of a pod, by operation");
@@ -335,6 +338,11 @@ void Metrics::evicted(bool good, Duration took) {
   const Labels result{{"result", good ? "success" : "error"}};
   impl_->evictions.Add(result).Increment();
   impl_->evictionDuration.Add(result, exponentialBuckets(0.01, 2, 20)).Observe(inSeconds(took));
+}
+
+void Metrics::threw(std::string_view plugin, std::string_view point) {
+  impl_->exceptions.Add({{"plugin", std::string(plugin)}, {"extension_point", std::string(point)}})
+      .Increment();
 }
 
 void Metrics::volumesFailed(std::string_view stage) {

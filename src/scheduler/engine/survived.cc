@@ -1,0 +1,17 @@
+#include "scheduler/engine/survived.h"
+
+#include <fmt/format.h>
+
+#include "base/log.h"
+
+namespace koord::scheduler {
+
+std::string toldOf(std::string_view who, std::string_view where, const std::exception* thrown) {
+  std::string text = fmt::format(
+      "{} threw at {}: {}", who, where,
+      thrown ? std::string_view(thrown->what()) : "something that is no std::exception");
+  log::error("{}", text);
+  return text;
+}
+
+}  // namespace koord::scheduler

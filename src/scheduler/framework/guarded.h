@@ -1,0 +1,50 @@
+#pragma once
+
+// guarded: asks a plugin. One that throws costs the pod this attempt, with a status that names it, and the
+// process nothing. Costs nothing while nobody throws. What its coroutines throw is their answer (status.h).
+
+#include <type_traits>
+
+#include "base/task.h"
+#include "scheduler/engine/survived.h"
+#include "scheduler/framework/observer.h"
+#include "scheduler/framework/status.h"
+
+namespace koord::scheduler {
+
+inline Task<Status> failedTask(Status status) {
+  co_return status;
+}
+
+// The answer of one that threw.
+template <class Answer>
+Answer answerOfThrown(std::string why) {
+  if constexpr (std::is_same_v<Answer, Status>) {
+    return Status::error(std::move(why));
+  } else if constexpr (std::is_same_v<Answer, Task<Status>>) {
+    return failedTask(Status::error(std::move(why)));
+  } else if constexpr (!std::is_void_v<Answer>) {
+    Answer answer{};
+    answer.status = Status::error(std::move(why));
+    return answer;
+  }
+}
+
+template <class Call>
+auto guarded(Observer* observer, std::string_view plugin, std::string_view point, Call&& call)
+    -> decltype(call()) {
+  using Answer = decltype(call());
+  const auto told = [&](const std::exception* thrown) {
+    if (observer) observer->threw(plugin, point);
+    return answerOfThrown<Answer>(toldOf("plugin " + std::string(plugin), point, thrown));
+  };
+  try {
+    return call();
+  } catch (const std::exception& thrown) {
+    return told(&thrown);
+  } catch (...) {
+    return told(nullptr);
+  }
+}
+
+}  // namespace koord::scheduler

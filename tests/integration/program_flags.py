@@ -30,7 +30,7 @@ current-context: none
 # Ports are 0 where the originals have numbers, so that tests do not meet.
 SCHEDULER = {
     "manifest": "--port=0 --authentication-skip-lookup=true --v=4 --feature-gates= --config={config}",
-    "configuration of deploy/": "--port=0 --authentication-skip-lookup=true --config={shipped}",
+    "configuration of deploy/": "--port=0 --config={shipped}",
     "chart": "--port=0 --authentication-skip-lookup=true --v=4 --feature-gates= --config={config} "
              "--enable-network-topology-manager=true",
     "chart, older clusters": "--leader-elect=true --port=0 --logtostderr=true "

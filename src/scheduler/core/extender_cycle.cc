@@ -7,7 +7,9 @@ namespace koord::scheduler {
 
 Task<Result<ExtenderVerdicts>> Scheduler::askExtenders(Attempt& attempt, const NodeSet& nodes) {
   wire::NodeObjects objects;
-  nodes.forEach([&](NodeId node) { objects.push_back(shared_.cluster.node(node).object); });
+  // Some may have gone while others were asked about.
+  nodes.forEachIn(shared_.cluster.live(),
+                  [&](NodeId node) { objects.push_back(shared_.cluster.node(node).object); });
   return shared_.extenders->judge(attempt.pod.info->pod, std::move(objects));
 }
 

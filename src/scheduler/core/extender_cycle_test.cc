@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "scheduler/core/scheduler_fixture.h"
 
@@ -338,6 +339,23 @@ TEST(Extenders, are_asked_about_a_nominated_node_first) {
   f.run();
   EXPECT_EQ(f.nodeOf("p"), "b");
   EXPECT_EQ(toJson(*at(f.last, "NodeNames")), R"(["b"])");
+}
+
+TEST(Extenders, are_not_asked_about_nodes_that_went_while_they_thought) {
+  ExtendedFixture f(kByName);
+  for (const char* name : {"a", "b", "c"}) f.node(aNode(name));
+  bool gone = false;
+  f.answers["/one/filter"] = [&](const json::value& body) {
+    if (std::exchange(gone, true))
+      return toJson(json::object{{"NodeNames", *at(body, "NodeNames")}});
+    f.scheduler->nodeDeleted(aNode("c").build());
+    return std::string(R"({"NodeNames": [], "FailedNodes": {"b": "busy"}})");
+  };
+  f.scheduler->start();
+  f.create(aPod("p").nominated("b"));
+  f.run();
+  EXPECT_EQ(toJson(*at(f.last, "NodeNames")), R"(["a","b"])");
+  EXPECT_NE(f.nodeOf("p"), "");
 }
 
 }  // namespace

@@ -248,9 +248,9 @@ Task<Nomination> Scheduler::runPostFilter(Attempt& attempt, SearchResult& result
   const SteadyTime since = executor_.steadyNow();
   Code code = Code::Unschedulable;
   for (const auto& plugin : plugins) {
-    PostFilterResult answer =
-        guarded(observer_, plugin.name, "PostFilter",
-                [&] { return askPostFilter(plugin, attempt, result.diagnosis); });
+    PostFilterResult answer = guarded(observer_, plugin.name, "PostFilter", [&] {
+      return askPostFilter(plugin, attempt, result.diagnosis);
+    });
     if (answer.later) {
       result.diagnosis.keepVerdicts();  // questions are answered meanwhile
       auto later = *std::move(answer.later);

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "kube/client.h"
+#include "scheduler/engine/survived.h"
 #include "scheduler/services/diagnose.h"
 
 namespace koord::scheduler {
@@ -17,6 +18,8 @@ using namespace std::chrono_literals;
 constexpr Duration kPeriod = 5s;
 constexpr Duration kWithoutKind = 60s;  // the API server does not know it (yet)
 constexpr Duration kUsualLife = 24h;
+// After each answer, so many times as long as it took nothing is answered.
+constexpr int kRestPerAnswer = 9;
 
 constexpr api::ResourceType kExplanations{"scheduling.koordinator.sh", "v1alpha1",
                                           "scheduleexplanations", "ScheduleExplanation", true};
@@ -48,11 +51,14 @@ std::optional<json::object> ExplanationWriter::statusFor(const json::value& expl
   if (slash == std::string::npos || slash == 0 || slash + 1 == asked.size()) {
     status = notAnswered("spec.questionObjectKey: expected NAMESPACE/NAME of a pod, got \"" +
                          asked + "\"");
-  } else if (auto said = explainSchedule(scheduler_,
-                                         {asked.substr(0, slash), asked.substr(slash + 1)}, now)) {
-    status = std::move(find(*said, "status")->get_object());
   } else {
-    status = notAnswered(said.error().message);
+    Result<json::value> said = fail(ErrorCode::Internal, "a plugin failed");
+    survived("a plugin", "an explanation", [&] {
+      said = explainSchedule(scheduler_, {asked.substr(0, slash), asked.substr(slash + 1)}, now);
+    });
+    json::value* told = said ? find(*said, "status") : nullptr;
+    status = told && told->is_object() ? std::move(told->get_object())
+                                       : notAnswered(said ? "" : said.error().message);
   }
   status.erase("lastUpdateTime");
   const auto* before = at(explanation, "status");
@@ -97,8 +103,12 @@ Task<void> ExplanationWriter::run() {
       const auto* items = at(*list, "items");
       const std::size_t count = items && items->is_array() ? items->get_array().size() : 0;
       for (std::size_t i = 0; i < count; ++i) {
+        const SteadyTime since = executor_.steadyNow();
         auto answering = answer(items->get_array()[i]);
         const Result<> answered = co_await answering;
+        // Anybody may have made thousands of them, and each is a search.
+        auto rest = sleepFor(executor_, kRestPerAnswer * (executor_.steadyNow() - since));
+        co_await rest;
         if (!answered && answered.error().code != ErrorCode::NotFound &&
             answered.error().code != ErrorCode::Conflict)
           log::warn("ScheduleExplanation {}: {}",

@@ -57,7 +57,7 @@ struct Service : testing::SchedulerFixture {
 
   Metrics metrics;
   std::optional<HttpService> service;
-  bool tls = true;                   // how requests come
+  bool tls = true;  // how requests come
   std::function<std::string()> clientMetrics = [] { return "rest_client_requests_total 7\n"; };
   std::function<void()> whileAsked;  // as an answer of the service engine is made
   bool leading = true;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks what the compiler does not: include directions between floors, sizes, pragma once, two
 traps of coroutines, names that files which are compiled together must not share, readers that
-throw."""
+throw, sums of what a pod asks for."""
 
 import pathlib
 import re
@@ -48,6 +48,28 @@ COROUTINE = re.compile(
 THROWS = re.compile(r"\b(to_number|value_to)\s*<|(?:\.|->)(as_(?:object|array|string|int64|uint64|double|bool))\s*\("
                     r"|\b(std::sto[a-z]+)\s*\(|(?:\.|->)(at)\(\s*\"[^\"]")
 SPAWNED = re.compile(r"\bspawn\(\s*(?:\w+(?:\.|->))*([\w:]+)\(")
+
+
+# Containers of a pod in turn, and sums.
+OVER_CONTAINERS = re.compile(r"\bfor \([^;{}]*: [^;{}]*\bspec(?:\.|->)(?:c|initC)ontainers\)\s*")
+ADDS_UP = re.compile(r"\+=|\.add\(|\baddTo\(|\badd\(line\b")
+SUMS_OF_THEIR_OWN = {
+    # Of each container its request, or its limit where it has none, as kubelet does.
+    "src/cluster/hostnode/pod_cgroups.cc",
+    # What simulated pods use where nobody says it: a part of what their main containers ask for.
+    "src/cluster/simnode/kwok.cc",
+    # What is shown on a screen.
+    "src/cluster/up/status.cc",
+    # Of an annotation, which does not tell in which order init containers run.
+    "src/koordlet/hooks/batchresource/batch_resource.cc",
+    # Of containers that run; to be asked of the model.
+    "src/koordlet/collect/collector.cc",
+    "src/koordlet/qos/cgreconcile/memory_qos.cc",
+    "src/koordlet/qos/cpuevict/cpu_evict.cc",
+    "src/koordlet/qos/evictor/priority_victims.cc",
+    # What each container has of all that they ask for: usage is divided among them by that.
+    "src/manager/recommender/usage_share.cc",
+}
 
 
 def is_test(name: pathlib.Path) -> bool:
@@ -114,6 +136,25 @@ def check_throwing(name: pathlib.Path, text: str, code: str, test: bool) -> list
             for match in THROWS.finditer(text) if code[match.start()] != " "]
 
 
+def body_after(code: str, start: int) -> str:
+    """The statement that begins there, up to its semicolon or the end of its block."""
+    depth = 0
+    for end in range(start, len(code)):
+        depth += (code[end] == "{") - (code[end] == "}")
+        if depth == 0 and code[end] in ";}":
+            return code[start:end]
+    return code[start:]
+
+
+def check_sums(name: pathlib.Path, code: str, test: bool) -> list[str]:
+    """What a pod asks for is one answer (src/model/pod_requests.h): with sidecars, init containers,
+    overhead and amounts of the whole pod. A loop over its containers that adds amounts up is another."""
+    if test or str(name).startswith("src/model/") or str(name) in SUMS_OF_THEIR_OWN:
+        return []
+    return [f"{name}:{code.count(chr(10), 0, match.start()) + 1}: adds up amounts of containers; ask model/pod_requests.h"
+            for match in OVER_CONTAINERS.finditer(code) if ADDS_UP.search(body_after(code, match.end()))]
+
+
 def compiled_with(name: pathlib.Path) -> pathlib.Path:
     """The folder whose files of the same sort may be compiled as one with this one: that of the
     target, or of the component that has one test program."""
@@ -154,7 +195,8 @@ def check(name: pathlib.Path, text: str, code: str) -> list[str]:
         problems += check_sizes(name, code, test)
     except (ValueError, IndexError):
         problems.append(f"{name}: the braces do not match")
-    return problems + check_coroutines(name, code, test) + check_throwing(name, text, code, test)
+    problems += check_coroutines(name, code, test) + check_throwing(name, text, code, test)
+    return problems + check_sums(name, code, test)
 
 
 def main() -> int:

@@ -28,6 +28,8 @@ class Evictions {
   };
   // False: one of the victims must not leave for the preemptor, so nobody does.
   bool start(const PodPtr& preemptor, const std::string& node, std::vector<PodPtr> victims, By by);
+  // The pod is not promised its node any more.
+  void withdraw(const PodPtr& pod) { tasks_.spawn(clearNomination(pod)); }
   // Whether the pod has to wait for victims that have not been told to leave yet.
   bool holdsBack(const std::string& preemptorUid) const;
   // Whether the pod has been told to leave, which its object does not say yet.

@@ -8,6 +8,7 @@
 #include "scheduler/framework/counted_resources.h"
 #include "scheduler/plugins/coscheduling/limits.h"
 #include "scheduler/plugins/coscheduling/messages.h"
+#include "scheduler/preemption/evictions.h"
 
 namespace koord::scheduler {
 
@@ -39,7 +40,8 @@ std::int32_t priorityOf(std::span<const PodPtr> pods) {
 
 }  // namespace
 
-GangCycles::GangCycles(Gangs& gangs) : gangs_(gangs), hold_(gangs.handle(), kPlugin) {
+GangCycles::GangCycles(Gangs& gangs)
+    : gangs_(gangs), hold_(gangs.handle(), kPlugin), sums_(gangs.handle().cluster()) {
   gangs.listen([this](const std::string&) { lookAtHold(); });
 }
 
@@ -117,7 +119,7 @@ std::optional<RoomShortage> GangCycles::shortage(const Profile& profile, const G
   }
   leaveOutUncounted(profile, need);
   refusal.view = roomViewOf(profile, members);
-  auto found = shortageOf(gangs_.handle().cluster(), need, refusal.view);
+  auto found = sums_.shortageOf(need, refusal.view);
   if (found) refusal.need = std::move(need);
   return found;
 }
@@ -228,6 +230,22 @@ Nomination GangCycles::nominationOf(const PodInfo& pod) const {
   return it == promises_.end() ? Nomination{} : Nomination{true, it->second};
 }
 
+// Not at once: a member that goes is often made anew within a second.
+void GangCycles::endUselessPromises() {
+  Nominator& nominator = gangs_.handle().nominator();
+  std::set<std::string> held;
+  std::vector<PodPtr> useless;
+  for (const auto& [node, pods] : nominator.byNode()) {
+    for (const PodPtr& pod : pods) {
+      if (gangs_.alone(*pod) || nominator.foreign(pod->uid()) || gangs_.check(*pod).ok()) continue;
+      held.insert(pod->uid());
+      if (held_.contains(pod->uid())) useless.push_back(pod);
+    }
+  }
+  held_ = std::move(held);
+  for (const PodPtr& pod : useless) evictionsOf(gangs_.handle()).withdraw(pod);
+}
+
 Status GangCycles::judge(const std::string& id, const GroupOutcome& outcome) {
   const Gang* gang = gangs_.find(id);
   if (!gang) return Status::unresolvable("gang is nil, may be already deleted");
@@ -277,6 +295,7 @@ void GangCycles::letGo(const Gang& gang, std::span<const PodPtr> placed) {
     leads_.erase(it->second.lead);
     refusals_.erase(it);
   }
+  if (refusals_.empty()) sums_.rest();
 }
 
 std::string GangCycles::refusalText(const Gang& gang, const GroupOutcome& outcome) const {
@@ -341,8 +360,7 @@ Hint GangCycles::roomHint(const PodInfo& pod) const {
   if (lead == leads_.end()) return Hint::Skip;
   const GangRefusal* refusal = refusalOf(lead->second);
   if (!refusal || !refusal->need) return Hint::Skip;
-  return shortageOf(gangs_.handle().cluster(), *refusal->need, refusal->view) ? Hint::Skip
-                                                                              : Hint::Queue;
+  return sums_.shortageOf(*refusal->need, refusal->view) ? Hint::Skip : Hint::Queue;
 }
 
 Hint GangCycles::limitHint(const Profile& profile, const PodInfo& pod) const {

@@ -12,6 +12,7 @@
 // (explain, HTTP) and for metrics.
 
 #include <map>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -70,6 +71,9 @@ class GangCycles {
   // Nodes that this cycle's preemption promises to members, by uid.
   std::map<std::string, std::string>& promises() { return promises_; }
   Nomination nominationOf(const PodInfo& pod) const;
+  // On the leader, now and then: members that are held by PreEnqueue since the last time keep nobody off a
+  // node that they were promised.
+  void endUselessPromises();
 
   GangStanding standingOf(const Gang& gang) const;
   // How many more places each gang of the group lacks.
@@ -95,6 +99,7 @@ class GangCycles {
 
   Gangs& gangs_;
   GangHold hold_;
+  mutable RoomSums sums_;
   // Of the group that is being tried: places that its gangs had before, by gang.
   struct Trying {
     std::string groupId;
@@ -105,6 +110,7 @@ class GangCycles {
   std::map<std::string, GangRefusal> refusals_;         // by group
   std::unordered_map<std::string, std::string> leads_;  // group by uid
   std::map<std::string, std::string> promises_;
+  std::set<std::string> held_;  // uids of members with a promise that were held the last time
 };
 
 GangCycles& gangCyclesOf(Handle& handle, const CoschedulingArgs& args);

@@ -248,6 +248,7 @@ Task<void> Coscheduling::run() {
     auto pause = sleepFor(handle_.executor(), PodGroupController::kPeriod);
     co_await pause;
     controller.tellOfWaiting();
+    cycles_.endUselessPromises();
     workloads.look();
     network.look();
   }

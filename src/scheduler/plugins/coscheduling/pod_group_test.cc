@@ -323,12 +323,13 @@ TEST(Room, counts_what_may_be_preempted_and_what_reservations_hold) {
   world.bound(aPod("low").request("cpu", "3").priority(1).nodeName("n1"));
   RoomNeed need;
   need.amount.set(kCpu, 2000);
-  EXPECT_TRUE(shortageOf(world.cluster(), need, {}));
-  EXPECT_TRUE(shortageOf(world.cluster(), need, {false, 1}));
-  EXPECT_FALSE(shortageOf(world.cluster(), need, {false, 2}));
-  EXPECT_FALSE(shortageOf(world.cluster(), need, {true, {}}));
+  RoomSums sums(world.cluster());
+  EXPECT_TRUE(sums.shortageOf(need, {}));
+  EXPECT_TRUE(sums.shortageOf(need, {false, 1}));
+  EXPECT_FALSE(sums.shortageOf(need, {false, 2}));
+  EXPECT_FALSE(sums.shortageOf(need, {true, {}}));
   need.amount.set(kCpu, 5000);
-  EXPECT_TRUE(shortageOf(world.cluster(), need, {true, 2})) << "more than there is";
+  EXPECT_TRUE(sums.shortageOf(need, {true, 2})) << "more than there is";
 }
 
 // --- Drift.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 
 namespace koord::scheduler {
@@ -19,47 +20,9 @@ std::int64_t leastSum(std::vector<std::int64_t>& amounts, std::int64_t count) {
   return sum;
 }
 
-// What a column of what there is leaves over one of what is taken, summed up over the live nodes until
-// it is enough, as it nearly always is after a few of them.
-std::int64_t freeSum(const Cluster& cluster, std::span<const std::int64_t> all,
-                     std::span<const std::int64_t> taken, std::int64_t start, std::int64_t enough) {
-  std::int64_t sum = start;
-  cluster.live().any([&](NodeId node) {
-    const std::int64_t left = Cluster::columnAt(all, node) - Cluster::columnAt(taken, node);
-    if (left > 0) sum = addSaturating(sum, left);
-    return sum >= enough;
-  });
-  return sum;
-}
-
-// What pods of lower priority hold.
-RoomNeed heldBelow(const Cluster& cluster, std::int32_t priority) {
-  RoomNeed held;
-  for (const Cluster::PodRecord& record : cluster.pods()) {
-    if (record.info->priority >= priority) continue;
-    held.amount.add(record.info->request);
-    ++held.pods;
-  }
-  return held;
-}
-
-std::optional<RoomShortage> firstShortage(const Cluster& cluster, const RoomNeed& need, bool empty,
-                                          const RoomNeed& besides) {
-  const std::span<const std::int64_t> nothing;
-  std::optional<RoomShortage> found;
-  need.amount.forEach([&](ResourceId id, std::int64_t needed) {
-    if (needed <= 0 || found) return;
-    const std::int64_t there =
-        freeSum(cluster, cluster.allocatable(id), empty ? nothing : cluster.requested(id),
-                besides.amount.amount(id), needed);
-    if (there < needed) found = RoomShortage{id, false, needed, there, empty};
-  });
-  if (found || need.pods <= 0) return found;
-  const std::int64_t there = freeSum(cluster, cluster.allowedPods(),
-                                     empty ? nothing : cluster.podCount(), besides.pods, need.pods);
-  if (there < need.pods) found = RoomShortage{0, true, need.pods, there, empty};
-  return found;
-}
+// Pods are looked at anew after so many changes for each of them: whatever was counted wrongly is right
+// again, and it costs each change as good as nothing.
+constexpr std::uint64_t kChangesPerPod = 4;
 
 }  // namespace
 
@@ -84,13 +47,109 @@ RoomNeed needOf(std::span<const RoomDemand> demands) {
   return need;
 }
 
-std::optional<RoomShortage> shortageOf(const Cluster& cluster, const RoomNeed& need,
-                                       const RoomView& view) {
-  if (auto never = firstShortage(cluster, need, true, {})) return never;
+void RoomSums::count(const PodInfo& pod, bool add) {
+  if (!following_) return;
+  ++changes_;
+  Held& held = held_[pod.priority];
+  held.pods += add ? 1 : -1;
+  pod.request.forEach([&](ResourceId id, std::int64_t amount) {
+    if (id >= held.amounts.size()) held.amounts.resize(id + 1);
+    held.amounts[id] += add ? amount : -amount;
+  });
+}
+
+void RoomSums::follow() {
+  if (following_ && changes_ <= kChangesPerPod * (cluster_.podTotal() + 1)) return;
+  if (!std::exchange(listening_, true)) cluster_.addListener(*this);
+  held_.clear();
+  following_ = true;
+  for (const Cluster::PodRecord& record : cluster_.pods()) count(*record.info, true);
+  looks_ += cluster_.podTotal();
+  changes_ = 0;
+}
+
+void RoomSums::rest() {
+  following_ = false;
+  held_.clear();
+}
+
+RoomNeed RoomSums::heldBelow(std::int32_t priority) {
+  follow();
+  Held sum;
+  for (auto it = held_.begin(); it != held_.end() && it->first < priority; ++it) {
+    sum.pods += it->second.pods;
+    if (it->second.amounts.size() > sum.amounts.size())
+      sum.amounts.resize(it->second.amounts.size());
+    for (std::size_t id = 0; id < it->second.amounts.size(); ++id)
+      sum.amounts[id] += it->second.amounts[id];
+  }
+  RoomNeed held;
+  held.pods = std::max<std::int64_t>(sum.pods, 0);
+  constexpr __int128 kMost = std::numeric_limits<std::int64_t>::max();
+  for (std::size_t id = 0; id < sum.amounts.size(); ++id)
+    if (sum.amounts[id] > 0)
+      held.amount.set(static_cast<ResourceId>(id),
+                      static_cast<std::int64_t>(std::min(sum.amounts[id], kMost)));
+  return held;
+}
+
+void RoomSums::forgetIfChanged() {
+  if (nodes_ != cluster_.allocatableVersion()) {
+    for (auto& sums : free_) sums.clear();
+    nodes_ = cluster_.allocatableVersion();
+  }
+  const auto changes = cluster_.changesSince(position_);
+  if (changes && changes->empty()) return;
+  position_ = cluster_.changeEnd();
+  free_[false].clear();
+}
+
+std::int64_t RoomSums::freeSum(FreeSum& sum, std::span<const std::int64_t> all,
+                               std::span<const std::int64_t> taken, std::int64_t start,
+                               std::int64_t enough) {
+  if (sum.known) return addSaturating(start, sum.amount);
+  std::int64_t free = 0;
+  const bool stopped = cluster_.live().any([&](NodeId node) {
+    ++looks_;
+    const std::int64_t left = Cluster::columnAt(all, node) - Cluster::columnAt(taken, node);
+    if (left > 0) free = addSaturating(free, left);
+    return !taken.empty() && addSaturating(start, free) >= enough;
+  });
+  if (!stopped) sum = {free, true};
+  return addSaturating(start, free);
+}
+
+std::optional<RoomShortage> RoomSums::firstShortage(const RoomNeed& need, bool empty,
+                                                    const RoomNeed& besides) {
+  const std::span<const std::int64_t> nothing;
+  std::vector<FreeSum>& sums = free_[empty];
+  const auto sumOf = [&](std::size_t column) -> FreeSum& {
+    if (column >= sums.size()) sums.resize(column + 1);
+    return sums[column];
+  };
+  std::optional<RoomShortage> found;
+  need.amount.forEach([&](ResourceId id, std::int64_t needed) {
+    if (needed <= 0 || found) return;
+    const std::int64_t there =
+        freeSum(sumOf(id + 1), cluster_.allocatable(id), empty ? nothing : cluster_.requested(id),
+                besides.amount.amount(id), needed);
+    if (there < needed) found = RoomShortage{id, false, needed, there, empty};
+  });
+  if (found || need.pods <= 0) return found;
+  const std::int64_t there =
+      freeSum(sumOf(0), cluster_.allowedPods(), empty ? nothing : cluster_.podCount(), besides.pods,
+              need.pods);
+  if (there < need.pods) found = RoomShortage{0, true, need.pods, there, empty};
+  return found;
+}
+
+std::optional<RoomShortage> RoomSums::shortageOf(const RoomNeed& need, const RoomView& view) {
+  forgetIfChanged();
+  if (auto never = firstShortage(need, true, {})) return never;
   if (view.credits) return std::nullopt;
-  auto shortage = firstShortage(cluster, need, false, {});
+  auto shortage = firstShortage(need, false, {});
   if (!shortage || !view.preempts) return shortage;
-  return firstShortage(cluster, need, false, heldBelow(cluster, *view.preempts));
+  return firstShortage(need, false, heldBelow(*view.preempts));
 }
 
 RoomView roomViewOf(const Profile& profile, std::span<const PodPtr> members) {

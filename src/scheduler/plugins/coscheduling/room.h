@@ -14,10 +14,15 @@
 //   - members that see parts of nodes as free which are not (reservations) are held against what is
 //     allocatable;
 //   - resources that no member asks for do not count.
-// Cost: a pass over a column per resource, 5,000 additions each for 5,000 nodes; the pods are walked
-// only when room is short and some may be preempted.
+// Hundreds of gangs that wait ask the same question after every pod that leaves, and every node that comes to
+// have more. So what they ask for is kept: what is free on all nodes until a node changes, and what pods of
+// each priority hold, counted as pods come and go from when somebody first asks.
+// Cost of a question: a pass over a column per resource until it is enough, or none where the sum of all
+// nodes is known; one look at all pods when the first one is short of room and some may be preempted.
 
+#include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -53,8 +58,62 @@ struct RoomView {
   bool credits = false;                  // some member sees more than is free
   std::optional<std::int32_t> preempts;  // pods below this priority may be made to leave
 };
-std::optional<RoomShortage> shortageOf(const Cluster& cluster, const RoomNeed& need,
-                                       const RoomView& view);
+
+class RoomSums final : private ClusterListener {
+ public:
+  // The cluster lives as long as this or goes first.
+  explicit RoomSums(Cluster& cluster) : cluster_(cluster) {}
+  RoomSums(const RoomSums&) = delete;
+  RoomSums& operator=(const RoomSums&) = delete;
+
+  // Not in a what-if question.
+  std::optional<RoomShortage> shortageOf(const RoomNeed& need, const RoomView& view);
+  // Nobody asks for a while: nothing is counted until somebody does.
+  void rest();
+  // How many pods and nodes were looked at so far.
+  std::uint64_t looks() const { return looks_; }
+
+ private:
+  // What pods of one priority hold, by resource id, and how many they are. Wide: what was added can be
+  // taken off again.
+  struct Held {
+    std::vector<__int128> amounts;
+    std::int64_t pods = 0;
+  };
+  // A sum over all nodes that was needed; until a node changes.
+  struct FreeSum {
+    std::int64_t amount = 0;
+    bool known = false;
+  };
+  void podAdded(NodeId, const PodPtr& pod) override { count(*pod, true); }
+  void podRemoved(NodeId, const PodPtr& pod) override { count(*pod, false); }
+  void nodeChanging(NodeId) override {}
+  void nodeChanged(NodeId) override {}
+
+  void count(const PodInfo& pod, bool add);
+  void follow();
+  void forgetIfChanged();
+  RoomNeed heldBelow(std::int32_t priority);
+  std::optional<RoomShortage> firstShortage(const RoomNeed& need, bool empty,
+                                            const RoomNeed& besides);
+  // What a column of what there is leaves over one of what is taken: of all nodes, or of so many that it
+  // is enough. What nodes have when they are empty changes so rarely that all are summed up at once.
+  std::int64_t freeSum(FreeSum& sum, std::span<const std::int64_t> all,
+                       std::span<const std::int64_t> taken, std::int64_t start,
+                       std::int64_t enough);
+
+  Cluster& cluster_;
+  std::uint64_t position_ = 0;  // in the cluster's change log
+  std::uint64_t nodes_ = 0;     // its version of what nodes have
+  std::array<std::vector<FreeSum>, 2>
+      free_;  // with all nodes empty or not; by resource, of pods first
+  bool listening_ = false;
+  bool following_ = false;
+  std::uint64_t changes_ = 0;          // since the pods were looked at
+  std::map<std::int32_t, Held> held_;  // by priority
+  std::uint64_t looks_ = 0;
+};
+
 RoomView roomViewOf(const Profile& profile, std::span<const PodPtr> members);
 
 // "its members need at least 40 cpu, and all nodes together have 12 free"

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <unordered_map>
 
 #include "scheduler/framework/node_search.h"
@@ -13,6 +14,8 @@
 namespace koord::scheduler {
 
 namespace {
+
+std::vector<const JobPlan::Place*> kindsOf(const JobPlan& plan);
 
 // One plan in the making; lives inside of a transaction.
 class Planner {
@@ -30,7 +33,14 @@ class Planner {
   void bringBack(JobPlan& plan);
 
  private:
+  using Members = std::map<NodeId, std::vector<PodPtr>>;
   bool stillFits(const std::vector<PodPtr>& members, NodeId node);
+  void bringBackByNode(const Members& used, JobPlan& plan);
+  void bringBackOneByOne(const Members& used, JobPlan& plan);
+  bool admitted(const JobPlan::Place& place);
+  bool admitted(const std::vector<const JobPlan::Place*>& places) {
+    return std::ranges::all_of(places, [this](const auto* place) { return admitted(*place); });
+  }
   std::int64_t costOf(NodeId node) const;
   std::vector<NodeId> byCost(const NodeSet& nodes) const;
 
@@ -122,9 +132,28 @@ bool Planner::stillFits(const std::vector<PodPtr>& members, NodeId node) {
   });
 }
 
-void Planner::bringBack(JobPlan& plan) {
-  std::map<NodeId, std::vector<PodPtr>> used;
-  for (const JobPlan::Place& place : plan.places) used[place.node].push_back(place.member);
+// Whether it may be placed, if it came last.
+bool Planner::admitted(const JobPlan::Place& place) {
+  Cluster::Transaction without(cluster_);
+  cluster_.removePod(place.member->uid());
+  CycleState state;
+  if (!handle_.search().prepare(state, place.member).status.ok()) return false;
+  return std::ranges::all_of(handle_.profile().admits, [&](const AdmitPlugin* plugin) {
+    return plugin->admit(state, place.member, place.node).ok();
+  });
+}
+
+// One for all that are alike.
+std::vector<const JobPlan::Place*> kindsOf(const JobPlan& plan) {
+  std::vector<const JobPlan::Place*> kinds;
+  std::set<ShapeId> shapes;
+  for (const JobPlan::Place& place : plan.places)
+    if (place.member->shape == 0 || shapes.insert(place.member->shape).second)
+      kinds.push_back(&place);
+  return kinds;
+}
+
+void Planner::bringBackByNode(const Members& used, JobPlan& plan) {
   for (auto& [node, pods] : gone_) {
     const auto members = used.find(node);
     const auto [breaking, allowed] = disruptionBudgetsOf(handle_).split(pods);
@@ -137,6 +166,59 @@ void Planner::bringBack(JobPlan& plan) {
       }
     }
   }
+}
+
+// Who comes back and takes nothing that the members are measured by is not asked about again.
+void Planner::bringBackOneByOne(const Members& used, JobPlan& plan) {
+  std::vector<PodPtr> all;
+  std::unordered_map<const PodInfo*, NodeId> nodes;
+  for (const auto& [node, pods] : gone_) {
+    for (const PodPtr& pod : pods) {
+      all.push_back(pod);
+      nodes[pod.get()] = node;
+    }
+  }
+  const WallTime now = handle_.executor().wallNow();
+  std::ranges::stable_sort(
+      all, [&](const PodPtr& a, const PodPtr& b) { return moreImportant(*a, *b, now); });
+  const auto kinds = kindsOf(plan);
+  const auto measures = [&] {
+    std::vector<std::optional<std::string>> keys;
+    for (const auto* kind : kinds) keys.push_back(handle_.search().admitKey(*kind->member));
+    return keys;
+  };
+  auto before = measures();
+  const auto [breaking, allowed] = disruptionBudgetsOf(handle_).split(all);
+  for (const auto* group : {&breaking, &allowed}) {
+    for (const PodPtr& pod : *group) {
+      const NodeId node = nodes[pod.get()];
+      if (!cluster_.assume(pod, node, held_[pod.get()])) continue;
+      const auto members = used.find(node);
+      bool stays = members == used.end() || stillFits(members->second, node);
+      if (stays) {
+        auto after = measures();
+        const bool told =
+            std::ranges::all_of(after, [](const auto& key) { return key.has_value(); });
+        stays = (told && after == before) || admitted(kinds);
+        if (stays) before = std::move(after);
+      }
+      if (stays) continue;
+      cluster_.removePod(pod->uid());
+      plan.victims[node].push_back(pod);
+    }
+  }
+}
+
+void Planner::bringBack(JobPlan& plan) {
+  Members used;
+  for (const JobPlan::Place& place : plan.places) used[place.node].push_back(place.member);
+  {
+    Cluster::Transaction first(cluster_);
+    bringBackByNode(used, plan);
+    if (handle_.profile().admits.empty() || admitted(kindsOf(plan))) return first.commit();
+  }
+  plan.victims.clear();
+  bringBackOneByOne(used, plan);
 }
 
 }  // namespace

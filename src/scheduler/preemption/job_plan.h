@@ -11,9 +11,13 @@
 // 3. Victims come back, the most important first, as long as the members on their node still fit
 //    there; those whose disruption budget forbids an eviction come back before all others. Nodes
 //    that no member uses get all of theirs back.
+// 4. If some member may not be placed then (AdmitPlugin: its quota is used up by those who are back), they
+//    come back once more, one by one through the whole cluster, as long as all members may be. Some who
+//    have to leave may then be where no member goes.
 //
 // Everything happens inside a transaction of the Cluster, which is rolled back at the end. The cost
-// is one search per member and one check per victim on the nodes that are used.
+// is one search per member and one check per victim on the nodes that are used; where a quota is short,
+// besides that a question to it for each pod that may leave.
 
 #include <functional>
 #include <map>
@@ -31,7 +35,7 @@ struct JobPlan {
     NodeId node = kNoNode;
   };
   std::vector<Place> places;                      // in the order of the members
-  std::map<NodeId, std::vector<PodPtr>> victims;  // most important first
+  std::map<NodeId, std::vector<PodPtr>> victims;  // most important first; by their node
 };
 
 using JobCost = std::function<std::int64_t(NodeId)>;

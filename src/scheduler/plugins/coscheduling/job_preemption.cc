@@ -25,6 +25,12 @@ constexpr std::string_view kJob = "scheduling.koordinator.sh/questioned-object-k
 constexpr Duration kShortestPause = std::chrono::seconds(1);
 constexpr Duration kLongestPause = std::chrono::seconds(10);
 
+// Promises without victims that may be in vain, and for how long there are none afterwards.
+constexpr int kPromisesInVain = 2;
+constexpr Duration kShortestRest = std::chrono::seconds(30);
+constexpr Duration kLongestRest = std::chrono::minutes(10);
+constexpr std::size_t kGroupsKept = 1000;
+
 bool labelIs(const PodInfo& pod, std::string_view key, std::string_view value) {
   const std::string* text = api::findIn(pod.pod->metadata.labels, key);
   return text && *text == value;
@@ -173,6 +179,12 @@ PostFilterResult JobPreemption::preemptForAll(const PodPtr& pod, const Diagnosis
     result.nomination = {true, ""};
     return result;
   }
+  const Gang* gang = cycles_.gangs().gangOf(*pod);
+  if (plan.victims.empty() && !mayPromise(Gangs::groupIdOf(*gang))) {
+    result.status = unschedulable("nobody has to leave, but nodes were promised in vain");
+    result.nomination = {true, ""};
+    return result;
+  }
   carryOut(plan);
   result.nomination = cycles_.nominationOf(*pod);
   if (plan.victims.empty()) {
@@ -198,9 +210,37 @@ void JobPreemption::carryOut(const JobPlan& plan) {
     cycles_.promises()[place.member->uid()] = node;
     preemptors.emplace(place.node, place.member);
   }
-  for (const auto& [node, victims] : plan.victims)
-    evictionsOf(handle_).start(preemptors.at(node), handle_.cluster().node(node).name, victims,
+  // Who holds what a quota lacks may leave a node that no member goes to: for the first of them.
+  std::map<std::string, std::pair<JobPlan::Place, std::vector<PodPtr>>> leaving;
+  for (const auto& [node, victims] : plan.victims) {
+    const auto preemptor = preemptors.find(node);
+    const JobPlan::Place place = preemptor == preemptors.end()
+                                     ? plan.places.front()
+                                     : JobPlan::Place{preemptor->second, node};
+    auto& [by, all] = leaving[place.member->uid()];
+    by = place;
+    all.insert(all.end(), victims.begin(), victims.end());
+  }
+  for (auto& [uid, entry] : leaving)
+    evictionsOf(handle_).start(entry.first.member, handle_.cluster().node(entry.first.node).name,
+                               std::move(entry.second),
                                {"JobPreemptionSuccessPlugin", handle_.events()});
+}
+
+bool JobPreemption::mayPromise(const std::string& group) {
+  const SteadyTime now = handle_.executor().steadyNow();
+  const GangRefusal* refusal = cycles_.refusalOf(group);
+  const WallTime since = refusal ? refusal->since : handle_.executor().wallNow();
+  if (promised_.size() > kGroupsKept)
+    std::erase_if(promised_, [&](const auto& entry) { return entry.second.until <= now; });
+  Promised& promised = promised_[group];
+  if (promised.since != since) promised = {since};  // it was placed in between
+  if (now < promised.until) return false;
+  if (promised.inVain++ < kPromisesInVain) return true;
+  promised.inVain = 0;
+  promised.rest = std::clamp<Duration>(promised.rest * 2, kShortestRest, kLongestRest);
+  promised.until = now + promised.rest;
+  return false;
 }
 
 void JobPreemption::comeBackSoon(const PodPtr& pod) {

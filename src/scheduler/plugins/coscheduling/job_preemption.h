@@ -7,7 +7,9 @@
 // victims are told to leave and every member is promised its node; if not, nobody leaves.
 //
 // A plan may do without victims: it fills nodes up one by one, where scores had spread the members. Then
-// no victim's end will wake the gang: it comes back by itself after a pause and finds its promises.
+// no victim's end will wake the gang: it comes back by itself after a pause and finds its promises. When it
+// has come back twice and cannot use them, they end, others may act for it, and for a while it is promised
+// nothing of that kind: room that stays empty for it would be nobody's.
 //
 // A gang that is placed by network topology is planned so here, too, with the nodes' costs as scores.
 //
@@ -15,6 +17,7 @@
 // when the plan shows that the gang could not be placed even if everybody left who may: evicting for
 // one member would only cost victims. Pods that stand alone are left to the others in any case.
 
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -43,6 +46,8 @@ class JobPreemption {
   // Of members that are placed by network topology; else there is none.
   JobPlacer placerFor(const PodInfo& pod);
   void carryOut(const JobPlan& plan);
+  // Whether the gang may be promised nodes although nobody leaves for it.
+  bool mayPromise(const std::string& group);
   void comeBackSoon(const PodPtr& pod);
   Task<void> comeBack(PodPtr pod, std::string group, Duration pause);
 
@@ -50,6 +55,13 @@ class JobPreemption {
   GangCycles& cycles_;
   NetworkPlacement* placement_;
   std::set<std::string> comingBack_;  // ids of groups
+  struct Promised {
+    WallTime since{};  // of the refusals in a row
+    int inVain = 0;    // how often in this row
+    Duration rest{};   // how long nothing was promised last
+    SteadyTime until{};
+  };
+  std::map<std::string, Promised> promised_;  // by group
   TaskGroup tasks_;
 };
 

@@ -1,5 +1,6 @@
 // Gangs in full clusters: who leaves for them, and what becomes of the room.
 
+#include "scheduler/plugins/elasticquota/quotas.h"
 #include "scheduler/plugins/coscheduling/server_fixture.h"
 
 namespace koord::scheduler {
@@ -29,7 +30,7 @@ TEST(GangPreemption, makes_room_for_one_member_after_the_other_until_all_have_so
   f.node(aNode("n1").allocatable("cpu", "6"));
   f.budget("none", 0);
   f.create(f.running("lowest", "1", -10));
-  f.running("kept", "1", -10, "none");
+  f.guarded("kept", "1", -10, "none");
   f.create(f.running("high", "3", 1000));
   f.create(f.running("low", "1", 100));
   f.run();
@@ -45,8 +46,8 @@ TEST(GangPreemption, breaks_budgets_where_the_gang_cannot_start_otherwise) {
   FullCluster f;
   f.node(aNode("n1").allocatable("cpu", "4"));
   f.budget("none", 0);
-  f.running("large", "2", 100, "none");
-  f.running("small", "1", 5, "none");
+  f.guarded("large", "2", 100, "none");
+  f.guarded("small", "1", 5, "none");
   f.create(f.running("other", "1", 100));
   f.run();
   f.gangOf(2, "2", 1000);
@@ -106,6 +107,154 @@ TEST(GangPreemption, nothing_stays_promised_to_a_gang_whose_room_went_to_a_highe
   f.run(60s);
   EXPECT_EQ(f.nodeOf("lower"), "n1") << "the gang cannot start: it keeps nobody off";
   f.expectSound();
+}
+
+// --- What may happen while victims leave.
+
+struct WhileVictimsLeave : ::testing::Test {
+  FullCluster f;
+  // g-0 has room, and `low` leaves for g-1 for a minute.
+  void start(const std::function<void(api::PodGroup&)>& change = [](api::PodGroup&) {}) {
+    f.node(aNode("n1").allocatable("cpu", "4"));
+    f.grace["low"] = 60s;
+    f.create(f.running("low", "2", 1));
+    f.run();
+    auto group = f.groupObject("g", 2);
+    change(*group);
+    f.groups().set(group);
+    for (const char* name : {"g-0", "g-1"}) f.create(f.member(name, "g", "2").priority(10));
+    f.run(5s);
+    ASSERT_THAT(f.deletions, ElementsAre("low"));
+  }
+  void expectThatNobodyIsKeptOff() {
+    f.create(aPod("other").request("cpu", "2").priority(0));
+    f.run(40s);
+    EXPECT_EQ(f.nodeOf("other"), "n1");
+    f.expectSound();
+  }
+  void expectThatTheGangStarts() {
+    f.create(aPod("thief").request("cpu", "2").priority(10));
+    f.run(180s);
+    EXPECT_EQ(f.nodeOf("g-0"), "n1");
+    EXPECT_EQ(f.nodeOf("g-1"), "n1");
+    EXPECT_EQ(f.nodeOf("thief"), "");
+    f.expectSound();
+  }
+};
+
+TEST_F(WhileVictimsLeave, a_gang_that_loses_a_member_keeps_nobody_off) {
+  start();
+  f.remove("g-1");
+  expectThatNobodyIsKeptOff();
+}
+
+TEST_F(WhileVictimsLeave, a_gang_that_loses_its_pod_group_keeps_nobody_off) {
+  start();
+  f.groups().erase({"default", "g"});
+  expectThatNobodyIsKeptOff();
+}
+
+TEST_F(WhileVictimsLeave, a_gang_that_comes_to_need_more_members_keeps_nobody_off) {
+  start();
+  f.gang("g", 3);
+  expectThatNobodyIsKeptOff();
+}
+
+TEST_F(WhileVictimsLeave, a_gang_that_is_gone_keeps_nobody_off) {
+  start();
+  f.remove("g-0");
+  f.remove("g-1");
+  expectThatNobodyIsKeptOff();
+}
+
+TEST_F(WhileVictimsLeave, a_member_that_is_made_anew_takes_the_place_of_the_one_that_went) {
+  start();
+  f.remove("g-1");
+  f.run(1s);
+  f.create(f.member("g-2", "g", "2").priority(10));
+  f.run(180s);
+  EXPECT_EQ(f.nodeOf("g-0"), "n1");
+  EXPECT_EQ(f.nodeOf("g-2"), "n1");
+}
+
+TEST_F(WhileVictimsLeave, a_gang_that_needs_fewer_members_starts_with_those_that_have_room) {
+  start();
+  f.gang("g", 1);
+  f.run(10s);
+  EXPECT_NE(f.nodeOf("g-0").empty(), f.nodeOf("g-1").empty()) << "there is room for one";
+  f.run(120s);
+  EXPECT_EQ(f.nodeOf("g-0"), "n1");
+  EXPECT_EQ(f.nodeOf("g-1"), "n1");
+}
+
+TEST_F(WhileVictimsLeave, a_restart_keeps_what_was_promised) {
+  start();
+  f.SchedulerFixture::create();
+  f.node(aNode("n1").allocatable("cpu", "4"));
+  f.gang("g", 2);
+  for (const auto& [name, pod] : f.pods) f.scheduler->podAdded(pod);
+  f.scheduler->start();
+  expectThatTheGangStarts();
+}
+
+TEST_F(WhileVictimsLeave, a_gang_whose_waiting_time_ends_keeps_what_it_was_promised) {
+  start([](api::PodGroup& group) {
+    group.metadata.annotations["gang.scheduling.koordinator.sh/mode"] = "NonStrict";
+    group.spec.scheduleTimeoutSeconds = 20;
+  });
+  expectThatTheGangStarts();
+}
+
+// --- Promises of plans for whole gangs.
+
+struct WithQuota : ServerFixture {
+  WithQuota() : ServerFixture(json::object{{"enablePreemption", true}}) {
+    ProfileConfig& profile = configuration_.profiles.front();
+    profile.plugins["multiPoint"].enabled.push_back({"ElasticQuota", 0});
+    profile.plugins["postFilter"] = {
+        {{"Coscheduling", 0}, {"ElasticQuota", 0}, {"DefaultPreemption", 0}}, {"*"}};
+    profile.pluginConfig.push_back(
+        {"ElasticQuota", json::object{{"enableRuntimeQuota", false}}, "args"});
+    restart();
+    for (const char* name : {"n1", "n2"}) node(aNode(name).allocatable("cpu", "32"));
+    api::ElasticQuota quota;
+    quota.metadata.name = "q";
+    quota.metadata.namespace_ = "default";
+    quota.spec.max["cpu"] = testing::quantity("10");
+    scheduler->stores().of<api::ElasticQuota>().set(
+        std::make_shared<const api::ElasticQuota>(quota));
+  }
+  void within(testing::PodBuilder pod) {
+    create(pod.label("quota.scheduling.koordinator.sh/name", "q"));
+  }
+};
+
+TEST(GangPreemption, who_uses_up_the_quota_of_a_gang_leaves_from_where_no_member_goes) {
+  WithQuota f;
+  f.within(f.running("low", "10", 0));
+  f.create(f.running("elsewhere", "20", 0));
+  f.run();
+  f.gang("g", 2);
+  for (const char* name : {"g-0", "g-1"}) f.within(f.member(name, "g", "5").priority(1000));
+  f.run(30s);
+  EXPECT_THAT(f.deletions, ElementsAre("low"));
+  EXPECT_NE(f.nodeOf("g-0"), "");
+  EXPECT_NE(f.nodeOf("g-1"), "");
+  f.expectSound();
+}
+
+TEST(GangPreemption, a_gang_that_its_quota_refuses_is_promised_nothing) {
+  WithQuota f;
+  f.within(f.running("equal", "10", 1000));
+  f.create(f.running("low", "1", 0));
+  f.run();
+  f.gang("g", 2);
+  for (const char* name : {"g-0", "g-1"}) f.within(f.member(name, "g", "5").priority(1000));
+  f.run(10s);
+  f.create(aPod("large").request("cpu", "32").priority(0));
+  f.run(10s);
+  EXPECT_EQ(f.nodeOf("large"), "n2");
+  EXPECT_THAT(f.deletions, IsEmpty());
 }
 
 }  // namespace

@@ -63,7 +63,7 @@ struct ServerFixture : GangFixture {
                      const std::string& node = "n1") {
     return aPod(name).request("cpu", cpu).priority(priority).nodeName(node);
   }
-  void running(const std::string& name, const char* cpu, int priority, const char* budget,
+  void guarded(const std::string& name, const char* cpu, int priority, const char* budget,
                const std::string& node = "n1") {
     create(running(name, cpu, priority, node).label("budget", budget));
   }

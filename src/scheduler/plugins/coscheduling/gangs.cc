@@ -13,6 +13,15 @@ bool assigned(const PodInfo& pod) {
   return !pod.pod->spec.nodeName.empty();
 }
 
+// Its minimum had nodes, whatever became of its pods since.
+bool hadNodes(const api::PodGroup& group) {
+  const std::string& phase = group.status.phase;
+  return phase == "Scheduled" || phase == "Running" || phase == "Finished" || phase == "Failed";
+}
+bool hadNodes(const api::WorkloadPodGroup&) {
+  return false;  // its members count as they are
+}
+
 // Without a node, and not to be given one now.
 bool heldBack(const PodInfo& pod) {
   return !assigned(pod) &&
@@ -92,9 +101,10 @@ const std::vector<NetworkGather>* Gangs::networkOf(const Gang& gang) const {
 }
 
 bool Gangs::satisfied(const Gang& gang) const {
-  return std::ranges::any_of(partnersOf(gang), [](const Gang* partner) {
-    return partner->bound > 0 || !partner->released.empty();
-  });
+  return satisfied_.contains(groupIdOf(gang)) ||
+         std::ranges::any_of(partnersOf(gang), [](const Gang* partner) {
+           return partner->bound > 0 || !partner->released.empty();
+         });
 }
 
 bool Gangs::free(const Gang& gang) const {
@@ -201,6 +211,7 @@ void Gangs::join(const std::string& id, const PodPtr& pod) {
   if (assigned(*pod)) gang.released.erase(pod->uid());
   const bool specified =
       came || !gang.spec || gang.source == pod->uid() ? specifyBy(gang, *pod) : false;
+  if (gang.bound > 0) noteSatisfied(gang);
   if (specified || (!wasComplete && gang.complete())) {
     activate(id);
   } else if (becameBound) {
@@ -228,9 +239,16 @@ template <class T>
 void Gangs::objectSeen(const std::string& id, std::shared_ptr<const T> Gang::* slot,
                        const std::shared_ptr<const T>& after) {
   Gang& gang = gangNamed(id);
+  const bool gone = gang.hasObject() && !after;
   gang.*slot = after;
   gang.deleted = false;
-  if (specify(gang)) activate(id);
+  const std::string groupBefore = groupIdOf(gang);
+  const std::vector<std::string> gangsBefore = groupOf(gang);
+  const bool specified = specify(gang);
+  if (gone) forgetGroup(groupBefore, gangsBefore);
+  const bool satisfiedBefore = satisfied(gang);
+  if (after && hadNodes(*after)) noteSatisfied(gang);
+  if (specified || satisfied(gang) != satisfiedBefore) activate(id);
   if (!after && !gang.spec) gang.deleted = true;
   changed(id);
   dropIfEmpty(id);
@@ -275,8 +293,11 @@ bool Gangs::specifyBy(Gang& gang, const PodInfo& member) {
 bool Gangs::setSpec(Gang& gang, std::optional<GangSpec> spec) {
   if (spec == gang.spec) return false;
   const std::vector<std::string> before = groupOf(gang);
+  const std::string groupBefore = groupIdOf(gang);
   gang.spec = std::move(spec);
   relist(gang.id, before, groupOf(gang));
+  if (groupIdOf(gang) != groupBefore) forgetGroup(groupBefore, before);
+  if (gang.bound > 0) noteSatisfied(gang);
   return true;
 }
 
@@ -296,13 +317,25 @@ void Gangs::relist(const std::string& id, const std::vector<std::string>& before
 void Gangs::dropIfEmpty(const std::string& id) {
   const auto it = gangs_.find(id);
   if (it == gangs_.end() || it->second.hasObject() || !it->second.members.empty()) return;
-  satisfied_.erase(groupIdOf(it->second));
-  relist(id, groupOf(it->second), {id});
+  const std::string groupId = groupIdOf(it->second);
+  const std::vector<std::string> group = groupOf(it->second);
+  relist(id, group, {id});
   gangs_.erase(it);
+  forgetGroup(groupId, group);
   const auto names = namedBy_.find(id);
   if (names == namedBy_.end()) return;
   names->second.erase(id);
   if (names->second.empty()) namedBy_.erase(names);
+}
+
+void Gangs::forgetGroup(const std::string& groupId, const std::vector<std::string>& gangs) {
+  const bool used = std::ranges::any_of(gangs, [&](const std::string& id) {
+    const Gang* gang = find(id);
+    return gang && gang->spec && groupIdOf(*gang) == groupId;
+  });
+  if (used) return;
+  satisfied_.erase(groupId);
+  told_.erase(groupId);
 }
 
 bool Gangs::groupComplete(const Gang& gang) const {
@@ -341,12 +374,12 @@ void Gangs::look() {
     if (!gang) continue;
     const std::string group = groupIdOf(*gang);
     const bool now = satisfied(*gang);
-    const bool before = satisfied_.contains(group);
+    const bool before = told_.contains(group);
     if (now && before) continue;
     if (now) {
-      satisfied_.insert(group);
+      told_.insert(group);
     } else {
-      satisfied_.erase(group);
+      told_.erase(group);
     }
     activate(id);
   }

@@ -10,6 +10,11 @@
 // must know before the API shows it, and it is written on the pods. It ends when the API shows the
 // pod bound or gone, or when its place is given up.
 //
+// Which groups were satisfied is remembered, too: a member that takes the place of one that has ended or
+// failed does not wait for those who are done. A group was when a member of it is seen on a node, or when
+// the status of a PodGroup says that the minimum had one, which is what a restart knows of members that
+// have ended. It ends with the PodGroup, or with the last member of a gang that has none.
+//
 // A gang is complete when as many members as it needs are there and could be placed; a group when all
 // of its gangs are. What completes a group, or changes what it needs, wakes its members (activate).
 
@@ -91,7 +96,7 @@ class Gangs {
   const std::vector<NetworkGather>* networkOf(const Gang& gang) const;
   // Gangs of the group that see themselves in the same group.
   std::vector<const Gang*> partnersOf(const Gang& gang) const;
-  // Some member of the gang's group is bound, or on its way.
+  // Some member of the gang's group is bound, on its way, or was bound before.
   bool satisfied(const Gang& gang) const;
   // Its members are placed as if they stood alone: the group is satisfied, and the gang does not look
   // at more than that; or it never asked for anything else.
@@ -143,6 +148,11 @@ class Gangs {
   void relist(const std::string& id, const std::vector<std::string>& before,
               const std::vector<std::string>& after);
   void dropIfEmpty(const std::string& id);
+  void noteSatisfied(const Gang& gang) {
+    if (gang.spec) satisfied_.insert(groupIdOf(gang));
+  }
+  // The group is nothing to any gang any more.
+  void forgetGroup(const std::string& groupId, const std::vector<std::string>& gangs);
   bool groupComplete(const Gang& gang) const;
   // Looks again soon whether members that were held, or waited for the one that went, may be tried.
   void lookLater(const std::string& id);
@@ -159,7 +169,8 @@ class Gangs {
   std::unordered_map<std::string, std::set<std::string>> namedBy_;
   std::vector<std::function<void(const std::string& id)>> listeners_;
   std::set<std::string> looks_;
-  std::unordered_set<std::string> satisfied_;  // groups that were when their members were last told
+  std::unordered_set<std::string> satisfied_;  // groups of which a member has had a node
+  std::unordered_set<std::string> told_;       // groups that were when their members were last told
   // Cleared on destruction: posted callbacks look at it first.
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

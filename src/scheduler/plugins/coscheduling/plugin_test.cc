@@ -291,24 +291,6 @@ TEST(Coscheduling, with_waiting_and_running_bound_members_count) {
   EXPECT_THAT(f.placed(), ElementsAre("g-1", "g-2", "g-3"));
 }
 
-TEST(Coscheduling, a_gang_that_ran_and_is_used_again_is_a_gang_again) {
-  GangFixture f;
-  f.node(aNode("n1"));
-  f.gang("g", 2);
-  f.members("g", 0, 2, "2");
-  f.run();
-  EXPECT_THAT(f.placed(), SizeIs(2));
-  f.remove("g-0");
-  f.remove("g-1");
-  f.run();
-  f.members("g", 2, 3, "2");
-  f.run(20s);
-  EXPECT_THAT(f.placed(), IsEmpty()) << "no member is bound: it has to wait for the second";
-  f.members("g", 3, 4, "2");
-  f.run(20s);
-  EXPECT_THAT(f.placed(), ElementsAre("g-2", "g-3"));
-}
-
 TEST(Coscheduling, after_a_restart_the_rest_of_a_gang_that_runs_is_free) {
   GangFixture f;
   f.node(aNode("n1"));

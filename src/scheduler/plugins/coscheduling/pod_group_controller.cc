@@ -13,6 +13,9 @@ namespace koord::scheduler {
 
 namespace {
 
+// Members of a gang that hear in one round what they wait for; the others do in the next ones.
+constexpr std::size_t kToldAtOnce = 100;
+
 // Pods that have ended and name a PodGroup by its label.
 kube::WatchScope endedScope() {
   return {"", std::string(model::kLabelPodGroup),
@@ -185,7 +188,7 @@ void PodGroupController::tellOfProblems(const Gang& gang) {
 }
 
 // Which pods or objects the gang itself waits for; "" when it has all.
-std::string PodGroupController::lackOf(const Gang& gang) const {
+std::string PodGroupController::ownLackOf(const Gang& gang) const {
   if (gang.deleted)
     return fmt::format("PodGroup {} was deleted; {} of its pods names it", gang.id,
                        namingField(gang.id));
@@ -194,11 +197,39 @@ std::string PodGroupController::lackOf(const Gang& gang) const {
                                                  gang.id, namingField(gang.id))
                                    : gang.unreadable;
   }
-  if (gang.complete() || gangs_.free(gang)) return {};
+  if (gang.complete()) return {};
   return fmt::format("{}: {} pods are needed, and {} are there{}", gang.minimumField(),
                      gang.spec->minimum, gang.members.size(),
                      gang.notReady > 0 ? fmt::format(", of which {} are held back", gang.notReady)
                                        : std::string());
+}
+
+// ... or gangs that it is bound together with do.
+std::string PodGroupController::lackOf(const Gang& gang) const {
+  if (gangs_.free(gang)) return {};
+  if (std::string own = ownLackOf(gang); !own.empty() || !gang.spec) return own;
+  for (const std::string& id : gang.spec->group) {
+    const Gang* other = gangs_.find(id);
+    if (!other || other->deleted)
+      return fmt::format("gang {}, which it is bound together with, is not there", id);
+    if (const std::string lack = ownLackOf(*other); !lack.empty())
+      return fmt::format("gang {}, which it is bound together with: {}", id, lack);
+  }
+  return {};
+}
+
+// Those that are told to wait by themselves know why.
+void PodGroupController::tellMembers(const Gang& gang, Wait& wait) {
+  if (!handle_.events()) return;
+  std::size_t told = 0;
+  for (const PodPtr& pod : gangs_.pendingOf(gang)) {
+    if (!pod->pod->spec.schedulingGates.empty() || pod->pod->metadata.deletionTimestamp) continue;
+    if (!wait.members.insert(pod->uid()).second) continue;
+    handle_.events()->record(handle_.kindOf(*pod).reference(*pod), "Warning", "GangIncomplete",
+                             fmt::format("waits for its gang {}: {}", gang.id, wait.lack),
+                             "Scheduling");
+    if (++told == kToldAtOnce) return;
+  }
 }
 
 void PodGroupController::tellOfWaiting() {
@@ -211,10 +242,10 @@ void PodGroupController::tellOfWaiting() {
       continue;
     }
     Wait& wait = waits_[id];
-    if (wait.lack != lack) wait = {std::move(lack), now, false};
-    if (wait.told || now - wait.since < kPeriod) continue;
-    wait.told = true;
-    tell(gang, "Warning", "GangIncomplete", wait.lack);
+    if (wait.lack != lack) wait = {std::move(lack), now, false, {}};
+    if (now - wait.since < kPeriod) continue;
+    if (!std::exchange(wait.told, true)) tell(gang, "Warning", "GangIncomplete", wait.lack);
+    tellMembers(gang, wait);
   }
 }
 

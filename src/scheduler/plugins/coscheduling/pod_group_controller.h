@@ -8,7 +8,8 @@
 // not among the scheduler's pods: those with the label of a PodGroup are watched here.
 //
 // Events: a PodGroup or pod whose values cannot be read, once per version; a gang that has waited
-// for members for a while, once per number that it lacks.
+// for members for a while, once per number that it lacks: of the PodGroup, and of each member that is
+// held for it, since nothing else says why that one is pending.
 
 #include <map>
 #include <memory>
@@ -45,7 +46,10 @@ class PodGroupController {
   void tellOfProblems(const Gang& gang);
   void tell(const Gang& gang, std::string_view type, std::string_view reason,
             const std::string& text);
+  std::string ownLackOf(const Gang& gang) const;
   std::string lackOf(const Gang& gang) const;
+  struct Wait;
+  void tellMembers(const Gang& gang, Wait& wait);
 
   Handle& handle_;
   Gangs& gangs_;
@@ -57,6 +61,7 @@ class PodGroupController {
     std::string lack;
     SteadyTime since{};
     bool told = false;
+    std::set<std::string> members;  // uids of those that were told
   };
   std::map<std::string, Wait> waits_;  // by gang
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

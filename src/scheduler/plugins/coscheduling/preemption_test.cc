@@ -1,7 +1,7 @@
 // Gangs in full clusters: who leaves for them, and what becomes of the room.
 
-#include "scheduler/plugins/elasticquota/quotas.h"
 #include "scheduler/plugins/coscheduling/server_fixture.h"
+#include "scheduler/plugins/elasticquota/quotas.h"
 
 namespace koord::scheduler {
 namespace {

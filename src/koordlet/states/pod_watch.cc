@@ -20,6 +20,7 @@ using namespace std::chrono_literals;
 // How often the runtime is asked whether a container runs that is being made. One that takes longer
 // than most waits for something.
 constexpr Duration kAskAgain = 25ms, kSlowly = 1s, kLong = 3s;
+constexpr Duration kAskKubelet = 200ms;
 
 std::size_t watchesToTake(const HostDirs& dirs) {
   const auto all = readSmallFile(dirs.procRoot + "sys/fs/inotify/max_user_watches");
@@ -121,9 +122,22 @@ void PodWatch::take(const DirWatcher::Event& event) {
 }
 
 void PodWatch::identify() {
-  if (!runtime_) return poller_.request();
   beingMade_ = {};
-  askRuntime();
+  runtime_ ? askRuntime() : askKubelet();
+}
+
+// Not for ever: of sandboxes kubelet never tells.
+void PodWatch::askKubelet() {
+  poller_.request();
+  executor_.cancel(next_);
+  if (beingMade_ >= kLong) return;
+  beingMade_ += kAskKubelet;
+  next_ = executor_.runAfter(kAskKubelet, [this] {
+    const auto isUnknown = [this](const PodView& pod) {
+      return pod.active() && hasUnknown(pod, host_.layout.dir(Subsystem::Cpu, pod.dir));
+    };
+    if (std::ranges::any_of(states_.pods(), isUnknown)) askKubelet();
+  });
 }
 
 void PodWatch::askRuntime() {

@@ -49,6 +49,8 @@ class PodWatch {
   void takeWritten(const DirWatcher::Event& event);
   void identify();
   void askRuntime();
+  // While a pod has a directory of which nobody has told.
+  void askKubelet();
   Task<void> ask();
   // False: some are still being made.
   bool learn(const std::vector<RuntimeContainer>& containers);

@@ -121,6 +121,28 @@ TEST_F(PodWatchTest, ANewPodIsListedAtOnce) {
   runUntil([this] { return states_.podOf("late") != nullptr; });
 }
 
+TEST_F(PodWatchTest, WithoutARuntimeKubeletIsAskedUntilItKnowsTheContainer) {
+  addPod("u");
+  files_.addPod(KubeQos::BestEffort, "u", {});
+  PodWatch watch(loop_, host_, states_, poller_, nullptr, {});
+  watch.start();
+  poller_.start();
+  runUntil([this] { return source_.lists >= 1 && !states_.pods().empty(); });
+  files_.addPod(KubeQos::BestEffort, "u", {"containerd://c1"});
+  // It tells of it in its fourth answer from now on.
+  const int before = source_.lists;
+  runUntil([&] { return source_.lists >= before + 3; });
+  api::Pod pod = *source_.pods[0];
+  pod.status = api::decodeText<api::Pod>(
+                   R"({"status":{"phase":"Running","qosClass":"BestEffort","containerStatuses":[
+                       {"name":"main","containerID":"containerd://c1","state":{"running":{}}}]}})")
+                   ->status;
+  source_.pods[0] = std::make_shared<const api::Pod>(std::move(pod));
+  runUntil([this] {
+    return !states_.pods()[0].containers.empty() && states_.pods()[0].containers[0].running;
+  });
+}
+
 TEST_F(PodWatchTest, WritesOfOthersAreToldOnceWhenTheyAreOver) {
   const auto dir = files_.addPod(KubeQos::BestEffort, "u", {"containerd://c1"});
   addPod("u");

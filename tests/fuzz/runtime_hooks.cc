@@ -49,7 +49,7 @@ void frameBytes(std::string_view input) {
 }
 
 // Requests of kubelet, and answers of hook servers to them.
-void requests(std::string_view input) {
+void hookRequests(std::string_view input) {
   const std::string text(input);
   cri::CreateContainerRequest create;
   runtimehook::ContainerResourceHookResponse answer;
@@ -124,7 +124,7 @@ void dockerBytes(std::string_view input) {
 
 void runtimeHooks(std::string_view input) {
   frameBytes(input);
-  requests(input);
+  hookRequests(input);
   dockerBytes(input);
   const auto server = runtimeproxy::parseHookServer("x.json", input);
   check(!server || !server->endpoint.empty(), "a hook server has a socket");

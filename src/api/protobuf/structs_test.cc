@@ -231,7 +231,7 @@ TEST(StructsTest, everyMemberHasItsNumberInTheTable) {
   EXPECT_THAT(absent, ::testing::UnorderedElementsAre(
                           "DaemonSet.spec.updateStrategy.rollingUpdate.partition",
                           "Deployment.spec.strategy.rollingUpdate.partition",
-                          "Deployment.status.conditions.observedGeneration",
+                          "ReplicaSet.status.conditions.lastUpdateTime",
                           "StatefulSet.spec.updateStrategy.rollingUpdate.maxSurge",
                           "ValidatingWebhookConfiguration.webhooks.reinvocationPolicy"));
 }

@@ -11,7 +11,8 @@ All worlds (job_worlds.py) are played with the one scheduler and then with the o
 waited until nothing moves any more. Compared are: who is bound, and where; which CPUs and devices he got; the phases of
 reservations, and who was given one. --worlds machines plays worlds of CPUs and GPUs (machine_worlds.py), --worlds loads
 those of nodes that are more or less busy (load_worlds.py), --worlds wishes those of pods that ask for certain reservations
-(wish_worlds.py), --worlds twins those of pods that differ in one thing (twin_jobs.py). A difference counts when it is there
+(wish_worlds.py), --worlds twins those of pods that differ in one thing (twin_jobs.py), --worlds full those without
+room, where pods have to leave (full_worlds.py). A difference counts when it is there
 a second time. A pod that this one bound to another node than that with its own highest score is told, too. The exit status
 is 0 when there is none of either.
 
@@ -33,6 +34,7 @@ import tempfile
 import time
 import urllib.request
 
+import full_worlds
 import job_worlds
 import load_worlds
 import machine_worlds
@@ -40,10 +42,10 @@ import twin_jobs
 import wish_worlds
 from cluster import ApiError, Cluster, Store
 
-QUIET, LIMIT = 3.0, 20.0  # seconds without a change that end a step, and in which it must come to that
-KINDS = ["Pod", "Reservation", "PodGroup", "ElasticQuota", "Node", "Device", "NodeResourceTopology", "NodeMetric"]
+LIMIT = 20.0  # seconds in which a step must come to its end, from the first that could be quiet
+KINDS = ["Pod", "PodDisruptionBudget", "Reservation", "PodGroup", "ElasticQuota", "Node", "Device", "NodeResourceTopology", "NodeMetric"]
 WORLDS = {"jobs": job_worlds.JobWorld, "machines": machine_worlds.MachineWorld, "loads": load_worlds.LoadWorld,
-          "wishes": wish_worlds.WishWorld, "twins": twin_jobs.TwinJobs}
+          "wishes": wish_worlds.WishWorld, "twins": twin_jobs.TwinJobs, "full": full_worlds.FullWorld}
 GIVEN = "scheduling.koordinator.sh/"
 SCORES = re.compile(r"Top\d+ scores for Pod: (\S+),")
 ROW = re.compile(r"^\| \d+ \| (\S+) \| (\S+) \| (-?\d+) \|")
@@ -108,9 +110,9 @@ def looks(store, world):
     return state
 
 
-def settle(store, world):
-    end, since, before = time.monotonic() + LIMIT, time.monotonic(), looks(store, world)
-    while time.monotonic() < min(end, since + QUIET):
+def settle(store, world, quiet):
+    end, since, before = time.monotonic() + quiet + LIMIT, time.monotonic(), looks(store, world)
+    while time.monotonic() < min(end, since + quiet):
         time.sleep(0.1)
         now = looks(store, world)
         if now != before:
@@ -138,7 +140,7 @@ def apply(cluster, verb, item, change):
             raise
 
 
-def play(cluster, store, make, seed):
+def play(cluster, store, make, seed, quiet):
     """The states after each step."""
     world = make(seed)
     for item in world.things:
@@ -148,7 +150,7 @@ def play(cluster, store, make, seed):
     for step in world.steps:
         for action in step:
             apply(cluster, *action)
-        states.append(settle(store, world))
+        states.append(settle(store, world, quiet))
     return states
 
 
@@ -218,7 +220,7 @@ def run_all(cluster, options, binary, log, seeds):
     process = Process(binary, options.config, options.port, log)
     try:
         with concurrent.futures.ThreadPoolExecutor(options.parallel) as pool:
-            return dict(zip(seeds, pool.map(lambda seed: play(cluster, store, WORLDS[options.worlds], seed), seeds)))
+            return dict(zip(seeds, pool.map(lambda seed: play(cluster, store, WORLDS[options.worlds], seed, options.quiet), seeds)))
     finally:
         process.stop()
 
@@ -234,11 +236,12 @@ def main():
     parser.add_argument("--first-seed", type=int, default=1)
     parser.add_argument("--parallel", type=int, default=8, help="how many worlds at a time")
     parser.add_argument("--port", type=int, default=21600, help="on which the schedulers say that they are there")
+    parser.add_argument("--quiet", type=float, default=3.0, help="seconds without a change that end a step; more on a busy machine")
     parser.add_argument("--verbose", action="store_true", help="show the states of worlds that differ")
     options = parser.parse_args()
 
     cluster, make = Cluster(options.kubeconfig), WORLDS[options.worlds]
-    for priority in sorted(set(job_worlds.PRIORITIES)):
+    for priority in sorted({*job_worlds.PRIORITIES, *full_worlds.PRIORITIES}):
         apply(cluster, "create", {"kind": "PriorityClass", "metadata": {"name": f"sbs-{priority}"}, "value": priority}, None)
     folder = tempfile.mkdtemp(prefix="jobs-")
     print(f"logs in {folder}", flush=True)

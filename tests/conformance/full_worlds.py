@@ -2,7 +2,7 @@
 
 What runs is made bound, so that both schedulers begin with the same. Then come one or two units, one after the other: a pod, a
 gang, a pod of a quota, or a Reservation. Whoever leaves is gone at once, and missing from the state that jobs.py compares.
-Nothing here holds the disruption controller's place: budgets keep the status that they are made with.
+No disruption controller runs: budgets keep the status that they are made with.
 """
 
 from job_worlds import GANG, QUOTA, JobWorld

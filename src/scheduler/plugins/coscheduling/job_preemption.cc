@@ -88,9 +88,18 @@ std::string_view resultOf(const Status& status) {
   return "no pending pods";
 }
 
-bool never(const PodInfo& pod) {
-  const auto& policy = pod.pod->spec.preemptionPolicy;
-  return policy && *policy == "Never";
+// A member that may not preempt (preemptionPolicy Never) to whom the plan gives a node that others have to leave; null:
+// there is none. The gang cannot start then, so that whoever leaves for its other members leaves in vain.
+const PodInfo* keptFromItsPlace(const JobPlan& plan) {
+  for (const JobPlan::Place& place : plan.places)
+    if (PreemptionRules::neverPreempts(*place.member) && plan.victims.contains(place.node))
+      return place.member.get();
+  return nullptr;
+}
+
+std::string keptReason(const PodInfo& member) {
+  return fmt::format("pod {} may not preempt (preemptionPolicy=Never) and needs room",
+                     member.key());
 }
 
 Status unschedulable(std::string reason) {
@@ -128,7 +137,7 @@ JobPlacer JobPreemption::placerFor(const PodInfo& pod) {
 }
 
 std::string JobPreemption::notEligible(const PodInfo& pod, std::span<const PodPtr> members) const {
-  if (never(pod)) return PreemptionRules::kNever;
+  if (PreemptionRules::neverPreempts(pod)) return PreemptionRules::kNever;
   for (const PodPtr& member : members) {
     if (std::string why = member->kind ? member->kind->mayNotPreempt(*member) : ""; !why.empty())
       return why;
@@ -176,6 +185,13 @@ PostFilterResult JobPreemption::preemptForAll(const PodPtr& pod, const Diagnosis
   const JobPlan plan = planJob(handle_, rules, members, handle_.cluster().live(), placerFor(*pod));
   if (!plan.status.ok()) {
     result.status = unschedulable("preemption not helpful: " + plan.status.message());
+    result.nomination = {true, ""};
+    return result;
+  }
+  if (const PodInfo* member = keptFromItsPlace(plan)) {
+    // Others must not send anybody away for it either.
+    result.status =
+        Status::unresolvable("preemption: not helpful for the gang: " + keptReason(*member));
     result.nomination = {true, ""};
     return result;
   }
@@ -267,7 +283,7 @@ PostFilterResult JobPreemption::checkHelps(const PodPtr& pod, const Diagnosis& /
   result.status.code = Code::Unschedulable;
   const Gangs& gangs = cycles_.gangs();
   const Gang* gang = gangs.gangOf(*pod);
-  if (!gang || gangs.free(*gang) || never(*pod)) return result;
+  if (!gang || gangs.free(*gang) || PreemptionRules::neverPreempts(*pod)) return result;
   if (placement_ && gangs.networkOf(*gang)) {
     result.status = Status::unresolvable(
         "preemption: a gang that is placed by network topology needs enablePreemption");
@@ -285,9 +301,10 @@ PostFilterResult JobPreemption::checkHelps(const PodPtr& pod, const Diagnosis& /
   });
   if (!any) return result;
   const JobPlan plan = planJob(handle_, rules, members, handle_.cluster().live());
-  if (!plan.status.ok()) {
-    result.status =
-        Status::unresolvable("preemption: not helpful for the gang: " + plan.status.message());
+  const PodInfo* kept = plan.status.ok() ? keptFromItsPlace(plan) : nullptr;
+  if (!plan.status.ok() || kept) {
+    result.status = Status::unresolvable("preemption: not helpful for the gang: " +
+                                         (kept ? keptReason(*kept) : plan.status.message()));
     result.nomination = {true, ""};
   }
   return result;

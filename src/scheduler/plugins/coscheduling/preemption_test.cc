@@ -109,6 +109,44 @@ TEST(GangPreemption, nothing_stays_promised_to_a_gang_whose_room_went_to_a_highe
   f.expectSound();
 }
 
+// Both by a plan for the whole gang and by one member after the other.
+TEST(GangPreemption, nobody_leaves_for_a_gang_one_member_of_which_may_not_preempt) {
+  for (const bool plans : {true, false}) {
+    FullCluster f(json::object{{"enablePreemption", plans}});
+    for (const char* node : {"n1", "n2"}) {
+      f.node(aNode(node).allocatable("cpu", "4"));
+      f.create(f.running("low-" + std::string(node), "4", 1, node));
+    }
+    f.run();
+    f.gang("g", 2);
+    f.create(f.member("g-0", "g", "4").priority(10));
+    auto never = f.member("g-1", "g", "4").priority(10);
+    never.object().spec.preemptionPolicy = "Never";
+    f.create(never);
+    f.run(60s);
+    EXPECT_THAT(f.deletions, IsEmpty()) << plans;
+    f.expectSound();
+  }
+}
+
+TEST(GangPreemption, who_may_not_preempt_takes_the_free_room_of_a_gang) {
+  for (const bool plans : {true, false}) {
+    FullCluster f(json::object{{"enablePreemption", plans}});
+    for (const char* node : {"n1", "n2"})
+      f.node(aNode(node).allocatable("cpu", "4").label("name", node));
+    f.create(f.running("low", "4", 1, "n1"));
+    f.run();
+    f.gang("g", 2);
+    f.create(f.member("g-0", "g", "4").priority(10).nodeSelector("name", "n1"));
+    auto never = f.member("g-1", "g", "2").priority(10);
+    never.object().spec.preemptionPolicy = "Never";
+    f.create(never.nodeSelector("name", "n2"));
+    f.run(60s);
+    EXPECT_THAT(f.deletions, ElementsAre("low")) << plans;
+    EXPECT_EQ(f.nodeOf("g-1"), "n2") << plans;
+  }
+}
+
 // --- What may happen while victims leave.
 
 struct WhileVictimsLeave : ::testing::Test {

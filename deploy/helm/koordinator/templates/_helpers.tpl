@@ -3,20 +3,26 @@
 {{- .root.Files.Get (printf "manifests/%s" .file) | replace "koordinator-system" .root.Values.installation.namespace -}}
 {{- end -}}
 
+{{/* The profile. Values of a release that was made before there was one have none: helm upgrade --reuse-values. */}}
+{{- define "koordinator.profile" -}}
+{{- $profile := default "upstream" .Values.profile -}}
+{{- if not (has $profile (list "upstream" "recommended")) -}}
+{{- fail (printf "profile: %q is neither upstream nor recommended" $profile) -}}
+{{- end -}}
+{{- $profile -}}
+{{- end -}}
+
 {{/* The same of the profile: "recommended" has files of its own beside those that it leaves as they are. */}}
 {{- define "koordinator.profiled" -}}
 {{- $path := printf "manifests/%s" .file -}}
-{{- if eq .root.Values.profile "recommended" -}}{{- $path = printf "recommended/%s" .file -}}{{- end -}}
+{{- if eq (include "koordinator.profile" .root) "recommended" -}}{{- $path = printf "recommended/%s" .file -}}{{- end -}}
 {{- .root.Files.Get $path | replace "koordinator-system" .root.Values.installation.namespace -}}
 {{- end -}}
 
 {{/* What the profile adds to the arguments of a program: the values of a patch of deploy/recommended. */}}
 {{- define "koordinator.profileArgs" -}}
-{{- if not (has .root.Values.profile (list "upstream" "recommended")) -}}
-{{- fail (printf "profile: %q is neither upstream nor recommended" .root.Values.profile) -}}
-{{- end -}}
 {{- $args := list -}}
-{{- if eq .root.Values.profile "recommended" -}}
+{{- if eq (include "koordinator.profile" .root) "recommended" -}}
 {{- range fromYamlArray (.root.Files.Get (printf "recommended/%s" .file)) -}}{{- $args = append $args .value -}}{{- end -}}
 {{- end -}}
 {{- toJson $args -}}

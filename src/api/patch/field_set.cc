@@ -134,13 +134,55 @@ bool FieldSet::operator==(const FieldSet& other) const {
   return nodes_ == other.nodes_;
 }
 
+FieldSet FieldSet::of(std::vector<FieldNode> nodes) {
+  std::ranges::stable_sort(nodes, {}, &FieldNode::element);
+  FieldSet out;
+  out.nodes_.reserve(nodes.size());
+  for (auto& node : nodes) {
+    if (out.nodes_.empty() || out.nodes_.back().element != node.element) {
+      out.nodes_.push_back(std::move(node));
+      continue;
+    }
+    auto& same = out.nodes_.back();
+    same.member = same.member || node.member;
+    same.children = unite(std::move(same.children), node.children);
+  }
+  return out;
+}
+
+// What b alone has is moved in from the end, all of it in one walk: one by one, each would move
+// everything behind it.
 FieldSet unite(FieldSet a, const FieldSet& b) {
+  std::vector<const FieldNode*> fresh;
   for (const auto& node : b.nodes_) {
-    auto& mine = a.at(node.element);
-    mine.member = mine.member || node.member;
-    mine.children = unite(std::move(mine.children), node.children);
+    auto* mine = const_cast<FieldNode*>(a.find(node.element));  // of `a`, which is ours
+    if (!mine) {
+      fresh.push_back(&node);
+      continue;
+    }
+    mine->member = mine->member || node.member;
+    mine->children = unite(std::move(mine->children), node.children);
+  }
+  if (fresh.empty()) return a;
+  auto at = a.nodes_.size();
+  a.nodes_.resize(at + fresh.size());
+  for (auto to = a.nodes_.size(); !fresh.empty();) {
+    if (at > 0 && fresh.back()->element < a.nodes_[at - 1].element) {
+      a.nodes_[--to] = std::move(a.nodes_[--at]);
+    } else {
+      a.nodes_[--to] = *fresh.back();
+      fresh.pop_back();
+    }
   }
   return a;
+}
+
+FieldSet uniteAll(std::vector<FieldSet> sets) {
+  if (sets.empty()) return {};
+  for (std::size_t apart = 1; apart < sets.size(); apart *= 2)
+    for (std::size_t i = 0; i + apart < sets.size(); i += 2 * apart)
+      sets[i] = unite(std::move(sets[i]), sets[i + apart]);
+  return std::move(sets.front());
 }
 
 FieldSet subtract(FieldSet a, const FieldSet& b) {
@@ -211,8 +253,8 @@ void appendText(std::string& out, const FieldSet& set) {
 Result<FieldSet> parseFieldSet(const json::value& fields) {
   if (!fields.is_object())
     return fail(ErrorCode::BadRequest, "expected an object, got " + toJson(fields).substr(0, 60));
-  FieldSet out;
-  out.reserve(fields.get_object().size());
+  std::vector<FieldNode> nodes;
+  nodes.reserve(fields.get_object().size());
   for (const auto& member : fields.get_object()) {
     if (member.key() == ".") continue;  // of the node above
     auto element = parseElement(member.key());
@@ -220,11 +262,10 @@ Result<FieldSet> parseFieldSet(const json::value& fields) {
     auto children = parseFieldSet(member.value());
     if (!children) return children;
     const auto& below = member.value().get_object();
-    auto& node = out.at(*std::move(element));
-    node.member = below.empty() || below.contains(".");
-    node.children = *std::move(children);
+    nodes.push_back(
+        {*std::move(element), below.empty() || below.contains("."), *std::move(children)});
   }
-  return out;
+  return FieldSet::of(std::move(nodes));
 }
 
 }  // namespace koord::api

@@ -33,7 +33,10 @@ class FieldSet {
   bool empty() const { return nodes_.empty(); }
   const std::vector<FieldNode>& nodes() const { return nodes_; }
   void reserve(std::size_t count);
-  // The node of this element, made when it is missing. It must become a member or get children.
+  // Of nodes in any order; those of one element become one.
+  static FieldSet of(std::vector<FieldNode> nodes);
+  // The node of this element, made when it is missing. It must become a member or get children. Cheap when
+  // elements come in order; else of() is.
   FieldNode& at(PathElement element);
   const FieldNode* find(const PathElement& element) const;
 
@@ -56,6 +59,7 @@ struct FieldNode {
 };
 
 FieldSet unite(FieldSet a, const FieldSet& b);
+FieldSet uniteAll(std::vector<FieldSet> sets);
 FieldSet subtract(FieldSet a, const FieldSet& b);
 // Takes away what is in b and everything below it.
 FieldSet subtractBelow(FieldSet a, const FieldSet& b);

@@ -258,15 +258,16 @@ Result<PathElement> elementOf(const json::value& item, const Schema& list) {
 
 FieldSet fieldsOf(const json::value& value, const Schema* schema) {
   if (const auto* object = value.if_object()) return memberFields(*object, schema);
-  FieldSet out;
+  std::vector<FieldNode> nodes;
   if (const auto* list = value.if_array(); list && schema && schema->type == Type::List)
     for (const auto& item : *list) {
       auto element = elementOf(item, *schema);
       if (!element) continue;
       const bool deep = isContainer(&item) && !isAtomic(schema->items, item);
-      attach(out, *element, true, deep ? fieldsOf(item, schema->items) : FieldSet{});
+      nodes.push_back(
+          {*std::move(element), true, deep ? fieldsOf(item, schema->items) : FieldSet{}});
     }
-  return out;
+  return FieldSet::of(std::move(nodes));
 }
 
 FieldChanges compareFields(const json::value& before, const json::value& after,

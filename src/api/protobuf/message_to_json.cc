@@ -36,6 +36,9 @@ Result<json::value> timeText(const Small& message, bool micro) {
   const auto time = wire::timeOf(message, micro);
   if (!time) return fail(time.error());
   if (!*time) return json::value{};
+  // Here it would be stored, or told to somebody, as another time.
+  if (!wire::isInRange(message))
+    return fail(ErrorCode::BadRequest, "expected a time between the years 1678 and 2261");
   return json::value(micro ? formatMicroTime(**time) : formatTime(**time));
 }
 

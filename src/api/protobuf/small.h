@@ -20,8 +20,10 @@ struct Small {
 };
 
 // Seconds and nanoseconds; no time is the zero time. `micro`: what is below a microsecond is
-// dropped, else what is below a second.
+// dropped, else what is below a second. A time outside the years 1678 to 2261 becomes the nearest one that
+// is inside, as by parseTime(): an object must not be lost for it.
 Result<std::optional<WallTime>> timeOf(const Small& message, bool micro);
+bool isInRange(const Small& time);
 void putTime(std::string& out, WallTime time);
 
 }  // namespace koord::api::wire

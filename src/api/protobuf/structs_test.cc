@@ -296,6 +296,25 @@ TEST(StructsTest, errorsNameTheField) {
   EXPECT_THAT(problem(spec(inside(25, "x"))).message, HasSubstr("priority: expected an integer"));
 }
 
+// A pod that somebody deletes with a grace period of three centuries must not be lost to those who watch.
+TEST(StructsTest, anObjectWithATimeThatCannotBeHeldIsReadAllTheSame) {
+  for (const auto& [seconds, year] : {std::pair{std::int64_t{10'700'000'000}, "2261"},
+                                      {std::numeric_limits<std::int64_t>::max(), "2261"},
+                                      {std::numeric_limits<std::int64_t>::min(), "1678"}}) {
+    std::string time, metadata, message;
+    wire::putNumber(time, 1, static_cast<std::uint64_t>(seconds));
+    wire::putBytes(metadata, 1, "web");
+    wire::putBytes(metadata, 9, time);
+    wire::putBytes(message, 1, metadata);
+    const auto pod = readMessage<Pod>(message);
+    ASSERT_TRUE(pod) << pod.error().message;
+    ASSERT_TRUE(pod->metadata.deletionTimestamp);
+    EXPECT_EQ(formatTime(*pod->metadata.deletionTimestamp).substr(0, 4), year);
+    // What is to be stored is not changed.
+    EXPECT_FALSE(decodeMessage(message, *sharedBuiltinTypes().find("Pod")));
+  }
+}
+
 TEST(StructsTest, aListTakesAsMuchRoomAsItNeeds) {
   Pod pod;
   for (int i = 0; i < 5; ++i) pod.spec.tolerations.push_back({.key = fmt::format("k{}", i)});

@@ -120,21 +120,21 @@ Task<Verdict> Interceptor::updateContainer(Intercepted& call, std::string_view m
   auto finding = findContainer(call);
   co_await finding;
   if (!call.known || !request.has_linux()) co_return Verdict{};
-  auto& known = *call.container.own.mutable_container_resources();
-  mergeUpdate(request.linux(), known);
-  call.update = PendingUpdate(store_, call.id, call.began);
-  call.update.change(call.container.own);
-  if (!call.hooks || !wanted) co_return Verdict{};
-  const std::string before = call.container.own.SerializeAsString();
-  auto asking = askAboutContainer(dispatcher_, HookType::PreUpdateContainerResources,
-                                  call.container, deadline);
-  auto refusal = co_await asking;
-  if (refusal) co_return Verdict{std::move(refusal), {}};
-  if (call.container.own.SerializeAsString() == before) co_return Verdict{};
-  call.update.change(call.container.own);
-  // With what other calls have changed since this one began.
-  const ContainerPtr now = store_.container(call.id);
-  *request.mutable_linux() = now ? now->own.container_resources() : known;
+  mergeUpdate(request.linux(), *call.container.own.mutable_container_resources());
+  const auto asked = call.container.own;
+  bool changed = false;
+  if (call.hooks && wanted) {
+    const std::string before = call.container.own.SerializeAsString();
+    auto asking = askAboutContainer(dispatcher_, HookType::PreUpdateContainerResources,
+                                    call.container, deadline);
+    auto refusal = co_await asking;
+    if (refusal) co_return Verdict{std::move(refusal), {}};
+    changed = call.container.own.SerializeAsString() != before;
+  }
+  auto sent = beginUpdate(store_, call.id, request.linux(), asked, call.container.own, changed,
+                          call.update);
+  if (!sent) co_return Verdict{};
+  *request.mutable_linux() = *std::move(sent);
   for (const auto& [key, value] : call.container.own.container_annotations())
     (*request.mutable_annotations())[key] = value;
   co_return Verdict{{}, request.SerializeAsString()};
@@ -158,8 +158,12 @@ Task<void> Interceptor::findPod(Intercepted& call, std::string id) {
     auto asking = runtime_.pod(id);
     auto found = co_await asking;
     if (found) {
-      pod = *std::move(found);
-      store_.put(id, pod);
+      // Others may have been faster.
+      const PodPtr now = store_.pod(id);
+      const bool gone = pod && !now;
+      const bool known = now && now->complete;
+      pod = known ? now : *std::move(found);
+      if (!gone && !known) store_.put(id, pod);
     } else if (found.error().code != ErrorCode::NotFound) {
       log::warn("pod sandbox {} is not known, and no hooks are called for it: {}", id,
                 found.error().message);
@@ -177,8 +181,12 @@ Task<void> Interceptor::findContainer(Intercepted& call) {
     auto asking = runtime_.container(call.id, store_);
     auto found = co_await asking;
     if (found) {
-      container = *std::move(found);
-      store_.put(call.id, container);
+      // Others may have been faster.
+      const ContainerPtr now = store_.container(call.id);
+      const bool gone = container && !now;
+      const bool known = now && now->complete;
+      container = known ? now : *std::move(found);
+      if (!gone && !known) store_.put(call.id, container);
     } else {
       container = nullptr;
       log::v(2, "container {} is not known, and no hooks are called for it: {}", call.id,
@@ -227,7 +235,8 @@ void Interceptor::remember(Intercepted& call, const std::string& reply) {
     call.container.own.mutable_container_meta()->set_id(made.container_id());
     store_.put(made.container_id(), std::make_shared<const ContainerRecord>(call.container));
   } else if (call.method == CriMethod::StartContainer) {
-    store_.change(call.id, call.began, call.container.own);
+    store_.change(call.id,
+                  [&](auto& known) { mergeChanges(call.began, call.container.own, known); });
   }
 }
 

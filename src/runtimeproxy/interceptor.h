@@ -7,8 +7,8 @@
 //           servers; their answers change what is known, and that changes the request
 //   after:  a success makes it known for later calls; then the hooks for what has happened
 //
-// An update is known to the other calls from its beginning, since one that is sent later must not
-// undo it; one that the runtime refused never happened, and is taken back.
+// An update is known to the other calls once its hooks have agreed and it is sent, since one that is
+// sent later must not undo it; one that the runtime refused never happened.
 //
 // A request that makes no sense passes as it is: judging it is the runtime's part. A call of which
 // pod or container nobody knows anything passes without hooks.

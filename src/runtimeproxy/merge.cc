@@ -39,15 +39,8 @@ void mergeMap(const Map& from, Map& to) {
   for (const auto& [key, value] : from) to[key] = value;
 }
 
-enum class Change { Make, TakeBack };
-
-template <class T>
-bool concerns(Change change, const T& before, const T& after, const T& known) {
-  return before != after && (change == Change::Make || known == after);
-}
-
 template <class Map>
-void changeMap(Change change, const Map& before, const Map& after, Map& known) {
+void mergeMapChanges(const Map& before, const Map& after, Map& known) {
   const auto valueIn = [](const Map& map, const auto& key) {
     const auto it = map.find(key);
     return it == map.end() ? std::optional<std::string>() : std::optional<std::string>(it->second);
@@ -56,26 +49,19 @@ void changeMap(Change change, const Map& before, const Map& after, Map& known) {
   for (const auto& [key, value] : before) keys.insert(key);
   for (const auto& [key, value] : after) keys.insert(key);
   for (const auto& key : keys) {
-    const auto was = valueIn(before, key), is = valueIn(after, key);
-    if (!concerns(change, was, is, valueIn(known, key))) continue;
-    const auto& wanted = change == Change::Make ? is : was;
-    if (wanted) {
-      known[key] = *wanted;
+    const auto is = valueIn(after, key);
+    if (valueIn(before, key) == is) continue;
+    if (is) {
+      known[key] = *is;
     } else {
       known.erase(key);
     }
   }
 }
 
-void changeResources(Change change, const Resources& before, const Resources& after,
-                     Resources& known) {
-  const Resources& to = change == Change::Make ? after : before;
-  const auto field = [&](auto get, auto set) {
-    if (concerns(change, get(before), get(after), get(known))) set(known, get(to));
-  };
-#define KOORD_FIELD(name)                              \
-  field([](const Resources& of) { return of.name(); }, \
-        [](Resources& of, const auto& value) { of.set_##name(value); })
+void mergeResourceChanges(const Resources& before, const Resources& after, Resources& known) {
+#define KOORD_FIELD(name) \
+  if (before.name() != after.name()) known.set_##name(after.name())
   KOORD_FIELD(cpu_period);
   KOORD_FIELD(cpu_quota);
   KOORD_FIELD(cpu_shares);
@@ -85,21 +71,7 @@ void changeResources(Change change, const Resources& before, const Resources& af
   KOORD_FIELD(cpuset_cpus);
   KOORD_FIELD(cpuset_mems);
 #undef KOORD_FIELD
-  changeMap(change, before.unified(), after.unified(), *known.mutable_unified());
-}
-
-void changeContainer(Change change, const runtimehook::ContainerResourceHookRequest& before,
-                     const runtimehook::ContainerResourceHookRequest& after,
-                     runtimehook::ContainerResourceHookRequest& known) {
-  changeMap(change, before.container_annotations(), after.container_annotations(),
-            *known.mutable_container_annotations());
-  changeMap(change, before.container_envs(), after.container_envs(),
-            *known.mutable_container_envs());
-  changeResources(change, before.container_resources(), after.container_resources(),
-                  *known.mutable_container_resources());
-  if (concerns(change, before.pod_cgroup_parent(), after.pod_cgroup_parent(),
-               known.pod_cgroup_parent()))
-    known.set_pod_cgroup_parent((change == Change::Make ? after : before).pod_cgroup_parent());
+  mergeMapChanges(before.unified(), after.unified(), *known.mutable_unified());
 }
 
 }  // namespace
@@ -107,13 +79,13 @@ void changeContainer(Change change, const runtimehook::ContainerResourceHookRequ
 void mergeChanges(const runtimehook::ContainerResourceHookRequest& before,
                   const runtimehook::ContainerResourceHookRequest& after,
                   runtimehook::ContainerResourceHookRequest& known) {
-  changeContainer(Change::Make, before, after, known);
-}
-
-void takeBackChanges(const runtimehook::ContainerResourceHookRequest& before,
-                     const runtimehook::ContainerResourceHookRequest& after,
-                     runtimehook::ContainerResourceHookRequest& known) {
-  changeContainer(Change::TakeBack, before, after, known);
+  mergeMapChanges(before.container_annotations(), after.container_annotations(),
+                  *known.mutable_container_annotations());
+  mergeMapChanges(before.container_envs(), after.container_envs(), *known.mutable_container_envs());
+  mergeResourceChanges(before.container_resources(), after.container_resources(),
+                       *known.mutable_container_resources());
+  if (before.pod_cgroup_parent() != after.pod_cgroup_parent())
+    known.set_pod_cgroup_parent(after.pod_cgroup_parent());
 }
 
 void mergeAnswer(const Resources& answer, Resources& known) {

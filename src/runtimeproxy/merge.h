@@ -31,10 +31,6 @@ void merge(const runtimehook::ContainerResourceHookResponse& answer,
 void mergeChanges(const runtimehook::ContainerResourceHookRequest& before,
                   const runtimehook::ContainerResourceHookRequest& after,
                   runtimehook::ContainerResourceHookRequest& known);
-// Takes such changes back, where nobody has made others since.
-void takeBackChanges(const runtimehook::ContainerResourceHookRequest& before,
-                     const runtimehook::ContainerResourceHookRequest& after,
-                     runtimehook::ContainerResourceHookRequest& known);
 
 void apply(const runtimehook::PodSandboxHookRequest& known, cri::RunPodSandboxRequest& request);
 // Variables keep their places; new ones come after them, sorted.

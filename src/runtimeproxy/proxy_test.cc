@@ -278,6 +278,117 @@ TEST_F(ProxyTest, OfUpdatesAtTheSameTimeNoneUndoesAnother) {
   EXPECT_EQ(left.cpu_quota(), 300'000);
 }
 
+// Updates of one container whose hooks and runtime answer when the test says so.
+class UpdatesTest : public ProxyTest {
+ protected:
+  ~UpdatesTest() override { tasks_.emplace(); }
+
+  void startWithHook(const std::string& policy) {
+    hook_ =
+        net::GrpcServer::start(loop_, at("slow.sock"),
+                               [this](net::GrpcRequest request, net::GrpcAnswer answer) {
+                                 asked_.emplace_back();
+                                 EXPECT_TRUE(asked_.back().first.ParseFromString(request.message));
+                                 asked_.back().second = std::move(answer);
+                                 loop_.stop();
+                               })
+            .value();
+    announce("slow.json", at("slow.sock"), policy, R"("PreUpdateContainerResources")");
+    startWithContainer();
+  }
+  void startWithContainer() {
+    start();
+    id_ = createContainer(aContainer(runPod(aPod())));
+  }
+  using Reply = std::shared_ptr<std::optional<net::GrpcReply>>;
+  Reply begin(const std::function<void(runtimehook::LinuxContainerResources&)>& change) {
+    cri::UpdateContainerResourcesRequest update;
+    update.set_container_id(id_);
+    change(*update.mutable_linux());
+    auto reply = std::make_shared<std::optional<net::GrpcReply>>();
+    tasks_->spawn(
+        store(client_->call(criPath("UpdateContainerResources"), update.SerializeAsString(), 30s),
+              reply.get(), &loop_));
+    return reply;
+  }
+  template <class Condition>
+  void runUntil(Condition condition) {
+    for (int i = 0; i < 5000 && !condition(); ++i) {
+      loop_.runAfter(1ms, [this] { loop_.stop(); });
+      loop_.run();
+    }
+    ASSERT_TRUE(condition());
+  }
+  void answerHook(std::size_t i, std::int64_t shares) {
+    ContainerResourceHookResponse response;
+    *response.mutable_container_resources() = asked_[i].first.container_resources();
+    response.mutable_container_resources()->set_cpu_shares(shares);
+    (*asked_[i].second)(response.SerializeAsString());
+  }
+  runtimehook::LinuxContainerResources known() const {
+    return proxy_->store().container(id_)->own.container_resources();
+  }
+
+  std::unique_ptr<net::GrpcServer> hook_;
+  std::vector<std::pair<ContainerResourceHookRequest, std::optional<net::GrpcAnswer>>> asked_;
+  std::string id_;
+  std::optional<TaskGroup> tasks_{std::in_place};
+};
+
+TEST_F(UpdatesTest, OneThatItsHooksRefuseReachesTheRuntimeThroughNoOther) {
+  startWithHook("Fail");
+  const Reply refusedOne = begin([](auto& linux) { linux.set_cpu_quota(900'000); });
+  runUntil([&] { return asked_.size() == 1; });
+  const Reply other = begin([](auto& linux) { linux.set_cpuset_cpus("4-7"); });
+  runUntil([&] { return asked_.size() == 2; });
+  EXPECT_EQ(asked_[1].first.container_resources().cpu_quota(), 0);
+  answerHook(1, 100);
+  runUntil([&] { return other->has_value(); });
+  ASSERT_TRUE(**other);
+  const auto sent =
+      runtime_->last<cri::UpdateContainerResourcesRequest>("UpdateContainerResources");
+  EXPECT_EQ(sent.linux().cpuset_cpus(), "4-7");
+  EXPECT_EQ(sent.linux().cpu_quota(), 0) << "its hooks have not agreed to it";
+  (*asked_[0].second)(refused(GrpcCode::PermissionDenied, "no"));
+  runUntil([&] { return refusedOne->has_value(); });
+  EXPECT_FALSE(**refusedOne);
+  EXPECT_EQ(known().cpu_quota(), 0);
+  EXPECT_EQ(known().cpuset_cpus(), "4-7");
+}
+
+TEST_F(UpdatesTest, OneThatTheRuntimeRefusesUndoesNoOtherThatSaidTheSame) {
+  runtime_->hang.insert("UpdateContainerResources");
+  announce("none.json", at("none.sock"), "Ignore", R"("PreUpdateContainerResources")");
+  startWithContainer();
+  const Reply first = begin([](auto& linux) { linux.set_cpu_quota(300'000); });
+  runUntil([&] { return runtime_->hanging.size() == 1; });
+  EXPECT_EQ(known().cpu_quota(), 300'000) << "it is on its way: who sends all says this, too";
+  const Reply second = begin([](auto& linux) { linux.set_cpu_quota(300'000); });
+  runUntil([&] { return runtime_->hanging.size() == 2; });
+  runtime_->hanging[1](std::string());
+  runUntil([&] { return second->has_value(); });
+  ASSERT_TRUE(**second);
+  runtime_->hanging[0](refused(GrpcCode::Internal, "no"));
+  runUntil([&] { return first->has_value(); });
+  EXPECT_FALSE(**first);
+  EXPECT_EQ(known().cpu_quota(), 300'000);
+}
+
+TEST_F(UpdatesTest, OfTwoForTheSameFieldTheOneThatWasSentLastCounts) {
+  runtime_->hang.insert("UpdateContainerResources");
+  announce("none.json", at("none.sock"), "Ignore", R"("PreUpdateContainerResources")");
+  startWithContainer();
+  const Reply first = begin([](auto& linux) { linux.set_cpu_quota(100'000); });
+  runUntil([&] { return runtime_->hanging.size() == 1; });
+  const Reply second = begin([](auto& linux) { linux.set_cpu_quota(200'000); });
+  runUntil([&] { return runtime_->hanging.size() == 2; });
+  runtime_->hanging[1](std::string());
+  runUntil([&] { return second->has_value(); });
+  runtime_->hanging[0](std::string());
+  runUntil([&] { return first->has_value(); });
+  EXPECT_EQ(known().cpu_quota(), 200'000);
+}
+
 TEST_F(ProxyTest, AnUpdateWhoseCallerHasLeftNeverHappened) {
   std::vector<net::GrpcAnswer> asked;
   auto server =
@@ -300,7 +411,7 @@ TEST_F(ProxyTest, AnUpdateWhoseCallerHasLeftNeverHappened) {
   const auto quota = [&] {
     return proxy_->store().container(update.container_id())->own.container_resources().cpu_quota();
   };
-  EXPECT_EQ(quota(), 400'000) << "known to calls that come meanwhile";
+  EXPECT_EQ(quota(), 0) << "nobody hears of it before its hooks have agreed";
   client_ = std::make_unique<net::GrpcChannel>(loop_, at("proxy.sock"));
   asked[0](runtimehook::ContainerResourceHookResponse().SerializeAsString());
   for (int i = 0; i < 10 && quota() != 0; ++i) (void)ask(criPath("Anything"), "");

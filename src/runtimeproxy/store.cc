@@ -22,29 +22,86 @@ PodPtr Store::pod(const std::string& id) const {
 
 ContainerPtr Store::container(const std::string& id) const {
   const auto found = containers_.find(id);
-  return found == containers_.end() ? nullptr : found->second;
+  return found == containers_.end() ? nullptr : found->second.now;
 }
 
-void Store::change(const std::string& id, const runtimehook::ContainerResourceHookRequest& before,
-                   const runtimehook::ContainerResourceHookRequest& after) {
-  const auto found = containers_.find(id);
-  if (found == containers_.end()) return;
-  auto record = std::make_shared<ContainerRecord>(*found->second);
-  mergeChanges(before, after, record->own);
-  found->second = std::move(record);
+namespace {
+
+ContainerPtr changed(const ContainerRecord& record, const ContainerChange& change) {
+  auto copy = std::make_shared<ContainerRecord>(record);
+  change(copy->own);
+  return copy;
 }
 
-void Store::takeBack(const std::string& id, const runtimehook::ContainerResourceHookRequest& before,
-                     const runtimehook::ContainerResourceHookRequest& after) {
+}  // namespace
+
+// The oldest updates that have happened become part of what is settled; one that happened after one that is still under
+// way waits for it, for the order counts.
+void Store::settle(Known& known) {
+  auto& updates = known.updates;
+  while (!updates.empty() && updates.front()->happened) {
+    known.settled = changed(*known.settled, updates.front()->change);
+    updates.erase(updates.begin());
+  }
+  known.now = known.settled;
+  for (const auto& update : updates) known.now = changed(*known.now, update->change);
+}
+
+void Store::put(const std::string& id, ContainerPtr container) {
+  Known& known = containers_[id];
+  known.settled = std::move(container);
+  settle(known);
+}
+
+void Store::change(const std::string& id, const ContainerChange& change) {
   const auto found = containers_.find(id);
   if (found == containers_.end()) return;
-  auto record = std::make_shared<ContainerRecord>(*found->second);
-  takeBackChanges(before, after, record->own);
-  found->second = std::move(record);
+  found->second.settled = changed(*found->second.settled, change);
+  settle(found->second);
+}
+
+std::shared_ptr<Store::Update> Store::begin(const std::string& id, ContainerChange change) {
+  const auto found = containers_.find(id);
+  if (found == containers_.end()) return nullptr;
+  auto update = std::make_shared<Update>(Update{std::move(change), false});
+  found->second.updates.push_back(update);
+  settle(found->second);
+  return update;
+}
+
+void Store::end(const std::string& id, const std::shared_ptr<Update>& update, bool happened) {
+  const auto found = containers_.find(id);
+  if (found == containers_.end()) return;
+  update->happened = happened;
+  if (!happened) std::erase(found->second.updates, update);
+  settle(found->second);
 }
 
 void Store::eraseContainersOf(const std::string& podId) {
-  std::erase_if(containers_, [&](const auto& entry) { return entry.second->podId == podId; });
+  std::erase_if(containers_, [&](const auto& entry) { return entry.second.now->podId == podId; });
+}
+
+std::optional<Resources> beginUpdate(Store& store, const std::string& id, const Resources& request,
+                                     const runtimehook::ContainerResourceHookRequest& asked,
+                                     const runtimehook::ContainerResourceHookRequest& answered,
+                                     bool changed, PendingUpdate& into) {
+  if (!changed) {
+    into = PendingUpdate(store, id, [request](auto& known) {
+      mergeUpdate(request, *known.mutable_container_resources());
+    });
+    return std::nullopt;
+  }
+  // With what other calls have changed since this one began.
+  const ContainerPtr now = store.container(id);
+  auto all = now ? now->own : asked;
+  mergeUpdate(request, *all.mutable_container_resources());
+  mergeChanges(asked, answered, all);
+  Resources whole = all.container_resources();
+  into = PendingUpdate(store, id, [asked, answered, whole](auto& known) {
+    mergeChanges(asked, answered, known);
+    *known.mutable_container_resources() = whole;
+  });
+  return whole;
 }
 
 }  // namespace koord::runtimeproxy

@@ -151,21 +151,19 @@ Task<Verdict> DockerInterceptor::update(DockerCall& call, std::string_view body,
                                         SteadyTime deadline) {
   auto document = parseJson(body);
   if (!document || !document->is_object()) co_return Verdict{};
-  auto& known = *call.container.own.mutable_container_resources();
-  mergeUpdate(dockerResources(*document), known);
-  call.update = PendingUpdate(store_, call.target.id, call.began);
-  call.update.change(call.container.own);
+  const Resources request = dockerResources(*document);
+  mergeUpdate(request, *call.container.own.mutable_container_resources());
   const auto asked = call.container.own;
+  const std::string before = call.container.own.container_resources().SerializeAsString();
   auto asking = askAboutContainer(dispatcher_, HookType::PreUpdateContainerResources,
                                   call.container, deadline);
   auto refusal = co_await asking;
   if (refusal) co_return Verdict{std::move(refusal), {}};
-  call.update.change(call.container.own);
-  if (known.SerializeAsString() == asked.container_resources().SerializeAsString())
-    co_return Verdict{};
-  // With what other calls have changed since this one began.
-  const ContainerPtr now = store_.container(call.target.id);
-  writeUpdate(now ? now->own.container_resources() : known, document->get_object());
+  const bool changed = call.container.own.container_resources().SerializeAsString() != before;
+  const auto sent =
+      beginUpdate(store_, call.target.id, request, asked, call.container.own, changed, call.update);
+  if (!sent) co_return Verdict{};
+  writeUpdate(*sent, document->get_object());
   co_return Verdict{{}, toJson(*document)};
 }
 
@@ -188,7 +186,8 @@ Task<void> DockerInterceptor::after(DockerCall& call, int status, std::string_vi
   } else if ((method == DockerMethod::Update || method == DockerMethod::Start) && !call.ofPod &&
              !gone) {
     if (method == DockerMethod::Start)
-      store_.change(call.target.id, call.began, call.container.own);
+      store_.change(call.target.id,
+                    [&](auto& known) { mergeChanges(call.began, call.container.own, known); });
     if (!call.hooks || method != DockerMethod::Start) co_return;
     auto asking =
         askAboutContainer(dispatcher_, HookType::PostStartContainer, call.container, deadline);

@@ -302,6 +302,32 @@ TEST_F(DockerRelayTest, WhatDockerRefusedNeverHappened) {
   EXPECT_THAT(asked, Not(testing::Contains("PostStopContainerHook")));
 }
 
+TEST_F(DockerRelayTest, AnUpdateIsKnownToOthersOnceItsHooksHaveAgreed) {
+  hook = [](const auto& method, const auto& message) { return withShares(method, message, 512); };
+  hookServer("Fail");
+  start();
+  makePod();
+  makeContainer();
+  const auto memory = [&] {
+    return proxy_->store().container("id2")->own.container_resources().memory_limit_in_bytes();
+  };
+  hookTakes = 50ms;
+  hang = true;
+  const std::size_t before = requests.size();
+  const std::string body = R"({"Memory":1000000})";
+  client_->write(
+      fmt::format("POST /v1.39/containers/id2/update HTTP/1.1\r\nHost: docker\r\n"
+                  "Content-Length: {}\r\n\r\n{}",
+                  body.size(), body));
+  runUntil([&] { return asked.back() == "PreUpdateContainerResourcesHook"; });
+  EXPECT_EQ(memory(), 0);
+  runUntil([&] { return requests.size() > before; });
+  EXPECT_EQ(memory(), 1'000'000) << "it is on its way";
+  client_->close();
+  client_ = nullptr;
+  runUntil([&] { return memory() == 0; });
+}
+
 TEST_F(DockerRelayTest, AFailingHookServerFailsTheRequestOnlyWhereItsPolicySaysSo) {
   hook = [](const auto&, const auto&) { return refused(net::GrpcCode::Internal, "broken"); };
   hookServer("Fail");

@@ -16,6 +16,9 @@ room, where pods have to leave (full_worlds.py). A difference counts when it is 
 a second time. A pod that this one bound to another node than that with its own highest score is told, too. The exit status
 is 0 when there is none of either.
 
+--decisions plays one decision at a time (decisions.py): a pod, a gang or a reservation comes, and what both did with it is
+compared with all that was given and said, and with the scores; --worlds then takes the kinds of decision_worlds.py as well.
+
 Where both bound a pod, but to different nodes, a world is no longer the same and is left there; these are told one by one. So
 are worlds in which upstream, as it often does, lets the members of a gang sleep that come after its minimum has nodes.
 
@@ -25,65 +28,26 @@ to the room of a reservation, which nobody can evict, and keep others out; room 
 
 import argparse
 import concurrent.futures
-import datetime
 import json
-import re
-import subprocess
 import sys
 import tempfile
 import time
-import urllib.request
 
+import decision_worlds
+import decisions
 import full_worlds
 import job_worlds
 import load_worlds
 import machine_worlds
 import twin_jobs
 import wish_worlds
-from cluster import ApiError, Cluster, Store
+from cluster import Cluster, Store
+from job_objects import GIVEN, apply, clear, holds
+from job_programs import Process, odd_choices
 
 LIMIT = 20.0  # seconds in which a step must come to its end, from the first that could be quiet
-KINDS = ["Pod", "PodDisruptionBudget", "Reservation", "PodGroup", "ElasticQuota", "Node", "Device", "NodeResourceTopology", "NodeMetric"]
 WORLDS = {"jobs": job_worlds.JobWorld, "machines": machine_worlds.MachineWorld, "loads": load_worlds.LoadWorld,
-          "wishes": wish_worlds.WishWorld, "twins": twin_jobs.TwinJobs, "full": full_worlds.FullWorld}
-GIVEN = "scheduling.koordinator.sh/"
-SCORES = re.compile(r"Top\d+ scores for Pod: (\S+),")
-ROW = re.compile(r"^\| \d+ \| (\S+) \| (\S+) \| (-?\d+) \|")
-BOUND = re.compile(r"bound pod (\S+) to (\S+) \(")
-
-
-class Process:
-    """One koord-scheduler; both makes take the same flags."""
-
-    def __init__(self, binary, config, port, log):
-        self.log = open(log, "wb")
-        command = [binary, "--config", config, "--bind-address", "127.0.0.1", "--address", "127.0.0.1", "--port", str(port),
-                   "--secure-port", "0", "--authentication-skip-lookup=true", "--v", "4", "--debug-scores", "20"]
-        self.process = subprocess.Popen(command, stdout=self.log, stderr=subprocess.STDOUT)
-        end = time.monotonic() + 30
-        while True:
-            try:
-                urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=5).close()
-                break
-            except OSError:
-                if time.monotonic() > end or self.process.poll() is not None:
-                    raise SystemExit(f"{binary} does not start; its log: {log}") from None
-                time.sleep(0.2)
-        time.sleep(3)  # informers
-
-    def stop(self):
-        self.process.terminate()
-        self.process.wait(15)
-        self.log.close()
-
-
-def holds(item):
-    """The CPUs and devices that a pod or reservation has, in words; None when there are none."""
-    notes = item["metadata"].get("annotations", {})
-    status = json.loads(notes.get(GIVEN + "resource-status", "{}"))
-    devices = json.loads(notes.get(GIVEN + "device-allocated", "{}"))
-    given = {kind: [(each["minor"], each["resources"]) for each in each_kind] for kind, each_kind in devices.items()}
-    return json.dumps([status, given], sort_keys=True) if status or given else None
+          "wishes": wish_worlds.WishWorld, "twins": twin_jobs.TwinJobs, "full": full_worlds.FullWorld, **decision_worlds.KINDS}
 
 
 def looks(store, world):
@@ -120,26 +84,6 @@ def settle(store, world, quiet):
     return before
 
 
-def apply(cluster, verb, item, change):
-    try:
-        if item["kind"] == "NodeMetric":
-            now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-            item = {**item, "status": {**item["status"], "updateTime": now}}
-        if verb == "create":
-            cluster.create(item)
-            if item["kind"] == "Node":  # born with taints where its controllers are to look first
-                cluster.patch(item, {"spec": {"taints": None}})
-        elif verb == "delete":
-            cluster.delete(item)
-        elif verb == "status":
-            cluster.patch(item, {"status": item["status"]}, "status")
-        else:
-            cluster.patch(item, change)
-    except ApiError as error:
-        if error.code not in (404, 409):
-            raise
-
-
 def play(cluster, store, make, seed, quiet):
     """The states after each step."""
     world = make(seed)
@@ -152,21 +96,6 @@ def play(cluster, store, make, seed, quiet):
             apply(cluster, *action)
         states.append(settle(store, world, quiet))
     return states
-
-
-def clear(cluster):
-    for kind in KINDS:
-        left = [item for item in cluster.list(kind)[0] if "sbs" in item["metadata"].get("labels", {})]
-        while left:
-            refused = []  # quotas that others are below go after them
-            for item in left:
-                try:
-                    cluster.delete(item, "finalizers" in item["metadata"])
-                except ApiError:
-                    refused.append(item)
-            if len(refused) == len(left):
-                raise SystemExit(f"{kind} {left[0]['metadata']['name']} cannot be deleted")
-            left = refused
 
 
 def describe(step):
@@ -197,22 +126,6 @@ def differences(world, reference, candidate):
     return [], None
 
 
-def odd_choices(log):
-    """Pods that the candidate put elsewhere than on a node with the highest score of those that it told of, with both."""
-    scores, found = {}, []
-    with open(log, encoding="utf-8", errors="replace") as lines:
-        for line in lines:
-            if told := SCORES.search(line):
-                scores[told[1]] = {}
-            elif row := ROW.match(line):
-                scores.setdefault(row[1], {})[row[2]] = int(row[3])
-            elif bound := BOUND.search(line):
-                pod, node = bound.groups()
-                if node in scores.get(pod, {}) and scores[pod][node] < max(scores[pod].values()):
-                    found.append(f"{pod} is on {node}: {scores[pod]}")
-    return found
-
-
 def run_all(cluster, options, binary, log, seeds):
     clear(cluster)
     time.sleep(1)
@@ -225,7 +138,7 @@ def run_all(cluster, options, binary, log, seeds):
         process.stop()
 
 
-def main():
+def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kubeconfig", required=True, help="of a kube-apiserver; everything labelled sbs=true there is deleted")
     parser.add_argument("--config", required=True, help="KubeSchedulerConfiguration of both")
@@ -238,13 +151,19 @@ def main():
     parser.add_argument("--port", type=int, default=21600, help="on which the schedulers say that they are there")
     parser.add_argument("--quiet", type=float, default=3.0, help="seconds without a change that end a step; more on a busy machine")
     parser.add_argument("--verbose", action="store_true", help="show the states of worlds that differ")
-    options = parser.parse_args()
+    parser.add_argument("--decisions", action="store_true", help="compare single decisions, with scores and messages")
+    return parser.parse_args()
 
+
+def main():
+    options = arguments()
     cluster, make = Cluster(options.kubeconfig), WORLDS[options.worlds]
     for priority in sorted({*job_worlds.PRIORITIES, *full_worlds.PRIORITIES}):
         apply(cluster, "create", {"kind": "PriorityClass", "metadata": {"name": f"sbs-{priority}"}, "value": priority}, None)
     folder = tempfile.mkdtemp(prefix="jobs-")
     print(f"logs in {folder}", flush=True)
+    if options.decisions:
+        return decisions.compare(cluster, options, make, folder)
     seeds = list(range(options.first_seed, options.first_seed + options.seeds))
     found, parted, pods, odd = {}, 0, 0, []
     for attempt in ("first", "second"):

@@ -16,6 +16,8 @@ GPU = "koordinator.sh/gpu"
 class MachineWorld(JobWorld):
     """things and steps, as in JobWorld."""
 
+    ZONES = (1, 2, 2)  # of NUMA, that a node may have
+
     def build(self):
         self.prefix = f"machines-{self.seed}"
         self.shares = self.chance(0.4)  # of GPUs: on machines that do not say where these are
@@ -28,7 +30,7 @@ class MachineWorld(JobWorld):
     def machine(self):
         """A node with its topology and devices; the sizes differ, so that chance has no part in where pods go."""
         self.machines += 1
-        numas, cores = self.pick(1, 2, 2), self.pick(4, 6, 8) + self.machines
+        numas, cores = self.pick(*self.ZONES), self.pick(4, 6, 8) + self.machines
         cpus = 2 * numas * cores
         gpus = self.pick(0, 4, 8)
         memory = cpus * 4 + self.random.randint(1, 9)

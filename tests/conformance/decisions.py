@@ -1,0 +1,269 @@
+"""One decision at a time: what upstream's koord-scheduler and this one do with one pod, gang or reservation in the same state.
+
+Worlds are those of jobs.py, a step for each newcomer. What was decided is compared with all that was given and said: nodes, CPUs,
+NUMA nodes, devices, reservations, who left, the words of who waits, and the scores of nodes. Whoever is left without a place is
+taken away before the next comes. A world ends where the two decide otherwise, as its state is no longer the same: by chance, where
+the node that this one took has the highest score of upstream's as well, or with a difference, which counts if it is there twice.
+"""
+
+import collections
+import concurrent.futures
+import json
+import re
+import time
+
+from cluster import Store
+from job_objects import GIVEN, apply, clear
+from job_programs import FINAL_SCORES, TABLES, Process, own_scores, reference_scores
+from job_worlds import GANG
+
+LIMIT = 12.0  # seconds in which a decision has to be seen
+# How many nodes of other worlds there are is chance.
+OTHERS = [(re.compile(r"0/\d+ nodes"), "nodes"), (re.compile(r"\d+ (node\(s\) didn't match Pod's node affinity/selector|Preemption is not helpful"
+                                                             r" for scheduling)(, )?"), "")]
+
+
+def units(step):
+    """The newcomers of a step, one by one: what happens before, and those that are decided about at once."""
+    if any(item["kind"] == "PodGroup" for verb, item, _ in step if verb == "create"):
+        return [([], step)]
+    made, before = [], []
+    for action in step:
+        verb, item, _ = action
+        if verb == "create" and item["kind"] in ("Pod", "Reservation"):
+            made.append((before, [action]))
+            before = []
+        else:
+            before.append(action)
+    return made + ([(before, [])] if before else [])
+
+
+def condition(item, kind):
+    return next((each for each in item.get("status", {}).get("conditions", []) if each["type"] == kind), {})
+
+
+def said(item):
+    """What somebody who waits is told, without what is chance; None while he is told nothing."""
+    told = condition(item, "PodScheduled" if item["kind"] == "Pod" else "Scheduled")
+    if told.get("status") != "False":
+        return None
+    text = told.get("message") or told.get("reason", "")
+    for pattern, word in OTHERS:
+        text = pattern.sub(word, text)
+    return ", ".join(sorted(re.split(r", ", text.strip(" ,."))))
+
+
+def place(item):
+    return item["spec"].get("nodeName") if item["kind"] == "Pod" else item.get("status", {}).get("nodeName")
+
+
+def given(item):
+    """What a pod or reservation has, by its kind."""
+    notes = item["metadata"].get("annotations", {})
+    status = json.loads(notes.get(GIVEN + "resource-status", "{}"))
+    devices = json.loads(notes.get(GIVEN + "device-allocated", "{}"))
+    owned = json.loads(notes.get(GIVEN + "reservation-allocated", "{}"))
+    return {"cpuset": status.get("cpuset"), "numa": status.get("numaNodeResources"), "reservation": owned.get("name"),
+            "devices": {kind: [(each["minor"], each.get("resources")) for each in of_kind] for kind, of_kind in devices.items()}}
+
+
+class Player:
+    """One world in one cluster. decisions: what came of each newcomer, in turn."""
+
+    def __init__(self, cluster, store, world, quiet):
+        self.cluster, self.store, self.world, self.quiet = cluster, store, world, quiet
+        self.gone = set()  # deleted by the world or by us
+        self.decisions = []
+
+    def things(self):
+        """Pods and reservations of the world, by kind and name."""
+        with self.store.changed:
+            return {(kind, name): item for (kind, namespace, name), item in self.store.objects.items()
+                    if (namespace == self.world.prefix if kind == "Pod" else name.startswith(self.world.prefix + "-"))}
+
+    def act(self, actions):
+        for action in actions:
+            if action[0] == "delete":
+                self.gone.add((action[1]["kind"], action[1]["metadata"]["name"]))
+            apply(self.cluster, *action)
+
+    def play(self):
+        for item in self.world.things:
+            apply(self.cluster, "create", item, None)
+        time.sleep(1)
+        for step in self.world.steps:
+            for before, newcomers in units(step):
+                self.act(before)
+                if before:
+                    time.sleep(self.quiet)
+                if newcomers:
+                    self.decide(newcomers)
+        self.leave()
+        return self.decisions
+
+    def decide(self, newcomers):
+        standing = {key for key in self.things() if key not in self.gone}
+        self.act(newcomers)
+        keys = [(item["kind"], item["metadata"]["name"]) for verb, item, _ in newcomers if verb == "create" and item["kind"] != "PodGroup"]
+        things = self.settle(keys)
+        self.decisions.append({"units": [name for _, name in keys], "left": sorted(name for _, name in standing - things.keys()),
+                               "each": {name: self.outcome(things.get((kind, name))) for kind, name in keys}})
+        waiting = [item for key in keys if (item := things.get(key)) and not place(item)]
+        self.act([("delete", item, None) for item in waiting])
+
+    def settle(self, keys):
+        """The world's things when nothing moves any more and everybody has a place, or has been told why not."""
+        end, since, before = time.monotonic() + LIMIT, time.monotonic(), None
+        while True:
+            things = self.things()
+            now = {key: (place(item), said(item), item.get("status", {}).get("phase"), item.get("status", {}).get("nominatedNodeName"))
+                   for key, item in things.items()}
+            if now != before:
+                since, before = time.monotonic(), now
+            states = [now.get(key) for key in keys]
+            calm = time.monotonic() - since
+            placed = all(state and state[0] for state in states)
+            told = all(state and (state[0] or state[1]) and not state[3] for state in states)
+            if calm > self.quiet * (0.5 if placed else 1.5 if told else 4) or time.monotonic() > end:
+                return things
+            time.sleep(0.05)
+
+    def outcome(self, item):
+        if item is None:
+            return {"node": None, "said": "gone"}
+        node = place(item)
+        return {"node": node, "uid": item["metadata"]["uid"], "gang": item["metadata"].get("labels", {}).get(GANG),
+                **(given(item) if node else {"said": said(item)})}
+
+    def leave(self):
+        """Takes the world's nodes and pods away, so that they cost the others no time."""
+        things = list(self.things().values()) + self.world.things[::-1]
+        for item in things:
+            if item["kind"] not in ("Namespace", "ElasticQuota"):
+                apply(self.cluster, "delete", item, None)
+
+
+def score_of(scores, world, name, outcome):
+    """By node, of the attempt that came to the decision."""
+    return scores.get(f"{world.prefix}/{name}") or next((table for pod, table in scores.items() if outcome.get("uid") and outcome["uid"] in pod), {})
+
+
+def alike(decision):
+    """The members of a gang are, and which of them is where is chance."""
+    members = decision["each"]
+    gangs = {outcome.get("gang") for outcome in members.values()}
+    return len(members) > 1 and None not in gangs
+
+
+def as_gang(decision):
+    """Where its members are, and what the others are told."""
+    outcomes = decision["each"].values()
+    return {"node": sorted(str(outcome["node"]) for outcome in outcomes), "said": sorted({str(outcome["said"]) for outcome in outcomes if outcome.get("said")})}
+
+
+def unlike(one, other):
+    """What two outcomes differ in."""
+    if one["node"] != other["node"]:
+        return ["node"] if one["node"] and other["node"] else ["place"]
+    return [what for what in sorted(one.keys() | other.keys()) if what not in ("uid", "gang", "node") and one.get(what) != other.get(what)]
+
+
+def judge(world, reference, candidate, scores):
+    """What two decisions differ in, and whether they part by chance. scores: of both."""
+    found = {what: "" for what in ("left",) if reference["left"] != candidate["left"]}
+    if alike(reference):
+        one, other = as_gang(reference), as_gang(candidate)
+        if one["node"] != other["node"]:
+            places = [sum(node != "None" for node in each["node"]) for each in (one, other)]
+            if places[0] == places[1]:
+                return found, not found
+            found["place"] = f"{places[0]} of them but {places[1]}"
+        elif one["said"] != other["said"]:
+            found["said"] = ""
+        return found, False
+    chance = False
+    for name, one in reference["each"].items():
+        other = candidate["each"][name]
+        tables = [score_of(each, world, name, outcome) for each, outcome in zip(scores, (one, other))]
+        differs = unlike(one, other)
+        if differs == ["node"] and tables[0] and tables[0].get(other["node"]) == max(tables[0].values()) and not found:
+            chance, differs = True, []
+        if one["node"] and other["node"] and any(tables[0][node] != tables[1][node] for node in tables[0].keys() & tables[1].keys()):
+            differs.append("scores")
+        found |= {what: f"{tables[0]} but {tables[1]}" if what in ("node", "scores") else "" for what in differs}
+    return found, chance and not found
+
+
+class Tally:
+    def __init__(self):
+        self.decisions, self.parted, self.placed, self.left = 0, 0, 0, 0
+        self.found = {}  # seed -> (index, what differs, both decisions)
+
+    def take(self, seed, world, both, scores):
+        """Compares a world's decisions in turn, up to the first that differs."""
+        for index, (one, other) in enumerate(zip(*both)):
+            found, chance = judge(world, one, other, scores)
+            self.decisions += 1
+            self.placed += all(outcome["node"] for outcome in one["each"].values())
+            self.left += bool(one["left"])
+            if found:
+                self.found[seed] = (index, found, one, other)
+                return
+            if chance:
+                self.parted += 1
+                return
+
+
+def run(cluster, options, make, seeds, binary, log, says):
+    clear(cluster)
+    time.sleep(1)
+    store = Store(cluster, ["Pod", "Reservation"], lambda verb, item: None)
+    process = Process(binary, options.config, options.port, log, says)
+    try:
+        with concurrent.futures.ThreadPoolExecutor(options.parallel) as pool:
+            return dict(zip(seeds, pool.map(lambda seed: Player(cluster, store, make(seed), options.quiet).play(), seeds)))
+    finally:
+        process.stop()
+
+
+def attempt(cluster, options, make, seeds, logs):
+    programs = ((options.reference, FINAL_SCORES), (options.scheduler, TABLES))
+    both = [run(cluster, options, make, seeds, binary, log, says) for (binary, says), log in zip(programs, logs)]
+    scores = reference_scores(logs[0]), own_scores(logs[1])
+    tally = Tally()
+    for seed in seeds:
+        tally.take(seed, make(seed), (both[0][seed], both[1][seed]), scores)
+    return tally
+
+
+def lasting(world, first, second):
+    """Whether a difference is there twice, and neither program ever did what the other did."""
+    if not second or first[0] != second[0]:
+        return False
+    if "scores" in first[1]:
+        return "scores" in second[1]
+    nothing = ({}, {})
+    return judge(world, first[2], second[3], nothing)[0] != {} and judge(world, second[2], first[3], nothing)[0] != {}
+
+
+def compare(cluster, options, make, folder):
+    """Plays all, then those that differed again, and prints what differs both times. The exit status."""
+    seeds = list(range(options.first_seed, options.first_seed + options.seeds))
+    first = attempt(cluster, options, make, seeds, [f"{folder}/{name}-first.log" for name in ("reference", "candidate")])
+    again = sorted(first.found)
+    second = attempt(cluster, options, make, again, [f"{folder}/{name}-second.log" for name in ("reference", "candidate")]) if again else Tally()
+    kinds = collections.Counter()
+    for seed in again:
+        index, found, one, other = first.found[seed]
+        if not lasting(make(seed), first.found[seed], second.found.get(seed)):
+            kinds["once only"] += 1
+            continue
+        kinds.update(found.keys())
+        print(f"seed {seed}, decision {index + 1} ({', '.join(one['units'])}): {', '.join(found)}")
+        for text in filter(None, found.values()):
+            print(f"  {text}")
+        print(f"  {json.dumps(one)}\n  {json.dumps(other)}")
+    clear(cluster)
+    print(f"{options.worlds}: {len(seeds)} worlds, {first.decisions} decisions, {first.placed} placed, {first.left} made others leave; {first.parted} parted by chance; "
+          f"differences: {dict(kinds)}")
+    return 1 if kinds - collections.Counter({"once only": kinds["once only"]}) else 0

@@ -18,8 +18,8 @@ from job_programs import FINAL_SCORES, TABLES, Process, own_scores, reference_sc
 from job_worlds import GANG
 
 LIMIT = 12.0  # seconds in which a decision has to be seen
-# How many nodes of other worlds there are is chance.
-OTHERS = [(re.compile(r"0/\d+ nodes"), "nodes"), (re.compile(r"\d+ (node\(s\) didn't match Pod's node affinity/selector|Preemption is not helpful"
+# How many nodes and quotas of other worlds there are is chance.
+OTHERS = [(re.compile(r"sbs\.test/[\w-]+:0\b,?"), ""), (re.compile(r"0/\d+ nodes"), "nodes"), (re.compile(r"\d+ (node\(s\) didn't match Pod's node affinity/selector|Preemption is not helpful"
                                                              r" for scheduling)(, )?"), "")]
 
 
@@ -50,7 +50,7 @@ def said(item):
     text = told.get("message") or told.get("reason", "")
     for pattern, word in OTHERS:
         text = pattern.sub(word, text)
-    return ", ".join(sorted(re.split(r", ", text.strip(" ,."))))
+    return [", ".join(sorted(part.strip(" ,.") for part in sentence.split(", ") if part.strip(" ,."))) for sentence in text.split("preemption:")]
 
 
 def place(item):
@@ -116,7 +116,7 @@ class Player:
         end, since, before = time.monotonic() + LIMIT, time.monotonic(), None
         while True:
             things = self.things()
-            now = {key: (place(item), said(item), item.get("status", {}).get("phase"), item.get("status", {}).get("nominatedNodeName"))
+            now = {key: (place(item), str(said(item) or ""), item.get("status", {}).get("phase"), item.get("status", {}).get("nominatedNodeName"))
                    for key, item in things.items()}
             if now != before:
                 since, before = time.monotonic(), now
@@ -130,7 +130,7 @@ class Player:
 
     def outcome(self, item):
         if item is None:
-            return {"node": None, "said": "gone"}
+            return {"node": None, "said": ["gone"]}
         node = place(item)
         return {"node": node, "uid": item["metadata"]["uid"], "gang": item["metadata"].get("labels", {}).get(GANG),
                 **(given(item) if node else {"said": said(item)})}
@@ -158,14 +158,19 @@ def alike(decision):
 def as_gang(decision):
     """Where its members are, and what the others are told."""
     outcomes = decision["each"].values()
-    return {"node": sorted(str(outcome["node"]) for outcome in outcomes), "said": sorted({str(outcome["said"]) for outcome in outcomes if outcome.get("said")})}
+    return {"node": sorted(str(outcome["node"]) for outcome in outcomes), "said": sorted({outcome["said"][0] for outcome in outcomes if outcome.get("said")})}
 
 
 def unlike(one, other):
     """What two outcomes differ in."""
     if one["node"] != other["node"]:
         return ["node"] if one["node"] and other["node"] else ["place"]
-    return [what for what in sorted(one.keys() | other.keys()) if what not in ("uid", "gang", "node") and one.get(what) != other.get(what)]
+    found = [what for what in sorted(one.keys() | other.keys()) if what not in ("uid", "gang", "node", "said") and one.get(what) != other.get(what)]
+    words, others = one.get("said") or [""], other.get("said") or [""]
+    if words[0] != others[0]:
+        found.append("said")
+    # Of the preemptions that are tried one after the other, this scheduler tells of one.
+    return found if set(others[1:]) <= set(words[1:]) else found + ["said of preemption"]
 
 
 def judge(world, reference, candidate, scores):
@@ -198,6 +203,7 @@ class Tally:
     def __init__(self):
         self.decisions, self.parted, self.placed, self.left = 0, 0, 0, 0
         self.found = {}  # seed -> (index, what differs, both decisions)
+        self.before = {}  # seed -> decisions that were the same
 
     def take(self, seed, world, both, scores):
         """Compares a world's decisions in turn, up to the first that differs."""
@@ -207,18 +213,19 @@ class Tally:
             self.placed += all(outcome["node"] for outcome in one["each"].values())
             self.left += bool(one["left"])
             if found:
-                self.found[seed] = (index, found, one, other)
+                self.found[seed], self.before[seed] = (index, found, one, other), both[0][:index]
                 return
             if chance:
                 self.parted += 1
                 return
 
 
-def run(cluster, options, make, seeds, binary, log, says):
+def run(cluster, options, make, seeds, program, log):
+    binary, config, says = program
     clear(cluster)
     time.sleep(1)
     store = Store(cluster, ["Pod", "Reservation"], lambda verb, item: None)
-    process = Process(binary, options.config, options.port, log, says)
+    process = Process(binary, config, options.port, log, says)
     try:
         with concurrent.futures.ThreadPoolExecutor(options.parallel) as pool:
             return dict(zip(seeds, pool.map(lambda seed: Player(cluster, store, make(seed), options.quiet).play(), seeds)))
@@ -227,8 +234,8 @@ def run(cluster, options, make, seeds, binary, log, says):
 
 
 def attempt(cluster, options, make, seeds, logs):
-    programs = ((options.reference, FINAL_SCORES), (options.scheduler, TABLES))
-    both = [run(cluster, options, make, seeds, binary, log, says) for (binary, says), log in zip(programs, logs)]
+    programs = ((options.reference, options.config, FINAL_SCORES), (options.scheduler, options.own_config or options.config, TABLES))
+    both = [run(cluster, options, make, seeds, program, log) for program, log in zip(programs, logs)]
     scores = reference_scores(logs[0]), own_scores(logs[1])
     tally = Tally()
     for seed in seeds:
@@ -255,13 +262,15 @@ def compare(cluster, options, make, folder):
     kinds = collections.Counter()
     for seed in again:
         index, found, one, other = first.found[seed]
-        if not lasting(make(seed), first.found[seed], second.found.get(seed)):
-            kinds["once only"] += 1
+        lasts = lasting(make(seed), first.found[seed], second.found.get(seed))
+        kinds.update(found.keys() if lasts else ["once only"])
+        if not lasts and not options.verbose:
             continue
-        kinds.update(found.keys())
-        print(f"seed {seed}, decision {index + 1} ({', '.join(one['units'])}): {', '.join(found)}")
+        print(f"seed {seed}, decision {index + 1} ({', '.join(one['units'])}): {', '.join(found)}" + ("" if lasts else ", once only"))
         for text in filter(None, found.values()):
             print(f"  {text}")
+        for before in first.before.get(seed, []) if options.verbose else []:
+            print(f"    after {json.dumps(before)}")
         print(f"  {json.dumps(one)}\n  {json.dumps(other)}")
     clear(cluster)
     print(f"{options.worlds}: {len(seeds)} worlds, {first.decisions} decisions, {first.placed} placed, {first.left} made others leave; {first.parted} parted by chance; "

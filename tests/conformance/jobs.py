@@ -151,6 +151,8 @@ def arguments():
     parser.add_argument("--port", type=int, default=21600, help="on which the schedulers say that they are there")
     parser.add_argument("--quiet", type=float, default=3.0, help="seconds without a change that end a step; more on a busy machine")
     parser.add_argument("--verbose", action="store_true", help="show the states of worlds that differ")
+    parser.add_argument("--own-config", help="with --decisions: of this one, where it is another; upstream's built with Kubernetes 1.36 needs"
+                                             " balancedAllocationMode: Improvement here for the same scores")
     parser.add_argument("--decisions", action="store_true", help="compare single decisions, with scores and messages")
     return parser.parse_args()
 

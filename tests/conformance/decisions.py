@@ -19,8 +19,12 @@ from job_worlds import GANG
 
 LIMIT = 12.0  # seconds in which a decision has to be seen
 # How many nodes and quotas of other worlds there are is chance.
-OTHERS = [(re.compile(r"sbs\.test/[\w-]+:0\b,?"), ""), (re.compile(r"0/\d+ nodes"), "nodes"), (re.compile(r"\d+ (node\(s\) didn't match Pod's node affinity/selector|Preemption is not helpful"
-                                                             r" for scheduling)(, )?"), "")]
+OTHERS = [
+    (re.compile(r"sbs\.test/[\w-]+:0\b,?"), ""),
+    (re.compile(r"\d+ node\(s\) had untolerated taint\(s\)(, )?"), ""),
+    (re.compile(r"0/\d+ nodes"), "nodes"),
+    (re.compile(r"\d+ (node\(s\) didn't match Pod's node affinity/selector|Preemption is not helpful for scheduling)(, )?"), ""),
+]
 
 
 def units(step):
@@ -156,9 +160,8 @@ def alike(decision):
 
 
 def as_gang(decision):
-    """Where its members are, and what the others are told."""
-    outcomes = decision["each"].values()
-    return {"node": sorted(str(outcome["node"]) for outcome in outcomes), "said": sorted({outcome["said"][0] for outcome in outcomes if outcome.get("said")})}
+    """Where its members are. Which of them is told of which other is chance, too."""
+    return sorted(str(outcome["node"]) for outcome in decision["each"].values())
 
 
 def unlike(one, other):
@@ -178,13 +181,11 @@ def judge(world, reference, candidate, scores):
     found = {what: "" for what in ("left",) if reference["left"] != candidate["left"]}
     if alike(reference):
         one, other = as_gang(reference), as_gang(candidate)
-        if one["node"] != other["node"]:
-            places = [sum(node != "None" for node in each["node"]) for each in (one, other)]
+        if one != other:
+            places = [sum(node != "None" for node in each) for each in (one, other)]
             if places[0] == places[1]:
                 return found, not found
             found["place"] = f"{places[0]} of them but {places[1]}"
-        elif one["said"] != other["said"]:
-            found["said"] = ""
         return found, False
     chance = False
     for name, one in reference["each"].items():
@@ -199,8 +200,39 @@ def judge(world, reference, candidate, scores):
     return found, chance and not found
 
 
+def asked(world, name, resource):
+    """How much the newcomer asks for."""
+    for _, item, _ in (action for step in world.steps for action in step):
+        if item["metadata"]["name"] == name:
+            spec = item["spec"]["template"]["spec"] if item["kind"] == "Reservation" else item["spec"]
+            return sum(int(each["resources"]["requests"].get(resource, "0")) for each in spec.get("containers", []))
+    return 0
+
+
+def roughly(devices):
+    """Without the hundredths of memory that bytes count as."""
+    return [(kind, minor, {key: value for key, value in amounts.items() if not key.endswith("memory-ratio")})
+            for kind, given_of_kind in sorted(devices.items()) for minor, amounts in given_of_kind]
+
+
+def decided(world, found, one, other):
+    """In a word why the difference is meant, as docs/scheduler-configuration.md has it; "" when it is none of these."""
+    names = list(one["each"])
+    waits = not any(outcome["node"] for decision in (one, other) for outcome in decision["each"].values())
+    if waits and one["left"] and not other["left"]:
+        return "pods that leave in vain"
+    if set(found) <= {"node", "scores"} and asked(world, names[0], "nvidia.com/gpu") > 1:
+        return "scores of several GPUs"
+    if set(found) == {"devices"} and all(roughly(one["each"][name]["devices"]) == roughly(other["each"][name]["devices"]) for name in names):
+        return "bytes of a GPU's memory"
+    if waits and set(found) == {"said of preemption"} and any("reservation preempts nobody" in str(outcome["said"]) for outcome in other["each"].values()):
+        return "reservations that cannot preempt"
+    return ""
+
+
 class Tally:
     def __init__(self):
+        self.meant = collections.Counter()
         self.decisions, self.parted, self.placed, self.left = 0, 0, 0, 0
         self.found = {}  # seed -> (index, what differs, both decisions)
         self.before = {}  # seed -> decisions that were the same
@@ -212,6 +244,9 @@ class Tally:
             self.decisions += 1
             self.placed += all(outcome["node"] for outcome in one["each"].values())
             self.left += bool(one["left"])
+            if found and (why := decided(world, found, one, other)):
+                self.meant[why] += 1
+                return
             if found:
                 self.found[seed], self.before[seed] = (index, found, one, other), both[0][:index]
                 return
@@ -273,6 +308,6 @@ def compare(cluster, options, make, folder):
             print(f"    after {json.dumps(before)}")
         print(f"  {json.dumps(one)}\n  {json.dumps(other)}")
     clear(cluster)
-    print(f"{options.worlds}: {len(seeds)} worlds, {first.decisions} decisions, {first.placed} placed, {first.left} made others leave; {first.parted} parted by chance; "
-          f"differences: {dict(kinds)}")
+    print(f"{options.worlds}: {len(seeds)} worlds, {first.decisions} decisions, {first.placed} placed, {first.left} made others leave; "
+          f"{first.parted} parted by chance; meant: {dict(first.meant)}; differences: {dict(kinds)}")
     return 1 if kinds - collections.Counter({"once only": kinds["once only"]}) else 0

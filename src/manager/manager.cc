@@ -103,6 +103,7 @@ void Manager::startWebhooks() {
       component_.api(), component_.executor(), options_.webhook, webhookServer_->paths(),
       component_.random().fork(),
       [this](const WebhookCerts& certs) { return webhookServer_->setCerts(certs); });
+  readiness_ = std::make_unique<Readiness>(component_.executor(), [this] { return askWebhooks(); });
   webhooks_->start();
   certificates_->start();
   webhookDeadline_ = component_.executor().runAfter(kWebhookStartLimit, [this] {
@@ -218,18 +219,27 @@ net::HttpServer::Handler Manager::healthHandler() {
   return healthRouter_.handler();
 }
 
-// Ready means that the API server can call the webhooks: the server's own answer over TLS is the
-// proof.
 Task<void> Manager::answerReadiness(std::shared_ptr<net::Responder> responder) {
   if (!certificates_) {
     responder->respond(200, kText, "ok");
     co_return;
   }
-  if (!certificates_->initialised() || !webhooks_->synced()) {
-    responder->respond(500, kText,
-                       fmt::format("webhook-ready failed: {}\n", certificates_->problem()));
-    co_return;
+  Result<> ready = fail(ErrorCode::Unavailable, certificates_->problem());
+  if (certificates_->initialised() && webhooks_->synced()) {
+    auto asking = readiness_->ask();
+    ready = co_await asking;
   }
+  if (ready) {
+    responder->respond(200, kText, "ok");
+  } else {
+    responder->respond(500, kText,
+                       fmt::format("webhook-ready failed: {}\n", ready.error().message));
+  }
+}
+
+// Ready means that the API server can call the webhooks: the server's own answer over TLS is the
+// proof.
+Task<Result<>> Manager::askWebhooks() {
   auto tls = std::make_shared<net::TlsConfig>();
   tls->caPem = certificates_->authorityPem();
   tls->serverName = "localhost";
@@ -239,14 +249,9 @@ Task<void> Manager::answerReadiness(std::shared_ptr<net::Responder> responder) {
   request.timeout = 5s;
   auto fetch = component_.http().fetch(component_.executor(), std::move(request));
   const auto answer = co_await fetch;
-  if (answer && answer->status == 200) {
-    responder->respond(200, kText, "ok");
-  } else {
-    responder->respond(
-        500, kText,
-        fmt::format("webhook-ready failed: {}\n",
-                    answer ? fmt::format("status {}", answer->status) : answer.error().message));
-  }
+  if (!answer) co_return fail(answer.error());
+  if (answer->status == 200) co_return Result<>();
+  co_return fail(ErrorCode::Unavailable, fmt::format("status {}", answer->status));
 }
 
 }  // namespace koord::manager

@@ -8,6 +8,7 @@
 #include "manager/controllers.h"
 #include "manager/options.h"
 #include "manager/webhook/certificate_controller.h"
+#include "manager/webhook/readiness.h"
 #include "manager/webhook/server.h"
 #include "manager/webhook/webhooks.h"
 #include "net/http_client.h"
@@ -37,6 +38,7 @@ class Manager final : public kube::Running {
   Result<json::value> explanationOf(const std::string& subject) const;
   net::HttpServer::Handler healthHandler();
   Task<void> answerReadiness(std::shared_ptr<net::Responder> responder);
+  Task<Result<>> askWebhooks();
 
   kube::Component& component_;
   ManagerOptions options_;
@@ -49,6 +51,7 @@ class Manager final : public kube::Running {
   std::unique_ptr<Webhooks> webhooks_;
   std::unique_ptr<WebhookServer> webhookServer_;
   std::unique_ptr<CertificateController> certificates_;
+  std::unique_ptr<Readiness> readiness_;
   std::unique_ptr<kube::LeaderElector> elector_;
   std::unique_ptr<Controllers> controllers_;
   TimerId webhookDeadline_ = 0;

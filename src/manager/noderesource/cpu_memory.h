@@ -45,14 +45,17 @@ inline CpuMemory measured(const api::ResourceList& list) {
   return max(CpuMemory::of(list), CpuMemory());
 }
 
+// A whole number, whatever percentage somebody has configured: what 64 bits cannot hold is their end.
+inline std::int64_t shareOf(std::int64_t amount, double share) {
+  constexpr double kMost = 9.2e18;
+  return static_cast<std::int64_t>(std::clamp(static_cast<double>(amount) * share, -kMost, kMost));
+}
 // That share of an amount, cut off to whole milli-cores and bytes.
 inline Quantity milliShare(const Quantity& amount, double share) {
-  return Quantity::ofMilli(
-      static_cast<std::int64_t>(static_cast<double>(amount.milliValue()) * share), amount.format());
+  return Quantity::ofMilli(shareOf(amount.milliValue(), share), amount.format());
 }
 inline Quantity wholeShare(const Quantity& amount, double share) {
-  return Quantity::of(static_cast<std::int64_t>(static_cast<double>(amount.value()) * share),
-                      amount.format());
+  return Quantity::of(shareOf(amount.value(), share), amount.format());
 }
 inline CpuMemory share(const CpuMemory& amounts, double cpuShare, double memoryShare) {
   return {milliShare(amounts.cpu, cpuShare), wholeShare(amounts.memory, memoryShare)};

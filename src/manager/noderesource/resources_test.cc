@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <limits>
+
 #include "api/codec.h"
 #include "manager/noderesource/batch_resource.h"
 #include "manager/noderesource/extended_resources.h"
@@ -108,6 +110,10 @@ TEST(BatchResource, ThresholdsBeyondTheCapacityAreAllowedAndCanBeCapped) {
   EXPECT_EQ(w.batch(), "101k / 84G");
   w.strategy.batchCPUThresholdPercent = 100;
   EXPECT_EQ(w.batch(), "100k / 84G");
+  // More than a number of 64 bits can say is no limit, and not a negative one.
+  w.strategy.batchCPUThresholdPercent = std::numeric_limits<std::int64_t>::max();
+  w.strategy.batchMemoryThresholdPercent = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(w.batch(), "101k / 84G");
 }
 
 TEST(BatchResource, HostApplicationsCountUnlessTheyAreBatch) {

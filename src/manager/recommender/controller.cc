@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <utility>
 
 #include "base/log.h"
 #include "base/time.h"
@@ -318,12 +319,18 @@ Task<Result<>> RecommenderController::save(api::ObjectKey key) {
   annotations[kAnnotationCheckpoint] = text;
   json::value patch =
       json::object{{"metadata", json::object{{"annotations", std::move(annotations)}}}};
-  record.saved = now;
+  const SteadyTime savedBefore = std::exchange(record.saved, now);
   record.unsaved = false;
   auto writing = kube::patchOnly(api_, api::Recommendation::kType, key, kube::PatchType::Merge,
                                  std::move(patch));
   const Result<> written = co_await writing;
-  if (!written && written.error().code == ErrorCode::NotFound) co_return Result<>();
+  if (written) co_return Result<>();
+  // It is still to be saved, if it is still there.
+  if (const auto again = records_.find(key); again != records_.end()) {
+    again->second.saved = savedBefore;
+    again->second.unsaved = true;
+  }
+  if (written.error().code == ErrorCode::NotFound) co_return Result<>();
   co_return written;
 }
 

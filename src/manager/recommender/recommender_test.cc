@@ -293,6 +293,28 @@ TEST_F(RecommenderTest, ARestartGoesOnFromWhatWasSaved) {
   EXPECT_EQ(target("cpu"), "1140m");
 }
 
+TEST_F(RecommenderTest, WhatCouldNotBeSavedIsSavedOnceTheServerIsBack) {
+  recommend(kWorkload);
+  bool down = true;
+  cluster_.failure = [&](const kube::Request& request) -> std::optional<Error> {
+    if (!down || request.resource != "recommendations" || !request.subresource.empty() ||
+        request.verb != kube::Verb::Patch)
+      return std::nullopt;
+    return Error{ErrorCode::Unavailable, "the server is down", {}};
+  };
+  reports("2", "1Gi", 12);
+  down = false;
+  loop_.advance(3min);  // nobody reports any more
+  stop();
+  start();
+  loop_.advance(1min);
+  const auto explained = controller_->explain({"shop", "web"});
+  ASSERT_TRUE(explained);
+  const auto* containers = find(*explained, "containers");
+  ASSERT_TRUE(containers && containers->is_array() && !containers->get_array().empty());
+  EXPECT_GE(find(containers->get_array()[0], "samples")->get_int64(), 11);
+}
+
 TEST_F(RecommenderTest, RestartsAddNoPeaksOfMemory) {
   recommend(kWorkload);
   reports("1", "4Gi", 1);

@@ -36,8 +36,8 @@ bool hasAny(const api::StringMap& map, const std::vector<std::string>& keys) {
 
 }  // namespace
 
-BindingWebhook::BindingWebhook(kube::Api& api, Metrics& metrics, const BindingAdmissionFlags& flags,
-                               bool gateIsOn)
+BindingWebhook::BindingWebhook(kube::Api& api, Executor& executor, Metrics& metrics, Random random,
+                               const BindingAdmissionFlags& flags, bool gateIsOn)
     : api_(api),
       metrics_(metrics),
       enabled_(gateIsOn),
@@ -47,7 +47,26 @@ BindingWebhook::BindingWebhook(kube::Api& api, Metrics& metrics, const BindingAd
       namespaces_(setOf(flags.namespaces)),
       excluded_(setOf(flags.excludedNamespaces)),
       bypassLabels_(itemsOf(flags.bypassLabels)),
-      bypassAnnotations_(itemsOf(flags.bypassAnnotations)) {}
+      bypassAnnotations_(itemsOf(flags.bypassAnnotations)),
+      pods_(api, executor, {}, random) {
+  pods_.setTransform([](api::Pod& pod) {
+    pod.spec = {};
+    pod.status = {};
+  });
+}
+
+void BindingWebhook::start() {
+  if (watches()) pods_.start();
+}
+
+// One that the watch has not brought yet is asked for.
+Task<Result<std::shared_ptr<const api::Pod>>> BindingWebhook::podOf(api::ObjectKey key) {
+  if (auto known = pods_.get(key)) co_return known;
+  auto reading = kube::get<api::Pod>(api_, key);
+  auto pod = co_await reading;
+  if (!pod) co_return fail(std::move(pod.error()));
+  co_return std::make_shared<const api::Pod>(*std::move(pod));
+}
 
 bool BindingWebhook::mayBind(std::string_view user) const {
   return std::ranges::any_of(userNames_, [&](const auto& name) { return user.contains(name); });
@@ -72,13 +91,14 @@ Task<Verdict> BindingWebhook::validate(api::AdmissionRequest request) {
     co_return allow();
   }
   const api::ObjectKey key{request.namespace_, request.name};
-  auto reading = kube::get<api::Pod>(api_, key);
-  const auto pod = co_await reading;
-  if (!pod) {
+  auto reading = podOf(key);
+  const auto found = co_await reading;
+  if (!found) {
     log::v(3, "binding of pod {}: it cannot be read, so it is allowed: {}", key.toString(),
-           pod.error().message);
+           found.error().message);
     co_return allow();
   }
+  const auto& pod = *found;
   const std::string_view decision = hasAny(pod->metadata.labels, bypassLabels_) ? "bypass_label"
                                     : hasAny(pod->metadata.annotations, bypassAnnotations_)
                                         ? "bypass_annotation"

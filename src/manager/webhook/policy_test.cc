@@ -18,6 +18,23 @@ Task<void> keepDecision(Task<Verdict> task, std::optional<Verdict>& into) {
   into = co_await task;
 }
 
+// Counts the objects that are asked for one by one.
+class CountingApi final : public kube::Api {
+ public:
+  explicit CountingApi(kube::Api& api) : api_(api) {}
+  Task<Result<std::string>> call(kube::Request request) override {
+    gets += request.verb == kube::Verb::Get;
+    return api_.call(std::move(request));
+  }
+  std::unique_ptr<kube::Watch> watch(kube::Request request, kube::WatchSink sink) override {
+    return api_.watch(std::move(request), std::move(sink));
+  }
+  int gets = 0;
+
+ private:
+  kube::Api& api_;
+};
+
 class Binding : public testing::Test {
  protected:
   Binding() {
@@ -34,7 +51,13 @@ class Binding : public testing::Test {
   }
   Verdict ask(const std::string& user, const std::string& name = "plain",
               const std::string& ns = "shop", bool gate = true) {
-    BindingWebhook webhook(cluster_, metrics_, flags_, gate);
+    BindingWebhook webhook(counting_, loop_, metrics_, Random(1), flags_, gate);
+    webhook.start();
+    loop_.advanceUntil([&] { return webhook.synced(); }, 10s);
+    return ask(webhook, user, name, ns);
+  }
+  Verdict ask(BindingWebhook& webhook, const std::string& user, const std::string& name,
+              const std::string& ns = "shop") {
     api::AdmissionRequest request;
     request.operation = "CREATE";
     request.resource = {"", "v1", "pods"};
@@ -54,6 +77,7 @@ class Binding : public testing::Test {
 
   VirtualLoop loop_;
   apiserver::EmbeddedCluster cluster_{loop_};
+  CountingApi counting_{cluster_};
   Metrics metrics_;
   BindingAdmissionFlags flags_;
   TaskGroup tasks_;
@@ -104,6 +128,15 @@ TEST_F(Binding, PodsMayCarryAKeyThatLetsThemPass) {
   EXPECT_TRUE(ask("old", "annotated").allowed);
   EXPECT_TRUE(counted("bypass_annotation"));
   EXPECT_FALSE(ask("old").allowed);
+}
+
+TEST_F(Binding, ASchedulerThatIsRefusedAgainAndAgainCostsTheApiServerNothing) {
+  BindingWebhook webhook(counting_, loop_, metrics_, Random(1), flags_, true);
+  webhook.start();
+  loop_.advanceUntil([&] { return webhook.synced(); }, 10s);
+  counting_.gets = 0;
+  for (int i = 0; i < 100; ++i) EXPECT_FALSE(ask(webhook, "old", "plain").allowed);
+  EXPECT_EQ(counting_.gets, 0);
 }
 
 TEST_F(Binding, APodThatCannotBeReadIsAllowed) {

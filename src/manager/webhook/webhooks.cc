@@ -60,7 +60,7 @@ Webhooks::Webhooks(kube::Api& api, Executor& executor, Metrics& metrics, Random 
       configWebhook_(api, executor, metrics, options.config),
       reservationWebhook_(podWebhook_.profiles(), executor, metrics, random.fork()),
       nodeWebhook_(executor, metrics),
-      bindingWebhook_(api, metrics, options.binding,
+      bindingWebhook_(api, executor, metrics, random.fork(), options.binding,
                       options.gates.enabled("BindingAdmissionWebhook")) {
   const FeatureGates& gates = options.gates;
   handle(gates, "PodMutatingWebhook", "/mutate-pod", podWebhook_, &PodWebhook::mutate);
@@ -85,10 +85,12 @@ void Webhooks::start() {
   podQuota_.start();
   enhanced_.start();
   podWebhook_.start();
+  bindingWebhook_.start();
 }
 
 bool Webhooks::synced() const {
-  return podWebhook_.synced() && podQuota_.synced() && enhanced_.synced();
+  return podWebhook_.synced() && podQuota_.synced() && enhanced_.synced() &&
+         bindingWebhook_.synced();
 }
 
 }  // namespace koord::manager

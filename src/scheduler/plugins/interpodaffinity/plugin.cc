@@ -202,7 +202,7 @@ Hint InterPodAffinity::onPod(const PodInfo& pod, const ClusterEvent& event) cons
     return matchesAny(terms.antiAffinity, other) ||
            (other.terms && matchesAny(other.terms->antiAffinity, pod));
   };
-  // With nobody left that it wants to be near, it may be the first of its group.
+  // With nobody left that it wants to be near, it may be the first of its group; kube-scheduler leaves it asleep.
   const auto wantedLikeItself = [&](const PodInfo& other) {
     return matchesAll(terms.affinity, other) && matchesAll(terms.affinity, pod);
   };

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/time.h"
 #include "cluster/controllers/deployment.h"
 #include "cluster/controllers/disruption.h"
 #include "cluster/controllers/job.h"
@@ -93,6 +94,36 @@ TEST_F(ControllersTest, ScalingDownKeepsThePodsThatWork) {
   for (const auto& pod : activePods()) EXPECT_TRUE(isReady(pod)) << pod.metadata.name;
 }
 
+TEST_F(ControllersTest, ScalingDownAsksWhatDeletionCosts) {
+  cluster.create(kDeployment);
+  ASSERT_TRUE(untilPods(4));
+  const auto pods = activePods();
+  for (int i = 0; i < 4; ++i)
+    cluster.patch<api::Pod>(
+        pods[static_cast<std::size_t>(i)].metadata.name,
+        "metadata: {annotations: {controller.kubernetes.io/pod-deletion-cost: '" +
+            std::to_string(10 * i) + "'}}");
+  cluster.loop.advance(1s);
+  cluster.patch<api::Deployment>("web", "spec: {replicas: 1}");
+  ASSERT_TRUE(untilPods(1));
+  EXPECT_EQ(activePods()[0].metadata.name, pods[3].metadata.name);
+}
+
+TEST_F(ControllersTest, ANameInATemplateIsNoNameOfItsPods) {
+  std::string text = kDeployment;
+  const std::string labels = "metadata: {labels: {app: web}";
+  ASSERT_NE(text.find(labels), std::string::npos);
+  text.replace(text.find(labels), labels.size(),
+               "metadata: {name: web, generateName: w-, namespace: elsewhere, uid: u, "
+               "resourceVersion: '7', annotations: {kept: 'yes'}, labels: {app: web}");
+  cluster.create(text);
+  ASSERT_TRUE(untilPods(4));
+  for (const auto& pod : activePods()) {
+    EXPECT_EQ(pod.metadata.annotations.at("kept"), "yes");
+    EXPECT_EQ(pod.metadata.name.substr(0, 4), "web-");
+  }
+}
+
 TEST_F(ControllersTest, DeletingADeploymentCollectsAllItHasMade) {
   cluster.create(kDeployment);
   ASSERT_TRUE(untilPods(4));
@@ -166,6 +197,19 @@ TEST_F(ControllersTest, APodDeletedFromUnderAJobIsReplacedAndCountedOnce) {
   cluster.loop.advance(5s);
   EXPECT_EQ(cluster.get<api::Job>("crunch")->status.failed, 1);
   EXPECT_EQ(cluster.list<api::Pod>().size(), 2u);
+}
+
+TEST_F(ControllersTest, APodThatFailedWithoutAContainerIsReplacedAfterAPause) {
+  cluster.create(kJob);
+  ASSERT_TRUE(untilPods(2));
+  cluster.patch<api::Pod>(activePods()[0].metadata.name,
+                          "status: {phase: Failed, conditions: [{type: Ready, status: 'False', "
+                          "lastTransitionTime: '" +
+                              formatTime(cluster.loop.wallNow()) + "'}]}",
+                          "status");
+  cluster.loop.advance(8s);
+  EXPECT_EQ(activePods().size(), 1u);
+  EXPECT_TRUE(untilPods(2));
 }
 
 TEST_F(ControllersTest, TooManyFailuresEndAJob) {

@@ -1,5 +1,7 @@
 #include "cluster/controllers/job.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -8,6 +10,7 @@
 #include "base/time.h"
 #include "cluster/controllers/deadline.h"
 #include "cluster/controllers/job_pods.h"
+#include "cluster/controllers/pod_order.h"
 #include "kube/client.h"
 
 // Every pod is to be counted once, although pods are deleted by others, the counters are written in
@@ -82,7 +85,6 @@ void setIndex(json::value& podTemplate, const api::Job& job, int index) {
   auto& annotations = metadata["annotations"];
   if (!annotations.is_object()) annotations = json::object{};
   annotations.get_object()[kCompletionIndex] = text;
-  metadata["generateName"] = job.metadata.name + "-" + text + "-";
   if (auto* spec = find(podTemplate, "spec"); spec && spec->is_object()) {
     if (!spec->get_object().contains("hostname"))
       spec->get_object()["hostname"] = job.metadata.name + "-" + text;
@@ -191,7 +193,7 @@ Task<Result<>> JobController::sync(std::string key) {
 
 Duration JobController::pauseBefore(const JobTally& tally, int index) const {
   WallTime last{};
-  int failures = tally.status.failed;
+  int failures = tally.failuresInARow;
   if (index < 0) {
     last = tally.lastFailure;
   } else if (const auto pod = tally.toRepeat.find(index); pod != tally.toRepeat.end()) {
@@ -214,7 +216,7 @@ Task<Result<>> JobController::run(JobPtr job, JobTally tally) {
   if (!spec.completions && tally.status.succeeded > 0) wanted = std::min(wanted, have);
   wanted = std::max(wanted, 0);
   if (have > wanted) {
-    std::ranges::sort(active, giveUpBefore);
+    sortForRemoval(active);
     active.resize(static_cast<std::size_t>(have - wanted));
     auto removing = removeAll(job, std::move(active));
     co_return co_await removing;
@@ -249,7 +251,9 @@ Task<Result<>> JobController::run(JobPtr job, JobTally tally) {
       setIndexFailures(podTemplate, *job,
                        last == tally.toRepeat.end() ? nullptr : last->second.get());
     }
-    auto creating = pods_.create(owner, std::move(podTemplate));
+    PodName name;
+    if (isIndexed(*job)) name.prefix = fmt::format("{}-{}-", job->metadata.name, index);
+    auto creating = pods_.create(owner, std::move(podTemplate), std::move(name));
     auto created = co_await creating;
     if (!created) co_return created;
     --missing;

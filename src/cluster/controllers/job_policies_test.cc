@@ -165,6 +165,46 @@ TEST_F(JobPoliciesTest, AJobHasFailedWhenItsLastPodIsGone) {
   EXPECT_EQ(job().status.failed, 2);
 }
 
+TEST(JobTallyTest, FailuresInARowBeginAnewAfterASuccess) {
+  const WallTime now = *parseTime("2026-01-01T00:00:00Z");
+  const auto podOf = [&](const char* phase, Duration at) {
+    api::Pod pod;
+    pod.metadata.creationTimestamp = now + at;
+    pod.status.phase = phase;
+    return std::make_shared<const api::Pod>(std::move(pod));
+  };
+  const api::Job job;
+  auto tally = tallyPods(job, {podOf("Failed", 1s), podOf("Failed", 2s)});
+  EXPECT_EQ(tally.failuresInARow, 2);
+  EXPECT_EQ(tally.lastFailure, now + 2s);
+  tally = tallyPods(job, {podOf("Failed", 1s), podOf("Succeeded", 2s), podOf("Failed", 3s)});
+  EXPECT_EQ(tally.failuresInARow, 1);
+  EXPECT_EQ(tallyPods(job, {podOf("Failed", 1s), podOf("Succeeded", 2s)}).failuresInARow, 0);
+}
+
+TEST(FinishTimeTest, IsThatOfTheLastContainerOrOfWhateverIsKnown) {
+  const WallTime now = *parseTime("2026-01-01T00:00:00Z");
+  api::Pod pod;
+  pod.metadata.creationTimestamp = now;
+  EXPECT_EQ(finishTime(pod), now);
+  pod.metadata.deletionTimestamp = now + 40s;
+  pod.metadata.deletionGracePeriodSeconds = 30;
+  EXPECT_EQ(finishTime(pod), now + 10s);
+  api::PodCondition condition;
+  condition.type = "Ready";
+  condition.status = "False";
+  condition.lastTransitionTime = now + 5s;
+  pod.status.conditions.push_back(condition);
+  EXPECT_EQ(finishTime(pod), now + 5s);
+  api::ContainerStatus ended;
+  ended.state.terminated.emplace();
+  ended.state.terminated->finishedAt = now + 3s;
+  pod.status.containerStatuses.push_back(ended);
+  EXPECT_EQ(finishTime(pod), now + 3s);
+  pod.status.containerStatuses.push_back(api::ContainerStatus{});  // its end is not known
+  EXPECT_EQ(finishTime(pod), now + 5s);
+}
+
 TEST(SuccessPolicyTest, NeedsSomeOfTheIndexesOrACountOfThem) {
   api::JobSpec spec;
   spec.completions = 5;

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "cluster/controllers/deadline.h"
 #include "cluster/controllers/job_pods.h"
+#include "model/pod_requests.h"
 
 namespace koord::cluster {
 
@@ -62,12 +63,37 @@ int indexFailures(const api::Pod& pod, const char* annotation) {
   return std::max(count, 0);
 }
 
-WallTime finishTime(const api::Pod& pod) {
+namespace {
+
+// The epoch when one of its containers has not ended, as far as is known.
+WallTime lastContainerEnd(const api::Pod& pod) {
   WallTime last{};
-  for (const auto& container : pod.status.containerStatuses)
-    if (container.state.terminated && container.state.terminated->finishedAt)
-      last = std::max(last, *container.state.terminated->finishedAt);
-  return last;
+  bool all = true;
+  const auto look = [&](const api::ContainerStatus& container) {
+    const auto& ended = container.state.terminated;
+    all = all && ended && ended->finishedAt;
+    if (all) last = std::max(last, *ended->finishedAt);
+  };
+  for (const auto& container : pod.status.containerStatuses) look(container);
+  for (const auto& container : pod.status.initContainerStatuses) {
+    const auto& init = pod.spec.initContainers;
+    const auto own = std::ranges::find(init, container.name, &api::Container::name);
+    if (own != init.end() && model::isSidecar(*own)) look(container);
+  }
+  return all ? last : WallTime{};
+}
+
+}  // namespace
+
+WallTime finishTime(const api::Pod& pod) {
+  if (const WallTime last = lastContainerEnd(pod); last != WallTime{}) return last;
+  for (const auto& condition : pod.status.conditions)
+    if (condition.type == "Ready" && condition.status == "False" && condition.lastTransitionTime)
+      return *condition.lastTransitionTime;
+  const auto& meta = pod.metadata;
+  if (meta.deletionTimestamp)
+    return secondsBefore(*meta.deletionTimestamp, meta.deletionGracePeriodSeconds.value_or(0));
+  return meta.creationTimestamp.value_or(WallTime{});
 }
 
 namespace {
@@ -105,6 +131,10 @@ class Tallier {
 
   JobTally finish() && {
     for (const int index : completed_) failed_.erase(index);
+    for (const WallTime failure : failures_) {
+      tally_.lastFailure = std::max(tally_.lastFailure, failure);
+      tally_.failuresInARow += failure > lastSuccess_ ? 1 : 0;
+    }
     std::erase_if(tally_.toRepeat, [&](const auto& entry) {
       const auto& [index, pod] = entry;
       if (!completed_.contains(index) && !failed_.contains(index) && !running_.contains(index))
@@ -131,7 +161,8 @@ class Tallier {
   void visitOver(const PodPtr& pod, int index) {
     const bool good = pod->status.phase == "Succeeded";
     const bool ended = api::isTerminal(*pod);
-    if (!good) tally_.lastFailure = std::max(tally_.lastFailure, finishTime(*pod));
+    if (good) lastSuccess_ = std::max(lastSuccess_, finishTime(*pod));
+    if (!good) failures_.push_back(finishTime(*pod));
     if (!isTracked(*pod)) return;
     // What was still at work when enough had succeeded has not failed.
     const bool counts = ended || !succeeds_;
@@ -173,6 +204,8 @@ class Tallier {
   std::set<int> completed_;
   std::set<int> failed_;
   std::set<int> running_;
+  std::vector<WallTime> failures_;
+  WallTime lastSuccess_{};
 };
 
 }  // namespace

@@ -29,7 +29,8 @@ struct JobTally {
   // With backoffLimitPerIndex: the pods whose index has to run again. Each keeps its finalizer
   // until there is another, which carries the number of failures on.
   std::map<int, PodPtr> toRepeat;
-  WallTime lastFailure{};  // when a container of a failed pod last ended
+  WallTime lastFailure{};  // when the last of the failed pods ended
+  int failuresInARow = 0;  // pods that failed since one succeeded
   std::string failure;     // why the podFailurePolicy ends the job
 };
 // `pods` are all that are the job's.
@@ -48,7 +49,7 @@ std::optional<JobVerdict> judge(const api::Job& job, const JobTally& tally, Wall
 std::optional<std::string> metSuccessPolicy(const api::JobSpec& spec,
                                             const std::set<int>& succeeded);
 
-// When the last of its containers ended; the epoch when none is known to have.
+// When the pod came to its end, as far as its containers and conditions tell.
 WallTime finishTime(const api::Pod& pod);
 
 // Failures that the index of a pod had before it; `annotation` is one of the two above.

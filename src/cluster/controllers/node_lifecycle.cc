@@ -19,6 +19,9 @@
 // slept, it was stopped, its loop was held up): a controller that was away must not take a whole
 // cluster for dead.
 //
+// The NoExecute taint of a node that does not work waits for its turn in the node's zone; when no
+// node of the cluster works, all such taints go.
+//
 // Pods: a pod on a node with NoExecute taints leaves at the earliest time that its tolerations
 // give: at once for a taint that it does not tolerate, after the shortest tolerationSeconds for
 // those that it does. The time is computed anew whenever the pod or the node changes, so a taint
@@ -79,6 +82,15 @@ json::object conditionJson(const char* type, const char* status, const char* rea
           {"lastTransitionTime", formatTime(now)}};
 }
 
+// When the pod came to its node; the epoch where nobody knows.
+WallTime arrivalOf(const api::Pod& pod) {
+  WallTime arrived = pod.metadata.creationTimestamp.value_or(WallTime{});
+  for (const auto& condition : pod.status.conditions)
+    if (condition.type == "PodScheduled" && condition.status == "True")
+      arrived = std::max(arrived, condition.lastTransitionTime.value_or(WallTime{}));
+  return arrived;
+}
+
 bool mayBeGone(const Error& error) {
   return error.code == ErrorCode::NotFound || error.code == ErrorCode::Conflict;
 }
@@ -117,11 +129,13 @@ api::List<api::Taint> conditionTaints(const api::Node& node) {
 
 std::optional<WallTime> evictionTime(const api::Pod& pod, const api::List<api::Taint>& taints,
                                      WallTime seen) {
+  const WallTime arrived = arrivalOf(pod);
   std::optional<WallTime> leave;
   const auto by = [&](WallTime when) { leave = leave ? std::min(*leave, when) : when; };
   for (const auto& taint : taints) {
     if (taint.effect != kNoExecute) continue;
-    const WallTime since = taint.timeAdded.value_or(seen);
+    // A pod that came after the taint has all the time that it tolerates it for.
+    const WallTime since = std::max<WallTime>(taint.timeAdded.value_or(seen), arrived);
     bool tolerated = false;
     std::optional<std::int64_t> seconds;
     for (const auto& toleration : pod.spec.tolerations) {
@@ -156,11 +170,15 @@ NodeLifecycleController::NodeLifecycleController(kube::Api& api, Executor& execu
                 [this](std::string key) { return syncPod(std::move(key)); }) {}
 
 void NodeLifecycleController::start() {
-  nodes_.addHandler({[this](const NodePtr& node) { nodeSeen(node, true); },
+  nodes_.addHandler({[this](const NodePtr& node) {
+                       nodeCounted(nullptr, node.get());
+                       nodeSeen(node, true);
+                     },
                      [this](const NodePtr& before, const NodePtr& node) {
+                       nodeCounted(before.get(), node.get());
                        nodeSeen(node, !sameTaints(*before, *node));
                      },
-                     {}});
+                     [this](const NodePtr& node) { nodeCounted(node.get(), nullptr); }});
   const auto renewed = [this](const auto& lease) {
     renewed_[lease->metadata.name] = executor_.steadyNow();
     nodeQueue_.add(lease->metadata.name);
@@ -170,6 +188,9 @@ void NodeLifecycleController::start() {
   pods_.addHandler({[this](const PodPtr& pod) { podSeen(pod); },
                     [this](const auto&, const PodPtr& pod) { podSeen(pod); },
                     [this](const PodPtr& pod) { leaving_.erase(pod->metadata.uid); }});
+  nodes_.onSynced([this] {
+    for (const auto& node : nodes_.objects()) nodeQueue_.add(node->metadata.name);
+  });
   nodeQueue_.start();
   podQueue_.start();
   tasks_.spawn(beat());
@@ -204,6 +225,16 @@ void NodeLifecycleController::nodeSeen(const NodePtr& node, bool taintsChanged) 
   }
 }
 
+void NodeLifecycleController::nodeCounted(const api::Node* before, const api::Node* after) {
+  const bool hadFailed = zones_.allFail();
+  zones_.count(before, after);
+  if (zones_.allFail() == hadFailed) return;
+  // Whoever was out of reach with all others has the time to say that it works.
+  if (hadFailed)
+    for (auto& [name, when] : renewed_) when = executor_.steadyNow();
+  for (const auto& node : nodes_.objects()) nodeQueue_.add(node->metadata.name);
+}
+
 void NodeLifecycleController::podSeen(const PodPtr& pod) {
   if (pod->spec.nodeName.empty() || pod->metadata.deletionTimestamp) return;
   const auto node = nodes_.get({"", pod->spec.nodeName});
@@ -230,10 +261,27 @@ Task<Result<>> NodeLifecycleController::syncNode(std::string name) {
   co_return co_await setting;
 }
 
+api::List<api::Taint> NodeLifecycleController::taintsInTurn(const api::Node& node) {
+  auto wanted = conditionTaints(node);
+  const auto evicts = [](const api::Taint& taint) {
+    return taint.effect == kNoExecute && (taint.key == kNotReady || taint.key == kUnreachable);
+  };
+  if (std::ranges::none_of(wanted, evicts)) return wanted;
+  // One of the two becomes the other at once.
+  const bool evicting = std::ranges::any_of(node.spec.taints, evicts);
+  if (evicting && !zones_.allFail()) return wanted;
+  if (const auto wait = zones_.waitFor(node, executor_.steadyNow())) {
+    nodeQueue_.addAfter(node.metadata.name, *wait);
+    erase_if(wanted, evicts);
+  }
+  return wanted;
+}
+
 Task<Result<>> NodeLifecycleController::setTaints(NodePtr node) {
+  if (!nodes_.synced()) co_return Result<>{};  // its zone is not known as yet
   const WallTime now = executor_.wallNow();
   api::List<api::Taint> taints;
-  const auto wanted = conditionTaints(*node);
+  const auto wanted = taintsInTurn(*node);
   const auto isIn = [](const api::List<api::Taint>& list, const api::Taint& taint) {
     return std::ranges::any_of(list, [&](const auto& other) { return same(other, taint); });
   };

@@ -6,6 +6,9 @@
 // Pods that do not tolerate a NoExecute taint are deleted, at once or after their
 // tolerationSeconds.
 //
+// When no node of the cluster works, nobody knows where the pods should go: then they stay where
+// they are. When most nodes of a zone fail they leave one node after the other (DisruptionZones).
+//
 // A node without a Lease is judged by its conditions only, and one without a Ready condition not at
 // all: people make such nodes by hand to try a scheduler on them.
 
@@ -13,6 +16,7 @@
 #include <set>
 
 #include "api/core.h"
+#include "cluster/controllers/disruption_zones.h"
 #include "cluster/controllers/pod_index.h"
 #include "kube/events.h"
 #include "kube/informer.h"
@@ -42,6 +46,10 @@ class NodeLifecycleController {
   using PodPtr = std::shared_ptr<const api::Pod>;
 
   void nodeSeen(const NodePtr& node, bool taintsChanged);
+  // Counts a node that changed; what this means for all others when it was the last that worked.
+  void nodeCounted(const api::Node* before, const api::Node* after);
+  // The taints that the node's conditions want, less those whose turn has not come.
+  api::List<api::Taint> taintsInTurn(const api::Node& node);
   void podSeen(const PodPtr& pod);
   Task<Result<>> syncNode(std::string name);
   Task<Result<>> setTaints(NodePtr node);
@@ -57,6 +65,7 @@ class NodeLifecycleController {
   kube::Informer<api::Lease>& leases_;
   kube::Informer<api::Pod>& pods_;
   PodIndex podsByNode_;
+  DisruptionZones zones_;
   kube::EventRecorder& events_;
   std::map<std::string, SteadyTime> renewed_;  // by node: when its Lease was last seen to change
   SteadyTime beat_{};                          // when this program was last seen to run

@@ -20,7 +20,11 @@ using ::testing::UnorderedElementsAre;
 
 class NodesTest : public ControllersTest {
  protected:
+  // Beside one that works.
   void node(const std::string& ready) {
+    cluster.create(
+        "apiVersion: v1\nkind: Node\nmetadata: {name: other}\nstatus: {conditions: [{type: Ready, "
+        "status: 'True'}]}");
     cluster.create(
         "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\nstatus: {conditions: [{type: Ready, "
         "status: '" +
@@ -126,6 +130,110 @@ TEST_F(NodesTest, ANodeThatStopsRenewingItsLeaseIsUnreachable) {
                                     "node.kubernetes.io/unreachable:NoExecute"));
   EXPECT_EQ(cluster.get<api::Node>("n1")->status.conditions[0].reason, "NodeStatusUnknown");
   EXPECT_FALSE(isReady(*cluster.get<api::Pod>("plain")));
+}
+
+TEST_F(NodesTest, NobodyLeavesWhenNoNodeWorks) {
+  node("True");
+  pod("plain");
+  const auto other = [&](const std::string& status) {
+    cluster.patch<api::Node>(
+        "other", "status: {conditions: [{type: Ready, status: '" + status + "'}]}", "status");
+    cluster.loop.advance(1s);
+  };
+  setReady("False");
+  EXPECT_EQ(taints().size(), 2u);
+  other("False");
+  EXPECT_THAT(taints(), ElementsAre("node.kubernetes.io/not-ready:NoSchedule"));
+  cluster.loop.advance(1h);
+  EXPECT_FALSE(leaves("plain"));
+  other("True");
+  cluster.loop.advance(10s);
+  EXPECT_EQ(taints().size(), 2u);
+  cluster.loop.advance(200s);
+  EXPECT_FALSE(leaves("plain")) << "its time begins anew";
+  cluster.loop.advance(120s);
+  EXPECT_TRUE(leaves("plain"));
+}
+
+TEST_F(NodesTest, NodesThatFailTogetherLoseTheirPodsOneAfterTheOther) {
+  for (int i = 0; i < 6; ++i)
+    cluster.create("apiVersion: v1\nkind: Node\nmetadata: {name: n" + std::to_string(i) +
+                   "}\nstatus: {conditions: [{type: Ready, status: 'True'}]}");
+  cluster.loop.advance(1s);
+  const auto fail = [&](int i) {
+    cluster.patch<api::Node>("n" + std::to_string(i),
+                             "status: {conditions: [{type: Ready, status: 'False'}]}", "status");
+  };
+  const auto evicting = [&] {
+    const auto nodes = cluster.list<api::Node>();
+    return std::ranges::count_if(nodes, [](const api::Node& node) {
+      return std::ranges::any_of(node.spec.taints,
+                                 [](const auto& taint) { return taint.effect == "NoExecute"; });
+    });
+  };
+  for (int i = 0; i < 3; ++i) fail(i);
+  cluster.loop.advance(2s);
+  EXPECT_EQ(evicting(), 1);
+  cluster.loop.advance(10s);
+  EXPECT_EQ(evicting(), 2);
+  cluster.loop.advance(10s);
+  EXPECT_EQ(evicting(), 3);
+  // Four of six: in a zone as small as that no further one.
+  fail(3);
+  cluster.loop.advance(1min);
+  EXPECT_EQ(evicting(), 3);
+}
+
+TEST(DisruptionZonesTest, HowFastNodesLoseTheirPodsDependsOnHowManyFailBesideThem) {
+  const auto nodeOf = [](const std::string& zone, const char* ready) {
+    api::Node node;
+    node.metadata.labels["topology.kubernetes.io/zone"] = zone;
+    node.status.conditions.push_back({});
+    node.status.conditions.back().type = "Ready";
+    node.status.conditions.back().status = ready;
+    return node;
+  };
+  const struct {
+    const char* name;
+    int ready, failing, elsewhere;
+    std::optional<Duration> pause;
+  } rows[] = {
+      {"one of two", 1, 1, 0, 10s},
+      {"two of three", 1, 2, 0, 10s},
+      {"three of five", 2, 3, 0, std::nullopt},
+      {"three of six", 3, 3, 0, 10s},
+      {"most of a large zone", 20, 40, 0, 100s},
+      {"most of fifty", 10, 40, 0, std::nullopt},
+      {"a whole zone of two", 0, 40, 1, 10s},
+      {"all that there are", 0, 3, 0, std::nullopt},
+  };
+  for (const auto& row : rows) {
+    DisruptionZones zones;
+    const api::Node good = nodeOf("a", "True");
+    const api::Node bad = nodeOf("a", "Unknown");
+    const api::Node other = nodeOf("b", "True");
+    for (int i = 0; i < row.ready; ++i) zones.count(nullptr, &good);
+    for (int i = 0; i < row.failing; ++i) zones.count(nullptr, &bad);
+    for (int i = 0; i < row.elsewhere; ++i) zones.count(nullptr, &other);
+    const SteadyTime start{1h};
+    EXPECT_EQ(!zones.waitFor(bad, start), row.pause.has_value()) << row.name;
+    if (!row.pause) continue;
+    EXPECT_TRUE(zones.waitFor(bad, start + *row.pause - 1ms)) << row.name;
+    EXPECT_FALSE(zones.waitFor(bad, start + *row.pause)) << row.name;
+  }
+}
+
+TEST(DisruptionZonesTest, NodesThatAreExcludedOrSayNothingDoNotCount) {
+  DisruptionZones zones;
+  api::Node silent;
+  api::Node excluded;
+  excluded.metadata.labels["node.kubernetes.io/exclude-disruption"] = "";
+  excluded.status.conditions.push_back({});
+  excluded.status.conditions.back().type = "Ready";
+  excluded.status.conditions.back().status = "False";
+  zones.count(nullptr, &silent);
+  zones.count(nullptr, &excluded);
+  EXPECT_FALSE(zones.allFail());
 }
 
 // A loop that stood still for a while: its clock has gone on, and nothing has run.
@@ -269,6 +377,22 @@ TEST(EvictionTimeTest, TheShortestTolerationDecides) {
     EXPECT_EQ(leave ? std::optional<Duration>(*leave - now) : std::nullopt, test.after)
         << test.name;
   }
+}
+
+TEST(EvictionTimeTest, APodThatCameAfterTheTaintHasItsWholeTime) {
+  const WallTime now = *parseTime("2026-01-01T00:00:00Z");
+  const api::Taint here{"a", "", "NoExecute", now - 1h};
+  api::Pod pod;
+  pod.spec.tolerations.push_back(api::Toleration{"a", "Exists", "", "NoExecute", 60});
+  EXPECT_EQ(evictionTime(pod, {here}, now), now - 1h + 60s);
+  pod.metadata.creationTimestamp = now - 10s;
+  EXPECT_EQ(evictionTime(pod, {here}, now), now + 50s);
+  api::PodCondition bound;
+  bound.type = "PodScheduled";
+  bound.status = "True";
+  bound.lastTransitionTime = now;
+  pod.status.conditions.push_back(bound);
+  EXPECT_EQ(evictionTime(pod, {here}, now), now + 60s);
 }
 
 TEST_F(NodesTest, PodsBeingDeletedOnANodeOutOfServiceGo) {

@@ -51,10 +51,19 @@ std::string_view controllerUid(const api::Pod& pod) {
   return owner ? std::string_view(owner->uid) : std::string_view();
 }
 
-int rankOf(const api::Pod& pod) {
-  if (pod.spec.nodeName.empty()) return 0;
-  if (pod.status.phase != "Running") return 1;
-  return isReady(pod) ? 3 : 2;
+// The metadata of a pod that is made from a template.
+json::object metadataOf(const Owner& owner, const json::value* ofTemplate, const PodName& name) {
+  json::object metadata;
+  for (const char* member : {"labels", "annotations", "finalizers"})
+    if (const auto* value = ofTemplate ? find(*ofTemplate, member) : nullptr)
+      metadata[member] = *value;
+  metadata["namespace"] = owner.meta.namespace_;
+  metadata["ownerReferences"] = controlledBy(owner);
+  if (!name.name.empty())
+    metadata["name"] = name.name;
+  else
+    metadata["generateName"] = name.prefix.empty() ? owner.meta.name + "-" : name.prefix;
+  return metadata;
 }
 
 }  // namespace
@@ -138,30 +147,23 @@ bool PodControl::settled(const std::string& ownerUid) {
   return true;
 }
 
-Task<Result<>> PodControl::create(Owner owner, json::value podTemplate) {
+Task<Result<>> PodControl::create(Owner owner, json::value podTemplate, PodName called) {
   const std::string uid = owner.meta.uid;
   const std::string namespace_ = owner.meta.namespace_;
   const auto reference = kube::referenceTo(owner.type, owner.meta);
   json::object pod = podTemplate.is_object() ? std::move(podTemplate.get_object()) : json::object{};
   pod["apiVersion"] = "v1";
   pod["kind"] = "Pod";
-  if (!pod["metadata"].is_object()) pod["metadata"] = json::object{};
-  auto& meta = pod["metadata"].get_object();
-  meta.erase("creationTimestamp");
-  meta["namespace"] = namespace_;
-  if (!meta.contains("name") && !meta.contains("generateName"))
-    meta["generateName"] = owner.meta.name + "-";
-  meta["ownerReferences"] = controlledBy(owner);
+  pod["metadata"] = metadataOf(owner, pod.if_contains("metadata"), called);
   const bool numbered = isNumbered(owner);
-  const std::string given = numbered ? std::string(meta["name"].get_string()) : "";
   const api::ObjectKey target{namespace_, ""};
   auto creating = kube::createObject(api_, api::Pod::kType, target, std::move(pod));
   auto created = co_await creating;
   if (!created) {
     if (namespaceEnds(created.error())) co_return Result<>{};
     events_.record(reference, "Warning", "FailedCreate",
-                   numbered ? fmt::format("create Pod {} in StatefulSet {} failed error: {}", given,
-                                          owner.meta.name, created.error().message)
+                   numbered ? fmt::format("create Pod {} in StatefulSet {} failed error: {}",
+                                          called.name, owner.meta.name, created.error().message)
                             : "Error creating pod: " + created.error().message);
     co_return fail(std::move(created.error()));
   }
@@ -225,13 +227,6 @@ std::optional<Duration> untilAvailable(const api::Pod& pod, std::int32_t minRead
       return since + std::chrono::seconds(minReadySeconds) - now;
     }
   return std::nullopt;
-}
-
-bool giveUpBefore(const PodPtr& a, const PodPtr& b) {
-  const int ra = rankOf(*a);
-  const int rb = rankOf(*b);
-  if (ra != rb) return ra < rb;
-  return a->metadata.creationTimestamp > b->metadata.creationTimestamp;  // the younger first
 }
 
 std::string templateHash(const json::value& podTemplate, int collisions) {

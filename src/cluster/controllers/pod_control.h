@@ -24,6 +24,12 @@ using PodPtr = std::shared_ptr<const api::Pod>;
 // at anew before it gets more.
 inline constexpr int kBurst = 500;
 
+// How a pod is called: `name`, or what begins with `prefix`; the owner's name unless said.
+struct PodName {
+  std::string name = {};
+  std::string prefix = {};
+};
+
 class PodControl {
  public:
   PodControl(kube::Api& api, Executor& executor, kube::Informer<api::Pod>& pods,
@@ -38,9 +44,10 @@ class PodControl {
   Task<Result<std::vector<PodPtr>>> claim(Owner owner, std::optional<api::LabelSelector> selector,
                                           Member member = {}, std::string finalizer = "");
 
-  // The document is a pod template ({"metadata", "spec"}); a name is generated when metadata has
-  // none. In a namespace that is going nothing is made, and nothing is wrong.
-  Task<Result<>> create(Owner owner, json::value podTemplate);
+  // The document is a pod template ({"metadata", "spec"}). Of its metadata a pod gets the labels,
+  // the annotations and the finalizers: a name in it would be that of one pod only. In a namespace
+  // that is going nothing is made, and nothing is wrong.
+  Task<Result<>> create(Owner owner, json::value podTemplate, PodName name = {});
   Task<Result<>> remove(Owner owner, PodPtr pod);
   // True when the informer has caught up with all create and remove calls for this owner.
   bool settled(const std::string& ownerUid);
@@ -71,9 +78,6 @@ bool isReady(const api::Pod& pod);   // its condition Ready is True
 // is now; an absent value for one that is not ready.
 std::optional<Duration> untilAvailable(const api::Pod& pod, std::int32_t minReadySeconds,
                                        WallTime now);
-
-// Order in which pods of a set are given up: those that do the least for it first.
-bool giveUpBefore(const PodPtr& a, const PodPtr& b);
 
 // A short name for a pod template: equal templates, equal hash, whatever the order of their
 // members. `collisions`: how many of its names are taken by others.

@@ -4,6 +4,7 @@
 #include <boost/json/object.hpp>
 
 #include "cluster/controllers/conditions.h"
+#include "cluster/controllers/pod_order.h"
 #include "kube/client.h"
 
 namespace koord::cluster {
@@ -62,6 +63,19 @@ Task<Result<>> ReplicaSetController::sync(std::string key) {
   co_return done ? reported : done;
 }
 
+// Of all sets that whoever controls this one has.
+std::vector<PodPtr> ReplicaSetController::podsOfItsDeployment(const api::ReplicaSet& set) const {
+  const auto* owner = api::controllerOf(set.metadata);
+  std::vector<PodPtr> pods = pods_.podsOf(set.metadata.uid);
+  if (!owner) return pods;
+  for (const auto& other : sets_.objects()) {
+    const auto* its = api::controllerOf(other->metadata);
+    if (!its || its->uid != owner->uid || other->metadata.uid == set.metadata.uid) continue;
+    std::ranges::move(pods_.podsOf(other->metadata.uid), std::back_inserter(pods));
+  }
+  return pods;
+}
+
 Task<Result<>> ReplicaSetController::manage(SetPtr set, std::vector<PodPtr> active) {
   const Owner owner{api::ReplicaSet::kType, set->metadata};
   const int have = static_cast<int>(active.size());
@@ -71,7 +85,7 @@ Task<Result<>> ReplicaSetController::manage(SetPtr set, std::vector<PodPtr> acti
     auto created = co_await creating;
     if (!created) co_return created;
   }
-  std::ranges::sort(active, giveUpBefore);
+  if (have > wanted) sortForScaleDown(active, podsOfItsDeployment(*set), executor_.wallNow());
   for (int extra = have - wanted, i = 0; i < extra; ++i) {
     auto removing = pods_.remove(owner, active[static_cast<std::size_t>(i)]);
     auto removed = co_await removing;

@@ -21,6 +21,7 @@ class ReplicaSetController {
   Task<Result<>> sync(std::string key);
   // Makes pods or gives up `active` ones, until there are as many as there should be.
   Task<Result<>> manage(SetPtr set, std::vector<PodPtr> active);
+  std::vector<PodPtr> podsOfItsDeployment(const api::ReplicaSet& set) const;
   Task<Result<>> report(SetPtr set, std::vector<api::WorkloadCondition> conditions);
 
   kube::Api& api_;

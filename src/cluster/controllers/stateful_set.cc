@@ -150,14 +150,13 @@ Task<Result<>> StatefulSetController::createPod(SetPtr set, int ordinal, Revisio
   setLabel(document, kRevisionLabel, revision->metadata.name);
   setLabel(document, "apps.kubernetes.io/pod-index", fmt::format("{}", ordinal));
   setLabel(document, "statefulset.kubernetes.io/pod-name", name);
-  document.get_object()["metadata"].get_object()["name"] = name;
   if (auto* spec = find(document, "spec"); spec && spec->is_object()) {
     auto& members = spec->get_object();
     members["hostname"] = name;
     members["subdomain"] = set->spec.serviceName;
     addClaimVolumes(members, *set, ordinal);
   }
-  auto creating = pods_.create(owner, std::move(document));
+  auto creating = pods_.create(owner, std::move(document), {.name = name});
   auto created = co_await creating;
   if (!created && created.error().code != ErrorCode::AlreadyExists) co_return created;
   co_return Result<>{};

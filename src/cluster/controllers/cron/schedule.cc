@@ -4,6 +4,7 @@
 #include <absl/time/time.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <vector>
 
@@ -108,7 +109,7 @@ Result<CronSchedule::Field> CronSchedule::parseField(std::string_view text, int 
     if (parts.size() == 2) {
       const auto every = numberOf(parts[1]);
       if (!every || *every == 0) return wrong("the step must be a positive number");
-      step = *every;
+      step = std::min(*every, 60);  // beyond every field
     }
     // Sunday is 0, and 7 as the end of a week.
     const int most = index == 4 ? 7 : bounds.high;

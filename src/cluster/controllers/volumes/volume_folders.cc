@@ -3,7 +3,9 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/openat2.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -28,6 +30,14 @@ bool isDots(const char* name) {
   return std::strcmp(name, ".") == 0 || std::strcmp(name, "..") == 0;
 }
 
+// What somebody has mounted there is none of the volume's: it is not entered.
+int openFolderIn(int folder, const char* name) {
+  open_how how{};
+  how.flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS;
+  return static_cast<int>(::syscall(SYS_openat2, folder, name, &how, sizeof how));
+}
+
 // Empties the folder of an open descriptor, which it closes. The names are relative to descriptors
 // all the way, so that a folder that is swapped for a link meanwhile leads nowhere.
 Result<bool> empty(int fd, int& left, int depth) {
@@ -44,7 +54,10 @@ Result<bool> empty(int fd, int& left, int depth) {
     if (::unlinkat(fd, entry->d_name, 0) == 0 || errno == ENOENT) continue;
     if (errno != EISDIR && errno != EPERM)
       return fail(errnoError(fmt::format("remove {}", entry->d_name), errno));
-    const int inner = ::openat(fd, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    const int inner = openFolderIn(fd, entry->d_name);
+    if (inner < 0 && errno == EXDEV)
+      return fail(ErrorCode::Conflict,
+                  fmt::format("{}: something is mounted there", entry->d_name));
     if (inner < 0) return fail(errnoError(fmt::format("open {}", entry->d_name), errno));
     auto emptied = empty(inner, left, depth + 1);
     if (!emptied || !*emptied) return emptied;

@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 #include <stdlib.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 
 #include <filesystem>
@@ -381,6 +382,25 @@ TEST_F(HostVolumesTest, AVolumeOfThisMachineIsAFolderUntilItIsDeleted) {
   EXPECT_TRUE(cluster.until([&] { return cluster.list<Disk>().empty(); }));
   EXPECT_FALSE(std::filesystem::exists(path));
   EXPECT_TRUE(std::filesystem::exists(folder + "/precious/file"));
+}
+
+TEST_F(HostVolumesTest, WhatIsMountedInAVolumeStays) {
+  const VolumeFolders folders(folder + "/volumes");
+  const auto path = folders.make("pvc-1");
+  ASSERT_TRUE(path);
+  std::filesystem::create_directories(folder + "/precious");
+  std::filesystem::create_directories(*path + "/inner");
+  std::ofstream(folder + "/precious/file") << "x";
+  if (::mount((folder + "/precious").c_str(), (*path + "/inner").c_str(), nullptr, MS_BIND,
+              nullptr) != 0)
+    GTEST_SKIP() << "nothing can be mounted here";
+  const auto removed = folders.remove("pvc-1", 100);
+  const bool there = std::filesystem::exists(folder + "/precious/file");
+  ASSERT_EQ(::umount2((*path + "/inner").c_str(), MNT_DETACH), 0);
+  EXPECT_TRUE(there);
+  ASSERT_FALSE(removed);
+  EXPECT_THAT(removed.error().message, ::testing::HasSubstr("something is mounted there"));
+  EXPECT_TRUE(*folders.remove("pvc-1", 100));
 }
 
 TEST_F(HostVolumesTest, AForgedVolumeRemovesNothingOutsideOfTheFolder) {

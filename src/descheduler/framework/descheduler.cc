@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "base/log.h"
 
 namespace koord::descheduler {
@@ -83,6 +85,15 @@ Task<void> Descheduler::run() {
   }
 }
 
+// A process that dies in a cycle, or hands over after it, must not give the next one all of the limits again.
+void Descheduler::countEarlierEvictions() {
+  const WallTime since = executor_.wallNow() - options_.prepared.configuration.interval;
+  for (const auto& plugin : plugins_)
+    if (const auto* evictor = dynamic_cast<const EvictPlugin*>(plugin.get()))
+      for (const auto& earlier : evictor->evictedSince(since))
+        limiter_.count(earlier.node, earlier.namespace_);
+}
+
 Task<Result<>> Descheduler::cycle() {
   ++shared_.cycle;
   std::size_t nodes = 0;
@@ -96,6 +107,7 @@ Task<Result<>> Descheduler::cycle() {
         "the cluster size is 0 or 1 meaning eviction causes service disruption or degradation");
   }
   limiter_.reset();
+  if (!std::exchange(resumed_, true)) countEarlierEvictions();
   shared_.evicted.clear();
   std::vector<std::string> failures;
   for (const bool balancing : {false, true}) {

@@ -47,6 +47,7 @@ class Descheduler {
  private:
   Result<> startPlugins();
   Task<void> run();
+  void countEarlierEvictions();
   void stopNext(std::size_t index, Callback done);
 
   Options options_;
@@ -59,7 +60,8 @@ class Descheduler {
   std::vector<std::unique_ptr<Profile>> profiles_;
   std::vector<std::shared_ptr<Plugin>> plugins_;
   bool running_ = false;
-  std::string problem_;  // of the last cycle
+  bool resumed_ = false;  // what was evicted before this process has been counted
+  std::string problem_;   // of the last cycle
   std::optional<TaskGroup> tasks_;
 };
 

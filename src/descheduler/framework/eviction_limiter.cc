@@ -25,9 +25,9 @@ std::string_view EvictionLimiter::denies(const api::Pod& pod) const {
   return exhausted() ? "total" : "";
 }
 
-void EvictionLimiter::count(const api::Pod& pod) {
-  if (!pod.spec.nodeName.empty()) ++byNode_[pod.spec.nodeName];
-  ++byNamespace_[pod.metadata.namespace_];
+void EvictionLimiter::count(const std::string& node, const std::string& namespace_) {
+  if (!node.empty()) ++byNode_[node];
+  ++byNamespace_[namespace_];
   ++total_;
 }
 

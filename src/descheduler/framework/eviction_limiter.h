@@ -1,7 +1,7 @@
 #pragma once
 
 // How many pods a cycle may evict: per node, per namespace and in all. One for the process; counters begin
-// anew with each cycle.
+// anew with each cycle, the first one of a process with what the one before evicted less than an interval ago.
 
 #include <cstdint>
 #include <map>
@@ -26,7 +26,7 @@ class EvictionLimiter {
   void reset();
   // Which limit forbids the eviction: "node", "namespace", "total"; "" = none does.
   std::string_view denies(const api::Pod& pod) const;
-  void count(const api::Pod& pod);
+  void count(const std::string& node, const std::string& namespace_);
   bool nodeExhausted(std::string_view node) const;
   bool exhausted() const { return limits_.total && total_ >= *limits_.total; }
   std::uint32_t total() const { return total_; }

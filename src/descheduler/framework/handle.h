@@ -29,6 +29,8 @@ class Evictor {
   // True when the pod was evicted, or is going to be (a job was made); in a dry run, when it would be. Asks no
   // filter: callers do. What happened is logged, counted, and kept in the journal.
   virtual Task<bool> evict(PodPtr pod, EvictOptions options) = 0;
+  // Whether somebody moves the pod already, though the pod does not show it yet.
+  virtual bool evicting(const Pod&) const { return false; }
   // How many more evictions the limits of this cycle leave for pods of the node; to stop early.
   virtual bool nodeExhausted(std::string_view node) const = 0;
 };

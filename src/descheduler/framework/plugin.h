@@ -22,6 +22,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/json.h"
 #include "base/result.h"
@@ -69,8 +70,15 @@ struct EvictOptions {
 
 // What became of an eviction that was carried out, or begun.
 struct Evicted {
-  std::string node;  // where the pod is going to land, where that is known
-  std::string job;   // the PodMigrationJob, where one was made
+  std::string node;              // where the pod is going to land, where that is known
+  std::string job;               // the PodMigrationJob, where one was made
+  std::vector<PodPtr> together;  // the others of its gang, which go with it
+};
+
+// One of a process that was there before.
+struct EarlierEviction {
+  std::string node;
+  std::string namespace_;
 };
 
 // Exactly one per profile. No filter was asked before: an evict plugin repeats its own. The error says for
@@ -79,6 +87,10 @@ class EvictPlugin {
  public:
   virtual ~EvictPlugin() = default;
   virtual Task<Result<Evicted>> evict(PodPtr pod, EvictOptions options) = 0;
+  // Whether the pod is going to leave, though it does not show it yet.
+  virtual bool evicting(const Pod&) const { return false; }
+  // What began since then, whichever process began it, as far as the cluster says so.
+  virtual std::vector<EarlierEviction> evictedSince(WallTime) const { return {}; }
 };
 
 // Whether a pod may be evicted at all. All filters of a profile must agree.

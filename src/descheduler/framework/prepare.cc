@@ -114,6 +114,7 @@ class Preparer {
     fields.refuseUnknown();
     if (errors_.size() != before) return;
     args.args = prepared.effective;
+    notes.insert(notes.end(), prepared.notes.begin(), prepared.notes.end());
     if (enabled.contains(args.name)) {
       out.plugins.insert_or_assign(args.name, std::move(prepared));
     } else {

@@ -96,6 +96,11 @@ bool Profile::nodeExhausted(std::string_view node) const {
   return shared_.limiter.exhausted() || shared_.limiter.nodeExhausted(node);
 }
 
+void Profile::count(const Pod& pod) {
+  shared_.limiter.count(pod.spec.nodeName, pod.metadata.namespace_);
+  shared_.evicted.insert(pod.metadata.uid);
+}
+
 Task<bool> Profile::evict(PodPtr pod, EvictOptions options) {
   if (options.plugin.empty()) options.plugin = running_;
   // Plugins look at the pods as they were when the cycle began.
@@ -103,6 +108,11 @@ Task<bool> Profile::evict(PodPtr pod, EvictOptions options) {
   if (!now || now->metadata.uid != pod->metadata.uid || now->facts.is(PodFacts::Terminating) ||
       shared_.evicted.contains(pod->metadata.uid))
     co_return false;
+  // What forbids it since then counts: a cycle may take minutes.
+  if (now != pod && !filter(*now)) {
+    note(*now, options, "its filters forbid it by now", {});
+    co_return false;
+  }
   if (const std::string_view limit = shared_.limiter.denies(*pod); !limit.empty()) {
     shared_.metrics.limited(limit);
     log::v(4, "pod {} stays: the limit per {} of this cycle is reached",
@@ -111,7 +121,7 @@ Task<bool> Profile::evict(PodPtr pod, EvictOptions options) {
     co_return false;
   }
   options.dryRun = options.dryRun || dryRun();
-  auto task = evictPlugin_->evict(pod, options);
+  auto task = evictPlugin_->evict(now, options);
   const auto evicted = co_await task;
   if (!evicted) {
     log::v(2, "pod {} was not evicted: {}", api::keyOf(pod->metadata).toString(),
@@ -119,8 +129,8 @@ Task<bool> Profile::evict(PodPtr pod, EvictOptions options) {
     note(*pod, options, evicted.error().message, {});
     co_return false;
   }
-  shared_.limiter.count(*pod);
-  shared_.evicted.insert(pod->metadata.uid);
+  count(*pod);
+  for (const PodPtr& other : evicted->together) count(*other);
   log::v(1, "{} pod={} node={} plugin={} reason=\"{}\"",
          options.dryRun ? "Evicted pod in dry run mode" : "Evicted pod",
          api::keyOf(pod->metadata).toString(), pod->spec.nodeName, options.plugin, options.reason);

@@ -63,6 +63,7 @@ class Profile final : public Handle, private Evictor {
   bool filter(const Pod& pod) override;
   bool preEvictionFilter(const Pod& pod) override;
   Task<bool> evict(PodPtr pod, EvictOptions options) override;
+  bool evicting(const Pod& pod) const override { return evictPlugin_->evicting(pod); }
   bool nodeExhausted(std::string_view node) const override;
 
   template <class Point>
@@ -72,6 +73,7 @@ class Profile final : public Handle, private Evictor {
   };
   std::shared_ptr<Plugin> make(const std::string& name, const Registry& registry,
                                const PreparedProfile& prepared);
+  void count(const Pod& pod);
   void note(const Pod& pod, const EvictOptions& options, std::string outcome,
             const Evicted& evicted);
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/fields.h"
 #include "descheduler/framework/handle.h"
@@ -17,6 +18,7 @@ namespace koord::descheduler {
 struct PreparedPlugin {
   json::object effective;
   std::function<std::shared_ptr<Plugin>(Handle& handle)> make;
+  std::vector<std::string> notes{};  // for the log: what is hardly meant as it is written
 };
 
 struct PluginKind {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/log.h"
 #include "descheduler/framework/metrics.h"
 #include "descheduler/migration/keys.h"
@@ -85,6 +87,26 @@ std::string MigrationController::refusal(const Pod& pod) const {
   if (std::string why = gates_.wrongScheduler(pod); !why.empty()) return why;
   if (std::string why = gates_.never(pod); !why.empty()) return why;
   return gates_.notNow(pod, Gates::Counting::Open).why;
+}
+
+// By the jobs that are there, so a process that has just begun knows it, too. One that is paused moves nobody.
+bool MigrationController::evicting(const Pod& pod) const {
+  const auto jobs = jobs_.of(api::keyOf(pod.metadata), pod.metadata.uid);
+  return std::ranges::any_of(jobs, [&](const JobPtr& job) {
+    const std::string& uid = job->spec.podRef.uid;
+    return (uid.empty() || uid == pod.metadata.uid) && !isOver(*job) && !job->spec.paused;
+  });
+}
+
+// By the jobs that are there: those that are long over have been deleted.
+std::vector<EarlierEviction> MigrationController::evictedSince(WallTime since) const {
+  std::vector<EarlierEviction> earlier;
+  for (const auto& [name, job] : jobs_.all())
+    if (annotationOf(*job, kAnnotationJobCreatedBy) == Reconciler::creator(handle_) &&
+        job->metadata.creationTimestamp && *job->metadata.creationTimestamp > since)
+      earlier.push_back({std::string(annotationOf(*job, kAnnotationFromNode)),
+                         std::string(job->spec.podRef.namespace_)});
+  return earlier;
 }
 
 bool MigrationController::filter(const Pod& pod) {

@@ -31,6 +31,8 @@ class MigrationController final : public Plugin, public EvictPlugin, public Filt
   std::string_view name() const override { return kName; }
   Result<> start() override;
   Task<Result<Evicted>> evict(PodPtr pod, EvictOptions options) override;
+  bool evicting(const Pod& pod) const override;
+  std::vector<EarlierEviction> evictedSince(WallTime since) const override;
   bool filter(const Pod& pod) override;
   bool preEvictionFilter(const Pod& pod) override;
   // Why the pod may not be evicted now; "" = it may.

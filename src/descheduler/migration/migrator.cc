@@ -335,7 +335,9 @@ Task<Result<Evicted>> Migrator::evict(PodPtr pod, EvictOptions options) {
   auto finding = findPlaces(&plan, &options);
   why = co_await finding;
   if (!why.empty()) co_return fail(ErrorCode::Forbidden, std::move(why));
-  Evicted done{.node = plan.landing.front()};
+  Evicted done{.node = plan.landing.front(),
+               .job = {},
+               .together = {plan.pods.begin() + 1, plan.pods.end()}};
   if (args_.dryRun || options.dryRun) {
     rememberDryRun(plan);
     co_return done;

@@ -7,6 +7,7 @@
 #include "base/time.h"
 #include "descheduler/framework/descheduler.h"
 #include "descheduler/plugins/registry.h"
+#include "kube/client.h"
 
 // Every plugin against the embedded API server: nodes and pods as tests want them, one cycle at a time.
 
@@ -55,6 +56,57 @@ class Judge final : public Plugin, public EvictPlugin {
   Judgement& said_;
 };
 
+// An evict plugin that moves pods to one node, where that is better for them.
+class Mover final : public Plugin, public EvictPlugin {
+ public:
+  struct World {
+    std::string landing;
+    std::vector<std::string> moved;    // names of pods
+    std::vector<std::string> refused;  // why
+    std::string protectedMeanwhile;    // a pod
+  };
+  Mover(World& world, Handle& handle) : world_(world), handle_(handle) {}
+  static PluginKind kind(World& world) {
+    return {.prepare =
+                [&world](Fields&) {
+                  return PreparedPlugin{{}, [&world](Handle& handle) -> std::shared_ptr<Plugin> {
+                                          return std::make_shared<Mover>(world, handle);
+                                        }};
+                },
+            .evict = true};
+  }
+  std::string_view name() const override { return "Mover"; }
+  Task<Result<Evicted>> evict(PodPtr pod, EvictOptions options) override {
+    std::string why = options.noBetter ? options.noBetter(*pod, world_.landing) : "";
+    if (why.empty()) {
+      world_.moved.push_back(pod->metadata.name);
+      auto protecting = protect(std::exchange(world_.protectedMeanwhile, ""));
+      co_await protecting;
+      co_return Evicted{.node = world_.landing, .job = {}, .together = {}};
+    }
+    world_.refused.push_back(why);
+    co_return fail(ErrorCode::Forbidden, std::move(why));
+  }
+
+ private:
+  // While a pod is moved, which may take a while, the owner of another one does this.
+  Task<void> protect(std::string name) {
+    if (name.empty()) co_return;
+    json::value patch = parseJson(R"({"metadata": {"ownerReferences": [{"apiVersion": "apps/v1",
+        "kind": "DaemonSet", "name": "d", "uid": "d", "controller": true}]}})")
+                            .value();
+    auto patching = kube::patchOnly(handle_.api(), api::Pod::kType, {"default", name},
+                                    kube::PatchType::Merge, std::move(patch));
+    const Result<> done = co_await patching;
+    EXPECT_TRUE(done);
+    auto pause = sleepFor(handle_.executor(), 1s);  // the watch brings it
+    co_await pause;
+  }
+
+  World& world_;
+  Handle& handle_;
+};
+
 class Cluster {
  public:
   // plugins: "balance: {enabled: [...]}", args: the list pluginConfig.
@@ -62,6 +114,7 @@ class Cluster {
                    const std::string& top = "", const std::string& evictor = "DefaultEvictor")
       : cluster_(loop_) {
     registry_.emplace("Judge", Judge::kind(judged));
+    registry_.emplace("Mover", Mover::kind(mover));
     cluster_.install(KOORD_DEPLOY "/crds/slo.koordinator.sh_nodemetrics.yaml");
     const std::string text = fmt::format(
         "apiVersion: descheduler/v1alpha2\nkind: DeschedulerConfiguration\n{}\nprofiles:\n"
@@ -83,11 +136,12 @@ class Cluster {
   }
 
   void node(const std::string& name, const std::string& labels = "", const std::string& spec = "{}",
-            const std::string& allocatable = R"("cpu": "4", "memory": "8Gi", "pods": "20")") {
+            const std::string& allocatable = R"("cpu": "4", "memory": "8Gi", "pods": "20")",
+            const std::string& annotations = "") {
     cluster_.put(api::Node::kType,
                  fmt::format(R"({{"apiVersion": "v1", "kind": "Node", "metadata": {{"name": "{}",
-          "labels": {{{}}}}}, "spec": {}, "status": {{"allocatable": {{{}}}}}}})",
-                             name, labels, spec, allocatable));
+          "labels": {{{}}}, "annotations": {{{}}}}}, "spec": {}, "status": {{"allocatable": {{{}}}}}}})",
+                             name, labels, annotations, spec, allocatable));
   }
   void pod(const std::string& name, const PodSpecText& text = {}) {
     const std::string owner =
@@ -145,6 +199,8 @@ class Cluster {
   std::vector<std::string> errors;
   Result<> result;
   Judge::Judgement judged;  // by node, where the evictor is Judge
+  Mover::World mover;       // where it is Mover
+  const std::vector<std::string>& notes() const { return descheduler_->prepared().notes; }
 
  private:
   Task<void> run(std::optional<Result<>>* out) {
@@ -286,6 +342,19 @@ TEST(CycleTest, anEvictionThatTheServerRefusesIsNotCounted) {
     return std::nullopt;
   };
   EXPECT_THAT(cluster.cycle(), ElementsAre("one", "two"));
+}
+
+TEST(CycleTest, aPodThatItsOwnerProtectsWhileTheCycleRunsStays) {
+  Cluster cluster(kTaints, "[]", "", "Mover");
+  cluster.node("a", "", kTainted);
+  cluster.node("b");
+  cluster.pod("one");
+  cluster.pod("two");
+  cluster.mover.protectedMeanwhile = "two";
+  cluster.cycle();
+  EXPECT_THAT(cluster.mover.moved, ElementsAre("one"));
+  ASSERT_THAT(cluster.descheduler().journal().all(), SizeIs(2));
+  EXPECT_EQ(cluster.descheduler().journal().all().back().outcome, "its filters forbid it by now");
 }
 
 // --- DefaultEvictor.
@@ -652,6 +721,53 @@ TEST(CustomPriorityTest, closesANodeOnlyWhileItIsEmptied) {
   EXPECT_FALSE(closed(refused)) << "it is opened again where not all of them may go";
 }
 
+TEST(CustomPriorityTest, aProcessThatComesAfterOneThatDiedFinishesOrGivesUpItsDrain) {
+  const std::string drain = tierArgs(", mode: DrainNode, autoCordon: true");
+  const auto closed = [](Cluster& cluster) {
+    const auto node = cluster.api().get(api::Node::kType, "s");
+    const auto* value = at(*node, "spec", "unschedulable");
+    return value && value->is_bool() && value->get_bool();
+  };
+  const auto noted = [](Cluster& cluster) {
+    const auto node = cluster.api().get(api::Node::kType, "s");
+    return !textAt(*node, "metadata", "annotations", "descheduler.koordinator.sh/drained-by")
+                .empty();
+  };
+  // As a process leaves it that dies after the first of two evictions.
+  const auto inTheMiddle = [&](Cluster& cluster) {
+    cluster.node("s", R"("t": "dear")", R"({"unschedulable": true})",
+                 R"("cpu": "4", "memory": "8Gi", "pods": "20")",
+                 R"("descheduler.koordinator.sh/drained-by": "CustomPriority")");
+    cluster.node("c", R"("t": "cheap")");
+    cluster.pod("p2", {.node = "s"});
+  };
+  Cluster finishes(kTiers, drain);
+  inTheMiddle(finishes);
+  EXPECT_THAT(finishes.cycle(), ElementsAre("p2"));
+  EXPECT_TRUE(closed(finishes)) << "as after a drain that nothing disturbed";
+  EXPECT_FALSE(noted(finishes));
+  Cluster refused(kTiers, drain);
+  inTheMiddle(refused);
+  refused.api().failure = [](const kube::Request& request) -> std::optional<Error> {
+    if (request.subresource != "eviction") return std::nullopt;
+    return Error{ErrorCode::TooManyRequests, "a budget", {}};
+  };
+  refused.cycle();
+  EXPECT_FALSE(closed(refused)) << "as a drain that failed without a restart";
+  Cluster full(kTiers, drain);
+  inTheMiddle(full);
+  full.pod("filler", {.node = "c", .requests = R"("cpu": "4")"});
+  EXPECT_THAT(full.cycle(), IsEmpty());
+  EXPECT_FALSE(closed(full)) << "the room is gone meanwhile";
+  Cluster somebodyElses(kTiers, drain);
+  somebodyElses.node("s", R"("t": "dear")", R"({"unschedulable": true})");
+  somebodyElses.node("c", R"("t": "cheap")");
+  somebodyElses.pod("p", {.node = "s"});
+  somebodyElses.pod("filler", {.node = "c", .requests = R"("cpu": "4")"});
+  somebodyElses.cycle();
+  EXPECT_TRUE(closed(somebodyElses)) << "who closed it opens it";
+}
+
 TEST(CustomPriorityTest, givesUpANodeAfterFivePodsThatFitNowhere) {
   Cluster cluster(kTiers, tierArgs(""));
   cluster.node("s", R"("t": "dear")", "{}", R"("cpu": "64", "memory": "8Gi", "pods": "20")");
@@ -706,6 +822,35 @@ TEST(LowNodeLoadTest, leavesAloneWhatItsArgumentsSay) {
               "selector: {matchLabels: {app: web}}}]"),
       ElementsAre("web"));
   EXPECT_THAT(evicted("", 3590), IsEmpty()) << "the report is an hour old";
+}
+
+TEST(LowNodeLoadTest, oneNodeThatIsOverByAllAndOneByProdAreBothRelievedInOneCycle) {
+  Cluster cluster(kLoad,
+                  "[{name: LowNodeLoad, args: {lowThresholds: {cpu: 30}, highThresholds: {cpu: 70},"
+                  " prodLowThresholds: {cpu: 20}, prodHighThresholds: {cpu: 40}, anomalyCondition: "
+                  "{consecutiveAbnormalities: 1}}}]",
+                  "", "Mover");
+  cluster.mover.landing = "c";
+  for (const char* name : {"a", "b", "c"}) cluster.node(name);
+  const std::string prod = R"("koordinator.sh/priority-class": "koord-prod")";
+  const std::string batch = R"("koordinator.sh/priority-class": "koord-batch")";
+  cluster.pod("large", {.labels = batch});
+  cluster.pod("web1", {.node = "b", .labels = prod});
+  cluster.pod("web2", {.node = "b", .labels = prod});
+  cluster.usage("a", {{"large", 900}}, 2000);               // 73 % of 4000
+  cluster.usage("b", {{"web1", 600}, {"web2", 1200}}, 50);  // 46 %, 45 % of it by prod
+  cluster.usage("c", {}, 1100);                             // 28 %; with large it has more than b
+  cluster.cycle();
+  EXPECT_THAT(cluster.mover.moved, ElementsAre("large", "web1"));
+  EXPECT_THAT(cluster.mover.refused, IsEmpty());
+}
+
+TEST(LowNodeLoadTest, aProdThresholdAboveThatOfAllPodsIsToldAndTaken) {
+  Cluster cluster(kLoad, loadArgs(", prodLowThresholds: {cpu: 20}, prodHighThresholds: {cpu: 60}"));
+  EXPECT_THAT(cluster.errors, IsEmpty());
+  EXPECT_THAT(cluster.notes(),
+              ElementsAre(HasSubstr("profiles[0].pluginConfig[0].args.prodHighThresholds[cpu]: is "
+                                    "more than highThresholds")));
 }
 
 TEST(LowNodeLoadTest, takesTheLeastImportantOfThoseThatCureTheNode) {

@@ -46,7 +46,6 @@ struct AgentSources {
   KubeletConfigSource* kubeletConfig = nullptr;  // null: kubelet's policies are not looked at
   std::unique_ptr<GpuSource> gpus = nullptr;     // null: GPUs are not looked at
   std::unique_ptr<ContainerRuntime> runtime = nullptr;  // null: pods are evicted through the API
-  std::unique_ptr<CoreSched> coreSched = nullptr;       // null: the kernel's
 };
 
 class Agent {
@@ -82,8 +81,7 @@ class Agent {
   void addStrategies();
   void addHooks();
   void collectGarbage();
-  // One that outlives the process.
-  std::string fileOf(const char* name) const { return withSlash(options_.historyDir) + name; }
+  std::string historyFile() const { return withSlash(options_.historyDir) + "node-history"; }
   void loadHistory();
   void saveHistory();
   std::string externalText();

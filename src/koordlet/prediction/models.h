@@ -4,7 +4,6 @@
 // class, for the node and for the system. CPU in cores, memory in bytes.
 
 #include <map>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -50,9 +49,7 @@ class Model {
   Amount peak() const;
 
   WallTime updated{};  // when something was last added
-  // The same, and when it was last saved, as the machine counts time: its clock may be set.
-  SteadyTime learnt{};
-  std::optional<SteadyTime> saved;
+  WallTime saved{};
 
   // {"UID", "CPU", "Memory", "LastUpdated"}, the file that upstream writes.
   json::value save(std::string_view key, WallTime now) const;

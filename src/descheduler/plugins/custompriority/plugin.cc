@@ -6,6 +6,7 @@
 #include <deque>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "base/log.h"
 #include "kube/client.h"
@@ -16,6 +17,8 @@ namespace koord::descheduler {
 namespace {
 
 constexpr int kMisses = 5;  // in a row end the walk over a node's pods
+// On nodes that are closed for as long as they are drained.
+constexpr std::string_view kAnnotationDrained = "descheduler.koordinator.sh/drained-by";
 
 std::vector<CustomPriority::Level> readLevels(Fields& args) {
   std::vector<CustomPriority::Level> levels;
@@ -136,49 +139,55 @@ Task<void> CustomPriority::relieve(const NodeView& source, const Level& level,
   }
 }
 
-Task<Result<>> CustomPriority::cordon(const NodeView& node, bool closed) {
-  json::value patch = json::object{{"spec", json::object{{"unschedulable", closed}}}};
+Task<Result<>> CustomPriority::mark(const NodeView& node, Drain state) {
+  json::object annotations;
+  annotations[kAnnotationDrained] =
+      state == Drain::Begins ? json::value(json::string(kName)) : json::value(nullptr);
+  json::object members{{"metadata", json::object{{"annotations", std::move(annotations)}}}};
+  if (state != Drain::Done)
+    members["spec"] = json::object{{"unschedulable", state == Drain::Begins}};
+  json::value patch = std::move(members);
   auto call = kube::patchOnly(handle_.api(), api::Node::kType, {"", node.name()},
                               kube::PatchType::Merge, std::move(patch));
   auto done = co_await call;
   if (!done)
-    log::warn("node {} could not be {}: {}", node.name(), closed ? "cordoned" : "opened",
-              done.error().message);
+    log::warn("node {} could not be {}: {}", node.name(),
+              state == Drain::Begins ? "cordoned" : "released", done.error().message);
   co_return done;
 }
 
 Task<void> CustomPriority::drain(const NodeView& source, const Level& level,
                                  const Targets& targets) {
+  const bool writes = args_.autoCordon && !args_.dryRun && !handle_.dryRun();
+  const bool begun = source.node->metadata.annotations.contains(kAnnotationDrained);
   const std::vector<PodPtr> pods = movable(source);
   std::vector<std::pair<PodPtr, Target*>> moves;
+  bool placed = true;
   for (const PodPtr& pod : pods) {
     Target* target = targetFor(*pod, targets);
-    if (!target) {
-      for (const auto& [moved, to] : moves) to->arrivals.remove(*moved);
-      co_return;
-    }
+    placed = placed && target;
+    if (!placed) break;
     target->arrivals.add(*pod);
     moves.emplace_back(pod, target);
   }
-  if (moves.empty()) co_return;
-  const bool closes =
-      args_.autoCordon && !args_.dryRun && !handle_.dryRun() && !source.node->spec.unschedulable;
-  if (closes) {
-    auto task = cordon(source, true);
-    const auto closed = co_await task;
-    if (!closed) co_return;
+  if (!placed)
+    for (const auto& [moved, to] : std::exchange(moves, {})) to->arrivals.remove(*moved);
+  bool closed = writes && begun;
+  if (writes && !begun && !moves.empty() && !source.node->spec.unschedulable) {
+    auto closing = mark(source, Drain::Begins);
+    const auto done = co_await closing;
+    if (!done) co_return;
+    closed = true;
   }
   for (const auto& [pod, target] : moves) {
     auto task =
         evict(pod, fmt::format("drain node {} (sourcePriority={})", source.name(), level.name));
-    const bool evicted = co_await task;
-    if (evicted) continue;
-    if (closes) {
-      auto opening = cordon(source, false);
-      const auto opened = co_await opening;
-    }
-    co_return;
+    placed = co_await task;
+    if (!placed) break;
   }
+  if (!closed) co_return;
+  auto ending = mark(source, placed ? Drain::Done : Drain::GivenUp);
+  const auto ended = co_await ending;
 }
 
 Task<Result<>> CustomPriority::balance(const Nodes& nodes) {

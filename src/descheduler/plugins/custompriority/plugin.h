@@ -54,7 +54,10 @@ class CustomPriority final : public Plugin, public BalancePlugin {
   Task<void> relieve(const NodeView& source, const Level& level, const Targets& targets);
   Task<void> drain(const NodeView& source, const Level& level, const Targets& targets);
   Task<bool> evict(PodPtr pod, std::string reason);
-  Task<Result<>> cordon(const NodeView& node, bool closed);
+  // What becomes of a node in the course of its drain. While it lasts the node carries a note, for the process that
+  // comes after one that died in the middle: it opens only what this plugin closed.
+  enum class Drain { Begins, GivenUp, Done };
+  Task<Result<>> mark(const NodeView& node, Drain state);
 
   Handle& handle_;
   Args args_;

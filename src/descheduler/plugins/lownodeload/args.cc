@@ -27,16 +27,35 @@ Percentages readPercentages(Fields& fields, std::string_view name, const Percent
   return percentages;
 }
 
-// Of both maps where both have the resource.
-void requireOrder(Fields& fields, std::string_view name, const Percentages& less,
-                  std::string_view otherName, const Percentages& more) {
+// Tells of what is more in `less`, where both have the resource.
+template <class Tell>
+void compareOrder(std::string_view name, const Percentages& less, std::string_view otherName,
+                  const Percentages& more, Tell tell) {
   for (const auto& [resource, percent] : less) {
     const auto other = more.find(resource);
     if (other == more.end() || percent <= other->second) continue;
-    fields.error(fmt::format("{}[{}]", name, resource),
-                 fmt::format("Invalid value: {}: must not be more than {} ({})", percent, otherName,
-                             other->second));
+    tell(fmt::format("{}[{}]", name, resource),
+         fmt::format("Invalid value: {}: must not be more than {} ({})", percent, otherName,
+                     other->second));
   }
+}
+
+void requireOrder(Fields& fields, std::string_view name, const Percentages& less,
+                  std::string_view otherName, const Percentages& more) {
+  compareOrder(name, less, otherName, more,
+               [&](const std::string& at, const std::string& why) { fields.error(at, why); });
+}
+
+// A node is over all its pods before it is over those of prod: that threshold decides nothing.
+void noteIdleProdThresholds(const Fields& fields, const NodePool& pool,
+                            std::vector<std::string>& notes) {
+  compareOrder("prodHighThresholds", pool.prodHigh, "highThresholds", pool.high,
+               [&](const std::string& at, const std::string&) {
+                 notes.push_back(fmt::format(
+                     "{}: is more than highThresholds, which a node is over first; prod pods alone "
+                     "never decide",
+                     fields.pathOf(at)));
+               });
 }
 
 AnomalyCondition readAnomaly(Fields& fields, const AnomalyCondition& inherited) {
@@ -68,7 +87,7 @@ void completeWeights(NodePool& pool) {
     for (const auto& [resource, percent] : *thresholds) complete(resource);
 }
 
-NodePool readPool(Fields& fields, const NodePool& inherited) {
+NodePool readPool(Fields& fields, const NodePool& inherited, std::vector<std::string>& notes) {
   NodePool pool;
   pool.nodes = readArgsSelector(fields, "nodeSelector");
   pool.useDeviationThresholds = fields.boolean("useDeviationThresholds", false);
@@ -78,8 +97,8 @@ NodePool readPool(Fields& fields, const NodePool& inherited) {
   pool.prodHigh = readPercentages(fields, "prodHighThresholds", inherited.prodHigh);
   if (!pool.useDeviationThresholds) {  // distances from an average need no order
     requireOrder(fields, "lowThresholds", pool.low, "highThresholds", pool.high);
-    requireOrder(fields, "prodHighThresholds", pool.prodHigh, "highThresholds", pool.high);
     requireOrder(fields, "prodLowThresholds", pool.prodLow, "prodHighThresholds", pool.prodHigh);
+    noteIdleProdThresholds(fields, pool, notes);
   }
   pool.weights = fields.has("resourceWeights") ? fields.integers("resourceWeights", 0, kMost)
                                                : (fields.raw("resourceWeights"), inherited.weights);
@@ -126,7 +145,7 @@ LowNodeLoadArgs LowNodeLoadArgs::read(Fields& args) {
   out.detectorCacheTimeout = args.duration("detectorCacheTimeout", out.detectorCacheTimeout);
   if (out.detectorCacheTimeout <= Duration::zero())
     args.error("detectorCacheTimeout", "must be greater than 0");
-  NodePool top = readPool(args, {});
+  NodePool top = readPool(args, {}, out.notes);
   top.name = "__default_node_pool__";
   const NodePool inherited = top;
   completeWeights(top);
@@ -136,7 +155,7 @@ LowNodeLoadArgs LowNodeLoadArgs::read(Fields& args) {
   json::array pools;
   for (Fields& item : args.list("nodePools")) {
     const std::string name = item.text("name");
-    NodePool pool = readPool(item, inherited);
+    NodePool pool = readPool(item, inherited, out.notes);
     pool.name = name;
     completeWeights(pool);
     json::object shown = document(pool);

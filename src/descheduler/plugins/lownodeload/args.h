@@ -44,7 +44,8 @@ struct LowNodeLoadArgs {
   PodSelectors pods;
   bool nodeFit = true;
   Duration detectorCacheTimeout = std::chrono::minutes(5);
-  std::vector<NodePool> pools;  // the default pool first
+  std::vector<NodePool> pools;     // the default pool first
+  std::vector<std::string> notes;  // what is as it is written, and hardly meant
 
   static LowNodeLoadArgs read(Fields& args);
   json::object effective;  // as LowNodeLoadArgs, with all defaults

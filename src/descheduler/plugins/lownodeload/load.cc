@@ -257,7 +257,8 @@ std::string PoolLoad::excess(const NodeLoad& load, Scope scope) const {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-std::int64_t PoolLoad::score(const NodeLoad& load) const {
+std::int64_t PoolLoad::score(const NodeLoad& load, Scope scope) const {
+  const Amounts& usage = usageOf(load, scope);
   std::int64_t sum = 0;
   std::int64_t weights = 0;
   const auto count = [&](std::string_view resource, std::int64_t used, std::int64_t all) {
@@ -270,9 +271,10 @@ std::int64_t PoolLoad::score(const NodeLoad& load) const {
                                        static_cast<double>(all));
   };
   for (std::size_t r = 0; r < resources_.size(); ++r)
-    count(resources_[r], load.usage[r], load.allocatable[r]);
+    count(resources_[r], usage[r], load.allocatable[r]);
   if (!std::ranges::binary_search(resources_, kPods))
-    count(kPods, load.pods, amountIn(load.view->node->status.allocatable, kPods));
+    count(kPods, scope == Scope::All ? load.pods : load.prodPods,
+          amountIn(load.view->node->status.allocatable, kPods));
   return weights == 0 ? 0 : sum / weights;
 }
 

@@ -70,6 +70,9 @@ enum class Scope { All, Prod };
 inline Amounts& usageOf(NodeLoad& load, Scope scope) {
   return scope == Scope::All ? load.usage : load.prodUsage;
 }
+inline const Amounts& usageOf(const NodeLoad& load, Scope scope) {
+  return scope == Scope::All ? load.usage : load.prodUsage;
+}
 inline const Amounts& highOf(const NodeLoad& load, Scope scope) {
   return scope == Scope::All ? load.high : load.prodHigh;
 }
@@ -94,8 +97,8 @@ class PoolLoad {
   // What is over of the node, for people, with the percentages that were configured: "node cpu
   // usage(91.20%)>threshold(75.00%)", joined by commas.
   std::string excess(const NodeLoad& load, Scope scope) const;
-  // How loaded the node is, for comparing nodes: 0 to 1000.
-  std::int64_t score(const NodeLoad& load) const;
+  // How loaded the node is, by all pods or those of prod, for comparing nodes: 0 to 1000.
+  std::int64_t score(const NodeLoad& load, Scope scope = Scope::All) const;
 
   // A pod's usage of the resources; its share of "pods" is 1.
   Amounts podAmounts(const LoadReport::Usage& usage) const;

@@ -27,9 +27,11 @@ PluginKind LowNodeLoad::kind() {
   kind.prepare = [](Fields& fields) {
     LowNodeLoadArgs args = LowNodeLoadArgs::read(fields);
     json::object effective = args.effective;
-    return PreparedPlugin{std::move(effective), [args](Handle& handle) {
-                            return std::make_shared<LowNodeLoad>(handle, args);
-                          }};
+    std::vector<std::string> notes = args.notes;
+    return PreparedPlugin{
+        std::move(effective),
+        [args](Handle& handle) { return std::make_shared<LowNodeLoad>(handle, args); },
+        std::move(notes)};
   };
   return kind;
 }
@@ -89,7 +91,9 @@ Task<void> LowNodeLoad::balancePool(const NodePool& pool, const Nodes& nodes) {
       pool, std::move(members),
       [this](const std::string& node) { return reports_.get({"", node}); }, args_.expiration,
       handle_.executor().wallNow(), LoadRules::Ours,
-      [this](const Pod& pod) { return leaving_.contains(pod.metadata.uid); });
+      [this](const Pod& pod) {
+        return leaving_.contains(pod.metadata.uid) || handle_.evictor().evicting(pod);
+      });
   tell(pool, load);
 
   const SteadyTime now = handle_.executor().steadyNow();

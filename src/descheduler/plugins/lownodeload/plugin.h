@@ -36,7 +36,7 @@ class LowNodeLoad final : public Plugin, public BalancePlugin {
   AnomalyDetectors detectors_;
   AnomalyDetectors prodDetectors_;
   std::map<std::string, SteadyTime>
-      leaving_;                      // evicted pods by uid, and until when that is believed
+      leaving_;  // evicted by this process, by uid, and until when that is believed
   std::set<std::string> processed_;  // nodes that a pool has relieved in this cycle
 };
 

@@ -72,9 +72,11 @@ Task<void> Relief::run(std::vector<NodeLoad*> sources, std::vector<NodeLoad*> pr
     log::v(4, "LowNodeLoad: {} nodes with room, numberOfNodes is {}", room, options_.numberOfNodes);
     co_return;
   }
-  for (auto* over : {&sources, &prodSources})
-    std::ranges::stable_sort(*over, std::greater<>(),
-                             [&](const NodeLoad* node) { return pool_.score(*node); });
+  for (const auto& [over, scope] :
+       {std::pair(&sources, Scope::All), std::pair(&prodSources, Scope::Prod)})
+    std::ranges::stable_sort(*over, std::greater<>(), [&, scope = scope](const NodeLoad* node) {
+      return pool_.score(*node, scope);
+    });
   Phase nodes;
   addTargets(nodes, LoadClass::Low);
   addTargets(nodes, LoadClass::BothLow);
@@ -161,10 +163,13 @@ std::string Relief::noBetter(const Phase& phase, const NodeLoad& source, const M
   for (const Scope scope : {phase.scope, Scope::All})
     if (isOver(there, scope))
       return fmt::format("with it, node {} would be over: {}", node, pool_.excess(there, scope));
-  const std::int64_t here = pool_.score(source), then = pool_.score(there);
+  // By what the source has too much of: a node that is over by its prod pods may have little else.
+  const std::int64_t here = pool_.score(source, phase.scope);
+  const std::int64_t then = pool_.score(there, phase.scope);
   if (then < here) return "";
-  return fmt::format("with it, node {} would be loaded to {:.1f} %, and {} is to {:.1f} %", node,
-                     static_cast<double>(then) / 10, source.name(), static_cast<double>(here) / 10);
+  return fmt::format("with it, node {} would be loaded to {:.1f} %, and {} is to {:.1f} %{}", node,
+                     static_cast<double>(then) / 10, source.name(), static_cast<double>(here) / 10,
+                     phase.scope == Scope::Prod ? " by prod pods" : "");
 }
 
 Task<bool> Relief::carryOut(Phase& phase, NodeLoad& source, const Move& move) {

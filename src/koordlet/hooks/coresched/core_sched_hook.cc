@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "base/log.h"
 #include "koordlet/system/small_file.h"
@@ -83,24 +84,18 @@ CoreSchedHook::CoreSchedHook(const Host& host, std::unique_ptr<CoreSched> kernel
     : host_(host),
       kernel_(std::move(kernel)),
       marker_(std::move(marker)),
-      marked_(pathExists(marker_)),
-      used_(marked_),
+      used_(pathExists(marker_)),
       observer_(std::move(observer)) {}
 
-void CoreSchedHook::mark() {
-  if (marked_ || marker_.empty()) return;
-  const auto written = replaceFile(marker_, "cookies are given\n");
-  marked_ = written.has_value();
-  if (!written) tell(written.error());
-}
-
-bool CoreSchedHook::inUse(const States& states) {
+bool CoreSchedHook::inUse() {
   if (rule_.enabled()) {
     passesSince_ = 0;
-    used_ = true;
-    mark();
-  } else if (used_ && !states.pods().empty() && ++passesSince_ > kPassesToTakeBack) {
-    used_ = marked_ = false;
+    if (std::exchange(used_, true) || marker_.empty()) return true;
+    if (auto written = replaceFile(marker_, "cookies are given\n"); !written) tell(written.error());
+    return true;
+  }
+  if (used_ && ++passesSince_ > kPassesToTakeBack) {
+    used_ = false;
     if (!marker_.empty()) ::unlink(marker_.c_str());
   }
   return used_;
@@ -144,7 +139,7 @@ void CoreSchedHook::prepare(const States& states, HookUpdates& updates) {
   if (observer_.begin) observer_.begin();
   if (!states.slo()) return;
   rule_ = coreSchedRule(states.slo()->qos);
-  if (!inUse(states)) return;
+  if (!inUse()) return;
   active_ = !rule_.enabled() || switchOn();
   if (!active_) return;
   addIdle(updates);
@@ -202,7 +197,7 @@ void CoreSchedHook::leave(const std::vector<int>& pids) {
   for (const int pid : pids)
     if (const auto cookie = kernel_->cookieOf(pid); cookie && *cookie != 0) members.push_back(pid);
   if (members.empty()) return;
-  if (!took("", kernel_->hand(0, members))) passesSince_ = 0;
+  took("", kernel_->hand(0, members));
 }
 
 void CoreSchedHook::wanted(const PodView& pod, HookUpdates&) {

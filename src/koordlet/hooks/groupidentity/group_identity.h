@@ -5,7 +5,6 @@
 // switched off.
 
 #include "koordlet/hooks/hook.h"
-#include "koordlet/states/host_application.h"
 
 namespace koord::koordlet {
 
@@ -27,22 +26,20 @@ std::int64_t bvtOf(const GroupIdentityRule& rule, const api::HostApplicationSpec
 
 class GroupIdentityHook final : public Hook {
  public:
-  // `applications`: a file that outlives the process, for those that NodeSLO names; "" for none.
-  explicit GroupIdentityHook(const Host& host, std::string applications = "");
+  explicit GroupIdentityHook(const Host& host);
   // Whether the kernel has it in any form.
   bool supported() const;
   void prepare(const States& states, HookUpdates& updates) override;
   void wanted(const PodView& pod, HookUpdates& updates) override;
 
  private:
-  void addDirectories(const States& states, HookUpdates& updates);
+  void addDirectories(const States& states, HookUpdates& updates) const;
   // The kernel's switch for all of it; false when it cannot be turned on.
   bool switchOn() const;
 
   const Host& host_;
   bool active_ = false;
   GroupIdentityRule rule_;
-  NamedApplications applications_;
 };
 
 }  // namespace koord::koordlet

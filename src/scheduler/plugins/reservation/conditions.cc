@@ -61,13 +61,15 @@ const api::ReservationCondition* findCondition(const api::Reservation& reservati
 }
 
 json::object placedStatus(const api::Reservation& reservation, const std::string& node,
-                          api::ResourceList allocatable, WallTime now) {
+                          api::ResourceList allocatable, bool waiting, WallTime now) {
   api::ReservationStatus status;
   status.allocatable = std::move(allocatable);
-  json::object written{{"phase", "Available"},
+  const char* phase = waiting ? "Waiting" : "Available";
+  const char* ready = waiting ? "False" : "True";
+  json::object written{{"phase", phase},
                        {"nodeName", node},
                        {"conditions", listOf({conditionOf(kScheduled, "True", "Scheduled", now),
-                                              conditionOf(kReady, "True", "Available", now)})}};
+                                              conditionOf(kReady, ready, phase, now)})}};
   // Of something that was recorded before nothing must stay.
   json::object amounts;
   for (const auto& [name, amount] : reservation.status.allocatable)

@@ -36,7 +36,7 @@ images: packages ## make OCI images of the programs, in build/images
 	@scripts/build.sh $(BUILD) $(JOBS) programs
 	@for name in koord-manager koord-scheduler koord-descheduler; do \
 	  scripts/make-image.py $(BUILD)/bin/$$name build/images/$$name.tar --tag koordinator-sh/$$name:$(IMAGE_TAG) || exit 1; done
-	@for name in koordlet koord-runtime-proxy; do \
+	@for name in koordlet koord-device-daemon koord-runtime-proxy; do \
 	  scripts/make-image.py $(BUILD)/bin/$$name build/images/$$name.tar --tag koordinator-sh/$$name:$(IMAGE_TAG) --user 0:0 || exit 1; done
 
 bench: packages ## run every benchmark; one JSON object per line

@@ -22,6 +22,7 @@ MAY_USE = {
     "manager": {"api", "net", "kube", "model"},
     "descheduler": {"api", "net", "kube", "model"},
     "koordlet": {"api", "net", "kube", "model"},
+    "devicedaemon": {"api", "net", "kube", "model", "koordlet"},
     "runtimeproxy": {"api", "net", "kube", "model"},
     "cluster": {"api", "net", "kube", "model", "apiserver", "scheduler", "manager", "descheduler",
                 "koordlet"},

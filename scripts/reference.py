@@ -17,7 +17,7 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PAGES = os.path.join(ROOT, "docs", "reference")
-PROGRAMS = ("koord-manager", "koord-scheduler", "koord-descheduler", "koordlet", "koord-runtime-proxy")
+PROGRAMS = ("koord-manager", "koord-scheduler", "koord-descheduler", "koordlet", "koord-device-daemon", "koord-runtime-proxy")
 MADE = "<!-- Made by scripts/reference.py (make reference); changes here are lost. -->\n"
 # Prefixes that a folder's own helpers put before the names of its metrics.
 METRIC_PREFIX = {"src/koordlet/metrics/": "koordlet_"}

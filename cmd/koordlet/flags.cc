@@ -85,6 +85,13 @@ void addWork(flags::FlagSet& set, AgentOptions& agent) {
                "how often to count cycles and instructions");
   set.duration("collect-cpi-timewindow", agent.cpiWindow, "for how long");
   set.duration("psi-collector-interval", agent.psiInterval, "how often to read pressures");
+  // As upstream's manuals write them.
+  set.seconds("cpi-collector-interval-seconds", agent.cpiInterval,
+              "the same as --cpi-collector-interval");
+  set.seconds("collect-cpi-timewindow-seconds", agent.cpiWindow,
+              "the same as --collect-cpi-timewindow");
+  set.seconds("psi-collector-interval-seconds", agent.psiInterval,
+              "the same as --psi-collector-interval");
   set.duration("coldpage-collector-interval", agent.coldPageInterval,
                "how often to read what memory is cold (gate ColdPageCollector)");
   set.boolean("enable-resctrl-collector", agent.resctrlMonitoring,

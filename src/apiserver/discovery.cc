@@ -114,6 +114,9 @@ array names(const std::vector<std::string>& list) {
 array verbsOf(const Resource& resource) {
   if (resource.createOnly) return {"create"};
   if (resource.readOnly) return {"get", "list"};
+  // All namespaces are all there is: they go one by one.
+  if (resource.isCore("namespaces"))
+    return {"create", "delete", "get", "list", "patch", "update", "watch"};
   return {"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"};
 }
 

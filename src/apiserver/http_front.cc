@@ -71,6 +71,14 @@ constexpr Duration kLogPause = std::chrono::milliseconds(50);
 
 constexpr const char* kAnonymous = "system:anonymous";
 
+// Discovery and OpenAPI, as JSON.
+std::optional<std::string> descriptionAt(const Registry& registry, std::string_view path) {
+  if (path == "/openapi/v2") return openApiV2(registry);
+  if (path == "/openapi/v3") return openApiV3Index(registry);
+  if (path.starts_with("/openapi/v3/")) return openApiV3(registry, path.substr(12));
+  return discoveryDocument(registry, path);
+}
+
 bool isOpenToAll(std::string_view path) {
   return path == "/healthz" || path == "/livez" || path == "/readyz" || path == "/version" ||
          path.starts_with("/healthz/") || path.starts_with("/livez/") ||
@@ -217,7 +225,7 @@ class HttpFront::Impl : public std::enable_shared_from_this<HttpFront::Impl> {
       return std::nullopt;
     };
     if (!request.peerProblem.empty()) return refused("client certificate: " + request.peerProblem);
-    if (request.peer) {
+    if (request.peer && !request.peer->commonName.empty()) {  // else it names nobody
       if (request.peer->validUntil < server_.executor().wallNow())
         return refused("client certificate: it has expired");
       User user{request.peer->commonName, "", request.peer->organizations, {}};
@@ -243,30 +251,37 @@ class HttpFront::Impl : public std::enable_shared_from_this<HttpFront::Impl> {
     sendText(responder, health->status, "text/plain; charset=utf-8", std::move(health->text));
   }
 
+  // What is served, in words. These documents take milliseconds to make, and are the same until another kind is
+  // defined. Null when there is none.
+  using Describe = std::function<std::optional<std::string>()>;
+  Bytes described(const std::string& which, const Describe& describe) {
+    if (describedGeneration_ != server_.registry().generation()) described_.clear();
+    describedGeneration_ = server_.registry().generation();
+    if (const auto known = described_.find(which); known != described_.end()) return known->second;
+    auto text = describe();
+    return text ? described_.emplace(which, bytesOf(*std::move(text))).first->second : nullptr;
+  }
+
   void sendDocument(const ServerRequest& request, const net::Target& target,
                     const ResponderPtr& responder) {
     const std::string_view path = target.path;
     const auto accepts = readAccept(net::headerOf(request.headers, "Accept"));
-    if ((path == "/api" || path == "/apis") && !accepts.aggregatedDiscovery.empty())
-      return sendText(
-          responder, 200,
-          fmt::format("application/json;g=apidiscovery.k8s.io;v={};as=APIGroupDiscoveryList",
-                      accepts.aggregatedDiscovery),
-          aggregatedDiscovery(server_.registry(), path, accepts.aggregatedDiscovery));
-    if (auto document = discoveryDocument(server_.registry(), path))
-      return sendText(responder, 200, "application/json", *std::move(document));
-    if (path == "/openapi/v2") {
-      if (accepts.openApiProto)
-        return sendText(responder, 200,
-                        "application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
-                        openApiV2Proto(server_.registry()));
-      return sendText(responder, 200, "application/json", openApiV2(server_.registry()));
-    }
-    if (path == "/openapi/v3")
-      return sendText(responder, 200, "application/json", openApiV3Index(server_.registry()));
-    if (path.starts_with("/openapi/v3/"))
-      if (auto document = openApiV3(server_.registry(), path.substr(12)))
-        return sendText(responder, 200, "application/json", *std::move(document));
+    const bool aggregated =
+        (path == "/api" || path == "/apis") && !accepts.aggregatedDiscovery.empty();
+    const bool proto = path == "/openapi/v2" && accepts.openApiProto;
+    const std::string type =
+        aggregated
+            ? fmt::format("application/json;g=apidiscovery.k8s.io;v={};as=APIGroupDiscoveryList",
+                          accepts.aggregatedDiscovery)
+        : proto ? "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+                : "application/json";
+    const auto document = described(fmt::format("{} {}", path, type), [&] {
+      const auto& registry = server_.registry();
+      return aggregated ? aggregatedDiscovery(registry, path, accepts.aggregatedDiscovery)
+             : proto    ? openApiV2Proto(registry)
+                        : descriptionAt(registry, path);
+    });
+    if (document) return responder->respond(200, headersFor(type), document);
     if (auto* accounts = server_.authenticator().accounts()) {
       if (path == "/.well-known/openid-configuration")
         return sendText(responder, 200, "application/json", accounts->discoveryDocument());
@@ -397,6 +412,8 @@ class HttpFront::Impl : public std::enable_shared_from_this<HttpFront::Impl> {
   Server& server_;
   HttpFrontOptions options_;
   std::set<std::shared_ptr<Running>> running_;
+  std::map<std::string, Bytes> described_;  // by path and content type
+  std::uint64_t describedGeneration_ = 0;   // of the registry that they describe
   TaskGroup tasks_;
 };
 

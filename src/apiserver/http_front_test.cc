@@ -17,6 +17,7 @@ class FakeResponder final : public net::Responder {
     status = code;
     headers = std::move(head);
     text = *body;
+    bytes = std::move(body);
     ended = true;
   }
   using Responder::respond;
@@ -33,6 +34,7 @@ class FakeResponder final : public net::Responder {
   int status = 0;
   net::Headers headers;
   std::string text;
+  Bytes bytes;  // of a whole answer
   std::size_t queued = 0;
   bool ended = false;
   bool aborted = false;
@@ -140,7 +142,17 @@ TEST_F(HttpFrontTest, pathsLeadToTheirObjects) {
   EXPECT_EQ(send("GET", "/api/v1/namespaces/default")->status, 200);
   EXPECT_EQ(send("GET", "/api/v1/namespaces/default/status")->status, 200);
   EXPECT_EQ(send("POST", "/api/v1/namespaces/default/pods/other", pod("other"))->status, 405);
-  EXPECT_EQ(send("PUT", "/api/v1/pods")->status, 400);
+  EXPECT_EQ(send("PUT", "/api/v1/pods")->status, 405);
+  EXPECT_EQ(send("PATCH", "/api/v1/namespaces/default/pods", "{}",
+                 {{"Content-Type", "application/merge-patch+json"}})
+                ->status,
+            405);
+  EXPECT_EQ(send("PUT", "/apis/coordination.k8s.io/v1/namespaces/default/leases",
+                 R"({"metadata":{"generateName":"x"}})")
+                ->status,
+            405);
+  // All namespaces at once are all there is.
+  EXPECT_EQ(send("DELETE", "/api/v1/namespaces")->status, 405);
   EXPECT_EQ(send("GET", "/nothing")->status, 404);
   EXPECT_EQ(send("GET", "/apis/nothing/v1")->status, 404);
   EXPECT_EQ(send("BREW", "/api/v1/pods")->status, 405);
@@ -186,6 +198,11 @@ TEST_F(HttpFrontTest, discoveryNamesEveryResource) {
               HasSubstr(R"("kind":"APIGroupDiscoveryList","apiVersion":"apidiscovery.k8s.io/v2")"));
   EXPECT_THAT(net::headerOf(aggregated->headers, "Content-Type"),
               HasSubstr("as=APIGroupDiscoveryList"));
+  const auto other = send("GET", "/apis", "",
+                          {{"Accept",
+                            "application/json;g=apidiscovery.k8s.io;v=v9;as=APIGroupDiscoveryList,"
+                            "application/json"}});
+  EXPECT_THAT(other->text, HasSubstr(R"("kind":"APIGroupList")"));
 }
 
 TEST_F(HttpFrontTest, aWatchIsAStreamOfLines) {
@@ -254,6 +271,24 @@ TEST_F(HttpFrontTest, aLogThatIsFollowedComesInPiecesAsItsReaderTakesThem) {
   slow->queued = 0;
   loop.advance(std::chrono::seconds(1));
   EXPECT_TRUE(slow->ended);
+}
+
+TEST_F(HttpFrontTest, whatIsServedIsDescribedAnewWhenItChanges) {
+  const auto bodyOf = [&](const char* path) { return send("GET", path)->bytes; };
+  for (const char* path : {"/openapi/v2", "/openapi/v3", "/openapi/v3/apis/apps/v1", "/apis"}) {
+    const auto before = bodyOf(path);
+    EXPECT_EQ(bodyOf(path), before) << "the same bytes";
+  }
+  const auto before = bodyOf("/apis");
+  EXPECT_EQ(send("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+                 R"({"metadata":{"name":"as.b.c"},"spec":{"group":"b.c","scope":"Cluster",
+                     "names":{"plural":"as","kind":"A"},
+                     "versions":[{"name":"v1","served":true,"storage":true}]}})")
+                ->status,
+            201);
+  EXPECT_NE(bodyOf("/apis"), before);
+  EXPECT_THAT(*bodyOf("/apis"), HasSubstr("b.c/v1"));
+  EXPECT_EQ(send("GET", "/apis/c.d/v1")->status, 404);
 }
 
 TEST_F(HttpFrontTest, openApiDescribesWhatIsServed) {

@@ -73,11 +73,12 @@ Outcome<> readBody(const net::ServerRequest& in, kube::Request& request) {
 }
 
 Outcome<Verb> verbOf(std::string_view method, const kube::Request& request, bool watch) {
+  const bool named = !request.name.empty();
   if (method == "GET" || method == "HEAD")
-    return watch ? Verb::Watch : request.name.empty() ? Verb::List : Verb::Get;
+    return watch ? Verb::Watch : named ? Verb::Get : Verb::List;
   if (method == "POST") return Verb::Create;
-  if (method == "PUT") return Verb::Update;
-  if (method == "PATCH") return Verb::Patch;
+  if (method == "PUT" && named) return Verb::Update;
+  if (method == "PATCH" && named) return Verb::Patch;
   if (method == "DELETE") return request.name.empty() ? Verb::DeleteCollection : Verb::Delete;
   return refuse(ErrorCode::MethodNotAllowed,
                 "the server does not allow this method on the requested resource");
@@ -109,6 +110,7 @@ Accepts readAccept(std::string_view header) {
       if (text.starts_with("v=")) version = text.substr(2);
     }
     if (as == "APIGroupDiscoveryList") {
+      if (version != "v2" && version != "v2beta1") continue;
       if (accepts.aggregatedDiscovery.empty()) accepts.aggregatedDiscovery = version;
     } else if (!decided) {
       decided = true;
@@ -140,8 +142,10 @@ std::optional<Outcome<Call>> routeCall(const net::ServerRequest& in, const net::
   }
   readParts(parts, at, request);
   for (const auto& [name, value] : target.query) request.query[name] = value;
+  // Of one object it says nothing: who may get a pod's log must not come to watch the pod.
   if (const auto value = target.param("watch");
-      value == "true" || value == "1" || (value.empty() && target.has("watch")))
+      request.name.empty() &&
+      (value == "true" || value == "1" || (value.empty() && target.has("watch"))))
     watch = true;
   request.query.erase("watch");
   auto verb = verbOf(in.method, request, watch);

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "api/names.h"
 #include "base/log.h"
 #include "kube/http_status.h"
 #include "kube/http_watch.h"
@@ -53,6 +54,23 @@ std::string acceptOf(const ContentTypes& types) {
   const auto& accepted = types.accepted.empty() ? types.sent : types.accepted;
   if (!accepted.contains(api::kProtobufType)) return std::string(kJson);
   return accepted.contains(kJson) ? accepted : fmt::format("{},{}", accepted, kJson);
+}
+
+template <class T>
+Task<Result<T>> refused(Error error) {
+  co_return fail(std::move(error));
+}
+
+// A dot or two would lead out of the folder that the path names: the DELETE of a pod that somebody says is
+// called ".." would be one of its namespace.
+Result<> checkPath(const Request& request) {
+  for (const auto& [what, text] :
+       {std::pair{"namespace", &request.namespace_}, std::pair{"resource name", &request.name},
+        std::pair{"subresource", &request.subresource}})
+    if (const auto wrong = api::checkPathSegment(*text); !wrong.empty())
+      return fail(ErrorCode::BadRequest,
+                  fmt::format("invalid {} \"{}\": [{}]", what, *text, wrong));
+  return {};
 }
 
 }  // namespace
@@ -255,6 +273,7 @@ HttpApi::HttpApi(net::HttpTransport& transport, Executor& executor, ClientConfig
 HttpApi::~HttpApi() = default;
 
 Task<Result<std::string>> HttpApi::call(Request request) {
+  if (auto good = checkPath(request); !good) return refused<std::string>(std::move(good.error()));
   // An eviction that a budget forbids is the caller's to repeat.
   const int waits = request.subresource == "eviction" ? 0 : impl_->options().retries429;
   RequestLane& lane = impl_->laneOf(request);
@@ -272,11 +291,14 @@ Task<Result<std::string>> HttpApi::getPath(std::string path) {
 std::unique_ptr<Watch> HttpApi::watch(Request request, WatchSink sink) {
   request.verb = Verb::Watch;
   RequestLane& lane = impl_->laneOf(request);
+  auto good = checkPath(request);
   net::HttpRequest http = impl_->httpRequestOf(std::move(request));
   const std::string asked = http.method + " " + http.url;
   return std::make_unique<HttpWatch>(
-      impl_->transport(), impl_->executor(), Impl::admit(impl_, lane, std::move(http)), asked,
-      std::move(sink), [impl = impl_, began = impl_->executor().steadyNow()](int status) {
+      impl_->transport(), impl_->executor(),
+      good ? Impl::admit(impl_, lane, std::move(http))
+           : refused<net::HttpRequest>(std::move(good.error())),
+      asked, std::move(sink), [impl = impl_, began = impl_->executor().steadyNow()](int status) {
         impl->watchAnswered(status, began);
       });
 }

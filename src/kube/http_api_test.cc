@@ -187,6 +187,27 @@ TEST_F(HttpApiTest, VerbsBecomeMethodsBodiesAndContentTypes) {
   EXPECT_EQ(call(request).value(), "DELETE /api/v1/namespaces/ns/pods  ");
 }
 
+TEST_F(HttpApiTest, NamesThatWouldLeadElsewhereAreNotSent) {
+  std::atomic<int> asked = 0;
+  connect([&](ServerRequest, std::shared_ptr<Responder> responder) {
+    ++asked;
+    responder->respond(200, {}, bytes("{}"));
+  });
+  for (const api::ObjectKey& key : std::vector<api::ObjectKey>{
+           {"ns", ".."}, {"ns", "."}, {"..", "p"}, {"ns", "a/b"}, {"ns", "a%2Fb"}}) {
+    const auto refused = call(makeRequest(Verb::Delete, kPods, key));
+    ASSERT_FALSE(refused) << key.toString();
+    EXPECT_EQ(refused.error().code, ErrorCode::BadRequest);
+    EXPECT_THAT(refused.error().message, HasSubstr("may not"));
+  }
+  Watched watched;
+  loop.runSync(
+      [&] { watch = api->watch(makeRequest(Verb::Watch, kPods, {"..", ""}), watched.sink()); });
+  watched.closed.wait();
+  EXPECT_EQ(watched.end.code, ErrorCode::BadRequest);
+  EXPECT_EQ(asked, 0);
+}
+
 TEST_F(HttpApiTest, HeadersSayWhoAsksAndAsWhom) {
   net::Headers seen;
   ClientConfig config{.basicUser = "me", .basicPassword = "pw"};

@@ -141,8 +141,12 @@ template <class T>
 void Informer<T>::upsert(const Received& received) {
   auto decoded = received.as<T>();
   if (!decoded) {
-    // The stored object cannot be read by us: keep the last good one rather than act on half of it.
+    // The stored object cannot be read by us: keep the last good one rather than act on half of it, and go on with
+    // all others. Unless that one is gone: this is another one of its name.
     const api::ObjectKey key = received.key();
+    const Object known = get(key);
+    const auto uid = received.uid();
+    if (known && !uid.empty() && uid != known->metadata.uid) erase(key);
     log::warn("ignoring {} {}/{}: {}", T::kType.kind, key.namespace_, key.name,
               decoded.error().message);
     unseen_.erase(key);

@@ -148,6 +148,21 @@ TEST_F(InformerTest, AnObjectThatCannotBeReadKeepsItsLastGoodVersion) {
   EXPECT_EQ(informer_.get({"", "a"})->metadata.resourceVersion, "1");
 }
 
+TEST_F(InformerTest, AnObjectThatCannotBeReadIsNotTheOneThatWasThereBeforeIt) {
+  lists_ = {listOf(10, {node("a", 1), node("b", 2)}),
+            listOf(20, {R"({"metadata":{"name":"a","uid":"new","resourceVersion":"15"},
+                            "spec":{"unschedulable":"maybe"}})",
+                        node("b", 2)})};
+  informer_.start();
+  loop_.advance(1s);
+  EXPECT_EQ(takeLog().size(), 2u);
+  send(event("ERROR", R"({"kind":"Status","code":410,"reason":"Expired","message":"too old"})"));
+  close();
+  loop_.advance(1s);
+  EXPECT_THAT(takeLog(), ElementsAre("-a"));
+  EXPECT_EQ(informer_.get({"", "a"}), nullptr);
+}
+
 TEST_F(InformerTest, ALateHandlerSeesWhatIsThere) {
   lists_ = {listOf(10, {node("a", 1)})};
   informer_.start();

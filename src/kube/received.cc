@@ -28,6 +28,12 @@ api::ObjectKey Received::key() const {
   return {std::string(inside.in(metadata)), std::string(name.in(metadata))};
 }
 
+std::string_view Received::uid() const {
+  if (document_) return textAt(*document_, "metadata", "uid");
+  static const api::MessageField uid("ObjectMeta", {"uid"});
+  return uid.in(metadataField().in(message_));
+}
+
 std::string_view Received::resourceVersion() const {
   if (document_) return textAt(*document_, "metadata", "resourceVersion");
   static const api::MessageField version("ObjectMeta", {"resourceVersion"});

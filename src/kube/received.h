@@ -31,6 +31,7 @@ class Received {
     return api::readMessage<T>(message_);
   }
   api::ObjectKey key() const;
+  std::string_view uid() const;
   std::string_view resourceVersion() const;
   std::string annotation(std::string_view name) const;
 

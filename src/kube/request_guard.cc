@@ -145,7 +145,10 @@ Task<void> RequestGuard::handle(net::HttpServer::Handler handler, net::ServerReq
     log::v(2, "unable to authenticate a request of {}: {}", request.remote, user.error().message);
     co_return refuse(*responder, 401, "Unauthorized", "Unauthorized");
   }
-  const std::string path = request.target.substr(0, request.target.find('?'));
+  // As the handler will understand it.
+  const auto target = net::parseTarget(request.target);
+  if (!target) co_return refuse(*responder, 400, "BadRequest", target.error().message);
+  const std::string& path = target->path;
   const std::string verb = lowered(request.method);
   auto authorizing = authorize(*user, verb, path);
   const Result<bool> allowed = co_await authorizing;
@@ -169,7 +172,7 @@ Task<Result<RequestGuard::User>> RequestGuard::authenticate(const net::ServerReq
     co_return fail(ErrorCode::Unauthorized, "the client's certificate has expired");
   auto viaProxy = proxied(request);
   if (viaProxy && *viaProxy) co_return **std::move(viaProxy);
-  if (request.peer && vouchedFor(*request.peer, options_)) {
+  if (request.peer && !request.peer->commonName.empty() && vouchedFor(*request.peer, options_)) {
     User user{request.peer->commonName, {}, request.peer->organizations, {}};
     user.groups.emplace_back("system:authenticated");
     co_return user;
@@ -177,9 +180,7 @@ Task<Result<RequestGuard::User>> RequestGuard::authenticate(const net::ServerReq
   auto token = bearerToken(request.headers);
   if (!token || !authentication_) {
     if (!viaProxy) co_return fail(std::move(viaProxy.error()));
-    if (request.peer)
-      co_return fail(ErrorCode::Unauthorized,
-                     "the certificate is a front proxy's, which names nobody");
+    if (request.peer) co_return fail(ErrorCode::Unauthorized, "the certificate names nobody");
     co_return User{"system:anonymous", {}, {"system:unauthenticated"}, {}};
   }
   if (const auto* known = users_.find(*token); known && known->until > executor_.steadyNow())

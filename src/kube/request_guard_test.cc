@@ -94,6 +94,10 @@ TEST_F(RequestGuardTest, WhoMayDoWhatIsAskedOfTheCluster) {
       {certified("/configz", {"admin", {"system:masters"}}), 200, "secret"},
       {certified("/metrics", {"reader", {}, "", WallTime{}}), 401, R"("message":"Unauthorized")"},
       {untrusted("/healthz"), 401, R"("message":"Unauthorized")"},
+      {certified("/configz", {"", {"system:masters"}}), 401, R"("message":"Unauthorized")"},
+      {request("/%6Detrics", "reader"), 200, "secret"},
+      {request("/metrics#/healthz", "reader"), 200, "secret"},
+      {request("/%zz", "reader"), 400, R"("reason":"BadRequest")"},
   };
   for (const Row& row : rows) {
     const auto answer = ask(guard_, row.request);

@@ -12,6 +12,7 @@ namespace koord::model {
 namespace {
 
 constexpr std::int64_t kMaxExponent = 100;
+constexpr double kLeastExponent = -1100;  // below, 2^x is 0
 constexpr double kSavedMaximum = 10'000;
 constexpr double kGrowth = 1.05;
 
@@ -25,6 +26,30 @@ WallTime roundTo(WallTime time, Duration unit) {
 
 double ratioOf(Duration a, Duration b) {
   return static_cast<double>(a.count()) / static_cast<double>(b.count());
+}
+
+// 2^x as Go's math library computes it, to the last bit; of glibc's results one in ten differs in it. With samples
+// of one weight a percentile may meet a sum of weights exactly, and then that bit decides between two buckets.
+// Computes: x is parted into a whole number k and a rest r of at most one half; e^(r ln 2) follows from a
+// rational function with ln 2 in two parts, so that nothing of it is lost; k is the exponent. x is at most
+// kMaxExponent and a half. Source: e_exp.c of FreeBSD's libm, which Go's is made after.
+double exp2LikeGo(double x) {
+  constexpr double kLn2High = 6.93147180369123816490e-01;
+  constexpr double kLn2Low = 1.90821492927058770002e-10;
+  constexpr double kTerms[] = {4.13813679705723846039e-08, -1.65339022054652515390e-06,
+                               6.61375632143793436117e-05, -2.77777777770155933842e-03,
+                               1.66666666666666657415e-01};
+  if (x < kLeastExponent) return 0;
+  const int whole = static_cast<int>(x > 0 ? x + 0.5 : x - 0.5);
+  const double rest = x - whole;
+  const double high = rest * kLn2High;
+  const double low = -rest * kLn2Low;
+  const double r = high - low;
+  const double square = r * r;
+  double polynomial = 0;
+  for (const double term : kTerms) polynomial = term + square * polynomial;
+  const double c = r - square * polynomial;
+  return std::ldexp(1 - ((low - (r * c) / (2 - c)) - high), whole);
 }
 
 double subtracted(double value, double amount, double epsilon) {
@@ -95,7 +120,7 @@ void Histogram::moveReference(WallTime time) {
 double Histogram::decayed(double weight, WallTime time) {
   if (halfLife_ <= Duration::zero()) return weight;
   if (!reference_ || time - *reference_ > halfLife_ * kMaxExponent) moveReference(time);
-  return weight * std::exp2(ratioOf(time - *reference_, halfLife_));
+  return weight * exp2LikeGo(ratioOf(time - *reference_, halfLife_));
 }
 
 void Histogram::add(double value, double weight, WallTime time) {

@@ -36,14 +36,24 @@ class NumaWorld(MachineWorld):
 
 
 class DeviceWorld(MachineWorld):
-    """Pods with GPUs, whole or in parts, and network cards."""
+    """Pods with GPUs, whole or in parts, and network cards; in two of three worlds nobody has several."""
 
     def step(self):
         return self.pick(*[self.gpus] * 7, self.bytes_of_memory, self.departure)()
 
+    def gpus(self):
+        made = super().gpus()
+        for _, pod, _ in made if self.seed % 3 else []:
+            resources = pod["spec"]["containers"][0]["resources"]["requests"]  # its limits are the same
+            if "nvidia.com/gpu" in resources:
+                resources["nvidia.com/gpu"] = "1"
+        return made
+
     def bytes_of_memory(self):
-        amounts = {"cpu": "1", "memory": "2Gi", f"{GPU}-memory": f"{self.random.randint(1, 15999)}Mi"}
-        return [self.machine_pod(amounts)] if self.shares else self.gpus()
+        if not self.shares:
+            return self.gpus()
+        amount = self.pick("4Gi", "8Gi", "12Gi", f"{self.random.randint(1, 15999)}Mi")
+        return [self.machine_pod({"cpu": "1", "memory": "2Gi", f"{GPU}-memory": amount})]
 
 
 class QuotaWorld(JobWorld):

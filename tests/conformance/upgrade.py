@@ -236,7 +236,7 @@ def parse_arguments():
     parser.add_argument("--render", help="a command that prints the objects of our chart, in place of kubectl kustomize deploy; "
                         "like helm template --dry-run=server koordinator deploy/helm/koordinator -n koordinator-system")
     parser.add_argument("--client-side", dest="server_side", action="store_false", help="merge three ways, as Helm 3 does")
-    parser.add_argument("--may-go", nargs="*", default=["koord-device-daemon"],
+    parser.add_argument("--may-go", nargs="*", default=[],
                         help="names of upstream's objects that are not here")
     parser.add_argument("--keep", action="store_true", help="leave the folder with the logs")
     return parser.parse_args()

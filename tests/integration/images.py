@@ -14,8 +14,9 @@ import sys
 import tempfile
 import time
 
-PROGRAMS = ("koord-manager", "koord-scheduler", "koord-descheduler", "koordlet", "koord-runtime-proxy")
-AS_ROOT = ("koordlet", "koord-runtime-proxy")
+PROGRAMS = ("koord-manager", "koord-scheduler", "koord-descheduler", "koordlet", "koord-device-daemon",
+            "koord-runtime-proxy")
+AS_ROOT = ("koordlet", "koord-device-daemon", "koord-runtime-proxy")
 
 
 def run(*command):

@@ -7,6 +7,7 @@ understood by the time that the program tries to connect. And what cannot be und
 """
 
 import argparse
+import json
 import os
 import pathlib
 import signal
@@ -124,6 +125,7 @@ KOORDLET = {
       -collect-res-used-interval=1s -collect-sys-metric-outdated-interval=10s
       -collect-node-cpu-info-interval=60s -collect-node-storage-info-interval=1s -cpi-collector-interval=60s
       -collect-cpi-timewindow=10s -psi-collector-interval=10s -coldpage-collector-interval=5s
+      -cpi-collector-interval-seconds=60 -collect-cpi-timewindow-seconds=10 -psi-collector-interval-seconds=10
       -enable-pagecache-collector -enable-resctrl-collector -resctrl-collector-interval=10s
       -metric-gc-interval-seconds=300 -metric-expire-seconds=1800 -tsdb-path=/a -tsdb-retention-duration=12h
       -tsdb-enable-prometheus-metric=true -tsdb-stripe-size=16384 -tsdb-max-bytes=104857600
@@ -170,6 +172,14 @@ REFUSED = {
         ("-nope", 2, "flag provided but not defined: -nope"),
         ("-tsdb-max-bytes=1.5", 2, 'invalid argument "1.5"'),
         ("-feature-gates=CPUBurst", 2, "missing bool value for CPUBurst"),
+        ("-cpi-collector-interval-seconds=1m", 2, 'invalid argument "1m"'),
+    ],
+    "koord-device-daemon": [
+        ("--nope", 2, "flag provided but not defined: -nope"),
+        ("--sleep-interval=5", 2, 'invalid argument "5"'),
+        ("--sleep-interval=0s", 2, "sleep-interval: must be greater than 0"),
+        ("--config-file={dir}/none", 2, "No such file"),
+        ("once", 2, "it takes flags only"),
     ],
     "koordctl": [
         ("--nope", 2, "unknown flag: --nope"),
@@ -229,6 +239,32 @@ class Tour:
         good = done.returncode == status and text in done.stderr and not done.stdout
         self.expect(good, f"{program} {arguments}: status {done.returncode}", done.stdout + done.stderr)
 
+    def writes_device_infos(self):
+        """koord-device-daemon, whose file goes with it unless it was asked for once; as many signals as it likes."""
+        infos = self.folder / "infos" / "ic-device"
+        arguments = "--v=4 --no-timestamp --host-root-dir={dir}/none --prints-output-file={dir}/infos/ic-device"
+        done = self.run("koord-device-daemon", arguments + " --oneshot")
+        self.expect(done.returncode == 0 and json.loads(infos.read_text()) == [], "--oneshot", done.stderr)
+        done = self.run("koord-device-daemon", "-oneshot -prints-output-file=")
+        self.expect(done.returncode == 0 and json.loads(done.stdout) == [], "to standard output", done.stderr)
+        config = self.folder / "kdd"
+        config.write_text("version: v1\nflags: {kdd: {printsOutputFile: %s}}\n" % infos)
+        env = self.env | {"KDD_SLEEP_INTERVAL": "1h"}
+        command = [str(self.programs / "koord-device-daemon"), f"--config-file={config}"]
+        with subprocess.Popen(command, env=env, stderr=subprocess.PIPE, text=True) as child:
+            watchdog = threading.Timer(LIMIT, child.kill)
+            watchdog.start()
+            said = child.stderr.readline()
+            self.expect("every 3600 s" in said, "settings of file and environment", said)
+            child.send_signal(signal.SIGHUP)
+            for line in child.stderr:
+                said += line
+                if "at SIGHUP" in line:
+                    child.send_signal(signal.SIGTERM)
+            child.wait()
+            watchdog.cancel()
+        self.expect(child.returncode == 0 and not infos.exists(), "SIGTERM takes the file away", said)
+
     def explains(self, program):
         for arguments in ("--help", "-h"):
             done = self.run(program, arguments)
@@ -258,6 +294,7 @@ def main() -> int:
                 work.append(threading.Thread(target=tour.starts,
                                              args=(program, case, arguments + quiet)))
             work.append(threading.Thread(target=tour.tells_version, args=(program,)))
+        work.append(threading.Thread(target=tour.writes_device_infos))
         for program, cases in REFUSED.items():
             work.append(threading.Thread(target=tour.explains, args=(program,)))
             for case in cases:

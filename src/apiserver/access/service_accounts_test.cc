@@ -193,6 +193,24 @@ TEST_F(ServiceAccountsTest, credentialsThatAreNoGoodAreNobodys) {
   expired.peer = std::make_shared<const net::PeerIdentity>(
       net::PeerIdentity{"root", {"system:masters"}, "", loop.wallNow() - 1s});
   EXPECT_EQ(refused(std::move(expired)), 401);
+  net::ServerRequest nameless;
+  nameless.peer = std::make_shared<const net::PeerIdentity>(
+      net::PeerIdentity{"", {"system:masters"}, "", WallTime::max()});
+  EXPECT_EQ(refused(std::move(nameless)), 403) << "a certificate without a name is nobody's";
+}
+
+TEST_F(ServiceAccountsTest, tokensThatWereGivenToTheServerAreForTheServer) {
+  server->authenticator().setTokens({{"secret", User{"alice", "", {"dev"}, {}}}});
+  const auto review = [&](const std::string& audiences) {
+    return toJson(send(kAdmin, "POST", "/apis/authentication.k8s.io/v1/tokenreviews",
+                       R"({"spec":{"token":"secret")" + audiences + "}}")
+                      .body.at("status"));
+  };
+  const std::string own = "https://kubernetes.default.svc.cluster.local";
+  EXPECT_THAT(review(""), HasSubstr(R"("authenticated":true)"));
+  EXPECT_THAT(review(R"(,"audiences":["x",")" + own + R"("])"),
+              HasSubstr(R"("audiences":[")" + own + R"("])"));
+  EXPECT_THAT(review(R"(,"audiences":["x"])"), HasSubstr("invalid bearer token"));
 }
 
 TEST_F(ServiceAccountsTest, othersCanVerifyTokens) {

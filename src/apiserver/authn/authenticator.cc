@@ -8,10 +8,14 @@ namespace koord::apiserver {
 
 Result<Authenticator::Bearer> Authenticator::bearerOf(std::string_view token,
                                                       std::vector<std::string> audiences) {
-  if (audiences.empty()) audiences = {accounts_ ? accounts_->issuer() : kServiceAccountIssuer};
+  const std::string own = accounts_ ? accounts_->issuer() : kServiceAccountIssuer;
+  if (audiences.empty()) audiences = {own};
   for (const auto& [known, user] : tokens_)
     if (net::equalConstantTime(known, token)) {
-      Bearer bearer{user, std::move(audiences)};
+      // Given to this server, they are for nobody else.
+      if (std::ranges::find(audiences, own) == audiences.end())
+        return fail(ErrorCode::Unauthorized, "the token is for other audiences");
+      Bearer bearer{user, {own}};
       if (std::ranges::find(bearer.user.groups, "system:authenticated") == bearer.user.groups.end())
         bearer.user.groups.emplace_back("system:authenticated");
       return bearer;

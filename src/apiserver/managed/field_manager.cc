@@ -83,20 +83,28 @@ void capUpdates(ManagedFields& managed) {
   if (updates <= kMaxUpdateManagers) return;
   std::ranges::stable_sort(managed, {}, &ManagedEntry::time);
   ManagedFields out;
-  std::map<std::string, std::size_t> buckets;  // version -> place of its oldest update
+  struct Bucket {
+    std::size_t place = 0;  // of the version's oldest update
+    std::vector<FieldSet> more;
+  };
+  std::map<std::string, Bucket> buckets;  // by version
   for (auto& entry : managed) {
     const auto bucket = buckets.find(entry.apiVersion);
     if (entry.applied || updates <= kMaxUpdateManagers || bucket == buckets.end()) {
-      if (!entry.applied) buckets.try_emplace(entry.apiVersion, out.size());
+      if (!entry.applied) buckets.try_emplace(entry.apiVersion, Bucket{out.size(), {}});
       out.push_back(std::move(entry));
       continue;
     }
-    auto& oldest = out[bucket->second];
+    auto& oldest = out[bucket->second.place];
     oldest.manager = kAncient;
     oldest.subresource.clear();
     oldest.time = entry.time;
-    oldest.fields = unite(std::move(oldest.fields), entry.fields);
+    bucket->second.more.push_back(std::move(entry.fields));
     --updates;
+  }
+  for (auto& [version, bucket] : buckets) {
+    auto& fields = out[bucket.place].fields;
+    fields = unite(std::move(fields), uniteAll(std::move(bucket.more)));
   }
   managed = std::move(out);
 }
@@ -138,8 +146,9 @@ json::value prune(json::value merged, const FieldSet& last, const ManagedFields&
                   const api::Schema* schema) {
   if (last.empty()) return merged;
   const auto structs = [&](const FieldSet& set) { return withStructs(set, schema); };
-  FieldSet owned;
-  for (const auto& entry : managed) owned = unite(std::move(owned), entry.fields);
+  std::vector<FieldSet> sets;
+  for (const auto& entry : managed) sets.push_back(entry.fields);
+  const FieldSet owned = uniteAll(std::move(sets));
   const auto before = structs(fieldsOf(merged, schema));
   const auto fieldsLeft = [&](const json::value& object) {
     return structs(fieldsOf(object, schema));

@@ -120,12 +120,19 @@ std::string newManagedText(const json::value& object, const ManagedWrite& write)
 
 bool sameManagers(const ManagedFields& a, const ManagedFields& b) {
   if (a.size() != b.size()) return false;
-  return std::ranges::all_of(a, [&](const ManagedEntry& one) {
-    return std::ranges::any_of(b, [&](const ManagedEntry& other) {
-      return one.sameManager(other) && one.apiVersion == other.apiVersion &&
-             one.fields == other.fields;
+  const auto sorted = [](const ManagedFields& managed) {
+    std::vector<const ManagedEntry*> entries;
+    for (const auto& entry : managed) entries.push_back(&entry);
+    std::ranges::stable_sort(entries, {}, [](const ManagedEntry* entry) {
+      return std::tie(entry->manager, entry->applied, entry->apiVersion, entry->subresource);
     });
-  });
+    return entries;
+  };
+  return std::ranges::equal(
+      sorted(a), sorted(b), [](const ManagedEntry* one, const ManagedEntry* other) {
+        return one->sameManager(*other) && one->apiVersion == other->apiVersion &&
+               one->fields == other->fields;
+      });
 }
 
 }  // namespace koord::apiserver

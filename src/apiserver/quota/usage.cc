@@ -191,7 +191,9 @@ std::optional<WallTime> quotaUsageEnds(const json::value& object, const Resource
   const auto deleted = parseTime(textAt(object, "metadata", "deletionTimestamp"));
   if (!deleted) return std::nullopt;
   const auto grace = integerAt(object, 0, "metadata", "deletionGracePeriodSeconds");
-  return *deleted + std::chrono::seconds(grace);
+  const auto most =
+      std::chrono::floor<std::chrono::seconds>(WallTime::max() - std::max(*deleted, WallTime{}));
+  return *deleted + std::min(std::chrono::seconds(grace), most);
 }
 
 api::ResourceList quotaUsage(const json::value& object, const Resource& resource, WallTime now) {

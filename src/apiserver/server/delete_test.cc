@@ -37,6 +37,18 @@ TEST_F(DeleteTest, aPodOnANodeGoesInTwoSteps) {
   EXPECT_EQ(get(path("web")).status, 404);
 }
 
+TEST_F(DeleteTest, aGracePeriodOfCenturiesEndsAsLateAsCanBeSaid) {
+  for (const char* seconds : {"9000000000", "9223372036854775807"}) {
+    post(kPods, pod("web"));
+    bindTo("web", "n1");
+    const auto deleted =
+        remove(path("web"), std::string(R"({"gracePeriodSeconds":)") + seconds + "}");
+    EXPECT_EQ(textAt(deleted.body, "metadata", "deletionTimestamp").substr(0, 5), "2262-");
+    EXPECT_EQ(toJson(*at(deleted.body, "metadata", "deletionGracePeriodSeconds")), seconds);
+    EXPECT_EQ(remove(path("web"), R"({"gracePeriodSeconds":0})").status, 200);
+  }
+}
+
 TEST_F(DeleteTest, aPodThatWasNeverPlacedGoesAtOnce) {
   post(kPods, pod("web"));
   EXPECT_EQ(remove(path("web")).status, 200);

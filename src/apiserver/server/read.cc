@@ -1,15 +1,19 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <utility>
 
 #include "apiserver/server/body.h"
 #include "apiserver/server/match.h"
-#include "apiserver/server/render.h"
+#include "apiserver/server/read.h"
 #include "apiserver/server/server.h"
 #include "net/tls.h"
 
 namespace koord::apiserver {
 namespace {
+
+// Of objects that are made into rows or metadata; others wait no longer than for these.
+constexpr std::size_t kBytesInATurn = 1 << 20;
 
 Outcome<std::uint64_t> numberOf(std::string_view text, std::string_view name) {
   std::uint64_t value = 0;
@@ -162,12 +166,12 @@ Outcome<Reply> Server::get(const Call& call, const Target& target) {
   return reply;
 }
 
-Outcome<Reply> Server::list(const Call& call, const Target& target) {
+Outcome<ListPage> pageOf(const Call& call, const Target& target, const Store& store) {
   const auto& request = call.request;
   auto match = Match::compile(request, target);
   if (!match) return std::unexpected(std::move(match.error()));
 
-  auto start = startOf(request, *target.table, store_.version());
+  auto start = startOf(request, *target.table, store.version());
   if (!start) return std::unexpected(std::move(start.error()));
   ListMeta meta{start->version, "", std::nullopt};
   std::uint64_t limit = 0;
@@ -182,23 +186,64 @@ Outcome<Reply> Server::list(const Call& call, const Target& target) {
       queryOf(request, "labelSelector").empty() && queryOf(request, "fieldSelector").empty();
   const bool one =
       !match->name().empty() && (!target.resource->namespaced || !match->inNamespace().empty());
-  const auto page =
-      selectEntries(*target.table, *match,
-                    {meta.version, one ? makeKey(match->inNamespace(), match->name()) : "",
-                     start->after, limit, count},
-                    store_.version());
+  auto page = selectEntries(*target.table, *match,
+                            {meta.version, one ? makeKey(match->inNamespace(), match->name()) : "",
+                             start->after, limit, count},
+                            store.version());
   if (page.more > 0) {
     meta.continueToken = Continue{meta.version, page.entries.back()->key}.encode();
     if (count) meta.remaining = page.more;
   }
+  return ListPage{target, std::move(meta), std::move(page.entries)};
+}
+
+Outcome<ListPage> pageOf(const Call& call, const Registry& registry, Store& store) {
+  auto target = findTarget(registry, store, call.request);
+  if (!target) return std::unexpected(std::move(target.error()));
+  return pageOf(call, *target, store);
+}
+
+Task<Reply> renderInTurns(Executor& executor, const Call& call, Outcome<ListPage> page) {
   Reply reply;
-  reply.body = bytesOf(renderList(call, target, page.entries, meta, executor_.wallNow()));
+  if (!page) {
+    reply = failureReply(std::move(page.error()), call.request);
+    co_return reply;
+  }
+  ListWriter writer(call, page->target, page->meta, executor.wallNow());
+  std::size_t bytes = 0;
+  for (auto& entry : page->entries) {
+    bytes += entry->text.size();
+    writer.add(*std::exchange(entry, nullptr));
+    if (bytes < kBytesInATurn) continue;
+    bytes = 0;
+    auto yield = sleepFor(executor, Duration::zero());
+    co_await yield;
+  }
+  reply.body = bytesOf(std::move(writer).finish());
+  if (const auto& warning = page->target.version->deprecationWarning; !warning.empty())
+    reply.warnings.push_back(warning);
+  co_return reply;
+}
+
+Outcome<Reply> Server::list(const Call& call, const Target& target) {
+  auto page = pageOf(call, target, store_);
+  if (!page) return std::unexpected(std::move(page.error()));
+  ListWriter writer(call, target, page->meta, executor_.wallNow());
+  std::size_t bytes = 0;
+  for (const auto& entry : page->entries) bytes += entry->text.size() + 1;
+  writer.reserve(bytes);
+  for (const auto& entry : page->entries) writer.add(*entry);
+  Reply reply;
+  reply.body = bytesOf(std::move(writer).finish());
   return reply;
 }
 
 Reply Server::read(const Call& call) {
   auto target = findTarget(registry_, store_, call.request);
   if (!target) return failureReply(std::move(target.error()), call.request);
+  const auto& subresource = call.request.subresource;
+  if (!subresource.empty() && subresource != "status" && subresource != "resize")
+    return failureReply(notAllowed(), call.request);
   auto outcome = call.request.verb == kube::Verb::List ? list(call, *target) : get(call, *target);
   if (!outcome) return failureReply(std::move(outcome.error()), call.request);
   if (!target->version->deprecationWarning.empty())

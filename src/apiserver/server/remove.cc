@@ -57,6 +57,12 @@ std::string uidOf(const Entry& entry) {
   return object ? std::string(textAt(*object, "metadata", "uid")) : std::string();
 }
 
+// As late as can be said, when that is more than a client could mean.
+WallTime timeAfter(WallTime now, std::int64_t seconds) {
+  const auto most = std::chrono::floor<std::chrono::seconds>(WallTime::max() - now);
+  return now + std::min(std::chrono::seconds(seconds), most);
+}
+
 // How long a pod may take to end; other kinds go at once.
 std::int64_t graceOf(const json::value& object, const Resource& resource,
                      const json::value& options) {
@@ -191,7 +197,7 @@ Outcome<Written> WriteCall::deleteNow(const EntryPtr& entry, const json::value& 
     // A second deletion can only shorten the time.
     const auto now = server_.executor_.wallNow();
     const auto until = grace == 0 && deleting ? std::string(since->get_string())
-                                              : formatTime(now + std::chrono::seconds(grace));
+                                              : formatTime(timeAfter(now, grace));
     metadata["deletionTimestamp"] = until;
     metadata["deletionGracePeriodSeconds"] = grace;
     if (!deleting && metadata.contains("generation"))
@@ -219,6 +225,7 @@ Outcome<Written> WriteCall::deleteNow(const EntryPtr& entry, const json::value& 
 }
 
 Task<Outcome<Written>> WriteCall::removeAll() {
+  if (target_.stored->isCore("namespaces")) co_return refuse(notAllowed());
   auto options = deleteOptions(call_.request);
   if (!options) co_return std::unexpected(std::move(options.error()));
   dryRun_ = dryRun_ || wantsDryRun(*options);

@@ -2,8 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "apiserver/server/body.h"
-#include "apiserver/tables/tables.h"
 
 namespace koord::apiserver {
 namespace {
@@ -58,42 +59,34 @@ std::string partialMetadata(std::string_view text) {
   return toJson(out);
 }
 
-std::string renderList(const Call& call, const Target& target, const std::vector<EntryPtr>& entries,
-                       const ListMeta& meta, WallTime now) {
-  std::string out;
-  bool first = true;
-  const auto comma = [&] {
-    if (!first) out += ',';
-    first = false;
-  };
+ListWriter::ListWriter(const Call& call, const Target& target, const ListMeta& meta, WallTime now)
+    : call_(call), target_(target), now_(now) {
   if (call.format == Format::Table) {
-    const TableWriter writer(*target.resource, *target.version);
-    out = tableHead(writer.columns(), metaText(meta));
-    for (const auto& entry : entries) {
-      comma();
-      appendRow(out, call, target, writer, entry->text, now);
-    }
-    return out + "]}";
+    table_.emplace(*target.resource, *target.version);
+    text_ = tableHead(table_->columns(), metaText(meta));
+    return;
   }
-  std::size_t bytes = 256;
-  for (const auto& entry : entries) bytes += entry->text.size() + 1;
-  out.reserve(bytes);
   const bool partial = call.format == Format::PartialMetadata;
-  out += fmt::format("{{\"kind\":\"{}\",\"apiVersion\":\"{}\",\"metadata\":{},\"items\":[",
-                     partial ? "PartialObjectMetadataList" : target.resource->listKind,
-                     partial ? "meta.k8s.io/v1" : target.apiVersion(), metaText(meta));
-  for (const auto& entry : entries) {
-    comma();
-    if (partial) {
-      out += partialMetadata(entry->text);
-    } else if (target.sameForm()) {
-      out += entry->text;
-    } else {
-      out += requestedText(*entry, target);
-    }
+  text_ = fmt::format("{{\"kind\":\"{}\",\"apiVersion\":\"{}\",\"metadata\":{},\"items\":[",
+                      partial ? "PartialObjectMetadataList" : target.resource->listKind,
+                      partial ? "meta.k8s.io/v1" : target.apiVersion(), metaText(meta));
+}
+
+void ListWriter::add(const Entry& entry) {
+  if (!std::exchange(first_, false)) text_ += ',';
+  if (table_) {
+    appendRow(text_, call_, target_, *table_, entry.text, now_);
+  } else if (call_.format == Format::PartialMetadata) {
+    text_ += partialMetadata(entry.text);
+  } else if (target_.sameForm()) {
+    text_ += entry.text;
+  } else {
+    text_ += requestedText(entry, target_);
   }
-  out += "]}";
-  return out;
+}
+
+std::string ListWriter::finish() && {
+  return std::move(text_) + "]}";
 }
 
 std::string renderOne(const Call& call, const Target& target, std::string text, WallTime now) {

@@ -2,8 +2,12 @@
 
 // Lists, tables and metadata-only forms of stored objects.
 
+#include <optional>
+#include <string>
+
 #include "apiserver/server/match.h"
 #include "apiserver/server/target.h"
+#include "apiserver/tables/tables.h"
 
 namespace koord::apiserver {
 
@@ -13,8 +17,23 @@ struct ListMeta {
   std::optional<std::size_t> remaining;
 };
 
-std::string renderList(const Call& call, const Target& target, const std::vector<EntryPtr>& entries,
-                       const ListMeta& meta, WallTime now);
+// The text of a list, item by item: a table of a hundred thousand objects takes seconds, in which others want answers.
+// Call and target must outlive it.
+class ListWriter {
+ public:
+  ListWriter(const Call& call, const Target& target, const ListMeta& meta, WallTime now);
+  void reserve(std::size_t bytes) { text_.reserve(text_.size() + bytes); }
+  void add(const Entry& entry);
+  std::string finish() &&;
+
+ private:
+  const Call& call_;
+  const Target& target_;
+  const WallTime now_;
+  std::optional<TableWriter> table_;
+  std::string text_;
+  bool first_ = true;
+};
 // `text` is the stored form of an object.
 std::string renderOne(const Call& call, const Target& target, std::string text, WallTime now);
 // {"type":"ADDED","object":...}\n

@@ -7,6 +7,7 @@
 #include "apiserver/registry/crd.h"
 #include "apiserver/server/absent.h"
 #include "apiserver/server/body.h"
+#include "apiserver/server/read.h"
 #include "apiserver/server/write.h"
 #include "base/log.h"
 
@@ -226,11 +227,21 @@ Task<Reply> Server::answer(const Call& call) {
       (verb == kube::Verb::Get || verb == kube::Verb::List) && call.request.subresource != "scale";
   if (reading) {
     // What was read and then taken back is read again.
+    const bool inTurns = verb == kube::Verb::List && call.format != Format::Object;
+    std::optional<Outcome<ListPage>> page;
     bool durable = false;
     while (!durable) {
-      reply = read(call);
+      if (inTurns) {
+        page = pageOf(call, registry_, store_);
+      } else {
+        reply = read(call);
+      }
       auto settling = settled();
       durable = co_await settling;
+    }
+    if (page) {
+      auto rendering = renderInTurns(executor_, call, *std::move(page));
+      reply = co_await rendering;
     }
   } else {
     auto writing = write(call);

@@ -58,6 +58,10 @@ Outcome<Target> findTarget(const Registry& registry, Store& store, const kube::R
   return target;
 }
 
+Failure notAllowed() {
+  return {ErrorCode::MethodNotAllowed,
+          "the server does not allow this method on the requested resource"};
+}
 Failure notFound(const Resource& resource, std::string_view name) {
   return about(resource, name, ErrorCode::NotFound,
                fmt::format("{} \"{}\" not found", resource.qualified(), name));

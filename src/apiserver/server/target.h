@@ -26,6 +26,8 @@ struct Target {
 Outcome<Target> findTarget(const Registry& registry, Store& store, const kube::Request& request,
                            bool servedOnly = true);
 
+// Of verbs that a resource does not have.
+Failure notAllowed();
 // `pods "web" not found` and its kin.
 Failure notFound(const Resource& resource, std::string_view name);
 Failure alreadyExists(const Resource& resource, std::string_view name);

@@ -286,6 +286,7 @@ Outcome<std::unique_ptr<WatchStream>> Server::watch(Call call, LineSink sink) {
 Outcome<std::unique_ptr<WatchStream>> Server::startWatch(Call call, LineSink sink) {
   auto target = findTarget(registry_, store_, call.request);
   if (!target) return std::unexpected(std::move(target.error()));
+  if (!call.request.subresource.empty()) return refuse(notAllowed());
   auto match = Match::compile(call.request, *target);
   if (!match) return std::unexpected(std::move(match.error()));
   const auto& request = call.request;

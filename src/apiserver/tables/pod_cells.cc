@@ -1,7 +1,11 @@
 #include <fmt/format.h>
 
+#include <optional>
+#include <set>
+
 #include "apiserver/objects/edit.h"
 #include "apiserver/tables/builtin_tables.h"
+#include "base/time.h"
 
 namespace koord::apiserver {
 namespace {
@@ -18,6 +22,7 @@ struct Summary {
   std::int64_t ready = 0;
   std::int64_t total = 0;
   std::int64_t restarts = 0;
+  std::optional<WallTime> restarted;  // the last time
   std::string reason;
 };
 
@@ -32,77 +37,125 @@ std::string endOf(const json::value& state, std::string_view prefix) {
                      : fmt::format("{}ExitCode:{}", prefix, integerAt(*ended, 0, "exitCode"));
 }
 
+void addRestarts(Summary& out, const json::value& state) {
+  out.restarts += integerAt(state, 0, "restartCount");
+  const auto ended = parseTime(textAt(state, "lastState", "terminated", "finishedAt"));
+  if (ended && (!out.restarted || *out.restarted < *ended)) out.restarted = *ended;
+}
+
+// Init containers that go on running, by name.
+std::set<std::string_view> sidecarsOf(const json::value& spec) {
+  std::set<std::string_view> out;
+  if (const auto* containers = arrayAt(spec, "initContainers"))
+    for (const auto& container : *containers)
+      if (textAt(container, "restartPolicy") == "Always") out.insert(textAt(container, "name"));
+  return out;
+}
+
 // Whether an init container has yet to end; the first such is the reason.
-bool addInitContainers(Summary& out, const json::array& states) {
+bool addInitContainers(Summary& out, const json::array& states,
+                       const std::set<std::string_view>& sidecars, std::size_t count) {
   for (std::size_t i = 0; i < states.size(); ++i) {
     const auto& state = states[i];
-    out.restarts += integerAt(state, 0, "restartCount");
+    addRestarts(out, state);
     const auto* ended = at(state, "state", "terminated");
     if (ended && integerAt(*ended, 0, "exitCode") == 0) continue;
-    if (flagAt(state, "started") && at(state, "state", "running")) continue;  // a sidecar
+    if (sidecars.contains(textAt(state, "name")) && flagAt(state, "started")) {
+      out.ready += flagAt(state, "ready");
+      continue;
+    }
     const auto waiting = textAt(state, "state", "waiting", "reason");
     if (ended) {
       out.reason = endOf(state, "Init:");
     } else if (!waiting.empty() && waiting != "PodInitializing") {
       out.reason = "Init:" + std::string(waiting);
     } else {
-      out.reason = fmt::format("Init:{}/{}", i, states.size());
+      out.reason = fmt::format("Init:{}/{}", i, count);
     }
     return true;
   }
   return false;
 }
 
-// Whether one is ready; of those that are not, the first is the reason.
-bool addContainers(Summary& out, const json::array& states) {
+// Of containers that are not ready, the first is the reason.
+void addContainers(Summary& out, const json::array& states, bool podIsReady) {
   bool running = false;
+  std::string failure;
   for (auto it = states.rbegin(); it != states.rend(); ++it) {
     const auto& state = *it;
-    out.restarts += integerAt(state, 0, "restartCount");
+    addRestarts(out, state);
     const auto waiting = textAt(state, "state", "waiting", "reason");
     if (!waiting.empty()) {
       out.reason = waiting;
     } else if (auto text = endOf(state, ""); !text.empty()) {
+      if (integerAt(state, 0, "state", "terminated", "exitCode") != 0) failure = text;
       out.reason = std::move(text);
     } else if (flagAt(state, "ready") && at(state, "state", "running")) {
       running = true;
       ++out.ready;
     }
   }
-  return running;
+  if (out.reason != "Completed") return;
+  if (running && podIsReady) {
+    out.reason = "Running";
+  } else if (!failure.empty()) {
+    out.reason = failure;
+  } else if (running) {
+    out.reason = "NotReady";
+  }
 }
 
 // What "STATUS" says: the most telling reason of the containers, as kubectl shows it.
 Summary summarize(const json::value& pod) {
   Summary out;
+  const auto phase = textAt(pod, "status", "phase");
   out.reason = textAt(pod, "status", "reason");
-  if (out.reason.empty()) out.reason = textAt(pod, "status", "phase");
-  const auto* spec = find(pod, "spec");
-  const auto* containers = spec ? arrayAt(*spec, "containers") : nullptr;
-  out.total = containers ? static_cast<std::int64_t>(containers->size()) : 0;
-  if (conditionIs(pod, "PodScheduled", "False")) {
-    const auto* list = at(pod, "status", "conditions");
-    for (const auto& condition : list->get_array())
+  if (out.reason.empty()) out.reason = phase;
+  const json::value none = json::object{};
+  const auto* givenSpec = find(pod, "spec");
+  const auto& spec = givenSpec ? *givenSpec : none;
+  const auto* givenStatus = find(pod, "status");
+  const auto& status = givenStatus ? *givenStatus : none;
+  const auto lengthOf = [&](const char* list) {
+    const auto* items = arrayAt(spec, list);
+    return items ? items->size() : 0;
+  };
+  const auto sidecars = sidecarsOf(spec);
+  out.total = static_cast<std::int64_t>(lengthOf("containers") + sidecars.size());
+  if (const auto* conditions = arrayAt(status, "conditions"))
+    for (const auto& condition : *conditions)
       if (textAt(condition, "type") == "PodScheduled" &&
           textAt(condition, "reason") == "SchedulingGated")
         out.reason = "SchedulingGated";
-  }
-  const auto* status = find(pod, "status");
-  const auto* init = status ? arrayAt(*status, "initContainerStatuses") : nullptr;
-  const bool initializing = init && addInitContainers(out, *init);
+  const auto* init = arrayAt(status, "initContainerStatuses");
+  const bool initializing =
+      init && addInitContainers(out, *init, sidecars, lengthOf("initContainers"));
   if (!initializing || conditionIs(pod, "Initialized", "True")) {
-    const auto* states = status ? arrayAt(*status, "containerStatuses") : nullptr;
-    const bool running = states && addContainers(out, *states);
-    if (out.reason == "Completed" && running)
-      out.reason = conditionIs(pod, "Ready", "True") ? "Running" : "NotReady";
+    // What has been initialized once does not say how often that was tried.
+    out.restarts = 0;
+    out.restarted.reset();
+    for (std::size_t i = 0; init && i < init->size(); ++i)
+      if (sidecars.contains(textAt((*init)[i], "name"))) addRestarts(out, (*init)[i]);
+    if (const auto* states = arrayAt(status, "containerStatuses"))
+      addContainers(out, *states, conditionIs(pod, "Ready", "True"));
   }
-  if (!textAt(pod, "metadata", "deletionTimestamp").empty())
-    out.reason = textAt(pod, "status", "reason") == "NodeLost" ? "Unknown" : "Terminating";
+  if (textAt(pod, "metadata", "deletionTimestamp").empty()) return out;
+  if (textAt(pod, "status", "reason") == "NodeLost") {
+    out.reason = "Unknown";
+  } else if (phase != "Succeeded" && phase != "Failed") {
+    out.reason = "Terminating";
+  }
   return out;
 }
 
 json::value cellOrNone(std::string_view text) {
   return json::string(text.empty() ? "<none>" : text);
+}
+
+std::string restartsText(const Summary& summary, WallTime now) {
+  const auto count = std::to_string(summary.restarts);
+  if (summary.restarts == 0 || !summary.restarted) return count;
+  return fmt::format("{} ({} ago)", count, humanDuration(now - *summary.restarted));
 }
 
 }  // namespace
@@ -119,7 +172,7 @@ json::array podCells(const json::value& pod, WallTime now) {
   }
   return {json::string(fmt::format("{}/{}", summary.ready, summary.total)),
           json::string(summary.reason),
-          json::string(std::to_string(summary.restarts)),
+          json::string(restartsText(summary, now)),
           json::string(age(at(pod, "metadata", "creationTimestamp"), now)),
           cellOrNone(textAt(pod, "status", "podIP")),
           cellOrNone(textAt(pod, "spec", "nodeName")),

@@ -212,17 +212,20 @@ void Agent::addHooks() {
   add("CPUSetAllocator", [this] {
     return std::make_unique<CpusetHook>(
         host_, !options_.keepCpuQuota, [this](const CpuPools& pools) { publishPools(pools); },
-        options_.gates.enabled("BECPUManager"));
+        options_.gates.enabled("BECPUManager"), fileOf("cpuset-applications"));
   });
   add("CoreSched", [this] {
-    return std::make_unique<CoreSchedHook>(host_, makeCoreSched(), observeCoreSched(),
-                                           withSlash(options_.historyDir) + "core-sched");
+    auto kernel = sources_.coreSched ? std::move(sources_.coreSched) : makeCoreSched();
+    return std::make_unique<CoreSchedHook>(host_, std::move(kernel), observeCoreSched(),
+                                           fileOf("core-sched"));
   });
   add("GPUEnvInject", [this] {
     return std::make_unique<GpuEnvHook>(
         GpuEnvHook::Options{options_.hamiLibrary, options_.gates.enabled("HamiCoreVGPUMonitor")});
   });
-  add("GroupIdentity", [this] { return std::make_unique<GroupIdentityHook>(host_); });
+  add("GroupIdentity", [this] {
+    return std::make_unique<GroupIdentityHook>(host_, fileOf("identity-applications"));
+  });
   add("OOMScoreAdj", [this] {
     return std::make_unique<OomScoreHook>(
         host_, [this](const PodView& pod, const std::string& container, int score) {
@@ -412,13 +415,13 @@ Task<void> Agent::every(Duration interval, std::function<void()> round) {
 void Agent::loadHistory() {
   if (auto made = makeDirs(options_.historyDir, 0755); !made)
     log::warn("the node's history is not kept over restarts: {}", made.error().message);
-  const auto loaded = koordlet::loadHistory(cache_, historyFile(), executor_.wallNow());
+  const auto loaded = koordlet::loadHistory(cache_, fileOf("node-history"), executor_.wallNow());
   if (!loaded && loaded.error().code != ErrorCode::NotFound)
     log::warn("the node's history begins anew: {}", loaded.error().message);
 }
 
 void Agent::saveHistory() {
-  const auto saved = koordlet::saveHistory(cache_, historyFile());
+  const auto saved = koordlet::saveHistory(cache_, fileOf("node-history"));
   const std::string problem = saved ? "" : saved.error().message;
   if (!problem.empty() && problem != historyProblem_)
     log::warn("the node's history is not kept over restarts: {}", problem);

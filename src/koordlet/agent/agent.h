@@ -46,6 +46,7 @@ struct AgentSources {
   KubeletConfigSource* kubeletConfig = nullptr;  // null: kubelet's policies are not looked at
   std::unique_ptr<GpuSource> gpus = nullptr;     // null: GPUs are not looked at
   std::unique_ptr<ContainerRuntime> runtime = nullptr;  // null: pods are evicted through the API
+  std::unique_ptr<CoreSched> coreSched = nullptr;       // null: the kernel's
 };
 
 class Agent {
@@ -81,7 +82,8 @@ class Agent {
   void addStrategies();
   void addHooks();
   void collectGarbage();
-  std::string historyFile() const { return withSlash(options_.historyDir) + "node-history"; }
+  // One that outlives the process.
+  std::string fileOf(const char* name) const { return withSlash(options_.historyDir) + name; }
   void loadHistory();
   void saveHistory();
   std::string externalText();

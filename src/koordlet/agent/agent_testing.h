@@ -14,6 +14,7 @@
 #include "api/codec.h"
 #include "base/virtual_loop.h"
 #include "koordlet/agent/agent.h"
+#include "koordlet/testing/fake_core_sched.h"
 #include "koordlet/testing/fake_host.h"
 #include "kube/fake_api.h"
 
@@ -128,7 +129,8 @@ class AgentFixture : public testing::TestWithParam<CgroupVersion> {
   void startAgent() {
     agent_ = std::make_unique<Agent>(
         loop_, cluster_.api, options_, *Host::detect(files_.dirs()), metrics_,
-        AgentSources{std::make_unique<BorrowedPods>(pods_), nullptr, nullptr, std::move(runtime_)},
+        AgentSources{std::make_unique<BorrowedPods>(pods_), nullptr, nullptr, std::move(runtime_),
+                     std::make_unique<FakeCoreSched>(cookies_)},
         Random(7));
     agent_->start();
   }
@@ -163,6 +165,7 @@ class AgentFixture : public testing::TestWithParam<CgroupVersion> {
   AgentOptions options_;
   std::string ls_, be_;
   std::unique_ptr<ContainerRuntime> runtime_;
+  FakeCookies cookies_;
   std::unique_ptr<Agent> agent_;
 };
 

@@ -1,10 +1,16 @@
 // A koordlet that is killed at any moment and started again ends in the same files as one that ran through, whatever
-// changes while it is down: NodeSLO, the Node, pods, what kubelet writes. Random histories are played on two machines.
+// changes while it is down: NodeSLO, the Node, pods, what kubelet writes. So it is with cookies of core scheduling, the
+// cache that tasks have by resctrl, and what terway is told. Random histories are played on two machines.
+
+#include <fmt/format.h>
 
 #include <cstdlib>
+#include <set>
 
 #include "base/random.h"
 #include "koordlet/agent/agent_testing.h"
+#include "koordlet/system/resctrl.h"
+#include "koordlet/system/small_file.h"
 
 namespace koord::koordlet {
 namespace {
@@ -20,10 +26,60 @@ constexpr CgroupFile kCompared[] = {
     CgroupFile::CpuBvtWarpNs,     CgroupFile::CpusetCpus,     CgroupFile::MemoryLimit,
     CgroupFile::MemoryMin,        CgroupFile::MemoryLow,      CgroupFile::MemoryHigh,
     CgroupFile::MemoryWmarkRatio, CgroupFile::MemoryPriority, CgroupFile::MemoryOomGroup,
+    CgroupFile::CpuIdle,
 };
 constexpr CgroupFile kOfDisks[] = {
     CgroupFile::BlkioReadIops, CgroupFile::BlkioWriteIops,  CgroupFile::BlkioReadBps,
     CgroupFile::BlkioWriteBps, CgroupFile::BlkioCostWeight,
+};
+
+// The kernel's side of resctrl: a new group has all of the cache, a thread is in one group alone.
+class FakeResctrl {
+ public:
+  static constexpr const char* kAll = "L3:0=ff\n";
+
+  explicit FakeResctrl(TempTree& tree) : tree_(tree) {
+    tree_.write("proc/cpuinfo", "vendor_id\t: GenuineIntel\nflags\t\t: cat_l3 mba\n");
+    tree_.write("sys/fs/resctrl/info/L3/cbm_mask", "ff\n");
+    tree_.write("sys/fs/resctrl/schemata", kAll);
+  }
+  // After koordlet had its turn.
+  void settle() {
+    for (const auto& group : listDirs(tree_.path(kRoot))) {
+      if (group == "info") continue;
+      const std::string dir = kRoot + group;
+      if (!pathExists(tree_.path(dir + "/schemata"))) {
+        tree_.write(dir + "/schemata", kAll);
+        tree_.write(dir + "/tasks", "");
+      }
+      for (const int task :
+           resctrl::readTasks(tree_.path(dir + "/tasks")).value_or(std::set<int>{}))
+        if (members_[group].insert(task).second) take(task, group);
+    }
+  }
+  std::string cacheOf(int task) const {
+    const auto group = groups_.find(task);
+    if (group == groups_.end()) return "all";
+    const std::string schemata = tree_.read(kRoot + group->second + "/schemata");
+    return resctrl::saysLine(schemata, kAll) ? "all" : schemata;
+  }
+
+ private:
+  static inline const std::string kRoot = "sys/fs/resctrl/";
+
+  void take(int task, const std::string& group) {
+    const auto before = groups_.find(task);
+    if (before != groups_.end()) {
+      auto& left = members_[before->second];
+      left.erase(task);
+      tree_.write(kRoot + before->second + "/tasks", fmt::format("{}\n", fmt::join(left, "\n")));
+    }
+    groups_[task] = group;
+  }
+
+  TempTree& tree_;
+  std::map<std::string, std::set<int>> members_;
+  std::map<int, std::string> groups_;
 };
 
 // One machine with its koordlet.
@@ -35,7 +91,11 @@ class RestartMachine : public AgentFixture {
     options_.gates = *FeatureGates::parse(
         "CgroupReconcile=true,BlkIOReconcile=true,SystemConfig=true,CPUNormalization=true,"
         "GroupIdentity=true,BatchResource=true,CPUSetAllocator=true,CPUBurst=true,"
-        "BECPUSuppress=true,OOMScoreAdj=true");
+        "BECPUSuppress=true,OOMScoreAdj=true,CoreSched=true,RdtResctrl=true,Resctrl=true,"
+        "TerwayQoS=true");
+    options_.terwayDir = files_.tree().path("terway/");
+    files_.tree().write("proc/sys/kernel/sched_core", "0\n");
+    files_.tree().write("proc/sys/kernel/sched_group_identity_enabled", "1\n");
     files_.tree().write("sys/block/vda/dev", "253:0\n");
     files_.tree().write("proc/sys/vm/min_free_kbytes", "65536\n");
     files_.tree().write("proc/sys/vm/watermark_scale_factor", "10\n");
@@ -51,7 +111,10 @@ class RestartMachine : public AgentFixture {
   void kill() { agent_.reset(); }
   bool runs() const { return agent_ != nullptr; }
   void run(int count) {
-    for (int i = 0; i < count; ++i) second(use_, be_.empty() ? 0 : 1);
+    for (int i = 0; i < count; ++i) {
+      second(use_, be_.empty() ? 0 : 1);
+      resctrl_.settle();
+    }
   }
   void setUse(double cores) { use_ = cores; }
   FakeCluster& cluster() { return cluster_; }
@@ -64,6 +127,10 @@ class RestartMachine : public AgentFixture {
     api::Pod pod = *pods_.pods.back();
     pod.metadata.annotations = annotations;
     pods_.pods.back() = std::make_shared<const api::Pod>(std::move(pod));
+    for (const auto file : {CgroupFile::Procs, CgroupFile::Tasks})
+      files_.setCgroupText(file, container, fmt::format("{}\n{}\n", next_, next_ + 1));
+    tasks_[name] = {next_, next_ + 1};
+    next_ += 2;
     quotas_[name] = quota;
     kubeletWrites(name);
   }
@@ -86,6 +153,7 @@ class RestartMachine : public AgentFixture {
       return true;
     });
     quotas_.erase(name);
+    tasks_.erase(name);
   }
   // What it gives to a new pod, and after a resize or a restart of its own.
   void kubeletWrites(const std::string& name) {
@@ -110,16 +178,35 @@ class RestartMachine : public AgentFixture {
     for (const auto& dir : dirs) {
       for (const CgroupFile file : kCompared)
         if (!fileNameIn(file, GetParam()).empty())
-          result[fmt::format("{}/{}", dir, nameOf(file))] = asKernel(files_.cgroupText(file, dir));
+          result[fmt::format("{}/{}", dir, nameOf(file))] = inForce(file, dir);
       for (const auto& name : diskFiles()) result[dir + "/" + name] = diskText(dir, name);
     }
     for (const auto* path : {"proc/sys/vm/min_free_kbytes", "proc/sys/vm/watermark_scale_factor",
-                             v2() ? "cgroup/io.cost.qos" : "cgroup/blkio/blkio.cost.qos"})
+                             v2() ? "cgroup/io.cost.qos" : "cgroup/blkio/blkio.cost.qos",
+                             "terway/global_bps_config", "terway/pod.json"})
       result[path] = asKernel(files_.tree().read(path));
+    addTasks(result);
     return result;
   }
 
  private:
+  // Core scheduling switches identities off, whatever they are.
+  std::string inForce(CgroupFile file, const std::string& dir) {
+    const bool off = files_.tree().read("proc/sys/kernel/sched_group_identity_enabled") == "0";
+    return file == CgroupFile::CpuBvtWarpNs && off ? "0" : asKernel(files_.cgroupText(file, dir));
+  }
+  // With whom each shares a core, and what it has of the cache.
+  void addTasks(std::map<std::string, std::string>& result) {
+    std::map<std::uint64_t, int> first;  // task with that cookie
+    for (const auto& [name, tasks] : tasks_)
+      for (const int task : tasks) {
+        const std::uint64_t cookie = cookies_.of[task];
+        result[fmt::format("cookie of {}", task)] =
+            cookie == 0 ? "none"
+                        : fmt::format("that of {}", first.emplace(cookie, task).first->second);
+        result[fmt::format("cache of {}", task)] = resctrl_.cacheOf(task);
+      }
+  }
   std::vector<std::string> dirsOf(const std::string& name) const {
     for (const auto& pod : pods_.pods)
       if (pod->metadata.name == name) {
@@ -156,12 +243,16 @@ class RestartMachine : public AgentFixture {
     files_.setCgroupText(CgroupFile::MemoryPriority, dir, "0\n");
     files_.setCgroupText(CgroupFile::CpuCfsBurst, dir, "0\n");
     files_.setCgroupText(CgroupFile::CpuBvtWarpNs, dir, "0\n");
+    files_.setCgroupText(CgroupFile::CpuIdle, dir, "0\n");
     for (const auto& name : diskFiles())
       files_.tree().write((v2() ? "cgroup/" : "cgroup/blkio/") + dir + "/" + name, "");
   }
 
   double use_ = 1;
   std::map<std::string, std::int64_t> quotas_;
+  std::map<std::string, std::vector<int>> tasks_;
+  int next_ = 100;
+  FakeResctrl resctrl_{files_.tree()};
 };
 
 using HistoryStep = std::function<void(RestartMachine&)>;
@@ -179,21 +270,26 @@ std::string randomSlo(Random& random) {
         R"({{"enable":{},"blocks":[{{"name":"/dev/vda","type":"device","ioCfg":{{"readIOPS":{},"writeBPS":{}}}}}]}})",
         boolean(), random.below(500), 4096 * random.below(500));
   };
+  const auto cache = [&] {
+    return fmt::format(R"({{"enable":{},"catRangeStartPercent":0,"catRangeEndPercent":{}}})",
+                       boolean(), 25 + 25 * random.below(4));
+  };
   const char* policies[] = {"none", "auto", "cpuBurstOnly", "cfsQuotaBurstOnly"};
   return fmt::format(
       R"({{"metadata":{{"name":"n1"}},"spec":{{
         "resourceUsedThresholdWithBE":{{"enable":{},"cpuSuppressThresholdPercent":{},"cpuSuppressPolicy":"{}"}},
         "resourceQOSStrategy":{{
-          "policies":{{"cpuPolicy":"groupIdentity"}},
+          "policies":{{"cpuPolicy":"{}","netQOSPolicy":"{}"}},
           "lsrClass":{{"memoryQOS":{},"cpuQOS":{{"enable":{},"groupIdentity":2}}}},
-          "lsClass":{{"memoryQOS":{},"cpuQOS":{{"enable":{},"groupIdentity":2}}}},
-          "beClass":{{"memoryQOS":{},"cpuQOS":{{"enable":{},"groupIdentity":-1}},"blkioQOS":{}}},
+          "lsClass":{{"memoryQOS":{},"cpuQOS":{{"enable":{},"groupIdentity":2,"coreExpeller":true}},"resctrlQOS":{}}},
+          "beClass":{{"memoryQOS":{},"cpuQOS":{{"enable":{},"groupIdentity":-1,"schedIdle":1}},"blkioQOS":{},"resctrlQOS":{}}},
           "cgroupRoot":{{"blkioQOS":{}}}}},
         "cpuBurstStrategy":{{"policy":"{}","cpuBurstPercent":{}}},
-        "systemStrategy":{{"minFreeKbytesFactor":{},"watermarkScaleFactor":{}}}}}}})",
-      boolean(), 50 + random.below(40), random.chance(0.5) ? "cpuset" : "cfsQuota", memory(),
-      boolean(), memory(), boolean(), memory(), boolean(), disks(), disks(),
-      policies[random.below(4)], 100 * random.below(11), 50 + random.below(100),
+        "systemStrategy":{{"minFreeKbytesFactor":{},"watermarkScaleFactor":{},"totalNetworkBandwidth":"10G"}}}}}})",
+      boolean(), 50 + random.below(40), random.chance(0.5) ? "cpuset" : "cfsQuota",
+      random.chance(0.5) ? "groupIdentity" : "coreSched", random.chance(0.5) ? "tc" : "terwayQos",
+      memory(), boolean(), memory(), boolean(), cache(), memory(), boolean(), disks(), cache(),
+      disks(), policies[random.below(4)], 100 * random.below(11), 50 + random.below(100),
       10 + random.below(200));
 }
 
@@ -214,7 +310,11 @@ HistoryStep nodeStep(Random& random) {
 
 std::pair<std::string, std::string> randomAnnotation(Random& random) {
   const char* policies[] = {"none", "auto", "cpuBurstOnly"};
-  switch (random.below(3)) {
+  switch (random.below(5)) {
+    case 3:
+      return {"node.koordinator.sh/resctrl", R"({"llc":{"schemata":{"range":[0,50]}}})"};
+    case 4:
+      return {"koordinator.sh/networkQOS", R"({"egressLimit":"80M"})"};
     case 0:
       return {"koordinator.sh/cpuBurst",
               fmt::format(R"({{"policy":"{}"}})", policies[random.below(3)])};

@@ -172,6 +172,41 @@ TEST(HookTables, AQuotaThatAFormerProcessShortenedIsRestored) {
   EXPECT_THAT(quotas("max 100000"), IsEmpty());
 }
 
+TEST(HookTables, AContainerThatCouldNotBeLookedAtIsLookedAtAgain) {
+  FakeHost files(CgroupVersion::V2, {});
+  const Host host = *Host::detect(files.dirs());
+  const auto pod = viewOfText({.qos = "LS", .resources = R"({"limits":{"cpu":"4"}})"});
+  PodView unknown = pod;
+  unknown.containers[0].dir.clear();  // kubelet was started just now
+  files.addPod(KubeQos::Burstable, "u", {"containerd://" + pod.containers[0].id});
+  files.setCgroupText(CgroupFile::CpuCfsQuota, pod.containers[0].dir, "200000 100000");
+  CpuNormalizationHook hook(host);
+  const States states = statesOf(R"({"metadata":{}})");
+  HookUpdates updates;
+  for (const PodView& view : std::vector{unknown, pod}) {
+    hook.prepare(states, updates);
+    hook.wanted(view, updates);
+  }
+  EXPECT_THAT(valuesOf(updates.containers), ElementsAre("400000"));
+}
+
+TEST(HookTables, QuotasAreOfThePeriodThatTheCgroupHas) {
+  FakeHost files(CgroupVersion::V2, {});
+  const Host host = *Host::detect(files.dirs());
+  const auto pod = viewOfText({.qos = "LS", .resources = R"({"limits":{"cpu":"4"}})"});
+  files.addPod(KubeQos::Burstable, "u", {"containerd://" + pod.containers[0].id});
+  files.setCgroupText(CgroupFile::CpuCfsQuota, pod.dir, "40000 10000");
+  files.setCgroupText(CgroupFile::CpuCfsQuota, pod.containers[0].dir, "40000 10000");
+  const States states = statesOf(
+      R"({"metadata":{"annotations":{"node.koordinator.sh/cpu-normalization-ratio":"1.6"}}})");
+  CpuNormalizationHook hook(host);
+  HookUpdates updates;
+  hook.prepare(states, updates);
+  hook.wanted(pod, updates);
+  EXPECT_THAT(valuesOf(updates.pods), ElementsAre("25000"));
+  EXPECT_THAT(valuesOf(updates.containers), ElementsAre("25000"));
+}
+
 TEST(HookTables, OomScoresAreOfTheContainerOrOfAll) {
   constexpr const char* kAll = "koordinator.sh/oom-score-adj";
   constexpr const char* kEach = "koordinator.sh/oom-score-adj-spec";
@@ -277,6 +312,28 @@ TEST(HookTables, TerwayIsToldOfClassesAndPodsInBytes) {
   states.setSlo(slo);
   hook.prepare(states, updates);
   EXPECT_FALSE(std::filesystem::exists(dir + "/pod.json"));
+}
+
+TEST(HookTables, TerwaysFilesThatWereMadeAnewSayWhatIsWanted) {
+  FakeHost files(CgroupVersion::V1, {});
+  const Host host = *Host::detect(files.dirs());
+  VirtualLoop loop;
+  AuditRing audit;
+  ResourceExecutor executor(host, loop, {}, audit);
+  TerwayQosHook hook(files.tree().path("terway"), executor);
+  const auto toldOf = [&](std::string_view policy, const PodText& pod) {
+    States states =
+        statesOf("{}", fmt::format(R"({{"policies":{{"netQOSPolicy":"{}"}}}})", policy));
+    states.setPods({viewOfText(pod)});
+    HookUpdates updates;
+    hook.prepare(states, updates);
+    return files.tree().read("terway/pod.json");
+  };
+  (void)toldOf("terwayQos", {.qos = "LS"});
+  const std::string ls = toldOf("terwayQos", {.qos = "LS"});
+  EXPECT_EQ(toldOf("tc", {.qos = "LS"}), "");
+  EXPECT_NE(toldOf("terwayQos", {.qos = "BE"}), ls);
+  EXPECT_EQ(toldOf("terwayQos", {.qos = "LS"}), ls);
 }
 
 TEST(HookTables, GpusAreNamedAndSharedOnesLimited) {

@@ -1,6 +1,8 @@
 #include <fmt/core.h>
 #include <gmock/gmock.h>
 
+#include <optional>
+
 #include "api/codec.h"
 #include "koordlet/hooks/batchresource/batch_resource.h"
 #include "koordlet/hooks/groupidentity/group_identity.h"
@@ -211,6 +213,39 @@ TEST(GroupIdentity, PodsThatNobodyListsAndHostApplicationsHaveTheirClassesValue)
               ElementsAre("kubepods/besteffort/poddangling cpu.bvt_warp_ns=-1"));
   EXPECT_THAT(texts(updates.qos),
               testing::Contains("host-latency-sensitive/nginx cpu.bvt_warp_ns=2"));
+}
+
+TEST(GroupIdentity, AHostApplicationThatNodeSloDropsHasNoIdentityAnyMoreAlsoAfterARestart) {
+  FakeHost files(CgroupVersion::V1, {});
+  files.setCgroupText(CgroupFile::CpuBvtWarpNs, kubepodsDir(CgroupDriver::Cgroupfs), "0");
+  const Host host = *Host::detect(files.dirs());
+  EffectiveSlo slo = defaultSlo();
+  slo.qos = *api::decodeText<api::ResourceQOSStrategy>(
+      R"({"lsClass":{"cpuQOS":{"enable":true,"groupIdentity":2}}})");
+  api::HostApplicationSpec nginx;
+  nginx.name = "nginx";
+  nginx.qos = "LS";
+  const auto classesOf = [&](GroupIdentityHook& hook, bool named) {
+    States states;
+    slo.hostApplications = named ? std::vector{nginx} : std::vector<api::HostApplicationSpec>{};
+    states.setSlo(slo);
+    HookUpdates updates;
+    hook.prepare(states, updates);
+    return texts(updates.qos);
+  };
+  const std::string file = files.tree().path("applications");
+  for (const bool restarts : {false, true}) {
+    SCOPED_TRACE(restarts);
+    std::optional<GroupIdentityHook> hook(std::in_place, host, file);
+    EXPECT_THAT(classesOf(*hook, true),
+                testing::Contains("host-latency-sensitive/nginx cpu.bvt_warp_ns=2"));
+    if (restarts) hook.emplace(host, file);
+    for (int pass = 0; pass < 10; ++pass)
+      EXPECT_THAT(classesOf(*hook, false),
+                  testing::Contains("host-latency-sensitive/nginx cpu.bvt_warp_ns=0"));
+    // It is somebody else's then.
+    EXPECT_THAT(classesOf(*hook, false), testing::SizeIs(3));
+  }
 }
 
 }  // namespace

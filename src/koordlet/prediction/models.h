@@ -4,6 +4,7 @@
 // class, for the node and for the system. CPU in cores, memory in bytes.
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,7 +50,9 @@ class Model {
   Amount peak() const;
 
   WallTime updated{};  // when something was last added
-  WallTime saved{};
+  // The same, and when it was last saved, as the machine counts time: its clock may be set.
+  SteadyTime learnt{};
+  std::optional<SteadyTime> saved;
 
   // {"UID", "CPU", "Memory", "LastUpdated"}, the file that upstream writes.
   json::value save(std::string_view key, WallTime now) const;

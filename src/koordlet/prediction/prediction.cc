@@ -118,6 +118,7 @@ void Prediction::learn(const std::string& key, double cores, double bytes) {
   auto found = models_.find(key);
   if (found == models_.end()) found = models_.emplace(key, Model(options_.halfLives)).first;
   found->second.add(cores, bytes, executor_.wallNow());
+  found->second.learnt = executor_.steadyNow();
 }
 
 void Prediction::train() {
@@ -208,6 +209,7 @@ void Prediction::restoreFile(const std::string& name, const std::set<std::string
     } else if (executor_.wallNow() - model->updated > options_.expiry) {
       why = "too old";
     } else {
+      model->learnt = executor_.steadyNow();
       models_.insert_or_assign(name, *std::move(model));
       return;
     }
@@ -232,10 +234,11 @@ void Prediction::restore() {
 }
 
 void Prediction::save() {
-  const WallTime now = executor_.wallNow();
-  std::vector<std::pair<WallTime, std::string>> oldest;
+  const SteadyTime now = executor_.steadyNow();
+  std::vector<std::pair<std::optional<SteadyTime>, std::string>> oldest;
   for (const auto& [key, model] : models_)
-    if (now - model.saved >= options_.saveInterval) oldest.emplace_back(model.saved, key);
+    if (!model.saved || now - *model.saved >= options_.saveInterval)
+      oldest.emplace_back(model.saved, key);
   std::ranges::sort(oldest);
   if (std::ssize(oldest) > options_.savesPerStep)
     oldest.resize(static_cast<std::size_t>(std::max<std::int64_t>(options_.savesPerStep, 0)));
@@ -244,7 +247,8 @@ void Prediction::save() {
     // Uids are file names here; what would lead elsewhere is not kept.
     if (key.find('/') != std::string::npos || key.starts_with('.')) continue;
     Model& model = models_.find(key)->second;
-    const auto written = replaceFile(fileOf(key), toJson(model.save(key, now)) + "\n");
+    const auto written =
+        replaceFile(fileOf(key), toJson(model.save(key, executor_.wallNow())) + "\n");
     if (!written) problem = written.error().message;
     model.saved = now;
   }
@@ -254,9 +258,9 @@ void Prediction::save() {
 }
 
 void Prediction::collectGarbage() {
-  const WallTime now = executor_.wallNow();
+  const SteadyTime now = executor_.steadyNow();
   for (auto it = models_.begin(); it != models_.end();) {
-    if (now - it->second.updated <= options_.expiry) {
+    if (now - it->second.learnt <= options_.expiry) {
       ++it;
       continue;
     }

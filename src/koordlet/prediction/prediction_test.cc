@@ -148,6 +148,28 @@ TEST_F(Predicting, ModelsOfPodsThatAreGoneGoWithTheirFiles) {
   EXPECT_NE(tree_.read("checkpoints/__node__"), "");
 }
 
+TEST_F(Predicting, AClockThatIsSetCostsNothingThatWasLearnt) {
+  auto prediction = make();
+  prediction.restore();
+  minute(prediction);
+  prediction.save();
+  const std::size_t models = prediction.modelCount();
+  // No sample is within the last minute of a clock that was just set forward.
+  loop_.jumpWallClock(48h);
+  loop_.advance(1min);
+  prediction.train();
+  prediction.collectGarbage();
+  EXPECT_EQ(prediction.modelCount(), models);
+  EXPECT_NE(tree_.read("checkpoints/web"), "");
+  // Nor does a clock that was set back keep from saving.
+  loop_.jumpWallClock(-96h);
+  loop_.advance(11min);
+  minute(prediction);
+  tree_.remove("checkpoints/web");
+  prediction.save();
+  EXPECT_NE(tree_.read("checkpoints/web"), "");
+}
+
 TEST_F(Predicting, NothingIsLearntOfASystemThatWasNotMeasured) {
   auto prediction = make();
   loop_.advance(1min);

@@ -5,10 +5,10 @@
 
 // What others write. Whoever watches the files says which was written (changed). A watch may come too
 // late or not at all, and kubelet writes its own values some time after it has made a cgroup, so that
-// ours may be there first: cgroups are looked at ten times a second for two seconds after one of their
-// values was handed in for the first time, and once a second for ten. A koordlet that was started just
-// now does so with all of them. On cgroup v1 the directories of one cgroup are made one after the other;
-// one that is not there yet is waited for in the same way. Cost of a look: one small read for each value.
+// ours may be there first: cgroups are looked at ten times a second for two seconds after they were handed in for the
+// first time, and once a second for ten; both begin anew while somebody changes values, within a minute. A koordlet that
+// was started just now does so with all of them. On cgroup v1 the directories of one cgroup are made one after the
+// other; a file that is not there yet is waited for in the same way. Cost of a look: one small read for each value.
 
 namespace koord::koordlet {
 
@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr Duration kTender = 2s, kYouth = 10s;
+constexpr Duration kTender = 2s, kYouth = 10s, kLongestYouth = 1min;
 constexpr Duration kOften = 100ms, kSometimes = 1s;
 
 }  // namespace
@@ -27,6 +27,7 @@ bool ResourceExecutor::forgetChanged(std::string_view dir, Values& values,
     if (!concerned(one.file)) return false;
     const CgroupVersion version = host_.layout.version(subsystemOf(one.file));
     if (!cgroupFilePath(host_.layout, one.file, dir, path_)) return false;
+    if (one.missing) return pathExists(path_);
     const auto encoded = encodeCgroupValue(one.file, version, one.value);
     // What cannot be read is found out when it is handed in.
     return encoded && readValueFile(path_, current_) &&
@@ -75,26 +76,41 @@ void ResourceExecutor::forgetAll() {
   }
 }
 
+// Values of one cgroup come one after the other, so it is most often among the last.
+std::vector<ResourceExecutor::Young>::iterator ResourceExecutor::young(std::string_view dir) {
+  const auto it = std::find_if(young_.rbegin(), young_.rend(),
+                               [&](const Young& one) { return one.dir == dir; });
+  return it == young_.rend() ? young_.end() : std::prev(it.base());
+}
+
 void ResourceExecutor::addYoung(std::string_view dir) {
   const SteadyTime now = clock_.steadyNow();
   const bool first = young_.empty();
-  // Values of one cgroup come one after the other, so it is most often among the last.
-  auto it = std::find_if(young_.rbegin(), young_.rend(),
-                         [&](const Young& one) { return one.dir == dir; });
-  if (it == young_.rend()) {
-    young_.push_back({std::string(dir), now, now, {}});
-  } else {
+  if (const auto it = young(dir); it != young_.end()) {
     it->since = it->looked = now;
+  } else {
+    young_.push_back({std::string(dir), now, now, now});
   }
   if (first && onYoung_) onYoung_();
 }
 
+void ResourceExecutor::keepYoung(std::string_view dir) {
+  const SteadyTime now = clock_.steadyNow();
+  if (const auto it = young(dir); it != young_.end() && now - it->born < kLongestYouth)
+    it->since = it->looked = now;
+}
+
 void ResourceExecutor::awaitFile(const CgroupValue& update) {
   if (!pathExists(host_.layout.dir(Subsystem::Cpu, update.dir))) return;  // it is gone
-  if (cache_.try_emplace(std::string(update.dir)).second) addYoung(update.dir);
-  const auto young = std::ranges::find(young_, update.dir, &Young::dir);
-  if (young != young_.end() && cgroupFilePath(host_.layout, update.file, update.dir, path_))
-    young->missing = path_;
+  const SteadyTime now = clock_.steadyNow();
+  if (CachedValue* known = cached(update)) {
+    known->missing = true;
+    known->at = now;
+    return;
+  }
+  Values& values = cache_.try_emplace(std::string(update.dir)).first->second;
+  values.push_back({{std::string(update.value), now}, update.file, true});
+  addYoung(update.dir);
 }
 
 bool ResourceExecutor::lookAtYoung() {
@@ -105,10 +121,6 @@ bool ResourceExecutor::lookAtYoung() {
     if (it == cache_.end() || now - one.looked < (now - one.since > kTender ? kSometimes : kOften))
       continue;
     one.looked = now;
-    if (!one.missing.empty() && pathExists(one.missing)) {
-      one.missing.clear();
-      any = true;
-    }
     any = forgetChanged(one.dir, it->second, [](CgroupFile) { return true; }) || any;
   }
   std::erase_if(young_, [&](const Young& one) { return now - one.since > kYouth; });

@@ -19,8 +19,8 @@
 //
 // Somebody else may want another value for good, such as kubelet's static CPU manager. What is changed
 // back a few times a minute is not fought over: it is left alone for some minutes, which is logged,
-// counted and on record, and then tried again. Only what its owner looks at every round (Caching::No,
-// the suppression of best effort) is written on: giving way would leave services without their CPU.
+// counted and on record, and then tried again. Only the suppression of best effort is written on (Caching::Insist):
+// giving way would leave services without their CPU.
 //
 // A cgroup that is gone is no failure: pods end in the middle of a round. Failures are logged once
 // a minute per file, since the next round will fail, too. Cost: a hash look-up per value and no
@@ -87,7 +87,8 @@ ResourceExecutor::CachedValue* ResourceExecutor::cached(const CgroupValue& updat
 
 bool ResourceExecutor::fresh(const CgroupValue& update, CgroupVersion version) {
   const CachedValue* known = cached(update);
-  if (!known || clock_.steadyNow() - known->at >= options_.forceUpdate) return false;
+  if (!known || known->missing || clock_.steadyNow() - known->at >= options_.forceUpdate)
+    return false;
   return known->value == update.value ||
          sameCgroupValue(update.file, version, known->value, update.value);
 }
@@ -97,12 +98,14 @@ void ResourceExecutor::remember(const CgroupValue& update) {
   if (CachedValue* known = cached(update)) {
     known->value = update.value;
     known->at = now;
+    known->missing = false;
     return;
   }
   auto it = cache_.find(update.dir);
-  if (it == cache_.end()) it = cache_.try_emplace(std::string(update.dir)).first;
+  const bool isNew = it == cache_.end();
+  if (isNew) it = cache_.try_emplace(std::string(update.dir)).first;
   it->second.push_back({{std::string(update.value), now}, update.file});
-  addYoung(it->first);
+  isNew ? addYoung(it->first) : keepYoung(it->first);
 }
 
 void ResourceExecutor::forget(const CgroupValue& update) {
@@ -120,7 +123,7 @@ bool ResourceExecutor::contested(const CgroupValue& update, CgroupVersion versio
   Contest& contest = it->second;
   const SteadyTime now = clock_.steadyNow();
   contest.at = now;
-  const bool insists = caching == Caching::No;
+  const bool insists = caching == Caching::Insist;
   if (now < contest.restUntil) return !insists;
   if (sameCgroupValue(update.file, version, current, contest.ours)) return false;
   if (contest.lost == 0 || now - contest.since > kLossWindow) {
@@ -272,6 +275,11 @@ Result<UpdateOutcome> ResourceExecutor::updateFile(const FileUpdate& update, Cac
   if (caching == Caching::Yes && *outcome != UpdateOutcome::Gone)
     files_.insert_or_assign(key_, Cached{update.value, clock_.steadyNow()});
   return outcome;
+}
+
+void ResourceExecutor::forgetFile(const std::string& path) {
+  std::erase_if(
+      files_, [prefix = path + '#'](const auto& entry) { return entry.first.starts_with(prefix); });
 }
 
 Result<int> ResourceExecutor::moveTasks(const std::string& path, std::span<const int> ids,

@@ -103,7 +103,11 @@ class ResourceExecutor {
 
   void setObserver(Observer observer) { observer_ = std::move(observer); }
 
-  enum class Caching { No, Yes };
+  enum class Caching {
+    Yes,
+    No,      // its owner looks at the file every round
+    Insist,  // and does not give way to others who keep changing it
+  };
   // An error: a value out of range, or the kernel refused it. It is not logged here.
   Result<UpdateOutcome> update(const CgroupValue& update, Caching caching = Caching::Yes);
   struct BatchResult {
@@ -122,6 +126,8 @@ class ResourceExecutor {
 
   // One file that is no cgroup's; missing ones are Gone. Failures are logged as those of cgroups.
   Result<UpdateOutcome> updateFile(const FileUpdate& update, Caching caching = Caching::Yes);
+  // A file that is no cgroup's was made anew, with all of its settings.
+  void forgetFile(const std::string& path);
   // Writes the thread ids one by one to a file that takes one a write; those of threads that ended
   // are no failure. How many were taken.
   Result<int> moveTasks(const std::string& path, std::span<const int> ids,
@@ -164,6 +170,7 @@ class ResourceExecutor {
   };
   struct CachedValue : Cached {
     CgroupFile file;
+    bool missing = false;  // the file was not there yet, while the cgroup was
   };
   struct TextHash : std::hash<std::string_view> {
     using is_transparent = void;
@@ -178,18 +185,21 @@ class ResourceExecutor {
     SteadyTime restUntil{};
     SteadyTime at{};  // last looked at
   };
-  // Takes account of what a file has; true when it is to be left alone. Nobody gives way with a value
-  // that is not cached: its owner looks at it every round because others write there.
+  // Takes account of what a file has; true when it is to be left alone.
   bool contested(const CgroupValue& update, CgroupVersion version, const std::string& path,
                  std::string_view current, Caching caching);
 
   using Values = std::vector<CachedValue>;
   struct Young {
     std::string dir;
-    SteadyTime since{}, looked{};
-    std::string missing;  // a file that was not there yet, while the cgroup was
+    SteadyTime born{};   // when it was first handed in
+    SteadyTime since{};  // or one of its values was last changed by somebody
+    SteadyTime looked{};
   };
   void addYoung(std::string_view dir);
+  // A value of a young cgroup was repaired: whoever wrote there may do so again.
+  void keepYoung(std::string_view dir);
+  std::vector<Young>::iterator young(std::string_view dir);
   // The file of a value was not there.
   void awaitFile(const CgroupValue& update);
   // Forgets those values of a cgroup for which `concerned` is true and whose file says something else.

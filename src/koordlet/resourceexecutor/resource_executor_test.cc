@@ -207,20 +207,32 @@ TEST_P(ResourceExecutorTest, ValuesOfSeveralDevicesInOneFileAreEachRemembered) {
   EXPECT_EQ(executor.cacheSize(), 2U);
 }
 
-TEST_P(ResourceExecutorTest, WhatIsLookedAtEveryRoundIsWrittenOnAndTheFightIsOnRecord) {
+TEST_P(ResourceExecutorTest, WhoInsistsWritesOnAndTheFightIsOnRecord) {
   int fights = 0;
   f.executor.onFight([&](std::string_view, std::string_view) { ++fights; });
   for (int i = 0; i < 100; ++i) {
-    EXPECT_EQ(
-        f.executor
-            .update({CgroupFile::CpusetCpus, f.be(), "0-1", "test"}, ResourceExecutor::Caching::No)
-            .value(),
-        UpdateOutcome::Written);
+    EXPECT_EQ(f.executor
+                  .update({CgroupFile::CpusetCpus, f.be(), "0-1", "test"},
+                          ResourceExecutor::Caching::Insist)
+                  .value(),
+              UpdateOutcome::Written);
     f.files.setCgroupText(CgroupFile::CpusetCpus, f.be(), "0-7");  // kubelet's CPU manager
     f.loop.advance(10s);
   }
   EXPECT_EQ(fights, 3);
   EXPECT_EQ(f.executor.fightsView().get_array().size(), 1U);
+}
+
+TEST_P(ResourceExecutorTest, WhatIsLookedAtEveryRoundIsGivenUpWhenOthersKeepChangingIt) {
+  int written = 0;
+  for (int i = 0; i < 60; ++i) {
+    const auto outcome = f.executor.update({CgroupFile::CpuCfsQuota, f.be(), "120000", "test"},
+                                           ResourceExecutor::Caching::No);
+    written += outcome.value() == UpdateOutcome::Written ? 1 : 0;
+    f.files.setCgroupText(CgroupFile::CpuCfsQuota, f.be(), v2() ? "100000 100000" : "100000");
+    f.loop.advance(1s);
+  }
+  EXPECT_EQ(written, 6);
 }
 
 TEST_P(ResourceExecutorTest, WhatSomebodyWroteIsLookedAtWhenOurValueComesNext) {
@@ -258,6 +270,63 @@ TEST_P(ResourceExecutorTest, YoungCgroupsAreLookedAtOftenAndOldOnesNotAtAll) {
   EXPECT_EQ(f.set(CgroupFile::CpuShares, pod, "256"), UpdateOutcome::Written);
   f.loop.advance(11s);
   EXPECT_FALSE(f.executor.lookAtYoung());
+  EXPECT_EQ(f.executor.nextLook(), std::nullopt);
+}
+
+TEST_P(ResourceExecutorTest, ARepairDoesNotMakeAnOldCgroupYoung) {
+  const auto pod = f.files.addPod(KubeQos::BestEffort, "u", {});
+  f.set(CgroupFile::CpuShares, pod, "256");
+  f.loop.advance(30s);
+  f.executor.lookAtYoung();
+  ASSERT_EQ(f.executor.nextLook(), std::nullopt);
+  f.files.setCgroupText(CgroupFile::CpuShares, pod, "2");
+  EXPECT_TRUE(f.executor.changed(f.host.layout.dir(Subsystem::Cpu, pod) +
+                                 (v2() ? "cpu.weight" : "cpu.shares")));
+  EXPECT_EQ(f.set(CgroupFile::CpuShares, pod, "256"), UpdateOutcome::Written);
+  EXPECT_EQ(f.executor.nextLook(), std::nullopt);
+}
+
+TEST_P(ResourceExecutorTest, YouthEndsWhoeverKeepsWriting) {
+  const auto pod = f.files.addPod(KubeQos::BestEffort, "u", {});
+  const std::pair<CgroupFile, const char*> values[] = {{CgroupFile::CpusetCpus, "0-1"},
+                                                       {CgroupFile::MemoryLimit, "8192"}};
+  for (const auto& [file, value] : values) f.set(file, pod, value);
+  for (int i = 0; i < 9; ++i) {  // as kubelet's static CPU manager, and too seldom for a fight
+    f.loop.advance(9s);
+    const auto& [file, value] = values[i % 2];
+    f.files.setCgroupText(file, pod, i % 2 == 0 ? "0-7" : "4096");
+    f.executor.lookAtYoung();
+    f.set(file, pod, value);
+  }
+  EXPECT_EQ(f.executor.nextLook(), std::nullopt);
+}
+
+TEST_P(ResourceExecutorTest, FilesThatComeLateAreSeenThoughTheirCgroupIsLongKnown) {
+  if (v2()) return;  // one directory is all
+  const auto pod = f.files.addPod(KubeQos::BestEffort, "u", {});
+  f.files.tree().remove("cgroup/memory/" + pod);
+  f.files.tree().remove("cgroup/cpuset/" + pod);
+  f.set(CgroupFile::CpuShares, pod, "256");
+  f.loop.advance(30s);
+  f.executor.lookAtYoung();
+  EXPECT_EQ(f.set(CgroupFile::MemoryLimit, pod, "4096"), UpdateOutcome::Gone);
+  EXPECT_EQ(f.set(CgroupFile::CpusetCpus, pod, "0"), UpdateOutcome::Gone);
+  // One of them, and then the other.
+  for (const auto& [file, text] :
+       {std::pair(CgroupFile::MemoryLimit, "-1"), {CgroupFile::CpusetCpus, "0-7"}}) {
+    f.loop.advance(100ms);
+    EXPECT_FALSE(f.executor.lookAtYoung());
+    f.files.setCgroupText(file, pod, text);
+    f.loop.advance(100ms);
+    EXPECT_TRUE(f.executor.lookAtYoung());
+  }
+  // One that never comes is not waited for for ever.
+  f.files.tree().remove("cgroup/memory/" + pod);
+  for (int i = 0; i < 60; ++i) {
+    f.set(CgroupFile::MemoryLimit, pod, "4096");
+    f.loop.advance(1s);
+    f.executor.lookAtYoung();
+  }
   EXPECT_EQ(f.executor.nextLook(), std::nullopt);
 }
 

@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 
 #include "koordlet/runtime/container_runtime.h"
@@ -61,9 +62,13 @@ class CriRuntime final : public ContainerRuntime {
       completer.complete(fail(ErrorCode::NotFound, "no socket of a container runtime was found"));
       return std::move(future);
     }
-    // A node has one runtime; where there are more sockets, the first that answers.
-    onLoop(Call{schemes_.front(), kList, {}, kPatience},
-           [completer = completer, scheme = schemes_.front()](Result<std::string> reply) {
+    // A node has one runtime. There may be more sockets (containerd below Docker, without CRI), so after one that does not
+    // answer the next is asked.
+    const std::size_t asked = asked_;
+    onLoop(Call{schemes_[asked], kList, {}, kPatience},
+           [this, asked, completer = completer](Result<std::string> reply) {
+             const std::string& scheme = schemes_[asked];
+             if (!reply) asked_ = (asked + 1) % schemes_.size();
              auto containers = reply ? containersInReply(*reply)
                                      : Result<std::vector<RuntimeContainer>>(fail(reply.error()));
              if (containers)
@@ -108,6 +113,7 @@ class CriRuntime final : public ContainerRuntime {
   std::map<std::string, std::unique_ptr<net::GrpcChannel>> channels_;
   std::unique_ptr<TaskGroup> tasks_;
   std::vector<std::string> schemes_;
+  std::atomic<std::size_t> asked_ = 0;  // for containers: the one that answered last
 };
 
 }  // namespace

@@ -132,6 +132,19 @@ TEST_F(CriRuntimeTest, ItKnowsWhichContainerIsWhich) {
   EXPECT_EQ(containers->front().podUid, "u1");
 }
 
+TEST_F(CriRuntimeTest, AfterASocketThatDoesNotAnswerTheNextIsAsked) {
+  tree_.write("var-run/nobody.sock", "");
+  const std::string nobody = tree_.path("var-run/nobody.sock");
+  runtime_ = makeCriRuntime(
+      loop_, {{"containerd", nobody}, {"cri-o", tree_.path("var-run/containerd.sock")}});
+  EXPECT_FALSE(wait(runtime_->list()));
+  for (int i = 0; i < 2; ++i) {
+    const auto containers = wait(runtime_->list());
+    ASSERT_TRUE(containers) << containers.error().message;
+    EXPECT_EQ(containers->front().scheme, "cri-o");
+  }
+}
+
 TEST(FindRuntimes, SocketsAreFoundUnlessTheyAreNamed) {
   TempTree tree{{"var-run/crio/crio.sock", ""}};
   const auto found = findRuntimes(tree.dirs(), {.containerd = "unix:///run/c.sock"});

@@ -14,15 +14,21 @@ constexpr std::string_view kGpuType = "gpu";
 constexpr std::string_view kRdmaType = "rdma";
 constexpr std::string_view kHealthy = "Healthy";
 
-// "NVIDIA H200" -> "H200", "Tesla V100-SXM2-32GB" -> "Tesla-V100-SXM2-32GB"; as a label may be.
-std::string modelLabel(std::string_view model) {
-  if (model.starts_with("NVIDIA ")) model.remove_prefix(7);
-  std::string label(model.substr(0, 63));
+// As a label may be: "Tesla V100-SXM2-32GB" -> "Tesla-V100-SXM2-32GB".
+std::string labelValue(std::string_view text) {
+  std::string label(text.substr(0, 63));
   for (char& c : label)
     if (!std::isalnum(static_cast<unsigned char>(c)) && c != '.' && c != '_') c = '-';
-  while (!label.empty() && !std::isalnum(static_cast<unsigned char>(label.back())))
-    label.pop_back();
+  const auto isEnd = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
+  while (!label.empty() && !isEnd(label.back())) label.pop_back();
+  label.erase(label.begin(), std::ranges::find_if(label, isEnd));
   return label;
+}
+
+// "NVIDIA H200" -> "H200"
+std::string modelLabel(std::string_view model) {
+  if (model.starts_with("NVIDIA ")) model.remove_prefix(7);
+  return labelValue(model);
 }
 
 api::DeviceTopology topologyOf(const PciPlace& place, const std::string& busId) {
@@ -103,7 +109,7 @@ void addXpus(const XpuInventory& xpus, const api::Device* existing, DeviceReport
             condition.lastTransitionTime = known.lastTransitionTime;
     report.devices.push_back(std::move(device));
   }
-  for (const auto& [name, value] : xpus.labels) report.labels[name] = value;
+  for (const auto& [name, value] : xpus.labels) report.labels[name] = labelValue(value);
   if (xpus.partitions)
     report.annotations["scheduling.koordinator.sh/gpu-partitions"] = *xpus.partitions;
 }

@@ -72,13 +72,17 @@ DeviceInventory DeviceReporter::take() {
   if (!options_.xpuFolder.empty()) {
     inventory.xpus = readXpus(options_.xpuFolder, executor_.wallNow());
     tell(inventory.xpus.problems);
+    if (!inventory.xpus.devices.empty()) xpusSeenAt_ = executor_.steadyNow();
   }
   inventory.reportsGpus = options_.gpus && !options_.xpuOnly;
   inventory.reportsRdma = options_.rdma;
   const GpuState& gpus = states_.gpus();
   inventory.gpus = gpus.reading;
-  if (!gpus.problem.empty() && executor_.steadyNow() - gpus.problemSince >= kDriverPatience)
-    inventory.driverProblem = gpus.problem;
+  // Who writes the files may be starting anew, too.
+  const auto silentSince = std::max(gpus.problemSince, xpusSeenAt_.value_or(gpus.problemSince));
+  if (!gpus.problem.empty() && executor_.steadyNow() - silentSince >= kDriverPatience)
+    inventory.driverProblem =
+        xpusSeenAt_ ? "nobody writes files about the devices any more" : gpus.problem;
   if (inventory.reportsGpus && gpus.reading)
     for (const auto& gpu : gpus.reading->gpus)
       if (auto place = pciPlaceOf(options_.dirs, gpu.identity.busId))

@@ -39,7 +39,8 @@ class DeviceReporter {
   const States& states_;
   Options options_;
   kube::Informer<api::Device> informer_;
-  std::set<std::string> told_;  // problems of files
+  std::set<std::string> told_;            // problems of files
+  std::optional<SteadyTime> xpusSeenAt_;  // when files told of accelerators for the last time
   TaskGroup tasks_;
 };
 

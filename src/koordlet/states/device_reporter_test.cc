@@ -223,5 +223,44 @@ TEST_F(DeviceReporting, FilesAboutOtherAcceleratorsComeBeforeNvidias) {
   EXPECT_EQ(textAt(device().at("metadata"), "resourceVersion"), version) << "nothing changed";
 }
 
+TEST_F(DeviceReporting, WordsOfAFileThatAnObjectMayNotHaveAreMadeFit) {
+  tree_.write("xpu/ic-device", R"([
+      {"vendor":"kunlun","model":"\"P800 OAM\"","uuid":"A","minor":"0",
+       "status":{"healthy":false,"errCode":"chip error","errMessage":"NPU index 0 has 1 chip faults"}},
+      {"vendor":"kunlun","model":"P800","uuid":"B","minor":"1","status":{"healthy":false,"errCode":"74:"}}])");
+  reporter_.emplace(cluster_, loop_, states_,
+                    DeviceReporter::Options{"n1", tree_.dirs(), 3s, true, false, tree_.path("xpu")},
+                    Random(1));
+  reporter_->start();
+  settle();
+  ASSERT_THAT(devices().get_array(), SizeIs(2));
+  EXPECT_EQ(textAt(devices().at(0).at("conditions").at(0), "reason"), "chip_error");
+  EXPECT_EQ(textAt(devices().at(0).at("conditions").at(0), "message"),
+            "NPU index 0 has 1 chip faults");
+  EXPECT_EQ(textAt(devices().at(1).at("conditions").at(0), "reason"), "E74");
+  EXPECT_EQ(textAt(device(), "metadata", "labels", "node.koordinator.sh/gpu-model"), "P800-OAM");
+}
+
+TEST_F(DeviceReporting, AcceleratorsWhoseFileIsGoneAreIllAfterAMinuteAndWellWhenItIsBack) {
+  fake_.state().countAnswer = nvml::kDriverNotLoaded;  // a node without NVIDIA's
+  const std::string file =
+      R"([{"vendor":"acme","model":"A9","uuid":"A","minor":"0","status":{"healthy":true}}])";
+  tree_.write("xpu/ic-device", file);
+  reporter_.emplace(cluster_, loop_, states_,
+                    DeviceReporter::Options{"n1", tree_.dirs(), 3s, true, false, tree_.path("xpu")},
+                    Random(1));
+  reporter_->start();
+  settle(2min);
+  EXPECT_TRUE(devices().at(0).at("health").as_bool());
+  tree_.remove("xpu/ic-device");  // its writer is being replaced
+  settle(50s);
+  EXPECT_TRUE(devices().at(0).at("health").as_bool());
+  settle(20s);
+  EXPECT_FALSE(devices().at(0).at("health").as_bool());
+  tree_.write("xpu/ic-device", file);
+  settle();
+  EXPECT_TRUE(devices().at(0).at("health").as_bool());
+}
+
 }  // namespace
 }  // namespace koord::koordlet

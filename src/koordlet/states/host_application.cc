@@ -1,9 +1,15 @@
 #include "koordlet/states/host_application.h"
 
+#include <unistd.h>
+
+#include "base/log.h"
+#include "koordlet/system/small_file.h"
 #include "model/qos.h"
 
 namespace koord::koordlet {
 namespace {
+
+constexpr int kPassesToTakeBack = 10;
 
 std::string dirOf(const api::HostApplicationSpec& application, CgroupDriver driver) {
   if (!application.cgroupPath) {
@@ -28,6 +34,43 @@ std::string hostApplicationDir(const api::HostApplicationSpec& application, Cgro
   // Names come from a ConfigMap; they must not lead out of the hierarchy.
   if (dir.find("..") != std::string::npos) dir.clear();
   return dir;
+}
+
+NamedApplications::NamedApplications(std::string file) : file_(std::move(file)) {
+  const auto text = file_.empty() ? fail(ErrorCode::NotFound, "") : readSmallFile(file_);
+  if (!text) return;
+  forEachLine(*text, [&](std::string_view line) {
+    if (!line.empty() && line.find("..") == std::string_view::npos)
+      passes_.emplace(std::string(line), 0);
+  });
+}
+
+void NamedApplications::save() {
+  if (file_.empty()) return;
+  std::string text;
+  for (const auto& [dir, passes] : passes_) text += dir + "\n";
+  const auto written = replaceFile(file_, text);
+  if (!written && saved_)
+    log::warn("host applications are not remembered over restarts: {}", written.error().message);
+  saved_ = written.has_value();
+}
+
+std::vector<std::string> NamedApplications::dropped(const std::set<std::string>& named) {
+  bool changed = !saved_;
+  for (const auto& dir : named) changed = passes_.insert_or_assign(dir, 0).second || changed;
+  std::vector<std::string> dropped;
+  for (auto it = passes_.begin(); it != passes_.end();) {
+    auto& [dir, passes] = *it;
+    if (!named.contains(dir) && ++passes > kPassesToTakeBack) {
+      it = passes_.erase(it);
+      changed = true;
+      continue;
+    }
+    if (passes > 0) dropped.push_back(dir);
+    ++it;
+  }
+  if (changed) save();
+  return dropped;
 }
 
 }  // namespace koord::koordlet

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "base/log.h"
+#include "koordlet/system/cgroup_file.h"
 #include "koordlet/system/small_file.h"
 
 namespace koord::koordlet {
@@ -38,34 +39,43 @@ void PodPoller::start() {
   tasks_.spawn(loop());
 }
 
-bool PodPoller::podDirBesides(const Dirs& known) {
-  if (host_.driverSource.empty()) return false;
-  bool found = false;
+std::vector<std::string> PodPoller::podDirsBesides(const Dirs& known) {
+  std::vector<std::string> found;
+  if (host_.driverSource.empty()) return found;
   for (const KubeQos qos : kKubeQosClasses) {
     dir_ = qosDir(host_.driver, qos);
     host_.layout.dir(Subsystem::Cpu, dir_, path_);
     dir_ += '/';
     const std::size_t stem = dir_.size();
     const auto look = [&](std::string_view name) {
-      if (found || !isPodDirName(host_.driver, name)) return;
+      if (!isPodDirName(host_.driver, name)) return;
       dir_.resize(stem);
-      found = !known.contains(dir_.append(name));
+      if (!known.contains(dir_.append(name))) found.push_back(dir_);
     };
     forEachDir(
         path_,
         std::ref(
             look));  // by reference: it is too large for a function to hold without memory of its own
-    if (found) return true;
   }
-  return false;
+  return found;
+}
+
+bool PodPoller::runs(const std::string& dir) const {
+  const auto path = cgroupFilePath(host_.layout, CgroupFile::Procs, dir);
+  const auto processes = path ? readSmallFile(*path) : fail(path.error());
+  if (processes && !processes->empty()) return true;
+  return std::ranges::any_of(listDirs(host_.layout.dir(Subsystem::Cpu, dir)),
+                             [&](const std::string& name) { return runs(joinPath(dir, name)); });
 }
 
 // A kubelet that was started while the API server is away lists nothing, or static pods alone, while all others run on.
+// An empty cgroup tells of no pod: it may be one that nobody took away.
 bool PodPoller::isIncomplete(const Pods& pods) {
   if (!std::ranges::all_of(pods, [](const auto& pod) { return isStatic(*pod); })) return false;
   Dirs listed;
   for (const auto& pod : pods) listed.insert(viewOf(pod, host_.driver).dir);
-  return podDirBesides(listed);
+  return std::ranges::any_of(podDirsBesides(listed),
+                             [this](const std::string& dir) { return runs(dir); });
 }
 
 const PodPoller::Dirs& PodPoller::knownDirs() {
@@ -108,6 +118,12 @@ void PodPoller::learn(const std::string& podUid, ContainerView container) {
   states_.setPods(std::move(views));
 }
 
+void PodPoller::forgetTold(const std::vector<PodView>& views) {
+  if (learned_.empty()) return;
+  for (const auto& view : views)
+    for (const auto& container : view.containers) learned_.erase(container.dir);
+}
+
 void PodPoller::complete(std::vector<PodView>& views) {
   std::erase_if(learned_, [&](const auto& entry) {
     return !pathExists(host_.layout.dir(Subsystem::Cpu, entry.first));
@@ -139,9 +155,8 @@ Task<void> PodPoller::sync(bool told) {
   }
   host_.detectDriver();
   if (isIncomplete(*pods)) {
-    lastError_ = pods->empty()
-                     ? "kubelet lists no pods, but there are cgroups of pods"
-                     : "kubelet lists static pods only, but there are cgroups of other pods";
+    lastError_ = pods->empty() ? "kubelet lists no pods, but there are cgroups of pods that run"
+                               : "kubelet lists static pods only, but other pods run";
     co_return;
   }
   lastError_.clear();
@@ -153,6 +168,7 @@ Task<void> PodPoller::sync(bool told) {
   std::vector<PodView> views;
   views.reserve(pods->size());
   for (auto& pod : *pods) views.push_back(viewOf(std::move(pod), host_.driver));
+  forgetTold(views);
   complete(views);
   states_.setPods(std::move(views));
 }
@@ -168,7 +184,7 @@ Task<void> PodPoller::loop() {
     while (!again && executor_.steadyNow() < next) {
       auto pause = sleepFor(executor_, std::min<Duration>(kLook, next - executor_.steadyNow()));
       co_await pause;
-      again = early < 3 && podDirBesides(knownDirs());
+      again = early < 3 && !podDirsBesides(knownDirs()).empty();
     }
     early = again ? early + 1 : 0;
   }

@@ -2,7 +2,7 @@
 
 // Keeps States' pods current: asks the source every sync interval, and at once when it is told to
 // (pod_watch.h) or when a pod directory has appeared in the kubepods cgroups that no known pod owns. A source that fails, or lists
-// nothing while there are cgroups of pods (a kubelet that restarts), changes nothing.
+// nothing while other pods run (a kubelet that restarts), changes nothing.
 
 #include <map>
 #include <string>
@@ -32,11 +32,15 @@ class PodPoller {
   Task<void> syncSoon();
   // `told`: somebody says that there is something new, so that the pods are handed on though they are as before.
   Task<void> sync(bool told);
+  // What the source tells of need not be kept.
+  void forgetTold(const std::vector<PodView>& views);
   // Adds what was learnt and is not known to the source.
   void complete(std::vector<PodView>& views);
-  // Whether there is the directory of a pod that is not among these.
+  // The directories of pods that are not among these.
   using Dirs = std::unordered_set<std::string>;
-  bool podDirBesides(const Dirs& known);
+  std::vector<std::string> podDirsBesides(const Dirs& known);
+  // Whether there are processes in a cgroup.
+  bool runs(const std::string& dir) const;
   using Pods = std::vector<std::shared_ptr<const api::Pod>>;
   bool isIncomplete(const Pods& pods);
   // Those of the pods that are known.

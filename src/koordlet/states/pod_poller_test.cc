@@ -41,7 +41,8 @@ class PodPollerTest : public testing::Test {
 
 TEST_F(PodPollerTest, AKubeletThatKnowsStaticPodsOnlyIsNotBelievedWhileOthersRun) {
   files_.addPod(KubeQos::Burstable, "static", {});
-  files_.addPod(KubeQos::Burstable, "pinned", {});
+  files_.addPod(KubeQos::Burstable, "pinned", {"containerd://c"});
+  files_.tree().write("cgroup/cpu/kubepods/burstable/podpinned/c/cgroup.procs", "7\n");
   list("static", "file");
   list("pinned", "api");
   poller_.start();
@@ -57,6 +58,36 @@ TEST_F(PodPollerTest, AKubeletThatKnowsStaticPodsOnlyIsNotBelievedWhileOthersRun
   loop_.advance(60s);
   EXPECT_EQ(states_.pods().size(), 1U);
   EXPECT_EQ(poller_.lastError(), "");
+}
+
+TEST_F(PodPollerTest, AnEmptyCgroupThatNobodyTookAwayIsNoPodThatKubeletForgot) {
+  files_.addPod(KubeQos::Burstable, "static", {});
+  files_.addPod(KubeQos::BestEffort, "orphan", {"containerd://gone"});
+  list("static", "file");
+  poller_.start();
+  loop_.advance(1s);
+  EXPECT_EQ(states_.pods().size(), 1U);
+  EXPECT_EQ(poller_.lastError(), "");
+}
+
+TEST_F(PodPollerTest, AContainerThatKubeletTellsOfCostsNoMoreThanOneThatWasNeverLearnt) {
+  files_.addPod(KubeQos::Burstable, "u", {"containerd://c"});
+  list("u", "api");
+  poller_.start();
+  loop_.advance(1s);
+  poller_.learn("u", {"main", "c", "kubepods/burstable/podu/c", false, true});
+  ASSERT_EQ(states_.pods()[0].containers.size(), 1U);
+  api::Pod pod = *source_.pods[0];
+  pod.status.containerStatuses = api::decodeText<api::Pod>(R"({"status":{"containerStatuses":[
+          {"name":"main","containerID":"containerd://c","state":{"running":{}}}]}})")
+                                     ->status.containerStatuses;
+  source_.pods[0] = std::make_shared<const api::Pod>(std::move(pod));
+  loop_.advance(20s);
+  int changes = 0;
+  states_.onPods([&] { ++changes; });
+  loop_.advance(60s);
+  EXPECT_EQ(changes, 0);
+  EXPECT_EQ(states_.pods()[0].containers.size(), 1U);
 }
 
 }  // namespace

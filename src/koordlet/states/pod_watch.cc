@@ -20,12 +20,20 @@ using namespace std::chrono_literals;
 // How often the runtime is asked whether a container runs that is being made. One that takes longer
 // than most waits for something.
 constexpr Duration kAskAgain = 25ms, kSlowly = 1s, kLong = 3s;
-constexpr Duration kAskKubelet = 200ms;
+constexpr Duration kAskKubelet = 200ms, kAskKubeletSlowly = 800ms;
 
 std::size_t watchesToTake(const HostDirs& dirs) {
   const auto all = readSmallFile(dirs.procRoot + "sys/fs/inotify/max_user_watches");
   const auto number = all ? parseInt(*all) : Result<std::int64_t>(8192);
   return static_cast<std::size_t>(std::max<std::int64_t>(number.value_or(8192), 0)) / 4;
+}
+
+// Whether a container of the pod is not known to run.
+bool awaitsContainers(const PodView& pod) {
+  return std::ranges::any_of(pod.pod->spec.containers, [&](const api::Container& container) {
+    const auto known = std::ranges::find(pod.containers, container.name, &ContainerView::name);
+    return known == pod.containers.end() || !known->running || known->dir.empty();
+  });
 }
 
 // Whether the pod's directory has one that is none of its known containers.
@@ -126,15 +134,18 @@ void PodWatch::identify() {
   runtime_ ? askRuntime() : askKubelet();
 }
 
-// Not for ever: of sandboxes kubelet never tells.
+// Not for ever: of sandboxes kubelet never tells. Each answer costs kubelet all of its pods, so it is asked less and less
+// often.
 void PodWatch::askKubelet() {
   poller_.request();
   executor_.cancel(next_);
   if (beingMade_ >= kLong) return;
-  beingMade_ += kAskKubelet;
-  next_ = executor_.runAfter(kAskKubelet, [this] {
+  const Duration pause = std::clamp<Duration>(beingMade_, kAskKubelet, kAskKubeletSlowly);
+  beingMade_ += pause;
+  next_ = executor_.runAfter(pause, [this] {
     const auto isUnknown = [this](const PodView& pod) {
-      return pod.active() && hasUnknown(pod, host_.layout.dir(Subsystem::Cpu, pod.dir));
+      return pod.active() && awaitsContainers(pod) &&
+             hasUnknown(pod, host_.layout.dir(Subsystem::Cpu, pod.dir));
     };
     if (std::ranges::any_of(states_.pods(), isUnknown)) askKubelet();
   });
@@ -154,7 +165,7 @@ Task<void> PodWatch::ask() {
     const auto containers = co_await listing;
     if (!containers) {
       log::v(4, "kubelet is asked for new containers: {}", containers.error().message);
-      poller_.request();
+      askKubelet();
     } else if (!learn(*containers)) {
       const Duration wait = beingMade_ < kLong ? kAskAgain : kSlowly;
       beingMade_ += wait;

@@ -4,6 +4,7 @@
 
 #include "api/codec.h"
 #include "base/event_loop.h"
+#include "base/virtual_loop.h"
 #include "koordlet/testing/fake_host.h"
 
 namespace koord::koordlet {
@@ -141,6 +142,66 @@ TEST_F(PodWatchTest, WithoutARuntimeKubeletIsAskedUntilItKnowsTheContainer) {
   runUntil([this] {
     return !states_.pods()[0].containers.empty() && states_.pods()[0].containers[0].running;
   });
+}
+
+// Time is virtual here: all directories are made before anybody watches, so that nothing is told.
+class PodWatchInTime : public testing::Test {
+ protected:
+  PodWatchInTime() {
+    states_.setNode(std::make_shared<const api::Node>(
+        *api::decodeText<api::Node>(R"({"metadata":{"name":"n"}})")));
+    files_.addPod(KubeQos::BestEffort, "u", {"containerd://sandbox", "containerd://c1"});
+  }
+  void list(const std::string& status) {
+    source_.pods = {std::make_shared<const api::Pod>(*api::decodeText<api::Pod>(
+        R"({"metadata":{"name":"p","uid":"u"},"spec":{"containers":[{"name":"main"}]},
+            "status":{"phase":"Running","qosClass":"BestEffort")" +
+        status + "}}"))};
+  }
+  int listsWithin(Duration span, ContainerRuntime* runtime) {
+    PodWatch watch(loop_, host_, states_, poller_, runtime, {});
+    watch.start();
+    poller_.start();
+    loop_.advance(span);
+    return source_.lists;
+  }
+
+  VirtualLoop loop_;
+  FakeHost files_{CgroupVersion::V1, {}};
+  Host host_ = *Host::detect(files_.dirs());
+  States states_;
+  KnownPods source_;
+  PodPoller poller_{loop_, host_, states_, source_, 1h};
+};
+
+TEST_F(PodWatchInTime, KubeletIsNotAskedAgainAboutTheSandboxOfContainersThatRun) {
+  list(R"(,"containerStatuses":[
+      {"name":"main","containerID":"containerd://c1","state":{"running":{}}}])");
+  EXPECT_LE(listsWithin(10s, nullptr), 2);
+}
+
+TEST_F(PodWatchInTime, KubeletIsAskedLessAndLessOften) {
+  list("");
+  const int lists = listsWithin(10s, nullptr);
+  EXPECT_GE(lists, 4);
+  EXPECT_LE(lists, 9);
+}
+
+TEST_F(PodWatchInTime, KubeletIsAskedUntilItKnowsWhereTheRuntimeDoesNotAnswer) {
+  struct Silent final : ContainerRuntime {
+    explicit Silent(Executor& executor) : executor(executor) {}
+    Executor& executor;
+    Future<Result<>> stop(const std::string&, Duration) override {
+      return std::move(Future<Result<>>::make(executor).first);
+    }
+    Future<Result<std::vector<RuntimeContainer>>> list() override {
+      auto [future, completer] = Future<Result<std::vector<RuntimeContainer>>>::make(executor);
+      completer.complete(fail(ErrorCode::Unavailable, "unknown service runtime.v1.RuntimeService"));
+      return std::move(future);
+    }
+  } silent(loop_);
+  list("");
+  EXPECT_GE(listsWithin(10s, &silent), 4);
 }
 
 TEST_F(PodWatchTest, WritesOfOthersAreToldOnceWhenTheyAreOver) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <set>
 
@@ -17,6 +18,7 @@ namespace koord::koordlet {
 namespace {
 
 constexpr std::size_t kLargest = 1 << 20;  // bytes of a file
+constexpr std::size_t kLongestReason = 256, kLongestMessage = 2048;
 
 std::optional<std::int32_t> numberIn(std::string_view text) {
   const auto number = parseInt(text);
@@ -29,21 +31,31 @@ api::DeviceTopology topologyIn(const json::value& topology) {
           std::string(textAt(topology, "pcieID")), std::string(textAt(topology, "busID"))};
 }
 
+// "chip error", which upstream's daemon writes, as the reason of a condition may be: "chip_error".
+std::string reasonOf(std::string_view code) {
+  std::string reason(code.substr(0, kLongestReason));
+  for (char& c : reason)
+    if (!std::isalnum(static_cast<unsigned char>(c)) && c != ',' && c != ':') c = '_';
+  if (!reason.empty() && !std::isalpha(static_cast<unsigned char>(reason.front())))
+    reason.insert(0, "E");
+  while (reason.ends_with(',') || reason.ends_with(':')) reason.pop_back();
+  return reason;
+}
+
 void takeStatus(const json::value& status, WallTime now, api::DeviceInfo& device) {
   const auto* healthy = find(status, "healthy");
   device.health = healthy && healthy->is_bool() && healthy->get_bool();
-  const auto said = [&](const char* field, const char* otherwise) {
-    const auto text = textAt(status, field);
-    return std::string(text.empty() ? otherwise : text);
-  };
   api::Condition condition{"Healthy", "True", 0, {}, "DeviceHealthy", "device is healthy"};
-  if (!device.health)
+  if (!device.health) {
+    const std::string reason = reasonOf(textAt(status, "errCode"));
+    const auto message = textAt(status, "errMessage").substr(0, kLongestMessage);
     condition = {"Healthy",
                  "False",
                  0,
                  {},
-                 said("errCode", "Unknown"),
-                 said("errMessage", "device is unhealthy")};
+                 reason.empty() ? "Unknown" : reason,
+                 std::string(message.empty() ? "device is unhealthy" : message)};
+  }
   condition.lastTransitionTime = now;
   device.conditions = {condition};
 }
@@ -164,11 +176,10 @@ class Files {
 XpuInventory readXpus(const std::string& folder, WallTime now) {
   std::vector<std::string> paths;
   std::error_code ignored;
-  for (auto it = std::filesystem::recursive_directory_iterator(folder, ignored);
-       it != std::filesystem::recursive_directory_iterator(); it.increment(ignored)) {
-    if (ignored) break;
-    if (it->path().extension() == ".json" && it->is_regular_file(ignored))
-      paths.push_back(it->path().string());
+  for (auto it = std::filesystem::directory_iterator(folder, ignored);
+       !ignored && it != std::filesystem::directory_iterator(); it.increment(ignored)) {
+    const std::string name = it->path().filename();
+    if (!name.starts_with('.') && it->is_regular_file(ignored)) paths.push_back(it->path());
   }
   std::ranges::sort(paths);
   Files files(now);

@@ -20,8 +20,9 @@ struct XpuInventory {
   std::optional<json::value> partitions;      // sets of them that are linked, by size
   std::vector<std::string> problems;          // files and entries that were left out
 };
-// All files below the folder that end in .json; one that cannot be read costs its own devices. Conditions have the
-// time `now`.
+// All files of the folder, whatever they are called: koord-device-daemon's is "ic-device". Folders, and files whose
+// name begins with a dot, are what is being written. A file that cannot be read costs its own devices. Conditions
+// have the time `now`.
 XpuInventory readXpus(const std::string& folder, WallTime now);
 
 }  // namespace koord::koordlet

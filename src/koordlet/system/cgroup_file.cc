@@ -6,12 +6,11 @@
 
 #include "base/cpuset.h"
 #include "koordlet/system/conversions.h"
+#include "koordlet/system/procfs.h"
 #include "koordlet/system/small_file.h"
 
 namespace koord::koordlet {
 namespace {
-
-constexpr std::int64_t kPageSize = 4096;
 
 enum class Values { Any, Range, CpuList, DeviceAmount, ClassId };
 
@@ -254,7 +253,7 @@ bool sameCgroupValue(CgroupFile file, CgroupVersion version, std::string_view cu
   // The kernel keeps amounts of memory in whole pages, rounded down.
   if (file == MemoryMin || file == MemoryLow || file == MemoryHigh || file == MemoryLimit) {
     const auto is = parseInt(current), wanted = parseInt(encoded);
-    if (is && wanted && *is > 0) return *is == *wanted / kPageSize * kPageSize;
+    if (is && wanted && *is > 0) return *is == *wanted / pageSize() * pageSize();
   }
   return current == "max" && encoded == "9223372036854775807";
 }

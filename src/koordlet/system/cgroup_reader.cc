@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "koordlet/system/conversions.h"
+#include "koordlet/system/procfs.h"
 #include "koordlet/system/small_file.h"
 
 namespace koord::koordlet {
@@ -10,7 +11,6 @@ namespace {
 
 // v1 prints "no limit" as the largest multiple of the page size.
 constexpr std::int64_t kV1NoMemoryLimit = 0x7FFFFFFFFFFFF000;
-constexpr std::int64_t kNumaPage = 4096;
 constexpr std::int64_t kLargestAmount = std::int64_t{1} << 50;  // bytes; more is garbage
 
 }  // namespace
@@ -124,7 +124,7 @@ Result<> CgroupReader::addMemoryByNode(std::string_view dir, std::vector<std::in
   if (auto loaded = load(CgroupFile::MemoryNumaStat, dir); !loaded) return loaded;
   // "hierarchical_anon=75 N0=70 N1=5" in pages; "anon N0=4096 N1=0" in bytes.
   const bool v1 = layout_.version(Subsystem::Memory) == CgroupVersion::V1;
-  const std::int64_t unit = v1 ? kNumaPage : 1;
+  const std::int64_t unit = v1 ? pageSize() : 1;
   bool found = false;
   forEachLine(buffer_, [&](std::string_view line) {
     auto key = takeWord(line);

@@ -52,8 +52,6 @@ class CgroupReader {
     Result<CpuThrottling> throttling;
   };
   CpuReading cpu(std::string_view dir);
-  // Closes the files of cgroups that were not read since the last call; about once a minute.
-  void closeUnused() { files_.closeUnused(); }
 
  private:
   // The file's path in path_, its content in buffer_.

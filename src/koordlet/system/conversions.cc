@@ -37,6 +37,12 @@ std::int64_t milliCpuToQuota(std::int64_t milli) {
   return std::max<std::int64_t>(milli * kCfsPeriodUs / 1000, 1000);
 }
 
+std::int64_t quotaInPeriod(std::int64_t quota, std::int64_t periodUs) {
+  if (quota <= 0 || periodUs <= 0 || periodUs == kCfsPeriodUs) return quota;
+  const __int128 scaled = static_cast<__int128>(quota) * periodUs / kCfsPeriodUs;
+  return static_cast<std::int64_t>(std::min<__int128>(scaled, INT64_MAX));
+}
+
 Result<std::int64_t> sharesToWeight(std::int64_t shares) {
   if (shares < kMinShares || shares > kMaxShares)
     return fail(ErrorCode::Invalid,

@@ -18,6 +18,8 @@ inline constexpr std::int64_t kUnlimited = INT64_MAX;  // "max" where an amount 
 std::int64_t milliCpuToShares(std::int64_t milli);
 // Microseconds per kCfsPeriodUs, at least 1000; -1 (no limit) for 0 and less.
 std::int64_t milliCpuToQuota(std::int64_t milli);
+// What a quota for kCfsPeriodUs is for another period; kubelet may have been told one (--cpu-cfs-quota-period).
+std::int64_t quotaInPeriod(std::int64_t quota, std::int64_t periodUs);
 // cpu.shares of v1 <-> cpu.weight of v2; out of range is an error.
 Result<std::int64_t> sharesToWeight(std::int64_t shares);
 Result<std::int64_t> weightToShares(std::int64_t weight);

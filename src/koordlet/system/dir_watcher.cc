@@ -57,7 +57,9 @@ void DirWatcher::Shared::take(const inotify_event& event, std::vector<Event>& ev
   const auto found = dirs.find(event.wd);
   if (found == dirs.end()) return;
   if (event.mask & IN_IGNORED) {
-    numbers.erase(found->second);
+    // One of the same name may be watched by now.
+    const auto now = numbers.find(found->second);
+    if (now != numbers.end() && now->second == event.wd) numbers.erase(now);
     dirs.erase(found);
     return;
   }

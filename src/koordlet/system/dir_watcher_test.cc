@@ -33,6 +33,22 @@ class DirWatcherTest : public testing::Test {
                       }};
 };
 
+TEST_F(DirWatcherTest, ADirectoryThatIsMadeAnewStaysWatchedWhenTheEndOfTheOldOneIsToldLater) {
+  ASSERT_TRUE(watcher_.watch(tree_.path("pods"), DirWatcher::Interest::Directories));
+  for (int i = 0; i < 20; ++i) {
+    tree_.makeDir("pods/b");
+    ASSERT_TRUE(watcher_.watch(tree_.path("pods/b"), DirWatcher::Interest::Files));
+    tree_.remove("pods/b");
+    tree_.makeDir("pods/b");
+    ASSERT_TRUE(watcher_.watch(tree_.path("pods/b"), DirWatcher::Interest::Files));
+    EXPECT_THAT(events(3), testing::ElementsAre("+b", "-b", "+b"));
+    EXPECT_TRUE(watcher_.watches(tree_.path("pods/b")));
+    EXPECT_EQ(watcher_.size(), 2U);
+    tree_.remove("pods/b");
+    EXPECT_THAT(events(1), testing::ElementsAre("-b"));
+  }
+}
+
 TEST_F(DirWatcherTest, DirectoriesThatComeAndGoAreTold) {
   ASSERT_TRUE(watcher_.watch(tree_.path("pods"), DirWatcher::Interest::Directories));
   tree_.makeDir("pods/b");

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/cpuset.h"
 #include "koordlet/system/small_file.h"
 
 namespace koord::koordlet {
@@ -64,6 +65,12 @@ std::string zoneDir(const HostDirs& dirs, int node) {
   return fmt::format("{}devices/system/node/node{}", dirs.sysRoot, node);
 }
 
+// Nodes that are the memory of a device, as GPUs of Grace Hopper have them.
+CpuSet deviceNodes(const HostDirs& dirs) {
+  const auto text = readSmallFile(dirs.sysRoot + "devices/system/node/has_generic_initiator");
+  return text ? CpuSet::parse(trim(*text)).value_or(CpuSet{}) : CpuSet{};
+}
+
 // Calls fn(key, bytes) for lines like "Node 0 MemTotal:  65 kB".
 template <class Fn>
 void forEachZoneLine(std::string_view text, Fn fn) {
@@ -89,6 +96,11 @@ std::int64_t hugePageKib(std::string_view name) {
 std::int64_t ticksPerSecond() {
   const long ticks = ::sysconf(_SC_CLK_TCK);
   return ticks > 0 ? ticks : 100;
+}
+
+std::int64_t pageSize() {
+  static const long size = ::sysconf(_SC_PAGESIZE);
+  return size > 0 ? size : 4096;
 }
 
 Result<> readCpuTicks(const std::string& procRoot, CpuTicks& ticks, std::string& text) {
@@ -155,9 +167,10 @@ Result<MemInfo> readMemInfo(const std::string& procRoot) {
 
 Result<std::vector<ZoneMemory>> readZoneMemory(const HostDirs& dirs) {
   std::vector<ZoneMemory> zones;
+  const CpuSet ofDevices = deviceNodes(dirs);
   for (;;) {
     const std::string dir = zoneDir(dirs, static_cast<int>(zones.size()));
-    if (!pathExists(dir)) break;
+    if (!pathExists(dir) || ofDevices.contains(static_cast<int>(zones.size()))) break;
     const auto text = readSmallFile(dir + "/meminfo");
     if (!text && text.error().code == ErrorCode::NotFound) break;
     if (!text) return fail(text.error());

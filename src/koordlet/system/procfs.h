@@ -22,6 +22,8 @@ Result<CpuTicks> readCpuTicks(const std::string& procRoot);
 Result<> readCpuTicks(const std::string& procRoot, CpuTicks& ticks, std::string& text);
 // Ticks per second, the kernel's USER_HZ.
 std::int64_t ticksPerSecond();
+// Bytes of a page of memory: 4,096, and on some ARM machines 65,536.
+std::int64_t pageSize();
 
 struct MemInfo {  // bytes
   std::int64_t total = 0;
@@ -39,7 +41,8 @@ struct ZoneMemory {
   std::int64_t hugePages2Mi = 0, hugePages1Gi = 0;
   bool operator==(const ZoneMemory&) const = default;
 };
-// Of each NUMA node, from 0 on without gaps; a machine that does not show any has one.
+// Of each NUMA node, from 0 on without gaps; a machine that does not show any has one. Nodes that are a device's memory,
+// and come after the others, are left out.
 Result<std::vector<ZoneMemory>> readZoneMemory(const HostDirs& dirs);
 // Bytes in use on a NUMA node, `text` as above: what is neither free nor can be taken back at once, which the kernel
 // tells of the whole machine only (MemAvailable).

@@ -165,11 +165,32 @@ TEST(OpenFiles, FollowAFileThatIsMadeAnewAndKeepToTheirCapacity) {
   tree.write("a", std::string(5000, 'x') + "\n");
   EXPECT_TRUE(files.read(tree.path("a"), content));
   EXPECT_EQ(content.size(), 5000U);
-  files.closeUnused();
-  EXPECT_EQ(files.size(), 2U);
-  EXPECT_TRUE(files.read(tree.path("a"), content));
-  files.closeUnused();
-  EXPECT_EQ(files.size(), 1U);
+}
+
+TEST(OpenFiles, FilesThatAreNotReadAnyMoreAreClosed) {
+  TempTree tree;
+  OpenFiles files;
+  std::string content;
+  for (int pod = 0; pod < 50; ++pod) tree.write(std::to_string(pod), "1\n");
+  // In each round a pod goes and another comes.
+  for (int round = 0; round < 1000; ++round) {
+    tree.remove(std::to_string(round));
+    tree.write(std::to_string(round + 50), "1\n");
+    for (int pod = round + 1; pod <= round + 50; ++pod)
+      EXPECT_TRUE(files.read(tree.path(std::to_string(pod)), content));
+  }
+  EXPECT_LT(files.size(), 150U);
+}
+
+TEST(OpenFiles, FilesThatAreReadOnceAreNotKept) {
+  TempTree tree;
+  OpenFiles files;
+  std::string content;
+  for (int i = 0; i < 1000; ++i) {
+    tree.write(std::to_string(i), "1\n");
+    EXPECT_TRUE(files.read(tree.path(std::to_string(i)), content));
+  }
+  EXPECT_LT(files.size(), 300U);
 }
 
 TEST(OpenFiles, ROOT_ARemovedCgroupIsGoneAndANewOneOfThatNameIsRead) {
@@ -207,6 +228,16 @@ TEST(ProcFs, BrokenFilesAreErrors) {
   EXPECT_FALSE(readCpuTicks(tree.path("b/")));
   EXPECT_FALSE(readMemInfo(tree.path("a/")));
   EXPECT_EQ(readMemInfo(tree.path("c/")).error().code, ErrorCode::NotFound);
+}
+
+TEST(ProcFs, TheMemoryOfDevicesIsNoNumaNodeOfTheMachines) {
+  TempTree tree{{"sys/devices/system/node/node0/meminfo", "Node 0 MemTotal: 1024 kB\n"},
+                {"sys/devices/system/node/node1/meminfo", "Node 1 MemTotal: 2048 kB\n"},
+                {"sys/devices/system/node/node2/meminfo", "Node 2 MemTotal: 4096 kB\n"},
+                {"sys/devices/system/node/has_generic_initiator", "2-9\n"}};
+  const auto zones = readZoneMemory(tree.dirs());
+  ASSERT_TRUE(zones) << zones.error().message;
+  EXPECT_THAT(*zones, ElementsAre(ZoneMemory{1 << 20, 0, 0}, ZoneMemory{2 << 20, 0, 0}));
 }
 
 TEST(ProcFs, TheDriverOfARunningKubeletIsFound) {

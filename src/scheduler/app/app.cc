@@ -205,6 +205,8 @@ Result<std::unique_ptr<RunningScheduler>> startScheduler(kube::Component& compon
   auto auditor =
       flags.audit.enabled ? std::make_unique<Auditor>(component.executor(), flags.audit) : nullptr;
   options.audit = auditor.get();
+  for (const std::string& warning : options.configuration.warnings)
+    log::warn("--config {}: {}", flags.config, warning);
   log::info("random seed {}", options.seed);
   if (!options.configuration.extenders.empty()) options.http = &component.http();
   auto scheduler = Scheduler::create(std::move(options), registry, component.executor(),

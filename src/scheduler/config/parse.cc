@@ -15,7 +15,30 @@ namespace koord::scheduler {
 namespace {
 
 constexpr std::string_view kApiVersion = "kubescheduler.config.k8s.io/v1";
+// Kubernetes 1.28 and 1.29 dropped them, and the manuals of Koordinator still use them. Their fields are those of
+// v1, but for two addresses that v1 no longer has.
+constexpr std::string_view kOldApiVersions[] = {"kubescheduler.config.k8s.io/v1beta2",
+                                                "kubescheduler.config.k8s.io/v1beta3"};
+constexpr std::string_view kOldAddresses[] = {"healthzBindAddress", "metricsBindAddress"};
 constexpr std::int64_t kAny = std::numeric_limits<std::int64_t>::max();
+
+bool isOldVersion(std::string_view version) {
+  return std::ranges::find(kOldApiVersions, version) != std::end(kOldApiVersions);
+}
+
+// Takes the version of a document; false for one that is not supported.
+bool takeVersion(std::string_view path, std::string_view version,
+                 std::vector<std::string>& warnings) {
+  if (version == kApiVersion) return true;
+  if (!isOldVersion(version)) return false;
+  warnings.push_back(fmt::format("{}: {} is read as {}, with the defaults of {}; write {}", path,
+                                 version, kApiVersion, kApiVersion, kApiVersion));
+  return true;
+}
+
+std::string unsupportedVersion(std::string_view version) {
+  return fmt::format("Unsupported value: \"{}\": supported values: {}", version, kApiVersion);
+}
 
 // Of fields that are not pointers upstream, nothing given and zero given are the same.
 template <class T>
@@ -57,7 +80,7 @@ PluginSet readSet(Fields fields) {
   return set;
 }
 
-ProfileConfig readProfile(Fields fields) {
+ProfileConfig readProfile(Fields fields, std::vector<std::string>& warnings) {
   ProfileConfig profile;
   profile.path = fields.path();
   profile.schedulerName = fields.text("schedulerName");
@@ -92,10 +115,8 @@ ProfileConfig readProfile(Fields fields) {
                      fmt::format("Invalid value: \"{}\": must be {}Args", kind, args.name));
         }
         if (const auto version = textAt(args.args, "apiVersion");
-            !version.empty() && version != kApiVersion)
-          item.error(
-              "args.apiVersion",
-              fmt::format("Unsupported value: \"{}\": supported values: {}", version, kApiVersion));
+            !version.empty() && !takeVersion(args.path + ".apiVersion", version, warnings))
+          item.error("args.apiVersion", unsupportedVersion(version));
         object->erase("kind");
         object->erase("apiVersion");
       }
@@ -195,9 +216,14 @@ SchedulerConfiguration readConfiguration(std::string_view text, std::vector<std:
   }
   // As upstream, what follows the first document is not looked at.
   Fields fields(documents->empty() ? nullptr : &documents->front(), "", errors);
-  if (const std::string version = fields.text("apiVersion"); version != kApiVersion) {
-    fields.error("apiVersion", fmt::format("Unsupported value: \"{}\": supported values: {}",
-                                           version, kApiVersion));
+  const std::string version = fields.text("apiVersion");
+  if (!takeVersion("apiVersion", version, out.warnings))
+    fields.error("apiVersion", unsupportedVersion(version));
+  if (isOldVersion(version)) {
+    for (const std::string_view address : kOldAddresses)
+      if (fields.raw(address))
+        out.warnings.push_back(
+            fmt::format("{}: is not used; use --bind-address and --secure-port", address));
   }
   if (const std::string kind = fields.text("kind"); kind != "KubeSchedulerConfiguration")
     fields.error("kind",
@@ -216,7 +242,7 @@ SchedulerConfiguration readConfiguration(std::string_view text, std::vector<std:
   out.delayCacheUntilActive = fields.boolean("delayCacheUntilActive", false);
   out.extenders = readExtenders(fields);
   for (Fields& profile : fields.list("profiles"))
-    out.profiles.push_back(readProfile(std::move(profile)));
+    out.profiles.push_back(readProfile(std::move(profile), out.warnings));
   if (out.profiles.empty()) out.profiles = defaultConfiguration().profiles;
   if (out.profiles.size() == 1 && out.profiles[0].schedulerName.empty())
     out.profiles[0].schedulerName = "default-scheduler";

@@ -100,8 +100,8 @@ TEST(Configuration, every_problem_is_told_by_its_field) {
   EXPECT_EQ(readConfiguration("parallelism: [", problems).profiles.size(), 1u);
   EXPECT_EQ(problems.size(), 1u);
   EXPECT_EQ(problemsOf(kHead + "---\nparallelism: 0\n"), "");
-  EXPECT_THAT(problemsOf("apiVersion: kubescheduler.config.k8s.io/v1beta3\nkind: Config\nx: 1\n"),
-              "apiVersion: Unsupported value: \"kubescheduler.config.k8s.io/v1beta3\": supported "
+  EXPECT_THAT(problemsOf("apiVersion: kubescheduler.config.k8s.io/v1beta1\nkind: Config\nx: 1\n"),
+              "apiVersion: Unsupported value: \"kubescheduler.config.k8s.io/v1beta1\": supported "
               "values: kubescheduler.config.k8s.io/v1\n"
               "kind: Invalid value: \"Config\": must be KubeSchedulerConfiguration\n"
               "x: unknown field");
@@ -125,6 +125,37 @@ TEST(Configuration, what_is_zero_or_means_nothing_here_is_as_good_as_not_given) 
     ASSERT_TRUE(read) << yaml << ": " << read.error().message;
     EXPECT_EQ(writeConfiguration(*read), writeConfiguration(defaultConfiguration())) << yaml;
   }
+}
+
+TEST(Configuration, v1beta2_and_v1beta3_are_read_as_v1_with_a_warning) {
+  const std::string profile =
+      "profiles: [{schedulerName: s, plugins: {filter: {enabled: [{name: LoadAwareScheduling}]}}, "
+      "pluginConfig: [{name: LoadAwareScheduling, args: {apiVersion: "
+      "kubescheduler.config.k8s.io/@, "
+      "kind: LoadAwareSchedulingArgs, nodeMetricExpirationSeconds: 300}}]}]\n";
+  const auto of = [&](const std::string& version, const std::string& more) {
+    std::string text = "apiVersion: kubescheduler.config.k8s.io/" + version +
+                       "\nkind: KubeSchedulerConfiguration\n" + profile + more;
+    text.replace(text.find('@'), 1, version);
+    return parseConfiguration(text);
+  };
+  const auto plain = of("v1", "");
+  ASSERT_TRUE(plain) << plain.error().message;
+  EXPECT_THAT(plain->warnings, ElementsAre());
+  for (const std::string version : {"v1beta2", "v1beta3"}) {
+    const auto read = of(version, "metricsBindAddress: 0.0.0.0:10251\n");
+    ASSERT_TRUE(read) << read.error().message;
+    EXPECT_EQ(writeConfiguration(*read), writeConfiguration(*plain));
+    EXPECT_THAT(
+        read->warnings,
+        ElementsAre("apiVersion: kubescheduler.config.k8s.io/" + version +
+                        " is read as kubescheduler.config.k8s.io/v1, with the defaults of "
+                        "kubescheduler.config.k8s.io/v1; write kubescheduler.config.k8s.io/v1",
+                    HasSubstr("metricsBindAddress: is not used"),
+                    HasSubstr("profiles[0].pluginConfig[0].args.apiVersion: ")));
+  }
+  EXPECT_THAT(of("v1", "metricsBindAddress: 0.0.0.0:10251\n").error().message,
+              HasSubstr("metricsBindAddress: unknown field"));
 }
 
 TEST(Configuration, json_is_as_good_as_yaml) {

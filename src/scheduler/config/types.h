@@ -1,6 +1,7 @@
 #pragma once
 
-// KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1), read and defaulted.
+// KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1; v1beta2 and v1beta3 are read as v1, with a
+// warning), read and defaulted.
 
 #include <cstdint>
 #include <map>
@@ -96,6 +97,8 @@ struct SchedulerConfiguration {
   std::vector<ProfileConfig> profiles;
   std::vector<ExtenderConfig> extenders;
   bool delayCacheUntilActive = false;
+  std::vector<std::string>
+      warnings;  // what was read and should be written otherwise, by field path
 };
 
 // What runs without --config: one profile, default-scheduler.

@@ -187,9 +187,12 @@ Cluster::Column& Cluster::columnFor(ColumnsById& columns, ResourceId id) {
   return *column;
 }
 
+// What no node has, or had, is not counted: a column costs a number for every node, and whoever makes up names of
+// resources pays nothing for them. Once a node has some, setAllocatable counts what pods ask for.
 void Cluster::addRequested(NodeId node, const Resources& amount, bool negative) {
   amount.forEach([&](ResourceId id, std::int64_t value) {
-    if (value == 0) return;
+    const bool had = id < allocatable_.size() && allocatable_[id];
+    if (value == 0 || (id >= kFirstScalar && !had)) return;
     Column& column = columnFor(requested_, id);
     shift(column, node, value, negative);
     noteAmount(id, column[node]);

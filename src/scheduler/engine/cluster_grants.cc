@@ -152,8 +152,10 @@ std::string Cluster::verifyRequested(NodeId node) const {
     if (counted != kept)
       difference += fmt::format("{}: kept {}, counted {}; ", what, kept, counted);
   };
-  for (ResourceId id = 0; id < resources_.size(); ++id)
-    compare(resources_.name(id), sums[id], requested(id)[node]);
+  for (ResourceId id = 0; id < resources_.size(); ++id) {
+    const bool counted = id < kFirstScalar || (id < requested_.size() && requested_[id]);
+    if (counted) compare(resources_.name(id), sums[id], requested(id)[node]);
+  }
   compare("non-zero cpu", cpu, nonZeroCpu_[node]);
   compare("non-zero memory", memory, nonZeroMemory_[node]);
   compare("pods", static_cast<std::int64_t>(rows_[node].pods.size()), podCount_[node]);

@@ -173,8 +173,21 @@ void Cluster::setAllocatable(NodeId id, const api::ResourceList& list) {
     if (column) (*column)[id] = 0;
   toResources(resources_, list).forEach([&](ResourceId resource, std::int64_t value) {
     if (value <= 0) return;
+    const bool first = resource >= allocatable_.size() || !allocatable_[resource];
     columnFor(allocatable_, resource)[id] = value;
     noteAmount(resource, value);
+    if (!first || resource < kFirstScalar) return;
+    const auto count = [&](NodeId node, const Resources& amounts, bool negative) {
+      Resources one;
+      one.set(resource, amounts.amount(resource));
+      addRequested(node, one, negative);
+    };
+    for (const PodRecord& record : pods_) {
+      count(record.node, record.info->request, false);
+      record.grants.forEach([&](LedgerId, const Grant& grant) {
+        if (const Resources* covered = grant.covered()) count(record.node, *covered, true);
+      });
+    }
   });
   const auto pods = list.find("pods");
   allowedPods_[id] = pods == list.end() ? 0 : pods->second.value();

@@ -48,28 +48,23 @@ void expand(const ProfileConfig& config, std::string_view point,
           fmt::format("{}: plugin \"{}\" does not extend {} plugin", path, plugin.name, point));
     }
   }
-  const auto add = [&](const PluginRef& plugin, std::int64_t fallback) {
+  // A plugin that is listed without a weight has 1, also where multiPoint gives it another.
+  const auto add = [&](const PluginRef& plugin) {
     const auto it = instances.find(plugin.name);
-    if (it == instances.end()) return;
-    const std::int64_t weight = plugin.weight != 0 ? plugin.weight : fallback != 0 ? fallback : 1;
-    extend(out, *it->second, weight);
-  };
-  const auto weightIn = [&](const std::string& name) {
-    const auto it = std::ranges::find(multiPoint, name, &PluginRef::name);
-    return it == multiPoint.end() ? 0 : it->weight;
+    if (it != instances.end()) extend(out, *it->second, plugin.weight != 0 ? plugin.weight : 1);
   };
   const bool noneOfMulti = std::ranges::find(set.disabled, "*") != set.disabled.end();
   for (const PluginRef& plugin : specific)
-    if (!noneOfMulti && has(multiPoint, plugin.name)) add(plugin, weightIn(plugin.name));
+    if (!noneOfMulti && has(multiPoint, plugin.name)) add(plugin);
   if (!noneOfMulti) {
     for (const PluginRef& plugin : multiPoint) {
       if (has(specific, plugin.name)) continue;
       if (std::ranges::find(set.disabled, plugin.name) != set.disabled.end()) continue;
-      add(plugin, 0);
+      add(plugin);
     }
   }
   for (const PluginRef& plugin : specific)
-    if (noneOfMulti || !has(multiPoint, plugin.name)) add(plugin, weightIn(plugin.name));
+    if (noneOfMulti || !has(multiPoint, plugin.name)) add(plugin);
 }
 
 // All plugins that some list or some arguments name, in the order in which they are made.

@@ -227,6 +227,12 @@ TEST(Profile, plugins_are_in_the_order_that_upstream_has) {
                "score",
                "NodeResourcesFit(1) PodTopologySpread(2) InterPodAffinity(2) "
                "NodeResourcesBalancedAllocation(1) ImageLocality(1) TaintToleration(7)"},
+           // As upstream: a list of its own takes no weight from the defaults.
+           Row{"{plugins: {score: {enabled: [{name: TaintToleration}, {name: NodeAffinity, weight: "
+               "5}]}}}",
+               "score",
+               "TaintToleration(1) NodeAffinity(5) NodeResourcesFit(1) PodTopologySpread(2) "
+               "InterPodAffinity(2) NodeResourcesBalancedAllocation(1) ImageLocality(1)"},
            Row{"{plugins: {postFilter: {disabled: [{name: DefaultPreemption}]}}}", "postFilter",
                ""},
        }) {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <utility>
 
 #include "base/log.h"
 #include "koordlet/system/small_file.h"
@@ -84,18 +83,24 @@ CoreSchedHook::CoreSchedHook(const Host& host, std::unique_ptr<CoreSched> kernel
     : host_(host),
       kernel_(std::move(kernel)),
       marker_(std::move(marker)),
-      used_(pathExists(marker_)),
+      marked_(pathExists(marker_)),
+      used_(marked_),
       observer_(std::move(observer)) {}
 
-bool CoreSchedHook::inUse() {
+void CoreSchedHook::mark() {
+  if (marked_ || marker_.empty()) return;
+  const auto written = replaceFile(marker_, "cookies are given\n");
+  marked_ = written.has_value();
+  if (!written) tell(written.error());
+}
+
+bool CoreSchedHook::inUse(const States& states) {
   if (rule_.enabled()) {
     passesSince_ = 0;
-    if (std::exchange(used_, true) || marker_.empty()) return true;
-    if (auto written = replaceFile(marker_, "cookies are given\n"); !written) tell(written.error());
-    return true;
-  }
-  if (used_ && ++passesSince_ > kPassesToTakeBack) {
-    used_ = false;
+    used_ = true;
+    mark();
+  } else if (used_ && !states.pods().empty() && ++passesSince_ > kPassesToTakeBack) {
+    used_ = marked_ = false;
     if (!marker_.empty()) ::unlink(marker_.c_str());
   }
   return used_;
@@ -139,7 +144,7 @@ void CoreSchedHook::prepare(const States& states, HookUpdates& updates) {
   if (observer_.begin) observer_.begin();
   if (!states.slo()) return;
   rule_ = coreSchedRule(states.slo()->qos);
-  if (!inUse()) return;
+  if (!inUse(states)) return;
   active_ = !rule_.enabled() || switchOn();
   if (!active_) return;
   addIdle(updates);
@@ -197,7 +202,7 @@ void CoreSchedHook::leave(const std::vector<int>& pids) {
   for (const int pid : pids)
     if (const auto cookie = kernel_->cookieOf(pid); cookie && *cookie != 0) members.push_back(pid);
   if (members.empty()) return;
-  took("", kernel_->hand(0, members));
+  if (!took("", kernel_->hand(0, members))) passesSince_ = 0;
 }
 
 void CoreSchedHook::wanted(const PodView& pod, HookUpdates&) {

@@ -62,11 +62,14 @@ class CoreSchedHook final : public Hook {
   std::unique_ptr<CoreSched> kernel_;
   CoreSchedRule rule_;
   // Whether there may be cookies of ours: the policy is on, or was a few passes ago.
-  bool inUse();
+  bool inUse(const States& states);
+  void mark();
 
   std::string marker_;
+  bool marked_ = false;  // the file is there
   bool used_ = false;
-  int passesSince_ = 0;  // it was switched off
+  int passesSince_ =
+      0;  // over pods, since it was switched off and the kernel last refused to take a cookie back
   bool active_ = false;
   // Of each group a process that has its cookie, as found in this pass; and its number.
   struct Known {

@@ -4,26 +4,11 @@
 #include <gmock/gmock.h>
 
 #include "api/codec.h"
+#include "koordlet/testing/fake_core_sched.h"
 #include "koordlet/testing/fake_host.h"
 
 namespace koord::koordlet {
 namespace {
-
-// The kernel's rules: a new cookie for each create, handed on by value.
-struct FakeKernel final : CoreSched {
-  explicit FakeKernel(std::map<int, std::uint64_t>& cookies) : cookies(cookies) {}
-  std::map<int, std::uint64_t>& cookies;
-  std::uint64_t last = 100;
-  Result<std::uint64_t> cookieOf(int pid) override { return cookies[pid]; }
-  Result<> create(int pid) override {
-    cookies[pid] = ++last;
-    return {};
-  }
-  Result<> hand(int from, const std::vector<int>& to) override {
-    for (const int pid : to) cookies[pid] = from == 0 ? 0 : cookies[from];
-    return {};
-  }
-};
 
 class CoreSchedTest : public testing::Test {
  protected:
@@ -59,8 +44,9 @@ class CoreSchedTest : public testing::Test {
   Host host_ = *Host::detect(files_.dirs());
   States states_;
   std::vector<PodView> pods_;
-  std::map<int, std::uint64_t> cookies_;
-  CoreSchedHook hook_{host_, std::make_unique<FakeKernel>(cookies_)};
+  FakeCookies kernel_;
+  std::map<int, std::uint64_t>& cookies_ = kernel_.of;
+  CoreSchedHook hook_{host_, std::make_unique<FakeCoreSched>(kernel_)};
 };
 
 constexpr std::string_view kTeam = R"(,"koordinator.sh/core-sched-group-id":"team")";
@@ -86,7 +72,7 @@ TEST_F(CoreSchedTest, AGroupHasOneCookieAndOthersHaveOthers) {
 TEST_F(CoreSchedTest, CookiesAndWhatIsDoneToThemAreTold) {
   std::map<std::string, std::uint64_t> told;  // by container
   std::vector<std::pair<std::string, bool>> managed;
-  CoreSchedHook hook(host_, std::make_unique<FakeKernel>(cookies_),
+  CoreSchedHook hook(host_, std::make_unique<FakeCoreSched>(kernel_),
                      {[&] { told.clear(); },
                       [&](const PodView& pod, const ContainerView& container,
                           const std::string& group, std::uint64_t cookie) {
@@ -141,7 +127,7 @@ TEST_F(CoreSchedTest, AMachineThatNeverUsedItIsLeftAlone) {
 TEST_F(CoreSchedTest, WhatAFormerProcessGaveIsTakenBackWhenItIsSwitchedOff) {
   const std::string marker = files_.tree().path("core-sched");
   const auto process = [&] {
-    return CoreSchedHook(host_, std::make_unique<FakeKernel>(cookies_), {}, marker);
+    return CoreSchedHook(host_, std::make_unique<FakeCoreSched>(kernel_), {}, marker);
   };
   addPod("a", "LS", kTeam, "11\n12\n");
   auto first = process();
@@ -161,6 +147,32 @@ TEST_F(CoreSchedTest, WhatAFormerProcessGaveIsTakenBackWhenItIsSwitchedOff) {
   auto last = process();
   EXPECT_TRUE(pass(last).qos.empty());
   EXPECT_EQ(cookies_[11], 5U);
+}
+
+TEST_F(CoreSchedTest, TheMarkIsMadeAsSoonAsItCanBe) {
+  CoreSchedHook hook(host_, std::make_unique<FakeCoreSched>(kernel_), {},
+                     files_.tree().path("late/core-sched"));
+  pass(hook);
+  files_.tree().makeDir("late");
+  EXPECT_EQ(files_.tree().read("late/core-sched"), "");
+  pass(hook);
+  EXPECT_NE(files_.tree().read("late/core-sched"), "");
+}
+
+TEST_F(CoreSchedTest, CookiesAreTakenBackFromPodsThatComeLateAndFromThoseThatTheKernelKeptAtFirst) {
+  addPod("a", "LS", kTeam, "11\n");
+  pass(hook_);
+  ASSERT_NE(cookies_[11], 0U);
+  setPolicy("");
+  states_.setPods({});
+  for (int i = 0; i < 20; ++i) pass(hook_);
+  states_.setPods(pods_);
+  kernel_.refuses = true;
+  for (int i = 0; i < 20; ++i) pass(hook_);
+  kernel_.refuses = false;
+  EXPECT_NE(cookies_[11], 0U);
+  pass(hook_);
+  EXPECT_EQ(cookies_[11], 0U);
 }
 
 }  // namespace

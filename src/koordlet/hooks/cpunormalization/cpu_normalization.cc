@@ -37,7 +37,7 @@ std::int64_t quotaOfLimit(const api::ResourceList& limits) {
 void CpuNormalizationHook::prepare(const States& states, HookUpdates&) {
   if (states.node()) ratio_.take(*states.node());
   shrunk_ = shrunk_ || ratio_.value() > 1;
-  if (shrunk_ || seen_.size() > 2 * states.pods().size() + 100) seen_.clear();
+  if (shrunk_ || seen_.size() > 10 * states.pods().size() + 100) seen_.clear();
   nodeBursts_ = states.slo() && burstsQuota(states.slo()->cpuBurst.policy);
 }
 
@@ -46,16 +46,23 @@ bool CpuNormalizationHook::concerns(const PodView& pod) const {
 }
 
 bool CpuNormalizationHook::foundShrunk(const PodView& pod) {
-  if (!seen_.insert(pod.uid()).second) return false;
-  const auto isBelow = [&](const std::string& dir, std::int64_t nominal) {
-    const auto quota = dir.empty() ? fail(ErrorCode::NotFound, "") : reader_.cfsQuotaUs(dir);
-    const auto period = quota ? reader_.cfsPeriodUs(dir) : quota;
-    return period && *quota > 0 && *quota < nominal * *period / kCfsPeriodUs;
-  };
-  return std::ranges::any_of(pod.containers, [&](const ContainerView& container) {
+  bool found = false;
+  for (const auto& container : pod.containers) {
     const auto* spec = containerOf(*pod.pod, container.name);
-    return spec && isBelow(container.dir, quotaOfLimit(spec->resources.limits));
-  });
+    if (!spec || container.dir.empty() || seen_.contains(container.id)) continue;
+    const auto quota = reader_.cfsQuotaUs(container.dir);
+    const auto period = quota ? reader_.cfsPeriodUs(container.dir) : quota;
+    if (!period) continue;
+    seen_.insert(container.id);
+    found = found ||
+            (*quota > 0 && *quota < quotaInPeriod(quotaOfLimit(spec->resources.limits), *period));
+  }
+  return found;
+}
+
+std::string CpuNormalizationHook::quotaOf(std::int64_t nominal, const std::string& dir) {
+  const auto period = reader_.cfsPeriodUs(dir);
+  return std::to_string(quotaInPeriod(ratio_.quota(nominal), period.value_or(kCfsPeriodUs)));
 }
 
 void CpuNormalizationHook::wanted(const PodView& pod, HookUpdates& updates) {
@@ -64,8 +71,7 @@ void CpuNormalizationHook::wanted(const PodView& pod, HookUpdates& updates) {
   if (!shrunk_) return;
   const auto add = [&](std::int64_t nominal, const std::string& dir, UpdateList& to) {
     if (nominal > 0 && !dir.empty())
-      to.push_back({CgroupFile::CpuCfsQuota, dir, std::to_string(ratio_.quota(nominal)),
-                    "CPUNormalization"});
+      to.push_back({CgroupFile::CpuCfsQuota, dir, quotaOf(nominal, dir), "CPUNormalization"});
   };
   bool limited = !pod.pod->spec.containers.empty();
   for (const auto& container : pod.pod->spec.containers)

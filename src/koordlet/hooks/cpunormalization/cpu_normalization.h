@@ -20,13 +20,15 @@ class CpuNormalizationHook final : public Hook {
 
  private:
   bool concerns(const PodView& pod) const;
-  // Whether a cgroup of the pod has less than its nominal quota; asked once for each pod.
+  // Whether a container of the pod has less than its nominal quota; each is looked at once, when it can be.
   bool foundShrunk(const PodView& pod);
+  // The quota in the period that the cgroup has.
+  std::string quotaOf(std::int64_t nominal, const std::string& dir);
 
   CgroupReader reader_;
   CpuRatio ratio_;
   bool shrunk_ = false;  // quotas were below nominal at some time, and are to be restored
-  std::unordered_set<std::string> seen_;  // pods, by uid, while nothing is known to be shrunk
+  std::unordered_set<std::string> seen_;  // containers, by id, while nothing is known to be shrunk
   bool nodeBursts_ = false;
 };
 

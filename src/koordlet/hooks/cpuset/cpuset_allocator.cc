@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/log.h"
-#include "koordlet/states/host_application.h"
 #include "model/resources.h"
 #include "model/well_known.h"
 
@@ -85,12 +84,14 @@ CpusetDecision cpusetOf(const PodView& pod, const CpuPools& pools, const CpuTopo
   return {pools.shared};
 }
 
-CpusetHook::CpusetHook(const Host& host, bool unsetQuota, PoolsFn onPools, bool beManaged)
+CpusetHook::CpusetHook(const Host& host, bool unsetQuota, PoolsFn onPools, bool beManaged,
+                       std::string applications)
     : host_(host),
       unsetQuota_(unsetQuota),
       onPools_(std::move(onPools)),
       beManaged_(beManaged),
-      reader_(host.layout) {}
+      reader_(host.layout),
+      applications_(std::move(applications)) {}
 
 void CpusetHook::prepare(const States& states, HookUpdates& updates) {
   pools_.reset();
@@ -105,12 +106,26 @@ void CpusetHook::prepare(const States& states, HookUpdates& updates) {
   if (const auto allowed = reader_.cpuset(host_.kubepods()); allowed && !allowed->empty())
     for (auto* pool : {&pools_->shared, &pools_->bestEffort}) *pool = pool->intersect(*allowed);
   if (onPools_) onPools_(*pools_);
-  if (!states.slo() || pools_->shared.empty()) return;
+  if (states.slo() && !pools_->shared.empty()) addApplications(states, updates);
+}
+
+// One that is dropped has all of what is above it.
+void CpusetHook::addApplications(const States& states, HookUpdates& updates) {
+  const auto set = [&](const std::string& dir, const CpuSet& cpus) {
+    updates.qos.push_back({CgroupFile::CpusetCpus, dir, cpus.toString(), "CPUSetAllocator"});
+  };
+  std::set<std::string> named;
   for (const auto& application : states.slo()->hostApplications)
     if (std::string dir = hostApplicationDir(application, host_.driver);
-        application.qos == "LS" && !dir.empty())
-      updates.qos.push_back(
-          {CgroupFile::CpusetCpus, std::move(dir), pools_->shared.toString(), "CPUSetAllocator"});
+        application.qos == "LS" && !dir.empty()) {
+      set(dir, pools_->shared);
+      named.insert(std::move(dir));
+    }
+  for (const auto& dir : applications_.dropped(named)) {
+    const auto slash = dir.rfind('/');
+    const auto above = reader_.cpuset(slash == dir.npos ? "" : dir.substr(0, slash));
+    if (above && !above->empty()) set(dir, *above);
+  }
 }
 
 void CpusetHook::wanted(const PodView& pod, HookUpdates& updates) {

@@ -5,6 +5,7 @@
 // suppress, and what nobody says anything about is left to kubelet's static policy, if it has that.
 
 #include "koordlet/hooks/hook.h"
+#include "koordlet/states/host_application.h"
 #include "koordlet/system/cgroup_reader.h"
 #include "koordlet/topology/node_topology.h"
 
@@ -25,12 +26,16 @@ class CpusetHook final : public Hook {
   // Told of the pools whenever they are worked out anew.
   using PoolsFn = std::function<void(const CpuPools&)>;
   // `unsetQuota` false: quotas of pinned pods stay (--disable-unset-cpu-quota).
-  CpusetHook(const Host& host, bool unsetQuota, PoolsFn onPools = nullptr, bool beManaged = false);
+  // `applications`: a file that outlives the process, for host applications that NodeSLO names; "" for none.
+  CpusetHook(const Host& host, bool unsetQuota, PoolsFn onPools = nullptr, bool beManaged = false,
+             std::string applications = "");
 
   void prepare(const States& states, HookUpdates& updates) override;
   void wanted(const PodView& pod, HookUpdates& updates) override;
 
  private:
+  void addApplications(const States& states, HookUpdates& updates);
+
   const Host& host_;
   bool unsetQuota_;
   PoolsFn onPools_;
@@ -38,6 +43,7 @@ class CpusetHook final : public Hook {
   CgroupReader reader_;
   CpuManagerState kubelet_;  // as last read
   std::optional<CpuPools> pools_;
+  NamedApplications applications_;
 };
 
 }  // namespace koord::koordlet

@@ -139,6 +139,23 @@ TEST_F(CpusetHookTest, NobodyGetsCpusThatKubepodsDoesNotHave) {
               ElementsAre("kubepods/burstable/podu/c cpuset.cpus=0-3"));
 }
 
+TEST_F(CpusetHookTest, AHostApplicationThatNodeSloDropsHasWhatIsAboveIt) {
+  files_.setCgroupText(CgroupFile::CpusetCpus, host_.kubepods(), "0-3");
+  files_.setCgroupText(CgroupFile::CpusetCpus, "host-latency-sensitive", "0-7");
+  api::HostApplicationSpec nginx;
+  nginx.name = "nginx";
+  nginx.qos = "LS";
+  EffectiveSlo slo = defaultSlo();
+  slo.hostApplications = {nginx};
+  states_.setSlo(slo);
+  EXPECT_THAT(textsOf(updatesOf({"BE"}).qos),
+              ElementsAre("host-latency-sensitive/nginx cpuset.cpus=0-3"));
+  slo.hostApplications.clear();
+  states_.setSlo(slo);
+  EXPECT_THAT(textsOf(updatesOf({"BE"}).qos),
+              ElementsAre("host-latency-sensitive/nginx cpuset.cpus=0-7"));
+}
+
 TEST_F(CpusetHookTest, WithoutTheNodeNothingIsSaid) {
   CpusetHook hook(host_, true);
   States unknown;

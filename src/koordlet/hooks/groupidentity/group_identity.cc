@@ -4,7 +4,6 @@
 
 #include "base/json.h"
 #include "base/log.h"
-#include "koordlet/states/host_application.h"
 #include "koordlet/system/small_file.h"
 #include "model/well_known.h"
 
@@ -99,7 +98,8 @@ std::int64_t bvtOf(const GroupIdentityRule& rule, KubeQos qosDirectory) {
   return rule.be;
 }
 
-GroupIdentityHook::GroupIdentityHook(const Host& host) : host_(host) {}
+GroupIdentityHook::GroupIdentityHook(const Host& host, std::string applications)
+    : host_(host), applications_(std::move(applications)) {}
 
 bool GroupIdentityHook::supported() const {
   const auto file = cgroupFilePath(host_.layout, CgroupFile::CpuBvtWarpNs, host_.kubepods());
@@ -137,7 +137,7 @@ void GroupIdentityHook::prepare(const States& states, HookUpdates& updates) {
 
 // Besides the pods: the QoS classes, host applications, and pods that nobody lists any more, whose
 // processes may run for a while yet.
-void GroupIdentityHook::addDirectories(const States& states, HookUpdates& updates) const {
+void GroupIdentityHook::addDirectories(const States& states, HookUpdates& updates) {
   const auto set = [](UpdateList& to, std::string dir, std::int64_t value) {
     to.push_back(
         {CgroupFile::CpuBvtWarpNs, std::move(dir), std::to_string(value), "GroupIdentity"});
@@ -153,9 +153,13 @@ void GroupIdentityHook::addDirectories(const States& states, HookUpdates& update
           isPodDirName(host_.driver, name) && !known.contains(dir))
         set(updates.pods, std::move(dir), bvtOfUnknownPod(rule_, qos));
   }
+  std::set<std::string> named;
   for (const auto& application : states.slo()->hostApplications)
-    if (std::string dir = hostApplicationDir(application, host_.driver); !dir.empty())
-      set(updates.qos, std::move(dir), bvtOf(rule_, application));
+    if (std::string dir = hostApplicationDir(application, host_.driver); !dir.empty()) {
+      set(updates.qos, dir, bvtOf(rule_, application));
+      named.insert(std::move(dir));
+    }
+  for (auto& dir : applications_.dropped(named)) set(updates.qos, std::move(dir), 0);
 }
 
 void GroupIdentityHook::wanted(const PodView& pod, HookUpdates& updates) {

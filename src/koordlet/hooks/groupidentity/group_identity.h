@@ -5,6 +5,7 @@
 // switched off.
 
 #include "koordlet/hooks/hook.h"
+#include "koordlet/states/host_application.h"
 
 namespace koord::koordlet {
 
@@ -26,20 +27,22 @@ std::int64_t bvtOf(const GroupIdentityRule& rule, const api::HostApplicationSpec
 
 class GroupIdentityHook final : public Hook {
  public:
-  explicit GroupIdentityHook(const Host& host);
+  // `applications`: a file that outlives the process, for those that NodeSLO names; "" for none.
+  explicit GroupIdentityHook(const Host& host, std::string applications = "");
   // Whether the kernel has it in any form.
   bool supported() const;
   void prepare(const States& states, HookUpdates& updates) override;
   void wanted(const PodView& pod, HookUpdates& updates) override;
 
  private:
-  void addDirectories(const States& states, HookUpdates& updates) const;
+  void addDirectories(const States& states, HookUpdates& updates);
   // The kernel's switch for all of it; false when it cannot be turned on.
   bool switchOn() const;
 
   const Host& host_;
   bool active_ = false;
   GroupIdentityRule rule_;
+  NamedApplications applications_;
 };
 
 }  // namespace koord::koordlet

@@ -111,6 +111,7 @@ Result<> ResctrlHook::apply(const PodView& pod) {
   const auto made = resctrl::makeGroup(host_.dirs, group);
   if (!made) return fail(made.error());
   const std::string path = resctrl::rootDir(host_.dirs) + group + "/schemata";
+  if (*made) executor_.forgetFile(path);
   for (const auto& line : {schemata->l3, schemata->mb}) {
     if (line.empty()) continue;
     const auto outcome = executor_.updateFile({path, line, "Create Resctrl Group", "resctrl-schema",

@@ -78,6 +78,18 @@ TEST_F(PodResctrlTest, ARunningPodGetsItsGroupWithAllItsThreads) {
   EXPECT_EQ(start.resctrlGroup, "koordlet-u");
 }
 
+TEST_F(PodResctrlTest, AGroupThatIsMadeAnewHasItsCacheAtOnce) {
+  auto& tree = files_.tree();
+  HookUpdates updates;
+  hook_->wanted(pod_, updates);
+  ASSERT_EQ(tree.read("sys/fs/resctrl/koordlet-u/schemata"), "L3:0=f;");
+  tree.remove("sys/fs/resctrl/koordlet-u");  // with a sandbox of before
+  hook_->wanted(pod_, updates);
+  tree.write("sys/fs/resctrl/koordlet-u/schemata", "L3:0=ff\nMB:0=100\n");
+  hook_->wanted(pod_, updates);
+  EXPECT_EQ(tree.read("sys/fs/resctrl/koordlet-u/schemata"), "L3:0=f;");
+}
+
 TEST_F(PodResctrlTest, AGroupWithoutAPodGoesAfterTenSeconds) {
   files_.tree().makeDir("sys/fs/resctrl/koordlet-gone");
   files_.tree().makeDir("sys/fs/resctrl/LS");

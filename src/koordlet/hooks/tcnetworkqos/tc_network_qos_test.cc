@@ -17,9 +17,13 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <map>
+#include <optional>
 #include <thread>
+#include <tuple>
 
 #include "api/codec.h"
+#include "base/random.h"
 #include "koordlet/hooks/tcnetworkqos/packet_table.h"
 #include "koordlet/testing/fake_host.h"
 
@@ -326,6 +330,60 @@ TEST(TrafficControl, ROOT_AnotherKoordletTakesUpWhatTheLastOneLeft) {
     ASSERT_TRUE(TrafficControl::open()->apply({}, false));
     EXPECT_TRUE(heldBy(next).empty());
   });
+}
+
+// The classes after a random history of NodeSLO and pods, in which a koordlet is killed and started again or is not.
+// Single pods' classes have any numbers.
+std::vector<TrafficClass> afterHistory(std::uint64_t seed, bool dies) {
+  std::vector<TrafficClass> held;
+  inNetwork([&](Network&) {
+    auto control = *TrafficControl::open();
+    ASSERT_TRUE(control.apply(planOf("1G", {}), false));  // it knows the interface now
+    ASSERT_TRUE(control.apply({}, false));
+    FakeHost files(CgroupVersion::V2, {});
+    const Host host = *Host::detect(files.dirs());
+    std::optional<TcNetworkQosHook> hook(std::in_place, host);
+    States states;
+    const auto pass = [&] {
+      HookUpdates updates;
+      if (hook) hook->prepare(states, updates);
+    };
+    Random random(seed);
+    std::map<std::string, PodView> pods;
+    const char* totals[] = {"0", "1G", "2G"};
+    for (int step = 0; step < 12; ++step) {
+      if (step == 0 || random.chance(0.4))
+        states.setSlo(sloOf(totals[random.below(3)], random.chance(0.7) ? "tc" : "terwayQos"));
+      const auto number = random.below(5);
+      const std::string uid = fmt::format("pod-{}", number);
+      const bool leaves = random.chance(0.3), limited = random.chance(0.5);
+      if (leaves) {
+        pods.erase(uid);
+      } else {
+        pods.insert_or_assign(uid,
+                              podOf(uid, random.chance(0.5) ? "LS" : "BE",
+                                    fmt::format("10.77.0.{}", 10 + number), limited ? "80M" : ""));
+      }
+      std::vector<PodView> views;
+      for (const auto& [name, pod] : pods) views.push_back(pod);
+      states.setPods(std::move(views));
+      if (random.chance(0.4) && dies) hook ? hook.reset() : (void)hook.emplace(host);
+      pass();
+    }
+    if (!hook) hook.emplace(host);
+    pass();
+    held = heldBy(control);
+  });
+  for (auto& one : held) one.minor = std::min(one.minor, kFirstPodTraffic);
+  std::ranges::sort(held, {}, [](const TrafficClass& one) {
+    return std::tuple(one.minor, one.parent, one.rate, one.ceil, one.prio);
+  });
+  return held;
+}
+
+TEST(TrafficControl, ROOT_AKoordletThatWasKilledEndsWithTheClassesOfOneThatRanThrough) {
+  for (std::uint64_t seed = 1; seed <= 10 && !HasFailure() && !IsSkipped(); ++seed)
+    EXPECT_EQ(afterHistory(seed, true), afterHistory(seed, false)) << "seed " << seed;
 }
 
 TEST(TrafficControl, ROOT_AQdiscOfOthersStays) {

@@ -55,6 +55,7 @@ void TerwayQosHook::write(const std::string& file, const std::string& text) {
     const auto updated = executor_.updateFile({path, text, "netqos reconcile"});
     if (!updated) done = fail(updated.error());
   } else {
+    executor_.forgetFile(path);
     done = makeDirs(directory_, 0755);
     if (done) done = replaceFile(path, text);
   }

@@ -211,11 +211,10 @@ void CpuBurst::applyQuota(Planned& planned) {
     const auto period = reader_.cfsPeriodUs(container.dir);
     // Without a quota somebody else has decided that it needs none.
     if (!current || *current <= 0 || !period || *period <= 0) continue;
-    // Kubelet may have been told another period (--cpu-cfs-quota-period).
-    const std::int64_t base = planning.base * *period / kCfsPeriodUs;
+    const std::int64_t base = quotaInPeriod(planning.base, *period);
     const QuotaStep step =
         cpuburst::onNode(wishOf(container, planning.limitMilli, planned.strategy), node_);
-    const std::int64_t nominal = planning.nominal * *period / kCfsPeriodUs;
+    const std::int64_t nominal = quotaInPeriod(planning.nominal, *period);
     // The runtime made it with the nominal quota. Ours hits that figure by chance only where it is the most that burst
     // allows, so there a container is taken to be new once.
     const bool asMade = base < nominal && *current == nominal &&
@@ -238,7 +237,7 @@ bool CpuBurst::moveQuota(const PodView& pod, const ContainerView& container, std
         executor_.update({CgroupFile::CpuCfsQuota, dir, std::to_string(quota), "CFSQuotaBurst"},
                          ResourceExecutor::Caching::No);
     if (!written) log::v(4, "quota of {} not set: {}", dir, written.error().message);
-    return written.has_value();
+    return written && *written != UpdateOutcome::Contested;
   };
   const bool podToo = podQuota && *podQuota > 0;
   const std::int64_t podNext = podToo ? *podQuota + next - current : -1;

@@ -97,7 +97,9 @@ Result<> ResctrlReconcile::prepare(const Groups& groups) {
   for (const auto& group : groups) {
     const auto made = resctrl::makeGroup(host_.dirs, group.name);
     if (!made) return fail(made.error());
-    if (*made) log::info("made the resctrl group {}", group.name);
+    if (!*made) continue;
+    executor_.forgetFile(resctrl::rootDir(host_.dirs) + group.name + "/schemata");
+    log::info("made the resctrl group {}", group.name);
   }
   used_ = true;
   return {};

@@ -140,15 +140,22 @@ Status GangCycles::begin(const Profile& profile, const std::string& id,
   }
   if (mayHold(*gang)) return {};  // it takes what there is, and waits for the rest
   if (const auto short_ = shortage(profile, *gang, members, looked))
-    return refuseAtOnce(*gang, members, describe(cluster, *short_), std::move(looked));
+    return refuseAtOnce(*gang, members, describe(cluster, *short_), std::move(looked),
+                        insufficient(cluster, *short_));
   return {};
 }
 
-// Before any search; what would have to be otherwise wakes the first member.
+// Before any search; what would have to be otherwise wakes the first member. The message begins with what a
+// search would have said, since tools look for its words.
 Status GangCycles::refuseAtOnce(const Gang& gang, std::span<const PodPtr> members,
-                                const std::string& why, GangRefusal looked) {
-  Status refused =
-      refuse(gang, fmt::format("GangGroup \"{}\" cannot be placed: {}", trying_.groupId, why), {});
+                                const std::string& why, GangRefusal looked,
+                                const std::string& searched) {
+  std::string message = fmt::format("GangGroup \"{}\" cannot be placed: {}", trying_.groupId, why);
+  if (!searched.empty()) {
+    message = fmt::format("{}; it cannot be placed: {}",
+                          messages::rejected(trying_.groupId, *members.front(), searched, 0), why);
+  }
+  Status refused = refuse(gang, std::move(message), {});
   GangRefusal& refusal = refusals_[trying_.groupId];
   refusal.need = std::move(looked.need);
   refusal.view = looked.view;

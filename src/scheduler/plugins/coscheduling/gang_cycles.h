@@ -88,7 +88,7 @@ class GangCycles {
   Status refuse(const Gang& gang, std::string message, const GroupOutcome& outcome);
   std::string refusalText(const Gang& gang, const GroupOutcome& outcome) const;
   Status refuseAtOnce(const Gang& gang, std::span<const PodPtr> members, const std::string& why,
-                      GangRefusal looked);
+                      GangRefusal looked, const std::string& searched = "");
   std::vector<RoomDemand> demandsOf(const Gang& gang, std::span<const PodPtr> members) const;
   std::optional<RoomShortage> shortage(const Profile& profile, const Gang& gang,
                                        std::span<const PodPtr> members, GangRefusal& refusal) const;

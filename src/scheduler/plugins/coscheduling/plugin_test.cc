@@ -65,7 +65,9 @@ TEST(Coscheduling, the_others_are_told_which_member_did_not_fit_and_why) {
   f.run();
   EXPECT_THAT(
       f.lastCondition("g-0"),
-      HasSubstr("GangGroup \"default/g\" cannot be placed: its members need at least 9 cpu, "
+      HasSubstr("GangGroup \"default/g\" gets rejected due to member Pod \"default/g-0\" is "
+                "unschedulable with reason \"0/2 nodes are available: 2 Insufficient cpu.\", "
+                "alreadyWaitForBound: 0; it cannot be placed: its members need at least 9 cpu, "
                 "and all nodes together have 8 in all"));
   f.node(aNode("n3").allocatable("cpu", "2"));
   f.run(20s);

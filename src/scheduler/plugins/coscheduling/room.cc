@@ -174,4 +174,13 @@ std::string describe(const Cluster& cluster, const RoomShortage& shortage) {
                      amountText(shortage.resource, shortage.there), how);
 }
 
+std::string insufficient(const Cluster& cluster, const RoomShortage& shortage) {
+  const std::size_t nodes = cluster.live().size();
+  if (nodes == 0) return "no nodes available to schedule pods";
+  return fmt::format(
+      "0/{} nodes are available: {} {}.", nodes, nodes,
+      shortage.pods ? "Too many pods"
+                    : fmt::format("Insufficient {}", cluster.resources().name(shortage.resource)));
+}
+
 }  // namespace koord::scheduler

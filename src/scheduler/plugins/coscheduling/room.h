@@ -118,5 +118,7 @@ RoomView roomViewOf(const Profile& profile, std::span<const PodPtr> members);
 
 // "its members need at least 40 cpu, and all nodes together have 12 free"
 std::string describe(const Cluster& cluster, const RoomShortage& shortage);
+// The same as a search of all nodes says it: "0/2 nodes are available: 2 Insufficient cpu."
+std::string insufficient(const Cluster& cluster, const RoomShortage& shortage);
 
 }  // namespace koord::scheduler

@@ -202,14 +202,20 @@ Hint InterPodAffinity::onPod(const PodInfo& pod, const ClusterEvent& event) cons
     return matchesAny(terms.antiAffinity, other) ||
            (other.terms && matchesAny(other.terms->antiAffinity, pod));
   };
-  if (!event.newPod) return queueIf(event.oldPod && avoided(*event.oldPod));
+  // With nobody left that it wants to be near, it may be the first of its group; kube-scheduler leaves it asleep.
+  const auto wantedLikeItself = [&](const PodInfo& other) {
+    return matchesAll(terms.affinity, other) && matchesAll(terms.affinity, pod);
+  };
+  if (!event.newPod)
+    return queueIf(event.oldPod && (avoided(*event.oldPod) || wantedLikeItself(*event.oldPod)));
   if (event.newPod->uid() == pod.uid()) return Hint::Queue;
   const api::Pod& other = *event.newPod->pod;
   if (other.spec.nodeName.empty() && other.status.nominatedNodeName.empty()) return Hint::Skip;
   const bool wanted = matchesAll(terms.affinity, *event.newPod);
   if (!event.oldPod) return queueIf(wanted);
   return queueIf((wanted && !matchesAll(terms.affinity, *event.oldPod)) ||
-                 (avoided(*event.oldPod) && !avoided(*event.newPod)));
+                 (avoided(*event.oldPod) && !avoided(*event.newPod)) ||
+                 (wantedLikeItself(*event.oldPod) && !wanted));
 }
 
 Hint InterPodAffinity::onNode(const PodInfo& pod, const ClusterEvent& event) const {

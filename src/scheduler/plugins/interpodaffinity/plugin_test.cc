@@ -194,6 +194,11 @@ TEST_F(AffinityTest, waiting_pods_are_woken_by_what_may_help_them) {
   EXPECT_FALSE(wakes(avoidsWeb, false, {db, nullptr}));
   EXPECT_TRUE(wakes(aPod("p").label("app", "web"), false,
                     {world.pod(aPod("w").apart("zone", "app", "web").nodeName("n1")), nullptr}));
+  const PodBuilder webToo = aPod("p").label("app", "web").near("zone", "app", "web");
+  EXPECT_TRUE(wakes(webToo, false, {web, nullptr})) << "it may be the first of its group now";
+  EXPECT_TRUE(wakes(webToo, false, {web, db}));
+  EXPECT_FALSE(wakes(webToo, false, {web, web}));
+  EXPECT_FALSE(wakes(wantsWeb, false, {web, nullptr})) << "it is not of the group itself";
   const auto plain = aNode("n9").build();
   const auto zoned = aNode("n9").label("zone", "z1").build();
   EXPECT_TRUE(wakes(wantsWeb, true, {{}, {}, nullptr, zoned}));

@@ -202,8 +202,9 @@ std::optional<NumaGrant> NumaTable::readValue(const PodInfo& pod, NodeId, const 
   const auto kept = [&] { return held ? std::optional(*held) : std::nullopt; };
   auto grant = readNumaGrant(cluster_.resources(), pod.pod->metadata.annotations);
   if (!grant) {
-    log::error("pod {}: {}; the CPUs that it holds are not known and may be given to others",
-               pod.key(), grant.error().message);
+    log::error("pod {}: {}; {}", pod.key(), grant.error().message,
+               held ? "what it was given stays counted"
+                    : "the CPUs that it holds are not known and may be given to others");
     return kept();
   }
   if (!*grant) return kept();

@@ -49,6 +49,28 @@ struct OneNode {
 
 constexpr const char* kHighest = "9223372036854775807";  // 2^63 - 1, what 8Ei is read as
 
+TEST(NodeResourcesFit, requests_for_what_no_node_has_cost_no_column_and_count_once_a_node_has_it) {
+  OneNode one("8Gi");
+  Cluster& cluster = one.world.cluster();
+  const NodeId n = *cluster.findNode("n");
+  PodBuilder early = aPod("early").nodeName("n");
+  for (const char* name : {"made.up/a", "made.up/b"}) early.request(name, "2");
+  one.world.bound(early);
+  const ResourceId a = cluster.resources().intern("made.up/a");
+  const ResourceId b = cluster.resources().intern("made.up/b");
+  EXPECT_EQ(cluster.requested(a).data(), cluster.requested(b).data()) << "the one column of zeros";
+  EXPECT_EQ(one.differences(), "");
+  one.world.node(aNode("n").allocatable("memory", "8Gi").allocatable("made.up/a", "3"));
+  EXPECT_EQ(cluster.requested(a)[n], 2);
+  EXPECT_EQ(cluster.requested(b)[n], 0);
+  EXPECT_NE(one.world.place(one.world.pod(aPod("p").request("made.up/a", "2"))), "n");
+  EXPECT_EQ(one.world.place(one.world.pod(aPod("q").request("made.up/a", "1"))), "n");
+  EXPECT_EQ(one.differences(), "");
+  one.end("early");
+  EXPECT_EQ(cluster.requested(a)[n], 0);
+  EXPECT_EQ(one.differences(), "");
+}
+
 TEST(NodeResourcesFit, amounts_up_to_the_most_that_can_be_said_count) {
   struct Case {
     const char* has;

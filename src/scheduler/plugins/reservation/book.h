@@ -65,11 +65,6 @@ struct ReservationEntry {
   std::int64_t remaining(ResourceId id) const {
     return std::max<std::int64_t>(unused(id) - reserved.amount(id), 0);
   }
-  // Whether nothing is left of some resource.
-  bool exhausted() const {
-    return std::ranges::any_of(
-        names, [&](ResourceId id) { return room.amount(id) > 0 && remaining(id) == 0; });
-  }
 };
 using ReservationPtr = std::shared_ptr<const ReservationEntry>;
 

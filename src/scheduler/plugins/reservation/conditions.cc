@@ -61,15 +61,13 @@ const api::ReservationCondition* findCondition(const api::Reservation& reservati
 }
 
 json::object placedStatus(const api::Reservation& reservation, const std::string& node,
-                          api::ResourceList allocatable, bool waiting, WallTime now) {
+                          api::ResourceList allocatable, WallTime now) {
   api::ReservationStatus status;
   status.allocatable = std::move(allocatable);
-  const char* phase = waiting ? "Waiting" : "Available";
-  const char* ready = waiting ? "False" : "True";
-  json::object written{{"phase", phase},
+  json::object written{{"phase", "Available"},
                        {"nodeName", node},
                        {"conditions", listOf({conditionOf(kScheduled, "True", "Scheduled", now),
-                                              conditionOf(kReady, ready, phase, now)})}};
+                                              conditionOf(kReady, "True", "Available", now)})}};
   // Of something that was recorded before nothing must stay.
   json::object amounts;
   for (const auto& [name, amount] : reservation.status.allocatable)

@@ -14,10 +14,10 @@ namespace koord::scheduler {
 const api::ReservationCondition* findCondition(const api::Reservation& reservation,
                                                std::string_view type);
 
-// Placed, and there for its owners; or, if `waiting`, for the pods that it took over, for now.
+// Placed, and there for its owners; as upstream also while pods that it took over hold all of it.
 json::object placedStatus(const api::Reservation& reservation, const std::string& node,
-                          api::ResourceList allocatable, bool waiting, WallTime now);
-// Pods that it took over have left room to its owners.
+                          api::ResourceList allocatable, WallTime now);
+// An earlier version had it wait for the pods that it took over.
 json::object readyStatus(const api::Reservation& reservation, WallTime now);
 // No place was found; absent when it says so already.
 std::optional<json::object> unscheduledStatus(const api::Reservation& reservation,

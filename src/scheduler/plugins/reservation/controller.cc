@@ -75,7 +75,7 @@ std::optional<json::object> usedStatus(const Cluster& cluster, const Reservation
   const bool same = status.currentOwners == reservation.status.currentOwners &&
                     status.allocated == reservation.status.allocated;
   const bool consumed = entry.allocateOnce && !status.currentOwners.empty();
-  const bool ready = reservation.status.phase == "Waiting" && !entry.exhausted();
+  const bool ready = reservation.status.phase == "Waiting";  // from an earlier version
   if (same && !consumed && !ready) return std::nullopt;
   json::object written = consumed ? consumedStatus(reservation, now)
                          : ready  ? readyStatus(reservation, now)

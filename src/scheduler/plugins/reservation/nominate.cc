@@ -273,12 +273,7 @@ Task<Status> ReservationPlugin::preBind(CycleState&, PodPtr pod, NodeId) {
 Task<Status> ReservationPlugin::bind(CycleState& state, PodPtr pod, std::string nodeName) {
   if (!binds(*pod)) co_return Status::skip();
   api::StringMap annotations = std::exchange(state.annotations(), {});
-  // Nothing is ready for owners while pods that were taken over have all of it. The one owner of a reservation
-  // consumes it, and nobody waits for him.
-  const ReservationPtr own = book_.find(pod->uid());
-  const bool waiting =
-      own && PreAllocation::allowed(*pod) && !own->allocateOnce && own->exhausted();
-  auto binding = book_.kind().bind(pod, std::move(nodeName), std::move(annotations), waiting);
+  auto binding = book_.kind().bind(pod, std::move(nodeName), std::move(annotations));
   const Result<> bound = co_await binding;
   co_return bound ? Status{} : Status::of(bound.error());
 }

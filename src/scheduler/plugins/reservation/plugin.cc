@@ -74,15 +74,23 @@ void ReservationPlugin::sign(const PodInfo& pod, Signature& signature) const {
   if (match.wish.required) signRequiredNodeAffinity(pod.pod->spec, signature);
 }
 
+// Another one whenever a pod has come, gone, or been seen to be bound: who can be taken over is asked for anew then.
+std::uint64_t ReservationPlugin::podsEpoch() const {
+  // Until it is read, the log notes a node once however often it changes.
+  (void)cluster_.changesSince(cluster_.changeEnd());
+  return cluster_.changeEnd() * 1000003 + cluster_.assumedTotal();
+}
+
 std::uint64_t ReservationPlugin::epoch(const CycleState&, const PodInfo& pod) const {
   if (matcher_.indifferent(pod)) return 0;
+  if (book_.isReservePod(pod) && PreAllocation::allowed(pod)) return podsEpoch();
   return matcher_.of(pod).owners.empty() ? 0 : book_.ordersVersion();
 }
 
 std::uint64_t ReservationPlugin::preFilterEpoch(const PodInfo& pod) const {
   if (matcher_.indifferent(pod)) return 0;
   // Which nodes have somebody to take over may change with any pod.
-  if (book_.isReservePod(pod)) return PreAllocation::demanded(pod) ? cluster_.changeEnd() : 0;
+  if (book_.isReservePod(pod)) return PreAllocation::demanded(pod) ? podsEpoch() : 0;
   return matcher_.of(pod).wish.required ? book_.version() : 0;
 }
 

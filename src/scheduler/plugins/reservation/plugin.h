@@ -155,6 +155,7 @@ class ReservationPlugin final : public Plugin,
                         const ReservationEntry& reservation, bool& matched) const;
   std::string whyNotThere(const PodInfo& pod, NodeId node) const;
 
+  std::uint64_t podsEpoch() const;
   const std::vector<ReservationFilterOffer*>& filters() const;
   const std::vector<ReservationScoreOffer*>& scorers() const;
 

@@ -132,6 +132,8 @@ std::vector<std::string> PreAllocation::lacks(const PodInfo& reservePod, NodeId 
     if (amount <= 0 || args_.ignores(name)) return;
     std::int64_t used = Cluster::columnAt(cluster_.requested(id), node) - taken.amount(id);
     if (counted) used -= amount;
+    // Of what no node has nothing is counted as used.
+    used = std::max<std::int64_t>(used, 0);
     if (amount > Cluster::columnAt(cluster_.allocatable(id), node) - used) names.push_back(name);
   });
   return names;

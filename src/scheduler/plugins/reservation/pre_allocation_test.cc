@@ -124,6 +124,29 @@ TEST_F(PreAllocations, of_several_take_as_many_as_they_need) {
   expectSound();
 }
 
+TEST_F(PreAllocations, look_for_somebody_anew_whatever_has_changed) {
+  node("n", "8");
+  running(aPod("stranger").request("cpu", "1"), "n", "");
+  const auto r = demanding(taking("r", "3"));
+  EXPECT_THAT(place(r), HasSubstr("no pod match reservation with pre allocation required"));
+  running(webPod("web", "3"), "n", "");  // on the node that has changed last
+  EXPECT_EQ(place(r), "n");
+  EXPECT_THAT(who, ElementsAre("uid-default-web"));
+}
+
+TEST_F(PreAllocations, take_over_whom_they_could_not_while_he_was_being_bound) {
+  for (const bool demands : {false, true}) {
+    const std::string name = demands ? "strict" : "mild";
+    node(name, "4");
+    world.node(testing::aNode(name == "mild" ? "strict" : "mild").allocatable("cpu", "0"));
+    const auto r = demands ? demanding(taking("r2", "3")) : taking("r1", "3");
+    ASSERT_TRUE(cluster().assume(world.pod(webPod("web-" + name, "3")), id(name)));
+    EXPECT_NE(place(r), name);
+    running(webPod("web-" + name, "3"), name, "");
+    EXPECT_EQ(place(r), name);
+  }
+}
+
 TEST_F(PreAllocations, that_cannot_be_say_why) {
   node("n", "8");
   EXPECT_THAT(place(taking("aligned", "1").policy("Aligned")), HasSubstr("unsupported"));

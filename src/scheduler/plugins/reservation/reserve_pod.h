@@ -26,7 +26,7 @@ Result<std::shared_ptr<const api::Pod>> makeReservePod(const api::Reservation& r
 // The first thing without which it cannot be scheduled: "the reservation misses the owner spec".
 Result<> checkReservation(const api::Reservation& reservation);
 
-// Placed and not over: Available, or Waiting for pods that it took over.
+// Placed and not over: Available, or Waiting, which earlier versions and other schedulers write.
 bool isReservationActive(const api::Reservation& reservation);
 bool isReservationTerminal(const api::Reservation& reservation);  // Succeeded or Failed
 

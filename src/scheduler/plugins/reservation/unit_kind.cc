@@ -207,15 +207,14 @@ Task<Result<>> ReservationKind::changeStatus(std::string name, std::string uid, 
 // just the version that has them: a crash in between leaves a Reservation that waits, and whoever places it
 // next, on whichever node, first takes away what it does not hold there. Two leaders, one after the other,
 // cannot mix what they have chosen.
-Task<Result<>> ReservationKind::bind(PodPtr unit, std::string node, api::StringMap annotations,
-                                     bool waiting) {
+Task<Result<>> ReservationKind::bind(PodPtr unit, std::string node, api::StringMap annotations) {
   auto pod = std::make_shared<api::Pod>(*unit->pod);
   for (const auto& [key, value] : annotations)
     pod->metadata.annotations.insert_or_assign(key, value);
   Preparation preparation = [annotations](const api::Reservation& reservation) {
     return differences(reservation.metadata.annotations, annotations);
   };
-  Change change = [this, pod, node, annotations, waiting](
+  Change change = [this, pod, node, annotations](
                       const api::Reservation& reservation) -> Result<std::optional<json::object>> {
     if (isReservationTerminal(reservation)) return fail(ErrorCode::Conflict, kNotActive);
     if (isReservationActive(reservation)) {
@@ -229,7 +228,7 @@ Task<Result<>> ReservationKind::bind(PodPtr unit, std::string node, api::StringM
     auto allocatable = allocatableOf(reservation, *pod);
     if (!allocatable) return fail(std::move(allocatable.error()));
     return std::optional<json::object>(
-        placedStatus(reservation, node, *std::move(allocatable), waiting, executor_.wallNow()));
+        placedStatus(reservation, node, *std::move(allocatable), executor_.wallNow()));
   };
   auto changing = changeStatus(reservationNameOf(*unit->pod), unit->uid(), std::move(change),
                                std::move(preparation));

@@ -29,7 +29,7 @@ class ReservationKind final : public UnitKind {
 
   // Makes the Reservation available on the node, or one that waits for pods that it took over, holding what
   // the annotations say and nothing else; an error when it is over or gone, or holds something else already.
-  Task<Result<>> bind(PodPtr unit, std::string node, api::StringMap annotations, bool waiting);
+  Task<Result<>> bind(PodPtr unit, std::string node, api::StringMap annotations);
 
   // Changes the status of a Reservation. `change` is asked what to write, given the object as it is
   // now, and returns nothing when nothing is to be written; it is asked again with a newer object

@@ -401,7 +401,7 @@ TEST(ReservationScheduling, one_that_requires_pods_to_be_taken_over_waits_and_sa
   EXPECT_EQ(f.status("other").phase, "Available");
 }
 
-TEST(ReservationScheduling, one_that_pods_it_took_over_hold_all_of_waits_for_them) {
+TEST(ReservationScheduling, one_that_pods_it_took_over_hold_all_of_is_available_and_they_own_it) {
   WholeWithReservations f;
   f.node(aNode("n"));
   f.create(webPod("running", "3"));
@@ -409,13 +409,20 @@ TEST(ReservationScheduling, one_that_pods_it_took_over_hold_all_of_waits_for_the
   auto r = forWeb("r", "3").policy("Restricted");
   r.object().spec.preAllocation = true;
   f.reserve(r);
-  EXPECT_EQ(f.status("r").phase, "Waiting");
-  EXPECT_EQ(f.condition("r", "Scheduled"), "True Scheduled");
-  EXPECT_EQ(f.condition("r", "Ready"), "False Waiting");
-  f.remove("running");
   f.run();
   EXPECT_EQ(f.status("r").phase, "Available");
+  EXPECT_EQ(f.condition("r", "Scheduled"), "True Scheduled");
   EXPECT_EQ(f.condition("r", "Ready"), "True Available");
+  ASSERT_EQ(f.status("r").currentOwners.size(), 1u);
+  EXPECT_EQ(f.status("r").currentOwners[0].name, "running");
+  EXPECT_EQ(f.status("r").allocated.at("cpu").toString(), "3");
+  f.create(webPod("next", "1"));
+  f.run();
+  EXPECT_EQ(f.nodeOf("next"), "n") << "beside the reservation, whose room is taken";
+  f.remove("running");
+  f.run();
+  EXPECT_THAT(f.status("r").currentOwners, IsEmpty());
+  EXPECT_EQ(f.status("r").phase, "Available");
   f.expectSound();
 }
 
@@ -459,7 +466,7 @@ TEST(ReservationScheduling, one_deleted_while_it_takes_pods_over_lets_go_of_them
     r.object().metadata.name = "other";
     r.object().metadata.uid = "uid-other";
     f.reserve(r.label(std::string(model::kLabelPreAllocationRequired), "true"));
-    EXPECT_EQ(f.status("other").phase, "Waiting") << writes;
+    EXPECT_EQ(f.status("other").phase, "Available") << writes;
     f.expectSound();
   }
 }

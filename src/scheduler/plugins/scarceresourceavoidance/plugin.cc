@@ -28,8 +28,9 @@ Status ScarceResourceAvoidance::score(const CycleState&, const PodInfo& pod,
   };
   std::vector<Count> counts(nodes.size());
   for (ResourceId id = 0; id < cluster_.resources().size(); ++id) {
+    // Pods name many resources that no node ever had.
+    if (cluster_.highest(id) == 0 || pod.request.amount(id) > 0) continue;
     const auto allocatable = cluster_.allocatable(id);
-    if (allocatable.empty() || pod.request.amount(id) > 0) continue;
     const bool scarce = std::ranges::binary_search(scarce_, id);
     for (std::size_t n = 0; n < nodes.size(); ++n) {
       if (Cluster::columnAt(allocatable, nodes[n]) <= 0) continue;

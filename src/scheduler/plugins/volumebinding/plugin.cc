@@ -68,9 +68,14 @@ PreFilterResult VolumeBinding::preFilter(CycleState& state, const PodInfo& pod) 
         !claim->spec.volumeName.empty())
       return {Status::unresolvable("pod has unbound immediate PersistentVolumeClaims"), {}};
     const auto* selected = api::findIn(claim->metadata.annotations, kSelectedNode);
-    Delayed& delayed =
-        claims.delayed.emplace_back(Delayed{claim, selected ? *selected : "", {}, class_});
-    if (!selected) delayed.options = optionsFor(*claim, volumes_);
+    claims.delayed.push_back({claim, selected ? *selected : "", class_, {}, {}});
+  }
+  for (Delayed& delayed : claims.delayed) {
+    if (!api::findIn(delayed.claim->metadata.annotations, kSelectedNode)) {
+      delayed.options =
+          OptionsByNode(cluster_, optionsFor(*delayed.claim, volumes_), claims.delayed.size());
+    }
+    delayed.room = nodesWithRoom(cluster_, drivers_, capacities_, *delayed.class_, *delayed.claim);
   }
   // Small claims choose first, so that they leave the large volumes to the large claims.
   std::ranges::stable_sort(claims.delayed, [](const Delayed& a, const Delayed& b) {
@@ -96,19 +101,14 @@ VolumeBinding::Plan VolumeBinding::planFor(const Claims& claims, NodeId id) cons
       toProvision.push_back(&delayed);
       continue;
     }
-    const auto fits = [&](const VolumeOption& option) {
-      const bool chosen = std::ranges::any_of(
-          plan.bindings, [&](const auto& binding) { return binding.second == option.volume; });
-      return !chosen && option.usableOn(labels, node.name);
-    };
-    auto option = std::ranges::find_if(delayed.options, fits);
-    // One that is promised to the claim is the only one for it, even where it cannot be used.
-    const bool promised = !delayed.options.empty() && delayed.options.front().promised;
-    if (promised && option != delayed.options.begin()) option = delayed.options.end();
-    if (option == delayed.options.end()) {
-      toProvision.push_back(&delayed);
+    VolumePtr volume = delayed.options.first(id, [&](const VolumePtr& option) {
+      return std::ranges::find(plan.bindings, option, &std::pair<ClaimPtr, VolumePtr>::second) ==
+             plan.bindings.end();
+    });
+    if (volume) {
+      plan.bindings.emplace_back(delayed.claim, std::move(volume));
     } else {
-      plan.bindings.emplace_back(delayed.claim, option->volume);
+      toProvision.push_back(&delayed);
     }
   }
   for (const Delayed* delayed : bindable ? toProvision : std::vector<const Delayed*>()) {
@@ -118,7 +118,7 @@ VolumeBinding::Plan VolumeBinding::planFor(const Claims& claims, NodeId id) cons
       bindable = false;
       break;
     }
-    if (!hasCapacity(drivers_, capacities_, class_, *delayed->claim, labels)) {
+    if (delayed->room && !delayed->room->contains(id)) {
       roomy = false;
       break;
     }

@@ -6,6 +6,7 @@
 
 #include "scheduler/framework/registry.h"
 #include "scheduler/plugins/volumebinding/args.h"
+#include "scheduler/plugins/volumebinding/by_node.h"
 #include "scheduler/plugins/volumebinding/promises.h"
 
 namespace koord::scheduler {
@@ -46,8 +47,9 @@ class VolumeBinding final : public Plugin,
   struct Delayed {
     ClaimPtr claim;
     std::string selectedNode;  // where a volume is being made for it; "" = not decided
-    std::vector<VolumeOption> options;
     std::shared_ptr<const api::StorageClass> class_;
+    OptionsByNode options;
+    std::optional<NodeSet> room;  // where a new volume has room; absent: anywhere
   };
   struct Bound {
     VolumePtr volume;  // nullptr: it does not exist

@@ -216,6 +216,45 @@ TEST_F(BindingTest, without_a_volume_one_is_made_where_topology_and_capacity_all
   EXPECT_EQ(filter(pod)["n2"], kUnresolvable + "node(s) did not have enough free storage");
 }
 
+TEST_F(BindingTest,
+       every_node_is_offered_its_own_volumes_and_storage_however_many_nodes_there_are) {
+  constexpr int kNodes = 1000;
+  stores.of<api::StorageClass>().set(aClass("made", "WaitForFirstConsumer", "csi.example.com"));
+  auto driver = std::make_shared<api::CSIDriver>();
+  driver->metadata.name = "csi.example.com";
+  driver->spec.storageCapacity = true;
+  stores.of<api::CSIDriver>().set(driver);
+  for (int n = 0; n < kNodes; ++n) {
+    const std::string name = "local-" + std::to_string(n);
+    world.node(aNode(name).label("host", name));
+    for (const char* size : {"2Gi", "3Gi"}) {
+      if (n % 2 != 0) continue;
+      stores.of<api::PersistentVolume>().set(
+          aVolume(name + "-" + size).size(size).where("host", name).build());
+    }
+    if (n % 3 != 0) continue;
+    auto capacity = std::make_shared<api::CSIStorageCapacity>();
+    capacity->metadata.name = name;
+    capacity->storageClassName = "made";
+    capacity->nodeTopology.emplace().matchLabels["host"] = name;
+    capacity->capacity = testing::quantity("100Gi");
+    stores.of<api::CSIStorageCapacity>().set(capacity);
+  }
+  for (const char* name : {"a", "b"})
+    stores.of<api::PersistentVolumeClaim>().set(aClaim(name).size("1Gi").build());
+  auto made = aClaim("c").size("50Gi");
+  made.object().spec.storageClassName = "made";
+  stores.of<api::PersistentVolumeClaim>().set(made.build());
+  const PodBuilder pod = aPod("p").claim("a").claim("b").claim("c");
+  const Answers answers = filter(pod);
+  for (int n = 0; n < kNodes; ++n)
+    EXPECT_EQ(answers.at("local-" + std::to_string(n)).empty(), n % 6 == 0) << n;
+  CycleState state;
+  ASSERT_TRUE(reserveOn(state, world.pod(pod), "local-6").ok());
+  for (const char* volume : {"local-6-2Gi", "local-6-3Gi"})
+    EXPECT_TRUE(stores.assumed<api::PersistentVolume>().get({"", volume})->spec.claimRef) << volume;
+}
+
 TEST_F(BindingTest, a_claim_that_is_being_provisioned_stays_on_its_node) {
   stores.of<api::StorageClass>().set(aClass("fast", "WaitForFirstConsumer", "disk.csi"));
   stores.of<api::PersistentVolumeClaim>().set(

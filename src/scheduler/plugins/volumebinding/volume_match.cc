@@ -18,14 +18,16 @@ std::vector<VolumeOption> optionsFor(const api::PersistentVolumeClaim& claim,
   std::vector<VolumeOption> options;
   volumes.forEach([&](const VolumePtr& volume) {
     if (classNameOf(*volume) == className && model::suits(*volume, claim, selector))
-      options.push_back({volume, isPromisedTo(*volume, claim), whereUsable(*volume)});
+      options.push_back(
+          {volume, model::storageOf(*volume), isPromisedTo(*volume, claim), whereUsable(*volume)});
   });
   std::ranges::sort(options, [](const VolumeOption& a, const VolumeOption& b) {
     if (a.promised != b.promised) return a.promised;
-    const Quantity ours = model::storageOf(*a.volume), theirs = model::storageOf(*b.volume);
-    if (ours != theirs) return ours < theirs;
+    if (a.size != b.size) return a.size < b.size;
     return a.volume->metadata.name < b.volume->metadata.name;
   });
+  if (!options.empty() && options.front().promised)
+    options.erase(options.begin() + 1, options.end());
   return options;
 }
 
@@ -39,23 +41,6 @@ bool allowsTopology(const std::vector<api::TopologySelectorTerm>& terms,
                            std::ranges::find(expression.values, *value) != expression.values.end();
                   });
          });
-}
-
-bool hasCapacity(const Store<api::CSIDriver>& drivers,
-                 const Store<api::CSIStorageCapacity>& capacities, const api::StorageClass& class_,
-                 const api::PersistentVolumeClaim& claim, const api::StringMap& labels) {
-  if (!claim.spec.resources.requests.contains("storage")) return true;
-  const auto driver = drivers.get({"", class_.provisioner});
-  if (!driver || !driver->spec.storageCapacity) return true;
-  const std::int64_t wanted = requestedStorage(claim).value();
-  return std::ranges::any_of(capacities.all(), [&](const auto& entry) {
-    const api::CSIStorageCapacity& capacity = *entry.second;
-    if (capacity.storageClassName != class_.metadata.name || !capacity.nodeTopology) return false;
-    const auto& limit = capacity.maximumVolumeSize ? capacity.maximumVolumeSize : capacity.capacity;
-    if (!limit || limit->value() < wanted) return false;
-    const auto where = api::Selector::compile(*capacity.nodeTopology);
-    return where && where->matches(labels);
-  });
 }
 
 }  // namespace koord::scheduler

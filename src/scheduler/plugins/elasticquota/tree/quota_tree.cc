@@ -55,16 +55,24 @@ void QuotaTree::markDirty(QuotaId quota, Column column) {
   ++version_;
 }
 
+// Without recursion: quotas may hang in a chain that is longer than the stack is deep.
+std::vector<QuotaId> QuotaTree::withAllBelow(QuotaId quota) const {
+  std::vector<QuotaId> all{quota};
+  for (std::size_t n = 0; n < all.size(); ++n) {
+    const std::vector<QuotaId>& children = nodes_[all[n]].children;
+    all.insert(all.end(), children.begin(), children.end());
+  }
+  return all;
+}
+
 // Where runtimes are worked out has changed for all below.
 void QuotaTree::markBelowDirty(QuotaId quota, const Columns& columns) {
   if (columns.empty()) return;
-  markDirty(quota, columns);
-  for (const QuotaId child : nodes_[quota].children) markBelowDirty(child, columns);
+  for (const QuotaId each : withAllBelow(quota)) markDirty(each, columns);
 }
 
 void QuotaTree::markAllBelowDirty(QuotaId quota) {
-  markDirty(quota, cellColumnsAround(quota));
-  for (const QuotaId child : nodes_[quota].children) markAllBelowDirty(child);
+  for (const QuotaId each : withAllBelow(quota)) markDirty(each, cellColumnsAround(each));
 }
 
 // --- Sums.
@@ -303,14 +311,10 @@ void QuotaTree::refresh(QuotaId quota) {
     if (!nodes_[*it].dirty.empty()) redistributeAll(*it);
 }
 
-void QuotaTree::refreshBelow(QuotaId quota) {
-  if (!nodes_[quota].dirty.empty()) redistributeAll(quota);
-  for (const QuotaId child : nodes_[quota].children) refreshBelow(child);
-}
-
 void QuotaTree::refreshAll() {
   if (refreshed_ == version_) return;
-  refreshBelow(kRoot);
+  for (const QuotaId quota : withAllBelow(kRoot))
+    if (!nodes_[quota].dirty.empty()) redistributeAll(quota);
   refreshed_ = version_;
 }
 
@@ -336,7 +340,6 @@ QuotaTree::Upward QuotaTree::ownSums(QuotaId quota, Column column) const {
 }
 
 void QuotaTree::sumUp(QuotaId quota) {
-  for (const QuotaId child : nodes_[quota].children) sumUp(child);
   const Columns columns = cellColumnsAround(quota);
   forEachColumn(columns, [&](Column column) {
     Cell& c = at(quota, column);
@@ -354,7 +357,8 @@ void QuotaTree::sumUp(QuotaId quota) {
 
 void QuotaTree::rebuild() {
   ++version_;
-  sumUp(kRoot);
+  const std::vector<QuotaId> all = withAllBelow(kRoot);
+  for (auto quota = all.rbegin(); quota != all.rend(); ++quota) sumUp(*quota);
 }
 
 std::string QuotaTree::verifyQuota(QuotaId quota) const {

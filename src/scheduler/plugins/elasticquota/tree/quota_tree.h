@@ -41,6 +41,7 @@
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "scheduler/plugins/elasticquota/tree/columns.h"
@@ -246,6 +247,8 @@ class QuotaTree {
   void markDirty(QuotaId quota, Column column);
   void markBelowDirty(QuotaId quota, const Columns& columns);
   void markAllBelowDirty(QuotaId quota);
+  // The quota and all below it, parents first.
+  std::vector<QuotaId> withAllBelow(QuotaId quota) const;
   // Of a quota and its children.
   Columns cellColumnsAround(QuotaId quota) const;
   Columns sharedColumns(QuotaId quota) const;
@@ -258,7 +261,6 @@ class QuotaTree {
   void redistributeAll(QuotaId quota);
   void scaleMins(QuotaId quota, Column column, std::span<const QuotaId> sharers);
   void setRuntime(QuotaId quota, Column column, std::int64_t runtime);
-  void refreshBelow(QuotaId quota);
   Upward ownSums(QuotaId quota, Column column) const;
   void sumUp(QuotaId quota);
 

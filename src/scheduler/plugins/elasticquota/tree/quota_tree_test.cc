@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include "base/random.h"
 #include "scheduler/plugins/elasticquota/tree/reference_tree.h"
@@ -46,6 +47,40 @@ TEST(QuotaTree, limits_requests_to_max_on_their_way_up) {
   EXPECT_EQ(tree.runtime("c"), 300);
   EXPECT_EQ(tree.of("p").runtime, 300);
   EXPECT_EQ(tree.cell(QuotaTree::kRoot, 0).request, 300);
+}
+
+void onSmallStack(void* (*work)(void*), void* argument) {
+  pthread_attr_t small;
+  ASSERT_EQ(pthread_attr_init(&small), 0);
+  ASSERT_EQ(pthread_attr_setstacksize(&small, 256 << 10), 0);
+  pthread_t thread{};
+  ASSERT_EQ(pthread_create(&thread, &small, work, argument), 0);
+  ASSERT_EQ(pthread_join(thread, nullptr), 0);
+  pthread_attr_destroy(&small);
+}
+
+TEST(QuotaTree, a_chain_of_thousands_of_quotas_needs_no_deep_stack) {
+  std::string difference = "not looked at";
+  onSmallStack(
+      [](void* out) -> void* {
+        constexpr int kChain = 6000;
+        const auto name = [](int n) { return n == 0 ? std::string() : fmt::format("q{}", n); };
+        Tree tree;
+        tree.setTotal(kCpu, 1000);
+        for (int n = 1; n <= kChain; ++n) tree.put(name(n), name(n - 1), 500, 10);
+        tree.ask(name(kChain), 100);
+        tree.put(name(1), "", 400, 10);
+        tree.erase(tree.find(name(2)));
+        tree.put(name(2), name(1), 300, 10);
+        tree.refreshAll();
+        EXPECT_EQ(tree.of(name(kChain)).runtime, 100);
+        tree.rebuild();
+        tree.refreshAll();
+        *static_cast<std::string*>(out) = tree.verifyQuota(tree.find(name(kChain / 2)));
+        return nullptr;
+      },
+      &difference);
+  EXPECT_EQ(difference, "");
 }
 
 TEST(QuotaTree, quotas_that_do_not_lend_ask_for_their_min) {

@@ -1,0 +1,162 @@
+// koord-device-daemon: flags, signals and wiring. One thread, which starts processes: nothing else runs
+// in between.
+
+#include <fmt/core.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+
+#include "base/file.h"
+#include "base/flags/flag_set.h"
+#include "base/flags/log_flags.h"
+#include "base/log.h"
+#include "devicedaemon/daemon.h"
+
+namespace koord::devicedaemon {
+namespace {
+
+struct Flags {
+  Settings settings;
+  std::string configFile;
+  std::string hostRoot = "/hostfs";
+  Duration toolLimit = std::chrono::seconds(10);
+  int verbosity = 1;
+  std::string logFormat = "text";
+  log::Output logOutput;
+  bool noTimestamp = false, version = false;
+};
+
+void addFlags(flags::FlagSet& set, Flags& flags) {
+  set.group("Device infos");
+  set.boolean("oneshot", flags.settings.oneshot, "write the file once and exit");
+  set.duration("sleep-interval", flags.settings.interval, "how often to look at the devices");
+  set.text("prints-output-file", flags.settings.output,
+           "the file that koordlet reads; \"\" is standard output");
+  set.boolean("no-timestamp", flags.noTimestamp, "there are no timestamps").idle();
+  set.text(
+      "config-file", flags.configFile,
+      "YAML or JSON with the same; flags and the environment (KDD_ONESHOT, KDD_SLEEP_INTERVAL,\n"
+      "KDD_PRINTS_OUTPUT_FILE, KDD_CONFIG_FILE) come first");
+  set.group("Host");
+  set.text(
+      "host-root-dir", flags.hostRoot,
+      "where the host's root is mounted, in which vendors' tools and libraries are; one that is "
+      "not there means our own");
+  set.duration("tool-timeout", flags.toolLimit, "how long a vendor's tool or library may take");
+  set.group("Other");
+  set.boolean("version", flags.version, "Print the version and exit");
+  set.group("Log");
+  flags::addLogFlags(set, flags.verbosity, flags.logFormat, flags.logOutput, true);
+}
+
+int refuse(const std::string& why) {
+  fmt::print(stderr, "koord-device-daemon: {}\nSee koord-device-daemon --help.\n", why);
+  return 2;
+}
+
+std::optional<int> parseFlags(const std::vector<std::string>& arguments, flags::FlagSet& set,
+                              Flags& flags) {
+  addFlags(set, flags);
+  if (auto parsed = set.parse(arguments); !parsed) return refuse(parsed.error().message);
+  if (set.helpWanted()) {
+    fmt::print(
+        "Looks at the accelerators of this machine that are not NVIDIA's, and writes a file about\n"
+        "them, from which koordlet tells the scheduler.\n\n"
+        "Usage:\n  koord-device-daemon [flags]\n\n{}",
+        flags::describe(set));
+    return 0;
+  }
+  if (flags.version) {
+    fmt::print("koord-device-daemon v" KOORD_VERSION "\n");
+    return 0;
+  }
+  if (!set.arguments().empty())
+    return refuse(fmt::format("argument \"{}\": it takes flags only", set.arguments().front()));
+  const auto logging =
+      log::setup({.program = "koord-device-daemon",
+                  .format = flags.logFormat == "json" ? log::Format::Json : log::Format::Text,
+                  .verbosity = flags.verbosity},
+                 flags.logOutput);
+  if (!logging) return refuse(logging.error().message);
+  return std::nullopt;
+}
+
+// Flags before the environment before the file, which may have changed since the last time.
+Result<Settings> settingsNow(const flags::FlagSet& set, const Flags& flags) {
+  const auto environment = [](const char* name) -> const char* { return std::getenv(name); };
+  Settings settings;
+  const std::string file = set.given("config-file") ? flags.configFile : fileNamedBy(environment);
+  if (!file.empty()) {
+    const auto text = readFile(file);
+    if (!text) return fail(text.error());
+    if (auto taken = takeFile(*text, settings); !taken)
+      return fail(std::move(taken.error()).within(file));
+  }
+  if (auto taken = takeEnvironment(environment, settings); !taken)
+    return fail(std::move(taken.error()));
+  if (set.given("oneshot")) settings.oneshot = flags.settings.oneshot;
+  if (set.given("sleep-interval")) settings.interval = flags.settings.interval;
+  if (set.given("prints-output-file")) settings.output = flags.settings.output;
+  if (auto checked = checkSettings(settings); !checked) return fail(std::move(checked.error()));
+  return settings;
+}
+
+// Waits for one of them: its number, or 0 when the time is up.
+int waitForSignal(const sigset_t& signals, Duration limit) {
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(limit);
+  const timespec time{seconds.count(), (limit - seconds).count()};
+  for (;;) {
+    const int number = ::sigtimedwait(&signals, nullptr, &time);
+    if (number > 0) return number;
+    if (errno != EINTR) return 0;
+  }
+}
+
+int run(const flags::FlagSet& set, const Flags& flags) {
+  sigset_t signals;
+  ::sigemptyset(&signals);
+  for (const int number : {SIGHUP, SIGINT, SIGTERM, SIGQUIT}) ::sigaddset(&signals, number);
+  ::sigprocmask(SIG_BLOCK, &signals, nullptr);
+  const auto settings = settingsNow(set, flags);
+  if (!settings) return refuse(settings.error().message);
+  HostRunner runner(std::filesystem::is_directory(flags.hostRoot) ? flags.hostRoot : "",
+                    flags.toolLimit);
+  Machine machine;
+  machine.runner = &runner;
+  Daemon daemon(machine, *settings);
+  log::info("writing {} every {} s",
+            settings->output.empty() ? "to standard output" : settings->output,
+            std::chrono::duration_cast<std::chrono::seconds>(settings->interval).count());
+  for (;;) {
+    const auto outcome = daemon.round(std::chrono::steady_clock::now());
+    if (settings->oneshot) return outcome.whole ? 0 : 1;
+    const int number = waitForSignal(signals, outcome.pause);
+    if (number == 0) continue;
+    if (number != SIGHUP) {
+      log::info("ending at signal {}", number);
+      daemon.end();
+      return 0;
+    }
+    log::info("reading the settings again at SIGHUP");
+    if (const auto changed = settingsNow(set, flags)) {
+      daemon.change(*changed);
+    } else {
+      log::error("{}; the settings stay as they are", changed.error().message);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace koord::devicedaemon
+
+int main(int argc, char** argv) {
+  koord::devicedaemon::Flags flags;
+  koord::flags::FlagSet set(koord::flags::Dialect::Go);
+  if (const auto status = koord::devicedaemon::parseFlags({argv + 1, argv + argc}, set, flags))
+    return *status;
+  return koord::devicedaemon::run(set, flags);
+}

@@ -1,0 +1,46 @@
+// Lists of many objects beside other requests.
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include "apiserver/testing.h"
+
+namespace koord::apiserver::testing {
+namespace {
+
+using ::testing::ElementsAre;
+
+class ListTest : public ServerTest {
+ protected:
+  static constexpr const char* kMaps = "/api/v1/namespaces/default/configmaps";
+
+  Task<void> noted(std::string name, Call call) {
+    auto serving = server->serve(std::move(call));
+    const auto reply = co_await serving;
+    EXPECT_EQ(reply.status, 200);
+    order.push_back(std::move(name));
+  }
+
+  std::vector<std::string> order;
+};
+
+TEST_F(ListTest, whoAsksForOneObjectDoesNotWaitForATableOfAll) {
+  for (int i = 0; i < 40; ++i)
+    ASSERT_EQ(post(kMaps, fmt::format(R"({{"metadata":{{"name":"m{}"}},"data":{{"k":"{}"}}}})", i,
+                                      std::string(100'000, 'x')))
+                  .status,
+              201);
+  constexpr const char* kTable = "application/json;as=Table;v=v1;g=meta.k8s.io";
+  constexpr const char* kMetadata =
+      "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io";
+  tasks.spawn(noted("table", routed("GET", kMaps, "", "", kTable)));
+  tasks.spawn(noted("metadata", routed("GET", kMaps, "", "", kMetadata)));
+  tasks.spawn(noted("one", routed("GET", std::string(kMaps) + "/m1", "", "", "")));
+  loop.runReady();
+  EXPECT_THAT(order, ElementsAre("one", "table", "metadata"));
+  EXPECT_EQ(get(kMaps, kTable).body.at("rows").get_array().size(), 40u);
+  EXPECT_EQ(get(kMaps, kMetadata).body.at("items").get_array().size(), 40u);
+}
+
+}  // namespace
+}  // namespace koord::apiserver::testing

@@ -1,0 +1,182 @@
+#include "devicedaemon/runner.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+
+namespace koord::devicedaemon {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+constexpr std::size_t kMostOutput = 1 << 20;
+constexpr std::size_t kMostShown = 400;  // of what a tool says when it fails
+constexpr int kNoProgram = 127, kNoRoot = 126, kWorkFailed = 125;
+// Vendors put their tools beside the usual folders.
+constexpr const char* kPath =
+    "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/xpu/bin:"
+    "/usr/local/neuware/bin:/opt/mxdriver/bin:/opt/mxn100/bin";
+
+class Pipe {
+ public:
+  Pipe() { open_ = ::pipe2(ends_.data(), O_CLOEXEC) == 0; }
+  ~Pipe() {
+    close(0);
+    close(1);
+  }
+  Pipe(const Pipe&) = delete;
+  Pipe& operator=(const Pipe&) = delete;
+  bool open() const { return open_; }
+  int end(std::size_t which) const { return ends_[which]; }
+  void close(std::size_t which) {
+    if (ends_[which] >= 0) ::close(ends_[which]);
+    ends_[which] = -1;
+  }
+
+ private:
+  std::array<int, 2> ends_{-1, -1};
+  bool open_ = false;
+};
+
+void writeAll(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t put = ::write(fd, text.data(), text.size());
+    if (put < 0 && errno == EINTR) continue;
+    if (put <= 0) return;
+    text.remove_prefix(static_cast<std::size_t>(put));
+  }
+}
+
+// Reads to the end, the limit or the deadline; false at the latter two.
+bool readAll(int fd, steady_clock::time_point deadline, std::string& text) {
+  std::array<char, 16'384> buffer{};
+  for (;;) {
+    const auto left = std::chrono::ceil<milliseconds>(deadline - steady_clock::now());
+    if (left.count() <= 0 || text.size() > kMostOutput) return false;
+    pollfd waiting{fd, POLLIN, 0};
+    const int ready = ::poll(&waiting, 1, static_cast<int>(left.count()));
+    if (ready < 0 && errno != EINTR) return false;
+    if (ready <= 0) continue;
+    const ssize_t got = ::read(fd, buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return got == 0;
+    text.append(buffer.data(), static_cast<std::size_t>(got));
+  }
+}
+
+int waitFor(pid_t child) {
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return status;
+}
+
+// In the child: no signal of ours is blocked there, and it ends with its parent.
+void becomeChild() {
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  ::setpgid(0, 0);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+}
+
+std::string shown(std::string_view text) {
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.remove_suffix(1);
+  return text.empty() ? "it said nothing" : fmt::format("it said: {}", text.substr(0, kMostShown));
+}
+
+[[noreturn]] void becomeTool(const std::vector<std::string>& command, int output) {
+  std::vector<char*> arguments;
+  for (const auto& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  const int input = ::open("/dev/null", O_RDONLY);
+  if (input >= 0) ::dup2(input, 0);
+  ::dup2(output, 1);
+  ::dup2(output, 2);
+  ::setenv("LC_ALL", "C", 1);
+  ::setenv("PATH", kPath, 1);
+  ::execvp(arguments.front(), arguments.data());
+  ::_exit(kNoProgram);
+}
+
+}  // namespace
+
+struct HostRunner::Ended {
+  std::string output;
+  int status = 0;  // as of waitpid
+};
+
+bool HostRunner::enterRoot() const {
+  return root_.empty() || (::chroot(root_.c_str()) == 0 && ::chdir("/") == 0);
+}
+
+Result<HostRunner::Ended> HostRunner::inChild(const std::string& name,
+                                              const std::function<int(int)>& body) {
+  Pipe pipe;
+  if (!pipe.open()) return fail(errnoError("pipe", errno));
+  const pid_t child = ::fork();
+  if (child < 0) return fail(errnoError("fork", errno));
+  if (child == 0) {
+    becomeChild();
+    ::_exit(enterRoot() ? body(pipe.end(1)) : kNoRoot);
+  }
+  ::setpgid(child, child);  // whoever comes first
+  pipe.close(1);
+  Ended ended;
+  const bool whole = readAll(pipe.end(0), steady_clock::now() + limit_, ended.output);
+  if (!whole) ::kill(-child, SIGKILL);
+  ended.status = waitFor(child);
+  if (!whole && ended.output.size() > kMostOutput)
+    return fail(ErrorCode::Internal, name + ": it says more than a megabyte");
+  if (!whole)
+    return fail(ErrorCode::Timeout, fmt::format("{}: no end after {} s", name,
+                                                std::chrono::duration<double>(limit_).count()));
+  if (WIFEXITED(ended.status) && WEXITSTATUS(ended.status) == kNoRoot)
+    return fail(ErrorCode::Forbidden,
+                fmt::format("{}: {} cannot be entered: it takes CAP_SYS_CHROOT", name, root_));
+  if (WIFSIGNALED(ended.status))
+    return fail(ErrorCode::Internal,
+                fmt::format("{}: ended by signal {}", name, WTERMSIG(ended.status)));
+  return ended;
+}
+
+Result<std::string> HostRunner::run(const std::vector<std::string>& command) {
+  const std::string name = fmt::format("{}", fmt::join(command, " "));
+  auto ended = inChild(name, [&](int output) -> int { becomeTool(command, output); });
+  if (!ended) return fail(std::move(ended.error()));
+  const int status = WEXITSTATUS(ended->status);
+  if (status == kNoProgram)
+    return fail(ErrorCode::NotFound, command.front() + " is not installed on the host");
+  if (status != 0)
+    return fail(ErrorCode::Internal,
+                fmt::format("{}: status {}, {}", name, status, shown(ended->output)));
+  return std::move(ended->output);
+}
+
+Result<std::string> HostRunner::apart(const std::string& name, const Work& work) {
+  auto ended = inChild(name, [&](int output) {
+    auto done = work();
+    // "?" before an error says that there is nothing to work with.
+    if (!done && done.error().code == ErrorCode::NotFound) writeAll(output, "?");
+    writeAll(output, done ? *done : done.error().message);
+    return done ? 0 : kWorkFailed;
+  });
+  if (!ended) return fail(std::move(ended.error()));
+  if (WEXITSTATUS(ended->status) == 0) return std::move(ended->output);
+  const bool absent = ended->output.starts_with('?');
+  return fail(absent ? ErrorCode::NotFound : ErrorCode::Internal,
+              ended->output.substr(absent ? 1 : 0, kMostShown));
+}
+
+}  // namespace koord::devicedaemon

@@ -1,0 +1,33 @@
+#pragma once
+
+// What the daemon is told to do: by flags, else by environment variables, else by its configuration
+// file, as upstream's is.
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "base/executor.h"
+#include "base/result.h"
+
+namespace koord::devicedaemon {
+
+struct Settings {
+  bool oneshot = false;
+  Duration interval = std::chrono::seconds(900);
+  // "": standard output.
+  std::string output = "/var/run/koordlet/xpu-device-infos/ic-device";
+};
+
+// YAML or JSON: {version: v1, flags: {kdd: {oneshot, sleepInterval, printsOutputFile}}}. An error names
+// the field.
+Result<> takeFile(std::string_view text, Settings& settings);
+// KDD_ONESHOT, KDD_SLEEP_INTERVAL, KDD_PRINTS_OUTPUT_FILE or PRINTS_OUTPUT_FILE; empty ones are not set.
+using Environment = std::function<const char*(const char* name)>;
+Result<> takeEnvironment(const Environment& environment, Settings& settings);
+// The configuration file that the environment names; "" when it names none.
+std::string fileNamedBy(const Environment& environment);
+
+Result<> checkSettings(const Settings& settings);
+
+}  // namespace koord::devicedaemon

@@ -1,0 +1,121 @@
+#include "devicedaemon/vendors/dcmi.h"
+
+#include <fmt/format.h>
+
+#include "devicedaemon/vendors/huawei.h"
+#include "devicedaemon/vendors/library.h"
+
+namespace koord::devicedaemon::dcmi {
+namespace {
+
+struct Functions {
+  int (*init)();
+  int (*cards)(int* count, int* list, int room);
+  int (*chips)(int card, int* count);
+  int (*kind)(int card, int chip, int* kind);
+  int (*info)(int card, int chip, Chip*);
+  int (*logicId)(int* id, int card, int chip);
+  int (*physicalId)(unsigned logic, unsigned* physical);
+  int (*health)(int card, int chip, unsigned* health);
+  // Those that not every chip or version knows.
+  int (*pcie)(int card, int chip, Pcie*);
+  int (*hbm)(int card, int chip, Hbm*);
+  int (*ddr)(int card, int chip, Ddr*);
+  int (*cpus)(int card, int chip, unsigned char* counts, unsigned room);
+};
+
+std::unexpected<Error> failedAt(const char* function, int card, int code) {
+  return fail(ErrorCode::Internal,
+              fmt::format("libdcmi.so: {} of card {}: error {}", function, card, code));
+}
+
+std::int64_t memoryOf(const Functions& call, int card, int chip) {
+  Roomy<Hbm> hbm;
+  Roomy<Ddr> ddr;
+  std::int64_t memory = 0;
+  if (call.hbm && call.hbm(card, chip, &hbm.value) == 0)
+    memory += static_cast<std::int64_t>(hbm.value.memory);
+  if (call.ddr && call.ddr(card, chip, &ddr.value) == 0)
+    memory += static_cast<std::int64_t>(ddr.value.memory);
+  return memory;
+}
+
+Result<NpuFacts> factsOf(const Functions& call, int card, int chip) {
+  NpuFacts facts{.card = card};
+  Roomy<Chip> info;
+  if (const int code = call.info(card, chip, &info.value))
+    return failedAt("dcmi_get_device_chip_info", card, code);
+  facts.model = modelName(fmt::format("{} {}", textOf(info.value.type), textOf(info.value.name)));
+  facts.aiCores = static_cast<int>(info.value.aiCores);
+  int logic = 0;
+  unsigned physical = 0;
+  if (const int code = call.logicId(&logic, card, chip))
+    return failedAt("dcmi_get_device_logic_id", card, code);
+  if (const int code = call.physicalId(static_cast<unsigned>(logic), &physical))
+    return failedAt("dcmi_get_device_phyid_from_logicid", card, code);
+  facts.minor = static_cast<int>(physical);
+  facts.memory = memoryOf(call, card, chip);
+  Roomy<Pcie> pcie;
+  if (call.pcie && call.pcie(card, chip, &pcie.value) == 0)
+    facts.busId = pciAddress(fmt::format("{:x}:{:x}:{:x}.{:x}", pcie.value.domain, pcie.value.bus,
+                                         pcie.value.slot, pcie.value.function));
+  Roomy<CpuCounts> cpus;
+  if (call.cpus && call.cpus(card, chip, cpus.value.data(), cpus.value.size()) == 0)
+    facts.aiCpus = cpus.value[2];
+  unsigned health = 0;
+  const int code = call.health(card, chip, &health);
+  if (code != 0 || health >= kMajor)
+    facts.fault = code ? fmt::format("dcmi_get_device_health: error {}", code)
+                       : fmt::format("NPU {} has health {}", card, health);
+  return facts;
+}
+
+Result<> takeCard(const Functions& call, int card, std::vector<Found>& found) {
+  int chips = 0;
+  if (const int code = call.chips(card, &chips))
+    return failedAt("dcmi_get_device_num_in_card", card, code);
+  for (int chip = 0; chip < chips && chip < kMostCards; ++chip) {
+    int kind = kNpu;
+    if (call.kind(card, chip, &kind) != 0 || kind != kNpu) continue;
+    auto facts = factsOf(call, card, chip);
+    if (!facts) return fail(std::move(facts.error()));
+    auto device = npuOf(*facts);
+    if (!device) return fail(std::move(device.error()));
+    found.push_back(*std::move(device));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<Found>> devices(const std::vector<std::string>& library) {
+  auto opened = Library::open(library);
+  if (!opened) return fail(std::move(opened.error()));
+  Functions call{};
+  opened->need(call.init, "dcmi_init")
+      .need(call.cards, "dcmi_get_card_list")
+      .need(call.chips, "dcmi_get_device_num_in_card")
+      .need(call.kind, "dcmi_get_device_type")
+      .need(call.info, "dcmi_get_device_chip_info")
+      .need(call.logicId, "dcmi_get_device_logic_id")
+      .need(call.physicalId, "dcmi_get_device_phyid_from_logicid")
+      .need(call.health, "dcmi_get_device_health")
+      .want(call.pcie, "dcmi_get_device_pcie_info_v2")
+      .want(call.hbm, "dcmi_get_device_hbm_info")
+      .want(call.ddr, "dcmi_get_device_memory_info_v3")
+      .want(call.cpus, "dcmi_get_device_cpu_num_config");
+  if (auto complete = opened->complete(); !complete) return fail(std::move(complete.error()));
+  if (const int code = call.init())
+    return fail(ErrorCode::Internal, fmt::format("libdcmi.so: dcmi_init: error {}", code));
+  int count = 0;
+  std::array<int, kMostCards> cards{};
+  if (const int code = call.cards(&count, cards.data(), kMostCards))
+    return fail(ErrorCode::Internal, fmt::format("libdcmi.so: dcmi_get_card_list: error {}", code));
+  std::vector<Found> found;
+  for (int i = 0; i < count && i < kMostCards; ++i)
+    if (auto taken = takeCard(call, cards[static_cast<std::size_t>(i)], found); !taken)
+      return fail(std::move(taken.error()));
+  return found;
+}
+
+}  // namespace koord::devicedaemon::dcmi

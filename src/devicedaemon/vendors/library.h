@@ -1,0 +1,73 @@
+#pragma once
+
+// A vendor's shared library, opened in a process of its own (Runner::apart), which ends with it: it is
+// never closed.
+
+#include <dlfcn.h>
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace koord::devicedaemon {
+
+class Library {
+ public:
+  // The first of these that can be opened. NotFound when none can.
+  static Result<Library> open(const std::vector<std::string>& paths) {
+    std::string why = "no library is named";
+    for (const auto& path : paths) {
+      if (void* handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL))
+        return Library(handle, path);
+      if (const char* said = ::dlerror(); said && &path == &paths.front()) why = said;
+    }
+    return fail(ErrorCode::NotFound, why);
+  }
+
+  // Sets the function; remembers the first that is not there.
+  template <class Fn>
+  Library& need(Fn*& function, const char* name) {
+    function = reinterpret_cast<Fn*>(::dlsym(handle_, name));
+    if (!function && missing_.empty()) missing_ = name;
+    return *this;
+  }
+  // The same for one that older versions lack.
+  template <class Fn>
+  Library& want(Fn*& function, const char* name) {
+    function = reinterpret_cast<Fn*>(::dlsym(handle_, name));
+    return *this;
+  }
+  Result<> complete() const {
+    if (missing_.empty()) return {};
+    return fail(ErrorCode::Internal, path_ + " has no " + missing_);
+  }
+
+ private:
+  Library(void* handle, std::string path) : handle_(handle), path_(std::move(path)) {}
+
+  void* handle_;
+  std::string path_, missing_;
+};
+
+// A structure of the library's, with room behind it: a newer version may have more members.
+template <class T>
+struct Roomy {
+  T value{};
+  std::array<std::byte, 4096> room{};
+};
+
+// The text in a buffer, which need not end in 0.
+template <class Char, std::size_t N>
+std::string textOf(const std::array<Char, N>& buffer) {
+  std::string text;
+  for (const auto c : buffer) {
+    if (c == 0) break;
+    text += static_cast<char>(c);
+  }
+  return text;
+}
+
+}  // namespace koord::devicedaemon

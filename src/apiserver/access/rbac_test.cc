@@ -87,6 +87,28 @@ TEST_F(AccessTest, rolesGiveWhatTheySayAndNoMore) {
   EXPECT_EQ(send(dev, "PUT", "/apis/apps/v1/namespaces/default/deployments/web", "{}").status, 403);
 }
 
+// The role "view" has the verbs get, list and watch on pods/log; others have all on pods/eviction.
+TEST_F(AccessTest, aRightToASubresourceShowsNothingOfTheObject) {
+  grant(
+      "logs", "default",
+      R"([{"verbs":["*"],"apiGroups":[""],"resources":["pods/log","pods/eviction","pods/binding"]}])",
+      R"({"kind":"User","name":"alice"})");
+  ASSERT_EQ(send(kAdmin, "POST", kPods, pod("web")).status, 201);
+  const auto alice = user("alice");
+  const std::string web = std::string(kPods) + "/web";
+  for (const auto& [target, status] :
+       {std::pair{web + "/log?watch=true", 404},
+        {web + "/eviction", 405},
+        {web + "/binding", 405},
+        {web + "/log", 404},
+        {std::string("/api/v1/watch/namespaces/default/pods/web/log"), 405}}) {
+    const auto answer = send(alice, "GET", target);
+    EXPECT_EQ(answer.status, status) << target;
+    EXPECT_EQ(find(answer.body, "spec"), nullptr) << target;
+    EXPECT_EQ(find(answer.body, "object"), nullptr) << target;
+  }
+}
+
 TEST_F(AccessTest, whatIsGrantedEndsWithTheRoleOrTheBinding) {
   const std::string alice = R"({"kind":"User","name":"alice"})";
   grant("reader", "default", kReadPods, alice);
@@ -191,6 +213,31 @@ TEST_F(AccessTest, nobodyGrantsWhatHeDoesNotHave) {
   EXPECT_EQ(send(alice, "POST", bindings, binding("ClusterRole", "view")).status, 201);
   EXPECT_EQ(send(alice, "POST", bindings, binding("ClusterRole", "edit")).status, 403);
   EXPECT_EQ(send(alice, "POST", roles, role("more", R"(["list"])")).status, 201);
+}
+
+// A thousand verbs of a thousand resources of a thousand groups would be a billion single permissions.
+TEST_F(AccessTest, aRoleOfBillionsOfPermissionsIsGrantedAsAWholeOrNotAtAll) {
+  const auto listOf = [](const char* what) {
+    std::string list;
+    for (int i = 0; i < 1000; ++i) list += fmt::format("{}\"{}{}\"", i == 0 ? "" : ",", what, i);
+    return "[" + list + "]";
+  };
+  const auto role = [&](const std::string& name) {
+    return R"({"metadata":{"name":")" + name + R"("},"rules":[{"verbs":)" + listOf("v") +
+           R"(,"apiGroups":)" + listOf("g") + R"(,"resources":)" + listOf("r") + "}]}";
+  };
+  const std::string roles = std::string(kRbacPath) + "namespaces/default/roles";
+  grant("author", "default",
+        R"([{"verbs":["create"],"apiGroups":["rbac.authorization.k8s.io"],"resources":["roles"]}])",
+        R"({"kind":"User","name":"alice"})");
+  const auto refused = send(user("alice"), "POST", roles, role("mine"));
+  EXPECT_EQ(refused.status, 403);
+  EXPECT_THAT(refused.message(), HasSubstr("not currently held:\n{APIGroups:[\"g0\" \"g1\""));
+  EXPECT_LT(refused.message().size(), 32u << 10);
+
+  grant("everything", "default", R"([{"verbs":["*"],"apiGroups":["*"],"resources":["*"]}])",
+        R"({"kind":"User","name":"owner"})");
+  EXPECT_EQ(send(user("owner"), "POST", roles, role("his")).status, 201);
 }
 
 TEST_F(AccessTest, aggregationRulesAreForClusterAdmins) {

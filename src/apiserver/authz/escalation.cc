@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "apiserver/objects/edit.h"
+#include "apiserver/objects/failure.h"
 
 namespace koord::apiserver {
 namespace {
@@ -58,7 +59,8 @@ struct Grant {
     if (missing.empty()) return {};
     std::string message = fmt::format(
         "user \"{}\" (groups={}) is attempting to grant RBAC permissions not currently held:\n{}",
-        user.name, quotedList(user.groups), describe(missing));
+        user.name, quotedList(user.groups),
+        cutText(describe(missing), FieldErrors::kMaxMessageBytes));
     if (!grants.problems.empty()) {
       std::string problems = problemText(std::move(grants.problems));
       problems.erase(0, std::string_view("RBAC: ").size());

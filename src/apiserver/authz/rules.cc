@@ -12,6 +12,21 @@ namespace {
 
 using Texts = std::vector<std::string>;
 
+// The pieces of all rules together that are looked at one by one. A role has as many as its lists multiplied:
+// a body of three megabytes could ask for more of them than there is memory.
+constexpr std::size_t kMaxPieces = 100'000;
+
+// kMaxPieces + 1 stands for all that is more.
+std::size_t times(std::size_t a, std::size_t b) {
+  return b != 0 && a > kMaxPieces / b ? kMaxPieces + 1 : a * b;
+}
+
+std::size_t countPieces(const PolicyRule& rule) {
+  const auto names = std::max<std::size_t>(rule.names.size(), 1);
+  return times(times(rule.groups.size(), rule.resources.size()), times(rule.verbs.size(), names)) +
+         times(rule.urls.size(), rule.verbs.size());
+}
+
 bool has(const Texts& list, std::string_view text) {
   return std::ranges::find(list, text) != list.end();
 }
@@ -46,17 +61,24 @@ bool matchesUrl(const PolicyRule& rule, std::string_view path) {
   return std::ranges::any_of(rule.urls, [&](const auto& known) { return coversUrl(known, path); });
 }
 
-// A piece has one verb and either one group, one resource and at most one name, or one URL.
-bool coversPiece(const PolicyRule& rule, const PolicyRule& piece) {
-  if (!has(rule.verbs, "*") && !hasAll(rule.verbs, piece.verbs)) return false;
-  if (!piece.urls.empty()) return matchesUrl(rule, piece.urls.front());
-  if (!has(rule.groups, "*") && !hasAll(rule.groups, piece.groups)) return false;
-  if (!rule.names.empty() && (piece.names.empty() || !hasAll(rule.names, piece.names)))
-    return false;
-  const std::string& resource = piece.resources.front();
+bool coversResource(const PolicyRule& rule, std::string_view resource) {
   const auto slash = resource.find('/');
   return has(rule.resources, "*") || has(rule.resources, resource) ||
-         (slash != std::string::npos && has(rule.resources, "*" + resource.substr(slash)));
+         (slash != std::string_view::npos &&
+          has(rule.resources, "*" + std::string(resource.substr(slash))));
+}
+
+// Whether the first rule alone gives all that the second does.
+bool covers(const PolicyRule& rule, const PolicyRule& other) {
+  if (!has(rule.verbs, "*") && !hasAll(rule.verbs, other.verbs)) return false;
+  if (!std::ranges::all_of(other.urls, [&](const auto& url) { return matchesUrl(rule, url); }))
+    return false;
+  if (other.groups.empty() || other.resources.empty()) return true;
+  if (!has(rule.groups, "*") && !hasAll(rule.groups, other.groups)) return false;
+  if (!rule.names.empty() && (other.names.empty() || !hasAll(rule.names, other.names)))
+    return false;
+  return std::ranges::all_of(other.resources,
+                             [&](const auto& resource) { return coversResource(rule, resource); });
 }
 
 std::string describe(const PolicyRule& rule) {
@@ -133,11 +155,22 @@ std::vector<PolicyRule> piecesOf(const PolicyRule& rule) {
 
 std::vector<PolicyRule> notCovered(const std::vector<PolicyRule>& owned,
                                    const std::vector<PolicyRule>& wanted) {
+  const auto isOwned = [&](const PolicyRule& rule) {
+    return std::ranges::any_of(owned, [&](const auto& own) { return covers(own, rule); });
+  };
   std::vector<PolicyRule> missing;
-  for (const auto& rule : wanted)
+  std::size_t left = kMaxPieces;
+  for (const auto& rule : wanted) {
+    if (isOwned(rule)) continue;
+    const auto pieces = countPieces(rule);
+    if (pieces > left) {  // nobody can tell, so it is not owned
+      missing.push_back(rule);
+      continue;
+    }
+    left -= pieces;
     for (auto& piece : piecesOf(rule))
-      if (!std::ranges::any_of(owned, [&](const auto& own) { return coversPiece(own, piece); }))
-        missing.push_back(std::move(piece));
+      if (!isOwned(piece)) missing.push_back(std::move(piece));
+  }
   return missing;
 }
 

@@ -35,7 +35,8 @@ bool allows(const PolicyRule& rule, const Attributes& attributes);
 // The same in rules that have one verb and either one group, one resource and at most one name, or one URL.
 std::vector<PolicyRule> piecesOf(const PolicyRule& rule);
 
-// What of `wanted` the `owned` rules do not allow, in pieces of one verb, group and resource.
+// What of `wanted` the `owned` rules do not allow, in pieces of one verb, group and resource. Of wanted rules that
+// have very many pieces together, those that no owned rule allows by itself are missing as they are.
 std::vector<PolicyRule> notCovered(const std::vector<PolicyRule>& owned,
                                    const std::vector<PolicyRule>& wanted);
 // One line per rule, verbs of the same resource together, sorted:

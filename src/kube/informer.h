@@ -6,9 +6,11 @@
 // was deleted and re-created while the connection was down arrives as onDelete, then onAdd.
 
 #include <functional>
+#include <tuple>
 #include <unordered_set>
 
 #include "api/codec.h"
+#include "base/caught.h"
 #include "base/log.h"
 #include "kube/reflector.h"
 
@@ -77,6 +79,10 @@ class Informer final : private ReflectorSink {
 
   void erase(const api::ObjectKey& key);
   Task<void> resyncForever();
+  // Calls a handler's function, if it has it. What it throws concerns neither the other handlers nor the objects to
+  // come: an object that nobody has thought of must not end a program again and again.
+  template <class Fn, class... Told>
+  static void tell(const Fn& fn, const Told&... told);
   void notifyAdd(const Object& object);
   void notifyDelete(const Object& object);
 
@@ -113,7 +119,7 @@ template <class T>
 void Informer<T>::addHandler(Handler handler) {
   handlers_.push_back(std::move(handler));
   if (auto& onAdd = handlers_.back().onAdd)
-    for (const auto& object : objects_) onAdd(object);
+    for (const auto& object : objects_) tell(onAdd, object);
 }
 
 template <class T>
@@ -174,8 +180,7 @@ void Informer<T>::upsert(const Received& received) {
   auto place = objects_.extract(it);
   place.value() = after;
   objects_.insert(std::move(place));
-  for (auto& handler : handlers_)
-    if (handler.onUpdate) handler.onUpdate(before, after);
+  for (auto& handler : handlers_) tell(handler.onUpdate, before, after);
 }
 
 template <class T>
@@ -209,21 +214,31 @@ Task<void> Informer<T>::resyncForever() {
     std::vector<Object> all;
     for (const auto& object : objects_) all.push_back(object);
     for (const auto& object : all)
-      for (auto& handler : handlers_)
-        if (handler.onUpdate) handler.onUpdate(object, object);
+      for (auto& handler : handlers_) tell(handler.onUpdate, object, object);
+  }
+}
+
+template <class T>
+template <class Fn, class... Told>
+void Informer<T>::tell(const Fn& fn, const Told&... told) {
+  if (!fn) return;
+  try {
+    fn(told...);
+  } catch (...) {
+    const Object& last = std::get<sizeof...(told) - 1>(std::tie(told...));
+    log::error("a handler of {} {}/{}: unexpected exception: {}", T::kType.kind,
+               last->metadata.namespace_, last->metadata.name, thrownText());
   }
 }
 
 template <class T>
 void Informer<T>::notifyAdd(const Object& object) {
-  for (auto& handler : handlers_)
-    if (handler.onAdd) handler.onAdd(object);
+  for (auto& handler : handlers_) tell(handler.onAdd, object);
 }
 
 template <class T>
 void Informer<T>::notifyDelete(const Object& object) {
-  for (auto& handler : handlers_)
-    if (handler.onDelete) handler.onDelete(object);
+  for (auto& handler : handlers_) tell(handler.onDelete, object);
 }
 
 }  // namespace koord::kube

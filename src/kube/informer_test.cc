@@ -163,6 +163,23 @@ TEST_F(InformerTest, AnObjectThatCannotBeReadIsNotTheOneThatWasThereBeforeIt) {
   EXPECT_EQ(informer_.get({"", "a"}), nullptr);
 }
 
+TEST_F(InformerTest, AHandlerThatThrowsKeepsNothingFromTheOthers) {
+  lists_ = {listOf(10, {node("a", 1)})};
+  std::vector<std::string> seen;
+  const auto odd = [](const auto&) { throw std::out_of_range("an odd annotation"); };
+  informer_.addHandler({odd, [](const auto&, const auto&) { throw 1; }, odd});
+  informer_.addHandler({[&](const auto& n) { seen.push_back("+" + n->metadata.name); },
+                        [&](const auto&, const auto& n) { seen.push_back("~" + n->metadata.name); },
+                        [&](const auto& n) { seen.push_back("-" + n->metadata.name); }});
+  informer_.start();
+  loop_.advance(1s);
+  EXPECT_TRUE(informer_.synced());
+  send(event("MODIFIED", node("a", 11)));
+  send(event("ADDED", node("b", 12)));
+  send(event("DELETED", node("a", 13)));
+  EXPECT_THAT(seen, ElementsAre("+a", "~a", "+b", "-a"));
+}
+
 TEST_F(InformerTest, ALateHandlerSeesWhatIsThere) {
   lists_ = {listOf(10, {node("a", 1)})};
   informer_.start();

@@ -344,6 +344,7 @@ TEST(HookTables, GpusAreNamedAndSharedOnesLimited) {
       R"({"gpu":[{"minor":1,"resources":{"koordinator.sh/gpu-core":"50",
          "koordinator.sh/gpu-memory":"8Gi","koordinator.sh/gpu-memory-ratio":"50"}}]})";
   const Texts hami{{"koordinator.sh/gpu-isolation-provider", "HAMi-core"}};
+  const Texts manuals{{"koordinator.sh/gpu-isolation-provider", "hami-core"}};
   using Env = std::vector<std::pair<std::string, std::string>>;
   const struct {
     const char* name;
@@ -363,6 +364,13 @@ TEST(HookTables, GpusAreNamedAndSharedOnesLimited) {
        0},
       {"shared",
        {.annotations = {{kAllocated, half}}, .labels = hami},
+       {{"NVIDIA_VISIBLE_DEVICES", "1"},
+        {"CUDA_DEVICE_MEMORY_LIMIT", "8589934592"},
+        {"CUDA_DEVICE_SM_LIMIT", "50"},
+        {"LD_PRELOAD", library}},
+       2},
+      {"shared, as upstream's manuals write it",
+       {.annotations = {{kAllocated, half}}, .labels = manuals},
        {{"NVIDIA_VISIBLE_DEVICES", "1"},
         {"CUDA_DEVICE_MEMORY_LIMIT", "8589934592"},
         {"CUDA_DEVICE_SM_LIMIT", "50"},

@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "koordlet/system/small_file.h"
+#include "model/gpu_isolation.h"
 #include "model/well_known.h"
 
 namespace koord::koordlet {
@@ -79,9 +80,9 @@ Result<> GpuEnvHook::starting(const PodView& pod, const ContainerView& container
   std::vector<std::int64_t> minors;
   for (const auto& gpu : *gpus) minors.push_back(gpu.minor);
   start.env.emplace_back("NVIDIA_VISIBLE_DEVICES", fmt::format("{}", fmt::join(minors, ",")));
-  const auto* provider = api::findIn(pod.pod->metadata.labels, model::kLabelGpuIsolationProvider);
+  const bool hami = model::gpuIsolationProvider(pod.pod->metadata.labels) == model::kHamiCore;
   const auto ratio = amountIn(gpus->front().resources, model::kGpuMemoryRatio);
-  if (!provider || *provider != "HAMi-core" || !ratio || *ratio >= 100) return {};
+  if (!hami || !ratio || *ratio >= 100) return {};
   return limit(pod, container, gpus->front(), start);
 }
 

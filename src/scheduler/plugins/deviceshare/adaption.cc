@@ -7,6 +7,7 @@
 
 #include "base/time.h"
 #include "kube/client.h"
+#include "model/gpu_isolation.h"
 #include "model/node_names.h"
 
 namespace koord::scheduler {
@@ -17,7 +18,6 @@ using namespace std::chrono_literals;
 
 constexpr std::string_view kBindTimestamp = "scheduling.koordinator.sh/bind-timestamp";
 constexpr std::string_view kGpuMinors = "scheduling.koordinator.sh/gpu-minors";
-constexpr std::string_view kIsolation = "koordinator.sh/gpu-isolation-provider";
 constexpr const char* kHamiNode = "hami.io/vgpu-node";
 constexpr const char* kHamiLock = "hami.io/mutex.lock";
 constexpr const char* kCambriconLock = "cambricon.com/dsmlu.lock";
@@ -140,7 +140,7 @@ Task<Result<>> DeviceAdaption::adapt(CycleState* state, PodPtr pod, std::string 
                      fmt::format("failed to lock node: {}", locked.error().message));
     }
   }
-  const bool hami = textAtLabel(pod->pod->metadata.labels, kIsolation) == "HAMi-core";
+  const bool hami = model::gpuIsolationProvider(pod->pod->metadata.labels) == model::kHamiCore;
   if (!hami || pod->kind || at(given, DeviceType::Gpu).empty()) co_return Result<>{};
   auto labelling = labelForHami(pod, node);
   Result<> labelled = co_await labelling;

@@ -7,6 +7,7 @@
 #include "api/codec.h"
 #include "api/reservation.h"
 #include "base/log.h"
+#include "model/gpu_isolation.h"
 #include "model/well_known.h"
 #include "scheduler/plugins/deviceshare/device_object.h"
 #include "scheduler/plugins/deviceshare/devices/allocation.h"
@@ -14,8 +15,6 @@
 namespace koord::scheduler {
 
 namespace {
-
-constexpr std::string_view kLabelIsolationProvider = "koordinator.sh/gpu-isolation-provider";
 
 std::string reservationIn(const api::StringMap& annotations) {
   const std::string* text = api::findIn(annotations, model::kAnnotationReservationAllocated);
@@ -89,8 +88,7 @@ void DeviceTable::nodeChanged(NodeId node) {
   }
   const api::StringMap& labels = known.object->metadata.labels;
   here.gpus = NodeGpus::of(labels);
-  const std::string* provider = api::findIn(labels, kLabelIsolationProvider);
-  here.isolationProvider = provider ? *provider : "";
+  here.isolationProvider = model::gpuIsolationProvider(labels);
   if (here.name == known.name) return;
   here.name = known.name;
   here.listed = false;

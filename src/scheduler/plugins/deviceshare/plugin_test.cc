@@ -170,11 +170,15 @@ TEST(DevicesOfZones, a_node_under_best_effort_is_scored_as_a_whole) {
 TEST_F(Devices, shared_gpus_need_the_isolation_that_the_pod_asks_for) {
   machine("plain");
   machine("hami", false, {{"koordinator.sh/gpu-isolation-provider", "HAMi-core"}});
-  const auto pod =
-      percentOfGpu("p", "50").label("koordinator.sh/gpu-isolation-provider", "HAMi-core");
-  EXPECT_EQ(answer(pod, "plain"),
-            kUnresolvable + "GPUIsolationProviderHAMICore not found on the node");
-  EXPECT_EQ(answer(pod, "hami"), "");
+  machine("manuals", false, {{"koordinator.sh/gpu-isolation-provider", "hami-core"}});
+  for (const char* provider : {"HAMi-core", "hami-core"}) {
+    const auto pod =
+        percentOfGpu("p", "50").label("koordinator.sh/gpu-isolation-provider", provider);
+    EXPECT_EQ(answer(pod, "plain"),
+              kUnresolvable + "GPUIsolationProviderHAMICore not found on the node");
+    EXPECT_EQ(answer(pod, "hami"), "");
+    EXPECT_EQ(answer(pod, "manuals"), "");
+  }
 }
 
 TEST_F(Devices, models_that_cannot_be_shared_take_whole_requests_only) {

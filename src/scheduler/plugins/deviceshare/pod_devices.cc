@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/json.h"
+#include "model/gpu_isolation.h"
 #include "model/pod_requests.h"
 #include "model/well_known.h"
 #include "scheduler/plugins/deviceshare/devices/allocation.h"
@@ -26,8 +27,6 @@ constexpr std::string_view kDeviceNames[] = {"nvidia.com/gpu",
                                              "huawei.com/npu-dvpp",
                                              "koordinator.sh/rdma",
                                              "koordinator.sh/fpga"};
-
-constexpr std::string_view kLabelProvider = "koordinator.sh/gpu-isolation-provider";
 
 // What else the plugin's answers depend on.
 const std::string_view kReadAnnotations[] = {kAnnotationDeviceHint, kAnnotationDeviceJoint,
@@ -78,8 +77,7 @@ void PodDevicesReader::sign(const PodInfo& pod, Signature& signature) const {
     signature.add(text ? std::string_view(*text) : std::string_view());
   }
   signature.add(asksForRecorded(annotations) ? 1 : 0);
-  const std::string* provider = api::findIn(pod.pod->metadata.labels, kLabelProvider);
-  signature.add(provider ? std::string_view(*provider) : std::string_view());
+  signature.add(model::gpuIsolationProvider(pod.pod->metadata.labels));
 }
 
 const PodDevices& PodDevicesReader::of(const PodInfo& pod, bool hints) const {
@@ -112,8 +110,7 @@ PodDevices PodDevicesReader::read(const PodInfo& pod, bool hints) const {
     if (hints && !isEmpty(*given) && asksForRecorded(meta.annotations))
       devices.designated = *std::move(given);
   }
-  if (const std::string* provider = api::findIn(meta.labels, kLabelProvider))
-    devices.isolationProvider = *provider;
+  devices.isolationProvider = model::gpuIsolationProvider(meta.labels);
   const std::string* ignored = api::findIn(meta.labels, model::kLabelReservationIgnored);
   devices.ignoresReservations = ignored && *ignored == "true";
   const GpuRequirement& gpu = devices.demand.gpu;

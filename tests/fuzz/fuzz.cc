@@ -10,11 +10,13 @@ namespace {
 constexpr std::array kTargets{
     Target{"admission", admission},
     Target{"apply", apply},
+    Target{"cnmon", cnmon},
     Target{"codec", codec},
     Target{"continuetokens", continueTokens},
     Target{"cpuset", cpuset},
     Target{"configuration", configuration},
     Target{"crd", crd},
+    Target{"devicefile", deviceFile},
     Target{"jmespath", jmesPath},
     Target{"jsonpatch", jsonPatch},
     Target{"koordletfiles", koordletFiles},
@@ -22,6 +24,8 @@ constexpr std::array kTargets{
     Target{"kubeconfig", kubeconfig},
     Target{"mergepatch", mergePatch},
     Target{"messages", messages},
+    Target{"mxsmi", mxSmi},
+    Target{"npusmi", npuSmi},
     Target{"printercolumns", printerColumns},
     Target{"protobuf", protobuf},
     Target{"quantity", quantity},
@@ -32,6 +36,7 @@ constexpr std::array kTargets{
     Target{"selectors", selectors},
     Target{"time", time},
     Target{"strategicpatch", strategicPatch},
+    Target{"xpusmi", xpuSmi},
     Target{"yaml", yaml},
 };
 

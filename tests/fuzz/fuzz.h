@@ -38,11 +38,13 @@ std::pair<std::string_view, std::string_view> firstLine(std::string_view input);
 
 void admission(std::string_view input);
 void apply(std::string_view input);
+void cnmon(std::string_view input);
 void codec(std::string_view input);
 void configuration(std::string_view input);
 void crd(std::string_view input);
 void continueTokens(std::string_view input);
 void cpuset(std::string_view input);
+void deviceFile(std::string_view input);
 void jmesPath(std::string_view input);
 void jsonPatch(std::string_view input);
 void koordletFiles(std::string_view input);
@@ -50,6 +52,8 @@ void koordletMachine(std::string_view input);
 void kubeconfig(std::string_view input);
 void mergePatch(std::string_view input);
 void messages(std::string_view input);
+void mxSmi(std::string_view input);
+void npuSmi(std::string_view input);
 void printerColumns(std::string_view input);
 void protobuf(std::string_view input);
 void quantity(std::string_view input);
@@ -60,6 +64,7 @@ void schedulerAnnotations(std::string_view input);
 void selectors(std::string_view input);
 void strategicPatch(std::string_view input);
 void time(std::string_view input);
+void xpuSmi(std::string_view input);
 void yaml(std::string_view input);
 
 }  // namespace koord::fuzz

@@ -22,10 +22,10 @@ struct FakeAccelerator {
   unsigned cores = 20, aiCpus = 7;
   unsigned bus = 0;
   int health = 0;  // as the library says it
+  int answer = 0;  // of the first call about it
 };
 struct FakeAcceleratorState {
   int initAnswer = 0;
-  int deviceAnswer = 0;  // of calls about a device
   bool crashes = false, hangs = false;
   int calls = 0;  // of init
   int count = 0;

@@ -74,13 +74,10 @@ Result<std::vector<Found>> devices(const std::vector<std::string>& library) {
   if (count.value.number > kMostDevices)
     return fail(ErrorCode::Invalid,
                 fmt::format("libcndev.so: {} devices are too many", count.value.number));
-  std::vector<Found> found;
-  for (std::uint32_t i = 0; i < count.value.number; ++i) {
-    auto device = deviceAt(call, static_cast<int>(i));
-    if (!device) return fail(std::move(device.error()));
-    found.push_back(*std::move(device));
-  }
-  return found;
+  Answers answers;
+  for (std::uint32_t i = 0; i < count.value.number; ++i)
+    answers.take(deviceAt(call, static_cast<int>(i)));
+  return std::move(answers).all();
 }
 
 }  // namespace koord::devicedaemon::cndev

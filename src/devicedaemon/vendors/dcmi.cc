@@ -70,20 +70,21 @@ Result<NpuFacts> factsOf(const Functions& call, int card, int chip) {
   return facts;
 }
 
-Result<> takeCard(const Functions& call, int card, std::vector<Found>& found) {
+Result<Found> chipOf(const Functions& call, int card, int chip) {
+  const auto facts = factsOf(call, card, chip);
+  if (!facts) return fail(facts.error());
+  return npuOf(*facts);
+}
+
+void takeCard(const Functions& call, int card, Answers& answers) {
   int chips = 0;
   if (const int code = call.chips(card, &chips))
-    return failedAt("dcmi_get_device_num_in_card", card, code);
+    return answers.take(failedAt("dcmi_get_device_num_in_card", card, code));
   for (int chip = 0; chip < chips && chip < kMostCards; ++chip) {
     int kind = kNpu;
     if (call.kind(card, chip, &kind) != 0 || kind != kNpu) continue;
-    auto facts = factsOf(call, card, chip);
-    if (!facts) return fail(std::move(facts.error()));
-    auto device = npuOf(*facts);
-    if (!device) return fail(std::move(device.error()));
-    found.push_back(*std::move(device));
+    answers.take(chipOf(call, card, chip));
   }
-  return {};
 }
 
 }  // namespace
@@ -111,11 +112,10 @@ Result<std::vector<Found>> devices(const std::vector<std::string>& library) {
   std::array<int, kMostCards> cards{};
   if (const int code = call.cards(&count, cards.data(), kMostCards))
     return fail(ErrorCode::Internal, fmt::format("libdcmi.so: dcmi_get_card_list: error {}", code));
-  std::vector<Found> found;
+  Answers answers;
   for (int i = 0; i < count && i < kMostCards; ++i)
-    if (auto taken = takeCard(call, cards[static_cast<std::size_t>(i)], found); !taken)
-      return fail(std::move(taken.error()));
-  return found;
+    takeCard(call, cards[static_cast<std::size_t>(i)], answers);
+  return std::move(answers).all();
 }
 
 }  // namespace koord::devicedaemon::dcmi

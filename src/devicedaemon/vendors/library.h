@@ -1,16 +1,19 @@
 #pragma once
 
 // A vendor's shared library, opened in a process of its own (Runner::apart), which ends with it: it is
-// never closed.
+// never closed, and what is logged there goes where ours goes.
 
 #include <dlfcn.h>
 
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "base/result.h"
+#include "base/log.h"
+#include "devicedaemon/found.h"
 
 namespace koord::devicedaemon {
 
@@ -50,6 +53,24 @@ class Library {
 
   void* handle_;
   std::string path_, missing_;
+};
+
+// The devices that answered. One that does not costs the others nothing, unless none does.
+class Answers {
+ public:
+  void take(Result<Found> device) {
+    if (device) return found_.push_back(*std::move(device));
+    log::warn("{}", device.error().message);
+    lost_ = std::move(device.error());
+  }
+  Result<std::vector<Found>> all() && {
+    if (found_.empty() && lost_) return fail(*std::move(lost_));
+    return std::move(found_);
+  }
+
+ private:
+  std::vector<Found> found_;
+  std::optional<Error> lost_;
 };
 
 // A structure of the library's, with room behind it: a newer version may have more members.

@@ -304,6 +304,25 @@ TEST_F(VendorReaders, AChipOfTheLibraryIsIllWhenItsFaultIsMajor) {
   EXPECT_EQ(reading->devices[1].fault, "NPU 0 has health 2");
 }
 
+TEST_F(VendorReaders, ADeviceThatDoesNotAnswerItsLibraryCostsNothingOfAnother) {
+  FakeAccelerators fake;
+  fake.add("MLU-0").answer = 7;
+  fake.add("MLU-1");
+  for (auto& device : fake.state().devices) device.name = {"MLU370-X8"};
+  machine_.cndev = {fake.path()};
+  const auto mlus = readCambricon(machine_);
+  ASSERT_TRUE(mlus) << mlus.error().message;
+  ASSERT_THAT(mlus->devices, SizeIs(1));
+  EXPECT_EQ(mlus->devices[0].minor, 1);
+  machine_.dcmi = {fake.path()};
+  const auto npus = readHuawei(machine_);
+  ASSERT_TRUE(npus) << npus.error().message;
+  ASSERT_THAT(npus->devices, SizeIs(1));
+  EXPECT_EQ(npus->devices[0].uuid, "npu-1-1");
+  fake.state().devices[1].answer = 7;
+  EXPECT_THAT(readCambricon(machine_).error().message, HasSubstr("cndevGetUUID: error 7"));
+}
+
 TEST_F(VendorReaders, ALibraryThatFailsGivesWayToTheToolAndIsTold) {
   recordNpus();
   FakeAccelerators fake;

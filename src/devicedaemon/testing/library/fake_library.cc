@@ -52,7 +52,7 @@ int cndevGetDeviceHandleByIndex(int index, cndev::Device* device) {
 }
 int cndevGetUUID(cndev::Uuid* uuid, cndev::Device device) {
   copyText(deviceOf(device, 0).uuid, uuid->text);
-  return uuid->version == cndev::kVersion ? state.deviceAnswer : 3;
+  return uuid->version == cndev::kVersion ? deviceOf(device, 0).answer : 3;
 }
 int cndevGetMemoryUsageV2(cndev::Memory* memory, cndev::Device device) {
   memory->total = deviceOf(device, 0).memory;
@@ -92,7 +92,7 @@ int dcmi_get_device_chip_info(int card, int chip, dcmi::Chip* info) {
   copyText(device.type, info->type);
   copyText(device.name, info->name);
   info->aiCores = device.cores;
-  return state.deviceAnswer;
+  return device.answer;
 }
 int dcmi_get_device_logic_id(int* id, int card, int chip) {
   *id = card * state.chipsPerCard + chip;

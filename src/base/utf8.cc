@@ -1,5 +1,6 @@
 #include "base/utf8.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 
@@ -36,6 +37,32 @@ bool isUtf8(std::string_view text) {
     text.remove_prefix(length);
   }
   return true;
+}
+
+std::string asUtf8(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const auto length = utf8CharacterAt(text).length;
+    out += length > 0 ? text.substr(0, length) : std::string_view("\xef\xbf\xbd");
+    text.remove_prefix(std::max<std::size_t>(length, 1));
+  }
+  return out;
+}
+
+std::string printable(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const auto length = std::max<std::size_t>(utf8CharacterAt(text).length, 1);
+    const auto first = static_cast<unsigned char>(text[0]);
+    const bool stays = first == '\n' || first == '\t';
+    // The second set of controls is U+0080 to U+009F.
+    const bool control =
+        (first < 0x20 && !stays) || first == 0x7F ||
+        (first == 0xC2 && length == 2 && static_cast<unsigned char>(text[1]) < 0xA0);
+    out += control ? std::string_view("?") : text.substr(0, length);
+    text.remove_prefix(length);
+  }
+  return asUtf8(out);
 }
 
 }  // namespace koord

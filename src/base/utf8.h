@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <string_view>
 
 namespace koord {
@@ -13,5 +14,13 @@ struct Utf8Character {
 Utf8Character utf8CharacterAt(std::string_view text);
 
 bool isUtf8(std::string_view text);
+
+// The text with U+FFFD for each byte that is none, as Go's encoder has it: what is not UTF-8 is no
+// JSON, and nobody takes a document with it.
+std::string asUtf8(std::string_view text);
+
+// The text for a terminal: what would move its cursor or change its colours is shown as "?". Lines
+// and tabs stay.
+std::string printable(std::string_view text);
 
 }  // namespace koord

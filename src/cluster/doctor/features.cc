@@ -190,6 +190,13 @@ void checkDescheduler(const ClusterPicture& picture, Report& report) {
                false);
 }
 
+// Whether the section says so itself, to a program that wants it to be said.
+bool isEnabled(const api::ConfigMap& config, std::string_view section) {
+  const auto* text = api::findIn(config.data, section);
+  const auto document = text ? parseJson(*text) : Result<json::value>(json::value());
+  return document && isTrue(&*document, "enable");
+}
+
 bool hasMemoryQos(const json::value& strategy, std::string_view of) {
   const auto* enable = at(strategy, of, "memoryQOS", "enable");
   return enable && enable->is_bool() && enable->get_bool();
@@ -217,6 +224,12 @@ void checkStrategies(const ClusterPicture& picture, Report& report) {
   if (policy.empty() || policy == "none")
     off("CPU burst", R"("policy": "auto" of cpu-burst-config)", "cpu-burst");
   const auto& qos = spec.resourceQOSStrategy;
+  const auto gates = gatesOf(picture.koordlet.value_or(json::value()));
+  const auto gate = gates.find("CPUNormalization");
+  if ((gate == gates.end() ? !picture.koordlet : gate->second) &&
+      !isEnabled(*picture.sloConfig, "cpu-normalization-config"))
+    off("CPU quotas by the ratio of the node's model",
+        R"("enable": true of cpu-normalization-config)", "cpu-ratios");
   if (std::ranges::none_of(std::initializer_list<const char*>{"lsrClass", "lsClass", "beClass"},
                            [&](const char* of) { return hasMemoryQos(qos, of); }))
     off("memory QoS", "memoryQOS of resource-qos-config", "memory-qos");

@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/yaml.h"
 #include "cluster/doctor/findings.h"
+#include "cluster/up/slo_config.h"
 
 namespace koord::cluster {
 namespace {
@@ -178,6 +179,25 @@ TEST(Doctor, OfTheRecommendedProfileOnlyWhatSomebodyHasToDecideIsOff) {
                   "trees of quotas (gate MultiQuotaTree of koord-manager)",
                   "trees of quotas (gate MultiQuotaTree of koord-scheduler)",
                   "moving pods off nodes that are hot"));
+}
+
+TEST(Doctor, OfAOneMachineClusterNothingIsOff) {
+  for (const int cpus : {2, 4, 64}) {
+    ClusterPicture picture;
+    picture.sloConfig = api::decode<api::ConfigMap>(defaultSloConfig(cpus)).value();
+    EXPECT_THAT(offIn(picture), testing::IsEmpty()) << cpus;
+  }
+}
+
+TEST(Doctor, AGateWithoutItsSectionIsToldOf) {
+  ClusterPicture picture;
+  picture.sloConfig = shippedConfig("recommended/slo-controller-config.yaml");
+  picture.koordlet =
+      shippedWorkload("manifests/koordlet-daemonset.yaml", "recommended/koordlet-gates.yaml");
+  EXPECT_THAT(offIn(picture), testing::IsEmpty());
+  picture.sloConfig->data["cpu-normalization-config"] = R"({"defaultRatio": 1.0})";
+  EXPECT_THAT(offIn(picture), testing::ElementsAre("CPU quotas by the ratio of the node's model",
+                                                   "the recommended profile"));
 }
 
 TEST(Doctor, OddConfigurationsAreNoReasonToFail) {

@@ -13,7 +13,7 @@
 namespace koord::cluster {
 
 struct Manifest {
-  std::string_view set;   // crds, base, webhooks, storage, demo
+  std::string_view set;   // crds, base, webhooks, storage, slo, demo
   std::string_view json;  // one object
 };
 const std::vector<Manifest>& embeddedManifests();

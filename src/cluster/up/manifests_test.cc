@@ -65,6 +65,7 @@ TEST_F(ManifestsTest, SmallMachinesKeepLessForSpikes) {
               HasSubstr(R"("cpuSuppressPolicy":"cfsQuota","cpuSuppressThresholdPercent":80)"));
   EXPECT_EQ(section(4, "colocation-config").find("cpuReclaimThresholdPercent"), std::string::npos);
   EXPECT_THAT(section(8, "resource-threshold-config"), HasSubstr(R"("cpuset")"));
+  EXPECT_THAT(section(8, "cpu-burst-config"), HasSubstr(R"("auto")")) << "the rest as recommended";
 }
 
 }  // namespace

@@ -1,6 +1,9 @@
 #include "cluster/up/slo_config.h"
 
+#include <algorithm>
 #include <boost/json/object.hpp>
+
+#include "cluster/up/manifests.h"
 
 namespace koord::cluster {
 
@@ -13,24 +16,26 @@ constexpr int kSuppressPercentOfFew = 80;
 }  // namespace
 
 json::value defaultSloConfig(int cpus) {
-  json::object colocation{{"enable", true},
-                          {"metricReportIntervalSeconds", 30},
-                          {"metricAggregateDurationSeconds", 60},
-                          {"updateTimeThresholdSeconds", 60}};
-  json::object strategy{{"enable", true},
-                        {"cpuSuppressPolicy", cpus < kManyCpus ? "cfsQuota" : "cpuset"}};
-  if (cpus < kFewCpus) {
-    colocation["cpuReclaimThresholdPercent"] = kReclaimPercentOfFew;
-    strategy["cpuSuppressThresholdPercent"] = kSuppressPercentOfFew;
-  }
-  const json::object threshold{{"clusterStrategy", std::move(strategy)}};
-  return json::object{
-      {"apiVersion", "v1"},
-      {"kind", "ConfigMap"},
-      {"metadata", {{"name", "slo-controller-config"}, {"namespace", "koordinator-system"}}},
-      {"data",
-       {{"colocation-config", toJson(colocation)},
-        {"resource-threshold-config", toJson(threshold)}}}};
+  const auto shipped = std::ranges::find(embeddedManifests(), "slo", &Manifest::set);
+  json::value config = parseJson(shipped->json).value();
+  auto& data = find(config, "data")->get_object();
+  const auto edit = [&data](const char* section, const auto& change) {
+    json::value document = parseJson(std::string(data[section].get_string())).value();
+    change(document.get_object());
+    data[section] = toJson(document);
+  };
+  edit("colocation-config", [&](json::object& colocation) {
+    colocation["metricReportIntervalSeconds"] = 30;
+    colocation["metricAggregateDurationSeconds"] = 60;
+    colocation["updateTimeThresholdSeconds"] = 60;
+    if (cpus < kFewCpus) colocation["cpuReclaimThresholdPercent"] = kReclaimPercentOfFew;
+  });
+  edit("resource-threshold-config", [&](json::object& threshold) {
+    auto& strategy = threshold["clusterStrategy"].get_object();
+    strategy["cpuSuppressPolicy"] = cpus < kManyCpus ? "cfsQuota" : "cpuset";
+    if (cpus < kFewCpus) strategy["cpuSuppressThresholdPercent"] = kSuppressPercentOfFew;
+  });
+  return config;
 }
 
 }  // namespace koord::cluster

@@ -10,6 +10,7 @@
 #include "base/event_loop.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/utf8.h"
 #include "cluster/deschedule/plan.h"
 #include "cluster/up/components.h"
 #include "cluster/up/kubeconfig_choice.h"
@@ -295,7 +296,7 @@ int runDeschedule(const DescheduleOptions& options) {
   }
   const std::string text =
       options.json ? toPrettyJson(planJson(*result)) + "\n" : planText(*result);
-  std::fputs(text.c_str(), stdout);
+  std::fputs(printable(text).c_str(), stdout);
   return 0;
 }
 

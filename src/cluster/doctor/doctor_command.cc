@@ -6,6 +6,7 @@
 
 #include "base/event_loop.h"
 #include "base/log.h"
+#include "base/utf8.h"
 #include "cluster/doctor/findings.h"
 #include "cluster/up/kubeconfig_choice.h"
 #include "kube/client.h"
@@ -185,7 +186,7 @@ int runExamination(Examination which, const std::string& kubeconfig) {
   }
   if (!result) return refuse(result.error());
   const auto findings = which == Examination::Preflight ? preflight(picture) : diagnose(picture);
-  std::fputs(findingsText(findings).c_str(), stdout);
+  std::fputs(printable(findingsText(findings)).c_str(), stdout);
   if (which == Examination::Doctor)
     for (const auto& kind : picture.unread) std::printf("not read %s\n", kind.c_str());
   return hasProblem(findings) ? 1 : 0;

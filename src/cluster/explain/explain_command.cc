@@ -11,6 +11,7 @@
 #include "base/event_loop.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/utf8.h"
 #include "base/yaml.h"
 #include "cluster/explain/device_picture.h"
 #include "cluster/explain/explanation.h"
@@ -209,6 +210,7 @@ class Explainer {
     }
     if (!cpus) co_return resources;
     json::object both = cpus->is_object() ? cpus->get_object() : json::object();
+    if (!resources->is_object()) co_return json::value(std::move(both));
     for (const auto& member : resources->get_object()) both[member.key()] = member.value();
     co_return json::value(std::move(both));
   }
@@ -399,7 +401,7 @@ int runExplain(const ExplainOptions& options) {
     return 1;
   }
   const std::string text = options.json ? toPrettyJson(*result) + "\n" : textOf(options, *result);
-  std::fputs(text.c_str(), stdout);
+  std::fputs(printable(text).c_str(), stdout);
   return 0;
 }
 

@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "base/time.h"
+#include "base/utf8.h"
 #include "cluster/up/text_table.h"
 
 namespace koord::cluster {
@@ -31,6 +32,12 @@ struct Parts {
   Lines moves;
   Lines qos;
 };
+
+// Names and reasons are what others wrote.
+std::string inOneLine(std::string text) {
+  std::ranges::replace(text, '\n', ' ');
+  return printable(text);
+}
 
 std::string bar(std::int64_t part, std::int64_t whole) {
   const auto full =
@@ -216,7 +223,7 @@ std::vector<std::string> renderStatus(const ClusterStatus& status, int width, in
     lines.resize(limit);
     lines.back() = "... the screen is too small for the rest";
   }
-  for (auto& line : lines) line = ellipsized(std::move(line), width);
+  for (auto& line : lines) line = ellipsized(inOneLine(std::move(line)), width);
   return lines;
 }
 
@@ -245,7 +252,7 @@ std::string statusLine(const ClusterStatus& status) {
   for (const auto& why : status.batch) line += "; " + why;
   for (const auto& qos : status.qos)
     if (!qos.lines.empty()) line += "; " + qos.lines.front();
-  return line;
+  return inOneLine(std::move(line));
 }
 
 }  // namespace koord::cluster

@@ -211,6 +211,16 @@ TEST(StatusTest, ThePictureFitsTheScreenAndKeepsWhatMatters) {
                     Contains(HasSubstr("USED/CORES"))));
 }
 
+TEST(StatusTest, WhatPodsSayOfThemselvesDoesNotReachTheTerminal) {
+  ClusterStatus status = busyCluster();
+  status.qos.front().lines.front() += "\x1b[2J\ntwo";
+  for (const auto& line : renderStatus(status, 0, 0)) {
+    EXPECT_EQ(line.find('\x1b'), std::string::npos) << line;
+    EXPECT_EQ(line.find('\n'), std::string::npos) << line;
+  }
+  EXPECT_THAT(statusLine(status), HasSubstr("?[2J two"));
+}
+
 TEST(StatusTest, NothingIsLeftOutWithoutALimit) {
   const auto lines = renderStatus(busyCluster(), 0, 0);
   EXPECT_THAT(lines, testing::Not(Contains(HasSubstr("more"))));

@@ -241,8 +241,9 @@ Task<Result<kube::Request>> Operations::requestOf(const Operation& operation, Ta
     auto getting = call(kube::makeRequest(kube::Verb::Get, target.type, target.key));
     const auto existing = co_await getting;
     if (!existing) co_return fail(existing.error());
-    resource.get_object()["metadata"].get_object()["resourceVersion"] =
-        textAt(*existing, "metadata", "resourceVersion");
+    auto& metadata = resource.get_object()["metadata"];
+    if (!metadata.is_object()) metadata = json::object();
+    metadata.get_object()["resourceVersion"] = textAt(*existing, "metadata", "resourceVersion");
   }
   request.body = toJson(resource);
   co_return request;

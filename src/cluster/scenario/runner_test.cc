@@ -338,6 +338,16 @@ steps:
   EXPECT_TRUE(cluster.objects.contains("nodes/kept"));
 }
 
+TEST_F(RunnerTest, AnUpdateWithoutMetadataIsNoCrash) {
+  cluster.objects["nodes/"] = *parseYaml("{metadata: {resourceVersion: '7'}}");  // as a list is
+  const auto result = run(R"(
+steps:
+- try:
+  - update: {timeout: 1s, resource: {apiVersion: v1, kind: Node}}
+)");
+  EXPECT_FALSE(result.steps.empty());
+}
+
 TEST_F(RunnerTest, CustomKindsAreFoundThroughTheirDefinitions) {
   cluster.objects["customresourcedefinitions/profiles.x.io"] = *parseYaml(
       "{spec: {group: x.io, scope: Cluster, names: {kind: Profile, plural: profiles}, versions: "

@@ -285,10 +285,10 @@ Result<std::vector<std::filesystem::path>> findTestFiles(const std::vector<std::
     std::filesystem::recursive_directory_iterator it(path, ec);
     if (ec) return fail(ErrorCode::NotFound, fmt::format("{}: {}", path, ec.message()));
     const std::size_t before = result.size();
-    for (const std::filesystem::recursive_directory_iterator end; it != end; it.increment(ec)) {
-      if (ec) return fail(ErrorCode::Io, fmt::format("{}: {}", path, ec.message()));
+    for (const std::filesystem::recursive_directory_iterator end; it != end; it.increment(ec))
       if (isTestFile(it->path())) result.push_back(it->path());
-    }
+    // An iterator that fails is at its end.
+    if (ec) return fail(ErrorCode::Io, fmt::format("{}: {}", path, ec.message()));
     if (result.size() == before) {
       return fail(ErrorCode::NotFound,
                   fmt::format("{}: there is no chainsaw-test.yaml below", path));

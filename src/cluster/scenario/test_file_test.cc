@@ -1,6 +1,7 @@
 #include "cluster/scenario/test_file.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <fstream>
 
@@ -147,9 +148,16 @@ TEST(TestFileTest, MistakesNameTheField) {
             "f:1: spec.steps: needs at least one step");
 }
 
+// A folder that goes with the test, however that ends.
+struct Folder {
+  std::filesystem::path path =
+      std::filesystem::path(testing::TempDir()) / ("scenarios-" + std::to_string(::getpid()));
+  ~Folder() { std::filesystem::remove_all(path); }
+};
+
 TEST(TestFileTest, AStepTemplateIsPutIn) {
-  const auto root = std::filesystem::path(testing::TempDir()) / "scenario-templates";
-  std::filesystem::remove_all(root);
+  const Folder folder;
+  const auto& root = folder.path;
   std::filesystem::create_directories(root / "test");
   std::ofstream(root / "pause.yaml")
       << "apiVersion: chainsaw.kyverno.io/v1alpha1\nkind: StepTemplate\nmetadata: {name: pause}\n"
@@ -186,8 +194,8 @@ TEST(TestFileTest, AStepTemplateIsPutIn) {
 }
 
 TEST(TestFileTest, FilesAreFoundAndResourcesRead) {
-  const auto root = std::filesystem::path(testing::TempDir()) / "scenario-files";
-  std::filesystem::remove_all(root);
+  const Folder folder;
+  const auto& root = folder.path;
   std::filesystem::create_directories(root / "b/objects");
   std::filesystem::create_directories(root / "a");
   std::ofstream(root / "b/chainsaw-test.yaml") << "x";
@@ -211,6 +219,26 @@ TEST(TestFileTest, FilesAreFoundAndResourcesRead) {
   EXPECT_FALSE(readResources(root / "b", "missing.yaml"));
   EXPECT_EQ(readResources(root / "b", "empty.yaml").error().message,
             (root / "b/empty.yaml").string() + ": holds no object");
+  std::ofstream(root / "b/scalar.yaml") << "kind: List\nitems: [7]\n";
+  EXPECT_EQ(readResources(root / "b", "scalar.yaml").error().message,
+            (root / "b/scalar.yaml").string() + ": holds what is no object");
+}
+
+TEST(TestFileTest, AFolderThatCannotBeReadIsNoFolderWithoutTests) {
+  const Folder folder;
+  for (const char* name : {"a", "locked", "z"}) {
+    std::filesystem::create_directories(folder.path / name);
+    std::ofstream(folder.path / name / "chainsaw-test.yaml") << "x";
+  }
+  ASSERT_EQ(findTestFiles({folder.path.string()})->size(), 3U);
+  std::filesystem::permissions(folder.path / "locked", std::filesystem::perms::none);
+  const bool root = ::geteuid() == 0;  // who may read everything
+  if (root) ASSERT_EQ(::seteuid(65'534), 0);
+  const auto files = findTestFiles({folder.path.string()});
+  if (root) ASSERT_EQ(::seteuid(0), 0);
+  std::filesystem::permissions(folder.path / "locked", std::filesystem::perms::owner_all);
+  ASSERT_FALSE(files) << files->size() << " files";
+  EXPECT_EQ(files.error().code, ErrorCode::Io);
 }
 
 }  // namespace

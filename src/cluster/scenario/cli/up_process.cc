@@ -3,11 +3,12 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <cstring>
 #include <filesystem>
 #include <thread>
 #include <vector>
@@ -81,22 +82,25 @@ Result<> UpProcess::start(const std::string& program) {
   for (auto& argument : arguments) pointers.push_back(argument.data());
   pointers.push_back(nullptr);
   const std::string errors = folder_ + "/stderr";
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, pipe[1], 1);
-  posix_spawn_file_actions_addopen(&actions, 2, errors.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  // A group of its own: Ctrl-C comes to it from us, in order.
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  posix_spawnattr_setpgroup(&attributes, 0);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-  const int error =
-      posix_spawn(&child_, program.c_str(), &actions, &attributes, pointers.data(), environ);
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&actions);
+  // Everything is prepared here: between fork and exec only system calls are safe.
+  const pid_t parent = getpid();
+  child_ = fork();
+  if (child_ == 0) {
+    // Who is killed cannot end it any more.
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent) _exit(1);
+    setpgid(0, 0);  // Ctrl-C comes to it from us, in order
+    dup2(open("/dev/null", O_RDONLY), 0);
+    dup2(pipe[1], 1);
+    dup2(open(errors.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), 2);
+    execv(program.c_str(), pointers.data());
+    const char* why = std::strerror(errno);
+    [[maybe_unused]] const auto put = write(2, why, std::strlen(why));
+    _exit(127);
+  }
+  const int error = errno;
   close(pipe[1]);
-  if (error != 0) {
+  if (child_ < 0) {
     child_ = 0;
     return fail(errnoError("start " + program, error));
   }

@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 constexpr Duration kPeriod = 5s;
 constexpr Duration kWithoutKind = 60s;  // the API server does not know it (yet)
 constexpr Duration kUsualLife = 24h;
-// After each answer, so many times as long as it took nothing is answered.
+// After each answer, so many times as long as it took to find nothing is answered.
 constexpr int kRestPerAnswer = 9;
 
 constexpr api::ResourceType kExplanations{"scheduling.koordinator.sh", "v1alpha1",
@@ -74,7 +74,7 @@ std::optional<json::object> ExplanationWriter::statusFor(const json::value& expl
   return status;
 }
 
-Task<Result<>> ExplanationWriter::answer(json::value explanation) {
+Task<Result<>> ExplanationWriter::answer(json::value explanation, Duration& worked) {
   const api::ObjectKey key = keyOfExplanation(explanation);
   if (isOver(explanation, executor_.wallNow())) {
     kube::DeleteOptions options;
@@ -83,7 +83,9 @@ Task<Result<>> ExplanationWriter::answer(json::value explanation) {
     Result<> deleted = co_await deleting;
     co_return deleted;
   }
+  const SteadyTime since = executor_.steadyNow();
   auto status = statusFor(explanation);
+  worked = executor_.steadyNow() - since;
   if (!status) co_return Result<>{};
   json::object metadata{{"uid", textAt(explanation, "metadata", "uid")}};
   json::value patch =
@@ -103,11 +105,11 @@ Task<void> ExplanationWriter::run() {
       const auto* items = at(*list, "items");
       const std::size_t count = items && items->is_array() ? items->get_array().size() : 0;
       for (std::size_t i = 0; i < count; ++i) {
-        const SteadyTime since = executor_.steadyNow();
-        auto answering = answer(items->get_array()[i]);
+        Duration worked{};
+        auto answering = answer(items->get_array()[i], worked);
         const Result<> answered = co_await answering;
         // Anybody may have made thousands of them, and each is a search.
-        auto rest = sleepFor(executor_, kRestPerAnswer * (executor_.steadyNow() - since));
+        auto rest = sleepFor(executor_, kRestPerAnswer * worked);
         co_await rest;
         if (!answered && answered.error().code != ErrorCode::NotFound &&
             answered.error().code != ErrorCode::Conflict)

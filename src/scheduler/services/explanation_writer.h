@@ -21,7 +21,8 @@ class ExplanationWriter {
 
  private:
   Task<void> run();
-  Task<Result<>> answer(json::value explanation);
+  // `worked`: how long the scheduler's thread was busy with it.
+  Task<Result<>> answer(json::value explanation, Duration& worked);
   // What its status is to be; nullopt: as it is.
   std::optional<json::object> statusFor(const json::value& explanation) const;
 

@@ -69,14 +69,18 @@ HttpService::HttpService(Scheduler& scheduler, Metrics& metrics, Executor& execu
                       [this] { return state_.stopping() ? "process is shutting down" : ""; });
   standard.readyz.add("sched-handler-sync",
                       [this] { return state_.synced() ? "" : "waiting for handlers to sync"; });
-  standard.metrics = [this] { return metricsText(); };
+  standard.metrics = [this] {
+    return *metricsPage_.of(executor_, [this] {
+      return metrics_.text(scheduler_) + state_.auditMetrics() + state_.clientMetrics();
+    });
+  };
   standard.build = state_.page.build;
   standard.features = state_.page.features;
   standard.disabledMetrics = state_.page.disabled;
   standard.resetMetrics = [this] {
     metrics_.reset();
     state_.resetAudit();
-    metricsHold_ = {};
+    metricsPage_.forget();
   };
   standard.configz = [this] {
     return json::object{
@@ -94,8 +98,13 @@ HttpService::HttpService(Scheduler& scheduler, Metrics& metrics, Executor& execu
   // Of pods, which only the leader knows for sure.
   router_.add("GET", "/metrics/resources",
               [this](const net::RoutedRequest&, const ResponderPtr& to) {
-                net::sendText(*to, 200, state_.leading() ? podResourceMetrics(scheduler_) : "",
-                              "text/plain; version=0.0.4; charset=utf-8");
+                const auto make = [this] { return podResourceMetrics(scheduler_); };
+                to->respond(200,
+                            {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"},
+                             {"X-Content-Type-Options", "nosniff"},
+                             {"Cache-Control", "no-cache, private"}},
+                            state_.leading() ? podResourcesPage_.of(executor_, make)
+                                             : std::make_shared<const std::string>());
               });
   if (scheduler.configuration().enableProfiling) {
     net::addProfiling(router_, executor);
@@ -104,13 +113,14 @@ HttpService::HttpService(Scheduler& scheduler, Metrics& metrics, Executor& execu
   addServices();
 }
 
-const std::string& HttpService::metricsText() {
-  const SteadyTime since = executor_.steadyNow();
-  if (since < metricsHold_) return metricsText_;
-  metricsText_ = metrics_.text(scheduler_) + state_.auditMetrics() + state_.clientMetrics();
-  const SteadyTime now = executor_.steadyNow();
-  metricsHold_ = now + kRestPerWork * (now - since);
-  return metricsText_;
+HttpService::Page::Bytes HttpService::Page::of(Executor& executor,
+                                               const std::function<std::string()>& make) {
+  const SteadyTime since = executor.steadyNow();
+  if (text_ && since < holdUntil_) return text_;
+  text_ = std::make_shared<const std::string>(make());
+  const SteadyTime now = executor.steadyNow();
+  holdUntil_ = now + kRestPerWork * (now - since);
+  return text_;
 }
 
 void HttpService::addDebugFlags() {
@@ -189,8 +199,7 @@ void HttpService::answerPlain(const net::HttpServer::Handler& route, net::Server
   if (!target) return route(std::move(request), std::move(to));  // which says what is wrong
   if (const std::string closed = closedFor(request.method, *target); !closed.empty())
     return net::sendText(*to, 403, closed + " over --secure-port only\n");
-  const bool grows = target->path.starts_with(kServices) || target->path == "/metrics/resources";
-  if (!grows) return route(std::move(request), std::move(to));
+  if (!target->path.starts_with(kServices)) return route(std::move(request), std::move(to));
   const SteadyTime since = executor_.steadyNow();
   if (since < restUntil_) {
     const auto wait = std::chrono::ceil<std::chrono::seconds>(restUntil_ - since);

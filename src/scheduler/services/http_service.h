@@ -4,8 +4,9 @@
 // the debug flags, and the service engine under /apis/v1/.
 //
 // The plain port is asked by nobody knows whom. It serves what upstream serves there, by GET alone, and
-// spends no more than a tenth of the time on answers that grow with the cluster; metrics that take long
-// are told again for a while. What works something
+// spends no more than a tenth of the time on answers that grow with the cluster; metrics, those of pods
+// included, that take long are told again for a while, so that nobody who asks for them keeps others from
+// them. What works something
 // out or changes anything (explain, diagnosis, what-if, includePods, debug flags) is for those who come
 // over TLS, whom a guard has let in (kube/request_guard.h).
 //
@@ -48,8 +49,17 @@ class HttpService {
  private:
   using Answer = std::function<Result<json::value>(const net::RoutedRequest&)>;
 
-  // Those of the scheduler, as they are or as they were shortly before.
-  const std::string& metricsText();
+  // A text that takes long, as it is or as it was shortly before: ten times as long as it took to make.
+  class Page {
+   public:
+    using Bytes = net::Responder::Bytes;
+    Bytes of(Executor& executor, const std::function<std::string()>& make);
+    void forget() { holdUntil_ = {}; }
+
+   private:
+    Bytes text_;
+    SteadyTime holdUntil_{};
+  };
   void addDebugFlags();
   // Why the plain port does not answer this; "" when it does.
   std::string closedFor(const std::string& method, const net::Target& target) const;
@@ -71,8 +81,8 @@ class HttpService {
   net::Router router_;
   std::set<std::string, std::less<>> open_;  // what the plain port has of /apis/v1/
   mutable SteadyTime restUntil_{};           // of the plain port
-  std::string metricsText_;                  // good until then
-  SteadyTime metricsHold_{};
+  Page metricsPage_;
+  Page podResourcesPage_;
 };
 
 }  // namespace koord::scheduler

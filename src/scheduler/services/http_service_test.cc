@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "net/fake_responder.h"
 #include "scheduler/core/scheduler_fixture.h"
+#include "scheduler/services/explanation_writer.h"
 #include "scheduler/testing/small_plugins.h"
 
 namespace koord::scheduler {
@@ -301,6 +302,20 @@ TEST(HttpService, answers_without_tls_take_no_more_than_a_tenth_of_the_time) {
   EXPECT_EQ(s.ask("GET", "/apis/v1/nodes/a").status, 200);
 }
 
+TEST(HttpService, nobody_who_asks_for_much_keeps_others_from_metrics) {
+  Service s;
+  s.node(aNode("a"));
+  s.create(aPod("p").request("cpu", "1"));
+  s.run();
+  s.whileAsked = [&] { s.loop.advance(100ms); };
+  s.tls = false;
+  for (const char* greedy : {"/metrics/resources", "/apis/v1/nodes/a"}) {
+    s.ask("GET", greedy);
+    EXPECT_THAT(s.get("/metrics/resources"), HasSubstr("pod=\"p\"")) << greedy;
+    EXPECT_EQ(s.ask("GET", "/metrics").status, 200) << greedy;
+  }
+}
+
 TEST(HttpService, diagnoses_pods_that_wait) {
   Service s;
   s.node(aNode("a"));
@@ -427,6 +442,23 @@ TEST(HttpService, plugins_answer_below_their_names_and_say_what_would_help) {
   EXPECT_THAT(s.get("/apis/v1/explain/pods/default/p"), HasSubstr("2 slots fewer"));
   s.leading = false;
   EXPECT_EQ(s.ask("GET", "/apis/v1/plugins/Slots/nodes/n1").status, 503);
+}
+
+TEST(ExplanationWriter, does_not_rest_for_as_long_as_the_network_takes) {
+  testing::SchedulerFixture f;
+  f.api.latency = 1s;
+  int answered = 0;
+  f.api.answer = [&](const kube::Request& request) -> Result<std::string> {
+    if (request.verb == kube::Verb::Patch) ++answered;
+    if (request.verb == kube::Verb::Patch) return "{}";
+    return R"({"items": [{"metadata": {"namespace": "default", "name": "a"}},
+                         {"metadata": {"namespace": "default", "name": "b"}},
+                         {"metadata": {"namespace": "default", "name": "c"}}]})";
+  };
+  ExplanationWriter writer(*f.scheduler, f.api, f.loop);
+  writer.start();
+  f.run(5s);
+  EXPECT_EQ(answered, 3);
 }
 
 }  // namespace

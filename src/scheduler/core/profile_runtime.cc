@@ -6,7 +6,11 @@ Shared::Shared(Executor& executorToUse, kube::Api* apiToUse)
     : executor(executorToUse), api(apiToUse), podUnits(apiToUse, executorToUse) {
   // What was worked out for a node counted the pods that are to come there.
   nominator.onChange = [this](const std::string& node) {
-    if (const auto id = cluster.findNode(node)) cluster.touch(*id);
+    const auto id = cluster.findNode(node);
+    if (!id) return;
+    cluster.touch(*id);
+    // A what-if question around it takes back the entries that nobody has read, and no promise.
+    (void)cluster.changesSince(cluster.changeEnd());
   };
 }
 

@@ -211,7 +211,11 @@ void Cluster::Transaction::commit() {
   if (!open_) return;
   open_ = false;
   // Inside another transaction the changes stay undoable with it.
-  if (--cluster_.openTransactions_ == 0) cluster_.journal_.clear();
+  if (--cluster_.openTransactions_ > 0) return;
+  // Rows of nodes that went meanwhile waited for this.
+  for (const Undo& undo : cluster_.journal_)
+    if (undo.kind == Undo::Kind::Remove) cluster_.releaseRow(undo.record.node);
+  cluster_.journal_.clear();
 }
 
 void Cluster::Transaction::rollback() {
@@ -226,6 +230,7 @@ void Cluster::Transaction::rollback() {
 
 void Cluster::undoTo(std::size_t mark) {
   undoing_ = true;
+  std::vector<NodeId> left;  // rows of nodes that went meanwhile
   while (journal_.size() > mark) {
     Undo undo = std::move(journal_.back());
     journal_.pop_back();
@@ -233,13 +238,16 @@ void Cluster::undoTo(std::size_t mark) {
     if (undo.kind == Undo::Kind::Remove) {
       insertPod(std::move(undo.record));
     } else if (const auto it = pods_.find(undo.record.info->uid()); undo.kind == Undo::Kind::Add) {
-      erasePod(it);
+      const NodeId node = erasePod(it).node;
+      if (!rows_[node].object) left.push_back(node);
     } else {
       setGrant(*it, undo.ledger, std::move(undo.grant));
     }
     journal_.resize(entries);  // undoing is not recorded
   }
   undoing_ = false;
+  if (openTransactions_ == 1)
+    for (const NodeId node : left) releaseRow(node);
 }
 
 void Cluster::noteChange(NodeId node) {

@@ -61,7 +61,7 @@ NodeId Cluster::rowFor(std::string_view name) {
 
 void Cluster::releaseRow(NodeId id) {
   NodeRow& row = rows_[id];
-  if (row.object || !row.pods.empty()) return;
+  if (row.object || !row.pods.empty() || row.name.empty()) return;
   ids_.erase(row.name);
   row = NodeRow{};
   erase_if(excess_, [&](const auto& entry) { return entry.first.second == id; });

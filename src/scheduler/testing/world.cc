@@ -4,7 +4,10 @@ namespace koord::scheduler::testing {
 
 World::World() {
   nominator_.onChange = [this](const std::string& node) {
-    if (const auto id = cluster_.findNode(node)) cluster_.touch(*id);
+    const auto id = cluster_.findNode(node);
+    if (!id) return;
+    cluster_.touch(*id);
+    (void)cluster_.changesSince(cluster_.changeEnd());
   };
 }
 

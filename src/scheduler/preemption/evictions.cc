@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/log.h"
 #include "base/time.h"
 #include "kube/client.h"
@@ -13,9 +15,10 @@ namespace koord::scheduler {
 
 namespace {
 
-// After an eviction that failed, before its preemptor is tried again: an API that refuses at once
-// would be asked without end.
-constexpr Duration kPauseAfterFailure = std::chrono::seconds(1);
+// After evictions that failed, before their preemptor asks again: an API that refuses at once would be
+// asked without end.
+constexpr Duration kShortestRest = std::chrono::seconds(1);
+constexpr Duration kLongestRest = std::chrono::minutes(1);
 
 }  // namespace
 
@@ -36,6 +39,7 @@ Evictions::Evictions(Handle& handle) : handle_(handle) {
 
 void Evictions::note(const PodPtr& before, const PodPtr& after) {
   const PodInfo& pod = after ? *after : *before;
+  if (!refusals_.empty() || !withdrawn_.empty()) noteUnit(pod, after);
   const bool leaves = after && !pod.pod->spec.nodeName.empty() && leavesByPreemption(*pod.pod);
   if (!leaves && leaving_.empty()) return;
   const auto known = leaving_.find(pod.uid());
@@ -49,6 +53,19 @@ void Evictions::note(const PodPtr& before, const PodPtr& after) {
     if (--node->second == 0) vacating_.erase(node);
     leaving_.erase(known);
   }
+}
+
+// What is kept of units that wait for room.
+void Evictions::noteUnit(const PodInfo& pod, const PodPtr& after) {
+  const bool waits = after && pod.pod->spec.nodeName.empty();
+  if (!waits) refusals_.erase(pod.uid());
+  const auto withdrawn = withdrawn_.find(pod.uid());
+  if (withdrawn == withdrawn_.end()) return;
+  const bool written = waits && pod.pod->status.nominatedNodeName == withdrawn->second;
+  if (waits && !written) return;
+  withdrawn_.erase(withdrawn);
+  // Unless it was promised a node once more, its object speaks of the promise that was taken back.
+  if (written && handle_.nominator().nodeOf(pod.uid()).empty()) withdraw(after);
 }
 
 bool Evictions::anyLeaves(NodeId node) const {
@@ -76,32 +93,38 @@ std::string Evictions::check(const PodInfo& preemptor, const PreemptionRules& ru
   return "";
 }
 
-bool Evictions::start(const PodPtr& preemptor, const std::string& node, std::vector<PodPtr> victims,
-                      By by) {
+bool Evictions::start(std::vector<Order> orders, const By& by) {
   static const PreemptionRules kPlain;
-  const std::vector<PodPtr> all = victims;
-  if (const std::string why = check(*preemptor, by.rules ? *by.rules : kPlain, victims);
-      !why.empty()) {
-    log::error("nobody leaves node {} for {}: {}", node, preemptor->key(), why);
+  const std::vector<Order> all = orders;
+  for (Order& order : orders) {
+    const std::string why = check(*order.preemptor, by.rules ? *by.rules : kPlain, order.victims);
+    if (why.empty()) continue;
+    log::error("nobody leaves node {} for {}: {}", order.node, order.preemptor->key(), why);
     return false;
   }
-  if (WorkloadAudit* audit = auditOf(handle_.shared())) audit->victims(*preemptor, all);
+  if (WorkloadAudit* audit = auditOf(handle_.shared()))
+    for (const Order& order : all) audit->victims(*order.preemptor, order.victims);
   std::erase_if(told_, [&](const std::string& uid) {
     const auto* counted = handle_.cluster().findPod(uid);
     return !counted || counted->info->pod->metadata.deletionTimestamp;
   });
-  clearNominations(*preemptor, node);
-  if (victims.empty()) return true;
-  auto running = std::make_shared<Running>();
-  running->preemptor = preemptor;
-  running->node = node;
-  running->lastVictim = victims.back()->uid();
-  running->known = handle_.knownPods().ours().contains(preemptor->uid());
-  running->onlyLast = victims.size() == 1;
-  running->by = std::move(by);
-  running_[preemptor->uid()] = running;
-  tasks_.spawn(run(running, std::move(victims)));
+  for (Order& order : orders) begin(std::move(order), by);
   return true;
+}
+
+void Evictions::begin(Order order, const By& by) {
+  clearNominations(*order.preemptor, order.node);
+  if (order.victims.empty()) return;
+  const std::string& uid = order.preemptor->uid();
+  auto running = std::make_shared<Running>();
+  running->preemptor = order.preemptor;
+  running->node = order.node;
+  running->lastVictim = order.victims.back()->uid();
+  running->known = handle_.knownPods().ours().contains(uid);
+  running->onlyLast = order.victims.size() == 1;
+  running->by = by;
+  running_[uid] = running;
+  tasks_.spawn(run(running, std::move(order.victims)));
 }
 
 bool Evictions::holdsBack(const std::string& preemptorUid) const {
@@ -110,6 +133,11 @@ bool Evictions::holdsBack(const std::string& preemptorUid) const {
   if (!it->second->onlyLast) return true;
   const auto* last = handle_.cluster().findPod(it->second->lastVictim);
   return last && !last->info->pod->metadata.deletionTimestamp;
+}
+
+bool Evictions::rests(const std::string& preemptorUid) const {
+  const auto it = refusals_.find(preemptorUid);
+  return it != refusals_.end() && handle_.executor().steadyNow() < it->second.until;
 }
 
 // A unit that is gone, is on its way out, or has found a node needs nobody's room.
@@ -121,13 +149,14 @@ bool Evictions::stillNeeded(const Running& running) const {
          !handle_.cluster().findPod(running.preemptor->uid());
 }
 
-// Others that were promised this node may look for a better one.
+// Others that were promised this node may look for a better one, unless they go there together with it.
 void Evictions::clearNominations(const PodInfo& preemptor, const std::string& node) {
   const auto* nominated = handle_.nominator().on(node);
   if (!nominated) return;
   const std::vector<PodPtr> others = *nominated;
   for (const PodPtr& other : others)
-    if (other->priority < preemptor.priority && !handle_.nominator().foreign(other->uid()))
+    if (other->priority < preemptor.priority && !handle_.nominator().foreign(other->uid()) &&
+        !handle_.profile().sameGroup(*other, preemptor))
       tasks_.spawn(clearNomination(other));
 }
 
@@ -153,16 +182,35 @@ Task<void> Evictions::run(RunningPtr running, std::vector<PodPtr> victims) {
   const bool good = co_await evicting;
   if (Observer* observer = handle_.observer())
     observer->evicted(good, handle_.executor().steadyNow() - since);
-  if (!good && stillNeeded(*running)) {
-    auto pause = sleepFor(handle_.executor(), kPauseAfterFailure);  // held back meanwhile
-    co_await pause;
-  }
-  const auto current = running_.find(running->preemptor->uid());
-  if (current != running_.end() && current->second == running) running_.erase(current);
   // Nobody will tell it of a last victim that went while others had not been told to leave yet.
   const bool gone = !handle_.cluster().findPod(victims.back()->uid());
+  const auto current = running_.find(running->preemptor->uid());
+  if (current != running_.end() && current->second == running) running_.erase(current);
+  if (good) refusals_.erase(running->preemptor->uid());
+  if (!good && stillNeeded(*running)) {
+    auto rest = sleepFor(handle_.executor(), noteRefusal(*running));
+    co_await rest;
+  }
   // It need not wait for room that will not come.
   if (!good || gone) handle_.activate({running->preemptor});
+}
+
+Duration Evictions::noteRefusal(const Running& running) {
+  const PodInfo& preemptor = *running.preemptor;
+  Refusals& refusals = refusals_[preemptor.uid()];
+  // Where there is no API at all nobody refuses.
+  refusals.rest =
+      handle_.api() ? std::clamp(refusals.rest * 2, kShortestRest, kLongestRest) : kShortestRest;
+  refusals.until = handle_.executor().steadyNow() + refusals.rest;
+  if (running.by.events && !running.refused.empty())
+    running.by.events->record(
+        handle_.kindOf(preemptor).reference(preemptor), "Warning", "FailedPreemption",
+        fmt::format(
+            "The API server does not let pod {} leave node {}, as the scheduler's log says; "
+            "preemption is tried again after {}",
+            running.refused, running.node, formatDuration(refusals.rest)),
+        "Preempting");
+  return refusals.rest;
 }
 
 Task<void> Evictions::evictAndJoin(RunningPtr running, PodPtr victim, std::shared_ptr<Join> join) {
@@ -183,7 +231,10 @@ Task<bool> Evictions::evict(RunningPtr running, PodPtr victim) {
   }
   auto evicting = handle_.kindOf(*victim).evict(victim, preemptor);
   const bool left = co_await evicting;
-  if (!left) co_return false;
+  if (!left) {
+    running->refused = victim->key();
+    co_return false;
+  }
   told_.insert(victim->uid());
   log::v(2, "pod {} preempts pod {} on node {}", preemptor->key(), victim->key(), running->node);
   tell(*running, *victim, false);
@@ -195,6 +246,8 @@ Task<void> Evictions::clearNomination(PodPtr pod) {
   const PodPtr now = handle_.knownPods().find(handle_.cluster(), pod->uid());
   const PodPtr current = now ? now : pod;
   if (!handle_.api() || current->pod->status.nominatedNodeName.empty()) {
+    const std::string node = handle_.nominator().nodeOf(pod->uid());
+    if (now && !node.empty()) withdrawn_[pod->uid()] = node;
     handle_.nominator().remove(pod->uid());
     co_return;
   }

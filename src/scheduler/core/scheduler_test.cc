@@ -354,6 +354,106 @@ TEST(Scheduler, a_victim_that_cannot_be_deleted_does_not_hold_the_pod_back_for_e
   EXPECT_LT(refusals, 0);
 }
 
+TEST(Scheduler, a_victim_that_the_api_never_lets_go_is_asked_for_ever_more_rarely) {
+  Fixture f;
+  f.node(aNode("n1"));
+  f.scheduler->start();
+  f.create(aPod("v").request("cpu", "4").nodeName("n1"));
+  f.run();
+  int asked = 0;
+  f.api.answer = [&](const kube::Request& request) -> Result<std::string> {
+    if (request.verb != kube::Verb::Delete) return f.answer(request);
+    ++asked;
+    return fail(ErrorCode::Forbidden, "a webhook denies it");
+  };
+  f.create(aPod("p").request("cpu", "4").priority(10));
+  f.run(600s);
+  EXPECT_GE(asked, 10) << "after 1, 2, 4 ... 60 seconds";
+  EXPECT_LE(asked, 16);
+  for (const char* rest : {"1s", "8s", "1m0s"})
+    EXPECT_THAT(f.events,
+                ::testing::Contains(AllOf(
+                    HasSubstr("FailedPreemption: The API server does not let pod default/v leave"),
+                    HasSubstr("again after " + std::string(rest)))));
+  f.node(aNode("n2"));
+  f.run(2s);
+  EXPECT_EQ(f.nodeOf("p"), "n2") << "it rests from preemption, not from being placed";
+}
+
+TEST(Scheduler, a_promise_that_was_taken_back_while_it_was_written_does_not_come_back) {
+  Fixture f;
+  f.graceful = true;
+  f.node(aNode("n1"));
+  f.scheduler->start();
+  f.create(aPod("v").request("cpu", "4").nodeName("n1"));
+  f.run();
+  f.api.answer = [&](const kube::Request& request) -> Result<std::string> {
+    const bool promise = request.name == "low" && request.body.find("\"n1\"") != std::string::npos;
+    if (!promise) return f.answer(request);
+    f.loop.runAfter(3s, [&f, request] { (void)f.answer(request); });
+    return "{}";
+  };
+  f.create(aPod("low").request("cpu", "4").priority(5));
+  f.run(1s);
+  f.create(aPod("high").request("cpu", "4").priority(10));
+  f.run(9s);
+  EXPECT_EQ(f.pods.at("high")->status.nominatedNodeName, "n1");
+  EXPECT_EQ(f.pods.at("low")->status.nominatedNodeName, "");
+}
+
+TEST(Scheduler, who_may_not_preempt_and_finds_no_node_keeps_no_promise) {
+  Fixture f;
+  f.graceful = true;
+  f.node(aNode("n1"));
+  f.scheduler->start();
+  f.create(aPod("v").request("cpu", "2").nodeName("n1"));
+  PodBuilder never = aPod("never").request("cpu", "4").priority(10).nominated("n1");
+  never.object().spec.preemptionPolicy = "Never";
+  f.create(never);
+  f.run();
+  EXPECT_EQ(f.pods.at("never")->status.nominatedNodeName, "");
+  f.create(aPod("p").request("cpu", "2"));
+  f.run();
+  EXPECT_EQ(f.nodeOf("p"), "n1");
+}
+
+TEST(Scheduler, who_reads_changes_hears_of_promises_that_end_in_a_what_if_question) {
+  VirtualLoop loop;
+  Shared shared(loop, nullptr);
+  const NodeId node = shared.cluster.setNode(aNode("n").build());
+  const PodPtr pod = makePodInfo(shared.cluster, aPod("p").build());
+  shared.nominator.add(pod, {true, "n"});
+  const std::uint64_t before = shared.cluster.changeEnd();
+  {
+    Cluster::Transaction whatIf(shared.cluster);
+    shared.nominator.remove(pod->uid());
+  }
+  const auto changes = shared.cluster.changesSince(before);
+  ASSERT_TRUE(changes);
+  EXPECT_THAT(std::vector<NodeId>(changes->begin(), changes->end()), ::testing::ElementsAre(node));
+}
+
+TEST(Scheduler, the_row_of_a_node_that_went_is_given_back_once_when_a_transaction_ends) {
+  for (const bool committed : {true, false}) {
+    Cluster cluster;
+    const NodeId node = cluster.setNode(aNode("old").build());
+    std::vector<PodPtr> pods;
+    for (const char* name : {"a", "b"}) pods.push_back(makePodInfo(cluster, aPod(name).build()));
+    {
+      Cluster::Transaction placing(cluster);
+      for (const PodPtr& pod : pods) ASSERT_TRUE(cluster.assume(pod, node));
+      cluster.removeNode("old");
+      if (committed) {
+        for (const PodPtr& pod : pods) ASSERT_TRUE(cluster.forget(pod->uid()));
+        placing.commit();
+      }
+    }
+    EXPECT_FALSE(cluster.findNode("old")) << committed;
+    EXPECT_EQ(cluster.setNode(aNode("new").build()), node) << committed;
+    EXPECT_NE(cluster.setNode(aNode("newer").build()), node) << committed;
+  }
+}
+
 // Random arrivals, deletions, node churn and API faults: nothing is bound twice, no node is
 // overfull, and in the end everything that fits is bound.
 TEST(Scheduler, random_faults_neither_lose_nor_double_pods) {

@@ -29,7 +29,8 @@ class Planner {
 
   void clear(const NodeSet& nodes);
   // Success, or which member fits nowhere and why.
-  Status placeAll(const NodeSet& nodes, const JobPlacer& placer, JobPlan& plan);
+  Status placeAll(const NodeSet& nodes, const JobPlacer& placer, const JobSpare& spare,
+                  JobPlan& plan);
   void bringBack(JobPlan& plan);
 
  private:
@@ -92,7 +93,8 @@ std::vector<NodeId> Planner::byCost(const NodeSet& nodes) const {
   return order;
 }
 
-Status Planner::placeAll(const NodeSet& nodes, const JobPlacer& placer, JobPlan& plan) {
+Status Planner::placeAll(const NodeSet& nodes, const JobPlacer& placer, const JobSpare& spare,
+                         JobPlan& plan) {
   const std::vector<NodeId> order = byCost(nodes);
   std::vector<NodeId> chosen;
   if (placer) {
@@ -100,13 +102,16 @@ Status Planner::placeAll(const NodeSet& nodes, const JobPlacer& placer, JobPlan&
     if (!places) return Status::unschedulable(places.error().message);
     chosen = *std::move(places);
   }
-  for (const PodPtr& member : members_) {
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    const PodPtr& member = members_[i];
     NodeSet one;
-    if (placer) one.insert(chosen[plan.places.size()]);
+    if (placer && chosen[i] != kNoNode) one.insert(chosen[i]);
     CycleState state;
     const SearchResult found = handle_.search().find(
         state, member, placer ? SearchScope{&one, {}} : SearchScope{&nodes, order});
     if (!found.status.ok()) {
+      if (spare && spare(*member)) continue;
+      plan.stopped = member;
       return Status::unschedulable(fmt::format(
           "pod {} finds no node even when all that may have left: {}", member->key(),
           found.status.rejected() ? found.diagnosis.message() : found.status.message()));
@@ -224,12 +229,12 @@ void Planner::bringBack(JobPlan& plan) {
 }  // namespace
 
 JobPlan planJob(Handle& handle, const PreemptionRules& rules, std::span<const PodPtr> members,
-                const NodeSet& nodes, const JobPlacer& placer) {
+                const NodeSet& nodes, const JobPlacer& placer, const JobSpare& spare) {
   JobPlan plan;
   Cluster::Transaction whatIf(handle.cluster());
   Planner planner(handle, rules, members);
   planner.clear(nodes);
-  plan.status = planner.placeAll(nodes, placer, plan);
+  plan.status = planner.placeAll(nodes, placer, spare, plan);
   if (plan.status.ok()) planner.bringBack(plan);
   if (!plan.status.ok()) plan.places.clear();
   const WallTime now = handle.executor().wallNow();

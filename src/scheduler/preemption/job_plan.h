@@ -3,10 +3,9 @@
 // JobPlan: who would have to leave for all pods of a group to find a node at once.
 //
 // 1. Everybody who may leave for the group leaves, on all of the nodes in question.
-// 2. The members are placed one after the other, each on the cheapest node that takes it and with what
-//    (or where a placer puts them), with what
-//    plugins would give it there (framework/tentative.h); the cost of a node is what the rules say its
-//    victims are worth. If one finds no node, preemption
+// 2. The members are placed one after the other, each on the cheapest node that takes it (or where a placer
+//    puts them), with what plugins would give it there (framework/tentative.h); the cost of a node is what
+//    the rules say its victims are worth. If one finds no node that the job cannot do without, preemption
 //    cannot help: nothing that a smaller set of victims frees is more than this.
 // 3. Victims come back, the most important first, as long as the members on their node still fit
 //    there; those whose disruption budget forbids an eviction come back before all others. Nodes
@@ -29,22 +28,27 @@
 namespace koord::scheduler {
 
 struct JobPlan {
-  Status status;  // Success, or why nobody's leaving would help
+  Status status;   // Success, or why nobody's leaving would help
+  PodPtr stopped;  // of a failure: the member that found no node, if one did
   struct Place {
     PodPtr member;
     NodeId node = kNoNode;
   };
-  std::vector<Place> places;                      // in the order of the members
+  std::vector<Place> places;  // in the order of the members; not of those left out
   std::map<NodeId, std::vector<PodPtr>> victims;  // most important first; by their node
 };
 
 using JobCost = std::function<std::int64_t(NodeId)>;
-// Chooses nodes for all members at once, in their order, when those who may leave are gone.
+// Chooses nodes for all members at once, in their order, when those who may leave are gone; kNoNode for one
+// that is left out.
 using JobPlacer = std::function<Result<std::vector<NodeId>>(std::span<const PodPtr> members,
                                                             const JobCost& cost)>;
 
+// Whether the job can do without this member, which found no node, and all for which it said so before.
+using JobSpare = std::function<bool(const PodInfo& member)>;
+
 // `members` are pods of one profile, the handle's, which are on no node. During an attempt only.
 JobPlan planJob(Handle& handle, const PreemptionRules& rules, std::span<const PodPtr> members,
-                const NodeSet& nodes, const JobPlacer& placer = {});
+                const NodeSet& nodes, const JobPlacer& placer = {}, const JobSpare& spare = {});
 
 }  // namespace koord::scheduler

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "scheduler/framework/diagnosis.h"
+#include "scheduler/framework/profile.h"
 
 namespace koord::scheduler {
 
@@ -12,6 +13,8 @@ namespace {
 
 constexpr const char* kVictimsLeave =
     "not eligible due to a terminating pod on the nominated node.";
+// Candidates that judges are asked about: each answer may be a plan for a whole group.
+constexpr int kMostJudged = 5;
 
 }  // namespace
 
@@ -34,6 +37,8 @@ Status PodPreemption::prefixed(Status status) {
 PostFilterResult PodPreemption::refusal(std::string why) {
   PostFilterResult result;
   result.victims = 0;
+  // Who makes nobody leave waits for nobody's room: what a former scheduler promised it is of no use.
+  if (why == PreemptionRules::kNever) result.nomination = {true, ""};
   result.status = prefixed(Status::unschedulable(std::move(why)));
   return result;
 }
@@ -41,6 +46,7 @@ PostFilterResult PodPreemption::refusal(std::string why) {
 std::string PodPreemption::mayNot(const PodInfo& pod, const Diagnosis& diagnosis) const {
   if (std::string why = rules_.mayNotPreempt(pod); !why.empty()) return why;
   if (evictions_.holdsBack(pod.uid())) return kVictimsLeave;
+  if (evictions_.rests(pod.uid())) return Evictions::kRefused;
   // Not every unit's object has a field for its node, and the write takes a moment.
   std::string promised = handle_.nominator().nodeOf(pod.uid());
   if (promised.empty()) promised = pod.pod->status.nominatedNodeName.str();
@@ -107,15 +113,32 @@ PodPreemption::Found PodPreemption::find(CycleState& state, const PodPtr& pod,
   return found;
 }
 
+Status PodPreemption::worth(const PodPtr& pod, const Candidate& candidate) const {
+  for (PreemptionJudge* judge : handle_.profile().offers<PreemptionJudge>())
+    if (Status said = judge->worth(pod, candidate); !said.ok()) return said;
+  return {};
+}
+
 PostFilterResult PodPreemption::carryOut(const PodPtr& pod,
                                          std::span<const Candidate* const> candidates) {
-  const Candidate& best = *leastHarm(candidates, handle_.executor().wallNow());
-  const std::string& node = cluster_.node(best.node).name;
-  if (!evictions_.start(pod, node, best.victims, {plugin_, handle_.events(), &rules_}))
-    return refusal("the cluster has changed meanwhile");
-  PostFilterResult result;
-  result.victims = best.victims.size();
-  result.nomination = {true, node};
+  std::vector<const Candidate*> left(candidates.begin(), candidates.end());
+  Status inVain;
+  for (int judged = 0; !left.empty() && judged < kMostJudged; ++judged) {
+    const Candidate& best = *leastHarm(left, handle_.executor().wallNow());
+    inVain = worth(pod, best);
+    if (inVain.ok()) {
+      const std::string& node = cluster_.node(best.node).name;
+      if (!evictions_.start(pod, node, best.victims, {plugin_, handle_.events(), &rules_}))
+        return refusal("the cluster has changed meanwhile");
+      PostFilterResult result;
+      result.victims = best.victims.size();
+      result.nomination = {true, node};
+      return result;
+    }
+    std::erase(left, &best);
+  }
+  PostFilterResult result = refusal(inVain.message());
+  result.nomination = {true, ""};
   return result;
 }
 

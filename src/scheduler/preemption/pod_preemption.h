@@ -6,6 +6,8 @@
 //   - Nobody leaves for a unit that may not preempt, or for one of equal or lower priority.
 //   - A pod that waits for victims to leave its node takes no others, whichever plugin sent those away,
 //     as long as the node can still become its own.
+//   - Nobody leaves for a pod that starts only together with others who would find no room
+//     (PreemptionJudge).
 //   - A node that others leave already for a preemption, and that is promised to nobody, comes before
 //     any other: a pod or a reservation finds its node again after a restart.
 //
@@ -16,6 +18,14 @@
 #include "scheduler/preemption/evictions.h"
 
 namespace koord::scheduler {
+
+// A plugin that knows what room for one pod is worth. Who starts only together with others needs theirs, too.
+class PreemptionJudge {
+ public:
+  virtual ~PreemptionJudge() = default;
+  // Success, or why it would be in vain that those leave the node for the pod.
+  virtual Status worth(const PodPtr& pod, const Candidate& candidate) = 0;
+};
 
 class PodPreemption {
  public:
@@ -36,7 +46,7 @@ class PodPreemption {
     PostFilterResult none;  // the answer when there are no candidates
   };
   Found find(CycleState& state, const PodPtr& pod, const Diagnosis& diagnosis);
-  // Sends the victims of the best candidate away; there is one.
+  // Sends the victims of the best candidate away that no judge calls in vain; there is a candidate.
   PostFilterResult carryOut(const PodPtr& pod, std::span<const Candidate* const> candidates);
 
   // What plugins say begins so.
@@ -47,6 +57,7 @@ class PodPreemption {
 
  private:
   std::vector<NodeId> inOrder(std::vector<NodeId> nodes);
+  Status worth(const PodPtr& pod, const Candidate& candidate) const;
 
   Handle& handle_;
   Cluster& cluster_;

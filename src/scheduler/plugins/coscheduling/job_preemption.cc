@@ -10,6 +10,7 @@
 #include "base/task.h"
 #include "scheduler/framework/diagnosis.h"
 #include "scheduler/framework/profile.h"
+#include "scheduler/framework/tentative.h"
 #include "scheduler/preemption/evictions.h"
 
 namespace koord::scheduler {
@@ -97,9 +98,23 @@ const PodInfo* keptFromItsPlace(const JobPlan& plan) {
   return nullptr;
 }
 
+// The pods like this one come before all others; false: they do so already.
+bool putFirst(std::vector<PodPtr>& pods, const PodInfo& pod) {
+  const auto alike = [&](const PodPtr& other) {
+    return other.get() == &pod || (pod.shape != 0 && other->shape == pod.shape);
+  };
+  if (std::ranges::is_partitioned(pods, alike)) return false;
+  std::ranges::stable_partition(pods, alike);
+  return true;
+}
+
 std::string keptReason(const PodInfo& member) {
   return fmt::format("pod {} may not preempt (preemptionPolicy=Never) and needs room",
                      member.key());
+}
+
+Status inVain(const JobPlan& plan) {
+  return Status::unresolvable("preemption: not helpful for the gang: " + plan.status.message());
 }
 
 Status unschedulable(std::string reason) {
@@ -108,32 +123,79 @@ Status unschedulable(std::string reason) {
 
 }  // namespace
 
-std::vector<PodPtr> JobPreemption::membersOf(const PodPtr& pod) const {
+bool JobPreemption::Members::enough() const {
+  return std::ranges::all_of(spare, [](const auto& gang) { return gang.second >= 0; });
+}
+
+JobPreemption::Members JobPreemption::membersOf(const PodInfo& pod) const {
   const Gangs& gangs = cycles_.gangs();
-  const Gang* gang = gangs.gangOf(*pod);
-  if (!gang || gangs.free(*gang)) return {};
-  std::vector<PodPtr> members;
-  for (const Gang* partner : gangs.partnersOf(*gang))
-    for (PodPtr& member : cycles_.gangs().pendingOf(*partner))
-      if (member->pod->spec.schedulingGates.empty() && !member->pod->metadata.deletionTimestamp)
-        members.push_back(std::move(member));
+  const Gang* gang = gangs.gangOf(pod);
+  Members members;
+  if (!gang || gangs.free(*gang)) return members;
+  for (const auto& [partner, lacks] : cycles_.lacking(*gang)) members.spare[partner->id] = -lacks;
+  for (const Gang* partner : gangs.partnersOf(*gang)) {
+    for (PodPtr& member : gangs.pendingOf(*partner)) {
+      if (!member->pod->spec.schedulingGates.empty() || member->pod->metadata.deletionTimestamp)
+        continue;
+      ++members.spare[partner->id];
+      members.pods.push_back(std::move(member));
+    }
+  }
   if (gangs.networkOf(*gang))
-    std::ranges::sort(members, [](const auto& a, const auto& b) { return networkOrder(*a, *b); });
+    std::ranges::sort(members.pods,
+                      [](const auto& a, const auto& b) { return networkOrder(*a, *b); });
   return members;
 }
 
-JobPlacer JobPreemption::placerFor(const PodInfo& pod) {
+bool JobPreemption::byNetwork(const PodInfo& pod) const {
   const Gang* gang = cycles_.gangs().gangOf(pod);
-  const auto* rules = gang && placement_ ? cycles_.gangs().networkOf(*gang) : nullptr;
-  if (!rules) return {};
-  return [this, gang, rules](std::span<const PodPtr> members,
-                             const JobCost& cost) -> Result<std::vector<NodeId>> {
-    NetworkWish wish{*rules, members, std::vector<bool>(members.size(), true),
+  return gang && placement_ && cycles_.gangs().networkOf(*gang);
+}
+
+JobPlacer JobPreemption::placerFor(const PodInfo& pod, const Members& members) {
+  if (!byNetwork(pod)) return {};
+  const Gang* gang = cycles_.gangs().gangOf(pod);
+  return [this, gang, spare = members.spare](std::span<const PodPtr> pods,
+                                             const JobCost& cost) -> Result<std::vector<NodeId>> {
+    // The last ones of a gang are those that it can do without.
+    auto left = spare;
+    std::vector<bool> needed(pods.size(), true);
+    for (std::size_t i = pods.size(); i-- > 0;)
+      if (auto& more = left[gangIdOf(*pods[i]->pod)]; more > 0) {
+        --more;
+        needed[i] = false;
+      }
+    NetworkWish wish{*cycles_.gangs().networkOf(*gang), pods, std::move(needed),
                      cycles_.nodeOfMember(*gang), [&](NodeId node) { return -cost(node); }};
     NetworkPlacement::Answer answer = placement_->plan(wish);
     if (answer.plans.empty()) return fail(ErrorCode::NotFound, answer.status.message());
     return std::move(answer.plans.front());
   };
+}
+
+JobPlan JobPreemption::planFor(const PodInfo& pod, const PreemptionRules& rules, Members members) {
+  JobPlan plan;
+  std::set<ShapeId> preferred;
+  while (members.enough()) {
+    auto left = members.spare;
+    const auto spare = [&left](const PodInfo& member) {
+      auto& more = left[gangIdOf(*member.pod)];
+      return more > 0 && more-- > 0;
+    };
+    plan = planJob(handle_, rules, members.pods, handle_.cluster().live(), placerFor(pod, members),
+                   spare);
+    if (plan.stopped && !byNetwork(pod) && preferred.insert(plan.stopped->shape).second &&
+        putFirst(members.pods, *plan.stopped))
+      continue;
+    const PodInfo* kept = plan.status.ok() ? keptFromItsPlace(plan) : nullptr;
+    if (!kept) return plan;
+    std::erase_if(members.pods, [&](const PodPtr& member) { return member.get() == kept; });
+    --members.spare[gangIdOf(*kept->pod)];
+    plan = {Status::unschedulable(keptReason(*kept)), {}, {}, {}};
+  }
+  if (plan.status.ok())
+    plan.status = Status::unschedulable("it lacks more members than there are without a node");
+  return plan;
 }
 
 std::string JobPreemption::notEligible(const PodInfo& pod, std::span<const PodPtr> members) const {
@@ -143,6 +205,7 @@ std::string JobPreemption::notEligible(const PodInfo& pod, std::span<const PodPt
       return why;
     if (evictionsOf(handle_).holdsBack(member->uid()))
       return "not eligible due to terminating pod on the nominated node.";
+    if (evictionsOf(handle_).rests(member->uid())) return Evictions::kRefused;
     const auto node = handle_.cluster().findNode(handle_.nominator().nodeOf(member->uid()));
     if (!node) continue;
     for (const PodPtr& other : handle_.cluster().node(*node).pods)
@@ -159,8 +222,8 @@ PostFilterResult JobPreemption::preempt(const PodPtr& pod, const Diagnosis& diag
   PostFilterResult result = preemptForAll(pod, diagnosis);
   if (Observer* observer = handle_.observer())
     observer->jobPreempted(job, resultOf(result.status), handle_.executor().steadyNow() - since);
-  // Nobody else can tell whether a gang that is placed by network topology is helped.
-  if (result.status.code == Code::Unschedulable && placerFor(*pod))
+  // Whoever left for one member alone would leave in vain.
+  if (result.status.code == Code::Unschedulable && gang && !cycles_.gangs().free(*gang))
     result.status.code = Code::UnschedulableAndUnresolvable;
   return result;
 }
@@ -168,12 +231,13 @@ PostFilterResult JobPreemption::preempt(const PodPtr& pod, const Diagnosis& diag
 PostFilterResult JobPreemption::preemptForAll(const PodPtr& pod, const Diagnosis& /*diagnosis*/) {
   PostFilterResult result;
   result.victims = 0;
-  const std::vector<PodPtr> members = membersOf(pod);
-  if (members.empty()) {
+  Members members = membersOf(*pod);
+  const std::size_t count = members.pods.size();
+  if (count == 0) {
     result.status.code = Code::Unschedulable;
     return result;
   }
-  if (std::string why = notEligible(*pod, members); !why.empty()) {
+  if (std::string why = notEligible(*pod, members.pods); !why.empty()) {
     result.status = unschedulable(std::move(why));
     return result;
   }
@@ -182,16 +246,9 @@ PostFilterResult JobPreemption::preemptForAll(const PodPtr& pod, const Diagnosis
     result.status = unschedulable("no potential victims");
     return result;
   }
-  const JobPlan plan = planJob(handle_, rules, members, handle_.cluster().live(), placerFor(*pod));
+  const JobPlan plan = planFor(*pod, rules, std::move(members));
   if (!plan.status.ok()) {
     result.status = unschedulable("preemption not helpful: " + plan.status.message());
-    result.nomination = {true, ""};
-    return result;
-  }
-  if (const PodInfo* member = keptFromItsPlace(plan)) {
-    // Others must not send anybody away for it either.
-    result.status =
-        Status::unresolvable("preemption: not helpful for the gang: " + keptReason(*member));
     result.nomination = {true, ""};
     return result;
   }
@@ -201,46 +258,49 @@ PostFilterResult JobPreemption::preemptForAll(const PodPtr& pod, const Diagnosis
     result.nomination = {true, ""};
     return result;
   }
-  carryOut(plan);
+  if (!carryOut(plan)) {
+    result.status = unschedulable("the cluster has changed meanwhile");
+    return result;
+  }
   result.nomination = cycles_.nominationOf(*pod);
   if (plan.victims.empty()) {
     comeBackSoon(pod);
-    // Others must not send anybody away for it either.
-    result.status = Status::unresolvable(fmt::format(
-        "preemption: nobody has to leave, nodes are promised to {} members", plan.places.size()));
+    result.status = unschedulable(
+        fmt::format("nobody has to leave, nodes are promised to {} members", plan.places.size()));
     return result;
   }
   std::size_t victims = 0;
   for (const auto& [node, pods] : plan.victims) victims += pods.size();
   result.victims = victims;
-  result.status.setReasons(
-      {fmt::format("preemption: preempt success, alreadyWaitingForBound: {}/{}", plan.places.size(),
-                   members.size())});
+  result.status.setReasons({fmt::format(
+      "preemption: preempt success, alreadyWaitingForBound: {}/{}", plan.places.size(), count)});
   return result;
 }
 
-void JobPreemption::carryOut(const JobPlan& plan) {
-  std::map<NodeId, PodPtr> preemptors;  // by node: whoever comes there
-  for (const JobPlan::Place& place : plan.places) {
-    const std::string& node = handle_.cluster().node(place.node).name;
-    cycles_.promises()[place.member->uid()] = node;
-    preemptors.emplace(place.node, place.member);
-  }
-  // Who holds what a quota lacks may leave a node that no member goes to: for the first of them.
-  std::map<std::string, std::pair<JobPlan::Place, std::vector<PodPtr>>> leaving;
+bool JobPreemption::carryOut(const JobPlan& plan) {
+  std::map<NodeId, JobPlan::Place> preemptors;  // by node: whoever comes there
+  for (const JobPlan::Place& place : plan.places) preemptors.emplace(place.node, place);
+  // Who holds what a quota lacks may leave a node that no member goes to: for the first that may preempt.
+  const auto first = std::ranges::find_if(plan.places, [](const JobPlan::Place& place) {
+    return !PreemptionRules::neverPreempts(*place.member);
+  });
+  if (first == plan.places.end() && !plan.victims.empty()) return false;
+  std::map<std::string, Evictions::Order> orders;  // by preemptor's uid
   for (const auto& [node, victims] : plan.victims) {
-    const auto preemptor = preemptors.find(node);
-    const JobPlan::Place place = preemptor == preemptors.end()
-                                     ? plan.places.front()
-                                     : JobPlan::Place{preemptor->second, node};
-    auto& [by, all] = leaving[place.member->uid()];
-    by = place;
-    all.insert(all.end(), victims.begin(), victims.end());
+    const auto there = preemptors.find(node);
+    const JobPlan::Place& place = there == preemptors.end() ? *first : there->second;
+    Evictions::Order& order = orders[place.member->uid()];
+    order.preemptor = place.member;
+    order.node = handle_.cluster().node(place.node).name;
+    std::ranges::copy(victims, std::back_inserter(order.victims));
   }
-  for (auto& [uid, entry] : leaving)
-    evictionsOf(handle_).start(entry.first.member, handle_.cluster().node(entry.first.node).name,
-                               std::move(entry.second),
-                               {"JobPreemptionSuccessPlugin", handle_.events()});
+  std::vector<Evictions::Order> all;
+  for (auto& [uid, order] : orders) all.push_back(std::move(order));
+  if (!evictionsOf(handle_).start(std::move(all), {"JobPreemptionSuccessPlugin", handle_.events()}))
+    return false;
+  for (const JobPlan::Place& place : plan.places)
+    cycles_.promises()[place.member->uid()] = handle_.cluster().node(place.node).name;
+  return true;
 }
 
 bool JobPreemption::mayPromise(const std::string& group) {
@@ -289,25 +349,35 @@ PostFilterResult JobPreemption::checkHelps(const PodPtr& pod, const Diagnosis& /
         "preemption: a gang that is placed by network topology needs enablePreemption");
     return result;
   }
-  const std::vector<PodPtr> members = membersOf(pod);
-  std::int64_t needed = 0;
-  for (const auto& [member, count] : cycles_.lacking(*gang)) needed += count;
-  // With members to spare a plan for all of them would ask for too much.
-  if (needed != std::ssize(members)) return result;
   // Whoever may leave for a single pod: labels that keep a pod from a job's preemption do not count there.
   const PreemptionRules rules;
   const bool any = std::ranges::any_of(handle_.cluster().pods(), [&](const auto& record) {
     return rules.mayLeave(*record.info, *pod);
   });
   if (!any) return result;
-  const JobPlan plan = planJob(handle_, rules, members, handle_.cluster().live());
-  const PodInfo* kept = plan.status.ok() ? keptFromItsPlace(plan) : nullptr;
-  if (!plan.status.ok() || kept) {
-    result.status = Status::unresolvable("preemption: not helpful for the gang: " +
-                                         (kept ? keptReason(*kept) : plan.status.message()));
+  const JobPlan plan = planFor(*pod, rules, membersOf(*pod));
+  if (!plan.status.ok()) {
+    result.status = inVain(plan);
     result.nomination = {true, ""};
   }
   return result;
+}
+
+Status JobPreemption::worth(const PodPtr& pod, const Candidate& candidate) {
+  const Gang* gang = cycles_.gangs().gangOf(*pod);
+  if (!gang || cycles_.gangs().free(*gang)) return {};
+  Cluster::Transaction whatIf(handle_.cluster());
+  for (const PodPtr& victim : candidate.victims) handle_.cluster().removePod(victim->uid());
+  if (const auto placed = handle_.cluster().assume(pod, candidate.node); !placed)
+    return Status::of(placed.error());
+  for (TentativePlugin* plugin : handle_.profile().offers<TentativePlugin>())
+    if (Status given = plugin->grant(pod, candidate.node); !given.ok()) return given;
+  // Who is not needed finds its place when it can.
+  const bool whole = std::ranges::all_of(cycles_.lacking(*gang),
+                                         [](const auto& entry) { return entry.second == 0; });
+  if (whole) return {};
+  const JobPlan plan = planFor(*pod, PreemptionRules(), membersOf(*pod));
+  return plan.status.ok() ? Status{} : inVain(plan);
 }
 
 }  // namespace koord::scheduler

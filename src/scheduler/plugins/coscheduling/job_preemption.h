@@ -3,8 +3,9 @@
 // JobPreemption: makes room for a whole gang at once, or not at all (scheduler/preemption/job_plan.h).
 //
 // With enablePreemption the first member that finds no node asks for all of the gang's members that
-// have none: who would have to leave so that every one of them has a place. If the plan holds, the
-// victims are told to leave and every member is promised its node; if not, nobody leaves.
+// have none: who would have to leave so that every one of them has a place, or as many as the gang needs. If the
+// plan holds, the victims are told to leave and every member in it is promised its node; if not, nobody
+// leaves: other PostFilter plugins, which would make room for the one member, are not asked either.
 //
 // A plan may do without victims: it fills nodes up one by one, where scores had spread the members. Then
 // no victim's end will wake the gang: it comes back by itself after a pause and finds its promises. When it
@@ -15,7 +16,8 @@
 //
 // Without it the profile's other PostFilter plugins act for that one member. They are kept from it
 // when the plan shows that the gang could not be placed even if everybody left who may: evicting for
-// one member would only cost victims. Pods that stand alone are left to the others in any case.
+// one member would only cost victims. What they choose for it has to leave room for the others (worth): a
+// plan for them is made with it in its place. Pods that stand alone are left to the others in any case.
 
 #include <map>
 #include <set>
@@ -25,6 +27,7 @@
 #include "base/task.h"
 #include "scheduler/framework/plugin.h"
 #include "scheduler/plugins/coscheduling/gang_cycles.h"
+#include "scheduler/preemption/candidate.h"
 #include "scheduler/preemption/job_plan.h"
 
 namespace koord::scheduler {
@@ -37,15 +40,29 @@ class JobPreemption {
 
   PostFilterResult preempt(const PodPtr& pod, const Diagnosis& diagnosis);
   PostFilterResult checkHelps(const PodPtr& pod, const Diagnosis& diagnosis);
+  // Success, or why it is in vain for the gang that those leave for one of its members.
+  Status worth(const PodPtr& pod, const Candidate& candidate);
 
  private:
-  std::vector<PodPtr> membersOf(const PodPtr& pod) const;
+  // Members without a place, and how many of each gang it can do without, which is less than none when it
+  // lacks more than there are.
+  struct Members {
+    std::vector<PodPtr> pods;
+    std::map<std::string, std::int64_t> spare;
+    bool enough() const;
+  };
+  Members membersOf(const PodInfo& pod) const;
+  // In which those who may not preempt need no room. Whoever finds no node comes first in the next try, unless
+  // all before it are like it.
+  JobPlan planFor(const PodInfo& pod, const PreemptionRules& rules, Members members);
   // "" when the pod may preempt for its members.
   std::string notEligible(const PodInfo& pod, std::span<const PodPtr> members) const;
   PostFilterResult preemptForAll(const PodPtr& pod, const Diagnosis& diagnosis);
   // Of members that are placed by network topology; else there is none.
-  JobPlacer placerFor(const PodInfo& pod);
-  void carryOut(const JobPlan& plan);
+  JobPlacer placerFor(const PodInfo& pod, const Members& members);
+  bool byNetwork(const PodInfo& pod) const;
+  // False: some member may not send its victims away, so nobody leaves and nothing is promised.
+  bool carryOut(const JobPlan& plan);
   // Whether the gang may be promised nodes although nobody leaves for it.
   bool mayPromise(const std::string& group);
   void comeBackSoon(const PodPtr& pod);

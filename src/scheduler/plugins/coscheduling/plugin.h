@@ -13,6 +13,7 @@
 #include "scheduler/plugins/coscheduling/gang_cycles.h"
 #include "scheduler/plugins/coscheduling/job_preemption.h"
 #include "scheduler/plugins/coscheduling/network_placement.h"
+#include "scheduler/preemption/pod_preemption.h"
 
 namespace koord::scheduler {
 
@@ -30,6 +31,7 @@ class Coscheduling final : public Plugin,
                            public EnqueueExtensions,
                            public ServicePlugin,
                            public PodFactsPlugin,
+                           public PreemptionJudge,
                            public ControllerPlugin {
  public:
   static constexpr std::string_view kName = "Coscheduling";
@@ -64,6 +66,9 @@ class Coscheduling final : public Plugin,
   Status preEnqueue(const PodInfo& pod) override;
   PostFilterResult postFilter(CycleState& state, const PodPtr& pod,
                               const Diagnosis& diagnosis) override;
+  Status worth(const PodPtr& pod, const Candidate& candidate) override {
+    return preemption_.worth(pod, candidate);
+  }
   Status reserve(CycleState&, const PodPtr&, NodeId) override { return {}; }
   void unreserve(CycleState& state, const PodPtr& pod, NodeId node) override;
   PermitResult permit(CycleState& state, const PodPtr& pod, NodeId node) override;

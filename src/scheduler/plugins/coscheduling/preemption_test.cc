@@ -147,6 +147,94 @@ TEST(GangPreemption, who_may_not_preempt_takes_the_free_room_of_a_gang) {
   }
 }
 
+// Nobody leaves unless all that the gang needs would find room, by a plan or one member after the other.
+struct InVain : ::testing::TestWithParam<bool> {
+  FullCluster f{json::object{{"enablePreemption", GetParam()}}};
+  void node(const char* name, const char* cpu = "4") {
+    f.node(aNode(name).allocatable("cpu", cpu).label("name", name));
+  }
+};
+INSTANTIATE_TEST_SUITE_P(, InVain, ::testing::Bool());
+
+TEST_P(InVain, nobody_leaves_for_one_member_when_there_is_no_room_for_the_others) {
+  node("n1");
+  node("n2");
+  f.create(f.running("low", "4", 1, "n1"));
+  f.create(f.running("equal", "4", 10, "n2"));
+  f.run();
+  f.gangOf(2, "4", 10);
+  f.run(60s);
+  EXPECT_THAT(f.deletions, IsEmpty());
+}
+
+TEST_P(InVain, nobody_leaves_for_a_gang_with_members_to_spare_when_too_few_would_find_room) {
+  node("n1");
+  f.create(f.running("low", "4", 1, "n1"));
+  f.run();
+  f.gang("g", 2);
+  f.create(f.member("g-0", "g", "4").priority(10));
+  for (const char* name : {"g-1", "g-2"}) f.create(f.member(name, "g", "100").priority(10));
+  f.run(60s);
+  EXPECT_THAT(f.deletions, IsEmpty());
+}
+
+TEST_P(InVain, members_to_spare_need_no_room) {
+  node("n1");
+  f.create(f.running("low", "4", 1, "n1"));
+  f.run();
+  f.gang("g", 2);
+  for (const char* name : {"g-0", "g-2"}) f.create(f.member(name, "g", "2").priority(10));
+  f.create(f.member("g-1", "g", "100").priority(10));
+  f.run(60s);
+  EXPECT_THAT(f.deletions, ElementsAre("low"));
+  EXPECT_EQ(f.nodeOf("g-0"), "n1");
+  EXPECT_EQ(f.nodeOf("g-2"), "n1");
+  f.expectSound();
+}
+
+TEST_P(InVain, a_member_to_spare_that_may_not_preempt_keeps_nobody_from_making_room) {
+  node("n1");
+  f.create(f.running("low", "4", 1, "n1"));
+  f.run();
+  f.gang("g", 2);
+  auto never = f.member("g-0", "g", "2").priority(10);
+  never.object().spec.preemptionPolicy = "Never";
+  for (const char* name : {"g-1", "g-2"}) f.create(f.member(name, "g", "2").priority(10));
+  f.create(never);
+  f.run(60s);
+  EXPECT_THAT(f.deletions, ElementsAre("low"));
+  EXPECT_EQ(f.nodeOf("g-1"), "n1");
+  EXPECT_EQ(f.nodeOf("g-2"), "n1");
+}
+
+TEST_P(InVain, nobody_leaves_for_members_that_are_fewer_than_their_gang_lacks) {
+  node("n1", "5");
+  node("n2");
+  f.create(f.running("low", "4", 1, "n2"));
+  f.create(f.member("g-0", "g", "4").priority(10).nodeName("n1"));
+  f.run();
+  f.gang("g", 3, {{"gang.scheduling.koordinator.sh/match-policy", "only-waiting"}});
+  for (const char* name : {"g-1", "g-2"}) f.create(f.member(name, "g", "1").priority(10));
+  f.run(60s);
+  EXPECT_THAT(f.deletions, IsEmpty());
+}
+
+// g-0 may go to both nodes, g-1 to n1 alone, where who hurts least is.
+TEST_P(InVain, nobody_leaves_a_node_for_one_member_that_another_one_needs) {
+  node("n1");
+  node("n2");
+  for (const char* name : {"low-0", "low-1"}) f.create(f.running(name, "2", 1, "n1"));
+  f.create(f.running("middle", "4", 5, "n2"));
+  f.run();
+  f.gang("g", 2);
+  f.create(f.member("g-0", "g", "4").priority(10));
+  f.create(f.member("g-1", "g", "4").priority(10).nodeSelector("name", "n1"));
+  f.run(60s);
+  EXPECT_THAT(f.deletions, UnorderedElementsAre("low-0", "low-1", "middle"));
+  EXPECT_EQ(f.nodeOf("g-0"), "n2");
+  EXPECT_EQ(f.nodeOf("g-1"), "n1");
+}
+
 // --- What may happen while victims leave.
 
 struct WhileVictimsLeave : ::testing::Test {
@@ -279,6 +367,22 @@ TEST(GangPreemption, who_uses_up_the_quota_of_a_gang_leaves_from_where_no_member
   EXPECT_NE(f.nodeOf("g-0"), "");
   EXPECT_NE(f.nodeOf("g-1"), "");
   f.expectSound();
+}
+
+TEST(GangPreemption, who_uses_up_a_quota_leaves_for_a_member_that_may_preempt) {
+  WithQuota f;
+  f.within(f.running("low", "10", 0));
+  f.create(f.running("elsewhere", "20", 0));
+  f.run();
+  f.gang("g", 2);
+  auto never = f.member("g-0", "g", "5").priority(1000);
+  never.object().spec.preemptionPolicy = "Never";
+  f.within(f.member("g-1", "g", "5").priority(1000));
+  f.within(never);
+  f.run(60s);
+  EXPECT_THAT(f.deletions, ElementsAre("low"));
+  EXPECT_NE(f.nodeOf("g-0"), "");
+  EXPECT_NE(f.nodeOf("g-1"), "");
 }
 
 TEST(GangPreemption, a_gang_that_its_quota_refuses_is_promised_nothing) {

@@ -40,6 +40,10 @@ std::string essence(const api::Pod& pod) {
   return toJson(json::array{spec ? *spec : json::value(), labels ? *labels : json::value()});
 }
 
+std::string listed(const std::vector<std::string>& names) {
+  return names.empty() ? "nobody" : fmt::format("{}", fmt::join(names, ", "));
+}
+
 // What leaving pods can change.
 bool aboutRoom(const std::vector<std::string>& reasons) {
   return std::ranges::all_of(reasons, [](const std::string& reason) {
@@ -76,6 +80,8 @@ void Departures::told(const std::string& process, scheduler::Handle& handle,
     if (const auto& object = handle.cluster().node(record->node).object)
       departure.nodeVersion = object->metadata.resourceVersion;
     departure.victims.push_back(victim->pod);
+    for (const auto& there : handle.cluster().node(record->node).pods)
+      departure.known.insert(there->uid());
   }
   if (departure.victims.empty()) return;
   journal_.note("{} has {} leave {} for {}", process, departure.names(), departure.node,
@@ -180,6 +186,17 @@ std::string Departures::excuse(const Departure& departure) const {
   for (const auto& came : truth_->cameTo(departure.node, departure.since))
     if (came.process != departure.process || priorityOfPod(*came.pod) > priorityOfPod(*now))
       return "somebody matters more, or was placed by who did not know";
+  // Who had been bound there by others, or was put there by nobody's choice, and was not seen yet.
+  const auto former = truth_->cameTo(departure.node, decisions_.starts.at(departure.process));
+  for (const auto& pod : truth_->pods.objects()) {
+    if (pod->spec.nodeName != departure.node || departure.known.contains(pod->metadata.uid))
+      continue;
+    if (pod->metadata.labels.contains(kForeign) ||
+        std::ranges::any_of(former, [&](const auto& came) {
+          return came.pod->metadata.uid == pod->metadata.uid && came.process != departure.process;
+        }))
+      return "somebody was there whom it did not know";
+  }
   return "";
 }
 
@@ -216,12 +233,16 @@ void Departures::check(const Departure& departure, const Model& model) {
         departure.names(), departure.node, nameOf(pod), *outcome.feasible.begin());
   const auto& reasons = outcome.reasons.at(departure.node);
   if (!aboutRoom(reasons)) return;
-  std::vector<std::string> came;
-  for (const auto& one : truth_->cameTo(departure.node, departure.since))
-    came.push_back(nameOf(*one.pod));
-  journal_.violated("nobody leaves in vain", "{} left {} for {}, which does not fit: {}; {} came",
+  std::vector<std::string> there, promised;
+  for (const auto& [uid, other] : model.pods)
+    if (other->spec.nodeName == departure.node)
+      there.push_back(nameOf(*other) + (departure.known.contains(uid) ? "" : " (new)"));
+  if (const auto it = model.nominated.find(departure.node); it != model.nominated.end())
+    for (const auto& other : it->second) promised.push_back(nameOf(*other));
+  journal_.violated("nobody leaves in vain",
+                    "{} left {} for {}, which does not fit: {}; there are {}, promised to {}",
                     departure.names(), departure.node, nameOf(pod), fmt::join(reasons, ", "),
-                    came.empty() ? "nobody" : fmt::format("{}", fmt::join(came, ", ")));
+                    listed(there), listed(promised));
 }
 
 }  // namespace koord::simulation

@@ -58,6 +58,7 @@ class Departures {
     std::string nodeVersion;
     std::vector<PodObject> victims;
     std::vector<PodObject> awaited;  // these, and who was leaving already
+    std::set<std::string> known;     // uids of all that the process counted there
     std::optional<SteadyTime> gone;  // since when all of them are
 
     std::string names() const;

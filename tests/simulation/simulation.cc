@@ -4,6 +4,8 @@
 #include <array>
 
 #include "apiserver/local_api.h"
+#include "base/task.h"
+#include "kube/client.h"
 #include "simulation/departures.h"
 #include "simulation/feature.h"
 #include "simulation/life.h"
@@ -17,6 +19,9 @@ using scheduler::QueuePlace;
 using scheduler::testing::Reference;
 
 namespace {
+
+// Nothing changes for so long once all has been done; members of incomplete gangs hear of it within 20 s.
+constexpr Duration kQuiet = 25s;
 
 class Simulation {
  public:
@@ -219,7 +224,7 @@ class Simulation {
       if (!leader() || leader()->scheduler().cluster().assumedTotal() > 0)
         lastBinding = loop_.steadyNow();
       return decisions_.attempts > attempts && leader() && !departures_.underWay() &&
-             loop_.steadyNow() - std::max(truth_.lastChange(), lastBinding) > 15s &&
+             loop_.steadyNow() - std::max(truth_.lastChange(), lastBinding) > kQuiet &&
              differences(*leader()).empty();
     };
     const auto settled = [&](Duration time) {
@@ -287,10 +292,52 @@ class Simulation {
     return "";
   }
 
+  // Who is promised a node has it by now, or has lost it: whatever it waited for has happened.
+  void checkPromises(Process& process) {
+    const auto& nominator = process.witness().handle().nominator();
+    for (const auto& [node, pods] : nominator.byNode())
+      for (const auto& pod : pods)
+        if (!nominator.foreign(pod->uid()))
+          journal_.violated("no room is held for who cannot start", "{} is promised {}, and waits",
+                            pod->key(), node);
+  }
+
+  static Task<void> listEvents(kube::Api* api, std::set<std::string>* about) {
+    constexpr api::ResourceType kEvents{"", "v1", "events", "Event", true};
+    auto listing = kube::listObjects(*api, kEvents, "", "", "");
+    const Result<json::value> events = co_await listing;
+    const json::value* items = events ? at(*events, "items") : nullptr;
+    if (!items || !items->is_array()) co_return;
+    for (const json::value& event : items->get_array())
+      about->insert(std::string(textAt(event, "involvedObject", "uid")));
+  }
+
+  // By its condition or an event. Those behind scheduling gates hear of them from the API server.
+  void checkReasons() {
+    std::set<std::string> about;
+    TaskGroup listing;
+    listing.spawn(listEvents(&api_, &about));
+    loop_.advance(1s);
+    if (about.empty()) return journal_.violated("who waits hears why", "there are no events");
+    for (const auto& pod : truth_.sortedPods()) {
+      if (!pod->spec.nodeName.empty() || !pod->spec.schedulingGates.empty() ||
+          pod->metadata.deletionTimestamp || api::isTerminal(*pod))
+        continue;
+      const bool told = std::ranges::any_of(pod->status.conditions, [](const auto& condition) {
+        return condition.type == "PodScheduled" && condition.status == "False" &&
+               !condition.message.empty();
+      });
+      if (!told && !about.contains(pod->metadata.uid))
+        journal_.violated("who waits hears why", "no condition and no event of {} says it",
+                          api::keyOf(pod->metadata).toString());
+    }
+  }
+
   // No pod is left behind: events have woken each that they made fit.
   void checkNobodyFits(Process& process) {
     const Model model = process.witness().model();
     departures_.judge(model, true);
+    checkPromises(process);
     lookAtShadow(process);
     for (const auto& feature : features_)
       if (const auto what = feature->waitsInVain(model); !what.empty())
@@ -310,6 +357,7 @@ class Simulation {
                             pod->metadata.name,
                             nameOf(process.scheduler().queue().placeOf(pod->metadata.uid)), node);
     }
+    checkReasons();
   }
 
   Random random_;

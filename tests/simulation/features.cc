@@ -83,7 +83,9 @@ void Feature::define(const api::ResourceType& type, Status status) {
   json::object subresources;
   if (status == Status::Apart) subresources["status"] = json::object{};
   create(kDefinition, "",
-         {{"metadata", {{"name", fmt::format("{}.{}", type.plural, type.group)}}},
+         {{"metadata",
+           {{"name", fmt::format("{}.{}", type.plural, type.group)},
+            {"annotations", {{"api-approved.kubernetes.io", "unapproved, as the schema is"}}}}},
           {"spec",
            {{"group", text(type.group)},
             {"scope", type.namespaced ? "Namespaced" : "Cluster"},

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "api/names.h"
 #include "api/schema/builtin.h"
@@ -141,7 +142,75 @@ Result<> setVersions(Resource& resource, const json::value& spec,
   return {};
 }
 
+// A label of RFC 1035 begins with a letter.
+bool isVersionName(std::string_view name) {
+  return !name.empty() && isLower(name.front()) && api::checkDnsLabel(name).empty();
+}
+
+bool isCommunityGroup(std::string_view group) {
+  return group == "k8s.io" || group.ends_with(".k8s.io") || group == "kubernetes.io" ||
+         group.ends_with(".kubernetes.io");
+}
+
+// A URL of the decision, or why there is none.
+bool isApproval(std::string_view text) {
+  const auto scheme = text.find("://");
+  return text.starts_with("unapproved") ||
+         (scheme != std::string_view::npos && scheme > 0 && scheme + 3 < text.size());
+}
+
+Result<> checkGroup(const json::value& crd) {
+  constexpr const char* kApproved = "api-approved.kubernetes.io";
+  const auto group = textAt(crd, "spec", "group");
+  if (group.find('.') == std::string_view::npos)
+    return fail(
+        ErrorCode::Invalid,
+        fmt::format("spec.group: Invalid value: \"{}\": should be a domain with at least one dot",
+                    group));
+  if (!isCommunityGroup(group)) return {};
+  const auto approval = textAt(crd, "metadata", "annotations", kApproved);
+  if (isApproval(approval)) return {};
+  const auto why = fmt::format(
+      "protected groups must have approval annotation \"{}\"{}, see "
+      "https://github.com/kubernetes/enhancements/pull/1111",
+      kApproved,
+      approval.empty() ? "" : " with either a URL or a reason starting with \"unapproved\"");
+  return fail(ErrorCode::Invalid,
+              approval.empty()
+                  ? fmt::format("metadata.annotations[{}]: Required value: {}", kApproved, why)
+                  : fmt::format("metadata.annotations[{}]: Invalid value: {}: {}", kApproved,
+                                toJson(json::string(approval)), why));
+}
+
 }  // namespace
+
+Result<> checkCrd(const json::value& crd, const Registry& registry, bool isNew) {
+  const auto name = textAt(crd, "metadata", "name");
+  if (const auto known = registry.findByTable(name); known && !known->custom)
+    return fail(
+        ErrorCode::Invalid,
+        fmt::format("metadata.name: Invalid value: \"{}\": this server has it built in", name));
+  if (isNew)
+    if (auto good = checkGroup(crd); !good) return good;
+  std::set<std::string_view> seen;
+  const auto* versions = at(crd, "spec", "versions");
+  for (std::size_t i = 0; versions && versions->is_array() && i < versions->get_array().size();
+       ++i) {
+    const auto version = textAt(versions->get_array()[i], "name");
+    if (!isVersionName(version))
+      return fail(ErrorCode::Invalid,
+                  fmt::format("spec.versions[{}].name: Invalid value: {}: a DNS-1035 label must "
+                              "consist of lower case alphanumeric characters or '-', start with an "
+                              "alphabetic character, and end with an alphanumeric character",
+                              i, toJson(json::string(version))));
+    if (!seen.insert(version).second)
+      return fail(
+          ErrorCode::Invalid,
+          fmt::format("spec.versions: Invalid value: \"{}\": must contain unique version names",
+                      version));
+  }
+  return {};
+}
 
 Result<Resource> resourceOfCrd(const json::value& crd, std::vector<std::string>& warnings) {
   const auto* spec = find(crd, "spec");

@@ -2,6 +2,7 @@
 
 // CustomResourceDefinitions: checking them, and making resources of them.
 
+#include "apiserver/registry/registry.h"
 #include "apiserver/registry/resource.h"
 #include "base/result.h"
 
@@ -15,6 +16,9 @@ Result<const api::Schema*> compileSchema(api::SchemaSet& set, const json::value&
 // The resource that a CustomResourceDefinition describes. The error names the field.
 Result<Resource> resourceOfCrd(const json::value& crd, std::vector<std::string>& warnings);
 
+// What kube-apiserver wants of a definition besides; one that was stored before these rules is still learnt. `isNew`:
+// its group is checked, too. Kinds that the registry has built in cannot be defined.
+Result<> checkCrd(const json::value& crd, const Registry& registry, bool isNew);
 // What a CRD object gets when it is accepted: default names, conditions, stored versions.
 void completeCrd(json::value& crd, std::string_view now);
 

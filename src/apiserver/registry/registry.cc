@@ -55,13 +55,14 @@ ResourcePtr Registry::findByKind(std::string_view group, std::string_view kind) 
 void Registry::put(Resource resource) {
   if (resource.table.empty()) resource.table = resource.qualified();
   auto name = resource.qualified();
+  if (const auto known = findByTable(name); known && !known->custom && resource.custom) return;
   resources_[std::move(name)] = std::make_shared<const Resource>(std::move(resource));
   ++generation_;
 }
 
 void Registry::remove(std::string_view table) {
   const auto it = resources_.find(table);
-  if (it == resources_.end()) return;
+  if (it == resources_.end() || !it->second->custom) return;
   resources_.erase(it);
   ++generation_;
 }

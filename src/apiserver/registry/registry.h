@@ -25,6 +25,7 @@ class Registry {
   // By table name.
   const std::map<std::string, ResourcePtr, std::less<>>& all() const { return resources_; }
 
+  // Built-in resources stay, whatever a definition of the same name says.
   void put(Resource resource);
   void remove(std::string_view table);
   // Counts changes, for caches of what is derived.

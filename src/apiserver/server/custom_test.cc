@@ -326,6 +326,44 @@ TEST_F(CustomTest, aBrokenDefinitionIsRefused) {
   EXPECT_THAT(pattern.message(), HasSubstr("properties[p].pattern: Invalid value"));
 }
 
+TEST_F(CustomTest, definitionsThatKubernetesRefusesAreRefused) {
+  struct Row {
+    const char* plural;
+    const char* group;
+    const char* versions;
+    const char* message;
+    const char* approved = "";
+  };
+  constexpr const char* kV1 = R"({"name":"v1","served":true,"storage":true})";
+  constexpr const char* kUrl =
+      R"("api-approved.kubernetes.io":"https://github.com/kubernetes/pull/1")";
+  const Row rows[] = {
+      {"deployments", "apps", kV1, "metadata.name: Invalid value: \"deployments.apps\""},
+      {"leases", "coordination.k8s.io", kV1, "this server has it built in", kUrl},
+      {"as", "alone", kV1,
+       "spec.group: Invalid value: \"alone\": should be a domain with at least one dot"},
+      {"as", "x.k8s.io", kV1, "metadata.annotations[api-approved.kubernetes.io]: Required value"},
+      {"as", "x.kubernetes.io", kV1, "with either a URL or a reason starting with \"unapproved\"",
+       R"("api-approved.kubernetes.io":"yes")"},
+      {"as", "b.c", R"({"name":"v1/x","served":true,"storage":true})",
+       "spec.versions[0].name: Invalid value: \"v1/x\": a DNS-1035 label"},
+      {"as", "b.c", R"({"name":"v1","served":true,"storage":true},{"name":"v1","served":true})",
+       "must contain unique version names"},
+  };
+  const auto crd = [](const Row& row) {
+    return fmt::format(
+        R"({{"metadata":{{"name":"{0}.{1}","annotations":{{{3}}}}},"spec":{{"group":"{1}","scope":"Namespaced","names":{{"plural":"{0}","kind":"A"}},"versions":[{2}]}}}})",
+        row.plural, row.group, row.versions, row.approved);
+  };
+  for (const auto& row : rows) {
+    const auto answer = post(kCrds, crd(row));
+    EXPECT_EQ(answer.status, 422) << row.message;
+    EXPECT_THAT(answer.message(), HasSubstr(row.message));
+  }
+  EXPECT_EQ(post(kCrds, crd({"as", "x.k8s.io", kV1, "", kUrl})).status, 201);
+  EXPECT_EQ(get("/apis/apps/v1/deployments").status, 200);
+}
+
 TEST_F(CustomTest, rulesInCelAreNamedAsNotSupported) {
   const auto made = post(
       kCrds,

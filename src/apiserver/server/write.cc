@@ -322,7 +322,8 @@ Task<Outcome<>> WriteCall::validate(const json::value& object, const json::value
     co_return std::unexpected(std::move(good.error()));
   if (auto good = validateRbac(object, old, *target_.stored); !good)
     co_return std::unexpected(std::move(good.error()));
-  if (auto good = checkKindRules(object); !good) co_return std::unexpected(std::move(good.error()));
+  if (auto good = checkKindRules(object, old == nullptr); !good)
+    co_return std::unexpected(std::move(good.error()));
   // Limits hold for new pods and for those that are resized.
   const bool resized = call_.request.subresource == "resize";
   if (auto good = checkAdmission(object, resized ? nullptr : old, *target_.stored, server_.store_,
@@ -401,12 +402,14 @@ Outcome<> WriteCall::checkDefinition() const {
 }
 
 // A CustomResourceDefinition must make a resource.
-Outcome<> WriteCall::checkKindRules(const json::value& object) {
+Outcome<> WriteCall::checkKindRules(const json::value& object, bool isNew) {
   if (!isCrd(*target_.resource)) return {};
-  auto resource = resourceOfCrd(object, warnings_);
-  if (resource) return {};
+  const auto resource = resourceOfCrd(object, warnings_);
+  const auto good =
+      resource ? checkCrd(object, server_.registry_, isNew) : Result<>(fail(resource.error()));
+  if (good) return {};
   return refuse(FieldErrors()
-                    .told(resource.error().message)
+                    .told(good.error().message)
                     .failure(target_.kindName(), textAt(object, "metadata", "name")));
 }
 

@@ -2,9 +2,10 @@
 
 // Takes the messages of one direction of an HTTP/1.1 connection apart, as far as a relay has to: where a
 // head ends, where a body ends, and what a body says without its chunks. All bytes are handed on as
-// they came. RFC 9112, section 6.3, says how long a body is.
+// they came. The parser is Boost.Beast's: what two readers could understand differently (two lengths, a blank
+// before a colon) is refused. Not thread-safe.
 
-#include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -38,7 +39,11 @@ class HttpReader {
     std::string content;  // the same without chunks
   };
 
-  explicit HttpReader(Role role) : role_(role) {}
+  explicit HttpReader(Role role);
+  HttpReader(HttpReader&&) noexcept;
+  HttpReader& operator=(HttpReader&&) noexcept;
+  ~HttpReader();
+
   void add(std::string_view bytes) { buffer_ += bytes; }
   // Before a response's head: what it answers.
   void answers(std::string_view method) { method_ = method; }
@@ -52,18 +57,18 @@ class HttpReader {
   std::string takeRest() { return std::exchange(buffer_, {}); }
 
  private:
-  enum class State { Start, Length, ChunkSize, ChunkData, Trailer, UntilClose, End };
+  class Message;  // the one that is being read
+  template <bool kRequest>
+  class Parsed;
+  enum class State { Head, Body, End, UntilClose };
   Result<std::optional<Piece>> head();
-  Result<> bodyFollows(const HttpHead& head);
-  Piece body(std::size_t most);
-  std::optional<std::string> line();
-  Result<std::optional<Piece>> chunkSize();
+  Result<std::optional<Piece>> body();
 
   Role role_;
-  State state_ = State::Start;
+  State state_ = State::Head;
   std::string buffer_;
   std::string method_;
-  std::size_t left_ = 0;  // of the body, or of a chunk with its line end
+  std::unique_ptr<Message> message_;
 };
 
 }  // namespace koord::runtimeproxy

@@ -1,108 +1,106 @@
 #include "runtimeproxy/docker/http_reader.h"
 
 #include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 namespace koord::runtimeproxy {
 namespace {
 
+using Role = HttpReader::Role;
 using Kind = HttpReader::Piece::Kind;
-using testing::ElementsAre;
-using testing::HasSubstr;
 
-struct Read {
-  std::vector<std::string> heads;
-  std::vector<std::string> contents;  // of whole messages
-  std::string raw;                    // all of it
-  std::string error;
+// What a reader makes of the bytes that come in pieces of this size: "METHOD TARGET|content|." for each message,
+// the raw bytes aside. A refusal ends it with its words.
+struct Taken {
+  std::string messages;
+  std::string raw;
 };
-
-// However the bytes come.
-Read readAll(HttpReader::Role role, const std::string& bytes, std::size_t step,
-             std::string_view method = "GET") {
+Taken readAll(Role role, std::string_view bytes, std::size_t size, std::string_view answered) {
   HttpReader reader(role);
-  reader.answers(method);
-  Read read;
-  std::string content;
-  for (std::size_t at = 0; at < bytes.size(); at += step) {
-    reader.add(std::string_view(bytes).substr(at, step));
-    for (;;) {
-      auto next = reader.next();
-      if (!next) {
-        read.error = next.error().message;
-        return read;
-      }
-      if (!*next) break;
-      auto& piece = **next;
-      if (piece.kind == Kind::Head) {
-        const auto& head = piece.head;
-        read.heads.push_back(role == HttpReader::Role::Request ? head.method + " " + head.target
-                                                               : std::to_string(head.status));
-        read.raw += head.text;
-      } else if (piece.kind == Kind::Body) {
-        read.raw += piece.raw;
-        content += piece.content;
-      } else {
-        read.contents.push_back(std::exchange(content, {}));
-      }
+  reader.answers(answered);
+  Taken taken;
+  while (true) {
+    const auto piece = reader.next();
+    if (!piece) {
+      taken.messages += piece.error().message;
+      return taken;
+    }
+    if (!*piece) {
+      if (bytes.empty()) return taken;
+      reader.add(bytes.substr(0, size));
+      bytes.remove_prefix(std::min(size, bytes.size()));
+      continue;
+    }
+    const HttpReader::Piece& got = **piece;
+    if (got.kind == Kind::Head) {
+      taken.raw += got.head.text;
+      taken.messages += role == Role::Request ? got.head.method + " " + got.head.target + "|"
+                                              : std::to_string(got.head.status) + "|";
+    }
+    if (got.kind == Kind::Body) taken.raw += got.raw;
+    taken.messages += got.content;
+    if (got.kind == Kind::End) taken.messages += "|.";
+  }
+}
+
+TEST(HttpReader, messages_are_the_same_however_their_bytes_come) {
+  struct Row {
+    Role role;
+    const char* bytes;
+    const char* messages;
+    const char* answered = "GET";
+  };
+  for (const Row& row : {
+           Row{Role::Request, "GET /a HTTP/1.1\r\nHost: x\r\n\r\nGET /b HTTP/1.0\r\n\r\n",
+               "GET /a||.GET /b||."},
+           Row{Role::Request,
+               "POST /c HTTP/1.1\r\nContent-Length: 3\r\n\r\nabcGET /d HTTP/1.1\r\n\r\n",
+               "POST /c|abc|.GET /d||."},
+           Row{Role::Request,
+               "POST /e HTTP/1.1\r\nTransfer-Encoding: "
+               "chunked\r\n\r\n3;x=y\r\nabc\r\n2\r\nde\r\n0\r\n"
+               "Trailer: t\r\n\r\nGET /f HTTP/1.1\r\n\r\n",
+               "POST /e|abcde|.GET /f||."},
+           Row{Role::Response,
+               "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 204 No\r\n\r\n",
+               "200|ok|.204||."},
+           Row{Role::Response, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n", "200||.", "HEAD"},
+           Row{Role::Response, "HTTP/1.1 304 Same\r\nContent-Length: 2\r\n\r\n", "304||."},
+           Row{Role::Response,
+               "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 201 Made\r\nContent-Length: 0\r\n\r\n",
+               "100|201||."},
+           Row{Role::Response, "HTTP/1.1 200 OK\r\n\r\nuntil the end", "200|until the end"},
+           Row{Role::Response, "HTTP/1.1 101 Up\r\nUpgrade: tcp\r\n\r\nany\r\n\r\nbytes",
+               "101|any\r\n\r\nbytes"},
+       }) {
+    for (const std::size_t size : {1u, 2u, 7u, 10'000u}) {
+      const Taken taken = readAll(row.role, row.bytes, size, row.answered);
+      EXPECT_EQ(taken.messages, row.messages) << size;
+      EXPECT_EQ(taken.raw, row.bytes) << "all bytes are handed on as they came";
     }
   }
-  if (reader.untilClose()) read.contents.push_back(content);
-  return read;
 }
 
-TEST(HttpReaderTest, MessagesEndWhereTheySayInWhateverPiecesTheyCome) {
-  const std::string requests =
-      "GET /_ping HTTP/1.1\r\nHost: docker\r\n\r\n"
-      "POST /containers/create?name=x HTTP/1.1\r\ncontent-length:  5 \r\n\r\nhello"
-      "POST /images/load HTTP/1.1\r\nTransfer-Encoding: gzip, chunked\r\n\r\n"
-      "3;ext=1\r\nabc\r\n10\r\n0123456789abcdef\r\n0\r\nTrailer: x\r\n\r\n"
-      "POST /build HTTP/1.1\r\nContent-Length: 0\r\n\r\n";
-  for (std::size_t step : {1, 2, 3, 7, 1000}) {
-    const auto read = readAll(HttpReader::Role::Request, requests, step);
-    EXPECT_THAT(read.heads, ElementsAre("GET /_ping", "POST /containers/create?name=x",
-                                        "POST /images/load", "POST /build"));
-    EXPECT_THAT(read.contents, ElementsAre("", "hello", "abc0123456789abcdef", ""));
-    EXPECT_EQ(read.raw, requests);
+TEST(HttpReader, what_two_readers_could_understand_differently_is_refused) {
+  const std::string head = "POST / HTTP/1.1\r\n";
+  for (const std::string& odd : {
+           head + "Content-Length: 3\r\nContent-Length: 4\r\n\r\nabcd",
+           head + "Content-Length : 3\r\n\r\nabc",
+           head + "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+           head + "Content-Length: -1\r\n\r\n",
+           head + "Content-Length: 99999999999999999999\r\n\r\n",
+           head + "Transfer-Encoding: chunked\r\n\r\nxyz\r\n",
+           head + "no colon\r\n\r\n",
+           head + "a: b\nc: d\r\n\r\n",
+           std::string("POST  / HTTP/1.1\r\n\r\n"),
+           std::string("POST / HTTP/2.0\r\n\r\n"),
+           head + "a: " + std::string(1 << 20, 'x') + "\r\n\r\n",
+       }) {
+    for (const std::size_t size : {1000u, 10'000'000u})
+      EXPECT_THAT(readAll(Role::Request, odd, size, "").messages,
+                  ::testing::HasSubstr("no HTTP/1.1: "))
+          << odd.substr(0, 80);
   }
-}
-
-TEST(HttpReaderTest, AnswersWithoutBodiesHaveNone) {
-  const auto codes = [](const std::string& bytes, std::string_view method) {
-    const auto read = readAll(HttpReader::Role::Response, bytes, 1000, method);
-    EXPECT_EQ(read.error, "");
-    return read.heads;
-  };
-  const std::string next = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
-  EXPECT_THAT(codes("HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n" + next, "HEAD"),
-              ElementsAre("200", "200"));
-  EXPECT_THAT(codes("HTTP/1.1 204 No Content\r\n\r\n" + next, "POST"), ElementsAre("204", "200"));
-  EXPECT_THAT(codes("HTTP/1.1 304 Not Modified\r\nContent-Length: 9\r\n\r\n" + next, "POST"),
-              ElementsAre("304", "200"));
-  EXPECT_THAT(codes("HTTP/1.1 100 Continue\r\n\r\n" + next, "POST"), ElementsAre("100", "200"));
-}
-
-TEST(HttpReaderTest, AStreamGoesOnUntilTheConnectionEnds) {
-  for (const char* head :
-       {"HTTP/1.1 101 UPGRADED\r\nUpgrade: tcp\r\n\r\n", "HTTP/1.0 200 OK\r\n\r\n"}) {
-    const auto read =
-        readAll(HttpReader::Role::Response, std::string(head) + "HTTP/1.1 x\r\n\r\n", 5);
-    EXPECT_THAT(read.contents, ElementsAre("HTTP/1.1 x\r\n\r\n"));
-  }
-}
-
-TEST(HttpReaderTest, WhatIsNoHttpIsAnError) {
-  for (const char* bytes :
-       {"PRI * HTTP/2.0\r\n\r\n", "hello\r\n\r\n", "GET /\r\n\r\n",
-        "GET / HTTP/1.1\r\nnonsense\r\n\r\n", "POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
-        "POST / HTTP/1.1\r\nContent-Length: 1x\r\n\r\n",
-        "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
-        "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\n"}) {
-    EXPECT_THAT(readAll(HttpReader::Role::Request, bytes, 1000).error, HasSubstr("no HTTP/1.1"))
-        << bytes;
-  }
-  EXPECT_THAT(
-      readAll(HttpReader::Role::Request, "GET /" + std::string(2 << 20, 'x'), 1 << 16).error,
-      HasSubstr("mebibyte"));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "api/protobuf/wire.h"
 #include "apiserver/openapi.h"
 #include "base/json.h"
 #include "base/yaml.h"
@@ -13,21 +14,8 @@ json::value openApiV2Value(const Registry& registry);
 
 namespace {
 
+using api::wire::putBytes;
 using json::value;
-
-void putVarint(std::string& out, std::uint64_t number) {
-  while (number >= 0x80) {
-    out += static_cast<char>(number | 0x80);
-    number >>= 7;
-  }
-  out += static_cast<char>(number);
-}
-
-void putBytes(std::string& out, unsigned field, std::string_view bytes) {
-  putVarint(out, field << 3 | 2);
-  putVarint(out, bytes.size());
-  out += bytes;
-}
 
 void putText(std::string& out, unsigned field, std::string_view text) {
   if (!text.empty()) putBytes(out, field, text);

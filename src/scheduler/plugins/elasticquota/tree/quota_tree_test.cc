@@ -63,7 +63,7 @@ TEST(QuotaTree, a_chain_of_thousands_of_quotas_needs_no_deep_stack) {
   std::string difference = "not looked at";
   onSmallStack(
       [](void* out) -> void* {
-        constexpr int kChain = 6000;
+        constexpr int kChain = 2000;
         const auto name = [](int n) { return n == 0 ? std::string() : fmt::format("q{}", n); };
         Tree tree;
         tree.setTotal(kCpu, 1000);

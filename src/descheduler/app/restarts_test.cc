@@ -166,5 +166,18 @@ TEST(RestartsTest, whoeverDiesAndBeginsAnewEndsWhereOneThatRanThroughEnds) {
   }
 }
 
+TEST(RestartsTest, whatIsSwitchedOffWhileItIsDownEndsWithTheJobsThatWereMade) {
+  LoadWorld w;
+  w.begin();
+  w.pass(80s);  // the first cycle knows of no load yet
+  ASSERT_EQ(w.madeAt.size(), 1u);
+  w.end();
+  w.pass(5s);
+  w.begin(0, "");
+  w.pass(5min);
+  EXPECT_EQ(w.madeAt.size(), 1u);
+  EXPECT_EQ(w.incarnations, 1) << "the job that was there has come to its end";
+}
+
 }  // namespace
 }  // namespace koord::descheduler

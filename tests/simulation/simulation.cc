@@ -292,16 +292,6 @@ class Simulation {
     return "";
   }
 
-  // Who is promised a node has it by now, or has lost it: whatever it waited for has happened.
-  void checkPromises(Process& process) {
-    const auto& nominator = process.witness().handle().nominator();
-    for (const auto& [node, pods] : nominator.byNode())
-      for (const auto& pod : pods)
-        if (!nominator.foreign(pod->uid()))
-          journal_.violated("no room is held for who cannot start", "{} is promised {}, and waits",
-                            pod->key(), node);
-  }
-
   static Task<void> listEvents(kube::Api* api, std::set<std::string>* about) {
     constexpr api::ResourceType kEvents{"", "v1", "events", "Event", true};
     auto listing = kube::listObjects(*api, kEvents, "", "", "");
@@ -337,7 +327,6 @@ class Simulation {
   void checkNobodyFits(Process& process) {
     const Model model = process.witness().model();
     departures_.judge(model, true);
-    checkPromises(process);
     lookAtShadow(process);
     for (const auto& feature : features_)
       if (const auto what = feature->waitsInVain(model); !what.empty())

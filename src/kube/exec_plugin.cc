@@ -74,7 +74,8 @@ Result<Issued> runPlugin(const ExecPlugin& plugin, const net::TlsConfig& tls,
   argv.insert(argv.end(), plugin.args.begin(), plugin.args.end());
   auto environment = plugin.env;
   environment.emplace_back("KUBERNETES_EXEC_INFO", execInfo(plugin));
-  auto output = runProgram(argv, environment, kLimit, interrupt);
+  auto output = runProgram({std::move(argv), std::move(environment), "", kLimit}, interrupt);
+  if (output && output->killed) return fail(*std::move(output->killed));
   if (!output) {
     if (output.error().code == ErrorCode::NotFound && !plugin.installHint.empty()) {
       output.error().message += "\n" + plugin.installHint;

@@ -142,29 +142,64 @@ TEST_F(ExecPluginTest, DestroyingTheSourceKillsThePlugin) {
   EXPECT_EQ(waitFor(std::move(asked)).error().code, ErrorCode::Cancelled);
 }
 
+ProgramSpec scriptOf(std::string text) {
+  return {.argv = {"sh", "-c", std::move(text)}, .limit = std::chrono::milliseconds(net::kGuard)};
+}
+
 TEST(RunProgramTest, OutputIsCollectedAndTheStatusToldWithAndWithoutSignals) {
   const Interrupt interrupt;
-  const auto guard = std::chrono::milliseconds(net::kGuard);
-  const auto run = [&](const std::string& script) {
-    return runProgram({"sh", "-c", script}, {}, guard, interrupt).value();
+  const auto run = [&](std::string text) {
+    return runProgram(scriptOf(std::move(text)), interrupt).value();
   };
   const auto both = run("echo out; echo err >&2; exit 5");
   EXPECT_EQ(both.out, "out\n");
   EXPECT_EQ(both.err, "err\n");
   EXPECT_EQ(both.status, 5);
   EXPECT_EQ(run("kill -9 $$").status, 128 + 9);
+  EXPECT_EQ(run("kill -9 $$").signal, 9);
+  EXPECT_EQ(run("exit 137").signal, 0);
   EXPECT_EQ(run("cat").out, "");  // there is nothing on standard input
   EXPECT_EQ(run("head -c 900000 /dev/zero").out.size(), 900'000u);
-  EXPECT_THAT(runProgram({"sh", "-c", "cat /dev/zero"}, {}, guard, interrupt).error().message,
-              HasSubstr("writes too much"));
+  EXPECT_FALSE(run("true").killed);
+}
+
+TEST(RunProgramTest, WhatIsWrittenBeyondTheBoundEndsTheProgramOrIsDropped) {
+  const Interrupt interrupt;
+  ProgramSpec endless = scriptOf("cat /dev/zero");
+  const auto killed = runProgram(endless, interrupt).value().killed;
+  ASSERT_TRUE(killed);
+  EXPECT_EQ(killed->code, ErrorCode::Invalid);
+  EXPECT_THAT(killed->message, HasSubstr("writes too much"));
+
+  ProgramSpec much = scriptOf("head -c 900000 /dev/zero; echo last >&2; exit 4");
+  much.mostOutput = 1000;
+  much.dropsOutput = true;
+  const auto ended = runProgram(much, interrupt).value();
+  EXPECT_FALSE(ended.killed);
+  EXPECT_EQ(ended.out.size(), 1000u);
+  EXPECT_EQ(ended.err, "last\n");
+  EXPECT_EQ(ended.status, 4);
 }
 
 TEST(RunProgramTest, AProgramThatTakesTooLongIsKilledWithItsChildren) {
   const Interrupt interrupt;
-  const auto result = runProgram({"sh", "-c", "sleep 1000 & sleep 1000"}, {},
-                                 std::chrono::milliseconds(50), interrupt);
-  ASSERT_FALSE(result);
-  EXPECT_EQ(result.error().code, ErrorCode::Timeout);
+  for (const auto* text : {"echo begun; sleep 1000 & sleep 1000",
+                           "echo begun; exec >&- 2>&-; sleep 1000",  // nobody can be read
+                           "echo begun; sleep 1000 &"}) {
+    ProgramSpec program = scriptOf(text);
+    program.limit = std::chrono::milliseconds(300);
+    const auto result = runProgram(program, interrupt);
+    ASSERT_TRUE(result) << text;
+    ASSERT_TRUE(result->killed) << text;
+    EXPECT_EQ(result->killed->code, ErrorCode::Timeout) << text;
+    EXPECT_EQ(result->out, "begun\n") << "what it said until then is kept";
+  }
+}
+
+TEST(RunProgramTest, ItRunsInTheFolderGiven) {
+  ProgramSpec program = scriptOf("pwd");
+  program.folder = "/";
+  EXPECT_EQ(runProgram(program, Interrupt()).value().out, "/\n");
 }
 
 }  // namespace

@@ -5,19 +5,19 @@
 #include <signal.h>
 #include <spawn.h>
 #include <sys/eventfd.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <limits>
 
 namespace koord::kube {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-// More than this is not what anybody asked for.
-constexpr std::size_t kMaxOutput = 1 << 20;
 
 class Fd {
  public:
@@ -71,14 +71,14 @@ std::vector<std::string> environmentWith(
 }
 
 // 0, or the errno of the failure.
-int spawn(const std::vector<std::string>& argv,
-          const std::vector<std::pair<std::string, std::string>>& environment, int out, int err,
-          pid_t& pid) {
+int spawn(const ProgramSpec& program, int out, int err, pid_t& pid) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, err, STDERR_FILENO);
+  if (!program.folder.empty())
+    posix_spawn_file_actions_addchdir_np(&actions, program.folder.c_str());
   // A group of its own, to be killed as a whole, and none of our blocked signals.
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
@@ -87,48 +87,57 @@ int spawn(const std::vector<std::string>& argv,
   sigemptyset(&none);
   posix_spawnattr_setsigmask(&attributes, &none);
 
-  const auto variables = environmentWith(environment);
-  const int error = ::posix_spawnp(&pid, argv[0].c_str(), &actions, &attributes,
-                                   pointersTo(argv).data(), pointersTo(variables).data());
+  const auto variables = environmentWith(program.environment);
+  const int error = ::posix_spawnp(&pid, program.argv[0].c_str(), &actions, &attributes,
+                                   pointersTo(program.argv).data(), pointersTo(variables).data());
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   return error;
 }
 
-// Reads until both pipes are closed; why it stopped earlier, if it did.
-Result<> collect(Pipe& out, Pipe& err, ProgramOutput& output, Clock::time_point deadline,
-                 const Interrupt& interrupt, const std::string& program) {
-  std::array<pollfd, 3> watched{pollfd{out.reader.get(), POLLIN, 0},
-                                pollfd{err.reader.get(), POLLIN, 0},
-                                pollfd{interrupt.fd(), POLLIN, 0}};
+// Reads until both pipes are closed and the program has ended; why it stopped earlier, if it did.
+Result<> collect(const ProgramSpec& program, std::array<int, 2> pipes, pid_t pid,
+                 ProgramOutput& output, const Interrupt& interrupt) {
+  const std::string& name = program.argv[0];
+  const Clock::time_point deadline = Clock::now() + program.limit;
+  // -1 where the kernel knows no such descriptors: then it is only waited for in the end.
+  const Fd ended(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  std::array<pollfd, 4> watched{pollfd{pipes[0], POLLIN, 0}, pollfd{pipes[1], POLLIN, 0},
+                                pollfd{ended.get(), POLLIN, 0}, pollfd{interrupt.fd(), POLLIN, 0}};
   std::array<char, 8192> part;
-  while (watched[0].fd >= 0 || watched[1].fd >= 0) {
+  while (watched[0].fd >= 0 || watched[1].fd >= 0 || watched[2].fd >= 0) {
+    constexpr std::int64_t kLongestPoll = std::numeric_limits<int>::max();
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
-    if (left.count() <= 0) return fail(ErrorCode::Timeout, program + ": took too long");
-    if (::poll(watched.data(), watched.size(), static_cast<int>(left.count())) < 0) continue;
-    if (watched[2].revents != 0) return fail(ErrorCode::Cancelled, program + ": interrupted");
+    if (left.count() <= 0) return fail(ErrorCode::Timeout, name + ": took too long");
+    const auto pause = static_cast<int>(std::min<std::int64_t>(left.count(), kLongestPoll));
+    if (::poll(watched.data(), watched.size(), pause) < 0) continue;
+    if (watched[3].revents != 0) return fail(ErrorCode::Cancelled, name + ": interrupted");
+    if (watched[2].revents != 0) watched[2].fd = -1;  // poll passes over it
     for (int i = 0; i < 2; ++i) {
       auto& entry = watched[static_cast<std::size_t>(i)];
       if (entry.fd < 0 || entry.revents == 0) continue;
       const auto size = ::read(entry.fd, part.data(), part.size());
       if (size < 0 && errno == EINTR) continue;
       if (size <= 0) {
-        entry.fd = -1;  // poll passes over it
+        entry.fd = -1;
         continue;
       }
       auto& text = i == 0 ? output.out : output.err;
-      text.append(part.data(), static_cast<std::size_t>(size));
-      if (text.size() > kMaxOutput) return fail(ErrorCode::Invalid, program + ": writes too much");
+      const auto room = program.mostOutput - text.size();
+      text.append(part.data(), std::min(static_cast<std::size_t>(size), room));
+      if (static_cast<std::size_t>(size) > room && !program.dropsOutput)
+        return fail(ErrorCode::Invalid, name + ": writes too much");
     }
   }
   return {};
 }
 
-int reap(pid_t pid) {
+void reap(pid_t pid, ProgramOutput& output) {
   int status = 0;
   while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  output.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  output.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + output.signal;
 }
 
 }  // namespace
@@ -143,24 +152,23 @@ void Interrupt::raise() {
   ::eventfd_write(fd_, 1);
 }
 
-Result<ProgramOutput> runProgram(
-    const std::vector<std::string>& argv,
-    const std::vector<std::pair<std::string, std::string>>& environment,
-    std::chrono::milliseconds limit, const Interrupt& interrupt) {
+Result<ProgramOutput> runProgram(const ProgramSpec& program, const Interrupt& interrupt) {
   Pipe out;
   Pipe err;
-  if (!out.open() || !err.open()) return fail(errnoError(argv[0], errno));
+  if (!out.open() || !err.open()) return fail(errnoError(program.argv[0], errno));
   pid_t pid = -1;
-  if (const int error = spawn(argv, environment, out.writer.get(), err.writer.get(), pid)) {
-    return fail(errnoError(argv[0], error));
+  if (const int error = spawn(program, out.writer.get(), err.writer.get(), pid)) {
+    return fail(errnoError(program.argv[0], error));
   }
   out.writer.reset();
   err.writer.reset();
   ProgramOutput output;
-  auto collected = collect(out, err, output, Clock::now() + limit, interrupt, argv[0]);
-  if (!collected) ::kill(-pid, SIGKILL);
-  output.status = reap(pid);
-  if (!collected) return fail(std::move(collected.error()));
+  auto collected = collect(program, {out.reader.get(), err.reader.get()}, pid, output, interrupt);
+  if (!collected) {
+    ::kill(-pid, SIGKILL);
+    output.killed = std::move(collected.error());
+  }
+  reap(pid, output);
   return output;
 }
 

@@ -2,8 +2,9 @@
 
 // Runs a program without a shell and collects what it writes. Blocks; for a thread that may wait.
 
-#include <atomic>
 #include <chrono>
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,10 +13,23 @@
 
 namespace koord::kube {
 
+struct ProgramSpec {
+  std::vector<std::string> argv;  // argv[0] is looked up in PATH unless it has a slash
+  std::vector<std::pair<std::string, std::string>> environment = {};  // on top of this process' own
+  std::string folder = {};                                            // "" = this process' own
+  std::chrono::milliseconds limit{};
+  // Of either stream. What is beyond ends the program, or is read and dropped.
+  std::size_t mostOutput = 1 << 20;
+  bool dropsOutput = false;
+};
+
 struct ProgramOutput {
   int status = 0;  // exit status; 128 + signal when one ended it
+  int signal = 0;  // 0 = it ended by itself
   std::string out;
   std::string err;
+  // Why it was killed before its end: Timeout, Cancelled (the interrupt), Invalid (its output).
+  std::optional<Error> killed = {};
 };
 
 // Ends a running program from another thread.
@@ -32,12 +46,8 @@ class Interrupt {
   int fd_;
 };
 
-// argv[0] is looked up in PATH unless it has a slash. The variables are added to the environment.
-// Standard input is empty. The program and its children are killed after `limit` (Timeout) and on
-// the interrupt (Cancelled). NotFound: there is no such program.
-Result<ProgramOutput> runProgram(
-    const std::vector<std::string>& argv,
-    const std::vector<std::pair<std::string, std::string>>& environment,
-    std::chrono::milliseconds limit, const Interrupt& interrupt);
+// Standard input is empty. It is over when the program has ended and nobody writes into its streams
+// any more; who kills it kills its process group. NotFound: there is no such program.
+Result<ProgramOutput> runProgram(const ProgramSpec& program, const Interrupt& interrupt);
 
 }  // namespace koord::kube

@@ -114,6 +114,16 @@ std::string logFileOf(const std::string& name, int attempt) {
   return fmt::format("{}_{}.log", name, attempt);
 }
 
+// What a command wrote comes in one message, and may be more than gRPC takes unasked.
+constexpr int kMaxMessage = 16 << 20;  // kubelet's
+
+std::shared_ptr<grpc::Channel> channelTo(const std::string& socket) {
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(kMaxMessage);
+  return grpc::CreateCustomChannel("unix://" + socket, grpc::InsecureChannelCredentials(),
+                                   arguments);
+}
+
 }  // namespace
 
 // The stubs, and the calls in flight.
@@ -121,7 +131,7 @@ class ContainerdRuntime::Client {
  public:
   Client(Executor& executor, const std::string& socket)
       : executor_(executor),
-        channel_(grpc::CreateChannel("unix://" + socket, grpc::InsecureChannelCredentials())),
+        channel_(channelTo(socket)),
         runtimeStub_(cri::RuntimeService::NewStub(channel_)),
         imagesStub_(cri::ImageService::NewStub(channel_)),
         calls_(executor) {}

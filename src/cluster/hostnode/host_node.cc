@@ -226,14 +226,10 @@ Task<Result<>> HostNode::endPod(std::string uid, PodPtr pod) {
 // A pod that has ended. The containers' records stay for their logs; cgroup and volumes are not
 // needed any more.
 Task<Result<>> HostNode::restPod(std::string uid, PodPtr pod) {
-  bool running = false;
-  const auto containers = entries_.at(uid).containers;  // stopping changes the entry's
-  for (const auto& container : containers) {
-    if (!alive(container)) continue;
-    running = true;
-    stop(uid, container.id, graceOf(*pod));
+  if (std::ranges::any_of(entries_.at(uid).containers, alive)) {
+    stopInTurn(uid, *pod, graceOf(*pod));
+    co_return Result<>{};
   }
-  if (running) co_return Result<>{};
   probes_.forget(uid);
   if (entries_.at(uid).hasVolumes) {
     auto clearing = volumes_.tearDown(uid);
@@ -259,6 +255,7 @@ PodPlan HostNode::plan(const Entry& entry) const {
   seen.settingUp = entry.settingUp;
   seen.unhealthy = entry.unhealthy;
   seen.waitsFor = entry.waitsFor;
+  seen.lastGoodRun = entry.lastGoodRun;
   return planPod(seen);
 }
 
@@ -277,13 +274,15 @@ Task<Result<>> HostNode::runPod(std::string uid, PodPtr pod) {
     co_return Result<>{};  // it has vanished meanwhile, and is marked dirty
   watchHealth(uid, entries_.at(uid));
   PodPlan next = plan(entries_.at(uid));
-  for (const auto& id : next.stops) stop(uid, id, graceOf(*pod));
+  entries_.at(uid).lastGoodRun = next.lastGoodRun;
+  if (!next.stops.empty()) stopInTurn(uid, *pod, graceOf(*pod));
   for (const auto& id : next.forget) {
     auto removing = runtime_.removeContainer(id);
     auto removed = co_await removing;
     if (!removed) log::v(2, "{}", removed.error().message);
     for (auto* ids : {&entries_.at(uid).unhealthy, &entries_.at(uid).saidGoodbye}) ids->erase(id);
     entries_.at(uid).lastWords.erase(id);
+    entries_.at(uid).stopping.erase(id);
   }
   if (!next.starts.empty() || !entries_.at(uid).containers.empty()) {
     auto preparing = prepareVolumes(uid, next.pod);
@@ -329,18 +328,18 @@ Task<Result<>> HostNode::refuse(std::string uid, PodPtr pod, PodRefusal refusal)
 // One step towards nothing of the pod being left on this machine: first the processes, then the
 // records, then volumes and cgroups. Called again whenever a step is done.
 Task<Result<>> HostNode::takeDown(std::string uid, Duration grace) {
-  bool running = false;
+  const PodPtr known = entries_.at(uid).pod;
+  const bool patient = known && known->metadata.deletionGracePeriodSeconds.value_or(0) > 0;
   const auto containers = entries_.at(uid).containers;  // stopping changes the entry's
-  for (const auto& container : containers) {
-    if (!alive(container)) continue;
-    running = true;
-    const auto& entry = entries_.at(uid);
-    if (entry.pod && !entry.stopping.contains(container.id))
-      events_.record(containerOf(*entry.pod, container.name), "Normal", "Killing",
-                     "Stopping container " + container.name);
-    stop(uid, container.id, grace);
+  if (std::ranges::any_of(containers, alive)) {
+    if (patient) {
+      stopInTurn(uid, *known, grace);
+    } else {
+      for (const auto& container : containers)
+        if (alive(container)) stop(uid, container.id, grace);
+    }
+    co_return Result<>{};
   }
-  if (running) co_return Result<>{};
   probes_.forget(uid);
   const PodRef pod = refOf(uid, entries_.at(uid));
   for (const auto& container : containers) {

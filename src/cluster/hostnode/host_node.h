@@ -94,6 +94,7 @@ class HostNode {
     std::set<std::string> saidGoodbye;
     std::set<std::string> unhealthy;
     std::map<std::string, std::string> lastWords;  // of containers that have ended
+    std::map<std::string, int> lastGoodRun;        // as planPod has it
     bool hasCgroup = false;
     bool stale = false;  // something was started since the runtime was last asked
     std::uint64_t startedAt =
@@ -136,6 +137,7 @@ class HostNode {
   void killUnhealthy(const std::string& uid, const std::string& id, ProbeKind kind,
                      const spec::Probe& probe);
 
+  void stopInTurn(const std::string& uid, const HostPod& pod, Duration grace);
   void stop(const std::string& uid, const std::string& id, Duration grace);
   Task<void> stopOne(std::string uid, std::string id, Duration grace);
   Task<Duration> preStop(std::string uid, std::string id, Duration grace);

@@ -130,7 +130,9 @@ void HostNode::updateQosCgroups() {
 
 Result<> HostNode::makePodCgroup(const api::Pod& pod) {
   const std::string path = podCgroup(pod);
-  if (!cgroups_.exists(path)) {
+  // One with nothing in it may be what a crash left half made. Where containers are, its values may
+  // be koordlet's.
+  if (cgroups_.children(path).empty()) {
     if (auto made = cgroups_.create(path, podValues(pod.spec)); !made) return made;
   }
   entries_.at(pod.metadata.uid).hasCgroup = true;

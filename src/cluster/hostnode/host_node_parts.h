@@ -2,6 +2,11 @@
 
 // Small things that the files of HostNode share.
 
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <vector>
+
 #include "cluster/hostnode/podspec/host_pod.h"
 #include "cluster/hostnode/probes/prober.h"
 #include "cluster/hostnode/runtime.h"
@@ -13,10 +18,20 @@ inline bool alive(const RuntimeContainer& container) {
   return container.phase != RuntimeContainer::Phase::Exited;
 }
 
+// Of any number of 64 bits; a time that far from now is still a time.
+inline Duration graceTime(std::int64_t seconds) {
+  constexpr std::int64_t kMostSeconds = std::int64_t{1} << 31;
+  return std::chrono::seconds(std::clamp<std::int64_t>(seconds, 0, kMostSeconds));
+}
+
 inline Duration graceOf(const api::Pod& pod) {
   constexpr std::int64_t kDefaultSeconds = 30;
-  return std::chrono::seconds(pod.spec.terminationGracePeriodSeconds.value_or(kDefaultSeconds));
+  return graceTime(pod.spec.terminationGracePeriodSeconds.value_or(kDefaultSeconds));
 }
+
+// Those whose turn it is to end: sidecars come after what they serve, the last of them first.
+std::vector<RuntimeContainer> nextToEnd(const api::Pod& pod,
+                                        const std::vector<RuntimeContainer>& containers);
 
 // A container of a pod, as what an event is about.
 inline api::ObjectReference containerOf(const api::Pod& pod, const std::string& container) {

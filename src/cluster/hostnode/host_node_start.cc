@@ -210,9 +210,8 @@ void HostNode::killUnhealthy(const std::string& uid, const std::string& id, Prob
                              comesBack ? ", will be restarted" : ""));
   entry->second.unhealthy.insert(id);
   stop(uid, id,
-       probe.terminationGracePeriodSeconds
-           ? Duration(std::chrono::seconds(*probe.terminationGracePeriodSeconds))
-           : graceOf(*pod));
+       probe.terminationGracePeriodSeconds ? graceTime(*probe.terminationGracePeriodSeconds)
+                                           : graceOf(*pod));
   touch(uid);
 }
 

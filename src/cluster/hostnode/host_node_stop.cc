@@ -1,11 +1,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <map>
 
 #include "base/log.h"
 #include "cluster/hostnode/host_node.h"
 #include "cluster/hostnode/host_node_parts.h"
 #include "cluster/hostnode/lifecycle_hooks.h"
+#include "model/pod_requests.h"
 
 namespace koord::cluster {
 
@@ -18,6 +21,36 @@ constexpr Duration kLeastGrace = 2s;
 // clock.
 constexpr Duration kSameGrace = 500ms;
 }  // namespace
+
+std::vector<RuntimeContainer> nextToEnd(const api::Pod& pod,
+                                        const std::vector<RuntimeContainer>& containers) {
+  std::vector<RuntimeContainer> served;
+  std::map<std::ptrdiff_t, RuntimeContainer> sidecars;  // by their place in the spec
+  const auto& init = pod.spec.initContainers;
+  for (const auto& container : containers) {
+    if (!alive(container)) continue;
+    const auto own = std::ranges::find(init, container.name, &api::Container::name);
+    if (own != init.end() && model::isSidecar(*own))
+      sidecars.emplace(own - init.begin(), container);
+    else
+      served.push_back(container);
+  }
+  if (served.empty() && !sidecars.empty()) return {sidecars.rbegin()->second};
+  return served;
+}
+
+// Asks the pod's containers to end, each in its turn. Sidecars have a little time of their own,
+// however long the others took.
+void HostNode::stopInTurn(const std::string& uid, const HostPod& pod, Duration grace) {
+  for (const auto& container : nextToEnd(pod, entries_.at(uid).containers)) {
+    const bool sidecar = std::ranges::find(pod.spec.containers, container.name,
+                                           &api::Container::name) == pod.spec.containers.end();
+    if (pod.metadata.deletionTimestamp && !entries_.at(uid).stopping.contains(container.id))
+      events_.record(containerOf(pod, container.name), "Normal", "Killing",
+                     "Stopping container " + container.name);
+    stop(uid, container.id, sidecar ? std::max(grace, kLeastGrace) : grace);
+  }
+}
 
 void HostNode::stop(const std::string& uid, const std::string& id, Duration grace) {
   Entry& entry = entries_.at(uid);

@@ -162,6 +162,96 @@ TEST_F(HostNodeTest, AContainerThatEndsIsStartedAgainWithBackoff) {
   EXPECT_EQ(cluster.get<api::Pod>("p")->status.containerStatuses[0].restartCount, 2);
 }
 
+TEST_F(HostNodeTest, AfterALongRunTheBackoffBeginsAnew) {
+  createPod("p");
+  for (int crash = 0; crash < 6; ++crash) {
+    runtime.exit("main", 1);
+    cluster.loop.advance(6min);
+  }
+  ASSERT_EQ(runtime.started.size(), 7u);
+  cluster.loop.advance(11min);
+  runtime.exit("main", 1);
+  cluster.loop.advance(1s);
+  ASSERT_EQ(runtime.started.size(), 8u) << "at once, as the first time";
+  for (const auto pause : {10s, 20s}) {
+    const auto before = runtime.started.size();
+    runtime.exit("main", 1);
+    cluster.loop.advance(pause - 2s);
+    EXPECT_EQ(runtime.started.size(), before);
+    cluster.loop.advance(4s);
+    EXPECT_EQ(runtime.started.size(), before + 1);
+  }
+}
+
+TEST_F(HostNodeTest, AGraceTimeBeyondAllBoundsIsALongOne) {
+  cluster.create(
+      "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  nodeName: box\n"
+      "  terminationGracePeriodSeconds: 10000000000\n  activeDeadlineSeconds: 5\n"
+      "  containers: [{name: main, image: i, command: [run]}]\n");
+  runtime.deaf = {"main"};
+  cluster.loop.advance(1min);
+  EXPECT_EQ(phase("p"), "Failed");
+  EXPECT_EQ(runtime.running(), 1u) << "it has been asked to end, and has time for that";
+}
+
+TEST_F(HostNodeTest, ACgroupThatACrashLeftHalfMadeIsCompleted) {
+  node.reset();
+  createPod("p");
+  for (const char* level : {"/cg/kubepods", "/cg/kubepods/burstable"}) fs.dirs.insert(level);
+  fs.dirs.insert(cgroupOf("p"));
+  restart();
+  EXPECT_EQ(phase("p"), "Running");
+  EXPECT_EQ(fs.files[cgroupOf("p") + "/cpu.weight"], "20");
+}
+
+TEST_F(HostNodeTest, ACgroupWithContainersInItIsLeftAsItIs) {
+  createPod("p");
+  fs.files[cgroupOf("p") + "/cpu.weight"] = "77";
+  runtime.exit("main", 1);
+  cluster.loop.advance(1s);
+  ASSERT_EQ(runtime.started.size(), 2u);
+  EXPECT_EQ(fs.files[cgroupOf("p") + "/cpu.weight"], "77") << "koordlet's";
+}
+
+TEST_F(HostNodeTest, SidecarsEndAfterTheContainersThatTheyServe) {
+  cluster.create(
+      "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  nodeName: box\n"
+      "  terminationGracePeriodSeconds: 10\n"
+      "  initContainers:\n"
+      "  - {name: first, image: i, command: [run], restartPolicy: Always}\n"
+      "  - {name: second, image: i, command: [run], restartPolicy: Always}\n"
+      "  containers: [{name: main, image: i, command: [run]}]\n");
+  cluster.loop.advance(3s);
+  ASSERT_EQ(runtime.running(), 3u);
+  std::vector<std::string> ended;
+  const auto note = [&] {
+    for (const auto& container : runtime.containers)
+      if (container.phase == RuntimeContainer::Phase::Exited &&
+          std::ranges::find(ended, container.name) == ended.end())
+        ended.push_back(container.name);
+    return ended.size() == 3 || runtime.containers.empty();
+  };
+  runtime.deaf = {"main"};
+  cluster.remove<api::Pod>("p");
+  cluster.loop.advance(5s);
+  EXPECT_EQ(runtime.running(), 3u) << "the sidecars wait for what they serve";
+  runtime.exit("main", 0);
+  EXPECT_TRUE(cluster.until(note, 5s));
+  EXPECT_THAT(ended, testing::ElementsAre("main", "second", "first"));
+}
+
+TEST_F(HostNodeTest, SidecarsDoNotOutliveTheGraceTime) {
+  cluster.create(
+      "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  nodeName: box\n"
+      "  terminationGracePeriodSeconds: 10\n"
+      "  initContainers: [{name: side, image: i, command: [run], restartPolicy: Always}]\n"
+      "  containers: [{name: main, image: i, command: [run]}]\n");
+  cluster.loop.advance(3s);
+  runtime.deaf = {"main", "side"};
+  cluster.remove<api::Pod>("p");
+  EXPECT_TRUE(cluster.until([&] { return phase("p") == "gone"; }, 13s));
+}
+
 TEST_F(HostNodeTest, ASlowRuntimeIsNotAskedTwice) {
   runtime.latency = 700ms;
   createPod("p");
@@ -389,6 +479,20 @@ TEST_F(HostNodeVolumesTest, TheLastWordsOfAContainerAreInItsStatus) {
   const auto state = cluster.get<api::Pod>("p")->status.containerStatuses[0].state;
   EXPECT_EQ(state.terminated->message, "out of cheese");
   EXPECT_EQ(state.terminated->exitCode, 3);
+}
+
+TEST_F(HostNodeVolumesTest, LastWordsThatAreNoTextAreToldAsFarAsTheyAre) {
+  cluster.create(
+      "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  nodeName: box\n"
+      "  restartPolicy: Never\n  containers: [{name: main, image: i, command: [run], "
+      "terminationMessagePath: /tmp/words}]\n");
+  cluster.loop.advance(1s);
+  ASSERT_TRUE(
+      writeFileAtomic(runtime.started.at(0).mounts.at(0).source, "bits \xff\xfe\xc3 out", 0666));
+  runtime.exit("main", 3);
+  EXPECT_TRUE(cluster.until([&] { return phase("p") == "Failed"; }, 5s));
+  EXPECT_EQ(cluster.get<api::Pod>("p")->status.containerStatuses[0].state.terminated->message,
+            "bits \xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd out");
 }
 
 TEST_F(HostNodeVolumesTest, UsersAndRightsReachTheRuntime) {

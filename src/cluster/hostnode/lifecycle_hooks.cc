@@ -5,7 +5,14 @@
 
 #include <algorithm>
 
+#include "base/utf8.h"
+#include "cluster/hostnode/host_node_parts.h"
+
 namespace koord::cluster {
+
+namespace {
+constexpr std::size_t kMostSaid = 512;  // of a command's output, in an event
+}
 
 Task<Result<>> runHook(HookTools tools, ProbeTarget target, spec::LifecycleHandler hook,
                        Duration limit) {
@@ -17,12 +24,12 @@ Task<Result<>> runHook(HookTools tools, ProbeTarget target, spec::LifecycleHandl
     if (end->exitCode != 0)
       co_return fail(ErrorCode::Internal,
                      fmt::format("command '{}' exited with {}: {}", fmt::join(command, " "),
-                                 end->exitCode, end->output));
+                                 end->exitCode, asUtf8(end->output.substr(0, kMostSaid))));
     co_return Result<>{};
   }
   if (hook.sleep) {
-    const Duration pause = std::chrono::seconds(std::max<std::int64_t>(hook.sleep->seconds, 0));
-    auto sleeping = sleepFor(tools.executor, std::min(pause, limit));
+    const Duration pause = std::min(graceTime(hook.sleep->seconds), limit);
+    auto sleeping = sleepFor(tools.executor, pause);
     co_await sleeping;
     co_return Result<>{};
   }

@@ -14,6 +14,7 @@ constexpr std::int64_t kMinShares = 2;
 constexpr std::int64_t kMaxShares = 262'144;
 constexpr std::int64_t kPeriodUs = 100'000;
 constexpr std::int64_t kMinQuotaUs = 1'000;
+constexpr std::int64_t kMostMilli = 1'000'000'000;  // a million cores
 
 // What a container asks for: its request, or its limit where only that is set.
 Quantity requestOf(const api::Container& container, std::string_view resource) {
@@ -26,42 +27,24 @@ Quantity limitOf(const api::Container& container, std::string_view resource) {
   return model::amountOf(container.resources.limits, resource);
 }
 
-// The most the pod can need at once: its containers and sidecars together, or an init container
-// next to the sidecars that were started before it.
-template <class Amount>
-Quantity sumOver(const api::PodSpec& spec, std::string_view resource, Amount amount) {
-  Quantity running;
-  for (const auto& container : spec.containers) running.add(amount(container, resource));
-  Quantity sidecars;
-  Quantity peak;
-  for (const auto& container : spec.initContainers) {
-    Quantity needed = amount(container, resource);
-    needed.add(sidecars);
-    if (model::isSidecar(container)) sidecars = needed;
-    peak = std::max(peak, needed);
-  }
-  running.add(sidecars);
-  running = std::max(running, peak);
-  running.add(model::amountOf(spec.overhead, resource));
-  return running;
-}
-
-bool allLimited(const api::PodSpec& spec, std::string_view resource) {
-  const auto limited = [&](const api::Container& container) {
-    return !limitOf(container, resource).isZero();
-  };
-  return std::ranges::all_of(spec.containers, limited) &&
-         std::ranges::all_of(spec.initContainers, limited);
+Quantity cpuRequest(const api::PodSpec& spec) {
+  const bool ofPod = spec.resources && model::has(spec.resources->requests, model::kCpu);
+  Quantity request = ofPod ? model::amountOf(spec.resources->requests, model::kCpu)
+                           : model::mostOfContainers(spec, [](const api::Container& container) {
+                               return requestOf(container, model::kCpu);
+                             });
+  request.add(model::amountOf(spec.overhead, model::kCpu));
+  return request;
 }
 
 }  // namespace
 
 std::int64_t sharesOfMilliCpu(std::int64_t milli) {
-  return std::clamp(milli * 1024 / 1000, kMinShares, kMaxShares);
+  return std::clamp(std::min(milli, kMostMilli) * 1024 / 1000, kMinShares, kMaxShares);
 }
 
 std::int64_t quotaOfMilliCpu(std::int64_t milli) {
-  return milli <= 0 ? -1 : std::max(milli * kPeriodUs / 1000, kMinQuotaUs);
+  return milli <= 0 ? -1 : std::max(std::min(milli, kMostMilli) * kPeriodUs / 1000, kMinQuotaUs);
 }
 
 std::string qosCgroup(model::KubernetesQos qos) {
@@ -79,12 +62,11 @@ CgroupValues podValues(const api::PodSpec& spec) {
   const auto qos = model::computeKubernetesQos(spec);
   if (qos == model::KubernetesQos::BestEffort) return {.cpuShares = kMinShares};
   CgroupValues values;
-  values.cpuShares = sharesOfMilliCpu(sumOver(spec, model::kCpu, requestOf).milliValue());
-  const bool guaranteed = qos == model::KubernetesQos::Guaranteed;
-  if (guaranteed || allLimited(spec, model::kCpu))
-    values.cpuQuotaUs = quotaOfMilliCpu(sumOver(spec, model::kCpu, limitOf).milliValue());
-  if (guaranteed || allLimited(spec, model::kMemory))
-    values.memoryLimitBytes = sumOver(spec, model::kMemory, limitOf).value();
+  values.cpuShares = sharesOfMilliCpu(cpuRequest(spec).milliValue());
+  if (const auto limit = model::podLimit(spec, model::kCpu))
+    values.cpuQuotaUs = quotaOfMilliCpu(limit->milliValue());
+  if (const auto limit = model::podLimit(spec, model::kMemory))
+    values.memoryLimitBytes = limit->value();
   return values;
 }
 

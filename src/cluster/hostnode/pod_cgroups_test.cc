@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "cluster/hostnode/test_pods.h"
 
 namespace koord::cluster {
@@ -63,7 +65,13 @@ INSTANTIATE_TEST_SUITE_P(
                  "containers": [{"name": "a", "resources": {"requests": {"cpu": "1"}}}]})",
                  "kubepods/burstable/podu1",
                  {.cpuShares = 3072},
-                 {.cpuShares = 1024}}),
+                 {.cpuShares = 1024}},
+        PathCase{"OverheadComesOnTop",
+                 R"({"overhead": {"cpu": "1", "memory": "32Mi"}, "containers": [{"name": "a",
+                   "resources": {"limits": {"cpu": "1", "memory": "64Mi"}}}]})",
+                 "kubepods/podu1",
+                 {.cpuShares = 2048, .cpuQuotaUs = 200'000, .memoryLimitBytes = 96 * kMi},
+                 {.cpuShares = 1024, .cpuQuotaUs = 100'000, .memoryLimitBytes = 64 * kMi}}),
     [](const auto& info) { return std::string(info.param.name); });
 
 TEST(PodCgroupsTest, SharesAndQuotaStayInTheKernelsRange) {
@@ -71,6 +79,9 @@ TEST(PodCgroupsTest, SharesAndQuotaStayInTheKernelsRange) {
   EXPECT_EQ(sharesOfMilliCpu(1'000'000), 262'144);
   EXPECT_EQ(quotaOfMilliCpu(5), 1'000);
   EXPECT_EQ(quotaOfMilliCpu(0), -1);
+  constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(sharesOfMilliCpu(kMost), 262'144);
+  EXPECT_GT(quotaOfMilliCpu(kMost), 0);
 }
 
 TEST(PodCgroupsTest, TheSandboxIdLooksLikeAContainerIdAndIsTheSameEachTime) {

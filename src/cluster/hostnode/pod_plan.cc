@@ -9,17 +9,19 @@
 #include "model/pod_requests.h"
 #include "model/qos.h"
 
-// One pass from what is seen to what is next. Nothing is remembered between passes: how often a
-// container was restarted is the attempt in its runtime record, when its back-off ends follows from
-// when it ended. So a plan that was made and never carried out (a crash in between) is simply made
-// again, and the same pass serves a pod that has just arrived and one that was found running.
+// One pass from what is seen to what is next. Of passes before only the last good runs are
+// remembered: how often a container was restarted is the attempt in its runtime record, when its
+// back-off ends follows from when it ended. So a plan that was made and never carried out (a crash in
+// between) is simply made again, and the same pass serves a pod that has just arrived and one that was
+// found running.
 //
 // The order: a deadline that has passed ends everything. Else init containers, one at a time, each
 // until it has succeeded; a sidecar only until it has started, after which it stays. Once a main
 // container has started, init containers are done for good, whatever the runtime still knows of
 // them. Then the main containers, in the order of the spec, of which the next waits for the
 // postStart hook of the one before. A container that has ended comes back by the restartPolicy
-// after its back-off; a run of ten minutes ends a crash loop.
+// after its back-off; a run of ten minutes ends a crash loop, and the next one begins with the
+// shortest pause.
 //
 // The status is a function of the same observation, made after the decision, so that the two never
 // disagree. Of the status before only the start time and the times of unchanged conditions are
@@ -67,6 +69,14 @@ class Planner {
 
   PodPlan run() {
     plan_.pod = seen_.pod;
+    plan_.lastGoodRun = seen_.lastGoodRun;
+    for (const auto& container : seen_.containers) {
+      if (container.phase != Phase::Exited ||
+          container.finishedAt - container.startedAt < kHealthyRun)
+        continue;
+      int& last = plan_.lastGoodRun.try_emplace(container.name, 0).first->second;
+      last = std::max(last, container.attempt);
+    }
     const auto& before = seen_.pod->status;
     plan_.status.startTime = before.startTime ? before.startTime : api::Time(seen_.now);
     const bool overdue = pastDeadline();
@@ -153,8 +163,9 @@ class Planner {
     }
     if (!exited(history)) return;
     const auto& last = *history.front();
-    const bool healthy = last.finishedAt - last.startedAt >= kHealthyRun;
-    const Duration backoff = healthy ? 0s : crashBackoff(last.attempt);
+    const auto good = plan_.lastGoodRun.find(container.name);
+    const Duration backoff =
+        crashBackoff(last.attempt - (good == plan_.lastGoodRun.end() ? 0 : good->second));
     const WallTime due = last.finishedAt + backoff;
     if (seen_.now >= due) {
       start(container, last.attempt + 1);

@@ -32,6 +32,7 @@ struct PodObservation {
   std::set<std::string> unhealthy =
       {};                     // ids: killed by a probe, so they have failed however they ended
   std::string waitsFor = {};  // why none of its containers can be started now
+  std::map<std::string, int> lastGoodRun = {};  // what the plan before said of that
 };
 
 struct ContainerStart {
@@ -45,6 +46,9 @@ struct PodPlan {
   std::vector<std::string> stops;      // ids; the pod is over while these still run
   std::vector<std::string> forget;     // ids of dead containers that nothing refers to any more
   std::optional<WallTime> wakeAt;      // something becomes due then
+  // By container: the number of the last run that was long enough to end a crash loop. That run is
+  // forgotten by and by, so whoever asks for plans keeps this.
+  std::map<std::string, int> lastGoodRun;
   api::PodStatus status;
 };
 

@@ -15,6 +15,7 @@
 #include <csignal>
 #include <filesystem>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -34,10 +35,13 @@ namespace {
 
 constexpr int kShimStartTimeoutMs = 20'000;
 
-// True while a shim holds the container's lock.
+constexpr std::size_t kMostOutput = 1 << 20;  // of a command, of which nobody shows more
+
+// True while a shim holds the container's lock, or when that cannot be told, for want of
+// descriptors: whoever is taken for dead is killed.
 bool shimAlive(const std::string& dir) {
   const int fd = ::open((dir + "/lock").c_str(), O_WRONLY | O_CLOEXEC);
-  if (fd < 0) return false;
+  if (fd < 0) return errno != ENOENT;
   const bool held = ::flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
   ::close(fd);
   return held;
@@ -90,7 +94,7 @@ class ProcessRuntime::Worker {
       forget(id, cgroup);
       return fail(std::move(run.error()));
     }
-    load(id);
+    if (auto loaded = load(id); !loaded) return fail(std::move(loaded.error()));
     return id;
   }
 
@@ -143,8 +147,9 @@ class ProcessRuntime::Worker {
     for (auto it = std::filesystem::directory_iterator(options_.dir, ec);
          !ec && it != std::filesystem::end(it); it.increment(ec)) {
       const std::string id = it->path().filename();
-      if (!load(id)) continue;
-      containers.push_back(describe(id));
+      const auto known = load(id);
+      if (!known) return fail(known.error());
+      if (*known) containers.push_back(describe(id));
     }
     if (ec && ec != std::errc::no_such_file_or_directory)
       return fail(errnoError("list " + options_.dir, ec.value()));
@@ -205,10 +210,13 @@ class ProcessRuntime::Worker {
     std::erase_if(shims_, [](pid_t pid) { return ::waitpid(pid, nullptr, WNOHANG) != 0; });
   }
 
-  bool load(const std::string& id) {
+  // False for a folder that is none of a container. An error is about the machine.
+  Result<bool> load(const std::string& id) {
     if (records_.contains(id)) return true;
     const auto text = readFile(dirOf(id) + "/config.json");
+    if (!text && text.error().code != ErrorCode::NotFound) return fail(text.error());
     auto record = text ? decodeContainerRecord(*text) : fail(text.error());
+    if (!record && shimAlive(dirOf(id))) return fail(std::move(record.error()).within(dirOf(id)));
     if (!record) {
       // A crash before the record was complete: nothing was started from it.
       log::warn("removing {}: {}", dirOf(id), record.error().message);
@@ -240,7 +248,7 @@ class ProcessRuntime::Worker {
     const bool alive =
         shimAlive(dirOf(id));  // before the look at exit.json, which it writes at its end
     const auto text = readFile(dirOf(id) + "/exit.json");
-    if (!text && alive) return container;
+    if (!text && (alive || text.error().code != ErrorCode::NotFound)) return container;
     auto exit = text ? decodeExitRecord(*text) : fail(text.error());
     const std::string cgroup = container.pod.cgroup + "/" + id;
     if (!exit) {
@@ -264,6 +272,8 @@ class ProcessRuntime::Worker {
   }
 
   Result<> forget(const std::string& id, const std::string& cgroup) {
+    // What its shim did not end in time, or did not see, in cgroups below.
+    cgroups_.kill(cgroup);
     if (auto removed = cgroups_.remove(cgroup); !removed) return removed;
     std::error_code ec;
     std::filesystem::remove_all(dirOf(id), ec);
@@ -290,22 +300,33 @@ class ProcessRuntime::Programs {
   Future<Result<ExecResult>> run(Executor& executor, std::vector<std::string> command,
                                  Duration limit) {
     auto [future, completer] = Future<Result<ExecResult>>::make(executor);
+    const kube::ProgramSpec program{.argv = std::move(command),
+                                    .limit = std::chrono::ceil<std::chrono::milliseconds>(limit),
+                                    .mostOutput = kMostOutput,
+                                    .dropsOutput = true};
     std::lock_guard lock(mutex_);
-    ++running_;
-    std::thread([this, command = std::move(command), limit, completer = std::move(completer)] {
-      auto output = kube::runProgram(
-          command, {}, std::chrono::ceil<std::chrono::milliseconds>(limit), interrupt_);
-      completer.complete(
-          output ? Result<ExecResult>(ExecResult{output->status, output->out + output->err})
-                 : fail(std::move(output.error())));
-      std::lock_guard done(mutex_);
-      --running_;
-      idle_.notify_all();
-    }).detach();
+    try {
+      std::thread([this, program, completer = completer] {
+        completer.complete(resultOf(kube::runProgram(program, interrupt_)));
+        std::lock_guard done(mutex_);
+        --running_;
+        idle_.notify_all();
+      }).detach();
+      ++running_;
+    } catch (const std::system_error& error) {
+      // The machine has no room for another one, which may change.
+      completer.complete(fail(ErrorCode::Unavailable, std::string("thread: ") + error.what()));
+    }
     return std::move(future);
   }
 
  private:
+  static Result<ExecResult> resultOf(Result<kube::ProgramOutput> output) {
+    if (!output) return fail(std::move(output.error()));
+    if (output->killed) return fail(*std::move(output->killed));
+    return ExecResult{output->status, output->out + output->err};
+  }
+
   kube::Interrupt interrupt_;
   std::mutex mutex_;
   std::condition_variable idle_;

@@ -1,7 +1,10 @@
 #include "cluster/hostnode/process_runtime.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <pthread.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -293,6 +296,101 @@ TEST_F(ProcessRuntimeTest, ROOT_ACommandInAContainerHasItsOwnEndAndItsTime) {
   EXPECT_EQ(late.error().code, ErrorCode::Timeout);
   EXPECT_EQ(late.error().message, "command timed out: \"sleep 600\" timed out after 50ms");
   EXPECT_TRUE(until([&] { return cgroups_->processes(pod_.cgroup + "/" + *id).size() == 1; }));
+}
+
+TEST_F(ProcessRuntimeTest, ROOT_ACommandThatWritesMuchOrNowhereHasItsEndAndItsTime) {
+  const auto id = start({"sleep", "600"});
+  ASSERT_TRUE(id) << id.error().message;
+  const auto much = run(runtime_->exec(*id, {"head", "-c", "3000000", "/dev/zero"}, 10s));
+  ASSERT_TRUE(much) << much.error().message;
+  EXPECT_EQ(much->exitCode, 0);
+  EXPECT_LE(much->output.size(), 2u << 20);
+  const auto silent = run(runtime_->exec(*id, {"sh", "-c", "exec >&- 2>&-; exec sleep 3"}, 200ms));
+  ASSERT_FALSE(silent) << "its pipes are closed, and it runs on";
+  EXPECT_EQ(silent.error().code, ErrorCode::Timeout);
+}
+
+TEST_F(ProcessRuntimeTest, ROOT_ACommandForWhichThereIsNoThreadFails) {
+  const auto id = start({"sleep", "600"});
+  ASSERT_TRUE(id) << id.error().message;
+  pthread_attr_t before;
+  ASSERT_EQ(::pthread_getattr_default_np(&before), 0);
+  pthread_attr_t huge;
+  ::pthread_attr_init(&huge);
+  ASSERT_EQ(::pthread_attr_setstacksize(&huge, std::size_t{1} << 47), 0);
+  ASSERT_EQ(::pthread_setattr_default_np(&huge), 0);
+  const auto ran = run(runtime_->exec(*id, {"true"}, 10s));
+  ::pthread_setattr_default_np(&before);
+  ASSERT_FALSE(ran);
+  EXPECT_EQ(ran.error().code, ErrorCode::Unavailable) << ran.error().message;
+  EXPECT_TRUE(run(runtime_->exec(*id, {"true"}, 10s)));
+}
+
+TEST_F(ProcessRuntimeTest, ROOT_WithoutDescriptorsNobodyIsTakenForDead) {
+  const auto id = start({"sleep", "600"});
+  ASSERT_TRUE(id) << id.error().message;
+  const auto listWithoutDescriptors = [&] {
+    rlimit before{};
+    ::getrlimit(RLIMIT_NOFILE, &before);
+    const int next = ::open("/", O_PATH | O_CLOEXEC);
+    ::close(next);
+    // One is left, for the folder of all containers.
+    const rlimit few{static_cast<rlim_t>(next) + 1, before.rlim_max};
+    ::setrlimit(RLIMIT_NOFILE, &few);
+    const auto listed = run(runtime_->list());
+    ::setrlimit(RLIMIT_NOFILE, &before);
+    return listed;
+  };
+  const auto known = listWithoutDescriptors();
+  if (known) {
+    for (const auto& container : *known) EXPECT_EQ(container.phase, Phase::Running);
+  }
+  EXPECT_EQ(find(*id)->phase, Phase::Running);
+  restart();
+  listWithoutDescriptors();
+  const auto after = find(*id);
+  ASSERT_TRUE(after) << "its record is gone";
+  EXPECT_EQ(after->phase, Phase::Running);
+}
+
+TEST_F(ProcessRuntimeTest, ROOT_WhatHidesInACgroupOfItsOwnEndsToo) {
+  const auto id = start({"sh", "-c", "sleep 600 & echo $!; exec sleep 600"});
+  ASSERT_TRUE(id) << id.error().message;
+  ASSERT_TRUE(until([&] { return logOf(*id).ends_with('\n'); }));
+  const std::string pid = logOf(*id).substr(0, logOf(*id).find('\n'));
+  const std::string cgroup = pod_.cgroup + "/" + *id + "/hidden";
+  // As container managers within containers do it. Version 2 wants nobody above.
+  ASSERT_TRUE(cgroups_->create(cgroup, {}));
+  for (const auto& file : cgroups_->joinFiles(cgroup))
+    if (auto moved = fs_.write(file, pid); !moved) GTEST_SKIP() << moved.error().message;
+  ASSERT_TRUE(run(runtime_->stopContainer(*id, 10s)));
+  EXPECT_TRUE(until([&] { return run(runtime_->removeContainer(*id)).has_value(); }));
+  EXPECT_TRUE(cgroups_->processes(pod_.cgroup).empty());
+}
+
+TEST_F(ProcessRuntimeTest, ROOT_WhatACommandLeavesToItsShimIsReapedWhileItRuns) {
+  const auto id = start({"sh", "-c",
+                         "i=0; while [ $i -lt 5 ]; do sh -c 'sleep 0.01 &'; i=$((i+1)); done; echo "
+                         "$$; exec sleep 600"});
+  ASSERT_TRUE(id) << id.error().message;
+  ASSERT_TRUE(until([&] { return logOf(*id).ends_with('\n'); }));
+  const auto parentOf = [](const std::string& pid) {
+    const auto stat = readFile("/proc/" + pid + "/stat");
+    // "pid (name) state ppid ..."
+    return stat ? stat->substr(stat->rfind(')') + 4,
+                               stat->find(' ', stat->rfind(')') + 4) - stat->rfind(')') - 4)
+                : "";
+  };
+  const std::string shim = parentOf(logOf(*id).substr(0, logOf(*id).find('\n')));
+  const auto childrenOfShim = [&] {
+    int children = 0;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc"))
+      children += parentOf(entry.path().filename()) == shim ? 1 : 0;
+    return children;
+  };
+  EXPECT_TRUE(until([&] { return childrenOfShim() == 1; })) << childrenOfShim();
+  ASSERT_TRUE(run(runtime_->stopContainer(*id, 10s)));
+  EXPECT_EQ(find(*id)->exitCode, 128 + SIGTERM);
 }
 
 TEST_F(ProcessRuntimeTest, ROOT_ACommandIsWhoItShallBe) {

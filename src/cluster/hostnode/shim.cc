@@ -10,7 +10,9 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <sstream>
+#include <vector>
 
 #include "base/file.h"
 #include "cluster/hostnode/container_process.h"
@@ -53,18 +55,58 @@ struct StartFailure {
   giveUp(pipe, becomeProgram(record.config, std::move(argv)));
 }
 
+// The container's process, which is waited for by name; 0 before it has begun.
+volatile pid_t commandPid = 0;
+
+// Processes that the command leaves to us are reaped as they end: it may run for years, and leave one
+// a second.
+void reapOthers(int) {
+  const int error = errno;
+  siginfo_t ended{};
+  while (::waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid != 0 &&
+         ended.si_pid != commandPid) {
+    ::waitpid(ended.si_pid, nullptr, 0);
+    ended = {};
+  }
+  errno = error;
+}
+
+// Holds back the signal of a child's end, so that nobody reaps the command before it has its name.
+pid_t forkCommand() {
+  struct sigaction reaping{};
+  reaping.sa_handler = reapOthers;
+  reaping.sa_flags = SA_RESTART | SA_NOCLDSTOP;
+  ::sigaction(SIGCHLD, &reaping, nullptr);
+  sigset_t ends;
+  sigemptyset(&ends);
+  sigaddset(&ends, SIGCHLD);
+  ::sigprocmask(SIG_BLOCK, &ends, nullptr);
+  const pid_t child = ::fork();
+  commandPid = child;
+  ::sigprocmask(SIG_UNBLOCK, &ends, nullptr);
+  return child;
+}
+
+// Of the cgroup with this file, and of those that the command has made below it.
+void processesIn(const std::filesystem::path& file, std::vector<pid_t>& pids) {
+  const auto text = readFile(file);
+  std::istringstream in(text ? *text : std::string());
+  for (pid_t pid = 0; in >> pid;) pids.push_back(pid);
+  std::error_code ec;
+  for (auto it = std::filesystem::directory_iterator(file.parent_path(), ec);
+       !ec && it != std::filesystem::end(it); it.increment(ec))
+    if (std::error_code typeError; it->is_directory(typeError))
+      processesIn(it->path() / file.filename(), pids);
+}
+
 // Kills what is left in the cgroup until nothing is.
 void killLeftovers(const std::vector<std::string>& joinFiles) {
   for (int round = 0; round < 200; ++round) {
-    bool any = false;
-    for (const auto& file : joinFiles) {
-      const auto text = readFile(file);
-      std::istringstream in(text ? *text : std::string());
-      for (pid_t pid = 0; in >> pid;) {
-        any = true;
-        if (pid > 1 && pid != ::getpid()) ::kill(pid, SIGKILL);
-      }
-    }
+    std::vector<pid_t> left;
+    for (const auto& file : joinFiles) processesIn(file, left);
+    const bool any = !left.empty();
+    for (const pid_t pid : left)
+      if (pid > 1 && pid != ::getpid()) ::kill(pid, SIGKILL);
     while (::waitpid(-1, nullptr, WNOHANG) > 0) {
     }
     if (!any) return;
@@ -138,7 +180,7 @@ int runContainer(const std::string& dir) {
   if (!log.open(dir + "/log") || ::pipe2(pipe, O_CLOEXEC) != 0) return 1;
   const StandardInput in(record->config.openStdin);
   const pid_t shim = ::getpid();
-  const pid_t child = ::fork();
+  const pid_t child = forkCommand();
   if (child < 0) return 1;
   if (child == 0) becomeCommand(dir, *record, log, in.reader.get(), shim, pipe[1]);
   ::close(pipe[1]);

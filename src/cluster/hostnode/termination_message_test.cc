@@ -27,6 +27,11 @@ TEST(TerminationMessageTest, IsTheFileOrTheEndOfTheLog) {
   EXPECT_EQ(terminationMessage(file, log, true), "out of cheese");
   ASSERT_TRUE(writeFileAtomic(file, std::string(5000, 'x')));
   EXPECT_EQ(terminationMessage(file, log, true).size(), 4096u);
+  std::string umlauts;
+  for (int i = 0; i < 3000; ++i) umlauts += "\xc3\xa4";
+  ASSERT_TRUE(writeFileAtomic(file, "x" + umlauts));
+  EXPECT_EQ(terminationMessage(file, log, true), "x" + umlauts.substr(0, 4094))
+      << "no half of a character";
   std::filesystem::remove_all(folder);
 }
 

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -20,13 +21,16 @@ using testing::HasSubstr;
 
 class TestCommandTest : public testing::Test {
  protected:
-  TestCommandTest() : root_(std::filesystem::path(testing::TempDir()) / "scenario-command") {
-    std::filesystem::remove_all(root_);
+  TestCommandTest()
+      : root_(std::filesystem::path(testing::TempDir()) /
+              ("scenario-command-" + std::to_string(::getpid()))) {
     options_.paths = {root_.string()};
     options_.embedded = [](const scenario::Test&) -> Result<std::unique_ptr<Environment>> {
       return std::make_unique<FakeCluster>();
     };
   }
+
+  ~TestCommandTest() override { std::filesystem::remove_all(root_); }
 
   void addTest(const std::string& name, const std::string& assertion,
                const std::string& extra = "") {
@@ -139,6 +143,8 @@ TEST(ProcessesTest, OutputStatusAndTimeoutsAreReported) {
           {{"sh", "-c", "sleep 60"}, "", {}, 50ms},
           {{"/no/such/program"}, "", {}, 1s},
           {{"pwd"}, "/", {}, 10s},
+          {{"sh", "-c", "echo begun; exec >&- 2>&-; sleep 60"}, "", {}, 300ms},
+          {{"sh", "-c", "kill -9 $$"}, "", {}, 10s},
       };
       for (const auto& spec : specs) {
         auto running = runProcess(loop, spec);
@@ -149,13 +155,16 @@ TEST(ProcessesTest, OutputStatusAndTimeoutsAreReported) {
   };
   tasks.spawn(Runner::all(loop, outcomes));
   loop.run();
-  ASSERT_EQ(outcomes.size(), 4U);
+  ASSERT_EQ(outcomes.size(), 6U);
   EXPECT_EQ(outcomes[0].error, "exit status 3");
   EXPECT_EQ(outcomes[0].output, "hello\n");
   EXPECT_EQ(outcomes[0].errorOutput, "oops\n");
   EXPECT_EQ(outcomes[1].error, "still running after 0.05 s, killed");
   EXPECT_THAT(outcomes[2].error, HasSubstr("No such file or directory"));
   EXPECT_EQ(outcomes[3].output, "/\n");
+  EXPECT_EQ(outcomes[4].error, "still running after 0.3 s, killed") << "it is not its pipes' end";
+  EXPECT_EQ(outcomes[4].output, "begun\n");
+  EXPECT_EQ(outcomes[5].error, "killed by signal 9");
   EXPECT_EQ(expandVariables("$A-$$-${x} $NO_SUCH", {{"A", "1"}}), "1-$-${x} $NO_SUCH");
 }
 

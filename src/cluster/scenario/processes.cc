@@ -1,128 +1,39 @@
 #include "cluster/scenario/processes.h"
 
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include <fmt/format.h>
 
 #include <cctype>
 #include <cstdlib>
+#include <system_error>
 #include <thread>
 
-#include <fmt/format.h>
-
-#include "base/result.h"
+#include "kube/run_program.h"
 
 namespace koord::scenario {
 namespace {
 
 constexpr std::size_t kMaxOutput = 4U << 20;
 
-std::vector<std::string> mergedEnvironment(const std::map<std::string, std::string>& added) {
-  std::vector<std::string> result;
-  for (char** entry = environ; *entry; ++entry) {
-    const std::string text = *entry;
-    if (!added.contains(text.substr(0, text.find('=')))) result.push_back(text);
-  }
-  for (const auto& [name, value] : added) result.push_back(name + "=" + value);
-  return result;
-}
-
-std::vector<char*> pointersTo(std::vector<std::string>& texts) {
-  std::vector<char*> result;
-  for (auto& text : texts) result.push_back(text.data());
-  result.push_back(nullptr);
-  return result;
-}
-
-// The error number of what went wrong; 0 when the process runs, in a process group of its own.
-int start(pid_t& child, ProcessSpec& spec, int out, int err) {
-  auto environment = mergedEnvironment(spec.environment);
-  const auto arguments = pointersTo(spec.arguments);
-  const auto variables = pointersTo(environment);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, out, 1);
-  posix_spawn_file_actions_adddup2(&actions, err, 2);
-  if (!spec.folder.empty()) posix_spawn_file_actions_addchdir_np(&actions, spec.folder.c_str());
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t none;
-  sigemptyset(&none);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setpgroup(&attributes, 0);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
-  const int error =
-      posix_spawnp(&child, arguments[0], &actions, &attributes, arguments.data(), variables.data());
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&actions);
-  return error;
-}
-
-// Reads both pipes to their ends, or until the deadline; false at the deadline.
-bool collect(int out, int err, std::chrono::steady_clock::time_point deadline,
-             ProcessOutcome& outcome) {
-  struct pollfd files[2] = {{out, POLLIN, 0}, {err, POLLIN, 0}};
-  std::string* const texts[2] = {&outcome.output, &outcome.errorOutput};
-  while (files[0].fd >= 0 || files[1].fd >= 0) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
-        deadline - std::chrono::steady_clock::now());
-    if (left.count() <= 0) return false;
-    if (poll(files, 2, static_cast<int>(left.count())) < 0 && errno != EINTR) return true;
-    for (std::size_t i = 0; i < 2; ++i) {
-      if (files[i].fd < 0 || files[i].revents == 0) continue;
-      char buffer[16384];
-      const ssize_t n = read(files[i].fd, buffer, sizeof buffer);
-      if (n <= 0) {
-        files[i].fd = -1;
-      } else if (texts[i]->size() < kMaxOutput) {
-        texts[i]->append(buffer, static_cast<std::size_t>(n));
-      }
-    }
-  }
-  return true;
-}
-
 ProcessOutcome runBlocking(ProcessSpec spec) {
-  ProcessOutcome outcome;
-  int out[2], err[2];
-  if (pipe2(out, O_CLOEXEC) != 0) {
-    outcome.error = errnoError("pipe", errno).message;
-    return outcome;
+  using std::chrono::ceil;
+  using std::chrono::milliseconds;
+  kube::ProgramSpec program{.argv = std::move(spec.arguments),
+                            .environment = {spec.environment.begin(), spec.environment.end()},
+                            .folder = std::move(spec.folder),
+                            .limit = ceil<milliseconds>(spec.timeout),
+                            .mostOutput = kMaxOutput,
+                            .dropsOutput = true};
+  auto ran = kube::runProgram(program, kube::Interrupt());
+  if (!ran) return {.error = std::move(ran.error().message)};
+  ProcessOutcome outcome{.output = std::move(ran->out), .errorOutput = std::move(ran->err)};
+  if (ran->killed) {
+    outcome.error = fmt::format("still running after {} s, killed",
+                                std::chrono::duration<double>(spec.timeout).count());
+  } else if (ran->signal != 0) {
+    outcome.error = fmt::format("killed by signal {}", ran->signal);
+  } else if (ran->status != 0) {
+    outcome.error = fmt::format("exit status {}", ran->status);
   }
-  if (pipe2(err, O_CLOEXEC) != 0) {
-    outcome.error = errnoError("pipe", errno).message;
-    close(out[0]);
-    close(out[1]);
-    return outcome;
-  }
-  const auto deadline = std::chrono::steady_clock::now() + spec.timeout;
-  pid_t child = 0;
-  const int error = start(child, spec, out[1], err[1]);
-  close(out[1]);
-  close(err[1]);
-  if (error != 0) {
-    outcome.error = errnoError(spec.arguments[0], error).message;
-  } else {
-    const bool ended = collect(out[0], err[0], deadline, outcome);
-    if (!ended) kill(-child, SIGKILL);
-    int status = 0;
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-    }
-    if (!ended) {
-      outcome.error = fmt::format("still running after {} s, killed",
-                                  std::chrono::duration<double>(spec.timeout).count());
-    } else if (WIFSIGNALED(status)) {
-      outcome.error = fmt::format("killed by signal {}", WTERMSIG(status));
-    } else if (WEXITSTATUS(status) != 0) {
-      outcome.error = fmt::format("exit status {}", WEXITSTATUS(status));
-    }
-  }
-  close(out[0]);
-  close(err[0]);
   return outcome;
 }
 
@@ -132,9 +43,13 @@ Future<ProcessOutcome> runProcess(Executor& executor, ProcessSpec spec) {
   auto [future, completer] = Future<ProcessOutcome>::make(executor);
   // The thread ends with the process, by the deadline at the latest; the completer is all it
   // touches.
-  std::thread([completer = completer, spec = std::move(spec)]() mutable {
-    completer.complete(runBlocking(std::move(spec)));
-  }).detach();
+  try {
+    std::thread([completer = completer, spec = std::move(spec)]() mutable {
+      completer.complete(runBlocking(std::move(spec)));
+    }).detach();
+  } catch (const std::system_error& error) {
+    completer.complete({.error = std::string("cannot start a thread: ") + error.what()});
+  }
   return std::move(future);
 }
 

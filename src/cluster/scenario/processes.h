@@ -18,9 +18,9 @@ struct ProcessSpec {
 };
 
 struct ProcessOutcome {
-  std::string error;  // "" = exit status 0; else "exit status 3", "killed by signal 9", ...
-  std::string output;
-  std::string errorOutput;
+  std::string error = {};  // "" = exit status 0; else "exit status 3", "killed by signal 9", ...
+  std::string output = {};
+  std::string errorOutput = {};
 };
 
 // On real time only: the executor must be an EventLoop. A process that runs into the timeout is

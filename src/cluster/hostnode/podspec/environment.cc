@@ -13,17 +13,23 @@ namespace {
 
 using Values = std::map<std::string, std::string>;
 
+// The longest argument or variable that execve takes. What variables of variables grow to is cut a
+// little beyond that, so that the start still fails by its length.
+constexpr std::size_t kLongest = 128 << 10;
+
 // $(NAME) from the values; a name that is not there is given to `missing` and stays as written.
 template <class Missing>
 std::string expand(const std::string& text, const Values& known, Missing missing) {
   std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
+  const auto lastClose = text.rfind(')');
+  const std::size_t closes = lastClose == std::string::npos ? 0 : lastClose;
+  for (std::size_t i = 0; i < text.size() && out.size() <= kLongest; ++i) {
     if (text[i] != '$' || i + 1 == text.size()) {
       out += text[i];
     } else if (text[i + 1] == '$') {
       out += text[++i];
-    } else if (const auto close = text.find(')', i);
-               text[i + 1] == '(' && close != std::string::npos) {
+    } else if (text[i + 1] == '(' && i < closes) {
+      const auto close = text.find(')', i);
       const std::string name = text.substr(i + 2, close - i - 2);
       const auto found = known.find(name);
       if (found == known.end()) missing(name);

@@ -40,6 +40,22 @@ class EnvironmentTest : public testing::Test {
   ReferencedObjects objects;
 };
 
+TEST_F(EnvironmentTest, WhatGrowsByItselfStaysWithinWhatNoProgramTakes) {
+  std::string variables = R"({"name": "V0", "value": ")" + std::string(1000, 'x') + "\"}";
+  for (int i = 1; i < 5; ++i) {
+    std::string ten;
+    for (int j = 0; j < 10; ++j) ten += "$(V" + std::to_string(i - 1) + ")";
+    variables += R"(, {"name": "V)" + std::to_string(i) + R"(", "value": ")" + ten + "\"}";
+  }
+  const auto grown =
+      environment(podOf("u", R"({"containers": [{"name": "a", "env": [)" + variables + "]}]}"));
+  ASSERT_TRUE(grown) << grown.error().message;
+  // execve takes 128 KiB of a variable; with that it says so.
+  constexpr std::size_t kMost = 300'000;
+  for (const auto& variable : *grown) EXPECT_LT(variable.size(), kMost) << variable.substr(0, 3);
+  EXPECT_LT(expandVariables({"$(V4)$(V4)$(V4)$(V4)"}, *grown).at(0).size(), kMost);
+}
+
 TEST_F(EnvironmentTest, FieldsAndReferencesAreFilledIn) {
   auto pod =
       podOf("u7", R"json({"nodeName": "n1", "serviceAccountName": "sa", "containers": [{"name": "a",

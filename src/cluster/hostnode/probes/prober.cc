@@ -11,8 +11,11 @@
 #include <cctype>
 #include <cerrno>
 #include <cstring>
+#include <memory>
+#include <utility>
 
 #include "base/time.h"
+#include "base/utf8.h"
 #include "net/url.h"
 
 namespace koord::cluster {
@@ -30,7 +33,7 @@ constexpr Duration kLongestLook = 20ms;
 
 std::string shortened(std::string text) {
   if (text.size() > kMaxOutput) text.resize(kMaxOutput);
-  return text;
+  return asUtf8(text);
 }
 
 ProbeResult failure(std::string why) {
@@ -56,6 +59,8 @@ std::optional<std::string> redirected(const std::string& url, const net::HttpRes
   const std::string name = base.substr(base.find("://") + 3, nameEnd - base.find("://") - 3);
   const auto scheme = location.find("://");
   if (scheme == std::string_view::npos) return std::nullopt;
+  if (location.substr(0, scheme) != "http" && location.substr(0, scheme) != "https")
+    return std::nullopt;
   const auto rest = location.substr(scheme + 3);
   const bool same = rest.starts_with(name) && (rest.size() == name.size() ||
                                                std::strchr(":/?", rest[name.size()]) != nullptr);
@@ -91,6 +96,34 @@ net::HttpRequest requestOf(const spec::HttpGetAction& action, Duration timeout) 
   if (!accept) request.headers.push_back({"Accept", "*/*"});
   request.headers.push_back({"Connection", "close"});
   return request;
+}
+
+// The answer with the beginning of its body: a server may go on for as long as it likes.
+Task<Result<net::HttpResponse>> fetchBeginning(Executor& executor, net::HttpTransport& http,
+                                               net::HttpRequest request) {
+  using Reply = Result<net::HttpResponse>;
+  struct Reading {
+    net::HttpResponse response;
+    bool over = false;
+  };
+  auto [future, completer] = Future<Reply>::make(executor);
+  const auto reading = std::make_shared<Reading>();
+  const auto finish = [reading, completer = completer](Result<> end) {
+    if (std::exchange(reading->over, true)) return;
+    completer.complete(end ? Reply(std::move(reading->response)) : fail(std::move(end.error())));
+  };
+  net::StreamSink sink;
+  sink.onHead = [reading](net::HttpResponse head) { reading->response = std::move(head); };
+  sink.onChunk = [reading, finish](std::string chunk) {
+    std::string& body = reading->response.body;
+    body.append(chunk, 0, kMaxOutput - std::min(body.size(), kMaxOutput));
+    if (body.size() >= kMaxOutput) finish({});
+  };
+  sink.onClosed = finish;
+  const auto running = http.stream(executor, std::move(request), std::move(sink));
+  auto answer = std::move(future);
+  auto reply = co_await answer;
+  co_return reply;
 }
 
 // An errno in words, as Go writes it.
@@ -180,7 +213,7 @@ Task<Result<net::HttpResponse>> getForProbe(Executor& executor, net::HttpTranspo
   if (!port) co_return fail(std::move(port.error()));
   net::HttpRequest request = requestOf(action, timeout);
   request.url = urlOf(target, action, *port);
-  auto fetching = http.fetch(executor, std::move(request));
+  auto fetching = fetchBeginning(executor, http, std::move(request));
   co_return co_await fetching;
 }
 
@@ -194,7 +227,7 @@ Task<ProbeResult> NetworkProber::http(ProbeTarget target, spec::HttpGetAction ac
     net::HttpRequest request =
         requestOf(action, std::max<Duration>(deadline - executor_.steadyNow(), 1ms));
     request.url = url;
-    auto fetching = transports_.http->fetch(executor_, std::move(request));
+    auto fetching = fetchBeginning(executor_, *transports_.http, std::move(request));
     auto reply = co_await fetching;
     if (!reply && reply.error().code == ErrorCode::Timeout)
       co_return failure(fmt::format("Get \"{}\": context deadline exceeded", url));

@@ -14,20 +14,53 @@ namespace {
 using namespace std::chrono_literals;
 using Outcome = ProbeResult::Outcome;
 
-// A network of one server that answers by URL.
+// A network of one server that answers by URL, bodies in pieces of a KiB.
 class FakeTransport final : public net::HttpTransport {
  public:
   std::map<std::string, Result<net::HttpResponse>> answers;
   std::vector<net::HttpRequest> requests;
+  std::size_t piecesSent = 0;
 
   Task<Result<net::HttpResponse>> fetch(Executor&, net::HttpRequest request) override {
     requests.push_back(request);
-    const auto found = answers.find(request.url);
-    if (found == answers.end()) co_return fail(ErrorCode::Unavailable, "connect: refused");
-    co_return found->second;
+    co_return answerTo(request);
   }
-  std::unique_ptr<net::Stream> stream(Executor&, net::HttpRequest, net::StreamSink) override {
-    return nullptr;
+  std::unique_ptr<net::Stream> stream(Executor& executor, net::HttpRequest request,
+                                      net::StreamSink sink) override {
+    requests.push_back(request);
+    auto running = std::make_unique<Running>();
+    running->sink = std::make_shared<net::StreamSink>(std::move(sink));
+    auto reply = answerTo(request);
+    executor.post(
+        [this, &executor, reply = std::move(reply), sink = std::weak_ptr(running->sink)]() mutable {
+          const auto open = sink.lock();
+          if (!open) return;
+          if (!reply) return open->onClosed(fail(std::move(reply.error())));
+          std::string body = std::exchange(reply->body, {});
+          open->onHead(*std::move(reply));
+          send(executor, sink, std::move(body));
+        });
+    return running;
+  }
+
+ private:
+  struct Running final : net::Stream {
+    std::shared_ptr<net::StreamSink> sink;
+  };
+  Result<net::HttpResponse> answerTo(const net::HttpRequest& request) const {
+    const auto found = answers.find(request.url);
+    if (found == answers.end()) return fail(ErrorCode::Unavailable, "connect: refused");
+    return found->second;
+  }
+  void send(Executor& executor, std::weak_ptr<net::StreamSink> sink, std::string body) {
+    executor.post([this, &executor, sink, body = std::move(body)]() mutable {
+      const auto open = sink.lock();
+      if (!open) return;
+      if (body.empty()) return open->onClosed({});
+      ++piecesSent;
+      open->onChunk(body.substr(0, 1024));
+      send(executor, sink, body.substr(std::min<std::size_t>(body.size(), 1024)));
+    });
   }
 };
 
@@ -91,6 +124,28 @@ TEST_F(ProberTest, AnHttpProbeSucceedsFrom200To399) {
   EXPECT_EQ(get("/none").output, "Get \"" + kHost + "/none\": connect: refused");
   http.answers[kHost + "/slow"] = fail(ErrorCode::Timeout, "no answer");
   EXPECT_EQ(get("/slow").output, "Get \"" + kHost + "/slow\": context deadline exceeded");
+}
+
+TEST_F(ProberTest, OfALongBodyTheBeginningIsRead) {
+  auto endless = reply(200);
+  endless.body = std::string(1 << 20, 'x');
+  http.answers[kHost + "/long"] = endless;
+  EXPECT_EQ(get("/long").outcome, Outcome::Success);
+  EXPECT_GE(http.piecesSent, 10u);
+  EXPECT_LE(http.piecesSent, 12u) << "who does not end is not listened to";
+  endless.status = 302;
+  endless.headers = {{"Location", "http://elsewhere.test/"}};
+  http.answers[kHost + "/out"] = endless;
+  EXPECT_EQ(get("/out").outcome, Outcome::Warning);
+}
+
+TEST_F(ProberTest, NoRedirectLeadsOutOfHttp) {
+  for (const char* url : {"file://127.0.0.1/etc/passwd", "gopher://127.0.0.1:6379/_FLUSHALL"}) {
+    http.requests.clear();
+    http.answers[kHost + "/odd"] = reply(302, url);
+    EXPECT_EQ(get("/odd").outcome, Outcome::Warning) << url;
+    EXPECT_EQ(http.requests.size(), 1u) << url;
+  }
 }
 
 TEST_F(ProberTest, HeadersHostAndSchemeAreTheProbes) {

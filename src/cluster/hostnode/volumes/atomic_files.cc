@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/log.h"
 #include "cluster/hostnode/mounts/safe_path.h"
 
 namespace koord::cluster {
@@ -146,8 +147,11 @@ Result<bool> writePayload(const std::string& folder, const Payload& payload,
   auto fresh = newFolder(folder, now);
   if (!fresh) return fail(std::move(fresh.error()));
   if (auto given = give(folder, std::nullopt, group); !given) return fail(std::move(given.error()));
-  if (auto written = writeAll(*fresh, payload, group); !written)
+  if (auto written = writeAll(*fresh, payload, group); !written) {
+    // On a full disk each try would leave another one.
+    if (auto removed = removeTree(*fresh); !removed) log::warn("{}", removed.error().message);
     return fail(std::move(written.error()));
+  }
   if (auto linked = putLink(fresh->substr(folder.size() + 1), folder + "/" + kData); !linked)
     return fail(std::move(linked.error()));
   if (auto named = linkNames(folder, payload); !named) return fail(std::move(named.error()));

@@ -50,6 +50,15 @@ TEST_F(AtomicFilesTest, FilesAreSeenThroughLinksIntoOneFolder) {
   EXPECT_EQ(modeOf("a"), 0644u);
 }
 
+TEST_F(AtomicFilesTest, WhatCannotBeWrittenLeavesNothing) {
+  EXPECT_TRUE(write({{"a", {"one"}}}));
+  const auto before = names();
+  for (int i = 0; i < 3; ++i)
+    EXPECT_FALSE(writePayload(folder, {{"a", {"two"}}, {"a/b", {"below a file"}}}, {}, kWritten));
+  EXPECT_EQ(names(), before);
+  EXPECT_EQ(*readFile(folder + "/a"), "one");
+}
+
 TEST_F(AtomicFilesTest, WhatStaysTheSameIsNotTouched) {
   EXPECT_TRUE(write({{"a", {"one"}}}));
   const auto before = data();

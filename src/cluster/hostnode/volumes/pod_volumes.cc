@@ -27,6 +27,7 @@ constexpr api::ResourceType kClaims{"", "v1", "persistentvolumeclaims", "Persist
 constexpr api::ResourceType kVolumes{"", "v1", "persistentvolumes", "PersistentVolume", false};
 // As the kubelet does: at four fifths of its life, and at least once a day.
 constexpr Duration kLongestTokenUse = 24h;
+constexpr Duration kShortestTokenUse = 10s;  // also where the server's clock is another
 
 bool isMounted(const HostPod& pod, const std::string& volume) {
   for (const auto* list : {&pod.details.containers, &pod.details.initContainers})
@@ -263,7 +264,7 @@ Task<Result<PodVolumes::Token>> PodVolumes::requestToken(HostPodPtr pod, spec::T
   auto expires = parseTime(textAt(*created, "status", "expirationTimestamp"));
   const Duration life =
       expires ? *expires - now : Duration(std::chrono::seconds(source.expirationSeconds));
-  token.refreshAt = now + std::min<Duration>(life / 5 * 4, kLongestTokenUse);
+  token.refreshAt = now + std::clamp<Duration>(life / 5 * 4, kShortestTokenUse, kLongestTokenUse);
   co_return token;
 }
 

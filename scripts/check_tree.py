@@ -55,12 +55,6 @@ SPAWNED = re.compile(r"\bspawn\(\s*(?:\w+(?:\.|->))*([\w:]+)\(")
 OVER_CONTAINERS = re.compile(r"\bfor \([^;{}]*: [^;{}]*\bspec(?:\.|->)(?:c|initC)ontainers\)\s*")
 ADDS_UP = re.compile(r"\+=|\.add\(|\baddTo\(|\badd\(line\b")
 SUMS_OF_THEIR_OWN = {
-    # Of each container its request, or its limit where it has none, as kubelet does.
-    "src/cluster/hostnode/pod_cgroups.cc",
-    # What simulated pods use where nobody says it: a part of what their main containers ask for.
-    "src/cluster/simnode/kwok.cc",
-    # What is shown on a screen.
-    "src/cluster/up/status.cc",
     # Of an annotation, which does not tell in which order init containers run.
     "src/koordlet/hooks/batchresource/batch_resource.cc",
     # Of containers that run; to be asked of the model.

@@ -1,8 +1,10 @@
 #include "cluster/simnode/kwok.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include "base/time.h"
+#include "model/pod_requests.h"
 #include "model/priority.h"
 #include "model/resources.h"
 #include "model/well_known.h"
@@ -13,6 +15,9 @@ namespace {
 
 constexpr Usage kSystemUsage{100, std::int64_t{256} << 20};
 constexpr Usage kLeastUsage{1, std::int64_t{1} << 20};
+// Of a pod or node, whatever it says: sums of thousands of them stay numbers.
+constexpr std::int64_t kMostUsage = std::int64_t{1} << 46;
+constexpr Duration kLongestDelay = std::chrono::hours(24 * 365 * 100);
 
 std::optional<Quantity> quantityIn(const api::StringMap& annotations, std::string_view key) {
   const auto* text = api::findIn(annotations, key);
@@ -24,9 +29,9 @@ std::optional<Quantity> quantityIn(const api::StringMap& annotations, std::strin
 
 Usage annotated(const api::StringMap& annotations, Usage fallback) {
   if (const auto cpu = quantityIn(annotations, kKwokUsageCpu))
-    fallback.cpuMilli = cpu->milliValue();
+    fallback.cpuMilli = std::min(cpu->milliValue(), kMostUsage);
   if (const auto memory = quantityIn(annotations, kKwokUsageMemory))
-    fallback.memoryBytes = memory->value();
+    fallback.memoryBytes = std::min(memory->value(), kMostUsage);
   return fallback;
 }
 
@@ -35,7 +40,7 @@ std::optional<Duration> delayIn(const api::Pod& pod, std::string_view key) {
   if (!text) return std::nullopt;
   const auto delay = parseDuration(*text);
   if (!delay || *delay < Duration::zero()) return std::nullopt;
-  return *delay;
+  return std::min<Duration>(*delay, kLongestDelay);
 }
 
 }  // namespace
@@ -48,16 +53,12 @@ bool isSimulated(const api::Node& node) {
 
 Usage requestOf(const api::Pod& pod) {
   const auto priority = model::priorityClassWithDefault(pod);
-  Usage sum;
-  for (const auto& container : pod.spec.containers) {
-    const auto& requests = container.resources.requests;
-    const auto cpuName = model::resourceNameOf(priority, model::kCpu);
-    const auto cpu = model::amountOf(requests, cpuName);
-    sum.cpuMilli += cpuName == model::kCpu ? cpu.milliValue() : cpu.value();
-    sum.memoryBytes +=
-        model::amountOf(requests, model::resourceNameOf(priority, model::kMemory)).value();
-  }
-  return sum;
+  const auto cpuName = model::resourceNameOf(priority, model::kCpu);
+  const auto cpu = model::runningRequest(pod.spec, cpuName);
+  const auto memory =
+      model::runningRequest(pod.spec, model::resourceNameOf(priority, model::kMemory));
+  return {std::min(cpuName == model::kCpu ? cpu.milliValue() : cpu.value(), kMostUsage),
+          std::min(memory.value(), kMostUsage)};
 }
 
 Usage usageOf(const api::Pod& pod) {

@@ -9,6 +9,7 @@
 
 #include "cluster/simnode/kwok.h"
 #include "manager/noderesource/batch_resource.h"
+#include "model/pod_requests.h"
 #include "model/qos.h"
 #include "model/resources.h"
 #include "model/slo_config.h"
@@ -80,8 +81,8 @@ NodeLine lineOf(const api::Node& node) {
 
 void addPods(const std::vector<PodPtr>& pods, NodeLine& line) {
   for (const auto& pod : pods) {
-    for (const auto& container : pod->spec.containers)
-      add(line.batchRequested, batchOf(container.resources.requests));
+    add(line.batchRequested, {model::runningRequest(pod->spec, model::kBatchCpu).value(),
+                              model::runningRequest(pod->spec, model::kBatchMemory).value()});
     if (pod->status.phase == "Running") ++(bestEffort(*pod) ? line.bePods : line.lsPods);
   }
 }

@@ -102,11 +102,11 @@ TEST_F(ControllersTest, ScalingDownAsksWhatDeletionCosts) {
     cluster.patch<api::Pod>(
         pods[static_cast<std::size_t>(i)].metadata.name,
         "metadata: {annotations: {controller.kubernetes.io/pod-deletion-cost: '" +
-            std::to_string(10 * i) + "'}}");
+            std::to_string(30 - 10 * i) + "'}}");
   cluster.loop.advance(1s);
   cluster.patch<api::Deployment>("web", "spec: {replicas: 1}");
   ASSERT_TRUE(untilPods(1));
-  EXPECT_EQ(activePods()[0].metadata.name, pods[3].metadata.name);
+  EXPECT_EQ(activePods()[0].metadata.name, pods[0].metadata.name);
 }
 
 TEST_F(ControllersTest, ANameInATemplateIsNoNameOfItsPods) {

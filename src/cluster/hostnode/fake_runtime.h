@@ -20,6 +20,7 @@ class FakeRuntime final : public Runtime {
   std::vector<RuntimeContainer> containers;
   std::vector<ContainerConfig> started;
   std::set<std::string> prepared;     // uids of pods
+  std::vector<std::string> stopped;   // names of containers, in the order of the calls
   std::set<std::string> deaf;         // names of containers that SIGTERM does not end
   std::vector<std::string> executed;  // names of containers, ": " and the commands run in them
   // How such a command ends.
@@ -82,6 +83,7 @@ class FakeRuntime final : public Runtime {
     const auto found = std::ranges::find(containers, id, &RuntimeContainer::id);
     if (found == containers.end()) co_return Result<>{};
     const std::string name = found->name;
+    stopped.push_back(name);
     if (deaf.contains(name)) {
       auto pause = sleepFor(executor_, grace);
       co_await pause;

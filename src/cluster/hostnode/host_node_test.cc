@@ -223,21 +223,13 @@ TEST_F(HostNodeTest, SidecarsEndAfterTheContainersThatTheyServe) {
       "  containers: [{name: main, image: i, command: [run]}]\n");
   cluster.loop.advance(3s);
   ASSERT_EQ(runtime.running(), 3u);
-  std::vector<std::string> ended;
-  const auto note = [&] {
-    for (const auto& container : runtime.containers)
-      if (container.phase == RuntimeContainer::Phase::Exited &&
-          std::ranges::find(ended, container.name) == ended.end())
-        ended.push_back(container.name);
-    return ended.size() == 3 || runtime.containers.empty();
-  };
   runtime.deaf = {"main"};
   cluster.remove<api::Pod>("p");
   cluster.loop.advance(5s);
   EXPECT_EQ(runtime.running(), 3u) << "the sidecars wait for what they serve";
   runtime.exit("main", 0);
-  EXPECT_TRUE(cluster.until(note, 5s));
-  EXPECT_THAT(ended, testing::ElementsAre("main", "second", "first"));
+  EXPECT_TRUE(cluster.until([&] { return phase("p") == "gone"; }, 5s));
+  EXPECT_THAT(runtime.stopped, testing::ElementsAre("main", "second", "first"));
 }
 
 TEST_F(HostNodeTest, SidecarsDoNotOutliveTheGraceTime) {

@@ -343,7 +343,7 @@ TEST_F(ProcessRuntimeTest, ROOT_WithoutDescriptorsNobodyIsTakenForDead) {
   };
   const auto known = listWithoutDescriptors();
   if (known) {
-    for (const auto& container : *known) EXPECT_EQ(container.phase, Phase::Running);
+    for (const auto& container : *known) EXPECT_NE(container.phase, Phase::Exited);
   }
   EXPECT_EQ(find(*id)->phase, Phase::Running);
   restart();

@@ -109,7 +109,7 @@ TEST_F(RunnerTest, CountsABrokenFileAsAFailure) {
 
 TEST_F(RunnerTest, RefusesAFolderWithoutVectors) {
   EXPECT_EQ(runFolder().error().code, ErrorCode::NotFound);
-  folder_ /= "missing";
+  std::filesystem::remove_all(folder_);
   EXPECT_EQ(runFolder().error().code, ErrorCode::Io);
 }
 

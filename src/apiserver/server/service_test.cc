@@ -1,6 +1,9 @@
 // Services: what they are given, what is refused.
 
 #include <gmock/gmock.h>
+#include <unistd.h>
+
+#include <filesystem>
 
 #include "apiserver/testing.h"
 
@@ -188,9 +191,13 @@ TEST_F(ServiceTest, endpointsAndSlicesAreCheckedToo) {
 }
 
 TEST_F(ServiceTest, givenAddressesAreKnownAfterARestart) {
-  options.database = ::testing::TempDir() + "service-addresses.db";
+  const struct Folder {
+    std::string path = ::testing::TempDir() + "service-addresses-" + std::to_string(::getpid());
+    Folder() { std::filesystem::create_directories(path); }
+    ~Folder() { std::filesystem::remove_all(path); }
+  } folder;
+  options.database = folder.path + "/state.db";
   options.inlineCommits = true;
-  std::remove(options.database.c_str());
   server.reset();
   openServer();
   ASSERT_EQ(make("one", R"({"type":"NodePort","ports":[{"port":80,"nodePort":30080}]})").status,

@@ -20,7 +20,7 @@ using namespace std::chrono_literals;
 // How often the runtime is asked whether a container runs that is being made. One that takes longer
 // than most waits for something.
 constexpr Duration kAskAgain = 25ms, kSlowly = 1s, kLong = 3s;
-constexpr Duration kAskKubelet = 200ms, kAskKubeletSlowly = 800ms;
+constexpr Duration kAskKubelet = 200ms;
 
 std::size_t watchesToTake(const HostDirs& dirs) {
   const auto all = readSmallFile(dirs.procRoot + "sys/fs/inotify/max_user_watches");
@@ -134,15 +134,13 @@ void PodWatch::identify() {
   runtime_ ? askRuntime() : askKubelet();
 }
 
-// Not for ever: of sandboxes kubelet never tells. Each answer costs kubelet all of its pods, so it is asked less and less
-// often.
+// Not for ever, and not about sandboxes, of which kubelet never tells: each answer costs it all of its pods.
 void PodWatch::askKubelet() {
   poller_.request();
   executor_.cancel(next_);
   if (beingMade_ >= kLong) return;
-  const Duration pause = std::clamp<Duration>(beingMade_, kAskKubelet, kAskKubeletSlowly);
-  beingMade_ += pause;
-  next_ = executor_.runAfter(pause, [this] {
+  beingMade_ += kAskKubelet;
+  next_ = executor_.runAfter(kAskKubelet, [this] {
     const auto isUnknown = [this](const PodView& pod) {
       return pod.active() && awaitsContainers(pod) &&
              hasUnknown(pod, host_.layout.dir(Subsystem::Cpu, pod.dir));

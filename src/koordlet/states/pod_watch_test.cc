@@ -180,13 +180,6 @@ TEST_F(PodWatchInTime, KubeletIsNotAskedAgainAboutTheSandboxOfContainersThatRun)
   EXPECT_LE(listsWithin(10s, nullptr), 2);
 }
 
-TEST_F(PodWatchInTime, KubeletIsAskedLessAndLessOften) {
-  list("");
-  const int lists = listsWithin(10s, nullptr);
-  EXPECT_GE(lists, 4);
-  EXPECT_LE(lists, 9);
-}
-
 TEST_F(PodWatchInTime, KubeletIsAskedUntilItKnowsWhereTheRuntimeDoesNotAnswer) {
   struct Silent final : ContainerRuntime {
     explicit Silent(Executor& executor) : executor(executor) {}

@@ -71,10 +71,11 @@ void ColdPageCollector::collect() {
                 std::max(static_cast<double>(memory->total - memory->free) - *cold, 0.0));
   for (const auto& pod : states_.pods())
     if (pod.active()) take(pod.dir, pod.uid(), Metric::PodMemoryWithHotPages);
-  if (!states_.slo()) return;
-  for (const auto& application : states_.slo()->hostApplications)
-    if (const auto dir = hostApplicationDir(application, host_.driver); !dir.empty())
-      take(dir, application.name, Metric::HostAppMemoryWithHotPages);
+  if (states_.slo())
+    for (const auto& application : states_.slo()->hostApplications)
+      if (const auto dir = hostApplicationDir(application, host_.driver); !dir.empty())
+        take(dir, application.name, Metric::HostAppMemoryWithHotPages);
+  reader_.closeUnused();
 }
 
 }  // namespace koord::koordlet

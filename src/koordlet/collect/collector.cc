@@ -98,6 +98,7 @@ void Collector::collectRest() {
   if (steady_ - collectedGarbage_ > 1min) {
     collectedGarbage_ = steady_;
     cache_.collectGarbage(wall_);
+    reader_.closeUnused();
     cgroupCpu_.collectGarbage(steady_);
     throttling_.collectGarbage(steady_);
   }

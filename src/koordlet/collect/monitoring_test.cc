@@ -98,6 +98,11 @@ TEST(ColdPages, WhatIsUsedWithoutThemIsKept) {
   ASSERT_TRUE(pod);
   EXPECT_GE(*pod, 1'000'000 - 11'123);
   EXPECT_TRUE(last(Metric::NodeMemoryWithHotPages, ""));
+  // Files of pods that are gone are closed.
+  EXPECT_GT(files.tree().openFiles(), 0);
+  states.setPods({});
+  for (int round = 0; round < 2; ++round) collector.collect();
+  EXPECT_EQ(files.tree().openFiles(), 0);
 }
 
 TEST(ColdPages, OtherKernelsDoNotCountThem) {

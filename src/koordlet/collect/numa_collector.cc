@@ -46,6 +46,7 @@ void NumaCollector::collect() {
   names_.resize(static_cast<std::size_t>(nodes));
   shareSystemCpu(collectCpu());
   collectMemory(names_.size());
+  reader_.closeUnused();
 }
 
 std::vector<double> NumaCollector::collectCpu() {

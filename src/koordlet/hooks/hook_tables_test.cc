@@ -190,6 +190,21 @@ TEST(HookTables, AContainerThatCouldNotBeLookedAtIsLookedAtAgain) {
   EXPECT_THAT(valuesOf(updates.containers), ElementsAre("400000"));
 }
 
+TEST(HookTables, FilesOfContainersThatWereLookedAtAreClosed) {
+  FakeHost files(CgroupVersion::V2, {});
+  const Host host = *Host::detect(files.dirs());
+  const auto pod = viewOfText({.qos = "LS", .resources = R"({"limits":{"cpu":"4"}})"});
+  files.addPod(KubeQos::Burstable, "u", {"containerd://" + pod.containers[0].id});
+  CpuNormalizationHook hook(host);
+  const States states = statesOf(R"({"metadata":{}})");
+  HookUpdates updates;
+  hook.prepare(states, updates);
+  hook.wanted(pod, updates);
+  EXPECT_GT(files.tree().openFiles(), 0);
+  for (int pass = 0; pass < 2; ++pass) hook.prepare(states, updates);
+  EXPECT_EQ(files.tree().openFiles(), 0);
+}
+
 TEST(HookTables, QuotasAreOfThePeriodThatTheCgroupHas) {
   FakeHost files(CgroupVersion::V2, {});
   const Host host = *Host::detect(files.dirs());

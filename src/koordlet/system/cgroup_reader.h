@@ -52,6 +52,9 @@ class CgroupReader {
     Result<CpuThrottling> throttling;
   };
   CpuReading cpu(std::string_view dir);
+  // Closes the files of cgroups that were not read since the last call; about once a minute. Whoever reads those of pods
+  // calls it, or holds files of pods that are gone.
+  void closeUnused() { files_.closeUnused(); }
 
  private:
   // The file's path in path_, its content in buffer_.

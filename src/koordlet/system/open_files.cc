@@ -16,10 +16,6 @@ namespace koord::koordlet {
 namespace {
 
 constexpr std::size_t kLargest = 64 * 1024;
-// Files are read in rounds. What was not read in so many of them is not read any more: pods come and go, and their
-// files would be held for ever.
-constexpr std::size_t kRounds = 4;
-constexpr std::size_t kFewestReads = 256;
 
 bool isCgroupFile(int fd) {
   struct statfs info{};
@@ -35,7 +31,7 @@ std::size_t OpenFiles::defaultCapacity() {
   return std::min<std::size_t>(limit.rlim_cur / 2, 16 * 1024);
 }
 
-OpenFiles::OpenFiles(std::size_t capacity) : capacity_(capacity), readsLeft_(kFewestReads) {}
+OpenFiles::OpenFiles(std::size_t capacity) : capacity_(capacity) {}
 
 OpenFiles::~OpenFiles() {
   for (const auto& [path, file] : files_) ::close(file.fd);
@@ -58,7 +54,6 @@ bool OpenFiles::readFrom(const File& file, std::string& content) {
 }
 
 Result<> OpenFiles::read(const std::string& path, std::string& content) {
-  if (readsLeft_-- == 0) closeUnused();
   auto it = files_.find(path);
   if (it != files_.end()) {
     if (readFrom(it->second, content)) {
@@ -71,7 +66,7 @@ Result<> OpenFiles::read(const std::string& path, std::string& content) {
   if (files_.size() < capacity_) {
     const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (fd >= 0) {
-      const File file{fd, isCgroupFile(fd), false};
+      const File file{fd, isCgroupFile(fd), true};
       if (readFrom(file, content)) {
         files_.emplace(path, file);
         return {};
@@ -91,7 +86,6 @@ void OpenFiles::closeUnused() {
       it = files_.erase(it);
     }
   }
-  readsLeft_ = std::max(kFewestReads, kRounds * files_.size());
 }
 
 }  // namespace koord::koordlet

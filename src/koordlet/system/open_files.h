@@ -2,7 +2,7 @@
 
 // Small files that are read every second, kept open: for cgroup files, finding the file costs up to
 // ten times as much as reading it. A file whose cgroup is gone is found out at the next read and
-// looked up anew; one that is not read any more is closed after some rounds of the others. Not thread-safe.
+// looked up anew. Not thread-safe.
 
 #include <cstdint>
 #include <string>
@@ -23,6 +23,8 @@ class OpenFiles {
 
   // As readSmallFile.
   Result<> read(const std::string& path, std::string& content);
+  // Closes what was not read since the last call.
+  void closeUnused();
   std::size_t size() const { return files_.size(); }
 
   // Half of what the process may open.
@@ -32,17 +34,13 @@ class OpenFiles {
   struct File {
     int fd;
     bool tellsRemoval;  // reads fail once the file is gone: cgroup file systems
-    bool used;          // again, since it was opened or looked at by closeUnused
+    bool used;
   };
   // False when the file is no longer there.
   static bool readFrom(const File& file, std::string& content);
 
-  // Closes what was not read since the last call.
-  void closeUnused();
-
   std::size_t capacity_;
   std::unordered_map<std::string, File> files_;
-  std::size_t readsLeft_ = 0;  // until the next closeUnused
 };
 
 }  // namespace koord::koordlet

@@ -27,6 +27,8 @@ class TempTree {
   void remove(std::string_view relative);
   // The content, trimmed; "" when there is no such file.
   std::string read(std::string_view relative) const;
+  // How many of its files this process has open, removed ones included.
+  int openFiles() const;
 
   // cgroup/, sys/, proc/ and so on below this tree.
   HostDirs dirs() const;

@@ -39,6 +39,7 @@ void CpuNormalizationHook::prepare(const States& states, HookUpdates&) {
   shrunk_ = shrunk_ || ratio_.value() > 1;
   if (shrunk_ || seen_.size() > 10 * states.pods().size() + 100) seen_.clear();
   nodeBursts_ = states.slo() && burstsQuota(states.slo()->cpuBurst.policy);
+  reader_.closeUnused();
 }
 
 bool CpuNormalizationHook::concerns(const PodView& pod) const {

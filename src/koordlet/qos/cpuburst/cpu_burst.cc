@@ -123,6 +123,9 @@ void CpuBurst::run() {
   const SteadyTime now = clock_.steadyNow();
   if (normalized_.size() > 100 + 10 * plans_.size()) normalized_.clear();
   std::erase_if(limiters_, [&](const auto& entry) { return entry.second.expired(now); });
+  if (now - closed_ < 1min) return;
+  closed_ = now;
+  reader_.closeUnused();
 }
 
 void CpuBurst::publish(Metrics& metrics) const {

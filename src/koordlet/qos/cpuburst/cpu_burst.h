@@ -77,6 +77,7 @@ class CpuBurst {
   Duration interval_;
   Duration collectInterval_;
   CgroupReader reader_;
+  SteadyTime closed_{};            // files of pods that are gone
   bool burstWithinQuota_ = false;  // the kernel refuses more
   cpuburst::NodeState node_ = cpuburst::NodeState::Unknown;
   std::map<std::string, cpuburst::Limiter> limiters_;  // by container id

@@ -83,6 +83,15 @@ TEST_P(Bursting, AThrottledContainerGrowsStepByStepToItsCeilingAndThePodWithIt) 
   EXPECT_EQ(burst_->status().lifted, 1);
 }
 
+TEST_P(Bursting, FilesOfPodsThatAreGoneAreClosed) {
+  second(6, 0);
+  EXPECT_GT(files_.tree().openFiles(), 0);
+  states_.setPods({});
+  files_.removePod(KubeQos::Burstable, "web");
+  for (int i = 0; i < 130; ++i) second(6, 0);
+  EXPECT_EQ(files_.tree().openFiles(), 0);
+}
+
 TEST_P(Bursting, AnOverloadedNodeTakesItBackDownToTheContainersOwn) {
   for (int i = 0; i < 8; ++i) second(6, 0.5);
   for (int i = 0; i < 10; ++i) second(15, 0.5);  // the average of ten seconds must follow

@@ -18,7 +18,7 @@ BOOST_DESCRIBE_STRUCT(NodeSystemInfo, (),
 BOOST_DESCRIBE_STRUCT(ContainerImage, (), (names, sizeBytes))
 BOOST_DESCRIBE_STRUCT(NodeStatus, (),
                       (capacity, allocatable, phase, conditions, addresses, daemonEndpoints,
-                       nodeInfo, images))
+                       nodeInfo, images, declaredFeatures))
 BOOST_DESCRIBE_STRUCT(Node, (), (metadata, spec, status))
 BOOST_DESCRIBE_STRUCT(NamespaceSpec, (), (finalizers))
 BOOST_DESCRIBE_STRUCT(NamespaceStatus, (), (phase, conditions))

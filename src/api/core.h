@@ -67,6 +67,7 @@ struct NodeStatus {
   NodeDaemonEndpoints daemonEndpoints;
   NodeSystemInfo nodeInfo;
   List<ContainerImage> images;
+  List<std::string> declaredFeatures;  // of kubelet
 };
 
 struct Node {

@@ -13,9 +13,10 @@ BOOST_DESCRIBE_STRUCT(ContainerPort, (), (name, hostPort, containerPort, protoco
 BOOST_DESCRIBE_STRUCT(ObjectFieldSelector, (), (fieldPath))
 BOOST_DESCRIBE_STRUCT(EnvVarSource, (), (fieldRef))
 BOOST_DESCRIBE_STRUCT(EnvVar, (), (name, value, valueFrom))
+BOOST_DESCRIBE_STRUCT(ContainerRestartRule, (), (action))
 BOOST_DESCRIBE_STRUCT(Container, (),
-                      (name, image, command, args, workingDir, ports, env, resources,
-                       restartPolicy))
+                      (name, image, command, args, workingDir, ports, env, resources, restartPolicy,
+                       restartPolicyRules))
 BOOST_DESCRIBE_STRUCT(NodeSelectorRequirement, (), (key, operator_, values))
 BOOST_DESCRIBE_STRUCT(NodeSelectorTerm, (), (matchExpressions, matchFields))
 BOOST_DESCRIBE_STRUCT(NodeSelector, (), (nodeSelectorTerms))
@@ -45,8 +46,8 @@ BOOST_DESCRIBE_STRUCT(Volume, (),
 BOOST_DESCRIBE_STRUCT(PodSpec, (),
                       (volumes, initContainers, containers, restartPolicy,
                        terminationGracePeriodSeconds, activeDeadlineSeconds, nodeSelector, nodeName,
-                       hostNetwork, affinity, schedulerName, tolerations, priorityClassName,
-                       priority, preemptionPolicy, overhead, runtimeClassName,
+                       hostNetwork, hostUsers, affinity, schedulerName, tolerations,
+                       priorityClassName, priority, preemptionPolicy, overhead, runtimeClassName,
                        topologySpreadConstraints, schedulingGates, schedulingGroup, resources,
                        resourceClaims))
 BOOST_DESCRIBE_STRUCT(PodCondition, (),

@@ -33,6 +33,9 @@ struct EnvVar {
   std::optional<EnvVarSource> valueFrom;
 };
 
+struct ContainerRestartRule {
+  std::string action;  // Restart, RestartAllContainers
+};
 struct Container {
   std::string name;
   Text image;
@@ -43,6 +46,7 @@ struct Container {
   List<EnvVar> env;
   ResourceRequirements resources;
   Text restartPolicy;  // Always makes an init container a sidecar
+  List<ContainerRestartRule> restartPolicyRules;
 };
 
 struct NodeSelectorRequirement {
@@ -144,6 +148,7 @@ struct PodSpec {
   Text priorityClassName;
   std::optional<std::int32_t> priority;
   bool hostNetwork = false;
+  std::optional<bool> hostUsers;  // false: a user namespace of its own
   std::optional<Text> preemptionPolicy;
   ResourceList overhead;
   Text runtimeClassName;

@@ -130,6 +130,7 @@ bool isPresent(std::string_view gate) {
                                                    "ElasticQuotaIgnoreTerminatingPod",
                                                    "ElasticQuotaImmediateIgnoreTerminatingPod",
                                                    "MultiQuotaTree",
+                                                   "NodeDeclaredFeatures",
                                                    "OmitNodeLabelsForReservation",
                                                    "PreemptionPolicyTransformer",
                                                    "PriorityTransformer",

@@ -10,6 +10,8 @@ namespace koord::scheduler {
 
 namespace {
 
+constexpr const char* kDeclaredFeatures = "NodeDeclaredFeatures";  // a gate and a plugin
+
 // Flags of kube-scheduler and koord-scheduler that have no effect here, accepted so that existing
 // command lines keep working.
 constexpr koord::flags::UnusedFlag kUnused[] = {
@@ -177,6 +179,9 @@ Result<SchedulerOptions> resolve(const flags::FlagSet& given, const Flags& flags
   options.gates.clear();
   for (const auto& [name, gate] : flags.gates.known())
     if (flags.gates.enabled(name)) options.gates.insert(name);
+  if (!flags.gates.enabled(kDeclaredFeatures))  // not among the defaults then
+    for (ProfileConfig& profile : configuration.profiles)
+      profile.plugins["multiPoint"].disabled.emplace_back(kDeclaredFeatures);
   if (flags.networkTopologyManager) options.gates.insert("enable-network-topology-manager");
   kube::overrideElection(given, flags.election, configuration.leaderElection);
   if (const auto errors = validate(configuration); !errors.empty())

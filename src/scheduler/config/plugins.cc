@@ -129,7 +129,8 @@ const std::vector<PluginRef>& defaultPlugins() {
                                                 {"DefaultPreemption", 0},
                                                 {"NodeResourcesBalancedAllocation", 1},
                                                 {"ImageLocality", 1},
-                                                {"DefaultBinder", 0}};
+                                                {"DefaultBinder", 0},
+                                                {"NodeDeclaredFeatures", 0}};
   return kDefaults;
 }
 

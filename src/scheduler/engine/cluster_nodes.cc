@@ -133,6 +133,7 @@ NodeId Cluster::setNode(std::shared_ptr<const api::Node> object) {
     after.spec.unschedulable ? unschedulable_.insert(id) : unschedulable_.erase(id);
     changed = true;
   }
+  changed |= before && before->status.declaredFeatures != after.status.declaredFeatures;
   if (!before || !sameImages(before->status.images, after.status.images)) {
     setImages(id, after.status.images);
     changed = true;

@@ -65,15 +65,20 @@ class ShapeHash {
   std::size_t parts_ = 0;
 };
 
+bool hasRestartRules(const api::Container& container) {
+  return !container.restartPolicyRules.empty();
+}
+
 bool mayHaveShape(const api::Pod& pod) {
   const api::PodSpec& spec = pod.spec;
   const api::PodStatus& status = pod.status;
   return !spec.affinity && !spec.resources && !spec.schedulingGroup && spec.overhead.empty() &&
-         spec.resourceClaims.is_null() && status.containerStatuses.empty() &&
-         status.initContainerStatuses.empty() && status.allocatedResources.empty() &&
-         !status.resources && std::ranges::all_of(spec.volumes, [](const api::Volume& volume) {
-           return volume.image.is_null();
-         });
+         spec.resourceClaims.is_null() && std::ranges::none_of(spec.containers, hasRestartRules) &&
+         std::ranges::none_of(spec.initContainers, hasRestartRules) &&
+         status.containerStatuses.empty() && status.initContainerStatuses.empty() &&
+         status.allocatedResources.empty() && !status.resources &&
+         std::ranges::all_of(spec.volumes,
+                             [](const api::Volume& volume) { return volume.image.is_null(); });
 }
 
 ShapeHash shapeHash(const api::Pod& pod) {
@@ -119,6 +124,7 @@ struct PodShapes::Entry {
     said.spec.priority = pod.spec.priority;
     said.spec.priorityClassName = pod.spec.priorityClassName;
     said.spec.hostNetwork = pod.spec.hostNetwork;
+    said.spec.hostUsers = pod.spec.hostUsers;
     for (const auto list : {&api::PodSpec::containers, &api::PodSpec::initContainers}) {
       for (const api::Container& container : pod.spec.*list) {
         api::Container& kept = (said.spec.*list).emplace_back();
@@ -142,7 +148,7 @@ struct PodShapes::Entry {
            std::ranges::equal(said.spec.tolerations, spec.tolerations, sameToleration) &&
            said.spec.nodeSelector == spec.nodeSelector && said.spec.priority == spec.priority &&
            said.spec.priorityClassName == spec.priorityClassName &&
-           said.spec.hostNetwork == spec.hostNetwork;
+           said.spec.hostNetwork == spec.hostNetwork && said.spec.hostUsers == spec.hostUsers;
   }
 
   api::Pod said;

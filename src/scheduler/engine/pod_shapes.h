@@ -5,14 +5,14 @@
 // worked out for one of them and looked up for the others (ByShape).
 //
 // A shape stands for: namespace, labels, annotations, owners, node selector, tolerations, priority and its
-// class, hostNetwork, and of containers what matters before they run: name, image, ports, resources, restart
+// class, hostNetwork, hostUsers, and of containers what matters before they run: name, image, ports, resources, restart
 // policy. It does not say: name, uid, times, status, volumes, gates, spread constraints, the scheduler's name,
 // the node's name.
 //
 // It is found by a hash of a few of these and by comparing all. The second pod that has the hash makes the
 // shape, so that pods that are like no other cost nothing but the hash. Pods with affinity, overhead, amounts
-// for the whole pod, claims, a scheduling group, volumes that are images, containers that are being resized,
-// or a lot to say, have none. Not thread-safe.
+// for the whole pod, claims, a scheduling group, volumes that are images, containers that are being resized
+// or have restart rules, or a lot to say, have none. Not thread-safe.
 
 #include <array>
 #include <cstdint>

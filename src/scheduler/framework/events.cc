@@ -54,6 +54,7 @@ std::string nameOf(Actions actions) {
       {kUpdateNodeAllocatable, "UpdateNodeAllocatable"},
       {kUpdateNodeLabel, "UpdateNodeLabel"},
       {kUpdateNodeTaint, "UpdateNodeTaint"},
+      {kUpdateNodeDeclaredFeature, "UpdateNodeDeclaredFeature"},
       {kUpdateNodeCondition, "UpdateNodeCondition"},
       {kUpdateNodeAnnotation, "UpdateNodeAnnotation"},
       {kUpdatePodLabel, "UpdatePodLabel"},
@@ -99,6 +100,8 @@ std::vector<Actions> nodeActions(const api::Node& before, const api::Node& after
   if (!sameConditions(before, after)) actions.push_back(action::kUpdateNodeCondition);
   if (before.metadata.annotations != after.metadata.annotations)
     actions.push_back(action::kUpdateNodeAnnotation);
+  if (before.status.declaredFeatures != after.status.declaredFeatures)
+    actions.push_back(action::kUpdateNodeDeclaredFeature);
   return actions;
 }
 

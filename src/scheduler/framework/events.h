@@ -30,7 +30,8 @@ inline constexpr Actions kUpdatePodScaleDown = 1 << 8;
 inline constexpr Actions kUpdatePodToleration = 1 << 9;
 inline constexpr Actions kUpdatePodSchedulingGatesEliminated = 1 << 10;
 inline constexpr Actions kUpdateOther = 1 << 11;
-inline constexpr Actions kUpdate = ((1 << 12) - 1) & ~(kAdd | kDelete);
+inline constexpr Actions kUpdateNodeDeclaredFeature = 1 << 12;
+inline constexpr Actions kUpdate = ((1 << 13) - 1) & ~(kAdd | kDelete);
 inline constexpr Actions kAll = kAdd | kDelete | kUpdate;
 }  // namespace action
 

@@ -101,11 +101,19 @@ TEST(Hints, of_plugins_that_look_at_nodes) {
   };
   const auto ssd = [] { return aPod("p").nodeSelector("disk", "ssd"); };
   const auto two = [] { return aPod("p").request("cpu", "2"); };
+  const auto declaring = [](const char* name) {
+    NodeBuilder node = aNode(name);
+    node.object().status.declaredFeatures = {"F"};
+    return node;
+  };
   for (const Row& row : {
            Row{"NodeUnschedulable", aPod("p"), {}, aNode("n"), "queue"},
            Row{"NodeUnschedulable", aPod("p"), {}, aNode("n").unschedulable(), "skip"},
            Row{"NodeUnschedulable", aPod("p"), aNode("n").unschedulable(), aNode("n"), "queue"},
            Row{"NodeUnschedulable", aPod("p"), aNode("n"), aNode("n").label("a", "b"), "none"},
+           Row{"NodeDeclaredFeatures", aPod("p"), {}, aNode("n"), "queue"},
+           Row{"NodeDeclaredFeatures", aPod("p"), aNode("n"), declaring("n"), "queue"},
+           Row{"NodeDeclaredFeatures", aPod("p"), declaring("n"), declaring("n"), "none"},
            Row{"NodeName", aPod("p").nodeName("n"), {}, aNode("n"), "queue"},
            Row{"NodeName", aPod("p").nodeName("n"), {}, aNode("m"), "skip"},
            Row{"TaintToleration", aPod("p"), {}, aNode("n").taint("a"), "skip"},

@@ -203,7 +203,7 @@ TEST(Profile, plugins_are_in_the_order_that_upstream_has) {
            Row{"{}", "filter",
                "NodeUnschedulable NodeName TaintToleration NodeAffinity NodePorts NodeResourcesFit "
                "VolumeRestrictions NodeVolumeLimits VolumeBinding VolumeZone PodTopologySpread "
-               "InterPodAffinity"},
+               "InterPodAffinity NodeDeclaredFeatures"},
            Row{"{}", "score",
                "TaintToleration(3) NodeAffinity(2) NodeResourcesFit(1) "
                "PodTopologySpread(2) InterPodAffinity(2) NodeResourcesBalancedAllocation(1) "
@@ -213,7 +213,7 @@ TEST(Profile, plugins_are_in_the_order_that_upstream_has) {
            Row{"{plugins: {filter: {enabled: [{name: NodeAffinity}]}}}", "filter",
                "NodeAffinity NodeUnschedulable NodeName TaintToleration NodePorts NodeResourcesFit "
                "VolumeRestrictions NodeVolumeLimits VolumeBinding VolumeZone PodTopologySpread "
-               "InterPodAffinity"},
+               "InterPodAffinity NodeDeclaredFeatures"},
            Row{"{plugins: {score: {disabled: [{name: '*'}], enabled: [{name: NodeResourcesFit, "
                "weight: "
                "10}]}}}",

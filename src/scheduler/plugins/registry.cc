@@ -11,6 +11,7 @@
 #include "scheduler/plugins/interpodaffinity/plugin.h"
 #include "scheduler/plugins/loadawarescheduling/plugin.h"
 #include "scheduler/plugins/nodeaffinity/plugin.h"
+#include "scheduler/plugins/nodedeclaredfeatures/plugin.h"
 #include "scheduler/plugins/nodename/plugin.h"
 #include "scheduler/plugins/nodenumaresource/plugin.h"
 #include "scheduler/plugins/nodeports/plugin.h"
@@ -63,6 +64,7 @@ Registry makeRegistry() {
   add<PrioritySort>(registry);
   add<NodeUnschedulable>(registry);
   add<NodeName>(registry);
+  add<NodeDeclaredFeatures>(registry);
   add<TaintToleration>(registry);
   add<NodeAffinity, NodeAffinityArgs>(registry);
   add<NodePorts>(registry);

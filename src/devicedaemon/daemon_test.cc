@@ -277,9 +277,11 @@ TEST(HostRunners, ToolsAreThoseOfTheHostsRoot) {
 
 TEST(HostRunners, AToolThatHangsIsKilledWithWhatItStarted) {
   HostRunner runner("", 200ms);
-  const auto hanging = runner.run({"sh", "-c", "sleep 600 & sleep 600"});
-  ASSERT_FALSE(hanging);
-  EXPECT_EQ(hanging.error().code, ErrorCode::Timeout);
+  for (const char* script : {"sleep 600 & sleep 600", "exec >&- 2>&-; sleep 600 & sleep 600"}) {
+    const auto hanging = runner.run({"sh", "-c", script});
+    ASSERT_FALSE(hanging) << script;
+    EXPECT_EQ(hanging.error().code, ErrorCode::Timeout) << script;
+  }
 }
 
 TEST(HostRunners, ALibraryThatCrashesOrHangsCostsItsProcessAlone) {

@@ -13,6 +13,8 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
+#include <optional>
+#include <thread>
 
 namespace koord::devicedaemon {
 namespace {
@@ -21,7 +23,9 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr std::size_t kMostOutput = 1 << 20;
-constexpr std::size_t kMostShown = 400;  // of what a tool says when it fails
+constexpr std::size_t kMostShown = 400;                  // of what a tool says when it fails
+constexpr auto kLook = std::chrono::milliseconds(5);     // between looks for the end of a process
+constexpr auto kGrace = std::chrono::milliseconds(500);  // for one that was killed
 constexpr int kNoProgram = 127, kNoRoot = 126, kWorkFailed = 125;
 // Vendors put their tools beside the usual folders.
 constexpr const char* kPath =
@@ -75,11 +79,15 @@ bool readAll(int fd, steady_clock::time_point deadline, std::string& text) {
   }
 }
 
-int waitFor(pid_t child) {
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+// As of waitpid. Nothing: it has not ended by then. One that is stuck in a driver hears no signal, not even SIGKILL.
+std::optional<int> waitFor(pid_t child, steady_clock::time_point end) {
+  while (true) {
+    int status = 0;
+    const pid_t ended = ::waitpid(child, &status, WNOHANG);
+    if (ended == child || (ended < 0 && errno != EINTR)) return status;
+    if (steady_clock::now() >= end) return std::nullopt;
+    std::this_thread::sleep_for(kLook);
   }
-  return status;
 }
 
 // In the child: no signal of ours is blocked there, and it ends with its parent.
@@ -123,6 +131,7 @@ bool HostRunner::enterRoot() const {
 
 Result<HostRunner::Ended> HostRunner::inChild(const std::string& name,
                                               const std::function<int(int)>& body) {
+  std::erase_if(stuck_, [](pid_t child) { return ::waitpid(child, nullptr, WNOHANG) != 0; });
   Pipe pipe;
   if (!pipe.open()) return fail(errnoError("pipe", errno));
   const pid_t child = ::fork();
@@ -134,9 +143,16 @@ Result<HostRunner::Ended> HostRunner::inChild(const std::string& name,
   ::setpgid(child, child);  // whoever comes first
   pipe.close(1);
   Ended ended;
-  const bool whole = readAll(pipe.end(0), steady_clock::now() + limit_, ended.output);
-  if (!whole) ::kill(-child, SIGKILL);
-  ended.status = waitFor(child);
+  const auto end = steady_clock::now() + limit_;
+  bool whole = readAll(pipe.end(0), end, ended.output);
+  std::optional<int> status = whole ? waitFor(child, end) : std::nullopt;
+  if (!status) {
+    whole = false;
+    ::kill(-child, SIGKILL);
+    status = waitFor(child, steady_clock::now() + kGrace);
+  }
+  if (!status) stuck_.push_back(child);
+  ended.status = status.value_or(0);
   if (!whole && ended.output.size() > kMostOutput)
     return fail(ErrorCode::Internal, name + ": it says more than a megabyte");
   if (!whole)

@@ -6,6 +6,8 @@
 // Errors: NotFound where the host has no such tool, Timeout when it takes longer than the limit,
 // Internal with what it said when it fails.
 
+#include <sys/types.h>
+
 #include <functional>
 #include <string>
 #include <vector>
@@ -39,6 +41,7 @@ class HostRunner final : public Runner {
 
   std::string root_;
   Duration limit_;
+  std::vector<pid_t> stuck_;  // killed, and not ended yet
 };
 
 }  // namespace koord::devicedaemon

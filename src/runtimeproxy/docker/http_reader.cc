@@ -157,6 +157,8 @@ Result<std::optional<HttpReader::Piece>> HttpReader::body() {
   error_code error;
   const std::size_t taken = message_->put(buffer_, error);
   if (error && !lacksBytes(error)) return noHttp(error);
+  if (taken == 0 && buffer_.size() > kMaxHead)
+    return fail(ErrorCode::Invalid, "no HTTP/1.1: a chunk's size or a trailer without an end");
   Piece piece{
       Piece::Kind::Body, {}, buffer_.substr(0, taken), std::exchange(message_->content, {})};
   buffer_.erase(0, taken);

@@ -95,6 +95,7 @@ TEST(HttpReader, what_two_readers_could_understand_differently_is_refused) {
            std::string("POST  / HTTP/1.1\r\n\r\n"),
            std::string("POST / HTTP/2.0\r\n\r\n"),
            head + "a: " + std::string(1 << 20, 'x') + "\r\n\r\n",
+           head + "Transfer-Encoding: chunked\r\n\r\n3;" + std::string(2 << 20, 'x'),
        }) {
     for (const std::size_t size : {1000u, 10'000'000u})
       EXPECT_THAT(readAll(Role::Request, odd, size, "").messages,

@@ -13,8 +13,10 @@ namespace {
 
 constexpr const char* kVictimsLeave =
     "not eligible due to a terminating pod on the nominated node.";
-// Candidates that judges are asked about: each answer may be a plan for a whole group.
+// Candidates that judges are asked about: each answer may be a plan for a whole group. After those of least harm come
+// some by chance, other ones each time.
 constexpr int kMostJudged = 5;
+constexpr int kLeastHarm = 3;
 
 }  // namespace
 
@@ -124,7 +126,9 @@ PostFilterResult PodPreemption::carryOut(const PodPtr& pod,
   std::vector<const Candidate*> left(candidates.begin(), candidates.end());
   Status inVain;
   for (int judged = 0; !left.empty() && judged < kMostJudged; ++judged) {
-    const Candidate& best = *leastHarm(left, handle_.executor().wallNow());
+    const Candidate& best = judged < kLeastHarm
+                                ? *leastHarm(left, handle_.executor().wallNow())
+                                : *left[static_cast<std::size_t>(random_.below(left.size()))];
     inVain = worth(pod, best);
     if (inVain.ok()) {
       const std::string& node = cluster_.node(best.node).name;

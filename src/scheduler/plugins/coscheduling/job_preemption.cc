@@ -79,6 +79,8 @@ std::string_view resultOf(const Status& status) {
   static constexpr std::string_view kResults[] = {
       "not eligible due to preemptionPolicy=Never.",
       "not eligible due to terminating pod on the nominated node.",
+      "not eligible for a while",
+      "the cluster has changed meanwhile",
       "no potential victims",
       "preemption not helpful",
       "nobody has to leave",
@@ -89,13 +91,17 @@ std::string_view resultOf(const Status& status) {
   return "no pending pods";
 }
 
-// A member that may not preempt (preemptionPolicy Never) to whom the plan gives a node that others have to leave; null:
-// there is none. The gang cannot start then, so that whoever leaves for its other members leaves in vain.
-const PodInfo* keptFromItsPlace(const JobPlan& plan) {
+// Plans for one question. Each looks at all members and all who may leave, in the one turn of the scheduler.
+constexpr int kMostPlans = 5;
+
+// The members that may not preempt (preemptionPolicy Never) to whom the plan gives nodes that others have to leave.
+// The gang cannot start so, and whoever leaves for its other members leaves in vain.
+std::vector<PodPtr> keptFromTheirPlaces(const JobPlan& plan) {
+  std::vector<PodPtr> kept;
   for (const JobPlan::Place& place : plan.places)
     if (PreemptionRules::neverPreempts(*place.member) && plan.victims.contains(place.node))
-      return place.member.get();
-  return nullptr;
+      kept.push_back(place.member);
+  return kept;
 }
 
 // The pods like this one come before all others; false: they do so already.
@@ -175,8 +181,7 @@ JobPlacer JobPreemption::placerFor(const PodInfo& pod, const Members& members) {
 
 JobPlan JobPreemption::planFor(const PodInfo& pod, const PreemptionRules& rules, Members members) {
   JobPlan plan;
-  std::set<ShapeId> preferred;
-  while (members.enough()) {
+  for (int plans = 0; plans < kMostPlans && members.enough(); ++plans) {
     auto left = members.spare;
     const auto spare = [&left](const PodInfo& member) {
       auto& more = left[gangIdOf(*member.pod)];
@@ -184,14 +189,15 @@ JobPlan JobPreemption::planFor(const PodInfo& pod, const PreemptionRules& rules,
     };
     plan = planJob(handle_, rules, members.pods, handle_.cluster().live(), placerFor(pod, members),
                    spare);
-    if (plan.stopped && !byNetwork(pod) && preferred.insert(plan.stopped->shape).second &&
-        putFirst(members.pods, *plan.stopped))
-      continue;
-    const PodInfo* kept = plan.status.ok() ? keptFromItsPlace(plan) : nullptr;
-    if (!kept) return plan;
-    std::erase_if(members.pods, [&](const PodPtr& member) { return member.get() == kept; });
-    --members.spare[gangIdOf(*kept->pod)];
-    plan = {Status::unschedulable(keptReason(*kept)), {}, {}, {}};
+    if (plan.stopped && !byNetwork(pod) && putFirst(members.pods, *plan.stopped)) continue;
+    const auto kept = plan.status.ok() ? keptFromTheirPlaces(plan) : std::vector<PodPtr>();
+    if (kept.empty()) return plan;
+    // As many as the gangs can do without, or one too many, which ends it.
+    for (const PodPtr& member : kept) {
+      std::erase(members.pods, member);
+      if (--members.spare[gangIdOf(*member->pod)] <= 0) break;
+    }
+    plan = {Status::unschedulable(keptReason(*kept.front())), {}, {}, {}};
   }
   if (plan.status.ok())
     plan.status = Status::unschedulable("it lacks more members than there are without a node");

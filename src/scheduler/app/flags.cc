@@ -180,8 +180,12 @@ Result<SchedulerOptions> resolve(const flags::FlagSet& given, const Flags& flags
   for (const auto& [name, gate] : flags.gates.known())
     if (flags.gates.enabled(name)) options.gates.insert(name);
   if (!flags.gates.enabled(kDeclaredFeatures))  // not among the defaults then
-    for (ProfileConfig& profile : configuration.profiles)
+    for (ProfileConfig& profile : configuration.profiles) {
+      for (auto& [point, set] : profile.plugins)
+        std::erase_if(set.enabled,
+                      [](const PluginRef& plugin) { return plugin.name == kDeclaredFeatures; });
       profile.plugins["multiPoint"].disabled.emplace_back(kDeclaredFeatures);
+    }
   if (flags.networkTopologyManager) options.gates.insert("enable-network-topology-manager");
   kube::overrideElection(given, flags.election, configuration.leaderElection);
   if (const auto errors = validate(configuration); !errors.empty())

@@ -24,14 +24,15 @@ TEST(PodCellsTest, readyStatusAndRestartsAreThoseThatKubectlShows) {
       {"an init container is tried again", R"("status":{"phase":"Pending","initContainerStatuses":[
          {"name":"i","restartCount":4,"state":{"running":{}},
           "lastState":{"terminated":{"finishedAt":"2026-01-01T00:00:00Z"}}}]})",
-       R"(["0/2","Init:0/2","4 (5m ago)"])"},
+       R"x(["0/2","Init:0/2","4 (5m ago)"])x"},
       {"the last restart", R"("status":{"phase":"Running","containerStatuses":[
          {"name":"c","ready":true,"restartCount":1,"state":{"running":{}},
           "lastState":{"terminated":{"finishedAt":"2025-12-31T00:00:00Z"}}},
          {"name":"d","ready":true,"restartCount":2,"state":{"running":{}},
           "lastState":{"terminated":{"finishedAt":"2026-01-01T00:04:00Z"}}}]})",
-       R"(["2/2","Running","3 (60s ago)"])"},
-      {"what failed is told before what completed", R"("status":{"phase":"Running","containerStatuses":[
+       R"x(["2/2","Running","3 (60s ago)"])x"},
+      {"what failed is told before what completed",
+       R"("status":{"phase":"Running","containerStatuses":[
          {"name":"c","state":{"terminated":{"exitCode":0,"reason":"Completed"}}},
          {"name":"d","state":{"terminated":{"exitCode":1,"reason":"Error"}}}]})",
        R"(["0/2","Error","0"])"},

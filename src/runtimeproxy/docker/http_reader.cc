@@ -15,6 +15,7 @@ using boost::beast::error_code;
 using boost::beast::string_view;
 
 constexpr std::uint32_t kMaxHead = 1 << 20;
+constexpr std::string_view kHeadEnd = "\r\n\r\n";
 
 }  // namespace
 
@@ -122,7 +123,12 @@ std::unexpected<Error> noHttp(const error_code& error) {
 }  // namespace
 
 Result<std::optional<HttpReader::Piece>> HttpReader::head() {
-  if (buffer_.empty()) return std::optional<Piece>();
+  // Whole, so that it is judged in the same way however its bytes come.
+  if (buffer_.find(kHeadEnd) == buffer_.npos) {
+    if (buffer_.size() > kMaxHead)
+      return fail(ErrorCode::Invalid, "no HTTP/1.1: a head of more than a mebibyte");
+    return std::optional<Piece>();
+  }
   const bool response = role_ == Role::Response;
   if (!message_) {
     if (response) {

@@ -2,9 +2,33 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/time.h"
 
 namespace koord {
+
+namespace {
+
+constexpr std::string_view kAny = "any";
+
+}  // namespace
+
+void FieldLog::add(FieldNote note) {
+  const auto known = std::ranges::find(notes_, note.path, &FieldNote::path);
+  if (known == notes_.end()) {
+    notes_.push_back(std::move(note));
+  } else if (known->type == kAny) {
+    *known = std::move(note);
+  }
+}
+
+Fields::Fields(FieldLog& log, std::string path, std::vector<std::string>& errors)
+    : object_(nullptr), path_(std::move(path)), errors_(errors), log_(&log) {}
+
+void Fields::note(std::string_view name, std::string_view type, std::string absent) {
+  if (log_) log_->add({pathOf(name), std::string(type), std::move(absent), {}, {}});
+}
 
 Fields::Fields(const json::value* object, std::string path, std::vector<std::string>& errors)
     : object_(object), path_(std::move(path)), errors_(errors) {
@@ -32,17 +56,20 @@ const json::value* Fields::take(std::string_view name) {
 }
 
 bool Fields::has(std::string_view name) const {
+  if (log_) return true;
   if (!object_) return false;
   const json::value* value = find(*object_, name);
   return value && !value->is_null();
 }
 
 const json::value* Fields::raw(std::string_view name) {
+  note(name, kAny);
   return take(name);
 }
 
 std::int64_t Fields::integer(std::string_view name, std::int64_t absent, std::int64_t low,
                              std::int64_t high) {
+  if (log_) log_->add({pathOf(name), "integer", std::to_string(absent), low, high});
   const json::value* value = take(name);
   if (!value) return absent;
   if (!value->is_int64()) {
@@ -58,6 +85,7 @@ std::int64_t Fields::integer(std::string_view name, std::int64_t absent, std::in
 }
 
 double Fields::number(std::string_view name, double absent) {
+  if (log_) note(name, "number", fmt::format("{}", absent));
   const json::value* value = take(name);
   if (!value) return absent;
   if (const auto number = realNumber(*value)) return *number;
@@ -66,6 +94,7 @@ double Fields::number(std::string_view name, double absent) {
 }
 
 bool Fields::boolean(std::string_view name, bool absent) {
+  note(name, "boolean", absent ? "true" : "false");
   const json::value* value = take(name);
   if (!value) return absent;
   if (value->is_bool()) return value->get_bool();
@@ -74,6 +103,7 @@ bool Fields::boolean(std::string_view name, bool absent) {
 }
 
 std::string Fields::text(std::string_view name, std::string absent) {
+  if (log_) note(name, "string", absent);
   const json::value* value = take(name);
   if (!value) return absent;
   if (value->is_string()) return std::string(value->get_string());
@@ -82,6 +112,7 @@ std::string Fields::text(std::string_view name, std::string absent) {
 }
 
 Duration Fields::duration(std::string_view name, Duration absent) {
+  if (log_) note(name, "duration", formatDuration(absent));
   const json::value* value = take(name);
   if (!value) return absent;
   if (value->is_string()) {
@@ -92,6 +123,7 @@ Duration Fields::duration(std::string_view name, Duration absent) {
 }
 
 std::vector<std::string> Fields::texts(std::string_view name) {
+  note(name, "list of strings");
   std::vector<std::string> result;
   const json::value* value = take(name);
   if (!value) return result;
@@ -114,6 +146,7 @@ std::map<std::string, std::int64_t, std::less<>> Fields::integers(std::string_vi
                                                                   std::int64_t low,
                                                                   std::int64_t high) {
   std::map<std::string, std::int64_t, std::less<>> result;
+  if (log_) log_->add({pathOf(name), "map of integers", "", low, high});
   Fields members = object(name);
   if (!members.object_) return result;
   for (const auto& member : members.object_->get_object()) {
@@ -125,6 +158,7 @@ std::map<std::string, std::int64_t, std::less<>> Fields::integers(std::string_vi
 
 std::map<std::string, double, std::less<>> Fields::numbers(std::string_view name) {
   std::map<std::string, double, std::less<>> result;
+  note(name, "map of numbers");
   Fields members = object(name);
   if (!members.object_) return result;
   for (const auto& member : members.object_->get_object()) {
@@ -135,11 +169,15 @@ std::map<std::string, double, std::less<>> Fields::numbers(std::string_view name
 }
 
 Fields Fields::object(std::string_view name) {
+  note(name, "object");
+  if (log_) return Fields(*log_, pathOf(name), errors_);
   return Fields(take(name), pathOf(name), errors_);
 }
 
 std::vector<Fields> Fields::list(std::string_view name) {
+  note(name, "list of objects");
   std::vector<Fields> result;
+  if (log_) result.emplace_back(*log_, pathOf(name) + "[]", errors_);
   const json::value* value = take(name);
   if (!value) return result;
   if (!value->is_array()) {
@@ -152,7 +190,9 @@ std::vector<Fields> Fields::list(std::string_view name) {
 }
 
 std::vector<std::pair<std::string, Fields>> Fields::objects(std::string_view name) {
+  note(name, "map of objects");
   std::vector<std::pair<std::string, Fields>> result;
+  if (log_) result.emplace_back("*", Fields(*log_, pathOf(name) + ".*", errors_));
   Fields members = object(name);
   if (!members.object_) return result;
   for (const auto& member : members.object_->get_object()) {

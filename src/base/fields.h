@@ -1,9 +1,13 @@
 #pragma once
 
-// Fields: strict reading of one object of a configuration file. Every problem is noted with its path
-// ("profiles[0].pluginConfig[1].args.weight: ...") and reading goes on, so that all of them are told at once.
+// Fields: strict reading of one object of a configuration file. Every problem is collected with its path
+// ("profiles[0].pluginConfig[1].args.weight: ...") and reading continues, so that the user sees all problems at once.
+//
+// A reader that runs on a FieldLog instead of a document describes the fields that it reads: their names, types, defaults
+// and ranges. The reference pages are made this way, so they agree with the code.
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -14,10 +18,33 @@
 
 namespace koord {
 
+// A field as its reader asks for it. A member of a list has the path "list[].member", a member of a map with free keys
+// "map.*.member".
+struct FieldNote {
+  std::string path;
+  std::string type;    // "integer", "number", "boolean", "string", "duration", "object", ...
+  std::string absent;  // the value if the field is not given; "" = none
+  std::optional<std::int64_t> low;  // the range of an integer, both ends included
+  std::optional<std::int64_t> high;
+};
+
+// What a reader asked for, in its order, each path once. A field that is read in two ways has the more specific type.
+class FieldLog {
+ public:
+  void add(FieldNote note);
+  const std::vector<FieldNote>& notes() const { return notes_; }
+
+ private:
+  std::vector<FieldNote> notes_;
+};
+
 class Fields {
  public:
   // object: may be nullptr (everything takes its default). errors must outlive this.
   Fields(const json::value* object, std::string path, std::vector<std::string>& errors);
+  // Describes what a reader asks for. Every field counts as given, lists and maps have one entry, values are the
+  // defaults. Errors are collected as usual and mean nothing. log and errors must outlive this.
+  Fields(FieldLog& log, std::string path, std::vector<std::string>& errors);
 
   bool has(std::string_view name) const;
   std::int64_t integer(std::string_view name, std::int64_t absent, std::int64_t low,
@@ -36,7 +63,7 @@ class Fields {
   std::vector<Fields> list(std::string_view name);
   // An object of objects, by name.
   std::vector<std::pair<std::string, Fields>> objects(std::string_view name);
-  // Any value, taken as known; nullptr when absent or null.
+  // Any value, marked as known; nullptr if it is absent or null.
   const json::value* raw(std::string_view name);
 
   // "path.name: message"
@@ -50,10 +77,12 @@ class Fields {
 
  private:
   const json::value* take(std::string_view name);
+  void note(std::string_view name, std::string_view type, std::string absent = {});
 
   const json::value* object_;
   std::string path_;
   std::vector<std::string>& errors_;
+  FieldLog* log_ = nullptr;
   std::set<std::string, std::less<>> known_;
 };
 

@@ -182,10 +182,9 @@ void readJobs(Fields& fields, MigrationControllerArgs& args) {
   if (args.evictionPolicy != "Eviction" && args.evictionPolicy != "Delete" &&
       args.evictionPolicy != "SoftEviction")
     fields.error("evictionPolicy", "has to be Eviction, Delete or SoftEviction");
-  if (fields.has("defaultDeleteOptions")) {
-    checkDeleteOptions(fields.object("defaultDeleteOptions"));
-    args.defaultDeleteOptions = *fields.raw("defaultDeleteOptions");
-  }
+  if (fields.has("defaultDeleteOptions")) checkDeleteOptions(fields.object("defaultDeleteOptions"));
+  if (const json::value* options = fields.raw("defaultDeleteOptions"))
+    args.defaultDeleteOptions = *options;
   if (fields.has("arbitrationArgs")) {
     Fields arbitration = fields.object("arbitrationArgs");
     args.arbitration = arbitration.boolean("enabled", true);

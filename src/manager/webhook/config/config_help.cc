@@ -1,0 +1,335 @@
+#include "manager/webhook/config/config_help.h"
+
+#include <cmath>
+
+#include "api/codec.h"
+#include "api/slo_strategies.h"
+#include "manager/webhook/config/config_rules.h"
+#include "model/colocation_strategy.h"
+#include "model/slo_section.h"
+
+namespace koord::manager {
+
+namespace {
+
+constexpr FieldHelp kColocation[] = {
+    {"enable",
+     "If true, batch and mid resources are offered. If false, they are withdrawn from nodes.", "",
+     "true"},
+    {"metricAggregateDurationSeconds", "Window over which koordlet averages usage.", "seconds",
+     "300"},
+    {"metricReportIntervalSeconds", "How often koordlet reports a NodeMetric.", "seconds", "60"},
+    {"metricAggregatePolicy", "Windows over which koordlet reports percentiles.", "",
+     "{durations: [5m, 10m, 30m]}"},
+    {"metricMemoryCollectPolicy",
+     "What counts as memory usage: usageWithoutPageCache, usageWithHotPageCache or "
+     "usageWithPageCache.",
+     "", "usageWithoutPageCache"},
+    {"cpuReclaimThresholdPercent",
+     "Share of a node's CPU that Prod pods, the system and batch pods may use together. What is "
+     "left of it is batch-cpu.",
+     "percent", "60"},
+    {"cpuCalculatePolicy",
+     "What of Prod pods is subtracted: usage, or maxUsageRequest (the larger of usage and "
+     "request).",
+     "", "usage"},
+    {"memoryReclaimThresholdPercent", "As cpuReclaimThresholdPercent, for memory.", "percent",
+     "65"},
+    {"memoryCalculatePolicy",
+     "What of Prod pods is subtracted: usage, request, or maxUsageRequest (the larger of both).",
+     "", "usage"},
+    {"degradeTimeMinutes",
+     "Age of a NodeMetric from which the node's batch resources are withdrawn.", "minutes", "15"},
+    {"updateTimeThresholdSeconds",
+     "Longest time between two writes of a node's batch and mid resources.", "seconds", "300"},
+    {"resourceDiffThreshold",
+     "A node is written at once if an amount changed by more than this share of the old amount.",
+     "share", "0.1"},
+    {"midReclaimMode",
+     "static: a fixed share is offered as mid resources. Not set: what prediction finds idle.", "",
+     "static"},
+    {"midCPUThresholdPercent", "Most mid-cpu, as a share of the node's CPU.", "percent", "100"},
+    {"midMemoryThresholdPercent", "Most mid-memory, as a share of the node's memory.", "percent",
+     "100"},
+    {"midUnallocatedPercent",
+     "Share of unallocated resources that is offered as mid resources too.", "percent", "0"},
+    {"midStaticCPUReservedPercent",
+     "Share of CPU that is kept back. Only for midReclaimMode static.", "percent", "0"},
+    {"midStaticMemoryReservedPercent",
+     "Share of memory that is kept back. Only for midReclaimMode static.", "percent", "0"},
+    {"batchCPUThresholdPercent", "Most batch-cpu, as a share of the node's CPU.", "percent", "100"},
+    {"batchMemoryThresholdPercent", "Most batch-memory, as a share of the node's memory.",
+     "percent", "100"},
+    {"extensions", "Settings of extensions. koord-manager passes them on.", "", "{}"},
+};
+
+constexpr FieldHelp kThreshold[] = {
+    {"enable", "If false, koordlet neither suppresses nor evicts BE pods.", "", "true"},
+    {"cpuSuppressThresholdPercent",
+     "Share of a node's CPU that LS pods, the system and BE pods may use together. BE pods get "
+     "what is left of it.",
+     "percent", "65"},
+    {"cpuSuppressMinPercent", "Share of a node's CPU that BE pods keep in any case.", "percent",
+     "2"},
+    {"cpuSuppressPolicy",
+     "How BE pods are suppressed: cpuset (fewer CPUs) or cfsQuota (less CPU time).", "",
+     "cfsQuota"},
+    {"memoryEvictThresholdPercent", "Memory usage of the node from which BE pods are evicted.",
+     "percent", "70"},
+    {"memoryEvictLowerPercent",
+     "Memory usage down to which BE pods are evicted. Default: threshold - 2.", "percent", "68"},
+    {"memoryAllocatableEvictThresholdPercent",
+     "Memory requests of BE pods, as a share of batch-memory, from which they are evicted. Gate "
+     "MemoryAllocatableEvict.",
+     "percent", "110"},
+    {"memoryAllocatableEvictLowerPercent", "Share down to which they are evicted.", "percent",
+     "100"},
+    {"cpuEvictBESatisfactionUpperPercent",
+     "BE pods are evicted until the CPU that BE pods get is at least this share of what they "
+     "request.",
+     "percent", "80"},
+    {"cpuEvictBESatisfactionLowerPercent",
+     "BE pods are evicted when the CPU that they get is below this share of what they request. "
+     "Both bounds must be set.",
+     "percent", "60"},
+    {"cpuEvictBEUsageThresholdPercent",
+     "BE pods are evicted only while they use at least this share of the CPU that they get.",
+     "percent", "90"},
+    {"cpuEvictTimeWindowSeconds", "Window over which the three values above are averaged.",
+     "seconds", "60"},
+    {"cpuEvictThresholdPercent",
+     "CPU usage of the node from which pods are evicted. Gate CPUEvict.", "percent", "90"},
+    {"cpuEvictLowerPercent", "CPU usage down to which pods are evicted.", "percent", "80"},
+    {"cpuAllocatableEvictThresholdPercent",
+     "CPU requests of BE pods, as a share of batch-cpu, from which they are evicted. Gate "
+     "CPUAllocatableEvict.",
+     "percent", "110"},
+    {"cpuAllocatableEvictLowerPercent", "Share down to which they are evicted.", "percent", "100"},
+    {"cpuEvictPolicy",
+     "What the CPU that BE pods get is compared with: evictByRealLimit (their limit now) or "
+     "evictByAllocatable "
+     "(batch-cpu).",
+     "", "evictByRealLimit"},
+    {"evictEnabledPriorityThreshold",
+     "Pods above this priority stay. Gates CPUEvict and MemoryEvict.", "", "5999"},
+    {"allocatableEvictPriorityThreshold",
+     "Pods above this priority stay. Gates CPUAllocatableEvict and MemoryAllocatableEvict.", "",
+     "5999"},
+};
+
+constexpr FieldHelp kQos[] = {
+    {"cpuQOS", "CPU priority of the class.", "", ""},
+    {"cpuQOS.enable", "If false, values are reset.", "", "true"},
+    {"cpuQOS.groupIdentity", "Value of cpu.bvt_warp_ns: 2 runs first, -1 yields to all others.", "",
+     "2"},
+    {"cpuQOS.schedIdle", "Value of cpu.idle.", "", "1"},
+    {"cpuQOS.coreExpeller",
+     "If true, the class does not share a physical core with BE pods. Policy coreSched.", "",
+     "true"},
+    {"memoryQOS", "Memory protection and limits of the class.", "", ""},
+    {"memoryQOS.enable", "If false, values are reset.", "", "true"},
+    {"memoryQOS.minLimitPercent", "memory.min as a share of the memory request.", "percent", "100"},
+    {"memoryQOS.lowLimitPercent", "memory.low as a share of the memory request.", "percent", "100"},
+    {"memoryQOS.throttlingPercent",
+     "memory.high = request + this share of (limit - request). 0 means no memory.high.", "percent",
+     "80"},
+    {"memoryQOS.wmarkRatio",
+     "Memory usage from which the kernel reclaims in the background, as a share of the limit.",
+     "percent", "95"},
+    {"memoryQOS.wmarkScalePermill",
+     "Distance between the high and low watermark of background reclaim.", "permille", "20"},
+    {"memoryQOS.wmarkMinAdj",
+     "Adjusts the global minimum watermark. Negative reclaims later, positive earlier.", "percent",
+     "-25"},
+    {"memoryQOS.priorityEnable", "1 switches the OOM order by priority on.", "", "1"},
+    {"memoryQOS.priority", "Order in which the kernel kills on OOM, lowest first.", "", "10"},
+    {"memoryQOS.oomKillGroup", "1: the kernel kills all containers of a pod together.", "", "1"},
+    {"memoryQOS.pageCacheEnable", "If true, the page cache of containers is limited.", "", "true"},
+    {"memoryQOS.pageCacheLimitPercent", "Page cache limit as a share of the memory limit.",
+     "percent", "50"},
+    {"memoryQOS.pageCacheLimitSize", "Page cache limit. Wins over the share.", "bytes",
+     "1073741824"},
+    {"memoryQOS.pageCacheReclaimSync",
+     "If true, page cache above the limit is reclaimed synchronously.", "", "false"},
+    {"blkioQOS", "Disk I/O of the class.", "", ""},
+    {"blkioQOS.enable", "If false, values are reset.", "", "true"},
+    {"blkioQOS.blocks", "Settings of block devices.", "", ""},
+    {"blkioQOS.blocks[].name", "Name of the device, volume group or pod volume.", "", "/dev/vda"},
+    {"blkioQOS.blocks[].type", "device, volumegroup or podvolume.", "", "device"},
+    {"blkioQOS.blocks[].ioCfg", "Limits and weights.", "", ""},
+    {"blkioQOS.blocks[].ioCfg.readIOPS", "Most reads. 0 means no limit.", "1/s", "2048"},
+    {"blkioQOS.blocks[].ioCfg.writeIOPS", "Most writes. 0 means no limit.", "1/s", "2048"},
+    {"blkioQOS.blocks[].ioCfg.readBPS", "Most bytes read. 0 means no limit.", "bytes/s",
+     "104857600"},
+    {"blkioQOS.blocks[].ioCfg.writeBPS", "Most bytes written. 0 means no limit.", "bytes/s",
+     "104857600"},
+    {"blkioQOS.blocks[].ioCfg.ioWeightPercent", "Weight of the class on the device.", "percent",
+     "60"},
+    {"blkioQOS.blocks[].ioCfg.readLatency", "Latency target of reads.", "microseconds", "3000"},
+    {"blkioQOS.blocks[].ioCfg.writeLatency", "Latency target of writes.", "microseconds", "3000"},
+    {"blkioQOS.blocks[].ioCfg.readLatencyPercent", "Share of reads that must meet the target.",
+     "percent", "95"},
+    {"blkioQOS.blocks[].ioCfg.writeLatencyPercent", "Share of writes that must meet the target.",
+     "percent", "95"},
+    {"blkioQOS.blocks[].ioCfg.enableUserModel",
+     "If true, the cost model below is used instead of the kernel's.", "", "false"},
+    {"blkioQOS.blocks[].ioCfg.modelReadBPS", "Cost model: bytes read.", "bytes/s", "1"},
+    {"blkioQOS.blocks[].ioCfg.modelWriteBPS", "Cost model: bytes written.", "bytes/s", "1"},
+    {"blkioQOS.blocks[].ioCfg.modelReadSeqIOPS", "Cost model: sequential reads.", "1/s", "1"},
+    {"blkioQOS.blocks[].ioCfg.modelWriteSeqIOPS", "Cost model: sequential writes.", "1/s", "1"},
+    {"blkioQOS.blocks[].ioCfg.modelReadRandIOPS", "Cost model: random reads.", "1/s", "1"},
+    {"blkioQOS.blocks[].ioCfg.modelWriteRandIOPS", "Cost model: random writes.", "1/s", "1"},
+    {"resctrlQOS", "Last-level cache and memory bandwidth of the class.", "", ""},
+    {"resctrlQOS.enable", "If false, the class has all of both.", "", "true"},
+    {"resctrlQOS.catRangeStartPercent", "First part of the cache that the class may use.",
+     "percent", "0"},
+    {"resctrlQOS.catRangeEndPercent", "End of that part.", "percent", "30"},
+    {"resctrlQOS.mbaPercent", "Memory bandwidth of the class.", "percent", "100"},
+    {"networkQOS",
+     "Network bandwidth of the class: a number is a share of the node's bandwidth in percent, a "
+     "string a quantity in "
+     "bits/s.",
+     "", ""},
+    {"networkQOS.enable", "If false, the class has no limits.", "", "true"},
+    {"networkQOS.ingressRequest", "Guaranteed incoming bandwidth.", "percent or bits/s", "50M"},
+    {"networkQOS.ingressLimit", "Most incoming bandwidth.", "percent or bits/s", "100M"},
+    {"networkQOS.egressRequest", "Guaranteed outgoing bandwidth.", "percent or bits/s", "20"},
+    {"networkQOS.egressLimit", "Most outgoing bandwidth.", "percent or bits/s", "40"},
+};
+
+constexpr FieldHelp kBurst[] = {
+    {"policy",
+     "none, cpuBurstOnly (cpu.max.burst), cfsQuotaBurstOnly (a larger quota) or auto (both).", "",
+     "auto"},
+    {"cpuBurstPercent",
+     "CPU time that a container may save up and spend at once, as a share of its limit.", "percent",
+     "1000"},
+    {"cfsQuotaBurstPercent", "Largest quota of a throttled container, as a share of its limit.",
+     "percent", "300"},
+    {"cfsQuotaBurstPeriodSeconds",
+     "How long a container may run with a larger quota. -1 means no limit.", "seconds", "-1"},
+    {"sharePoolThresholdPercent",
+     "CPU usage of the share pool (all CPUs less those of LSE and LSR pods, without BE usage) "
+     "above which quotas do not "
+     "grow.",
+     "percent", "50"},
+};
+
+constexpr FieldHelp kSystem[] = {
+    {"minFreeKbytesFactor", "vm.min_free_kbytes = memory of the node x this / 10000.", "1/10000",
+     "100"},
+    {"watermarkScaleFactor", "vm.watermark_scale_factor.", "1/10000", "150"},
+    {"memcgReapBackGround", "1: the kernel frees the memory of removed cgroups in the background.",
+     "", "1"},
+    {"schedGroupIdentityEnabled", "kernel.sched_group_identity_enabled.", "", "1"},
+    {"schedIdleSaverWmark", "kernel.sched_idle_saver_wmark.", "nanoseconds", "0"},
+    {"schedFeatures", "Features in /sys/kernel/debug/sched/features, by name.", "",
+     "{ID_EXPELLER_SHARE_CORE: true}"},
+    {"pageCacheLimitEnabled", "1 switches page cache limits on.", "", "1"},
+    {"totalNetworkBandwidth",
+     "Bandwidth of the node that shares in percent refer to. The node annotation "
+     "node.koordinator.sh/network-bandwidth "
+     "wins.",
+     "bits/s", "10G"},
+};
+
+constexpr FieldHelp kHostApplications[] = {
+    {"applications", "Programs outside of Kubernetes that koordlet manages as if they were pods.",
+     "", ""},
+    {"applications[].name", "Name of the application. Unique.", "", "yarn-node-manager"},
+    {"applications[].priority", "Priority class: koord-prod, koord-mid, koord-batch or koord-free.",
+     "", "koord-batch"},
+    {"applications[].qos", "QoS class: LSR, LS, BE or SYSTEM.", "", "BE"},
+    {"applications[].cgroupPath", "Cgroup of the application.", "", "",
+     "host-latency-sensitive/NAME or "
+     "host-best-effort/NAME"},
+    {"applications[].cgroupPath.base",
+     "CgroupRoot, Kubepods, KubepodsBurstable or KubepodsBesteffort.", "", "KubepodsBesteffort"},
+    {"applications[].cgroupPath.parentDir", "Folder below the base.", "", "hadoop-yarn"},
+    {"applications[].cgroupPath.relativePath", "Folder below parentDir.", "", "yarn-node-manager"},
+    {"applications[].strategy", "Reserved. It has no effect.", "", "{}"},
+};
+
+constexpr FieldHelp kNormalization[] = {
+    {"enable", "If true, nodes get the annotation node.koordinator.sh/cpu-normalization-ratio.", "",
+     "true"},
+    {"defaultRatio", "Ratio of CPU models that ratioModel does not name.", "", "1.0"},
+    {"ratioModel", "Ratios by CPU model, as in /proc/cpuinfo.", "", ""},
+    {"ratioModel.*.baseRatio", "Ratio without hyper-threading and turbo.", "", "1.5"},
+    {"ratioModel.*.hyperThreadEnabledRatio", "Ratio with hyper-threading.", "", "1.0"},
+    {"ratioModel.*.turboEnabledRatio", "Ratio with turbo.", "", "1.8"},
+    {"ratioModel.*.hyperThreadTurboEnabledRatio", "Ratio with both.", "", "1.2"},
+};
+
+constexpr FieldHelp kAmplification[] = {
+    {"enable", "If true, allocatable amounts of nodes are multiplied.", "", "true"},
+    {"resourceAmplificationRatio", "Ratio by resource. At least 1.", "", "{cpu: 1.5, memory: 1.2}"},
+};
+
+const json::value* valueAt(const json::value& document, std::string_view path) {
+  const auto dot = path.find('.');
+  const json::value* member = find(document, path.substr(0, dot));
+  if (!member || dot == std::string_view::npos) return member;
+  return valueAt(*member, path.substr(dot + 1));
+}
+
+std::string typeOf(std::string_view example) {
+  if (example.empty()) return "object";
+  if (example == "true" || example == "false") return "boolean";
+  if (example.front() == '{') return "object";
+  const bool number = example.find_first_not_of("-.0123456789") == std::string_view::npos;
+  if (!number) return "string";
+  return example.find('.') == std::string_view::npos ? "integer" : "number";
+}
+
+std::string shown(const json::value& value) {
+  return value.is_string() ? std::string(value.get_string()) : toJson(value);
+}
+
+// The notes of a key: types from examples, defaults from the strategy that is in force without a ConfigMap, ranges from
+// the webhook's rules.
+ObjectHelp describe(std::string key, std::span<const FieldHelp> help, const json::value& defaults,
+                    std::span<const FieldRule> rules) {
+  ObjectHelp object{std::move(key), "", "", {}, help};
+  for (const FieldHelp& words : help) {
+    FieldNote& note = object.fields.emplace_back();
+    note.path = words.path;
+    note.type = typeOf(words.example);
+    if (words.path.ends_with("blocks") || words.path == "applications")
+      note.type = "list of objects";
+    if (const json::value* value = valueAt(defaults, words.path);
+        value && !value->is_object() && !value->is_array())
+      note.absent = shown(*value);
+    for (const FieldRule& rule : rules) {
+      if (rule.path != words.path) continue;
+      if (std::isfinite(rule.least))
+        note.low = static_cast<std::int64_t>(rule.least) + (rule.above ? 1 : 0);
+      if (std::isfinite(rule.most)) note.high = static_cast<std::int64_t>(rule.most);
+      if (note.type == "number") note.low = note.high = std::nullopt;
+    }
+  }
+  return object;
+}
+
+}  // namespace
+
+std::vector<ObjectHelp> describeSloConfig() {
+  const json::value none = json::object{};
+  return {
+      describe("colocation-config", kColocation, api::encode(model::defaultColocationStrategy()),
+               colocationRules()),
+      describe("resource-threshold-config", kThreshold,
+               api::encode(model::defaultStrategy<api::ResourceThresholdStrategy>()),
+               thresholdRules()),
+      describe("resource-qos-config", kQos, none, qosRules()),
+      describe("cpu-burst-config", kBurst,
+               api::encode(model::defaultStrategy<api::CPUBurstStrategy>()), burstRules()),
+      describe("system-config", kSystem, api::encode(model::defaultStrategy<api::SystemStrategy>()),
+               systemRules()),
+      describe("host-application-config", kHostApplications, none, {}),
+      describe("cpu-normalization-config", kNormalization, none, {}),
+      describe("resource-amplification-config", kAmplification, none, {}),
+  };
+}
+
+}  // namespace koord::manager

@@ -1,0 +1,14 @@
+#pragma once
+
+// The arguments of all scheduler plugins, for docs/reference/plugin-arguments.md.
+
+#include <vector>
+
+#include "base/field_help.h"
+
+namespace koord::scheduler {
+
+// Ordered by plugin name. Plugins without arguments are left out.
+std::vector<ObjectHelp> describeArguments();
+
+}  // namespace koord::scheduler

@@ -53,6 +53,7 @@ tsan: packages ## build and test with the thread sanitizer
 
 reference: packages ## write the reference pages of docs/reference
 	@scripts/build.sh $(BUILD) $(JOBS) programs
+	@scripts/build.sh $(BUILD) $(JOBS) describe_config
 	@scripts/reference.py --programs $(BUILD)/bin
 
 format: ## format the sources

@@ -80,6 +80,83 @@ def events_page():
     return "\n".join(lines) + "\n"
 
 
+def cell(text):
+    return text.replace("|", "\\|")
+
+
+def range_of(field):
+    low, high = field.get("low"), field.get("high")
+    low = None if low is not None and low <= -(1 << 62) else low
+    high = None if high is not None and high >= (1 << 31) - 1 else high
+    if low is None and high is None:
+        return ""
+    if high is None:
+        return f"from {low}"
+    return f"up to {high}" if low is None else f"{low} to {high}"
+
+
+def fields_table(fields):
+    lines = ["| field | type | default | range | unit | meaning | example |", "| --- | --- | --- | --- | --- | --- | --- |"]
+    for field in fields:
+        default, example = (f"`{field[key]}`" if field[key] else "" for key in ("default", "example"))
+        lines.append(f"| `{field['path']}` | {field['type']} | {cell(default)} | {range_of(field)} | {field['unit']} | "
+                     f"{cell(field['help'])} | {cell(example)} |")
+    return lines
+
+
+def arguments_page(described):
+    lines = ["# Arguments of plugins", "", MADE, "Every field of every plugin's arguments. `[]` stands for the entries of a list, "
+             "`*` for the keys of a map. A field that is not given has its default. Unknown fields are errors.", ""]
+    for program, objects in described.items():
+        lines += [f"## {program}", ""]
+        for plugin in objects:
+            lines += [f"### {plugin['name']}", ""]
+            if plugin["kind"]:
+                lines += [f"`kind: {plugin['kind']}`, `apiVersion: {plugin['version']}`.", ""]
+            lines += fields_table(plugin["fields"]) if plugin["fields"] else ["No arguments."]
+            lines.append("")
+    return "\n".join(lines)
+
+
+# What stands above the table of a key of slo-controller-config.
+SLO_KEYS = {
+    "colocation-config": "How much of a node is offered to batch and mid pods. The fields stand at the top; `nodeConfigs` is a "
+                         "list of `{name, nodeSelector, FIELDS}` that override them for some nodes, the first match counts.",
+    "resource-threshold-config": "When koordlet suppresses and evicts BE pods. The fields stand in `clusterStrategy`; "
+                                 "`nodeStrategies` is a list of `{name, nodeSelector, FIELDS}`.",
+    "resource-qos-config": "What koordlet sets for the pods of a QoS class. `clusterStrategy` has `policies` (`cpuPolicy`: "
+                           "`groupIdentity` or `coreSched`; `netQOSPolicy`: `tc` or `terway-qos`) and the classes `lsrClass`, "
+                           "`lsClass`, `beClass`, `systemClass` and `cgroupRoot`, each with the fields below; "
+                           "`nodeStrategies` is a list of `{name, nodeSelector, CLASSES}`.",
+    "cpu-burst-config": "Bursts of throttled containers. The fields stand in `clusterStrategy`; `nodeStrategies` is a list of "
+                        "`{name, nodeSelector, FIELDS}`.",
+    "system-config": "Kernel settings of nodes. The fields stand in `clusterStrategy`; `nodeStrategies` is a list of "
+                     "`{name, nodeSelector, FIELDS}`.",
+    "host-application-config": "Programs outside of Kubernetes. `nodeConfigs` is a list of `{name, nodeSelector, applications}`.",
+    "cpu-normalization-config": "How much faster a CPU model is than the slowest. `nodeConfigs` is a list of `{name, "
+                                "nodeSelector, FIELDS}`.",
+    "resource-amplification-config": "How much more of a node is offered than it has. `nodeConfigs` is a list of `{name, "
+                                     "nodeSelector, FIELDS}`.",
+}
+
+
+def slo_page(sections):
+    lines = ["# slo-controller-config", "", MADE, "The keys of the ConfigMap `slo-controller-config` in the namespace "
+             "`koordinator-system`. Each value is a JSON document. koord-manager watches the ConfigMap, reports what it cannot "
+             "use as an event of the ConfigMap, and keeps the last usable value of that key. Its webhook refuses values out of "
+             "range. koordlet gets its part as the NodeSLO object of its node.", ""]
+    for section in sections:
+        lines += [f"## {section['name']}", "", SLO_KEYS[section["name"]], "", *fields_table(section["fields"]), ""]
+    return "\n".join(lines)
+
+
+def described_pages(programs):
+    """Pages made from what the readers of configuration say of themselves."""
+    run = subprocess.run([os.path.join(programs, "describe_config")], capture_output=True, text=True, check=True)
+    described = json.loads(run.stdout)
+    return {"plugin-arguments.md": arguments_page(described["plugins"]), "slo-controller-config.md": slo_page(described["slo"])}
+
+
 def flags_page(program):
     said = subprocess.run([program, "--help"], capture_output=True, text=True)
     name = os.path.basename(program)
@@ -96,6 +173,8 @@ def main():
     pages = {"metrics.md": metrics, "names.md": names_page(), "events.md": events_page()}
     for name in PROGRAMS if options.programs else ():
         pages[f"{name}.md"] = flags_page(os.path.join(options.programs, name))
+    if options.programs:
+        pages.update(described_pages(options.programs))
     wrong = []
     for name, text in pages.items():
         path = os.path.join(PAGES, name)

@@ -46,6 +46,8 @@ class Fields {
   // defaults. Errors are collected as usual and mean nothing. log and errors must outlive this.
   Fields(FieldLog& log, std::string path, std::vector<std::string>& errors);
 
+  // True if the fields are only described: a reader then also asks for fields that depend on the value of others.
+  bool describes() const { return log_ != nullptr; }
   bool has(std::string_view name) const;
   std::int64_t integer(std::string_view name, std::int64_t absent, std::int64_t low,
                        std::int64_t high);

@@ -1,5 +1,6 @@
 // Prints what the programs read of their configuration, as JSON, for scripts/reference.py:
 // {"plugins": {"koord-scheduler": [object, ...], "koord-descheduler": [...]}, "slo": [...]}; base/field_help.h has the objects.
+// Ends with 1 if a field has no help, or if help names a field that no reader asks for.
 
 #include <cstdio>
 
@@ -7,16 +8,38 @@
 #include "manager/webhook/config/config_help.h"
 #include "scheduler/plugins/arguments.h"
 
+namespace {
+
+using Objects = std::vector<koord::ObjectHelp>;
+
+bool isComplete(const Objects& objects) {
+  bool complete = true;
+  for (const auto& object : objects) {
+    for (const std::string& missing : koord::missingHelp(object)) {
+      std::fprintf(stderr, "%s\n", missing.c_str());
+      complete = false;
+    }
+  }
+  return complete;
+}
+
+koord::json::array documents(const Objects& objects) {
+  koord::json::array list;
+  for (const auto& object : objects) list.push_back(koord::toDocument(object));
+  return list;
+}
+
+}  // namespace
+
 int main() {
-  const auto documents = [](const std::vector<koord::ObjectHelp>& objects) {
-    koord::json::array list;
-    for (const auto& object : objects) list.push_back(koord::toDocument(object));
-    return list;
-  };
+  const Objects scheduler = koord::scheduler::describeArguments();
+  const Objects descheduler = koord::descheduler::describeArguments();
+  const Objects slo = koord::manager::describeSloConfig();
   const koord::json::value document = koord::json::object{
-      {"plugins", koord::json::object{{"koord-scheduler", documents(koord::scheduler::describeArguments())},
-                                      {"koord-descheduler", documents(koord::descheduler::describeArguments())}}},
-      {"slo", documents(koord::manager::describeSloConfig())}};
+      {"plugins", koord::json::object{{"koord-scheduler", documents(scheduler)},
+                                      {"koord-descheduler", documents(descheduler)}}},
+      {"slo", documents(slo)}};
   std::puts(koord::toJson(document).c_str());
-  return 0;
+  const bool complete[] = {isComplete(scheduler), isComplete(descheduler), isComplete(slo)};
+  return complete[0] && complete[1] && complete[2] ? 0 : 1;
 }

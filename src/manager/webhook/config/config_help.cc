@@ -1,5 +1,7 @@
 #include "manager/webhook/config/config_help.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "api/codec.h"
@@ -12,7 +14,7 @@ namespace koord::manager {
 
 namespace {
 
-constexpr FieldHelp kColocation[] = {
+constexpr FieldHelp kColocationHelp[] = {
     {"enable",
      "If true, batch and mid resources are offered. If false, they are withdrawn from nodes.", "",
      "true"},
@@ -63,7 +65,7 @@ constexpr FieldHelp kColocation[] = {
     {"extensions", "Settings of extensions. koord-manager passes them on.", "", "{}"},
 };
 
-constexpr FieldHelp kThreshold[] = {
+constexpr FieldHelp kThresholdHelp[] = {
     {"enable", "If false, koordlet neither suppresses nor evicts BE pods.", "", "true"},
     {"cpuSuppressThresholdPercent",
      "Share of a node's CPU that LS pods, the system and BE pods may use together. BE pods get "
@@ -117,7 +119,7 @@ constexpr FieldHelp kThreshold[] = {
      "5999"},
 };
 
-constexpr FieldHelp kQos[] = {
+constexpr FieldHelp kQosHelp[] = {
     {"cpuQOS", "CPU priority of the class.", "", ""},
     {"cpuQOS.enable", "If false, values are reset.", "", "true"},
     {"cpuQOS.groupIdentity", "Value of cpu.bvt_warp_ns: 2 runs first, -1 yields to all others.", "",
@@ -197,7 +199,7 @@ constexpr FieldHelp kQos[] = {
     {"networkQOS.egressLimit", "Most outgoing bandwidth.", "percent or bits/s", "40"},
 };
 
-constexpr FieldHelp kBurst[] = {
+constexpr FieldHelp kBurstHelp[] = {
     {"policy",
      "none, cpuBurstOnly (cpu.max.burst), cfsQuotaBurstOnly (a larger quota) or auto (both).", "",
      "auto"},
@@ -215,7 +217,7 @@ constexpr FieldHelp kBurst[] = {
      "percent", "50"},
 };
 
-constexpr FieldHelp kSystem[] = {
+constexpr FieldHelp kSystemHelp[] = {
     {"minFreeKbytesFactor", "vm.min_free_kbytes = memory of the node x this / 10000.", "1/10000",
      "100"},
     {"watermarkScaleFactor", "vm.watermark_scale_factor.", "1/10000", "150"},
@@ -233,7 +235,7 @@ constexpr FieldHelp kSystem[] = {
      "bits/s", "10G"},
 };
 
-constexpr FieldHelp kHostApplications[] = {
+constexpr FieldHelp kHostApplicationsHelp[] = {
     {"applications", "Programs outside of Kubernetes that koordlet manages as if they were pods.",
      "", ""},
     {"applications[].name", "Name of the application. Unique.", "", "yarn-node-manager"},
@@ -250,7 +252,7 @@ constexpr FieldHelp kHostApplications[] = {
     {"applications[].strategy", "Reserved. It has no effect.", "", "{}"},
 };
 
-constexpr FieldHelp kNormalization[] = {
+constexpr FieldHelp kNormalizationHelp[] = {
     {"enable", "If true, nodes get the annotation node.koordinator.sh/cpu-normalization-ratio.", "",
      "true"},
     {"defaultRatio", "Ratio of CPU models that ratioModel does not name.", "", "1.0"},
@@ -261,19 +263,19 @@ constexpr FieldHelp kNormalization[] = {
     {"ratioModel.*.hyperThreadTurboEnabledRatio", "Ratio with both.", "", "1.2"},
 };
 
-constexpr FieldHelp kAmplification[] = {
+constexpr FieldHelp kAmplificationHelp[] = {
     {"enable", "If true, allocatable amounts of nodes are multiplied.", "", "true"},
     {"resourceAmplificationRatio", "Ratio by resource. At least 1.", "", "{cpu: 1.5, memory: 1.2}"},
 };
 
-const json::value* valueAt(const json::value& document, std::string_view path) {
+const json::value* memberAt(const json::value& document, std::string_view path) {
   const auto dot = path.find('.');
   const json::value* member = find(document, path.substr(0, dot));
   if (!member || dot == std::string_view::npos) return member;
-  return valueAt(*member, path.substr(dot + 1));
+  return memberAt(*member, path.substr(dot + 1));
 }
 
-std::string typeOf(std::string_view example) {
+std::string typeOfExample(std::string_view example) {
   if (example.empty()) return "object";
   if (example == "true" || example == "false") return "boolean";
   if (example.front() == '{') return "object";
@@ -282,24 +284,25 @@ std::string typeOf(std::string_view example) {
   return example.find('.') == std::string_view::npos ? "integer" : "number";
 }
 
-std::string shown(const json::value& value) {
+std::string shownValue(const json::value& value) {
+  if (value.is_double()) return fmt::format("{}", value.get_double());
   return value.is_string() ? std::string(value.get_string()) : toJson(value);
 }
 
 // The notes of a key: types from examples, defaults from the strategy that is in force without a ConfigMap, ranges from
 // the webhook's rules.
-ObjectHelp describe(std::string key, std::span<const FieldHelp> help, const json::value& defaults,
-                    std::span<const FieldRule> rules) {
+ObjectHelp describeKey(std::string key, std::span<const FieldHelp> help,
+                       const json::value& defaults, std::span<const FieldRule> rules) {
   ObjectHelp object{std::move(key), "", "", {}, help};
   for (const FieldHelp& words : help) {
     FieldNote& note = object.fields.emplace_back();
     note.path = words.path;
-    note.type = typeOf(words.example);
+    note.type = typeOfExample(words.example);
     if (words.path.ends_with("blocks") || words.path == "applications")
       note.type = "list of objects";
-    if (const json::value* value = valueAt(defaults, words.path);
+    if (const json::value* value = memberAt(defaults, words.path);
         value && !value->is_object() && !value->is_array())
-      note.absent = shown(*value);
+      note.absent = shownValue(*value);
     for (const FieldRule& rule : rules) {
       if (rule.path != words.path) continue;
       if (std::isfinite(rule.least))
@@ -316,19 +319,19 @@ ObjectHelp describe(std::string key, std::span<const FieldHelp> help, const json
 std::vector<ObjectHelp> describeSloConfig() {
   const json::value none = json::object{};
   return {
-      describe("colocation-config", kColocation, api::encode(model::defaultColocationStrategy()),
-               colocationRules()),
-      describe("resource-threshold-config", kThreshold,
-               api::encode(model::defaultStrategy<api::ResourceThresholdStrategy>()),
-               thresholdRules()),
-      describe("resource-qos-config", kQos, none, qosRules()),
-      describe("cpu-burst-config", kBurst,
-               api::encode(model::defaultStrategy<api::CPUBurstStrategy>()), burstRules()),
-      describe("system-config", kSystem, api::encode(model::defaultStrategy<api::SystemStrategy>()),
-               systemRules()),
-      describe("host-application-config", kHostApplications, none, {}),
-      describe("cpu-normalization-config", kNormalization, none, {}),
-      describe("resource-amplification-config", kAmplification, none, {}),
+      describeKey("colocation-config", kColocationHelp,
+                  api::encode(model::defaultColocationStrategy()), colocationRules()),
+      describeKey("resource-threshold-config", kThresholdHelp,
+                  api::encode(model::defaultStrategy<api::ResourceThresholdStrategy>()),
+                  thresholdRules()),
+      describeKey("resource-qos-config", kQosHelp, none, qosRules()),
+      describeKey("cpu-burst-config", kBurstHelp,
+                  api::encode(model::defaultStrategy<api::CPUBurstStrategy>()), burstRules()),
+      describeKey("system-config", kSystemHelp,
+                  api::encode(model::defaultStrategy<api::SystemStrategy>()), systemRules()),
+      describeKey("host-application-config", kHostApplicationsHelp, none, {}),
+      describeKey("cpu-normalization-config", kNormalizationHelp, none, {}),
+      describeKey("resource-amplification-config", kAmplificationHelp, none, {}),
   };
 }
 

@@ -64,7 +64,8 @@ std::string strictError(const json::value& document) {
 
 TEST(SloConfigHelpTest, TheExamplesOfAllFieldsAreRead) {
   EXPECT_EQ(strictError<model::ColocationStrategy>(examplesOf("colocation-config")), "");
-  EXPECT_EQ(strictError<api::ResourceThresholdStrategy>(examplesOf("resource-threshold-config")), "");
+  EXPECT_EQ(strictError<api::ResourceThresholdStrategy>(examplesOf("resource-threshold-config")),
+            "");
   EXPECT_EQ(strictError<api::ResourceQOSStrategy>(
                 json::object{{"lsClass", examplesOf("resource-qos-config")}}),
             "");
@@ -75,17 +76,15 @@ TEST(SloConfigHelpTest, TheExamplesOfAllFieldsAreRead) {
 }
 
 TEST(SloConfigHelpTest, TheExamplesBreakNoRule) {
-  for (const auto& [key, rules] : {std::pair{"colocation-config", colocationRules()},
-                                   std::pair{"resource-threshold-config", thresholdRules()},
-                                   std::pair{"resource-qos-config", qosRules()},
-                                   std::pair{"cpu-burst-config", burstRules()},
-                                   std::pair{"system-config", systemRules()}}) {
+  for (const auto& [key, rules] :
+       {std::pair{"colocation-config", colocationRules()},
+        std::pair{"resource-threshold-config", thresholdRules()},
+        std::pair{"resource-qos-config", qosRules()}, std::pair{"cpu-burst-config", burstRules()},
+        std::pair{"system-config", systemRules()}}) {
     Violations violations;
     findViolations(examplesOf(key), rules, "", violations);
     EXPECT_THAT(violations, testing::IsEmpty()) << key;
-    for (const FieldRule& rule : rules)
-      EXPECT_TRUE(isExplained(key, rule.path))
-          << rule.path;
+    for (const FieldRule& rule : rules) EXPECT_TRUE(isExplained(key, rule.path)) << rule.path;
   }
 }
 
@@ -114,8 +113,7 @@ TEST(SloConfigHelpTest, EveryFieldOfTheNodeSloDefinitionIsExplained) {
     std::set<std::string> paths;
     collect(spec.at_pointer(pointer), "", paths);
     for (const std::string& path : paths)
-      EXPECT_TRUE(isExplained(key, path))
-          << key << ": " << path << " has no help";
+      EXPECT_TRUE(isExplained(key, path)) << key << ": " << path << " has no help";
   }
 }
 

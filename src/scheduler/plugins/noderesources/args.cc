@@ -55,7 +55,7 @@ void readStrategy(Fields strategy, NodeResourcesFitArgs& args) {
                          : "Forbidden: only for type RequestedToCapacityRatio");
   }
   Fields details = strategy.object("requestedToCapacityRatio");
-  if (ratio) readShape(details, args.shape);
+  if (ratio || strategy.describes()) readShape(details, args.shape);
   strategy.refuseUnknown();
 }
 

@@ -68,12 +68,13 @@ class Cluster:
 
 def matching(cluster, command):
     """The output; that of a reading command once it agrees with the page, or the last one."""
-    end = time.monotonic() + PATIENCE
+    end, pause = time.monotonic() + PATIENCE, 0.1
     while True:
         output = cluster.run(command.text)
         if agrees(command.output, output) or not READS.match(command.text) or time.monotonic() > end:
             return output
-        time.sleep(0.1)
+        time.sleep(pause)
+        pause = min(pause * 1.5, 2.0)  # each look costs a process
 
 
 def settled(cluster, command):
@@ -82,7 +83,7 @@ def settled(cluster, command):
     while READS.match(command.text) and time.monotonic() < min(since + SETTLED, end):
         if agrees(command.output, output) and command.output:
             break
-        time.sleep(0.2)
+        time.sleep(0.7)
         again = cluster.run(command.text)
         if [normal(line) for line in again] != [normal(line) for line in output]:
             since = time.monotonic()

@@ -169,7 +169,85 @@ def usage_spike():
     return svg.done()
 
 
-PICTURES = {"resource-model": resource_model, "usage-spike": usage_spike}
+def memory_qos():
+    """Where memory.min, memory.low and memory.high of one container are."""
+    request, limit, least, low_share, throttling = 2.0, 4.0, 50, 60, 80
+    marks = [(request * least / 100, "memory.min", "request x minLimitPercent (50)", BLUE),
+             (request * low_share / 100, "memory.low", "request x lowLimitPercent (60)", GREEN),
+             (request, "request", "", INK),
+             (request + (limit - request) * throttling / 100, "memory.high",
+              "request + (limit - request) x throttlingPercent (80)", ORANGE),
+             (limit, "limit", "", RED)]
+
+    svg = Svg(780, 250, "memory.min, memory.low and memory.high of a container with a request of 2 GiB and a limit of 4 GiB")
+    left, width, top, height = 30, 700, 70, 40
+
+    def x(gib):
+        return left + width * gib / (limit * 1.05)
+
+    ends = [0.0] + [mark[0] for mark in marks[:2]] + [marks[3][0], limit]
+    parts = [("never reclaimed", BLUE, 0.6), ("", GREEN, 0.5), ("reclaimed under pressure", GREY, 0.25),
+             ("throttled", ORANGE, 0.5)]
+    for (words, colour, opacity), begin, end in zip(parts, ends, ends[1:]):
+        svg.rect(x(begin), top, x(end) - x(begin), height, colour, opacity)
+        middle = (x(max(begin, request)) if begin < request < end else x(begin)) + x(end)
+        svg.text(middle / 2, top + height / 2 + 4, words, 11, INK, "middle")
+    for number, (gib, name, rule, colour) in enumerate(marks):
+        svg.line(x(gib), top - 8, x(gib), top + height + 8 + 22 * number, colour, 1.4)
+        svg.text(x(gib) - 6, top + height + 20 + 22 * number, f"{name} {gib:.1f} GiB" + (f" = {rule}" if rule else ""), 11,
+                 colour, "end" if gib > limit / 2 else "start")
+        if gib <= limit / 2:
+            svg.lines[-1] = svg.lines[-1].replace(f'x="{x(gib) - 6:.1f}"', f'x="{x(gib) + 6:.1f}"')
+    svg.text(left, 30, "A container with a request of 2 GiB and a limit of 4 GiB", 13, INK, weight="bold")
+    svg.text(left, 50, "between memory.min and memory.low: reclaimed only if nothing else is left", 11, MUTED)
+    return svg.done()
+
+
+def cpu_burst():
+    """The quota of a container that needs more than its limit, and how it follows the share pool."""
+    limit, most_percent, need = 1.0, 300, 2.2
+    seconds = list(range(0, 31))
+    pool = ["idle" if s < 12 else "cooling" if s < 15 else "overload" if s < 22 else "idle" for s in seconds]
+    wants = [need if 3 <= s < 27 else 0.6 for s in seconds]
+    quota, now = [], limit
+    for want, state in zip(wants, pool):
+        throttled = want > now
+        if state == "overload":
+            now *= 0.8
+        elif throttled and state == "idle":
+            now *= 1.2
+        now = min(max(now, limit), limit * most_percent / 100)
+        quota.append(now)
+
+    svg = Svg(780, 360, "CPU quota of a container during CPU burst")
+    chart = Chart(svg, 50, 40, 470, 250, 30, 4)
+    chart.axes(range(0, 31, 5), range(0, 5), "seconds", "CPU cores")
+    for state, colour in (("cooling", ORANGE), ("overload", RED)):
+        inside = [s for s, one in zip(seconds, pool) if one == state]
+        svg.rect(chart.x(inside[0]), 40, chart.x(inside[-1] + 1) - chart.x(inside[0]), 250, colour, 0.12)
+        svg.text(chart.x((inside[0] + inside[-1] + 1) / 2), 54, state, 11, colour, "middle")
+    stairs_x, stairs_quota, stairs_use = [], [], []
+    for second, want, allowed in zip(seconds, wants, quota):
+        stairs_x += [second, min(second + 1, 30)]
+        stairs_quota += [allowed] * 2
+        stairs_use += [min(want, allowed)] * 2
+    chart.area(stairs_x, [0.0] * len(stairs_x), stairs_use, BLUE, 0.5)
+    chart.curve(stairs_x, stairs_quota, GREEN)
+    chart.level(limit, INK)
+    chart.level(limit * most_percent / 100, RED)
+    chart.frame()
+    right = 530
+    svg.text(right, chart.y(3) + 4, "highest quota: 300 % of the limit", 12, RED)
+    svg.text(right, chart.y(2.2), "quota, x 1.2 per second", 12, GREEN, weight="bold")
+    svg.text(right, chart.y(2.2) + 15, "while throttled and idle,", 12, GREEN)
+    svg.text(right, chart.y(2.2) + 30, "x 0.8 in overload", 12, GREEN)
+    svg.text(right, chart.y(1) + 4, "limit: 1", 12)
+    svg.text(right, chart.y(0.4), "CPU used", 12, BLUE)
+    svg.text(50, 348, "cooling, overload: usage of the share pool from 90 % and from 100 % of sharePoolThresholdPercent", 11, MUTED)
+    return svg.done()
+
+
+PICTURES = {"resource-model": resource_model, "usage-spike": usage_spike, "memory-qos": memory_qos, "cpu-burst": cpu_burst}
 
 
 def main():

@@ -36,13 +36,13 @@ SETTLED = 3.0    # seconds without a change after which --write takes an output
 class Cluster:
     def __init__(self, programs, flags):
         self.folder = tempfile.mkdtemp(prefix="pages-")
-        self.kubeconfig = os.path.join(self.folder, "kubeconfig")
+        data = os.path.join(self.folder, "data")
+        self.kubeconfig = os.path.join(data, "kubeconfig")  # koordctl finds the components beside it
         self.environment = dict(os.environ, KUBECONFIG=self.kubeconfig, HOME=self.folder, LC_ALL="C.UTF-8",
                                 PATH=programs + os.pathsep + os.environ["PATH"], COLUMNS="120")
         self.process = subprocess.Popen(
-            [os.path.join(programs, "koordctl"), "up", "--quiet", "--in-memory", "--listen", "127.0.0.1:0", "--data-dir",
-             os.path.join(self.folder, "data"), "--kubeconfig", self.kubeconfig, *flags],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            [os.path.join(programs, "koordctl"), "up", "--quiet", "--listen", "127.0.0.1:0", "--data-dir", data, *flags],
+            cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         if self.process.stdout.readline() != "ready\n":
             error = self.process.stderr.read()
             self.stop()

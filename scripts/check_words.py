@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+"""Finds wording in comments and documentation that docs/style.md rules out, and links to files that do not exist.
+
+    check_words.py [FILE ...]     without files: every page and every C++ source of the tree
+
+Each pattern has the advice that is printed with it. Add a pattern when a review finds a habit that the list lacks.
+"""
+
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PATTERNS = [(re.compile(pattern, re.IGNORECASE), advice) for pattern, advice in (
+    (r"\b(?:of )?one (?:that|who|which)\b", "name the thing"),
+    (r"\bno longer\b", "say what is: \"does not\""),
+    (r"\banew\b", "\"again\", \"rebuilt\" or \"recomputed\""),
+    (r"\b(?:whoever|whomever)\b", "name the actor"),
+    (r"\b(?:nobody|somebody|anybody)\b", "name the actor"),
+    (r"\b(?:is|are|was|were|be|been) told\b", "\"is notified\", \"is reported\", or name who reports what"),
+    (r"\btells? of\b|\btold of\b", "\"reports\""),
+    (r"\bhears? of\b", "\"is notified of\""),
+    (r"\bby now\b|\bas things are\b", "leave it out, or say \"already\""),
+    (r"\bfor ever\b", "\"indefinitely\""),
+    (r"\bbesides\b", "\"also\" or \"in addition\""),
+    (r"\bwhat-if questions?\b", "\"what-if simulation\" or \"dry run\""),
+    (r"\bmade to leave\b", "\"evicted\" or \"preempted\""),
+    (r"\bworked out\b", "\"computed\""),
+    (r"\bas good as\b", "\"almost\", or give the figure"),
+    (r"\bhowever (?:often|many|much|long)\b", "\"no matter how\" or give the bound"),
+    (r"\bis no [A-Za-z]", "\"is not a\""),
+)]
+# Pages that list the words themselves.
+EXEMPT = {"docs/style.md", "scripts/check_words.py"}
+COMMENT = re.compile(r"(?:^|\s)//+ ?(.*)$")
+STRING = re.compile(r'"(?:\\.|[^"\\])*"')
+LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)(#[^)\s]*)?\)")
+FENCE = re.compile(r"^\s*```")
+
+
+def prose_of_page(text):
+    """(line number, text) outside of code blocks and of `code`."""
+    code = False
+    for number, line in enumerate(text.split("\n"), 1):
+        if FENCE.match(line):
+            code = not code
+        elif not code:
+            yield number, re.sub(r"`[^`]*`", "``", line)
+
+
+def prose_of_source(text):
+    for number, line in enumerate(text.split("\n"), 1):
+        if match := COMMENT.search(STRING.sub('""', line)):
+            yield number, re.sub(r"`[^`]*`|\"[^\"]*\"", "``", match.group(1))
+
+
+def anchors(page):
+    """The anchors of a page's headings, as GitHub makes them."""
+    found = set()
+    for _, line in prose_of_page(page.read_text(encoding="utf-8")):
+        if line.startswith("#"):
+            title = line.lstrip("#").strip().lower()
+            found.add(re.sub(r"[^\w\- ]", "", re.sub(r"[`*]", "", title)).replace(" ", "-"))
+    return found
+
+
+def dead_links(path, text):
+    for number, line in prose_of_page(text):
+        for target, anchor in LINK.findall(line):
+            if re.match(r"[a-z]+:", target):
+                continue
+            file = (path.parent / target).resolve()
+            if not file.exists():
+                yield number, f"the link {target} leads nowhere"
+            elif anchor and file.suffix == ".md" and anchor[1:] not in anchors(file):
+                yield number, f"{target} has no heading {anchor}"
+
+
+def problems_of(path):
+    name = str(path.relative_to(ROOT))
+    text = path.read_text(encoding="utf-8")
+    page = path.suffix == ".md"
+    if page:
+        for number, problem in dead_links(path, text):
+            yield f"{name}:{number}: {problem}"
+    if name in EXEMPT:
+        return
+    for number, prose in (prose_of_page if page else prose_of_source)(text):
+        for pattern, advice in PATTERNS:
+            if match := pattern.search(prose):
+                yield f"{name}:{number}: \"{match.group(0).strip()}\": {advice}"
+
+
+def main():
+    files = [pathlib.Path(name).resolve() for name in sys.argv[1:]]
+    if not files:
+        files = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/**/*.md")), *sorted(ROOT.glob("src/**/*.md"))]
+        for suffix in ("h", "cc"):
+            files += sorted(ROOT.glob(f"src/**/*.{suffix}")) + sorted(ROOT.glob(f"cmd/**/*.{suffix}"))
+    problems = [problem for path in files for problem in problems_of(path)]
+    for problem in problems:
+        print(problem)
+    print("words: ok" if not problems else f"words: {len(problems)} to mend; docs/style.md says how")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

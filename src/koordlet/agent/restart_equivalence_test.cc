@@ -287,7 +287,7 @@ std::string randomSlo(Random& random) {
         "cpuBurstStrategy":{{"policy":"{}","cpuBurstPercent":{}}},
         "systemStrategy":{{"minFreeKbytesFactor":{},"watermarkScaleFactor":{},"totalNetworkBandwidth":"10G"}}}}}})",
       boolean(), 50 + random.below(40), random.chance(0.5) ? "cpuset" : "cfsQuota",
-      random.chance(0.5) ? "groupIdentity" : "coreSched", random.chance(0.5) ? "tc" : "terwayQos",
+      random.chance(0.5) ? "groupIdentity" : "coreSched", random.chance(0.5) ? "tc" : "terway-qos",
       memory(), boolean(), memory(), boolean(), cache(), memory(), boolean(), disks(), cache(),
       disks(), policies[random.below(4)], 100 * random.below(11), 50 + random.below(100),
       10 + random.below(200));

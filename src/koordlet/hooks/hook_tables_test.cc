@@ -282,7 +282,7 @@ TEST(HookTables, TerwayIsToldOfClassesAndPodsInBytes) {
   VirtualLoop loop;
   AuditRing audit;
   ResourceExecutor executor(host, loop, {}, audit);
-  States states = statesOf("{}", R"({"policies":{"netQOSPolicy":"terwayQos"},
+  States states = statesOf("{}", R"({"policies":{"netQOSPolicy":"terway-qos"},
       "lsClass":{"networkQOS":{"enable":true,"egressRequest":30,"egressLimit":"8G"}},
       "beClass":{"networkQOS":{"enable":true,"egressLimit":"2G","ingressLimit":10}}})");
   EffectiveSlo slo = *states.slo();
@@ -296,6 +296,9 @@ TEST(HookTables, TerwayIsToldOfClassesAndPodsInBytes) {
       {{.qos = "SYSTEM"}, 0, 0},
       {{.qos = "LSE"}, 1, 0},
       {{.qos = "LS", .annotations = {{"koordinator.sh/networkQOS", R"({"egressLimit":"80M"})"}}},
+       1,
+       10'000'000},
+      {{.qos = "LS", .annotations = {{"koordinator.sh/networkQOS", R"({"EgressLimit":"80M"})"}}},
        1,
        10'000'000},
       {{.qos = "LS", .annotations = {{"koordinator.sh/networkQOS", R"({"egressLimit":50})"}}},
@@ -344,11 +347,11 @@ TEST(HookTables, TerwaysFilesThatWereMadeAnewSayWhatIsWanted) {
     hook.prepare(states, updates);
     return files.tree().read("terway/pod.json");
   };
-  (void)toldOf("terwayQos", {.qos = "LS"});
-  const std::string ls = toldOf("terwayQos", {.qos = "LS"});
+  (void)toldOf("terway-qos", {.qos = "LS"});
+  const std::string ls = toldOf("terway-qos", {.qos = "LS"});
   EXPECT_EQ(toldOf("tc", {.qos = "LS"}), "");
-  EXPECT_NE(toldOf("terwayQos", {.qos = "BE"}), ls);
-  EXPECT_EQ(toldOf("terwayQos", {.qos = "LS"}), ls);
+  EXPECT_NE(toldOf("terway-qos", {.qos = "BE"}), ls);
+  EXPECT_EQ(toldOf("terway-qos", {.qos = "LS"}), ls);
 }
 
 TEST(HookTables, GpusAreNamedAndSharedOnesLimited) {

@@ -1,6 +1,7 @@
 #include "koordlet/states/bandwidth.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include "base/json.h"
 #include "base/log.h"
@@ -33,6 +34,16 @@ Bandwidth classBandwidth(const std::optional<api::ResourceQOS>& qos, std::int64_
           bitsOf(network.egressRequest, total), bitsOf(network.egressLimit, total)};
 }
 
+// Upstream reads the annotation with Go's decoder, which ignores the case of member names; its manual writes "IngressLimit".
+const json::value* findIgnoringCase(const json::value& document, std::string_view name) {
+  for (const auto& member : document.get_object())
+    if (std::ranges::equal(member.key(), name, [](unsigned char a, unsigned char b) {
+          return std::tolower(a) == std::tolower(b);
+        }))
+      return &member.value();
+  return nullptr;
+}
+
 }  // namespace
 
 NodeBandwidth nodeBandwidth(const EffectiveSlo& slo) {
@@ -54,7 +65,7 @@ std::optional<PodBandwidth> podBandwidth(const PodView& pod, std::int64_t total)
     return std::nullopt;
   }
   const auto limit = [&](std::string_view name) {
-    const auto* value = find(*document, name);
+    const auto* value = findIgnoringCase(*document, name);
     if (!value) return std::int64_t{0};
     if (value->is_int64()) return bitsOfPercent(value->get_int64(), total).value_or(0);
     if (value->is_string())

@@ -353,7 +353,7 @@ std::vector<TrafficClass> afterHistory(std::uint64_t seed, bool dies) {
     const char* totals[] = {"0", "1G", "2G"};
     for (int step = 0; step < 12; ++step) {
       if (step == 0 || random.chance(0.4))
-        states.setSlo(sloOf(totals[random.below(3)], random.chance(0.7) ? "tc" : "terwayQos"));
+        states.setSlo(sloOf(totals[random.below(3)], random.chance(0.7) ? "tc" : "terway-qos"));
       const auto number = random.below(5);
       const std::string uid = fmt::format("pod-{}", number);
       const bool leaves = random.chance(0.3), limited = random.chance(0.5);
@@ -506,8 +506,8 @@ TEST_F(TcHookTest, ProcessesInTheNodesNetworkAreKnownByTheirCgroup) {
     const std::vector pods = {podOf("be", "BE", "10.0.0.2"), podOf("own", "LS", "10.0.0.3", "80M"),
                               podOf("node", "SYSTEM", "192.168.0.1", "", true)};
     EXPECT_THAT(ids(pass(sloOf("1G"), pods)), ElementsAre("65540", "65792", "65538"));
-    EXPECT_THAT(ids(pass(sloOf("1G", "terwayQos"), pods)), ElementsAre("0", "0", "0"));
-    EXPECT_THAT(ids(pass(sloOf("1G", "terwayQos"), pods)), ElementsAre());
+    EXPECT_THAT(ids(pass(sloOf("1G", "terway-qos"), pods)), ElementsAre("0", "0", "0"));
+    EXPECT_THAT(ids(pass(sloOf("1G", "terway-qos"), pods)), ElementsAre());
   });
 }
 
@@ -517,7 +517,7 @@ TEST_F(TcHookTest, IdsOfAFormerProcessAreTakenBackAndThoseOfOthersAreNot) {
     files_.tree().write("cgroup/net_cls/kubepods/net_cls.classid", "0\n");
     files_.tree().write("cgroup/net_cls/" + pods[0].dir + "/net_cls.classid", "65540\n");
     files_.tree().write("cgroup/net_cls/" + pods[1].dir + "/net_cls.classid", "131072\n");
-    EXPECT_THAT(ids(pass(sloOf("1G", "terwayQos"), pods)), ElementsAre("0"));
+    EXPECT_THAT(ids(pass(sloOf("1G", "terway-qos"), pods)), ElementsAre("0"));
   });
 }
 

@@ -12,6 +12,7 @@ namespace {
 
 constexpr const char* kNodeFile = "global_bps_config";
 constexpr const char* kPodFile = "pod.json";
+constexpr std::string_view kPolicy = "terway-qos";  // of netQOSPolicy
 
 std::int64_t bytes(const std::optional<std::int64_t>& bits) {
   return bits.value_or(0) / 8;
@@ -60,13 +61,14 @@ void TerwayQosHook::write(const std::string& file, const std::string& text) {
     if (done) done = replaceFile(path, text);
   }
   const std::string problem = done ? "" : done.error().message;
-  if (!problem.empty() && problem != problem_) log::warn("terway not told: {}", problem);
+  if (!problem.empty() && problem != problem_)
+    log::warn("terway: {}; its agent keeps the last files", problem);
   problem_ = problem;
 }
 
 void TerwayQosHook::prepare(const States& states, HookUpdates&) {
   if (!states.slo()) return;
-  if (!usesNetPolicy(*states.slo(), "terwayQos")) {
+  if (!usesNetPolicy(*states.slo(), kPolicy)) {
     for (const auto* file : {kNodeFile, kPodFile}) ::unlink((directory_ + file).c_str());
     return;
   }

@@ -1,6 +1,6 @@
 #pragma once
 
-// Network QoS by terway (gate TerwayQoS, NodeSLO policy "terwayQos"): terway's own agent shapes the
+// Network QoS by terway (gate TerwayQoS, NodeSLO policy "terway-qos"): terway's own agent shapes the
 // traffic; we tell it in two files what the node has, what each class gets, and which pod is of which
 // class. Under another policy the files go.
 

@@ -56,9 +56,11 @@ constexpr FieldHelp kColocationHelp[] = {
     {"midUnallocatedPercent",
      "Share of unallocated resources that is offered as mid resources too.", "percent", "0"},
     {"midStaticCPUReservedPercent",
-     "Share of CPU that is kept back. Only for midReclaimMode static.", "percent", "0"},
+     "Share of the node's CPU that is offered as mid-cpu. Only for midReclaimMode static.",
+     "percent", "0"},
     {"midStaticMemoryReservedPercent",
-     "Share of memory that is kept back. Only for midReclaimMode static.", "percent", "0"},
+     "Share of the node's memory that is offered as mid-memory. Only for midReclaimMode static.",
+     "percent", "0"},
     {"batchCPUThresholdPercent", "Most batch-cpu, as a share of the node's CPU.", "percent", "100"},
     {"batchMemoryThresholdPercent", "Most batch-memory, as a share of the node's memory.",
      "percent", "100"},
@@ -81,11 +83,14 @@ constexpr FieldHelp kThresholdHelp[] = {
     {"memoryEvictLowerPercent",
      "Memory usage down to which BE pods are evicted. Default: threshold - 2.", "percent", "68"},
     {"memoryAllocatableEvictThresholdPercent",
-     "Memory requests of BE pods, as a share of batch-memory, from which they are evicted. Gate "
+     "Requests of pods up to allocatableEvictPriorityThreshold, as a share of what the node offers "
+     "of that kind "
+     "of memory (memory, mid-memory or batch-memory), from which they are evicted. Default: 110. "
+     "Gate "
      "MemoryAllocatableEvict.",
      "percent", "110"},
-    {"memoryAllocatableEvictLowerPercent", "Share down to which they are evicted.", "percent",
-     "100"},
+    {"memoryAllocatableEvictLowerPercent", "Share down to which they are evicted. Default: 100.",
+     "percent", "100"},
     {"cpuEvictBESatisfactionUpperPercent",
      "BE pods are evicted until the CPU that BE pods get is at least this share of what they "
      "request.",
@@ -95,7 +100,8 @@ constexpr FieldHelp kThresholdHelp[] = {
      "Both bounds must be set.",
      "percent", "60"},
     {"cpuEvictBEUsageThresholdPercent",
-     "BE pods are evicted only while they use at least this share of the CPU that they get.",
+     "BE pods are evicted only while they use at least this share of the CPU that they get. "
+     "Default: 90.",
      "percent", "90"},
     {"cpuEvictTimeWindowSeconds", "Window over which the three values above are averaged.",
      "seconds", "60"},
@@ -103,8 +109,9 @@ constexpr FieldHelp kThresholdHelp[] = {
      "CPU usage of the node from which pods are evicted. Gate CPUEvict.", "percent", "90"},
     {"cpuEvictLowerPercent", "CPU usage down to which pods are evicted.", "percent", "80"},
     {"cpuAllocatableEvictThresholdPercent",
-     "CPU requests of BE pods, as a share of batch-cpu, from which they are evicted. Gate "
-     "CPUAllocatableEvict.",
+     "Requests of pods up to allocatableEvictPriorityThreshold, as a share of what the node offers "
+     "of that kind "
+     "of CPU (cpu, mid-cpu or batch-cpu), from which they are evicted. Gate CPUAllocatableEvict.",
      "percent", "110"},
     {"cpuAllocatableEvictLowerPercent", "Share down to which they are evicted.", "percent", "100"},
     {"cpuEvictPolicy",

@@ -218,7 +218,7 @@ def roughly(devices):
 
 
 def decided(world, found, one, other):
-    """In a word why the difference is meant, as docs/scheduler-configuration.md has it; "" when it is none of these."""
+    """In a word why the difference is meant, as docs/differences.md has it; "" when it is none of these."""
     names = list(one["each"])
     waits = not any(outcome["node"] for decision in (one, other) for outcome in decision["each"].values())
     if waits and one["left"] and not other["left"]:

@@ -1,7 +1,7 @@
 """Random worlds of jobs: gangs, quotas and reservations on a few nodes, and what happens to them one after the other.
 
 A world of the same seed is the same world. It keeps to nodes, a namespace and quotas of its own, so that several can be
-in a cluster at once. It stays away from where koord-scheduler is meant to differ (docs/scheduler-configuration.md): NonStrict
+in a cluster at once. It stays away from where koord-scheduler is meant to differ (docs/differences.md): NonStrict
 gangs, owners larger than what their reservation has left, and quotas that count what the default quota counts, too.
 """
 

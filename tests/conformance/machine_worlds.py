@@ -1,7 +1,7 @@
 """Random worlds of machines: pods that get CPUs and GPUs of their own on a few nodes, reservations of these, and what happens
 to them one after the other. Played by jobs.py like the worlds of jobs (job_worlds.py), whose rules they keep.
 
-They stay away from where koord-scheduler is meant to differ (docs/scheduler-configuration.md): shares of GPUs on switches, bytes of
+They stay away from where koord-scheduler is meant to differ (docs/differences.md): shares of GPUs on switches, bytes of
 memory that are no whole hundredths, partitions, and CPUs spread evenly over NUMA nodes. Pods with several GPUs may part a world.
 """
 

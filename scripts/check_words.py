@@ -28,7 +28,7 @@ PATTERNS = [(re.compile(pattern, re.IGNORECASE), advice) for pattern, advice in 
     (r"\bworked out\b", "\"computed\""),
     (r"\bas good as\b", "\"almost\", or give the figure"),
     (r"\bhowever (?:often|many|much|long)\b", "\"no matter how\" or give the bound"),
-    (r"\bis no [A-Za-z]", "\"is not a\""),
+    (r"(?<!there )\bis no [A-Za-z]", "\"is not a\""),
 )]
 # Pages that list the words themselves.
 EXEMPT = {"docs/style.md", "scripts/check_words.py"}

@@ -45,31 +45,37 @@ set(KOORD_LIGHT_COMPILE "$<$<CONFIG:Release>:-O1;-foptimize-sibling-calls>")
 
 # Several files are compiled as one, since they include the same headers and instantiate the same
 # templates: names in unnamed namespaces must therefore differ within a folder, and within a component's
-# tests. Codecs stay alone; each describes its types to the templates that it instantiates. CMake's own
-# UNITY_BUILD would write paths of this clone into its files, which clones that share a compiler cache
-# could not reuse.
+# tests. Codecs are not compiled with other files, which would instantiate the codec of a type that is described
+# elsewhere. CMake's own UNITY_BUILD would write paths of this clone into its files, which clones that share a
+# compiler cache could not reuse.
 set(KOORD_BATCH_SIZE 12)
 function(koord_batches out target)
   if(NOT KOORD_UNITY)
     set(${out} ${ARGN} PARENT_SCOPE)
     return()
   endif()
-  set(alone ${ARGN})
-  set(together ${ARGN})
-  list(FILTER alone INCLUDE REGEX "codec[^/]*\\.cc$")
-  list(FILTER together EXCLUDE REGEX "codec[^/]*\\.cc$")
-  list(LENGTH together count)
-  set(batches ${alone})
+  set(codecs ${ARGN})
+  set(others ${ARGN})
+  list(FILTER codecs INCLUDE REGEX "codec[^/]*\\.cc$")
+  list(FILTER others EXCLUDE REGEX "codec[^/]*\\.cc$")
+  koord_batches_of(codecs ${target}_codecs ${codecs})
+  koord_batches_of(others ${target} ${others})
+  set(${out} ${codecs} ${others} PARENT_SCOPE)
+endfunction()
+
+function(koord_batches_of out prefix)
+  list(LENGTH ARGN count)
+  set(batches)
   math(EXPR number "(${count} + ${KOORD_BATCH_SIZE} - 1) / ${KOORD_BATCH_SIZE}")
   set(index 0)
   while(index LESS number)
     math(EXPR start "${count} * ${index} / ${number}")
     math(EXPR end "${count} * (${index} + 1) / ${number}")
     math(EXPR length "${end} - ${start}")
-    list(SUBLIST together ${start} ${length} batch)
+    list(SUBLIST ARGN ${start} ${length} batch)
     list(TRANSFORM batch REPLACE "^${CMAKE_SOURCE_DIR}/(src/)?(.*)$" "#include \"\\2\"\n")
     list(JOIN batch "" text)
-    set(file ${CMAKE_CURRENT_BINARY_DIR}/${target}_${index}.cc)
+    set(file ${CMAKE_CURRENT_BINARY_DIR}/${prefix}_${index}.cc)
     file(CONFIGURE OUTPUT ${file} CONTENT "${text}" @ONLY)
     list(APPEND batches ${file})
     math(EXPR index "${index} + 1")

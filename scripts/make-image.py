@@ -112,7 +112,7 @@ def main():
     tag = options.tag or f"koordinator-sh/{name}:latest"
 
     layer = layer_of(options.program)
-    packed = gzip.compress(layer, compresslevel=9, mtime=0)
+    packed = gzip.compress(layer, compresslevel=6, mtime=0)  # level 9: half a percent smaller, three times the time
     config = json.dumps({
         "architecture": "amd64", "os": "linux", "created": "1970-01-01T00:00:00Z",
         "config": {"Entrypoint": ["/" + name], "User": options.user, "WorkingDir": "/",

@@ -2,27 +2,28 @@
 
 // The generic half of codec.h, included by codec_<group>.cc only: it is heavy to compile.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <boost/describe.hpp>
+#include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/mp11.hpp>
-#include <cmath>
 #include <concepts>
 #include <limits>
+#include <optional>
+#include <span>
 #include <type_traits>
+#include <vector>
 
 #include "api/boxed.h"
 #include "api/codec.h"
 #include "api/meta.h"
-#include "api/quantity_json.h"
 #include "api/shape_impl.h"
 #include "base/time.h"
 
-// How it works: Boost.Describe lists the members of a struct; read() and write() are chosen by the
-// member's type at compile time, and call each other for structs, lists and maps. There is no
-// intermediate form and no table to keep in step with a struct.
+// How it works: Boost.Describe lists the members of a struct, of which fieldsOf() makes a constant
+// table: the name and the functions that read and write the member. Plain functions
+// (codec_impl.cc) walk the table, so what is compiled for each type of a struct is little. Lists and
+// maps are templates; texts and numbers have overloads.
 //
 // Reading keeps no state on success. On the first mistake it notes what is wrong, and each level on
 // the way out puts its own name in front (Context::failure), so the path costs nothing until it is
@@ -43,40 +44,58 @@ struct Failure {
   std::string path;
   std::string message;
 
-  bool in(std::string_view field) {
-    if (!path.empty() && path.front() != '[') path.insert(0, ".");
-    path.insert(0, field);
-    return false;
-  }
-  bool atIndex(std::size_t i) { return in(fmt::format("[{}]", i)); }
-  bool atKey(std::string_view key) { return in(fmt::format("[{}]", key)); }
+  bool in(std::string_view field);
+  bool atIndex(std::size_t i);
+  bool atKey(std::string_view key);
 };
 
 struct Context {
   Reading reading;
   Failure failure;
 
-  bool fail(std::string message) {
-    failure.message = std::move(message);
-    return false;
-  }
-  bool expected(std::string_view what, const json::value& got) {
-    std::string text = toJson(got);
-    if (text.size() > 60) {
-      text.resize(57);
-      text += "...";
-    }
-    return fail(fmt::format("expected {}, got {}", what, text));
-  }
+  bool fail(std::string message);
+  bool expected(std::string_view what, const json::value& got);
 };
 
-// The JSON name of a described member: the C++ name without the underscore that avoids a keyword.
-template <class D>
-constexpr std::string_view jsonName() {
-  std::string_view name = D::name;
-  if (name.ends_with('_')) name.remove_suffix(1);
-  return name;
-}
+Error errorOf(Failure failure);
+// A member of a struct.
+struct Field {
+  std::string_view name;  // in JSON
+  bool (*read)(Context& ctx, const json::value& in, void* object);
+  // Adds the member to what is written, unless it is empty.
+  void (*write)(const void* object, json::object& out);
+};
+
+bool readFields(Context& ctx, const json::value& in, void* object, std::span<const Field> fields);
+json::value writeFields(const void* object, std::span<const Field> fields);
+// The same after apiVersion and kind.
+json::value writeObject(const ResourceType& type, const void* object,
+                        std::span<const Field> fields);
+// A struct without content is left out unless keepEmpty says that it is there on purpose.
+void addField(std::string_view name, json::value value, bool keepEmpty, json::object& out);
+bool readInteger(Context& ctx, const json::value& in, std::int64_t low, std::int64_t high,
+                 std::int64_t& out);
+
+// null leaves the default of whatever is not a list, a map or an optional.
+bool read(Context& ctx, const json::value& in, json::value& out);
+bool read(Context& ctx, const json::value& in, bool& out);
+bool read(Context& ctx, const json::value& in, double& out);
+bool read(Context& ctx, const json::value& in, std::string& out);
+bool read(Context& ctx, const json::value& in, Text& out);
+bool read(Context& ctx, const json::value& in, Quantity& out);
+bool read(Context& ctx, const json::value& in, WallTime& out);
+bool read(Context& ctx, const json::value& in, MicroTime& out);
+bool read(Context& ctx, const json::value& in, Duration& out);
+bool read(Context& ctx, const json::value& in, IntOrString& out);
+
+json::value write(const json::value& in);
+json::value write(const std::string& in);
+json::value write(const Text& in);
+json::value write(const Quantity& in);
+json::value write(const WallTime& in);
+json::value write(const MicroTime& in);
+json::value write(const Duration& in);
+json::value write(const IntOrString& in);
 
 template <class T>
 struct IsVector : std::false_type {};
@@ -98,127 +117,22 @@ struct IsOptional<Boxed<T>> : std::true_type {};
 template <class T>
 using Members = boost::describe::describe_members<T, boost::describe::mod_public>;
 
-inline bool equalNoCase(std::string_view a, std::string_view b) {
-  return std::ranges::equal(a, b, [](char x, char y) {
-    const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? char(c + 32) : c; };
-    return lower(x) == lower(y);
-  });
+// The JSON name of a described member: the C++ name without the underscore that avoids a keyword.
+template <class D>
+constexpr std::string_view jsonName() {
+  std::string_view name = D::name;
+  if (name.ends_with('_')) name.remove_suffix(1);
+  return name;
 }
 
-inline std::string_view view(const json::string& s) {
-  return {s.data(), s.size()};
-}
-
-inline bool readInteger(Context& ctx, const json::value& in, std::int64_t low, std::int64_t high,
-                        std::int64_t& out) {
-  if (in.is_int64()) {
-    out = in.get_int64();
-  } else if (in.is_uint64()) {
-    return ctx.fail(fmt::format("{} is larger than {}", in.get_uint64(), high));
-  } else if (in.is_double() && ctx.reading == Reading::Api && std::abs(in.get_double()) < 0x1p63 &&
-             in.get_double() == std::trunc(in.get_double())) {
-    out = static_cast<std::int64_t>(in.get_double());  // 1e3 and 5.0 are integers to the API
-  } else {
-    return ctx.expected("an integer", in);
-  }
-  if (out < low || out > high)
-    return ctx.fail(fmt::format("{} is not between {} and {}", out, low, high));
-  return true;
-}
-
+// The members of a described struct.
 template <class T>
-bool read(Context& ctx, const json::value& in, T& out);
-
-template <class T>
-bool readStruct(Context& ctx, const json::value& in, T& out) {
-  const auto* object = in.if_object();
-  if (!object) return ctx.expected("an object", in);
-  bool ok = true;
-  for (const auto& entry : *object) {
-    const std::string_view key{entry.key().data(), entry.key().size()};
-    bool known = false;
-    const auto tryField = [&](auto descriptor, bool exact) {
-      using D = decltype(descriptor);
-      constexpr std::string_view name = jsonName<D>();
-      if (known || !ok) return;
-      if (exact ? key != name : !equalNoCase(key, name)) return;
-      known = true;
-      if (!read(ctx, entry.value(), out.*D::pointer)) ok = ctx.failure.in(name);
-    };
-    boost::mp11::mp_for_each<Members<T>>([&](auto d) { tryField(d, true); });
-    if (!known && ctx.reading == Reading::Go)
-      boost::mp11::mp_for_each<Members<T>>([&](auto d) { tryField(d, false); });
-    if (!known && ctx.reading == Reading::Strict && key != "apiVersion" && key != "kind") {
-      ctx.fail("unknown field");
-      return ctx.failure.in(key);
-    }
-    if (!ok) return false;
-  }
-  return true;
-}
-
-// What JSON writes as a string, if not always.
-template <class T>
-inline constexpr bool kIsText =
-    std::same_as<T, std::string> || std::same_as<T, Text> || std::same_as<T, Quantity> ||
-    std::same_as<T, WallTime> || std::same_as<T, MicroTime> || std::same_as<T, Duration> ||
-    std::same_as<T, IntOrString>;
-
-template <class T>
-bool readText(Context& ctx, const json::value& in, T& out) {
-  if constexpr (std::same_as<T, std::string> || std::same_as<T, Text>) {
-    if (!in.is_string()) return ctx.expected("a string", in);
-    out = view(in.get_string());
-    return true;
-  } else if constexpr (std::same_as<T, Quantity>) {
-    if (!in.is_string() && !in.is_number())
-      return ctx.expected("a quantity such as 500m or 2Gi", in);
-    auto quantity = readQuantity(in);
-    if (!quantity) return ctx.fail(std::move(quantity.error().message));
-    out = *std::move(quantity);
-    return true;
-  } else if constexpr (std::same_as<T, WallTime> || std::same_as<T, MicroTime>) {
-    if (!in.is_string()) return ctx.expected("a time such as 2026-01-02T03:04:05Z", in);
-    const auto time = parseTime(view(in.get_string()));
-    if (!time) return ctx.fail(time.error().message);
-    if constexpr (std::same_as<T, MicroTime>) {
-      out.time = *time;
-    } else {
-      out = *time;
-    }
-    return true;
-  } else if constexpr (std::same_as<T, Duration>) {
-    if (!in.is_string()) return ctx.expected("a duration such as 1h30m", in);
-    const auto duration = parseDuration(view(in.get_string()));
-    if (!duration) return ctx.fail(duration.error().message);
-    out = *duration;
-    return true;
-  } else {
-    static_assert(std::same_as<T, IntOrString>);
-    if (in.is_string()) {
-      out = IntOrString{0, std::string(view(in.get_string())), true};
-      return true;
-    }
-    std::int64_t value = 0;
-    if (!readInteger(ctx, in, std::numeric_limits<std::int32_t>::min(),
-                     std::numeric_limits<std::int32_t>::max(), value))
-      return false;
-    out = IntOrString{static_cast<std::int32_t>(value), {}, false};
-    return true;
-  }
-}
+std::span<const Field> fieldsOf();
 
 template <class T>
 bool read(Context& ctx, const json::value& in, T& out) {
-  if constexpr (std::same_as<T, json::value>) {
-    out = in;
-    return true;
-  } else if (in.is_null()) {
+  if (in.is_null()) {
     if constexpr (IsVector<T>::value || IsMap<T>::value || IsOptional<T>::value) out = T{};
-    return true;
-  } else if constexpr (std::same_as<T, bool>) {
-    if (!in.is_bool()) return ctx.expected("true or false", in);
-    out = in.get_bool();
     return true;
   } else if constexpr (std::integral<T>) {
     std::int64_t value = 0;
@@ -226,13 +140,6 @@ bool read(Context& ctx, const json::value& in, T& out) {
       return false;
     out = static_cast<T>(value);
     return true;
-  } else if constexpr (std::floating_point<T>) {
-    const auto number = realNumber(in);
-    if (!number) return ctx.expected("a number", in);
-    out = static_cast<T>(*number);
-    return true;
-  } else if constexpr (kIsText<T>) {
-    return readText(ctx, in, out);
   } else if constexpr (IsOptional<T>::value) {
     return read(ctx, in, out.emplace());
   } else if constexpr (IsVector<T>::value) {
@@ -249,16 +156,13 @@ bool read(Context& ctx, const json::value& in, T& out) {
     out.clear();
     out.reserve(object->size());
     for (const auto& entry : *object)
-      if (!read(ctx, entry.value(), out[std::string(entry.key())]))
+      if (!read(ctx, entry.value(), out[std::string_view(entry.key())]))
         return ctx.failure.atKey(entry.key());
     return true;
   } else {
-    return readStruct(ctx, in, out);
+    return readFields(ctx, in, &out, fieldsOf<T>());
   }
 }
-
-template <class T>
-json::value write(const T& in);
 
 template <class T>
 bool isEmpty(const T& in) {
@@ -278,23 +182,8 @@ bool isEmpty(const T& in) {
 
 template <class T>
 json::value write(const T& in) {
-  if constexpr (std::same_as<T, json::value>) {
+  if constexpr (std::is_arithmetic_v<T>) {
     return in;
-  } else if constexpr (std::is_arithmetic_v<T>) {
-    return in;
-  } else if constexpr (std::same_as<T, std::string> || std::same_as<T, Text>) {
-    return json::string(std::string_view(in));
-  } else if constexpr (std::same_as<T, Quantity>) {
-    return json::string(in.toString());
-  } else if constexpr (std::same_as<T, WallTime>) {
-    return json::string(formatTime(in));
-  } else if constexpr (std::same_as<T, MicroTime>) {
-    return json::string(formatMicroTime(in.time));
-  } else if constexpr (std::same_as<T, Duration>) {
-    return json::string(formatDuration(in));
-  } else if constexpr (std::same_as<T, IntOrString>) {
-    if (in.isText) return json::string(in.text);
-    return in.number;
   } else if constexpr (IsOptional<T>::value) {
     return in ? write(*in) : json::value(nullptr);
   } else if constexpr (IsVector<T>::value) {
@@ -308,25 +197,92 @@ json::value write(const T& in) {
     for (const auto& [key, value] : in) object.emplace(key, write(value));
     return object;
   } else {
-    json::object object;
-    boost::mp11::mp_for_each<Members<T>>([&](auto d) {
-      using D = decltype(d);
-      const auto& member = in.*D::pointer;
-      if (isEmpty(member)) return;
-      json::value value = write(member);
-      // A struct without content is left out unless it is there on purpose (an optional).
-      using M = std::remove_cvref_t<decltype(member)>;
-      if constexpr (!IsOptional<M>::value && !std::same_as<M, json::value>) {
-        if (value.is_object() && value.get_object().empty()) return;
-      }
-      constexpr std::string_view name = jsonName<D>();
-      object.emplace(json::string_view(name.data(), name.size()), std::move(value));
-    });
-    return object;
+    return writeFields(&in, fieldsOf<T>());
   }
 }
 
+template <class M>
+bool readMember(Context& ctx, const json::value& in, void* member) {
+  return read(ctx, in, *static_cast<M*>(member));
+}
+
+template <class M>
+void writeMember(std::string_view name, const void* member, json::object& out) {
+  const M& in = *static_cast<const M*>(member);
+  addField(name, write(in), IsOptional<M>::value || std::same_as<M, json::value>, out);
+}
+
+template <class T, class D>
+using MemberType = std::remove_cvref_t<decltype(std::declval<T&>().*D::pointer)>;
+
+template <class T, class D>
+bool readField(Context& ctx, const json::value& in, void* object) {
+  return readMember<MemberType<T, D>>(ctx, in, &(static_cast<T*>(object)->*D::pointer));
+}
+
+template <class T, class D>
+void writeField(const void* object, json::object& out) {
+  const auto& member = static_cast<const T*>(object)->*D::pointer;
+  if (!isEmpty(member)) writeMember<MemberType<T, D>>(jsonName<D>(), &member, out);
+}
+
+template <class T, class List>
+struct Fields;
+template <class T, template <class...> class List, class... D>
+struct Fields<T, List<D...>> {
+  static constexpr Field kAll[] = {{jsonName<D>(), &readField<T, D>, &writeField<T, D>}...};
+};
+
+template <class T>
+std::span<const Field> fieldsOf() {
+  return Fields<T, Members<T>>::kAll;
+}
+
 }  // namespace koord::api::codec
+
+// A struct that several codec files write and read: its table is made in the one that says KOORD_FIELDS.
+#define KOORD_EXTERN_FIELDS(T)                                                                \
+  extern template std::span<const koord::api::codec::Field> koord::api::codec::fieldsOf<T>(); \
+  extern template const koord::api::Shape& koord::api::shapes::shape<T>();
+#define KOORD_FIELDS(T)                                                                \
+  template std::span<const koord::api::codec::Field> koord::api::codec::fieldsOf<T>(); \
+  template const koord::api::Shape& koord::api::shapes::shape<T>();
+// The same for a member that is no struct.
+#define KOORD_EXTERN_MEMBER(...)                                                                  \
+  extern template bool koord::api::codec::readMember<__VA_ARGS__>(                                \
+      koord::api::codec::Context&, const koord::json::value&, void*);                             \
+  extern template void koord::api::codec::writeMember<__VA_ARGS__>(std::string_view, const void*, \
+                                                                   koord::json::object&);
+#define KOORD_MEMBER(...)                                                                     \
+  template bool koord::api::codec::readMember<__VA_ARGS__>(koord::api::codec::Context&,       \
+                                                           const koord::json::value&, void*); \
+  template void koord::api::codec::writeMember<__VA_ARGS__>(std::string_view, const void*,    \
+                                                            koord::json::object&);
+
+#define KOORD_COMMON_MEMBERS(MEMBER)             \
+  MEMBER(bool)                                   \
+  MEMBER(std::int32_t)                           \
+  MEMBER(std::int64_t)                           \
+  MEMBER(std::string)                            \
+  MEMBER(koord::api::Text)                       \
+  MEMBER(koord::Quantity)                        \
+  MEMBER(koord::WallTime)                        \
+  MEMBER(koord::Duration)                        \
+  MEMBER(koord::api::IntOrString)                \
+  MEMBER(koord::json::value)                     \
+  MEMBER(std::optional<bool>)                    \
+  MEMBER(std::optional<std::int32_t>)            \
+  MEMBER(std::optional<std::int64_t>)            \
+  MEMBER(std::optional<std::string>)             \
+  MEMBER(std::optional<koord::Quantity>)         \
+  MEMBER(std::optional<koord::WallTime>)         \
+  MEMBER(std::optional<koord::Duration>)         \
+  MEMBER(std::optional<koord::api::IntOrString>) \
+  MEMBER(koord::api::List<std::string>)          \
+  MEMBER(std::vector<std::string>)               \
+  MEMBER(koord::api::Map<std::string>)           \
+  MEMBER(koord::api::Map<koord::Quantity>)
+KOORD_COMMON_MEMBERS(KOORD_EXTERN_MEMBER)
 
 namespace koord::api {
 
@@ -335,9 +291,7 @@ Result<T> decode(const json::value& document, Reading reading) {
   codec::Context ctx{reading, {}};
   T object;
   if (codec::read(ctx, document, object)) return object;
-  if (ctx.failure.path.empty())
-    return koord::fail(ErrorCode::BadRequest, std::move(ctx.failure.message));
-  return koord::fail(ErrorCode::BadRequest, ctx.failure.path + ": " + ctx.failure.message);
+  return std::unexpected(codec::errorOf(std::move(ctx.failure)));
 }
 
 template <class T>
@@ -347,12 +301,7 @@ json::value encode(const T& object) {
 
 template <class T>
 json::value encodeObject(const T& object) {
-  json::object whole;
-  whole.emplace("apiVersion", apiVersionOf(T::kType));
-  whole.emplace("kind", json::string_view(T::kType.kind.data(), T::kType.kind.size()));
-  json::value members = codec::write(object);
-  for (auto& entry : members.get_object()) whole.emplace(entry.key(), std::move(entry.value()));
-  return whole;
+  return codec::writeObject(T::kType, &object, codec::fieldsOf<T>());
 }
 
 }  // namespace koord::api

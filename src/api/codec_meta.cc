@@ -1,6 +1,15 @@
 #include "api/codec_impl.h"
 #include "api/describe_meta.h"
 
+KOORD_FIELDS(koord::api::ObjectMeta)
+KOORD_FIELDS(koord::api::ListMeta)
+KOORD_FIELDS(koord::api::ObjectReference)
+KOORD_FIELDS(koord::api::LabelSelector)
+KOORD_FIELDS(koord::api::Condition)
+KOORD_MEMBER(koord::api::ObjectMeta)
+KOORD_MEMBER(std::optional<koord::api::LabelSelector>)
+KOORD_MEMBER(koord::api::List<koord::api::Condition>)
+
 template <>
 const koord::api::Shape* koord::api::shapeOf<koord::api::Status>() {
   return &shapes::shape<Status>();

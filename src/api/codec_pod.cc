@@ -9,6 +9,13 @@ bool isTerminal(const Pod& pod) {
 
 }  // namespace koord::api
 
+KOORD_FIELDS(koord::api::ResourceRequirements)
+KOORD_FIELDS(koord::api::NodeSelector)
+KOORD_FIELDS(koord::api::NodeSelectorTerm)
+KOORD_FIELDS(koord::api::Taint)
+KOORD_FIELDS(koord::api::PodSpec)
+KOORD_FIELDS(koord::api::PodTemplateSpec)
+
 KOORD_OBJECT_CODEC(koord::api::Pod)
 KOORD_OBJECT_CODEC(koord::api::Binding)
 KOORD_CODEC(koord::api::PodTemplateSpec)

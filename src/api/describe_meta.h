@@ -4,6 +4,7 @@
 
 #include <boost/describe.hpp>
 
+#include "api/codec_impl.h"
 #include "api/meta.h"
 
 namespace koord::api {
@@ -26,3 +27,12 @@ BOOST_DESCRIBE_STRUCT(StatusDetails, (), (name, group, kind, uid, causes, retryA
 BOOST_DESCRIBE_STRUCT(Status, (), (metadata, status, message, reason, details, code))
 
 }  // namespace koord::api
+
+KOORD_EXTERN_FIELDS(koord::api::ObjectMeta)
+KOORD_EXTERN_FIELDS(koord::api::ListMeta)
+KOORD_EXTERN_FIELDS(koord::api::ObjectReference)
+KOORD_EXTERN_FIELDS(koord::api::LabelSelector)
+KOORD_EXTERN_FIELDS(koord::api::Condition)
+KOORD_EXTERN_MEMBER(koord::api::ObjectMeta)
+KOORD_EXTERN_MEMBER(std::optional<koord::api::LabelSelector>)
+KOORD_EXTERN_MEMBER(koord::api::List<koord::api::Condition>)

@@ -71,3 +71,10 @@ BOOST_DESCRIBE_STRUCT(PodTemplateSpec, (), (metadata, spec))
 BOOST_DESCRIBE_STRUCT(Binding, (), (metadata, target))
 
 }  // namespace koord::api
+
+KOORD_EXTERN_FIELDS(koord::api::ResourceRequirements)
+KOORD_EXTERN_FIELDS(koord::api::NodeSelector)
+KOORD_EXTERN_FIELDS(koord::api::NodeSelectorTerm)
+KOORD_EXTERN_FIELDS(koord::api::Taint)
+KOORD_EXTERN_FIELDS(koord::api::PodSpec)
+KOORD_EXTERN_FIELDS(koord::api::PodTemplateSpec)

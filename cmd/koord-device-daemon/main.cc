@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 #include <signal.h>
+#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -123,8 +124,12 @@ int run(const flags::FlagSet& set, const Flags& flags) {
   ::sigprocmask(SIG_BLOCK, &signals, nullptr);
   const auto settings = settingsNow(set, flags);
   if (!settings) return refuse(settings.error().message);
+  // The signals stay pending: waitForSignal takes them after the round.
+  sigset_t ends = signals;
+  ::sigdelset(&ends, SIGHUP);
+  const int stop = ::signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
   HostRunner runner(std::filesystem::is_directory(flags.hostRoot) ? flags.hostRoot : "",
-                    flags.toolLimit);
+                    flags.toolLimit, stop);
   Machine machine;
   machine.runner = &runner;
   Daemon daemon(machine, *settings);

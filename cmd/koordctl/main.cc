@@ -87,6 +87,9 @@ void addUpFlags(koord::flags::FlagSet& set, UpFlags& flags) {
       "runtime-proxy", options.runtimeProxy,
       "With --runtime=containerd: koord-runtime-proxy in front of it, so that containers have "
       "koordlet's values from their first instruction on");
+  set.text("eviction-hard", options.evictionHard,
+           "When the host node has MemoryPressure, DiskPressure or PIDPressure, as kubelet's flag; "
+           "\"\" for never. New pods are kept away; those that run stay");
   set.boolean("demo", options.demo, "Run the co-location demo (examples/colocation)");
   set.boolean("quiet", options.quiet,
               "No status; one line 'ready' on standard output when the API answers and the "

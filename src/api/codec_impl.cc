@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "api/quantity_json.h"
+#include "base/utf8.h"
 
 namespace koord::api::codec {
 namespace {
@@ -53,10 +54,7 @@ bool Context::fail(std::string message) {
 }
 bool Context::expected(std::string_view what, const json::value& got) {
   std::string text = toJson(got);
-  if (text.size() > 60) {
-    text.resize(57);
-    text += "...";
-  }
+  if (text.size() > 60) text = std::string(beginningOf(text, 57)) + "...";
   return fail(fmt::format("expected {}, got {}", what, text));
 }
 

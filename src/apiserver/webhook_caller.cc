@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/utf8.h"
 #include "net/http_client.h"
 
 namespace koord::apiserver {
@@ -17,7 +18,7 @@ Task<Result<std::string>> post(net::HttpClient* client, Executor* executor,
   if (response->status != 200)
     co_return fail(ErrorCode::Unavailable,
                    fmt::format("POST {}: the answer has status {}: {}", url, response->status,
-                               response->body.substr(0, 200)));
+                               asUtf8(beginningOf(response->body, 200))));
   co_return std::move(response->body);
 }
 

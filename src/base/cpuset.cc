@@ -1,4 +1,5 @@
 #include "base/cpuset.h"
+#include "base/utf8.h"
 
 #include <fmt/format.h>
 
@@ -11,7 +12,7 @@ namespace {
 std::unexpected<Error> listError(std::string_view text, std::string_view why) {
   const bool cut = text.size() > 64;
   return fail(ErrorCode::BadRequest, fmt::format("\"{}{}\" is not a CPU list: {}",
-                                                 text.substr(0, 64), cut ? "..." : "", why));
+                                                 beginningOf(text, 64), cut ? "..." : "", why));
 }
 
 Result<int> parseCpu(std::string_view text) {
@@ -22,11 +23,11 @@ Result<int> parseCpu(std::string_view text) {
   const auto [stop, ec] = std::from_chars(digits.data(), end, cpu);
   if (ec == std::errc::invalid_argument || stop != end) {
     return fail(ErrorCode::BadRequest,
-                fmt::format("\"{}\" is not a CPU number", text.substr(0, 64)));
+                fmt::format("\"{}\" is not a CPU number", beginningOf(text, 64)));
   }
   if (ec != std::errc() || cpu >= CpuSet::kMaxCpus) {
     return fail(ErrorCode::BadRequest, fmt::format("CPU {} is above the highest number, {}",
-                                                   text.substr(0, 64), CpuSet::kMaxCpus - 1));
+                                                   beginningOf(text, 64), CpuSet::kMaxCpus - 1));
   }
   return static_cast<int>(cpu);
 }

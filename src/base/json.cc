@@ -8,12 +8,14 @@
 
 #include <fmt/format.h>
 
+#include "base/json_measure.h"
+
 namespace koord {
 namespace {
 
 json::parse_options deepOptions() {
   json::parse_options options;
-  options.max_depth = 256;
+  options.max_depth = kMaxJsonDepth + kJsonEnvelopeDepth;
   return options;
 }
 

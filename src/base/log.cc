@@ -8,6 +8,7 @@
 #include <boost/json/serialize.hpp>
 
 #include "base/log_output.h"
+#include "base/utf8.h"
 
 namespace koord::log {
 namespace {
@@ -67,7 +68,9 @@ bool enabled(Level level) {
 
 void write(Level level, std::string_view message) {
   if (gJson.load(std::memory_order_relaxed)) {
-    const auto quoted = boost::json::serialize(boost::json::string_view(message));
+    // What others say may have any bytes, and a line that is no JSON is lost to whoever reads them.
+    const std::string text = asUtf8(message);
+    const auto quoted = boost::json::serialize(boost::json::string_view(text));
     spdlog::log(toSpdlog(level), spdlog::string_view_t(quoted));
   } else {
     spdlog::log(toSpdlog(level), spdlog::string_view_t(message.data(), message.size()));

@@ -1,4 +1,5 @@
 #include "base/quantity.h"
+#include "base/utf8.h"
 
 #include <fmt/format.h>
 
@@ -197,7 +198,7 @@ bool looksLikeSuffix(std::string_view text) {
 std::unexpected<Error> parseError(std::string_view text, std::string_view why) {
   const bool cut = text.size() > 64;
   return fail(ErrorCode::BadRequest, fmt::format("\"{}{}\" is not a quantity: {}",
-                                                 text.substr(0, 64), cut ? "..." : "", why));
+                                                 beginningOf(text, 64), cut ? "..." : "", why));
 }
 
 std::unexpected<Error> badSuffix(std::string_view text, const Scanned& scanned) {
@@ -209,7 +210,7 @@ std::unexpected<Error> badSuffix(std::string_view text, const Scanned& scanned) 
   return parseError(
       text, fmt::format("unable to parse quantity's suffix: \"{}\" is none of n, u, m, k, M, "
                         "G, T, P, E, Ki, Mi, Gi, Ti, Pi, Ei or an exponent like e3",
-                        scanned.suffix.substr(0, 64)));
+                        beginningOf(scanned.suffix, 64)));
 }
 
 // digits * 10^scale in decimal form. digits has no leading zero.

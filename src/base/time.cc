@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/ascii.h"
+#include "base/utf8.h"
 
 namespace koord {
 namespace {
@@ -18,7 +19,7 @@ constexpr std::int64_t kSecond = 1'000'000'000;
 std::unexpected<Error> textError(std::string_view text, std::string_view what,
                                  std::string_view why) {
   const bool cut = text.size() > 64;
-  return fail(ErrorCode::BadRequest, fmt::format("\"{}{}\" is not a {}: {}", text.substr(0, 64),
+  return fail(ErrorCode::BadRequest, fmt::format("\"{}{}\" is not a {}: {}", beginningOf(text, 64),
                                                  cut ? "..." : "", what, why));
 }
 

@@ -19,6 +19,9 @@ bool isUtf8(std::string_view text);
 // JSON, and nobody takes a document with it.
 std::string asUtf8(std::string_view text);
 
+// The beginning of the text, of at most that many bytes, that cuts no character in two.
+std::string_view beginningOf(std::string_view text, std::size_t most);
+
 // The text for a terminal: what would move its cursor or change its colours is shown as "?". Lines
 // and tabs stay.
 std::string printable(std::string_view text);

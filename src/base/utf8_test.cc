@@ -25,6 +25,19 @@ TEST(Utf8Test, EachByteThatIsNoTextBecomesOneReplacement) {
   }
 }
 
+TEST(Utf8Test, ABeginningCutsNoCharacter) {
+  const std::string_view text =
+      "a\xc3\xbc\xe2\x82\xac\xf0\x9f\x98\x80"
+      "b";  // 1 + 2 + 3 + 4 + 1 bytes
+  const std::size_t expected[] = {0, 1, 1, 3, 3, 3, 6, 6, 6, 6, 10, 11, 11};
+  for (std::size_t most = 0; most < std::size(expected); ++most) {
+    EXPECT_EQ(beginningOf(text, most).size(), expected[most]) << most;
+    EXPECT_TRUE(isUtf8(beginningOf(text, most)));
+  }
+  // What is none anyway loses three bytes at most.
+  EXPECT_EQ(beginningOf(std::string(100, '\x80'), 50).size(), 47u);
+}
+
 TEST(Utf8Test, WhatATerminalWouldObeyIsNotSentToIt) {
   EXPECT_EQ(printable("two\nlines\tand gr\xc3\xbc\xc3\x9f"), "two\nlines\tand gr\xc3\xbc\xc3\x9f");
   EXPECT_EQ(printable("\x1b[2J\x1b]0;t\a\r\x7f"), "?[2J?]0;t???");

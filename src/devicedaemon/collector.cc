@@ -47,6 +47,20 @@ void Collector::tell(Known& known, std::string text, bool bad) {
   known.told = std::move(text);
 }
 
+// A lost device whose minor another one has now was replaced. Readers of the file know devices by their minor: the
+// entry of the lost one would hide the healthy one.
+void Collector::forgetReplaced(const Reading& reading, Known& known) {
+  std::map<int, std::string_view> living;
+  for (const auto& device : reading.devices) living.emplace(device.minor, device.uuid);
+  std::erase_if(known.devices, [&](const auto& entry) {
+    const auto holder = living.find(entry.second.minor);
+    if (holder == living.end() || holder->second == entry.first) return false;
+    log::info("{}: device {} was replaced by {}, which has its minor {}", entry.second.vendor,
+              entry.first, holder->second, entry.second.minor);
+    return true;
+  });
+}
+
 // False when the driver did not answer.
 bool Collector::readVendor(std::string_view name, Known& known, SteadyTime now) {
   const auto vendor = std::ranges::find(vendors(), name, &Vendor::name);
@@ -70,6 +84,7 @@ bool Collector::readVendor(std::string_view name, Known& known, SteadyTime now) 
     place(machine_, device);
     known.devices[device.uuid] = device;
   }
+  forgetReplaced(*reading, known);
   tell(known, foundText(name, *reading), !reading->problems.empty());
   return true;
 }
@@ -93,6 +108,8 @@ Collector::Round Collector::read(SteadyTime now) {
     std::ranges::sort(devices, {}, &Found::minor);
     std::ranges::move(devices, std::back_inserter(round.devices));
   }
+  round.cancelled = machine_.runner->stopping();
+  if (round.cancelled) return round;
   if (round.devices.empty() && !toldOfNone_)
     log::info("no accelerator of a known vendor was found");
   toldOfNone_ = round.devices.empty();

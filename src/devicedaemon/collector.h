@@ -4,7 +4,7 @@
 // answer costs nothing of another.
 //
 // A device that was seen stays: it is ill when it is not told of any more, and, when its vendor cannot be
-// read, from a minute after that began. Scheduling must not take a driver that is loaded anew for a
+// read, from a minute after that began. It goes when another device has its minor. Scheduling must not take a driver that is loaded anew for a
 // machine without accelerators.
 
 #include <map>
@@ -15,6 +15,8 @@
 
 namespace koord::devicedaemon {
 
+struct Reading;
+
 class Collector {
  public:
   explicit Collector(Machine machine) : machine_(std::move(machine)) {}
@@ -22,6 +24,7 @@ class Collector {
   struct Round {
     std::vector<Found> devices;  // by vendor and minor
     bool failed = false;         // a vendor's driver did not answer: worth another look soon
+    bool cancelled = false;      // the program is to end: the devices are incomplete
   };
   Round read(SteadyTime now);
 
@@ -33,6 +36,7 @@ class Collector {
   };
   void tell(Known& known, std::string text, bool bad);
   bool readVendor(std::string_view name, Known& known, SteadyTime now);
+  static void forgetReplaced(const Reading& reading, Known& known);
 
   Machine machine_;
   std::map<std::string_view, Known> known_;  // by vendor

@@ -16,6 +16,7 @@ constexpr Duration kRetry = 10s;  // after a driver or the file failed
 
 Daemon::Outcome Daemon::round(SteadyTime now) {
   const auto found = collector_.read(now);
+  if (found.cancelled) return {false, Duration::zero()};
   const auto written = file_.write(found.devices);
   if (!written) log::error("{}; next try in 10s", written.error().message);
   log::v(2, "{} devices written to {}", found.devices.size(), file_.path());

@@ -18,6 +18,7 @@ class Daemon {
     bool whole = true;  // every driver answered and the file is there
     Duration pause{0};  // until the next round
   };
+  // One that is cancelled leaves the file as it is.
   Outcome round(SteadyTime now);
   // Other settings from the next round on; a file elsewhere takes the place of the old one.
   void change(const Settings& settings);

@@ -137,6 +137,42 @@ TEST_F(DeviceDaemon, ADeviceThatIsNotToldOfAnyMoreStaysAndIsIll) {
   EXPECT_TRUE(written()[1].well());
 }
 
+TEST_F(DeviceDaemon, ALostDeviceGivesItsMinorToTheOneThatReplacesIt) {
+  addPci("0000:03:00.0", "0xcabc");
+  FakeAccelerators cards;
+  machine_.cndev = {cards.path()};
+  cards.add("MLU-old");
+  round();
+  ASSERT_THAT(written(), SizeIs(3));
+  cards.state().count = 0;
+  cards.add("MLU-new");
+  round();
+  std::vector<std::string> uuids;
+  for (const auto& device : written()) uuids.push_back(device.uuid);
+  EXPECT_THAT(uuids, ElementsAre("MLU-new", "xpu-0", "xpu-1"));
+  EXPECT_TRUE(written()[0].well());
+}
+
+TEST_F(DeviceDaemon, ARoundThatIsCancelledLeavesTheFile) {
+  round();
+  const std::string before = tree_.read("out/ic-device");
+  tools_.isStopping = true;
+  tools_.outputs["xpu_smi -m"] = kunlunLine(1);
+  EXPECT_FALSE(round().whole);
+  EXPECT_EQ(tree_.read("out/ic-device"), before);
+}
+
+TEST_F(DeviceDaemon, TextsOfToolsThatAreNoUtf8DoNotSpoilTheFile) {
+  round();
+  // Cut in the middle of a character, as a limit on the length of a text cuts it.
+  tools_.failures["xpu_smi -m"] = {ErrorCode::Internal, "driver: \xe9\xa9\xb1\xe5\x8a", {}};
+  round();
+  round(61s);
+  ASSERT_THAT(written(), SizeIs(2));
+  EXPECT_EQ(written()[0].fault, "driver: \u9a71\ufffd\ufffd");
+  EXPECT_THAT(koordlet::readXpus(tree_.path("out"), WallTime{}).problems, IsEmpty());
+}
+
 TEST_F(DeviceDaemon, OddOutputChangesNothingAndIsRefused) {
   round();
   const std::string before = tree_.read("out/ic-device");
@@ -282,6 +318,23 @@ TEST(HostRunners, AToolThatHangsIsKilledWithWhatItStarted) {
     ASSERT_FALSE(hanging) << script;
     EXPECT_EQ(hanging.error().code, ErrorCode::Timeout) << script;
   }
+}
+
+TEST(HostRunners, AProgramThatEndsWaitsForNoTool) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  HostRunner runner("", 600s, ends[0]);
+  EXPECT_TRUE(runner.run({"sh", "-c", "echo well"}));
+  EXPECT_FALSE(runner.stopping());
+  // The tool itself says when it runs: no time is taken for it.
+  const std::string script = fmt::format("echo > /proc/self/fd/{}; sleep 600", ends[1]);
+  const auto running = runner.run({"sh", "-c", script});
+  ASSERT_FALSE(running);
+  EXPECT_EQ(running.error().code, ErrorCode::Cancelled);
+  EXPECT_EQ(runner.run({"sh", "-c", "echo well"}).error().code, ErrorCode::Cancelled);
+  EXPECT_TRUE(runner.stopping());
+  ::close(ends[0]);
+  ::close(ends[1]);
 }
 
 TEST(HostRunners, ALibraryThatCrashesOrHangsCostsItsProcessAlone) {

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/quantity.h"
+#include "base/utf8.h"
 #include "model/well_known.h"
 
 namespace koord::devicedaemon {
@@ -28,8 +29,8 @@ json::object entryOf(const Found& device) {
   for (const auto& [name, amount] : device.resources) resources[name] = amount;
   json::object status;
   status["healthy"] = device.well();
-  if (!device.faultCode.empty()) status["errCode"] = device.faultCode;
-  if (!device.fault.empty()) status["errMessage"] = device.fault;
+  if (!device.faultCode.empty()) status["errCode"] = asUtf8(device.faultCode);
+  if (!device.fault.empty()) status["errMessage"] = asUtf8(device.fault);
   return {{"vendor", device.vendor},
           {"model", device.model},
           {"uuid", device.uuid},

@@ -62,16 +62,22 @@ void writeAll(int fd, std::string_view text) {
   }
 }
 
-// Reads to the end, the limit or the deadline; false at the latter two.
-bool readAll(int fd, steady_clock::time_point deadline, std::string& text) {
+bool isReadable(int fd) {
+  pollfd look{fd, POLLIN, 0};
+  return fd >= 0 && ::poll(&look, 1, 0) > 0;
+}
+
+// Reads to the end, the limit, the deadline or until `stop` is readable; false at the latter three.
+bool readAll(int fd, int stop, steady_clock::time_point deadline, std::string& text) {
   std::array<char, 16'384> buffer{};
   for (;;) {
     const auto left = std::chrono::ceil<milliseconds>(deadline - steady_clock::now());
     if (left.count() <= 0 || text.size() > kMostOutput) return false;
-    pollfd waiting{fd, POLLIN, 0};
-    const int ready = ::poll(&waiting, 1, static_cast<int>(left.count()));
+    std::array<pollfd, 2> waiting{pollfd{fd, POLLIN, 0}, pollfd{stop, POLLIN, 0}};
+    const int ready = ::poll(waiting.data(), waiting.size(), static_cast<int>(left.count()));
     if (ready < 0 && errno != EINTR) return false;
     if (ready <= 0) continue;
+    if (waiting[1].revents != 0) return false;
     const ssize_t got = ::read(fd, buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return got == 0;
@@ -79,13 +85,13 @@ bool readAll(int fd, steady_clock::time_point deadline, std::string& text) {
   }
 }
 
-// As of waitpid. Nothing: it has not ended by then. One that is stuck in a driver hears no signal, not even SIGKILL.
-std::optional<int> waitFor(pid_t child, steady_clock::time_point end) {
+// As of waitpid. Nothing: it has not ended by then, or by when `stop` became readable. One that is stuck in a driver hears no signal, not even SIGKILL.
+std::optional<int> waitFor(pid_t child, int stop, steady_clock::time_point end) {
   while (true) {
     int status = 0;
     const pid_t ended = ::waitpid(child, &status, WNOHANG);
     if (ended == child || (ended < 0 && errno != EINTR)) return status;
-    if (steady_clock::now() >= end) return std::nullopt;
+    if (steady_clock::now() >= end || isReadable(stop)) return std::nullopt;
     std::this_thread::sleep_for(kLook);
   }
 }
@@ -125,6 +131,10 @@ struct HostRunner::Ended {
   int status = 0;  // as of waitpid
 };
 
+bool HostRunner::stopping() const {
+  return isReadable(stop_);
+}
+
 bool HostRunner::enterRoot() const {
   return root_.empty() || (::chroot(root_.c_str()) == 0 && ::chdir("/") == 0);
 }
@@ -132,6 +142,7 @@ bool HostRunner::enterRoot() const {
 Result<HostRunner::Ended> HostRunner::inChild(const std::string& name,
                                               const std::function<int(int)>& body) {
   std::erase_if(stuck_, [](pid_t child) { return ::waitpid(child, nullptr, WNOHANG) != 0; });
+  if (stopping()) return fail(ErrorCode::Cancelled, name + ": the program is ending");
   Pipe pipe;
   if (!pipe.open()) return fail(errnoError("pipe", errno));
   const pid_t child = ::fork();
@@ -144,15 +155,16 @@ Result<HostRunner::Ended> HostRunner::inChild(const std::string& name,
   pipe.close(1);
   Ended ended;
   const auto end = steady_clock::now() + limit_;
-  bool whole = readAll(pipe.end(0), end, ended.output);
-  std::optional<int> status = whole ? waitFor(child, end) : std::nullopt;
+  bool whole = readAll(pipe.end(0), stop_, end, ended.output);
+  std::optional<int> status = whole ? waitFor(child, stop_, end) : std::nullopt;
   if (!status) {
     whole = false;
     ::kill(-child, SIGKILL);
-    status = waitFor(child, steady_clock::now() + kGrace);
+    status = waitFor(child, -1, steady_clock::now() + kGrace);
   }
   if (!status) stuck_.push_back(child);
   ended.status = status.value_or(0);
+  if (!whole && stopping()) return fail(ErrorCode::Cancelled, name + ": the program is ending");
   if (!whole && ended.output.size() > kMostOutput)
     return fail(ErrorCode::Internal, name + ": it says more than a megabyte");
   if (!whole)

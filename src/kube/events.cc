@@ -5,6 +5,7 @@
 #include "base/host_name.h"
 #include "base/log.h"
 #include "base/time.h"
+#include "base/utf8.h"
 #include "kube/client.h"
 
 // An event goes through three filters, as in client-go, whose figures these are. (1) Aggregation:
@@ -64,6 +65,7 @@ bool EventRecorder::spend(Digest object) {
 void EventRecorder::record(const api::ObjectReference& about, std::string_view type,
                            std::string_view reason, std::string message, std::string_view action,
                            std::optional<api::ObjectReference> related) {
+  if (!isUtf8(message)) message = asUtf8(message);
   const std::string object = objectText(about);
   const std::string kind = fmt::format("{}|{}|{}", object, type, reason);
   const std::hash<std::string> digest;

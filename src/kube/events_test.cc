@@ -39,6 +39,13 @@ TEST_F(EventsTest, TheFirstIsCreatedAndRepeatsRaiseItsCount) {
   EXPECT_EQ(lastBody().at("count").as_int64(), 3);
 }
 
+TEST_F(EventsTest, BytesThatAreNoTextDoNotCostTheEvent) {
+  recorder_.record(pod_, "Warning", "Odd", "annotation a: got \"\xc3\"");
+  loop_.advance(1s);
+  ASSERT_EQ(count(Verb::Create), 1);
+  EXPECT_EQ(textAt(lastBody(), "message"), "annotation a: got \"\ufffd\"");
+}
+
 TEST_F(EventsTest, AnObjectThatFloodsIsHeldToItsBudget) {
   for (int i = 0; i < 100; ++i) {
     recorder_.record(pod_, "Normal", "Noise", "the same");

@@ -5,10 +5,12 @@
 
 #include <mutex>
 #include <optional>
+#include <system_error>
 #include <thread>
 
 #include "base/json.h"
 #include "base/time.h"
+#include "base/utf8.h"
 #include "kube/credentials.h"
 #include "kube/run_program.h"
 #include "net/tls.h"
@@ -85,7 +87,7 @@ Result<Issued> runPlugin(const ExecPlugin& plugin, const net::TlsConfig& tls,
   if (output->status != 0) {
     return fail(ErrorCode::Unauthorized,
                 fmt::format("{} ended with status {}: {}", plugin.command, output->status,
-                            std::string_view(output->err).substr(0, 1000)));
+                            asUtf8(beginningOf(output->err, 1000))));
   }
   auto issued = readCredential(plugin, output->out, tls);
   if (!issued) return fail(std::move(issued.error()).within(plugin.command));
@@ -123,7 +125,14 @@ class PluginCredentials final : public CredentialSource {
     waiting_.push_back(std::move(completer));
     if (waiting_.size() > 1) return;
     if (thread_.joinable()) thread_.join();  // it has answered everybody and is about to end
-    thread_ = std::thread([this] { run(); });
+    try {
+      thread_ = std::thread([this] { run(); });
+    } catch (const std::system_error& error) {
+      // The machine has no room for another one, which may change.
+      const Result<Credentials> none = fail(
+          ErrorCode::Unavailable, std::string("exec credential plugin: thread: ") + error.what());
+      for (const auto& waiting : std::exchange(waiting_, {})) waiting.complete(none);
+    }
   }
 
   void run() {

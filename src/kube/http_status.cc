@@ -4,6 +4,7 @@
 
 #include <charconv>
 
+#include "base/utf8.h"
 #include "kube/received.h"
 
 namespace koord::kube {
@@ -12,7 +13,7 @@ namespace {
 constexpr std::size_t kShownOfBody = 300;
 
 std::string shortened(std::string_view body) {
-  std::string text(body.substr(0, kShownOfBody));
+  std::string text = asUtf8(beginningOf(body, kShownOfBody));
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
   return text;
 }

@@ -92,6 +92,46 @@ TEST_F(InformerTest, AnOptionalResourceThatIsNotThereHasNoObjectsAndIsAskedForAg
   EXPECT_EQ(syncs, 1);
 }
 
+TEST_F(InformerTest, WhatWasThereStaysWhenAServerThatStartsForbidsItForAWhile) {
+  Informer<api::Node> optional(api_, loop_, {.optional = true});
+  lists_ = {listOf(10, {node("a", 3)})};
+  optional.start();
+  loop_.advance(10ms);
+  ASSERT_EQ(optional.size(), 1u);
+  const Error forbidden{ErrorCode::Forbidden, "not yet", {}};
+  lists_ = {fail(forbidden), fail(forbidden), listOf(20, {node("a", 3), node("b", 15)})};
+  for (int i = 0; i < 6 && !api_.watches.empty(); ++i) {
+    close(forbidden);
+    loop_.advance(1min);
+    EXPECT_GE(optional.size(), 1u);
+  }
+  loop_.advance(3min);
+  EXPECT_EQ(optional.size(), 2u);
+
+  // Its definition is gone: so are its objects.
+  lists_ = {fail(ErrorCode::NotFound, "the server could not find the requested resource")};
+  send(event("ERROR", R"({"kind":"Status","code":410,"reason":"Expired","message":"too old"})"));
+  close();
+  loop_.advance(10s);
+  EXPECT_EQ(optional.size(), 0u);
+}
+
+TEST_F(InformerTest, AnAnswerThatIsNoListForgetsNothing) {
+  lists_ = {listOf(10, {node("a", 3)})};
+  informer_.start();
+  loop_.advance(1s);
+  takeLog();
+  for (const char* odd : {"{}", R"({"kind":"Status","status":"Success"})", R"({"items":{}})", "[]"})
+    lists_.emplace_back(odd);
+  lists_.emplace_back(listOf(20, {node("b", 15)}));
+  send(event("ERROR", R"({"kind":"Status","code":410,"reason":"Expired","message":"too old"})"));
+  close();
+  loop_.advance(100ms);
+  EXPECT_EQ(informer_.size(), 1u);
+  loop_.advance(1min);
+  EXPECT_THAT(takeLog(), ElementsAre("+b", "-a"));
+}
+
 TEST_F(InformerTest, AClosedWatchGoesOnFromTheLastVersionSeenBookmarksIncluded) {
   lists_ = {listOf(10, {})};
   informer_.start();
@@ -299,6 +339,19 @@ TEST_F(StreamingInformerTest, WhatIsMissingFromANewStateHasBeenDeleted) {
   EXPECT_EQ(streamed_.size(), 3u);  // nothing is known to be gone before the state is complete
   sendEnd(21);
   EXPECT_THAT(takeLog(), ElementsAre("+c", "-a"));
+}
+
+TEST_F(StreamingInformerTest, AStateThatIsAlwaysCutIsAskedForEverMoreRarely) {
+  for (int i = 0; i < 600; ++i) {
+    if (!api_.watches.empty()) {
+      send(event("ADDED", node("a", 3)));
+      close({ErrorCode::Unavailable, "connection reset", {}});
+    }
+    loop_.advance(1s);
+  }
+  // 200 ms doubling to 30 s, each up to twice as long.
+  EXPECT_LT(streaming_.asked.size(), 40u);
+  EXPECT_GT(streaming_.asked.size(), 10u);
 }
 
 TEST_F(StreamingInformerTest, AServerThatNeverEndsTheStateIsAskedForAList) {

@@ -198,9 +198,9 @@ class LeaderElector::Loop {
   }
 
   void annotate(json::value& metadata) const {
-    if (options_.annotations.empty()) return;
+    if (!options_.annotations) return;
     json::object& annotations = koord::objectIn(metadata, "annotations");
-    for (const auto& [key, value] : options_.annotations) annotations[key] = value;
+    for (const auto& [key, value] : options_.annotations()) annotations[key] = value;
   }
 
   Task<Result<>> create() {
@@ -251,9 +251,9 @@ class LeaderElector::Loop {
     return std::move(decoded->spec);
   }
 
+  // Rounded up: a lease that says less than the leader counts on is taken while it still leads.
   static std::int32_t seconds(Duration duration) {
-    return static_cast<std::int32_t>(
-        std::chrono::duration_cast<std::chrono::seconds>(duration).count());
+    return static_cast<std::int32_t>(std::chrono::ceil<std::chrono::seconds>(duration).count());
   }
 
   Api& api_;

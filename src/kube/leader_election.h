@@ -26,8 +26,8 @@ struct LeaderElectionOptions {
   Duration renewDeadline = std::chrono::seconds(10);
   Duration retryPeriod = std::chrono::seconds(2);
   bool releaseOnStop = true;
-  // Of the lease while this process holds it: what others have to know of the leader.
-  std::map<std::string, std::string> annotations;
+  // Of the lease while this process holds it: what others have to know of the leader. Asked at every write.
+  std::function<std::map<std::string, std::string>()> annotations = {};
   std::shared_ptr<Metrics> metrics;  // null = none are kept
 };
 

@@ -88,20 +88,43 @@ TEST_F(LeaderElectionTest, RenewingIsOneRequestAndKeepsWhatOthersHaveWritten) {
 }
 
 TEST_F(LeaderElectionTest, WhatOthersHaveToKnowOfTheLeaderIsInTheAnnotationsOfItsLease) {
-  const auto candidate = [&](const char* identity, const char* certificate) {
+  std::string ofA = "of a", ofB = "of b";
+  const auto candidate = [&](const char* identity, const std::string& certificate) {
+    using Annotations = std::map<std::string, std::string>;
     return LeaderElector(
         api_, loop_,
-        {.leaseName = "test", .identity = identity, .annotations = {{"certificate", certificate}}},
+        {.leaseName = "test",
+         .identity = identity,
+         .annotations = [&certificate] { return Annotations{{"certificate", certificate}}; }},
         Random(7), [] {}, [] {});
   };
-  auto first = candidate("a", "of a"), second = candidate("b", "of b");
+  auto first = candidate("a", ofA), second = candidate("b", ofB);
   first.start();
   loop_.advance(1s);
   EXPECT_EQ(textAt(json::value(server_.lease), "metadata", "annotations", "certificate"), "of a");
+  ofA = "renewed";
+  loop_.advance(5s);
+  EXPECT_EQ(textAt(json::value(server_.lease), "metadata", "annotations", "certificate"),
+            "renewed");
   first.release([] {});
   second.start();
   loop_.advance(5s);
   EXPECT_EQ(textAt(json::value(server_.lease), "metadata", "annotations", "certificate"), "of b");
+}
+
+TEST_F(LeaderElectionTest, ALeaseSaysNoLessThanItsLeaderCountsOn) {
+  LeaderElector elector(
+      api_, loop_,
+      {.leaseName = "test",
+       .identity = "a",
+       .leaseDuration = 2500ms,
+       .renewDeadline = 2400ms,
+       .retryPeriod = 500ms},
+      Random(7), [] {}, [] {});
+  elector.start();
+  loop_.advance(1s);
+  ASSERT_TRUE(elector.leading());
+  EXPECT_EQ(server_.lease["spec"].at("leaseDurationSeconds"), 3);
 }
 
 TEST_F(LeaderElectionTest, ADeadLeaderIsFollowedAfterTheLeaseHasRunOut) {

@@ -83,7 +83,11 @@ Result<ListHead> openList(std::string_view body, std::function<void(const Receiv
   }
   const auto document = parseJson(body);
   if (!document) return fail(document.error());
-  if (const auto* items = at(*document, "items"); items && items->is_array())
+  const auto* items = find(*document, "items");
+  // Whoever takes any answer for a list without objects forgets all that there are.
+  if (!items || !(items->is_array() || items->is_null()))
+    return fail(ErrorCode::Unavailable, "the answer is no list: it has no items");
+  if (items->is_array())
     for (const auto& item : items->get_array()) visit(Received(item));
   head.resourceVersion = textAt(*document, "metadata", "resourceVersion");
   head.next = textAt(*document, "metadata", "continue");

@@ -11,7 +11,9 @@
 //   read   -> complete: watch. Cut off or refused: back off, read again; a server that refuses the
 //             streaming list, is silent on it or ends it in good order three times is listed from
 //             then on.
-//          -> not there, and optional: nothing, complete; read again after a minute.
+//          -> not there, or forbidden before anything was seen, and optional: nothing, complete; read again after a
+//             minute. Forbidden later: what is known stays. A server that starts refuses everybody until it has read
+//             its roles, and an object that was there must not go for that.
 //   watch  -> ended by the server after its time: watch again from where we are, at once.
 //          -> 410 Gone: the version has left the server's history: read, of the newest version.
 //          -> connection lost: back off, then watch again from where we are. The server's history
@@ -23,7 +25,8 @@
 // than what was seen, so that time never runs backwards for a sink, also when it talks to another
 // server. resourceVersion_ moves with every event and bookmark once the state is complete.
 //
-// Back-off is 200 ms doubling to 30 s, each up to twice as long by chance; an event resets it.
+// Back-off is 200 ms doubling to 30 s, each up to twice as long by chance; an event resets it, once the state is
+// complete: a stream that is always cut in its middle must not be asked for five times a second.
 // Watches ask for an end after five to ten minutes, by chance, so that a restarted server does not
 // keep all clients for ever. Rules: the reflector of client-go.
 
@@ -120,6 +123,7 @@ class Reflector::Loop {
       if (page->next.empty()) {
         resourceVersion_ = std::move(page->resourceVersion);
         expired_ = pagesExpired_ = false;
+        wasThere_ = true;
         sink_.endReplace();
         co_return true;
       }
@@ -189,14 +193,15 @@ class Reflector::Loop {
   }
 
   bool isAbsent(const Error& error) const {
-    return scope_.optional &&
-           (error.code == ErrorCode::NotFound || error.code == ErrorCode::Forbidden);
+    return scope_.optional && (error.code == ErrorCode::NotFound ||
+                               (error.code == ErrorCode::Forbidden && !wasThere_));
   }
 
   // A resource that the server does not offer us has no objects.
   Task<void> absent(const Error& error) {
     log::v(2, "{}.{} is not there: {}", type_.plural, type_.group, error.message);
     sink_.endReplace();
+    wasThere_ = false;
     failures_ = 0;
     auto pause = sleepFor(executor_, kAbsentPeriod);
     co_await pause;
@@ -242,13 +247,15 @@ class Reflector::Loop {
     }
     if (kind == "ADDED" || kind == "MODIFIED") sink_.upsert(object);
     if (kind == "DELETED") sink_.remove(object);
-    failures_ = 0;
+    if (!initial_) failures_ = 0;
     lastEvent_ = executor_.steadyNow();
     const auto version = object.resourceVersion();
     if (initial_) {
       // Versions of single objects say nothing before the list is complete.
       if (kind != "BOOKMARK" || object.annotation("k8s.io/initial-events-end") != "true") return;
       initial_ = false;
+      wasThere_ = true;
+      failures_ = 0;
       cutStreams_ = 0;
       executor_.cancel(std::exchange(gapTimer_, 0));
       if (!version.empty()) resourceVersion_ = version;
@@ -297,6 +304,7 @@ class Reflector::Loop {
   bool streaming_ = true;      // until the server turns out not to know how
   bool initial_ = false;       // the state of the watch that runs is not complete yet
   bool expired_ = false;       // resourceVersion_ is of no use any more
+  bool wasThere_ = false;      // the state has been read
   bool pagesExpired_ = false;  // a list took longer than its continue token was good for
   int cutStreams_ = 0;
   int failures_ = 0;

@@ -16,6 +16,8 @@ namespace koord::kube {
 namespace {
 
 constexpr std::size_t kRememberedAnswers = 4096;
+// Longer questions are asked anew each time: whoever asks must not be able to fill the memory.
+constexpr std::size_t kLongestRemembered = 10'000;
 constexpr api::ResourceType kTokenReview{"authentication.k8s.io", "v1", "tokenreviews",
                                          "TokenReview", false};
 constexpr api::ResourceType kAccessReview{"authorization.k8s.io", "v1", "subjectaccessreviews",
@@ -236,7 +238,8 @@ Task<Result<RequestGuard::User>> RequestGuard::review(std::string token) {
   if (std::ranges::find(user.groups, "system:authenticated") == user.groups.end())
     user.groups.emplace_back("system:authenticated");
   if (const auto* extra = at(*review, "status", "user", "extra")) user.extra = *extra;
-  users_.at(token, {}) = {user, executor_.steadyNow() + options_.tokensHold};
+  if (token.size() <= kLongestRemembered)
+    users_.at(token, {}) = {user, executor_.steadyNow() + options_.tokensHold};
   co_return user;
 }
 
@@ -258,8 +261,9 @@ Task<Result<bool>> RequestGuard::authorize(const User& user, std::string verb, s
   if (!review) co_return fail(review.error());
   const json::value* answer = at(*review, "status", "allowed");
   const bool allowed = answer && answer->is_bool() && answer->get_bool();
-  decisions_.at(question, {}) = {
-      allowed, executor_.steadyNow() + (allowed ? options_.grantsHold : options_.refusalsHold)};
+  if (question.size() <= kLongestRemembered)
+    decisions_.at(question, {}) = {
+        allowed, executor_.steadyNow() + (allowed ? options_.grantsHold : options_.refusalsHold)};
   co_return allowed;
 }
 

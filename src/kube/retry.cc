@@ -20,7 +20,9 @@ class BackOff {
   Sleep wait(const Error& error) {
     const Duration own = next_ + Duration(random_.below(next_.count() + 1));
     next_ = std::min(next_ * 2, policy_.longest);
-    return sleepFor(executor_, std::max<Duration>(own, error.retryAfter));
+    // What a server asks for counts, up to the end.
+    const SteadyTime when = executor_.steadyNow() + std::max<Duration>(own, error.retryAfter);
+    return sleepUntil(executor_, std::min(when, end_));
   }
 
  private:

@@ -104,6 +104,15 @@ TEST_F(RetryTest, ErrorsThatARepeatCannotCureComeBackAtOnceOthersAfterTheLimit) 
   EXPECT_GE(loop_.steadyNow() - began, 2min);
 }
 
+TEST_F(RetryTest, AServerThatWantsToBeLeftAloneForADayEndsNothingLater) {
+  api_.answer = [&](const Request&) -> Result<std::string> {
+    return fail(Error{ErrorCode::TooManyRequests, "later", 24h});
+  };
+  const auto changed = change(label("new"));
+  EXPECT_FALSE(changed);
+  EXPECT_EQ(count(Verb::Get), 2);
+}
+
 TEST_F(RetryTest, ACreationUnderAGeneratedNameHappensOnceHoweverOftenTheAnswerIsLost) {
   std::string stored;
   int answers = 0;

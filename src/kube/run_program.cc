@@ -19,6 +19,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr int kLook = 50;  // ms between looks where no descriptor tells of the end
+
 class Fd {
  public:
   explicit Fd(int fd = -1) : fd_(fd) {}
@@ -95,24 +97,38 @@ int spawn(const ProgramSpec& program, int out, int err, pid_t& pid) {
   return error;
 }
 
+// Whether it waits to be reaped.
+bool hasEnded(pid_t pid) {
+  siginfo_t info{};
+  return ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+         info.si_pid == pid;
+}
+
 // Reads until both pipes are closed and the program has ended; why it stopped earlier, if it did.
 Result<> collect(const ProgramSpec& program, std::array<int, 2> pipes, pid_t pid,
                  ProgramOutput& output, const Interrupt& interrupt) {
   const std::string& name = program.argv[0];
   const Clock::time_point deadline = Clock::now() + program.limit;
-  // -1 where the kernel knows no such descriptors: then it is only waited for in the end.
+  // -1 where the kernel knows no such descriptors, or seccomp forbids them: then it is looked at again and again.
   const Fd ended(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  bool isGone = false;
   std::array<pollfd, 4> watched{pollfd{pipes[0], POLLIN, 0}, pollfd{pipes[1], POLLIN, 0},
                                 pollfd{ended.get(), POLLIN, 0}, pollfd{interrupt.fd(), POLLIN, 0}};
   std::array<char, 8192> part;
-  while (watched[0].fd >= 0 || watched[1].fd >= 0 || watched[2].fd >= 0) {
+  while (watched[0].fd >= 0 || watched[1].fd >= 0 || !isGone) {
     constexpr std::int64_t kLongestPoll = std::numeric_limits<int>::max();
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
     if (left.count() <= 0) return fail(ErrorCode::Timeout, name + ": took too long");
-    const auto pause = static_cast<int>(std::min<std::int64_t>(left.count(), kLongestPoll));
+    const auto pause = static_cast<int>(
+        std::min<std::int64_t>(left.count(), ended.get() < 0 && !isGone ? kLook : kLongestPoll));
+    if (ended.get() < 0) isGone = isGone || hasEnded(pid);
+    if (isGone && watched[0].fd < 0 && watched[1].fd < 0) break;
     if (::poll(watched.data(), watched.size(), pause) < 0) continue;
     if (watched[3].revents != 0) return fail(ErrorCode::Cancelled, name + ": interrupted");
-    if (watched[2].revents != 0) watched[2].fd = -1;  // poll passes over it
+    if (watched[2].revents != 0) {
+      isGone = true;
+      watched[2].fd = -1;  // poll passes over it
+    }
     for (int i = 0; i < 2; ++i) {
       auto& entry = watched[static_cast<std::size_t>(i)];
       if (entry.fd < 0 || entry.revents == 0) continue;

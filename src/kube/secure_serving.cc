@@ -66,8 +66,7 @@ Result<std::unique_ptr<SecureServing>> SecureServing::start(Component& component
   return serving;
 }
 
-Result<> SecureServing::readTrust() {
-  trust_.proxies = options_.requestHeaders;
+Result<> SecureServing::readAuthorities() {
   for (const auto& [flag, file, into] :
        {std::tuple{"--client-ca-file", &options_.clientCaFile, &trust_.clientsPem},
         std::tuple{"--requestheader-client-ca-file", &options_.requestHeaderCaFile,
@@ -82,18 +81,17 @@ Result<> SecureServing::readTrust() {
 
 Result<> SecureServing::begin(net::HttpServer::Handler handler) {
   if (auto guarded = makeGuard(); !guarded) return guarded;
-  auto tls = std::make_shared<net::ServerTls>();
-  tls->limits = options_.tlsLimits;
+  tls_.limits = options_.tlsLimits;
   auto certificate = servingCertificate(options_, component_.executor().wallNow());
   if (!certificate) return fail(std::move(certificate.error()));
-  certificate_ = certificate->certPem;
-  tls->certPem = std::move(certificate->certPem);
-  tls->keyPem = std::move(certificate->keyPem);
-  if (auto read = readTrust(); !read) return read;
-  if (auto trusted = applyTrust(*tls); !trusted) return trusted;
+  tls_.certPem = std::move(certificate->certPem);
+  tls_.keyPem = std::move(certificate->keyPem);
+  trust_.proxies = options_.requestHeaders;
+  if (auto read = readAuthorities(); !read) return read;
+  if (auto trusted = applyTrust(); !trusted) return trusted;
   net::ServerOptions server;
   server.listen = fmt::format("{}:{}", options_.bindAddress, options_.port);
-  server.tls = tls;
+  server.tls = std::make_shared<net::ServerTls>(tls_);
   auto started = net::HttpServer::start(component_.executor(), std::move(server),
                                         guard_->around(std::move(handler)));
   if (!started) return fail(std::move(started.error()));
@@ -101,14 +99,61 @@ Result<> SecureServing::begin(net::HttpServer::Handler handler) {
   log::info("serving on {}", server_->address());
   const bool known = !options_.clientCaFile.empty() && !options_.requestHeaderCaFile.empty();
   if (!known && !options_.authenticationSkipLookup && authentication_)
-    tasks_.spawn(followTrust(*tls,
-                             {options_.clientCaFile.empty(), options_.requestHeaderCaFile.empty()},
+    tasks_.spawn(followTrust({options_.clientCaFile.empty(), options_.requestHeaderCaFile.empty()},
                              options_.authenticationTolerateLookupFailure));
+  tasks_.spawn(followFiles());
   return {};
 }
 
+bool SecureServing::hasCertificateFiles() const {
+  return !options_.tlsCertFile.empty() || !options_.tlsKeyFile.empty() || !options_.certDir.empty();
+}
+
+Result<> SecureServing::readFilesAgain() {
+  const net::ServerTls tlsBefore = tls_;
+  const Trust trustBefore = trust_;
+  if (hasCertificateFiles()) {
+    auto certificate = servingCertificate(options_, component_.executor().wallNow());
+    if (!certificate) return fail(std::move(certificate.error()));
+    tls_.certPem = std::move(certificate->certPem);
+    tls_.keyPem = std::move(certificate->keyPem);
+  }
+  auto read = readAuthorities();
+  if (read) return takeChange(tlsBefore, trustBefore);
+  tls_ = tlsBefore;
+  trust_ = trustBefore;
+  return read;
+}
+
+// What cannot be used leaves what was good in force.
+Result<> SecureServing::takeChange(const net::ServerTls& tlsBefore, const Trust& trustBefore) {
+  auto applied = applyTrust();
+  const bool differs = tls_.certPem != tlsBefore.certPem || tls_.keyPem != tlsBefore.keyPem ||
+                       tls_.clientCaPem != tlsBefore.clientCaPem;
+  if (applied && differs) applied = server_->setTls(tls_);
+  if (applied) return {};
+  tls_ = tlsBefore;
+  trust_ = trustBefore;
+  [[maybe_unused]] const auto restored = applyTrust();
+  return applied;
+}
+
+// Certificates are renewed, and authorities replaced, while programs run for months.
+Task<void> SecureServing::followFiles() {
+  std::string told;
+  for (;;) {
+    auto pause = sleepFor(component_.executor(), std::chrono::minutes(1));
+    co_await pause;
+    const auto read = readFilesAgain();
+    const std::string problem = read ? "" : read.error().message;
+    if (!problem.empty() && problem != told)
+      log::error("{}; what was read before stays in force", problem);
+    told = problem;
+  }
+}
+
 // Into what the server accepts, and what the guard makes of it.
-Result<> SecureServing::applyTrust(net::ServerTls& tls) {
+Result<> SecureServing::applyTrust() {
   std::vector<std::string> clients;
   trust_.proxies.authorities.clear();
   for (const auto& [flag, pem, into] :
@@ -120,9 +165,9 @@ Result<> SecureServing::applyTrust(net::ServerTls& tls) {
     if (!fingerprints) return fail(std::move(fingerprints.error()).within(flag));
     *into = *std::move(fingerprints);
   }
-  tls.clientCaPem = trust_.clientsPem;
-  if (!trust_.clientsPem.empty() && !trust_.proxiesPem.empty()) tls.clientCaPem += '\n';
-  tls.clientCaPem += trust_.proxiesPem;
+  tls_.clientCaPem = trust_.clientsPem;
+  if (!trust_.clientsPem.empty() && !trust_.proxiesPem.empty()) tls_.clientCaPem += '\n';
+  tls_.clientCaPem += trust_.proxiesPem;
   guard_->setAuthorities(std::move(clients), trust_.proxies);
   return {};
 }
@@ -146,13 +191,13 @@ Result<> SecureServing::makeGuard() {
 
 // The cluster tells which authorities vouch for its clients and front proxies, and tells others
 // when that changes.
-Task<void> SecureServing::followTrust(net::ServerTls tls, Followed followed, bool tolerant) {
+Task<void> SecureServing::followTrust(Followed followed, bool tolerant) {
   for (;;) {
     auto reading = get<api::ConfigMap>(*authentication_,
                                        {"kube-system", "extension-apiserver-authentication"});
     const auto configMap = co_await reading;
     if (configMap) {
-      if (const auto set = takeTrust(configMap->data, followed, tls); !set)
+      if (const auto set = takeTrust(configMap->data, followed); !set)
         log::error("the cluster's authorities of client certificates: {}", set.error().message);
     } else if (tolerant) {
       log::warn("client certificates mean nothing: {}", configMap.error().message);
@@ -166,26 +211,22 @@ Task<void> SecureServing::followTrust(net::ServerTls tls, Followed followed, boo
   }
 }
 
-Result<> SecureServing::takeTrust(const api::StringMap& configMap, Followed followed,
-                                  net::ServerTls& tls) {
-  const Trust before = trust_;
+Result<> SecureServing::takeTrust(const api::StringMap& configMap, Followed followed) {
+  const net::ServerTls tlsBefore = tls_;
+  const Trust trustBefore = trust_;
   if (followed.clients)
     if (const auto* pem = api::findIn(configMap, "client-ca-file")) trust_.clientsPem = *pem;
   if (followed.proxies) {
     if (const auto* pem = api::findIn(configMap, "requestheader-client-ca-file"))
       trust_.proxiesPem = *pem;
     auto proxies = readRequestHeaders(configMap);
-    if (!proxies) return fail(std::move(proxies.error()));
+    if (!proxies) {
+      trust_ = trustBefore;
+      return fail(std::move(proxies.error()));
+    }
     trust_.proxies = *std::move(proxies);
   }
-  const std::string acceptedBefore = tls.clientCaPem;
-  auto applied = applyTrust(tls);
-  if (applied && tls.clientCaPem != acceptedBefore) applied = server_->setTls(tls);
-  if (applied) return {};
-  // What was good stays in force.
-  trust_ = before;
-  [[maybe_unused]] const auto restored = applyTrust(tls);
-  return applied;
+  return takeChange(tlsBefore, trustBefore);
 }
 
 void addSecureServingFlags(flags::FlagSet& set, SecureServingOptions& options) {

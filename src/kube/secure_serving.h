@@ -54,8 +54,11 @@ class SecureServing {
   static Result<std::unique_ptr<SecureServing>> start(Component& component,
                                                       SecureServingOptions options,
                                                       net::HttpServer::Handler handler);
+  // Takes what has changed in the files that flags name; by itself once a minute. What cannot be used leaves what was
+  // good in force.
+  Result<> readFilesAgain();
   std::string address() const { return server_->address(); }
-  const std::string& certificate() const { return certificate_; }  // PEM
+  const std::string& certificate() const { return tls_.certPem; }  // of now
 
  private:
   SecureServing(Component& component, SecureServingOptions options)
@@ -65,25 +68,29 @@ class SecureServing {
     bool clients;
     bool proxies;
   };
+  // Of those who come with certificates.
+  struct Trust {
+    std::string clientsPem;
+    std::string proxiesPem;
+    RequestHeaderOptions proxies;
+  };
   Result<> begin(net::HttpServer::Handler handler);
-  Result<> readTrust();
+  Result<> readAuthorities();
+  bool hasCertificateFiles() const;
+  Result<> takeChange(const net::ServerTls& tlsBefore, const Trust& trustBefore);
+  Task<void> followFiles();
   Result<> makeGuard();
-  Result<> applyTrust(net::ServerTls& tls);
-  Task<void> followTrust(net::ServerTls tls, Followed followed, bool tolerant);
-  Result<> takeTrust(const api::StringMap& configMap, Followed followed, net::ServerTls& tls);
+  Result<> applyTrust();
+  Task<void> followTrust(Followed followed, bool tolerant);
+  Result<> takeTrust(const api::StringMap& configMap, Followed followed);
 
   Component& component_;
   SecureServingOptions options_;
   std::unique_ptr<Api> authentication_;  // null: there is nobody to ask
   std::unique_ptr<Api> authorization_;
   std::optional<RequestGuard> guard_;
-  struct Trust {
-    std::string clientsPem;
-    std::string proxiesPem;
-    RequestHeaderOptions proxies;
-  };
-  Trust trust_;  // of those who come with certificates
-  std::string certificate_;
+  Trust trust_;
+  net::ServerTls tls_;  // in force
   std::unique_ptr<net::HttpServer> server_;
   TaskGroup tasks_;
 };

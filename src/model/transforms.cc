@@ -136,8 +136,8 @@ void trimReserved(api::Node& node) {
     return;
   api::ResourceList& allocatable = node.status.allocatable;
   for (const auto& [name, amount] : reserved) {
-    Quantity left = allocatable[name];
     if (name == kBatchCpu || name == kBatchMemory) continue;
+    Quantity left = allocatable[name];
     left.sub(amount);
     allocatable[name] = left.sign() < 0 ? Quantity::of(0, left.format()) : left;
   }

@@ -18,8 +18,9 @@ namespace urls = boost::urls;
 Result<std::string> decode(std::string_view text, bool plusIsBlank) {
   const auto escaped = urls::make_pct_string_view(text);
   if (!escaped) {
-    return fail(ErrorCode::BadRequest,
-                fmt::format("\"{}\" has a % that two hexadecimal digits do not follow", text));
+    return fail(
+        ErrorCode::BadRequest,
+        fmt::format("\"{}\" has a % that two hexadecimal digits do not follow", asUtf8(text)));
   }
   return escaped->decode(urls::encoding_opts(plusIsBlank));
 }
@@ -59,7 +60,7 @@ Result<Target> parseTarget(std::string_view target) {
   }
   if (!target.starts_with('/')) {
     return fail(ErrorCode::BadRequest,
-                fmt::format("request target \"{}\" does not begin with a slash", target));
+                fmt::format("request target \"{}\" does not begin with a slash", asUtf8(target)));
   }
   target = target.substr(0, target.find('#'));
   const auto mark = target.find('?');

@@ -7,6 +7,7 @@
 #include "apiserver/server/body.h"
 #include "base/log.h"
 #include "base/time.h"
+#include "base/utf8.h"
 
 namespace koord::apiserver {
 namespace {
@@ -78,12 +79,12 @@ std::string auditText(const AuditEvent& event, const std::string& id) {
                    {"level", "Metadata"},
                    {"auditID", id},
                    {"stage", "ResponseComplete"},
-                   {"requestURI", event.uri},
+                   {"requestURI", asUtf8(event.uri)},
                    {"verb", verbText(event)},
                    {"user", std::move(user)},
                    {"sourceIPs", json::array{addressOf(event.remote)}}};
   if (event.impersonated) out["impersonatedUser"] = userOf(event.impersonated);
-  if (!event.userAgent.empty()) out["userAgent"] = event.userAgent;
+  if (!event.userAgent.empty()) out["userAgent"] = asUtf8(event.userAgent);
   if (event.request) out["objectRef"] = objectRef(*event.request);
   out["responseStatus"] = std::move(status);
   out["requestReceivedTimestamp"] = formatMicroTime(event.received);

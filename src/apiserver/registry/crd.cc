@@ -70,11 +70,6 @@ Result<ResourceVersion> versionOf(api::SchemaSet& set, const json::value& in,
                                std::string(textAt(*scale, "statusReplicasPath")),
                                std::string(textAt(*scale, "labelSelectorPath"))};
   if (const auto* columns = find(in, "additionalPrinterColumns"); columns && columns->is_array()) {
-    if (const auto count = columns->get_array().size(); count > kMaxPrinterColumns)
-      return fail(
-          ErrorCode::Invalid,
-          fmt::format("{}.additionalPrinterColumns: Too many: {}: must have at most {} items", path,
-                      count, kMaxPrinterColumns));
     for (const auto& column : columns->get_array()) {
       const auto* priority = find(column, "priority");
       version.columns.push_back(
@@ -182,34 +177,73 @@ Result<> checkGroup(const json::value& crd) {
                                 toJson(json::string(approval)), why));
 }
 
-}  // namespace
+const json::array* arrayOf(const json::value* value) {
+  return value ? value->if_array() : nullptr;
+}
 
-Result<> checkCrd(const json::value& crd, const Registry& registry, bool isNew) {
-  const auto name = textAt(crd, "metadata", "name");
-  if (const auto known = registry.findByTable(name); known && !known->custom)
-    return fail(
-        ErrorCode::Invalid,
-        fmt::format("metadata.name: Invalid value: \"{}\": this server has it built in", name));
-  if (isNew)
-    if (auto good = checkGroup(crd); !good) return good;
+const json::value* versionNamed(const json::array& versions, std::string_view name) {
+  const auto found = std::ranges::find_if(
+      versions, [&](const json::value& version) { return textAt(version, "name") == name; });
+  return found == versions.end() ? nullptr : &*found;
+}
+
+std::vector<std::string_view> namesOf(const json::array& versions) {
+  std::vector<std::string_view> names;
+  for (const auto& version : versions) names.push_back(textAt(version, "name"));
+  return names;
+}
+
+Result<> checkUnique(const json::array& versions) {
   std::set<std::string_view> seen;
-  const auto* versions = at(crd, "spec", "versions");
-  for (std::size_t i = 0; versions && versions->is_array() && i < versions->get_array().size();
-       ++i) {
-    const auto version = textAt(versions->get_array()[i], "name");
-    if (!isVersionName(version))
-      return fail(ErrorCode::Invalid,
-                  fmt::format("spec.versions[{}].name: Invalid value: {}: a DNS-1035 label must "
-                              "consist of lower case alphanumeric characters or '-', start with an "
-                              "alphabetic character, and end with an alphanumeric character",
-                              i, toJson(json::string(version))));
-    if (!seen.insert(version).second)
+  for (const auto name : namesOf(versions))
+    if (!seen.insert(name).second)
       return fail(
           ErrorCode::Invalid,
           fmt::format("spec.versions: Invalid value: \"{}\": must contain unique version names",
-                      version));
-  }
+                      name));
   return {};
+}
+
+// `before`: the version of this name as it is stored.
+Result<> checkVersion(const json::value& version, const json::value* before, std::size_t index) {
+  const auto name = textAt(version, "name");
+  if (!before && !isVersionName(name))
+    return fail(ErrorCode::Invalid,
+                fmt::format("spec.versions[{}].name: Invalid value: {}: a DNS-1035 label must "
+                            "consist of lower case alphanumeric characters or '-', start with an "
+                            "alphabetic character, and end with an alphanumeric character",
+                            index, toJson(json::string(name))));
+  const auto* columns = arrayOf(find(version, "additionalPrinterColumns"));
+  if (!columns || columns->size() <= kMaxPrinterColumns) return {};
+  if (before && memberOf(*before, "additionalPrinterColumns") == *columns) return {};
+  return fail(
+      ErrorCode::Invalid,
+      fmt::format(
+          "spec.versions[{}].additionalPrinterColumns: Too many: {}: must have at most {} items",
+          index, columns->size(), kMaxPrinterColumns));
+}
+
+}  // namespace
+
+Result<> checkCrd(const json::value& crd, const Registry& registry, const json::value* old) {
+  const auto name = textAt(crd, "metadata", "name");
+  if (const auto known = registry.findByTable(name); !old && known && !known->custom)
+    return fail(
+        ErrorCode::Invalid,
+        fmt::format("metadata.name: Invalid value: \"{}\": this server has it built in", name));
+  if (!old)
+    if (auto good = checkGroup(crd); !good) return good;
+  const auto* versions = arrayOf(at(crd, "spec", "versions"));
+  if (!versions) return {};
+  const auto* before = old ? arrayOf(at(*old, "spec", "versions")) : nullptr;
+  for (std::size_t i = 0; i < versions->size(); ++i) {
+    // What is as it was has been accepted by the rules of its time.
+    const auto& version = (*versions)[i];
+    if (before && std::ranges::find(*before, version) != before->end()) continue;
+    const auto* known = before ? versionNamed(*before, textAt(version, "name")) : nullptr;
+    if (auto good = checkVersion(version, known, i); !good) return good;
+  }
+  return before && namesOf(*before) == namesOf(*versions) ? Result<>{} : checkUnique(*versions);
 }
 
 Result<Resource> resourceOfCrd(const json::value& crd, std::vector<std::string>& warnings) {

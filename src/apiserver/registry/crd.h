@@ -16,9 +16,10 @@ Result<const api::Schema*> compileSchema(api::SchemaSet& set, const json::value&
 // The resource that a CustomResourceDefinition describes. The error names the field.
 Result<Resource> resourceOfCrd(const json::value& crd, std::vector<std::string>& warnings);
 
-// What kube-apiserver wants of a definition besides; one that was stored before these rules is still learnt. `isNew`:
-// its group is checked, too. Kinds that the registry has built in cannot be defined.
-Result<> checkCrd(const json::value& crd, const Registry& registry, bool isNew);
+// What kube-apiserver wants of a definition besides. Of one that is stored already (`old`, null for a new one) only what
+// changes is checked: it may be older than a rule, and must still lose its finalizers. Kinds that the registry has built
+// in cannot be defined.
+Result<> checkCrd(const json::value& crd, const Registry& registry, const json::value* old);
 // What a CRD object gets when it is accepted: default names, conditions, stored versions.
 void completeCrd(json::value& crd, std::string_view now);
 

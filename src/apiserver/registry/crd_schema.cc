@@ -6,6 +6,7 @@
 #include <set>
 
 #include "apiserver/registry/crd.h"
+#include "base/utf8.h"
 
 namespace koord::apiserver {
 namespace {
@@ -23,7 +24,7 @@ struct SchemaPlace {
   std::string text() const {
     std::string out = above ? above->text() + "." : "";
     out += part;
-    if (!member.empty()) out.append("[").append(member.substr(0, kMaxShown)).append("]");
+    if (!member.empty()) out.append("[").append(beginningOf(member, kMaxShown)).append("]");
     if (index) out += fmt::format("[{}]", *index);
     return out;
   }

@@ -7,6 +7,7 @@
 #include "apiserver/objects/normalize.h"
 #include "apiserver/registry/crd.h"
 #include "base/time.h"
+#include "base/utf8.h"
 #include "net/tls.h"
 
 namespace koord::apiserver {
@@ -206,8 +207,8 @@ Outcome<bool> isDryRun(const kube::Request& request) {
 Outcome<> admitObject(json::value& object, const kube::Request& request, const Target& target,
                       std::vector<std::string>& warnings) {
   if (!object.is_object())
-    return refuse(ErrorCode::BadRequest,
-                  "the body must be a JSON object, got " + toJson(object).substr(0, 60));
+    return refuse(ErrorCode::BadRequest, "the body must be a JSON object, got " +
+                                             std::string(beginningOf(toJson(object), 60)));
   auto& members = object.get_object();
   const auto expected = target.apiVersion();
   const auto given = textOf(members, "apiVersion");
@@ -299,7 +300,7 @@ Outcome<> settleName(json::value& object, const kube::Request& request, const Ta
   } else if (name.empty()) {
     name = textOf(metadata, "generateName");
     if (name.empty()) return {};  // validation says it
-    name = name.substr(0, 58);
+    name = beginningOf(name, 58);
     name += randomSuffix(random);
     metadata["name"] = name;
   }

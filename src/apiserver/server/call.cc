@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/utf8.h"
+
 namespace koord::apiserver {
 namespace {
 
@@ -52,7 +54,9 @@ std::string statusText(const Failure& failure, const kube::Request& request) {
   if (!details.empty() || error.code == ErrorCode::Forbidden)
     status["details"] = std::move(details);
   status["code"] = statusOf(failure);
-  return toJson(status);
+  // Messages show what was sent, cut where it is long, and what webhooks say: bytes that are no text would make the
+  // answer one that nobody can read.
+  return asUtf8(toJson(status));
 }
 
 std::string successText(const kube::Request& request, std::string_view kind, std::string_view uid) {

@@ -202,6 +202,56 @@ TEST(FormatsTest, aTextHasItsFormatOrNot) {
   EXPECT_TRUE(hasFormat("whatever", "nobody-knows"));
 }
 
+TEST_F(CustomTest, whatAnAnswerShowsOfARequestIsText) {
+  std::string odd = "\"a";
+  for (int i = 0; i < 60; ++i) odd += "\u20ac";
+  const auto refused = post(kGizmos, odd + "\"");
+  EXPECT_EQ(refused.status, 400);
+  ASSERT_TRUE(refused.body.is_object()) << "clients can read it";
+  EXPECT_THAT(refused.message(), HasSubstr("the body must be a JSON object, got \"a\u20ac\u20ac"));
+}
+
+TEST_F(CustomTest, anObjectThatIsTooDeepIsRefusedSoThatListsCanBeRead) {
+  // The object, its spec, "free" and its content.
+  const auto gizmo = [](const std::string& name, int levels) {
+    std::string open, close;
+    for (int i = 0; i < levels; ++i) {
+      open += R"({"a":)";
+      close += "}";
+    }
+    return R"({"metadata":{"name":")" + name + R"("},"spec":{"size":1,"free":)" + open + "1" +
+           close + "}}";
+  };
+  const auto deepest = post(kGizmos, gizmo("deepest", 254));
+  EXPECT_EQ(deepest.status, 201) << deepest.message();
+  const auto deeper = post(kGizmos, gizmo("deeper", 255));
+  EXPECT_EQ(deeper.status, 400);
+  EXPECT_THAT(deeper.message(), HasSubstr("is nested 257 levels deep, more than the 256"));
+  EXPECT_EQ(post(kGizmos, gizmo("far", 5000)).status, 400);
+
+  // Neither does it become so by a patch.
+  std::string around = "1";
+  for (int i = 0; i < 100; ++i) around = R"({"a":)" + around + "}";
+  std::string path = "/spec/free";
+  for (int i = 0; i < 253; ++i) path += "/a";
+  EXPECT_EQ(mergePatch(std::string(kGizmos) + "/deepest", gizmo("deepest", 253)).status, 200);
+  const auto patched =
+      jsonPatch(std::string(kGizmos) + "/deepest",
+                R"([{"op":"replace","path":")" + path + R"(","value":)" + around + "}]");
+  EXPECT_NE(patched.status, 200);
+
+  const auto list = get(kGizmos);
+  ASSERT_EQ(list.status, 200);
+  ASSERT_TRUE(list.body.is_object()) << "clients can read it";
+  EXPECT_EQ(list.body.at("items").get_array().size(), 1u);
+  auto& events = watch(std::string(kGizmos) + "?resourceVersion=0");
+  loop.runReady();
+  EXPECT_THAT(events.lines, ElementsAre("ADDED deepest"));
+  const auto yours = mergePatch(std::string(kGizmos) + "/deepest?fieldManager=you",
+                                R"({"metadata":{"labels":{"a":"b"}}})");
+  EXPECT_EQ(yours.status, 200) << yours.message();
+}
+
 TEST_F(CustomTest, statusScaleAndGeneration) {
   post(kGizmos, R"({"metadata":{"name":"g"},"spec":{"size":3,"replicas":1},"status":{"x":1}})");
   const std::string path = std::string(kGizmos) + "/g";
@@ -362,6 +412,78 @@ TEST_F(CustomTest, definitionsThatKubernetesRefusesAreRefused) {
   }
   EXPECT_EQ(post(kCrds, crd({"as", "x.k8s.io", kV1, "", kUrl})).status, 201);
   EXPECT_EQ(get("/apis/apps/v1/deployments").status, 200);
+}
+
+// A database of a server that knew fewer rules.
+class StoredDefinitionsTest : public ServerTest {
+ protected:
+  class OldStorage final : public Storage {
+   public:
+    explicit OldStorage(std::vector<StoredObject> objects) : objects_(std::move(objects)) {}
+    Result<StoredState> load() override { return StoredState{5, objects_}; }
+    Result<> apply(std::span<const Change>) override { return {}; }
+    Result<> probe() override { return {}; }
+
+   private:
+    std::vector<StoredObject> objects_;
+  };
+
+  void SetUp() override {
+    options.inlineCommits = true;
+    options.openStorage = [this]() -> Result<std::unique_ptr<Storage>> {
+      return std::make_unique<OldStorage>(stored);
+    };
+  }
+  void add(const std::string& plural, const std::string& versions) {
+    const std::string name = plural + ".b.c";
+    stored.push_back(
+        {"customresourcedefinitions.apiextensions.k8s.io", name, 4,
+         fmt::format(
+             R"({{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{{"name":"{}","uid":"{}","finalizers":["b.c/keep"],"creationTimestamp":"2024-01-01T00:00:00Z","generation":1}},"spec":{{"group":"b.c","scope":"Cluster","names":{{"plural":"{}","kind":"A","singular":"a","listKind":"AList"}},"versions":[{}],"conversion":{{"strategy":"None"}}}},"status":{{}}}})",
+             name, plural, plural, versions)});
+  }
+  std::vector<StoredObject> stored;
+};
+
+TEST_F(StoredDefinitionsTest, oneThatBreaksARuleCanChangeElsewhereAndEnd) {
+  std::string columns;
+  for (int i = 0; i < 200; ++i)
+    columns +=
+        fmt::format(R"({}{{"name":"c{}","type":"string","jsonPath":".a"}})", i ? "," : "", i);
+  const std::string storage = R"("served":true,"storage":true)";
+  add("names", R"({"name":"V1",)" + storage + "}");
+  add("wides", R"({"name":"v1","additionalPrinterColumns":[)" + columns + "]," + storage + "}");
+  add("twins", R"({"name":"v1",)" + storage + R"(},{"name":"v1","served":true,"storage":false})");
+  add("broken", R"({"name":"v1","schema":{"openAPIV3Schema":{"type":"string","pattern":"("}},)" +
+                    storage + "}");
+  openServer();
+  for (const char* name : {"names", "wides", "twins", "broken"}) {
+    const std::string path = std::string(kCrds) + "/" + name + ".b.c";
+    const auto labelled = mergePatch(path, R"({"metadata":{"labels":{"a":"b"}}})");
+    EXPECT_EQ(labelled.status, 200) << name << ": " << labelled.message();
+    EXPECT_EQ(remove(path).status, 200) << name;
+    const auto freed = mergePatch(path, R"({"metadata":{"finalizers":null}})");
+    EXPECT_EQ(freed.status, 200) << name << ": " << freed.message();
+    loop.advance(std::chrono::seconds(5));
+    EXPECT_EQ(get(path).status, 404) << name;
+  }
+}
+
+TEST_F(StoredDefinitionsTest, whatChangesMustFollowTheRules) {
+  const std::string first = R"({"name":"V1","served":true,"storage":true})";
+  add("names", first);
+  openServer();
+  const std::string path = std::string(kCrds) + "/names.b.c";
+  const auto with = [&](const std::string& more) {
+    return mergePatch(path, R"({"spec":{"versions":[)" + first + "," + more + "]}}");
+  };
+  EXPECT_THAT(with(R"({"name":"V2","served":true,"storage":false})").message(),
+              HasSubstr("spec.versions[1].name: Invalid value: \"V2\""));
+  EXPECT_THAT(with(R"({"name":"V1","served":true,"storage":false})").message(),
+              HasSubstr("must contain unique version names"));
+  const auto added = with(R"({"name":"v2","served":true,"storage":false})");
+  EXPECT_EQ(added.status, 200) << added.message();
+  EXPECT_EQ(get("/apis/b.c/v2/names").status, 200);
 }
 
 TEST_F(CustomTest, rulesInCelAreNamedAsNotSupported) {

@@ -111,9 +111,13 @@ Result<> Server::load(Storage& storage) {
     if (stored.table == "services") addresses_.changed(stored.key, &*object);
     if (stored.table == kCrds) {
       std::vector<std::string> warnings;
-      auto learnt = resourceOfCrd(*object, warnings);
-      if (!learnt) return fail(std::move(learnt.error()).within(stored.key));
-      registry_.put(*std::move(learnt));
+      // A definition that breaks a rule of today must not keep the whole server from its start.
+      if (auto learnt = resourceOfCrd(*object, warnings)) {
+        registry_.put(*std::move(learnt));
+      } else {
+        log::error("CustomResourceDefinition {}: its objects are not served: {}", stored.key,
+                   learnt.error().message);
+      }
       if (waitsForCleanup(*object)) crdCleanup_->start(stored.key);
     } else if (stored.table == kMutating) {
       webhooks_.setMutating(stored.key, &*object);

@@ -322,7 +322,7 @@ Task<Outcome<>> WriteCall::validate(const json::value& object, const json::value
     co_return std::unexpected(std::move(good.error()));
   if (auto good = validateRbac(object, old, *target_.stored); !good)
     co_return std::unexpected(std::move(good.error()));
-  if (auto good = checkKindRules(object, old == nullptr); !good)
+  if (auto good = checkKindRules(object, old); !good)
     co_return std::unexpected(std::move(good.error()));
   // Limits hold for new pods and for those that are resized.
   const bool resized = call_.request.subresource == "resize";
@@ -401,12 +401,13 @@ Outcome<> WriteCall::checkDefinition() const {
                 "create not allowed while custom resource definition is terminating");
 }
 
-// A CustomResourceDefinition must make a resource.
-Outcome<> WriteCall::checkKindRules(const json::value& object, bool isNew) {
+// A CustomResourceDefinition must make a resource, unless it was stored as it is.
+Outcome<> WriteCall::checkKindRules(const json::value& object, const json::value* old) {
   if (!isCrd(*target_.resource)) return {};
   const auto resource = resourceOfCrd(object, warnings_);
+  if (!resource && old && memberOf(object, "spec") == memberOf(*old, "spec")) return {};
   const auto good =
-      resource ? checkCrd(object, server_.registry_, isNew) : Result<>(fail(resource.error()));
+      resource ? checkCrd(object, server_.registry_, old) : Result<>(fail(resource.error()));
   if (good) return {};
   return refuse(FieldErrors()
                     .told(good.error().message)
@@ -424,9 +425,8 @@ Outcome<> WriteCall::followUp(const json::value* object, std::string_view name) 
   } else if (isCrd(resource)) {
     if (object) {
       std::vector<std::string> ignored;
-      auto learnt = resourceOfCrd(*object, ignored);
-      if (!learnt) return refuse(std::move(learnt.error()));
-      server_.registry_.put(*std::move(learnt));
+      // One that was stored before a rule of today serves nothing, and may still change and end.
+      if (auto learnt = resourceOfCrd(*object, ignored)) server_.registry_.put(*std::move(learnt));
       if (waitsForCleanup(*object)) server_.crdCleanup_->start(std::string(name));
     } else {
       server_.store_.eraseAll(server_.store_.table(name));
@@ -437,9 +437,17 @@ Outcome<> WriteCall::followUp(const json::value* object, std::string_view name) 
   return {};
 }
 
-// No single request can make an object that is too large, but many small ones could.
+// No single request can make an object that is too large, but many small ones could. One that is too deep would keep
+// everybody from reading a list that has it.
 Outcome<> WriteCall::checkSize(const json::value& object, std::size_t before) const {
-  const auto bytes = measureJson(object).bytes + managed_.size();
+  const auto size = measureJson(object);
+  if (size.depth > kMaxJsonDepth)
+    return refuse(
+        ErrorCode::BadRequest,
+        fmt::format("{} \"{}\" is nested {} levels deep, more than the {} that can be stored",
+                    target_.kindName(), textAt(object, "metadata", "name"), size.depth,
+                    kMaxJsonDepth));
+  const auto bytes = size.bytes + managed_.size();
   if (bytes <= std::max(kMaxObjectBytes, before)) return {};
   return refuse(
       ErrorCode::RequestEntityTooLarge,

@@ -98,7 +98,7 @@ class WriteCall {
   void stored();
   EntryPtr put(const json::value& object);
   void erase(const EntryPtr& entry);
-  Outcome<> checkKindRules(const json::value& object, bool isNew);
+  Outcome<> checkKindRules(const json::value& object, const json::value* old);
   Outcome<> checkDefinition() const;
   Written answer(const Entry& entry, int status) const;
   Written answer(const json::value& object, int status) const;

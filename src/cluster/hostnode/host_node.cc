@@ -63,6 +63,8 @@ HostNode::HostNode(kube::Api& api, Executor& executor, Runtime& runtime, Cgroups
       options_(std::move(options)),
       events_(api, executor, "kubelet", random.fork()),
       registration_(api, executor, options_.node),
+      worker_(services.worker),
+      readSignals_(std::move(services.readSignals)),
       pods_(api, executor, kube::WatchScope{"", "", "spec.nodeName=" + options_.node.name},
             random.fork()),
       http_(services.http),
@@ -109,6 +111,7 @@ void HostNode::start() {
   updateQosCgroups();
   registration_.start();
   tasks_.spawn(relistForever());
+  if (readSignals_) tasks_.spawn(watchPressures());
   pods_.start();
 }
 

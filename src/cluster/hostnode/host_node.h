@@ -24,6 +24,7 @@
 #include "cluster/hostnode/cgroups.h"
 #include "cluster/hostnode/node_registration.h"
 #include "cluster/hostnode/pod_plan.h"
+#include "cluster/hostnode/pressure.h"
 #include "cluster/hostnode/probes/prober.h"
 #include "cluster/hostnode/probes/probes.h"
 #include "cluster/hostnode/runtime.h"
@@ -38,6 +39,7 @@ struct HostNodeOptions {
   Duration relistPeriod = std::chrono::milliseconds(250);
   Duration orphanPeriod = std::chrono::seconds(10);
   std::string podsDir;  // of the pods' volumes: <data>/pods
+  std::vector<EvictionThreshold> evictionHard;
 };
 
 // What a host node uses beside the API and its runtime.
@@ -45,6 +47,7 @@ struct HostNodeServices {
   Executor& worker;  // for what blocks
   net::HttpTransport* http = nullptr;
   AskGrpcHealth grpc = {};
+  std::function<SignalReadings()> readSignals = {};  // on the worker; none: nothing ever runs short
 };
 
 class HostNode {
@@ -105,6 +108,7 @@ class HostNode {
   };
 
   Task<void> relistForever();
+  Task<void> watchPressures();
   Task<Result<>> relist();
   void fillLastWords(Entry& entry, std::vector<RuntimeContainer>& containers) const;
   std::string messageFile(const std::string& uid, const std::string& container, int attempt) const;
@@ -154,6 +158,8 @@ class HostNode {
   HostNodeOptions options_;
   kube::EventRecorder events_;
   NodeRegistration registration_;
+  Executor& worker_;
+  std::function<SignalReadings()> readSignals_;
   kube::Informer<HostPod> pods_;
   net::HttpTransport* http_;
   PodVolumes volumes_;

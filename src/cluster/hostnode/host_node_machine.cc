@@ -7,10 +7,15 @@
 #include "cluster/hostnode/host_node_parts.h"
 #include "cluster/hostnode/pod_cgroups.h"
 #include "cluster/hostnode/termination_message.h"
+#include "cluster/hostnode/volumes/on_worker.h"
 
 namespace koord::cluster {
 
 using namespace std::chrono_literals;
+
+namespace {
+constexpr Duration kSignalPeriod = 10s;  // as kubelet looks
+}
 
 Task<void> HostNode::relistForever() {
   while (!stopped_) {
@@ -23,6 +28,24 @@ Task<void> HostNode::relistForever() {
       co_await sweeping;
     }
     auto pause = sleepFor(executor_, options_.relistPeriod);
+    co_await pause;
+  }
+}
+
+// Nobody leaves for it: the conditions keep new pods away.
+Task<void> HostNode::watchPressures() {
+  PressureWatch watch(options_.evictionHard);
+  NodePressures before;
+  while (!stopped_) {
+    auto reading = onWorker(executor_, worker_, readSignals_);
+    const auto signals = co_await reading;
+    const auto now = watch.observe(signals, executor_.steadyNow());
+    if (now != before)
+      log::warn("node {}: MemoryPressure {}, DiskPressure {}, PIDPressure {}", options_.node.name,
+                now.memory, now.disk, now.pid);
+    before = now;
+    registration_.setPressures(now);
+    auto pause = sleepFor(executor_, kSignalPeriod);
     co_await pause;
   }
 }

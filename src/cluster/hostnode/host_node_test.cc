@@ -38,8 +38,11 @@ class HostNodeTest : public testing::Test {
     options.node.allocatable = options.node.capacity;
     options.node.info = {"m", "s", "b", "6.1", "Debian", "fake://1", "v1", "v1", "linux", "amd64"};
     options.podsDir = dir.path;
+    options.evictionHard = *parseEvictionHard("memory.available<100Mi,nodefs.available<10%");
+    HostNodeServices services{cluster.loop};
+    services.readSignals = [this] { return signals; };
     node = std::make_unique<HostNode>(cluster.api, cluster.loop, runtime, cgroups, Random(1),
-                                      std::move(options), HostNodeServices{cluster.loop});
+                                      std::move(options), std::move(services));
     node->start();
     cluster.loop.advance(1s);
   }
@@ -68,6 +71,7 @@ class HostNodeTest : public testing::Test {
   FakeCgroupFs fs;
   Cgroups cgroups;
   FakeRuntime runtime;
+  SignalReadings signals;
   std::unique_ptr<HostNode> node;
 };
 
@@ -137,6 +141,30 @@ TEST_F(HostNodeTest, ANodeThatWasTakenForLostSaysThatItIsThere) {
         return false;
       },
       11s));
+}
+
+TEST_F(HostNodeTest, WhatRunsShortIsACondition) {
+  const auto statusOf = [&](const char* type) {
+    const auto node = cluster.get<api::Node>("box");
+    for (const auto& condition : node->status.conditions)
+      if (condition.type == type) return condition.status.str() + " " + condition.reason.str();
+    return std::string("none");
+  };
+  cluster.loop.advance(30s);
+  EXPECT_EQ(statusOf("DiskPressure"), "False KubeletHasNoDiskPressure");
+  signals[EvictionSignal::NodefsAvailable] = {9, 100};
+  signals[EvictionSignal::MemoryAvailable] = {1 << 20, 1 << 30};
+  cluster.loop.advance(25s);
+  EXPECT_EQ(statusOf("DiskPressure"), "True KubeletHasDiskPressure");
+  EXPECT_EQ(statusOf("MemoryPressure"), "True KubeletHasInsufficientMemory");
+  EXPECT_EQ(statusOf("PIDPressure"), "False KubeletHasSufficientPID");
+  EXPECT_EQ(statusOf("Ready"), "True KubeletReady");
+  signals.clear();
+  cluster.loop.advance(4min);
+  EXPECT_EQ(statusOf("DiskPressure"), "True KubeletHasDiskPressure");
+  cluster.loop.advance(90s);
+  EXPECT_EQ(statusOf("DiskPressure"), "False KubeletHasNoDiskPressure");
+  EXPECT_EQ(statusOf("MemoryPressure"), "False KubeletHasSufficientMemory");
 }
 
 TEST_F(HostNodeTest, ANewNodeAdoptsWhatRunsAndStartsNothingTwice) {

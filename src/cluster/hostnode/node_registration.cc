@@ -4,7 +4,6 @@
 #include <boost/json/object.hpp>
 
 #include "base/log.h"
-#include "cluster/node/node_agent.h"
 #include "kube/client.h"
 #include "model/well_known.h"
 
@@ -13,9 +12,13 @@ namespace koord::cluster {
 namespace {
 constexpr Duration kRegistrationRetry = std::chrono::seconds(1);
 
-bool saysReady(const api::List<api::NodeCondition>& conditions) {
-  const auto ready = std::ranges::find(conditions, "Ready", &api::NodeCondition::type);
-  return ready != conditions.end() && ready->status == "True";
+// Whether all of them are there with their status, whatever others there are besides.
+bool includes(const api::List<api::NodeCondition>& conditions,
+              const api::List<api::NodeCondition>& wanted) {
+  return std::ranges::all_of(wanted, [&](const api::NodeCondition& condition) {
+    const auto found = std::ranges::find(conditions, condition.type, &api::NodeCondition::type);
+    return found != conditions.end() && found->status == condition.status;
+  });
 }
 }  // namespace
 
@@ -68,13 +71,15 @@ Task<Result<>> NodeRegistration::report(bool due) {
     if (!created) co_return fail(std::move(created.error()));
     node = api::Node{};
   }
-  if (!due && saysReady(node->status.conditions)) co_return Result<>{};
+  auto conditions =
+      nodeConditions(node->status.conditions, executor_.wallNow(), true, "KubeletReady",
+                     "koordctl runs pods on this machine", pressures_);
+  if (!due && includes(node->status.conditions, conditions)) co_return Result<>{};
   api::NodeStatus status;
   // Only what is ours: batch resources in the same maps survive the merge.
   status.capacity = node_.capacity;
   status.allocatable = node_.allocatable;
-  status.conditions = nodeConditions(node->status.conditions, executor_.wallNow(), true,
-                                     "KubeletReady", "koordctl runs pods on this machine");
+  status.conditions = std::move(conditions);
   status.addresses = {{"InternalIP", node_.ip}, {"Hostname", node_.name}};
   status.daemonEndpoints.kubeletEndpoint = api::DaemonEndpoint{node_.kubeletPort};
   status.nodeInfo = node_.info;

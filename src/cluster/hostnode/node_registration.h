@@ -5,6 +5,7 @@
 
 #include "api/core.h"
 #include "base/task.h"
+#include "cluster/node/node_agent.h"
 #include "kube/api.h"
 
 namespace koord::cluster {
@@ -25,16 +26,19 @@ class NodeRegistration {
 
   void start() { tasks_.spawn(run()); }
   bool done() const { return done_; }
+  // What runs short from now on; written at the next renewal of the lease.
+  void setPressures(NodePressures pressures) { pressures_ = pressures; }
 
  private:
   Task<void> run();
-  // Writes the node's status when that is due, or when the node is not said to be ready.
+  // Writes the node's status when that is due, or when its conditions are not what they should be.
   Task<Result<>> report(bool due);
 
   kube::Api& api_;
   Executor& executor_;
   const NodeDescription& node_;
   bool done_ = false;
+  NodePressures pressures_;
   TaskGroup tasks_;
 };
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -193,6 +194,21 @@ TEST_F(ProcessRuntimeTest, ROOT_AContainerWithoutACommandIsRefusedWithAdvice) {
   ASSERT_FALSE(id);
   EXPECT_EQ(id.error().code, ErrorCode::Invalid);
   EXPECT_NE(id.error().message.find("--runtime=containerd"), std::string::npos);
+}
+
+TEST_F(ProcessRuntimeTest, ROOT_AContainerThatFillsTheDiskKeepsItsExitCode) {
+  if (::mount("none", dir_.c_str(), "tmpfs", 0, "size=1m") != 0)
+    GTEST_SKIP() << "nothing can be mounted here";
+  const auto id = start({"sh", "-c", "set -- " + dir_ + "/*/; cat /dev/zero > ${1}fill; exit 7"});
+  const bool ended = id && exits(*id);
+  const auto container = ended ? find(*id) : std::nullopt;
+  const auto left = std::filesystem::space(dir_).available;
+  // Its shim may hold it for a moment more.
+  ASSERT_EQ(::umount2(dir_.c_str(), MNT_DETACH), 0);
+  ASSERT_TRUE(container) << (id ? "" : id.error().message);
+  EXPECT_EQ(left, 0u);
+  EXPECT_EQ(container->exitCode, 7);
+  EXPECT_EQ(container->reason, "Error");
 }
 
 TEST_F(ProcessRuntimeTest, ROOT_StoppingAsksFirst) {

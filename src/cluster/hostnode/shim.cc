@@ -18,15 +18,28 @@
 #include "cluster/hostnode/container_process.h"
 #include "cluster/hostnode/log_pump.h"
 #include "cluster/hostnode/mounts/safe_path.h"
+#include "cluster/hostnode/reserved_file.h"
 
 namespace koord::cluster {
 
 namespace {
 
+// Of an exit record with the longest message, escaped.
+constexpr std::size_t kRoomForExit = 4096;
+
 // What the child says through the pipe when it cannot become the command.
 struct StartFailure {
   char message[400] = {};
 };
+
+// False when the child has said why it could not.
+bool awaitStart(int pipe, StartFailure& failure) {
+  ssize_t got = 0;
+  while ((got = ::read(pipe, &failure, sizeof failure)) < 0 && errno == EINTR) {
+  }
+  ::close(pipe);
+  return got == 0;  // exec closed the pipe without a word
+}
 
 [[noreturn]] void giveUp(int pipe, const Error& error) {
   StartFailure failure;
@@ -157,15 +170,19 @@ struct StandardInput {
   }
 };
 
+// Held for as long as this process lives: it says that the container has a shim.
+bool takeLock(const std::string& dir) {
+  const std::string lock = dir + "/lock";
+  const int fd = ::open(lock.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  return fd >= 0 && ::flock(fd, LOCK_EX | LOCK_NB) == 0;
+}
+
 int runContainer(const std::string& dir) {
   ::setsid();
   for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGPIPE, SIGQUIT}) ::signal(number, SIG_IGN);
   ::fcntl(kShimReadyFd, F_SETFD, FD_CLOEXEC);
 
-  const std::string lock = dir + "/lock";
-  const int lockFd = ::open(lock.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-  if (lockFd < 0 || ::flock(lockFd, LOCK_EX | LOCK_NB) != 0) return 1;
-
+  if (!takeLock(dir)) return 1;
   const auto text = readFile(dir + "/config.json");
   if (!text) return 1;
   auto record = decodeContainerRecord(*text);
@@ -175,6 +192,12 @@ int runContainer(const std::string& dir) {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   ::prctl(PR_SET_NAME, "koordctl-shim");
 
+  // The container may fill the disk itself, and how it ended must be known then, too.
+  auto exitFile = ReservedFile::reserve(dir + "/exit.json", kRoomForExit);
+  if (!exitFile) {
+    std::fprintf(stderr, "%s\n", exitFile.error().message.c_str());
+    return 1;
+  }
   LogPump log;
   int pipe[2];
   if (!log.open(dir + "/log") || ::pipe2(pipe, O_CLOEXEC) != 0) return 1;
@@ -186,11 +209,7 @@ int runContainer(const std::string& dir) {
   ::close(pipe[1]);
 
   StartFailure failure;
-  ssize_t got = 0;
-  while ((got = ::read(pipe[0], &failure, sizeof failure)) < 0 && errno == EINTR) {
-  }
-  ::close(pipe[0]);
-  const bool started = got == 0;  // exec closed the pipe without a word
+  const bool started = awaitStart(pipe[0], failure);
   if (started) {
     if (!writeFileAtomic(dir + "/started.json", encodeRecord(StartRecord{child, machineNow()}))) {
       ::kill(child, SIGKILL);
@@ -211,7 +230,8 @@ int runContainer(const std::string& dir) {
   }
   killLeftovers(record->joinFiles);
   log.drain();
-  const bool written = writeFileAtomic(dir + "/exit.json", encodeRecord(exit)).has_value();
+  const auto written = exitFile->put(encodeRecord(exit));
+  if (!written) std::fprintf(stderr, "%s\n", written.error().message.c_str());
   if (!started) sayReady();
   return written ? 0 : 1;
 }

@@ -9,22 +9,30 @@ namespace {
 
 constexpr const char* kLeaseNamespace = "kube-node-lease";
 
-struct Calm {
+struct PressureCondition {
   const char* type;
+  bool NodePressures::* holds;
+  const char* calmReason;
+  const char* calmMessage;
   const char* reason;
   const char* message;
 };
-constexpr Calm kCalm[] = {
-    {"MemoryPressure", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"},
-    {"DiskPressure", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"},
-    {"PIDPressure", "KubeletHasSufficientPID", "kubelet has sufficient PID available"},
+constexpr PressureCondition kPressureConditions[] = {
+    {"MemoryPressure", &NodePressures::memory, "KubeletHasSufficientMemory",
+     "kubelet has sufficient memory available", "KubeletHasInsufficientMemory",
+     "kubelet has insufficient memory available"},
+    {"DiskPressure", &NodePressures::disk, "KubeletHasNoDiskPressure",
+     "kubelet has no disk pressure", "KubeletHasDiskPressure", "kubelet has disk pressure"},
+    {"PIDPressure", &NodePressures::pid, "KubeletHasSufficientPID",
+     "kubelet has sufficient PID available", "KubeletHasInsufficientPID",
+     "kubelet has insufficient PID available"},
 };
 
 }  // namespace
 
 api::List<api::NodeCondition> nodeConditions(const api::List<api::NodeCondition>& before,
                                              WallTime now, bool ready, std::string reason,
-                                             std::string message) {
+                                             std::string message, NodePressures pressures) {
   api::List<api::NodeCondition> conditions;
   const auto add = [&](std::string type, bool holds, std::string why, std::string text) {
     api::NodeCondition condition{std::move(type), holds ? "True" : "False", now, now,
@@ -34,7 +42,11 @@ api::List<api::NodeCondition> nodeConditions(const api::List<api::NodeCondition>
         condition.lastTransitionTime = old.lastTransitionTime;
     conditions.push_back(std::move(condition));
   };
-  for (const auto& calm : kCalm) add(calm.type, false, calm.reason, calm.message);
+  for (const auto& row : kPressureConditions) {
+    const bool holds = pressures.*row.holds;
+    add(row.type, holds, holds ? row.reason : row.calmReason,
+        holds ? row.message : row.calmMessage);
+  }
   add("Ready", ready, std::move(reason), std::move(message));
   return conditions;
 }

@@ -17,11 +17,18 @@ inline constexpr Duration kNodeLeaseRenewal = std::chrono::seconds(10);
 // How often conditions get a new lastHeartbeatTime when nothing changed.
 inline constexpr Duration kNodeStatusPeriod = std::chrono::minutes(5);
 
-// Ready (or not, with a reason), no pressure of any kind. Transition times of unchanged conditions
-// stay.
+// What the node runs short of.
+struct NodePressures {
+  bool memory = false;
+  bool disk = false;
+  bool pid = false;
+  bool operator==(const NodePressures&) const = default;
+};
+
+// Ready (or not, with a reason), and what is short. Transition times of unchanged conditions stay.
 api::List<api::NodeCondition> nodeConditions(const api::List<api::NodeCondition>& before,
                                              WallTime now, bool ready, std::string reason,
-                                             std::string message);
+                                             std::string message, NodePressures pressures = {});
 
 // Renews the node's lease, or makes it.
 Task<Result<>> renewNodeLease(kube::Api& api, std::string nodeName, WallTime now);

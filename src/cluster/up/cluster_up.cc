@@ -196,7 +196,7 @@ Result<> ClusterUp::openHost(const std::string& program) {
   if (options_.hostNode == HostNodeMode::Off) return {};
   auto host = Host::open(*api_, executor_, random_.fork(),
                          {data_.path(), options_.runtime, options_.containerdSocket, program, tls_,
-                          &http_, options_.runtimeProxy});
+                          &http_, options_.runtimeProxy, options_.evictionHard});
   if (host) {
     actors_->host = *std::move(host);
     actors_->controllers.setVolumeHost(actors_->host->nodeName(), data_.file("volumes"));

@@ -17,10 +17,13 @@ namespace {
 constexpr Duration kContainerdPatience = std::chrono::seconds(20);
 constexpr Duration kDaemonGrace = std::chrono::seconds(3);
 constexpr Duration kShimGrace = std::chrono::seconds(3);
+constexpr const char* kContainerdRoot = "/var/lib/containerd";  // of one that is not ours
 }  // namespace
 
 Result<std::unique_ptr<Host>> Host::open(kube::Api& api, Executor& executor, Random random,
                                          HostOptions options) {
+  auto thresholds = parseEvictionHard(options.evictionHard);
+  if (!thresholds) return fail(std::move(thresholds.error()).within("--eviction-hard"));
   RealCgroupFs fs;
   auto layout = checkHostNode(fs);
   if (!layout) return fail(std::move(layout.error()));
@@ -49,12 +52,16 @@ Result<std::unique_ptr<Host>> Host::open(kube::Api& api, Executor& executor, Ran
   node.node.info.kubeProxyVersion = node.node.info.kubeletVersion;
   node.node.info.containerRuntimeVersion = host->runtime_->version();
   node.podsDir = options.dataDir + "/pods";
+  node.evictionHard = *std::move(thresholds);
   host->grpcHealth_ = std::make_unique<GrpcHealth>(executor);
   HostNodeServices services{host->volumesThread_.loop(), options.http,
                             [health = host->grpcHealth_.get()](
                                 std::string address, std::string service, Duration timeout) {
                               return health->ask(std::move(address), std::move(service), timeout);
                             }};
+  services.readSignals = [data = options.dataDir, images = host->imageDir_] {
+    return readSignals(data, images);
+  };
   host->node_ = std::make_unique<HostNode>(api, executor, *host->runtime_, *host->cgroups_, random,
                                            std::move(node), std::move(services));
   host->server_->serve(*host->node_);
@@ -77,6 +84,7 @@ Result<> Host::openContainerd(Executor& executor, const HostOptions& options) {
   std::string socket = options.containerdSocket;
   std::optional<ContainerdDaemon> own;
   daemon_ = std::make_unique<Supervisor>(executor, [](const std::string&) {});
+  imageDir_ = socket.empty() ? options.dataDir : kContainerdRoot;
   if (socket.empty()) {
     auto prepared = prepareContainerd(options.dataDir);
     if (!prepared) return fail(std::move(prepared.error()));

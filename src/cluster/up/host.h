@@ -22,6 +22,7 @@ struct HostOptions {
   std::shared_ptr<const net::ServerTls> tls;
   net::HttpTransport* http = nullptr;  // for probes
   bool runtimeProxy = false;           // koord-runtime-proxy before containerd
+  std::string evictionHard;            // kubelet's format; "" = nothing runs short
 };
 
 // Where koord-runtime-proxy and koordlet find each other, below the data folder.
@@ -64,6 +65,7 @@ class Host {
   std::unique_ptr<Supervisor> daemon_;  // of our own containerd, and of the proxy
   std::string ownContainerd_;           // its socket; "" without one
   std::string containerdSocket_;        // of that, or of another
+  std::string imageDir_;                // "" where there are no images
   std::unique_ptr<Runtime> runtime_;
   std::unique_ptr<GrpcHealth> grpcHealth_;
   LoopThread volumesThread_{"volumes"};

@@ -27,6 +27,9 @@ struct UpOptions {
   std::string runtime = "process";
   std::string containerdSocket;  // "" = a containerd of our own
   bool runtimeProxy = false;     // koord-runtime-proxy in front of it
+  std::string evictionHard =     // of the host node; "" = nothing runs short
+      "memory.available<100Mi,nodefs.available<10%,nodefs.inodesFree<5%,imagefs.available<15%,"
+      "imagefs.inodesFree<5%";
   bool quiet = false;
   bool demo = false;
   int verbosity = 0;

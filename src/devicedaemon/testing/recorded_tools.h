@@ -19,6 +19,7 @@ class RecordedTools final : public Runner {
   std::map<std::string, std::string> outputs;
   std::map<std::string, Error> failures;
   std::vector<std::string> asked;
+  bool isStopping = false;
 
   Result<std::string> run(const std::vector<std::string>& command) override {
     const std::string line = fmt::format("{}", fmt::join(command, " "));
@@ -29,6 +30,7 @@ class RecordedTools final : public Runner {
     return fail(ErrorCode::NotFound, command.front() + " is not installed on the host");
   }
   Result<std::string> apart(const std::string&, const Work& work) override { return work(); }
+  bool stopping() const override { return isStopping; }
 };
 
 }  // namespace koord::devicedaemon

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <set>
 
+#include "base/utf8.h"
 #include "koordlet/system/small_file.h"
 #include "model/node_names.h"
 #include "model/well_known.h"
@@ -48,7 +49,7 @@ void takeStatus(const json::value& status, WallTime now, api::DeviceInfo& device
   api::Condition condition{"Healthy", "True", 0, {}, "DeviceHealthy", "device is healthy"};
   if (!device.health) {
     const std::string reason = reasonOf(textAt(status, "errCode"));
-    const auto message = textAt(status, "errMessage").substr(0, kLongestMessage);
+    const auto message = beginningOf(textAt(status, "errMessage"), kLongestMessage);
     condition = {"Healthy",
                  "False",
                  0,

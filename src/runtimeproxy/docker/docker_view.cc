@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/utf8.h"
 #include "runtimeproxy/docker/docker_api.h"
 #include "runtimeproxy/docker/http_reader.h"
 #include "runtimeproxy/docker/socket_end.h"
@@ -97,8 +98,8 @@ Task<Result<json::value>> DockerView::get(std::string path) {
     co_return fail(reply.error().code, fmt::format("GET {}: {}", path, reply.error().message));
   if (reply->status == 404) co_return fail(ErrorCode::NotFound, fmt::format("GET {}: 404", path));
   if (reply->status != 200)
-    co_return fail(ErrorCode::Unavailable,
-                   fmt::format("GET {}: {} {}", path, reply->status, reply->body.substr(0, 200)));
+    co_return fail(ErrorCode::Unavailable, fmt::format("GET {}: {} {}", path, reply->status,
+                                                       asUtf8(beginningOf(reply->body, 200))));
   auto document = parseJson(reply->body);
   if (!document)
     co_return fail(ErrorCode::Invalid, fmt::format("GET {}: {}", path, document.error().message));

@@ -90,7 +90,11 @@ class App final : public RunningScheduler {
     kube::LeaderElectionOptions options = kube::electionOptions(election);
     options.identity = kube::makeIdentity(component_.random());
     options.metrics = component_.metrics();
-    if (secure_) options.annotations[kube::kServingCertificate] = secure_->certificate();
+    if (secure_)
+      options.annotations = [this] {
+        return std::map<std::string, std::string>{
+            {kube::kServingCertificate, secure_->certificate()}};
+      };
     elector_ = std::make_unique<kube::LeaderElector>(
         component_.api(), component_.executor(), options, component_.random().fork(),
         [this, identity = options.identity] {

@@ -7,6 +7,7 @@
 #include "api/codec.h"
 #include "base/log.h"
 #include "base/time.h"
+#include "base/utf8.h"
 #include "kube/client.h"
 #include "scheduler/core/scheduler.h"
 
@@ -17,7 +18,7 @@ namespace {
 constexpr std::size_t kMaxNote = 1024;
 
 std::string shortened(const std::string& note) {
-  return note.size() <= kMaxNote ? note : note.substr(0, kMaxNote - 4) + " ...";
+  return note.size() <= kMaxNote ? note : std::string(beginningOf(note, kMaxNote - 4)) + " ...";
 }
 
 }  // namespace

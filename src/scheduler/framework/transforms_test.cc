@@ -67,6 +67,16 @@ TEST(Transforms, a_reservation_that_cannot_be_read_keeps_nothing) {
   }
 }
 
+TEST(Transforms, what_is_reserved_of_batch_resources_leaves_them_alone) {
+  NodeBuilder node = aNode("n");
+  node.object().status.allocatable = {{"koordinator.sh/batch-cpu", testing::quantity("5")}};
+  node.object().metadata.annotations[model::kAnnotationNodeReservation] =
+      R"({"resources":{"kubernetes.io/batch-cpu":"1","kubernetes.io/batch-memory":"1Gi"}})";
+  api::Node object = *node.build();
+  transformNode(object);
+  EXPECT_EQ(textOf(object.status.allocatable), "kubernetes.io/batch-cpu=5");
+}
+
 TEST(Transforms, deprecated_names_become_those_of_today) {
   PodBuilder pod =
       aPod("p").request("koordinator.sh/batch-cpu", "500").request("kubernetes.io/gpu-core", "50");

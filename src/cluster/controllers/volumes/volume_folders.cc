@@ -3,9 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <linux/openat2.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +11,7 @@
 #include <cstring>
 #include <memory>
 
+#include "base/beneath.h"
 #include "base/file.h"
 
 namespace koord::cluster {
@@ -30,16 +29,9 @@ bool isDots(const char* name) {
   return std::strcmp(name, ".") == 0 || std::strcmp(name, "..") == 0;
 }
 
-// What somebody has mounted there is none of the volume's: it is not entered.
-int openFolderIn(int folder, const char* name) {
-  open_how how{};
-  how.flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS;
-  return static_cast<int>(::syscall(SYS_openat2, folder, name, &how, sizeof how));
-}
-
 // Empties the folder of an open descriptor, which it closes. The names are relative to descriptors
-// all the way, so that a folder that is swapped for a link meanwhile leads nowhere.
+// all the way, so that a folder that is swapped for a link meanwhile leads nowhere. What somebody has mounted there is
+// none of the volume's: it is not entered.
 Result<bool> empty(int fd, int& left, int depth) {
   std::unique_ptr<DIR, CloseDir> dir(::fdopendir(fd));
   if (!dir) {

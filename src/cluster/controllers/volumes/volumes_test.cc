@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "api/storage.h"
+#include "base/testing/without_openat2.h"
 #include "cluster/controllers/controllers_testing.h"
 #include "cluster/controllers/volumes/volume_folders.h"
 
@@ -395,12 +396,15 @@ TEST_F(HostVolumesTest, WhatIsMountedInAVolumeStays) {
               nullptr) != 0)
     GTEST_SKIP() << "nothing can be mounted here";
   const auto removed = folders.remove("pvc-1", 100);
+  const bool refused = withoutOpenat2(ENOSYS, [&] { return !folders.remove("pvc-1", 100); });
   const bool there = std::filesystem::exists(folder + "/precious/file");
   ASSERT_EQ(::umount2((*path + "/inner").c_str(), MNT_DETACH), 0);
   EXPECT_TRUE(there);
+  EXPECT_TRUE(refused);
   ASSERT_FALSE(removed);
   EXPECT_THAT(removed.error().message, ::testing::HasSubstr("something is mounted there"));
-  EXPECT_TRUE(*folders.remove("pvc-1", 100));
+  EXPECT_TRUE(withoutOpenat2(EPERM, [&] { return folders.remove("pvc-1", 100).value_or(false); }));
+  EXPECT_FALSE(std::filesystem::exists(*path));
 }
 
 TEST_F(HostVolumesTest, AForgedVolumeRemovesNothingOutsideOfTheFolder) {

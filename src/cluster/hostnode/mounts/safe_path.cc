@@ -3,28 +3,20 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <linux/openat2.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <memory>
 
+#include "base/beneath.h"
+
 namespace koord::cluster {
 
 namespace {
 
-int openat2(int folder, const char* path, std::uint64_t flags, std::uint64_t resolve) {
-  open_how how{};
-  how.flags = flags | O_CLOEXEC;
-  how.resolve = resolve;
-  return static_cast<int>(::syscall(SYS_openat2, folder, path, &how, sizeof how));
-}
-
 Result<Fd> openIn(const Fd& folder, const std::string& folderName, const std::string& relative) {
-  const char* path = relative.empty() ? "." : relative.c_str();
-  Fd found(openat2(folder.get(), path, O_PATH, RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS));
+  Fd found(koord::openBeneath(folder.get(), relative.c_str()));
   if (found) return found;
   if (errno == EXDEV || errno == ELOOP)
     return fail(ErrorCode::Forbidden, fmt::format("{} leads out of {}", relative, folderName));
@@ -52,8 +44,7 @@ Result<> removeContent(Fd folder, const std::string& name) {
     const std::string path = name + "/" + child;
     if (::unlinkat(folder.get(), child.c_str(), 0) == 0 || errno == ENOENT) continue;
     if (errno != EISDIR && errno != EPERM) return fail(errnoError("remove " + path, errno));
-    Fd inner(openat2(folder.get(), child.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW,
-                     RESOLVE_BENEATH | RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS));
+    Fd inner(openFolderIn(folder.get(), child.c_str()));
     if (!inner)
       return fail(errno == EXDEV
                       ? Error{ErrorCode::Conflict, path + ": something is mounted there", {}}

@@ -1,8 +1,8 @@
 #pragma once
 
 // Paths below a folder whose content somebody else writes, a volume above all: no symbolic link, no
-// ".." and no race with either leads out of it, since the kernel resolves them (openat2 with
-// RESOLVE_BENEATH) and what is found is held by a descriptor from then on. Any thread; calls block.
+// ".." and no race with either leads out of it (base/beneath.h), and what is found is held by a descriptor from then
+// on. Any thread; calls block.
 
 #include <dirent.h>
 

@@ -1,5 +1,6 @@
 #include "cluster/hostnode/mounts/safe_path.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -8,6 +9,7 @@
 #include <filesystem>
 
 #include "base/file.h"
+#include "base/testing/without_openat2.h"
 #include "cluster/hostnode/mounts/mount_table.h"
 
 namespace koord::cluster {
@@ -67,6 +69,42 @@ TEST_F(SafePathTest, MakesFoldersThatAreMissingWithTheRightsOfTheVolume) {
   EXPECT_FALSE(makeBeneath(volume, "dangling/x"));
 }
 
+TEST_F(SafePathTest, AKernelWithoutOpenat2GivesTheSameAnswers) {
+  link("a/b", "inside");
+  link("../volume/a", "around");  // it leaves and comes back
+  link("../secret", "up");
+  link(root + "/secret", "absolute");
+  link("loop", "loop");
+  link("/proc/self/root", "a/magic");
+  const auto answers = [this] {
+    std::string text;
+    for (const char* path : {"",         "a",         "a/file",         "inside",
+                             "a/../a/b", "inside/..", "inside/../file", "a/./b//",
+                             "none",     "a/file/x",  "a/file/..",      "a/file/.",
+                             "..",       "../secret", "a/../../secret", "around",
+                             "up",       "absolute",  "up/new",         "loop",
+                             "/a",       "a/magic"}) {
+      const auto found = openBeneath(volume, path);
+      struct stat info{};
+      if (found) (void)::fstat(found->get(), &info);
+      text += fmt::format("{}: {} {}\n", path, found ? 0 : static_cast<int>(found.error().code),
+                          info.st_ino);
+    }
+    return text;
+  };
+  const std::string expected = answers();
+  for (const int error : {ENOSYS, EPERM}) {
+    EXPECT_TRUE(withoutOpenat2(error, [&] {
+      const std::string got = answers();
+      if (got != expected) fmt::print(stderr, "expected\n{}got\n{}", expected, got);
+      return got == expected && makeBeneath(volume, "a/new/deep").has_value() &&
+             !makeBeneath(volume, "up/new").has_value();
+    }));
+  }
+  EXPECT_TRUE(fs::exists(volume + "/a/new/deep"));
+  EXPECT_TRUE(fs::is_empty(root + "/secret"));
+}
+
 TEST_F(SafePathTest, RemovesTreesAndLinksButNotWhatLinksShow) {
   link(root + "/secret", "absolute");
   ASSERT_TRUE(writeFileAtomic(root + "/secret/kept", "x"));
@@ -87,8 +125,14 @@ TEST_F(SafePathTest, ROOT_NeverRemovesWhatIsMounted) {
   ASSERT_FALSE(removed);
   EXPECT_EQ(removed.error().code, ErrorCode::Conflict);
   EXPECT_TRUE(fs::exists(root + "/secret/kept"));
+  EXPECT_TRUE(withoutOpenat2(ENOSYS, [this] {
+    const auto refused = removeTree(volume);
+    return !refused && refused.error().code == ErrorCode::Conflict;
+  }));
+  EXPECT_TRUE(fs::exists(root + "/secret/kept"));
   ASSERT_TRUE(unmountBelow(volume));
-  EXPECT_TRUE(removeTree(volume));
+  EXPECT_TRUE(withoutOpenat2(ENOSYS, [this] { return removeTree(volume).has_value(); }));
+  EXPECT_FALSE(fs::exists(volume));
   EXPECT_TRUE(fs::exists(root + "/secret/kept"));
 }
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <set>
 
+#include "base/caught.h"
+
 namespace koord::cluster {
 
 using namespace std::chrono_literals;
@@ -150,10 +152,24 @@ Task<void> Probes::run(Worker* worker) {
   }
 }
 
+// What a probe throws is about the probe: it must not end the node.
+Task<ProbeResult> Probes::probeOnce(ProbeTarget target, spec::Probe probe) {
+  std::string thrown;
+  try {
+    auto probing = prober_.probe(std::move(target), std::move(probe));
+    ProbeResult result = co_await probing;
+    co_return result;
+  } catch (...) {
+    thrown = thrownText();
+  }
+  log::error("a probe: unexpected exception: {}", thrown);
+  co_return ProbeResult{ProbeResult::Outcome::Error, "unexpected exception: " + thrown};
+}
+
 Task<ProbeResult> Probes::probeWithRetries(Worker* worker) {
   ProbeResult result;
   for (int i = 0; i < kTries; ++i) {
-    auto probing = prober_.probe(worker->watched->target, worker->probe);
+    auto probing = probeOnce(worker->watched->target, worker->probe);
     result = co_await probing;
     if (result.outcome != ProbeResult::Outcome::Error) break;
   }

@@ -68,6 +68,7 @@ class Probes {
 
   void start(Watched& watched, ProbeKind kind);
   Task<void> run(Worker* worker);
+  Task<ProbeResult> probeOnce(ProbeTarget target, spec::Probe probe);
   Task<ProbeResult> probeWithRetries(Worker* worker);
   bool judge(Worker& worker, const ProbeResult& result);
   void later(std::function<void()> call);

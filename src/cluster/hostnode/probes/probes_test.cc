@@ -21,6 +21,7 @@ class FakeProber final : public Prober {
   std::map<std::string, ProbeResult> answers;
   std::vector<std::pair<std::string, std::int64_t>> asked;  // path, seconds since the beginning
   Duration latency = 1ms;
+  bool throws = false;
 
   Task<ProbeResult> probe(ProbeTarget, spec::Probe probe) override {
     const std::string path = probe.httpGet->path;
@@ -29,6 +30,7 @@ class FakeProber final : public Prober {
         std::chrono::round<std::chrono::seconds>(loop_.steadyNow().time_since_epoch()).count());
     auto pause = sleepFor(loop_, latency);
     co_await pause;
+    if (throws) throw std::runtime_error("odd probe");
     co_return answers[path];
   }
   std::vector<std::int64_t> timesOf(const std::string& path) const {
@@ -186,6 +188,19 @@ TEST_F(ProbesTest, AProbeThatCannotBeMadeIsTriedThreeTimesAndSaysNothingOfTheCon
       said,
       testing::Contains(
           "main Unhealthy: Liveness probe errored and resulted in unknown state: no runtime"));
+}
+
+TEST_F(ProbesTest, AProbeThatThrowsIsOneThatCannotBeMade) {
+  prober.throws = true;
+  run(probe("liveness", R"("periodSeconds": 5, "failureThreshold": 1)"));
+  pass(6s);
+  EXPECT_THAT(failed, IsEmpty());
+  EXPECT_THAT(said, testing::Contains("main Unhealthy: Liveness probe errored and resulted in "
+                                      "unknown state: unexpected exception: odd probe"));
+  prober.throws = false;
+  answer("liveness", Outcome::Failure, "no");
+  pass(6s);
+  EXPECT_THAT(failed, ElementsAre("c1 Liveness"));
 }
 
 TEST_F(ProbesTest, ASlowProbeDoesNotOvertakeItself) {

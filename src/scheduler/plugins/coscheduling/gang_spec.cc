@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "base/time.h"
+#include "base/utf8.h"
 #include "model/well_known.h"
 
 namespace koord::scheduler {
@@ -29,7 +30,7 @@ std::string_view textOf(const StringMap& map, std::string_view key) {
 
 // Of what people wrote, as much as fits into an event.
 std::string_view shortened(std::string_view text) {
-  return text.substr(0, 100);
+  return beginningOf(text, 100);
 }
 
 // As Go's ParseInt with 32 bits reads it.

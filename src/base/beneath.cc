@@ -1,0 +1,162 @@
+#include "base/beneath.h"
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/file.h"
+
+namespace koord {
+namespace {
+
+constexpr int kMostLinks = 40;  // as the kernel follows
+
+class OpenFile {
+ public:
+  explicit OpenFile(int fd) : fd_(fd) {}
+  OpenFile(OpenFile&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  OpenFile& operator=(OpenFile&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~OpenFile() {
+    const int error = errno;
+    if (fd_ >= 0) ::close(fd_);
+    errno = error;
+  }
+  int get() const { return fd_; }
+  int release() { return std::exchange(fd_, -1); }
+
+ private:
+  int fd_;
+};
+
+int openByKernel(int folder, const char* path, std::uint64_t flags, std::uint64_t resolve) {
+  open_how how{};
+  how.flags = flags | O_CLOEXEC;
+  how.resolve = resolve;
+  return static_cast<int>(::syscall(SYS_openat2, folder, path, &how, sizeof how));
+}
+
+// Seccomp says one or the other.
+bool isMissing(int error) {
+  return error == ENOSYS || error == EPERM;
+}
+
+int failWith(int error) {
+  errno = error;
+  return -1;
+}
+
+// The mount that the file is on; "" where the kernel does not say it. Binds of one file system differ in nothing else.
+std::string mountOf(int fd) {
+  const auto info = readFile("/proc/self/fdinfo/" + std::to_string(fd));
+  constexpr std::string_view kKey = "mnt_id:";
+  const auto at = info ? info->find(kKey) : std::string::npos;
+  if (at == std::string::npos) return {};
+  return info->substr(at, info->find('\n', at) - at);
+}
+
+void prependParts(std::string_view path, std::deque<std::string>& parts) {
+  std::vector<std::string> found;
+  while (!path.empty()) {
+    const auto slash = std::min(path.find('/'), path.size());
+    if (slash > 0) found.emplace_back(path.substr(0, slash));
+    path.remove_prefix(std::min(slash + 1, path.size()));
+  }
+  parts.insert(parts.begin(), found.begin(), found.end());
+}
+
+// A way down from a folder. Each folder on it stays open, so that ".." is where we came from, wherever that was moved.
+class Walk {
+ public:
+  explicit Walk(int folder) : folder_(folder) {}
+
+  int openAll(std::string_view path) {
+    if (path.starts_with('/')) return failWith(EXDEV);
+    prependParts(path, parts_);
+    while (!parts_.empty()) {
+      const std::string part = std::move(parts_.front());
+      parts_.pop_front();
+      if (!step(part)) return -1;
+    }
+    if (way_.empty()) return ::openat(folder_, ".", O_PATH | O_CLOEXEC);
+    return way_.back().release();
+  }
+
+ private:
+  bool step(const std::string& part) {
+    if (part == "." || part == "..") {
+      struct stat here{};
+      if (!way_.empty() && (::fstat(way_.back().get(), &here) != 0 || !S_ISDIR(here.st_mode)))
+        return failWith(ENOTDIR) == 0;
+      if (part == ".") return true;
+      if (way_.empty()) return failWith(EXDEV) == 0;
+      way_.pop_back();
+      return true;
+    }
+    const int from = way_.empty() ? folder_ : way_.back().get();
+    OpenFile next(::openat(from, part.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    struct stat info{};
+    if (next.get() < 0 || ::fstat(next.get(), &info) != 0) return false;
+    if (S_ISLNK(info.st_mode)) return followLink(next.get());
+    way_.push_back(std::move(next));
+    return true;
+  }
+
+  bool followLink(int link) {
+    if (++links_ > kMostLinks) return failWith(ELOOP) == 0;
+    std::array<char, PATH_MAX> target{};
+    const ssize_t size = ::readlinkat(link, "", target.data(), target.size());
+    if (size < 0) return false;
+    if (size == 0) return failWith(ENOENT) == 0;
+    const std::string_view text(target.data(), static_cast<std::size_t>(size));
+    if (text.starts_with('/')) return failWith(EXDEV) == 0;
+    prependParts(text, parts_);
+    return true;
+  }
+
+  int folder_;
+  std::vector<OpenFile> way_;
+  std::deque<std::string> parts_;  // still to go
+  int links_ = 0;
+};
+
+int openFolderByHand(int folder, const char* name) {
+  if (std::strchr(name, '/') || std::strcmp(name, "..") == 0) return failWith(EXDEV);
+  OpenFile inner(::openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (inner.get() < 0) return -1;
+  const std::string own = mountOf(folder);
+  if (own.empty()) return failWith(ENOSYS);
+  if (mountOf(inner.get()) != own) return failWith(EXDEV);
+  return inner.release();
+}
+
+}  // namespace
+
+int openFolderIn(int folder, const char* name) {
+  const int fd = openByKernel(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW,
+                              RESOLVE_BENEATH | RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS);
+  return fd < 0 && isMissing(errno) ? openFolderByHand(folder, name) : fd;
+}
+
+int openBeneath(int folder, const char* path) {
+  const char* there = *path == '\0' ? "." : path;
+  const int fd = openByKernel(folder, there, O_PATH, RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS);
+  return fd < 0 && isMissing(errno) ? Walk(folder).openAll(there) : fd;
+}
+
+}  // namespace koord

@@ -1,0 +1,168 @@
+#include "cluster/hostnode/pressure.h"
+
+#include <fmt/format.h>
+#include <sys/statvfs.h>
+
+#include <array>
+#include <charconv>
+#include <chrono>
+
+#include "base/file.h"
+#include "base/quantity.h"
+
+namespace koord::cluster {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration kTransitionPeriod = 5min;
+constexpr std::int64_t kKibibyte = 1024;
+
+constexpr std::array kSignals = {
+    std::pair{"memory.available", EvictionSignal::MemoryAvailable},
+    std::pair{"nodefs.available", EvictionSignal::NodefsAvailable},
+    std::pair{"nodefs.inodesFree", EvictionSignal::NodefsInodesFree},
+    std::pair{"imagefs.available", EvictionSignal::ImagefsAvailable},
+    std::pair{"imagefs.inodesFree", EvictionSignal::ImagefsInodesFree},
+    std::pair{"pid.available", EvictionSignal::PidAvailable},
+};
+
+std::unexpected<Error> refused(std::string_view term, std::string_view why) {
+  return fail(ErrorCode::Invalid, fmt::format("\"{}\": {}", term, why));
+}
+
+Result<EvictionThreshold> parseThreshold(std::string_view term) {
+  const auto sign = term.find('<');
+  if (sign == std::string_view::npos) return refused(term, "want signal<amount");
+  const auto name = term.substr(0, sign);
+  auto value = term.substr(sign + 1);
+  EvictionThreshold threshold;
+  bool known = false;
+  for (const auto& [text, signal] : kSignals) {
+    if (name != text) continue;
+    threshold.signal = signal;
+    known = true;
+  }
+  if (!known) return refused(term, "there is no such signal");
+  if (value.ends_with('%')) {
+    value.remove_suffix(1);
+    double percent = -1;
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), percent);
+    if (error != std::errc() || end != value.data() + value.size() || !(percent >= 0) ||
+        percent > 100)
+      return refused(term, "want a percentage from 0 to 100");
+    threshold.fraction = percent / 100;
+    return threshold;
+  }
+  const auto amount = Quantity::parse(value);
+  if (!amount || *amount < Quantity::of(0)) return refused(term, "want an amount of 0 or more");
+  threshold.amount = amount->value();
+  return threshold;
+}
+
+bool isMet(const EvictionThreshold& threshold, const SignalReading& reading) {
+  const double least = threshold.fraction
+                           ? *threshold.fraction * static_cast<double>(reading.capacity)
+                           : static_cast<double>(threshold.amount);
+  return static_cast<double>(reading.available) < least;
+}
+
+// A line of /proc/meminfo in bytes.
+std::optional<std::int64_t> lineOf(std::string_view meminfo, std::string_view key) {
+  for (std::size_t start = 0; start < meminfo.size();) {
+    const auto end = std::min(meminfo.find('\n', start), meminfo.size());
+    const auto line = meminfo.substr(start, end - start);
+    start = end + 1;
+    if (!line.starts_with(key)) continue;
+    const auto digits = line.find_first_not_of(' ', key.size());
+    std::int64_t kib = 0;
+    if (digits == std::string_view::npos ||
+        std::from_chars(line.data() + digits, line.data() + line.size(), kib).ec != std::errc())
+      return std::nullopt;
+    return kib * kKibibyte;
+  }
+  return std::nullopt;
+}
+
+void readDisk(const std::string& folder, EvictionSignal bytes, EvictionSignal inodes,
+              SignalReadings& into) {
+  struct statvfs disk{};
+  if (folder.empty() || ::statvfs(folder.c_str(), &disk) != 0) return;
+  into[bytes] = {static_cast<std::int64_t>(disk.f_bavail * disk.f_frsize),
+                 static_cast<std::int64_t>(disk.f_blocks * disk.f_frsize)};
+  // Some file systems make inodes as they go, and count none.
+  if (disk.f_files > 0)
+    into[inodes] = {static_cast<std::int64_t>(disk.f_ffree),
+                    static_cast<std::int64_t>(disk.f_files)};
+}
+
+std::optional<std::int64_t> numberIn(std::string_view text) {
+  std::int64_t number = 0;
+  if (std::from_chars(text.data(), text.data() + text.size(), number).ec != std::errc())
+    return std::nullopt;
+  return number;
+}
+
+// "0.50 0.43 0.40 2/345 6789": tasks that run, and all.
+std::optional<std::int64_t> tasksIn(std::string_view loadavg) {
+  const auto slash = loadavg.find('/');
+  return slash == std::string_view::npos ? std::nullopt : numberIn(loadavg.substr(slash + 1));
+}
+
+}  // namespace
+
+Result<std::vector<EvictionThreshold>> parseEvictionHard(std::string_view text) {
+  std::vector<EvictionThreshold> thresholds;
+  while (!text.empty()) {
+    const auto comma = std::min(text.find(','), text.size());
+    auto threshold = parseThreshold(text.substr(0, comma));
+    if (!threshold) return fail(std::move(threshold.error()));
+    thresholds.push_back(*threshold);
+    text.remove_prefix(std::min(comma + 1, text.size()));
+  }
+  return thresholds;
+}
+
+std::optional<SignalReading> memorySignal(std::string_view meminfo) {
+  const auto total = lineOf(meminfo, "MemTotal:");
+  const auto free = lineOf(meminfo, "MemFree:");
+  const auto inactive = lineOf(meminfo, "Inactive(file):");
+  if (!total || !free || !inactive) return std::nullopt;
+  return SignalReading{*free + *inactive, *total};
+}
+
+SignalReadings readSignals(const std::string& dataDir, const std::string& imageDir) {
+  SignalReadings readings;
+  if (const auto meminfo = readFile("/proc/meminfo"))
+    if (const auto memory = memorySignal(*meminfo))
+      readings[EvictionSignal::MemoryAvailable] = *memory;
+  readDisk(dataDir, EvictionSignal::NodefsAvailable, EvictionSignal::NodefsInodesFree, readings);
+  readDisk(imageDir, EvictionSignal::ImagefsAvailable, EvictionSignal::ImagefsInodesFree, readings);
+  const auto limit = readFile("/proc/sys/kernel/pid_max");
+  const auto load = readFile("/proc/loadavg");
+  const auto most = limit ? numberIn(*limit) : std::nullopt;
+  const auto tasks = load ? tasksIn(*load) : std::nullopt;
+  if (most && tasks) readings[EvictionSignal::PidAvailable] = {*most - *tasks, *most};
+  return readings;
+}
+
+NodePressures PressureWatch::observe(const SignalReadings& signals, SteadyTime now) {
+  for (const auto& threshold : thresholds_) {
+    const auto reading = signals.find(threshold.signal);
+    if (reading == signals.end() || !isMet(threshold, reading->second)) continue;
+    if (threshold.signal == EvictionSignal::MemoryAvailable) {
+      memoryMet_ = now;
+    } else if (threshold.signal == EvictionSignal::PidAvailable) {
+      pidMet_ = now;
+    } else {
+      diskMet_ = now;
+    }
+  }
+  const auto holds = [&](const std::optional<SteadyTime>& met) {
+    return met && now - *met < kTransitionPeriod;
+  };
+  return {holds(memoryMet_), holds(diskMet_), holds(pidMet_)};
+}
+
+}  // namespace koord::cluster

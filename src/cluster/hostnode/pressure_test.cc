@@ -1,0 +1,89 @@
+#include "cluster/hostnode/pressure.h"
+
+#include <gmock/gmock.h>
+
+namespace koord::cluster {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+using Signal = EvictionSignal;
+
+constexpr std::int64_t kMebibyte = 1 << 20;
+// Of kubelet on Linux, and of koordctl up.
+constexpr const char* kDefaults =
+    "memory.available<100Mi,nodefs.available<10%,nodefs.inodesFree<5%,imagefs.available<15%,"
+    "imagefs.inodesFree<5%";
+
+NodePressures pressuresOf(const std::string& thresholds, const SignalReadings& signals) {
+  return PressureWatch(*parseEvictionHard(thresholds)).observe(signals, SteadyTime(1h));
+}
+
+TEST(PressureTest, DefaultsAreKubelets) {
+  const struct {
+    SignalReadings signals;
+    NodePressures expected;
+  } rows[] = {
+      {{}, {}},
+      {{{Signal::MemoryAvailable, {100 * kMebibyte, 1000 * kMebibyte}}}, {}},
+      {{{Signal::MemoryAvailable, {100 * kMebibyte - 1, 1000 * kMebibyte}}}, {.memory = true}},
+      {{{Signal::NodefsAvailable, {100, 1000}}}, {}},
+      {{{Signal::NodefsAvailable, {99, 1000}}}, {.disk = true}},
+      {{{Signal::NodefsInodesFree, {49, 1000}}}, {.disk = true}},
+      {{{Signal::ImagefsAvailable, {150, 1000}}}, {}},
+      {{{Signal::ImagefsAvailable, {149, 1000}}}, {.disk = true}},
+      {{{Signal::ImagefsInodesFree, {49, 1000}}}, {.disk = true}},
+      {{{Signal::PidAvailable, {0, 1000}}}, {}},
+  };
+  for (const auto& row : rows) EXPECT_EQ(pressuresOf(kDefaults, row.signals), row.expected);
+  EXPECT_EQ(pressuresOf("pid.available<1k", {{Signal::PidAvailable, {999, 32768}}}),
+            (NodePressures{.pid = true}));
+  EXPECT_EQ(pressuresOf("", {{Signal::MemoryAvailable, {0, 1000 * kMebibyte}}}), NodePressures{});
+  EXPECT_EQ(pressuresOf("nodefs.available<0%", {{Signal::NodefsAvailable, {0, 1000}}}),
+            NodePressures{});
+}
+
+TEST(PressureTest, AConditionStaysForFiveMinutes) {
+  PressureWatch watch(*parseEvictionHard("memory.available<1Mi"));
+  const SignalReadings low{{Signal::MemoryAvailable, {0, kMebibyte}}};
+  const SignalReadings well{{Signal::MemoryAvailable, {2 * kMebibyte, 4 * kMebibyte}}};
+  EXPECT_FALSE(watch.observe(well, SteadyTime(1h)).memory);
+  EXPECT_TRUE(watch.observe(low, SteadyTime(2h)).memory);
+  EXPECT_TRUE(watch.observe(well, SteadyTime(2h + 299s)).memory);
+  EXPECT_FALSE(watch.observe(well, SteadyTime(2h + 300s)).memory);
+}
+
+TEST(PressureTest, WhatIsNoThresholdIsRefused) {
+  for (const char* text :
+       {"memory.available", "memory.free<1Gi", "memory.available<", "memory.available<-1",
+        "memory.available<101%", "memory.available<x%", "memory.available<1Gi,,", "<1"}) {
+    const auto parsed = parseEvictionHard(text);
+    EXPECT_FALSE(parsed) << text;
+  }
+  EXPECT_THAT(parseEvictionHard("a<1").error().message,
+              HasSubstr("\"a<1\": there is no such signal"));
+}
+
+TEST(PressureTest, FilesThatNobodyUsesAreAvailable) {
+  const auto memory = memorySignal(
+      "MemTotal:        1000 kB\nMemFree:          100 kB\nMemAvailable:  500 kB\n"
+      "Inactive:   300 kB\nInactive(file):   200 kB\n");
+  ASSERT_TRUE(memory);
+  EXPECT_EQ(memory->available, 300 * 1024);
+  EXPECT_EQ(memory->capacity, 1000 * 1024);
+  EXPECT_FALSE(memorySignal("MemTotal: x kB\n"));
+}
+
+TEST(PressureTest, ThisMachineHasAllSignals) {
+  const auto signals = readSignals("/", "/");
+  for (const auto signal : {Signal::MemoryAvailable, Signal::NodefsAvailable,
+                            Signal::ImagefsAvailable, Signal::PidAvailable}) {
+    ASSERT_TRUE(signals.contains(signal));
+    EXPECT_GT(signals.at(signal).capacity, 0);
+    EXPECT_LE(signals.at(signal).available, signals.at(signal).capacity);
+  }
+  EXPECT_FALSE(readSignals("/no/such/folder", "").contains(Signal::NodefsAvailable));
+}
+
+}  // namespace
+}  // namespace koord::cluster

@@ -1,0 +1,126 @@
+#include "kube/secure_serving.h"
+
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "base/file.h"
+#include "net/test_net.h"
+
+namespace koord::kube {
+namespace {
+
+using ::testing::HasSubstr;
+
+// A component of nothing but its executor.
+class Bare final : public Component {
+ public:
+  explicit Bare(Executor& executor) : executor_(executor) {}
+  Executor& executor() override { return executor_; }
+  Api& api() override { throw std::logic_error("there is no API server"); }
+  net::HttpClient& http() override { return http_; }
+  Random& random() override { return random_; }
+  const std::shared_ptr<Metrics>& metrics() override { return metrics_; }
+  void exit(int) override {}
+
+ private:
+  Executor& executor_;
+  net::HttpClient http_{net::HttpClient::Options{}};
+  Random random_{1};
+  std::shared_ptr<Metrics> metrics_;
+};
+
+class SecureServingTest : public net::NetTest {
+ protected:
+  SecureServingTest() {
+    ::unsetenv("KUBERNETES_SERVICE_HOST");  // this is no pod, whatever tests before said
+    folder_ = ::testing::TempDir() + "secure-serving-" + std::to_string(::getpid());
+    std::filesystem::create_directories(folder_);
+  }
+  ~SecureServingTest() override {
+    loop.runSync([this] { serving_.reset(); });
+    std::filesystem::remove_all(folder_);
+  }
+  void write(const net::CertKey& pair, const std::string& authorityPem) {
+    ASSERT_TRUE(writeFileAtomic(folder_ + "/tls.crt", pair.certPem));
+    ASSERT_TRUE(writeFileAtomic(folder_ + "/tls.key", pair.keyPem));
+    ASSERT_TRUE(writeFileAtomic(folder_ + "/ca.crt", authorityPem));
+  }
+  void start() {
+    SecureServingOptions options;
+    options.program = "test";
+    options.bindAddress = "127.0.0.1";
+    options.tlsCertFile = folder_ + "/tls.crt";
+    options.tlsKeyFile = folder_ + "/tls.key";
+    options.clientCaFile = folder_ + "/ca.crt";
+    options.guard.alwaysAllowPaths = {"/healthz"};
+    loop.runSync([&] {
+      auto started = SecureServing::start(bare_, options, [](auto, auto responder) {
+        responder->respond(200, {}, std::string("ok"));
+      });
+      if (!started) throw std::runtime_error(started.error().message);
+      serving_ = *std::move(started);
+    });
+  }
+  Result<> readAgain() {
+    Result<> read;
+    loop.runSync([&] { read = serving_->readFilesAgain(); });
+    return read;
+  }
+  // The status for a client that trusts them and comes with their certificate.
+  int ask(const net::TestCertificates& world) {
+    net::HttpRequest request;
+    request.url = "https://" + serving_->address() + "/healthz";
+    request.tls = world.clientTls(true);
+    const auto reply = fetch(std::move(request));
+    return reply ? reply->status : 0;
+  }
+
+  std::string folder_;
+  Bare bare_{loop.loop()};
+  std::unique_ptr<SecureServing> serving_;
+};
+
+TEST_F(SecureServingTest, CertificatesAndAuthoritiesThatAreRenewedAreTaken) {
+  const auto& first = net::TestCertificates::get();
+  const auto second = net::TestCertificates::make("other-ca");
+  write(first.server, first.authority.certPem);
+  start();
+  EXPECT_EQ(ask(first), 200);
+  EXPECT_EQ(ask(second), 0);
+  EXPECT_TRUE(readAgain());
+  EXPECT_EQ(ask(first), 200);
+
+  write(second.server, second.authority.certPem);
+  EXPECT_TRUE(readAgain());
+  EXPECT_EQ(ask(second), 200);
+  // Neither a new connection nor the one from before.
+  EXPECT_NE(ask(first), 200);
+  EXPECT_EQ(serving_->certificate(), second.server.certPem);
+}
+
+TEST_F(SecureServingTest, WhatCannotBeUsedLeavesWhatWasGood) {
+  const auto& good = net::TestCertificates::get();
+  const auto other = net::TestCertificates::make("other-ca");
+  write(good.server, good.authority.certPem);
+  start();
+  // In the middle of a renewal: the certificate is new, and the key is not.
+  ASSERT_TRUE(writeFileAtomic(folder_ + "/tls.crt", other.server.certPem));
+  EXPECT_FALSE(readAgain());
+  EXPECT_EQ(ask(good), 200);
+  EXPECT_EQ(serving_->certificate(), good.server.certPem);
+
+  write(good.server, "no certificate");
+  const auto authority = readAgain();
+  ASSERT_FALSE(authority);
+  EXPECT_THAT(authority.error().message, HasSubstr("--client-ca-file"));
+  EXPECT_EQ(ask(good), 200);
+
+  std::filesystem::remove(folder_ + "/tls.key");
+  EXPECT_FALSE(readAgain());
+  EXPECT_EQ(ask(good), 200);
+}
+
+}  // namespace
+}  // namespace koord::kube

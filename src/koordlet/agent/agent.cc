@@ -207,7 +207,7 @@ void Agent::addHooks() {
   const auto add = [&](const char* gate, auto make) {
     if (options_.gates.enabled(gate)) reconciler_.add(gate, make());
   };
-  add("BatchResource", [] { return std::make_unique<BatchResourceHook>(); });
+  add("BatchResource", [this] { return std::make_unique<BatchResourceHook>(host_); });
   add("CPUNormalization", [this] { return std::make_unique<CpuNormalizationHook>(host_); });
   add("CPUSetAllocator", [this] {
     return std::make_unique<CpusetHook>(

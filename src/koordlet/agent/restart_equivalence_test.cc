@@ -11,6 +11,7 @@
 #include "koordlet/agent/agent_testing.h"
 #include "koordlet/system/resctrl.h"
 #include "koordlet/system/small_file.h"
+#include "koordlet/testing/fake_resctrl.h"
 
 namespace koord::koordlet {
 namespace {
@@ -33,10 +34,10 @@ constexpr CgroupFile kOfDisks[] = {
     CgroupFile::BlkioWriteBps, CgroupFile::BlkioCostWeight,
 };
 
-// The kernel's side of resctrl: a new group has all of the cache, a thread is in one group alone.
+// The kernel's side of resctrl: a new group has all of both caches and their bandwidth, a thread is in one group alone.
 class FakeResctrl {
  public:
-  static constexpr const char* kAll = "L3:0=ff\n";
+  static constexpr const char* kAll = "L3:0=ff;1=ff;\nMB:0=100;1=100;\n";
 
   explicit FakeResctrl(TempTree& tree) : tree_(tree) {
     tree_.write("proc/cpuinfo", "vendor_id\t: GenuineIntel\nflags\t\t: cat_l3 mba\n");
@@ -107,7 +108,11 @@ class RestartMachine : public AgentFixture {
   }
 
   bool v2() const { return GetParam() == CgroupVersion::V2; }
-  void start() { startAgent(); }
+  void start() {
+    startAgent();
+    agent_->audit().onAdd(
+        [this](const AuditEntry& entry) { completeSchemata(files_.tree(), entry); });
+  }
   void kill() { agent_.reset(); }
   bool runs() const { return agent_ != nullptr; }
   void run(int count) {
@@ -134,11 +139,13 @@ class RestartMachine : public AgentFixture {
     quotas_[name] = quota;
     kubeletWrites(name);
   }
+  // `value` "": the annotation goes.
   void annotate(const std::string& name, const std::string& key, const std::string& value) {
     for (auto& known : pods_.pods) {
       if (known->metadata.name != name) continue;
       api::Pod pod = *known;
-      pod.metadata.annotations[key] = value;
+      value.empty() ? (void)pod.metadata.annotations.erase(key)
+                    : (void)(pod.metadata.annotations[key] = value);
       known = std::make_shared<const api::Pod>(std::move(pod));
     }
   }
@@ -271,8 +278,9 @@ std::string randomSlo(Random& random) {
         boolean(), random.below(500), 4096 * random.below(500));
   };
   const auto cache = [&] {
-    return fmt::format(R"({{"enable":{},"catRangeStartPercent":0,"catRangeEndPercent":{}}})",
-                       boolean(), 25 + 25 * random.below(4));
+    return fmt::format(
+        R"({{"enable":{},"catRangeStartPercent":0,"catRangeEndPercent":{},"mbaPercent":{}}})",
+        boolean(), 25 + 25 * random.below(4), 10 * (1 + random.below(10)));
   };
   const char* policies[] = {"none", "auto", "cpuBurstOnly", "cfsQuotaBurstOnly"};
   return fmt::format(
@@ -309,10 +317,16 @@ HistoryStep nodeStep(Random& random) {
 }
 
 std::pair<std::string, std::string> randomAnnotation(Random& random) {
+  constexpr const char* kCaches[] = {
+      R"({"llc":{"schemata":{"range":[0,50]}}})",
+      R"({"llc":{"schemataPerCache":[{"cacheID":1,"range":[0,25]}]}})",
+      R"({"mb":{"schemata":{"percent":50}}})",
+      R"({"llc":{"schemata":{"range":[50,100]}},"mb":{"schemataPerCache":[{"cacheID":0,"percent":20}]}})",
+  };
   const char* policies[] = {"none", "auto", "cpuBurstOnly"};
   switch (random.below(5)) {
     case 3:
-      return {"node.koordinator.sh/resctrl", R"({"llc":{"schemata":{"range":[0,50]}}})"};
+      return {"node.koordinator.sh/resctrl", kCaches[random.below(std::size(kCaches))]};
     case 4:
       return {"koordinator.sh/networkQOS", R"({"egressLimit":"80M"})"};
     case 0:
@@ -374,7 +388,7 @@ RandomHistory randomHistory(Random& random) {
   int number = 0;
   for (int i = 0; i < kSteps; ++i) {
     HistoryStep step;
-    const auto kind = names.empty() ? random.below(5) : random.below(9);
+    const auto kind = names.empty() ? random.below(5) : random.below(10);
     if (kind <= 1) {
       step = [slo = randomSlo(random)](RestartMachine& machine) {
         machine.cluster().put("nodeslos", slo);
@@ -390,8 +404,9 @@ RandomHistory randomHistory(Random& random) {
       if (kind == 5) {
         names.erase(names.begin() + static_cast<std::ptrdiff_t>(at));
         step = [name](RestartMachine& machine) { machine.remove(name); };
-      } else if (kind == 6) {
-        const auto annotation = randomAnnotation(random);
+      } else if (kind == 6 || kind == 9) {
+        auto annotation = randomAnnotation(random);
+        if (kind == 9) annotation.second.clear();
         step = [=](RestartMachine& machine) {
           machine.annotate(name, annotation.first, annotation.second);
         };

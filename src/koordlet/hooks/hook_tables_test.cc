@@ -190,6 +190,39 @@ TEST(HookTables, AContainerThatCouldNotBeLookedAtIsLookedAtAgain) {
   EXPECT_THAT(valuesOf(updates.containers), ElementsAre("400000"));
 }
 
+TEST(HookTables, AQuotaThatComesAfterTheFirstLookIsRestored) {
+  FakeHost files(CgroupVersion::V2, {});
+  const Host host = *Host::detect(files.dirs());
+  const auto pod = viewOfText({.qos = "LS", .resources = R"({"limits":{"cpu":"4"}})"});
+  files.addPod(KubeQos::Burstable, "u", {"containerd://" + pod.containers[0].id});
+  CpuNormalizationHook hook(host);
+  const States states = statesOf(R"({"metadata":{}})");
+  // The runtime writes what a former koordlet told it, after the look at the new container.
+  HookUpdates updates;
+  for (const char* found : {"max 100000", "200000 100000"}) {
+    files.setCgroupText(CgroupFile::CpuCfsQuota, pod.containers[0].dir, found);
+    hook.prepare(states, updates);
+    hook.wanted(pod, updates);
+  }
+  EXPECT_THAT(valuesOf(updates.containers), ElementsAre("400000"));
+}
+
+TEST(HookTables, AShortenedQuotaOfThePodAloneIsRestored) {
+  FakeHost files(CgroupVersion::V2, {});
+  const Host host = *Host::detect(files.dirs());
+  const auto pod = viewOfText({.qos = "LS", .resources = R"({"limits":{"cpu":"4"}})"});
+  files.addPod(KubeQos::Burstable, "u", {"containerd://" + pod.containers[0].id});
+  // The container was started again while no koordlet ran.
+  files.setCgroupText(CgroupFile::CpuCfsQuota, pod.containers[0].dir, "400000 100000");
+  files.setCgroupText(CgroupFile::CpuCfsQuota, pod.dir, "200000 100000");
+  CpuNormalizationHook hook(host);
+  const States states = statesOf(R"({"metadata":{}})");
+  HookUpdates updates;
+  hook.prepare(states, updates);
+  hook.wanted(pod, updates);
+  EXPECT_THAT(valuesOf(updates.pods), ElementsAre("400000"));
+}
+
 TEST(HookTables, FilesOfContainersThatWereLookedAtAreClosed) {
   FakeHost files(CgroupVersion::V2, {});
   const Host host = *Host::detect(files.dirs());

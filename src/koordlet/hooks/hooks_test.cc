@@ -48,7 +48,9 @@ std::vector<std::string> texts(std::span<const CgroupUpdate> updates) {
 }
 
 HookUpdates updatesOf(const PodView& pod, States& states) {
-  BatchResourceHook hook;
+  FakeHost files(CgroupVersion::V1, {});
+  const Host host = *Host::detect(files.dirs());
+  BatchResourceHook hook(host);
   HookUpdates updates;
   hook.prepare(states, updates);
   hook.wanted(pod, updates);
@@ -139,6 +141,32 @@ TEST(BatchResource, FasterCpusGetAShorterQuota) {
       R"({"metadata":{"annotations":{"node.koordinator.sh/cpu-normalization-ratio":"1.2"}}})")));
   const auto updates = updatesOf(bestEffort(batch("1000/2Gi", "2000/4Gi"), "{}"), states);
   EXPECT_EQ(updates.containers[1].value, "166667");
+}
+
+TEST(BatchResource, QuotasAreOfThePeriodThatTheCgroupHas) {
+  for (const auto version : {CgroupVersion::V1, CgroupVersion::V2}) {
+    FakeHost files(version, {});
+    const Host host = *Host::detect(files.dirs());
+    const PodView pod = bestEffort(batch("1000/2Gi", "2000/4Gi"), batch("5/1Gi", "5/1Gi"));
+    BatchResourceHook hook(host);
+    const auto quotas = [&] {
+      States states;
+      HookUpdates updates;
+      hook.prepare(states, updates);
+      hook.wanted(pod, updates);
+      return std::vector{updates.pods[1].value, updates.containers[1].value,
+                         updates.containers[4].value};
+    };
+    // The containers are about to be made.
+    EXPECT_THAT(quotas(), ElementsAre("200500", "200000", "1000"));
+    // Kubelet was started with --cpu-cfs-quota-period=10ms, which containers get and pods of best effort do not.
+    files.addPod(KubeQos::BestEffort, "u", {"containerd://a", "containerd://b"});
+    for (const auto& container : pod.containers)
+      version == CgroupVersion::V2
+          ? files.setCgroupText(CgroupFile::CpuCfsQuota, container.dir, "max 10000")
+          : files.setCgroupText(CgroupFile::CpuCfsPeriod, container.dir, "10000");
+    EXPECT_THAT(quotas(), ElementsAre("200500", "20000", "1000"));
+  }
 }
 
 GroupIdentityRule rule(std::string_view strategy) {

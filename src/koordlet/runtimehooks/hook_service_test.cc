@@ -61,7 +61,7 @@ class RuntimeHooksTest : public testing::Test {
         resources_(host_, loop_, {}, audit_),
         reconciler_(loop_, states_, resources_, std::chrono::seconds(10)),
         podDir_(files_.addPod(KubeQos::BestEffort, "u1", {})) {
-    reconciler_.add("BatchResource", std::make_unique<BatchResourceHook>());
+    reconciler_.add("BatchResource", std::make_unique<BatchResourceHook>(host_));
     auto hook = std::make_unique<StartHook>();
     start_ = hook.get();
     reconciler_.add("Talkative", std::move(hook));

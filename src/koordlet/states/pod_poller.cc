@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <utility>
 
 #include "base/log.h"
 #include "koordlet/system/cgroup_file.h"
@@ -14,10 +15,10 @@ using namespace std::chrono_literals;
 
 constexpr Duration kLook = 1s;            // how often to look for new directories
 constexpr Duration kBetweenLooks = 10ms;  // whether a list has come
-// Kubelet is asked five times a second, ten times in a burst: limits of a new container should not wait for the
-// pause after the last one.
-constexpr Duration kBetweenRequests = 200ms;
-constexpr Duration kBurst = kBetweenRequests * 10;
+// Limits of a new container should not wait long for the next list, and kubelet should not spend more than half of its
+// time on lists.
+constexpr Duration kShortestPause = 50ms, kLongestPause = 200ms;
+constexpr int kBurst = 10;  // lists
 
 // Read from a file of the node, or from a URL: kubelet knows those without the API server.
 bool isStatic(const api::Pod& pod) {
@@ -68,14 +69,33 @@ bool PodPoller::runs(const std::string& dir) const {
                              [&](const std::string& name) { return runs(joinPath(dir, name)); });
 }
 
-// A kubelet that was started while the API server is away lists nothing, or static pods alone, while all others run on.
-// An empty cgroup tells of no pod: it may be one that nobody took away.
-bool PodPoller::isIncomplete(const Pods& pods) {
-  if (!std::ranges::all_of(pods, [](const auto& pod) { return isStatic(*pod); })) return false;
+std::vector<std::string> PodPoller::missingFrom(const Pods& pods) {
+  if (!std::ranges::all_of(pods, [](const auto& pod) { return isStatic(*pod); })) return {};
   Dirs listed;
   for (const auto& pod : pods) listed.insert(viewOf(pod, host_.driver).dir);
-  return std::ranges::any_of(podDirsBesides(listed),
-                             [this](const std::string& dir) { return runs(dir); });
+  std::vector<std::string> missing = podDirsBesides(listed);
+  // An empty cgroup tells of no pod: it may be one that nobody took away.
+  std::erase_if(missing, [this](const std::string& dir) { return !runs(dir); });
+  return missing;
+}
+
+bool PodPoller::completeList(Pods& pods) {
+  const auto missing = missingFrom(pods);
+  if (missing.empty()) {
+    incompleteSince_.reset();
+    lastError_.clear();
+    return true;
+  }
+  lastError_ = pods.empty() ? "kubelet lists no pods, but there are cgroups of pods that run"
+                            : "kubelet lists static pods only, but other pods run";
+  const SteadyTime now = executor_.steadyNow();
+  if (!incompleteSince_) {
+    incompleteSince_ = now;
+    log::warn("{}", lastError_);
+  }
+  for (const auto& view : states_.pods())
+    if (std::ranges::find(missing, view.dir) != missing.end()) pods.push_back(view.pod);
+  return states_.podsSynced() || now - *incompleteSince_ >= kPatience;
 }
 
 const PodPoller::Dirs& PodPoller::knownDirs() {
@@ -86,24 +106,26 @@ const PodPoller::Dirs& PodPoller::knownDirs() {
   return known_;
 }
 
-void PodPoller::request() {
+void PodPoller::request(Wanted wanted) {
+  anything_ = anything_ || wanted == Wanted::Anything;
   if (requested_) return;
   requested_ = true;
   tasks_.spawn(syncSoon());
 }
 
 Task<void> PodPoller::syncSoon() {
+  const Duration pause = std::clamp(2 * took_, kShortestPause, kLongestPause);
   // When the bucket is full again; each request takes a part of it.
-  bucketFull_ = std::max(bucketFull_, executor_.steadyNow()) + kBetweenRequests;
-  auto pause = sleepUntil(executor_, bucketFull_ - kBurst);
-  co_await pause;
+  bucketFull_ = std::max(bucketFull_, executor_.steadyNow()) + pause;
+  auto waiting = sleepUntil(executor_, bucketFull_ - kBurst * pause);
+  co_await waiting;
   // A list that is under way may have been made before what is asked for.
   while (syncing_) {
     auto other = sleepFor(executor_, kBetweenLooks);
     co_await other;
   }
   requested_ = false;
-  auto syncing = sync(true);
+  auto syncing = sync(std::exchange(anything_, false));
   co_await syncing;
 }
 
@@ -145,21 +167,18 @@ Task<void> PodPoller::sync(bool told) {
   const auto node = states_.node();
   if (!node || syncing_) co_return;
   syncing_ = true;
+  const SteadyTime start = executor_.steadyNow();
   auto task = source_.list(*node);
   auto pods = co_await task;
   syncing_ = false;
+  took_ = executor_.steadyNow() - start;
   if (!pods) {
     if (pods.error().message != lastError_) log::warn("pods not listed: {}", pods.error().message);
     lastError_ = pods.error().message;
     co_return;
   }
   host_.detectDriver();
-  if (isIncomplete(*pods)) {
-    lastError_ = pods->empty() ? "kubelet lists no pods, but there are cgroups of pods that run"
-                               : "kubelet lists static pods only, but other pods run";
-    co_return;
-  }
-  lastError_.clear();
+  if (!completeList(*pods)) co_return;
   const bool same =
       states_.podsSynced() && learned_.empty() && listed_ == *pods && listedFor_ == host_.driver;
   if (same && !told) co_return;

@@ -1,10 +1,15 @@
 #pragma once
 
-// Keeps States' pods current: asks the source every sync interval, and at once when it is told to
-// (pod_watch.h) or when a pod directory has appeared in the kubepods cgroups that no known pod owns. A source that fails, or lists
-// nothing while other pods run (a kubelet that restarts), changes nothing.
+// Keeps States' pods current: asks the source every sync interval, and at once when it is told to (pod_watch.h) or when
+// a pod directory has appeared in the kubepods cgroups that no known pod owns. A source that fails changes nothing.
+//
+// A kubelet that was started while the API server is away lists static pods alone, or none, while all others run on.
+// Pods that it lists are taken from such a list; known pods that it lacks stay as long as processes run in their cgroups.
+// Before the first list was taken, other cgroups with processes mean that pods are missing, so the list is refused; but
+// not for longer than kPatience, since nobody may own them.
 
 #include <map>
+#include <optional>
 #include <string>
 #include <unordered_set>
 
@@ -18,9 +23,13 @@ class PodPoller {
  public:
   PodPoller(Executor& executor, Host& host, States& states, PodSource& source, Duration interval);
 
+  static constexpr Duration kPatience = std::chrono::minutes(5);
+
   void start();
-  // Lists soon; at most five times a second, however often it is asked.
-  void request();
+  // Lists soon. However often it is asked, ten lists come at once, and then one every 50 to 200 ms: the longer a list
+  // takes, the fewer. The pods are handed on though they are as before, unless only news are wanted.
+  enum class Wanted { Anything, News };
+  void request(Wanted wanted = Wanted::Anything);
   // A container that runs and that kubelet does not tell of yet: it takes a second or more to see
   // what it started. Kept until kubelet knows it, or its cgroup is gone.
   void learn(const std::string& podUid, ContainerView container);
@@ -42,7 +51,10 @@ class PodPoller {
   // Whether there are processes in a cgroup.
   bool runs(const std::string& dir) const;
   using Pods = std::vector<std::shared_ptr<const api::Pod>>;
-  bool isIncomplete(const Pods& pods);
+  // Cgroups of pods that run and are not in a list of static pods.
+  std::vector<std::string> missingFrom(const Pods& pods);
+  // Adds the known pods that the list lacks; false when it is not to be believed.
+  bool completeList(Pods& pods);
   // Those of the pods that are known.
   const Dirs& knownDirs();
 
@@ -58,8 +70,11 @@ class PodPoller {
   std::string dir_, path_;      // keep their memory
   CgroupDriver listedFor_ = CgroupDriver::Cgroupfs;
   bool requested_ = false;
+  bool anything_ = false;  // wanted by one of the requests
   bool syncing_ = false;
+  Duration took_{};  // the last list
   SteadyTime bucketFull_{};
+  std::optional<SteadyTime> incompleteSince_;
   std::string lastError_ = "no list yet";
   TaskGroup tasks_;
 };

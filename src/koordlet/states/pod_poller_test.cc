@@ -12,8 +12,15 @@ namespace {
 using namespace std::chrono_literals;
 
 struct KubeletsPods final : PodSource {
+  explicit KubeletsPods(Executor& itsExecutor) : executor(itsExecutor) {}
+  Executor& executor;
   std::vector<std::shared_ptr<const api::Pod>> pods;
+  Duration took{};
+  int lists = 0;
   Task<Result<std::vector<std::shared_ptr<const api::Pod>>>> list(const api::Node&) override {
+    ++lists;
+    auto thinking = sleepFor(executor, took);
+    co_await thinking;
     co_return pods;
   }
 };
@@ -35,7 +42,7 @@ class PodPollerTest : public testing::Test {
   FakeHost files_{CgroupVersion::V1, {}};
   Host host_ = *Host::detect(files_.dirs());
   States states_;
-  KubeletsPods source_;
+  KubeletsPods source_{loop_};
   PodPoller poller_{loop_, host_, states_, source_, 10s};
 };
 
@@ -53,6 +60,13 @@ TEST_F(PodPollerTest, AKubeletThatKnowsStaticPodsOnlyIsNotBelievedWhileOthersRun
   loop_.advance(60s);
   EXPECT_EQ(states_.pods().size(), 2U);
   EXPECT_THAT(poller_.lastError(), testing::HasSubstr("static pods only"));
+  // Static pods change all the same.
+  list("another", "file");
+  loop_.advance(60s);
+  EXPECT_EQ(states_.pods().size(), 3U);
+  source_.pods.pop_back();
+  loop_.advance(60s);
+  EXPECT_EQ(states_.pods().size(), 2U);
   // Its cgroup is gone: there is no other pod.
   files_.removePod(KubeQos::Burstable, "pinned");
   loop_.advance(60s);
@@ -68,6 +82,58 @@ TEST_F(PodPollerTest, AnEmptyCgroupThatNobodyTookAwayIsNoPodThatKubeletForgot) {
   loop_.advance(1s);
   EXPECT_EQ(states_.pods().size(), 1U);
   EXPECT_EQ(poller_.lastError(), "");
+}
+
+TEST_F(PodPollerTest, AnOrphanThatRunsForEverDoesNotHideStaticPodsForEver) {
+  files_.addPod(KubeQos::Burstable, "static", {});
+  files_.addPod(KubeQos::BestEffort, "orphan", {"containerd://stuck"});
+  files_.tree().write("cgroup/cpu/kubepods/besteffort/podorphan/stuck/cgroup.procs", "7\n");
+  list("static", "file");
+  poller_.start();
+  loop_.advance(PodPoller::kPatience - 20s);
+  EXPECT_FALSE(states_.podsSynced());
+  loop_.advance(40s);
+  ASSERT_TRUE(states_.podsSynced());
+  EXPECT_EQ(states_.pods().size(), 1U);
+  list("another", "file");
+  loop_.advance(20s);
+  EXPECT_EQ(states_.pods().size(), 2U);
+}
+
+TEST_F(PodPollerTest, AsksAreManyWhileListsAreQuickAndFewerWhileTheyAreSlow) {
+  const auto listsInAMinuteOfAsking = [&](Duration took) {
+    source_.took = took;
+    const int before = source_.lists;
+    for (int i = 0; i < 6000; ++i) {
+      poller_.request();
+      loop_.advance(10ms);
+    }
+    return source_.lists - before;
+  };
+  poller_.start();
+  loop_.advance(60s);
+  EXPECT_NEAR(listsInAMinuteOfAsking(2ms), 1210, 20);
+  EXPECT_NEAR(listsInAMinuteOfAsking(50ms), 600, 20);
+  EXPECT_NEAR(listsInAMinuteOfAsking(1s), 60, 10);
+}
+
+TEST_F(PodPollerTest, WhoWantsNewsIsNotToldWhatIsAsBefore) {
+  list("u", "api");
+  poller_.start();
+  loop_.advance(20s);
+  int changes = 0;
+  states_.onPods([&] { ++changes; });
+  poller_.request(PodPoller::Wanted::News);
+  loop_.advance(1s);
+  EXPECT_EQ(changes, 0);
+  list("other", "api");
+  poller_.request(PodPoller::Wanted::News);
+  loop_.advance(1s);
+  EXPECT_EQ(changes, 1);
+  poller_.request(PodPoller::Wanted::News);
+  poller_.request();
+  loop_.advance(1s);
+  EXPECT_EQ(changes, 2);
 }
 
 TEST_F(PodPollerTest, AContainerThatKubeletTellsOfCostsNoMoreThanOneThatWasNeverLearnt) {

@@ -20,7 +20,8 @@ using namespace std::chrono_literals;
 // How often the runtime is asked whether a container runs that is being made. One that takes longer
 // than most waits for something.
 constexpr Duration kAskAgain = 25ms, kSlowly = 1s, kLong = 3s;
-constexpr Duration kAskKubelet = 200ms;
+// How often kubelet is asked for a container that it does not tell of yet: soon at first, and twice as long each time.
+constexpr Duration kAskKubeletFirst = 25ms, kAskKubelet = 200ms;
 
 std::size_t watchesToTake(const HostDirs& dirs) {
   const auto all = readSmallFile(dirs.procRoot + "sys/fs/inotify/max_user_watches");
@@ -28,12 +29,17 @@ std::size_t watchesToTake(const HostDirs& dirs) {
   return static_cast<std::size_t>(std::max<std::int64_t>(number.value_or(8192), 0)) / 4;
 }
 
-// Whether a container of the pod is not known to run.
+// Whether a container of the pod is not known to run. Init containers that have ended are not waited for.
 bool awaitsContainers(const PodView& pod) {
-  return std::ranges::any_of(pod.pod->spec.containers, [&](const api::Container& container) {
+  const auto isAwaited = [&](const api::Container& container, bool ends) {
     const auto known = std::ranges::find(pod.containers, container.name, &ContainerView::name);
-    return known == pod.containers.end() || !known->running || known->dir.empty();
-  });
+    return known == pod.containers.end() || known->dir.empty() || (!known->running && !ends);
+  };
+  return std::ranges::any_of(pod.pod->spec.containers,
+                             [&](const auto& one) { return isAwaited(one, false); }) ||
+         std::ranges::any_of(pod.pod->spec.initContainers, [&](const auto& one) {
+           return isAwaited(one, one.restartPolicy != "Always");
+         });
 }
 
 // Whether the pod's directory has one that is none of its known containers.
@@ -106,9 +112,10 @@ void PodWatch::refresh() {
 
 void PodWatch::takeWritten(const DirWatcher::Event& event) {
   if (!told_.written) return;
-  if (written_.empty()) tasks_.spawn(tellWritten());
+  const bool first = written_.empty();
   const SteadyTime now = executor_.steadyNow();
   written_.try_emplace(event.dir + event.name, now, now).first->second.last = now;
+  if (first) tasks_.spawn(tellWritten());
 }
 
 void PodWatch::take(const DirWatcher::Event& event) {
@@ -131,21 +138,25 @@ void PodWatch::take(const DirWatcher::Event& event) {
 
 void PodWatch::identify() {
   beingMade_ = {};
-  runtime_ ? askRuntime() : askKubelet();
+  if (runtime_) return askRuntime();
+  poller_.request();
+  askKubelet();
 }
 
 // Not for ever, and not about sandboxes, of which kubelet never tells: each answer costs it all of its pods.
 void PodWatch::askKubelet() {
-  poller_.request();
   executor_.cancel(next_);
   if (beingMade_ >= kLong) return;
-  beingMade_ += kAskKubelet;
-  next_ = executor_.runAfter(kAskKubelet, [this] {
+  const Duration wait = std::clamp<Duration>(beingMade_, kAskKubeletFirst, kAskKubelet);
+  beingMade_ += wait;
+  next_ = executor_.runAfter(wait, [this] {
     const auto isUnknown = [this](const PodView& pod) {
       return pod.active() && awaitsContainers(pod) &&
              hasUnknown(pod, host_.layout.dir(Subsystem::Cpu, pod.dir));
     };
-    if (std::ranges::any_of(states_.pods(), isUnknown)) askKubelet();
+    if (!std::ranges::any_of(states_.pods(), isUnknown)) return;
+    poller_.request(PodPoller::Wanted::News);
+    askKubelet();
   });
 }
 
@@ -163,6 +174,7 @@ Task<void> PodWatch::ask() {
     const auto containers = co_await listing;
     if (!containers) {
       log::v(4, "kubelet is asked for new containers: {}", containers.error().message);
+      poller_.request();
       askKubelet();
     } else if (!learn(*containers)) {
       const Duration wait = beingMade_ < kLong ? kAskAgain : kSlowly;
@@ -176,12 +188,14 @@ Task<void> PodWatch::ask() {
 
 Task<void> PodWatch::tellWritten() {
   do {
-    auto pause = sleepFor(executor_, kQuiet / 2);
+    SteadyTime next = SteadyTime::max();
+    for (const auto& [path, writing] : written_) next = std::min(next, writing.tellAt());
+    auto pause = sleepUntil(executor_, next);
     co_await pause;
     const SteadyTime now = executor_.steadyNow();
     std::vector<std::string> quiet;
     for (const auto& [path, writing] : written_)
-      if (now - writing.last >= kQuiet || now - writing.first >= 5 * kQuiet) quiet.push_back(path);
+      if (now >= writing.tellAt()) quiet.push_back(path);
     for (const auto& path : quiet) {
       written_.erase(path);
       told_.written(path);

@@ -12,6 +12,7 @@
 //
 // Watches are the kernel's to give, to all programs together: at most a quarter of them is taken for files.
 
+#include <algorithm>
 #include <map>
 
 #include "koordlet/runtime/container_runtime.h"
@@ -30,7 +31,7 @@ class PodWatch {
         remade;                  // a cgroup that was made or removed just now
     std::function<void()> lost;  // nobody knows what was written
   };
-  static constexpr Duration kQuiet = std::chrono::milliseconds(100);
+  static constexpr Duration kQuiet = std::chrono::milliseconds(60);
   // `runtime` may be null: then kubelet is asked until it knows.
   PodWatch(Executor& executor, const Host& host, States& states, PodPoller& poller,
            ContainerRuntime* runtime, Told told);
@@ -70,6 +71,7 @@ class PodWatch {
   TimerId next_ = 0;      // when the runtime is asked for them again
   struct Writing {
     SteadyTime first, last;
+    SteadyTime tellAt() const { return std::min(last + kQuiet, first + 5 * kQuiet); }
   };
   std::map<std::string, Writing> written_;  // files, until it is told
   std::string problem_;

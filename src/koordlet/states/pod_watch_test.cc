@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <optional>
+
 #include "api/codec.h"
 #include "base/event_loop.h"
 #include "base/virtual_loop.h"
@@ -15,8 +17,10 @@ using namespace std::chrono_literals;
 struct KnownPods final : PodSource {
   std::vector<std::shared_ptr<const api::Pod>> pods;
   int lists = 0;
+  std::function<void()> onList;
   Task<Result<std::vector<std::shared_ptr<const api::Pod>>>> list(const api::Node&) override {
     ++lists;
+    if (onList) onList();
     co_return pods;
   }
 };
@@ -45,6 +49,7 @@ class PodWatchTest : public testing::Test {
     states_.setNode(std::make_shared<const api::Node>(
         *api::decodeText<api::Node>(R"({"metadata":{"name":"n"}})")));
     states_.onPods([this] { check(); });
+    source_.onList = [this] { check(); };
     loop_.runAfter(30s, [this] { loop_.stop(); });
   }
   void check() {
@@ -152,15 +157,15 @@ class PodWatchInTime : public testing::Test {
         *api::decodeText<api::Node>(R"({"metadata":{"name":"n"}})")));
     files_.addPod(KubeQos::BestEffort, "u", {"containerd://sandbox", "containerd://c1"});
   }
-  void list(const std::string& status) {
+  void list(const std::string& status, const std::string& initContainers = "") {
     source_.pods = {std::make_shared<const api::Pod>(*api::decodeText<api::Pod>(
-        R"({"metadata":{"name":"p","uid":"u"},"spec":{"containers":[{"name":"main"}]},
-            "status":{"phase":"Running","qosClass":"BestEffort")" +
+        R"({"metadata":{"name":"p","uid":"u"},"spec":{"initContainers":[)" + initContainers +
+        R"(],"containers":[{"name":"main"}]},"status":{"phase":"Running","qosClass":"BestEffort")" +
         status + "}}"))};
   }
   int listsWithin(Duration span, ContainerRuntime* runtime) {
-    PodWatch watch(loop_, host_, states_, poller_, runtime, {});
-    watch.start();
+    watch_.emplace(loop_, host_, states_, poller_, runtime, PodWatch::Told{});
+    watch_->start();
     poller_.start();
     loop_.advance(span);
     return source_.lists;
@@ -172,11 +177,35 @@ class PodWatchInTime : public testing::Test {
   States states_;
   KnownPods source_;
   PodPoller poller_{loop_, host_, states_, source_, 1h};
+  std::optional<PodWatch> watch_;
 };
 
 TEST_F(PodWatchInTime, KubeletIsNotAskedAgainAboutTheSandboxOfContainersThatRun) {
   list(R"(,"containerStatuses":[
       {"name":"main","containerID":"containerd://c1","state":{"running":{}}}])");
+  EXPECT_LE(listsWithin(10s, nullptr), 2);
+}
+
+TEST_F(PodWatchInTime, KubeletIsAskedSoonForANewContainerAndThenLessAndLessOften) {
+  list("");
+  EXPECT_GE(listsWithin(150ms, nullptr), 4);
+  loop_.advance(10s);
+  EXPECT_LE(source_.lists, 22);
+}
+
+TEST_F(PodWatchInTime, KubeletIsAskedForASidecarUntilItRuns) {
+  list(R"(,"containerStatuses":[
+      {"name":"main","containerID":"containerd://c1","state":{"running":{}}}])",
+       R"({"name":"proxy","restartPolicy":"Always"})");
+  EXPECT_GE(listsWithin(10s, nullptr), 4);
+}
+
+TEST_F(PodWatchInTime, KubeletIsNotAskedAgainForAnInitContainerThatHasEnded) {
+  list(R"(,"containerStatuses":[
+      {"name":"main","containerID":"containerd://c1","state":{"running":{}}}],
+      "initContainerStatuses":[
+      {"name":"prepare","containerID":"containerd://ended","state":{"terminated":{"exitCode":0}}}])",
+       R"({"name":"prepare"})");
   EXPECT_LE(listsWithin(10s, nullptr), 2);
 }
 
@@ -195,6 +224,7 @@ TEST_F(PodWatchInTime, KubeletIsAskedUntilItKnowsWhereTheRuntimeDoesNotAnswer) {
   } silent(loop_);
   list("");
   EXPECT_GE(listsWithin(10s, &silent), 4);
+  watch_.reset();
 }
 
 TEST_F(PodWatchTest, WritesOfOthersAreToldOnceWhenTheyAreOver) {

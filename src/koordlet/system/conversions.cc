@@ -34,13 +34,13 @@ std::int64_t milliCpuToShares(std::int64_t milli) {
 std::int64_t milliCpuToQuota(std::int64_t milli) {
   if (milli <= 0) return -1;
   if (milli > INT64_MAX / (kCfsPeriodUs / 1000)) return -1;
-  return std::max<std::int64_t>(milli * kCfsPeriodUs / 1000, 1000);
+  return std::max(milli * kCfsPeriodUs / 1000, kMinQuotaUs);
 }
 
 std::int64_t quotaInPeriod(std::int64_t quota, std::int64_t periodUs) {
   if (quota <= 0 || periodUs <= 0 || periodUs == kCfsPeriodUs) return quota;
   const __int128 scaled = static_cast<__int128>(quota) * periodUs / kCfsPeriodUs;
-  return static_cast<std::int64_t>(std::min<__int128>(scaled, INT64_MAX));
+  return static_cast<std::int64_t>(std::clamp<__int128>(scaled, kMinQuotaUs, INT64_MAX));
 }
 
 Result<std::int64_t> sharesToWeight(std::int64_t shares) {

@@ -9,6 +9,7 @@
 namespace koord::koordlet {
 
 inline constexpr std::int64_t kCfsPeriodUs = 100'000;
+inline constexpr std::int64_t kMinQuotaUs = 1'000;  // the kernel refuses a shorter one
 inline constexpr std::int64_t kMinShares = 2;
 inline constexpr std::int64_t kMaxShares = 262'144;
 inline constexpr std::int64_t kMaxWeight = 10'000;
@@ -16,9 +17,10 @@ inline constexpr std::int64_t kUnlimited = INT64_MAX;  // "max" where an amount 
 
 // 1000 milli-cores are 1024 shares; clamped to what the kernel takes.
 std::int64_t milliCpuToShares(std::int64_t milli);
-// Microseconds per kCfsPeriodUs, at least 1000; -1 (no limit) for 0 and less.
+// Microseconds per kCfsPeriodUs, at least kMinQuotaUs; -1 (no limit) for 0 and less.
 std::int64_t milliCpuToQuota(std::int64_t milli);
-// What a quota for kCfsPeriodUs is for another period; kubelet may have been told one (--cpu-cfs-quota-period).
+// What a quota for kCfsPeriodUs is for another period, at least kMinQuotaUs; kubelet may have been told one
+// (--cpu-cfs-quota-period).
 std::int64_t quotaInPeriod(std::int64_t quota, std::int64_t periodUs);
 // cpu.shares of v1 <-> cpu.weight of v2; out of range is an error.
 Result<std::int64_t> sharesToWeight(std::int64_t shares);

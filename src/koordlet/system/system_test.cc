@@ -100,6 +100,10 @@ TEST(Conversions, AsTheSpecificationsExamplesSay) {
   EXPECT_EQ(milliCpuToQuota(500), 50000);
   EXPECT_EQ(milliCpuToQuota(5), 1000);
   EXPECT_EQ(milliCpuToQuota(0), -1);
+  EXPECT_EQ(quotaInPeriod(50000, 10000), 5000);
+  EXPECT_EQ(quotaInPeriod(-1, 10000), -1);
+  // The kernel refuses less than a millisecond, whatever the period.
+  EXPECT_EQ(quotaInPeriod(5000, 10000), 1000);
   EXPECT_EQ(sharesToWeight(1024).value(), 39);
   EXPECT_EQ(weightToShares(39).value(), 998);
   EXPECT_FALSE(sharesToWeight(1));

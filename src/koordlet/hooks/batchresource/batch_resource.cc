@@ -88,12 +88,13 @@ void BatchResourceHook::prepare(const States& states, HookUpdates&) {
   quotaUnset_ = slo && slo->beEnabled() && slo->threshold.cpuSuppressPolicy == "cfsQuota";
   if (states.node()) ratio_.take(*states.node());
   std::erase_if(known_, [](const auto& entry) { return entry.second.pod.use_count() == 1; });
+  reader_.closeUnused();
 }
 
-const BatchResourceHook::Known& BatchResourceHook::limitsOf(const PodView& pod) {
+BatchResourceHook::Known& BatchResourceHook::limitsOf(const PodView& pod) {
   Known& known = known_[pod.uid()];
   if (known.pod == pod.pod) return known;
-  known = {pod.pod, std::nullopt, {}};
+  known = {pod.pod, std::nullopt, {}, {}};
   const auto spec = batchResourcesOf(pod);
   if (!spec) return known;
   // By the annotation where the specification says nothing, or is not known: the runtime does not tell it.
@@ -104,24 +105,33 @@ const BatchResourceHook::Known& BatchResourceHook::limitsOf(const PodView& pod) 
   return known;
 }
 
-void BatchResourceHook::add(const BatchLimits& limits, const std::string& dir,
-                            UpdateList& updates) const {
-  const std::int64_t quota = quotaUnset_ ? -1 : ratio_.quota(limits.quota);
+std::int64_t BatchResourceHook::periodOf(const std::string& dir, Known& known) {
+  if (const auto it = known.periods.find(dir); it != known.periods.end()) return it->second;
+  const auto period = reader_.cfsPeriodUs(dir);
+  if (!period) return kCfsPeriodUs;  // it is about to be made
+  known.periods.emplace(dir, *period);
+  return *period;
+}
+
+void BatchResourceHook::add(const BatchLimits& limits, const std::string& dir, Known& known,
+                            UpdateList& updates) {
+  std::int64_t quota = quotaUnset_ ? -1 : ratio_.quota(limits.quota);
+  if (quota > 0) quota = quotaInPeriod(quota, periodOf(dir, known));
   updates.push_back({CgroupFile::CpuShares, dir, std::to_string(limits.shares), "BatchResource"});
   updates.push_back({CgroupFile::CpuCfsQuota, dir, std::to_string(quota), "BatchResource"});
   updates.push_back({CgroupFile::MemoryLimit, dir, std::to_string(limits.memory), "BatchResource"});
 }
 
 void BatchResourceHook::wanted(const PodView& pod, HookUpdates& updates) {
-  const Known& known = limitsOf(pod);
+  Known& known = limitsOf(pod);
   if (!known.whole) return;
-  add(*known.whole, pod.dir, updates.pods);
+  add(*known.whole, pod.dir, known, updates.pods);
   if (pod.pod->spec.runtimeClassName == "kata")
     return;  // its containers have no cgroup on the host
   for (const auto& container : pod.containers) {
     const auto found = known.containers.find(container.name);
     if (container.dir.empty() || found == known.containers.end()) continue;
-    add(found->second, container.dir, updates.containers);
+    add(found->second, container.dir, known, updates.containers);
   }
 }
 

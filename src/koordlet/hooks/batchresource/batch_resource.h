@@ -13,11 +13,12 @@
 
 #include "koordlet/hooks/hook.h"
 #include "koordlet/states/cpu_ratio.h"
+#include "koordlet/system/cgroup_reader.h"
 #include "model/extended_resource_spec.h"
 
 namespace koord::koordlet {
 
-// Values for cgroup files; -1 = no limit.
+// Values for cgroup files; -1 = no limit. The quota is for a period of kCfsPeriodUs.
 struct BatchLimits {
   std::int64_t shares = 2;
   std::int64_t quota = -1;
@@ -35,20 +36,24 @@ std::optional<model::ExtendedResourceSpec> batchResourcesOf(const PodView& pod);
 
 class BatchResourceHook final : public Hook {
  public:
+  explicit BatchResourceHook(const Host& host) : reader_(host.layout) {}
   void prepare(const States& states, HookUpdates& updates) override;
   void wanted(const PodView& pod, HookUpdates& updates) override;
 
  private:
-  void add(const BatchLimits& limits, const std::string& dir, UpdateList& updates) const;
-
   // What a pod's object says, as long as it is the same object.
   struct Known {
     std::shared_ptr<const api::Pod> pod;
     std::optional<BatchLimits> whole;  // none: it is not about this pod
     std::map<std::string, BatchLimits, std::less<>> containers;
+    // In microseconds, by cgroup. Who makes a cgroup sets its period once.
+    std::map<std::string, std::int64_t> periods;
   };
-  const Known& limitsOf(const PodView& pod);
+  Known& limitsOf(const PodView& pod);
+  void add(const BatchLimits& limits, const std::string& dir, Known& known, UpdateList& updates);
+  std::int64_t periodOf(const std::string& dir, Known& known);
 
+  CgroupReader reader_;
   bool quotaUnset_ = false;
   CpuRatio ratio_;
   std::unordered_map<std::string, Known> known_;  // by uid

@@ -32,6 +32,16 @@ std::int64_t quotaOfLimit(const api::ResourceList& limits) {
   return milliCpuToQuota(model::amountOf(limits, model::kCpu).milliValue());
 }
 
+// Of the whole pod; -1 where one container has no limit.
+std::int64_t nominalOf(const api::Pod& pod) {
+  const auto isLimited = [](const api::Container& container) {
+    return quotaOfLimit(container.resources.limits) > 0;
+  };
+  if (pod.spec.containers.empty() || !std::ranges::all_of(pod.spec.containers, isLimited))
+    return -1;
+  return quotaOfLimit(model::podLimits(pod));
+}
+
 }  // namespace
 
 void CpuNormalizationHook::prepare(const States& states, HookUpdates&) {
@@ -46,18 +56,21 @@ bool CpuNormalizationHook::concerns(const PodView& pod) const {
   return !burstsByAnnotation(pod).value_or(nodeBursts_) && isNormalized(pod);
 }
 
+bool CpuNormalizationHook::isShrunk(const std::string& dir, std::int64_t nominal) {
+  if (nominal <= 0 || dir.empty() || seen_.contains(dir)) return false;
+  const auto quota = reader_.cfsQuotaUs(dir);
+  const auto period = quota ? reader_.cfsPeriodUs(dir) : quota;
+  // Without a quota the runtime, or kubelet, is still to write it.
+  if (!period || *quota <= 0) return false;
+  seen_.insert(dir);
+  return *quota < quotaInPeriod(nominal, *period);
+}
+
 bool CpuNormalizationHook::foundShrunk(const PodView& pod) {
-  bool found = false;
-  for (const auto& container : pod.containers) {
-    const auto* spec = containerOf(*pod.pod, container.name);
-    if (!spec || container.dir.empty() || seen_.contains(container.id)) continue;
-    const auto quota = reader_.cfsQuotaUs(container.dir);
-    const auto period = quota ? reader_.cfsPeriodUs(container.dir) : quota;
-    if (!period) continue;
-    seen_.insert(container.id);
-    found = found ||
-            (*quota > 0 && *quota < quotaInPeriod(quotaOfLimit(spec->resources.limits), *period));
-  }
+  bool found = isShrunk(pod.dir, nominalOf(*pod.pod));
+  for (const auto& container : pod.containers)
+    if (const auto* spec = containerOf(*pod.pod, container.name))
+      found = isShrunk(container.dir, quotaOfLimit(spec->resources.limits)) || found;
   return found;
 }
 
@@ -74,10 +87,7 @@ void CpuNormalizationHook::wanted(const PodView& pod, HookUpdates& updates) {
     if (nominal > 0 && !dir.empty())
       to.push_back({CgroupFile::CpuCfsQuota, dir, quotaOf(nominal, dir), "CPUNormalization"});
   };
-  bool limited = !pod.pod->spec.containers.empty();
-  for (const auto& container : pod.pod->spec.containers)
-    limited = limited && quotaOfLimit(container.resources.limits) > 0;
-  if (limited) add(quotaOfLimit(model::podLimits(*pod.pod)), pod.dir, updates.pods);
+  add(nominalOf(*pod.pod), pod.dir, updates.pods);
   if (pod.pod->spec.runtimeClassName == "kata") return;
   for (const auto& container : pod.containers)
     if (const auto* spec = containerOf(*pod.pod, container.name))

@@ -20,15 +20,17 @@ class CpuNormalizationHook final : public Hook {
 
  private:
   bool concerns(const PodView& pod) const;
-  // Whether a container of the pod has less than its nominal quota; each is looked at once, when it can be.
+  // Whether the pod or one of its containers has less than its nominal quota. Each cgroup is looked at until it has
+  // been seen with a quota.
   bool foundShrunk(const PodView& pod);
+  bool isShrunk(const std::string& dir, std::int64_t nominal);
   // The quota in the period that the cgroup has.
   std::string quotaOf(std::int64_t nominal, const std::string& dir);
 
   CgroupReader reader_;
   CpuRatio ratio_;
   bool shrunk_ = false;  // quotas were below nominal at some time, and are to be restored
-  std::unordered_set<std::string> seen_;  // containers, by id, while nothing is known to be shrunk
+  std::unordered_set<std::string> seen_;  // cgroups, while nothing is known to be shrunk
   bool nodeBursts_ = false;
 };
 

@@ -65,6 +65,15 @@ Result<resctrl::Domains> domainsOf(const json::value& part, const resctrl::Domai
   return domains;
 }
 
+// `value` for the caches that are not among the named.
+resctrl::Domains restOf(const resctrl::Domains& named, const resctrl::Domains& caches,
+                        std::int64_t value) {
+  resctrl::Domains rest;
+  for (const auto& [id, old] : caches)
+    if (!named.contains(id)) rest[id] = value;
+  return rest;
+}
+
 }  // namespace
 
 std::string resctrlGroupOf(const PodView& pod) {
@@ -74,20 +83,23 @@ std::string resctrlGroupOf(const PodView& pod) {
 Result<PodSchemata> podSchemata(const resctrl::Machine& machine, std::string_view annotation) {
   const auto document = parseJson(annotation);
   if (!document) return fail(document.error());
-  PodSchemata result;
+  resctrl::Domains masks, shares;
   if (const auto* llc = find(*document, "llc")) {
-    const auto masks = domainsOf(*llc, machine.rootL3,
-                                 [&](const json::value& item) { return maskIn(machine, item); });
-    if (!masks) return fail(ErrorCode::Invalid, "llc: " + masks.error().message);
-    result.l3 = resctrl::l3Line(*masks);
+    auto named = domainsOf(*llc, machine.rootL3,
+                           [&](const json::value& item) { return maskIn(machine, item); });
+    if (!named) return fail(ErrorCode::Invalid, "llc: " + named.error().message);
+    masks = *std::move(named);
   }
   if (const auto* mb = find(*document, "mb")) {
-    const auto values = domainsOf(
-        *mb, machine.rootMb, [&](const json::value& item) { return bandwidthIn(machine, item); });
-    if (!values) return fail(ErrorCode::Invalid, "mb: " + values.error().message);
-    result.mb = resctrl::mbLine(*values);
+    auto named = domainsOf(*mb, machine.rootMb,
+                           [&](const json::value& item) { return bandwidthIn(machine, item); });
+    if (!named) return fail(ErrorCode::Invalid, "mb: " + named.error().message);
+    shares = *std::move(named);
   }
-  return result;
+  const std::int64_t whole = *resctrl::bandwidthOf(machine.bandwidth, 100);
+  return PodSchemata{resctrl::l3Line(masks), resctrl::mbLine(shares),
+                     resctrl::l3Line(restOf(masks, machine.rootL3, machine.allWays)),
+                     resctrl::mbLine(restOf(shares, machine.rootMb, whole))};
 }
 
 ResctrlHook::ResctrlHook(const Host& host, ResourceExecutor& executor, const Clock& clock)
@@ -108,16 +120,20 @@ Result<> ResctrlHook::apply(const PodView& pod) {
     return fail(ErrorCode::Invalid, fmt::format("annotation {}: {}", model::kAnnotationResctrl,
                                                 schemata.error().message));
   const std::string group = resctrlGroupOf(pod);
-  const auto made = resctrl::makeGroup(host_.dirs, group);
-  if (!made) return fail(made.error());
+  if (auto made = resctrl::makeGroup(host_.dirs, group); !made) return fail(made.error());
+  // Not cached: lines of the same caches change places when the annotation does.
   const std::string path = resctrl::rootDir(host_.dirs) + group + "/schemata";
-  if (*made) executor_.forgetFile(path);
-  for (const auto& line : {schemata->l3, schemata->mb}) {
-    if (line.empty()) continue;
+  const auto set = [&](const std::string& line) -> Result<> {
+    if (line.empty()) return {};
     const auto outcome = executor_.updateFile({path, line, "Create Resctrl Group", "resctrl-schema",
-                                               resctrl::saysLine, line.substr(0, 2)});
-    if (!outcome) return fail(outcome.error());
-  }
+                                               resctrl::saysLine, line.substr(0, 2)},
+                                              ResourceExecutor::Caching::No);
+    return outcome ? Result<>{} : fail(outcome.error());
+  };
+  for (const auto& line : {schemata->l3, schemata->mb})
+    if (auto done = set(line); !done) return done;
+  // Somebody's exclusive group may have a part of these; the pod has what was left to it then.
+  for (const auto& line : {schemata->restL3, schemata->restMb}) (void)set(line);
   return {};
 }
 

@@ -8,7 +8,8 @@
 //    "mb":  {"schemata": {"percent": 50}, "schemataPerCache": [{"cacheID": 1, "percent": 20}]}}
 //
 // Each such pod has a resctrl group of its own, koordlet-<uid>, made before its containers and
-// removed with it. What the annotation does not name stays as the hardware has it.
+// removed with it. Of caches that the annotation does not name it has everything, as a new group has; an annotation of
+// before may have named them.
 
 #include <set>
 
@@ -18,8 +19,9 @@
 namespace koord::koordlet {
 
 struct PodSchemata {
-  std::string l3;  // lines; "" where nothing is said
-  std::string mb;
+  // Lines; "" without caches.
+  std::string l3, mb;          // what the annotation says
+  std::string restL3, restMb;  // everything, of the other caches
 };
 // An error says what in the annotation makes no sense; a part without sense is left out whole.
 Result<PodSchemata> podSchemata(const resctrl::Machine& machine, std::string_view annotation);

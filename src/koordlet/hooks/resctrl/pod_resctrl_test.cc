@@ -6,6 +6,7 @@
 #include "base/virtual_loop.h"
 #include "koordlet/system/small_file.h"
 #include "koordlet/testing/fake_host.h"
+#include "koordlet/testing/fake_resctrl.h"
 
 namespace koord::koordlet {
 namespace {
@@ -25,6 +26,16 @@ TEST(PodResctrl, AllCachesAndSingleOnesCanBeNamed) {
   EXPECT_EQ(
       podSchemata(kMachine, R"({"mb":{"schemataPerCache":[{"cacheID":4,"percent":20}]}})")->mb,
       "MB:4=20;\n");
+}
+
+TEST(PodResctrl, OfCachesThatAreNotNamedThePodHasEverything) {
+  const auto lines =
+      podSchemata(kMachine, R"({"llc":{"schemataPerCache":[{"cacheID":4,"range":[0,25]}]}})");
+  ASSERT_TRUE(lines);
+  EXPECT_EQ(lines->l3, "L3:4=3;\n");
+  EXPECT_EQ(lines->restL3, "L3:0=ff;\n");
+  EXPECT_EQ(lines->mb, "");
+  EXPECT_EQ(lines->restMb, "MB:0=100;4=100;\n");
 }
 
 TEST(PodResctrl, NonsenseIsAnErrorThatSaysWhere) {
@@ -55,6 +66,7 @@ class PodResctrlTest : public testing::Test {
                           "status":{"phase":"Running","qosClass":"Burstable"}})")),
                   files_.driver());
     hook_.emplace(host_, executor_, loop_);
+    audit_.onAdd([this](const AuditEntry& entry) { completeSchemata(files_.tree(), entry); });
   }
 
   FakeHost files_{CgroupVersion::V2, {}};
@@ -71,7 +83,7 @@ class PodResctrlTest : public testing::Test {
 TEST_F(PodResctrlTest, ARunningPodGetsItsGroupWithAllItsThreads) {
   HookUpdates updates;
   hook_->wanted(pod_, updates);
-  EXPECT_EQ(files_.tree().read("sys/fs/resctrl/koordlet-u/schemata"), "L3:0=f;");
+  EXPECT_EQ(files_.tree().read("sys/fs/resctrl/koordlet-u/schemata"), "L3:0=f;\nMB:0=100;");
   EXPECT_EQ(files_.tree().read("sys/fs/resctrl/koordlet-u/tasks"), "41\n42");
   ContainerStart start;
   EXPECT_TRUE(hook_->starting(pod_, {}, start));
@@ -82,12 +94,27 @@ TEST_F(PodResctrlTest, AGroupThatIsMadeAnewHasItsCacheAtOnce) {
   auto& tree = files_.tree();
   HookUpdates updates;
   hook_->wanted(pod_, updates);
-  ASSERT_EQ(tree.read("sys/fs/resctrl/koordlet-u/schemata"), "L3:0=f;");
+  ASSERT_EQ(tree.read("sys/fs/resctrl/koordlet-u/schemata"), "L3:0=f;\nMB:0=100;");
   tree.remove("sys/fs/resctrl/koordlet-u");  // with a sandbox of before
   hook_->wanted(pod_, updates);
   tree.write("sys/fs/resctrl/koordlet-u/schemata", "L3:0=ff\nMB:0=100\n");
   hook_->wanted(pod_, updates);
-  EXPECT_EQ(tree.read("sys/fs/resctrl/koordlet-u/schemata"), "L3:0=f;");
+  EXPECT_EQ(tree.read("sys/fs/resctrl/koordlet-u/schemata"), "L3:0=f;\nMB:0=100;");
+}
+
+TEST_F(PodResctrlTest, WhatAnAnnotationDoesNotNameAnyMoreIsTheHardwaresAgain) {
+  HookUpdates updates;
+  const auto schemataWith = [&](const std::string& annotation) {
+    api::Pod pod = *pod_.pod;
+    pod.metadata.annotations["node.koordinator.sh/resctrl"] = annotation;
+    hook_->wanted(viewOf(std::make_shared<const api::Pod>(std::move(pod)), files_.driver()),
+                  updates);
+    return files_.tree().read("sys/fs/resctrl/koordlet-u/schemata");
+  };
+  const std::string half = R"({"llc":{"schemata":{"range":[0,50]}}})";
+  EXPECT_EQ(schemataWith(half), "L3:0=f;\nMB:0=100;");
+  EXPECT_EQ(schemataWith(R"({"mb":{"schemata":{"percent":50}}})"), "L3:0=ff;\nMB:0=50;");
+  EXPECT_EQ(schemataWith(half), "L3:0=f;\nMB:0=100;");
 }
 
 TEST_F(PodResctrlTest, AGroupWithoutAPodGoesAfterTenSeconds) {

@@ -106,7 +106,7 @@ class NriTest : public testing::Test {
         podDir_(files_.addPod(KubeQos::BestEffort, "u1", {})),
         runner_(clock_, host_, states_, reconciler_, resources_, {}),
         plugin_(runner_, {}) {
-    reconciler_.add("BatchResource", std::make_unique<BatchResourceHook>());
+    reconciler_.add("BatchResource", std::make_unique<BatchResourceHook>(host_));
   }
 
   PodSandbox pod() const {

@@ -221,6 +221,39 @@ Numbers unfitGangs(const Numbers& params) {
 
 }  // namespace
 
+scheduler::SchedulerConfiguration withGangs() {
+  return *parseConfiguration(R"(
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- schedulerName: default-scheduler
+  plugins:
+    multiPoint: {enabled: [{name: Coscheduling}]}
+    postFilter: {disabled: [{name: "*"}], enabled: [{name: Coscheduling}, {name: DefaultPreemption}]}
+)");
+}
+
+void addPreemptingGang(scheduler::Scheduler& scheduler) {
+  auto group = std::make_shared<api::PodGroup>();
+  group->metadata.name = "g";
+  group->metadata.namespace_ = "default";
+  group->metadata.uid = "g";
+  group->spec.minMember = kPreemptingMembers;
+  scheduler.stores().of<api::PodGroup>().set(std::move(group));
+}
+
+PodBuilder lowPodUnderGang(int n) {
+  return aPod(fmt::format("pod-{}", n)).request("cpu", "7200m").request("memory", "500Mi");
+}
+
+PodBuilder preemptingMember(int n) {
+  return aPod(fmt::format("pod-{}", n))
+      .label(kLabel, "g")
+      .request("cpu", "24")
+      .request("memory", "500Mi")
+      .priority(10);
+}
+
 void addGangs(std::vector<Benchmark>& all) {
   all.push_back({"Gang/5000Nodes_1000Members", {{"nodes", 5000}, {"members", 1000}}, oneGang});
   all.push_back({"Gangs/5000Nodes_1000GangsOf8",

@@ -480,6 +480,13 @@ int main(int argc, char** argv) {
                        .configuration = bench::withQuotas,
                        .prepare = bench::addOneQuota};
   all.push_back(social("Quotas/Preemption_20000Victims", 5000, 20'000, 5000, inOne));
+  const Workload gang{.initial = bench::lowPodUnderGang,
+                      .measured = bench::preemptingMember,
+                      .preempts = true,
+                      .configuration = bench::withGangs,
+                      .prepare = bench::addPreemptingGang};
+  for (const int nodes : {100, 1000})
+    all.push_back(social("GangPreemption", nodes, 4 * nodes, bench::kPreemptingMembers, gang));
   bench::addQuotaTreeBenchmarks(all);
   bench::addGangs(all);
   bench::addWhatIf(all);

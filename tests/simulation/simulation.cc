@@ -292,6 +292,17 @@ class Simulation {
     return "";
   }
 
+  // By now a pod has the node that it is nominated for, or the nomination is gone: what it waited for has happened. A pod
+  // that may not preempt keeps the nomination that its status shows, whichever component wrote it.
+  void checkNominations(Process& process) {
+    const auto& nominator = process.witness().handle().nominator();
+    for (const auto& [node, pods] : nominator.byNode())
+      for (const auto& pod : pods)
+        if (!nominator.foreign(pod->uid()) && pod->pod->spec.preemptionPolicy != "Never")
+          journal_.violated("no node stays nominated in vain", "{} is nominated for {}, and waits",
+                            pod->key(), node);
+  }
+
   static Task<void> listEvents(kube::Api* api, std::set<std::string>* about) {
     constexpr api::ResourceType kEvents{"", "v1", "events", "Event", true};
     auto listing = kube::listObjects(*api, kEvents, "", "", "");
@@ -327,6 +338,7 @@ class Simulation {
   void checkNobodyFits(Process& process) {
     const Model model = process.witness().model();
     departures_.judge(model, true);
+    checkNominations(process);
     lookAtShadow(process);
     for (const auto& feature : features_)
       if (const auto what = feature->waitsInVain(model); !what.empty())

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "descheduler/framework/drained_nodes.h"
 
 namespace koord::descheduler {
 
@@ -96,6 +97,16 @@ void Descheduler::countEarlierEvictions() {
 
 Task<Result<>> Descheduler::cycle() {
   ++shared_.cycle;
+  auto drained = drainedNodes(stores_);
+  auto running = runProfiles();
+  Result<> done = co_await running;
+  if (drained.empty() || options_.prepared.configuration.dryRun) co_return done;
+  auto releasing = releaseDrained(shared_.api, stores_, std::move(drained));
+  co_await releasing;
+  co_return done;
+}
+
+Task<Result<>> Descheduler::runProfiles() {
   std::size_t nodes = 0;
   for (const NodePtr& node : stores_.nodes().objects())
     nodes += isReady(*node) && options_.prepared.nodes.matches(node->metadata.labels);

@@ -47,6 +47,7 @@ class Descheduler {
  private:
   Result<> startPlugins();
   Task<void> run();
+  Task<Result<>> runProfiles();
   void countEarlierEvictions();
   void stopNext(std::size_t index, Callback done);
 

@@ -768,6 +768,59 @@ TEST(CustomPriorityTest, aProcessThatComesAfterOneThatDiedFinishesOrGivesUpItsDr
   EXPECT_TRUE(closed(somebodyElses)) << "who closed it opens it";
 }
 
+TEST(CustomPriorityTest, aNodeWhoseDrainNobodyWantsAnyMoreIsUncordoned) {
+  const auto isCordoned = [](Cluster& cluster) {
+    const auto node = cluster.api().get(api::Node::kType, "s");
+    const auto* value = at(*node, "spec", "unschedulable");
+    return value && value->is_bool() && value->get_bool();
+  };
+  const auto left = [&](const std::string& plugins, const std::string& args, const char* labels,
+                        const std::string& top = "", bool annotated = true) {
+    Cluster cluster(plugins, args, top);
+    cluster.node("s", labels, R"({"unschedulable": true})",
+                 R"("cpu": "4", "memory": "8Gi", "pods": "20")",
+                 annotated ? R"("descheduler.koordinator.sh/drained-by": "CustomPriority")" : "");
+    cluster.node("c", R"("t": "cheap")");
+    cluster.pod("p", {.node = "s"});
+    cluster.cycle();
+    const auto node = cluster.api().get(api::Node::kType, "s");
+    const bool has =
+        !textAt(*node, "metadata", "annotations", "descheduler.koordinator.sh/drained-by").empty();
+    return std::pair(isCordoned(cluster), has);
+  };
+  const std::pair kReleased(false, false), kUntouched(true, true);
+  const char* const dear = R"("t": "dear")";
+  const std::string drains = ", mode: DrainNode, autoCordon: true";
+  EXPECT_EQ(left("", "[]", dear), kReleased) << "the plugin is switched off";
+  EXPECT_EQ(left(kTiers, tierArgs(drains + ", paused: true"), dear), kReleased);
+  EXPECT_EQ(left(kTiers, tierArgs(drains), R"("t": "other")"), kReleased) << "of no level";
+  EXPECT_EQ(left(kTiers, tierArgs(drains), R"("t": "cheap")"), kReleased) << "of the last level";
+  EXPECT_EQ(left(kTiers, tierArgs(""), dear), kReleased) << "mode BestEffort drains nothing";
+  EXPECT_EQ(left("", "[]", dear, "nodeSelector: {matchLabels: {t: cheap}}"), kReleased)
+      << "out of its sight";
+  EXPECT_EQ(left("", "[]", dear, "dryRun: true"), kUntouched);
+  EXPECT_EQ(left("", "[]", dear, "", false), std::pair(true, false)) << "cordoned by somebody else";
+}
+
+TEST(CustomPriorityTest, aDrainThatHasEndedMeanwhileIsNotUndone) {
+  Cluster cluster("");
+  const auto put = [&](const char* annotations) {
+    cluster.node("s", R"("t": "dear")", R"({"unschedulable": true})",
+                 R"("cpu": "4", "memory": "8Gi", "pods": "20")", annotations);
+  };
+  put(R"("descheduler.koordinator.sh/drained-by": "CustomPriority")");
+  cluster.node("c", R"("t": "cheap")");
+  cluster.loop().advance(1s);
+  cluster.api().deafTo = "nodes";
+  put("");
+  const std::size_t before = cluster.api().writes.size();
+  cluster.cycle();
+  ASSERT_EQ(cluster.api().writes.size(), before + 1) << "it tries to uncordon the node";
+  const auto node = cluster.api().get(api::Node::kType, "s");
+  const auto* value = at(*node, "spec", "unschedulable");
+  EXPECT_TRUE(value && value->is_bool() && value->get_bool());
+}
+
 TEST(CustomPriorityTest, givesUpANodeAfterFivePodsThatFitNowhere) {
   Cluster cluster(kTiers, tierArgs(""));
   cluster.node("s", R"("t": "dear")", "{}", R"("cpu": "64", "memory": "8Gi", "pods": "20")");

@@ -6,10 +6,29 @@
 
 #include "base/log.h"
 #include "kube/client.h"
+#include "model/well_known.h"
 #include "scheduler/core/scheduler.h"
 #include "scheduler/framework/slim_pod.h"
 
 namespace koord::scheduler {
+
+namespace {
+
+// How pods show what they got. koordlet and the next scheduler process read it from there.
+constexpr std::string_view kGrantAnnotations[] = {model::kAnnotationResourceStatus,
+                                                  model::kAnnotationDeviceAllocated,
+                                                  model::kAnnotationReservationAllocated};
+
+// A user may have set these annotations before the pod is bound. The pod has what this binding gives it, so an empty
+// value replaces each annotation that no plugin has set. The Bind plugin of other units removes theirs itself.
+void replaceClaims(const PodInfo& pod, CycleState& state) {
+  if (pod.kind) return;
+  for (const std::string_view key : kGrantAnnotations)
+    if (api::findIn(pod.pod->metadata.annotations, key))
+      state.annotations().try_emplace(std::string(key), "{}");
+}
+
+}  // namespace
 
 Task<void> Scheduler::bindingCycle(std::unique_ptr<Attempt> owned) {
   Attempt& attempt = *owned;
@@ -208,6 +227,8 @@ Task<Status> Scheduler::annotateBeforeBind(Attempt& attempt) {
 
 Task<Status> Scheduler::bind(Attempt& attempt) {
   const PodPtr pod = attempt.pod.info;
+  const auto known = pending_.find(attempt.pod.uid());
+  replaceClaims(known == pending_.end() ? *pod : *known->second, attempt.state);
   Extender* binder = shared_.extenders ? shared_.extenders->binderOf(*pod->pod) : nullptr;
   if (binder) {
     auto annotating = annotateBeforeBind(attempt);

@@ -401,7 +401,8 @@ TEST(Scheduler, a_promise_that_was_taken_back_while_it_was_written_does_not_come
   EXPECT_EQ(f.pods.at("low")->status.nominatedNodeName, "");
 }
 
-TEST(Scheduler, who_may_not_preempt_and_finds_no_node_keeps_no_promise) {
+// The cluster autoscaler, for example, nominates the node that it is about to add.
+TEST(Scheduler, a_nomination_by_another_component_stays_with_a_pod_that_may_not_preempt) {
   Fixture f;
   f.graceful = true;
   f.node(aNode("n1"));
@@ -411,10 +412,41 @@ TEST(Scheduler, who_may_not_preempt_and_finds_no_node_keeps_no_promise) {
   never.object().spec.preemptionPolicy = "Never";
   f.create(never);
   f.run();
-  EXPECT_EQ(f.pods.at("never")->status.nominatedNodeName, "");
-  f.create(aPod("p").request("cpu", "2"));
+  EXPECT_EQ(f.pods.at("never")->status.nominatedNodeName, "n1");
+  f.create(aPod("lower").request("cpu", "2"));
   f.run();
-  EXPECT_EQ(f.nodeOf("p"), "n1");
+  EXPECT_EQ(f.nodeOf("lower"), "") << "the room is for the nominated pod";
+  f.remove("v");
+  f.run();
+  EXPECT_EQ(f.nodeOf("never"), "n1");
+}
+
+TEST(Scheduler, a_nomination_long_after_a_promise_whose_write_failed_stays) {
+  Fixture f;
+  f.graceful = true;
+  f.node(aNode("n1"));
+  f.scheduler->start();
+  f.create(aPod("v").request("cpu", "4").nodeName("n1"));
+  f.run();
+  f.api.answer = [&](const kube::Request& request) -> Result<std::string> {
+    if (request.name == "low" && request.subresource == "status")
+      return fail(ErrorCode::Forbidden, "a webhook denies it");
+    return f.answer(request);
+  };
+  f.create(aPod("low").request("cpu", "4").priority(5));
+  f.run(1s);
+  f.create(aPod("high").request("cpu", "4").priority(10));
+  f.run(600s);
+  ASSERT_EQ(f.pods.at("low")->status.nominatedNodeName, "");
+  int writes = 0;
+  f.api.answer = [&](const kube::Request& request) -> Result<std::string> {
+    writes += request.name == "low" && request.body.find("nominatedNodeName") != std::string::npos;
+    return f.answer(request);
+  };
+  f.replace(aPod("low").request("cpu", "4").priority(5).nominated("n1").version("77").build());
+  f.run(100ms);
+  EXPECT_EQ(writes, 0);
+  EXPECT_EQ(f.pods.at("low")->status.nominatedNodeName, "n1");
 }
 
 TEST(Scheduler, who_reads_changes_hears_of_promises_that_end_in_a_what_if_question) {

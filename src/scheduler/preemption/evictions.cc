@@ -20,6 +20,9 @@ namespace {
 constexpr Duration kShortestRest = std::chrono::seconds(1);
 constexpr Duration kLongestRest = std::chrono::minutes(1);
 
+// By then a write of a promise has reached its object or has been given up.
+constexpr Duration kLongestWrite = std::chrono::minutes(3);
+
 }  // namespace
 
 struct Evictions::Join {
@@ -61,8 +64,10 @@ void Evictions::noteUnit(const PodInfo& pod, const PodPtr& after) {
   if (!waits) refusals_.erase(pod.uid());
   const auto withdrawn = withdrawn_.find(pod.uid());
   if (withdrawn == withdrawn_.end()) return;
-  const bool written = waits && pod.pod->status.nominatedNodeName == withdrawn->second;
-  if (waits && !written) return;
+  const bool late = handle_.executor().steadyNow() > withdrawn->second.until;
+  const bool written =
+      waits && !late && pod.pod->status.nominatedNodeName == withdrawn->second.node;
+  if (waits && !late && !written) return;
   withdrawn_.erase(withdrawn);
   // Unless it was promised a node once more, its object speaks of the promise that was taken back.
   if (written && handle_.nominator().nodeOf(pod.uid()).empty()) withdraw(after);
@@ -247,7 +252,8 @@ Task<void> Evictions::clearNomination(PodPtr pod) {
   const PodPtr current = now ? now : pod;
   if (!handle_.api() || current->pod->status.nominatedNodeName.empty()) {
     const std::string node = handle_.nominator().nodeOf(pod->uid());
-    if (now && !node.empty()) withdrawn_[pod->uid()] = node;
+    if (now && !node.empty())
+      withdrawn_[pod->uid()] = {node, handle_.executor().steadyNow() + kLongestWrite};
     handle_.nominator().remove(pod->uid());
     co_return;
   }

@@ -97,8 +97,13 @@ class Evictions {
     SteadyTime until{};
   };
   std::unordered_map<std::string, Refusals> refusals_;  // in a row; by preemptor's uid
-  // Nodes of promises that were taken back before any object said them, by uid: the write may be under way.
-  std::unordered_map<std::string, std::string> withdrawn_;
+  // Promises that were taken back before any object said them, by the pod's uid: the write may be under way. Whoever
+  // writes that node after `until` is somebody else.
+  struct Withdrawn {
+    std::string node;
+    SteadyTime until{};
+  };
+  std::unordered_map<std::string, Withdrawn> withdrawn_;
   TaskGroup tasks_;
 };
 

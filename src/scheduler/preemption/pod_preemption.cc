@@ -11,8 +11,6 @@ namespace koord::scheduler {
 
 namespace {
 
-constexpr const char* kVictimsLeave =
-    "not eligible due to a terminating pod on the nominated node.";
 // Candidates that judges are asked about: each answer may be a plan for a whole group. After those of least harm come
 // some by chance, other ones each time.
 constexpr int kMostJudged = 5;
@@ -39,8 +37,6 @@ Status PodPreemption::prefixed(Status status) {
 PostFilterResult PodPreemption::refusal(std::string why) {
   PostFilterResult result;
   result.victims = 0;
-  // Who makes nobody leave waits for nobody's room: what a former scheduler promised it is of no use.
-  if (why == PreemptionRules::kNever) result.nomination = {true, ""};
   result.status = prefixed(Status::unschedulable(std::move(why)));
   return result;
 }

@@ -49,6 +49,8 @@ class PodPreemption {
   // Sends the victims of the best candidate away that no judge calls in vain; there is a candidate.
   PostFilterResult carryOut(const PodPtr& pod, std::span<const Candidate* const> candidates);
 
+  static constexpr const char* kVictimsLeave =
+      "not eligible due to a terminating pod on the nominated node.";
   // What plugins say begins so.
   static Status prefixed(Status status);
   static PostFilterResult refusal(std::string why);

@@ -53,6 +53,12 @@ std::map<std::string, int> roomFor(Model model, const std::vector<PodObject>& po
   return placed;
 }
 
+bool saysMembersHadNodes(const api::PodGroup& group) {
+  const std::string& phase = group.status.phase;
+  if (group.spec.minMember <= 0) return false;
+  return phase == "Scheduled" || phase == "Running" || phase == "Finished" || phase == "Failed";
+}
+
 int lacks(int minimum, const std::string& policy, int waiting, int running, bool satisfied) {
   if (policy == "once-satisfied" && satisfied) return 0;
   return std::max(minimum - waiting - (policy == "waiting-and-running" ? running : 0), 0);
@@ -65,8 +71,12 @@ GangsFeature::GangsFeature(const Surroundings& world, Random random)
       groups_(world.api, world.loop),
       leader_(world.leader),
       preempts_(random_.chance(0.4)) {
-  const auto seen = [this](const auto&) { truth_.touched(); };
-  groups_.addHandler({seen, [seen](const auto&, const auto& after) { seen(after); }, seen});
+  const auto touched = [this](const auto&) { truth_.touched(); };
+  const auto seen = [this](const auto& group) {
+    if (saysMembersHadNodes(*group)) hadNodes_.insert(group->metadata.uid);
+    truth_.touched();
+  };
+  groups_.addHandler({seen, [seen](const auto&, const auto& after) { seen(after); }, touched});
 }
 
 void GangsFeature::configure(scheduler::ProfileConfig& profile) const {
@@ -310,9 +320,9 @@ void GangsFeature::chosen(scheduler::Handle& handle, const api::Pod& pod, const 
     if (plan.podGroup) {
       const auto object = handle.stores().of<api::PodGroup>().get({plan.namespace_, plan.name});
       standing.minimum = object ? object->spec.minMember : INT_MAX;
-      // It may say that its members had nodes.
-      for (const char* phase : {"Scheduled", "Running", "Finished", "Failed"})
-        satisfied |= object && object->status.phase == phase;
+      // Its status may say that its members had nodes, or have said so when the process read it first.
+      satisfied |=
+          object && (saysMembersHadNodes(*object) || hadNodes_.contains(object->metadata.uid));
     }
     for (const auto& record : handle.cluster().pods()) {
       if (gangOf(*record.info->pod) != id) continue;

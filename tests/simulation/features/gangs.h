@@ -68,6 +68,8 @@ class GangsFeature final : public Feature {
   std::string whyVain(const Model& model, const std::vector<std::string>& group) const;
 
   kube::Informer<api::PodGroup> groups_;
+  // Uids of PodGroups whose status has said that their members had nodes.
+  std::set<std::string> hadNodes_;
   std::map<std::string, Plan> plans_;  // by id, of all that ever were
   // All gangs of a group at one moment, by process and group.
   std::map<std::pair<std::string, std::string>, std::map<SteadyTime, std::vector<Standing>>> past_;

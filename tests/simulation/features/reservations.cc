@@ -18,7 +18,8 @@ using scheduler::testing::amountIn;
 namespace {
 
 constexpr std::size_t kMost = 7;
-constexpr Duration kSoon = 20s;  // in which whoever's time is up has ended
+constexpr Duration kSoon = 20s;       // in which whoever's time is up has ended
+constexpr Duration kSeenWithin = 5s;  // until schedulers have received a change
 
 PodObject unitOf(const api::Reservation& reservation) {
   auto made = scheduler::makeReservePod(reservation);
@@ -143,6 +144,7 @@ void ReservationsFeature::changeOne(const api::Reservation& reservation) {
     const bool closed = !reservation.spec.unschedulable;
     journal_.note("{} is {} now", reservation.metadata.name, closed ? "closed" : "open");
     patch(api::Reservation::kType, reservation.metadata, {{"spec", {{"unschedulable", closed}}}});
+    rulesChanged_ = loop_.steadyNow() + kSeenWithin;
   } else {
     const char* ttl = pick({"0s", "1s", "24h", "30s"});
     journal_.note("{} lives for {} now", reservation.metadata.name, ttl);

@@ -27,6 +27,7 @@ class ReservationsFeature final : public Feature {
   void addUsed(const api::Pod& pod, const Choice& choice,
                std::map<std::string, std::int64_t>& used) override;
   std::vector<PodObject> units() const override;
+  SteadyTime rulesChanged() const override { return rulesChanged_; }
   std::string differences(scheduler::Handle& handle, const Model& model) override;
 
  private:
@@ -40,7 +41,8 @@ class ReservationsFeature final : public Feature {
   std::vector<PodObject> ownersOf(const api::Reservation& reservation) const;
 
   kube::Informer<api::Reservation> reservations_;
-  std::map<std::string, Object> ever_;  // by uid, as last seen
+  std::map<std::string, Object> ever_;           // by uid, as last seen
+  SteadyTime rulesChanged_ = SteadyTime::min();  // a reservation was opened or closed
   int last_ = 0;
 };
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "descheduler/framework/drained_nodes.h"
 #include "kube/client.h"
 #include "model/resources.h"
 
@@ -17,8 +18,6 @@ namespace koord::descheduler {
 namespace {
 
 constexpr int kMisses = 5;  // in a row end the walk over a node's pods
-// On nodes that are closed for as long as they are drained.
-constexpr std::string_view kAnnotationDrained = "descheduler.koordinator.sh/drained-by";
 
 std::vector<CustomPriority::Level> readLevels(Fields& args) {
   std::vector<CustomPriority::Level> levels;
@@ -141,7 +140,7 @@ Task<void> CustomPriority::relieve(const NodeView& source, const Level& level,
 
 Task<Result<>> CustomPriority::mark(const NodeView& node, Drain state) {
   json::object annotations;
-  annotations[kAnnotationDrained] =
+  annotations[kAnnotationDrainedBy] =
       state == Drain::Begins ? json::value(json::string(kName)) : json::value(nullptr);
   json::object members{{"metadata", json::object{{"annotations", std::move(annotations)}}}};
   if (state != Drain::Done)
@@ -159,7 +158,7 @@ Task<Result<>> CustomPriority::mark(const NodeView& node, Drain state) {
 Task<void> CustomPriority::drain(const NodeView& source, const Level& level,
                                  const Targets& targets) {
   const bool writes = args_.autoCordon && !args_.dryRun && !handle_.dryRun();
-  const bool begun = source.node->metadata.annotations.contains(kAnnotationDrained);
+  const bool begun = source.node->metadata.annotations.contains(kAnnotationDrainedBy);
   const std::vector<PodPtr> pods = movable(source);
   std::vector<std::pair<PodPtr, Target*>> moves;
   bool placed = true;

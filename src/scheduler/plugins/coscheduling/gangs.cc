@@ -13,9 +13,11 @@ bool assigned(const PodInfo& pod) {
   return !pod.pod->spec.nodeName.empty();
 }
 
-// Its minimum had nodes, whatever became of its pods since.
+// Its minimum had nodes, whatever became of its pods since. With a minimum of 0 the phase is Scheduled though no pod has
+// a node: that says nothing about the other gangs of the group.
 bool hadNodes(const api::PodGroup& group) {
   const std::string& phase = group.status.phase;
+  if (group.spec.minMember <= 0) return false;
   return phase == "Scheduled" || phase == "Running" || phase == "Finished" || phase == "Failed";
 }
 bool hadNodes(const api::WorkloadPodGroup&) {

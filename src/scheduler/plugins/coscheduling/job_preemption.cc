@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <set>
+#include <unordered_map>
 
 #include "base/task.h"
 #include "scheduler/framework/diagnosis.h"
@@ -244,12 +245,14 @@ PostFilterResult JobPreemption::preemptForAll(const PodPtr& pod, const Diagnosis
     return result;
   }
   if (std::string why = notEligible(*pod, members.pods); !why.empty()) {
+    if (why == PreemptionRules::kNever) result.nomination = {true, ""};
     result.status = unschedulable(std::move(why));
     return result;
   }
   const JobRules rules(handle_.cluster(), pod->priority);
   if (rules.empty()) {
     result.status = unschedulable("no potential victims");
+    result.nomination = {true, ""};
     return result;
   }
   const JobPlan plan = planFor(*pod, rules, std::move(members));
@@ -347,9 +350,14 @@ Task<void> JobPreemption::comeBack(PodPtr pod, std::string group, Duration pause
 PostFilterResult JobPreemption::checkHelps(const PodPtr& pod, const Diagnosis& /*diagnosis*/) {
   PostFilterResult result;
   result.status.code = Code::Unschedulable;
+  helped_ = {};
   const Gangs& gangs = cycles_.gangs();
   const Gang* gang = gangs.gangOf(*pod);
-  if (!gang || gangs.free(*gang) || PreemptionRules::neverPreempts(*pod)) return result;
+  if (!gang || gangs.free(*gang)) return result;
+  if (PreemptionRules::neverPreempts(*pod)) {
+    result.nomination = {true, ""};
+    return result;
+  }
   if (placement_ && gangs.networkOf(*gang)) {
     result.status = Status::unresolvable(
         "preemption: a gang that is placed by network topology needs enablePreemption");
@@ -361,12 +369,40 @@ PostFilterResult JobPreemption::checkHelps(const PodPtr& pod, const Diagnosis& /
     return rules.mayLeave(*record.info, *pod);
   });
   if (!any) return result;
-  const JobPlan plan = planFor(*pod, rules, membersOf(*pod));
-  if (!plan.status.ok()) {
+  JobPlan plan = planFor(*pod, rules, membersOf(*pod));
+  if (plan.status.ok()) {
+    helped_ = {pod, std::move(plan.places)};
+  } else {
     result.status = inVain(plan);
     result.nomination = {true, ""};
   }
   return result;
+}
+
+bool JobPreemption::fitAsPlanned(const Members& members) const {
+  std::unordered_map<std::string, NodeId> planned;
+  NodeSet nodes;
+  for (const JobPlan::Place& place : helped_.places) {
+    planned.emplace(place.member->uid(), place.node);
+    nodes.insert(place.node);
+  }
+  const JobPlacer placer = [&](std::span<const PodPtr> pods,
+                               const JobCost&) -> Result<std::vector<NodeId>> {
+    std::vector<NodeId> places;
+    for (const PodPtr& pod : pods) {
+      const auto place = planned.find(pod->uid());
+      places.push_back(place == planned.end() ? kNoNode : place->second);
+    }
+    return places;
+  };
+  auto left = members.spare;
+  const auto spare = [&left](const PodInfo& member) {
+    auto& more = left[gangIdOf(*member.pod)];
+    return more > 0 && more-- > 0;
+  };
+  const PreemptionRules rules;
+  const JobPlan plan = planJob(handle_, rules, members.pods, nodes, placer, spare);
+  return plan.status.ok() && keptFromTheirPlaces(plan).empty();
 }
 
 Status JobPreemption::worth(const PodPtr& pod, const Candidate& candidate) {
@@ -382,7 +418,9 @@ Status JobPreemption::worth(const PodPtr& pod, const Candidate& candidate) {
   const bool whole = std::ranges::all_of(cycles_.lacking(*gang),
                                          [](const auto& entry) { return entry.second == 0; });
   if (whole) return {};
-  const JobPlan plan = planFor(*pod, PreemptionRules(), membersOf(*pod));
+  Members members = membersOf(*pod);
+  if (helped_.pod == pod && members.enough() && fitAsPlanned(members)) return {};
+  const JobPlan plan = planFor(*pod, PreemptionRules(), std::move(members));
   return plan.status.ok() ? Status{} : inVain(plan);
 }
 

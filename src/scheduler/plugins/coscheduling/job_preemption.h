@@ -16,8 +16,8 @@
 //
 // Without it the profile's other PostFilter plugins act for that one member. They are kept from it
 // when the plan shows that the gang could not be placed even if everybody left who may: evicting for
-// one member would only cost victims. What they choose for it has to leave room for the others (worth): a
-// plan for them is made with it in its place. Pods that stand alone are left to the others in any case.
+// one member would only cost victims. What they choose for it has to leave room for the others (worth): they are
+// placed as in that plan, or where this fails by a new one, with it in its place. Pods that stand alone are left to the others in any case.
 
 #include <map>
 #include <set>
@@ -55,6 +55,9 @@ class JobPreemption {
   // In which those who may not preempt need no room. Whoever finds no node comes first in the next try, unless
   // all before it are like it.
   JobPlan planFor(const PodInfo& pod, const PreemptionRules& rules, Members members);
+  // Whether the members find room where the last plan for their whole gang has them, now that one of them is placed. Only
+  // those nodes are looked at, so this costs far less than a new plan.
+  bool fitAsPlanned(const Members& members) const;
   // "" when the pod may preempt for its members.
   std::string notEligible(const PodInfo& pod, std::span<const PodPtr> members) const;
   PostFilterResult preemptForAll(const PodPtr& pod, const Diagnosis& diagnosis);
@@ -71,6 +74,11 @@ class JobPreemption {
   Handle& handle_;
   GangCycles& cycles_;
   NetworkPlacement* placement_;
+  struct Helped {
+    PodPtr pod;  // that asked; nullptr: no plan
+    std::vector<JobPlan::Place> places;
+  };
+  Helped helped_;                     // the last plan of checkHelps that found room for all
   std::set<std::string> comingBack_;  // ids of groups
   struct Promised {
     WallTime since{};  // of the refusals in a row

@@ -147,6 +147,27 @@ TEST(GangPreemption, who_may_not_preempt_takes_the_free_room_of_a_gang) {
   }
 }
 
+TEST(GangPreemption, a_member_that_may_not_preempt_does_not_keep_a_promise_of_its_gang) {
+  for (const bool plans : {true, false}) {
+    FullCluster f(json::object{{"enablePreemption", plans}});
+    f.node(aNode("n1").allocatable("cpu", "4"));
+    f.create(f.running("high", "2", 100));
+    f.run();
+    f.gang("g", 2);
+    for (const char* name : {"g-0", "g-1"}) {
+      auto never = f.member(name, "g", "2").priority(10).nominated("n1");
+      never.object().spec.preemptionPolicy = "Never";
+      f.create(never);
+    }
+    f.run(10s);
+    EXPECT_EQ(f.nominated("g-0"), "") << plans;
+    EXPECT_EQ(f.nominated("g-1"), "") << plans;
+    f.create(aPod("lower").request("cpu", "2").priority(0));
+    f.run(10s);
+    EXPECT_EQ(f.nodeOf("lower"), "n1") << plans;
+  }
+}
+
 // Nobody leaves unless all that the gang needs would find room, by a plan or one member after the other.
 struct InVain : ::testing::TestWithParam<bool> {
   FullCluster f{json::object{{"enablePreemption", GetParam()}}};
@@ -383,6 +404,36 @@ TEST(GangPreemption, who_uses_up_a_quota_leaves_for_a_member_that_may_preempt) {
   EXPECT_THAT(f.deletions, ElementsAre("low"));
   EXPECT_NE(f.nodeOf("g-0"), "");
   EXPECT_NE(f.nodeOf("g-1"), "");
+}
+
+// A plan asks no extender: it finds places that the gang cannot have.
+TEST(GangPreemption, promises_that_a_gang_cannot_use_end) {
+  ServerFixture f(json::object{{"enablePreemption", true}});
+  const auto extended = parseConfiguration(R"(
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+extenders: [{urlPrefix: 'http://host/', filterVerb: filter, nodeCacheCapable: true,
+             managedResources: [{name: example.com/thing}]}]
+)");
+  ASSERT_TRUE(extended) << extended.error().message;
+  f.configuration_.extenders = extended->extenders;
+  f.network.listen([](net::ServerRequest, std::shared_ptr<net::Responder> responder) {
+    responder->respond(200, {{"Content-Type", "application/json"}},
+                       std::string(R"({"NodeNames": [], "FailedNodes": {"n1": "busy"}})"));
+  });
+  f.restart();
+  f.node(aNode("n1").allocatable("cpu", "4").allocatable("example.com/thing", "10"));
+  f.create(f.running("low", "1", 0));
+  f.run();
+  f.gang("g", 2);
+  for (const char* name : {"g-0", "g-1"})
+    f.create(f.member(name, "g").priority(9).request("example.com/thing", "1"));
+  f.run(60s);
+  EXPECT_EQ(f.nodeOf("g-0"), "");
+  f.create(aPod("equal").request("cpu", "3").priority(9));
+  f.run(60s);
+  EXPECT_EQ(f.nodeOf("equal"), "n1");
+  EXPECT_THAT(f.deletions, IsEmpty());
 }
 
 TEST(GangPreemption, a_gang_that_its_quota_refuses_is_promised_nothing) {

@@ -55,6 +55,21 @@ TEST_F(OnceSatisfied, members_that_failed_are_made_anew_one_by_one) {
   EXPECT_EQ(f.nodeOf("g-3"), "n1");
 }
 
+TEST_F(OnceSatisfied, a_gang_without_a_minimum_says_nothing_about_the_others_of_its_group) {
+  const api::StringMap both{
+      {"gang.scheduling.koordinator.sh/groups", R"(["default/g","default/h"])"}};
+  f.gang("g", 3, both);
+  auto other = f.groupObject("h", 0, both);
+  other->status.phase = "Scheduled";
+  f.groups().set(other);
+  f.members("g", 0, 2);
+  f.run(30s);
+  EXPECT_THAT(f.placed(), IsEmpty());
+  f.members("g", 2, 3);
+  f.run();
+  EXPECT_THAT(f.placed(), SizeIs(3));
+}
+
 TEST_F(OnceSatisfied, it_lasts_as_long_as_the_pod_group) {
   ran("g");
   for (const char* name : {"g-0", "g-1", "g-2"}) f.remove(name);

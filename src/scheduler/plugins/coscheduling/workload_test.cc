@@ -81,6 +81,26 @@ TEST(Workload, members_beyond_the_minimum_come_later) {
   EXPECT_THAT(f.placed(), SizeIs(3));
 }
 
+// As in kube-scheduler: minCount counts the pods that exist.
+TEST(Workload, a_replaced_member_waits_with_an_event_when_most_of_the_others_have_finished) {
+  WorkloadFixture f;
+  f.node(aNode("n1"));
+  f.gangOf("g", 3);
+  for (const char* name : {"a", "b", "c"}) f.create(f.grouped(name, "g"));
+  f.run();
+  ASSERT_THAT(f.placed(), SizeIs(3));
+  for (const char* finished : {"a", "b"}) f.remove(finished);  // informers leave finished pods out
+  f.remove("c");
+  f.create(f.grouped("d", "g"));
+  f.run(30s);
+  EXPECT_THAT(f.placed(), IsEmpty());
+  EXPECT_THAT(f.events,
+              ::testing::Contains(HasSubstr("minCount: 3 pods are needed, and 1 are there")));
+  f.gangOf("g", 1);
+  f.run();
+  EXPECT_THAT(f.placed(), ElementsAre("d"));
+}
+
 TEST(Workload, of_a_basic_group_each_is_placed_by_itself) {
   WorkloadFixture f;
   f.node(aNode("n1"));

@@ -124,6 +124,7 @@ void QuotaController::tellProblems() {
   for (const auto& note : quotas_.takeNotes())
     events->record(kube::referenceTo(api::ElasticQuota::kType, note.about->metadata), "Warning",
                    note.reason, note.text, "Counting");
+  std::erase_if(told_, [&](const auto& entry) { return !quotas_.object(entry.first); });
   quotas_.forEachObject([&](const std::string& name, const api::ElasticQuota& object) {
     std::vector<std::string> problems = quotas_.problemsOf(name);
     if (problems.empty()) {

@@ -22,6 +22,8 @@ class QuotaPreemption final : public PreemptionRules {
   bool mayLeave(const PodInfo& victim, const PodInfo& preemptor) const override;
   // Any end of a pod of the quota makes room in it, whatever for.
   bool waitsFor(const PodInfo& other, const PodInfo& preemptor) const override;
+  // By priority: many low pods cost more than few, and one of high priority as much as several of low.
+  std::int64_t cost(NodeId node, std::span<const PodPtr> victims) const override;
   std::string noVictims(const PodInfo& preemptor, const std::string& node) const override;
   // Whether anybody may, on any node.
   bool possible(const PodInfo& preemptor) const;
@@ -79,6 +81,13 @@ class ElasticQuota final : public Plugin,
   std::vector<std::string> reservedNodes(const Place& place, const PodPtr& pod) const;
   bool hasCredits(const PodInfo& pod) const;
   bool helps(const PodInfo& pod) const;
+  std::optional<PostFilterResult> answerWithoutLooking(const PodInfo& pod,
+                                                       const Diagnosis& diagnosis,
+                                                       bool possible) const;
+  // Makes lower pods of the quota leave whatever nodes they are on; nothing when that gives no room either.
+  std::optional<PostFilterResult> preemptAcrossNodes(const PodPtr& pod);
+  // Whether lower pods of the quota leave for a preemption, on any node.
+  bool victimsLeave(const PodInfo& pod) const;
   using Reasons = std::vector<std::pair<std::string, std::size_t>>;  // how many nodes give each
   Status noCandidate(const PodInfo& pod, const Diagnosis& diagnosis, std::size_t tried,
                      std::size_t without, Reasons reasons) const;

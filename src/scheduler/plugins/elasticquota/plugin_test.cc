@@ -476,6 +476,55 @@ TEST(ElasticQuota, nobody_of_another_quota_leaves_for_a_pod_whose_quota_has_no_r
 
 // --- Status and the built-in quotas.
 
+// A full quota of 6 CPUs whose lower pods are on three nodes.
+struct LowerPodsOnSeveralNodes : ::testing::Test {
+  QuotaFixture f{"{enableRuntimeQuota: false}"};
+  LowerPodsOnSeveralNodes() {
+    f.set(aQuota("q").max("cpu", "6"));
+    int priority = 0;
+    for (const char* name : {"n1", "n2", "n3"}) {
+      f.node(aNode(name));  // 4 CPUs
+      f.create(f.of("on-" + std::string(name), "q", "2").priority(++priority).nodeName(name));
+    }
+    f.create(f.of("stranger", "", "1").priority(0).nodeName("n3"));
+    f.run(1s);
+  }
+};
+
+TEST_F(LowerPodsOnSeveralNodes, make_room_for_a_pod_that_needs_more_than_one_node_frees) {
+  f.create(f.of("p", "q", "4").priority(9));
+  f.run(30s);
+  EXPECT_THAT(f.deletions, ::testing::UnorderedElementsAre("on-n1", "on-n2"));
+  EXPECT_NE(f.nodeOf("p"), "");
+  f.expectSound();
+}
+
+TEST_F(LowerPodsOnSeveralNodes, leave_once_and_nobody_else_leaves_while_they_terminate) {
+  f.graceful = true;
+  f.create(f.of("p", "q", "4").priority(9));
+  f.run(5s);
+  ASSERT_THAT(f.deletions, ::testing::UnorderedElementsAre("on-n1", "on-n2"));
+  f.create(f.of("other", "", "1").nodeName("n2"));
+  f.run(1s);
+  f.remove("other");
+  f.remove("on-n1");
+  f.run(60s);
+  EXPECT_THAT(f.deletions, ::testing::SizeIs(2));
+  EXPECT_EQ(f.nodeOf("p"), "");
+  EXPECT_NE(f.pods.at("p")->status.nominatedNodeName, "");
+  f.remove("on-n2");
+  f.run(30s);
+  EXPECT_NE(f.nodeOf("p"), "");
+  EXPECT_THAT(f.deletions, ::testing::SizeIs(2));
+}
+
+TEST_F(LowerPodsOnSeveralNodes, stay_when_all_of_them_together_are_not_enough) {
+  f.create(f.of("p", "q", "7").priority(9));
+  f.create(f.of("middle", "q", "4").priority(2));
+  f.run(30s);
+  EXPECT_THAT(f.deletions, ::testing::IsEmpty());
+}
+
 TEST(ElasticQuota, the_built_in_quotas_are_created) {
   QuotaFixture f;
   f.run(2s);
@@ -542,6 +591,22 @@ TEST(ElasticQuota, those_that_fit_stay) {
   f.set(aQuota("q").max("cpu", "10"));
   f.run(20s);
   EXPECT_THAT(f.evicted, ElementsAre("b"));
+}
+
+TEST(ElasticQuota, pods_that_ask_for_nothing_of_what_is_exceeded_are_not_evicted) {
+  QuotaFixture f("{monitorAllQuotas: true, delayEvictTime: 1s}");
+  f.node(aNode("n1").allocatable("cpu", "16").allocatable("example.com/gpu", "8"));
+  f.set(aQuota("q").max("cpu", "16").max("example.com/gpu", "8").min("cpu", "4"));
+  f.run(100ms);
+  f.create(
+      f.of("fixed", "q", "4").priority(9).label(std::string(model::kLabelPreemptible), "false"));
+  f.create(f.of("cpu", "q", "1").priority(2));
+  f.create(f.of("gpu", "q", "0").priority(1).request("example.com/gpu", "1"));
+  f.run(2s);
+  ASSERT_EQ(f.placed(""), 3);
+  f.set(aQuota("q").max("cpu", "2").max("example.com/gpu", "8").min("cpu", "2"));
+  f.run(20s);
+  EXPECT_THAT(f.evicted, ElementsAre("cpu"));
 }
 
 TEST(ElasticQuota, nobody_is_evicted_for_room_that_others_are_about_to_leave) {
@@ -632,6 +697,20 @@ TEST(ElasticQuota, trees_have_totals_of_their_own) {
 }
 
 // --- For people.
+
+TEST(ElasticQuota, a_tree_ends_when_its_last_quota_moves_to_another_one) {
+  QuotaFixture f("{}", {"MultiQuotaTree"});
+  f.node(aNode("n1"));
+  for (const char* tree : {"a", "b", "c", "d"}) {
+    f.set(aQuota("q").max("cpu", "2").label(model::kLabelQuotaTree, tree));
+    f.run(100ms);
+  }
+  EXPECT_THAT(f.plugin().quotasForTests().trees(), ::testing::SizeIs(2)) << "the default one and d";
+  f.create(f.of("p", "q", "1"));
+  f.run();
+  EXPECT_EQ(f.amount("q", "request"), "1");
+  f.expectSound();
+}
 
 TEST(ElasticQuota, tells_quotas_and_their_pods_over_http) {
   QuotaFixture f;

@@ -4,6 +4,11 @@
 // A pod stays a victim if the filters fail with it or the quota has no room with it: both are asked for in
 // one question (DryRun judges by filters and Admit plugins), so that nobody is listed twice. Nodes are
 // tried once for all pods of a class, and again when they, or the room in the quota, change.
+//
+// Where no node alone is a candidate, lower pods of the quota leave from several nodes: as many as the quota needs, the
+// least important first, and those that are in the way on the node that the pod goes to (preemption/job_plan.h). Upstream
+// does not do so, and the pod waits for as long as the quota is full. This costs one look at all pods per attempt, and a
+// plan for one pod.
 
 #include <fmt/format.h>
 
@@ -12,6 +17,7 @@
 #include "model/well_known.h"
 #include "scheduler/framework/diagnosis.h"
 #include "scheduler/plugins/elasticquota/plugin.h"
+#include "scheduler/preemption/job_plan.h"
 
 namespace koord::scheduler {
 
@@ -32,6 +38,13 @@ bool QuotaPreemption::mayLeave(const PodInfo& victim, const PodInfo& preemptor) 
 bool QuotaPreemption::waitsFor(const PodInfo& other, const PodInfo& preemptor) const {
   return other.pod->metadata.deletionTimestamp &&
          quotas_.placeOf(other) == quotas_.placeOf(preemptor);
+}
+
+std::int64_t QuotaPreemption::cost(NodeId /*node*/, std::span<const PodPtr> victims) const {
+  std::int64_t sum = 0;
+  for (const PodPtr& victim : victims)
+    sum += std::int64_t{victim->priority} + (std::int64_t{1} << 31);
+  return sum;
 }
 
 std::string QuotaPreemption::noVictims(const PodInfo& preemptor, const std::string& node) const {
@@ -61,24 +74,65 @@ Status ElasticQuota::noCandidate(const PodInfo& pod, const Diagnosis& diagnosis,
   return status;
 }
 
-PostFilterResult ElasticQuota::postFilter(CycleState& state, const PodPtr& pod,
-                                          const Diagnosis& diagnosis) {
+bool ElasticQuota::victimsLeave(const PodInfo& pod) const {
+  const Place place = quotas_.placeOf(pod);
+  const Evictions& evictions = evictionsOf(handle_);
+  return std::ranges::any_of(cluster_.pods(), [&](const Cluster::PodRecord& record) {
+    const PodInfo& other = *record.info;
+    return other.priority < pod.priority &&
+           (leavesByPreemption(*other.pod) || evictions.told(other)) &&
+           quotas_.placeOf(other) == place;
+  });
+}
+
+std::optional<PostFilterResult> ElasticQuota::preemptAcrossNodes(const PodPtr& pod) {
+  const JobPlan plan = planJob(handle_, quotaRules_, std::span(&pod, 1), cluster_.live());
+  if (!plan.status.ok() || plan.victims.empty()) return std::nullopt;
+  std::vector<PodPtr> victims;
+  for (const auto& [node, there] : plan.victims)
+    std::ranges::copy(there, std::back_inserter(victims));
+  const WallTime now = handle_.executor().wallNow();
+  std::ranges::stable_sort(
+      victims, [&](const PodPtr& a, const PodPtr& b) { return moreImportant(*a, *b, now); });
+  // There is one candidate, so nobody asks how many budgets it breaks.
+  const Candidate candidate(plan.places.front().node, std::move(victims), 0);
+  const Candidate* const only = &candidate;
+  return preemption_.carryOut(pod, std::span(&only, 1));
+}
+
+// The answer where nobody may leave for the pod now; nothing where somebody may.
+std::optional<PostFilterResult> ElasticQuota::answerWithoutLooking(const PodInfo& pod,
+                                                                   const Diagnosis& diagnosis,
+                                                                   bool possible) const {
   PostFilterResult result;
   result.victims = 0;
-  if (pod->kind && !pod->kind->mayNotPreempt(*pod).empty()) {
+  if (pod.kind && !pod.kind->mayNotPreempt(pod).empty()) {
     result.status.code = Code::Unschedulable;  // DefaultPreemption says so
     return result;
   }
-  if (std::string why = preemption_.mayNot(*pod, diagnosis); !why.empty())
+  if (std::string why = preemption_.mayNot(pod, diagnosis); !why.empty())
     return PodPreemption::refusal(std::move(why));
-  const bool possible = quotaRules_.possible(*pod);
   const bool full = diagnosis.preFilter.plugin() == kName;
-  const Place place = quotas_.placeOf(*pod);
+  if (full && possible && !handle_.nominator().nodeOf(pod.uid()).empty() && victimsLeave(pod)) {
+    result = PodPreemption::refusal(PodPreemption::kVictimsLeave);
+    result.status.code = Code::UnschedulableAndUnresolvable;  // nobody else makes room meanwhile
+    return result;
+  }
+  const Place place = quotas_.placeOf(pod);
   if (!full && (!place || place.name() == model::kDefaultQuota) && !possible) {
     // It is not about quotas: what is to be said others say.
     result.status.code = Code::Unschedulable;
     return result;
   }
+  return std::nullopt;
+}
+
+PostFilterResult ElasticQuota::postFilter(CycleState& state, const PodPtr& pod,
+                                          const Diagnosis& diagnosis) {
+  const bool possible = quotaRules_.possible(*pod);
+  if (auto answer = answerWithoutLooking(*pod, diagnosis, possible)) return *std::move(answer);
+  PostFilterResult result;
+  result.victims = 0;
   const std::vector<NodeId> potential = diagnosis.nodesWith(Code::Unschedulable, cluster_.live());
   std::vector<DryRunOutcomePtr> outcomes;  // keeps alive what the others point to
   std::vector<const Candidate*> candidates;
@@ -107,6 +161,8 @@ PostFilterResult ElasticQuota::postFilter(CycleState& state, const PodPtr& pod,
       refused.push_back(std::move(outcome));
     }
   }
+  if (candidates.empty() && possible && diagnosis.preFilter.plugin() == kName)
+    if (auto across = preemptAcrossNodes(pod)) return *std::move(across);
   if (candidates.empty()) {
     std::ranges::copy(reasonsOf(refused), std::back_inserter(reasons));
     result.status =

@@ -177,6 +177,7 @@ void Quotas::count(const std::string& name, Known& known) {
     const Place old = std::exchange(known.place, {});
     rehome(name, before.namespaces);
     old.quotas().erase(old.quota);
+    dropIfEmpty(old.tree);
   }
   quota::Columns fresh;
   known.place = {&home, home.quotas().set(name, read.spec, fresh)};
@@ -197,9 +198,15 @@ void Quotas::remove(const std::string& name) {
   if (!old) return;
   rehome(name, namespaces);
   old.quotas().erase(old.quota);
-  if (old.tree->id.empty() || old.quotas().size() > 0) return;
-  version_ += old.quotas().version() + 1;
-  trees_.erase(old.tree->id);
+  dropIfEmpty(old.tree);
+}
+
+// Anybody may name a tree, so one without quotas does not stay. The default tree does.
+void Quotas::dropIfEmpty(NamedTree* tree) {
+  if (tree->id.empty() || tree->quotas().size() > 0) return;
+  version_ += tree->quotas().version() + 1;
+  const std::string id = tree->id;
+  trees_.erase(id);
   treeTotalsChanged_ = true;
 }
 

@@ -159,6 +159,7 @@ class Quotas {
   void bindNamespaces(const std::string& name, const std::vector<std::string>& before,
                       const std::vector<std::string>& after);
   NamedTree& tree(const std::string& id);
+  void dropIfEmpty(NamedTree* tree);
   Place resolve(bool labelled, std::string_view text) const;
   void rehome(std::string_view label, std::span<const std::string> namespaces);
   void syncTotals();

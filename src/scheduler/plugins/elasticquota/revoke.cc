@@ -26,10 +26,16 @@ struct Use {
   void move(const QuotaAsk& ask, int sign) {
     for (const auto& [column, amount] : ask) used[column] += sign * quota::Sum{amount};
   }
+  bool within(quota::Column column) const {
+    return used.at(column) <= limitOf(tree.cell(quota, column), kByRuntime);
+  }
   bool within() const {
-    return std::ranges::all_of(used, [&](const auto& sum) {
-      return sum.second <= limitOf(tree.cell(quota, sum.first), kByRuntime);
-    });
+    return std::ranges::all_of(used, [this](const auto& sum) { return within(sum.first); });
+  }
+  // In each resource that the pod asks for.
+  bool withinFor(const QuotaAsk& ask) const {
+    return std::ranges::all_of(
+        ask, [this](const auto& part) { return part.second == 0 || within(part.first); });
   }
 };
 
@@ -64,12 +70,12 @@ std::vector<PodPtr> toRevoke(const Quotas& quotas, const Place& place, std::vect
     use.move(askBy(*pod), -1);
     taken.push_back(pod);
   }
-  if (!use.within()) return taken;
+  // Where the eviction of all of them is not enough, a pod stays that asks for nothing of what is exceeded.
   std::vector<PodPtr> leaving;
   for (auto it = taken.rbegin(); it != taken.rend(); ++it) {
     const QuotaAsk ask = askBy(**it);
     use.move(ask, 1);
-    if (use.within()) continue;
+    if (use.withinFor(ask)) continue;
     use.move(ask, -1);
     leaving.push_back(*it);
   }

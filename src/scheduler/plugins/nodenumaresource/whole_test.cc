@@ -68,6 +68,48 @@ TEST(WholeNuma, cpus_travel_with_the_binding) {
   f.expectSound();
 }
 
+TEST(WholeNuma, cpus_that_a_pod_claims_before_it_is_bound_are_not_its_own) {
+  const std::string all = R"({"cpuset":"0-15","numaNodeResources":[{"node":0}]})";
+  const auto claiming = [&](const char* name) {
+    PodBuilder pod = aPod(name).request("cpu", "1");
+    pod.object().metadata.annotations[std::string(model::kAnnotationResourceStatus)] = all;
+    return pod;
+  };
+  WholeWithNuma f;
+  f.machine("a");
+  f.create(claiming("waits").nodeSelector("no-node", "has-this"));
+  f.create(claiming("placed"));
+  f.run();
+  ASSERT_EQ(f.nodeOf("placed"), "a");
+  EXPECT_EQ(f.status("placed"), "{}");
+  EXPECT_EQ(f.bindings["placed"], 1);
+  f.create(aService("one", "8"));
+  f.run();
+  EXPECT_EQ(f.status("one"), R"({"cpuset":"0-7"})");
+  PodBuilder both = aService("both", "4");
+  both.object().metadata.annotations[std::string(model::kAnnotationResourceStatus)] = all;
+  f.create(both);
+  f.run();
+  EXPECT_EQ(f.status("both"), R"({"cpuset":"8-11"})") << "what it is given replaces what it claims";
+  f.expectSound();
+  f.restart(true);
+  f.create(aService("two", "2"));
+  f.run();
+  EXPECT_EQ(f.nodeOf("two"), "a") << "a restart knows the same";
+}
+
+TEST(WholeNuma, a_pod_that_is_created_on_its_node_holds_what_it_says) {
+  WholeWithNuma f;
+  f.machine("a");
+  PodBuilder pod = aPod("elsewhere").request("cpu", "1").priority(9500).nodeName("a");
+  pod.object().metadata.annotations[std::string(model::kAnnotationResourceStatus)] =
+      R"({"cpuset":"0-15"})";
+  f.create(pod);
+  f.create(aService("one", "2"));
+  f.run();
+  EXPECT_EQ(f.nodeOf("one"), "");
+}
+
 TEST(WholeNuma, a_restart_finds_every_cpu_where_it_was_in_any_order) {
   for (const bool topologyFirst : {true, false}) {
     WholeWithNuma f;

@@ -115,14 +115,14 @@ std::optional<ReservationShare> ReservationLedger::readValue(const PodInfo& pod,
   }
   const std::string* text =
       api::findIn(pod.pod->metadata.annotations, model::kAnnotationReservationAllocated);
-  if (!text) {
+  Result<api::ReservationAllocated> read = api::ReservationAllocated{};
+  if (text) read = api::decodeText<api::ReservationAllocated>(*text, api::Reading::Go);
+  if (!read || read->uid.empty()) {
     const auto promised = promises_.find(pod.uid());
     if (promised == promises_.end()) return std::nullopt;
     return promised->second;
   }
   promises_.erase(pod.uid());
-  auto read = api::decodeText<api::ReservationAllocated>(*text, api::Reading::Go);
-  if (!read || read->uid.empty()) return std::nullopt;
   // What was assumed is bound now: whoever waits for that looks again.
   if (onChange) onChange(read->uid);
   return ReservationShare{std::move(read->uid), std::move(read->name), {}};

@@ -48,16 +48,16 @@ std::vector<std::string> ReservationPlugin::reasonsFor(const PodInfo& pod,
   if (match.owners.empty() && !match.wish.required) return {};
   const api::RequiredNodeAffinity demanded(pod.pod->spec);
   std::map<NodeId, int> left;  // by node: those that only the node keeps the pod from
-  for (const auto& [name, reservation] : book_.all()) {
-    if (reservation->node == kNoNode || !reservation->usable()) continue;
+  const auto look = [&](const ReservationPtr& reservation) {
+    if (reservation->node == kNoNode || !reservation->usable()) return;
     const NodeRow& node = cluster_.node(reservation->node);
     if (!node.object || !demanded.matches(node.object->metadata.labels, node.name).value_or(false))
-      continue;
+      return;
     const api::Taint* taint = nullptr;
     const MatchVerdict verdict = matcher_.judge(match, *reservation, &taint);
-    if (verdict == MatchVerdict::NotOwner) continue;
+    if (verdict == MatchVerdict::NotOwner) return;
     ++counts.ownerMatched;
-    if (!match.wish.name.empty() && match.wish.name == name) ++counts.nameMatched;
+    if (!reservation->operating && match.wish.name == reservation->name()) ++counts.nameMatched;
     switch (verdict) {
       case MatchVerdict::OtherName:
         ++counts.nameUnmatched;
@@ -77,6 +77,14 @@ std::vector<std::string> ReservationPlugin::reasonsFor(const PodInfo& pod,
       default:
         ++left[reservation->node];
     }
+  };
+  if (match.wish.ignoresReservations) {
+    for (const auto& [name, reservation] : book_.all()) look(reservation);
+  } else {
+    // All others have other owners; there may be thousands of them.
+    match.nodes.forEach([&](NodeId node) {
+      for (const ReservationPtr& reservation : book_.on(node)) look(reservation);
+    });
   }
   for (auto& [node, count] : left) {
     std::map<std::string, int> ofNode;

@@ -73,6 +73,25 @@ TEST(ReservationScheduling, owners_say_which_they_use_with_their_binding) {
   f.expectSound();
 }
 
+TEST(ReservationScheduling, a_pod_that_claims_a_reservation_before_it_is_bound_does_not_use_it) {
+  WholeWithReservations f;
+  f.node(aNode("n"));
+  f.reserve(forWeb("r", "3").once());
+  PodBuilder stranger = aPod("stranger").request("cpu", "1");
+  stranger.object().metadata.annotations[model::kAnnotationReservationAllocated] =
+      R"({"name":"r","uid":"uid-r"})";
+  f.create(stranger);
+  f.run();
+  ASSERT_EQ(f.nodeOf("stranger"), "n");
+  EXPECT_EQ(f.annotation("stranger"), "{}");
+  EXPECT_EQ(f.status("r").phase, "Available");
+  EXPECT_THAT(f.status("r").currentOwners, IsEmpty());
+  f.create(webPod("p", "3"));
+  f.run();
+  EXPECT_EQ(f.nodeOf("p"), "n");
+  f.expectSound();
+}
+
 TEST(ReservationScheduling, one_that_is_consumed_gives_back_what_its_owner_left) {
   WholeWithReservations f;
   f.node(aNode("n"));

@@ -60,6 +60,7 @@ constexpr GatedFeature kOfKoordlet[] = {
 };
 constexpr GatedFeature kOfManager[] = {
     {"Recommender", false, "recommendations", "../recommender"},
+    {"EnableSyncGPUSharedResource", false, "pods that share a GPU", "gpu-share"},
     {"NodeMutatingWebhook", false, "nodes that offer more by a ratio", "cpu-ratios", false},
     {"MultiQuotaTree", false, "trees of quotas", "quota", false},
 };

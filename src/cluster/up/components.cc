@@ -171,7 +171,7 @@ Result<Component> makeComponent(const std::string& name, const std::string& kube
     argv.push_back(fmt::format("--health-probe-addr=127.0.0.1:{}", second));
     // The API server is ours alone: nobody needs to be spared.
     argv.push_back("--rest-config-qps=0");
-    argv.push_back("--feature-gates=Recommender=true");
+    argv.push_back("--feature-gates=Recommender=true,EnableSyncGPUSharedResource=true");
     // Outside of the cluster: the API server calls the webhooks by URL.
     component.child.env = {"WEBHOOK_HOST=127.0.0.1", fmt::format("WEBHOOK_PORT={}", third),
                            "WEBHOOK_CERT_DIR=" + options.dataDir + "/pki/webhook",

@@ -349,6 +349,16 @@ TEST(HttpService, diagnoses_pods_that_wait) {
   EXPECT_EQ(at(domain, "scheduleExplanation", "nodeFailedDetails")->get_array().size(), 2u);
 }
 
+// Another process may have seen a node that had it.
+TEST(HttpService, shows_requests_for_a_resource_that_no_node_has) {
+  Service s;
+  s.node(aNode("a"));
+  s.create(aPod("p").request("example.com/thing", "2").nodeName("a"));
+  s.run();
+  EXPECT_THAT(s.get("/apis/v1/nodes/a"),
+              HasSubstr(R"("ScalarResources":{"example.com/thing":2}})"));
+}
+
 TEST(HttpService, describes_nodes_and_explains_pods_on_the_leader) {
   Service s;
   s.node(aNode("a"));

@@ -1,6 +1,7 @@
 // GET /apis/v1/nodes/NAME: what the scheduler keeps of a node, in the form in which upstream shows its NodeInfo.
 // Amounts are integers in its units: thousandths of CPUs, bytes, pieces. What is empty is left out.
 
+#include <algorithm>
 #include <map>
 
 #include "api/codec.h"
@@ -35,12 +36,28 @@ struct NodeAmounts {
   }
 };
 
+// The Cluster counts requests for a resource only if some node has had it since the process started. For a resource that
+// this node does not have, the sum is taken from its pods, so that every process shows the same.
+std::int64_t requestedOn(const Cluster& cluster, ResourceId resource, NodeId id) {
+  if (resource < kFirstScalar || Cluster::columnAt(cluster.allocatable(resource), id) > 0)
+    return Cluster::columnAt(cluster.requested(resource), id);
+  std::int64_t sum = 0;
+  for (const PodPtr& pod : cluster.node(id).pods) {
+    sum = addSaturating(sum, pod->request.amount(resource));
+    if (const auto* record = cluster.findPod(pod->uid()))
+      record->grants.forEach([&](LedgerId, const Grant& grant) {
+        if (const Resources* covered = grant.covered()) sum -= covered->amount(resource);
+      });
+  }
+  return std::max<std::int64_t>(sum, 0);
+}
+
 void addAmounts(const Cluster& cluster, NodeId id, json::object& shown) {
   NodeAmounts allocatable, requested, remaining, nonZero;
   const ResourceNames& names = cluster.resources();
   for (ResourceId resource = 0; resource < names.size(); ++resource) {
     const std::int64_t all = Cluster::columnAt(cluster.allocatable(resource), id);
-    const std::int64_t used = Cluster::columnAt(cluster.requested(resource), id);
+    const std::int64_t used = requestedOn(cluster, resource, id);
     if (all == 0 && used == 0) continue;
     allocatable.set(names, resource, all);
     requested.set(names, resource, used);

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/time.h"
+#include "cluster/controllers/daemon_set_plan.h"
 #include "cluster/controllers/deployment.h"
 #include "cluster/controllers/disruption.h"
 #include "cluster/controllers/job.h"
@@ -238,6 +239,19 @@ TEST_F(ControllersTest, ANamespaceIsEmptiedBeforeItGoes) {
   cluster.remove<api::Namespace>("gone");
   EXPECT_TRUE(cluster.until([&] { return !cluster.get<api::Namespace>("gone"); }));
   EXPECT_FALSE(cluster.get<api::ConfigMap>("c", "gone"));
+}
+
+TEST(DaemonPodTest, ATermThatIsNullIsOneLikeAnother) {
+  const auto podTemplate = parseJson(
+      R"({"spec":{"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{
+          "nodeSelectorTerms":[null,"x",{"matchExpressions":[]}]}}}}})");
+  ASSERT_TRUE(podTemplate);
+  const auto pod = daemonPod(*podTemplate, "a", "hash");
+  const auto* terms = at(pod, "spec", "affinity", "nodeAffinity",
+                         "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms");
+  ASSERT_TRUE(terms && terms->is_array());
+  ASSERT_EQ(terms->get_array().size(), 3u);
+  for (const auto& term : terms->get_array()) EXPECT_TRUE(find(term, "matchFields"));
 }
 
 TEST_F(ControllersTest, ADaemonSetHasAPodOnEachNodeItTolerates) {

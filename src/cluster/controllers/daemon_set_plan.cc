@@ -196,7 +196,10 @@ json::value daemonPod(const json::value& podTemplate, const std::string& node,
       json::array{json::object{{"key", "metadata.name"}, {"operator", "In"}, {"values", {node}}}};
   auto& terms = arrayAt(required, "nodeSelectorTerms");
   if (terms.empty()) terms.push_back(json::object{});
-  for (auto& term : terms) term.get_object()["matchFields"] = byName;
+  for (auto& term : terms) {
+    if (!term.is_object()) term = json::object{};  // null is as good as empty
+    term.get_object()["matchFields"] = byName;
+  }
   auto& tolerations = arrayAt(spec, "tolerations");
   for (const auto& toleration : kTolerations)
     tolerations.push_back(json::object{

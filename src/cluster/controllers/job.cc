@@ -71,6 +71,7 @@ void addIndexVariable(json::object& spec) {
     auto* containers = spec.if_contains(list);
     if (!containers || !containers->is_array()) continue;
     for (auto& container : containers->get_array()) {
+      if (!container.is_object()) continue;
       auto& env = container.get_object()["env"];
       if (!env.is_array()) env = json::array{};
       env.get_array().push_back(variable);

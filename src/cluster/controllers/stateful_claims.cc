@@ -26,6 +26,7 @@ bool isDeleted(const api::StatefulSet& set, bool scaled) {
 
 json::value claimJson(const json::value& claimTemplate, const api::StatefulSet& set, int ordinal) {
   json::value claim = claimTemplate;
+  if (!claim.is_object()) claim = json::object{};
   auto& members = claim.get_object();
   members["apiVersion"] = "v1";
   members["kind"] = "PersistentVolumeClaim";

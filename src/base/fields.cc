@@ -63,7 +63,7 @@ bool Fields::has(std::string_view name) const {
 }
 
 bool Fields::names(std::string_view name) const {
-  return object_ && find(*object_, name) != nullptr;
+  return log_ || (object_ && find(*object_, name));
 }
 
 const json::value* Fields::raw(std::string_view name) {
@@ -181,6 +181,7 @@ std::map<std::string, double, std::less<>> Fields::numbers(std::string_view name
 
 std::map<std::string, std::string, std::less<>> Fields::textsByName(std::string_view name) {
   std::map<std::string, std::string, std::less<>> result;
+  note(name, "map of strings");
   Fields members = object(name);
   if (!members.object_) return result;
   for (const auto& member : members.object_->get_object()) {

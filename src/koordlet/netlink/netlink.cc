@@ -1,188 +1,264 @@
 #include "koordlet/netlink/netlink.h"
 
-#include <arpa/inet.h>
 #include <fmt/core.h>
+#include <libmnl/libmnl.h>
+#include <libnftnl/batch.h>
+#include <libnftnl/common.h>
+#include <linux/netfilter.h>
 #include <linux/netfilter/nfnetlink.h>
 #include <linux/netlink.h>
 #include <sys/socket.h>
-#include <unistd.h>
+#include <sys/time.h>
+#include <sys/uio.h>
 
 #include <cerrno>
-#include <cstring>
-#include <utility>
+#include <limits>
+
+// The kernel handles a request within the call that sends it, and queues its answers on the socket. Answers that an
+// earlier request left there, because it failed before it had read them, are told by their sequence numbers.
+//
+// Of a transaction the last message asks for an acknowledgement. The kernel answers for the whole transaction with the
+// sequence number of its first message (out of memory), or for each message that it refuses, before it acknowledges
+// the last one.
 
 namespace koord::koordlet::netlink {
 namespace {
 
-constexpr std::size_t kLargestAnswer = 64 * 1024;
+constexpr std::size_t kMostOfMessage = 4096;
+constexpr std::size_t kMostOfAnswer = 32 * 1024;  // as much as the kernel writes at once
+// Pages of a batch: a message may be as large as an attribute of 64 KiB makes it.
+constexpr std::uint32_t kBatchPage = 128 * 1024, kMostOfBatchMessage = 80 * 1024;
+constexpr timeval kPatience{2, 0};
+constexpr int kDumpAttempts = 10;
 
-void pad(std::string& bytes) {
-  bytes.resize(NLMSG_ALIGN(bytes.size()), '\0');
-}
-
-// The error of a message of type NLMSG_ERROR; nullopt for an acknowledgement.
-std::optional<Error> errorIn(std::string_view payload) {
+// The error in a message of type NLMSG_ERROR; nullopt for an acknowledgement.
+std::optional<Error> errorIn(const nlmsghdr* message) {
+  const std::string_view payload(static_cast<const char*>(mnl_nlmsg_get_payload(message)),
+                                 mnl_nlmsg_get_payload_len(message));
   const auto error = readAs<nlmsgerr>(payload);
-  if (!error || error->error == 0) return std::nullopt;
+  if (!error) return Error{ErrorCode::Io, "the kernel's answer is too short", {}};
+  if (error->error == 0) return std::nullopt;
   const int number = -error->error;
   std::string said = std::strerror(number);
-  // With NETLINK_CAP_ACK no more than the header of the request is repeated.
-  if (const auto text = attributeIn(payload, sizeof(nlmsgerr), NLMSGERR_ATTR_MSG))
+  // NETLINK_CAP_ACK: the kernel repeats no more than the header of the request, and attributes follow.
+  if (const auto text = message->nlmsg_flags & NLM_F_ACK_TLVS
+                            ? attributeIn(payload, sizeof(nlmsgerr), NLMSGERR_ATTR_MSG)
+                            : std::nullopt)
     said += fmt::format(": {}", text->substr(0, text->find('\0')));
   ErrorCode code = ErrorCode::Io;
   if (number == ENOENT || number == ENODEV) code = ErrorCode::NotFound;
   if (number == EEXIST || number == EBUSY) code = ErrorCode::Conflict;
-  return Error{code, std::move(said)};
+  return Error{code, std::move(said), {}};
+}
+
+// The end of a dump says whether the kernel gave it up.
+std::optional<Error> errorOfDump(const nlmsghdr* done) {
+  const std::string_view payload(static_cast<const char*>(mnl_nlmsg_get_payload(done)),
+                                 mnl_nlmsg_get_payload_len(done));
+  const auto error = readAs<int>(payload);
+  if (!error || *error >= 0) return std::nullopt;
+  return errnoError("list objects", -*error);
 }
 
 }  // namespace
 
-Message::Message(std::uint16_t type, std::uint16_t flags, std::string_view header) {
-  nlmsghdr start{};
-  start.nlmsg_type = type;
-  start.nlmsg_flags = static_cast<std::uint16_t>(flags | NLM_F_REQUEST);
-  bytes_.append(bytesOf(start));
-  bytes_.append(header);
-  pad(bytes_);
+Message::Message(std::uint16_t type, std::uint16_t flags, std::string_view header)
+    : bytes_(kMostOfMessage) {
+  nlmsghdr* const start = mnl_nlmsg_put_header(bytes_.data());
+  start->nlmsg_type = type;
+  start->nlmsg_flags = static_cast<std::uint16_t>(flags | NLM_F_REQUEST);
+  std::memcpy(mnl_nlmsg_put_extra_header(start, header.size()), header.data(), header.size());
 }
 
 std::size_t Message::begin(std::uint16_t attribute) {
-  const std::size_t at = bytes_.size();
-  nlattr start{};
-  start.nla_type = attribute;
-  bytes_.append(bytesOf(start));
+  const std::size_t at = header()->nlmsg_len;
+  fits_ = mnl_attr_nest_start_check(header(), bytes_.size(), attribute) != nullptr && fits_;
   return at;
 }
 
 void Message::end(std::size_t at) {
-  const auto length = static_cast<std::uint16_t>(bytes_.size() - at);
-  std::memcpy(bytes_.data() + at, &length, sizeof length);
-  pad(bytes_);
+  if (fits_) mnl_attr_nest_end(header(), reinterpret_cast<nlattr*>(bytes_.data() + at));
 }
 
 void Message::add(std::uint16_t attribute, std::string_view bytes) {
-  const std::size_t at = begin(attribute);
-  bytes_.append(bytes);
-  end(at);
+  fits_ =
+      mnl_attr_put_check(header(), bytes_.size(), attribute, bytes.size(), bytes.data()) && fits_;
 }
 
-void Message::addText(std::uint16_t attribute, std::string_view text) {
-  const std::size_t at = begin(attribute);
-  bytes_.append(text);
-  bytes_.push_back('\0');
-  end(at);
+void Message::addText(std::uint16_t attribute, const std::string& text) {
+  add(attribute, {text.c_str(), text.size() + 1});
 }
 
-void Message::addNet32(std::uint16_t attribute, std::uint32_t value) {
-  add32(attribute, htonl(value));
+Batch::Batch(std::uint32_t sequence)
+    : batch_(nftnl_batch_alloc(kBatchPage, kMostOfBatchMessage)), sequence_(sequence) {
+  nftnl_batch_begin(static_cast<char*>(nftnl_batch_buffer(batch_.get())), sequence_);
+  nftnl_batch_update(batch_.get());
 }
 
-std::string_view Message::finish(std::uint32_t sequence) {
-  nlmsghdr start;
-  std::memcpy(&start, bytes_.data(), sizeof start);
-  start.nlmsg_len = static_cast<std::uint32_t>(bytes_.size());
-  start.nlmsg_seq = sequence;
-  std::memcpy(bytes_.data(), &start, sizeof start);
-  return bytes_;
+char* Batch::end() const {
+  return static_cast<char*>(nftnl_batch_buffer(batch_.get()));
+}
+
+void Batch::add(std::uint16_t type, std::uint16_t flags,
+                const std::function<void(nlmsghdr*)>& build) {
+  build(nftnl_nlmsg_build_hdr(end(), type, NFPROTO_INET,
+                              static_cast<std::uint16_t>(flags | NLM_F_ACK), ++sequence_));
+  nftnl_batch_update(batch_.get());
+}
+
+std::vector<iovec> Batch::finish() {
+  nftnl_batch_end(end(), ++sequence_);
+  nftnl_batch_update(batch_.get());
+  std::vector<iovec> parts(static_cast<std::size_t>(nftnl_batch_iovec_len(batch_.get())));
+  nftnl_batch_iovec(batch_.get(), parts.data(), static_cast<std::uint32_t>(parts.size()));
+  return parts;
+}
+
+void Batch::Free::operator()(nftnl_batch* batch) const {
+  nftnl_batch_free(batch);
 }
 
 std::optional<std::string_view> attributeIn(std::string_view payload, std::size_t skip,
                                             std::uint16_t attribute) {
-  skip = NLMSG_ALIGN(skip);
+  skip = MNL_ALIGN(skip);
   if (payload.size() < skip) return std::nullopt;
-  payload.remove_prefix(skip);
-  while (payload.size() >= sizeof(nlattr)) {
-    const auto start = *readAs<nlattr>(payload);
-    if (start.nla_len < sizeof(nlattr) || start.nla_len > payload.size()) return std::nullopt;
-    if ((start.nla_type & NLA_TYPE_MASK) == attribute)
-      return payload.substr(sizeof(nlattr), start.nla_len - sizeof(nlattr));
-    payload.remove_prefix(std::min<std::size_t>(NLA_ALIGN(start.nla_len), payload.size()));
+  const char* const end = payload.data() + payload.size();
+  const auto* at = reinterpret_cast<const nlattr*>(payload.data() + skip);
+  while (mnl_attr_ok(at, static_cast<int>(end - reinterpret_cast<const char*>(at)))) {
+    if (mnl_attr_get_type(at) == attribute)
+      return std::string_view(static_cast<const char*>(mnl_attr_get_payload(at)),
+                              mnl_attr_get_payload_len(at));
+    at = mnl_attr_next(at);
   }
   return std::nullopt;
 }
 
+void Socket::Close::operator()(mnl_socket* socket) const {
+  mnl_socket_close(socket);
+}
+
 Result<Socket> Socket::open(int protocol) {
-  const int fd = ::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, protocol);
-  if (fd < 0) return fail(errnoError("open a netlink socket", errno));
-  const int on = 1;
-  ::setsockopt(fd, SOL_NETLINK, NETLINK_EXT_ACK, &on, sizeof on);  // older kernels say less
-  ::setsockopt(fd, SOL_NETLINK, NETLINK_CAP_ACK, &on, sizeof on);
-  return Socket(fd);
+  Socket opened(mnl_socket_open2(protocol, SOCK_CLOEXEC));
+  if (!opened.socket_) return fail(errnoError("open a netlink socket", errno));
+  mnl_socket* const socket = opened.socket_.get();
+  if (mnl_socket_bind(socket, 0, MNL_SOCKET_AUTOPID) < 0)
+    return fail(errnoError("bind a netlink socket", errno));
+  int on = 1;
+  // Kernels before 4.12 have neither, and say less about errors.
+  mnl_socket_setsockopt(socket, NETLINK_EXT_ACK, &on, sizeof on);
+  mnl_socket_setsockopt(socket, NETLINK_CAP_ACK, &on, sizeof on);
+  if (::setsockopt(mnl_socket_get_fd(socket), SOL_SOCKET, SO_RCVTIMEO, &kPatience,
+                   sizeof kPatience) < 0)
+    return fail(errnoError("set the timeout of a netlink socket", errno));
+  return opened;
 }
 
-Socket::Socket(Socket&& other) noexcept
-    : fd_(std::exchange(other.fd_, -1)), sequence_(other.sequence_) {}
-
-Socket& Socket::operator=(Socket&& other) noexcept {
-  std::swap(fd_, other.fd_);
-  std::swap(sequence_, other.sequence_);
-  return *this;
+std::uint32_t Socket::port() const {
+  return mnl_socket_get_portid(socket_.get());
 }
 
-Socket::~Socket() {
-  if (fd_ >= 0) ::close(fd_);
-}
-
-Result<> Socket::send(std::string_view bytes) {
-  sockaddr_nl kernel{};
-  kernel.nl_family = AF_NETLINK;
-  const auto sent = ::sendto(fd_, bytes.data(), bytes.size(), 0,
-                             reinterpret_cast<const sockaddr*>(&kernel), sizeof kernel);
-  if (sent < 0) return fail(errnoError("send to netlink", errno));
+Result<> Socket::send(Message& message, std::uint16_t flags) {
+  if (!message.fits_) return fail(ErrorCode::Invalid, "a netlink message is too long");
+  nlmsghdr* const header = message.header();
+  header->nlmsg_flags = static_cast<std::uint16_t>(header->nlmsg_flags | flags);
+  header->nlmsg_seq = ++sequence_;
+  if (mnl_socket_sendto(socket_.get(), header, header->nlmsg_len) < 0)
+    return fail(errnoError("send to netlink", errno));
   return {};
 }
 
-// The kernel works in the call that sends, or, of a dump, in the one that receives; so everything is there, and an
-// empty queue is the end.
-Result<std::vector<Answer>> Socket::receive() {
-  std::vector<Answer> answers;
-  std::optional<Error> error;
-  std::string buffer(kLargestAnswer, '\0');
+Result<> Socket::send(std::vector<iovec> parts) {
+  const int fd = mnl_socket_get_fd(socket_.get());
+  std::size_t size = 0;
+  for (const auto& part : parts) size += part.iov_len;
+  // The kernel takes a transaction in one piece, and no more than the send buffer has room for.
+  const int room = static_cast<int>(std::min<std::size_t>(size, std::numeric_limits<int>::max()));
+  ::setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &room, sizeof room);
+  sockaddr_nl kernel{};
+  kernel.nl_family = AF_NETLINK;
+  msghdr message{};
+  message.msg_name = &kernel;
+  message.msg_namelen = sizeof kernel;
+  message.msg_iov = parts.data();
+  message.msg_iovlen = parts.size();
+  if (::sendmsg(fd, &message, 0) < 0) return fail(errnoError("send to netlink", errno));
+  return {};
+}
+
+Result<Socket::Reply> Socket::receive(std::uint32_t first, std::uint32_t last) {
+  Reply reply;
+  std::optional<Error> lost;
+  std::vector<char> buffer(kMostOfAnswer);
   for (;;) {
-    const auto size = ::recv(fd_, buffer.data(), buffer.size(), MSG_DONTWAIT);
-    if (size < 0 && errno == EINTR) continue;
-    if (size < 0 && errno == EAGAIN) break;
-    if (size < 0) return fail(errnoError("receive from netlink", errno));
-    std::string_view rest(buffer.data(), static_cast<std::size_t>(size));
-    while (const auto start = readAs<nlmsghdr>(rest)) {
-      if (start->nlmsg_len < sizeof(nlmsghdr) || start->nlmsg_len > rest.size()) break;
-      const auto payload = rest.substr(NLMSG_HDRLEN, start->nlmsg_len - NLMSG_HDRLEN);
-      if (start->nlmsg_type == NLMSG_ERROR) {
-        if (auto problem = errorIn(payload); problem && !error) error = std::move(problem);
-      } else if (start->nlmsg_type != NLMSG_DONE && start->nlmsg_type != NLMSG_NOOP) {
-        answers.push_back({start->nlmsg_type, std::string(payload)});
+    const auto received = mnl_socket_recvfrom(socket_.get(), buffer.data(), buffer.size());
+    if (received < 0) {
+      const int number = errno;
+      if (number == EINTR) continue;
+      if (number == EAGAIN) return fail(ErrorCode::Timeout, "the kernel does not answer");
+      if (number != ENOSPC && number != ENOBUFS)
+        return fail(errnoError("receive from netlink", number));
+      // ENOSPC is libmnl's word for MSG_TRUNC. The rest has to be read, since the kernel begins no other list before.
+      lost = errnoError("part of the kernel's answer was lost", number);
+      continue;
+    }
+    int left = static_cast<int>(received);
+    for (const auto* message = reinterpret_cast<const nlmsghdr*>(buffer.data());
+         mnl_nlmsg_ok(message, left); message = mnl_nlmsg_next(message, &left)) {
+      if (message->nlmsg_seq - first > last - first || !mnl_nlmsg_portid_ok(message, port()))
+        continue;  // for an earlier request
+      if (message->nlmsg_flags & NLM_F_DUMP_INTR) reply.interrupted = true;
+      std::optional<Error> error;
+      switch (message->nlmsg_type) {
+        case NLMSG_NOOP:
+          continue;
+        case NLMSG_ERROR:
+          error = errorIn(message);
+          break;
+        case NLMSG_DONE:
+          error = errorOfDump(message);
+          break;
+        default:
+          reply.objects.emplace_back(static_cast<const char*>(mnl_nlmsg_get_payload(message)),
+                                     mnl_nlmsg_get_payload_len(message));
+          continue;
       }
-      rest.remove_prefix(std::min<std::size_t>(NLMSG_ALIGN(start->nlmsg_len), rest.size()));
+      if (error) return fail(*std::move(error));
+      if (message->nlmsg_seq != last) continue;
+      if (lost) return fail(*std::move(lost));
+      return reply;
     }
   }
-  if (error) return fail(*std::move(error));
-  return answers;
 }
 
 Result<> Socket::request(Message message) {
-  auto sent = send(message.finish(++sequence_));
-  if (!sent) return sent;
-  auto answers = receive();
-  if (!answers) return fail(std::move(answers.error()));
+  if (auto sent = send(message, NLM_F_ACK); !sent) return sent;
+  auto reply = receive(sequence_, sequence_);
+  if (!reply) return fail(std::move(reply.error()));
   return {};
 }
 
-Result<std::vector<Answer>> Socket::dump(Message message) {
-  auto sent = send(message.finish(++sequence_));
-  if (!sent) return fail(std::move(sent.error()));
-  return receive();
+Result<std::vector<std::string>> Socket::dump(Message message) {
+  for (int attempt = 0; attempt < kDumpAttempts; ++attempt) {
+    if (auto sent = send(message, NLM_F_DUMP); !sent) return fail(std::move(sent.error()));
+    auto reply = receive(sequence_, sequence_);
+    if (!reply) return fail(std::move(reply.error()));
+    if (!reply->interrupted) return std::move(reply->objects);
+  }
+  return fail(ErrorCode::Io,
+              fmt::format("the list changed during each of {} attempts to read it", kDumpAttempts));
 }
 
-Result<> Socket::transaction(std::vector<Message> messages) {
-  nfgenmsg all{};
-  all.res_id = htons(NFNL_SUBSYS_NFTABLES);
-  std::string bytes(Message(NFNL_MSG_BATCH_BEGIN, 0, all).finish(++sequence_));
-  for (auto& message : messages) bytes.append(message.finish(++sequence_));
-  bytes.append(Message(NFNL_MSG_BATCH_END, 0, all).finish(++sequence_));
-  auto sent = send(bytes);
-  if (!sent) return sent;
-  auto answers = receive();
-  if (!answers) return fail(std::move(answers.error()));
+Result<> Socket::transaction(const std::function<void(Batch&)>& fill) {
+  const std::uint32_t first = sequence_ + 1;
+  Batch batch(first);
+  fill(batch);
+  const std::uint32_t last = batch.sequence_;
+  auto parts = batch.finish();
+  sequence_ = batch.sequence_;
+  if (last == first) return {};  // no messages
+  if (auto sent = send(std::move(parts)); !sent) return sent;
+  auto reply = receive(first, last);
+  if (!reply) return fail(std::move(reply.error()));
   return {};
 }
 

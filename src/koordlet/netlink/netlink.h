@@ -1,43 +1,47 @@
 #pragma once
 
-// The kernel's netlink: messages of attributes in, answers out. What is here is as much as the shaping of
-// traffic takes: links, routes, queueing disciplines, classes (NETLINK_ROUTE) and nf_tables (NETLINK_NETFILTER).
+// Requests to the kernel by netlink (libmnl): links, routes, queueing disciplines and traffic classes
+// (NETLINK_ROUTE), and nf_tables (NETLINK_NETFILTER).
 //
-// Calls are answered by the kernel at once, without waiting for anybody, so they are plain calls. A socket
-// belongs to the network namespace of the thread that opened it, and to one thread at a time.
+// Calls block until the kernel has answered, which it does at once; after two seconds without an answer they fail with
+// Timeout. A socket belongs to the network namespace of the thread that opened it, and is used by one thread at a time.
 
 #include <cstdint>
+#include <cstring>
+#include <functional>
+#include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.h"
 
+struct iovec;
+struct mnl_socket;
+struct nftnl_batch;
+struct nlmsghdr;
+
 namespace koord::koordlet::netlink {
 
-// One message as it is built: a fixed header of the family, then attributes, some of them nested.
+// A request: a netlink header, the fixed header of the family (such as tcmsg), then attributes, which may be nested. A
+// message of more than 4 KiB is refused when it is sent.
 class Message {
  public:
-  // `header` is the family's struct, such as tcmsg; `flags` besides NLM_F_REQUEST.
   template <class Header>
   Message(std::uint16_t type, std::uint16_t flags, const Header& header)
       : Message(type, flags, bytesOf(header)) {}
   Message(std::uint16_t type, std::uint16_t flags, std::string_view header);
 
   void add(std::uint16_t attribute, std::string_view bytes);
-  void addText(std::uint16_t attribute, std::string_view text);  // with the zero at its end
-  void add16(std::uint16_t attribute, std::uint16_t value) { add(attribute, bytesOf(value)); }
+  void addText(std::uint16_t attribute, const std::string& text);  // with a terminating zero
   void add32(std::uint16_t attribute, std::uint32_t value) { add(attribute, bytesOf(value)); }
   void add64(std::uint16_t attribute, std::uint64_t value) { add(attribute, bytesOf(value)); }
-  // In network order, as nf_tables has its numbers.
-  void addNet32(std::uint16_t attribute, std::uint32_t value);
   template <class T>
   void addStruct(std::uint16_t attribute, const T& value) {
     add(attribute, bytesOf(value));
   }
-  // All attributes that are added in fn() are inside of this one.
+  // The attributes that are added in fn() are nested in this one.
   template <class Fn>
   void nest(std::uint16_t attribute, Fn fn) {
     const std::size_t at = begin(attribute);
@@ -45,62 +49,85 @@ class Message {
     end(at);
   }
 
-  std::size_t size() const { return bytes_.size(); }
-  // Complete, with that sequence number.
-  std::string_view finish(std::uint32_t sequence);
-
+ private:
+  friend class Socket;
   template <class T>
   static std::string_view bytesOf(const T& value) {
     return {reinterpret_cast<const char*>(&value), sizeof value};
   }
-
- private:
   std::size_t begin(std::uint16_t attribute);
   void end(std::size_t at);
+  nlmsghdr* header() { return reinterpret_cast<nlmsghdr*>(bytes_.data()); }
 
-  std::string bytes_;
+  std::vector<char> bytes_;
+  bool fits_ = true;
 };
 
-// A message that the kernel sent: its type and what follows the netlink header.
-struct Answer {
-  std::uint16_t type = 0;
-  std::string payload;
+// The messages of an nf_tables transaction.
+class Batch {
+ public:
+  // `build` adds the attributes, as libnftnl's *_nlmsg_build_payload functions do. `type` is NFT_MSG_NEWTABLE and the
+  // like; the family is that of tables for IPv4 and IPv6 ("inet").
+  void add(std::uint16_t type, std::uint16_t flags, const std::function<void(nlmsghdr*)>& build);
+
+ private:
+  friend class Socket;
+  explicit Batch(std::uint32_t sequence);
+  // Ends the transaction; its messages in parts.
+  std::vector<iovec> finish();
+  char* end() const;  // where the next message goes
+
+  struct Free {
+    void operator()(nftnl_batch* batch) const;
+  };
+  std::unique_ptr<nftnl_batch, Free> batch_;
+  std::uint32_t sequence_;  // of the last message
 };
-// The attribute's value among those that follow a header of `skip` bytes; nullopt when it is not there.
+
+// The value of an attribute among those that follow a header of `skip` bytes; nullopt when it is absent.
 std::optional<std::string_view> attributeIn(std::string_view payload, std::size_t skip,
                                             std::uint16_t attribute);
-// Copies a number or struct out of bytes that may be shorter or not aligned; nullopt when too short.
+// A number or struct from the start of `bytes`, which need not be aligned; nullopt when there are too few.
 template <class T>
 std::optional<T> readAs(std::string_view bytes) {
   if (bytes.size() < sizeof(T)) return std::nullopt;
   T value;
-  __builtin_memcpy(&value, bytes.data(), sizeof value);
+  std::memcpy(&value, bytes.data(), sizeof value);
   return value;
 }
 
+// Errors are NotFound (the kernel said ENOENT or ENODEV), Conflict (EEXIST, EBUSY), Timeout (no answer), else Io.
 class Socket {
  public:
-  // Of NETLINK_ROUTE or NETLINK_NETFILTER.
+  // `protocol`: NETLINK_ROUTE or NETLINK_NETFILTER.
   static Result<Socket> open(int protocol);
-  Socket(Socket&& other) noexcept;
-  Socket& operator=(Socket&& other) noexcept;
-  ~Socket();
 
-  // An error says what the kernel said: NotFound (ENOENT, ENODEV), Conflict (EEXIST, EBUSY), else Io.
   Result<> request(Message message);
-  // All objects that there are, for a message with NLM_F_DUMP.
-  Result<std::vector<Answer>> dump(Message message);
-  // All of these nf_tables messages take effect, or none.
-  Result<> transaction(std::vector<Message> messages);
+  // All objects of the kind that the message asks for, each as the bytes after its netlink header. A list that changed
+  // while the kernel wrote it is read again.
+  Result<std::vector<std::string>> dump(Message message);
+  // The nf_tables messages that fill() adds take effect together, or none of them does.
+  Result<> transaction(const std::function<void(Batch&)>& fill);
+
+  // The address at which the kernel answers.
+  std::uint32_t port() const;
 
  private:
-  explicit Socket(int fd) : fd_(fd) {}
-  Result<> send(std::string_view bytes);
-  // What the kernel has answered so far; the first error among it.
-  Result<std::vector<Answer>> receive();
+  struct Close {
+    void operator()(mnl_socket* socket) const;
+  };
+  struct Reply {
+    std::vector<std::string> objects;
+    bool interrupted = false;  // the list changed meanwhile
+  };
+  explicit Socket(mnl_socket* socket) : socket_(socket) {}
+  Result<> send(Message& message, std::uint16_t flags);
+  Result<> send(std::vector<iovec> parts);
+  // Reads the answers to the messages `first` to `last`, until the last one is acknowledged or one is refused.
+  Result<Reply> receive(std::uint32_t first, std::uint32_t last);
 
-  int fd_ = -1;
-  std::uint32_t sequence_ = 0;
+  std::unique_ptr<mnl_socket, Close> socket_;
+  std::uint32_t sequence_ = 0;  // of the last message that was sent
 };
 
 }  // namespace koord::koordlet::netlink

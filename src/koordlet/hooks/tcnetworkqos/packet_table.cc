@@ -1,11 +1,17 @@
 #include "koordlet/hooks/tcnetworkqos/packet_table.h"
 
 #include <arpa/inet.h>
+#include <libnftnl/chain.h>
+#include <libnftnl/expr.h>
+#include <libnftnl/rule.h>
+#include <libnftnl/set.h>
+#include <libnftnl/table.h>
 #include <linux/netfilter.h>
 #include <linux/netfilter/nf_tables.h>
 #include <linux/netfilter/nfnetlink.h>
 #include <linux/netlink.h>
 
+#include <memory>
 #include <set>
 
 // What nft(8) would show as
@@ -36,21 +42,19 @@
 namespace koord::koordlet::packettable {
 namespace {
 
-using netlink::Message;
+using netlink::Batch;
 
-constexpr std::string_view kTable = "koordlet_network_qos";
+constexpr const char* kTable = "koordlet_network_qos";
 struct Chain {
-  std::string_view name;
+  const char* name;
   std::uint32_t hook;
 };
 constexpr Chain kPostrouting{"postrouting", NF_INET_POST_ROUTING};
 constexpr Chain kOutput{"output", NF_INET_LOCAL_OUT};
-// Kinds of keys and values, for nft's output only.
+// Types of keys and values, which only nft(8) uses, to print them.
 constexpr std::uint32_t kIpv4Type = 7, kIpv6Type = 8, kClassIdType = 23, kCgroupType = 46;
 constexpr std::uint32_t kMap4 = 1, kMap6 = 2, kCgroupMaps = 10;
 constexpr std::int32_t kManglePriority = -150;
-// Elements of one message: an attribute ends at 64 KiB.
-constexpr std::size_t kElementsAtOnce = 500;
 
 // A map to classes.
 struct ClassMap {
@@ -68,43 +72,38 @@ const Family kFamilies[] = {
     {AF_INET6, NFPROTO_IPV6, {"class6", kMap6, kIpv6Type, 16}, 8},
 };
 
-Message message(int type, std::uint16_t flags) {
-  nfgenmsg header{};
-  header.nfgen_family = NFPROTO_INET;
-  header.version = NFNETLINK_V0;
-  return {static_cast<std::uint16_t>(NFNL_SUBSYS_NFTABLES << 8 | type), flags, header};
+template <auto kFree>
+struct Free {
+  void operator()(auto* object) const { kFree(object); }
+};
+using TablePtr = std::unique_ptr<nftnl_table, Free<nftnl_table_free>>;
+using ChainPtr = std::unique_ptr<nftnl_chain, Free<nftnl_chain_free>>;
+using SetPtr = std::unique_ptr<nftnl_set, Free<nftnl_set_free>>;
+using ElementsPtr = std::unique_ptr<nftnl_set_elems_iter, Free<nftnl_set_elems_iter_destroy>>;
+using RulePtr = std::unique_ptr<nftnl_rule, Free<nftnl_rule_free>>;
+
+void addTable(Batch& batch, std::uint16_t type, std::uint16_t flags) {
+  const TablePtr table(nftnl_table_alloc());
+  nftnl_table_set_str(table.get(), NFTNL_TABLE_NAME, kTable);
+  batch.add(type, flags, [&](nlmsghdr* m) { nftnl_table_nlmsg_build_payload(m, table.get()); });
 }
 
-Message tableMessage(int type, std::uint16_t flags) {
-  Message table = message(type, flags);
-  table.addText(NFTA_TABLE_NAME, kTable);
-  return table;
+// The table is made first, so that removing it is no error where it is absent.
+void addRemoval(Batch& batch) {
+  addTable(batch, NFT_MSG_NEWTABLE, NLM_F_CREATE);
+  addTable(batch, NFT_MSG_DELTABLE, 0);
 }
 
-Message chainMessage(const Chain& wanted) {
-  Message chain = message(NFT_MSG_NEWCHAIN, NLM_F_CREATE);
-  chain.addText(NFTA_CHAIN_TABLE, kTable);
-  chain.addText(NFTA_CHAIN_NAME, wanted.name);
-  chain.nest(NLA_F_NESTED | NFTA_CHAIN_HOOK, [&] {
-    chain.addNet32(NFTA_HOOK_HOOKNUM, wanted.hook);
-    chain.addNet32(NFTA_HOOK_PRIORITY, static_cast<std::uint32_t>(kManglePriority));
-  });
-  chain.addNet32(NFTA_CHAIN_POLICY, NF_ACCEPT);
-  chain.addText(NFTA_CHAIN_TYPE, "filter");
-  return chain;
-}
-
-Message mapMessage(const ClassMap& wanted) {
-  Message map = message(NFT_MSG_NEWSET, NLM_F_CREATE);
-  map.addText(NFTA_SET_TABLE, kTable);
-  map.addText(NFTA_SET_NAME, wanted.name);
-  map.addNet32(NFTA_SET_FLAGS, NFT_SET_MAP);
-  map.addNet32(NFTA_SET_KEY_TYPE, wanted.keyType);
-  map.addNet32(NFTA_SET_KEY_LEN, wanted.keySize);
-  map.addNet32(NFTA_SET_DATA_TYPE, kClassIdType);
-  map.addNet32(NFTA_SET_DATA_LEN, sizeof(std::uint32_t));
-  map.addNet32(NFTA_SET_ID, wanted.id);
-  return map;
+void addChain(Batch& batch, const Chain& wanted) {
+  const ChainPtr chain(nftnl_chain_alloc());
+  nftnl_chain_set_str(chain.get(), NFTNL_CHAIN_TABLE, kTable);
+  nftnl_chain_set_str(chain.get(), NFTNL_CHAIN_NAME, wanted.name);
+  nftnl_chain_set_str(chain.get(), NFTNL_CHAIN_TYPE, "filter");
+  nftnl_chain_set_u32(chain.get(), NFTNL_CHAIN_HOOKNUM, wanted.hook);
+  nftnl_chain_set_s32(chain.get(), NFTNL_CHAIN_PRIO, kManglePriority);
+  nftnl_chain_set_u32(chain.get(), NFTNL_CHAIN_POLICY, NF_ACCEPT);
+  batch.add(NFT_MSG_NEWCHAIN, NLM_F_CREATE,
+            [&](nlmsghdr* m) { nftnl_chain_nlmsg_build_payload(m, chain.get()); });
 }
 
 using Elements = std::vector<std::pair<std::string, std::uint32_t>>;
@@ -119,188 +118,182 @@ Elements elementsOf(const Family& family, const std::map<std::string, std::uint3
   return elements;
 }
 
-// A cgroup's id is a number of the machine's own order.
+// A cgroup's id is a number of the machine's own byte order.
 Elements elementsOf(int level, const std::map<std::uint64_t, TrafficPlan::OfCgroup>& cgroups) {
   Elements elements;
   for (const auto& [id, of] : cgroups)
     if (of.level == level)
-      elements.emplace_back(std::string(Message::bytesOf(id)), trafficId(of.minor));
+      elements.emplace_back(std::string(reinterpret_cast<const char*>(&id), sizeof id),
+                            trafficId(of.minor));
   return elements;
 }
 
-Message elementsMessage(const ClassMap& map, std::span<const Elements::value_type> elements) {
-  Message list = message(NFT_MSG_NEWSETELEM, NLM_F_CREATE);
-  list.addText(NFTA_SET_ELEM_LIST_TABLE, kTable);
-  list.addText(NFTA_SET_ELEM_LIST_SET, map.name);
-  list.addNet32(NFTA_SET_ELEM_LIST_SET_ID, map.id);
-  list.nest(NLA_F_NESTED | NFTA_SET_ELEM_LIST_ELEMENTS, [&] {
-    for (const auto& [key, value] : elements)
-      list.nest(NLA_F_NESTED | NFTA_LIST_ELEM, [&] {
-        list.nest(NLA_F_NESTED | NFTA_SET_ELEM_KEY, [&] { list.add(NFTA_DATA_VALUE, key); });
-        // A priority is a number of the machine's own order.
-        list.nest(NLA_F_NESTED | NFTA_SET_ELEM_DATA, [&] { list.add32(NFTA_DATA_VALUE, value); });
-      });
-  });
-  return list;
+void addMap(Batch& batch, const ClassMap& map, const Elements& elements) {
+  const SetPtr set(nftnl_set_alloc());
+  nftnl_set_set_str(set.get(), NFTNL_SET_TABLE, kTable);
+  nftnl_set_set_str(set.get(), NFTNL_SET_NAME, map.name.c_str());
+  nftnl_set_set_u32(set.get(), NFTNL_SET_ID, map.id);
+  nftnl_set_set_u32(set.get(), NFTNL_SET_FLAGS, NFT_SET_MAP);
+  nftnl_set_set_u32(set.get(), NFTNL_SET_KEY_TYPE, map.keyType);
+  nftnl_set_set_u32(set.get(), NFTNL_SET_KEY_LEN, map.keySize);
+  nftnl_set_set_u32(set.get(), NFTNL_SET_DATA_TYPE, kClassIdType);
+  nftnl_set_set_u32(set.get(), NFTNL_SET_DATA_LEN, sizeof(std::uint32_t));
+  batch.add(NFT_MSG_NEWSET, NLM_F_CREATE,
+            [&](nlmsghdr* m) { nftnl_set_nlmsg_build_payload(m, set.get()); });
+  if (elements.empty()) return;
+  for (const auto& [key, value] : elements) {
+    nftnl_set_elem* const element = nftnl_set_elem_alloc();
+    nftnl_set_elem_set(element, NFTNL_SET_ELEM_KEY, key.data(),
+                       static_cast<std::uint32_t>(key.size()));
+    // A priority is a number of the machine's own byte order.
+    nftnl_set_elem_set(element, NFTNL_SET_ELEM_DATA, &value, sizeof value);
+    nftnl_set_elem_add(set.get(), element);
+  }
+  // A message has as many elements as its 64 KiB take.
+  const ElementsPtr next(nftnl_set_elems_iter_create(set.get()));
+  for (bool more = true; more;)
+    batch.add(NFT_MSG_NEWSETELEM, NLM_F_CREATE, [&](nlmsghdr* m) {
+      more = nftnl_set_elems_nlmsg_build_payload_iter(m, next.get()) > 0;
+    });
 }
 
-// A rule of expressions, each a name and its attributes; all work on register 1.
+// Expressions are evaluated one after the other. Each loads register 1, changes it, or uses it.
 class Rule {
  public:
-  template <class Build>
-  Rule(const Chain& chain, Build build) {
-    rule_.addText(NFTA_RULE_TABLE, kTable);
-    rule_.addText(NFTA_RULE_CHAIN, chain.name);
-    rule_.nest(NLA_F_NESTED | NFTA_RULE_EXPRESSIONS, [&] { build(*this); });
+  explicit Rule(const Chain& chain) : rule_(nftnl_rule_alloc()) {
+    nftnl_rule_set_str(rule_.get(), NFTNL_RULE_TABLE, kTable);
+    nftnl_rule_set_str(rule_.get(), NFTNL_RULE_CHAIN, chain.name);
   }
-  Message take() { return std::move(rule_); }
+  void addTo(Batch& batch) const {
+    batch.add(NFT_MSG_NEWRULE, NLM_F_CREATE | NLM_F_APPEND,
+              [&](nlmsghdr* m) { nftnl_rule_nlmsg_build_payload(m, rule_.get()); });
+  }
 
   void load(nft_meta_keys key) {
-    expression("meta", [&] {
-      rule_.addNet32(NFTA_META_DREG, NFT_REG_1);
-      rule_.addNet32(NFTA_META_KEY, static_cast<std::uint32_t>(key));
-    });
+    add("meta", {{NFTNL_EXPR_META_KEY, key}, {NFTNL_EXPR_META_DREG, NFT_REG_1}});
   }
   void setPriority() {
-    expression("meta", [&] {
-      rule_.addNet32(NFTA_META_KEY, NFT_META_PRIORITY);
-      rule_.addNet32(NFTA_META_SREG, NFT_REG_1);
-    });
+    add("meta", {{NFTNL_EXPR_META_KEY, NFT_META_PRIORITY}, {NFTNL_EXPR_META_SREG, NFT_REG_1}});
   }
-  void mustBe(std::string_view bytes) {
-    expression("cmp", [&] {
-      rule_.addNet32(NFTA_CMP_SREG, NFT_REG_1);
-      rule_.addNet32(NFTA_CMP_OP, NFT_CMP_EQ);
-      value(NFTA_CMP_DATA, bytes);
-    });
+  template <class T>
+  void mustBe(const T& value) {
+    auto* const compare =
+        add("cmp", {{NFTNL_EXPR_CMP_SREG, NFT_REG_1}, {NFTNL_EXPR_CMP_OP, NFT_CMP_EQ}});
+    nftnl_expr_set(compare, NFTNL_EXPR_CMP_DATA, &value, sizeof value);
   }
   void mask(std::uint32_t bits) {
-    expression("bitwise", [&] {
-      rule_.addNet32(NFTA_BITWISE_SREG, NFT_REG_1);
-      rule_.addNet32(NFTA_BITWISE_DREG, NFT_REG_1);
-      rule_.addNet32(NFTA_BITWISE_LEN, sizeof bits);
-      value(NFTA_BITWISE_MASK, Message::bytesOf(bits));
-      constexpr std::uint32_t kNothing = 0;
-      value(NFTA_BITWISE_XOR, Message::bytesOf(kNothing));
-    });
+    constexpr std::uint32_t kNothing = 0;
+    auto* const bitwise = add("bitwise", {{NFTNL_EXPR_BITWISE_SREG, NFT_REG_1},
+                                          {NFTNL_EXPR_BITWISE_DREG, NFT_REG_1},
+                                          {NFTNL_EXPR_BITWISE_LEN, sizeof bits}});
+    nftnl_expr_set(bitwise, NFTNL_EXPR_BITWISE_MASK, &bits, sizeof bits);
+    nftnl_expr_set(bitwise, NFTNL_EXPR_BITWISE_XOR, &kNothing, sizeof kNothing);
   }
   void loadSource(const Family& family) {
-    expression("payload", [&] {
-      rule_.addNet32(NFTA_PAYLOAD_DREG, NFT_REG_1);
-      rule_.addNet32(NFTA_PAYLOAD_BASE, NFT_PAYLOAD_NETWORK_HEADER);
-      rule_.addNet32(NFTA_PAYLOAD_OFFSET, family.sourceOffset);
-      rule_.addNet32(NFTA_PAYLOAD_LEN, family.map.keySize);
-    });
+    add("payload", {{NFTNL_EXPR_PAYLOAD_DREG, NFT_REG_1},
+                    {NFTNL_EXPR_PAYLOAD_BASE, NFT_PAYLOAD_NETWORK_HEADER},
+                    {NFTNL_EXPR_PAYLOAD_OFFSET, family.sourceOffset},
+                    {NFTNL_EXPR_PAYLOAD_LEN, family.map.keySize}});
   }
-  // Of the sender's cgroup, the ancestor at that depth.
+  // The ancestor of the sender's cgroup at that depth.
   void loadCgroup(int level) {
-    expression("socket", [&] {
-      rule_.addNet32(NFTA_SOCKET_KEY, NFT_SOCKET_CGROUPV2);
-      rule_.addNet32(NFTA_SOCKET_DREG, NFT_REG_1);
-      rule_.addNet32(NFTA_SOCKET_LEVEL, static_cast<std::uint32_t>(level));
-    });
+    add("socket", {{NFTNL_EXPR_SOCKET_KEY, NFT_SOCKET_CGROUPV2},
+                   {NFTNL_EXPR_SOCKET_DREG, NFT_REG_1},
+                   {NFTNL_EXPR_SOCKET_LEVEL, static_cast<std::uint32_t>(level)}});
   }
   void lookUp(const ClassMap& map) {
-    expression("lookup", [&] {
-      rule_.addText(NFTA_LOOKUP_SET, map.name);
-      rule_.addNet32(NFTA_LOOKUP_SET_ID, map.id);
-      rule_.addNet32(NFTA_LOOKUP_SREG, NFT_REG_1);
-      rule_.addNet32(NFTA_LOOKUP_DREG, NFT_REG_1);
-    });
+    auto* const lookup = add("lookup", {{NFTNL_EXPR_LOOKUP_SET_ID, map.id},
+                                        {NFTNL_EXPR_LOOKUP_SREG, NFT_REG_1},
+                                        {NFTNL_EXPR_LOOKUP_DREG, NFT_REG_1}});
+    nftnl_expr_set_str(lookup, NFTNL_EXPR_LOOKUP_SET, map.name.c_str());
   }
 
  private:
-  void value(std::uint16_t attribute, std::string_view bytes) {
-    rule_.nest(static_cast<std::uint16_t>(NLA_F_NESTED | attribute),
-               [&] { rule_.add(NFTA_DATA_VALUE, bytes); });
-  }
-  template <class Build>
-  void expression(std::string_view name, Build build) {
-    rule_.nest(NLA_F_NESTED | NFTA_LIST_ELEM, [&] {
-      rule_.addText(NFTA_EXPR_NAME, name);
-      rule_.nest(NLA_F_NESTED | NFTA_EXPR_DATA, build);
-    });
+  struct Number {
+    std::uint16_t attribute;
+    std::uint32_t value;
+  };
+  nftnl_expr* add(const char* name, std::initializer_list<Number> numbers) {
+    nftnl_expr* const expression = nftnl_expr_alloc(name);
+    for (const auto& [attribute, value] : numbers) nftnl_expr_set_u32(expression, attribute, value);
+    nftnl_rule_add_expr(rule_.get(), expression);  // which owns it
+    return expression;
   }
 
-  Message rule_ = message(NFT_MSG_NEWRULE, NLM_F_CREATE | NLM_F_APPEND);
+  RulePtr rule_;
 };
 
-Message byNetClsRule() {
-  return Rule(kPostrouting,
-              [](Rule& rule) {
-                rule.load(NFT_META_CGROUP);
-                rule.mask(0xffff0000);
-                constexpr std::uint32_t kOurs = trafficId(0);
-                rule.mustBe(Message::bytesOf(kOurs));
-                rule.load(NFT_META_CGROUP);
-                rule.setPriority();
-              })
-      .take();
+void addNetClsRule(Batch& batch) {
+  Rule rule(kPostrouting);
+  rule.load(NFT_META_CGROUP);
+  rule.mask(0xffff0000);
+  rule.mustBe(trafficId(0));
+  rule.load(NFT_META_CGROUP);
+  rule.setPriority();
+  rule.addTo(batch);
 }
 
-Message byAddressRule(const Family& family) {
-  return Rule(kPostrouting,
-              [&](Rule& rule) {
-                rule.load(NFT_META_NFPROTO);
-                rule.mustBe(Message::bytesOf(family.protocol));
-                rule.loadSource(family);
-                rule.lookUp(family.map);
-                rule.setPriority();
-              })
-      .take();
+void addAddressRule(Batch& batch, const Family& family) {
+  Rule rule(kPostrouting);
+  rule.load(NFT_META_NFPROTO);
+  rule.mustBe(family.protocol);
+  rule.loadSource(family);
+  rule.lookUp(family.map);
+  rule.setPriority();
+  rule.addTo(batch);
 }
 
-Message byCgroupRule(int level, const ClassMap& map) {
-  return Rule(kOutput,
-              [&](Rule& rule) {
-                rule.loadCgroup(level);
-                rule.lookUp(map);
-                rule.setPriority();
-              })
-      .take();
+void addCgroupRule(Batch& batch, int level, const ClassMap& map) {
+  Rule rule(kOutput);
+  rule.loadCgroup(level);
+  rule.lookUp(map);
+  rule.setPriority();
+  rule.addTo(batch);
 }
 
-void addMap(const ClassMap& map, const Elements& elements, std::vector<Message>& messages) {
-  messages.push_back(mapMessage(map));
-  for (std::size_t at = 0; at < elements.size(); at += kElementsAtOnce)
-    messages.push_back(elementsMessage(
-        map, std::span(elements).subspan(at, std::min(kElementsAtOnce, elements.size() - at))));
-}
-
-}  // namespace
-
-std::vector<Message> replace(const TrafficPlan& plan, bool byNetCls) {
-  std::vector<Message> messages = remove();
-  messages.push_back(tableMessage(NFT_MSG_NEWTABLE, NLM_F_CREATE));
-  messages.push_back(chainMessage(kPostrouting));
-  if (byNetCls) messages.push_back(byNetClsRule());
+void addContents(Batch& batch, const TrafficPlan& plan, bool byNetCls) {
+  addTable(batch, NFT_MSG_NEWTABLE, NLM_F_CREATE);
+  addChain(batch, kPostrouting);
+  if (byNetCls) addNetClsRule(batch);
   for (const auto& family : kFamilies) {
-    addMap(family.map, elementsOf(family, plan.addresses), messages);
-    messages.push_back(byAddressRule(family));
+    addMap(batch, family.map, elementsOf(family, plan.addresses));
+    addAddressRule(batch, family);
   }
   std::set<int> levels;
   for (const auto& [id, of] : plan.cgroups) levels.insert(of.level);
-  if (!levels.empty()) messages.push_back(chainMessage(kOutput));
+  if (!levels.empty()) addChain(batch, kOutput);
   for (const int level : levels) {
     const ClassMap map{"cgroup" + std::to_string(level),
                        kCgroupMaps + static_cast<std::uint32_t>(level), kCgroupType,
                        sizeof(std::uint64_t)};
-    addMap(map, elementsOf(level, plan.cgroups), messages);
-    messages.push_back(byCgroupRule(level, map));
+    addMap(batch, map, elementsOf(level, plan.cgroups));
+    addCgroupRule(batch, level, map);
   }
-  return messages;
 }
 
-// Made first, so that removing it is no error where it is not.
-std::vector<Message> remove() {
-  std::vector<Message> messages;
-  messages.push_back(tableMessage(NFT_MSG_NEWTABLE, NLM_F_CREATE));
-  messages.push_back(tableMessage(NFT_MSG_DELTABLE, 0));
-  return messages;
+}  // namespace
+
+Result<> replace(netlink::Socket& filter, const TrafficPlan& plan, bool byNetCls) {
+  return filter.transaction([&](Batch& batch) {
+    addRemoval(batch);
+    addContents(batch, plan, byNetCls);
+  });
 }
 
-Message ask() {
-  return tableMessage(NFT_MSG_GETTABLE, 0);
+Result<> remove(netlink::Socket& filter) {
+  return filter.transaction(addRemoval);
+}
+
+Result<bool> exists(netlink::Socket& filter) {
+  nfgenmsg header{};
+  header.nfgen_family = NFPROTO_INET;
+  header.version = NFNETLINK_V0;
+  netlink::Message ask(NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_GETTABLE, 0, header);
+  ask.addText(NFTA_TABLE_NAME, kTable);
+  auto asked = filter.request(std::move(ask));
+  if (asked) return true;
+  if (asked.error().code == ErrorCode::NotFound) return false;
+  return fail(std::move(asked.error()).within("ask for the table of nf_tables"));
 }
 
 }  // namespace koord::koordlet::packettable

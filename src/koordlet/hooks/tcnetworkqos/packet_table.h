@@ -1,17 +1,18 @@
 #pragma once
 
-// The nf_tables messages that make, replace and remove the table "koordlet_network_qos".
+// The nf_tables table "koordlet_network_qos", which puts packets into the classes of a TrafficPlan. Errors are those of
+// netlink::Socket; an operation that fails changes nothing.
 
 #include "koordlet/hooks/tcnetworkqos/traffic_plan.h"
 #include "koordlet/netlink/netlink.h"
 
 namespace koord::koordlet::packettable {
 
-// One transaction: whatever the table had is replaced. `byNetCls`: there is that controller, and what processes in
-// the node's network send is of the class that their cgroup says there.
-std::vector<netlink::Message> replace(const TrafficPlan& plan, bool byNetCls);
-std::vector<netlink::Message> remove();
-// Asks for the table; NotFound when it is not there.
-netlink::Message ask();
+// Makes the table, in place of the one that may be there. `byNetCls`: the cgroup controller net_cls exists, and processes
+// in the node's network are of the class that their cgroup has there.
+Result<> replace(netlink::Socket& filter, const TrafficPlan& plan, bool byNetCls);
+// Removes the table; not an error when it is absent.
+Result<> remove(netlink::Socket& filter);
+Result<bool> exists(netlink::Socket& filter);
 
 }  // namespace koord::koordlet::packettable

@@ -193,12 +193,12 @@ void inNetwork(const std::function<void(Network&)>& fn) {
       skipped = "no veth: " + network.made().error().message;
       return;
     }
-    if (auto tried = netlink::Socket::open(NETLINK_NETFILTER);
-        !tried || !tried->transaction(packettable::replace(TrafficPlan{}, false))) {
+    auto filter = netlink::Socket::open(NETLINK_NETFILTER);
+    if (!filter || !packettable::replace(*filter, TrafficPlan{}, false)) {
       skipped = "this kernel has no nf_tables";
       return;
     }
-    (void)netlink::Socket::open(NETLINK_NETFILTER)->transaction(packettable::remove());
+    EXPECT_TRUE(packettable::remove(*filter));
     fn(network);
   }).join();
   if (!skipped.empty()) GTEST_SKIP() << skipped;
@@ -292,14 +292,14 @@ TEST(TrafficControl, ROOT_AnotherPassChangesNothingAndWhatOthersChangedIsMended)
     ASSERT_TRUE(control.apply(planOf("1G", pods), false));
     EXPECT_GE(control.classes()->at(kLsTraffic).bytes, 5'000u) << "classes are made anew";
     auto filter = *netlink::Socket::open(NETLINK_NETFILTER);
-    ASSERT_TRUE(filter.transaction(packettable::remove()));
+    ASSERT_TRUE(packettable::remove(filter));
     tcmsg gone{};
     gone.tcm_ifindex = network.index();
     gone.tcm_handle = trafficId(kBeTraffic);
     ASSERT_TRUE(network.socket().request(Message(RTM_DELTCLASS, 0, gone)));
     ASSERT_TRUE(control.apply(planOf("1G", pods), false));
     EXPECT_EQ(heldBy(control), planOf("1G", pods).classes);
-    EXPECT_TRUE(filter.request(packettable::ask()));
+    EXPECT_TRUE(packettable::exists(filter).value());
   });
 }
 
@@ -314,7 +314,8 @@ TEST(TrafficControl, ROOT_LimitsChangeAndGo) {
     EXPECT_EQ(heldBy(control), planOf("2G", free).classes);
     ASSERT_TRUE(control.apply({}, false));
     EXPECT_TRUE(heldBy(control).empty());
-    EXPECT_FALSE(netlink::Socket::open(NETLINK_NETFILTER)->request(packettable::ask()));
+    auto filter = *netlink::Socket::open(NETLINK_NETFILTER);
+    EXPECT_FALSE(packettable::exists(filter).value());
     EXPECT_TRUE(control.apply({}, false)) << "nothing is there to be removed";
   });
 }
@@ -441,8 +442,8 @@ TEST(TrafficControl, ROOT_PacketsOfTheNodesNetworkGoIntoTheClassesOfTheirCgroups
   inNetwork([&](Network&) {
     TrafficPlan plan = planOf("1G", {});
     plan.cgroups[cgroup.id()] = {2, kBeTraffic};
-    if (auto tried = netlink::Socket::open(NETLINK_NETFILTER);
-        !tried->transaction(packettable::replace(plan, false)))
+    if (auto tried = *netlink::Socket::open(NETLINK_NETFILTER);
+        !packettable::replace(tried, plan, false))
       GTEST_SKIP() << "this kernel has no nft_socket";
     auto control = *TrafficControl::open();
     const auto done = control.apply(plan, false);
@@ -470,6 +471,22 @@ TEST(TrafficControl, ROOT_AThousandPods) {
     EXPECT_EQ(control.classes()->size(), 4u + 100);
     Network::send("10.77.0.1", 1);
     EXPECT_GE(control.classes()->at(kLsTraffic).bytes, 1'000u);
+  });
+}
+
+TEST(TrafficControl, ROOT_MoreAddressesThanOneMessageTakes) {
+  inNetwork([](Network&) {
+    TrafficPlan plan = planOf("1G", {});
+    for (int i = 0; i < 10'000; ++i) {
+      plan.addresses[fmt::format("10.{}.{}.7", i / 200, i % 200)] = kLsTraffic;
+      plan.addresses[fmt::format("fd00::{:x}:7", i)] = kLsTraffic;
+    }
+    plan.addresses["10.77.0.1"] = kBeTraffic;
+    auto control = *TrafficControl::open();
+    const auto done = control.apply(plan, false);
+    ASSERT_TRUE(done) << done.error().message;
+    Network::send("10.77.0.1", 3);
+    EXPECT_GE(control.classes()->at(kBeTraffic).bytes, 3'000u);
   });
 }
 

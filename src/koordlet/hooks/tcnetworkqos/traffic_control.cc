@@ -1,7 +1,6 @@
 #include "koordlet/hooks/tcnetworkqos/traffic_control.h"
 
 #include <fmt/core.h>
-#include <linux/netfilter/nfnetlink.h>
 #include <linux/netlink.h>
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
@@ -105,17 +104,17 @@ Result<TrafficControl> TrafficControl::open() {
 Result<> TrafficControl::findInterface() {
   rtmsg all{};
   all.rtm_family = AF_INET;
-  auto routes = route_.dump(Message(RTM_GETROUTE, NLM_F_DUMP, all));
+  auto routes = route_.dump(Message(RTM_GETROUTE, 0, all));
   if (!routes) return fail(std::move(routes.error()).within("read the routes"));
   std::uint32_t best = UINT32_MAX;
   int index = 0;
   for (const auto& answer : *routes) {
-    const auto route = readAs<rtmsg>(answer.payload);
+    const auto route = readAs<rtmsg>(answer);
     if (!route || route->rtm_dst_len != 0 || route->rtm_type != RTN_UNICAST ||
         route->rtm_table != RT_TABLE_MAIN)
       continue;
     const auto number = [&](std::uint16_t attribute) {
-      const auto bytes = attributeIn(answer.payload, sizeof(rtmsg), attribute);
+      const auto bytes = attributeIn(answer, sizeof(rtmsg), attribute);
       return bytes ? readAs<std::uint32_t>(*bytes).value_or(0) : 0;
     };
     if (number(RTA_OIF) == 0 || (index != 0 && number(RTA_PRIORITY) >= best)) continue;
@@ -133,12 +132,12 @@ Result<> TrafficControl::findInterface() {
 }
 
 Result<bool> TrafficControl::hasQdisc() {
-  auto qdiscs = route_.dump(Message(RTM_GETQDISC, NLM_F_DUMP, headerOf(index_, 0, 0)));
+  auto qdiscs = route_.dump(Message(RTM_GETQDISC, 0, headerOf(index_, 0, 0)));
   if (!qdiscs) return fail(std::move(qdiscs.error()).within("read the qdiscs"));
   for (const auto& answer : *qdiscs) {
-    const auto header = readAs<tcmsg>(answer.payload);
+    const auto header = readAs<tcmsg>(answer);
     if (!header || header->tcm_ifindex != index_ || header->tcm_parent != TC_H_ROOT) continue;
-    const auto kind = attributeIn(answer.payload, sizeof(tcmsg), TCA_KIND);
+    const auto kind = attributeIn(answer, sizeof(tcmsg), TCA_KIND);
     if (!kind || header->tcm_handle == 0) continue;
     if (header->tcm_handle == kQdisc && textOf(*kind) == kKind) return true;
     return fail(
@@ -152,7 +151,7 @@ Result<bool> TrafficControl::hasQdisc() {
 
 Result<> TrafficControl::makeQdisc() {
   Message make(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_REPLACE, headerOf(index_, kQdisc, TC_H_ROOT));
-  make.addText(TCA_KIND, kKind);
+  make.addText(TCA_KIND, std::string(kKind));
   make.nest(TCA_OPTIONS, [&] {
     tc_htb_glob global{};
     global.version = 3;
@@ -168,7 +167,7 @@ Result<> TrafficControl::makeQdisc() {
 Result<> TrafficControl::setClass(const TrafficClass& wanted) {
   const std::uint32_t parent = wanted.parent == 0 ? kQdisc : trafficId(wanted.parent);
   Message set(RTM_NEWTCLASS, NLM_F_CREATE, headerOf(index_, trafficId(wanted.minor), parent));
-  set.addText(TCA_KIND, kKind);
+  set.addText(TCA_KIND, std::string(kKind));
   set.nest(TCA_OPTIONS, [&] {
     const std::uint64_t rate = std::max<std::uint64_t>(wanted.rate / 8, 1);
     const std::uint64_t ceil = std::max<std::uint64_t>(wanted.ceil / 8, 1);
@@ -200,11 +199,11 @@ Result<> TrafficControl::removeClass(std::uint32_t minor) {
 }
 
 Result<std::map<std::uint32_t, TrafficControl::Counted>> TrafficControl::classes() {
-  auto found = route_.dump(Message(RTM_GETTCLASS, NLM_F_DUMP, headerOf(index_, 0, 0)));
+  auto found = route_.dump(Message(RTM_GETTCLASS, 0, headerOf(index_, 0, 0)));
   if (!found) return fail(std::move(found.error()).within("read the classes of " + interface_));
   std::map<std::uint32_t, Counted> classes;
   for (const auto& answer : *found)
-    if (const auto counted = countedIn(answer.payload)) classes[counted->held.minor] = *counted;
+    if (const auto counted = countedIn(answer)) classes[counted->held.minor] = *counted;
   return classes;
 }
 
@@ -219,20 +218,13 @@ Result<> TrafficControl::applyClasses(const std::vector<TrafficClass>& wanted) {
   return {};
 }
 
-Result<bool> TrafficControl::hasTable() {
-  auto asked = filter_.request(packettable::ask());
-  if (asked) return true;
-  if (asked.error().code == ErrorCode::NotFound) return false;
-  return fail(std::move(asked.error()).within("ask for the table of nf_tables"));
-}
-
 Result<> TrafficControl::applyTable(const TrafficPlan& plan, bool byNetCls) {
-  auto there = hasTable();
+  auto there = packettable::exists(filter_);
   if (!there) return fail(std::move(there.error()));
   if (*there && inTable_ && inTable_->addresses == plan.addresses &&
       inTable_->cgroups == plan.cgroups)
     return {};
-  auto done = filter_.transaction(packettable::replace(plan, byNetCls));
+  auto done = packettable::replace(filter_, plan, byNetCls);
   if (!done && !plan.cgroups.empty()) {
     // Kernels without nft_socket do not know whose cgroup a packet is of.
     if (!std::exchange(toldOfCgroups_, true))
@@ -240,7 +232,7 @@ Result<> TrafficControl::applyTable(const TrafficPlan& plan, bool byNetCls) {
                 done.error().message);
     TrafficPlan others = plan;
     others.cgroups.clear();
-    done = filter_.transaction(packettable::replace(others, byNetCls));
+    done = packettable::replace(filter_, others, byNetCls);
   }
   if (!done) return fail(std::move(done.error()).within("make the table of nf_tables"));
   inTable_ = plan;
@@ -249,7 +241,7 @@ Result<> TrafficControl::applyTable(const TrafficPlan& plan, bool byNetCls) {
 
 // The table says that the qdisc is ours: without it another's htb with the same name stays.
 Result<> TrafficControl::remove() {
-  auto there = hasTable();
+  auto there = packettable::exists(filter_);
   if (!there || !*there) return {};
   if (interface_.empty() && !findInterface()) return {};
   if (const auto ours = hasQdisc(); ours && *ours) {
@@ -257,7 +249,7 @@ Result<> TrafficControl::remove() {
     if (!gone && gone.error().code != ErrorCode::NotFound)
       return fail(std::move(gone.error()).within("remove the qdisc of " + interface_));
   }
-  auto done = filter_.transaction(packettable::remove());
+  auto done = packettable::remove(filter_);
   if (!done) return fail(std::move(done.error()).within("remove the table of nf_tables"));
   inTable_.reset();
   return {};

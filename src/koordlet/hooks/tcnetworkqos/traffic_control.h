@@ -40,7 +40,6 @@ class TrafficControl {
   Result<> setClass(const TrafficClass& wanted);
   Result<> removeClass(std::uint32_t minor);
   Result<> applyClasses(const std::vector<TrafficClass>& wanted);
-  Result<bool> hasTable();
   Result<> applyTable(const TrafficPlan& plan, bool byNetCls);
   Result<> remove();
 

@@ -23,7 +23,7 @@ struct ResourceDevices {
 std::vector<ResourceDevices> devicesAllocatedTo(const PodView& pod);
 
 // `reply`: a ListPodResourcesResponse or GetPodResourcesResponse. The first container of a pod has its devices added,
-// sorted by resource; all else stays as it is. An error when it is no such message.
+// sorted by resource. Fields that koordlet does not know are kept. An error when it is no such message.
 using DevicesOf = std::function<std::vector<ResourceDevices>(std::string_view podNamespace,
                                                              std::string_view pod)>;
 Result<std::string> withAllocatedDevices(std::string_view reply, const DevicesOf& devicesOf);

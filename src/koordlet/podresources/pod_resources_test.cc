@@ -7,6 +7,7 @@
 #include "koordlet/podresources/allocated_devices.h"
 #include "koordlet/podresources/pod_resources_proxy.h"
 #include "koordlet/testing/temp_tree.h"
+#include "pod_resources.pb.h"
 
 namespace koord::koordlet {
 namespace {
@@ -28,6 +29,13 @@ std::string podMessage(const std::string& name) {
   wire::putNumber(cpus, 3, 5);
   return field(1, name) + field(2, "shop") + field(3, field(1, "main") + field(2, plugin) + cpus) +
          field(3, field(1, "side"));
+}
+
+// The message with its fields in the order in which they are written anew.
+std::string inOrder(const std::string& message) {
+  podresources::ListPodResourcesResponse response;
+  EXPECT_TRUE(response.ParseFromString(message));
+  return response.SerializeAsString();
 }
 
 PodView podGiven(const std::string& name, const std::string& allocated) {
@@ -70,11 +78,24 @@ TEST(AllocatedDevices, TheFirstContainerHasThemBesideWhatKubeletKnows) {
                    field(2, field(1, "nvidia.com/gpu") + field(2, "GPU-a") + field(2, "GPU-b")) +
                    field(2, field(1, "vendor.com/nic") + field(2, "eth7"))) +
       field(3, field(1, "side"));
-  EXPECT_EQ(*completed,
-            field(1, web) + field(1, podMessage("other")) + field(9, "of a later kubelet"));
+  EXPECT_EQ(inOrder(*completed), inOrder(field(1, web) + field(1, podMessage("other")) +
+                                         field(9, "of a later kubelet")));
   for (std::size_t size = 1; size < reply.size(); ++size)  // torn anywhere: an error or less of it
     (void)withAllocatedDevices(std::string_view(reply).substr(0, size), devicesOf);
   EXPECT_FALSE(withAllocatedDevices(std::string_view(reply).substr(0, 20), devicesOf));
+}
+
+TEST(AllocatedDevices, FieldsOfALaterKubeletAreKeptWhateverTheirType) {
+  std::string later = field(1, "web") + field(2, "shop") + field(3, field(1, "main"));
+  wire::putDouble(later, 12, 1.5);
+  const auto completed = withAllocatedDevices(field(1, later), [](auto, auto) {
+    return std::vector<ResourceDevices>{{"nvidia.com/gpu", {"GPU-a"}}};
+  });
+  ASSERT_TRUE(completed) << completed.error().message;
+  std::string kept;
+  wire::putDouble(kept, 12, 1.5);
+  EXPECT_THAT(*completed, testing::HasSubstr(kept));
+  EXPECT_THAT(*completed, testing::HasSubstr("GPU-a"));
 }
 
 Task<void> keepReply(Future<net::GrpcReply> future, std::optional<net::GrpcReply>* into,

@@ -50,6 +50,15 @@ TEST(CriMessages, ContainersThatRunAreReadWithTheirPods) {
   EXPECT_FALSE(containers->back().running);
 }
 
+TEST(CriMessages, AContainerIsStoppedWithinItsGracePeriod) {
+  std::string request;
+  wire::putBytes(request, 1, "abc");
+  EXPECT_EQ(stopContainerRequest("abc", 0), request);
+  EXPECT_EQ(stopContainerRequest("abc", -1), request);
+  wire::putNumber(request, 2, 7);
+  EXPECT_EQ(stopContainerRequest("abc", 7), request);
+}
+
 TEST(CriMessages, GarbageIsAnError) {
   EXPECT_FALSE(containersInReply("\x0a\xff\xff"));
   EXPECT_FALSE(containersInReply("\x0a\x02\x0a\x7f"));

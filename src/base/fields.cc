@@ -62,6 +62,10 @@ bool Fields::has(std::string_view name) const {
   return value && !value->is_null();
 }
 
+bool Fields::names(std::string_view name) const {
+  return log_ || (object_ && find(*object_, name));
+}
+
 const json::value* Fields::raw(std::string_view name) {
   note(name, kAny);
   return take(name);
@@ -109,6 +113,13 @@ std::string Fields::text(std::string_view name, std::string absent) {
   if (value->is_string()) return std::string(value->get_string());
   error(name, fmt::format("expected a string, got {}", toJson(*value)));
   return absent;
+}
+
+std::string Fields::required(std::string_view name) {
+  const bool there = has(name);
+  auto value = text(name);
+  if (!there) error(name, "is required");
+  return value;
 }
 
 Duration Fields::duration(std::string_view name, Duration absent) {
@@ -164,6 +175,18 @@ std::map<std::string, double, std::less<>> Fields::numbers(std::string_view name
   for (const auto& member : members.object_->get_object()) {
     const std::string key(member.key().data(), member.key().size());
     result[key] = members.number(key, 0);
+  }
+  return result;
+}
+
+std::map<std::string, std::string, std::less<>> Fields::textsByName(std::string_view name) {
+  std::map<std::string, std::string, std::less<>> result;
+  note(name, "map of strings");
+  Fields members = object(name);
+  if (!members.object_) return result;
+  for (const auto& member : members.object_->get_object()) {
+    const std::string key(member.key().data(), member.key().size());
+    result[key] = members.text(key);
   }
   return result;
 }

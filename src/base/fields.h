@@ -48,12 +48,17 @@ class Fields {
 
   // True if the fields are only described: a reader then also asks for fields that depend on the value of others.
   bool describes() const { return log_ != nullptr; }
+  // Whether the field is there with a value that is not null.
   bool has(std::string_view name) const;
+  // Whether the field is there, be it null.
+  bool names(std::string_view name) const;
   std::int64_t integer(std::string_view name, std::int64_t absent, std::int64_t low,
                        std::int64_t high);
   double number(std::string_view name, double absent);
   bool boolean(std::string_view name, bool absent);
   std::string text(std::string_view name, std::string absent = {});
+  // A string that has to be there.
+  std::string required(std::string_view name);
   Duration duration(std::string_view name, Duration absent);
   std::vector<std::string> texts(std::string_view name);
   // An object of whole numbers, such as {"cpu": 65}.
@@ -61,6 +66,8 @@ class Fields {
                                                             std::int64_t high);
   // An object of numbers, such as {"cpu": 65.5}.
   std::map<std::string, double, std::less<>> numbers(std::string_view name);
+  // An object of strings, such as {"app": "web"}.
+  std::map<std::string, std::string, std::less<>> textsByName(std::string_view name);
   Fields object(std::string_view name);
   std::vector<Fields> list(std::string_view name);
   // An object of objects, by name.

@@ -4,8 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "cluster/scenario/jmespath_values.h"
-
 namespace koord::scenario {
 namespace {
 
@@ -49,11 +47,11 @@ bool takesExpectations(Kind kind) {
 }
 
 std::optional<AssertionTree> readTree(Fields& fields, std::string_view key) {
-  const auto* value = fields.take(key);
+  const auto* value = fields.raw(key);
   if (!value) return std::nullopt;
   auto tree = AssertionTree::parse(*value);
   if (tree) return *std::move(tree);
-  fields.problems().add(fields.pathOf(key), tree.error().message);
+  fields.error(key, tree.error().message);
   return std::nullopt;
 }
 
@@ -61,55 +59,52 @@ Binding readBinding(Fields& fields) {
   Binding binding;
   binding.name = fields.required("name");
   checkCompiler(fields);
-  const auto* value = fields.take("value");
+  const auto* value = fields.raw("value");
   if (value) binding.value = *value;
   if (!value && !fields.has("value")) binding.value = nullptr;
   return binding;
 }
 
 void readResources(Fields& fields, Operation& operation) {
-  operation.file = fields.text("file").value_or("");
-  if (const auto* resource = fields.take("resource")) operation.resource = *resource;
+  operation.file = fields.text("file");
+  if (const auto* resource = fields.raw("resource")) operation.resource = *resource;
   if (operation.file.find("://") != std::string::npos) {
-    fields.problems().add(fields.pathOf("file"),
-                          "URLs are not supported; keep the file with the test");
+    fields.error("file", "URLs are not supported; keep the file with the test");
   }
   if (operation.file.empty() == !operation.resource.has_value()) {
-    fields.problems().add(fields.pathOf("resource"), "give either resource or file");
+    fields.error("resource", "give either resource or file");
     return;
   }
   if (!operation.resource) return;
   const bool assertion = operation.kind == Kind::Assert || operation.kind == Kind::Error;
   if (assertion) {
     if (auto tree = AssertionTree::parse(*operation.resource); !tree) {
-      fields.problems().add(fields.pathOf("resource"), tree.error().message);
+      fields.error("resource", tree.error().message);
     }
   } else if (textAt(*operation.resource, "apiVersion").empty() ||
              textAt(*operation.resource, "kind").empty()) {
-    fields.problems().add(fields.pathOf("resource"), "needs apiVersion and kind");
+    fields.error("resource", "needs apiVersion and kind");
   }
 }
 
 void readExpectations(Fields& fields, Operation& operation) {
-  for (const auto& [item, path] : fields.items("expect")) {
-    Fields inner(*item, path, fields.problems());
+  for (auto& inner : fields.list("expect")) {
     Expectation expectation;
     expectation.match = readTree(inner, "match");
     auto check = readTree(inner, "check");
-    if (!inner.has("check")) fields.problems().add(path + ".check", "is required");
+    if (!inner.has("check")) inner.error("check", "is required");
     if (check) expectation.check = *std::move(check);
-    inner.finish();
+    inner.refuseUnknown();
     operation.expect.push_back(std::move(expectation));
   }
 }
 
 void readOutputs(Fields& fields, Operation& operation) {
-  for (const auto& [item, path] : fields.items("outputs")) {
-    Fields inner(*item, path, fields.problems());
+  for (auto& inner : fields.list("outputs")) {
     Output output;
     output.match = readTree(inner, "match");
     output.binding = readBinding(inner);
-    inner.finish();
+    inner.refuseUnknown();
     operation.outputs.push_back(std::move(output));
   }
 }
@@ -121,68 +116,56 @@ void readSelection(Fields& fields, Operation& operation) {
     selection.apiVersion = fields.required("apiVersion");
     selection.kind = fields.required("kind");
   }
-  selection.namespace_ = fields.text("namespace").value_or("");
-  selection.name = fields.text("name").value_or("");
-  selection.labelSelector = fields.text("selector").value_or("");
+  selection.namespace_ = fields.text("namespace");
+  selection.name = fields.text("name");
+  selection.labelSelector = fields.text("selector");
   if (!selection.name.empty() && !selection.labelSelector.empty()) {
-    fields.problems().add(fields.pathOf("selector"), "must not be given together with name");
+    fields.error("selector", "must not be given together with name");
   }
 }
 
-void readReference(const json::value& value, const std::string& path, Operation& operation,
-                   Problems& problems) {
-  Fields fields(value, path, problems);
+void readReference(Fields fields, Operation& operation) {
   Selection& selection = operation.selection;
   selection.apiVersion = fields.required("apiVersion");
   selection.kind = fields.required("kind");
-  selection.namespace_ = fields.text("namespace").value_or("");
-  selection.name = fields.text("name").value_or("");
-  const auto* labels = fields.take("labels");
-  const auto* object = labels ? labels->if_object() : nullptr;
-  if (labels && !object) problems.add(path + ".labels", "must be an object");
-  for (std::size_t i = 0; object && i < object->size(); ++i) {
-    const auto& member = *std::next(object->begin(), static_cast<std::ptrdiff_t>(i));
-    if (!member.value().is_string()) {
-      problems.add(fmt::format("{}.labels.{}", path, std::string_view(member.key())),
-                   "must be a text");
-      continue;
-    }
-    selection.labelSelector += fmt::format("{}{}={}", i ? "," : "", std::string_view(member.key()),
-                                           jmespath::textOf(member.value()));
-  }
-  fields.finish();
+  selection.namespace_ = fields.text("namespace");
+  selection.name = fields.text("name");
+  for (const auto& [key, value] : fields.textsByName("labels"))
+    selection.labelSelector +=
+        fmt::format("{}{}={}", selection.labelSelector.empty() ? "" : ",", key, value);
+  fields.refuseUnknown();
 }
 
 void readWait(Fields& fields, Operation& operation) {
-  const auto* value = fields.take("for");
-  const std::string path = fields.pathOf("for");
-  if (!value) {
-    fields.problems().add(path, "is required");
+  if (!fields.has("for")) {
+    fields.error("for", "is required");
     return;
   }
-  Fields outer(*value, path, fields.problems());
+  Fields outer = fields.object("for");
   int given = 0;
-  if (outer.take("creation")) ++given;
-  if (outer.take("deletion")) {
+  if (outer.raw("creation")) ++given;
+  if (outer.raw("deletion")) {
     operation.wait.kind = WaitFor::Kind::Deletion;
     ++given;
   }
-  if (const auto* condition = outer.take("condition")) {
-    Fields inner(*condition, path + ".condition", fields.problems());
-    operation.wait = {WaitFor::Kind::Condition, inner.required("name"), inner.text("value")};
-    inner.finish();
+  if (outer.has("condition")) {
+    Fields inner = outer.object("condition");
+    operation.wait = {WaitFor::Kind::Condition, inner.required("name"),
+                      optionalText(inner, "value")};
+    inner.refuseUnknown();
     ++given;
   }
-  if (const auto* jsonPath = outer.take("jsonPath")) {
-    Fields inner(*jsonPath, path + ".jsonPath", fields.problems());
-    operation.wait = {WaitFor::Kind::JsonPath, inner.required("path"), inner.text("value")};
-    inner.finish();
+  if (outer.has("jsonPath")) {
+    Fields inner = outer.object("jsonPath");
+    operation.wait = {WaitFor::Kind::JsonPath, inner.required("path"),
+                      optionalText(inner, "value")};
+    inner.refuseUnknown();
     ++given;
   }
   if (given != 1) {
-    fields.problems().add(path, "give one of creation, deletion, condition and jsonPath");
+    outer.error("", "give one of creation, deletion, condition and jsonPath");
   }
-  outer.finish();
+  outer.refuseUnknown();
 }
 
 void readProcess(Fields& fields, Operation& operation) {
@@ -190,75 +173,71 @@ void readProcess(Fields& fields, Operation& operation) {
   if (operation.kind == Kind::Script) {
     process.script = true;
     process.content = fields.required("content");
-    process.shell = fields.text("shell").value_or("sh");
+    process.shell = fields.text("shell", "sh");
     if (fields.has("shellArgs")) process.shellArguments = fields.texts("shellArgs");
   } else {
     process.entrypoint = fields.required("entrypoint");
     process.arguments = fields.texts("args");
   }
-  process.workDir = fields.text("workDir").value_or("");
+  process.workDir = fields.text("workDir");
   process.environment = readBindings(fields, "env");
-  process.hideOutput = fields.boolean("skipLogOutput").value_or(false);
-  process.hideCommand = fields.boolean("skipCommandOutput").value_or(false);
+  process.hideOutput = fields.boolean("skipLogOutput", false);
+  process.hideCommand = fields.boolean("skipCommandOutput", false);
   operation.check = readTree(fields, "check");
 }
 
-void readBody(const json::value& value, const std::string& path, Operation& operation,
-              Problems& problems) {
-  Fields fields(value, path, problems);
+void readBody(Fields fields, Operation& operation) {
   const Kind kind = operation.kind;
   if (kind == Kind::Sleep) {
-    if (!fields.has("duration")) problems.add(path + ".duration", "is required");
-    operation.duration = fields.duration("duration").value_or(Duration{});
-    fields.finish();
+    if (!fields.has("duration")) fields.error("duration", "is required");
+    operation.duration = optionalDuration(fields, "duration").value_or(Duration{});
+    fields.refuseUnknown();
     return;
   }
-  fields.unsupported({"cluster", "clusters"});
-  operation.timeout = fields.duration("timeout");
+  refuseUnsupported(fields, {"cluster", "clusters"});
+  operation.timeout = optionalDuration(fields, "timeout");
   if (takesResources(kind) || isProcess(kind) || kind == Kind::Delete) {
     operation.bindings = readBindings(fields, "bindings");
   }
   if (takesResources(kind)) {
-    operation.render = fields.boolean("template");
+    operation.render = optionalBoolean(fields, "template");
     readResources(fields, operation);
   }
   if (takesExpectations(kind)) readExpectations(fields, operation);
   if (takesExpectations(kind) && kind != Kind::Delete) {
-    operation.dryRun = fields.boolean("dryRun").value_or(false);
+    operation.dryRun = fields.boolean("dryRun", false);
   }
   if ((takesExpectations(kind) && kind != Kind::Delete) || isProcess(kind)) {
     readOutputs(fields, operation);
   }
   if (kind == Kind::Patch || kind == Kind::Create)
-    operation.subresource = fields.text("subresource").value_or("");
+    operation.subresource = fields.text("subresource");
   if (kind == Kind::Create && !operation.subresource.empty() &&
       operation.subresource != "binding" && operation.subresource != "eviction") {
-    problems.add(path + ".subresource",
+    fields.error("subresource",
                  fmt::format("must be binding or eviction, is {}", operation.subresource));
   }
   if (isProcess(kind)) readProcess(fields, operation);
   if (kind == Kind::Delete) {
-    operation.render = fields.boolean("template");
+    operation.render = optionalBoolean(fields, "template");
     operation.propagationPolicy = readPropagationPolicy(fields);
-    operation.file = fields.text("file").value_or("");
-    const auto* ref = fields.take("ref");
-    if (operation.file.empty() == (ref == nullptr)) {
-      problems.add(path + ".ref", "give either ref or file");
-    }
-    if (ref) readReference(*ref, path + ".ref", operation, problems);
+    operation.file = fields.text("file");
+    const bool byReference = fields.has("ref");
+    if (operation.file.empty() == !byReference) fields.error("ref", "give either ref or file");
+    if (byReference) readReference(fields.object("ref"), operation);
   }
   if (kind == Kind::Wait || kind == Kind::Describe || kind == Kind::Get || kind == Kind::Events ||
       kind == Kind::PodLogs) {
     readSelection(fields, operation);
   }
-  if (kind == Kind::Wait || kind == Kind::Get || kind == Kind::Events) fields.take("format");
+  if (kind == Kind::Wait || kind == Kind::Get || kind == Kind::Events) fields.raw("format");
   if (kind == Kind::Wait) readWait(fields, operation);
-  if (kind == Kind::Describe) operation.showEvents = fields.boolean("showEvents").value_or(true);
+  if (kind == Kind::Describe) operation.showEvents = fields.boolean("showEvents", true);
   if (kind == Kind::PodLogs) {
-    operation.container = fields.text("container").value_or("");
-    operation.tail = fields.integer("tail");
+    operation.container = fields.text("container");
+    if (fields.has("tail")) operation.tail = fields.integer("tail", 0, INT64_MIN, INT64_MAX);
   }
-  fields.finish();
+  fields.refuseUnknown();
 }
 
 }  // namespace
@@ -272,59 +251,77 @@ std::string_view nameOf(Operation::Kind kind) {
 
 std::vector<Binding> readBindings(Fields& fields, std::string_view key) {
   std::vector<Binding> bindings;
-  for (const auto& [item, path] : fields.items(key)) {
-    Fields inner(*item, path, fields.problems());
+  for (auto& inner : fields.list(key)) {
     bindings.push_back(readBinding(inner));
-    inner.finish();
+    inner.refuseUnknown();
   }
   return bindings;
 }
 
 std::string readPropagationPolicy(Fields& fields) {
-  const auto policy = fields.text("deletionPropagationPolicy").value_or("");
+  const auto policy = fields.text("deletionPropagationPolicy");
   if (!policy.empty() && policy != "Background" && policy != "Foreground" && policy != "Orphan") {
-    fields.problems().add(fields.pathOf("deletionPropagationPolicy"),
-                          fmt::format("must be Background, Foreground or Orphan, is {}", policy));
+    fields.error("deletionPropagationPolicy",
+                 fmt::format("must be Background, Foreground or Orphan, is {}", policy));
   }
   return policy;
 }
 
 void checkCompiler(Fields& fields, std::string_view key) {
-  const auto compiler = fields.text(key).value_or("jp");
+  const auto compiler = fields.text(key, "jp");
   if (compiler != "jp") {
-    fields.problems().add(fields.pathOf(key),
-                          fmt::format("only jp is supported, not {}", compiler));
+    fields.error(key, fmt::format("only jp is supported, not {}", compiler));
   }
 }
 
-Operation readOperation(const json::value& value, const std::string& path, bool gatheringOnly,
-                        Problems& problems) {
-  Fields fields(value, path, problems);
+void refuseUnsupported(Fields& fields, std::initializer_list<std::string_view> keys) {
+  for (const auto key : keys)
+    if (fields.raw(key)) fields.error(key, "is not supported");
+}
+
+std::optional<bool> optionalBoolean(Fields& fields, std::string_view key) {
+  const bool given = fields.has(key);
+  const bool value = fields.boolean(key, false);
+  return given ? std::optional(value) : std::nullopt;
+}
+
+std::optional<std::string> optionalText(Fields& fields, std::string_view key) {
+  const bool given = fields.has(key);
+  auto value = fields.text(key);
+  return given ? std::optional(std::move(value)) : std::nullopt;
+}
+
+std::optional<Duration> optionalDuration(Fields& fields, std::string_view key) {
+  const bool given = fields.has(key);
+  const Duration value = fields.duration(key, Duration{});
+  if (value < Duration{}) fields.error(key, "must not be negative");
+  return given ? std::optional(value) : std::nullopt;
+}
+
+Operation readOperation(Fields fields, bool gatheringOnly) {
   Operation operation;
-  operation.field = path;
-  operation.description = fields.text("description").value_or("");
+  operation.field = fields.path();
+  operation.description = fields.text("description");
   checkCompiler(fields);
-  if (!gatheringOnly) operation.continueOnError = fields.boolean("continueOnError").value_or(false);
-  fields.unsupported({"proxy"});
+  if (!gatheringOnly) operation.continueOnError = fields.boolean("continueOnError", false);
+  refuseUnsupported(fields, {"proxy"});
   int given = 0;
   for (const auto& entry : kKinds) {
     // "sleep:" without anything below is there, too.
-    const auto* body = find(value, entry.field);
-    if (!body) continue;
-    fields.take(entry.field);
+    if (!fields.names(entry.field)) continue;
+    Fields body = fields.object(entry.field);
     ++given;
     if (gatheringOnly && !entry.gathering) {
-      problems.add(fields.pathOf(entry.field), "is possible in try only");
+      fields.error(entry.field, "is possible in try only");
       continue;
     }
     operation.kind = entry.kind;
-    operation.field = fields.pathOf(entry.field);
-    readBody(*body, operation.field, operation, problems);
+    operation.field = body.path();
+    readBody(std::move(body), operation);
   }
-  if (given != 1 && !fields.has("proxy")) {
-    problems.add(path, given == 0 ? "names no operation" : "names more than one operation");
-  }
-  fields.finish();
+  if (given != 1 && !fields.has("proxy"))
+    fields.error("", given == 0 ? "names no operation" : "names more than one operation");
+  fields.refuseUnknown();
   return operation;
 }
 

@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "base/fields.h"
 #include "base/file.h"
 #include "base/yaml.h"
-#include "cluster/scenario/fields.h"
 #include "cluster/scenario/operation_reader.h"
 #include "cluster/scenario/source_lines.h"
 
@@ -16,28 +16,37 @@ namespace {
 
 constexpr std::string_view kApiVersion = "chainsaw.kyverno.io/v1alpha1";
 
-Timeouts readTimeouts(const json::value& value, const std::string& path, Problems& problems) {
-  Fields fields(value, path, problems);
+using Errors = std::vector<std::string>;  // "path: what", as Fields notes them
+
+Timeouts readTimeouts(Fields fields) {
   Timeouts timeouts;
-  timeouts.apply = fields.duration("apply");
-  timeouts.assert = fields.duration("assert");
-  timeouts.cleanup = fields.duration("cleanup");
-  timeouts.delete_ = fields.duration("delete");
-  timeouts.error = fields.duration("error");
-  timeouts.exec = fields.duration("exec");
-  fields.finish();
+  timeouts.apply = optionalDuration(fields, "apply");
+  timeouts.assert = optionalDuration(fields, "assert");
+  timeouts.cleanup = optionalDuration(fields, "cleanup");
+  timeouts.delete_ = optionalDuration(fields, "delete");
+  timeouts.error = optionalDuration(fields, "error");
+  timeouts.exec = optionalDuration(fields, "exec");
+  fields.refuseUnknown();
   return timeouts;
 }
 
 std::vector<Operation> readBlock(Fields& fields, std::string_view key, bool gatheringOnly) {
   std::vector<Operation> operations;
-  for (const auto& [item, path] : fields.items(key)) {
-    operations.push_back(readOperation(*item, path, gatheringOnly, fields.problems()));
-  }
+  for (auto& item : fields.list(key))
+    operations.push_back(readOperation(std::move(item), gatheringOnly));
   return operations;
 }
 
 using PlaceOf = std::function<std::string(const std::string& field)>;
+
+// All errors, one per line, each after the place of its field ("chainsaw-test.yaml:3").
+std::unexpected<Error> failWith(const Errors& errors, const PlaceOf& place) {
+  std::string text;
+  for (const auto& error : errors)
+    text += fmt::format("{}{}: {}", text.empty() ? "" : "\n",
+                        place(error.substr(0, error.find(": "))), error);
+  return fail(ErrorCode::Invalid, std::move(text));
+}
 
 // Those that have no place yet: operations of a template are in its file.
 void setPlaces(std::vector<Operation>& operations, const PlaceOf& place) {
@@ -53,25 +62,21 @@ void setPlaces(Step& step, const PlaceOf& place) {
 void checkHead(Fields& fields, std::string_view expected) {
   const auto apiVersion = fields.required("apiVersion");
   const auto kind = fields.required("kind");
-  if (!apiVersion.empty() && apiVersion != kApiVersion) {
-    fields.problems().add("apiVersion", fmt::format("must be {}, is {}", kApiVersion, apiVersion));
-  }
+  if (!apiVersion.empty() && apiVersion != kApiVersion)
+    fields.error("apiVersion", fmt::format("must be {}, is {}", kApiVersion, apiVersion));
   if (!kind.empty() && kind != expected)
-    fields.problems().add("kind", fmt::format("must be {}, is {}", expected, kind));
+    fields.error("kind", fmt::format("must be {}, is {}", expected, kind));
 }
 
 // What a step and a step template have in common.
 Step readStepSpec(Fields& fields) {
-  Problems& problems = fields.problems();
-  fields.unsupported({"cluster", "clusters"});
+  refuseUnsupported(fields, {"cluster", "clusters"});
   checkCompiler(fields);
   Step step;
-  step.description = fields.text("description").value_or("");
-  if (const auto* timeouts = fields.take("timeouts")) {
-    step.timeouts = readTimeouts(*timeouts, fields.pathOf("timeouts"), problems);
-  }
-  step.skipDelete = fields.boolean("skipDelete");
-  step.render = fields.boolean("template");
+  step.description = fields.text("description");
+  step.timeouts = readTimeouts(fields.object("timeouts"));
+  step.skipDelete = optionalBoolean(fields, "skipDelete");
+  step.render = optionalBoolean(fields, "template");
   step.propagationPolicy = readPropagationPolicy(fields);
   step.bindings = readBindings(fields, "bindings");
   step.try_ = readBlock(fields, "try", false);
@@ -87,22 +92,20 @@ Result<Step> readTemplate(const std::filesystem::path& file) {
   if (!text) return fail(text.error());
   const auto document = parseYaml(*text);
   if (!document) return fail(Error(document.error()).within(file.string()));
-  Problems problems;
-  Fields head(*document, "", problems);
+  Errors errors;
+  Fields head(&*document, "", errors);
   checkHead(head, "StepTemplate");
-  head.take("metadata");
-  const auto* spec = head.take("spec");
-  const json::value none;
-  Fields fields(spec ? *spec : none, "spec", problems);
+  head.raw("metadata");
+  Fields fields = head.object("spec");
   Step step = readStepSpec(fields);
-  if (step.try_.empty()) problems.add("spec.try", "needs at least one operation");
-  fields.finish();
-  head.finish();
+  if (step.try_.empty()) fields.error("try", "needs at least one operation");
+  fields.refuseUnknown();
+  head.refuseUnknown();
   const SourceLines lines(*text);
   const PlaceOf place = [&](const std::string& field) {
     return fmt::format("{}:{}", file.string(), lines.lineOf(0, field));
   };
-  if (!problems.empty()) return fail(ErrorCode::Invalid, problems.text(place));
+  if (!errors.empty()) return failWith(errors, place);
   setPlaces(step, place);
   return step;
 }
@@ -115,27 +118,23 @@ bool isNamed(const std::vector<Binding>& list, const std::string& name) {
 // template's own, which are defaults.
 void useTemplate(Fields& use, const std::filesystem::path& folder, Step& step) {
   const auto path = use.required("template");
-  std::vector<Binding> given;
-  if (const auto* with = use.take("with")) {
-    Fields inner(*with, use.pathOf("with"), use.problems());
-    given = readBindings(inner, "bindings");
-    inner.finish();
-  }
-  use.finish();
+  Fields with = use.object("with");
+  const auto given = readBindings(with, "bindings");
+  with.refuseUnknown();
+  use.refuseUnknown();
   if (path.empty()) return;
   if (path.find("://") != std::string::npos) {
-    use.problems().add(use.pathOf("template"),
-                       "URLs are not supported; keep the template with the tests");
+    use.error("template", "URLs are not supported; keep the template with the tests");
     return;
   }
   if (!step.try_.empty() || !step.catch_.empty() || !step.finally.empty() ||
       !step.cleanup.empty()) {
-    use.problems().add(use.pathOf("template"), "a step with use has no operations of its own");
+    use.error("template", "a step with use has no operations of its own");
     return;
   }
   auto used = readTemplate((folder / path).lexically_normal());
   if (!used) {
-    use.problems().add(use.pathOf("template"), used.error().message);
+    use.error("template", used.error().message);
     return;
   }
   step.bindings.insert(step.bindings.end(), given.begin(), given.end());
@@ -152,71 +151,63 @@ void useTemplate(Fields& use, const std::filesystem::path& folder, Step& step) {
   if (step.description.empty()) step.description = used->description;
 }
 
-Step readStep(const json::value& value, const std::string& path,
-              const std::filesystem::path& folder, Problems& problems) {
-  Fields fields(value, path, problems);
+Step readStep(Fields fields, const std::filesystem::path& folder) {
   Step step = readStepSpec(fields);
-  step.name = fields.text("name").value_or("");
-  if (const auto* use = fields.take("use")) {
-    Fields inner(*use, fields.pathOf("use"), problems);
-    useTemplate(inner, folder, step);
+  step.name = fields.text("name");
+  if (fields.has("use")) {
+    Fields use = fields.object("use");
+    useTemplate(use, folder, step);
   } else if (step.try_.empty()) {
-    problems.add(fields.pathOf("try"), "needs at least one operation");
+    fields.error("try", "needs at least one operation");
   }
-  fields.finish();
+  fields.refuseUnknown();
   return step;
 }
 
-void readSpec(const json::value& value, Test& test, Problems& problems) {
-  Fields fields(value, "spec", problems);
-  fields.unsupported({"cluster", "clusters", "forceTerminationGracePeriod"});
+void readSpec(Fields fields, Test& test) {
+  refuseUnsupported(fields, {"cluster", "clusters", "forceTerminationGracePeriod"});
   checkCompiler(fields, "compiler");
   checkCompiler(fields, "namespaceTemplateCompiler");
-  test.description = fields.text("description").value_or("");
-  test.failFast = fields.boolean("failFast").value_or(false);
-  if (const auto* timeouts = fields.take("timeouts")) {
-    test.timeouts = readTimeouts(*timeouts, fields.pathOf("timeouts"), problems);
-  }
-  test.skip = fields.boolean("skip").value_or(false);
-  test.concurrent = fields.boolean("concurrent").value_or(true);
-  test.skipDelete = fields.boolean("skipDelete").value_or(false);
-  test.render = fields.boolean("template").value_or(true);
-  test.namespace_ = fields.text("namespace").value_or("");
-  test.fastNamespaceDeletion = fields.boolean("fastNamespaceDeletion").value_or(false);
-  if (const auto* shape = fields.take("namespaceTemplate")) test.namespaceTemplate = *shape;
-  test.delayBeforeCleanup = fields.duration("delayBeforeCleanup").value_or(Duration{});
+  test.description = fields.text("description");
+  test.failFast = fields.boolean("failFast", false);
+  test.timeouts = readTimeouts(fields.object("timeouts"));
+  test.skip = fields.boolean("skip", false);
+  test.concurrent = fields.boolean("concurrent", true);
+  test.skipDelete = fields.boolean("skipDelete", false);
+  test.render = fields.boolean("template", true);
+  test.namespace_ = fields.text("namespace");
+  test.fastNamespaceDeletion = fields.boolean("fastNamespaceDeletion", false);
+  if (const auto* shape = fields.raw("namespaceTemplate")) test.namespaceTemplate = *shape;
+  test.delayBeforeCleanup = optionalDuration(fields, "delayBeforeCleanup").value_or(Duration{});
   if (auto policy = readPropagationPolicy(fields); !policy.empty()) test.propagationPolicy = policy;
-  for (const auto& [item, path] : fields.items("scenarios")) {
-    Fields inputs(*item, path, problems);
+  for (auto& inputs : fields.list("scenarios")) {
     Inputs set;
-    set.name = inputs.text("name").value_or("");
+    set.name = inputs.text("name");
     set.bindings = readBindings(inputs, "bindings");
-    inputs.finish();
+    inputs.refuseUnknown();
     test.inputs.push_back(std::move(set));
   }
   test.bindings = readBindings(fields, "bindings");
-  for (const auto& [item, path] : fields.items("steps")) {
-    test.steps.push_back(readStep(*item, path, test.folder(), problems));
-  }
-  if (test.steps.empty()) problems.add("spec.steps", "needs at least one step");
+  for (auto& step : fields.list("steps"))
+    test.steps.push_back(readStep(std::move(step), test.folder()));
+  if (test.steps.empty()) fields.error("steps", "needs at least one step");
   test.catch_ = readBlock(fields, "catch", true);
-  fields.finish();
+  fields.refuseUnknown();
 }
 
 Result<Test> readTest(const json::value& document, const std::filesystem::path& file,
                       const PlaceOf& place) {
-  Problems problems;
+  Errors errors;
   Test test;
   test.file = file;
-  Fields fields(document, "", problems);
+  Fields fields(&document, "", errors);
   checkHead(fields, "Test");
-  if (const auto* metadata = fields.take("metadata")) test.metadata = *metadata;
+  if (const auto* metadata = fields.raw("metadata")) test.metadata = *metadata;
   test.name = textAt(document, "metadata", "name");
-  if (test.name.empty()) problems.add("metadata.name", "is required");
-  const auto* spec = fields.take("spec");
-  readSpec(spec ? *spec : json::value(nullptr), test, problems);
-  fields.finish();
-  if (!problems.empty()) return fail(ErrorCode::Invalid, problems.text(place));
+  if (test.name.empty()) fields.error("metadata.name", "is required");
+  readSpec(fields.object("spec"), test);
+  fields.refuseUnknown();
+  if (!errors.empty()) return failWith(errors, place);
   setPlaces(test.catch_, place);
   for (auto& step : test.steps) setPlaces(step, place);
   return test;

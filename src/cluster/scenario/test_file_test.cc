@@ -96,12 +96,12 @@ TEST(TestFileTest, MistakesNameTheField) {
   } cases[] = {
       {"steps: []", "spec.steps: needs at least one step"},
       {"steps: [{try: []}]", "spec.steps[0].try: needs at least one operation"},
-      {"stepz: []", "spec.stepz: there is no such field"},
+      {"stepz: []", "spec.stepz: unknown field"},
       {"steps: [{try: [{}]}]", "spec.steps[0].try[0]: names no operation"},
       {"steps: [{try: [{sleep: {duration: 1s}, apply: {file: a}}]}]",
        "names more than one operation"},
       {"steps: [{try: [{sleep: {duration: soon}}]}]",
-       "spec.steps[0].try[0].sleep.duration: must be a duration like 1m30s, is soon"},
+       "spec.steps[0].try[0].sleep.duration: expected a duration such as 15s, got \"soon\""},
       {"steps: [{try: [{sleep: }]}]", "spec.steps[0].try[0].sleep.duration: is required"},
       {"steps: [{try: [{apply: {}}]}]",
        "spec.steps[0].try[0].apply.resource: give either resource or file"},
@@ -110,7 +110,7 @@ TEST(TestFileTest, MistakesNameTheField) {
       {"steps: [{try: [{assert: {resource: {(a ==): 1}}}]}]",
        "spec.steps[0].try[0].assert.resource: (a ==): column 5"},
       {"steps: [{try: [{assert: {file: a, outputs: []}}]}]",
-       "spec.steps[0].try[0].assert.outputs: there is no such field"},
+       "spec.steps[0].try[0].assert.outputs: unknown field"},
       {"steps: [{try: [{create: {file: a, subresource: log}}]}]",
        "spec.steps[0].try[0].create.subresource: must be binding or eviction, is log"},
       {"steps: [{try: [{proxy: {}}]}]", "spec.steps[0].try[0].proxy: is not supported"},
@@ -126,7 +126,7 @@ TEST(TestFileTest, MistakesNameTheField) {
       {"steps: [{try: [{delete: {ref: {apiVersion: v1}}}]}]",
        "spec.steps[0].try[0].delete.ref.kind: is required"},
       {"skip: maybe\nsteps: [{try: [{sleep: {duration: 1s}}]}]",
-       "spec.skip: must be true or false, is maybe"},
+       "spec.skip: expected true or false, got \"maybe\""},
       {"compiler: cel\nsteps: [{try: [{sleep: {duration: 1s}}]}]",
        "spec.compiler: only jp is supported, not cel"},
       {"clusters: {}\nsteps: [{try: [{sleep: {duration: 1s}}]}]",
@@ -187,7 +187,7 @@ TEST(TestFileTest, AStepTemplateIsPutIn) {
   const auto broken = parseTests(testWith("steps: [{use: {template: ../pause.yaml}}]"), file);
   ASSERT_FALSE(broken);
   for (const char* problem : {"chainsaw-test.yaml:5: spec.steps[0].use.template: ",
-                              "pause.yaml:5: spec.use: there is no such field",
+                              "pause.yaml:5: spec.use: unknown field",
                               "pause.yaml:6: spec.try: needs at least one operation"})
     EXPECT_NE(broken.error().message.find(problem), std::string::npos)
         << "expected: " << problem << "\ngot: " << broken.error().message;

@@ -7,6 +7,7 @@
 #include "apiserver/objects/failure.h"
 #include "apiserver/tables/builtin_tables.h"
 #include "base/json_measure.h"
+#include "base/json_path.h"
 #include "base/time.h"
 
 namespace koord::apiserver {
@@ -18,8 +19,9 @@ constexpr std::size_t kSpareRowBytes = 4 << 10;
 
 json::value cellOf(const Column& column, const json::value& object, WallTime now,
                    std::size_t& room) {
-  const auto values = jsonPath(object, column.jsonPath);
-  if (values.empty()) return nullptr;
+  const auto found = jsonPath(object, column.jsonPath);
+  if (!found || found->empty()) return nullptr;
+  const auto& values = *found;
   const auto& first = *values.front();
   if (column.type == "date") return json::string(age(&first, now));
   const bool scalar = !first.is_structured() && !first.is_string();

@@ -40,8 +40,4 @@ std::string humanDuration(Duration duration);
 // How long ago a time of an object was; "<unknown>" without one.
 std::string age(const json::value* time, WallTime now);
 
-// Values that a JSONPath of the form ".spec.ports[0].name" or with filters like
-// [?(@.type=="Ready")] selects.
-std::vector<const json::value*> jsonPath(const json::value& object, std::string_view path);
-
 }  // namespace koord::apiserver

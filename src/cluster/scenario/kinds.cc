@@ -1,10 +1,10 @@
 #include "cluster/scenario/kinds.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include <fmt/format.h>
 
+#include "base/json_path.h"
 #include "cluster/scenario/jmespath_values.h"
 
 namespace koord::scenario {
@@ -50,50 +50,14 @@ std::string labelSelectorOf(const json::value& labels) {
   return result;
 }
 
-Result<std::optional<json::value>> followPath(const json::value& object, std::string_view path) {
-  const auto unsupported = [&] {
-    return fail(
-        ErrorCode::Invalid,
-        fmt::format("{}: only fields and indices are supported, as in {{.status.list[0].name}}",
-                    path));
-  };
-  std::string_view rest = path;
-  if (rest.starts_with('{') && rest.ends_with('}')) rest = rest.substr(1, rest.size() - 2);
-  const json::value* current = &object;
-  while (!rest.empty()) {
-    if (rest.starts_with('[')) {
-      const auto close = rest.find(']');
-      std::size_t index = 0;
-      if (close == std::string_view::npos) return unsupported();
-      const auto [stop, ec] = std::from_chars(rest.data() + 1, rest.data() + close, index);
-      if (ec != std::errc() || stop != rest.data() + close) return unsupported();
-      const auto* array = current->if_array();
-      if (!array || index >= array->size()) return std::optional<json::value>();
-      current = &(*array)[index];
-      rest.remove_prefix(close + 1);
-      continue;
-    }
-    if (rest.starts_with('.')) rest.remove_prefix(1);
-    std::string name;
-    std::size_t i = 0;
-    for (; i < rest.size() && rest[i] != '.' && rest[i] != '['; ++i) {
-      if (rest[i] == '\\' && i + 1 < rest.size()) ++i;
-      name += rest[i];
-    }
-    if (name.empty() || name == "*") return unsupported();
-    rest.remove_prefix(i);
-    current = find(*current, name);
-    if (!current) return std::optional<json::value>();
-  }
-  return std::optional(*current);
-}
-
 Result<bool> isAsAwaited(const json::value& object, const WaitFor& wait) {
   if (wait.kind == WaitFor::Kind::JsonPath) {
-    const auto value = followPath(object, wait.name);
-    if (!value) return fail(value.error());
-    if (!*value) return false;
-    return !wait.value || jmespath::plainText(**value) == *wait.value;
+    const auto values = jsonPath(object, wait.name);
+    if (!values) return fail(values.error());
+    if (values->size() > 1)
+      return fail(ErrorCode::Invalid, fmt::format("{}: selects more than one value", wait.name));
+    if (values->empty()) return false;
+    return !wait.value || jmespath::plainText(*values->front()) == *wait.value;
   }
   const auto* conditions = at(object, "status", "conditions");
   const auto* array = conditions ? conditions->if_array() : nullptr;

@@ -20,11 +20,8 @@ std::string eventLine(const json::value& event);
 // "a=b,c=d" of the labels that are plain text; {} for none.
 std::string labelSelectorOf(const json::value& labels);
 
-// What the path of a wait ("{.status.phase}", ".spec.list[0]", ".metadata.labels.a\.b/c") leads to;
-// nothing when it leads nowhere. An error is a path that says more than that.
-Result<std::optional<json::value>> followPath(const json::value& object, std::string_view path);
-
-// Whether the object is as a wait for a condition or a path wants it.
+// Whether the object is as a wait for a condition or a JSONPath wants it. An error: it is no JSONPath, or it selects more
+// than one value.
 Result<bool> isAsAwaited(const json::value& object, const WaitFor& wait);
 
 }  // namespace koord::scenario

@@ -288,6 +288,7 @@ steps:
   - wait: {apiVersion: v1, kind: Pod, name: p, for: {creation: {}}}
   - wait: {apiVersion: v1, kind: Pod, for: {condition: {name: Ready, value: 'true'}}}
   - wait: {apiVersion: v1, kind: Pod, name: p, for: {jsonPath: {path: '{.status.conditions[0].type}', value: Ready}}}
+  - wait: {apiVersion: v1, kind: Pod, name: p, for: {jsonPath: {path: '{.status.conditions[?(@.type=="Ready")].status}', value: 'True'}}}
   - wait: {apiVersion: v1, kind: Pod, name: p, for: {deletion: {}}}
 )");
   EXPECT_EQ(result.status, Status::Passed) << describe(result, {});

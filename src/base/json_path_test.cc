@@ -1,0 +1,54 @@
+#include "base/json_path.h"
+
+#include <gtest/gtest.h>
+
+namespace koord {
+namespace {
+
+// The values as JSON, one after the other; "invalid" for a path that is none.
+std::string selected(const char* path) {
+  static const json::value document = *parseJson(R"({
+      "spec":{"ports":[{"name":"http","port":80},{"name":"dns","port":53}],"a.b":1,"none":null},
+      "status":{"conditions":[{"type":"Ready","status":"True"},{"type":"Idle","status":"False"},{"status":"x"}]}})");
+  const auto values = jsonPath(document, path);
+  if (!values) return "invalid";
+  std::string text;
+  for (const auto* value : *values) text += (text.empty() ? "" : " ") + toJson(*value);
+  return text;
+}
+
+TEST(JsonPath, SelectsMembersAndElements) {
+  EXPECT_EQ(selected(".spec.ports[0].name"), R"("http")");
+  EXPECT_EQ(selected("{.spec.ports[1].port}"), "53");
+  EXPECT_EQ(selected("$.spec.ports[-1].port"), "53");
+  EXPECT_EQ(selected("spec.ports[0].port"), "80");
+  EXPECT_EQ(selected(".spec.ports[*].name"), R"("http" "dns")");
+  EXPECT_EQ(selected(".spec.ports.*.port"), "80 53");
+  EXPECT_EQ(selected(R"(.spec.a\.b)"), "1");
+  EXPECT_EQ(selected(".spec['a.b']"), "1");
+  EXPECT_EQ(selected(".spec.none"), "null");
+}
+
+TEST(JsonPath, FiltersByOneComparison) {
+  EXPECT_EQ(selected(R"(.status.conditions[?(@.type=="Ready")].status)"), R"("True")");
+  EXPECT_EQ(selected(R"(.status.conditions[?(@.type == 'Idle')].status)"), R"("False")");
+  EXPECT_EQ(selected(R"(.status.conditions[?(@.type!="Ready")].status)"), R"("False")");
+  EXPECT_EQ(selected(".status.conditions[?(@.type)].status"), R"("True" "False")");
+  EXPECT_EQ(selected(".spec.ports[?(@.port==53)].name"), R"("dns")");
+}
+
+TEST(JsonPath, WhatLeadsNowhereSelectsNothing) {
+  for (const char* path : {".spec.gone", ".spec.gone.deeper", ".spec.ports[2]", ".spec.ports[-3]",
+                           ".spec.ports.name", ".spec[0]", ".spec.none.deeper"})
+    EXPECT_EQ(selected(path), "") << path;
+}
+
+TEST(JsonPath, WhatIsNoPathIsAnError) {
+  for (const char* path : {".spec.ports[0", ".spec.ports[x]", ".spec.ports[]", ".spec.ports[0x]",
+                           ".status.conditions[?(@.type==1]", ".spec..ports",
+                           ".spec.ports[99999999999999999999]", ".gone[x]"})
+    EXPECT_EQ(selected(path), "invalid") << path;
+}
+
+}  // namespace
+}  // namespace koord

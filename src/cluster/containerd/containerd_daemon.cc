@@ -1,21 +1,18 @@
 #include "cluster/containerd/containerd_daemon.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
-
-#include <cerrno>
 
 #include "base/file.h"
 #include "cluster/containerd/busybox_image.h"
+#include "kube/run_program.h"
 
 namespace koord::cluster {
 
 namespace {
 
 constexpr std::size_t kMaxSocketPath = 107;  // of a unix socket's address
+constexpr std::chrono::minutes kImportLimit{2};
 
 Result<std::string> findProgram(const char* name, const char* package) {
   for (const char* folder : {"/usr/local/bin/", "/usr/bin/", "/usr/sbin/", "/bin/", "/sbin/"}) {
@@ -24,30 +21,6 @@ Result<std::string> findProgram(const char* name, const char* package) {
   }
   return fail(ErrorCode::NotFound,
               fmt::format("{} is not installed: install the Debian package {}", name, package));
-}
-
-// The status of a program run to its end, its output in a file.
-Result<> runProgram(std::vector<std::string> command, const std::string& output) {
-  std::vector<char*> argv;
-  for (auto& word : command) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, 1, output.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  posix_spawn_file_actions_adddup2(&actions, 1, 2);
-  posix_spawn_file_actions_addclosefrom_np(&actions, 3);
-  pid_t pid = 0;
-  const int error = ::posix_spawn(&pid, argv[0], &actions, nullptr, argv.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  if (error != 0) return fail(errnoError("start " + command[0], error));
-  int status = 0;
-  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
-  const auto said = readFile(output);
-  return fail(ErrorCode::Internal,
-              fmt::format("{} failed: {}", command[0], said ? *said : "no output"));
 }
 
 }  // namespace
@@ -90,11 +63,18 @@ Result<> importBusybox(const ContainerdDaemon& daemon) {
   if (!ctr) return fail(std::move(ctr.error()));
   const std::string tar = daemon.folder + "/busybox.tar";
   if (auto written = writeBusyboxImage(tar); !written) return written;
-  auto imported = runProgram(
-      {*ctr, "--address", daemon.socket, "--namespace", "k8s.io", "images", "import", tar},
-      daemon.folder + "/import.log");
+  const auto imported = kube::runProgram(
+      {.argv = {*ctr, "--address", daemon.socket, "--namespace", "k8s.io", "images", "import", tar},
+       .limit = kImportLimit,
+       .dropsOutput = true},
+      kube::Interrupt());
   ::unlink(tar.c_str());
-  return imported;
+  if (!imported) return fail(imported.error());
+  if (imported->killed) return fail(*imported->killed);
+  if (imported->status != 0)
+    return fail(ErrorCode::Internal,
+                fmt::format("{} failed: {}{}", *ctr, imported->out, imported->err));
+  return {};
 }
 
 }  // namespace koord::cluster

@@ -1,8 +1,9 @@
 #include "cluster/explain/layout.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <ranges>
+
+#include "cluster/up/text_table.h"
 
 namespace koord::cluster {
 
@@ -25,24 +26,19 @@ std::string joined(const json::array& values, std::size_t limit) {
 }
 
 void addTable(std::string& out, const std::vector<Row>& rows) {
-  std::vector<std::size_t> widths;
-  for (const auto& row : rows)
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      if (widths.size() <= i) widths.push_back(0);
-      widths[i] = std::max(widths[i], row[i].size());
-    }
-  for (const auto& row : rows) {
-    std::string line;
-    for (std::size_t i = 0; i < row.size(); ++i)
-      line += i + 1 == row.size() ? row[i] : fmt::format("{:<{}}  ", row[i], widths[i]);
-    line.insert(0, "  ");
-    while (line.ends_with(' ')) line.pop_back();
-    out += line + "\n";
-  }
+  std::size_t count = 0;
+  for (const auto& row : rows) count = std::max(count, row.size());
+  if (count == 0) return;
+  std::vector<TextColumn> columns(count);
+  for (std::size_t i = 0; i < rows.front().size(); ++i) columns[i].title = rows.front()[i];
+  TextTable table(std::move(columns));
+  for (const auto& row : rows | std::views::drop(1)) table.add(row);
+  for (const auto& line : table.lines(0)) out += "  " + line + "\n";
 }
 
 void addParagraph(std::string& out, std::string_view first, std::string_view text) {
   std::string line(first);
+  const std::string indent(charactersIn(first), ' ');
   bool blank = true;  // no word on this line yet
   while (!text.empty()) {
     const auto begin = text.find_first_not_of(" \n");
@@ -50,9 +46,9 @@ void addParagraph(std::string& out, std::string_view first, std::string_view tex
     text.remove_prefix(begin);
     const std::string_view word = text.substr(0, text.find_first_of(" \n"));
     text.remove_prefix(word.size());
-    if (!blank && line.size() + 1 + word.size() > kWidth) {
+    if (!blank && charactersIn(line) + 1 + charactersIn(word) > kWidth) {
       out += line + "\n";
-      line.assign(first.size(), ' ');
+      line = indent;
       blank = true;
     }
     if (!blank) line += ' ';

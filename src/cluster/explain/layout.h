@@ -20,7 +20,7 @@ std::string scalar(const json::value* value);
 std::string joined(const json::array& values, std::size_t limit = 100);
 
 using Row = std::vector<std::string>;
-// Columns as wide as what they hold, indented by two; the last one runs free.
+// The first row has the titles. Columns are as wide as what they hold, and the table is indented by two.
 void addTable(std::string& out, const std::vector<Row>& rows);
 
 // Words of the text in lines of at most kWidth columns. The first line begins with `first`, further ones

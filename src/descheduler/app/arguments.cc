@@ -195,8 +195,9 @@ constexpr FieldHelp kLowNodeLoad[] = {
      "", ""},
     {"nodePools[].name", "Name of the pool.", "", "batch"},
     {"nodePools[].nodeSelector",
-     "Nodes of the pool. A node is relieved by the first pool that matches it and finds it overloaded.", "",
-     "{matchLabels: {pool: batch}}", "all nodes", "LabelSelector"},
+     "Nodes of the pool. A node is relieved by the first pool that matches it and finds it "
+     "overloaded.",
+     "", "{matchLabels: {pool: batch}}", "all nodes", "LabelSelector"},
     KOORD_POOL("nodePools[]."),
 };
 
@@ -216,7 +217,10 @@ constexpr FieldHelp kLowNodeUtilization[] = {
 };
 
 constexpr FieldHelp kMigrationController[] = {
-    {"dryRun", "If true, no jobs are created and nothing is evicted; the log and /debug/evictions show the plan.", "", "false"},
+    {"dryRun",
+     "If true, no jobs are created and nothing is evicted; the log and /debug/evictions show the "
+     "plan.",
+     "", "false"},
     {"maxConcurrentReconciles", "How many jobs are worked on at a time.", "jobs", "1"},
     {"evictFailedBarePods", "If true, failed pods without an owner may leave.", "", "false"},
     {"evictAllBarePods", "If true, pods without an owner may leave.", "", "false"},

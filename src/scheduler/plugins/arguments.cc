@@ -25,8 +25,7 @@ constexpr FieldHelp kCoscheduling[] = {
      "How long the members of a gang wait for each other in Permit if the gang names no time. 0 "
      "means the gang's own time only.",
      "", "600s"},
-    {"controllerWorkers", "How many PodGroups are updated at a time, at most 64.",
-     "workers", "1"},
+    {"controllerWorkers", "How many PodGroups are updated at a time, at most 64.", "workers", "1"},
     {"skipCheckScheduleCycle", "Accepted for compatibility. It has no effect.", "", "false"},
     {"enablePreemption",
      "If true, a gang preempts pods of lower priority as a whole: victims leave only if a plan "
@@ -262,8 +261,7 @@ constexpr FieldHelp kReservation[] = {
      "false"},
     {"minCandidateNodesPercentage", "As in DefaultPreemptionArgs.", "percent", "10"},
     {"minCandidateNodesAbsolute", "As in DefaultPreemptionArgs.", "nodes", "100"},
-    {"controllerWorkers", "How many Reservations are updated at a time.",
-     "workers", "1"},
+    {"controllerWorkers", "How many Reservations are updated at a time.", "workers", "1"},
     {"gcDurationSeconds",
      "How long expired and consumed Reservations are kept. 0 means the default.", "seconds",
      "86400", "86400"},

@@ -38,7 +38,7 @@ constexpr const char* kMayNotChange =
 
 const json::value& orEmpty(const json::value* value) {
   static const json::value none = json::object{};
-  return value ? *value : none;
+  return value && value->is_object() ? *value : none;
 }
 const json::array& listAt(const json::value& object, std::string_view name) {
   static const json::array none;
@@ -292,7 +292,8 @@ void validateResizedContainers(const json::value& before, const json::value& aft
       const auto& is = orEmpty(find(now, "resources"));
       validateResized(was, is, fmt::format("spec.{}[{}].resources", list, i), errors);
       json::value compared = now;
-      put(compared.get_object(), "resources", find(old, "resources"));
+      // A container that is null is no object; nor is it what was there.
+      if (compared.is_object()) put(compared.get_object(), "resources", find(old, "resources"));
       if (compared != old || !sameButCpuAndMemory(was, is))
         errors.forbidden("spec",
                          init ? "only cpu and memory resources for sidecar containers are mutable"

@@ -136,6 +136,20 @@ TEST_F(PodUpdateTest, aGatedPodCanOnlyBeToldMoreNarrowlyWhereToGo) {
   EXPECT_EQ(mergePatch(path, R"({"spec":{"nodeSelector":{"e":"f"}}})").status, 422);
 }
 
+TEST_F(PodUpdateTest, aResizeToWhatIsNoContainerIsRefused) {
+  const auto path = sized("web", R"({"requests":{"cpu":"1"}})");
+  for (const char* odd : {"null", "\"x\"", "[]", "1"}) {
+    const std::string list = std::string("[") + odd + "]";
+    EXPECT_NE(mergePatch(path + "/resize", R"({"spec":{"containers":)" + list + "}}").status, 200);
+    EXPECT_NE(jsonPatch(path + "/resize",
+                        R"([{"op":"replace","path":"/spec/containers","value":)" + list + "}]")
+                  .status,
+              200);
+    EXPECT_NE(mergePatch(path, R"({"spec":{"nodeSelector":)" + list + "}}").status, 200);
+  }
+  EXPECT_EQ(get(path).status, 200);
+}
+
 TEST_F(PodUpdateTest, aResizeChangesCpuAndMemoryOnly) {
   const auto path = sized("web", R"({"requests":{"cpu":"1","memory":"1Gi","example.com/gpu":"1"},
                        "limits":{"cpu":"2","memory":"2Gi","example.com/gpu":"1"}})");

@@ -45,8 +45,8 @@ void addFlags(flags::FlagSet& set, Flags& flags) {
   set.group("Host");
   set.text(
       "host-root-dir", flags.hostRoot,
-      "where the host's root is mounted, in which vendors' tools and libraries are; one that is "
-      "not there means our own");
+      "where the host's root is mounted, with the tools and libraries of vendors; the process's "
+      "own root if the folder does not exist");
   set.duration("tool-timeout", flags.toolLimit, "how long a vendor's tool or library may take");
   set.group("Other");
   set.boolean("version", flags.version, "Print the version and exit");
@@ -65,8 +65,8 @@ std::optional<int> parseFlags(const std::vector<std::string>& arguments, flags::
   if (auto parsed = set.parse(arguments); !parsed) return refuse(parsed.error().message);
   if (set.helpWanted()) {
     fmt::print(
-        "Looks at the accelerators of this machine that are not NVIDIA's, and writes a file about\n"
-        "them, from which koordlet tells the scheduler.\n\n"
+        "Finds the accelerators of this host that are not NVIDIA's and writes them to a file.\n"
+        "koordlet reads the file and reports them to the scheduler.\n\n"
         "Usage:\n  koord-device-daemon [flags]\n\n{}",
         flags::describe(set));
     return 0;

@@ -61,7 +61,7 @@ void addUpFlags(koord::flags::FlagSet& set, UpFlags& flags) {
   set.boolean("in-memory", options.inMemory,
               "Keep nothing: no database, and a temporary data folder that is removed at the end");
   set.text("authorization-mode", flags.authorization,
-           "Who may do what: as Node,RBAC say, or AlwaysAllow: whoever is known everything")
+           "Authorization of requests: Node,RBAC, or AlwaysAllow for every authenticated user")
       .oneOf({"Node,RBAC", "AlwaysAllow"});
   set.boolean("anonymous-auth", options.anonymousAuth,
               "With Node,RBAC: take requests without credentials as those of system:anonymous, "
@@ -80,9 +80,10 @@ void addUpFlags(koord::flags::FlagSet& set, UpFlags& flags) {
            "How the host node runs containers: process (their command, on this machine's files; "
            "images are ignored) or containerd")
       .oneOf({"process", "containerd"});
-  set.text("containerd-socket", options.containerdSocket,
-           "With --runtime=containerd: the socket of one that runs; default: one is started, with "
-           "an image made of busybox-static");
+  set.text(
+      "containerd-socket", options.containerdSocket,
+      "With --runtime=containerd: the socket of a running containerd; default: koordctl starts "
+      "one, with an image made of busybox-static");
   set.boolean(
       "runtime-proxy", options.runtimeProxy,
       "With --runtime=containerd: koord-runtime-proxy in front of it, so that containers have "
@@ -220,7 +221,8 @@ void addDeschedule(koord::flags::Commands& commands, koord::cluster::DescheduleO
   command.flags.boolean("json", options.json, "The plan as JSON");
   command.run = [&](const std::vector<std::string>& names) {
     if (!names.empty()) return commands.refuse("no arguments", "deschedule");
-    if (!options.dryRun) return commands.refuse("--dry-run: koordctl moves nobody", "deschedule");
+    if (!options.dryRun)
+      return commands.refuse("--dry-run: koordctl does not evict pods", "deschedule");
     return koord::cluster::runDeschedule(options);
   };
 }

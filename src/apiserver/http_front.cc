@@ -221,7 +221,7 @@ class HttpFront::Impl : public std::enable_shared_from_this<HttpFront::Impl> {
   // nobody in particular without noticing.
   std::optional<User> authenticate(const ServerRequest& request) const {
     const auto refused = [&](std::string_view why) {
-      log::warn("{} cannot be told who it is: {}", request.remote, why);
+      log::warn("{} cannot be authenticated: {}", request.remote, why);
       return std::nullopt;
     };
     if (!request.peerProblem.empty()) return refused("client certificate: " + request.peerProblem);

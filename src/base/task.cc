@@ -22,7 +22,7 @@ struct TaskGroup::Root {
     // What the task was in the middle of stays half done. A process that begins anew is in order; one
     // that goes on without this task may neither work nor say so.
     [[noreturn]] void unhandled_exception() noexcept {
-      log::error("an exception that nobody catches ends the process: {}", thrownText());
+      log::error("an uncaught exception ends the process: {}", thrownText());
       std::terminate();
     }
   };

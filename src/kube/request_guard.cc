@@ -182,7 +182,7 @@ Task<Result<RequestGuard::User>> RequestGuard::authenticate(const net::ServerReq
   auto token = bearerToken(request.headers);
   if (!token || !authentication_) {
     if (!viaProxy) co_return fail(std::move(viaProxy.error()));
-    if (request.peer) co_return fail(ErrorCode::Unauthorized, "the certificate names nobody");
+    if (request.peer) co_return fail(ErrorCode::Unauthorized, "the certificate has no common name");
     co_return User{"system:anonymous", {}, {"system:unauthenticated"}, {}};
   }
   if (const auto* known = users_.find(*token); known && known->until > executor_.steadyNow())

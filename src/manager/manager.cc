@@ -178,7 +178,7 @@ Result<json::value> Manager::explanationOf(const std::string& subject) const {
   constexpr std::string_view kRecommendations = "recommendations/";
   if (!controllers_)
     return fail(ErrorCode::Unavailable,
-                "this koord-manager does not lead: ask the one that holds the lease "
+                "this koord-manager does not lead: ask the holder of the lease "
                 "koordinator-manager");
   if (subject.starts_with(kNodes)) {
     const auto* controller = controllers_->nodeResource();

@@ -28,7 +28,7 @@ Task<std::optional<std::string>> Dispatcher::dispatch(HookType type, const Excha
     std::string why = fmt::format("rpc error: code = {} desc = {}", net::nameOf(reply.error().code),
                                   reply.error().message);
     log::warn("hook {} of {}: {}; {}", nameOf(type), server.name, why,
-              server.failureIsFatal ? "the call fails" : "the call goes on without it");
+              server.failureIsFatal ? "the call fails" : "the call continues without it");
     if (server.failureIsFatal) co_return "hook server err: " + why;
   }
   co_return std::nullopt;

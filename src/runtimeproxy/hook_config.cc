@@ -147,8 +147,9 @@ void HookConfigs::readFile(const std::string& name, const std::string& path) {
     log::info("hook server {}: {} hooks at {}, failure policy {}", path, file.server.hooks.size(),
               file.server.endpoint, file.server.failureIsFatal ? "Fail" : "Ignore");
   } else {
-    log::warn("hook server {}: {}; {}", path, server.error().message,
-              file.valid ? "what it said before stays in force" : "nobody is called for it");
+    log::warn(
+        "hook server {}: {}; {}", path, server.error().message,
+        file.valid ? "the previous content stays in force" : "no hook server is called for it");
   }
   if (known != files_.end())
     known->second = std::move(file);

@@ -231,7 +231,7 @@ def decided(world, found, one, other):
         return "scores of several GPUs"
     if set(found) == {"devices"} and all(roughly(one["each"][name]["devices"]) == roughly(other["each"][name]["devices"]) for name in names):
         return "bytes of a GPU's memory"
-    if waits and set(found) == {"said of preemption"} and any("reservation preempts nobody" in str(outcome["said"]) for outcome in other["each"].values()):
+    if waits and set(found) == {"said of preemption"} and any("reservations do not preempt" in str(outcome["said"]) for outcome in other["each"].values()):
         return "reservations that cannot preempt"
     return ""
 

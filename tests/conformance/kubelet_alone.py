@@ -236,7 +236,7 @@ class KubeletAloneTest:
         view = self.node.ask_koordlet("/apis/v1/qos")
         check(path in view, f"/apis/v1/qos does not tell of the fight: {view}")
         check("koordlet_resource_fights{" in self.node.ask_koordlet("/metrics"), "no metric tells of the fight")
-        check("somebody keeps changing" in self.log(), "the log does not tell of the fight")
+        check("another program keeps changing" in self.log(), "the log does not tell of the fight")
         file.write_text("2" if not self.cgroups.v2 else "1", encoding="utf-8")
         time.sleep(3)
         check(self.cgroups.shares(path) == 2, "koordlet still fights")

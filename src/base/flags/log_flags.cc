@@ -81,7 +81,7 @@ void addKlogFlags(FlagSet& set, log::Output& output, bool thresholdAlways) {
            "Folder for log files, one for each severity; with --logtostderr=false");
   set.text("log-file", output.file, "The one log file; with --logtostderr=false");
   set.integer("log-file-max-size", output.fileLimitMegabytes,
-              "Size in megabytes at which --log-file begins anew; 0 = never")
+              "Size in megabytes at which --log-file is truncated; 0 = never")
       .within(0, 1'000'000'000);
   set.boolean("one-output", output.ownSeverityOnly,
               "Write a message only to the file of its severity, not to those below as well");

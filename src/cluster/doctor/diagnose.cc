@@ -62,7 +62,7 @@ void checkLeases(const ClusterPicture& picture, std::vector<Finding>& findings) 
     if (lease->spec.holderIdentity.empty() ||
         age > std::chrono::seconds(std::max(lease->spec.leaseDurationSeconds, 15) * 2)) {
       findings.push_back(
-          {Level::Problem, fmt::format("nobody leads {}", who),
+          {Level::Problem, fmt::format("{} has no leader", who),
            fmt::format("kubectl -n koordinator-system get pods -l koord-app={}", who)});
     } else {
       findings.push_back(
@@ -170,8 +170,8 @@ void checkProfiles(const ClusterPicture& picture, std::vector<Finding>& findings
     findings.push_back({Level::Warning,
                         fmt::format("{} pods were admitted without the profile {}: {}", pods.size(),
                                     profile, namesOf(pods)),
-                        "They were made before it, or while koord-manager did not answer: make "
-                        "them anew, or let the controller do it for those that wait (label "
+                        "They were created before it, or while koord-manager did not answer. "
+                        "Recreate them, or let the controller change the pending ones (label "
                         "config.koordinator.sh/controller-managed)."});
 }
 

@@ -71,7 +71,7 @@ TEST(Doctor, NamesWhatStoppedWorking) {
   auto picture = healthy();
   picture.now += std::chrono::minutes(10);
   auto text = findingsText(diagnose(picture));
-  EXPECT_THAT(text, HasSubstr("nobody leads koord-manager"));
+  EXPECT_THAT(text, HasSubstr("koord-manager has no leader"));
   EXPECT_THAT(text, HasSubstr("older than 5 minutes: n1"));
   picture = healthy();
   picture.mutating[0].webhooks[0].clientConfig.caBundle.clear();

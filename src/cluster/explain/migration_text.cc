@@ -42,7 +42,7 @@ std::string whyText(const json::value& job) {
 
 std::string planText(const json::value& job) {
   const auto node = ours(job, "planned-node");
-  if (node.empty()) return "nobody could say where it would land";
+  if (node.empty()) return "the new node is not known";
   std::string text = "node " + node;
   if (const auto by = ours(job, "planned-by"); !by.empty()) text += ", as " + by + " said";
   if (const auto avoid = ours(job, "avoid-nodes"); !avoid.empty())

@@ -43,7 +43,7 @@ TEST(MigrationText, says_so_where_little_is_known) {
       R"({"job": {"metadata": {"name": "j"}, "spec": {"podRef": {"namespace": "a", "name": "b"}}}})");
   EXPECT_THAT(text, HasSubstr("State      Pending\n"));
   EXPECT_THAT(text, HasSubstr("Because    made by hand\n"));
-  EXPECT_THAT(text, HasSubstr("Planned    nobody could say where it would land\n"));
+  EXPECT_THAT(text, HasSubstr("Planned    the new node is not known\n"));
   EXPECT_THAT(text, Not(HasSubstr("Steps")));
   EXPECT_THAT(shown("[]"), HasSubstr("State"));
 }

@@ -110,7 +110,7 @@ Task<bool> Profile::evict(PodPtr pod, EvictOptions options) {
     co_return false;
   // What forbids it since then counts: a cycle may take minutes.
   if (now != pod && !filter(*now)) {
-    note(*now, options, "its filters forbid it by now", {});
+    note(*now, options, "its filters forbid it now", {});
     co_return false;
   }
   if (const std::string_view limit = shared_.limiter.denies(*pod); !limit.empty()) {

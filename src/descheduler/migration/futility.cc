@@ -43,7 +43,8 @@ void Futility::changed(const JobPtr&, const JobPtr& after) {
 std::string Futility::refusal(const api::Pod& pod, WallTime now) const {
   if (unseen_.end > seenAt_ && now < unseen_.end + unseen_.took)
     return fmt::format(
-        "nobody looked at the Reservation of job {} in {}: does koord-scheduler run, with its "
+        "no scheduler looked at the Reservation of job {} in {}: does koord-scheduler run, with "
+        "its "
         "plugin "
         "Reservation? The next try is in {}",
         unseen_.job, formatDuration(unseen_.took), inWords(unseen_.end + unseen_.took - now));
@@ -80,7 +81,7 @@ std::string Futility::waitedFor(const api::PodMigrationJob& job,
   if (evicting && conditionOf(status, condition::kBoundPodReady)) return "the new pod is not ready";
   if (evicting) return "no pod came for the Reservation";
   if (isTrue(status, condition::kReservationCreated) && !scheduled)
-    return "nobody looked at the Reservation: does koord-scheduler run, with its plugin "
+    return "no scheduler looked at the Reservation: does koord-scheduler run, with its plugin "
            "Reservation?";
   if (scheduled && scheduled->status != "True")
     return "the Reservation found no node: " + scheduled->message;

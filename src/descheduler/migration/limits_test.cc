@@ -89,11 +89,12 @@ TEST(Futility, where_nobody_looks_at_reservations_nobody_else_is_tried_for_as_lo
   w.start();
   const std::string job = w.evict("a-0");
   w.run(65s);
-  EXPECT_EQ(w.stateOf(job),
-            "Failed Timeout: Abort job caused by timeout: nobody looked at the Reservation: does "
-            "koord-scheduler run, with its plugin Reservation?");
+  EXPECT_EQ(
+      w.stateOf(job),
+      "Failed Timeout: Abort job caused by timeout: no scheduler looked at the Reservation: does "
+      "koord-scheduler run, with its plugin Reservation?");
   const std::string why = w.evict("b-0");
-  EXPECT_THAT(why, AllOf(HasSubstr("nobody looked at the Reservation of job " + job),
+  EXPECT_THAT(why, AllOf(HasSubstr("no scheduler looked at the Reservation of job " + job),
                          HasSubstr("in 1m0s: does koord-scheduler run, with its plugin "
                                    "Reservation? The next try is in 5")));
   w.start();

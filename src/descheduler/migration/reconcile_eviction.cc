@@ -167,7 +167,7 @@ Reconciler::Step Reconciler::evictPresent(Work* work, std::shared_ptr<const api:
   const bool begun = conditionOf(work->status, condition::kEviction) != nullptr;
   if (pod->metadata.deletionTimestamp || (begun && isSoftEvicted(*pod))) {
     if (begun) co_return Next::Stop;
-    auto ending = missingPod(work, "somebody else is deleting it");
+    auto ending = missingPod(work, "another client is deleting it");
     auto ended = co_await ending;
     co_return ended;
   }

@@ -354,7 +354,7 @@ TEST(CycleTest, aPodThatItsOwnerProtectsWhileTheCycleRunsStays) {
   cluster.cycle();
   EXPECT_THAT(cluster.mover.moved, ElementsAre("one"));
   ASSERT_THAT(cluster.descheduler().journal().all(), SizeIs(2));
-  EXPECT_EQ(cluster.descheduler().journal().all().back().outcome, "its filters forbid it by now");
+  EXPECT_EQ(cluster.descheduler().journal().all().back().outcome, "its filters forbid it now");
 }
 
 // --- DefaultEvictor.

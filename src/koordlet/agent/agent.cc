@@ -417,7 +417,7 @@ void Agent::loadHistory() {
     log::warn("the node's history is not kept over restarts: {}", made.error().message);
   const auto loaded = koordlet::loadHistory(cache_, fileOf("node-history"), executor_.wallNow());
   if (!loaded && loaded.error().code != ErrorCode::NotFound)
-    log::warn("the node's history begins anew: {}", loaded.error().message);
+    log::warn("the node's history cannot be read and starts empty: {}", loaded.error().message);
 }
 
 void Agent::saveHistory() {

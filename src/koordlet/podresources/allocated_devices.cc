@@ -30,7 +30,8 @@ std::vector<ResourceDevices> devicesAllocatedTo(const PodView& pod) {
        {std::pair("gpu", "nvidia.com/gpu"), {"rdma", "koordinator.sh/rdma"}}) {
     const auto devices = allocatedDevices(pod, type);
     if (!devices) {
-      log::v(4, "devices of pod {} not told: {}", pod.pod->metadata.name, devices.error().message);
+      log::v(4, "devices of pod {} are not reported: {}", pod.pod->metadata.name,
+             devices.error().message);
       return {};
     }
     ResourceDevices ids{resource, {}};

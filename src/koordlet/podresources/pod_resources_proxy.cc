@@ -29,7 +29,7 @@ std::string completed(std::string reply, const States& states) {
         return std::vector<ResourceDevices>();
       });
   if (result) return *std::move(result);
-  log::v(4, "resources of pods are told without our devices: {}", result.error().message);
+  log::v(4, "resources of pods are reported without our devices: {}", result.error().message);
   return reply;
 }
 
@@ -56,7 +56,7 @@ Task<void> PodResourcesProxy::serve() {
     const auto listening = listen();
     if (listening) co_return;
     if (listening.error().message != last)
-      log::warn("allocated devices are not told to others: {}", last = listening.error().message);
+      log::warn("the pod resources proxy cannot listen: {}", last = listening.error().message);
     auto pause = sleepFor(executor_, kPauseToListen);
     co_await pause;
   }

@@ -138,11 +138,11 @@ bool ResourceExecutor::contested(const CgroupValue& update, CgroupVersion versio
   contest.theirs = trim(current);
   const auto minutes = std::chrono::duration_cast<std::chrono::minutes>(kRest).count();
   if (insists) {
-    log::warn("{} of {}: somebody keeps changing {} to {}; it is written on", contest.file,
-              update.dir, contest.ours, contest.theirs);
+    log::warn("{} of {}: another program keeps changing {} to {}; koordlet keeps writing it",
+              contest.file, update.dir, contest.ours, contest.theirs);
   } else {
-    log::warn("{} of {}: somebody keeps changing {} to {}; left alone for {} minutes", contest.file,
-              update.dir, contest.ours, contest.theirs, minutes);
+    log::warn("{} of {}: another program keeps changing {} to {}; left alone for {} minutes",
+              contest.file, update.dir, contest.ours, contest.theirs, minutes);
     audit_.add(
         {clock_.wallNow(), contest.dir, contest.file, contest.theirs, contest.theirs,
          fmt::format("{}: left alone, others keep changing {} back", update.reason, contest.ours)});

@@ -100,9 +100,10 @@ void HookRunner::addContainer(PodView& view, const HookedPod& pod,
 
 Result<> HookRunner::outcome(Result<> result, const PodView& view) const {
   if (result) return {};
-  log::warn("pod {}/{}: {}; {}", view.pod->metadata.namespace_, view.pod->metadata.name,
-            result.error().message,
-            options_.failOnError ? "the runtime is told to fail" : "it goes on without it");
+  log::warn(
+      "pod {}/{}: {}; {}", view.pod->metadata.namespace_, view.pod->metadata.name,
+      result.error().message,
+      options_.failOnError ? "the call of the runtime fails" : "the runtime continues without it");
   return options_.failOnError ? result : Result<>{};
 }
 

@@ -60,8 +60,8 @@ std::optional<PodBandwidth> podBandwidth(const PodView& pod, std::int64_t total)
   if (!text) return std::nullopt;
   const auto document = parseJson(*text);
   if (!document || !document->is_object()) {
-    log::v(4, "annotation {} of pod {} passed over: not a JSON object",
-           model::kAnnotationNetworkQos, pod.pod->metadata.name);
+    log::v(4, "annotation {} of pod {} is ignored: not a JSON object", model::kAnnotationNetworkQos,
+           pod.pod->metadata.name);
     return std::nullopt;
   }
   const auto limit = [&](std::string_view name) {

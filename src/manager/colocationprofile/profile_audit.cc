@@ -122,7 +122,7 @@ void ProfileAudit::remember(const api::Pod& pod, std::vector<std::string> missed
       kube::referenceTo(api::Pod::kType, pod.metadata), "Warning", "AdmittedWithoutProfile",
       fmt::format("bears nothing of ClusterColocationProfile {}, which is for this pod: it was "
                   "admitted while koord-manager's webhook did not answer, or before the labels "
-                  "were there; make the pod anew",
+                  "were there; recreate the pod",
                   fmt::join(missed, ", ")));
   missed_[pod.metadata.uid] = std::move(missed);
 }

@@ -131,7 +131,8 @@ void RecommenderController::take(const RecommendationPtr& recommendation) {
   forgetWindows(key);
   if (!retargeted) {
     if (auto read = readSaved(*recommendation, record.models, record.known); !read) {
-      log::warn("Recommendation {}: {}; it learns anew", key.toString(), read.error().message);
+      log::warn("Recommendation {}: {}; it starts to learn again", key.toString(),
+                read.error().message);
       record.models.clear();
     } else {
       readWindows(*recommendation);

@@ -49,7 +49,8 @@ std::string percentDecode(std::string_view text) {
 std::expected<std::size_t, GrpcStatus> announced(std::string_view bytes) {
   if (bytes[0] != 0)
     return std::unexpected(
-        GrpcStatus{GrpcCode::Unimplemented, "the message is compressed, which nobody announced"});
+        GrpcStatus{GrpcCode::Unimplemented,
+                   "the message is compressed, but the call announced no compression"});
   std::size_t size = 0;
   for (std::size_t i = 1; i < kGrpcPrefix; ++i)
     size = size << 8 | static_cast<unsigned char>(bytes[i]);

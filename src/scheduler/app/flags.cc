@@ -57,8 +57,8 @@ void addServing(flags::FlagSet& set, Flags& flags) {
 void addDebugging(flags::FlagSet& set, Flags& flags) {
   set.group("Debugging");
   set.boolean("insecure-debug-flags", flags.openDebugFlags,
-              "Let whoever reaches --port set /debug/flags, and not only clients of --secure-port "
-              "that may");
+              "Let every client of --port set /debug/flags, not only authorized clients of "
+              "--secure-port");
   set.integer("debug-scores", flags.debug.topScores,
               "Log the scores of this many best nodes for every pod; 0 = none")
       .shortly('s');
@@ -79,9 +79,9 @@ void addAuditor(flags::FlagSet& set, AuditOptions& audit) {
   set.group("Workload auditor");
   set.boolean("enable-workload-auditor", audit.enabled,
               "Follow every pod and gang until it is placed, with metrics and alerts in the log");
-  set.text(
-         "workload-auditor-metric-labels", audit.labelsText,
-         "Labels of its metrics besides priority, as metricLabel=podLabelKey, separated by commas")
+  set.text("workload-auditor-metric-labels", audit.labelsText,
+           "Labels of its metrics in addition to priority, as metricLabel=podLabelKey, separated "
+           "by commas")
       .check([&audit]() -> Result<> {
         auto labels = parseAuditLabels(audit.labelsText);
         if (!labels) return fail(std::move(labels.error()));

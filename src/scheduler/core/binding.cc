@@ -57,7 +57,7 @@ Task<void> Scheduler::bindingCycle(std::unique_ptr<Attempt> owned) {
   queue_->done(uid);
   const Status again = recheckBeforeBind(attempt);
   if (again.skipped())
-    co_return abandonBinding(attempt, "it is gone, or another scheduler's by now");
+    co_return abandonBinding(attempt, "it is deleted, or belongs to another scheduler now");
   if (!again.ok()) co_return handleBindingError(attempt, again);
   attempt.phase = "PreBind";
   const SteadyTime preBindSince = executor_.steadyNow();

@@ -216,7 +216,7 @@ Task<void> Scheduler::handleSearchFailure(Attempt& attempt, SearchResult result,
     nomination = {true, ""};
   }
   for (auto* plugin : attempt.profile->profile().afterPostFilter)
-    guarded(observer_, "that hears of the end", "AfterPostFilter",
+    guarded(observer_, "after PostFilter", "AfterPostFilter",
             [&] { plugin->afterPostFilter(attempt.state, attempt.pod.info, result.status); });
   handleSchedulingFailure(attempt, result.status, rejected ? &result.diagnosis : nullptr,
                           nomination);

@@ -104,7 +104,8 @@ bool Evictions::start(std::vector<Order> orders, const By& by) {
   for (Order& order : orders) {
     const std::string why = check(*order.preemptor, by.rules ? *by.rules : kPlain, order.victims);
     if (why.empty()) continue;
-    log::error("nobody leaves node {} for {}: {}", order.node, order.preemptor->key(), why);
+    log::error("no victim is evicted from node {} for {}: {}", order.node, order.preemptor->key(),
+               why);
     return false;
   }
   if (WorkloadAudit* audit = auditOf(handle_.shared()))

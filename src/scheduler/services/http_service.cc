@@ -183,14 +183,14 @@ bool HttpService::isOpen(std::string_view path) const {
 std::string HttpService::closedFor(const std::string& method, const net::Target& target) const {
   if (method != "GET" && method != "HEAD") {
     const bool flag = method == "PUT" && target.path.starts_with("/debug/flags/");
-    return flag && state_.openDebugFlags ? "" : "anything but GET is answered";
+    return flag && state_.openDebugFlags ? "" : "requests other than GET are answered";
   }
   if (!target.path.starts_with(kServices)) return "";
-  if (!isOpen(target.path)) return "this is answered";
+  if (!isOpen(target.path)) return "this path is answered";
   const bool walks = std::ranges::any_of(target.query, [](const auto& entry) {
     return entry.first == "includePods" && entry.second == "true";
   });
-  return walks ? "the pods of quotas are told" : "";
+  return walks ? "the pods of quotas are listed" : "";
 }
 
 void HttpService::answerPlain(const net::HttpServer::Handler& route, net::ServerRequest request,

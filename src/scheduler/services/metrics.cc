@@ -94,7 +94,7 @@ struct Metrics::Impl {
           .Add({}, exponentialBuckets(1, 2, 7));
   Family<Histogram>& evictionDuration =
       histogramFamily(registry, "scheduler_preemption_goroutines_duration_seconds",
-                      "[ALPHA] Time until all victims of a preemption had been told to leave");
+                      "[ALPHA] Time until all victims of a preemption were deleted in the API");
   Family<Counter>& evictions =
       counterFamily(registry, "scheduler_preemption_goroutines_execution_total",
                     "[ALPHA] Preemptions carried out in the background, by result");

@@ -70,7 +70,7 @@ CpusetDecision cpusetOf(const PodView& pod, const CpuPools& pools, const CpuTopo
                         bool beManaged) {
   const auto status = statusOf(pod);
   if (!status) {
-    log::v(4, "annotation {} of pod {} passed over: {}", model::kAnnotationResourceStatus,
+    log::v(4, "annotation {} of pod {} is ignored: {}", model::kAnnotationResourceStatus,
            pod.pod->metadata.name, status.error().message);
   } else if (!status->cpus.empty()) {
     return {status->cpus, !pod.bestEffort()};

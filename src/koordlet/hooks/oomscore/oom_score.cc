@@ -26,7 +26,7 @@ std::optional<int> oomScoreOf(const PodView& pod, std::string_view container) {
     const auto* score = document ? find(*document, container) : nullptr;
     if (score && score->is_int64()) return inRange(score->get_int64());
     if (document) return std::nullopt;
-    log::v(4, "annotation {} of pod {} passed over: {}", model::kAnnotationOomScoreAdjSpec,
+    log::v(4, "annotation {} of pod {} is ignored: {}", model::kAnnotationOomScoreAdjSpec,
            pod.pod->metadata.name, document.error().message);
   }
   const auto* text = api::findIn(annotations, model::kAnnotationOomScoreAdj);

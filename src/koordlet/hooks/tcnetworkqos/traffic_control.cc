@@ -142,7 +142,7 @@ Result<bool> TrafficControl::hasQdisc() {
     if (header->tcm_handle == kQdisc && textOf(*kind) == kKind) return true;
     return fail(
         ErrorCode::Conflict,
-        fmt::format("{} has a qdisc {:x}: of kind {}, which somebody else made; remove it with 'tc "
+        fmt::format("{} has a qdisc {:x}: of kind {} from another program; remove it with 'tc "
                     "qdisc del dev {} root', or use another netQOSPolicy",
                     interface_, header->tcm_handle >> 16, textOf(*kind), interface_));
   }

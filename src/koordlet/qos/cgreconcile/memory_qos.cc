@@ -106,7 +106,7 @@ std::optional<api::MemoryQOS> configOf(const PodView& pod,
   auto config = memoryOf(qos, strategy);
   const auto annotation = annotationOf(pod);
   if (!annotation)
-    log::v(4, "annotation {} of pod {} passed over: {}", model::kAnnotationMemoryQos,
+    log::v(4, "annotation {} of pod {} is ignored: {}", model::kAnnotationMemoryQos,
            pod.pod->metadata.name, annotation.error().message);
   if (!annotation || !*annotation) return config;
   if ((*annotation)->policy == "none") return none();

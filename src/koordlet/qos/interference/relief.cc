@@ -125,7 +125,7 @@ Task<void> InterferenceRelief::evict(EvictionTask task) {
 void InterferenceRelief::run(const std::vector<Interference>& suffering) {
   const auto worst = std::ranges::find_if(suffering, aboutCpu);
   if (features_.suppress) hold(worst == suffering.end() ? nullptr : &*worst);
-  reason_ = suffering.empty() ? "nobody suffers" : tell(suffering.front());
+  reason_ = suffering.empty() ? "no pod suffers" : tell(suffering.front());
   if (ceiling_)
     reason_ += fmt::format("; best effort is held to {:.2f} cores",
                            static_cast<double>(ceiling_->milli) / 1000);

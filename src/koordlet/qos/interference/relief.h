@@ -47,7 +47,7 @@ class InterferenceRelief {
   std::optional<SteadyTime> atLeastSince_;  // the ceiling cannot be lowered any more
   std::optional<SteadyTime> lastAttempt_;
   bool evicting_ = false;
-  std::string lastEviction_, reason_ = "nobody suffers";
+  std::string lastEviction_, reason_ = "no pod suffers";
   TaskGroup tasks_;
 };
 

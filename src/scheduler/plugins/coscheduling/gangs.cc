@@ -421,7 +421,7 @@ std::string Gangs::verify(const std::string& id) {
     note("a member that was let go has no place");
     return true;
   });
-  if (specify(gang)) note("what it asks for was not what its objects say");
+  if (specify(gang)) note("its requirements differed from its objects");
   dropIfEmpty(id);
   return difference;
 }

@@ -84,7 +84,7 @@ std::string_view resultOf(const Status& status) {
       "the cluster has changed meanwhile",
       "no potential victims",
       "preemption not helpful",
-      "nobody has to leave",
+      "no victims are needed",
       "preempt success"};
   const std::string text = status.message();
   for (const std::string_view result : kResults)
@@ -263,7 +263,8 @@ PostFilterResult JobPreemption::preemptForAll(const PodPtr& pod, const Diagnosis
   }
   const Gang* gang = cycles_.gangs().gangOf(*pod);
   if (plan.victims.empty() && !mayPromise(Gangs::groupIdOf(*gang))) {
-    result.status = unschedulable("nobody has to leave, but nodes were promised in vain");
+    result.status =
+        unschedulable("no victims are needed, but the nominated nodes could not be used");
     result.nomination = {true, ""};
     return result;
   }
@@ -275,7 +276,7 @@ PostFilterResult JobPreemption::preemptForAll(const PodPtr& pod, const Diagnosis
   if (plan.victims.empty()) {
     comeBackSoon(pod);
     result.status = unschedulable(
-        fmt::format("nobody has to leave, nodes are promised to {} members", plan.places.size()));
+        fmt::format("no victims are needed, {} members are nominated", plan.places.size()));
     return result;
   }
   std::size_t victims = 0;

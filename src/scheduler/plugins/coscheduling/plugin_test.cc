@@ -474,7 +474,7 @@ TEST(Coscheduling, a_job_for_which_nobody_has_to_leave_comes_back_for_its_promis
   for (const char* name : {"g-0", "g-1"}) f.create(f.member(name, "g", "1500m").priority(10));
   f.create(f.member("g-2", "g", "3500m").priority(10));
   f.run(900ms);
-  EXPECT_THAT(f.conditions, Contains(HasSubstr("preemption: nobody has to leave")));
+  EXPECT_THAT(f.conditions, Contains(HasSubstr("preemption: no victims are needed")));
   EXPECT_EQ(f.attemptsOf("g-2"), 1u) << "it would find the same again";
   f.run(2s);
   EXPECT_THAT(f.placed(), ElementsAre("g-0", "g-1", "g-2", "low-1", "low-2"));

@@ -122,7 +122,7 @@ std::optional<DeviceGrant> DeviceTable::readValue(const PodInfo& pod, NodeId,
     // Whatever was written over it, the pod has the devices that it was given.
     log::warn("pod {}: metadata.annotations[{}]: {}; {}", pod.key(),
               model::kAnnotationDeviceAllocated, given.error().message,
-              held ? "what it was given counts" : "it counts as having no devices");
+              held ? "its last known devices count" : "it counts as having no devices");
     return held ? std::optional(*held) : std::nullopt;
   }
   if (isEmpty(*given)) return std::nullopt;

@@ -203,7 +203,7 @@ std::optional<NumaGrant> NumaTable::readValue(const PodInfo& pod, NodeId, const 
   auto grant = readNumaGrant(cluster_.resources(), pod.pod->metadata.annotations);
   if (!grant) {
     log::error("pod {}: {}; {}", pod.key(), grant.error().message,
-               held ? "what it was given stays counted"
+               held ? "its last known CPUs count"
                     : "the CPUs that it holds are not known and may be given to others");
     return kept();
   }

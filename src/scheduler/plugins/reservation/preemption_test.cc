@@ -97,7 +97,7 @@ TEST(ReservationPreemption, by_default_nobody_leaves_for_a_reservation_whatever_
     f.run(10min);
     EXPECT_THAT(f.deletions, IsEmpty());
     EXPECT_THAT(f.status("r").conditions[0].message, HasSubstr("Insufficient cpu"));
-    EXPECT_THAT(f.status("r").conditions[0].message, HasSubstr("a reservation preempts nobody"));
+    EXPECT_THAT(f.status("r").conditions[0].message, HasSubstr("reservations do not preempt"));
     f.remove("b");
     f.run(1min);
     EXPECT_EQ(f.status("r").phase, "Available") << "it comes when there is room";

@@ -87,7 +87,7 @@ void checkTaints(const api::ReservationSpec& spec, Problems& problems) {
     if (effect == "NoSchedule" || effect == "NoExecute" || effect == "PreferNoSchedule") continue;
     problems.push_back(
         fmt::format("spec.taints[{}].effect: Invalid value: \"{}\": supported values: NoSchedule, "
-                    "NoExecute, PreferNoSchedule; it keeps nobody out",
+                    "NoExecute, PreferNoSchedule; the taint has no effect",
                     i, effect));
   }
 }

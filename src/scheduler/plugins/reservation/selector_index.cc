@@ -134,7 +134,7 @@ std::string SelectorIndex::metrics() const {
   std::string text = fmt::format(
       "# HELP {0} Pods that ask for reservations by labels, by whether a label is indexed\n"
       "# TYPE {0} counter\n{0}{{result=\"hit\"}} {1}\n{0}{{result=\"miss\"}} {2}\n"
-      "# HELP {3} Nodes that come into question for one that asks by an indexed label\n"
+      "# HELP {3} Candidate nodes of a pod that selects reservations by an indexed label\n"
       "# TYPE {3} histogram\n",
       kQueries, hits_, misses_, kCandidates);
   std::uint64_t sum = 0;

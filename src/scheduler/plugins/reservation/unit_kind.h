@@ -19,7 +19,7 @@ class ReservationKind final : public UnitKind {
   bool mayBeEvicted(const PodInfo&) const override { return false; }
   // Its priority, the highest unless somebody says otherwise, is to come first among those that wait.
   std::string mayNotPreempt(const PodInfo&) const override {
-    return "not eligible, since a reservation preempts nobody.";
+    return "not eligible, because reservations do not preempt.";
   }
   Task<Result<PodLocation>> find(PodPtr unit) override;
   Task<void> report(PodPtr unit, FailureReport failure) override;

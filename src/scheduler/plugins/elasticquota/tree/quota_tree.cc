@@ -366,7 +366,7 @@ std::string QuotaTree::verifyQuota(QuotaId quota) const {
   const Node& node = nodes_[quota];
   const auto compare = [&](std::string_view what, Column column, Sum kept, Sum counted) {
     if (kept == counted || !difference.empty()) return;
-    difference = fmt::format("quota {}, resource {}: {} is {}, and counted anew {}", node.name,
+    difference = fmt::format("quota {}, resource {}: {} is {}, recomputed {}", node.name,
                              resources_[column], what, clamped(kept), clamped(counted));
   };
   const Columns shared = sharedColumns(quota);
@@ -414,7 +414,7 @@ std::string QuotaTree::verify() const {
       const auto compare = [&](std::string_view what, Sum a, Sum b) {
         if (a == b || !difference.empty()) return;
         difference =
-            fmt::format("quota {}, resource {}: {} is {}, and counted anew {}", nodes_[quota].name,
+            fmt::format("quota {}, resource {}: {} is {}, recomputed {}", nodes_[quota].name,
                         resources_[column], what, clamped(a), clamped(b));
       };
       compare("childRequest", kept.childRequest, derived.childRequest);

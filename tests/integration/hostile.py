@@ -561,11 +561,12 @@ class Run:
             self.call("DELETE", f"/api/v1/nodes/{name}")
         for namespace in NAMESPACES:
             self.call("DELETE", f"/api/v1/namespaces/{namespace}/pods?gracePeriodSeconds=0")
-        for path in ("/api/v1/namespaces/ordinary/pods",):
-            pod = {"metadata": {"name": "last"}, "spec": {"schedulerName": "koord-scheduler", "tolerations": [{"operator": "Exists"}],
-                                                          "containers": [{"name": "c", "image": "busybox"}]}}
-            status, answer = self.call("POST", path, pod)
-            check(status == 201, f"an ordinary pod is refused: {answer}")
+        # A profile that asks for the impossible rightly refuses pods, until the webhook has seen that it is deleted.
+        self.call("DELETE", "/apis/config.koordinator.sh/v1alpha1/clustercolocationprofiles")
+        pod = {"metadata": {"name": "last"}, "spec": {"schedulerName": "koord-scheduler", "tolerations": [{"operator": "Exists"}],
+                                                      "containers": [{"name": "c", "image": "busybox"}]}}
+        wait_until("an ordinary pod is accepted",
+                   lambda: self.call("POST", "/api/v1/namespaces/ordinary/pods", pod)[0] == 201, 10)
         wait_until("an ordinary pod is placed", lambda: self.call("GET", "/api/v1/namespaces/ordinary/pods/last")[1]["spec"].get("nodeName"), 60)
 
     def go(self):

@@ -2,7 +2,7 @@
 
 // List<T>: a growing array like std::vector, of the size of one pointer. An API object is a tree of
 // mostly empty lists, and a program holds a hundred thousand of such objects: an empty list costs
-// eight bytes instead of 24, and one that the codec fills has no room to spare.
+// eight bytes instead of 24, and a list that the codec fills has no spare capacity.
 //
 // Lists may have their items together (share()): the pods of a workload have the same labels, owner and
 // containers. A copy of such a list costs nothing, and belongs to whatever thread it is in. Whatever could
@@ -200,7 +200,7 @@ class List {
       *this = List(other.begin(), other.end());
     }
   }
-  // Items that nobody else has, for a list that is shared.
+  // Copies the items if another list shares them.
   [[gnu::noinline]] void own() {
     if constexpr (std::is_copy_constructible_v<T>) {
       if (holders(block_).load(std::memory_order_acquire) == (kShared | 1)) {

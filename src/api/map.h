@@ -4,7 +4,7 @@
 // since the maps are small, are read far more often than changed, and there are a great many of
 // them.
 //
-// Not boost::container::flat_map, whose sorting and merging code is made anew in every file that
+// Not boost::container::flat_map, whose sorting and merging code is instantiated in every file that
 // touches an object: this one's functions are compiled once for the two common kinds (map.cc).
 // Iterators and references are good until the next insertion or removal. Do not change a key
 // through an iterator. Maps may have their items together, as lists: read through const then.

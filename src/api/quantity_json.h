@@ -8,7 +8,7 @@
 
 namespace koord::api {
 
-// Invalid for values that are neither, and for text that is no quantity.
+// Invalid for values of another type, and for text that is not a quantity.
 Result<Quantity> readQuantity(const json::value& value);
 
 }  // namespace koord::api

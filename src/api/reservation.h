@@ -3,7 +3,7 @@
 // scheduling.koordinator.sh/v1alpha1 Reservation: room on a node that is held for pods to come.
 //
 // What users may write without the API server checking it (the template, texts of times) is kept as
-// it came: whoever reads it can then say which field is wrong, instead of losing the object.
+// it came, so that its reader can name the invalid field instead of losing the object.
 
 #include "api/core.h"
 #include "api/meta.h"

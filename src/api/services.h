@@ -1,7 +1,7 @@
 #pragma once
 
 // What selects pods: the parts of Services and workload objects that say which pods are theirs.
-// Lean on purpose: whoever keeps all of them need not keep their pod templates.
+// Lean on purpose: a component that keeps all of them need not keep their pod templates.
 
 #include "api/meta.h"
 

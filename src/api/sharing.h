@@ -2,11 +2,10 @@
 
 // Sharing: parts that many objects have alike, held once. The pods of a workload have the same labels, owner and
 // containers, and the GPUs of a machine the same amounts; of a hundred thousand pods those are most of the memory.
-// Whoever keeps many objects shares their parts before he does (kube/informer.h, setTransform).
+// A component that keeps many objects shares their parts first (kube/informer.h, setTransform).
 //
-// Parts are alike when they would be written alike: 1Gi and 1073741824 are not. Sharing one costs a look at all of
-// it and a look-up; parts that nobody has any more are dropped when their number has doubled. One thread; what is
-// shared may go to others.
+// Parts are equal if they are written equally: 1Gi and 1073741824 differ. Sharing a part costs one walk over it and a
+// look-up. Unused parts are dropped when the number of parts has doubled. One thread; shared parts may go to other threads.
 
 #include <cstddef>
 #include <memory>
@@ -25,7 +24,7 @@ class Sharing {
 
   // The part is held together with all that are alike.
   void share(Part& part);
-  // Different ones that are known, those of nobody among them.
+  // The number of distinct parts, including unused ones that are not dropped yet.
   std::size_t size() const;
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 
-// The strategy sections of NodeSLO besides resourceUsedThresholdWithBE (slo.h), as the manager
+// The strategy sections of NodeSLO, except resourceUsedThresholdWithBE (slo.h), as the manager
 // merges them from its ConfigMap and koordlet reads them. An absent field means "as configured one
 // level up".
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// A hash map that holds at most `capacity` entries: the one that was added first goes when it is full.
+// A hash map of at most `capacity` entries. When it is full, the oldest entry is removed.
 
 #include <list>
 #include <unordered_map>
@@ -13,7 +13,7 @@ class BoundedMap {
  public:
   explicit BoundedMap(std::size_t capacity) : capacity_(capacity) {}
 
-  // The entry of the key, made from `initial` when there is none. Valid until the next at().
+  // The entry of the key; a missing entry is created from `initial`. Valid until the next at().
   Value& at(const Key& key, Value initial) {
     const auto it = entries_.find(key);
     if (it != entries_.end()) return it->second.value;

@@ -1,8 +1,7 @@
 #pragma once
 
-// Where an exception of others' code ends. Nothing of ours throws on purpose, but libraries do, and memory
-// may run out: who runs many pieces of work that have nothing to do with each other catches here what one of
-// them throws, and goes on with the next.
+// Catches exceptions of libraries and of failed allocations. Our code does not throw on purpose. A component that runs
+// many independent pieces of work catches here what a piece throws and continues with the next.
 
 #include <string>
 
@@ -12,10 +11,10 @@
 
 namespace koord {
 
-// What is being handled, in words; only within a catch block.
+// The text of the current exception. Call it only in a catch block.
 std::string thrownText();
 
-// The task's result; an exception that leaves it is an Internal error, and logged.
+// The task's result. An exception that leaves the task is logged and becomes an Internal error.
 template <class T>
 Task<Result<T>> caught(std::string what, Task<Result<T>> task) {
   std::string thrown;

@@ -16,7 +16,7 @@ SteadyTime EventLoop::steadyNow() const {
 }
 
 void EventLoop::post(Callback fn) {
-  // Notified under the lock: whoever sees the effect may destroy the loop at once.
+  // Notify under the lock, because a thread that sees the effect may destroy the loop at once.
   std::lock_guard lock(mutex_);
   posted_.push_back(std::move(fn));
   wake_.notify_one();

@@ -21,10 +21,10 @@ class EventLoop final : public Executor {
   TimerId runAt(SteadyTime when, Callback fn) override;
   void cancel(TimerId timer) override;
 
-  // Runs callbacks and timers until stop(). May be called again: what is still posted runs then, or is
+  // Runs callbacks and timers until stop(). May be called again to run the remaining callbacks; otherwise they are
   // dropped with the loop.
   void run();
-  // Makes run() return soon. From any thread, also from a callback.
+  // Makes run() return soon. Callable from any thread, also from a callback.
   void stop();
 
  private:
@@ -45,7 +45,7 @@ class LoopThread {
   LoopThread& operator=(const LoopThread&) = delete;
 
   EventLoop& loop() { return loop_; }
-  // Runs fn on the loop and waits for its end. Not from the loop's own thread.
+  // Runs fn on the loop and waits for its end. Do not call it on the loop's own thread.
   void runSync(Callback fn);
 
  private:

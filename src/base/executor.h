@@ -1,7 +1,7 @@
 #pragma once
 
-// The only door a component has to time and to its thread. A component is an actor: everything it does
-// runs on one Executor, one piece at a time, so nothing inside it needs a lock.
+// A component's only access to time and to its thread. A component is an actor: everything that it does runs on one
+// Executor, one callback at a time, so nothing inside it needs a lock.
 //
 // In production an EventLoop (event_loop.h) drives the executor on one thread; in tests and simulations
 // one VirtualLoop (virtual_loop.h) drives all components on virtual time.
@@ -34,7 +34,7 @@ class Executor : public Clock {
   virtual void post(Callback fn) = 0;
   // Runs fn at or after `when`. On the executor's own thread only, as is cancel.
   virtual TimerId runAt(SteadyTime when, Callback fn) = 0;
-  // Forgets a timer; one that has fired or is unknown is ignored.
+  // Cancels a timer. Ignores timers that have fired or are unknown.
   virtual void cancel(TimerId timer) = 0;
 
   TimerId runAfter(Duration delay, Callback fn) {

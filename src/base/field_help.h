@@ -1,7 +1,7 @@
 #pragma once
 
 // Words for the fields of a configuration object, for the reference pages. Names, types and ranges come from the reader
-// of the object (FieldLog); what a reader cannot say stands in a table of FieldHelp. Tests refuse a field without an entry
+// of the object (FieldLog); a table of FieldHelp adds the rest. Tests refuse a field without an entry
 // and an entry without a field.
 
 #include <span>

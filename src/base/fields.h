@@ -81,7 +81,7 @@ class Fields {
   const std::string& path() const { return path_; }
   std::vector<std::string>& errors() { return errors_; }
 
-  // Call last: fields that nobody asked for are errors.
+  // Reports every field that was not read as an error. Call it last.
   void refuseUnknown();
 
  private:

@@ -6,9 +6,8 @@
 
 namespace koord {
 
-// Raises the soft limit (1,024 as a rule, for programs that use select) to the hard one, though not
-// beyond a million: some programs that are started from here go through all descriptors. At the
-// start of a program.
+// Raises the soft limit (usually 1,024, for programs that use select) to the hard limit, at most to a million, because
+// some child processes visit all descriptors. Call it when the program starts.
 void raiseFileLimit();
 
 // The soft limit now.

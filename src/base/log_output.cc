@@ -39,7 +39,7 @@ std::string userName() {
   return user ? user->pw_name : std::to_string(::getuid());
 }
 
-// A file that begins anew, or another one, when it has become too long.
+// A log file that is truncated or rotated when it reaches its limit.
 class File {
  public:
   // The next path is asked for whenever a file is opened; truncating = it may be the same again.

@@ -21,7 +21,7 @@ struct Output {
   // message goes to the files of lower severities as well.
   std::string file;
   std::string folder;                       // "" = the one for temporary files
-  std::uint64_t fileLimitMegabytes = 1800;  // then `file` begins anew; 0 = never
+  std::uint64_t fileLimitMegabytes = 1800;  // then `file` is truncated; 0 = never
   bool ownSeverityOnly = false;
   bool plain = false;  // messages without time, severity and program
 };

@@ -24,7 +24,7 @@
 // the suffix: the canonical form that the API stores.
 //
 // Rounding is away from zero everywhere: at nine digits after the point (nano), and in conversions
-// to integers. A pod that asks for 0.1 m of CPU must not come out as one that asks for nothing.
+// to integers. A pod that requests 0.1 m of CPU must not count as a pod without a request.
 //
 // Adding brings both to the smaller scale; the result takes the format of the left side unless that
 // is zero. Rules: k8s.io/apimachinery/pkg/api/resource, of which tests/data/vectors has recorded

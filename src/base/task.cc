@@ -19,8 +19,8 @@ struct TaskGroup::Root {
       return {};
     }
     void return_void() noexcept {}
-    // What the task was in the middle of stays half done. A process that begins anew is in order; one
-    // that goes on without this task may neither work nor say so.
+    // The task's work stays half done. A restarted process recovers; a process that continues without this task may fail
+    // silently.
     [[noreturn]] void unhandled_exception() noexcept {
       log::error("an uncaught exception ends the process: {}", thrownText());
       std::terminate();

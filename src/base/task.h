@@ -12,10 +12,10 @@
 // actor's executor. Destroying a Task, or the group that runs it, destroys what is suspended inside;
 // awaitables therefore forget their waiter when they are destroyed.
 //
-// An exception that leaves a Task reaches whoever awaits it, as if it were a call. Exceptions are no way to
-// report errors here: one that is thrown is a bug, and those who work for others (a request, a key of a
-// queue, a pod) catch it, so that the bug costs one piece of work (base/caught.h). Where nobody does, the
-// state that the task leaves behind is unknown: TaskGroup logs it and ends the process.
+// An exception that leaves a Task reaches its awaiter, as in a function call. Exceptions do not report errors here: a
+// thrown exception is a bug. Code that works for a request, a queue key or a pod catches it, so that the bug costs one
+// piece of work (base/caught.h). Without a catch the state behind the task is unknown: TaskGroup logs the exception and
+// ends the process.
 //
 // g++ 12: keep what crosses a co_await in named locals, await no expression that makes temporaries with
 // destructors, and spawn member functions or free functions with value parameters, never capturing
@@ -121,8 +121,8 @@ inline Task<void> TaskPromise<void>::get_return_object() noexcept {
 }
 }  // namespace detail
 
-// Runs tasks that nobody awaits. All of it on one executor's thread; must not be destroyed from inside a
-// task that it runs. Its destructor destroys the tasks that have not ended.
+// Runs tasks that have no awaiter, all on one executor's thread. Do not destroy it inside a task that it runs. Its
+// destructor destroys the tasks that have not ended.
 class TaskGroup {
  public:
   TaskGroup() = default;

@@ -12,7 +12,7 @@
 namespace koord {
 
 // RFC 3339 with any offset and any number of fraction digits (nine are kept). A time outside the
-// years that WallTime can hold (1678 to 2261) becomes the nearest one that is inside.
+// years that WallTime can hold (1678 to 2261) is clamped.
 Result<WallTime> parseTime(std::string_view text);
 // "2026-01-31T08:00:00Z"; what is below a second is dropped.
 std::string formatTime(WallTime time);

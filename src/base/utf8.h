@@ -15,8 +15,7 @@ Utf8Character utf8CharacterAt(std::string_view text);
 
 bool isUtf8(std::string_view text);
 
-// The text with U+FFFD for each byte that is none, as Go's encoder has it: what is not UTF-8 is no
-// JSON, and nobody takes a document with it.
+// The text with U+FFFD for each invalid byte, as Go's encoder writes it. JSON with invalid UTF-8 is refused by readers.
 std::string asUtf8(std::string_view text);
 
 // The beginning of the text, of at most that many bytes, that cuts no character in two.

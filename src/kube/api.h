@@ -1,13 +1,13 @@
 #pragma once
 
-// The one seam between our programs and Kubernetes: REST verbs on resources, with texts as the
-// currency, so that a byte is decoded once, by whoever needs the object. Implementations: HttpApi
+// The one interface between our programs and Kubernetes: REST verbs on resources. Bodies are texts, so that a byte is
+// decoded once, by the component that needs the object. Implementations: HttpApi
 // (http_api.h) for a real API server, LocalApi (apiserver/local_api.h) straight into an embedded one,
 // SimApi for simulations. client.h has the typed calls on top.
 //
 // A text is JSON or, for kinds that Kubernetes itself has, protobuf: its first bytes say which
-// (api/protobuf/envelope.h), and kube/received.h reads both. Protobuf comes only to those who ask
-// for it and goes only to those who take it, so whoever knows JSON alone need not know of it.
+// (api/protobuf/envelope.h), and kube/received.h reads both. Protobuf is sent only to callers that ask for it and to
+// servers that take it, so a component that handles JSON only can ignore it.
 //
 // An Api belongs to one executor: calls are made there and replies and watch events arrive there.
 
@@ -47,7 +47,7 @@ struct Request {
 
 Request makeRequest(Verb verb, const api::ResourceType& type, const api::ObjectKey& key = {});
 
-// A running watch; destroying it ends the watch and no callback comes after.
+// A running watch. Destroying it ends the watch; no callback follows.
 class Watch {
  public:
   virtual ~Watch() = default;
@@ -57,8 +57,8 @@ struct WatchSink {
   // One event: {"type":"ADDED","object":{...}}, or the message of an event, which cannot begin with
   // a brace. The text lives during the call only.
   std::function<void(std::string_view event)> onEvent;
-  // The stream ended; code Unknown with an empty message when the server closed it in good order.
-  // The last call; the Watch may be destroyed from inside it.
+  // The stream ended. The code is Unknown and the message empty if the server closed it in good order.
+  // This is the last call; it may destroy the Watch.
   std::function<void(Error error)> onClosed;
 };
 

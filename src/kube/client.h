@@ -1,8 +1,7 @@
 #pragma once
 
 // Typed calls on the Api seam, one line each: co_await get<api::Pod>(api, key). T needs a kType and
-// a codec (api/codec.h). Nothing that was read is ever written back whole: changes go out as
-// patches.
+// a codec (api/codec.h). Changes are written as patches, never as whole objects that were read.
 
 #include "api/codec.h"
 #include "kube/api.h"
@@ -33,7 +32,7 @@ Task<Result<json::value>> strategicPatch(Api& api, const api::ResourceType& type
                                          api::ObjectKey key, json::value patch,
                                          std::string subresource = "");
 
-// A patch whose answer, the whole object, nobody reads.
+// A patch whose answer, the whole object, is not needed.
 Task<Result<>> patchOnly(Api& api, const api::ResourceType& type, api::ObjectKey key,
                          PatchType patchType, json::value patch, std::string subresource = "");
 

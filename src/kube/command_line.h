@@ -1,7 +1,7 @@
 #pragma once
 
-// The command line of every component: its own flags beside those that all have, for the log
-// (klog's and those of Kubernetes' components), --help and --version.
+// The command line of every component: its own flags and the common ones, which are klog's flags, those of Kubernetes'
+// components, --help and --version.
 //
 //   kube::CommandLine line(flags::Dialect::Pflag, component, "Assigns pods to nodes");
 //   addFlags(line.flags(), ...);
@@ -23,8 +23,9 @@ class CommandLine {
  public:
   struct Rules {
     flags::Dialect dialect = flags::Dialect::Pflag;
-    int badUsage = 1;              // exit status
-    bool takesArguments = false;   // what is no flag is ignored, with a warning; else an error
+    int badUsage = 1;  // exit status
+    bool takesArguments =
+        false;  // arguments that are not flags are ignored with a warning; else an error
     bool thresholdAlways = false;  // --stderrthreshold holds with --logtostderr, from INFO on
   };
 
@@ -36,8 +37,8 @@ class CommandLine {
   // none.
   void featureGates(flags::FeatureGates& gates, std::string component = "");
 
-  // Adds the flags for the log and reads the arguments. A status ends the program: --help and
-  // --version were answered, or what is wrong was said on standard error.
+  // Adds the log flags and reads the arguments. Returns the exit status if the program must end, because it answered
+  // --help or --version or printed an error to standard error.
   std::optional<int> parse(int argc, const char* const* argv);
   std::optional<int> parse(const std::vector<std::string>& arguments);
 
@@ -45,7 +46,7 @@ class CommandLine {
   void addLogFlags();
   int refuse(const std::string& why) const;
   std::string help() const;
-  // What is to be said at start about flags and gates that change nothing.
+  // Warnings for the start about flags and gates that have no effect.
   void noteIdle();
 
   Rules rules_;

@@ -11,7 +11,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// A program with one flag of its own, one that changes nothing, and gates.
+// A program with one flag of its own, a flag without effect, and gates.
 struct Program {
   explicit Program(CommandLine::Rules rules = {}) : line(rules, options, "Does things") {
     options.name = "prog";

@@ -1,7 +1,7 @@
 #pragma once
 
-// What the main() of every component has in common: logging, signals, the event loop, the
-// connection to the API and leader election.
+// The common part of every component's main(): logging, signals, the event loop, the connection to the API server and
+// leader election.
 //
 //   int main(...) {
 //     kube::ComponentOptions options{.name = "koord-manager"};
@@ -45,7 +45,7 @@ struct ComponentOptions {
   std::vector<std::string> notes;  // warnings for the log at start
 };
 
-// A component at work. Lives on the component's executor; destroying it stops it at once.
+// A running component. Lives on the component's executor; destroying it stops it at once.
 class Running {
  public:
   virtual ~Running() = default;
@@ -59,16 +59,15 @@ class Component {
   virtual Executor& executor() = 0;
   virtual Api& api() = 0;
   virtual net::HttpClient& http() = 0;
-  // How the API server is reached, and as whom.
+  // Address and credentials for the API server.
   virtual const ClientConfig& config() {
     static const ClientConfig kNone;
     return kNone;
   }
   virtual Random& random() = 0;
-  // What the client counts; the component adds its text() to what it serves, and hands it to its
-  // queues and elections.
+  // Metrics of the API client. The component serves their text() and passes them to its queues and elections.
   virtual const std::shared_ptr<Metrics>& metrics() = 0;
-  // Ends the process with this status after what runs now, e.g. when the lease is lost.
+  // Ends the process with this status after the current callback, e.g. when the lease is lost.
   virtual void exit(int status) = 0;
 };
 

@@ -1,7 +1,6 @@
 #pragma once
 
-// What a client of Kubernetes is configured to speak, for the kinds that have protobuf messages;
-// custom resources are JSON always.
+// The content types that a client is configured to use for kinds with protobuf messages. Custom resources are always JSON.
 
 #include <string>
 

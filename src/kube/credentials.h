@@ -13,13 +13,12 @@ namespace koord::kube {
 
 std::shared_ptr<CredentialSource> fixedToken(std::string token);
 
-// Files are read again when they were replaced or changed, and after a minute in any case. While a
-// file cannot be read, what was read before stays in use.
+// Files are read again when they change, and every minute. While a file cannot be read, its last content stays in use.
 struct CredentialFiles {
   std::string token;  // path, as the others
   std::string cert;   // with key
   std::string key;
-  std::string ca;          // whom to trust; "" = as `tls` says
+  std::string ca;          // certificate authorities to trust; "" = those of `tls`
   std::string fixedToken;  // the token itself, for when no file gives one
 };
 // Fails when the files cannot be read now. `tls` is what certificates are added to.

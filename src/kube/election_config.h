@@ -22,19 +22,19 @@ struct ElectionConfig {
   std::string resourceNamespace;
 };
 
-// Zero and empty fields leave what is there.
+// Zero and empty fields leave the current value.
 void readElection(Fields fields, ElectionConfig& into);
-// What is wrong with it, by field path, in the words of upstream. Nothing when there is no election.
+// Validation errors by field path, in upstream's words. Empty without an election.
 void checkElection(const ElectionConfig& election, std::vector<std::string>& errors);
 json::object electionDocument(const ElectionConfig& election);
 
 // The flags, in a group of their own; `purpose` is what is done "only while holding the lease".
 void addElectionFlags(flags::FlagSet& set, ElectionConfig& election, std::string_view purpose);
-// The flags that were given have the last word.
+// Flags on the command line override the configuration file.
 void overrideElection(const flags::FlagSet& given, const ElectionConfig& byFlags,
                       ElectionConfig& election);
 
-// The identity and metrics are still to be said.
+// The caller sets the identity and metrics.
 LeaderElectionOptions electionOptions(const ElectionConfig& election);
 
 }  // namespace koord::kube

@@ -19,8 +19,8 @@
 // texts, since a scheduler may report on a hundred thousand pods. A collision merges two events,
 // which costs a count and nothing else.
 //
-// Writes go one after the other and off the caller's path; beyond a thousand that wait, new ones
-// are dropped. Events are for people and must never slow down what they tell of.
+// Events are written one after the other, apart from the caller. When a thousand wait, new ones are dropped: events must
+// never slow down the work that they report.
 
 namespace koord::kube {
 
@@ -133,7 +133,7 @@ Task<void> EventRecorder::write(Pending pending) {
     auto patching =
         patchOnly(api_, api::Event::kType, written, PatchType::Merge, std::move(change));
     const auto patched = co_await patching;
-    // One that has expired on the server is written anew, with the count it had reached.
+    // An event that has expired on the server is created again with its count.
     if (patched || patched.error().code != ErrorCode::NotFound) co_return;
   }
   auto creating = create(api_, event);

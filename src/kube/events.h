@@ -19,15 +19,14 @@ class EventRecorder {
  public:
   EventRecorder(Api& api, Executor& executor, std::string component, Random random);
 
-  // type: Normal or Warning. related: another object that has to do with it. Failures to write are
-  // logged and dropped; events never hold anything up.
+  // type: Normal or Warning. related: a related object. A failed write is logged and dropped; events never delay the
+  // caller.
   void record(const api::ObjectReference& about, std::string_view type, std::string_view reason,
               std::string message, std::string_view action = "",
               std::optional<api::ObjectReference> related = {});
 
  private:
-  // Of what is remembered for each of thousands of objects only a digest is kept. Two that are the
-  // same by chance would share a count.
+  // A digest of the texts of one of thousands of objects. Texts with the same digest share a count.
   using Digest = std::size_t;
 
   struct Seen {
@@ -49,7 +48,7 @@ class EventRecorder {
   };
 
   bool spend(Digest object);
-  // Writes one event after the other, so that the first of a kind is there before its repeats.
+  // Writes one event after the other, so that the first of a kind exists before its repeats.
   Task<void> writeAll();
   Task<void> write(Pending pending);
 

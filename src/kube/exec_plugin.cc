@@ -21,7 +21,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::chrono::milliseconds kLimit = 60s;
-// Credentials that end within this time are fetched anew.
+// Credentials that expire within this time are fetched again.
 constexpr Duration kExpiryMargin = 10s;
 
 struct Issued {

@@ -184,7 +184,7 @@ TEST(RunProgramTest, WhatIsWrittenBeyondTheBoundEndsTheProgramOrIsDropped) {
 TEST(RunProgramTest, AProgramThatTakesTooLongIsKilledWithItsChildren) {
   const Interrupt interrupt;
   for (const auto* text : {"echo begun; sleep 1000 & sleep 1000",
-                           "echo begun; exec >&- 2>&-; sleep 1000",  // nobody can be read
+                           "echo begun; exec >&- 2>&-; sleep 1000",  // closed streams
                            "echo begun; sleep 1000 &"}) {
     ProgramSpec program = scriptOf(text);
     program.limit = std::chrono::milliseconds(300);

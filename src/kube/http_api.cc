@@ -61,8 +61,7 @@ Task<Result<T>> refused(Error error) {
   co_return fail(std::move(error));
 }
 
-// A dot or two would lead out of the folder that the path names: the DELETE of a pod that somebody says is
-// called ".." would be one of its namespace.
+// "." and ".." would leave the path's folder: the DELETE of a pod with the name ".." would delete its namespace.
 Result<> checkPath(const Request& request) {
   for (const auto& [what, text] :
        {std::pair{"namespace", &request.namespace_}, std::pair{"resource name", &request.name},

@@ -17,7 +17,7 @@ namespace koord::kube {
 
 struct HttpApiOptions {
   std::string userAgent = "koordinator";
-  // Client-side limit of requests per second; 0 = none. Counted apart: leases, events, the rest.
+  // Client-side limit of requests per second; 0 = none. Leases, events and all others have a limit each.
   double qps = 0;
   int burst = 0;
   Duration timeout = std::chrono::seconds(30);  // of one call; watches have none
@@ -36,8 +36,8 @@ class HttpApi final : public Api {
 
   Task<Result<std::string>> call(Request request) override;
   std::unique_ptr<Watch> watch(Request request, WatchSink sink) override;
-  // Where it is configured, and once the server has answered in protobuf: one that does not know
-  // it answers in JSON all the same, but would refuse to read it.
+  // True if protobuf is configured and the server has answered in it. A server without protobuf answers in JSON but
+  // would refuse protobuf bodies.
   bool takesProtobuf() const override;
 
   // A plain GET of a path such as /version or /apis, for discovery.

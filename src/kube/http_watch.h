@@ -19,7 +19,7 @@ namespace koord::kube {
 class HttpWatch final : public Watch {
  public:
   // `request` gives the request when it may be sent, with credentials. `asked` names it in errors.
-  // onAnswer is told the status, once; 0 when no answer came.
+  // onAnswer is called once with the status; 0 if no answer came.
   HttpWatch(net::HttpTransport& transport, Executor& executor,
             Task<Result<net::HttpRequest>> request, std::string asked, WatchSink sink,
             std::function<void(int status)> onAnswer);

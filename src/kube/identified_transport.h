@@ -1,11 +1,10 @@
 #pragma once
 
-// IdentifiedTransport: requests to the HTTPS endpoints of other components, as whom the API server knows
-// us: with the client certificate or the bearer token of our own kubeconfig or service account. Only
-// requests that say whom they trust (TlsConfig::caPem) get them: a token is not sent to whoever answers
-// at an address.
+// IdentifiedTransport: requests to the HTTPS endpoints of other components with our own identity: the client certificate
+// or the bearer token of our kubeconfig or service account. Only requests that name a trusted authority
+// (TlsConfig::caPem) carry them, so a token is never sent to an unverified server.
 //
-// Components verify each other by the certificate that the leader's lease tells of (secure_serving.h).
+// Components verify each other by the certificate in the leader's lease (secure_serving.h).
 
 #include "kube/kubeconfig.h"
 #include "net/http_transport.h"
@@ -19,7 +18,7 @@ class IdentifiedTransport final : public net::HttpTransport {
       : transport_(transport), self_(std::move(self)) {}
 
   Task<Result<net::HttpResponse>> fetch(Executor& executor, net::HttpRequest request) override;
-  // Without credentials: nobody needs any there.
+  // Without credentials.
   std::unique_ptr<net::Stream> stream(Executor& executor, net::HttpRequest request,
                                       net::StreamSink sink) override {
     return transport_.stream(executor, std::move(request), std::move(sink));

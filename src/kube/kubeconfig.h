@@ -1,6 +1,6 @@
 #pragma once
 
-// How to reach an API server and as whom: from kubeconfig files, or from inside a pod.
+// Address and credentials of an API server, from kubeconfig files or from the files in a pod.
 
 #include <memory>
 #include <string>
@@ -26,7 +26,7 @@ class CredentialSource {
  public:
   virtual ~CredentialSource() = default;
   virtual Task<Result<Credentials>> credentials(Executor& executor) = 0;
-  // The server refused them (401): do not give the same again from memory.
+  // The server refused them (401): do not return the cached ones again.
   virtual void refused() = 0;
 };
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// A kubeconfig file as it is written: names, fields, nothing resolved but relative paths. Several
-// files are merged by client-go's rule: whoever names a cluster, user or context first defines it.
+// A kubeconfig file as it is written: names and fields; only relative paths are resolved. Several files are merged by
+// client-go's rule: the first file that names a cluster, user or context defines it.
 
 #include <map>
 #include <optional>
@@ -55,7 +55,7 @@ struct Kubeconfig {
   std::map<std::string, KubeUser> users;
   std::map<std::string, KubeContext> contexts;
 
-  // What is here already wins.
+  // Existing entries win.
   void mergeFrom(Kubeconfig other);
 };
 

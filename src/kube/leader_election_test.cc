@@ -76,14 +76,14 @@ TEST_F(LeaderElectionTest, RenewingIsOneRequestAndKeepsWhatOthersHaveWritten) {
   Candidate a(api_, loop_, "a");
   a.elector.start();
   loop_.advance(1s);
-  // Somebody else changes the lease: the next renewal fails, and is made again with what is there.
+  // Another client changes the lease: the next renewal fails and is repeated on the new state.
   server_.lease["spec"].as_object()["strategy"] = "OldestEmulationVersion";
   server_.lease["metadata"].as_object()["resourceVersion"] = std::to_string(++server_.version);
   loop_.advance(20s);
   EXPECT_TRUE(a.elector.leading());
   EXPECT_EQ(textAt(server_.lease["spec"], "strategy"), "OldestEmulationVersion");
   EXPECT_EQ(server_.lease["spec"].at("leaseTransitions"), 0);
-  // GET and POST, ten renewals, the one that failed and the GET after it.
+  // GET and POST, ten renewals, the failed renewal and the GET after it.
   EXPECT_EQ(api_.calls.size(), 2u + 10 + 2);
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// The metrics that every program on client-go has, under the same names: rest_client_*,
+// The metrics that every client-go program has, under the same names: rest_client_*,
 // workqueue_*, leader_election_master_status and process_*. One object per program; on the
 // component's executor.
 
@@ -18,7 +18,7 @@ class Metrics {
   Metrics();
   ~Metrics();
 
-  // What a request and its answer carried, in bytes; compressed or not.
+  // Sizes of a request and its answer in bytes, as transferred.
   void requestSized(std::string_view method, std::string_view host, std::size_t sent,
                     std::size_t received);
   // A request that was answered; status 0 when no answer came. host: "127.0.0.1:6443".

@@ -1,6 +1,6 @@
 #pragma once
 
-// What this process uses of the machine, from /proc/self.
+// The resource usage of this process, from /proc/self.
 
 namespace koord::kube {
 
@@ -17,7 +17,7 @@ struct ProcessUsage {
   double startTime = 0;  // seconds since the Unix epoch
 };
 
-// What cannot be read stays 0.
+// Values that cannot be read stay 0.
 ProcessUsage processUsage();
 
 }  // namespace koord::kube

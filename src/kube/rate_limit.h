@@ -14,7 +14,7 @@ class RateLimit {
   // No limit when qps is not above 0; a burst below 1 means 1.
   RateLimit(double qps, int burst) : qps_(qps), burst_(std::max(1, burst)), tokens_(burst_) {}
 
-  // Takes a place in line and says how long to wait for it.
+  // Reserves the next token and returns how long to wait for it.
   Duration reserve(SteadyTime now) {
     if (!(qps_ > 0)) return Duration::zero();
     if (filled_ != SteadyTime{}) {

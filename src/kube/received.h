@@ -1,7 +1,7 @@
 #pragma once
 
-// What the API answers, in either of its forms: a JSON document, or a protobuf message of one of
-// the kinds that Kubernetes itself has. The first bytes of a text tell which it is.
+// Answers of the API in both forms: a JSON document, or a protobuf message of a built-in kind. The first bytes of the text
+// tell which it is.
 
 #include <functional>
 #include <optional>
@@ -40,8 +40,7 @@ class Received {
   std::string_view message_;
 };
 
-// The object in the body of an answer. Unavailable: the answer has not come whole; what was asked
-// for has been done.
+// The object in the body of an answer. Unavailable: the answer is incomplete, although the request was carried out.
 Result<> openObject(std::string_view body, std::function<void(const Received&)> visit);
 
 template <class T>
@@ -57,14 +56,14 @@ struct ListHead {
   std::string next;  // the continue token of the next page; "" = the last
 };
 
-// The items of a list or of a page of one, in order.
+// The items of a list or of one of its pages, in order.
 Result<ListHead> openList(std::string_view body, std::function<void(const Received&)> visit);
 
-// One event of a watch as WatchSink hears it.
+// One event of a watch, as WatchSink receives it.
 Result<> openEvent(std::string_view event,
                    std::function<void(std::string_view type, const Received&)> visit);
 
-// A Status object in the body of an answer; nullopt when it is none.
+// The Status object in the body of an answer; nullopt if the body is something else.
 std::optional<api::Status> statusIn(std::string_view body);
 
 }  // namespace koord::kube

@@ -17,7 +17,7 @@
 //   watch  -> ended by the server after its time: watch again from where we are, at once.
 //          -> 410 Gone: the version has left the server's history: read, of the newest version.
 //          -> connection lost: back off, then watch again from where we are. The server's history
-//             covers minutes, so an outage costs nobody a list; reading after every outage is how
+//             covers minutes, so an outage does not cost a list; reading after every outage is how
 //             fleets take a server down that has just come back.
 //          -> refused four times in a row: read, it may be the version.
 //
@@ -25,10 +25,10 @@
 // than what was seen, so that time never runs backwards for a sink, also when it talks to another
 // server. resourceVersion_ moves with every event and bookmark once the state is complete.
 //
-// Back-off is 200 ms doubling to 30 s, each up to twice as long by chance; an event resets it, once the state is
-// complete: a stream that is always cut in its middle must not be asked for five times a second.
-// Watches ask for an end after five to ten minutes, by chance, so that a restarted server does not
-// keep all clients for ever. Rules: the reflector of client-go.
+// Backoff is 200 ms doubling to 30 s, each up to twice as long at random. An event resets it once the state is complete,
+// so a stream that is always cut in its middle is not requested five times a second.
+// Watches ask for an end after five to ten minutes, at random, so that clients spread over servers again after a restart.
+// Rules: the reflector of client-go.
 
 namespace koord::kube {
 
@@ -61,7 +61,7 @@ class Reflector::Loop {
   const std::string& resourceVersion() const { return resourceVersion_; }
 
  private:
-  // What a watch that has ended leaves to do: go on from the last version, or begin anew.
+  // What to do after a watch has ended: continue from the last version, or read the state again.
   enum class Next { Watch, State };
 
   Task<void> run() {
@@ -186,8 +186,8 @@ class Reflector::Loop {
     }
     auto pause = backOff();
     co_await pause;
-    // A watch that a server refuses outright may never work from this version. One that is not
-    // answered says nothing about that: a whole fleet that lists after an outage would be the next.
+    // A refused watch may never work from this version. A missing answer does not show that, and listing then would let a
+    // whole fleet list after an outage.
     const bool refused = isRefusal(error) && failures_ > 3;
     co_return complete && !expired_ && !refused ? Next::Watch : Next::State;
   }
@@ -225,7 +225,7 @@ class Reflector::Loop {
     const bool refused = error.code == ErrorCode::Invalid || error.code == ErrorCode::BadRequest ||
                          error.code == ErrorCode::MethodNotAllowed;
     if (refused || error.message == kSilent) return true;
-    // Ended in good order: whoever did that does not know what a streaming list is.
+    // Ended in good order: the server does not support streaming lists.
     if (!error.message.empty()) return false;
     return ++cutStreams_ >= kStreamAttempts;
   }

@@ -1,12 +1,11 @@
 #pragma once
 
-// Keeps a listener in step with one resource of the API: reads its state, then watches, and reads
-// all again only when the watch cannot go on (410). Back-off with jitter. The untyped half of
+// Keeps a listener up to date with one resource of the API: reads its state, then watches, and reads
+// everything again only if the watch cannot continue (410). Backoff with jitter. The untyped half of
 // Informer<T> (informer.h).
 //
-// The state comes as a streaming list (a watch with sendInitialEvents), which costs the server and
-// us least; from servers that do not know that, as a list, in pages where it does not come from a
-// cache.
+// The state comes as a streaming list (a watch with sendInitialEvents), which is the cheapest way. Servers without it
+// answer a list, in pages unless it comes from a cache.
 
 #include <memory>
 #include <string>
@@ -21,13 +20,13 @@ struct WatchScope {
   std::string namespace_;  // "" = all
   std::string labelSelector;
   std::string fieldSelector;
-  // The server may not have the resource, or not let us read it: then there are no objects, which
-  // is known at once, and it is asked again each minute.
+  // The server may lack the resource or forbid reading it. The reflector then reports no objects at once and retries each
+  // minute.
   bool optional = false;
 };
 
-// Where a Reflector delivers. Objects of a list arrive between beginReplace and endReplace; what
-// was known before and does not come then has been deleted.
+// Receives the changes of a Reflector. Objects of a list arrive between beginReplace and endReplace; known objects that
+// do not arrive in between have been deleted.
 class ReflectorSink {
  public:
   virtual ~ReflectorSink() = default;

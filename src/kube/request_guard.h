@@ -1,12 +1,12 @@
 #pragma once
 
-// RequestGuard: who may ask an HTTPS endpoint of a component, as every Kubernetes component has it.
-// Clients are who their certificate or their bearer token says, else system:anonymous; what they
-// may is asked of the API server (TokenReview, SubjectAccessReview), and answers hold for some
-// seconds. Answers 401 and 403 with a Status object in place of the guarded handler.
+// RequestGuard: authentication and authorization for the HTTPS endpoint of a component, as in every Kubernetes component.
+// The client's identity is that of its certificate or bearer token, else system:anonymous. The API server decides what the
+// client may do (TokenReview, SubjectAccessReview); decisions are cached for some seconds. Refused requests get 401 or 403
+// with a Status object.
 //
-// A front proxy (Kubernetes' aggregation layer) has authenticated the client itself and says in
-// headers who that is. It is believed when its certificate comes from the proxies' authority.
+// A front proxy (Kubernetes' aggregation layer) authenticates the client itself and names it in headers. The headers count
+// only if the proxy's certificate comes from the proxies' authority.
 //
 // On one executor; must outlive the server that it guards.
 
@@ -36,21 +36,20 @@ struct RequestHeaderOptions {
 Result<RequestHeaderOptions> readRequestHeaders(const api::StringMap& data);
 
 struct GuardOptions {
-  // Without authorization: paths, or their beginnings when they end in "*".
+  // Paths that need no authorization; a trailing "*" matches every continuation.
   std::vector<std::string> alwaysAllowPaths{"/healthz", "/readyz", "/livez"};
   Duration tokensHold = std::chrono::seconds(10);
   Duration grantsHold = std::chrono::seconds(10);
   Duration refusalsHold = std::chrono::seconds(10);
   RequestHeaderOptions requestHeaders;
-  // Fingerprints of the authorities whose certificates say who the client itself is; none = all
-  // that the server accepts.
+  // Fingerprints of the authorities whose certificates identify the client itself; none = all that the server accepts.
   std::vector<std::string> clientAuthorities;
 };
 
 class RequestGuard {
  public:
-  // authentication: nullptr = tokens mean nothing. authorization: nullptr = nobody may anything
-  // beyond the paths above, but for the group system:masters.
+  // authentication: nullptr = tokens are refused. authorization: nullptr = only the paths above are allowed, except for the
+  // group system:masters.
   RequestGuard(Executor& executor, Api* authentication, Api* authorization, GuardOptions options);
 
   net::HttpServer::Handler around(net::HttpServer::Handler handler);
@@ -73,9 +72,9 @@ class RequestGuard {
 
   Task<void> handle(net::HttpServer::Handler handler, net::ServerRequest request,
                     std::shared_ptr<net::Responder> responder);
-  // Who it is; an error is the reason why the credentials are refused.
+  // The client's identity; an error is the reason why the credentials are refused.
   Task<Result<User>> authenticate(const net::ServerRequest& request);
-  // As a front proxy says; nullopt = it says nothing.
+  // The identity that a front proxy names; nullopt if it names none.
   Result<std::optional<User>> proxied(const net::ServerRequest& request) const;
   Task<Result<User>> review(std::string token);
   Task<Result<bool>> authorize(const User& user, std::string verb, std::string path);

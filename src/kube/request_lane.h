@@ -1,9 +1,8 @@
 #pragma once
 
-// RequestLane: the requests of one kind that share a client-side limit: so many per second
-// (rate_limit.h), and so many at once. The latter is what keeps a burst of thousands of requests
-// from opening thousands of connections to servers without HTTP/2, and from overrunning those with
-// it. Executor's thread only.
+// RequestLane: requests that share a client-side limit of requests per second (rate_limit.h) and of requests under way. The
+// latter keeps a burst of thousands of requests from opening thousands of connections to servers without HTTP/2, and from
+// overloading servers with it. Executor's thread only.
 
 #include <coroutine>
 #include <list>
@@ -21,8 +20,8 @@ class RequestLane {
   // How long to wait for the limit of requests per second.
   Duration reserve() { return limit_.reserve(executor_.steadyNow()); }
 
-  // co_await it for a place among the requests under way, in order of arrival; its destructor gives
-  // the place back. Must not outlive the lane.
+  // co_await it for a slot among the requests under way, in order of arrival. Its destructor releases the slot. It must not
+  // outlive the lane.
   class [[nodiscard]] Place {
    public:
     explicit Place(RequestLane& lane) : lane_(lane) {}
@@ -51,7 +50,7 @@ class RequestLane {
 
    private:
     friend class RequestLane;
-    // Later: whoever gave the place back is not done yet.
+    // Resume later: the caller that released the slot is still running.
     void take() {
       held_ = true;
       timer_ = lane_.executor_.runAt(lane_.executor_.steadyNow(), [this] {

@@ -33,7 +33,7 @@ class BackOff {
   const SteadyTime end_;
 };
 
-// As long as what Kubernetes appends, twice: nobody else comes upon the same name.
+// Twice as long as Kubernetes' suffix, so that no other client chooses the same name.
 std::string suffix(Random& random) {
   constexpr std::string_view kLetters = "bcdfghjklmnpqrstvwxz2456789";
   std::string text;
@@ -109,7 +109,7 @@ Task<Result<json::value>> createOnce(Api& api, Executor& executor, Random random
       if (created) co_return std::move(created);
     }
     Error error = std::move(created.error());
-    // Conflict: a quota that somebody else just used, or AlreadyExists whose reason was cut off.
+    // Conflict: a quota that another client just used, or AlreadyExists whose reason was cut off.
     const bool again = worthRepeating(error) || error.code == ErrorCode::Conflict;
     if (!again || backOff.over()) co_return fail(std::move(error));
     auto pause = backOff.wait(error);
@@ -128,7 +128,7 @@ Task<Result<>> deleteOnce(Api& api, Executor& executor, Random random,
     auto deleted = co_await deleting;
     if (deleted) co_return deleted;
     Error error = std::move(deleted.error());
-    // Conflict: under this name there is another object by now.
+    // Conflict: another object has this name.
     if (error.code == ErrorCode::NotFound || error.code == ErrorCode::Conflict)
       co_return Result<>{};
     if (!worthRepeating(error) || backOff.over()) co_return fail(std::move(error));

@@ -1,11 +1,10 @@
 #pragma once
 
-// Writes that end well in spite of conflicts, refusals and lost answers, and are never applied
-// twice. Each says what shall hold rather than what to do: after an answer that did not come, the
-// object is read again and only what is still missing is written.
+// Writes that succeed in spite of conflicts, refusals and lost answers, and are never applied twice. Each describes the
+// wanted state, not the change: after a lost answer it reads the object again and writes only what is still missing.
 //
-// They go on until `policy.limit` has passed; the last error is returned then. Errors that a repeat
-// cannot cure (NotFound, Invalid, Forbidden, ...) are returned at once.
+// They retry until `policy.limit` has passed and then return the last error. Errors that a retry cannot cure (NotFound,
+// Invalid, Forbidden, ...) are returned at once.
 
 #include <functional>
 #include <optional>
@@ -21,14 +20,13 @@ struct RetryPolicy {
   Duration limit = std::chrono::minutes(2);
 };
 
-// Whether the request may have been carried out although it failed.
+// True if the request may have been carried out although it failed.
 bool mayHaveBeenDone(const Error& error);
-// Whether the same request may succeed later: the above, 429 and 503.
+// True if the same request may succeed later: the above, 429 and 503.
 bool worthRepeating(const Error& error);
 
-// The merge patch that brings `current` to what is wanted; nothing when it is there already. Asked
-// again for every state that is read. The patch is sent on the condition that the object has not
-// changed since.
+// Returns the merge patch from `current` to the wanted state; nullopt if there is nothing to change. Called for every state
+// that is read. The patch is sent on the condition that the object has not changed since.
 using Change = std::function<std::optional<json::value>(const json::value& current)>;
 
 // Returns the object as it is afterwards.
@@ -37,14 +35,14 @@ Task<Result<json::value>> changeObject(Api& api, Executor& executor, Random rand
                                        Change change, std::string subresource = "",
                                        RetryPolicy policy = {});
 
-// An object with a metadata.generateName gets its name here, so that a repeat cannot make a second
-// one. With a name of its own, AlreadyExists after an answer that did not come means that somebody
-// made it, perhaps this call; the caller decides whether it is what was wanted.
+// An object with a metadata.generateName gets its name here, so that a retry cannot create a second object. For an object
+// with a name, AlreadyExists after a lost answer may mean that this call created it; the caller decides whether the
+// existing object is the wanted one.
 Task<Result<json::value>> createOnce(Api& api, Executor& executor, Random random,
                                      const api::ResourceType& type, json::value object,
                                      RetryPolicy policy = {});
 
-// Deletes this incarnation; success when it is gone, whoever did it.
+// Deletes this incarnation. Success if it is gone, no matter which client deleted it.
 Task<Result<>> deleteOnce(Api& api, Executor& executor, Random random,
                           const api::ResourceType& type, api::ObjectKey key, std::string uid,
                           RetryPolicy policy = {});

@@ -1,6 +1,6 @@
 #pragma once
 
-// Runs a program without a shell and collects what it writes. Blocks; for a thread that may wait.
+// Runs a program without a shell and collects its output. Blocks the calling thread.
 
 #include <chrono>
 #include <cstddef>
@@ -46,8 +46,8 @@ class Interrupt {
   int fd_;
 };
 
-// Standard input is empty. It is over when the program has ended and nobody writes into its streams
-// any more; who kills it kills its process group. NotFound: there is no such program.
+// Standard input is empty. Returns when the program has ended and its output streams are closed. Killing it kills its
+// process group. NotFound: the program does not exist.
 Result<ProgramOutput> runProgram(const ProgramSpec& program, const Interrupt& interrupt);
 
 }  // namespace koord::kube

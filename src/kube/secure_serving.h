@@ -1,8 +1,8 @@
 #pragma once
 
-// The HTTPS endpoint of a component, with the flags of every Kubernetes component: a certificate that is given, or
-// made; and a guard that asks who a client is and what it may (request_guard.h). Which authorities vouch for
-// clients and front proxies the cluster says, unless flags do.
+// The HTTPS endpoint of a component, with the flags of every Kubernetes component: a given or self-signed certificate, and
+// a guard for authentication and authorization (request_guard.h). The authorities of clients and front proxies come from
+// flags or from the cluster.
 
 #include <memory>
 #include <optional>
@@ -17,10 +17,10 @@
 
 namespace koord::kube {
 
-// An annotation of the leader's lease: the certificate that it serves with, in PEM. Who may read the lease and trusts
-// who may write it can so verify a certificate that nobody has signed.
+// An annotation of the leader's lease: its serving certificate in PEM. A reader of the lease that trusts its writers can
+// verify a self-signed certificate with it.
 inline constexpr const char* kServingCertificate = "koordinator.sh/serving-certificate";
-// A name that certificates have that were made at start.
+// A DNS name in self-signed certificates.
 inline constexpr const char* kServingName = "localhost";
 
 struct SecureServingOptions {
@@ -44,13 +44,12 @@ struct SecureServingOptions {
 
 // --bind-address, --secure-port, certificates and TLS; in the current group.
 void addSecureServingFlags(flags::FlagSet& set, SecureServingOptions& options);
-// Who may ask; in a group of its own.
+// Flags for authentication and authorization, in their own group.
 void addAccessFlags(flags::FlagSet& set, SecureServingOptions& options);
 
 class SecureServing {
  public:
-  // What cannot be used is an error that names the flag. The component and what the handler refers to must outlive
-  // it.
+  // An error names the flag with the unusable value. The component and everything that the handler uses must outlive it.
   static Result<std::unique_ptr<SecureServing>> start(Component& component,
                                                       SecureServingOptions options,
                                                       net::HttpServer::Handler handler);
@@ -86,7 +85,7 @@ class SecureServing {
 
   Component& component_;
   SecureServingOptions options_;
-  std::unique_ptr<Api> authentication_;  // null: there is nobody to ask
+  std::unique_ptr<Api> authentication_;  // null: tokens cannot be checked
   std::unique_ptr<Api> authorization_;
   std::optional<RequestGuard> guard_;
   Trust trust_;

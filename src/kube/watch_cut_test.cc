@@ -1,5 +1,5 @@
 // An informer over HTTP whose connection is cut at every byte of all that the server sends:
-// whatever the place, its handlers hear of every change once and in order.
+// its handlers must receive every change once and in order.
 //
 // Variations are tried at some of the places only, unless KOORD_FAULT_SEEDS is set.
 
@@ -45,7 +45,7 @@ class Replay {
  public:
   bool streams = true;   // knows streaming lists
   bool protobuf = true;  // and protobuf
-  int expires = 0;       // the first watch that gets here is told that its version is too old
+  int expires = 0;       // the first watch that gets here is answered that its version is too old
 
   void handle(const net::ServerRequest& request, const std::shared_ptr<net::Responder>& to) {
     const auto target = net::parseTarget(request.target);
@@ -194,7 +194,7 @@ TEST_P(WatchCutTest, AfterAVersionExpiredTheStateIsStillThatOfTheServer) {
   for (std::size_t place = 0; place < whole.bytes; place += stride(13)) {
     const Outcome outcome = follow(protobuf, streams, 15, place, proper);
     ASSERT_EQ(outcome.state, expected) << "cut after " << place << " bytes";
-    // Versions of one object only grow, however often it was listed.
+    // Versions of one object only grow, no matter how often it was listed.
     std::map<std::string, int> seen;
     for (const auto& line : outcome.log) {
       if (line[0] == '-') continue;

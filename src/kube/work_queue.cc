@@ -48,7 +48,7 @@ void WorkQueue::start() {
 
 Task<void> WorkQueue::loop() {
   running_ = true;
-  // Never on the stack of whoever added the key.
+  // Never on the caller's stack.
   auto yield = sleepFor(executor_, 0ns);
   co_await yield;
   while (!queue_.empty()) {

@@ -1,9 +1,8 @@
 #pragma once
 
-// The work queue of a controller: keys wait once however often they are added, one key is worked on
-// at a time, a key that is added while it is worked on runs again afterwards, and failures come
-// back with exponential back-off (5 ms doubling to 1,000 s) under an overall limit (10/s, burst
-// 100).
+// The work queue of a controller. A key waits once no matter how often it is added. One key is processed at a time; a key
+// that is added meanwhile runs again afterwards. Failed keys return with exponential backoff (5 ms doubling to 1,000 s)
+// under an overall limit (10/s, burst 100).
 
 #include <deque>
 #include <functional>
@@ -18,7 +17,7 @@ namespace koord::kube {
 
 class WorkQueue {
  public:
-  // Works on one key; an error, or an exception, puts the key back with back-off.
+  // Processes one key. An error or an exception puts the key back with backoff.
   using Worker = std::function<Task<Result<>>(std::string key)>;
 
   // metrics may be null; else they outlive the queue.
@@ -28,7 +27,7 @@ class WorkQueue {
   void addAfter(const std::string& key, Duration delay);
   // Nothing runs before start(): controllers call it when their informers are synced.
   void start();
-  // Waiting now, without the one that is worked on and those in back-off.
+  // The number of waiting keys, without the running key and those in backoff.
   std::size_t depth() const { return queue_.size(); }
 
  private:

@@ -12,7 +12,7 @@ namespace koord::model {
 
 inline constexpr std::string_view kHamiCore = "HAMi-core";
 
-// "" where nobody does. Upstream's manuals write hami-core, its source HAMi-core: both are the latter.
+// "" if the labels name none. Upstream's manuals write hami-core, its source HAMi-core: both are the latter.
 inline std::string_view gpuIsolationProvider(const api::StringMap& labels) {
   const std::string* provider = api::findIn(labels, kLabelGpuIsolationProvider);
   if (!provider) return {};

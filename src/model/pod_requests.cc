@@ -143,8 +143,8 @@ bool isPlain(const api::Pod& pod) {
          });
 }
 
-// podTotals for plain pods, which every pod that a scheduler hears of goes through: the same sums
-// without lists in between.
+// podTotals for plain pods, which is called for every pod that the scheduler sees: the same sums without intermediate
+// lists.
 PodTotals plainTotals(const api::Pod& pod) {
   Quantity cpu, memory, storage;
   api::Map<Quantity> scalars;

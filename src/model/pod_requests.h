@@ -23,12 +23,12 @@ struct PodRequestOptions {
   // The same for amounts of the whole pod; they change in place only where the cluster allows it.
   bool usePodStatus = false;
   // As kube-scheduler: what a container's status reports counts although its spec does not name it.
-  // Kubelet reports CPU shares as a request in force even where somebody else set them, as koordlet
-  // does for batch CPU.
+  // Kubelet reports CPU shares as a request in force even if koordlet set them
+  // for batch CPU.
   bool countUnasked = false;
   bool excludeOverhead = false;
   bool skipPodLevel = false;
-  // Amounts for containers whose requests lack the name; one that asks for 0 gets 0. Requests only.
+  // Amounts for containers whose requests lack the name. A request of 0 stays 0. Requests only.
   const api::ResourceList* missing = nullptr;
 };
 

@@ -2,11 +2,11 @@
 
 // The ConfigMap slo-controller-config as the manager's controllers use it: parsed, merged over
 // defaults, checked, resolved per node. A section that cannot be used keeps its last good value,
-// and the problem is reported for an event on the ConfigMap. Pure state: whoever watches the
-// ConfigMap feeds it in.
+// and the problem is reported for an event on the ConfigMap. Pure state: the caller watches the
+// ConfigMap and calls update().
 //
 // Life cycle: nothing is available before the first update(). A ConfigMap that does not exist then
-// means defaults; one that is deleted later changes nothing.
+// means defaults; deleting it later changes nothing.
 
 #include <string>
 #include <vector>
@@ -51,10 +51,10 @@ struct NodeStrategies {
 // The section colocation-config.
 class ColocationConfig {
  public:
-  // nullptr when there is no such ConfigMap.
+  // nullptr if the ConfigMap does not exist.
   ConfigUpdate update(const api::ConfigMap* configMap);
 
-  // False until something usable was seen.
+  // False until a usable configuration was seen.
   bool available() const { return available_; }
   // The ConfigMap is missing or its section is unusable: what is in force is older, or the
   // defaults.

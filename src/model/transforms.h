@@ -1,8 +1,8 @@
 #pragma once
 
 // What schedulers read differently than it stands in the API: old names of resources, capacity that a
-// node keeps for others, and what labels and annotations say in place of fields. Informers apply it, once,
-// before anybody sees an object; in the API nothing changes.
+// node keeps for others, and what labels and annotations say in place of fields. Informers apply it once
+// before they deliver an object; the object in the API stays unchanged.
 
 #include <functional>
 #include <string>

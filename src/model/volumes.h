@@ -46,7 +46,7 @@ Quantity storageOf(const api::PersistentVolume& volume);
 // By name, and by uid where the volume's claimRef has one.
 bool isPromisedTo(const api::PersistentVolume& volume, const api::PersistentVolumeClaim& claim);
 
-// The claim's selector; absent when it has none, and one that cannot be read matches nothing.
+// The claim's selector. nullopt if it has none; an invalid selector matches nothing.
 std::optional<api::Selector> selectorOf(const api::PersistentVolumeClaim& claim);
 // Whether the claim could be bound to the volume, apart from where it is: a volume of its size and
 // mode that is promised to the claim, or is Available and of its class, access modes and labels.

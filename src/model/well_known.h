@@ -38,7 +38,7 @@ inline constexpr std::string_view kAnnotationEvictionCost =
     "scheduling.koordinator.sh/eviction-cost";
 inline constexpr std::string_view kAnnotationReservePod = "scheduling.koordinator.sh/reserve-pod";
 inline constexpr std::string_view kLabelMutatingUpdate = "pod.koordinator.sh/mutating-update";
-// The pod stands for one that a kubelet runs from a file.
+// The pod mirrors a static pod that kubelet runs from a file.
 inline constexpr std::string_view kAnnotationMirrorPod = "kubernetes.io/config.mirror";
 
 // Pods: how they are scheduled.

@@ -1,7 +1,7 @@
 // The difference of two objects as a strategic merge patch: applied to the first it gives the
 // second. Like a JSON merge patch it names what changed and null for what is gone; lists are the
 // hard part, since a merge patch can only replace them. Which of them merge, and by which field
-// their elements are told apart (containers by name, ports by port), is what the schema says.
+// their elements are distinguished (containers by name, ports by port), is what the schema says.
 //
 //   other lists   replaced as a whole, as are objects that the schema marks `replace`.
 //   keyed lists   Both lists are sorted by key and walked side by side. An element of both becomes

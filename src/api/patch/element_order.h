@@ -11,7 +11,7 @@
 
 namespace koord::api::patch {
 
-// How elements of a list are told apart: by a member of theirs, or by value when key is "".
+// How elements of a list are distinguished: by this member of theirs, or by value if key is "".
 struct ElementKey {
   std::string_view key;
   bool maps = false;  // the elements are objects
@@ -25,7 +25,7 @@ inline constexpr std::string_view kDirective = "$patch";
 
 bool hasDirective(const json::value& element, std::string_view directive);
 
-// Fails when an element is no object or lacks the key.
+// Fails if an element is not an object or lacks the key.
 Result<> requireKeys(const json::array& list, std::string_view key);
 
 // Sorts by the place in `order`, deletions last; elements that are not there come as the reference

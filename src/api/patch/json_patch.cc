@@ -9,7 +9,7 @@
 #include "base/json_measure.h"
 
 // A patch is small and what it makes need not be: an object that is copied into itself doubles each
-// time, and one that is moved into another, and that back, gains a level each time. So a patch has
+// time, and an object that is moved into another, and back, gains a level each time. So a patch has
 // three budgets: bytes that copies add, levels of the document, and work, which is values that are
 // walked or shifted. Everything else an operation does costs no more than its own text.
 
@@ -77,7 +77,7 @@ class JsonPatchBudget {
   std::size_t work_ = 0;
 };
 
-// nullptr container when a part of the path on the way is missing or is no container.
+// The container is nullptr if a part of the path is missing or is not a container.
 Place locate(json::value& document, std::string_view path) {
   const auto first = path.find('/');
   if (first == std::string_view::npos) return {};

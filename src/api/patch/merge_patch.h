@@ -17,7 +17,7 @@ Result<json::value> applyMergePatch(const json::value& document, const json::val
 Result<json::value> createMergePatch(const json::value& original, const json::value& modified);
 
 // What an "apply" sends: changes from current to modified, and deletions of what was in original
-// (the last applied) and is no longer in modified. Fields set by others stay.
+// (the last applied) and is not in modified. Fields set by others stay.
 Result<json::value> createThreeWayMergePatch(const json::value& original,
                                              const json::value& modified,
                                              const json::value& current);

@@ -141,7 +141,7 @@ class Comparison {
     }
   }
 
-  // Elements by their place in the set; one that is there several times stands for all of them.
+  // Elements by their place in the set. Duplicates share one entry.
   using Index = std::vector<std::pair<PathElement, std::vector<const json::value*>>>;
   static Index index(const json::array* list, const Schema& schema) {
     Index all;

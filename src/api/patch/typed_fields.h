@@ -4,7 +4,7 @@
 // with keys element by element, atomic lists and maps as one value. Follows the rules of
 // Kubernetes' structured merge, so that owners of fields come out the same.
 //
-// Where there is no schema (null, or type Any) objects go field by field and lists are atomic.
+// Without a schema (null, or type Any) objects are handled field by field, and lists are atomic.
 
 #include "api/patch/field_set.h"
 #include "api/schema/schema.h"

@@ -22,7 +22,7 @@ class SchemaCursor {
  public:
   explicit SchemaCursor(const Schema* schema) : schema_(schema) {}
 
-  // nullptr for what is no field: entries of maps, or unknown.
+  // nullptr for entries of maps and for unknown fields.
   const SchemaField* field(std::string_view name);
   // As memberSchema.
   const Schema* type(std::string_view name);
@@ -33,8 +33,8 @@ class SchemaCursor {
   std::size_t next_ = 0;
 };
 
-// What stands for a field, which may be null, that is there, empty, whenever its struct is, though
-// nobody wrote it: {} for structs, null for lists. nullptr for all others.
+// The value that a field has in every object of its struct without being written: {} for structs, null for lists.
+// nullptr for all other fields. `field` may be nullptr.
 const json::value* impliedValue(const SchemaField* field);
 
 }  // namespace koord::api::walk

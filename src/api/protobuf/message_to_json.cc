@@ -31,12 +31,12 @@ Result<json::value> textOf(const wire::Field& field) {
   return json::value(json::string_view(field.bytes));
 }
 
-// Null stands for the zero time, which is no time.
+// Null stands for the zero time, which means "not set".
 Result<json::value> timeText(const Small& message, bool micro) {
   const auto time = wire::timeOf(message, micro);
   if (!time) return fail(time.error());
   if (!*time) return json::value{};
-  // Here it would be stored, or told to somebody, as another time.
+  // A time out of range would be stored or returned as another time.
   if (!wire::isInRange(message))
     return fail(ErrorCode::BadRequest, "expected a time between the years 1678 and 2261");
   return json::value(micro ? formatMicroTime(**time) : formatTime(**time));

@@ -80,7 +80,7 @@ void writeValue(const Slot& slot, std::uint32_t number, const void* place, std::
       break;
     case Form::Message:
       writeStruct(*slot.plan, static_cast<const char*>(place), message);
-      // A struct that is no pointer and holds nothing.
+      // An empty struct that is a value, not a pointer.
       if (message.empty() && slot.kind == Slot::Kind::Value) return;
       break;
   }

@@ -21,7 +21,7 @@ namespace koord::api {
 
 struct Plan;
 
-// Made once for a struct; nullptr when there is no shape or it has no messages.
+// Call once for a struct. nullptr if it has no shape or no protobuf message.
 const Plan* makePlan(const Shape* shape, std::string_view type);
 Result<> readMessage(std::string_view message, const Plan& plan, void* object);
 std::string writeMessage(const void* object, const Plan& plan);

@@ -219,7 +219,7 @@ void collectAbsent(const Plan& plan, const std::string& path, std::set<std::stri
     if (slot.plan) collectAbsent(*slot.plan, fmt::format("{}.{}", path, slot.name), absent, seen);
 }
 
-// A member that has no number is a member that nobody ever fills from protobuf.
+// A member without a number is never filled from protobuf.
 TEST(StructsTest, everyMemberHasItsNumberInTheTable) {
   std::set<std::string> absent;
   for (const auto& about : subjects()) {
@@ -291,12 +291,12 @@ TEST(StructsTest, errorsNameTheField) {
   EXPECT_THAT(problem(spec(priority)).message, StartsWith("spec: priority: 1099511627776 is not"));
   const std::string entry = inside(1, "cpu") + inside(2, inside(1, "lots"));
   EXPECT_THAT(problem(spec(inside(32, entry))).message, StartsWith("spec: overhead: [cpu]: "));
-  // A group, which nobody sends any more, and a number with a text.
+  // A group, which is obsolete, and a number with a text.
   EXPECT_THAT(problem(spec("\x0b")).message, HasSubstr("unknown wire type"));
   EXPECT_THAT(problem(spec(inside(25, "x"))).message, HasSubstr("priority: expected an integer"));
 }
 
-// A pod that somebody deletes with a grace period of three centuries must not be lost to those who watch.
+// A pod that is deleted with a grace period of three centuries must not be lost to its watchers.
 TEST(StructsTest, anObjectWithATimeThatCannotBeHeldIsReadAllTheSame) {
   for (const auto& [seconds, year] : {std::pair{std::int64_t{10'700'000'000}, "2261"},
                                       {std::numeric_limits<std::int64_t>::max(), "2261"},

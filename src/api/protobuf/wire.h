@@ -35,7 +35,7 @@ class Reader {
       : at_(message.data()), end_(message.data() + message.size()) {}
 
   bool atEnd() const { return at_ == end_; }
-  // False at the end, and when what follows is no field.
+  // Returns false at the end, and if the next bytes are not a field.
   bool next(Field& field);
   // A number alone, as in packed lists; false as above.
   bool varint(std::uint64_t& value);

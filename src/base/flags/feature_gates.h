@@ -1,8 +1,8 @@
 #pragma once
 
 // FeatureGates: --feature-gates=A=true,B=false, as Kubernetes components have it. Every gate of the
-// original is known, so that existing command lines keep working; what a gate asks for and is not
-// there can be told (withoutEffect).
+// original is known, so that existing command lines keep working; gates that have no
+// effect here can be listed (withoutEffect).
 //
 // AllAlpha and AllBeta set all gates of their stage that are not named themselves.
 

@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kWidth = 100;
 constexpr std::size_t kColumn = 34;  // where the text begins; longer flags have a line of their own
 
-// The words of a usage, line by line, no longer than what is left beside the flags.
+// The words of a usage, wrapped to the width that is left beside the flags.
 std::vector<std::string> wrapped(const std::string& usage) {
   std::vector<std::string> lines;
   std::istringstream paragraphs(usage);

@@ -15,7 +15,7 @@
 //   -v=4, -v 4, -v4, -fd (two bools) for flags with a shorthand; "--" ends the flags.
 //   Of a flag that is repeated the last value counts; lists and maps grow, and their first value
 //     takes the place of the default.
-//   An underscore in a name is as good as a dash.
+//   An underscore in a name equals a dash.
 // An error says which flag and value it is about, in the words of pflag.
 //
 // Values are variables of the caller that have to outlive the set; what they hold when they are
@@ -116,7 +116,7 @@ class FlagSet {
   // argv[1] and on. Stops at the first error.
   Result<> parse(const std::vector<std::string>& arguments);
   bool helpWanted() const { return helpWanted_; }
-  // What is no flag.
+  // The arguments that are not flags.
   const std::vector<std::string>& arguments() const { return arguments_; }
 
   bool given(std::string_view name) const;

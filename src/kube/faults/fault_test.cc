@@ -38,7 +38,7 @@ class Backend {
  public:
   explicit Backend(VirtualLoop& loop) : loop_(loop), file_(temporaryFile()) {}
   ~Backend() {
-    networks_.clear();  // they are gone by now
+    networks_.clear();  // their users are gone
     stop();
     for (const char* suffix : {"", "-wal", "-shm"}) std::filesystem::remove(file_ + suffix);
   }
@@ -101,7 +101,7 @@ struct Client {
   HttpApi api;
 };
 
-// An informer that checks what it is told.
+// An informer that checks the events that it receives.
 class Observer {
  public:
   Observer(VirtualLoop& loop, Backend& backend, Random random)
@@ -206,8 +206,7 @@ class Writer {
     alive_.erase(name);
   }
 
-  // Adds a word to a text that is also written by nobody else, in an object that all write: doing
-  // it twice would show.
+  // Adds a word to a text that only this client writes, in an object that all clients write. A duplicate would show.
   Task<void> append(int step) {
     const std::string word = fmt::format("{},", step);
     Change change = [field = field(),

@@ -324,15 +324,15 @@ class Kubelet {
   }
   // Kubelet's values; from then on they are waited for anew.
   void write(const std::string& dir, const char* kind) {
-    const std::lock_guard lock(mutex_);
-    if (kind)
-      std::erase_if(waits_, [&](const Wait& one) {
-        return one.dir == dir && std::string_view(one.kind) != "sinceMade";
-      });
     writeText(tree_.file("cpu", dir, "cpu.shares"), "2");
     writeText(tree_.file("cpu", dir, "cpu.cfs_quota_us"), "-1");
     writeText(tree_.file("memory", dir, "memory.limit_in_bytes"), "-1");
-    if (kind) wait(dir, kind);
+    if (!kind) return;
+    const std::lock_guard lock(mutex_);
+    std::erase_if(waits_, [&](const Wait& one) {
+      return one.dir == dir && std::string_view(one.kind) != "sinceMade";
+    });
+    wait(dir, kind);
   }
   void wait(const std::string& dir, const char* kind) {
     waits_.push_back({dir, kind, SteadyClock::now()});

@@ -40,13 +40,16 @@ OpenFiles::~OpenFiles() {
 bool OpenFiles::readFrom(const File& file, std::string& content) {
   struct stat info{};
   if (!file.tellsRemoval && (::fstat(file.fd, &info) != 0 || info.st_nlink == 0)) return false;
-  if (content.capacity() < 4096) content.reserve(4096);
-  for (std::size_t size = content.capacity(); size <= kLargest; size *= 2) {
-    content.resize(size);
-    const ssize_t n = ::pread(file.fd, content.data(), size, 0);
+  for (std::size_t size = std::max<std::size_t>(content.capacity(), 4096); size <= kLargest;
+       size *= 2) {
+    ssize_t n = 0;
+    // Not resize(): that would clear the whole capacity for a file of a few bytes.
+    content.resize_and_overwrite(size, [&](char* data, std::size_t) {
+      n = ::pread(file.fd, data, size, 0);
+      return static_cast<std::size_t>(std::max<ssize_t>(n, 0));
+    });
     if (n < 0) return false;
     if (static_cast<std::size_t>(n) == size) continue;  // perhaps there is more
-    content.resize(static_cast<std::size_t>(n));
     while (content.ends_with('\n')) content.pop_back();
     return true;
   }

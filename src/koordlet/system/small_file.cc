@@ -20,27 +20,31 @@ Error fileError(std::string_view verb, const std::string& path, int errnum) {
   return errnoError(fmt::format("{} {}", verb, path), errnum == ENODEV ? ENOENT : errnum);
 }
 
+// Reads into the string's memory without clearing it first: its capacity is that of the largest file so far, and most files
+// are a few bytes.
 Result<> readWhole(const std::string& path, std::string& content, bool shortIsLast) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return fail(fileError("open", path, errno));
   std::size_t used = 0;
-  if (content.capacity() < 4096) content.reserve(4096);
-  content.resize(content.capacity());
-  for (;;) {
-    const ssize_t n = ::read(fd, content.data() + used, content.size() - used);
-    if (n < 0) {
-      if (errno == EINTR) continue;
-      const int errnum = errno;
-      ::close(fd);
-      content.clear();
-      return fail(fileError("read", path, errnum));
+  int errnum = 0;
+  bool more = true;
+  const auto fill = [&](char* data, std::size_t size) {
+    while (more && used < size) {
+      const ssize_t n = ::read(fd, data + used, size - used);
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) errnum = errno;
+      used += static_cast<std::size_t>(std::max<ssize_t>(n, 0));
+      more = n > 0 && !(shortIsLast && used < size);
     }
-    used += static_cast<std::size_t>(n);
-    if (n == 0 || (shortIsLast && used < content.size())) break;
-    if (used < content.size()) continue;
-    content.resize(content.size() * 2);
-  }
+    return used;
+  };
+  for (std::size_t size = std::max<std::size_t>(content.capacity(), 4096); more; size *= 2)
+    content.resize_and_overwrite(size, fill);
   ::close(fd);
+  if (errnum != 0) {
+    content.clear();
+    return fail(fileError("read", path, errnum));
+  }
   while (used > 0 && content[used - 1] == '\n') --used;
   content.resize(used);
   return {};

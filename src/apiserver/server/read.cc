@@ -62,6 +62,30 @@ struct Selection {
   bool count = false;       // tell how many are left
 };
 
+// Walks the entries of a namespace ("" = all) in the order of their keys, from behind the key `after` on ("" = from the
+// first). `after` comes from the client and may lie anywhere. The entries must outlive the cursor.
+class Cursor {
+ public:
+  Cursor(const Table::Entries& entries, std::string_view namespace_, const std::string& after)
+      : at_(entries.begin()), end_(entries.end()) {
+    if (!namespace_.empty()) {
+      constexpr char kAfterSlash = '/' + 1;
+      const std::string last = std::string(namespace_) + kAfterSlash;
+      at_ = entries.lower_bound(std::string(namespace_) + '/');
+      end_ = entries.lower_bound(last);
+      if (after >= last) at_ = end_;
+    }
+    if (!after.empty() && at_ != end_ && at_->first <= after) at_ = entries.upper_bound(after);
+  }
+  bool atEnd() const { return at_ == end_; }
+  const std::string& key() const { return at_->first; }
+  const auto& entry() const { return at_->second; }
+  void next() { ++at_; }
+
+ private:
+  Table::Entries::const_iterator at_, end_;
+};
+
 // The entries that matched at that version.
 Page selectEntries(const Table& table, const Match& match, const Selection& selection,
                    std::uint64_t newest) {
@@ -74,28 +98,17 @@ Page selectEntries(const Table& table, const Match& match, const Selection& sele
     if (entry && match(*entry)) page.entries.push_back(entry);
     return page;
   }
-  auto [now, nowEnd] = table.range(namespace_);
-  // The key comes from the client and may lie anywhere, also behind the namespace.
-  if (!after.empty() && now != nowEnd && now->first <= after) {
-    const bool beyond = nowEnd != table.entries().end() && nowEnd->first <= after;
-    now = beyond ? nowEnd : table.entries().upper_bound(after);
-  }
-  auto old = after.empty() ? then.begin() : then.upper_bound(after);
+  Cursor now(table.entries(), namespace_, after);
+  Cursor old(then, namespace_, after);
   const bool everything = match.everything() && limit == 0 && then.empty();
   if (everything) page.entries.reserve(table.entries().size());
-  const auto inside = [&](const std::string& key) {
-    return namespace_.empty() || (key.size() > namespace_.size() && key.starts_with(namespace_) &&
-                                  key[namespace_.size()] == '/');
-  };
-  // Both are in order; what was then stands for what is now.
-  while (true) {
-    while (old != then.end() && !inside(old->first)) ++old;
-    const bool hasNow = now != nowEnd && inside(now->first);
-    const bool hasOld = old != then.end();
-    if (!hasNow && !hasOld) return page;
-    const bool takeOld = hasOld && (!hasNow || old->first <= now->first);
-    if (takeOld && hasNow && old->first == now->first) ++now;
-    const auto& entry = takeOld ? (old++)->second : (now++)->second;
+  // A merge of two ordered sequences. An old entry replaces the current entry of its key.
+  while (!now.atEnd() || !old.atEnd()) {
+    const bool takeOld = now.atEnd() || (!old.atEnd() && old.key() <= now.key());
+    if (takeOld && !now.atEnd() && old.key() == now.key()) now.next();
+    Cursor& from = takeOld ? old : now;
+    const auto& entry = from.entry();
+    from.next();
     if (!entry || (!everything && !match(*entry))) continue;
     if (limit != 0 && page.entries.size() == limit) {
       ++page.more;
@@ -104,6 +117,7 @@ Page selectEntries(const Table& table, const Match& match, const Selection& sele
       page.entries.push_back(entry);
     }
   }
+  return page;
 }
 
 // What a list shows: what is there now; the pages of one list, and lists of an exact version, show

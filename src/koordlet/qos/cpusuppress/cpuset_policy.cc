@@ -29,9 +29,8 @@ struct Bucket {
 };
 
 std::vector<Bucket> bucketsOf(const std::vector<CpuPlace>& cpus) {
-  const auto count = static_cast<std::int64_t>(cpus.size());
-  std::map<std::int64_t, Bucket> byPlace;
-  for (const auto& cpu : cpus) byPlace[(cpu.node + count) * (cpu.socket + 1)].cpus.push_back(cpu);
+  std::map<std::pair<int, int>, Bucket> byPlace;  // by NUMA node and socket
+  for (const auto& cpu : cpus) byPlace[{cpu.node, cpu.socket}].cpus.push_back(cpu);
   std::vector<Bucket> buckets;
   for (auto& [place, bucket] : byPlace) {
     std::ranges::sort(bucket.cpus, {},

@@ -14,12 +14,14 @@ import threading
 import time
 
 from cluster import Store
+from decision_worlds import QuotaWorld
 from job_objects import GIVEN, apply, clear
 from job_programs import FINAL_SCORES, TABLES, Process, own_scores, reference_scores
-from job_worlds import GANG
+from job_worlds import GANG, QUOTA
 
-LIMIT = 20.0  # seconds in which a decision has to be seen
-PATIENT = 3.0  # --quiet, in seconds, of those worlds that are played again because of a difference
+LIMIT = 60.0  # seconds in which a decision has to be seen
+UNTOLD = 10.0  # times --quiet without a change, after which no more is expected of a gang, or of somebody who was promised a node
+PATIENT = 2.0  # --quiet, in seconds, of those worlds that are played again because of a difference
 # How many nodes and quotas of other worlds there are is chance.
 OTHERS = [
     (re.compile(r"sbs\.test/[\w-]+:0\b,?"), ""),
@@ -106,6 +108,7 @@ class Player:
         self.changed, self.present = worlds.of(world.prefix)
         self.gone = set()  # deleted by the world or by us
         self.decisions = []
+        self.started = 0  # pods
 
     def things(self):
         """Pods and reservations of the world, by kind and name."""
@@ -139,8 +142,16 @@ class Player:
         things = self.settle(keys)
         self.decisions.append({"units": [name for _, name in keys], "left": sorted(standing[key] for key in standing.keys() - things.keys()),
                                "each": {name: self.outcome(things.get((kind, name))) for kind, name in keys}})
+        self.start([item for key in keys if (item := things.get(key)) and place(item) and item["kind"] == "Pod"])
         waiting = [item for key in keys if (item := things.get(key)) and not place(item)]
         self.act([("delete", item, None) for item in waiting])
+
+    def start(self, pods):
+        """What kubelet would say of them. Without a time of their own, which of two pods began first is chance in upstream's preemption."""
+        for pod in pods:
+            self.started += 1
+            status = {"phase": "Running", "startTime": f"2026-01-02T{self.started // 3600:02}:{self.started // 60 % 60:02}:{self.started % 60:02}Z"}
+            apply(self.cluster, "status", {**pod, "status": status}, None)
 
     def settle(self, keys):
         """The world's things when nothing moves any more and everybody has a place, or has been told why not."""
@@ -154,7 +165,9 @@ class Player:
             states = [now.get(key) for key in keys]
             placed = all(state and state[0] for state in states)
             told = all(state and (state[0] or state[1]) and not state[3] for state in states)
-            rest = min(since + self.quiet * (0.5 if placed else 1.5 if told else 6), end) - time.monotonic()
+            heard = len(keys) > 1 and all(states) or all(state and (state[0] or state[1]) for state in states)
+            calm = 0.5 if placed else 1.5 if told else UNTOLD if heard else LIMIT
+            rest = min(since + self.quiet * calm, end) - time.monotonic()
             if rest <= 0:
                 return things
             with self.changed:
@@ -244,6 +257,15 @@ def roughly(devices):
             for kind, given_of_kind in sorted(devices.items()) for minor, amounts in given_of_kind]
 
 
+def made(world, name):
+    """The object of that name that comes to the world."""
+    return next(item for step in world.steps for verb, item, _ in step if verb == "create" and item["metadata"]["name"] == name)
+
+
+def quota_of(world, name):
+    return made(world, name)["metadata"]["labels"].get(QUOTA + "name")
+
+
 def zones(outcome):
     return {each["node"] for each in outcome.get("numa") or []}
 
@@ -262,6 +284,10 @@ def decided(world, found, one, other):
     if set(found) <= {"said", "said of preemption"} and all(refused_late(one["each"][name], outcome) for name, outcome in other["each"].items()):
         return "nodes that are refused late"
     names = list(one["each"])
+    if set(found) == {"said of preemption"} and "expected at least one victim pod" in str([outcome["said"] for outcome in one["each"].values()]):
+        return "errors of preemption"
+    if isinstance(world, QuotaWorld) and not other["each"][names[0]]["node"] and any(quota_of(world, name) != quota_of(world, names[0]) for name in one["left"]):
+        return "pods of other quotas that leave"
     waits = not any(outcome["node"] for decision in (one, other) for outcome in decision["each"].values())
     if waits and one["left"] and not other["left"]:
         return "pods that leave in vain"
@@ -345,6 +371,9 @@ def compare(cluster, options, make, folder):
     logs = {turn: [f"{folder}/{name}-{turn}.log" for name in ("reference", "candidate")] for turn in ("first", "second")}
     first = attempt(cluster, options, make, seeds, logs["first"], options.quiet)
     again = sorted(first.found)
+    print(f"{options.worlds}: {first.decisions} decisions; {len(again)} worlds with a difference are played again", flush=True)
+    with open(f"{folder}/differences.json", "w", encoding="utf-8") as file:
+        json.dump({seed: [*first.found[seed], first.before[seed]] for seed in again}, file)
     second = attempt(cluster, options, make, again, logs["second"], max(options.quiet, PATIENT)) if again else Tally()
     kinds = collections.Counter()
     for seed in again:

@@ -88,6 +88,8 @@ def full(index):
     """Nodes without room, of one of the kinds of full_worlds.py."""
 
     class OneKind(FullWorld):
+        ARRIVALS = (5, 6, 7)
+
         def __init__(self, seed):
             super().__init__(5 * seed + index)
 

@@ -10,14 +10,18 @@ import collections
 import concurrent.futures
 import json
 import re
+import threading
 import time
 
 from cluster import Store
+from decision_worlds import QuotaWorld
 from job_objects import GIVEN, apply, clear
 from job_programs import FINAL_SCORES, TABLES, Process, own_scores, reference_scores
-from job_worlds import GANG
+from job_worlds import GANG, QUOTA
 
-LIMIT = 20.0  # seconds in which a decision has to be seen
+LIMIT = 60.0  # seconds in which a decision has to be seen
+UNTOLD = 10.0  # times --quiet without a change, after which no more is expected of a gang, or of somebody who was promised a node
+PATIENT = 2.0  # --quiet, in seconds, of those worlds that are played again because of a difference
 # How many nodes and quotas of other worlds there are is chance.
 OTHERS = [
     (re.compile(r"sbs\.test/[\w-]+:0\b,?"), ""),
@@ -73,19 +77,43 @@ def given(item):
             "devices": {kind: [(each["minor"], each.get("resources")) for each in of_kind] for kind, of_kind in devices.items()}}
 
 
+class Worlds:
+    """Pods and reservations of the cluster, by world. A world's own condition wakes its player only."""
+
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.worlds = collections.defaultdict(lambda: (threading.Condition(), {}))  # prefix -> (condition, (kind, name) -> object)
+
+    def of(self, prefix):
+        with self.lock:
+            return self.worlds[prefix]
+
+    def take(self, verb, item):
+        """Handler of a Store."""
+        kind, name = item["kind"], item["metadata"]["name"]
+        changed, things = self.of(item["metadata"]["namespace"] if kind == "Pod" else name.rpartition("-")[0])
+        with changed:
+            if verb == "DELETED":
+                things.pop((kind, name), None)
+            else:
+                things[kind, name] = item
+            changed.notify()
+
+
 class Player:
     """One world in one cluster. decisions: what came of each newcomer, in turn; of gangs that lost members, only their names."""
 
-    def __init__(self, cluster, store, world, quiet):
-        self.cluster, self.store, self.world, self.quiet = cluster, store, world, quiet
+    def __init__(self, cluster, worlds, world, quiet):
+        self.cluster, self.world, self.quiet = cluster, world, quiet
+        self.changed, self.present = worlds.of(world.prefix)
         self.gone = set()  # deleted by the world or by us
         self.decisions = []
+        self.started = 0  # pods
 
     def things(self):
         """Pods and reservations of the world, by kind and name."""
-        with self.store.changed:
-            return {(kind, name): item for (kind, namespace, name), item in self.store.objects.items()
-                    if (namespace == self.world.prefix if kind == "Pod" else name.startswith(self.world.prefix + "-"))}
+        with self.changed:
+            return dict(self.present)
 
     def act(self, actions):
         for action in actions:
@@ -96,7 +124,7 @@ class Player:
     def play(self):
         for item in self.world.things:
             apply(self.cluster, "create", item, None)
-        time.sleep(1)
+        time.sleep(self.quiet)
         for step in self.world.steps:
             for before, newcomers in units(step):
                 self.act(before)
@@ -114,8 +142,16 @@ class Player:
         things = self.settle(keys)
         self.decisions.append({"units": [name for _, name in keys], "left": sorted(standing[key] for key in standing.keys() - things.keys()),
                                "each": {name: self.outcome(things.get((kind, name))) for kind, name in keys}})
+        self.start([item for key in keys if (item := things.get(key)) and place(item) and item["kind"] == "Pod"])
         waiting = [item for key in keys if (item := things.get(key)) and not place(item)]
         self.act([("delete", item, None) for item in waiting])
+
+    def start(self, pods):
+        """What kubelet would say of them. Without a time of their own, which of two pods began first is chance in upstream's preemption."""
+        for pod in pods:
+            self.started += 1
+            status = {"phase": "Running", "startTime": f"2026-01-02T{self.started // 3600:02}:{self.started // 60 % 60:02}:{self.started % 60:02}Z"}
+            apply(self.cluster, "status", {**pod, "status": status}, None)
 
     def settle(self, keys):
         """The world's things when nothing moves any more and everybody has a place, or has been told why not."""
@@ -127,12 +163,16 @@ class Player:
             if now != before:
                 since, before = time.monotonic(), now
             states = [now.get(key) for key in keys]
-            calm = time.monotonic() - since
             placed = all(state and state[0] for state in states)
             told = all(state and (state[0] or state[1]) and not state[3] for state in states)
-            if calm > self.quiet * (0.5 if placed else 1.5 if told else 6) or time.monotonic() > end:
+            heard = len(keys) > 1 and all(states) or all(state and (state[0] or state[1]) for state in states)
+            calm = 0.5 if placed else 1.5 if told else UNTOLD if heard else LIMIT
+            rest = min(since + self.quiet * calm, end) - time.monotonic()
+            if rest <= 0:
                 return things
-            time.sleep(0.05)
+            with self.changed:
+                if self.present == things:
+                    self.changed.wait(rest)
 
     def outcome(self, item):
         if item is None:
@@ -145,7 +185,7 @@ class Player:
         """Takes the world's nodes and pods away, so that they cost the others no time."""
         things = list(self.things().values()) + self.world.things[::-1]
         for item in things:
-            if item["kind"] not in ("Namespace", "ElasticQuota"):
+            if item["kind"] != "Namespace":
                 apply(self.cluster, "delete", item, None)
 
 
@@ -217,9 +257,37 @@ def roughly(devices):
             for kind, given_of_kind in sorted(devices.items()) for minor, amounts in given_of_kind]
 
 
+def made(world, name):
+    """The object of that name that comes to the world."""
+    return next(item for step in world.steps for verb, item, _ in step if verb == "create" and item["metadata"]["name"] == name)
+
+
+def quota_of(world, name):
+    return made(world, name)["metadata"]["labels"].get(QUOTA + "name")
+
+
+def zones(outcome):
+    return {each["node"] for each in outcome.get("numa") or []}
+
+
+def refused_late(one, other):
+    """Whether upstream tells only of the node that it had chosen and could not take, for one reason of those told here."""
+    reasons = [{part.removeprefix("nodes are available: ") for part in outcome["said"][0].split(", ")} if outcome.get("said") else set()
+               for outcome in (one, other)]
+    return bool(reasons[0]) and len(one["said"]) == 1 and reasons[0] <= reasons[1]
+
+
 def decided(world, found, one, other):
     """In a word why the difference is meant, as docs/differences.md has it; "" when it is none of these."""
+    if set(found) <= {"numa", "cpuset"} and all(zones(one["each"][name]) > zones(outcome) for name, outcome in other["each"].items()):
+        return "zones of pods that find none to themselves"
+    if set(found) <= {"said", "said of preemption"} and all(refused_late(one["each"][name], outcome) for name, outcome in other["each"].items()):
+        return "nodes that are refused late"
     names = list(one["each"])
+    if set(found) == {"said of preemption"} and "expected at least one victim pod" in str([outcome["said"] for outcome in one["each"].values()]):
+        return "errors of preemption"
+    if isinstance(world, QuotaWorld) and not other["each"][names[0]]["node"] and any(quota_of(world, name) != quota_of(world, names[0]) for name in one["left"]):
+        return "pods of other quotas that leave"
     waits = not any(outcome["node"] for decision in (one, other) for outcome in decision["each"].values())
     if waits and one["left"] and not other["left"]:
         return "pods that leave in vain"
@@ -263,22 +331,23 @@ class Tally:
                 return
 
 
-def run(cluster, options, make, seeds, program, log):
+def run(cluster, options, make, seeds, program, log, quiet):
     binary, config, says = program
     clear(cluster)
     time.sleep(1)
-    store = Store(cluster, ["Pod", "Reservation"], lambda verb, item: None)
+    worlds = Worlds()
+    Store(cluster, ["Pod", "Reservation"], worlds.take)
     process = Process(binary, config, options.port, log, says)
     try:
         with concurrent.futures.ThreadPoolExecutor(options.parallel) as pool:
-            return dict(zip(seeds, pool.map(lambda seed: Player(cluster, store, make(seed), options.quiet).play(), seeds)))
+            return dict(zip(seeds, pool.map(lambda seed: Player(cluster, worlds, make(seed), quiet).play(), seeds)))
     finally:
         process.stop()
 
 
-def attempt(cluster, options, make, seeds, logs):
+def attempt(cluster, options, make, seeds, logs, quiet):
     programs = ((options.reference, options.config, FINAL_SCORES), (options.scheduler, options.own_config or options.config, TABLES))
-    both = [run(cluster, options, make, seeds, program, log) for program, log in zip(programs, logs)]
+    both = [run(cluster, options, make, seeds, program, log, quiet) for program, log in zip(programs, logs)]
     scores = reference_scores(logs[0]), own_scores(logs[1])
     tally = Tally()
     for seed in seeds:
@@ -299,9 +368,13 @@ def lasting(world, first, second):
 def compare(cluster, options, make, folder):
     """Plays all, then those that differed again, and prints what differs both times. The exit status."""
     seeds = list(range(options.first_seed, options.first_seed + options.seeds))
-    first = attempt(cluster, options, make, seeds, [f"{folder}/{name}-first.log" for name in ("reference", "candidate")])
+    logs = {turn: [f"{folder}/{name}-{turn}.log" for name in ("reference", "candidate")] for turn in ("first", "second")}
+    first = attempt(cluster, options, make, seeds, logs["first"], options.quiet)
     again = sorted(first.found)
-    second = attempt(cluster, options, make, again, [f"{folder}/{name}-second.log" for name in ("reference", "candidate")]) if again else Tally()
+    print(f"{options.worlds}: {first.decisions} decisions; {len(again)} worlds with a difference are played again", flush=True)
+    with open(f"{folder}/differences.json", "w", encoding="utf-8") as file:
+        json.dump({seed: [*first.found[seed], first.before[seed]] for seed in again}, file)
+    second = attempt(cluster, options, make, again, logs["second"], max(options.quiet, PATIENT)) if again else Tally()
     kinds = collections.Counter()
     for seed in again:
         index, found, one, other = first.found[seed]

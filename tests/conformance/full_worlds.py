@@ -12,6 +12,8 @@ OWNED = "full.sbs.test/app"
 
 
 class FullWorld(JobWorld):
+    ARRIVALS = (1, 1, 2)  # how many a world may have
+
     def build(self):
         self.kind = ("plain", "gang", "quota", "reservation", "mixed")[self.seed % 5]
         nodes = self.random.randint(1, 3)
@@ -21,7 +23,7 @@ class FullWorld(JobWorld):
         for node in self.nodes:
             self.fill(node)
         self.things += [self.budget(app) for app in "abc" if self.chance(0.5)]
-        self.steps = [self.arrival() for _ in range(self.pick(1, 1, 2))]
+        self.steps = [self.arrival() for _ in range(self.pick(*self.ARRIVALS))]
 
     def node(self):
         cpu = self.pick(4, 6, 8) * 1000 + len(self.nodes)

@@ -35,7 +35,11 @@ class Process:
 
     def stop(self):
         self.process.terminate()
-        self.process.wait(15)
+        try:
+            self.process.wait(15)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
         self.log.close()
 
 

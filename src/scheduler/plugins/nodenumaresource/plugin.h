@@ -139,8 +139,11 @@ class NodeNumaResource final : public Plugin,
                        const NodeCredit* credit);
   void scorePlain(const NumaDemand& demand, std::span<const NodeId> nodes,
                   std::span<std::int64_t> scores) const;
+  // What pods of the node request, without what is credited to the pod that is scored.
+  std::int64_t usedOf(ResourceId id, NodeId node, const NodeCredit* credit) const;
+  // usedCpu: milli-CPUs in use; without it what is requested, with bound CPUs amplified.
   std::int64_t scoreWhole(const NumaDemand& demand, NodeId node, const NodeCredit* credit,
-                          std::optional<std::int64_t> boundCpu) const;
+                          std::optional<std::int64_t> usedCpu) const;
 
   // services.cc
   json::array freest(const PodInfo& pod, const NumaDemand& demand) const;

@@ -387,6 +387,19 @@ TEST(NodeNuma, shares_scores_with_NodeResourcesFit_where_they_are_the_same) {
   }
 }
 
+TEST(NodeNuma, bound_cpus_are_amplified_in_the_score_of_a_node_without_a_policy_only) {
+  NumaWorld f;
+  testing::NodeBuilder node = aNode("a");
+  node.allocatable("cpu", "30").allocatable("memory", "100Gi");
+  node.object().metadata.annotations[std::string(kAnnotationAmplification)] = R"({"cpu":1.5})";
+  f.world.node(node);
+  f.report(topologyOf("a", Machine{}));
+  f.world.bound(given(aService("x", "4"), "a", R"({"cpuset":"0-3"})"));
+  const auto pod = [] { return aPod("p").request("cpu", "5").request("memory", "20Gi"); };
+  EXPECT_EQ(f.score(pod()), (100 * (30 - 6 - 5) / 30 + 80) / 2);
+  EXPECT_EQ(f.score(withNumaPolicy(pod(), "BestEffort")), (100 * (30 - 4 - 5) / 30 + 80) / 2);
+}
+
 TEST(NodeNuma, scores_the_zones_that_the_pod_would_get) {
   NumaWorld f;
   f.machine("a", {}, policy("SingleNUMANode"));

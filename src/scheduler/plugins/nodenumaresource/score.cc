@@ -174,7 +174,9 @@ std::int64_t NodeNumaResource::scoreOf(const PodInfo& pod, const NumaDemand& dem
       const int held = std::max(table_.use(node).held().size() - spared, 0);
       boundCpu = amplify(std::int64_t{1000} * held, about.cpuRatio);
     }
-    if (*affinity == kAnyNuma) return scoreWhole(demand, node, credit, boundCpu);
+    // Without zones only a pod that binds CPUs is scored with the amplified amount, as upstream does.
+    if (*affinity == kAnyNuma)
+      return scoreWhole(demand, node, credit, boundCpu.value_or(usedOf(kCpu, node, credit)));
     if (source.terms.limited.empty()) return room.score(*affinity, boundCpu);
     // That the pod gets no more than is reserved says nothing of how full the zones are.
     source.terms.limited.clear();
@@ -184,21 +186,25 @@ std::int64_t NodeNumaResource::scoreOf(const PodInfo& pod, const NumaDemand& dem
   return 0;
 }
 
+std::int64_t NodeNumaResource::usedOf(ResourceId id, NodeId node, const NodeCredit* credit) const {
+  const std::int64_t used = Cluster::columnAt(cluster_.requested(id), node);
+  return credit ? std::max<std::int64_t>(used - credit->amount.amount(id), 0) : used;
+}
+
 std::int64_t NodeNumaResource::scoreWhole(const NumaDemand& demand, NodeId node,
                                           const NodeCredit* credit,
-                                          std::optional<std::int64_t> boundCpu) const {
+                                          std::optional<std::int64_t> usedCpu) const {
   const NumaNode& about = table_.at(node);
   const bool binds = bindOn(demand, about).binds();
   ZoneScorer::Mean mean = nodeScorer_.mean();
   for (const ZoneScorer::Weighed& weighed : nodeScorer_.resources()) {
     std::int64_t amount = demand.amountOf(weighed.id);
     if (amount == 0 && weighed.id >= kFirstScalar) continue;
-    std::int64_t used = Cluster::columnAt(cluster_.requested(weighed.id), node);
-    if (credit) used = std::max<std::int64_t>(used - credit->amount.amount(weighed.id), 0);
+    std::int64_t used = usedOf(weighed.id, node, credit);
     if (weighed.id == kCpu && amount > 0) {
       const std::int64_t bound = std::int64_t{1000} * table_.use(node).held().size();
-      if (boundCpu) {
-        used = *boundCpu;
+      if (usedCpu) {
+        used = *usedCpu;
       } else if (about.cpuRatio > 1) {
         used += amplify(bound, about.cpuRatio) - bound;
       }

@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A driver that is silent for less is being loaded anew.
+// A driver that does not answer for less time may be reloading.
 constexpr Duration kPatience = 1min;
 
 std::string foundText(std::string_view vendor, const Reading& reading) {
@@ -47,7 +47,7 @@ void Collector::tell(Known& known, std::string text, bool bad) {
   known.told = std::move(text);
 }
 
-// False when the driver did not answer.
+// Returns false if the driver did not answer.
 bool Collector::readVendor(std::string_view name, Known& known, SteadyTime now) {
   const auto vendor = std::ranges::find(vendors(), name, &Vendor::name);
   auto reading = vendor->read(machine_);

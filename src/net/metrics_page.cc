@@ -38,7 +38,7 @@ void forEachMetric(std::string_view text, Fn&& fn) {
   }
 }
 
-// "[STABLE] ..." -> STABLE; metrics without such a mark have no stability level.
+// "[STABLE] ..." -> STABLE; metrics without such a mark count as INTERNAL.
 std::string_view stabilityOf(std::string_view help) {
   const auto end = help.find(']');
   return help.starts_with('[') && end != help.npos ? help.substr(1, end - 1) : "INTERNAL";

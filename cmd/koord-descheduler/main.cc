@@ -1,4 +1,4 @@
-// koord-descheduler: moves pods away from nodes that became hot, fragmented or wrong.
+// koord-descheduler: moves pods away from overloaded, fragmented or unsuitable nodes.
 
 #include <cstdio>
 
@@ -6,8 +6,8 @@
 #include "descheduler/app/app.h"
 #include "descheduler/app/plugin_table.h"
 
-// jemalloc reads it. The work is done by one thread, and what a cycle took is given back soon after.
-// MALLOC_CONF in the environment has the last word.
+// Read by jemalloc. One thread does the work, and a cycle's memory is returned to the system soon
+// afterwards. MALLOC_CONF in the environment overrides it.
 extern "C" const char* const malloc_conf;
 const char* const malloc_conf = "narenas:1,dirty_decay_ms:200,muzzy_decay_ms:0";
 

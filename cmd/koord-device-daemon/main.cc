@@ -1,5 +1,4 @@
-// koord-device-daemon: flags, signals and wiring. One thread, which starts processes: nothing else runs
-// in between.
+// koord-device-daemon: flags, signals and wiring. Single-threaded, because it forks.
 
 #include <fmt/core.h>
 #include <signal.h>
@@ -86,7 +85,7 @@ std::optional<int> parseFlags(const std::vector<std::string>& arguments, flags::
   return std::nullopt;
 }
 
-// Flags before the environment before the file, which may have changed since the last time.
+// Flags override the environment, which overrides the file. The file is read each time.
 Result<Settings> settingsNow(const flags::FlagSet& set, const Flags& flags) {
   const auto environment = [](const char* name) -> const char* { return std::getenv(name); };
   Settings settings;
@@ -106,7 +105,7 @@ Result<Settings> settingsNow(const flags::FlagSet& set, const Flags& flags) {
   return settings;
 }
 
-// Waits for one of them: its number, or 0 when the time is up.
+// Waits for one of the signals: returns its number, or 0 after `limit`.
 int waitForSignal(const sigset_t& signals, Duration limit) {
   const auto seconds = std::chrono::floor<std::chrono::seconds>(limit);
   const timespec time{seconds.count(), (limit - seconds).count()};

@@ -10,7 +10,7 @@ namespace koord::manager {
 
 namespace {
 
-// For what this version does not have.
+// Upstream's flags that have no effect here.
 constexpr koord::flags::UnusedFlag kUnused[] = {
     {"sync-period", "string", ""},
     {"pod-enhanced-validator-reconcile-interval", "duration", "5m0s"},
@@ -40,7 +40,7 @@ void addPolicyFlags(koord::flags::FlagSet& set, ManagerOptions& options) {
   set.text("pod-enhanced-validator-config-name", options.podRules.configName, "Its name");
 }
 
-// What is admitted, and what profiles do to pods that were.
+// Admission, and the effect of profiles on existing pods.
 void addAdmissionFlags(koord::flags::FlagSet& set, ManagerOptions& options) {
   set.group("Colocation profiles for pods that exist");
   ColocationProfileOptions& profiles = options.colocationProfile;

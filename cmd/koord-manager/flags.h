@@ -7,7 +7,7 @@
 
 namespace koord::manager {
 
-// Fills them when the line is parsed.
+// Parsing the line fills the options.
 void addFlags(kube::CommandLine& line, ManagerOptions& options, kube::ComponentOptions& component);
 
 }  // namespace koord::manager

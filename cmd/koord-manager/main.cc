@@ -22,7 +22,7 @@ int main(int argc, char** argv) {
   koord::kube::ComponentOptions component;
   component.name = "koord-manager";
   component.version = "v" KOORD_VERSION;
-  component.userAgent = "koordinator-manager";  // owners of fields are called by it
+  component.userAgent = "koordinator-manager";  // also the name of the field manager
   component.qps = 30;
   component.burst = 50;
   koord::kube::CommandLine line(

@@ -21,7 +21,7 @@ constexpr std::string_view kName = "koord-runtime-proxy";
 constexpr std::string_view kFolder = "opt/koordinator/koord-runtime-proxy";
 constexpr std::string_view kUnits = "etc/systemd/system";
 
-// Shared objects of this process, as the loader calls them: by the names that programs ask for.
+// The shared objects of this process, with the names that programs request from the loader.
 std::vector<fs::path> loadedLibraries() {
   std::vector<fs::path> paths;
   dl_iterate_phdr(
@@ -61,7 +61,8 @@ Result<> bring(const fs::path& from, const fs::path& to) {
   return put(to, content, fs::perms(0755));
 }
 
-// The shipped service with the place of the copy: libraries of the machine are another version, or not there at all.
+// The shipped service with the path of the copy: the host's libraries have another version or are
+// missing.
 std::string unitFor(std::string_view loader) {
   constexpr std::string_view kShipped = "/usr/bin/koord-runtime-proxy";
   std::string unit(kServiceUnit);

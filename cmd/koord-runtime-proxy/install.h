@@ -1,7 +1,8 @@
 #pragma once
 
-// Puts this program on a machine, out of an image of it: an init container of koordlet's DaemonSet brings the proxy to the
-// nodes in this way. It cannot itself be a pod, since kubelet starts pods through it.
+// Installs this program from its image on a node. An init container of koordlet's DaemonSet
+// installs the proxy in this way. The proxy cannot be a pod, because kubelet starts pods through
+// it.
 
 #include <filesystem>
 
@@ -9,9 +10,10 @@
 
 namespace koord::runtimeproxy {
 
-// Copies the program, and the libraries that it runs with, into opt/koordinator/koord-runtime-proxy below `root`, where the
-// machine's root is mounted, and writes its service, which starts with the machine. The same files are left alone, others
-// replaced at once; what runs goes on with what it has. An error names the file.
+// Copies the program, and the libraries that it runs with, into opt/koordinator/koord-runtime-proxy
+// below `root`, where the host's root is mounted, and writes its service, which starts at boot.
+// Equal files stay, others are replaced atomically; a running proxy keeps its old files. An error
+// names the file.
 Result<> installOnHost(const std::filesystem::path& root);
 
 }  // namespace koord::runtimeproxy

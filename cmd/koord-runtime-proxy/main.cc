@@ -106,7 +106,7 @@ std::optional<int> parseFlags(const std::vector<std::string>& arguments, Flags& 
   return std::nullopt;
 }
 
-// Where systemd waits for it (Type=notify).
+// Notifies systemd, if it waits for that (Type=notify).
 void tellSystemd(std::string_view state) {
   const char* const path = std::getenv("NOTIFY_SOCKET");
   sockaddr_un address{};
@@ -121,7 +121,8 @@ void tellSystemd(std::string_view state) {
     log::warn("{}", errnoError("tell systemd", errno).message);
 }
 
-// With WatchdogSec systemd starts it anew when it has not said for so long that its loop turns.
+// With WatchdogSec systemd restarts the proxy if it gets no notification from the loop for that
+// time.
 void feedWatchdog(net::IoLoop& loop, Duration interval) {
   tellSystemd("WATCHDOG=1");
   loop.runAfter(interval, [&loop, interval] { feedWatchdog(loop, interval); });

@@ -6,8 +6,8 @@
 #include "scheduler/app/app.h"
 #include "scheduler/plugins/registry.h"
 
-// jemalloc reads it. The work is done by one thread, and what a burst of pods took is given back
-// soon after. MALLOC_CONF in the environment has the last word.
+// Read by jemalloc. One thread does the work, and the memory of a burst of pods is returned to the
+// system soon afterwards. MALLOC_CONF in the environment overrides it.
 extern "C" const char* const malloc_conf;
 const char* const malloc_conf = "narenas:1,dirty_decay_ms:200,muzzy_decay_ms:0";
 

@@ -1,5 +1,4 @@
-// koordctl: everything a person at a terminal wants of Koordinator, a cluster on this machine
-// first.
+// koordctl: Koordinator's command-line tool for users, including a cluster on this host.
 
 #include <unistd.h>
 
@@ -128,7 +127,7 @@ void addUp(koord::flags::Commands& commands, UpFlags& flags, const std::string& 
 
 using koord::cluster::ExplainOptions;
 
-// What every command of "explain" has.
+// Adds a command of "explain" with the flags that all of them have.
 koord::flags::Command& addExplain(koord::flags::Commands& commands, ExplainOptions& options,
                                   const char* subject, const char* summary) {
   auto& command = commands.add(std::string("explain ") + subject, summary);
@@ -227,7 +226,7 @@ void addDeschedule(koord::flags::Commands& commands, koord::cluster::DescheduleO
   };
 }
 
-// koordlet lies beside koordctl.
+// The koordlet binary is beside koordctl.
 int runDoctor(const std::string& program, const std::string& kubeconfig,
               const std::vector<std::string>& further) {
   const std::string koordlet = (std::filesystem::path(program).parent_path() / "koordlet").string();
@@ -266,7 +265,7 @@ std::string programPath(const char* fallback) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // Not for people: the process that stands over a container of the host node.
+  // Internal: the process that supervises a container of the host node.
   if (argc > 1 && std::strcmp(argv[1], "shim") == 0)
     return koord::cluster::runShim(argc - 2, argv + 2);
   koord::raiseFileLimit();

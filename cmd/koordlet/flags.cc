@@ -9,7 +9,7 @@
 namespace koord::koordlet {
 namespace {
 
-// For what this version does not have.
+// Upstream's flags that have no effect here.
 constexpr koord::flags::UnusedFlag kUnused[] = {
     {"configmap-name", "string", "koordlet-config"},
     {"configmap-namespace", "string", "koordinator-system"},
@@ -30,7 +30,7 @@ constexpr koord::flags::UnusedFlag kUnused[] = {
     {"qos-extension-plugins", "map", ""},
 };
 
-// Flags as they are written.
+// Flags as written on the command line.
 struct RawHooks {
   std::string network = "unix";
   std::string pluginPolicy = "Ignore";
@@ -85,7 +85,7 @@ void addWork(flags::FlagSet& set, AgentOptions& agent) {
                "how often to count cycles and instructions");
   set.duration("collect-cpi-timewindow", agent.cpiWindow, "for how long");
   set.duration("psi-collector-interval", agent.psiInterval, "how often to read pressures");
-  // As upstream's manuals write them.
+  // Names as in upstream's documentation.
   set.seconds("cpi-collector-interval-seconds", agent.cpiInterval,
               "the same as --cpi-collector-interval");
   set.seconds("collect-cpi-timewindow-seconds", agent.cpiWindow,
@@ -228,7 +228,7 @@ std::optional<int> parseFlags(int argc, char** argv, Flags& flags) {
   RuntimeHookOptions& hooks = flags.agent.runtimeHooks;
   hooks = {};
   const bool hostMode = mode && std::string_view(mode) == "hostMode";
-  // A person who asks is outside of the container that has the host's directories elsewhere.
+  // A user of --doctor is outside the container, which has the host's directories at other paths.
   if (hostMode || (flags.doctor && !pathExists(flags.agent.dirs.cgroupRoot))) {
     flags.agent.dirs = hostModeDirs();
     flags.agent.terwayDir = "/var/lib/terway/qos/";

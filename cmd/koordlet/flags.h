@@ -20,11 +20,11 @@ struct Flags {
   std::string addr = ":9316";
   bool enablePprof = false;
   std::string pprofAddr = ":9317";
-  bool doctor = false;  // say what works on this machine, and end
+  bool doctor = false;  // report what works on this node, and exit
 };
 
-// A status ends the program: --help was answered, or what cannot be used was said on standard
-// error.
+// Returns the exit status if the program must end, because it answered --help or printed an error
+// to standard error.
 std::optional<int> parseFlags(int argc, char** argv, Flags& flags);
 
 }  // namespace koord::koordlet

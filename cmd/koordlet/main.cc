@@ -55,7 +55,7 @@ class Program final : public kube::Running {
     return result;
   }
 
-  // Protecting pods does not depend on being watched: a busy port is tried again.
+  // Protecting pods does not depend on the metrics endpoint: if the port is in use, it tries again.
   Task<void> serve(std::string addr, net::HttpServer::Handler handler, std::string flag) {
     addr = net::listenAddress(std::move(addr), net::runsInPod());
     for (;;) {
@@ -80,7 +80,7 @@ class Program final : public kube::Running {
   TaskGroup tasks_;
 };
 
-// Kubelet trusts whom the API server trusts.
+// Kubelet accepts the credentials that the API server accepts.
 KubeletOptions kubeletOptions(const Flags& flags, const kube::ClientConfig& client) {
   KubeletOptions kubelet = flags.kubelet;
   kubelet.tls = client.tls;
@@ -97,7 +97,7 @@ Result<std::unique_ptr<kube::Running>> start(kube::Component& component, const F
                                    kubeletOptions(flags, *client));
 }
 
-// As kubelet names its node, unless somebody says otherwise.
+// The node name by kubelet's rule, unless a flag or the environment sets it.
 std::string nodeNameOf(const Flags& flags) {
   if (!flags.agent.nodeName.empty()) return flags.agent.nodeName;
   char name[256] = {};
@@ -148,8 +148,8 @@ int doctor(const Flags& flags) {
 }  // namespace
 }  // namespace koord::koordlet
 
-// jemalloc reads it. The work is done by one thread, and what a list of pods took is given back soon after.
-// MALLOC_CONF in the environment has the last word.
+// Read by jemalloc. One thread does the work, and the memory of a list of pods is returned to the
+// system soon afterwards. MALLOC_CONF in the environment overrides it.
 extern "C" const char* const malloc_conf;
 const char* const malloc_conf = "narenas:1,dirty_decay_ms:200,muzzy_decay_ms:0";
 

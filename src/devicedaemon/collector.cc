@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A driver that is silent for less is being loaded anew.
+// A driver that does not answer for less time may be reloading.
 constexpr Duration kPatience = 1min;
 
 std::string foundText(std::string_view vendor, const Reading& reading) {
@@ -47,8 +47,8 @@ void Collector::tell(Known& known, std::string text, bool bad) {
   known.told = std::move(text);
 }
 
-// A lost device whose minor another one has now was replaced. Readers of the file know devices by their minor: the
-// entry of the lost one would hide the healthy one.
+// Removes a lost device if another device has its minor now: it was replaced. Readers of the file know devices by their
+// minor, so the entry of the lost device would hide the healthy one.
 void Collector::forgetReplaced(const Reading& reading, Known& known) {
   std::map<int, std::string_view> living;
   for (const auto& device : reading.devices) living.emplace(device.minor, device.uuid);
@@ -61,7 +61,7 @@ void Collector::forgetReplaced(const Reading& reading, Known& known) {
   });
 }
 
-// False when the driver did not answer.
+// Returns false if the driver did not answer.
 bool Collector::readVendor(std::string_view name, Known& known, SteadyTime now) {
   const auto vendor = std::ranges::find(vendors(), name, &Vendor::name);
   auto reading = vendor->read(machine_);

@@ -1,11 +1,10 @@
 #pragma once
 
-// All accelerators of this machine, round by round. Each vendor is on its own: one whose driver does not
-// answer costs nothing of another.
+// Collects all accelerators of this node, in rounds. Vendors are independent: a driver that does
+// not answer does not affect another vendor's devices.
 //
-// A device that was seen stays: it is ill when it is not told of any more, and, when its vendor cannot be
-// read, from a minute after that began. It goes when another device has its minor. Scheduling must not take a driver that is loaded anew for a
-// machine without accelerators.
+// A device that was found once stays until another device has its minor. It is faulty if its vendor does not report it, and
+// if its vendor cannot be read for a minute. Scheduling must not take a reloading driver for a node without accelerators.
 
 #include <map>
 #include <string>
@@ -23,8 +22,8 @@ class Collector {
 
   struct Round {
     std::vector<Found> devices;  // by vendor and minor
-    bool failed = false;         // a vendor's driver did not answer: worth another look soon
-    bool cancelled = false;      // the program is to end: the devices are incomplete
+    bool failed = false;         // a vendor's driver did not answer: read again soon
+    bool cancelled = false;      // the program is stopping: the devices are incomplete
   };
   Round read(SteadyTime now);
 
@@ -32,7 +31,7 @@ class Collector {
   struct Known {
     std::map<std::string, Found> devices;  // by UUID
     std::optional<SteadyTime> failingSince;
-    std::string told;  // what was logged last; told again when it changes
+    std::string told;  // last logged text; logged again when it changes
   };
   void tell(Known& known, std::string text, bool bad);
   bool readVendor(std::string_view name, Known& known, SteadyTime now);

@@ -1,7 +1,7 @@
 #pragma once
 
-// One round of the daemon: accelerators are read and the file is written. Time is handed in; the
-// program waits between rounds.
+// One round of the daemon: reads the accelerators and writes the file. The caller passes the time
+// and waits between rounds.
 
 #include "devicedaemon/collector.h"
 #include "devicedaemon/device_file.h"
@@ -15,14 +15,14 @@ class Daemon {
       : collector_(std::move(machine)), settings_(settings), file_(settings.output) {}
 
   struct Outcome {
-    bool whole = true;  // every driver answered and the file is there
+    bool whole = true;  // every driver answered and the file is written
     Duration pause{0};  // until the next round
   };
   // One that is cancelled leaves the file as it is.
   Outcome round(SteadyTime now);
-  // Other settings from the next round on; a file elsewhere takes the place of the old one.
+  // Changes the settings from the next round on. If the file's path differs, removes the old file.
   void change(const Settings& settings);
-  // Nobody keeps the file current from here on. One that was asked for once stays.
+  // Called at the end. Removes the file, which would become stale; with `oneshot` the file stays.
   void end();
 
  private:

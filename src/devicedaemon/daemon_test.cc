@@ -27,7 +27,7 @@ std::string kunlunLine(int number, const char* name = "R300") {
                      number + 1, number, name);
 }
 
-// A machine with two Kunlun devices.
+// A node with two Kunlun devices.
 class DeviceDaemon : public testing::Test {
  protected:
   DeviceDaemon() {
@@ -285,7 +285,7 @@ TEST(DeviceMachine, AddressesAreWrittenAsTheKernelDoes) {
   for (const auto& [text, address] : rows) EXPECT_EQ(pciAddress(text), address) << text;
 }
 
-// What the runner promises, with processes of this machine.
+// The runner's contract, with processes of this host.
 TEST(HostRunners, ToolsSayWhatTheyPrintOrWhyNot) {
   HostRunner runner("", 5s);
   EXPECT_EQ(runner.run({"sh", "-c", "echo out; echo err >&2"}).value_or(""), "out\nerr\n");

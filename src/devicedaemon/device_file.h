@@ -1,7 +1,8 @@
 #pragma once
 
-// The file that koordlet reads. It is replaced in one step, and the half-written one lies in a folder
-// beside it: upstream's koordlet reads every file of its folder, and gives up at the first that is torn.
+// The file that koordlet reads. It is replaced atomically. The temporary file is in a folder beside
+// it, because upstream's koordlet reads every file of the folder and stops at the first incomplete
+// one.
 
 #include <string>
 #include <vector>
@@ -17,7 +18,7 @@ class DeviceFile {
   const std::string& path() const { return path_; }
 
   Result<> write(const std::vector<Found>& devices) const;
-  // Takes it away, when nobody keeps it current any more.
+  // Removes the file, when it will not be updated.
   Result<> remove() const;
 
  private:

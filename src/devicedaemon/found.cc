@@ -13,7 +13,7 @@
 namespace koord::devicedaemon {
 namespace {
 
-constexpr std::size_t kLongestName = 63;  // of a label's value
+constexpr std::size_t kLongestName = 63;  // maximum of a label's value
 
 json::object topologyOf(const Found& device) {
   json::object topology;

@@ -1,7 +1,7 @@
 #pragma once
 
-// What a vendor's library or tool says of one accelerator, and the file that tells koordlet of all of
-// them: a JSON list, as upstream's koord-device-daemon writes it (docs/features/gpu-share.md).
+// One accelerator as its vendor's library or tool reports it, and the file with all of them for
+// koordlet: a JSON list, as upstream's koord-device-daemon writes it (docs/features/gpu-share.md).
 
 #include <map>
 #include <optional>
@@ -19,18 +19,19 @@ struct Found {
   std::string uuid;
   int minor = 0;  // of its device file: 3 of /dev/davinci3
   std::map<std::string, std::string> resources;
-  std::string busId;  // as the kernel writes it: "0000:c1:00.0"; "" where nobody says it
+  std::string busId;  // as the kernel writes it: "0000:c1:00.0"; "" if unknown
   std::optional<int> numaNode;
   std::string rootComplex;       // "pci0000:c0"
-  std::string faultCode, fault;  // both empty: it is well
+  std::string faultCode, fault;  // both empty: healthy
   bool well() const { return faultCode.empty() && fault.empty(); }
 };
 
-// The file's text, and what was read from such a text.
+// Writes and reads the file's text.
 std::string fileText(const std::vector<Found>& devices);
 Result<std::vector<Found>> foundIn(std::string_view text);
 
-// What nobody could work with: names that are no label values, one UUID or minor twice, no memory.
+// Fails for unusable devices: names that are not label values, duplicate UUIDs or minors, no
+// memory.
 Result<> checkFound(const std::vector<Found>& devices);
 
 }  // namespace koord::devicedaemon

@@ -20,7 +20,7 @@ std::optional<std::uint32_t> hexIn(std::string_view text) {
   return number;
 }
 
-// "0x19e5\n"; 0 where the file cannot be read.
+// "0x19e5\n"; 0 if the file cannot be read.
 std::uint32_t idIn(const std::string& path) {
   const auto text = koordlet::readSmallFile(path);
   if (!text || !text->starts_with("0x")) return 0;

@@ -1,7 +1,7 @@
 #pragma once
 
-// The machine as readers of vendors see it: PCI devices, device files, and a Runner for tools and
-// libraries. Tests have a folder with files, recorded outputs and a stand-in library.
+// The host as the vendors' readers see it: PCI devices, device files, and a Runner for tools and
+// libraries. Tests use a folder with files, recorded outputs and a fake library.
 
 #include <cstdint>
 #include <string>
@@ -22,7 +22,7 @@ struct Machine {
   Runner* runner = nullptr;
   std::string sysRoot = "/sys/";
   std::string devRoot = "/dev/";
-  // Where vendors' libraries are looked for, in the host's root.
+  // Where vendors' libraries are searched, in the host's root.
   std::vector<std::string> cndev = {"libcndev.so", "/usr/local/neuware/lib64/libcndev.so"};
   std::vector<std::string> dcmi = {"libdcmi.so", "/usr/local/dcmi/libdcmi.so",
                                    "/usr/local/Ascend/driver/lib64/libdcmi.so"};
@@ -31,10 +31,10 @@ struct Machine {
 std::vector<PciId> pciIds(const Machine& machine);
 // The numbers of /dev/<name>0, /dev/<name>1 and so on, sorted.
 std::vector<int> deviceNumbers(const Machine& machine, std::string_view name);
-// Adds where its bus id says that it is.
+// Adds the device's location in the PCI tree, by its bus id.
 void place(const Machine& machine, Found& device);
 
-// "00000000:C1:00.0" as the kernel writes it, "0000:c1:00.0"; "" when it is no address.
+// "00000000:C1:00.0" as the kernel writes it, "0000:c1:00.0"; "" if it is not an address.
 std::string pciAddress(std::string_view text);
 
 }  // namespace koord::devicedaemon

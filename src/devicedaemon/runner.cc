@@ -23,11 +23,11 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr std::size_t kMostOutput = 1 << 20;
-constexpr std::size_t kMostShown = 400;                  // of what a tool says when it fails
-constexpr auto kLook = std::chrono::milliseconds(5);     // between looks for the end of a process
-constexpr auto kGrace = std::chrono::milliseconds(500);  // for one that was killed
+constexpr std::size_t kMostShown = 400;                  // of a failed tool's output
+constexpr auto kLook = std::chrono::milliseconds(5);     // between checks for the end of a process
+constexpr auto kGrace = std::chrono::milliseconds(500);  // for a killed process
 constexpr int kNoProgram = 127, kNoRoot = 126, kWorkFailed = 125;
-// Vendors put their tools beside the usual folders.
+// Vendors install their tools outside the usual folders.
 constexpr const char* kPath =
     "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/xpu/bin:"
     "/usr/local/neuware/bin:/opt/mxdriver/bin:/opt/mxn100/bin";
@@ -67,7 +67,7 @@ bool isReadable(int fd) {
   return fd >= 0 && ::poll(&look, 1, 0) > 0;
 }
 
-// Reads to the end, the limit, the deadline or until `stop` is readable; false at the latter three.
+// Reads to the end, the limit, the deadline, or until `stop` is readable; returns false at the latter three.
 bool readAll(int fd, int stop, steady_clock::time_point deadline, std::string& text) {
   std::array<char, 16'384> buffer{};
   for (;;) {
@@ -85,7 +85,8 @@ bool readAll(int fd, int stop, steady_clock::time_point deadline, std::string& t
   }
 }
 
-// As of waitpid. Nothing: it has not ended by then, or by when `stop` became readable. One that is stuck in a driver hears no signal, not even SIGKILL.
+// The status of waitpid; nullopt if the process has not ended at `end`, or when `stop` became readable. A process that is
+// stuck in a driver ignores all signals, even SIGKILL.
 std::optional<int> waitFor(pid_t child, int stop, steady_clock::time_point end) {
   while (true) {
     int status = 0;
@@ -96,7 +97,7 @@ std::optional<int> waitFor(pid_t child, int stop, steady_clock::time_point end) 
   }
 }
 
-// In the child: no signal of ours is blocked there, and it ends with its parent.
+// Called in the child. Unblocks all signals, and makes the child end with its parent.
 void becomeChild() {
   sigset_t none;
   ::sigemptyset(&none);
@@ -151,7 +152,7 @@ Result<HostRunner::Ended> HostRunner::inChild(const std::string& name,
     becomeChild();
     ::_exit(enterRoot() ? body(pipe.end(1)) : kNoRoot);
   }
-  ::setpgid(child, child);  // whoever comes first
+  ::setpgid(child, child);  // parent and child both call it; the first call counts
   pipe.close(1);
   Ended ended;
   const auto end = steady_clock::now() + limit_;
@@ -195,7 +196,7 @@ Result<std::string> HostRunner::run(const std::vector<std::string>& command) {
 Result<std::string> HostRunner::apart(const std::string& name, const Work& work) {
   auto ended = inChild(name, [&](int output) {
     auto done = work();
-    // "?" before an error says that there is nothing to work with.
+    // "?" before an error means NotFound.
     if (!done && done.error().code == ErrorCode::NotFound) writeAll(output, "?");
     writeAll(output, done ? *done : done.error().message);
     return done ? 0 : kWorkFailed;

@@ -1,10 +1,10 @@
 #pragma once
 
-// Work that is done in a process of its own, with the root of the host as its root: vendors' tools, and
-// vendors' libraries, which are made for the host's files, may crash, and hang when a device is ill.
+// Runs vendors' tools and libraries in a child process, with the host's root as its root. They need
+// the host's files, may crash, and may hang on a faulty device.
 //
-// Errors: NotFound where the host has no such tool, Timeout when it takes longer than the limit,
-// Cancelled when the program is to end, Internal with what it said when it fails.
+// Errors: NotFound if the host has no such tool, Timeout if it takes longer than the limit, Cancelled if the program is
+// stopping, Internal with its output if it fails.
 
 #include <sys/types.h>
 
@@ -20,19 +20,20 @@ namespace koord::devicedaemon {
 class Runner {
  public:
   virtual ~Runner() = default;
-  // What the tool prints, on both outputs.
+  // Returns the tool's output, stdout and stderr.
   virtual Result<std::string> run(const std::vector<std::string>& command) = 0;
-  // What `work` returns. It sees memory as it is now, and changes nothing here.
+  // Returns the result of `work`, which runs in a fork: it sees this process's memory but cannot
+  // change it.
   using Work = std::function<Result<std::string>()>;
   virtual Result<std::string> apart(const std::string& name, const Work& work) = 0;
-  // The program is to end: answers may be missing.
+  // True if the program is stopping: answers may be missing.
   virtual bool stopping() const { return false; }
 };
 
 class HostRunner final : public Runner {
  public:
-  // root: where the host's root is mounted; "" when it is our own. stop: a descriptor that becomes readable when the
-  // program is to end (a signalfd); -1: there is none. From then on every call is cancelled within milliseconds.
+  // root: where the host's root is mounted; "" if it is this process's root. stop: a descriptor that becomes readable when
+  // the program is to stop (a signalfd); -1 = none. From then on every call is cancelled within milliseconds.
   HostRunner(std::string root, Duration limit, int stop = -1)
       : root_(std::move(root)), limit_(limit), stop_(stop) {}
   Result<std::string> run(const std::vector<std::string>& command) override;
@@ -47,7 +48,7 @@ class HostRunner final : public Runner {
   std::string root_;
   Duration limit_;
   int stop_;
-  std::vector<pid_t> stuck_;  // killed, and not ended yet
+  std::vector<pid_t> stuck_;  // killed but still running
 };
 
 }  // namespace koord::devicedaemon

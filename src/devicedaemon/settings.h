@@ -1,7 +1,7 @@
 #pragma once
 
-// What the daemon is told to do: by flags, else by environment variables, else by its configuration
-// file, as upstream's is.
+// The daemon's settings: from flags, else environment variables, else the configuration file, as in
+// upstream.
 
 #include <functional>
 #include <string>
@@ -22,10 +22,11 @@ struct Settings {
 // YAML or JSON: {version: v1, flags: {kdd: {oneshot, sleepInterval, printsOutputFile}}}. An error names
 // the field.
 Result<> takeFile(std::string_view text, Settings& settings);
-// KDD_ONESHOT, KDD_SLEEP_INTERVAL, KDD_PRINTS_OUTPUT_FILE or PRINTS_OUTPUT_FILE; empty ones are not set.
+// KDD_ONESHOT, KDD_SLEEP_INTERVAL, KDD_PRINTS_OUTPUT_FILE or PRINTS_OUTPUT_FILE; empty ones count
+// as unset.
 using Environment = std::function<const char*(const char* name)>;
 Result<> takeEnvironment(const Environment& environment, Settings& settings);
-// The configuration file that the environment names; "" when it names none.
+// The configuration file that the environment names; "" if it names none.
 std::string fileNamedBy(const Environment& environment);
 
 Result<> checkSettings(const Settings& settings);

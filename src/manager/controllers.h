@@ -1,7 +1,7 @@
 #pragma once
 
-// The controllers and what they watch. They run on the leader only: this object lives as long as
-// the process leads.
+// The controllers and their informers. They run only on the leader: this object lives while the
+// process is the leader.
 
 #include <memory>
 #include <optional>
@@ -24,7 +24,7 @@ class Controllers {
               Metrics& metrics);
 
   void start();
-  // Null when the controller is off.
+  // nullptr if the controller is off.
   const NodeResourceController* nodeResource() const {
     return nodeResource_ ? &*nodeResource_ : nullptr;
   }
@@ -48,18 +48,18 @@ class Controllers {
   std::optional<RecommenderController> recommender_;
 };
 
-// What this version has of upstream's controllers and of the plugins of noderesource.
+// The controllers and the plugins of noderesource that this version has.
 inline constexpr std::string_view kControllers[] = {
     "colocationprofile", "nodemetric",   "noderesource", "nodeslo",
     "profileaudit",      "quotaprofile", "recommender"};
 inline constexpr std::string_view kNodeResourcePlugins[] = {
     "MidResource",           "BatchResource",     "CPUNormalization",
     "ResourceAmplification", "GPUDeviceResource", "RDMADeviceResource"};
-// One line each about controllers, plugins and gates that are asked for, by default or by name, and
-// are not there.
+// One line for each controller, plugin and gate that is selected, by default or by name, but does
+// not exist.
 std::vector<std::string> absences(const ManagerOptions& options);
 
-// The plugins of the list that this build has, in the order in which they run.
+// The plugins of the list that exist, in the order in which they run.
 std::vector<std::unique_ptr<Plugin>> makePlugins(const std::vector<std::string>& selection,
                                                  const FeatureGates& gates);
 

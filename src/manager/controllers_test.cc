@@ -45,7 +45,7 @@ class ControllersTest : public testing::Test {
                      "allocatable":{{"cpu":"100","memory":"120G"}}}}}})",
                              name, labels));
   }
-  // A report of now: the system uses 7 cores and 12G, one LS pod what is given.
+  // Reports now: the system uses 7 cores and 12G, one LS pod the given amounts.
   void report(std::string_view node, std::string_view cpu, std::string_view memory) {
     json::value object = *cluster_.get(api::NodeMetric::kType, std::string(node));
     object.as_object()["status"] =

@@ -1,5 +1,5 @@
-// The manager's controllers on the embedded API server: what deploy/ installs is accepted, and what
-// the controllers write survives the schemas, defaults and subresources of a real server.
+// Tests the manager's controllers on the embedded API server: it accepts the manifests of deploy/,
+// and the controllers' writes survive the schemas, defaults and subresources of a real server.
 
 #include <gmock/gmock.h>
 
@@ -32,7 +32,7 @@ class EmbeddedTest : public testing::Test {
       : server_(apiserver::Server::open(loop_, {.inlineCommits = true}).value()),
         api_(*server_, loop_) {}
 
-  // The ends of watches still cross over to the server.
+  // Delivers the ends of watches to the server.
   ~EmbeddedTest() override { loop_.runReady(); }
 
   template <class T>
@@ -110,7 +110,7 @@ TEST_F(EmbeddedTest, BatchResourcesAppearOnANodeAndTheClusterComesToRest) {
   installAll();
   create(api::Node::kType, R"({"metadata":{"name":"n1"},"status":{
       "capacity":{"cpu":"8","memory":"16Gi","pods":"110"},"allocatable":{"cpu":"8","memory":"16Gi","pods":"110"}}})");
-  // Some servers drop the status of a create.
+  // Some servers drop the status on create.
   (void)run(kube::mergePatch(api_, api::Node::kType, {"", "n1"},
                              parseJson(R"({"status":{
       "capacity":{"cpu":"8","memory":"16Gi"},"allocatable":{"cpu":"8","memory":"16Gi"}}})")
@@ -136,7 +136,7 @@ TEST_F(EmbeddedTest, BatchResourcesAppearOnANodeAndTheClusterComesToRest) {
   EXPECT_EQ(at(metric, "metadata", "generation")->to_number<int>(), 1)
       << "the status is not the spec";
 
-  // At rest nothing is written: the objects keep their versions.
+  // In a steady state nothing is written: the objects keep their versions.
   loop_.advance(60s);
   EXPECT_EQ(get(api::Node::kType, "n1"), node);
   EXPECT_EQ(get(api::NodeSLO::kType, "n1"), slo);
@@ -182,7 +182,7 @@ TEST_F(EmbeddedTest, AllStrategiesOfTheConfigMapFitTheSchemaOfNodeSlo) {
 
 TEST_F(EmbeddedTest, TheInstalledWebhooksAreConfigured) {
   installAll();
-  // Nobody can be called here: nothing that they are for is made after them.
+  // These webhooks cannot be called here. Objects that would call them are not created after this.
   install(std::filesystem::path(KOORD_DEPLOY) / "manifests/manager-webhooks.yaml");
   CertificateController controller(api_, loop_, {}, {"/mutate-pod", "/validate-pod"}, Random(1),
                                    [](const WebhookCerts&) { return Result<>(); });

@@ -1,5 +1,5 @@
-// Two replicas of koord-manager on one API server, which are killed again and again: what webhooks answer under load, and
-// what controllers leave behind when their process dies at any of its writes.
+// Two replicas of koord-manager on one API server, killed repeatedly: tests the webhooks' answers
+// under load, and the objects that controllers leave if the process dies at any of its writes.
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -24,7 +24,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// What a process has to Kubernetes: once it is dead nothing goes out any more, and nothing comes in.
+// A process's connection to Kubernetes: after its death it sends and receives nothing.
 class MortalApi final : public kube::Api {
  public:
   enum class Death { Never, BeforeWrite, AfterWrite };
@@ -33,7 +33,7 @@ class MortalApi final : public kube::Api {
 
   bool dead = false;
   int written = 0;
-  int writesLeft = 0;  // until it dies of one
+  int writesLeft = 0;  // until a write kills it
   Death death = Death::Never;
   std::function<void()> onDeath;
 
@@ -69,7 +69,8 @@ class MortalApi final : public kube::Api {
   kube::Api& api_;
 };
 
-// One koord-manager. A dead one stays in memory, deaf and mute, as its coroutines wait for answers that never come.
+// One koord-manager. A dead one stays in memory without a connection, because its coroutines wait
+// for answers that never come.
 struct Process {
   Process(apiserver::Server& server, VirtualLoop& loop, const std::string& name, Random random,
           const ManagerOptions& options)
@@ -90,7 +91,7 @@ struct Process {
         [this] { controllers.reset(); });
     elector->start();
   }
-  // Not from within what it does itself.
+  // Must not be called from inside the process's own callbacks.
   void kill() {
     api.dead = true;
     controllers.reset();
@@ -111,7 +112,7 @@ Task<void> keepResult(Task<T> task, std::optional<T>* into) {
   *into = std::move(result);
 }
 
-// A cluster and the processes in it.
+// A cluster and its processes.
 class FailoverWorld {
  public:
   FailoverWorld() {
@@ -188,7 +189,7 @@ class FailoverWorld {
         *server_, loop_, fmt::format("replica-{}", processes_.size()), random_.fork(), options_));
     return *processes_.back();
   }
-  // As a service does: any replica that is there. One that dies meanwhile does not answer.
+  // Calls any running replica, like a Service. A replica that dies meanwhile does not answer.
   Task<Result<std::string>> callWebhook(apiserver::WebhookRequest request) {
     std::vector<Process*> alive;
     for (const auto& process : processes_)
@@ -207,7 +208,7 @@ class FailoverWorld {
     co_return writeReview(review->apiVersion, review->request->uid, verdict);
   }
 
-  // What webhooks are for must not depend on whether all of them are there.
+  // Sets the failure policy of all webhooks, for requests while a webhook does not answer.
   void setPolicy(std::string_view policy) {
     for (const auto& type :
          {api::MutatingWebhookConfiguration::kType, api::ValidatingWebhookConfiguration::kType})
@@ -218,7 +219,7 @@ class FailoverWorld {
         ASSERT_TRUE(run(kube::updateObject(*api_, type, {"", name}, object)));
       }
   }
-  // Makes pods one after the other, some of whom it has to try again.
+  // Creates pods one after the other, with retries.
   Task<void> makePods(int maker, int pods) {
     for (int i = 0; i < pods; ++i) {
       json::value pod =
@@ -240,7 +241,8 @@ class FailoverWorld {
     }
     ++makersDone_;
   }
-  // Kills replicas every few seconds, often one, at times both; others come a little later, as a Deployment would have it.
+  // Kills replicas every few seconds, often one, at times both; replacements start a little later,
+  // as of a Deployment.
   Task<void> killReplicas(const bool* enough) {
     std::array<Process*, 2> replicas{&startProcess(), &startProcess()};
     while (!*enough) {
@@ -299,7 +301,7 @@ TEST_F(Failover, WithThePolicyFailEveryPodHasItsProfileWhoeverDies) {
 TEST_F(Failover, WithThePolicyIgnoreThePodsThatGotThroughAreAllTold) {
   loadWithKills(8, 300);
   EXPECT_EQ(refused_, 0) << "nobody waits for koord-manager";
-  loop_.advance(2min);  // a leader is there and has read everything
+  loop_.advance(2min);  // a leader exists and has read everything
   std::set<std::string> raw, told;
   for (const auto& pod : list(api::Pod::kType))
     if (isRaw(pod)) raw.emplace(textAt(pod, "metadata", "name"));
@@ -327,14 +329,14 @@ TEST_F(Failover, ATreeOfQuotasStaysATreeWhicheverReplicaIsAsked) {
         kube::createObject(*api_, api::ElasticQuota::kType, {"shop", ""}, std::move(object)));
   };
   ASSERT_TRUE(create(quota("root", "koordinator-root-quota", true, 10)));
-  // One right after the other, each at some replica: what one let in the other has to know.
+  // One right after the other, each at any replica: each replica must know what the other admitted.
   int made = 0;
   for (int i = 0; i < 20; ++i)
     if (create(quota(fmt::format("q{}", i), "root", false, 3))) ++made;
   EXPECT_EQ(made, 3) << "three times three are not more than ten";
 }
 
-// Something to do for every controller.
+// Has work for every controller.
 class Workload : public FailoverWorld {
  public:
   Workload() {
@@ -363,7 +365,7 @@ class Workload : public FailoverWorld {
     put(api::Recommendation::kType, R"({"metadata":{"namespace":"shop","name":"job"},"spec":{
         "target":{"type":"podSelector","podSelector":{"matchLabels":{"app":"job"}}}}})");
   }
-  // What koordlets do: they report, where there is something to report into.
+  // Acts as the koordlets: reports to the NodeMetrics that exist.
   Task<void> report() {
     for (;;) {
       auto pause = sleepFor(loop_, 5s);
@@ -380,7 +382,7 @@ class Workload : public FailoverWorld {
       }
     }
   }
-  // What the controllers have made, without what is different each time.
+  // The controllers' objects, without fields that differ in each run.
   std::string outcome() {
     std::string text;
     for (const auto& type :
@@ -401,7 +403,7 @@ class Workload : public FailoverWorld {
       }
     return text;
   }
-  // The first process dies of its n-th write, and a standby takes over.
+  // The outcome if the first process dies at its n-th write and a standby takes over.
   std::string outcomeAfter(MortalApi::Death death, int n) {
     TaskGroup koordlets;
     koordlets.spawn(report());

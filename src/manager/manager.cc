@@ -13,7 +13,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A replica that cannot be called is better replaced than left half alive.
+// A replica whose webhooks cannot be called exits, so that it is replaced.
 constexpr Duration kWebhookStartLimit = 20s;
 const net::Headers kText{{"Content-Type", "text/plain; charset=utf-8"}};
 constexpr std::string_view kMetricsType = "text/plain; version=0.0.4; charset=utf-8";
@@ -79,7 +79,7 @@ Result<> Manager::listen() {
   if (options_.pprof) {
     auto server =
         listenOn(executor, "--pprof-addr", options_.pprofAddress, net::profilingHandler(executor));
-    // Nothing depends on it, and its port may be taken where several run on one machine.
+    // Optional: its port may be in use if several managers run on one host.
     if (server) {
       pprofServer_ = *std::move(server);
     } else {
@@ -211,7 +211,7 @@ net::HttpServer::Handler Manager::healthHandler() {
   standard.configz = [this] { return configz(options_); };
   standard.debugFlags = true;
   addStandardEndpoints(healthRouter_, std::move(standard));
-  // It has to ask the webhook server first.
+  // Asynchronous, because it sends a request to the webhook server.
   healthRouter_.add("GET", "/readyz",
                     [this](const net::RoutedRequest&, std::shared_ptr<net::Responder> to) {
                       tasks_.spawn(net::answering("GET /readyz", to, answerReadiness(to)));

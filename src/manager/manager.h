@@ -1,7 +1,7 @@
 #pragma once
 
-// koord-manager as a whole: webhooks, certificates, health and metrics on every replica,
-// controllers on the leader.
+// koord-manager: webhooks, certificates, health and metrics on every replica, controllers on the
+// leader.
 
 #include "kube/component.h"
 #include "kube/leader_election.h"
@@ -19,8 +19,7 @@ namespace koord::manager {
 
 class Manager final : public kube::Running {
  public:
-  // Listeners are up when it returns; an address that cannot be used is an error that names the
-  // flag.
+  // The listeners are open when it returns. The error for an unusable address names the flag.
   static Result<std::unique_ptr<Manager>> start(kube::Component& component, ManagerOptions options);
   ~Manager() override;
 
@@ -33,7 +32,7 @@ class Manager final : public kube::Running {
   void startElection();
   void lead();
   net::HttpServer::Handler metricsHandler();
-  // Only the process that leads knows how things came about.
+  // Answers an "explain" request; only the leader has the data.
   void explain(const std::string& subject, net::Responder& responder) const;
   Result<json::value> explanationOf(const std::string& subject) const;
   net::HttpServer::Handler healthHandler();

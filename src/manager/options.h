@@ -1,6 +1,6 @@
 #pragma once
 
-// What the command line of koord-manager says.
+// The options of koord-manager's command line.
 
 #include <string>
 #include <vector>
@@ -25,7 +25,7 @@ struct ManagerOptions {
   std::vector<std::string> controllers{"colocationprofile", "nodemetric",   "noderesource",
                                        "nodeslo",           "profileaudit", "quotaprofile",
                                        "recommender"};
-  // As upstream has them; some are not in this version, see controllers.h.
+  // Upstream's list; this version lacks some, see controllers.h.
   std::vector<std::string> nodeResourcePlugins{"MidResource",       "BatchResource",
                                                "CPUNormalization",  "ResourceAmplification",
                                                "GPUDeviceResource", "RDMADeviceResource"};
@@ -38,8 +38,8 @@ struct ManagerOptions {
   BindingAdmissionFlags bindingAdmission;
   EnhancedValidation::Options podRules;
   ColocationProfileOptions colocationProfile;
-  bool profilesOwnQuotas = false;  // a quota goes with the ElasticQuotaProfile that it was made for
-  std::string nodeStrategyNamesNeeded = "false";  // "true": entries of the SLO ConfigMap have names
+  bool profilesOwnQuotas = false;                 // a quota is deleted with its ElasticQuotaProfile
+  std::string nodeStrategyNamesNeeded = "false";  // "true": SLO ConfigMap entries need names
 
   WebhooksOptions webhooks() const {
     return {gates,

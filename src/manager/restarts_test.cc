@@ -1,5 +1,6 @@
-// Random histories of nodes, reports, pods and configurations, many of them odd. A manager that is restarted at any
-// moment, while all of that goes on, ends with the same objects as one that ran through, and nothing ends it.
+// Random histories of nodes, reports, pods and configurations, many of them invalid. A manager that
+// is restarted at random times ends with the same objects as an uninterrupted manager, and never
+// crashes.
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -88,7 +89,7 @@ class RestartWorld {
   }
   void advance(Duration time) { loop_.advance(time); }
 
-  // Something happens, whether or not a manager is there.
+  // A random event, whether or not a manager runs.
   void step() {
     const std::string node = fmt::format("n{}", random_.below(3));
     switch (random_.below(7)) {
@@ -111,7 +112,7 @@ class RestartWorld {
         return advance(std::chrono::seconds(random_.below(100)));
     }
   }
-  // Everything is as it should be, for long enough.
+  // All inputs become valid and stay so long enough.
   void settle() {
     data_.clear();
     putConfig("resource-threshold-config", R"({"clusterStrategy":{"enable":true}})");
@@ -136,7 +137,7 @@ class RestartWorld {
     }
     return text;
   }
-  // What nodes offer to batch is never more than they have, nor less than nothing.
+  // The nodes' batch resources are never more than their capacity and never negative.
   void expectSane() {
     for (const char* name : {"n0", "n1", "n2"}) {
       const auto node = cluster_.get(api::Node::kType, name);

@@ -1,5 +1,5 @@
-// Upstream's koord-manager gives way to ours: its lease, certificates, webhooks and objects are taken over as
-// they are, pods stay, and what nodes offer does not vanish for a moment.
+// Tests the replacement of upstream's koord-manager: its lease, certificates, webhooks and objects
+// are taken over unchanged, pods stay, and the nodes' resources do not vanish for a moment.
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -34,7 +34,7 @@ class Upgrade : public testing::Test {
     upstreamObjects();
   }
 
-  // Held by a process that was ended a moment ago, without letting it go.
+  // Held by a process that ended a moment ago without releasing it.
   void upstreamLease() {
     cluster_.put(
         api::Lease::kType,
@@ -44,7 +44,7 @@ class Upgrade : public testing::Test {
           "acquireTime":"2025-12-01T00:00:00.000000Z","renewTime":"{}","leaseTransitions":3}}}})",
             formatMicroTime(loop_.wallNow())));
   }
-  // A node that upstream's manager and koordlet have looked after, with a pod.
+  // A node as upstream's manager and koordlet leave it, with a pod.
   void upstreamObjects() {
     cluster_.put(api::Node::kType, R"({"metadata":{"name":"n1","annotations":{
         "node.koordinator.sh/originExtendedAllocatable":"{\"resources\":{\"kubernetes.io/batch-cpu\":\"4300\",\"kubernetes.io/batch-memory\":\"9Gi\"}}",
@@ -123,7 +123,8 @@ TEST_F(Upgrade, CertificatesAndWebhooksAreTakenOver) {
         "rules":[{{"apiGroups":["never"],"apiVersions":["v1"],"operations":["CREATE"],"resources":["pods"]}}]}})",
         name, path);
   };
-  // Upstream's template has an entry whose gate is off there, and one that only upstream serves.
+  // Upstream's template has an entry whose gate is off there, and an entry that only upstream
+  // serves.
   const std::string entries = "[" + entry("mpod-create.koordinator.sh", "/mutate-pod") + "," +
                               entry("new.koordinator.sh", "/only-upstream") + "]";
   json::value configuration = parseJson(R"({"webhooks":)" + entries + "}").value();

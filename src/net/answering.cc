@@ -9,7 +9,7 @@ namespace koord::net {
 void answerThrown(std::string_view what, Responder& responder) {
   log::error("{}: unexpected exception: {}", what, thrownText());
   sendText(responder, 500, "unexpected exception; the log of this program has more\n");
-  // Where an answer had begun already the client must see that it is not whole.
+  // If the answer has begun, the client must see that it is incomplete.
   responder.abort();
 }
 

@@ -17,10 +17,10 @@ namespace {
 namespace beast = boost::beast;
 namespace http = boost::beast::http;
 
-// What a client may send ahead of the answer it waits for.
+// Bytes that a client may send before it has its answer.
 constexpr std::size_t kMaxPipelined = 64 << 10;
-// How long a client that is sending a request that was refused may take to see that and close. To
-// close while there is something unread would reset the connection and take the answer with it.
+// Time for the client of a refused request to read the answer and close. To close while bytes are
+// unread would reset the connection and lose the answer.
 constexpr std::chrono::milliseconds kDrainTime{2000};
 
 bool isServersHeader(std::string_view name) {
@@ -74,7 +74,7 @@ void Connection::onReady(error_code ec, PeerCertificate peer) {
   peer_ = std::move(peer);
   known_ = peer_.identity != nullptr;
   beginRequest();
-  // The first request is on its way already, or nobody needed the connection.
+  // The first request may already be on its way; otherwise the connection has no use.
   endIdle();
 }
 
@@ -98,7 +98,7 @@ void Connection::endIdle() {
   allow(owner_.options().headerTimeout);
 }
 
-// The time for what is still to come of a request, after a part of it.
+// Sets the time for the rest of a request, after a part has arrived.
 void Connection::allowRequest() {
   if (!parser_->is_header_done()) return;
   if (bodySince_ == Time()) bodySince_ = owner_.now();
@@ -117,8 +117,7 @@ void Connection::onRead(error_code ec, std::size_t size) {
   if (state_ == State::Closed) return;
   if (ec) {
     readEnded_ = true;
-    // A client may close its sending side and still wait for an answer, but nobody waits for a
-    // stream like that.
+    // A client may close its sending side and still wait for an answer, but not for a stream.
     const bool answer = state_ == State::Answering && !begun_ && ec == asio::error::eof;
     if (!answer) close();
     return;
@@ -213,7 +212,7 @@ void Connection::refuse(int status, std::string_view why) {
   bodySince_ = {};
   addHead(status, {{"Content-Type", "text/plain; charset=utf-8"}}, body.size());
   queue_.add(body);
-  // What comes now is not a request any more.
+  // What arrives from here on is not read as a request.
   buffer_.clear();
   send();
 }
@@ -294,7 +293,7 @@ void Connection::send() {
     if (queueSince_ == Time()) queueSince_ = owner_.now();
     if (state_ == State::Answering) {
       allow(queueSince_, owner_.options().writeTimeout, sent_);
-      // What the kernel has room for at once must not count for minutes.
+      // Bytes that fit the kernel's buffer at once must not extend the deadline by minutes.
       deadline_ = std::min(deadline_, owner_.now() + owner_.options().writeTimeout);
     }
     const auto bytes = queue_.front();

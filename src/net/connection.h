@@ -6,11 +6,12 @@
 //   handshake -> (read request -> answer it)* -> closed
 //                           \-> refuse it -> drain -> closed
 //
-// While an answer is under way a read stays pending, so that a client that goes away is noticed;
-// what a pipelining client sends meanwhile is kept, up to a limit, for later.
+// A read stays pending while an answer is sent, to notice that the client disconnects. Further
+// requests that a pipelining client sends meanwhile are kept for later, up to a limit.
 //
-// Every step but the handler's has a deadline. That of a body, or of an answer being read, moves on
-// with what has come through, at the lowest rate that is allowed. Time is that of the owner.
+// Every step but the handler's has a deadline. The deadline of a body, and of an answer that the
+// client reads, moves with the bytes transferred, at the lowest rate that is allowed. The owner
+// gives the time.
 
 #include <array>
 #include <boost/beast/core/flat_buffer.hpp>
@@ -37,7 +38,7 @@ class ConnectionOwner {
   virtual const ServerOptions& options() const = 0;
   virtual const std::shared_ptr<HandlerSlot>& slot() const = 0;
   virtual std::string_view date() const = 0;  // as in the Date header
-  // Calls connection->takeSteps(exchange) on the I/O thread, if both are still there then.
+  // Calls connection->takeSteps(exchange) on the I/O thread, if both still exist then.
   virtual std::move_only_function<void()> wakerOf(std::weak_ptr<Connection> connection) = 0;
   virtual void onConnectionClosed(const std::shared_ptr<Connection>& connection) = 0;
 
@@ -49,15 +50,15 @@ class Connection final : public TransportUser, public std::enable_shared_from_th
  public:
   using Time = std::chrono::steady_clock::time_point;
 
-  // What it is worth when there are too many, least first.
+  // Which connections to close first when there are too many: the least worth first.
   enum class Worth {
-    Unproven,  // in the middle of a handshake or request, from nobody knows whom
+    Unproven,  // in the middle of a handshake or request of an unknown client
     Idle,      // between requests
-    Known,     // between requests, of a client that has shown who it is
-    Busy,      // a request of such a client, or an answer, is under way
+    Known,     // between requests, of an authenticated client
+    Busy,      // within a request of an authenticated client, or an answer
   };
 
-  // client: whom connections are counted for.
+  // client: the key that connections are counted by (clientOf in listen.h).
   Connection(ConnectionOwner& owner, std::unique_ptr<Transport> transport, std::string remote,
              std::string client, bool tls);
   ~Connection();
@@ -66,9 +67,9 @@ class Connection final : public TransportUser, public std::enable_shared_from_th
   // The answer has new steps.
   void takeSteps();
   Worth worth() const;
-  Time since() const { return since_; }  // when it came into the present state
+  Time since() const { return since_; }  // when the present state began
   const std::string& client() const { return client_; }
-  // Drops the connection when it is over its time.
+  // Drops the connection if its deadline has passed.
   void checkDeadline(Time now);
   // No further requests: ends a streamed answer, lets another one complete, otherwise closes.
   void shutdown();
@@ -95,7 +96,7 @@ class Connection final : public TransportUser, public std::enable_shared_from_th
   void notifyLost();
   void finish();
   void allow(std::chrono::milliseconds time) { deadline_ = owner_.now() + time; }
-  // `time` from `start` on, and what so many bytes may take.
+  // Sets the deadline to `time` after `start`, plus the time that so many bytes may take.
   void allow(Time start, std::chrono::milliseconds time, std::size_t bytes);
   void allowRequest();
   void endIdle();
@@ -113,7 +114,7 @@ class Connection final : public TransportUser, public std::enable_shared_from_th
   Time bodySince_;          // when the request's headers were complete
   Time queueSince_;         // since when there has been something to send
   std::size_t sent_ = 0;    // since then
-  bool known_ = false;      // the client has shown who it is
+  bool known_ = false;      // the client is authenticated
   bool idle_ = false;       // between requests
   bool reading_ = false;    // a read is pending
   bool writing_ = false;    // a write is pending

@@ -1,4 +1,4 @@
-// Deadlines and worth of one connection: no sockets, and time passes when the test says so.
+// Deadlines and worth of one connection: no sockets, virtual time.
 
 #include "net/connection.h"
 
@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 using testing::HasSubstr;
 using Worth = Connection::Worth;
 
-// What the client sends and takes is up to the test.
+// The test decides what the client sends and takes.
 class FakeTransport final : public Transport {
  public:
   struct State {
@@ -89,7 +89,7 @@ class ConnectionTest : public testing::Test, public ConnectionOwner {
     }
     loop.runReady();
   }
-  // The client takes that much of what is on its way.
+  // The client takes that many of the bytes that are on their way.
   void take(std::size_t size) { transport->user->onWritten({}, size); }
   void takeAll() {
     while (transport->offered > 0) take(std::exchange(transport->offered, 0));
@@ -224,7 +224,7 @@ TEST_F(ConnectionTest, AReaderThatStopsAfterAWhileIsDropped) {
   send("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
   answer(std::string(8 << 20, 'x'));
   take(std::exchange(transport->offered, 0));
-  take(4 << 20);  // as much as the kernel may hold
+  take(4 << 20);  // as much as the kernel may buffer
   pass(59s);
   EXPECT_FALSE(closed);
   pass(2s);

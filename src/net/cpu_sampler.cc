@@ -19,9 +19,9 @@ using Word = std::uintptr_t;
 
 constexpr int kPeriodMicros = 10'000;
 constexpr int kMaxDepth = 64;
-// Of the handler itself and of the frame by which the kernel calls it.
+// The frames of the handler itself and of the kernel's call of it.
 constexpr int kOwnFrames = 2;
-// 8 MiB: room for the samples of four minutes of CPU time with stacks of 40 frames.
+// 8 MiB: the samples of four minutes of CPU time with stacks of 40 frames.
 constexpr std::size_t kMaxWords = 1 << 20;
 
 void setTimer(int micros) {
@@ -36,7 +36,7 @@ void setTimer(int micros) {
 struct CpuSampler::Samples {
   std::vector<Word> words = std::vector<Word>(kMaxWords);
   std::atomic<std::size_t> reserved = 0;
-  std::atomic<std::size_t> filled = 0;  // the end of the last part that had room
+  std::atomic<std::size_t> filled = 0;  // the end of the last part that fit
   std::atomic<int> writing = 0;
   struct sigaction before{};
 
@@ -59,7 +59,7 @@ void CpuSampler::onSignal(int) {
   const int saved = errno;
   if (Samples* const samples = current_) {
     samples->writing.fetch_add(1);
-    // Again, as it may have been taken away before we were counted.
+    // Checked again, because it may have been removed before this handler was counted.
     if (current_ == samples) {
       std::array<void*, kMaxDepth + kOwnFrames> frames;
       const int depth = ::backtrace(frames.data(), static_cast<int>(frames.size()));
@@ -97,7 +97,7 @@ void CpuSampler::stop() {
   setTimer(0);
   current_ = nullptr;
   while (samples_->writing > 0) std::this_thread::yield();
-  // A signal that is still on its way would end the process if nobody took it.
+  // A pending signal would end the process if it had no handler.
   struct sigaction ignore{};
   ignore.sa_handler = SIG_IGN;
   ::sigaction(SIGPROF, samples_->before.sa_handler == SIG_DFL ? &ignore : &samples_->before,

@@ -1,7 +1,7 @@
 #pragma once
 
-// Takes the stack of whichever thread is running, again and again, by a signal (SIGPROF) that the
-// kernel sends as CPU time is used. One per process at a time.
+// Samples the stacks of running threads by a signal (SIGPROF) that the kernel sends as the process
+// uses CPU time. One sampler per process at a time.
 
 #include <atomic>
 #include <memory>
@@ -17,7 +17,7 @@ class CpuSampler {
   static Result<std::unique_ptr<CpuSampler>> start();
   ~CpuSampler();
 
-  // Ends the sampling; the profile in gperftools' format. Once.
+  // Ends the sampling and returns the profile in gperftools' format. Call it once.
   std::string finish();
 
  private:
@@ -26,7 +26,7 @@ class CpuSampler {
   void stop();
 
   static void onSignal(int signal);
-  // What the signal handler writes into; a handler can only be reached through a global.
+  // The buffer of the signal handler, which can only reach globals.
   static std::atomic<Samples*> current_;
 
   std::unique_ptr<Samples> samples_;

@@ -44,7 +44,7 @@ ExchangeResponder::~ExchangeResponder() {
 void ExchangeResponder::finish(Exchange::Step step) {
   state_ = State::Done;
   exchange_->put(std::move(step));
-  // The callback may hold the last reference to this object, so it goes last.
+  // The callback may hold the last reference to this object, so it is called last.
   const Callback dropped = std::exchange(onClosed_, nullptr);
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// One request and its answer, where the executor's side (the Responder) and the I/O thread's side
-// (the connection) meet. The Responder puts steps in; the connection takes them out and turns them
+// One request and its answer, shared by the executor's side (the Responder) and the I/O thread's
+// side (the connection). The Responder puts steps in; the connection takes them out and turns them
 // into bytes.
 
 #include <atomic>
@@ -14,7 +14,7 @@
 
 namespace koord::net {
 
-// The handler and where it runs. The server switches it off when it is destroyed.
+// The handler and its executor. The server's destructor clears `active`.
 struct HandlerSlot {
   Executor& executor;
   HttpServer::Handler handler;
@@ -31,7 +31,7 @@ class Exchange {
     Responder::Bytes bytes;
   };
 
-  // `wake` makes the I/O thread call take(); it does nothing when the connection is gone.
+  // `wake` makes the I/O thread call take(). It does nothing if the connection is gone.
   explicit Exchange(std::move_only_function<void()> wake) : wake_(std::move(wake)) {}
 
   // Executor's side.
@@ -42,10 +42,10 @@ class Exchange {
 
   // I/O thread's side. The steps put in since the last call.
   std::vector<Step> take();
-  // How much of the answer the connection holds.
+  // The bytes of the answer that the connection has queued.
   void setInConnection(std::size_t bytes) { inConnection_ = bytes; }
   bool isAuthenticated() const { return authenticated_; }
-  // The answer is complete or will never be: steps are dropped from now on.
+  // The answer is complete or will never be: later steps are dropped.
   void close();
 
  private:
@@ -55,11 +55,11 @@ class Exchange {
   std::atomic<bool> authenticated_ = false;
   std::mutex mutex_;
   std::vector<Step> steps_;  // guarded by mutex_
-  bool awake_ = false;       // guarded by mutex_: take() is on its way
+  bool awake_ = false;       // guarded by mutex_: wake_ was called, take() not yet
   bool closed_ = false;      // guarded by mutex_
 };
 
-// The Responder that handlers get; executor only, but for its construction.
+// The Responder that handlers receive. Executor only, except for the constructor.
 class ExchangeResponder final : public Responder {
  public:
   ExchangeResponder(std::shared_ptr<HandlerSlot> slot, std::shared_ptr<Exchange> exchange)
@@ -76,7 +76,8 @@ class ExchangeResponder final : public Responder {
   void abort() override;
   void onClosed(Callback fn) override;
 
-  // The connection was lost before the answer was complete. Calls the callback.
+  // Called when the connection is lost before the answer is complete. Calls the callback of
+  // onClosed.
   void lost();
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 
-// A Responder for tests of handlers: keeps what it is given.
+// A Responder for tests of handlers: records the answer.
 
 #include "net/http_server.h"
 

@@ -7,8 +7,7 @@
 //   request.url = "https://127.0.0.1:6443/version";
 //   auto reply = co_await client.fetch(executor, std::move(request));
 //
-// Any HTTP status is an answer, not an error; redirects are not followed. Errors say what failed
-// where:
+// Any HTTP status is an answer, not an error; redirects are not followed. Errors:
 //   Unavailable  "connect to https://127.0.0.1:6443: connection refused", also TLS and broken
 //                connections
 //   Timeout      "GET https://...: no answer within 30s"
@@ -16,8 +15,7 @@
 //   Invalid      the CA, certificate or key given cannot be used
 //   Cancelled    the client was destroyed
 //
-// A request that may have reached a server is never sent a second time, unless its method only
-// reads.
+// A request that may have reached a server is sent again only if its method only reads.
 //
 // Threads: fetch and stream are called on the executor's thread, and the answer arrives there. One
 // client may serve several executors. They must be thread-safe (EventLoop) and outlive the client.
@@ -39,7 +37,8 @@ class HttpClient final : public HttpTransport {
 
   HttpClient();
   explicit HttpClient(Options options);
-  // Ends the I/O threads. Fetches still running end with Cancelled; streams fall silent.
+  // Ends the I/O threads. Running fetches end with Cancelled; the sinks of streams are not called
+  // again.
   ~HttpClient() override;
   HttpClient(const HttpClient&) = delete;
   HttpClient& operator=(const HttpClient&) = delete;
@@ -55,8 +54,8 @@ class HttpClient final : public HttpTransport {
   const std::shared_ptr<Io>& ioFor(const HttpRequest& request) const;
 
   std::shared_ptr<Io> shared_;
-  // Of requests that keep to HTTP/1.1. Once libcurl knows that a host speaks HTTP/2, it takes every
-  // connection to it for one that carries several requests, the busy ones of HTTP/1.1 too.
+  // For requests without HTTP/2. Once libcurl knows that a host speaks HTTP/2, it treats every
+  // connection to it as multiplexed, also the busy ones of HTTP/1.1.
   std::shared_ptr<Io> separate_;
 };
 

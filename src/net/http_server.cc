@@ -22,8 +22,8 @@
 namespace koord::net {
 namespace {
 
-// Connections of all servers of the process. Three quarters of the descriptors are for them; the
-// rest is for files, and for connections to others.
+// Connections of all servers of the process. They may use three quarters of the descriptors; the
+// rest is for files and outgoing connections.
 std::atomic<std::size_t> openEverywhere = 0;
 
 bool descriptorsAreShort() {
@@ -33,7 +33,7 @@ bool descriptorsAreShort() {
 }  // namespace
 
 // The acceptor lives on the first I/O thread and hands connections to all of them in turn. It also
-// counts them by client; a connection that is one too many waits until another has made room.
+// counts them by client; a connection over the limit waits until another one is closed.
 class HttpServer::Impl {
  public:
   Impl(Executor& executor, ServerOptions options, Handler handler, TlsContext tls)
@@ -98,7 +98,7 @@ class HttpServer::Impl {
     }
   }
 
-  // First I/O thread, as the rest but for onConnectionClosed.
+  // First I/O thread, as all below except onConnectionClosed.
   void accept() {
     if (!listener_->acceptor.is_open() || accepting_) return;
     accepting_ = true;
@@ -121,7 +121,7 @@ class HttpServer::Impl {
 
   bool isFull() const { return connections_ >= options_->maxConnections || descriptorsAreShort(); }
 
-  // There is no place left: once somebody wants one, another connection has to go.
+  // The limit is reached: when a client connects, another connection must be closed.
   void acceptInPlaceOf() {
     listener_->acceptor.async_wait(Acceptor::wait_read, [this](error_code ec) {
       if (ec || !isFull()) {
@@ -139,7 +139,7 @@ class HttpServer::Impl {
   }
 
   void acceptLater() {
-    if (!listener_->acceptor.is_open()) return;  // the timer is that of the shutdown now
+    if (!listener_->acceptor.is_open()) return;  // the timer belongs to the shutdown
     retry_->expires_after(std::chrono::milliseconds(100));
     retry_->async_wait([this](error_code ec) {
       accepting_ = false;
@@ -158,8 +158,8 @@ class HttpServer::Impl {
         listener_->address, why);
   }
 
-  // Has a thread close connections of the client ("" = of anyone), and then calls `done` with
-  // whether any could be closed.
+  // Makes a thread close connections of the client ("" = of any), then calls `done` with true if
+  // any was closed.
   using Done = std::move_only_function<void(bool)>;
   void makeRoom(std::string client, std::size_t asked, Done done) {
     if (asked == threads_.size()) return done(false);
@@ -235,8 +235,8 @@ class HttpServer::Impl {
   bool accepting_ = false;  // or about to
   std::size_t next_ = 0;
   std::unordered_map<std::string, std::size_t> clients_;  // connections of each
-  // Accepted, until there is room. Here rather than in handlers, which may outlive the context that
-  // the socket belongs to.
+  // Accepted, waiting for capacity. Kept here because handlers may outlive the context that the
+  // socket belongs to.
   std::list<Socket> waiting_;
   std::chrono::steady_clock::time_point nextWarning_;
   std::atomic<std::size_t> connections_ = 0;

@@ -1,4 +1,4 @@
-// The server against a client that speaks HTTP by hand, to send what a proper client does not.
+// Tests the server with a client that writes HTTP by hand, to send what a correct client does not.
 
 #include "net/http_server.h"
 
@@ -341,7 +341,7 @@ TEST_F(HttpServerTest, ConnectionsOverTheLimitWaitUntilOneIsNotBusy) {
     waiting[0]->respond(200, {}, std::string("</1>"));
     waiting.clear();
   });
-  // Idle now, the first one makes room.
+  // The first one is idle now and is closed for the new one.
   EXPECT_THAT(first.readAll(), EndsWith("</1>"));
   EXPECT_THAT(second.readTo(">"), EndsWith("</2>"));
 }
@@ -377,7 +377,7 @@ TEST_F(HttpServerTest, OneClientHasItsOwnLimit) {
     sockets.push_back(::socket(AF_UNIX, SOCK_STREAM, 0));
     ASSERT_EQ(::connect(sockets.back(), reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
   }
-  // The oldest two went, for they had not said anything.
+  // The oldest two were closed, because they had sent nothing.
   char c = 0;
   EXPECT_EQ(::recv(sockets[0], &c, 1, 0), 0);
   EXPECT_EQ(::recv(sockets[1], &c, 1, 0), 0);

@@ -324,7 +324,7 @@ TEST_F(HttpTest, DestroyingTheTaskCancelsTheRequest) {
   Sent kept;
   auto& server = serve({}, [&](ServerRequest, Sent responder) {
     kept = responder;
-    kept->begin(200, {});  // from now on the server looks for a client that goes away
+    kept->begin(200, {});  // from here on the server watches for a disconnect
     kept->onClosed([&] { closed.raise(); });
     arrived.raise();
   });

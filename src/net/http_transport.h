@@ -1,7 +1,7 @@
 #pragma once
 
-// What can carry an HTTP request to a server: the HttpClient (http_client.h) of the programs, or
-// the simulated network of tests (testing/sim_network.h).
+// Interface that sends HTTP requests. Implementations: HttpClient (http_client.h), and the
+// simulated network of tests (testing/sim_network.h).
 
 #include <functional>
 #include <memory>
@@ -14,17 +14,18 @@
 
 namespace koord::net {
 
-// Where a stream's answer goes. All on the executor, in this order: onHead once, onChunk any number
-// of times, onClosed once. When nothing arrived, onClosed comes alone.
+// Receives a stream's answer. Called on the executor in this order: onHead once, onChunk any number
+// of times, onClosed once. If nothing arrives, only onClosed is called.
 struct StreamSink {
   std::move_only_function<void(HttpResponse)> onHead;  // status and headers
   std::move_only_function<void(std::string)> onChunk;  // never empty; boundaries mean nothing
-  // Empty result: the server ended the answer properly. Error: it broke off or could not start.
+  // Empty result: the server ended the answer properly. Error: the stream broke off or could not
+  // start.
   std::move_only_function<void(Result<>)> onClosed;
 };
 
 // A running stream. Destroying it, also from inside a callback, cancels the transfer: no callback
-// comes after. On the executor's thread only.
+// follows. On the executor's thread only.
 class Stream {
  public:
   virtual ~Stream() = default;

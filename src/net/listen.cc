@@ -103,7 +103,7 @@ Result<Listener> listenTcp(asio::io_context& context, const std::string& address
                   address.substr(0, address.rfind(':') + 1) + std::to_string(port), port, ""};
 }
 
-// A socket file that nobody listens on was left behind by a program that was killed.
+// A socket file without a listener is left from a program that was killed.
 bool isStale(asio::io_context& context, const asio::local::stream_protocol::endpoint& endpoint) {
   asio::local::stream_protocol::socket probe(context);
   error_code ec;
@@ -127,7 +127,7 @@ Result<Listener> listenUnix(asio::io_context& context, const std::string& addres
   Acceptor acceptor(context);
   acceptor.open(Generic(endpoint.protocol()), ec);
   if (!ec) acceptor.bind(endpoint, ec);
-  // Before listen: until then nobody can connect.
+  // Before listen(), so that no client can connect earlier.
   if (!ec && ::chmod(path.c_str(), S_IRUSR | S_IWUSR) != 0) {
     ec = error_code(errno, boost::system::system_category());
   }

@@ -1,7 +1,7 @@
 #pragma once
 
-// From "127.0.0.1:8080", "[::1]:0", ":8080", "localhost:0" or "unix:/run/x.sock" to a listening
-// socket.
+// Opens a listening socket for "127.0.0.1:8080", "[::1]:0", ":8080", "localhost:0" or
+// "unix:/run/x.sock".
 
 #include <boost/asio/basic_socket_acceptor.hpp>
 #include <cstdint>
@@ -18,13 +18,13 @@ struct Listener {
   Acceptor acceptor;
   std::string address;     // as in the options, with the port the kernel picked
   std::uint16_t port = 0;  // 0 for a unix socket
-  std::string unixPath;    // to be removed at the end; "" for TCP
+  std::string unixPath;    // removed at the end; "" for TCP
 };
 
 Result<Listener> listenOn(asio::io_context& context, const std::string& address);
 
-// Whom a connection is counted for: "127.0.0.0/8", "10.1.2.3", "2001:db8:1:2::/64", or "user 1000"
-// for the other end of a unix socket.
+// The client that a connection is counted for: "127.0.0.0/8", "10.1.2.3", "2001:db8:1:2::/64", or
+// "user 1000" for the other end of a unix socket.
 std::string clientOf(const asio::generic::stream_protocol::endpoint& endpoint, int socket);
 
 // "127.0.0.1:50412", "unix"

@@ -18,7 +18,7 @@ void addHead(std::string& out, std::string_view name, std::string_view type,
 constexpr std::string_view kHelp = "# HELP ";
 constexpr std::string_view kNextHelp = "\n# HELP ";
 
-// How much of the text comes before the first metric that has a HELP line.
+// The length of the text before the first metric that has a HELP line.
 std::size_t headless(std::string_view text) {
   if (text.starts_with(kHelp)) return 0;
   const auto first = text.find(kNextHelp);
@@ -38,7 +38,7 @@ void forEachMetric(std::string_view text, Fn&& fn) {
   }
 }
 
-// "[STABLE] ..." -> STABLE; what has no such mark is nobody's promise.
+// "[STABLE] ..." -> STABLE; metrics without such a mark count as INTERNAL.
 std::string_view stabilityOf(std::string_view help) {
   const auto end = help.find(']');
   return help.starts_with('[') && end != help.npos ? help.substr(1, end - 1) : "INTERNAL";

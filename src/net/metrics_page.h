@@ -1,7 +1,7 @@
 #pragma once
 
-// What every Kubernetes component adds to the metrics of its own at /metrics: its build, its
-// feature gates, and how many metrics of which stability there are.
+// The metrics that every Kubernetes component adds to its own at /metrics: its build, its feature
+// gates, and the number of metrics of each stability level.
 
 #include <set>
 #include <string>

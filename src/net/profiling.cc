@@ -11,7 +11,7 @@
 #include "base/file.h"
 #include "net/cpu_sampler.h"
 
-// jemalloc's, where the program is linked with it.
+// jemalloc's function, if the program is linked with it.
 extern "C" {
 [[gnu::weak]] int mallctl(const char* name, void* old, std::size_t* oldSize, void* value,
                           std::size_t size) noexcept;
@@ -67,7 +67,7 @@ std::string glibcText() {
 }
 
 std::string jemallocText() {
-  std::uint64_t epoch = 1;  // what is read is as of the last time this was written
+  std::uint64_t epoch = 1;  // a write updates the statistics that are read
   ::mallctl("epoch", nullptr, nullptr, &epoch, sizeof epoch);
   const auto figure = [](const char* name) {
     std::size_t value = 0, size = sizeof value;

@@ -37,7 +37,8 @@ TEST_F(ProfilingTest, ACpuProfileHoldsStacksAndTheMapsToReadThemWith) {
   const auto reply = get("/debug/pprof/profile?seconds=2");
   EXPECT_FALSE(reply->ended);
   EXPECT_EQ(get("/debug/pprof/profile")->status, 409);
-  // A hundredth of a second a sample; the thread sanitizer lets signals wait and hands on one of them.
+  // A sample every hundredth of a second; the thread sanitizer delays signals and delivers one of
+  // them.
   burn(0.3);
   loop_.advance(2s);
   ASSERT_EQ(reply->status, 200);

@@ -43,7 +43,7 @@ std::string_view nameOf(MetricType type) {
   }
 }
 
-// One line; extra: a label of the sample's own, such as le.
+// One line; extra: a label of this sample only, such as le.
 void appendSample(std::string& out, std::string_view name, std::string_view suffix,
                   const ClientMetric& metric, std::string_view value, std::string_view extra = {},
                   std::string_view extraValue = {}) {

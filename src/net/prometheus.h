@@ -1,6 +1,6 @@
 #pragma once
 
-// Short ways to Prometheus metrics: families registered in a registry, bucket bounds, and the text
+// Helpers for Prometheus metrics: families registered in a registry, bucket bounds, and the text
 // that is served (serving.h).
 
 #include <prometheus/counter.h>
@@ -14,7 +14,7 @@
 
 namespace koord::net {
 
-// A family lives as long as its registry. Asking again for the same name gives the same family.
+// A family lives as long as its registry. The same name returns the same family.
 prometheus::Family<prometheus::Counter>& counterFamily(prometheus::Registry& registry,
                                                        const std::string& name,
                                                        const std::string& help);
@@ -35,8 +35,8 @@ inline double inMilliseconds(Duration duration) {
   return std::chrono::duration<double, std::milli>(duration).count();
 }
 
-// A number as Go's exporters write it. Bounds of buckets are labels, so that the same bound has to
-// be the same text everywhere: "0.001", "1e-05", "2.097152e+06", "+Inf".
+// A number as Go's exporters write it. Bucket bounds are labels, so the same bound must be the same
+// text everywhere: "0.001", "1e-05", "2.097152e+06", "+Inf".
 std::string prometheusNumber(double value);
 
 // Exposition text of a registry.

@@ -1,5 +1,5 @@
-// The HTTP client against servers that are not ours: ones that drop connections, proxies of every
-// kind, compressed answers, HTTP/2.
+// Tests the HTTP client with servers other than HttpServer: they drop connections, are proxies of
+// every kind, compress answers, or speak HTTP/2.
 
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
@@ -50,7 +50,7 @@ class Wire {
     return address;
   }
 
-  // Exactly so many bytes; fewer when the other side has closed.
+  // Reads exactly so many bytes; fewer if the other side has closed.
   std::string take(std::size_t size) {
     std::string text(size, '\0');
     std::size_t got = 0;
@@ -62,7 +62,7 @@ class Wire {
     text.resize(got);
     return text;
   }
-  // Up to and with the empty line; "" when the other side has closed.
+  // Reads up to and including the empty line; "" if the other side has closed.
   std::string takeHead() {
     std::string head;
     while (!head.ends_with("\r\n\r\n")) {
@@ -72,7 +72,7 @@ class Wire {
     }
     return head;
   }
-  // A request with its body.
+  // Reads a request with its body.
   std::string takeRequest() {
     std::string head = takeHead();
     const auto at = head.find("Content-Length: ");
@@ -158,7 +158,7 @@ TEST_F(ProxyTest, WhatMayHaveBeenCarriedOutIsNotSentAgainUnlessItOnlyReads) {
   for (const char* method : {"POST", "PUT", "PATCH", "DELETE", "GET"}) {
     std::mutex mutex;
     std::vector<std::string> seen;
-    // Answers the first request of a connection and dies with the second in its hands.
+    // Answers the first request of a connection and closes after reading the second.
     WireServer server([&](Wire& wire) {
       for (int i = 0; i < 2; ++i) {
         const std::string request = wire.takeRequest();
@@ -286,7 +286,7 @@ TEST_F(ProxyTest, ASocks5ProxyCarriesTheConnection) {
   EXPECT_EQ(proxy.connections(), 1);
 }
 
-// A server that speaks nothing but HTTP/2 (nghttpd of Debian's nghttp2-server).
+// A server that speaks only HTTP/2 (nghttpd of Debian's nghttp2-server).
 class Http2Test : public NetTest {
  protected:
   void SetUp() override {
@@ -299,7 +299,7 @@ class Http2Test : public NetTest {
     write("cert.pem", certificates.server.certPem);
     write("version", "two\n");
     {
-      WireServer free([](Wire&) {});  // a port that nobody else has
+      WireServer free([](Wire&) {});  // an unused port
       port_ = static_cast<std::uint16_t>(std::stoi(free.address().substr(10)));
     }
     const std::string port = std::to_string(port_), key = folder_ + "/key.pem",
@@ -348,7 +348,7 @@ TEST_F(Http2Test, RequestsAreMadeOverHttp2WhereTheServerOffersIt) {
   for (auto& each : replies) EXPECT_EQ(waitFor(std::move(each)).value().body, "two\n");
 }
 
-// What kube-apiserver is to us: watches over HTTP/1.1, the rest over HTTP/2, on one port.
+// Our use of kube-apiserver: watches over HTTP/1.1, all other requests over HTTP/2, on one port.
 TEST_F(Http2Test, RequestsKeepOffTheConnectionsOfStreamsOverHttp1) {
   std::shared_ptr<Responder> watched;
   auto& streaming =

@@ -1,6 +1,6 @@
 #pragma once
 
-// From a request's path and method to the function that answers it. Used on one executor.
+// Dispatches requests to functions by path and method. Used on one executor.
 //
 //   Router router;
 //   router.add("GET", "/apis/v1/nodes/", [](RoutedRequest request, std::shared_ptr<Responder>
@@ -32,9 +32,9 @@ class Router {
  public:
   using Handler = std::function<void(RoutedRequest, std::shared_ptr<Responder>)>;
 
-  // A path that ends with a slash takes everything below it, any other only itself; the longest
-  // that fits wins. Method "" takes all; GET also takes HEAD. A later add for the same method and
-  // path replaces.
+  // A path that ends with a slash matches everything below it, any other only itself; the longest
+  // match wins. Method "" matches all methods; GET also matches HEAD. A later add() for the same
+  // method and path replaces the earlier one.
   void add(std::string method, std::string path, Handler handler);
 
   // Answers 404 for unknown paths, 405 with Allow for other methods, 400 for a path that cannot be
@@ -49,8 +49,7 @@ class Router {
   std::map<std::string, Methods, std::less<>> routes_;
 };
 
-// Short answers. They are not to be cached, nor to be taken for anything but what they say they
-// are.
+// Short answers. Their headers forbid caching and content sniffing.
 void sendText(Responder& responder, int status, std::string text,
               std::string_view contentType = "text/plain; charset=utf-8");
 void sendJson(Responder& responder, int status, const json::value& value);

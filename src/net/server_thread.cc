@@ -19,7 +19,7 @@ std::string httpDate() {
 ServerThread::ServerThread(std::shared_ptr<const ServerOptions> options,
                            std::shared_ptr<HandlerSlot> slot, OnClosed onClosed)
     : options_(std::move(options)), slot_(std::move(slot)), onClosed_(std::move(onClosed)) {
-  // Deadlines are looked at this often: once a second, or more often when they are short.
+  // How often deadlines are checked: once a second, or more often if they are short.
   const auto shortest =
       std::min({options_->handshakeTimeout, options_->headerTimeout, options_->bodyTimeout,
                 options_->idleTimeout, options_->writeTimeout});
@@ -64,7 +64,7 @@ void ServerThread::add(Socket socket, TlsContext tls, std::string remote, std::s
 }
 
 bool ServerThread::evict(std::string_view client) {
-  // Looking for them takes a walk over all, so that a flood is answered by the handful.
+  // Finding them is a pass over all connections, so a flood is answered by closing several.
   constexpr std::size_t kAtOnce = 16;
   std::vector<std::shared_ptr<Connection>> least;
   for (const auto& connection : connections_)
@@ -77,7 +77,8 @@ bool ServerThread::evict(std::string_view client) {
     return std::pair(connection->worth(), connection->since());
   });
   const bool single = least.front()->worth() != Connection::Worth::Unproven;
-  // Not more than a quarter of them: a small server must not lose all that are on their way.
+  // Not more than a quarter of them: a small server must not lose all connections that are within a
+  // handshake or request.
   least.resize(single ? 1 : std::min(kAtOnce, (least.size() + 3) / 4));
   for (const auto& connection : least)
     if (connection->worth() == least.front()->worth()) connection->close();

@@ -18,7 +18,7 @@ namespace koord::net {
 class ServerThread final : public ConnectionOwner,
                            public std::enable_shared_from_this<ServerThread> {
  public:
-  // Called on this thread, for each connection that has ended.
+  // Called on this thread when a connection has ended.
   using OnClosed = std::function<void(const Connection& connection)>;
 
   ServerThread(std::shared_ptr<const ServerOptions> options, std::shared_ptr<HandlerSlot> slot,
@@ -34,8 +34,8 @@ class ServerThread final : public ConnectionOwner,
 
   // The rest on this thread only.
   void add(Socket socket, TlsContext tls, std::string remote, std::string client);
-  // Closes the connections that are worth least, of one client or, for "", of all: several where
-  // nobody is known behind them, else one. False when all are busy.
+  // Closes the connections of least worth, of one client or, for "", of all: several if they are
+  // unauthenticated, else one. Returns false if all are busy.
   bool evict(std::string_view client);
   void shutdownAll();
   void closeAll();

@@ -11,7 +11,7 @@
 namespace koord::net {
 namespace {
 
-// Only HTTP/1.1 is spoken here; a client that insists on something else finds out by itself.
+// The server speaks only HTTP/1.1. A client that insists on another protocol fails by itself.
 int selectProtocol(SSL*, const unsigned char** out, unsigned char* outSize, const unsigned char* in,
                    unsigned int inSize, void*) {
   constexpr std::string_view kHttp11 = "\x08http/1.1";
@@ -24,8 +24,8 @@ int selectProtocol(SSL*, const unsigned char** out, unsigned char* outSize, cons
   return SSL_TLSEXT_ERR_OK;
 }
 
-// Verifies as usual and goes on whatever comes out: the result stays with the connection. Who
-// cannot be trusted is told so in the answer to its request, not by an alert that says nothing.
+// Verifies as usual and continues with any result, which the connection keeps. An untrusted client
+// gets the reason in the answer to its request, not as a TLS alert without a reason.
 int verifyLater(X509_STORE_CTX* context, void*) {
   if (X509_verify_cert(context) != 1 && X509_STORE_CTX_get_error(context) == X509_V_OK)
     X509_STORE_CTX_set_error(context, X509_V_ERR_UNSPECIFIED);
@@ -41,7 +41,7 @@ Result<> trustClients(SSL_CTX* context, std::string_view pem) {
     SSL_CTX_add_client_CA(context, cert.get());
     ++count;
   }
-  // The end of the text is an error to OpenSSL too.
+  // OpenSSL also reports the end of the text as an error.
   const bool atEnd = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE;
   const auto reason = opensslReason();
   if (count == 0 || !atEnd) {
@@ -53,7 +53,7 @@ Result<> trustClients(SSL_CTX* context, std::string_view pem) {
   return {};
 }
 
-// The last of the chain is what the client's certificate was trusted for.
+// The last certificate of the chain is the trusted authority.
 std::string authorityOf(SSL* ssl) {
   const STACK_OF(X509)* chain = SSL_get0_verified_chain(ssl);
   const int size = chain ? sk_X509_num(chain) : 0;
@@ -73,12 +73,11 @@ Result<TlsContext> makeTlsContext(const ServerTls& tls) {
   if (!limits.ciphers.empty() && SSL_CTX_set_cipher_list(native, limits.ciphers.c_str()) != 1)
     return fail(ErrorCode::Invalid,
                 fmt::format("TLS: cipher suites {}: {}", limits.ciphers, opensslReason()));
-  // No resumption: a client is verified anew on each connection, by the certificates of that
-  // moment.
+  // No resumption: each connection verifies the client again, with the current certificates.
   SSL_CTX_set_session_cache_mode(native, SSL_SESS_CACHE_OFF);
   SSL_CTX_set_options(native, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION);
   SSL_CTX_set_num_tickets(native, 0);
-  // Only what the operator gave is sent, not the authorities of clients.
+  // Only the configured chain is sent, not the client authorities.
   SSL_CTX_set_mode(native, SSL_MODE_NO_AUTO_CHAIN);
   SSL_CTX_set_alpn_select_cb(native, selectProtocol, nullptr);
 

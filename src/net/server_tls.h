@@ -1,6 +1,7 @@
 #pragma once
 
-// From the server's certificates to an OpenSSL context, and from a connection to who the client is.
+// Makes an OpenSSL context from the server's certificates, and the client's identity from a
+// connection.
 
 #include <memory>
 #include <string>
@@ -15,7 +16,8 @@ using TlsContext = std::shared_ptr<asio::ssl::context>;
 
 Result<TlsContext> makeTlsContext(const ServerTls& tls);
 
-// What a client showed: nothing, a certificate that is good, or one that is not, and why.
+// The client's certificate: `identity` if it is valid, else `problem` says why. Both are empty
+// without a certificate.
 struct PeerCertificate {
   std::shared_ptr<const PeerIdentity> identity;
   std::string problem;

@@ -19,7 +19,7 @@ constexpr std::string_view kMetricsType = "text/plain; version=0.0.4; charset=ut
 
 using ResponderPtr = std::shared_ptr<Responder>;
 
-// What became of the checks so far, by endpoint and name.
+// The results of the checks so far, by endpoint and name.
 class HealthRecord {
  public:
   void add(const std::string& endpoint, const std::string& check, bool good) {
@@ -77,8 +77,8 @@ struct HealthEndpoint {
   void sendOne(const std::string& check, Responder& responder) const;
 };
 
-// "ok" when all is well and nobody wants to know more, else one line per check. Anybody may ask, so
-// that what is wrong is not told here.
+// "ok" if all checks pass and the request is not verbose, else one line per check. Every client may
+// ask, so the reasons of failures are withheld here.
 void HealthEndpoint::send(const Target& target, Responder& responder) const {
   std::set<std::string, std::less<>> excluded;
   for (const auto& [key, value] : target.query)
@@ -128,7 +128,7 @@ void addHealth(Router& router, HealthEndpoint endpoint) {
              });
 }
 
-// Whether it may change something; has answered when it may not.
+// Returns true if the request may change something; otherwise it has answered.
 bool mayChange(const RoutedRequest& request, const ResponderPtr& to) {
   if (isTrusted(request.request)) return true;
   sendText(*to, 403, "this is changed over TLS, or from the machine itself, only\n");

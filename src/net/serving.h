@@ -1,16 +1,16 @@
 #pragma once
 
-// The HTTP endpoints that every program has, with the paths and answers of Kubernetes components:
+// The HTTP endpoints of every program, with the paths and answers of Kubernetes components:
 //   /healthz, /livez, /readyz   "ok", or 500 with one line per check; ?verbose, ?exclude=NAME
-//   /healthz/NAME               one check, with what is wrong
-//   /metrics                    Prometheus text; DELETE resets, where the program can
-//   /metrics/slis               the health checks so far as metrics
+//   /healthz/NAME               one check, with its failure
+//   /metrics                    Prometheus text; DELETE resets, if the program can
+//   /metrics/slis               the health checks' results as metrics
 //   /configz                    the configuration in force, as JSON
 //   /version                    the build, as JSON
 //   PUT /debug/flags/v          the body is the new log verbosity
 //
-// What changes something is taken over TLS, where a guard asks who it is, and from this machine (by way of
-// kubectl port-forward, too); not from whoever reaches the port.
+// Requests that change something are accepted over TLS, where a guard authenticates the client, and
+// from the same host (also through kubectl port-forward), but not over plain HTTP from other hosts.
 
 #include <functional>
 #include <memory>
@@ -25,14 +25,13 @@
 
 namespace koord::net {
 
-// Named checks of one endpoint, asked in order at every request.
+// Named checks of one endpoint, run in order at every request.
 class HealthChecks {
  public:
-  // Returns what is wrong, "" when nothing is.
+  // Returns the failure, "" if the check passes.
   using Check = std::function<std::string()>;
 
-  // An endpoint that nobody has added a check to has "ping", which is about the process answering
-  // at all.
+  // An endpoint without added checks has "ping", which passes if the process answers.
   HealthChecks() : checks_{{"ping", [] { return std::string(); }}} {}
   void add(std::string name, Check check) {
     if (std::exchange(onlyPing_, false)) checks_.clear();
@@ -49,7 +48,7 @@ struct StandardEndpoints {
   HealthChecks healthz;
   HealthChecks livez;
   HealthChecks readyz;
-  // Those that are not set have no endpoint.
+  // Functions that are not set have no endpoint.
   std::function<std::string()> metrics;  // see prometheus.h
   std::function<void()> resetMetrics;
   std::function<json::value()> configz;  // {"componentconfig": {...}}
@@ -61,14 +60,14 @@ struct StandardEndpoints {
 
 void addStandardEndpoints(Router& router, StandardEndpoints endpoints);
 
-// Over TLS, over loopback or a unix socket, or from within the process.
+// Returns true if the request came over TLS, loopback or a unix socket, or from within the process.
 bool isTrusted(const ServerRequest& request);
 
-// Where to listen for an address without a host, as flags have it by default (":8080"): in a pod on
-// all of its addresses, for probes and scrapers come from outside; elsewhere on loopback. What
-// names a host stays.
+// Adds the host to an address without one (":8080", the default of flags): in a pod all of its
+// addresses, because probes and scrapers come from outside; elsewhere loopback. An address with a
+// host stays.
 std::string listenAddress(std::string address, bool inPod);
-// By the environment that a kubelet gives to every container.
+// Returns true if the environment has what the kubelet sets in every container.
 bool runsInPod();
 
 }  // namespace koord::net

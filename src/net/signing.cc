@@ -111,7 +111,7 @@ bool SigningKey::verify(std::string_view data, std::string_view signature) const
   BignumPtr r(BN_bin2bn(bytesOf(signature), kHalf, nullptr));
   BignumPtr s(BN_bin2bn(bytesOf(signature) + kHalf, kHalf, nullptr));
   if (!parts || !r || !s || ECDSA_SIG_set0(parts.get(), r.get(), s.get()) != 1) return false;
-  // They are the signature's now.
+  // The signature owns them.
   (void)r.release();
   (void)s.release();
   unsigned char* der = nullptr;
@@ -137,7 +137,7 @@ std::string base64UrlEncode(std::string_view bytes) {
 }
 
 Result<std::string> base64UrlDecode(std::string_view text) {
-  // What is not of this alphabet would pass as the other one's, or as a blank.
+  // Other characters would be read as those of standard base64, or as blanks.
   if (text.find_first_of("+/= \t\r\n") != std::string_view::npos)
     return fail(ErrorCode::BadRequest, "not valid base64url");
   std::string plain(text);

@@ -1,7 +1,7 @@
 #pragma once
 
 // Keys that sign tokens (ECDSA on P-256, "ES256" of JSON Web Tokens) and the base64url of such
-// tokens. Copies share one key; any thread.
+// tokens. Copies share one key. Any thread.
 
 #include <memory>
 #include <string>
@@ -24,7 +24,7 @@ class SigningKey {
   Result<std::string> sign(std::string_view data) const;
   bool verify(std::string_view data, std::string_view signature) const;
 
-  // Names the public key: base64url of the SHA-256 of its DER.
+  // The id of the public key: base64url of the SHA-256 of its DER.
   const std::string& id() const { return id_; }
   // The coordinates of the public point, base64url.
   const std::string& x() const { return x_; }

@@ -53,7 +53,7 @@ class StreamTest : public NetTest, public testing::WithParamInterface<bool> {
     if (GetParam()) options.tls = TestCertificates::get().serverTls();
     return options;
   }
-  // A server that begins a stream for each request and keeps the way to answer the last of them.
+  // A server that begins a stream for each request and keeps the responder of the last one.
   HttpServer& serveStreams(const ServerOptions& options) {
     return serve(options, [this](ServerRequest, Sent sent) {
       responder = std::move(sent);
@@ -168,7 +168,7 @@ TEST_P(StreamTest, ALateOnClosedIsStillCalled) {
 
 TEST_P(StreamTest, ASlowReaderPausesTheTransferAndLosesNothing) {
   constexpr std::size_t kChunk = 256 << 10;
-  constexpr std::size_t kChunks = 256;  // many times what socket buffers and the window hold
+  constexpr std::size_t kChunks = 256;  // many times the size of socket buffers and the window
   std::string everything;
   for (std::size_t i = 0; i < kChunks; ++i) {
     everything.append(kChunk, static_cast<char>('a' + i % 26));
@@ -206,7 +206,8 @@ TEST_P(StreamTest, ASlowReaderPausesTheTransferAndLosesNothing) {
     responder->end();
   });
   ASSERT_TRUE(blocked.wait());
-  // All of it cannot be in buffers, whose sizes are the kernel's and the client's: the server sees that this reader is behind.
+  // Socket buffers and the client's window cannot take all of it: the server sees that this reader
+  // is behind.
   loop.runSync([&] { EXPECT_GT(responder->queuedBytes(), kChunks * kChunk / 2); });
   gate.set_value();
   ASSERT_TRUE(received.closed.wait());

@@ -1,7 +1,7 @@
 #pragma once
 
 // For tests over real loopback sockets: an event loop, servers and a client on it, certificates,
-// and calls that wait. Waiting has a limit only so that a broken test fails instead of hanging.
+// and blocking calls. These have a limit only so that a broken test fails instead of hanging.
 
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ namespace koord::net {
 
 inline constexpr std::chrono::seconds kGuard{60};
 
-// A condition that one thread brings about and another waits for.
+// A condition that one thread raises and another waits for.
 class Signal {
  public:
   void raise() {
@@ -29,7 +29,7 @@ class Signal {
     ++raised_;
     changed_.notify_all();
   }
-  // Whether it was raised at least `times` times.
+  // Returns true if it was raised at least `times` times.
   bool wait(int times = 1) {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, kGuard, [&] { return raised_ >= times; });
@@ -125,7 +125,7 @@ class NetTest : public testing::Test {
     return waitFor(fetchLater(std::move(request)));
   }
 
-  // HttpServer::shutdown as something to wait for.
+  // HttpServer::shutdown as a task with a result to wait for.
   static Task<bool> shutDown(HttpServer& server, Duration grace) {
     Task<void> stopping = server.shutdown(grace);
     co_await stopping;

@@ -282,7 +282,7 @@ Result<> checkTrust(std::string_view certPem, std::string_view authorityPem,
   const auto authorities = readerOf(authorityPem);
   while (const X509Ptr authority{PEM_read_bio_X509(authorities.get(), nullptr, nullptr, nullptr)})
     if (store) X509_STORE_add_cert(store.get(), authority.get());
-  ERR_clear_error();  // the end of the text is one
+  ERR_clear_error();  // the end of the text is an error, too
   if (!store || !context ||
       X509_STORE_CTX_init(context.get(), store.get(), cert->get(), nullptr) != 1) {
     return opensslFail("verify a certificate");
@@ -305,7 +305,7 @@ std::string randomToken(std::size_t bytes) {
   std::string token;
   token.reserve(bytes * 2);
   std::vector<unsigned char> raw(bytes);
-  // A secret that can be guessed is worse than no program.
+  // Ends the process: a guessable secret would be worse.
   if (RAND_bytes(raw.data(), static_cast<int>(raw.size())) != 1) std::abort();
   for (const unsigned char byte : raw) token += {kDigits[byte >> 4], kDigits[byte & 15]};
   return token;

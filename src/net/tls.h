@@ -18,7 +18,7 @@ struct CertKey {
   std::string keyPem;  // PKCS#8, not encrypted
 };
 
-// Clocks of two machines differ a little: let `from` lie some minutes in the past.
+// Clocks of two hosts differ a little: set `from` some minutes into the past.
 struct Validity {
   WallTime from;
   WallTime to;
@@ -28,7 +28,7 @@ Result<CertKey> makeAuthority(const std::string& commonName, Validity validity);
 
 struct ServerCertSpec {
   std::string commonName;
-  std::vector<std::string> hosts;  // DNS names and IP addresses, told apart by their look
+  std::vector<std::string> hosts;  // DNS names and IP addresses, distinguished by their form
   Validity validity;
 };
 Result<CertKey> issueServerCert(const CertKey& authority, const ServerCertSpec& spec);
@@ -53,19 +53,19 @@ Result<CertInfo> readCertificate(std::string_view pem);
 // The SHA-256 of every certificate of a PEM text, in hexadecimal digits.
 Result<std::vector<std::string>> fingerprintsOf(std::string_view pem);
 
-// Fails when the key is not the certificate's, with a message about which of the two is wrong.
+// Fails if the key does not belong to the certificate; the message says which of the two is wrong.
 Result<> checkCertKey(const CertKey& pair);
 
-// Whether a client that trusts only `authorityPem` (one certificate or several) accepts the certificate for that host (a DNS name or an
-// IP address) at that time.
+// Fails if a client that trusts only `authorityPem` (one certificate or several) would not accept
+// the certificate for that host (a DNS name or an IP address) at that time.
 Result<> checkTrust(std::string_view certPem, std::string_view authorityPem,
                     const std::string& host, WallTime at);
 
-// Hexadecimal text of that many bytes from the operating system's generator. Secrets are the one
-// kind of randomness that is not seeded.
+// Hexadecimal text of that many bytes from the operating system's generator. Secrets are the only
+// random values without a seed.
 std::string randomToken(std::size_t bytes = 32);
 
-// Takes the same time wherever the difference is; the lengths are not hidden.
+// Takes the same time for every position of the difference; it does not hide the lengths.
 bool equalConstantTime(std::string_view a, std::string_view b);
 
 using koord::base64Decode;

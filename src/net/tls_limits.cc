@@ -12,7 +12,7 @@ namespace {
 
 struct Suite {
   std::string_view name;
-  std::string_view openssl;  // "" = of TLS 1.3, or not to be had
+  std::string_view openssl;  // "" = of TLS 1.3, or not available
 };
 constexpr Suite kSuites[] = {
     {"TLS_AES_128_GCM_SHA256", ""},

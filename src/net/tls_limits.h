@@ -1,7 +1,7 @@
 #pragma once
 
-// What of TLS a server speaks, in the names of Go's crypto/tls, which the flags --tls-min-version
-// and --tls-cipher-suites of Kubernetes components take.
+// The TLS versions and cipher suites of a server, with the names of Go's crypto/tls, which the
+// flags --tls-min-version and --tls-cipher-suites of Kubernetes components take.
 
 #include <string>
 #include <vector>
@@ -11,14 +11,15 @@
 namespace koord::net {
 
 struct TlsLimits {
-  // VersionTLS10 to VersionTLS13; "" = VersionTLS12. Below 1.2 nothing is spoken, whatever it says.
+  // VersionTLS10 to VersionTLS13; "" = VersionTLS12. Versions below 1.2 are never used, even if
+  // configured.
   std::string minVersion;
-  // For TLS 1.2, "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"; empty = OpenSSL's choice. Those of
-  // TLS 1.3 are always there.
+  // For TLS 1.2, "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"; empty = OpenSSL's choice. Those of TLS
+  // 1.3 are always enabled.
   std::vector<std::string> cipherSuites;
 };
 
-// The error names what is unknown.
+// The error names the unknown value.
 Result<> checkTlsLimits(const TlsLimits& limits);
 
 // For OpenSSL. Names must have been checked.

@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 using SslPtr = std::unique_ptr<SSL, OpensslFree<SSL_free>>;
 using ContextPtr = std::unique_ptr<SSL_CTX, OpensslFree<SSL_CTX_free>>;
 
-// What a client of one version, with these ciphers for TLS 1.2, agrees on with the server.
+// The version and cipher that a client of one version, with these TLS 1.2 ciphers, negotiates.
 struct Handshake {
   std::string version;  // "TLSv1.2", "" = none
   std::string cipher;
@@ -64,7 +64,7 @@ Handshake shake(const ServerTls& tls, int version, const char* ciphers = nullptr
 TEST(TlsLimitsTest, TheOldestVersionIsWhatTheOperatorSays) {
   ServerTls tls = *TestCertificates::get().serverTls();
   EXPECT_EQ(shake(tls, TLS1_2_VERSION).version, "TLSv1.2");
-  tls.limits.minVersion = "VersionTLS10";  // no reason to go below 1.2
+  tls.limits.minVersion = "VersionTLS10";  // does not enable versions below 1.2
   EXPECT_EQ(shake(tls, TLS1_2_VERSION).version, "TLSv1.2");
   EXPECT_EQ(shake(tls, TLS1_1_VERSION).version, "");
   tls.limits.minVersion = "VersionTLS13";

@@ -62,8 +62,8 @@ class TlsTransport final : public Transport {
     writeSome(stream_, std::move(user), from);
   }
   void finish(User user) override {
-    // This sends the goodbye at once, if the kernel has room, and then would wait for that of the
-    // client.
+    // This sends the close notification at once, if the kernel's buffer has space, and then would
+    // wait for the client's.
     stream_.async_shutdown([user](error_code) {});
     asio::post(stream_.get_executor(), [user = std::move(user)] { user->onFinished(); });
   }
@@ -73,7 +73,7 @@ class TlsTransport final : public Transport {
   }
 
  private:
-  TlsContext tls_;  // before the stream that uses it
+  TlsContext tls_;  // declared before the stream that uses it
   asio::ssl::stream<Socket> stream_;
 };
 

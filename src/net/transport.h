@@ -1,8 +1,7 @@
 #pragma once
 
-// A connected byte stream of the server, with or without TLS, so that the HTTP part is written
-// once. I/O thread only. At most one read and one write at a time; each keeps its user alive until
-// it ends.
+// A connected byte stream of the server, with or without TLS. I/O thread only. At most one read and
+// one write at a time; each keeps its user alive until it ends.
 
 #include <memory>
 
@@ -28,18 +27,19 @@ class Transport {
   using User = std::shared_ptr<TransportUser>;
 
   virtual ~Transport() = default;
-  // The handshake, if there is one; then onReady.
+  // Performs the handshake, if there is one, then calls onReady.
   virtual void start(User user) = 0;
   virtual void read(User user, asio::mutable_buffer into) = 0;
-  // Writes some of it.
+  // Writes a part of it, then calls onWritten with its size.
   virtual void write(User user, asio::const_buffer from) = 0;
-  // After the last write: says goodbye where the protocol has a word for it, then onFinished.
+  // After the last write: sends the protocol's close notification if it has one, then calls
+  // onFinished.
   virtual void finish(User user) = 0;
-  // Ends reads and writes with an error, soon.
+  // Makes pending reads and writes end with an error.
   virtual void close() = 0;
 };
 
-// A null context means no TLS.
+// tls: nullptr means no TLS.
 std::unique_ptr<Transport> makeTransport(Socket socket, TlsContext tls);
 
 }  // namespace koord::net

@@ -25,8 +25,8 @@ Result<std::string> decode(std::string_view text, bool plusIsBlank) {
   return escaped->decode(urls::encoding_opts(plusIsBlank));
 }
 
-// Text of a request that is shown in answers, which are JSON, and stored. Tabs and line breaks are
-// possible in what a query says.
+// Checks text of a request that is stored and shown in JSON answers. Query values may have tabs and
+// line breaks.
 Result<> checkText(std::string_view text, std::string_view what, bool linesAllowed) {
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);

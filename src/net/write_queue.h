@@ -1,8 +1,8 @@
 #pragma once
 
-// What a connection still has to send, in order. Small pieces are copied together, so that an
-// answer's head and body, or many events of a watch, leave in one system call and one TLS record;
-// large ones are sent from where they are.
+// The unsent bytes of a connection, in order. Small pieces are copied together, so that an answer's
+// head and body, or many events of a watch, are sent in one system call and one TLS record. Large
+// pieces are not copied.
 
 #include <deque>
 #include <memory>
@@ -35,13 +35,13 @@ class WriteQueue {
     }
   }
 
-  // What to send next; stays in place and unchanged until sent().
+  // The bytes to send next; valid and unchanged until sent().
   std::string_view front() {
     busy_ = true;
     const Piece& piece = pieces_.front();
     return std::string_view(piece.shared ? *piece.shared : piece.own).substr(offset_);
   }
-  // That many bytes of front() are gone.
+  // Called when that many bytes of front() have been sent.
   void sent(std::size_t size) {
     busy_ = false;
     size_ -= size;
@@ -57,7 +57,7 @@ class WriteQueue {
   }
 
  private:
-  static constexpr std::size_t kCopied = 16 << 10;    // as much as fits one TLS record
+  static constexpr std::size_t kCopied = 16 << 10;    // the size of a TLS record
   static constexpr std::size_t kGathered = 64 << 10;  // own pieces grow to about this
 
   struct Piece {
@@ -78,7 +78,7 @@ class WriteQueue {
   std::deque<Piece> pieces_;
   std::size_t size_ = 0;
   std::size_t offset_ = 0;  // sent bytes of the first piece
-  bool busy_ = false;       // front() has been handed out
+  bool busy_ = false;       // front() is being sent
   std::string spare_;       // memory for the next own piece
 };
 

@@ -43,7 +43,7 @@ TEST(WriteQueueTest, WhatIsBeingSentDoesNotChangeOrMove) {
   for (int i = 0; i < 1000; ++i) queue.add(std::string(100, 'x'));
   EXPECT_EQ(sending, "first");
   EXPECT_EQ(queue.front().data(), data);
-  queue.sent(2);  // and not after a part of it is gone either
+  queue.sent(2);  // nor after a part of it was sent
   queue.add("y");
   EXPECT_EQ(queue.front(), "rst");
 }

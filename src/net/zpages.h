@@ -1,7 +1,6 @@
 #pragma once
 
-// /statusz and /flagz: what a component is and how it was started, for people (Kubernetes'
-// z-pages).
+// /statusz and /flagz: a component's build and flags, for operators (Kubernetes' z-pages).
 
 #include <string>
 #include <utility>
@@ -16,10 +15,10 @@ struct ZPages {
   std::string component;                                   // "koord-scheduler"
   std::string version;                                     // "v1.2.3"
   std::vector<std::pair<std::string, std::string>> flags;  // without dashes, and their values
-  std::vector<std::string> paths;                          // worth looking at
+  std::vector<std::string> paths;                          // endpoints to link to
 };
 
-// The clock tells since when it runs; it must outlive the router.
+// The clock gives the start time and uptime. It must outlive the router.
 void addZPages(Router& router, ZPages pages, const Clock& clock);
 
 }  // namespace koord::net

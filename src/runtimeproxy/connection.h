@@ -1,6 +1,6 @@
 #pragma once
 
-// A client's connection, and what speaks the runtime's language on it (CRI over gRPC, or Docker's HTTP).
+// A client's connection with the runtime's protocol (CRI over gRPC, or Docker's HTTP).
 
 #include <functional>
 #include <memory>
@@ -17,18 +17,19 @@ class Connection {
  public:
   virtual ~Connection() = default;
   virtual void start(net::Fd client) = 0;
-  // No new calls; those that are under way may end.
+  // Takes no new calls; running calls may complete.
   virtual void drain() = 0;
   virtual std::size_t callsUnderWay() const = 0;
 };
 
-// The client has gone; called once, from the loop.
+// Called once, on the loop, when the client has disconnected.
 using WhenLost = std::function<void(Connection*)>;
 
 class Frontend {
  public:
   virtual ~Frontend() = default;
-  // Asks the runtime what it is and what it has, and puts that into the store: "containerd 1.6.20".
+  // Puts the runtime's pods and containers into the store. Returns its name and version:
+  // "containerd 1.6.20".
   virtual Task<Result<std::string>> rebuild(Store& store) = 0;
   virtual std::shared_ptr<Connection> connection(WhenLost onLost) = 0;
 };

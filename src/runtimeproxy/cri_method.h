@@ -1,6 +1,7 @@
 #pragma once
 
-// The calls of the container runtime interface that are looked into. All others pass as they are.
+// The calls of the Container Runtime Interface (CRI) that the proxy intercepts. All others pass
+// unchanged.
 
 #include <array>
 #include <optional>

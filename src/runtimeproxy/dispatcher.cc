@@ -24,7 +24,7 @@ Task<std::optional<std::string>> Dispatcher::dispatch(HookType type, const Excha
                                                                 "runtime.v1alpha1"});
     metrics_.hookCalled(nameOf(type), reply.has_value(), executor_.steadyNow() - start);
     if (reply) continue;
-    // As Go programs print it; kubelet's log is searched for these words.
+    // As Go programs print it, because users search kubelet's log for these words.
     std::string why = fmt::format("rpc error: code = {} desc = {}", net::nameOf(reply.error().code),
                                   reply.error().message);
     log::warn("hook {} of {}: {}; {}", nameOf(type), server.name, why,

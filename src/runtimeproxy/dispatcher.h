@@ -1,8 +1,8 @@
 #pragma once
 
 // Calls the hook servers that want a hook, one after the other in the order of their files' names.
-// Each sees what those before it made of the pod or container. A server has its own short time to
-// answer, so that one that hangs costs a pod seconds and not its whole deadline.
+// Each sees the pod or container as the servers before it changed it. Each server has a short
+// timeout, so that a hanging server costs a pod seconds and not its whole deadline.
 
 #include <functional>
 #include <optional>
@@ -25,14 +25,14 @@ class Dispatcher {
         metrics_(metrics),
         timeout_(timeout) {}
 
-  // The message for the next server, and what its answer does to what is known: false when the
-  // bytes are no answer. Both outlive the dispatch.
+  // `ask` returns the message for the next server. `take` merges its answer; returns false if the
+  // bytes cannot be decoded. Both must outlive the dispatch.
   struct Exchange {
     std::function<std::string()> ask;
     std::function<bool(const std::string& answer)> take;
   };
-  // What the call to the runtime is to fail with: a server failed whose policy says so. Nothing
-  // takes longer than until the deadline.
+  // Returns the error for the call to the runtime, if a server failed whose policy is to fail. Ends
+  // by the deadline.
   Task<std::optional<std::string>> dispatch(HookType type, const Exchange& exchange,
                                             SteadyTime deadline);
   bool wants(HookType type) const { return configs_.wants(type); }

@@ -1,6 +1,6 @@
 #pragma once
 
-// The two languages of container runtimes that the proxy speaks.
+// The two runtime protocols that the proxy supports.
 
 #include "runtimeproxy/connection.h"
 #include "runtimeproxy/docker/docker_relay.h"
@@ -8,7 +8,7 @@
 
 namespace koord::runtimeproxy {
 
-// What every frontend uses. It outlives them.
+// The common dependencies of the frontends. Must outlive them.
 struct FrontendContext {
   net::IoLoop& loop;
   std::string runtimeSocket;

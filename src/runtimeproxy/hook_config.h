@@ -1,12 +1,12 @@
 #pragma once
 
-// Which hook servers there are: one JSON file each in a folder, /etc/runtime/hookserver.d.
+// The configured hook servers: one JSON file each in a folder, /etc/runtime/hookserver.d.
 //
 //   {"remote-endpoint": "/var/run/koordlet/koordlet.sock", "failure-policy": "Ignore",
 //    "runtime-hooks": ["PreRunPodSandbox", "PreCreateContainer"]}
 //
-// Files are read again as soon as they change; one that cannot be read any more leaves what was
-// known of it in force, one that is deleted ends it.
+// Files are read again as soon as they change. If a file cannot be read, its last content stays in
+// force; if it is deleted, its hook server is removed.
 
 #include <memory>
 #include <set>
@@ -28,22 +28,21 @@ struct HookServer {
   bool operator==(const HookServer&) const = default;
 };
 
-// The error names the field. Names of hooks that nobody calls are passed over.
+// The error names the field. Unknown hook names are ignored.
 Result<HookServer> parseHookServer(const std::string& name, std::string_view json);
 
 class HookConfigs {
  public:
   HookConfigs(net::IoLoop& loop, std::string folder);
 
-  // Makes the folder, reads it, and watches it from here on.
+  // Creates the folder, reads it, and starts to watch it.
   Result<> start();
-  // By file name, the order in which they are called. Shared, so that a call under way keeps its
-  // own list.
+  // Sorted by file name, the order of calls. Shared, so that a running call keeps its list.
   using List = std::shared_ptr<const std::vector<HookServer>>;
   List servers() const { return servers_; }
   bool wants(HookType type) const;
 
-  // Reads what has changed; called by itself after changes and once a minute.
+  // Reads changed files. Runs automatically after changes and once a minute.
   void reload();
 
  private:

@@ -61,7 +61,7 @@ class HookConfigsTest : public testing::Test {
     for (const auto& server : *configs.servers()) list.push_back(server.endpoint);
     return list;
   }
-  // The kernel tells of the change before this turn of the loop ends.
+  // The kernel reports the change before this turn of the loop ends.
   void turn() {
     loop_.runAfter(Duration::zero(), [this] {
       loop_.runAfter(std::chrono::milliseconds(2), [this] { loop_.stop(); });

@@ -1,15 +1,15 @@
 #pragma once
 
-// The questions that hook servers are asked about a pod or a container, whatever the runtime speaks. Their
-// answers are merged into what is known as they come (merge.h). Why the call to the runtime is to fail,
-// if it is.
+// Hook calls about a pod or a container, for both runtime protocols. Each answer is merged into the
+// record as it arrives (merge.h). They return the error for the call to the runtime, nullopt if it
+// may proceed.
 
 #include "runtimeproxy/dispatcher.h"
 #include "runtimeproxy/store.h"
 
 namespace koord::runtimeproxy {
 
-// Where the runtime takes resources of a sandbox, answers about them count, too.
+// Changeable: the runtime takes resources of a sandbox, so answers about them are merged, too.
 enum class PodResources { Fixed, Changeable };
 
 Task<std::optional<std::string>> askAboutPod(Dispatcher& dispatcher, HookType type, PodRecord& pod,

@@ -1,7 +1,7 @@
 #pragma once
 
-// The hooks that a hook server may ask for, by the names in its configuration file, and the call of
-// runtime.v1alpha1.RuntimeHookService that each of them is.
+// The hooks that a hook server may register for, with their names in its configuration file and
+// their calls of runtime.v1alpha1.RuntimeHookService.
 
 #include <array>
 #include <optional>
@@ -28,7 +28,7 @@ inline std::string_view nameOf(HookType type) {
   return kHookTypes[static_cast<std::size_t>(type)];
 }
 
-// nullopt for names that the proxy calls nobody for.
+// nullopt for names of hooks that the proxy does not call.
 inline std::optional<HookType> hookTypeOf(std::string_view name) {
   for (std::size_t i = 0; i < kHookTypes.size(); ++i)
     if (kHookTypes[i] == name) return static_cast<HookType>(i);

@@ -88,7 +88,7 @@ Task<Verdict> Interceptor::createContainer(Intercepted& call, std::string_view m
   call.container.own = containerOf(request);
   call.container.pod = store_.pod(request.pod_sandbox_id());
   if (!call.container.pod) {
-    // The request itself tells of the pod, too.
+    // The request also describes the pod.
     auto pod = std::make_shared<PodRecord>();
     pod->info = podOf(request.sandbox_config(), "");
     call.container.pod = std::move(pod);
@@ -201,7 +201,7 @@ Task<void> Interceptor::findContainer(Intercepted& call) {
 }
 
 Task<void> Interceptor::after(Intercepted& call, const net::GrpcReply& reply, SteadyTime deadline) {
-  // What the runtime does not know any more has ended as well as what it has just ended.
+  // An object that the runtime does not know has ended, too.
   const bool gone = !reply && reply.error().code == net::GrpcCode::NotFound;
   if (reply) call.update.keep();
   if (!reply && !gone) co_return;

@@ -1,17 +1,17 @@
 #pragma once
 
-// What happens to a call before it goes to the runtime and after the runtime has answered: hooks,
-// and the memory of pods and containers.
+// Handles a call before it is sent to the runtime and after the runtime has answered: hooks, and
+// the records of pods and containers.
 //
-//   before: the request and what is known of its pod or container make a question to the hook
-//           servers; their answers change what is known, and that changes the request
-//   after:  a success makes it known for later calls; then the hooks for what has happened
+//   before: the request and the record of its pod or container form the request to the hook
+//           servers; their answers change the record, and that changes the request
+//   after:  a success updates the record for later calls; then the post hooks are called
 //
-// An update is known to the other calls once its hooks have agreed and it is sent, since one that is
-// sent later must not undo it; one that the runtime refused never happened.
+// Other calls see an update as soon as its hooks have agreed and it is sent, because a later update
+// must not undo it. An update that the runtime refuses is reverted.
 //
-// A request that makes no sense passes as it is: judging it is the runtime's part. A call of which
-// pod or container nobody knows anything passes without hooks.
+// An invalid request passes unchanged, because the runtime validates it. A call for an unknown pod
+// or container passes without hooks.
 
 #include <optional>
 #include <string>
@@ -25,7 +25,7 @@
 
 namespace koord::runtimeproxy {
 
-// Of one call, from before to after.
+// The state of one call, from before() to after().
 struct Intercepted {
   explicit Intercepted(CriMethod calledMethod) : method(calledMethod) {}
 
@@ -35,13 +35,13 @@ struct Intercepted {
   ContainerRecord container;
   runtimehook::ContainerResourceHookRequest began;  // container.own before this call
   PendingUpdate update;                             // of UpdateContainerResources
-  bool known = false;                               // pod or container says something
-  bool hooks = false;                               // known, and not a pod that wants none
+  bool known = false;                               // a record of the pod or container exists
+  bool hooks = false;                               // known, and the skip rule does not match
 };
 
 struct Verdict {
-  std::optional<std::string> refusal;  // why the call is not to reach the runtime
-  std::optional<std::string> message;  // to send in place of the request; absent: as it is
+  std::optional<std::string> refusal;  // why the call must not reach the runtime
+  std::optional<std::string> message;  // to send instead of the request; nullopt: send it unchanged
 };
 
 class Interceptor {
@@ -49,7 +49,7 @@ class Interceptor {
   Interceptor(Dispatcher& dispatcher, RuntimeView& runtime, Store& store, SkipRule skip)
       : dispatcher_(dispatcher), runtime_(runtime), store_(store), skip_(std::move(skip)) {}
 
-  // The call and the message outlive the task.
+  // The call and the message must outlive the task.
   Task<Verdict> before(Intercepted& call, std::string_view message, SteadyTime deadline);
   Task<void> after(Intercepted& call, const net::GrpcReply& reply, SteadyTime deadline);
 

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::int64_t kLeastOomScore = -1000, kMostOomScore = 1000;
 
-// Whether the answer lacks an amount that the question had.
+// Returns true if the answer lacks an amount that the request had.
 bool isPartial(const Resources& answer, const Resources& known) {
   const auto lost = [](std::int64_t before, std::int64_t now) { return before != 0 && now == 0; };
   return lost(known.cpu_period(), answer.cpu_period()) ||
@@ -18,10 +18,10 @@ bool isPartial(const Resources& answer, const Resources& known) {
          lost(known.memory_limit_in_bytes(), answer.memory_limit_in_bytes());
 }
 
-// What both kinds of merging take: amounts that are set.
+// Merges the amounts that are set, for both kinds of merge.
 void mergeAmounts(const Resources& from, Resources& to) {
   if (from.cpu_period() > 0) to.set_cpu_period(from.cpu_period());
-  if (from.cpu_quota() != 0) to.set_cpu_quota(from.cpu_quota());  // -1 is no limit
+  if (from.cpu_quota() != 0) to.set_cpu_quota(from.cpu_quota());  // -1 = unlimited
   if (from.cpu_shares() > 0) to.set_cpu_shares(from.cpu_shares());
   if (from.memory_limit_in_bytes() > 0) to.set_memory_limit_in_bytes(from.memory_limit_in_bytes());
   if (from.memory_swap_limit_in_bytes() > 0)
@@ -174,7 +174,7 @@ runtimehook::ContainerResourceHookRequest containerOf(const cri::CreateContainer
   container.mutable_container_meta()->set_name(config.metadata().name());
   container.mutable_container_meta()->set_attempt(config.metadata().attempt());
   *container.mutable_container_annotations() = config.annotations();
-  // Upstream leaves them out where kubelet does, and a hook server's answer is then lost.
+  // Upstream omits them if kubelet does, and then loses a hook server's answer.
   *container.mutable_container_resources() = config.linux().resources();
   container.set_pod_cgroup_parent(request.sandbox_config().linux().cgroup_parent());
   for (const auto& variable : config.envs())

@@ -1,13 +1,13 @@
 #pragma once
 
-// How an answer of a hook server changes what is known of a pod or container, and how that changes
-// the request to the runtime. Pure functions.
+// Merges a hook server's answer into the record of a pod or container, and the record into the
+// request to the runtime. Pure functions.
 //
-// Resources have no word for "not set": 0 and "" may mean "leave it" or "make it so". Hook servers
-// are asked to send back what they got with their changes in it, and such an answer is taken by its
-// word: its cpuset even when it is empty, its OOM score even when it is 0. An answer that lacks
-// something the question had (no period where there was one) was not made that way; in it, what is
-// empty is not set. Upstream would clear the cpuset and the OOM score of the container.
+// Resources cannot express "not set": 0 and "" may mean "leave it" or "set it". Hook servers should
+// return the request's resources with their changes, and such an answer is taken literally: its
+// cpuset even if it is empty, its OOM score even if it is 0. An answer that lacks an amount of the
+// request (no period where the request has one) was not made that way; its empty fields count as
+// not set. Upstream would clear the cpuset and the OOM score of the container.
 
 #include "runtime_cri.pb.h"
 #include "runtime_hook.pb.h"
@@ -16,9 +16,9 @@ namespace koord::runtimeproxy {
 
 using Resources = runtimehook::LinuxContainerResources;
 
-// A hook server's answer about resources.
+// Merges a hook server's answer about resources.
 void mergeAnswer(const Resources& answer, Resources& known);
-// What kubelet asks to update: what is set in it.
+// Merges kubelet's update: the fields that are set.
 void mergeUpdate(const Resources& update, Resources& known);
 
 void merge(const runtimehook::PodSandboxHookResponse& answer,
@@ -26,18 +26,18 @@ void merge(const runtimehook::PodSandboxHookResponse& answer,
 void merge(const runtimehook::ContainerResourceHookResponse& answer,
            runtimehook::ContainerResourceHookRequest& known);
 
-// What one of several calls about a container that are under way at the same time has changed: the
-// fields that differ between `before` and `after` become those of `after`, and all others stay.
+// Merges the changes of one of several concurrent calls about a container: fields that differ
+// between `before` and `after` get the values of `after`, all others stay.
 void mergeChanges(const runtimehook::ContainerResourceHookRequest& before,
                   const runtimehook::ContainerResourceHookRequest& after,
                   runtimehook::ContainerResourceHookRequest& known);
 
 void apply(const runtimehook::PodSandboxHookRequest& known, cri::RunPodSandboxRequest& request);
-// Variables keep their places; new ones come after them, sorted.
+// Variables keep their positions; new ones follow, sorted.
 void apply(const runtimehook::ContainerResourceHookRequest& known, bool withEnvironment,
            cri::CreateContainerRequest& request);
 
-// What the proxy knows of a pod from the request that makes it.
+// The record of a pod or container from the request that creates it.
 runtimehook::PodSandboxHookRequest podOf(const cri::PodSandboxConfig& config,
                                          const std::string& runtimeHandler);
 runtimehook::ContainerResourceHookRequest containerOf(const cri::CreateContainerRequest& request);

@@ -15,7 +15,7 @@ std::string named(const char* name) {
   return std::string("koord_runtime_proxy_") + name;
 }
 
-// How often and how long, of one method or hook.
+// The number and duration of calls of one method or hook.
 struct Series {
   prometheus::Counter& good;
   prometheus::Counter& bad;

@@ -1,6 +1,6 @@
 #pragma once
 
-// What koord-runtime-proxy counts.
+// The metrics of koord-runtime-proxy.
 
 #include <memory>
 #include <string>
@@ -15,7 +15,7 @@ class Metrics {
   Metrics();
   ~Metrics();
 
-  // `method`: one that is looked into, or "other".
+  // `method`: an intercepted method, or "other".
   void called(std::string_view method, bool ok, Duration took);
   void hookCalled(std::string_view hook, bool ok, Duration took);
   void known(std::size_t pods, std::size_t containers);

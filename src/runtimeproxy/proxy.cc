@@ -43,7 +43,7 @@ void Proxy::start(Callback onReady, std::function<void(const Error&)> onFailed) 
 }
 
 Task<void> Proxy::run() {
-  // Clients of a socket that a killed process left behind would wait; without it they know.
+  // Removes a killed process's socket: clients would wait on it; without it they fail at once.
   ::unlink(options_.endpoint.c_str());
   auto started = configs_.start();
   if (started) {
@@ -61,7 +61,7 @@ Task<void> Proxy::run() {
   whenReady_();
 }
 
-// What the runtime has, however long it takes to answer.
+// Reads the runtime's pods and containers; retries without limit until it answers.
 Task<void> Proxy::rebuild() {
   for (Duration pause = kFirstPause;; pause = std::min(pause * 2, kLongestPause)) {
     auto asking = frontend_->rebuild(store_);
@@ -100,7 +100,7 @@ void Proxy::accept() {
       return;
     }
     const auto connection = frontend_->connection([this](Connection* lost) {
-      // Not from within the connection's own call.
+      // Posted, to not destroy the connection inside its own call.
       loop_.post([this, lost] {
         std::erase_if(connections_, [&](const auto& known) { return known.get() == lost; });
         metrics_.connections(connections_.size());

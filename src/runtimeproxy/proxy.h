@@ -1,7 +1,7 @@
 #pragma once
 
-// koord-runtime-proxy as a whole, in front of a runtime that speaks CRI or of Docker: waits for the
-// runtime, learns what it has, and only then listens, so that a client never sees a proxy without memory.
+// koord-runtime-proxy, in front of a CRI runtime or Docker: waits for the runtime, reads its pods
+// and containers, and only then listens, so that clients never reach a proxy without records.
 
 #include <functional>
 #include <memory>
@@ -21,7 +21,7 @@ struct ProxyOptions {
   std::string hookFolder = "/etc/runtime/hookserver.d";
   SkipRule skip;
   Duration hookTimeout = std::chrono::seconds(2);
-  Duration drainTime = std::chrono::seconds(10);  // for calls under way at the end
+  Duration drainTime = std::chrono::seconds(10);  // for running calls at shutdown
   Language language = Language::Cri;
 };
 
@@ -30,17 +30,18 @@ class Proxy {
   Proxy(net::IoLoop& loop, ProxyOptions options);
   ~Proxy();
 
-  // onReady: it serves. onFailed: it cannot work, and why: its own socket or the folder of hook servers. A runtime that
-  // does not answer is waited for.
+  // onReady is called when the proxy serves. onFailed is called if it cannot, because of its own
+  // socket or the folder of hook servers. A runtime that does not answer is waited for.
   void start(Callback onReady, std::function<void(const Error&)> onFailed);
-  // No new connections and calls. onDone when those under way have ended, or the time is up.
+  // Takes no new connections and calls. onDone is called when running calls have ended, or after
+  // drainTime.
   void shutdown(Callback onDone);
 
-  // "" once it serves; else what it waits for.
+  // "" if it serves; else what it waits for.
   const std::string& notReady() const { return notReady_; }
   const Store& store() const { return store_; }
   Metrics& metrics() { return metrics_; }
-  // After counting what is remembered.
+  // Updates the gauges of records first.
   std::string metricsText();
 
  private:

@@ -18,7 +18,7 @@ const std::string kAllHooks =
     R"("PreRunPodSandbox","PostStopPodSandbox","PreCreateContainer","PreStartContainer",
        "PostStartContainer","PreUpdateContainerResources","PostStopContainer")";
 
-// As koordlet does: what was asked, with changes.
+// Like koordlet: returns the request with changes.
 net::GrpcReply echo(const std::string& method, const std::string& message,
                     const std::function<void(ContainerResourceHookResponse&)>& change) {
   if (method.find("Sandbox") != method.npos) return std::string();
@@ -87,7 +87,7 @@ TEST_F(ProxyTest, MetadataAndTheDeadlineReachTheRuntime) {
   runPod(aPod());
   const auto left = runtime_->requests.back().timeout;
   ASSERT_TRUE(left);
-  EXPECT_LE(*left, Duration(30s));  // what the proxy took is gone from it
+  EXPECT_LE(*left, Duration(30s));  // less the proxy's own time
   EXPECT_GT(*left, Duration(20s));
 }
 
@@ -147,7 +147,7 @@ TEST_F(ProxyTest, WhatIsUnknownStaysInARequestThatIsChanged) {
     return response.SerializeAsString();
   });
   start();
-  // Field 99 of the request, and of its configuration.
+  // An unknown field 99 of the request, and of its configuration.
   auto request = aPod();
   std::string raw = request.SerializeAsString();
   cri::RunPodSandboxRequest inner;
@@ -256,7 +256,7 @@ TEST_F(ProxyTest, OfUpdatesAtTheSameTimeNoneUndoesAnother) {
   EXPECT_EQ(known.cpuset_cpus(), "4-7");
   EXPECT_EQ(known.cpu_quota(), 400'000);
 
-  // One that fails takes back what it has changed itself, and nothing else.
+  // An update that fails reverts its own changes and no others.
   std::optional<net::GrpcReply> bad, good;
   tasks.spawn(begin(&bad, [](auto& linux) {
     linux.set_memory_limit_in_bytes(1 << 20);
@@ -278,7 +278,7 @@ TEST_F(ProxyTest, OfUpdatesAtTheSameTimeNoneUndoesAnother) {
   EXPECT_EQ(left.cpu_quota(), 300'000);
 }
 
-// Updates of one container whose hooks and runtime answer when the test says so.
+// Updates of one container; the test decides when hooks and runtime answer.
 class UpdatesTest : public ProxyTest {
  protected:
   ~UpdatesTest() override { tasks_.emplace(); }
@@ -437,7 +437,7 @@ TEST_F(ProxyTest, UnderFailTheRuntimeIsNotCalledAndUnderIgnoreItIs) {
         ->mutable_annotations())["runtimeproxy.koordinator.sh/skip-hookserver"] = "true";
   EXPECT_TRUE(ask("RunPodSandbox", annotated));
   announce("k.json", at("nobody.sock"), "", R"("PreRunPodSandbox")");
-  const auto turn = ask(criPath("Anything"), "");  // the change is seen meanwhile
+  const auto turn = ask(criPath("Anything"), "");  // the proxy notices the change meanwhile
   EXPECT_TRUE(ask("RunPodSandbox", aPod()));
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// For tests: a runtime and hook servers of a few lines behind sockets in a folder of their own, a
-// proxy between them and a client, all on one loop.
+// For tests: minimal runtime and hook servers behind sockets in a temporary folder, a proxy between
+// them and a client, all on one loop.
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -25,7 +25,7 @@ inline std::string criPath(std::string_view method) {
   return std::string(kRuntimeService) + std::string(method);
 }
 
-// A runtime that gives out ids and remembers what it was sent.
+// A runtime that assigns ids and records its requests.
 class FakeRuntime {
  public:
   FakeRuntime(net::IoLoop& loop, std::string socket) : loop_(loop), socket_(std::move(socket)) {
@@ -41,10 +41,10 @@ class FakeRuntime {
   }
   void stop() { server_.reset(); }
 
-  // By the last part of the method; what is not there gives an empty message.
+  // By the last part of the method; other methods return an empty message.
   std::map<std::string, std::function<net::GrpcReply(const net::GrpcRequest&)>> answers;
   std::vector<net::GrpcRequest> requests;
-  std::vector<std::string> log;  // methods, shared with hook servers by tests that look at order
+  std::vector<std::string> log;  // methods; tests of the order share it with hook servers
   std::vector<net::GrpcAnswer> hanging;
   std::set<std::string> hang;  // methods that get no answer
 
@@ -131,7 +131,7 @@ class ProxyTest : public testing::Test {
                                                 "runtime-hooks":[{}]}})",
                                             endpoint, policy, hooks)));
   }
-  // A hook server of a file and a socket of that name.
+  // A hook server with a configuration file and a socket of that name.
   using Hook = std::function<net::GrpcReply(const std::string& method, const std::string& message)>;
   std::unique_ptr<net::GrpcServer> hookServer(const std::string& name, const std::string& policy,
                                               const std::string& hooks, Hook hook) {

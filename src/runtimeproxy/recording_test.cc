@@ -1,4 +1,4 @@
-// What kubelet and containerd really said to each other (tests/data/cri), through the proxy.
+// Replays recorded calls of kubelet to containerd (tests/data/cri) through the proxy.
 
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
@@ -16,7 +16,7 @@ struct RecordedCall {
   std::string method;
   int status = 0;
   std::string request;
-  std::string answer;  // or the error's words
+  std::string answer;  // or the error's message
 };
 
 std::vector<RecordedCall> recordedCalls(const std::string& name) {
@@ -33,7 +33,7 @@ std::vector<RecordedCall> recordedCalls(const std::string& name) {
   return calls;
 }
 
-// The same for all orders of maps.
+// Serializes the message independently of the order of maps.
 template <class Message>
 std::string inOrder(const std::string& bytes) {
   Message message;
@@ -57,7 +57,7 @@ std::string inOrder(const std::string& method, const std::string& bytes) {
 
 class RecordingTest : public ProxyTest {
  protected:
-  // Plays the calls one after the other. `same` compares what came out with what went in.
+  // Replays the calls one after the other. `same` compares the output with the input.
   void play(const std::function<bool(const RecordedCall&, const std::string& arrived)>& same) {
     const auto calls = recordedCalls("kubelet-1.36-containerd-1.6.txt");
     ASSERT_GT(calls.size(), 80u);

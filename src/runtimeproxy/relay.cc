@@ -13,7 +13,7 @@ using net::GrpcCode;
 using net::GrpcStatus;
 using net::Http2Headers;
 
-constexpr std::size_t kMostAsked = 16 << 20;  // bytes of a request that is looked into
+constexpr std::size_t kMostAsked = 16 << 20;  // bytes of an intercepted request
 constexpr Duration kNoDeadline = std::chrono::hours(24);
 
 GrpcStatus unreachable(const std::string& socket, const std::string& why) {
@@ -31,7 +31,7 @@ void set(Http2Headers& headers, std::string_view name, std::string value) {
 
 }  // namespace
 
-// The runtime's end of the calls of one connection to it.
+// One connection to the runtime, and its calls.
 class Relay::Back final : public net::Http2User, public std::enable_shared_from_this<Back> {
  public:
   explicit Back(Relay& relay) : relay_(relay) {}
@@ -128,12 +128,12 @@ class Relay::Back final : public net::Http2User, public std::enable_shared_from_
     const auto found = calls_.find(stream);
     return found == calls_.end() || found->second->ended ? nullptr : found->second;
   }
-  // The answer to a call that is looked into is whole.
+  // Called when the answer to an intercepted call is complete.
   static void complete(Call& call) {
     if (auto waiting = std::exchange(call.answerComplete, std::nullopt)) waiting->complete(true);
   }
   static void cut(Call& call, std::uint32_t code) {
-    if (!call.answerComplete) return;  // whole before it was closed
+    if (!call.answerComplete) return;  // complete before it was closed
     call.answer.cut = true;
     call.answer.code = code;
     complete(call);
@@ -171,7 +171,7 @@ Relay::CallPtr Relay::find(std::int32_t stream) const {
 }
 
 void Relay::onHeaders(std::int32_t stream, Http2Headers headers, bool last) {
-  if (const CallPtr known = find(stream)) {  // trailers of a request, which gRPC has none of
+  if (const CallPtr known = find(stream)) {  // trailers of a request, which gRPC does not use
     if (known->back >= 0 && known->runtime->session())
       known->runtime->session()->trailers(known->back, std::move(headers));
     return;
@@ -235,7 +235,7 @@ void Relay::onEnd(std::int32_t stream) {
 }
 
 void Relay::onSent(std::int32_t stream, std::size_t bytes) {
-  // Also of calls that have ended: the last of their bytes leave after that.
+  // Also for calls that have ended: their last bytes are sent after that.
   const auto found = calls_.find(stream);
   if (found == calls_.end() || found->second->intercepted || found->second->back < 0) return;
   found->second->toClient -= bytes;
@@ -254,7 +254,7 @@ void Relay::onClosed(std::int32_t stream, std::uint32_t code) {
   const CallPtr call = found->second;
   calls_.erase(found);
   if (call->back >= 0 && call->runtime && call->runtime->session()) {
-    // The client has left before the answer was there, or need not send the rest of its request.
+    // The client has cancelled before the answer, or need not send the rest of its request.
     if (!call->ended) call->runtime->session()->reset(call->back, code ? code : net::kHttp2Cancel);
     releaseWindows(*call);
     call->runtime->forget(call->back);
@@ -274,7 +274,7 @@ void Relay::onLost(const std::string& why) {
   if (auto lost = std::exchange(whenLost_, nullptr)) lost(this);
 }
 
-// A call and the connection that it uses hold each other.
+// Calls and their connections own each other, so the cycle is broken here.
 void Relay::dropCalls() {
   back_ = nullptr;
   for (const auto& [stream, call] : std::exchange(calls_, {})) {
@@ -297,11 +297,11 @@ Task<void> Relay::intercept(CallPtr call) {
     refuse(*call, {GrpcCode::Unknown, *std::move(verdict.refusal)});
     co_return;
   }
-  // What the hooks took is gone from the client's deadline.
+  // The time of the hooks is subtracted from the client's deadline.
   if (!net::headerOf(call->request, "grpc-timeout").empty())
     set(call->request, "grpc-timeout",
         net::formatGrpcTimeout(call->deadline - context_.loop.steadyNow()));
-  if (verdict.message)  // which is another one than its length was said of
+  if (verdict.message)  // the new message has another length
     std::erase_if(call->request,
                   [](const auto& header) { return header.name == "content-length"; });
   if (!forward(*call, false)) co_return;
@@ -335,7 +335,7 @@ void Relay::refuse(Call& call, const GrpcStatus& status) {
   finish(call, false);
 }
 
-// The answer of a call that was looked into, as it came.
+// Sends the answer of an intercepted call unchanged.
 void Relay::deliver(Call& call) {
   Answer& answer = call.answer;
   call.ended = true;

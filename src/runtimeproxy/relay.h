@@ -1,15 +1,16 @@
 #pragma once
 
-// One client's connection and its own connection to the runtime: every call, message and header of
-// the one goes to the other as it came, in both directions, as fast as its reader reads. Nothing is
-// decoded but the eight calls of cri_method.h, whose request and answer are kept until they are
-// whole; streams, methods and services that nobody has thought of yet pass all the same.
+// One client's connection and its own connection to the runtime: forwards every call, message and
+// header unchanged, in both directions, as fast as its reader reads. Only the eight calls of
+// cri_method.h are decoded; their requests and answers are buffered until they are complete.
+// Streams, and unknown methods and services, pass unchanged.
 //
 //   client --front--> Relay --back--> runtime
 //
-// A connection per client keeps a slow reader from holding up the others, and lets the runtime see
-// who leaves. Where the runtime goes away its calls end as Unavailable, and the next call connects
-// anew. A client that leaves a call, or whose deadline has passed, ends it on the other side, too.
+// With a connection per client, a slow reader does not delay the others, and the runtime sees
+// disconnects. If the connection to the runtime is lost, its calls end with Unavailable, and the
+// next call connects again. If a client cancels a call or its deadline passes, the call also ends
+// at the runtime.
 
 #include <functional>
 #include <memory>
@@ -46,8 +47,8 @@ class Relay final : private net::Http2User,
   struct Answer {
     net::Http2Headers headers;
     std::string body;
-    net::Http2Headers trailers;  // empty: the headers were all
-    bool cut = false;            // it did not come to its end; by this HTTP/2 error
+    net::Http2Headers trailers;  // empty: the answer has headers only
+    bool cut = false;            // it was cut by the HTTP/2 error `code`
     std::uint32_t code = 0;
   };
   struct Call {
@@ -58,13 +59,13 @@ class Relay final : private net::Http2User,
     SteadyTime start;
     SteadyTime deadline;
     bool answered = false;  // the client has the answer's headers
-    bool ended = false;     // and its end, or has left
-    // Bytes that one side has brought and the other has not taken yet; they hold its window.
+    bool ended = false;     // and its end, or has cancelled the call
+    // Bytes received from one side that the other has not taken yet; they use the sender's window.
     std::size_t toClient = 0;
     std::size_t toRuntime = 0;
-    // Of calls that are looked into:
+    // For intercepted calls:
     std::optional<Intercepted> intercepted;
-    std::string body;  // of the request; then nothing
+    std::string body;  // of the request, until it is forwarded
     bool forwarded = false;
     Answer answer;
     std::optional<Completer<bool>> answerComplete;
@@ -79,20 +80,21 @@ class Relay final : private net::Http2User,
   void onLost(const std::string& why) override;
 
   CallPtr find(std::int32_t stream) const;
-  // Opens the call at the runtime; false: it could not be reached, which the client has been told.
+  // Opens the call at the runtime. Returns false if the runtime cannot be reached; the client has
+  // the error.
   bool forward(Call& call, bool last);
   Task<void> intercept(CallPtr call);
   void refuse(Call& call, const net::GrpcStatus& status);
   void deliver(Call& call);
   void finish(Call& call, bool ok);
-  // Gives back the window of what nobody is going to take any more.
+  // Returns the window of bytes that will not be forwarded.
   void releaseWindows(Call& call);
   void dropCalls();
 
   RelayContext context_;
   WhenLost whenLost_;
   std::shared_ptr<net::Http2Session> front_;
-  std::shared_ptr<Back> back_;  // takes new calls; older ones live in their calls
+  std::shared_ptr<Back> back_;  // for new calls; older connections are owned by their calls
   std::unordered_map<std::int32_t, CallPtr> calls_;  // by the client's stream
   TaskGroup tasks_;
 };

@@ -13,7 +13,7 @@ using net::Http2Session;
 using testing::Contains;
 using testing::ElementsAre;
 
-// One end of a connection that writes down what comes.
+// One end of a connection that records what it receives.
 class Recorder : public net::Http2User {
  public:
   struct Stream {
@@ -45,7 +45,7 @@ class Recorder : public net::Http2User {
 
 class RelayTest : public ProxyTest {
  protected:
-  // A runtime whose connections the test plays itself; the proxy has started by then.
+  // From here on the test itself is the runtime; the proxy has already started.
   void SetUp() override {
     start();
     runtime_->stop();
@@ -96,7 +96,7 @@ TEST_F(RelayTest, AStreamGoesBothWaysAsItComesWithAllItsHeaders) {
       {":status", "200"}, {"content-type", "application/grpc"}, {"x-of-the-runtime", "1"}};
   far_.session->headers(stream, answer, false);
   far_.session->data(stream, "event", false);
-  // Before the caller has said all.
+  // Before the caller has sent everything.
   runUntil([&] { return caller_.streams[near].data == "event"; });
   EXPECT_EQ(caller_.streams[near].headers.front(), answer);
   caller_.session->data(near, "last", true);
@@ -125,7 +125,7 @@ TEST_F(RelayTest, AReaderThatDoesNotReadStopsTheWriterAndNobodyElse) {
   far_.session->headers(far_.streams.rbegin()->first, {{":status", "200"}, {"grpc-status", "5"}},
                         true);
   runUntil([&] { return caller_.streams[quick].closed.has_value(); });
-  // The windows of both connections, and not all of it.
+  // At most the windows of both connections, not the whole stream.
   EXPECT_LT(caller_.streams[slow].bytes, kAll / 2);
   caller_.reads = true;
   caller_.session->consume(slow, caller_.streams[slow].bytes);
@@ -134,7 +134,7 @@ TEST_F(RelayTest, AReaderThatDoesNotReadStopsTheWriterAndNobodyElse) {
 }
 
 TEST_F(RelayTest, CallsThatAreLeftInTheMiddleCostTheOthersNothing) {
-  // Each leaves a megabyte behind, of which a connection has sixteen.
+  // Each leaves a megabyte unread; a connection's window is sixteen.
   for (int i = 0; i < 40; ++i) {
     caller_.reads = false;
     const auto near = call("/x.Y/Left");

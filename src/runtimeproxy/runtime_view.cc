@@ -24,7 +24,7 @@ std::int64_t numberAt(const json::value& from, std::initializer_list<const char*
   const auto* value = at(from, path);
   if (!value) return 0;
   if (value->is_int64()) return value->get_int64();
-  // No limit is -1 as an unsigned number in some runtimes' words.
+  // Some runtimes write "unlimited" as -1 converted to an unsigned number.
   if (value->is_uint64())
     return value->get_uint64() > std::numeric_limits<std::int64_t>::max()
                ? -1
@@ -37,7 +37,8 @@ std::string textAt(const json::value& from, std::initializer_list<const char*> p
   return value && value->is_string() ? std::string(value->get_string()) : std::string();
 }
 
-// Of "/kubepods/besteffort/pod1/<container>", or of "kubepods-besteffort-pod1.slice:cri:<id>".
+// The pod's part of "/kubepods/besteffort/pod1/<container>" or
+// "kubepods-besteffort-pod1.slice:cri:<id>".
 std::string parentOf(const std::string& cgroupsPath) {
   if (const auto colon = cgroupsPath.find(':'); colon != std::string::npos)
     return cgroupsPath.substr(0, colon);
@@ -64,7 +65,7 @@ runtimehook::PodSandboxMetadata metaOf(const cri::PodSandboxMetadata& from) {
   return meta;
 }
 
-// A pod as a list or a status shows it.
+// The record of a pod from an item of a list or a status.
 template <class Item>
 std::shared_ptr<PodRecord> recordOf(const Item& item) {
   auto record = std::make_shared<PodRecord>();
@@ -189,7 +190,7 @@ Task<Result<ContainerPtr>> RuntimeView::container(std::string id, const Store& s
     if (const auto document = parseJson(info->second))
       record->podId = textAt(*document, {"sandboxID"});
   }
-  // A status has no word for the sandbox; the list has, and so may the store.
+  // A status does not have the sandbox id; a list has, and so the store may have it.
   if (const auto known = store.container(id); known && record->podId.empty())
     record->podId = known->podId;
   record->pod = store.pod(record->podId);

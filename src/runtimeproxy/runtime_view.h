@@ -1,11 +1,11 @@
 #pragma once
 
-// What the runtime itself says of its pods and containers: the store is filled from it at start, and
-// asked again for what a list does not tell (the cgroup, resources, the environment) or for what was
-// made while this process was not there.
+// Reads pods and containers from the runtime: fills the store at start, and later reads the fields
+// that a list lacks (the cgroup, resources, the environment), or objects that were created while
+// this process did not run.
 //
-// Resources come from ContainerStatus and, where the runtime leaves them out there (containerd 1.6),
-// from the OCI specification in its verbose part.
+// Resources come from ContainerStatus or, if the runtime omits them there (containerd 1.6), from
+// the OCI specification in its verbose part.
 
 #include <string>
 
@@ -25,9 +25,9 @@ class RuntimeView {
   // Puts all pods and containers into the store, as listed.
   Task<Result<>> listInto(Store& store);
 
-  // The error's code is NotFound when the runtime does not know it.
+  // NotFound if the runtime does not know it.
   Task<Result<PodPtr>> pod(std::string id);
-  // Where the store does not know the sandbox, that is asked for, too.
+  // If the store does not have the sandbox, reads that, too.
   Task<Result<ContainerPtr>> container(std::string id, const Store& store);
 
  private:
@@ -37,9 +37,9 @@ class RuntimeView {
   std::string socket_;
 };
 
-// From the OCI specification of a container, as the verbose status has it: what is set there.
+// Fills the record from the container's OCI specification in the verbose status.
 void readRuntimeSpec(std::string_view info, runtimehook::ContainerResourceHookRequest& container);
-// The cgroup parent from the verbose status of a sandbox; "" when it does not tell.
+// The cgroup parent from the verbose status of a sandbox; "" if absent.
 std::string cgroupParentIn(std::string_view info);
 
 }  // namespace koord::runtimeproxy

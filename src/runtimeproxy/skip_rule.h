@@ -1,6 +1,6 @@
 #pragma once
 
-// Pods with this label or annotation see no hooks; that of the hook server itself, for example.
+// Pods with this label or annotation get no hooks, for example the hook server's own pod.
 
 #include <string>
 

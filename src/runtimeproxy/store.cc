@@ -35,8 +35,8 @@ ContainerPtr changed(const ContainerRecord& record, const ContainerChange& chang
 
 }  // namespace
 
-// The oldest updates that have happened become part of what is settled; one that happened after one that is still under
-// way waits for it, for the order counts.
+// Merges the oldest completed updates into the settled record. A completed update after a running
+// one waits for it, because the order matters.
 void Store::settle(Known& known) {
   auto& updates = known.updates;
   while (!updates.empty() && updates.front()->happened) {
@@ -91,7 +91,7 @@ std::optional<Resources> beginUpdate(Store& store, const std::string& id, const 
     });
     return std::nullopt;
   }
-  // With what other calls have changed since this one began.
+  // Includes the changes of other calls since this one began.
   const ContainerPtr now = store.container(id);
   auto all = now ? now->own : asked;
   mergeUpdate(request, *all.mutable_container_resources());

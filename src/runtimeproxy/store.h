@@ -1,13 +1,13 @@
 #pragma once
 
-// What the proxy knows of the pods and containers of the runtime, so that every hook request can
-// tell all of it. In memory only: the runtime itself is the record (runtime_view.h).
+// The proxy's records of the runtime's pods and containers, from which hook requests are filled. In
+// memory only: the runtime is the source of truth (runtime_view.h).
 //
-// Records are shared and never changed in place; who changes one puts another in its place. Calls
-// that are under way keep what they began with, and put only what they change into the record as it
-// is then: kubelet's CPU manager and a resize may update one container at the same time. Updates that
-// are on their way to the runtime are kept apart from what is settled, in their order, so that one
-// that does not happen leaves no trace, whatever others have done meanwhile.
+// Records are shared and immutable; a change replaces the record. A running call keeps the record
+// that it began with, and at its end merges only its own changes into the current record: kubelet's
+// CPU manager and a resize may update one container at the same time. Updates that are on their way
+// to the runtime are kept apart from the settled record, in order, so that a failed update leaves
+// no trace in the updates of other calls.
 
 #include <functional>
 #include <memory>
@@ -23,36 +23,36 @@ namespace koord::runtimeproxy {
 
 struct PodRecord {
   runtimehook::PodSandboxHookRequest info;
-  bool complete = true;  // false: as listed; the runtime can tell more (the cgroup)
+  bool complete = true;  // false: as listed, without the cgroup; the runtime has it
 };
 using PodPtr = std::shared_ptr<const PodRecord>;
 
 struct ContainerRecord {
   std::string podId;
-  PodPtr pod;  // as it was when the container was made; null when nobody knows
+  PodPtr pod;  // as of the container's creation; nullptr if unknown
   runtimehook::ContainerResourceHookRequest own;  // all but the pod's labels and annotations
-  bool complete = true;  // false: as listed; the runtime can tell more (resources, environment)
+  bool complete = true;  // false: as listed, without resources and environment
 
-  // With the pod's part.
+  // `own` with the pod's part.
   runtimehook::ContainerResourceHookRequest info() const;
 };
 using ContainerPtr = std::shared_ptr<const ContainerRecord>;
 
-// What a call changes of a container.
+// Applies a call's changes to a container.
 using ContainerChange = std::function<void(runtimehook::ContainerResourceHookRequest& known)>;
 
 class Store {
  public:
   PodPtr pod(const std::string& id) const;
-  // With the updates that are on their way to the runtime.
+  // The record with the updates that are on their way to the runtime.
   ContainerPtr container(const std::string& id) const;
   void put(const std::string& id, PodPtr pod) { pods_[id] = std::move(pod); }
   void put(const std::string& id, ContainerPtr container);
-  // A container that is gone meanwhile stays gone.
+  // Does nothing if the container has been removed.
   void change(const std::string& id, const ContainerChange& change);
   void erasePod(const std::string& id) { pods_.erase(id); }
   void eraseContainer(const std::string& id) { containers_.erase(id); }
-  // Those of a sandbox that is removed go with it.
+  // Called when a sandbox is removed.
   void eraseContainersOf(const std::string& podId);
   std::size_t pods() const { return pods_.size(); }
   std::size_t containers() const { return containers_.size(); }
@@ -61,7 +61,7 @@ class Store {
   friend class PendingUpdate;
   struct Update {
     ContainerChange change;
-    bool happened = false;  // else it is under way
+    bool happened = false;  // else it is on its way
   };
   struct Known {
     ContainerPtr settled;                          // without the updates
@@ -76,9 +76,9 @@ class Store {
   std::unordered_map<std::string, Known> containers_;
 };
 
-// An update that has been sent to the runtime, and of which nobody knows yet whether it happens: others count with it,
-// since one that is sent later says all that is known and must not undo it. With its end it never was, unless it has
-// been kept. So it is, too, when its caller leaves and nobody carries it on.
+// An update that has been sent to the runtime and not answered yet. Other calls see it, because a
+// later update has all fields and must not undo it. Destroying it reverts the update unless keep()
+// was called, also if its caller has disconnected.
 class PendingUpdate {
  public:
   PendingUpdate() = default;
@@ -105,9 +105,10 @@ class PendingUpdate {
   std::shared_ptr<Store::Update> update_;
 };
 
-// Of an update that its hooks have agreed to: from now on it is on its way. `asked` is what was known as they were asked,
-// the request's part in it, and `answered` what they made of that. What the runtime is to be sent in place of the
-// request; absent: the request as it is, for the hooks changed nothing.
+// Called when the hooks have agreed to an update; adds it to the store as on its way. `asked` is
+// the record that the hooks got, with the request merged in; `answered` is the record after their
+// answers. Returns the resources to send instead of the request's; nullopt: the hooks changed
+// nothing, send the request unchanged.
 std::optional<runtimehook::LinuxContainerResources> beginUpdate(
     Store& store, const std::string& id, const runtimehook::LinuxContainerResources& request,
     const runtimehook::ContainerResourceHookRequest& asked,

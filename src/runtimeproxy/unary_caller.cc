@@ -17,7 +17,7 @@ Future<net::GrpcReply> ChannelPool::call(const std::string& socket, const std::s
     channels_.splice(channels_.begin(), channels_, known);
   } else {
     channels_.push_front(std::make_unique<net::GrpcChannel>(loop_, socket));
-    // One with calls under way stays; they would be cut.
+    // A channel with running calls stays, because closing it would cut them.
     for (auto it = std::prev(channels_.end());
          channels_.size() > kMostChannels && it != channels_.begin(); --it)
       if ((*it)->idle()) it = channels_.erase(it);

@@ -1,7 +1,6 @@
 #pragma once
 
-// Unary calls to servers behind unix sockets: the runtime and the hook servers, as the proxy's logic
-// sees them.
+// Interface for unary calls to servers at unix sockets: the runtime and the hook servers.
 
 #include <list>
 #include <memory>
@@ -18,7 +17,7 @@ class UnaryCaller {
                                       std::string message, Duration timeout) = 0;
 };
 
-// Over connections that are kept: the ten that were used last, and those in use.
+// Keeps connections open: the ten most recently used, and those in use.
 class ChannelPool final : public UnaryCaller {
  public:
   explicit ChannelPool(net::IoLoop& loop) : loop_(loop) {}
@@ -27,7 +26,7 @@ class ChannelPool final : public UnaryCaller {
 
  private:
   net::IoLoop& loop_;
-  std::list<std::unique_ptr<net::GrpcChannel>> channels_;  // the one used last first
+  std::list<std::unique_ptr<net::GrpcChannel>> channels_;  // most recently used first
 };
 
 }  // namespace koord::runtimeproxy

@@ -67,7 +67,7 @@ class App final : public kube::Running {
   }
 
   void stop(Callback done) override {
-    if (std::exchange(stopping_, true)) return;  // told twice: the first time will end it
+    if (std::exchange(stopping_, true)) return;  // called twice: the first call ends the process
     auto finish = std::make_shared<Callback>(std::move(done));
     if (!leading_) return release(finish);
     metrics_.setLeader(false);
@@ -104,7 +104,7 @@ class App final : public kube::Running {
     elector_->release([done] { (*done)(); });
   }
 
-  // An event about the lease.
+  // Records an event about the lease.
   void tell(const std::string& what) {
     const kube::ElectionConfig& election = descheduler_.prepared().configuration.leaderElection;
     api::ObjectMeta lease;
@@ -114,7 +114,7 @@ class App final : public kube::Running {
                         what);
   }
 
-  // The lease has run out, and its end has not been noticed yet.
+  // Why the process is unhealthy: its lease has expired without a notification. "" if healthy.
   std::string unhealthy() const {
     if (!leading_ || !elector_ || elector_->leading()) return {};
     return "failed election to renew leadership on lease " +

@@ -1,6 +1,6 @@
 #pragma once
 
-// koord-descheduler as a process: the endpoints on every replica, the descheduler on the leader.
+// The koord-descheduler process: HTTP endpoints on every replica, the descheduler on the leader.
 
 #include "descheduler/app/flags.h"
 #include "descheduler/framework/descheduler.h"
@@ -8,7 +8,7 @@
 
 namespace koord::descheduler {
 
-// Listeners are up when it returns.
+// The listeners are open when it returns.
 Result<std::unique_ptr<kube::Running>> startDescheduler(kube::Component& component,
                                                         const Flags& flags,
                                                         PreparedConfiguration prepared,

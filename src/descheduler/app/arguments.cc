@@ -9,7 +9,7 @@ namespace koord::descheduler {
 
 namespace {
 
-// Fields that several plugins have.
+// Common fields of several plugins.
 #define KOORD_PAUSED {"paused", "If true, the plugin does nothing.", "", "false"}
 #define KOORD_DRY_RUN \
   {"dryRun", "If true, the plugin logs what it would evict and evicts nothing.", "", "false"}

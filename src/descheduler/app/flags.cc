@@ -75,7 +75,7 @@ Result<PreparedConfiguration> resolve(const flags::FlagSet& given, const Flags& 
     configuration = readConfiguration(*text, problems);
     if (!configuration.kubeconfig.empty()) component.client.kubeconfig = configuration.kubeconfig;
   }
-  // With a file they are only looked at when they are given; upstream ignores them then.
+  // With a file they count only if they are on the command line; upstream ignores them then.
   if (flags.config.empty() || given.given("address") || given.given("port")) {
     const bool v6 = flags.address.find(':') != std::string::npos;
     configuration.healthzBindAddress =

@@ -12,7 +12,7 @@
 
 namespace koord::descheduler {
 
-// The gates that mean something here.
+// The feature gates that have an effect here.
 flags::FeatureGates featureGates();
 
 struct Flags {
@@ -20,7 +20,7 @@ struct Flags {
   std::vector<std::pair<std::string, std::string>> shown;  // names and values, for /flagz
   std::string config;
   std::string writeConfigTo;
-  // Where to listen without --config. Probes and scrapers come from outside of the pod.
+  // The address without --config. Probes and scrapers come from outside the pod.
   std::string address = net::runsInPod() ? "0.0.0.0" : "127.0.0.1";
   int port = 10251;
   kube::SecureServingOptions secure{
@@ -30,11 +30,12 @@ struct Flags {
   kube::ElectionConfig election = defaultElection();
 };
 
-// Fills `flags` and `component` when the line is parsed.
+// Parsing the line fills `flags` and `component`.
 void addFlags(kube::CommandLine& line, Flags& flags, kube::ComponentOptions& component);
 
-// The configuration in force: the file, or the defaults, with the flags that were given on top. Also decides what
-// the component connects with. The error lists every problem, one a line, by field path.
+// The configuration in force: the file or the defaults, overridden by flags on the command line.
+// Also sets the component's connection settings. The error lists every problem, one a line, by
+// field path.
 Result<PreparedConfiguration> resolve(const flags::FlagSet& given, const Flags& flags,
                                       const Registry& registry, kube::ComponentOptions& component);
 

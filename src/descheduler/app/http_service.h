@@ -1,7 +1,7 @@
 #pragma once
 
-// The endpoints of koord-descheduler: health, metrics, the configuration in force, profiles of the process, and
-// /debug/evictions, what the last cycles decided and why.
+// The endpoints of koord-descheduler: health, metrics, the configuration in force, profiling, and
+// /debug/evictions, the last cycles' decisions and their reasons.
 
 #include <functional>
 #include <string>

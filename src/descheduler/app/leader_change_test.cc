@@ -1,5 +1,5 @@
-// Two replicas of koord-descheduler on one cluster: the leader dies at any of its writes, loses the lease or is told to
-// end, and the other goes on where it was.
+// Two replicas of koord-descheduler on one cluster: the leader dies at any of its writes, loses the
+// lease or is terminated, and the other continues from there.
 
 #include "descheduler/app/plugin_table.h"
 #include "descheduler/framework/descheduler.h"
@@ -27,7 +27,7 @@ PreparedConfiguration preparedFor(const Registry& registry) {
   return prepared;
 }
 
-// A cluster with room for the lease, and something to move.
+// A cluster with a namespace for the lease and pods to move.
 struct LeaderWorld : MigrationWorld {
   LeaderWorld() {
     api.install(KOORD_DEPLOY "/manifests/00-namespace.yaml");
@@ -35,7 +35,7 @@ struct LeaderWorld : MigrationWorld {
   }
 };
 
-// A process: it deschedules while it holds the lease, and ends when it has lost it.
+// A process: it deschedules while it holds the lease, and ends when it loses it.
 class Replica {
  public:
   Replica(apiserver::EmbeddedCluster& cluster, VirtualLoop& loop, const std::string& name,
@@ -61,7 +61,7 @@ class Replica {
     elector_.reset();
     descheduler_.reset();
   }
-  // As by SIGTERM.
+  // Ends it as by SIGTERM.
   void end(VirtualLoop& loop) {
     bool ended = false;
     descheduler_->stop([&] { elector_->release([&] { ended = true; }); });
@@ -80,7 +80,7 @@ class Replica {
   std::optional<kube::LeaderElector> elector_;
 };
 
-// "" = the job came to a good end and its pod was evicted once, whatever happened in between.
+// "" = the job succeeded and its pod was evicted once, in spite of the leader change.
 std::string wrongAfter(MigrationWorld& w) {
   if (w.job("j").status.phase != "Succeeded") return w.stateOf("j");
   if (w.evictionsOf("web-0") != 1) return fmt::format("{} evictions", w.evictionsOf("web-0"));
@@ -137,7 +137,7 @@ TEST(LeaderChangeTest, whoCannotRenewTheLeaseStopsBeforeAnotherBegins) {
   w.run(1s);
   Replica second(w.api, w.loop, "second", 11);
   w.run(3s);
-  first.api.dead = true;  // its network is gone
+  first.api.dead = true;  // it has no network
   w.move("j", "web-0");
   for (int i = 0; i < 150 && !first.lost && !second.leads; ++i) w.run(200ms);
   EXPECT_TRUE(first.lost);

@@ -1,6 +1,6 @@
 #pragma once
 
-// Everything that koord-descheduler can be told to run: the plugins, and the MigrationController.
+// All plugins that koord-descheduler can run, including the MigrationController.
 
 #include "descheduler/framework/registry.h"
 

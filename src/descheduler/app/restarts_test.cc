@@ -1,5 +1,5 @@
-// koord-descheduler dies at any moment and begins anew: in the end the cluster is as if it had run through, nobody left
-// who would have stayed, and what may go in one interval did not go twice.
+// koord-descheduler dies at random times and starts again: in the end the cluster is as after an
+// uninterrupted run, no other pods were evicted, and the limits of an interval were not exceeded.
 
 #include "base/time.h"
 #include "descheduler/app/plugin_table.h"
@@ -34,7 +34,8 @@ profiles:
                      balance, kHighPercent);
 }
 
-// Two hot nodes and two idle ones. Pods that leave come back where there are fewest, and koordlets report.
+// Two overloaded nodes and two idle ones. Evicted pods come back on the node with the fewest pods,
+// and koordlets report.
 struct LoadWorld : MigrationWorld {
   LoadWorld() {
     api.install(KOORD_DEPLOY "/crds/slo.koordinator.sh_nodemetrics.yaml");
@@ -116,7 +117,7 @@ struct LoadWorld : MigrationWorld {
       for (const auto& job : jobs()) madeAt.try_emplace(job.metadata.name, loop.steadyNow());
     }
   }
-  // "" = all is as it should be in the end.
+  // "" = the final state is as expected.
   std::string wrong() {
     for (const auto& [node, count] : podsByNode())
       if (count * kUsedByPod + kUsedBySystem > kWholeNode * kHighPercent / 100)
@@ -153,7 +154,7 @@ TEST(RestartsTest, whoeverDiesAndBeginsAnewEndsWhereOneThatRanThroughEnds) {
     LoadWorld w;
     Random random(seed);
     for (const SteadyTime until = w.loop.steadyNow() + 6min; w.loop.steadyNow() < until;) {
-      // Now at one of its writes, now between two cycles.
+      // Either at one of its writes or between two cycles.
       w.begin(random.below(2) ? 1 + static_cast<int>(random.below(6)) : 0);
       w.pass(std::chrono::milliseconds(random.below(90'000)));
       w.end();
@@ -169,7 +170,7 @@ TEST(RestartsTest, whoeverDiesAndBeginsAnewEndsWhereOneThatRanThroughEnds) {
 TEST(RestartsTest, whatIsSwitchedOffWhileItIsDownEndsWithTheJobsThatWereMade) {
   LoadWorld w;
   w.begin();
-  w.pass(80s);  // the first cycle knows of no load yet
+  w.pass(80s);  // the first cycle has no load data yet
   ASSERT_EQ(w.madeAt.size(), 1u);
   w.end();
   w.pass(5s);

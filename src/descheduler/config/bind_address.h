@@ -6,11 +6,11 @@
 
 namespace koord::descheduler {
 
-// ":p" means all addresses; an IP without a port gets the default one.
+// ":p" means all addresses; an IP without a port gets the default port.
 std::string completeBindAddress(std::string address);
-// What is wrong with it; "" = nothing is.
+// The error of the address; "" if it is valid.
 std::string checkBindAddress(const std::string& address);
-// Port 0: it is not served.
+// Returns false for port 0: the endpoint is not served.
 bool isServed(const std::string& address);
 
 }  // namespace koord::descheduler

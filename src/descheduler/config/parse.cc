@@ -57,7 +57,8 @@ GivenSet readSet(Fields fields) {
   return set;
 }
 
-// The defaults without what is disabled, what is enabled again in its default's place, the rest behind.
+// The defaults without disabled plugins; plugins that are enabled again keep their default's
+// position, others follow.
 std::vector<PluginRef> merged(const std::vector<std::string>& defaults, const GivenSet& given) {
   const auto named = [](const std::vector<PluginRef>& list, std::string_view name) {
     return std::ranges::find(list, name, &PluginRef::name);

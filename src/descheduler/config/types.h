@@ -25,14 +25,14 @@ struct PluginRef {
 
 struct PluginArgs {
   std::string name;
-  json::value args;  // without apiVersion and kind; null when there are none
+  json::value args;  // without apiVersion and kind; null if absent
   std::string path;  // "profiles[0].pluginConfig[1].args"
 };
 
 struct ProfileConfig {
   std::string name;
   json::value nodeSelector;  // meta/v1 LabelSelector; null = all nodes
-  // Merged with the defaults, in the order in which they run.
+  // Merged with the defaults, in execution order.
   std::vector<PluginRef> deschedule;
   std::vector<PluginRef> balance;
   std::vector<PluginRef> evict;
@@ -44,7 +44,7 @@ struct ProfileConfig {
   std::vector<PluginRef>& at(std::string_view point);
 };
 
-// Koordinator's own lease, unless the configuration says otherwise.
+// Koordinator's own lease, the default of the configuration.
 inline kube::ElectionConfig defaultElection() {
   return {.resourceName = "koord-descheduler", .resourceNamespace = "koordinator-system"};
 }
@@ -69,14 +69,15 @@ struct DeschedulerConfiguration {
   std::vector<ProfileConfig> profiles;
 };
 
-// What runs without --config: one profile, MigrationController as evict and filter plugin.
+// The configuration without --config: one profile, with MigrationController as evict and filter
+// plugin.
 DeschedulerConfiguration defaultConfiguration();
-// Reads YAML or JSON strictly and fills in the defaults: what could be read, and every problem by field path.
-// Plugins and their arguments are not known here: framework/profile.h judges them.
+// Reads YAML or JSON strictly and fills in the defaults. Returns the readable parts and every
+// problem by field path. Does not check plugins and their arguments: framework/prepare.h does.
 DeschedulerConfiguration readConfiguration(std::string_view text, std::vector<std::string>& errors);
-// What can only be judged as a whole; for configurations changed by flags.
+// Checks that need the whole configuration; also for configurations changed by flags.
 std::vector<std::string> validate(const DeschedulerConfiguration& configuration);
-// As descheduler/v1alpha2. Arguments as they stand in pluginConfig.
+// The configuration as a descheduler/v1alpha2 document. Arguments are as in pluginConfig.
 json::value configurationDocument(const DeschedulerConfiguration& configuration);
 std::string writeConfiguration(const DeschedulerConfiguration& configuration);
 

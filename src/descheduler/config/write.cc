@@ -17,7 +17,7 @@ json::array names(const std::vector<PluginRef>& plugins) {
 json::value profileDocument(const ProfileConfig& profile) {
   json::object plugins;
   for (const std::string_view point : kExtensionPoints) {
-    // Read again, the defaults must not come on top.
+    // Disables the defaults, so that reading the document does not add them.
     json::object set{{"enabled", names(profile.at(point))}};
     if (point == "evict" || point == "filter")
       set.emplace("disabled", json::array{json::object{{"name", "*"}}});
@@ -37,7 +37,7 @@ json::value profileDocument(const ProfileConfig& profile) {
   return document;
 }
 
-// Whole numbers without an exponent.
+// Shows whole numbers without an exponent.
 json::value shownNumber(double number) {
   constexpr double kExact = 1LL << 53;
   const bool whole = std::abs(number) <= kExact && number == std::trunc(number);

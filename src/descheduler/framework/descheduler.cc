@@ -37,7 +37,7 @@ Descheduler::Descheduler(kube::Api& api, Executor& executor, Random random, Opti
 }
 
 Descheduler::~Descheduler() {
-  tasks_.reset();  // what is under way uses the plugins
+  tasks_.reset();  // running tasks use the plugins
 }
 
 void Descheduler::start() {
@@ -70,10 +70,10 @@ Task<void> Descheduler::run() {
     auto task = cycle();
     const auto done = co_await task;
     metrics_.cycleRan(executor_.steadyNow() - begun, done.has_value());
-    // What is wrong is told once, not with every cycle.
+    // An error is logged once, not in every cycle.
     const std::string problem = done ? "" : done.error().message;
     if (problem != problem_ && !done) {
-      // A cluster that is too small is not broken.
+      // A cluster that is too small is not an error.
       if (done.error().code == ErrorCode::Invalid)
         log::info("nothing is descheduled: {}", problem);
       else
@@ -86,7 +86,8 @@ Task<void> Descheduler::run() {
   }
 }
 
-// A process that dies in a cycle, or hands over after it, must not give the next one all of the limits again.
+// After a process that dies in a cycle or loses the lease, the next one must not have the whole
+// limits again.
 void Descheduler::countEarlierEvictions() {
   const WallTime since = executor_.wallNow() - options_.prepared.configuration.interval;
   for (const auto& plugin : plugins_)
@@ -110,7 +111,7 @@ Task<Result<>> Descheduler::runProfiles() {
   std::size_t nodes = 0;
   for (const NodePtr& node : stores_.nodes().objects())
     nodes += isReady(*node) && options_.prepared.nodes.matches(node->metadata.labels);
-  // Nothing is selected yet: nothing to do.
+  // The selector matches no node yet: nothing to do.
   if (nodes == 0 && !options_.prepared.nodes.empty()) co_return Result<>{};
   if (nodes <= 1) {
     co_return fail(

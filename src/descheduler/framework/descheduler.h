@@ -1,10 +1,10 @@
 #pragma once
 
-// koord-descheduler without its process: stores, profiles, and the loop of cycles.
+// The core of koord-descheduler: stores, profiles, and the loop of cycles.
 //
-// A cycle begins every deschedulingInterval (0: once), measured from start to start, never two at a time. It
-// runs the deschedule plugins of all profiles in the order of the file, then their balance plugins. A plugin
-// or profile that fails does not keep the others from running.
+// A cycle begins every deschedulingInterval (0: once), measured from start to start, never two at a
+// time. It runs the deschedule plugins of all profiles in the order of the file, then their balance
+// plugins. If a plugin or profile fails, the others still run.
 
 #include <functional>
 #include <memory>
@@ -21,20 +21,20 @@ class Descheduler {
     PreparedConfiguration prepared;
     std::function<bool(std::string_view)> gate = [](std::string_view) { return false; };
     net::HttpTransport* http = nullptr;
-    // Told once when the work cannot be begun; the process then ends.
+    // Called once if the start fails. The process then ends.
     std::function<void(const Error& error)> onFatal = [](const Error&) {};
   };
-  // Makes all plugins. No calls to the API before start().
+  // Creates all plugins. Does not call the API before start().
   Descheduler(kube::Api& api, Executor& executor, Random random, Options options,
               const Registry& registry, Metrics& metrics);
   ~Descheduler();
 
-  // As the leader: fills the stores, starts the plugins, then the cycles.
+  // Called on the leader: fills the stores, starts the plugins, then the cycles.
   void start();
-  // No cycle begins any more; done when the plugins have stopped.
+  // Starts no more cycles. Calls `done` when the plugins have stopped.
   void stop(Callback done);
 
-  // One cycle, now; for tests and benchmarks. start() first.
+  // Runs one cycle now; for tests and benchmarks. Call start() first.
   Task<Result<>> cycle();
   bool started() const { return running_; }
   std::uint64_t cycles() const { return shared_.cycle; }
@@ -61,8 +61,8 @@ class Descheduler {
   std::vector<std::unique_ptr<Profile>> profiles_;
   std::vector<std::shared_ptr<Plugin>> plugins_;
   bool running_ = false;
-  bool resumed_ = false;  // what was evicted before this process has been counted
-  std::string problem_;   // of the last cycle
+  bool resumed_ = false;  // the evictions of earlier processes are counted
+  std::string problem_;   // error of the last cycle
   std::optional<TaskGroup> tasks_;
 };
 

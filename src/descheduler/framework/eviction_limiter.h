@@ -1,7 +1,8 @@
 #pragma once
 
-// How many pods a cycle may evict: per node, per namespace and in all. One for the process; counters begin
-// anew with each cycle, the first one of a process with what the one before evicted less than an interval ago.
+// Limits the evictions of a cycle: per node, per namespace and in total. One object per process.
+// Counters start at 0 in each cycle; the first cycle of a process starts with the evictions of the
+// last interval.
 
 #include <cstdint>
 #include <map>
@@ -15,7 +16,7 @@ namespace koord::descheduler {
 
 class EvictionLimiter {
  public:
-  // Absent: no limit. 0: nothing is evicted.
+  // nullopt: no limit. 0: no evictions.
   struct Limits {
     std::optional<std::uint32_t> perNode;
     std::optional<std::uint32_t> perNamespace;
@@ -24,7 +25,7 @@ class EvictionLimiter {
   explicit EvictionLimiter(Limits limits) : limits_(limits) {}
 
   void reset();
-  // Which limit forbids the eviction: "node", "namespace", "total"; "" = none does.
+  // The limit that forbids the eviction: "node", "namespace", "total"; "" if it is allowed.
   std::string_view denies(const api::Pod& pod) const;
   void count(const std::string& node, const std::string& namespace_);
   bool nodeExhausted(std::string_view node) const;

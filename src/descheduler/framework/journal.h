@@ -1,6 +1,7 @@
 #pragma once
 
-// What the last cycles decided, pod by pod: served at /debug/evictions, the plan of a dry run above all. Bounded.
+// The last cycles' decisions for each pod, served at /debug/evictions. In a dry run they are the
+// plan. Bounded.
 
 #include <deque>
 #include <string>
@@ -16,7 +17,7 @@ struct Decision {
   std::string namespace_;
   std::string pod;
   std::string node;     // where it runs
-  std::string landing;  // where it is going to land; "" = not known
+  std::string landing;  // where it will be placed; "" = unknown
   std::string profile;
   std::string plugin;
   std::string reason;

@@ -1,7 +1,7 @@
 #pragma once
 
-// A NodeMetric as the descheduler keeps it: what the node and its pods used, in integers. CPU in thousandths of a
-// core, everything else in whole units.
+// A NodeMetric as the descheduler keeps it: the usage of the node and its pods, in integers. CPU in
+// milli-cores, all others in whole units.
 
 #include <vector>
 
@@ -29,13 +29,13 @@ struct LoadReport {
 
   api::ObjectMeta metadata;  // name, uid and resourceVersion
   api::Time updateTime;
-  bool measured = false;  // status.nodeMetric is there
+  bool measured = false;  // status.nodeMetric exists
   Usage system;
   Usage hostApplications;
-  Usage prodHostApplications;  // of those, what counts as prod
+  Usage prodHostApplications;  // the part of these of class prod
   std::vector<PodUsage> pods;  // by key
 
-  const Usage* podUsage(std::uint64_t key) const;  // nullptr: nothing is known
+  const Usage* podUsage(std::uint64_t key) const;  // nullptr if unknown
 };
 
 LoadReport digest(const api::NodeMetric& metric);

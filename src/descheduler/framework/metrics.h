@@ -1,7 +1,7 @@
 #pragma once
 
-// The metrics of koord-descheduler: upstream's counter of evictions, and what tells how cycles go. Controllers
-// register families of their own in registry(). On the component's executor.
+// The metrics of koord-descheduler: upstream's counter of evictions, and metrics of the cycles.
+// Controllers register their own families in registry(). On the component's executor.
 
 #include <prometheus/registry.h>
 
@@ -18,8 +18,8 @@ class Metrics {
   Metrics();
   ~Metrics();
 
-  // result: success or error; strategy: the plugin that wanted it. Counted when a pod is evicted, not when a job
-  // is made for it.
+  // result: success or error; strategy: the plugin that requested it. Counted when a pod is
+  // evicted, not when its job is created.
   void podEvicted(std::string_view result, std::string_view strategy, std::string_view namespace_,
                   std::string_view node);
   // limit: node, namespace or total.

@@ -1,7 +1,6 @@
 #pragma once
 
-// The nodes of a cycle with their pods, as they were when the cycle began. Holding it keeps them as they are,
-// whatever the watches bring meanwhile.
+// A snapshot of the nodes of a cycle with their pods. Watch events do not change it.
 
 #include <memory>
 #include <string>
@@ -16,7 +15,7 @@ using NodePtr = std::shared_ptr<const api::Node>;
 
 struct NodeView {
   NodePtr node;
-  std::shared_ptr<const NodePods> pods;  // never null
+  std::shared_ptr<const NodePods> pods;  // never nullptr
 
   const std::string& name() const { return node->metadata.name; }
 };
@@ -24,7 +23,7 @@ struct NodeView {
 // By name.
 using Nodes = std::vector<NodeView>;
 
-// No condition Ready, or one that is True. Cordoned nodes are ready.
+// Returns true if the condition Ready is True or absent. Cordoned nodes are ready.
 bool isReady(const api::Node& node);
 
 }  // namespace koord::descheduler

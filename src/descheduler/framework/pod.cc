@@ -14,7 +14,7 @@ bool hasAnnotation(const api::Pod& pod, std::string_view key) {
   return pod.metadata.annotations.contains(key);
 }
 
-// As Kubernetes reads costs: a 32-bit integer without a plus sign or leading zeros; else none.
+// As Kubernetes reads costs: a 32-bit integer without a plus sign or leading zeros; otherwise 0.
 std::int32_t costIn(const api::Pod& pod, std::string_view key) {
   const std::string* text = api::findIn(pod.metadata.annotations, key);
   if (!text || text->empty()) return 0;
@@ -115,7 +115,7 @@ bool isLocal(const json::value& volume) {
   return find(volume, "emptyDir") || find(volume, "hostPath");
 }
 
-// Of containers that run, all that matters is in the facts.
+// Drops running containers: the facts have all that matters of them.
 void slimStatuses(api::List<api::ContainerStatus>& statuses) {
   api::List<api::ContainerStatus> kept;
   for (auto& status : statuses) {
@@ -176,7 +176,7 @@ void slim(Pod& pod, bool keepConditions) {
   pod.status.phase = std::move(whole.phase);
   pod.status.reason = std::move(whole.reason);
   pod.status.startTime = whole.startTime;
-  // Of a pod that waits for a node it matters why.
+  // A pod that waits for a node keeps its conditions, which have the reason.
   if (keepConditions || pod.spec.nodeName.empty())
     pod.status.conditions = std::move(whole.conditions);
   slimStatuses(whole.initContainerStatuses);

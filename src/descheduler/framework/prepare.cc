@@ -42,7 +42,7 @@ class Preparer {
       if (out.plugins.contains(name) || !registry_.contains(name)) continue;
       const bool given = std::ranges::any_of(
           config.pluginConfig, [&](const PluginArgs& args) { return args.name == name; });
-      if (given) continue;  // and was not any good
+      if (given) continue;  // and was invalid
       PluginArgs args{name, nullptr, fmt::format("{}.pluginConfig[{}]", config.path, name)};
       readArgs(args, enabled, out, notes);
       if (registry_.find(name)->second.native) config.pluginConfig.push_back(std::move(args));

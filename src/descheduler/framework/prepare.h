@@ -1,7 +1,7 @@
 #pragma once
 
-// A configuration against the plugins that there are: every mistake in which plugins it names, where, and with
-// what arguments, by field path. Needs no cluster.
+// Checks a configuration against the existing plugins: reports every error in plugin names,
+// extension points and arguments, by field path. Needs no cluster.
 
 #include <map>
 #include <string>
@@ -16,22 +16,22 @@ namespace koord::descheduler {
 struct PreparedProfile {
   ProfileConfig config;
   api::Selector nodes;                                         // of the profile
-  std::map<std::string, PreparedPlugin, std::less<>> plugins;  // those that are enabled somewhere
+  std::map<std::string, PreparedPlugin, std::less<>> plugins;  // enabled at any point
 };
 
 struct PreparedConfiguration {
   DeschedulerConfiguration configuration;  // pluginConfig with all defaults
   api::Selector nodes;                     // of the program
   std::vector<PreparedProfile> profiles;
-  // What is there and does nothing, for the log: arguments of plugins that are not enabled.
+  // Warnings for the log about settings without effect: arguments of plugins that are not enabled.
   std::vector<std::string> notes;
 };
 
-// Where there are errors, what is returned is not to be used.
+// If there are errors, the result must not be used.
 PreparedConfiguration prepare(DeschedulerConfiguration configuration, const Registry& registry,
                               std::vector<std::string>& errors);
 
-// A LabelSelector of a configuration; null selects everything.
+// A LabelSelector of a configuration; null selects all.
 api::Selector readSelector(const json::value& document, std::string_view path,
                            std::vector<std::string>& errors);
 

@@ -14,7 +14,7 @@ Profile::Profile(Shared& shared, const PreparedProfile& prepared, const Registry
       selector_(prepared.nodes),
       events_(shared.api, shared.executor, name_, shared.random.fork()) {
   const auto pluginAt = [&](const PluginRef& ref) { return make(ref.name, registry, prepared); };
-  // Configuration was checked: what is named exists and serves the point.
+  // The configuration was checked: the named plugins exist and serve the point.
   for (const PluginRef& ref : prepared.config.filter)
     filters_.push_back(dynamic_cast<FilterPlugin*>(pluginAt(ref).get()));
   for (const PluginRef& ref : prepared.config.evict)
@@ -103,12 +103,12 @@ void Profile::count(const Pod& pod) {
 
 Task<bool> Profile::evict(PodPtr pod, EvictOptions options) {
   if (options.plugin.empty()) options.plugin = running_;
-  // Plugins look at the pods as they were when the cycle began.
+  // Plugins see the pods as of the start of the cycle.
   const PodPtr now = shared_.stores.pod(api::keyOf(pod->metadata));
   if (!now || now->metadata.uid != pod->metadata.uid || now->facts.is(PodFacts::Terminating) ||
       shared_.evicted.contains(pod->metadata.uid))
     co_return false;
-  // What forbids it since then counts: a cycle may take minutes.
+  // Checks filters again with the pod's present state: a cycle may take minutes.
   if (now != pod && !filter(*now)) {
     note(*now, options, "its filters forbid it now", {});
     co_return false;

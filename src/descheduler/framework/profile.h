@@ -1,6 +1,6 @@
 #pragma once
 
-// A profile at work: its plugins, and what they are given.
+// A running profile: its plugins, and the handle that they get.
 
 #include <map>
 #include <memory>
@@ -16,7 +16,7 @@
 
 namespace koord::descheduler {
 
-// What all profiles have in common; outlives them.
+// The common parts of all profiles. Must outlive them.
 struct Shared {
   kube::Api& api;
   Executor& executor;
@@ -29,18 +29,18 @@ struct Shared {
   std::function<bool(std::string_view)> gate;
   const PreparedConfiguration& prepared;
   std::uint64_t cycle = 0;
-  std::set<std::string, std::less<>> evicted;  // uids, in this cycle: what plugins see is older
-  std::map<std::string, std::shared_ptr<Plugin>, std::less<>> plugins;  // of kinds that are shared
+  std::set<std::string, std::less<>> evicted;  // uids, in this cycle; not yet in snapshots
+  std::map<std::string, std::shared_ptr<Plugin>, std::less<>> plugins;  // of shared kinds
 };
 
 class Profile final : public Handle, private Evictor {
  public:
   Profile(Shared& shared, const PreparedProfile& prepared, const Registry& registry);
 
-  // The plugins that are this profile's own, and for the first that has them, the shared ones.
+  // The profile's own plugins and, in the first profile that has them, the shared ones.
   const std::vector<std::shared_ptr<Plugin>>& plugins() const { return plugins_; }
 
-  // Runs the plugins of a point in order; one that fails does not keep others from running. The error names all
+  // Runs the plugins of a point in order; if one fails, the others still run. The error names all
   // that failed.
   Task<Result<>> deschedule();
   Task<Result<>> balance();
@@ -87,7 +87,7 @@ class Profile final : public Handle, private Evictor {
   std::vector<Named<BalancePlugin>> balancePlugins_;
   std::vector<FilterPlugin*> filters_;
   EvictPlugin* evictPlugin_ = nullptr;
-  std::string running_;  // whose evictions come now
+  std::string running_;  // the plugin that is running
 };
 
 }  // namespace koord::descheduler

@@ -1,6 +1,7 @@
 #pragma once
 
-// The plugins a program has, by name (plugins/registry.cc builds the table; nothing registers itself).
+// The plugins of a program, by name. plugins/registry.cc builds the table; plugins do not register
+// themselves.
 
 #include <functional>
 #include <map>
@@ -14,27 +15,28 @@
 
 namespace koord::descheduler {
 
-// Arguments that were read: what is in force, for /configz and --write-config-to, and what makes the plugin.
+// A plugin's arguments in force, for /configz and --write-config-to, and the function that creates
+// the plugin.
 struct PreparedPlugin {
   json::object effective;
   std::function<std::shared_ptr<Plugin>(Handle& handle)> make;
-  std::vector<std::string> notes{};  // for the log: what is hardly meant as it is written
+  std::vector<std::string> notes{};  // warnings for the log about suspicious arguments
 };
 
 struct PluginKind {
-  // Reads and checks the arguments (absent ones take their defaults). Problems are noted in `args` with their
-  // field paths, all of them; what is returned then is not used. Fields that it does not ask for are refused by
-  // the caller. Has no other effect, so a configuration can be checked without a cluster.
+  // Reads and checks the arguments (absent ones get their defaults). Adds all problems to `args`
+  // with their field paths; then the result is not used. The caller refuses fields that were not
+  // read. Has no other effect, so a configuration can be checked without a cluster.
   std::function<PreparedPlugin(Fields& args)> prepare;
-  // The points that it serves, as in the configuration: deschedule, balance, evict, filter. An error of the
-  // configuration otherwise, before anything is made.
+  // The extension points that it serves. Enabling it at another point is an error of the
+  // configuration, found before plugins are created.
   bool deschedule = false;
   bool balance = false;
   bool evict = false;
   bool filter = false;
   // One object for all profiles, whose arguments must then be the same.
   bool shared = false;
-  // Upstream knows the type of the arguments: kind and apiVersion in them are checked, they are read even where
+  // The argument type exists upstream: their kind and apiVersion are checked, they are read even if
   // the plugin is not enabled, and shown with their defaults.
   bool native = false;
 };

@@ -22,7 +22,7 @@ bool podBefore(const PodPtr& pod, const api::ObjectMeta& meta) {
   return compareKeys(pod->metadata, meta) < 0;
 }
 
-// Adds what the pod asks for to what its node gives, or takes it away (sign -1).
+// Adds the pod's requests to its node's sums, or subtracts them (sign -1).
 void account(NodePods& pods, const Pod& pod, std::int64_t sign) {
   if (pod.facts.is(PodFacts::Terminal)) return;
   pods.milliCpu += sign * pod.facts.milliCpu;
@@ -75,7 +75,7 @@ NodePods& Stores::podsToChange(std::string_view node) {
   if (!slot) {
     slot = std::make_shared<NodePods>();
   } else if (slot.use_count() > 1) {
-    slot = std::make_shared<NodePods>(*slot);  // a cycle is looking at it
+    slot = std::make_shared<NodePods>(*slot);  // a cycle uses it
   }
   return *slot;
 }

@@ -1,10 +1,10 @@
 #pragma once
 
-// The local copies of API objects that plugins share. A kind is watched because some plugin asked for it when
-// it was made; all of them are in before any plugin is started. On the leader only.
+// The local copies of API objects that plugins share. A kind is watched if a plugin requested it on
+// creation. All stores are synced before a plugin is started. On the leader only.
 //
-// Nodes come transformed: what the node keeps for itself is not allocatable, old names of resources are renamed.
-// Pods come slim and with facts (pod.h).
+// Nodes are transformed: reserved resources are subtracted from allocatable, old resource names are
+// replaced. Pods are slim and have facts (pod.h).
 
 #include <functional>
 #include <map>
@@ -29,14 +29,14 @@ class Stores {
   Stores(kube::Api& api, Executor& executor, Random random, model::PodTransforms transforms = {});
   ~Stores();
 
-  // Pods, nodes, namespaces and priority classes are always there.
+  // Pods, nodes, namespaces and priority classes are always watched.
   kube::Informer<Pod>& pods() { return of<Pod>(); }
   kube::Informer<api::Node>& nodes() { return of<api::Node>(); }
   kube::Informer<api::Namespace>& namespaces() { return of<api::Namespace>(); }
   kube::Informer<api::PriorityClass>& priorityClasses() { return of<api::PriorityClass>(); }
 
-  // Any other kind (PodDisruptionBudget, Reservation, PodMigrationJob, ReplicaSet, NodeMetric): watched from now
-  // on, or from start() on. Handlers are added to what it returns.
+  // Any other kind (PodDisruptionBudget, Reservation, PodMigrationJob, ReplicaSet, NodeMetric):
+  // watched from now on, or from start() on. Add handlers to the returned informer.
   template <class T>
   kube::Informer<T>& of() {
     auto& slot = kinds_[std::type_index(typeid(T))];
@@ -44,17 +44,17 @@ class Stores {
     return static_cast<Kind<T>&>(*slot).informer;
   }
 
-  // Before start(), by a plugin that reads conditions of pods: they are dropped where nobody does.
+  // Called before start() by a plugin that reads conditions of pods. Otherwise they are dropped.
   void keepPodConditions() { keepsConditions_ = true; }
 
   PodPtr pod(const api::ObjectKey& key) { return pods().get(key); }
-  // The pods of a node; never null. Terminal pods stay until they are deleted.
+  // The pods of a node; never nullptr. Terminal pods stay until they are deleted.
   std::shared_ptr<const NodePods> podsOn(std::string_view node) const;
-  // The pods that name this uid among their owners, by namespace and name.
+  // The pods with this uid among their owners, by namespace and name.
   std::vector<PodPtr> podsOwnedBy(std::string_view uid) const;
 
   void start();
-  // Calls back once every kind that was asked for is in; at once when they are.
+  // Calls fn when every requested kind is synced; at once if they are.
   void onSynced(std::function<void()> fn);
 
  private:
@@ -89,7 +89,7 @@ class Stores {
   bool keepsConditions_ = false;
   api::PodSharing sharing_;
   std::vector<std::function<void()>> waiting_;
-  // Copied before it is changed while somebody else holds it.
+  // Copy on write: copied before a change if it is shared.
   struct ByName {
     using is_transparent = void;
     std::size_t operator()(std::string_view name) const {

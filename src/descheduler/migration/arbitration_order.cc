@@ -35,7 +35,7 @@ bool newer(const WaitingJob& a, const WaitingJob& b) {
 void orderWaiting(std::vector<WaitingJob>& waiting) {
   std::ranges::sort(waiting, newer);
   std::ranges::stable_sort(waiting, lessImportant);
-  // Next to the first of the same Kubernetes Job.
+  // Moves each next to the first of the same Kubernetes Job.
   std::map<std::string_view, std::size_t> firsts;
   std::vector<std::pair<std::size_t, std::size_t>> places;  // of the first, own
   for (std::size_t i = 0; i < waiting.size(); ++i) {

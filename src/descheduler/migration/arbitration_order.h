@@ -1,10 +1,10 @@
 #pragma once
 
-// In which order waiting jobs are let through. Pure.
+// The order in which waiting jobs pass arbitration. Pure.
 //
-// Jobs of less important pods first (rules/pod_order.h), those whose pod is missing before all; of equally
-// important ones the job that was made last. Pods of one Kubernetes Job are brought together, and those Jobs come
-// first of which pods move already: one Job is disturbed as a whole rather than many a little.
+// Jobs without a pod are first, then those of less important pods (rules/pod_order.h); of equally
+// important ones the newest job. Pods of one Kubernetes Job are grouped, and Jobs whose pods are
+// already moving come first: it is better to disturb one Job as a whole than many a little.
 
 #include <string>
 #include <vector>
@@ -16,8 +16,8 @@ namespace koord::descheduler {
 
 struct WaitingJob {
   JobPtr job;
-  PodPtr pod;           // nullptr: there is none
-  int movingOfJob = 0;  // pods of the same Kubernetes Job that move already
+  PodPtr pod;           // nullptr if it does not exist
+  int movingOfJob = 0;  // pods of the same Kubernetes Job that are already moving
 };
 
 void orderWaiting(std::vector<WaitingJob>& waiting);

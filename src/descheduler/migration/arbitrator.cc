@@ -12,9 +12,10 @@ namespace koord::descheduler {
 
 namespace {
 
-// Jobs that move together are made one after the other; after so long the rest does not come.
+// Jobs that move together are created one after the other; after this time missing ones are not
+// expected.
 constexpr Duration kGroupComesWithin = std::chrono::seconds(30);
-// Limits of time may have let go without anything that is watched having changed.
+// Rate limits may allow more jobs without a watched change.
 constexpr Duration kLookAnyway = std::chrono::seconds(10);
 
 }  // namespace
@@ -76,7 +77,7 @@ Task<void> Arbitrator::round() {
   const std::vector<WaitingJob> waiting = collect();
   waiting_ = waiting.size();
   for (const WaitingJob& each : waiting) {
-    // It may have passed with others of its group, or be gone.
+    // It may have passed with others of its group, or have been deleted.
     const JobPtr job = jobs_.get(each.job->metadata.name);
     if (!job || !isPending(*job) || hasPassedArbitration(*job)) continue;
     if (annotationOf(*job, kAnnotationMoveTogether).empty()) {
@@ -90,7 +91,7 @@ Task<void> Arbitrator::round() {
       co_await deciding;
       continue;
     }
-    dirty_ = true;  // time alone decides
+    dirty_ = true;  // only time decides
     const auto created = job->metadata.creationTimestamp;
     if (created && handle_.executor().wallNow() - *created > kGroupComesWithin) {
       auto refusing = refuse(job, reason::kGangBroken,
@@ -113,7 +114,7 @@ std::optional<std::vector<JobPtr>> Arbitrator::together(const JobPtr& job) const
 Arbitrator::Answer Arbitrator::judge(const api::PodMigrationJob& job, const PodPtr& pod,
                                      const Gates::Together& together) const {
   if (!args_.arbitration) return {};
-  // Whether it is really missing is found out by asking the API (Reconciler).
+  // The Reconciler reads the API to check if it is really missing.
   if (!pod) return {};
   for (const JobPtr& other : jobs_.of(api::keyOf(pod->metadata), pod->metadata.uid)) {
     const bool through = isRunning(*other) || (isPending(*other) && hasPassedArbitration(*other));
@@ -121,7 +122,7 @@ Arbitrator::Answer Arbitrator::judge(const api::PodMigrationJob& job, const PodP
       return {.notNow = fmt::format("job {} moves the pod already", other->metadata.name)};
   }
   if (std::string why = gates_.never(*pod); !why.empty()) {
-    // What is not known yet may become known.
+    // An unknown workload may become known.
     const auto workload = workloads_.of(*pod);
     if (workload.state == Workloads::State::Unknown) return {.notNow = std::move(why)};
     return {.never = std::move(why)};
@@ -159,7 +160,7 @@ Task<void> Arbitrator::decideGroup(std::vector<JobPtr> jobs) {
   std::string never = over ? "others of its gang cannot move" : "";
   Answer wait;
   for (const JobPtr& job : jobs) {
-    // After a crash in between, the rest follows.
+    // After a crash in between, the rest of the group still passes.
     if (begun || !never.empty() || !isPending(*job)) continue;
     Answer answer = judge(*job, handle_.stores().pod(podKeyOf(*job)), uids);
     const std::string of = fmt::format("pod {} of its gang: ", podKeyOf(*job).toString());
@@ -212,7 +213,7 @@ Task<void> Arbitrator::refuse(JobPtr job, std::string reason, std::string messag
 Task<void> Arbitrator::sayWhy(JobPtr job, Answer answer) {
   if (job->status.reason == reason::kWaiting) co_return;
   if (*answer.limit) metrics_.denied(answer.limit);
-  // Numbers in it may change with every job that passes: what is said stays for a while.
+  // Its numbers may change with every job that passes, so the text stays for a while.
   api::PodMigrationJobStatus status = job->status;
   status.phase = phase::kPending;
   status.reason = reason::kWaiting;

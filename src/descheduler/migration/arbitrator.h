@@ -1,10 +1,11 @@
 #pragma once
 
-// Arbitrator: lets waiting jobs through, the least disturbing first (arbitration_order.h), as the limits allow
-// (gates.h). A job that is through says so in an annotation, and never waits again. Jobs that move together pass
-// together. One that can never pass is over; of one that waits, its status says what for.
+// Arbitrator: passes waiting jobs, the least disturbing first (arbitration_order.h), within the
+// limits (gates.h). A passed job is marked by an annotation and never waits again. Jobs that move
+// together pass together. A job that can never pass fails; the status of a waiting job has the
+// reason.
 //
-// It looks every interval, and only if something has changed that could let a job through.
+// It runs every interval, but only if a change may allow a job to pass.
 
 #include "descheduler/migration/args.h"
 #include "descheduler/migration/gangs.h"
@@ -17,13 +18,13 @@ namespace koord::descheduler {
 
 class Arbitrator {
  public:
-  // mine: whether a job is for this controller.
+  // mine: returns true if a job is for this controller.
   Arbitrator(const MigrationControllerArgs& args, Handle& handle, Jobs& jobs, const Gates& gates,
              Workloads& workloads, JobMetrics& metrics,
              std::function<bool(const api::PodMigrationJob&)> mine);
 
   void start();
-  // Something has changed that may let jobs through.
+  // Call after a change that may allow jobs to pass.
   void look() { dirty_ = true; }
   std::size_t waiting() const { return waiting_; }
 
@@ -33,15 +34,16 @@ class Arbitrator {
   Task<void> runForever();
   Task<void> round();
   std::vector<struct WaitingJob> collect();
-  // Those that wait together with the job, itself among them; nullopt: they are not all there yet.
+  // The jobs that wait together with the job, including itself; nullopt if not all of them exist
+  // yet.
   std::optional<std::vector<JobPtr>> together(const JobPtr& job) const;
   Task<void> decide(JobPtr job, PodPtr pod);
   Task<void> decideGroup(std::vector<JobPtr> jobs);
-  // Why the job may not pass: never, or now.
+  // Why the job cannot pass: never, or not now.
   struct Answer {
     std::string never;
     std::string notNow;
-    const char* limit = "";  // that is reached
+    const char* limit = "";  // the limit that is reached
   };
   Answer judge(const api::PodMigrationJob& job, const PodPtr& pod,
                const Gates::Together& together) const;

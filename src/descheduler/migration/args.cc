@@ -72,7 +72,7 @@ void readEvictor(Fields& fields, MigrationControllerArgs& args) {
   }
 }
 
-// What a gate that is skipped does to the arguments that it stands for.
+// Applies skipped gates to the arguments that they control.
 void applyGates(Fields& fields, MigrationControllerArgs& args) {
   for (const std::string& gate : fields.texts("skipEvictionGates")) {
     if (std::ranges::find(kGates, gate) == std::end(kGates))
@@ -129,7 +129,7 @@ void readLimits(Fields& fields, MigrationControllerArgs& args) {
   }
 }
 
-// meta/v1 DeleteOptions: the API server would refuse every eviction with others.
+// Checks meta/v1 DeleteOptions: the API server would refuse every eviction with invalid ones.
 void checkDeleteOptions(Fields options) {
   options.text("apiVersion");
   options.text("kind");

@@ -1,8 +1,9 @@
 #pragma once
 
-// How many pods may be on their way to one node at a time (maxArrivingPerNode): a node that takes many at once is busy
-// with pulling their images and starting them, and its load is not known before they run. Upstream counts only
-// those that leave a node. Nothing is remembered: who is on his way is what jobs say.
+// Limits the pods that are on their way to one node at a time (maxArrivingPerNode): a node that
+// receives many at once is busy with pulling images and starting them, and its load is unknown
+// until they run. Upstream limits only the pods that leave a node. Stateless: the jobs show which
+// pods are on their way.
 
 #include <set>
 #include <string>
@@ -17,15 +18,16 @@ class ArrivalLimit {
   ArrivalLimit(const MigrationControllerArgs& args, const Jobs& jobs) : args_(args), jobs_(jobs) {}
 
   bool limited() const { return args_.maxArrivingPerNode > 0; }
-  // Where the pod of the job is going to be: the node of its Reservation, else the one that was planned; "" = nobody
-  // knows yet.
+  // The future node of the job's pod: the node of its Reservation, else the planned node; "" if
+  // unknown.
   static std::string_view nodeOf(const api::PodMigrationJob& job);
-  // Jobs that are not over, by their nodes.
+  // The number of unfinished jobs by future node.
   std::map<std::string, std::int64_t> underWay() const;
-  // Why the job has to wait before its pod is evicted: the pods of so many others were, and those that take their
-  // place are not there yet. `starting`: jobs that are about to be among them. "" = it need not wait.
+  // Why the job must wait before its pod is evicted: the pods of too many other jobs are evicted
+  // and their replacements not running yet. `starting`: jobs that are about to evict. "" if it need
+  // not wait.
   std::string refusal(const api::PodMigrationJob& job, const std::set<std::string>& starting) const;
-  // The same in words, of a node that so many are on their way to.
+  // The message for a node to which so many pods are on their way.
   std::string words(std::string_view node, std::int64_t count) const;
 
  private:

@@ -11,7 +11,7 @@ namespace koord::descheduler {
 
 namespace {
 
-// As the eviction API of kube-apiserver decides it.
+// By the rule of kube-apiserver's Eviction API.
 bool needsNoBudget(const Pod& pod) {
   return pod.metadata.deletionTimestamp || pod.status.phase == "Pending" ||
          pod.facts.is(PodFacts::Terminal);

@@ -1,8 +1,8 @@
 #pragma once
 
-// Whether PodDisruptionBudgets would let pods be evicted: asked before room is reserved for them, since an
-// eviction that is refused would hold it for nothing. The API server has the last word when it comes to that, and
-// what it lets go whatever a budget says (pods that do not run, unhealthy ones) is let go here.
+// Checks whether PodDisruptionBudgets would allow evictions, before resources are reserved for the
+// pods: a refused eviction would reserve them for nothing. The API server decides at the eviction.
+// Pods that it evicts regardless of budgets (not running, unhealthy ones) pass here, too.
 
 #include <map>
 #include <string>
@@ -18,7 +18,8 @@ class Budgets {
  public:
   explicit Budgets(Handle& handle) : handle_(handle) {}
 
-  // Why these pods, of one namespace, cannot all be evicted now; "" = they can, or nobody may look.
+  // Why these pods, of one namespace, cannot all be evicted now; "" if they can, or budgets cannot
+  // be read.
   Task<std::string> refusal(std::vector<PodPtr> pods);
 
  private:

@@ -51,7 +51,7 @@ Result<> MigrationController::resolvePriority() {
   return {};
 }
 
-// What jobs say that they have evicted counts against the rates.
+// Evictions in the status of jobs count against the rate limits.
 void MigrationController::rememberEvictions() {
   const WallTime now = handle_.executor().wallNow();
   for (const auto& [name, job] : jobs_.all()) {
@@ -89,7 +89,8 @@ std::string MigrationController::refusal(const Pod& pod) const {
   return gates_.notNow(pod, Gates::Counting::Open).why;
 }
 
-// By the jobs that are there, so a process that has just begun knows it, too. One that is paused moves nobody.
+// Derived from the existing jobs, so a new process knows it, too. A paused job does not move its
+// pod.
 bool MigrationController::evicting(const Pod& pod) const {
   const auto jobs = jobs_.of(api::keyOf(pod.metadata), pod.metadata.uid);
   return std::ranges::any_of(jobs, [&](const JobPtr& job) {
@@ -98,7 +99,7 @@ bool MigrationController::evicting(const Pod& pod) const {
   });
 }
 
-// By the jobs that are there: those that are long over have been deleted.
+// Derived from the existing jobs: old finished ones have been deleted.
 std::vector<EarlierEviction> MigrationController::evictedSince(WallTime since) const {
   std::vector<EarlierEviction> earlier;
   for (const auto& [name, job] : jobs_.all())

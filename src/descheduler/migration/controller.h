@@ -1,7 +1,7 @@
 #pragma once
 
-// MigrationController: the evict and filter plugin that moves pods by PodMigrationJobs, and the controller of these.
-// It composes what is in this folder; one for all profiles.
+// MigrationController: the evict and filter plugin that moves pods by PodMigrationJobs, and the
+// controller of these jobs. It composes the classes of this folder. One object for all profiles.
 //
 //   evict   Migrator    looks where the pod would land and makes jobs
 //   filter  Gates       whether a pod may move at all, and now
@@ -23,7 +23,7 @@ namespace koord::descheduler {
 class MigrationController final : public Plugin, public EvictPlugin, public FilterPlugin {
  public:
   static constexpr std::string_view kName = "MigrationController";
-  // landing: nullptr = koord-scheduler is asked.
+  // landing: nullptr = koord-scheduler's predictions.
   MigrationController(Handle& handle, MigrationControllerArgs args,
                       std::unique_ptr<Landing> landing = nullptr);
   ~MigrationController() override;
@@ -35,7 +35,7 @@ class MigrationController final : public Plugin, public EvictPlugin, public Filt
   std::vector<EarlierEviction> evictedSince(WallTime since) const override;
   bool filter(const Pod& pod) override;
   bool preEvictionFilter(const Pod& pod) override;
-  // Why the pod may not be evicted now; "" = it may.
+  // Why the pod may not be evicted now; "" if it may.
   std::string refusal(const Pod& pod) const;
 
   const Jobs& jobs() const { return jobs_; }

@@ -3,7 +3,7 @@
 #include "descheduler/migration/keys.h"
 #include "descheduler/migration/world_test.h"
 
-// Jobs, whoever made them, from their beginning to their end.
+// Tests jobs of all creators from beginning to end.
 
 namespace koord::descheduler {
 namespace {
@@ -216,7 +216,7 @@ TEST(MigrationController, evicts_nobody_for_room_that_is_not_held_any_more) {
     w.run(5s);
     EXPECT_GE(w.evictions(), 1);
     const std::string room(textAt(w.list(api::Reservation::kType).at(0), "metadata", "name"));
-    w.api.deafTo = "reservations";  // nobody hears of it
+    w.api.deafTo = "reservations";  // no events of Reservations
     w.patch(api::Reservation::kType, room,
             fmt::format(R"({{"status":{{"phase":"Failed","conditions":[{{"type":"Ready","status":)"
                         R"("False","reason":"{}","message":"its node is gone"}}]}}}})",
@@ -299,7 +299,7 @@ TEST(MigrationController, old_jobs_are_deleted_with_their_reservations) {
   EXPECT_TRUE(w.jobs().empty());
 }
 
-// --- Jobs that make no sense.
+// --- Invalid jobs.
 
 TEST(MigrationController, hand_made_nonsense_is_told_and_nobody_is_evicted) {
   MigrationWorld w;
@@ -494,7 +494,7 @@ struct Death {
   bool afterwards;
 };
 
-// What becomes of one job when the process dies at a write, and another one takes over.
+// The result of a job if the process dies at a write and another one takes over.
 std::string afterDeath(Death death, bool directly, int* evictions, int* reservations) {
   MigrationWorld w;
   w.workload("web", 4);
@@ -527,7 +527,8 @@ TEST(MigrationController, dies_at_any_write_and_still_evicts_once_and_finishes) 
         lived = false;
         ++deaths;
         EXPECT_EQ(phase, "Succeeded") << "write " << at << (afterwards ? " after" : " before");
-        // A call that never arrived is no eviction; one whose answer was lost is the only one.
+        // A call that did not arrive is not an eviction; a call whose answer was lost is the only
+        // one.
         EXPECT_EQ(evictions, 1) << "write " << at << (afterwards ? " after" : " before");
         EXPECT_EQ(reservations, 0) << "write " << at;
       }

@@ -1,7 +1,7 @@
 #pragma once
 
-// Makes a pod leave its node, as its policy says: by the Eviction API, by deleting it, or by asking whoever runs it
-// to do so (soft eviction). At most so many a second in all.
+// Evicts a pod by its policy: by the Eviction API, by deletion, or by a request to the pod's owner
+// (soft eviction). Limits the total rate.
 
 #include <string>
 
@@ -17,13 +17,14 @@ class PodEvictor {
   PodEvictor(const MigrationControllerArgs& args, Handle& handle)
       : args_(args), handle_(handle), tokens_(static_cast<double>(args.evictBurst)) {}
 
-  // The pod's label, else the job's, else the default; a name that nobody knows is the default, too.
+  // The policy of the pod's label, else the job's, else the default; also the default for unknown
+  // names.
   std::string policyOf(const api::PodMigrationJob& job, const api::Pod& pod) const;
-  // How long until a pod may be evicted; 0 = now, and the next one has to wait.
+  // The time until a pod may be evicted; 0 = now, and the token is taken.
   Duration takeToken();
-  // Only this incarnation of the pod. Counts, logs and tells of it.
+  // Evicts only the pod with this uid. Counts and logs the eviction and writes an event.
   Task<Result<>> evict(JobPtr job, std::shared_ptr<const api::Pod> pod);
-  // Takes back what a soft eviction asked for.
+  // Reverts a soft eviction's request.
   Task<Result<>> takeBack(api::ObjectKey pod, std::string uid);
 
  private:
@@ -37,7 +38,7 @@ class PodEvictor {
   SteadyTime refilled_{};
 };
 
-// Whether somebody was asked to make it leave.
+// Returns true if a soft eviction of the pod was requested.
 bool isSoftEvicted(const api::Pod& pod);
 
 }  // namespace koord::descheduler

@@ -12,7 +12,8 @@ namespace koord::descheduler {
 
 namespace {
 
-// Room was asked for by a Reservation that was made for the job, nobody was evicted, and time ran out.
+// Returns true if the job timed out with an unscheduled Reservation of its own and without an
+// eviction.
 bool endedInVain(const api::PodMigrationJob& job) {
   return job.status.phase == phase::kFailed && job.status.reason == reason::kTimeout &&
          isTrue(job.status, condition::kReservationCreated) &&

@@ -1,10 +1,11 @@
 #pragma once
 
-// What has been tried lately and came to nothing is not tried again at once: a Reservation that nobody placed holds up
-// a job for all of its time, and the next one would fare no better. As long as the one before has tried, there
-// is no other: of the same pod, where no node had room; of any pod, where nobody looked at Reservations at all, as
-// koord-scheduler does not run, or without its plugin Reservation. Nor is a node planned with that was promised in vain: a
-// Reservation has rules of its own, which a pod alone does not meet. Derived from the jobs that there are.
+// Delays the repetition of failed migrations: a Reservation that is not scheduled occupies a job
+// until its TTL, and the next one would not do better. After such a job there is a pause as long as
+// its TTL: for the same pod, if no node had enough free resources; for all pods, if Reservations
+// were not handled at all, because koord-scheduler does not run, or without its plugin Reservation.
+// Nodes that were predicted but could not take the Reservation are also avoided: Reservations have
+// additional rules that predictions for pods do not check. Derived from the existing jobs.
 
 #include <set>
 #include <string>
@@ -18,13 +19,13 @@ class Futility {
  public:
   explicit Futility(const Jobs& jobs) : jobs_(jobs) {}
 
-  // As Jobs::Observer.
+  // A Jobs::Observer.
   void changed(const JobPtr& before, const JobPtr& after);
-  // Why the pod is not to be tried now; "" = it may be.
+  // Why the pod should not be migrated now; "" if it may be.
   std::string refusal(const api::Pod& pod, WallTime now) const;
-  // Nodes that were said to have room, and then had none for the Reservation, as long as the jobs are there that say so.
+  // Predicted nodes that then could not take the Reservation, while their jobs exist.
   std::set<std::string> brokenPromises() const;
-  // Of a job whose time is up: what it has waited for, in words; "" = nothing that there is to say.
+  // What a timed-out job has waited for, as text; "" if unknown.
   static std::string waitedFor(const api::PodMigrationJob& job,
                                const api::PodMigrationJobStatus& status);
 
@@ -35,8 +36,8 @@ class Futility {
     Duration took{};
   };
   const Jobs& jobs_;
-  Try unseen_;         // the last one whose Reservation nobody looked at
-  WallTime seenAt_{};  // when somebody last did
+  Try unseen_;         // the last job whose Reservation was not handled
+  WallTime seenAt_{};  // when a Reservation was last handled
 };
 
 }  // namespace koord::descheduler

@@ -1,7 +1,7 @@
 #pragma once
 
-// Pods that are placed together have to move together: whoever evicts one of them makes the others wait for
-// nothing. Who belongs to a gang is what its pods say, as the scheduler reads it.
+// Pods of a gang must move together: if one of them is evicted, the others wait for nothing. The
+// pods' labels and annotations define the gang, as for the scheduler.
 
 #include <set>
 #include <string>
@@ -13,14 +13,14 @@
 
 namespace koord::descheduler {
 
-// "namespace/name"; "" for a pod that stands alone.
+// "namespace/name"; "" for a pod without a gang.
 std::string gangOf(const api::Pod& pod);
 
 class Gangs {
  public:
   explicit Gangs(Stores& stores) : stores_(stores) {}
   void start();
-  // Members that are on nodes and have not ended, by name; of a pod that stands alone, nobody.
+  // The members that are on nodes and have not ended, by name; empty for "".
   std::vector<PodPtr> membersOf(const std::string& gang) const;
 
  private:

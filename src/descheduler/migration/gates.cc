@@ -132,7 +132,7 @@ Gates::Denial Gates::workloadLimit(const Pod& pod, Counting counting) const {
             fmt::format("{} other pods of its workload move already (maxMigratingPerWorkload: {})",
                         count, most)};
   if (args_.skips("MaxUnavailablePerWorkload")) return {};
-  // Whether the pod itself is ready makes no difference to what its leaving costs the others.
+  // The pod's own readiness does not change the effect of its eviction on the others.
   for (const std::string& uid : workloads_.unavailableOf(workload))
     if (uid != pod.metadata.uid) moving.insert(uid);
   const std::int64_t missing = limitFor(workload.replicas, args_.maxUnavailablePerWorkload);

@@ -1,7 +1,7 @@
 #pragma once
 
-// Which pods may move at all, and which may move now. All answers are texts for people; "" = nothing is in the
-// way. What is counted are jobs (jobs.h), nothing that is remembered beside them.
+// Decides which pods may move at all, and which may move now. All results are texts for users; "" =
+// the pod may move. Counts come from jobs (jobs.h); there is no other state.
 
 #include <string>
 
@@ -16,25 +16,25 @@ class Gates {
   Gates(const MigrationControllerArgs& args, Handle& handle, const Jobs& jobs, Workloads& workloads)
       : args_(args), handle_(handle), jobs_(jobs), workloads_(workloads) {}
 
-  // Which jobs stand in the way of another one: all that are not over, or, when a job asks to be let through,
-  // those that are through.
+  // Which jobs count against the limits: all unfinished ones, or, for a job in arbitration, those
+  // that have passed.
   enum class Counting { Open, Passed };
-  // The pods that move together with the one in question do not stand in its way.
-  using Together = std::set<std::string, std::less<>>;  // uids
+  // The uids of pods that move together; these do not count against each other.
+  using Together = std::set<std::string, std::less<>>;
 
-  // A job for the pod that is not over.
+  // Refuses if the pod has an unfinished job.
   std::string otherJob(const api::Pod& pod) const;
-  // Nobody makes room for what may come instead.
+  // Refuses if the pod's scheduler does not support Reservations and the job would need one.
   std::string wrongScheduler(const api::Pod& pod) const;
-  // Will not be true later, either.
+  // Refusals that are permanent.
   std::string never(const Pod& pod) const;
-  // Which limit is reached, by the argument that says it, and the words for it; "" and "": none is.
+  // The reached limit, by the name of its argument, and the message; both "" if none is reached.
   struct Denial {
     const char* limit = "";
     std::string why;
   };
-  // Limits; they may let the pod go later. A gang moves at once, so limits have to have room for all of it, and those
-  // of its workload do not count.
+  // Checks limits, which may allow the pod later. A gang moves at once, so the limits must allow
+  // all of it, and those of its workload do not apply.
   Denial notNow(const Pod& pod, Counting counting, const Together& together = {}) const;
 
  private:

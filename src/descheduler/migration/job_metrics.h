@@ -1,8 +1,8 @@
 #pragma once
 
-// What becomes of PodMigrationJobs, as metrics: how many there are by phase, how long they took, how many wait to be
-// let through, and which limits keep pods where they are. Jobs that were over before this process began to lead
-// are counted among those that there are, and not among those that ended.
+// Metrics of PodMigrationJobs: their number by phase, their duration, the number that wait for
+// arbitration, and the limits that block pods. Jobs that finished before this process became the
+// leader count as existing, but not as finished ones.
 
 #include <prometheus/registry.h>
 
@@ -20,9 +20,10 @@ class JobMetrics {
   JobMetrics(prometheus::Registry& registry, const Clock& clock);
   ~JobMetrics();
 
-  // As Jobs::Observer: either is nullptr where the job came or went.
+  // A Jobs::Observer: `before` is nullptr for a new job, `after` for a deleted one.
   void changed(const JobPtr& before, const JobPtr& after);
-  // A pod stays for now, or a job waits, since this limit is reached: the argument that says it.
+  // Counts a pod or job that must wait because this limit is reached. `limit`: the name of its
+  // argument.
   void denied(const std::string& limit);
 
  private:

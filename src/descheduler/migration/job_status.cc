@@ -53,7 +53,7 @@ Result<std::optional<Duration>> ttlOf(const api::PodMigrationJob& job) {
   if (*ttl < Duration::zero())
     return fail(ErrorCode::Invalid, fmt::format("spec.ttl: {} is negative", job.spec.ttl->view()));
   if (*ttl == Duration::zero()) return std::optional<Duration>();
-  // Sums with it are still times.
+  // Limited so that sums with it do not overflow.
   return std::optional<Duration>(std::min<Duration>(*ttl, kLongestTtl));
 }
 

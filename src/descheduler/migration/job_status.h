@@ -1,6 +1,6 @@
 #pragma once
 
-// What a PodMigrationJob says about itself, and how that changes. Pure.
+// Reads and changes the status of a PodMigrationJob. Pure.
 
 #include <memory>
 #include <optional>
@@ -46,10 +46,11 @@ inline constexpr const char* kEvicting = "Evicting";
 inline constexpr const char* kEvictComplete = "EvictComplete";
 inline constexpr const char* kWaitForPodBind = "WaitForPodBindReservation";
 inline constexpr const char* kWaitForBoundPodReady = "WaitForBoundPodReady";
-// Ours: why a job that is still pending waits; and that others it moves together with cannot.
+// Not in upstream: a pending job waits for arbitration; other jobs that it moves together with have
+// failed.
 inline constexpr const char* kWaiting = "WaitingForArbitration";
 inline constexpr const char* kGangBroken = "GangCannotMove";
-// Of one that runs: it is not its turn yet to have its pod evicted.
+// A running job waits for its turn to evict.
 inline constexpr const char* kWaitingForTurn = "WaitingForTurn";
 }  // namespace reason
 
@@ -57,16 +58,16 @@ bool isPending(const api::PodMigrationJob& job);  // also with an empty phase
 bool isRunning(const api::PodMigrationJob& job);
 bool isOver(const api::PodMigrationJob& job);
 bool hasPassedArbitration(const api::PodMigrationJob& job);
-// The pod that it is about, as namespace/name; empty fields where the job does not say.
+// The job's pod as namespace/name; empty fields if the job has none.
 api::ObjectKey podKeyOf(const api::PodMigrationJob& job);
-// "" when it has none.
+// "" if it has none.
 std::string_view annotationOf(const api::PodMigrationJob& job, std::string_view key);
 // The job's evict-reason, else evict-trigger, else "NotSet".
 std::string evictReasonOf(const api::PodMigrationJob& job);
 
-// nullopt: it never ends. An error names the field.
+// nullopt: no TTL. The error names the field.
 Result<std::optional<Duration>> ttlOf(const api::PodMigrationJob& job);
-// What is wrong with a job that somebody wrote by hand: reason and message; empty reason = nothing.
+// The error of a job with an invalid spec: reason and message; empty if it is valid.
 struct Defect {
   const char* reason = "";
   std::string message;
@@ -77,11 +78,12 @@ const api::PodMigrationJobCondition* conditionOf(const api::PodMigrationJobStatu
                                                  std::string_view type);
 bool isTrue(const api::PodMigrationJobStatus& status, std::string_view type);
 
-// Adds or replaces a condition and, when that changed anything, has status, reason and message say so, too. False:
-// nothing changed, and nothing has to be written. The time of the last transition stays while the status does.
+// Adds or replaces a condition; if it changed, also sets the job's status, reason and message.
+// Returns false if nothing changed and nothing must be written. lastTransitionTime stays while the
+// condition's status is unchanged.
 bool setCondition(api::PodMigrationJobStatus& status, std::string type, bool isTrue,
                   std::string reason, std::string message, WallTime now);
-// The job is over for that reason.
+// Finishes the job with this reason.
 void endWith(api::PodMigrationJobStatus& status, const char* phase, std::string reason,
              std::string message);
 

@@ -1,9 +1,9 @@
 #pragma once
 
-// Jobs: all PodMigrationJobs as they are, by name and by the pod that they are about. What the API answered to a
-// write of ours counts at once, also where the watch has not brought it yet, so nothing is decided on a state
-// that is known to be over. Nothing else is remembered of jobs: who migrates, which limits are reached and who
-// has passed arbitration is read from them.
+// An index of all PodMigrationJobs, by name and by pod. The answers to this process's own writes
+// count at once, before the watch delivers them, so that decisions never use outdated states.
+// Nothing else about jobs is stored: which pods migrate, which limits are reached and which jobs
+// have passed arbitration is read from them.
 
 #include <functional>
 #include <map>
@@ -19,22 +19,23 @@ namespace koord::descheduler {
 
 class Jobs {
  public:
-  // The informer must outlive it, and deliver nothing after it is gone.
+  // The informer must outlive it, and must not deliver events after its destruction.
   explicit Jobs(kube::Informer<api::PodMigrationJob>& informer) : informer_(informer) {}
 
-  // Begins to follow. Either is nullptr where the job came or went.
+  // Adds an observer. `before` is nullptr for a new job, `after` for a deleted one.
   using Observer = std::function<void(const JobPtr& before, const JobPtr& after)>;
   void start(Observer observer);
 
   JobPtr get(const std::string& name) const;
   const std::map<std::string, JobPtr>& all() const { return all_; }
-  // Jobs that are about this pod, by uid or by name, and those about pods of the namespace. Never null.
+  // The jobs of this pod, by uid or by name, and the jobs of pods of the namespace. Elements are
+  // never nullptr.
   std::vector<JobPtr> of(const api::ObjectKey& pod, std::string_view uid) const;
   std::vector<JobPtr> inNamespace(const std::string& namespace_) const;
-  // Jobs that are not over.
+  // Unfinished jobs.
   const std::set<std::string>& open() const { return open_; }
 
-  // The API answered this to a write of ours.
+  // Call with the API's answer to a write of this process.
   void learn(JobPtr job);
 
  private:

@@ -1,7 +1,7 @@
 #pragma once
 
-// Labels and annotations of PodMigrationJobs, their pods and their Reservations. Those of upstream first; ours
-// say what a job is derived from, so that nothing but the jobs has to be remembered.
+// Labels and annotations of PodMigrationJobs, their pods and their Reservations. Upstream's are
+// first; the others keep the inputs of a job, so that the jobs are the only state.
 
 #include <string_view>
 
@@ -9,7 +9,7 @@ namespace koord::descheduler {
 
 inline constexpr std::string_view kAnnotationEvictReason = "koordinator.sh/evict-reason";
 inline constexpr std::string_view kAnnotationEvictTrigger = "koordinator.sh/evict-trigger";
-// Who made the job. Others leave it alone.
+// The creator of the job. Other controllers ignore it.
 inline constexpr std::string_view kAnnotationJobCreatedBy = "koordinator.sh/job-created-by";
 inline constexpr std::string_view kAnnotationPassedArbitration =
     "descheduler.koordinator.sh/passed-arbitration";
@@ -19,15 +19,15 @@ inline constexpr std::string_view kAnnotationSoftEviction =
 inline constexpr std::string_view kLabelCreatedBy = "app.kubernetes.io/created-by";
 inline constexpr std::string_view kCreatedBy = "koord-descheduler";
 
-// Of jobs: the node that the pod leaves, the uid of its controller, where it is expected to land and who said
-// so, and which gang it moves with, of how many.
+// On jobs: the pod's old node, the uid of its controller, its predicted node and the source of the
+// prediction, and its gang and the gang's size.
 inline constexpr std::string_view kAnnotationFromNode = "descheduler.koordinator.sh/from-node";
 inline constexpr std::string_view kAnnotationWorkload = "descheduler.koordinator.sh/workload";
 inline constexpr std::string_view kAnnotationPlannedNode =
     "descheduler.koordinator.sh/planned-node";
 inline constexpr std::string_view kAnnotationPlannedBy = "descheduler.koordinator.sh/planned-by";
-// Nodes besides the first that it is not to land on, since pods of its workload left them lately, as many are on
-// their way there as may be, or it was promised in vain; with commas.
+// Other nodes to avoid, separated by commas: pods of its workload left them recently, their arrival
+// limit is reached, or a prediction of them failed.
 inline constexpr std::string_view kAnnotationAvoidNodes = "descheduler.koordinator.sh/avoid-nodes";
 inline constexpr std::string_view kAnnotationMoveTogether =
     "descheduler.koordinator.sh/moves-together";

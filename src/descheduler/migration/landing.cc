@@ -14,7 +14,7 @@ namespace {
 
 constexpr Duration kAskAgain = std::chrono::minutes(1);
 constexpr Duration kPatience = std::chrono::seconds(5);
-// What of a pod decides where it goes is its metadata and spec; of these, what makes them long is left out.
+// Only a pod's metadata and spec decide its placement. These long fields of them are omitted.
 constexpr const char* kContainerFields[] = {"command", "args", "env", "workingDir"};
 
 void shorten(json::value& containers) {
@@ -24,7 +24,7 @@ void shorten(json::value& containers) {
       for (const char* field : kContainerFields) object->erase(field);
 }
 
-// Of a pod that is kept here, containers are known by what they ask for together.
+// A kept pod has only the sum of its containers' requests.
 json::value keptDocument(const Pod& pod) {
   json::object requests;
   if (pod.facts.milliCpu > 0) requests["cpu"] = fmt::format("{}m", pod.facts.milliCpu);
@@ -82,7 +82,7 @@ Result<std::vector<LandingPlace>> readLandingAnswer(std::string_view body, std::
   return places;
 }
 
-// The holder of the lease is <host name>_<uuid>; in a cluster that is the name of its pod.
+// The holder of the lease is <host name>_<uuid>; in a cluster the host name is the name of its pod.
 Task<Result<std::string>> SchedulerLanding::findScheduler() {
   if (!args_.schedulerURL.empty()) {
     std::string url = args_.schedulerURL;
@@ -131,8 +131,8 @@ Task<Result<std::vector<LandingPlace>>> SchedulerLanding::askAt(std::string url,
   request.timeout = std::chrono::duration_cast<std::chrono::milliseconds>(kPatience);
   auto tls = std::make_shared<net::TlsConfig>();
   if (args_.caFile.empty()) {
-    // Made at its start and signed by nobody else, it is told of in the lease. Who we are is told to nobody whom we
-    // cannot verify by it, or by caFile.
+    // The scheduler creates a self-signed certificate at its start and publishes it in the lease.
+    // Credentials are sent only to a server that is verified by it, or by caFile.
     tls->caPem = certificate_;
     if (!certificate_.empty()) tls->serverName = kube::kServingName;
   } else {
@@ -160,7 +160,7 @@ Task<std::optional<std::vector<LandingPlace>>> SchedulerLanding::ask(
     co_return std::nullopt;
   const std::string body = landingQuestion(moves);
   Error problem;
-  // Another may lead since it was found.
+  // The leader may have changed since it was found.
   for (int tries = 0; tries < 2; ++tries) {
     if (url_.empty()) {
       auto finding = findScheduler();

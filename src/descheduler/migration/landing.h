@@ -1,6 +1,6 @@
 #pragma once
 
-// Where pods would land if they were evicted now: asked before anybody is.
+// Predicts the nodes of pods if they were evicted now. Used before an eviction.
 
 #include <optional>
 #include <set>
@@ -15,29 +15,31 @@ namespace koord::descheduler {
 
 struct LandingMove {
   PodPtr pod;
-  std::shared_ptr<const json::value>
-      whole;                    // as the API shows it; nullptr: what is known of `pod` has to do
-  bool stays = false;           // it is evicted only when its new place is held
-  std::set<std::string> avoid;  // nodes that it is not to land on
-  std::string group;            // those of a group move all or not at all
+  std::shared_ptr<const json::value> whole;  // as read from the API; nullptr: use `pod`
+  bool stays = false;                        // it is evicted only after its new place is reserved
+  std::set<std::string> avoid;               // nodes to avoid
+  std::string group;                         // pods of a group move all or not at all
 };
 struct LandingPlace {
-  std::string node;  // "" = nowhere: why
+  std::string node;  // "" = no node, for the reason `why`
   std::string why;
 };
 
 class Landing {
  public:
   virtual ~Landing() = default;
-  // In the order of the moves, each seeing those before. nullopt: nobody can tell.
+  // The places in the order of the moves; each prediction includes the earlier moves. nullopt if
+  // predictions are not available.
   virtual Task<std::optional<std::vector<LandingPlace>>> ask(std::vector<LandingMove> moves) = 0;
 };
 
-// Asks the leader of koord-scheduler (scheduler/services/what_if.h), on its secure port: the plain one does not answer
-// this. One that does not know the question, upstream's, is not asked again for a while.
+// Queries the leader of koord-scheduler (scheduler/services/what_if.h) on its secure port: the
+// plain port does not answer this. A scheduler without this service, such as upstream's, is not
+// asked again for a while.
 class SchedulerLanding final : public Landing {
  public:
-  // http may be nullptr: nobody can tell then. It says who we are (kube/identified_transport.h).
+  // http may be nullptr: then there are no predictions. It authenticates this process
+  // (kube/identified_transport.h).
   SchedulerLanding(const LandingArgs& args, Handle& handle, net::HttpTransport* http)
       : args_(args), handle_(handle), http_(http) {}
   Task<std::optional<std::vector<LandingPlace>>> ask(std::vector<LandingMove> moves) override;
@@ -51,11 +53,11 @@ class SchedulerLanding final : public Landing {
   Handle& handle_;
   net::HttpTransport* http_;
   std::string url_;
-  std::string certificate_;  // that the leader says it serves with
+  std::string certificate_;  // serving certificate, from the leader's lease
   SteadyTime notBefore_{};
 };
 
-// The question as the service reads it, without what no decision needs.
+// The request body for the service, without unneeded fields.
 std::string landingQuestion(const std::vector<LandingMove>& moves);
 Result<std::vector<LandingPlace>> readLandingAnswer(std::string_view body, std::size_t count);
 

@@ -1,5 +1,5 @@
-// What keeps pods from moving for now, beside the limits of upstream: how many arrive on a node, what was tried in vain,
-// and how many leave the cluster; and the metrics of all of this.
+// Tests the limits that upstream does not have: arrivals on a node, failed migrations, and
+// evictions of the cluster; and their metrics.
 
 #include "descheduler/migration/world_test.h"
 
@@ -14,7 +14,7 @@ using ::testing::Not;
 TEST(ArrivalLimit, no_more_come_to_a_node_at_once_than_may) {
   MigrationWorld w;
   w.args.maxArrivingPerNode = 1;
-  w.podsComeBack = false;  // who has left is not replaced yet
+  w.podsComeBack = false;  // evicted pods are not replaced yet
   for (const char* name : {"a", "b", "c"}) w.workload(name, 4);
   w.args.maxMigratingPerNode = 0;
   w.start();

@@ -15,13 +15,13 @@ namespace koord::descheduler {
 
 namespace {
 
-// Of moves that are decided, how many are told to the scheduler with the next question.
+// How many decided moves are sent to the scheduler with the next request.
 constexpr std::size_t kMovesTold = 200;
-constexpr int kMostPlaces = 4;  // that are looked at for a pod
-// A cycle takes less, and the next one begins anew.
+constexpr int kMostPlaces = 4;  // that are tried for a pod
+// Longer than a cycle; the next cycle plans again.
 constexpr Duration kDryRunLasts = std::chrono::seconds(5);
 
-// Nothing keeps a pod that is just evicted from coming back.
+// In the mode EvictDirectly nothing keeps a pod from returning to its node.
 std::set<std::string> keptOff(const api::PodMigrationJob& job, const api::Pod& pod) {
   if (job.spec.mode == "EvictDirectly") return {};
   return {pod.spec.nodeName};
@@ -70,7 +70,7 @@ bool Migrator::fitsElsewhere(const Pod& pod) const {
   return fitsAnyOtherNode(pod, nodes);
 }
 
-// Limits, and what was tried in vain.
+// Checks limits and failed migrations.
 std::string Migrator::notNow(const Pod& pod, const Gates::Together& together) {
   const auto denied = [&](const char* limit, std::string why) {
     metrics_.denied(limit);
@@ -81,7 +81,7 @@ std::string Migrator::notNow(const Pod& pod, const Gates::Together& together) {
   if (holdsPlaces())
     if (auto why = futility_.refusal(pod, handle_.executor().wallNow()); !why.empty())
       return denied("futility", std::move(why));
-  // A pod that was evicted a moment ago takes the next one's turn; a gang goes at once.
+  // A recent eviction delays the next one; a gang moves at once.
   const Duration wait =
       together.size() == 1 ? limiter_.wait(pod, workloads_.of(pod).key) : Duration{};
   if (wait == Duration::zero()) return {};
@@ -91,7 +91,7 @@ std::string Migrator::notNow(const Pod& pod, const Gates::Together& together) {
                   formatDuration(std::chrono::ceil<std::chrono::seconds>(wait))));
 }
 
-// What is known here; "" = nothing is in the way.
+// Why the pods may not move; "" if they may.
 Task<std::string> Migrator::refusal(PodPtr pod, std::vector<PodPtr> pods) {
   Gates::Together together;
   for (const PodPtr& each : pods) together.insert(each->metadata.uid);
@@ -145,7 +145,7 @@ void Migrator::rememberDryRun(const Plan& plan) {
   }
 }
 
-// Moves that are decided, and after them those of the plan.
+// The decided moves, followed by those of the plan.
 Task<Result<std::vector<LandingMove>>> Migrator::movesWith(const Plan* plan) {
   std::vector<LandingMove> moves = movesUnderWay();
   const SteadyTime now = handle_.executor().steadyNow();
@@ -154,7 +154,7 @@ Task<Result<std::vector<LandingMove>>> Migrator::movesWith(const Plan* plan) {
     if (moves.size() < kMovesTold) moves.push_back(dry.move);
   for (std::size_t i = 0; i < plan->pods.size(); ++i) {
     const Pod& pod = *plan->pods[i];
-    // What the watch keeps of pods leaves out what a scheduler looks at (ports of the host).
+    // The kept pod lacks fields that a scheduler needs (host ports).
     const api::ObjectKey key = api::keyOf(pod.metadata);
     auto reading = kube::getObject(handle_.api(), api::Pod::kType, key);
     auto whole = co_await reading;
@@ -171,7 +171,7 @@ Task<Result<std::vector<LandingMove>>> Migrator::movesWith(const Plan* plan) {
   co_return moves;
 }
 
-// Pods that are on their way, by node; those of a dry run as if they were.
+// The number of pods on their way, by node, including those of dry runs.
 std::map<std::string, std::int64_t> Migrator::arriving() const {
   auto counts = arrivals_.underWay();
   for (const auto& [uid, dry] : dryMoves_)
@@ -179,7 +179,8 @@ std::map<std::string, std::int64_t> Migrator::arriving() const {
   return counts;
 }
 
-// "" = there is a place for each; else why not. `worse`: what is wrong with the place before, which was left out.
+// Takes the places. Returns "" if there is a place for each, else the reason. `worse`: why the
+// previous place was rejected.
 std::string Migrator::takePlaces(std::span<const LandingPlace> places, const std::string& worse,
                                  Plan& plan) {
   auto counts = arriving();
@@ -203,14 +204,14 @@ std::string Migrator::takePlaces(std::span<const LandingPlace> places, const std
   return "";
 }
 
-// "" = there is a place for each; else why not.
+// Finds a place for each pod. Returns "" if there is one for each, else the reason.
 Task<std::string> Migrator::findPlaces(Plan* plan, const EvictOptions* options) {
   plan->landing.assign(plan->pods.size(), "");
   auto describing = movesWith(plan);
   Result<std::vector<LandingMove>> moves = co_await describing;
   if (!moves) co_return moves.error().message;
   const std::size_t before = moves->size() - plan->pods.size();
-  // A place that is no better than the one before is left out, and the next best asked for.
+  // A place that is not better than the present one is avoided, and the next best is requested.
   std::string worse;
   for (int tries = 0; tries < kMostPlaces; ++tries) {
     std::vector<LandingMove> asked = *moves;
@@ -223,7 +224,7 @@ Task<std::string> Migrator::findPlaces(Plan* plan, const EvictOptions* options) 
     const std::string& landing = plan->landing.front();
     worse = options->noBetter ? options->noBetter(*plan->pods.front(), landing) : "";
     if (worse.empty()) co_return std::string();
-    if (!holdsPlaces()) break;  // nothing would keep it off that place
+    if (!holdsPlaces()) break;  // the pod cannot be kept off that place
     plan->avoid.front().insert(landing);
     (*moves)[before].avoid.insert(landing);
   }
@@ -289,14 +290,14 @@ Task<Result<std::string>> Migrator::makeJobs(Plan plan, EvictOptions options) {
   for (std::size_t i = 0; i < plan.pods.size(); ++i) {
     auto creating = writer_.create(jobFor(plan, i, options, group));
     auto job = co_await creating;
-    // Those of a gang that were made already find out that the rest does not come.
+    // The gang's jobs that already exist fail when the others do not appear.
     if (!job) co_return fail(std::move(job.error()).within("creating a PodMigrationJob"));
     if (first.empty()) first = (*job)->metadata.name;
   }
   co_return first;
 }
 
-// Where none of the plan is to land; or why one of them had better stay.
+// Sets the nodes that each pod of the plan avoids. Returns the reason if a pod should stay.
 std::string Migrator::avoidNodes(Plan& plan) const {
   const auto counts = arriving();
   const auto broken = holdsPlaces() ? futility_.brokenPromises() : std::set<std::string>();
@@ -305,7 +306,7 @@ std::string Migrator::avoidNodes(Plan& plan) const {
     avoid.insert(each->spec.nodeName);
     for (const auto& [node, last] : leftLately(*each)) {
       avoid.insert(node);
-      // Where nodes are equally good, the next one might come back, too.
+      // If nodes are equally good, the next pod might return, too.
       if (!holdsPlaces() && node == each->spec.nodeName && each->metadata.creationTimestamp &&
           *each->metadata.creationTimestamp >= last)
         return fmt::format(
@@ -314,7 +315,7 @@ std::string Migrator::avoidNodes(Plan& plan) const {
             each->metadata.name, node);
     }
     avoid.insert(broken.begin(), broken.end());
-    // Others have room, perhaps, while so many are on their way here.
+    // Prefer other nodes while the arrival limit of these is reached.
     if (!holdsPlaces() || !arrivals_.limited()) continue;
     for (const auto& [node, count] : counts)
       if (count >= args_.maxArrivingPerNode) avoid.insert(node);

@@ -1,8 +1,9 @@
 #pragma once
 
-// Migrator: from "this pod should go" to the jobs that move it. Looks first: the pod and its gang must be allowed to
-// move, nothing that is known must forbid it now, and there must be a place for each of them that is not the one they
-// leave, nor one that pods of their workload left lately. Otherwise nothing is made, and the answer says why.
+// Migrator: creates the jobs that move a pod. First it checks that the pod and its gang may move,
+// that no limit forbids it now, and that there is a place for each of them that is neither its
+// present node nor a node that pods of its workload left recently. Otherwise it creates nothing and
+// returns the reason.
 
 #include <span>
 
@@ -21,7 +22,7 @@ namespace koord::descheduler {
 
 class Migrator {
  public:
-  // What it works with. All of it must outlive it.
+  // The dependencies, which must outlive it.
   struct Parts {
     const MigrationControllerArgs& args;
     Handle& handle;
@@ -39,14 +40,14 @@ class Migrator {
 
   Task<Result<Evicted>> evict(PodPtr pod, EvictOptions options);
 
-  // Whether the pod fits some other node, by what can be seen from here.
+  // Returns true if the pod fits another node, by the descheduler's own check.
   bool fitsElsewhere(const Pod& pod) const;
 
  private:
   struct Plan {
-    std::vector<PodPtr> pods;  // the one that was asked for first
+    std::vector<PodPtr> pods;  // the requested one first
     std::vector<std::set<std::string>> avoid;
-    std::vector<std::string> landing;  // "" = not known
+    std::vector<std::string> landing;  // "" = unknown
     std::string plannedBy;
   };
 
@@ -58,16 +59,16 @@ class Migrator {
   std::string takePlaces(std::span<const LandingPlace> places, const std::string& worse,
                          Plan& plan);
   Task<std::string> findPlaces(Plan* plan, const EvictOptions* options);
-  // As far as can be seen from here.
+  // Why a pod fits no other node, by the descheduler's own check; "" if all fit.
   std::string nowhereElse(const Plan& plan) const;
   Task<Result<std::string>> makeJobs(Plan plan, EvictOptions options);
   json::object jobFor(const Plan& plan, std::size_t i, const EvictOptions& options,
                       const std::string& group) const;
-  // Evicted pods have their places held first.
+  // True if places are reserved before pods are evicted.
   bool holdsPlaces() const { return args_.defaultJobMode == "ReservationFirst"; }
-  // Nodes that pods of its workload left lately, and when the last one did.
+  // The nodes that pods of its workload left recently, and the last time.
   std::map<std::string, WallTime> leftLately(const api::Pod& pod) const;
-  // Moves that are decided, and that the scheduler does not know of yet.
+  // Decided moves that the scheduler does not know yet.
   std::vector<LandingMove> movesUnderWay() const;
   void rememberDryRun(const Plan& plan);
   std::string newName() const;
@@ -85,13 +86,14 @@ class Migrator {
   Landing& landing_;
   Budgets budgets_;
   JobWriter writer_;
-  // Of dry runs, which leave no jobs: what was planned lately, so that the next one finds the rest only.
+  // A recently planned move of a dry run, which creates no jobs. The next plans must not use the
+  // same resources.
   struct DryMove {
     SteadyTime at{};
     LandingMove move;
     std::string landing;
   };
-  std::map<std::string, DryMove> dryMoves_;  // by uid of the pod
+  std::map<std::string, DryMove> dryMoves_;  // by pod uid
 };
 
 }  // namespace koord::descheduler

@@ -3,7 +3,7 @@
 #include "descheduler/migration/keys.h"
 #include "descheduler/migration/world_test.h"
 
-// From "this pod should go" to jobs, or to why not.
+// Tests the creation of jobs and the reasons against it.
 
 namespace koord::descheduler {
 namespace {
@@ -28,7 +28,7 @@ TEST(Migrator, makes_a_job_that_says_where_the_pod_will_land) {
   ASSERT_EQ(w.process->landing->asked.size(), 1u);
   EXPECT_TRUE(w.process->landing->asked[0].stays);
   EXPECT_THAT(w.process->landing->asked[0].avoid, ElementsAre("n1"));
-  // The whole pod, with what is not kept of it here.
+  // The whole pod, with the fields that the descheduler does not keep.
   EXPECT_TRUE(at(*w.process->landing->asked[0].whole, "spec", "containers"));
   w.run(10s);
   EXPECT_THAT(w.stateOf(name), HasSubstr("Succeeded"));
@@ -94,7 +94,7 @@ TEST(Migrator, nobody_goes_back_to_where_its_workload_left_lately) {
   w.start();
   ASSERT_THAT(w.stateOf(w.evict("web-0")), Not(HasSubstr("Failed")));
   w.run(10s);
-  // One that came back to n2 has to go elsewhere, but not to n1.
+  // A pod that came back to n2 must move elsewhere, but not to n1.
   w.process->landing->node = "n1";
   w.run(1s);
   const auto job = w.job(w.evict("web-new-1"));
@@ -107,7 +107,7 @@ TEST(Migrator, nobody_goes_back_to_where_its_workload_left_lately) {
   }
 }
 
-// Nothing holds a place for it, so the scheduler has the whole choice.
+// No place is reserved for it, so the scheduler may choose any node.
 TEST(Migrator, evicts_nobody_directly_who_would_come_back) {
   MigrationWorld w;
   w.args.objectLimiters.clear();
@@ -160,7 +160,7 @@ TEST(Migrator, a_budget_that_is_used_up_keeps_jobs_from_being_made) {
   EXPECT_EQ(w.evict("web-0"), "PodDisruptionBudget b allows 0 evictions now, 1 are needed");
 }
 
-// As the eviction API does it.
+// Like the Eviction API.
 TEST(Migrator, budgets_keep_no_pod_that_the_eviction_api_lets_go) {
   const auto refusalWith = [](const std::string& spec, int healthy, const std::string& status,
                               const std::string& policy = "") {

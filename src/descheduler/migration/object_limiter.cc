@@ -28,7 +28,7 @@ Duration ObjectLimiter::waitFor(const std::string& kind, const std::string& key)
   if (it == buckets_.end()) return {};
   Bucket& bucket = it->second;
   refill(bucket, executor_.steadyNow());
-  // Sums of small times lack a little of a token.
+  // Tolerates rounding errors of many small durations.
   if (bucket.tokens >= 1 - 1e-9 || bucket.rate <= 0) return {};
   const double seconds = (1 - bucket.tokens) / bucket.rate;
   return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds)) +
@@ -48,7 +48,7 @@ void ObjectLimiter::spendFrom(const std::string& kind, const std::string& key, s
   if (limit == args_.objectLimiters.end() || limit->second.duration <= Duration::zero()) return;
   if (count <= 0 || key.empty()) return;
   const Duration duration = limit->second.duration;
-  if (ago > duration + duration / 2) return;  // forgotten by now
+  if (ago > duration + duration / 2) return;  // too long ago to count
   const SteadyTime when = executor_.steadyNow() - ago;
   const double size = static_cast<double>(std::max<std::int64_t>(limit->second.burst, 1));
   const auto [it, fresh] = buckets_.try_emplace({kind, key});

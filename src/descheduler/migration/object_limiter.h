@@ -1,8 +1,8 @@
 #pragma once
 
-// How fast pods of one workload, of one namespace, or of the whole cluster are evicted: a token bucket each, filled
-// with as many tokens per span of time as pods of it may migrate. What was spent is what jobs say that they evicted, so a restart does
-// not fill the buckets: the controller tells of these again.
+// Limits the eviction rate of one workload, one namespace and the whole cluster: a token bucket
+// each, refilled with the allowed number of tokens per duration. The jobs show the spent tokens, so
+// a restart does not refill the buckets: the controller spends them again.
 
 #include <map>
 #include <optional>
@@ -18,10 +18,11 @@ class ObjectLimiter {
   ObjectLimiter(const MigrationControllerArgs& args, Executor& executor)
       : args_(args), executor_(executor) {}
 
-  // How long until the pod's workload, namespace and cluster have a token; 0 = they have. The workload is named as
-  // for spend(): by what jobs note of it (Workloads::Workload::key), since after a restart they are all that is left.
+  // The time until the pod's workload, namespace and cluster all have a token; 0 = they have.
+  // `workload` is the key in the jobs (Workloads::Workload::key), because after a restart only jobs
+  // are left.
   Duration wait(const api::Pod& pod, const std::string& workload);
-  // A pod of the workload, of so many replicas, was evicted so long ago.
+  // Records that a pod of the workload, with so many replicas, was evicted `ago` before now.
   void spend(const std::string& namespace_, const std::string& workload, std::int64_t replicas,
              Duration ago = {});
 
@@ -30,7 +31,7 @@ class ObjectLimiter {
     double tokens = 0;
     double rate = 0;  // per second
     double size = 1;
-    SteadyTime at{};  // as of when
+    SteadyTime at{};  // time of `tokens`
     SteadyTime lastUse{};
   };
   Duration waitFor(const std::string& kind, const std::string& key);

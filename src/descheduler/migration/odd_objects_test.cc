@@ -1,14 +1,15 @@
 #include "descheduler/migration/world_test.h"
 
-// Jobs and Reservations whose spec and status somebody wrote by hand, in every phase, while the controller is killed
-// and started again: it never ends by it, evicts nobody twice, and goes on with the jobs that are right.
+// Jobs and Reservations with random handwritten spec and status, in every phase, while the
+// controller is killed and restarted: it never crashes, evicts no pod twice, and continues the
+// valid jobs.
 
 namespace koord::descheduler {
 namespace {
 
 using ::testing::HasSubstr;
 
-// One of some texts.
+// Picks texts at random.
 class OddTexts {
  public:
   explicit OddTexts(std::uint64_t seed) : random_(seed) {}
@@ -88,7 +89,7 @@ Task<void> keepOutcome(Task<Result<T>> task, std::optional<Result<T>>* into) {
   *into = std::move(result);
 }
 
-// What the API server refuses is not there.
+// Patches that the API server refuses are ignored.
 void tryPatch(MigrationWorld& w, const api::ResourceType& type, const std::string& name,
               const std::string& text, const std::string& subresource) {
   std::optional<Result<json::value>> out;

@@ -33,7 +33,7 @@ TEST(WorkloadLimits, are_as_upstream_has_them) {
   struct Row {
     std::int64_t replicas, unset, tenth, half, five;
   };
-  // 11 and 25 without a limit are what upstream gives ten, and not less: see the header.
+  // 11 and 25 without a limit get at least upstream's value for ten: see the header.
   for (const Row& row : {Row{0, 0, 0, 0, 0}, Row{1, 1, 1, 1, 1}, Row{2, 1, 1, 1, 2},
                          Row{3, 1, 1, 1, 3}, Row{4, 2, 1, 2, 4}, Row{10, 2, 1, 5, 5},
                          Row{11, 2, 1, 5, 5}, Row{25, 2, 2, 12, 5}, Row{100, 10, 10, 50, 5}}) {
@@ -126,7 +126,7 @@ TEST(MigrationControllerArgs, are_shown_as_they_are_in_force_and_can_be_read_aga
   EXPECT_EQ(second.args.evictQPS, 2.5);
 }
 
-// --- What jobs say.
+// --- Job status.
 
 api::PodMigrationJob jobOf(std::string_view text) {
   auto job = api::decode<api::PodMigrationJob>(*parseJson(text));
@@ -210,7 +210,7 @@ TEST(ReservationTemplate, is_made_of_the_pod_and_keeps_it_off_its_node) {
             R"("values":["node-1"]}]}]})");
   EXPECT_FALSE(at(document, "spec", "template", "spec", "nodeName"));
   EXPECT_FALSE(at(document, "spec", "template", "metadata", "managedFields"));
-  // Nothing of the pod is lost, known to us or not.
+  // No field of the pod is lost, known or unknown.
   EXPECT_TRUE(at(document, "spec", "template", "spec", "unheardOf"));
   EXPECT_TRUE(at(document, "spec", "allocateOnce")->get_bool());
 }
@@ -261,7 +261,7 @@ TEST(ReservationTemplate, matches_pods_of_a_deployment_over_a_rollout) {
       toJson(made->at("spec").at("owners")),
       R"([{"controller":{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"","uid":"",)"
       R"("controller":true,"namespace":"default"},"labelSelector":{"matchLabels":{"app":"web"}}}])");
-  // Volumes that are claims belong to the old pod as long as it is there.
+  // Volumes with claims belong to the old pod while it exists.
   EXPECT_EQ(made->at("spec").at("template").at("spec").at("volumes").get_array().size(), 1u);
 }
 

@@ -10,7 +10,7 @@ namespace koord::descheduler {
 
 namespace {
 
-// After an eviction that was refused, by a budget nearly always.
+// Retry after a refused eviction, nearly always because of a budget.
 constexpr Duration kTryAgain = std::chrono::seconds(3);
 
 std::shared_ptr<const api::Pod> shared(api::Pod pod) {
@@ -19,7 +19,8 @@ std::shared_ptr<const api::Pod> shared(api::Pod pod) {
 
 }  // namespace
 
-// From the watch; what is not there is asked for, since the watch may be behind. nullptr: it is not there.
+// Reads the pod from the watch, or from the API if the watch lacks it, because it may lag. nullptr
+// if the pod does not exist.
 Task<Result<PodPtr>> Reconciler::readPod(api::ObjectKey key) {
   if (PodPtr known = handle_.stores().pod(key)) co_return known;
   auto reading = kube::get<Pod>(handle_.api(), key);
@@ -55,7 +56,7 @@ std::string Reconciler::othersLag(const Work& work, bool& broken) const {
                             podKeyOf(*other).toString(), name);
     }
   }
-  // Once the first has gone, the rest has to follow.
+  // After the first eviction of the group the rest must follow.
   if (begun) return {};
   broken = over;
   const std::string size(annotationOf(*work.job, kAnnotationMoveTogetherSize));
@@ -72,12 +73,12 @@ Reconciler::Step Reconciler::evict(Work* work) {
   }
   const std::string uid = work->job->spec.podRef.uid;
   const bool begun = conditionOf(work->status, condition::kEviction) != nullptr;
-  // While it is known to be leaving, there is nothing to ask.
+  // While the pod is known to be terminating, no read is needed.
   const PodPtr known = handle_.stores().pod(podKeyOf(*work->job));
   if (begun && known && known->metadata.uid == uid &&
       (known->metadata.deletionTimestamp || isSoftEvicted(*known)))
     co_return Next::Stop;
-  // Nor while its turn has not come.
+  // Nor before its turn.
   if (known && known->metadata.uid == uid) {
     if (const Duration wait = turnOf(*work, *known); wait > Duration::zero()) {
       wakeups_.in(work->name(), wait);
@@ -119,8 +120,8 @@ Reconciler::Step Reconciler::evictionEnded(Work* work) {
   co_return ended;
 }
 
-// How long until its workload and namespace may lose another pod. Once it has begun, its turn has come; a gang
-// goes at once.
+// The time until the rate limits allow the eviction. 0 after the eviction has begun, and for a
+// gang, which moves at once.
 Duration Reconciler::turnOf(const Work& work, const api::Pod& pod) {
   const bool exempt = conditionOf(work.status, condition::kEviction) != nullptr ||
                       api::findIn(work.job->metadata.annotations, kAnnotationEvict) != nullptr ||
@@ -128,7 +129,7 @@ Duration Reconciler::turnOf(const Work& work, const api::Pod& pod) {
   return exempt ? Duration{} : limiter_.wait(pod, workloads_.of(pod).key);
 }
 
-// Its status says what for; once, since numbers in it change.
+// Writes the reason to the status, once, because its numbers change.
 Reconciler::Step Reconciler::waitForTurn(Work* work, std::string why) {
   if (work->status.reason == reason::kWaitingForTurn) co_return Next::Stop;
   work->status.reason = reason::kWaitingForTurn;
@@ -137,7 +138,7 @@ Reconciler::Step Reconciler::waitForTurn(Work* work, std::string why) {
   co_return Next::Stop;
 }
 
-// What the watch says of the Reservation may be old, and the pod must not leave for nothing.
+// The watch's state of the Reservation may be outdated, and the pod must not be evicted in vain.
 Reconciler::Step Reconciler::stillHeld(Work* work) {
   if (!work->reservation) co_return Next::GoOn;
   const api::ObjectKey key{"", work->reservationName()};
@@ -162,7 +163,7 @@ Reconciler::Step Reconciler::stillHeld(Work* work) {
   co_return looked;
 }
 
-// Everything that has to hold before it is evicted.
+// Checks all conditions of the eviction.
 Reconciler::Step Reconciler::evictPresent(Work* work, std::shared_ptr<const api::Pod> pod) {
   const bool begun = conditionOf(work->status, condition::kEviction) != nullptr;
   if (pod->metadata.deletionTimestamp || (begun && isSoftEvicted(*pod))) {
@@ -213,7 +214,7 @@ Reconciler::Step Reconciler::callEvictor(Work* work, std::shared_ptr<const api::
     limiter_.spend(pod->metadata.namespace_, workload.key, workload.replicas);
   }
   work->set(condition::kEviction, false, reason::kEvicting, message);
-  // Others must not take it for one that has not begun meanwhile.
+  // Meanwhile other jobs must count this job as evicting.
   starting_.insert(work->name());
   auto saving = save(work);
   auto saved = co_await saving;

@@ -26,7 +26,7 @@ bool isScheduled(const api::Reservation& reservation) {
          scheduled->reason == "Scheduled";
 }
 
-// The same for a request that will not become right by itself.
+// Returns true if repeating the request cannot succeed.
 bool isHopeless(ErrorCode code) {
   return code == ErrorCode::Invalid || code == ErrorCode::BadRequest;
 }
@@ -55,7 +55,7 @@ Task<Result<ReservationPtr>> Reconciler::readReservation(std::string name) {
   co_return fail(std::move(reservation.error()));
 }
 
-// Until the Reservation has a node that is better than none.
+// Creates the Reservation and waits until it has a suitable node.
 Reconciler::Step Reconciler::holdRoom(Work* work) {
   if (work->directly(args_)) co_return Next::GoOn;
   if (work->reservationName().empty()) {
@@ -67,7 +67,7 @@ Reconciler::Step Reconciler::holdRoom(Work* work) {
   auto reservation = co_await reading;
   if (!reservation) co_return fail(std::move(reservation.error()));
   work->reservation = *std::move(reservation);
-  // Afterwards it is the new pod that counts, if the job says which one.
+  // After the eviction only the new pod matters, if the job names it.
   if (!work->reservation && work->status.podRef &&
       isTrue(work->status, condition::kReservationBound) &&
       isTrue(work->status, condition::kEviction))
@@ -90,7 +90,7 @@ Reconciler::Step Reconciler::holdRoom(Work* work) {
 
 Reconciler::Step Reconciler::createReservation(Work* work) {
   const api::ObjectKey podKey = podKeyOf(*work->job);
-  // Whole: what the watch keeps of pods is not enough for a template.
+  // Reads the whole pod: the kept pod is not enough for a template.
   auto reading = kube::getObject(handle_.api(), api::Pod::kType, podKey);
   auto pod = co_await reading;
   if (!pod && pod.error().code != ErrorCode::NotFound) co_return fail(std::move(pod.error()));
@@ -137,7 +137,7 @@ Reconciler::Step Reconciler::persistReservation(Work* work, json::object reserva
   auto reading = kube::get<api::Reservation>(handle_.api(), key);
   auto made = co_await reading;
   if (!made) co_return fail(std::move(made.error()));
-  // It was there before: of a process that has died since, or somebody's under the name that the template has.
+  // It already exists: from a process that died, or another object with the name in the template.
   const auto* by = api::findIn(made->metadata.labels, kLabelCreatedBy);
   if (!by || *by != kCreatedBy) {
     auto ending =
@@ -163,11 +163,11 @@ Reconciler::Step Reconciler::persistReservation(Work* work, json::object reserva
   work->job = *std::move(changed);
   writer_.tell(*work->job, "Normal", condition::kReservationCreated,
                fmt::format("Successfully create Reservation \"{}\"", name));
-  // The change of the job wakes it.
+  // The change of the job triggers the next pass.
   co_return Next::Stop;
 }
 
-// It may have been there, and be over: its time was up, or its node went.
+// Fails the job if the Reservation has failed: it expired, or its node was deleted.
 Reconciler::Step Reconciler::endIfFailed(Work* work) {
   const api::Reservation& reservation = *work->reservation;
   if (reservation.status.phase != "Failed") co_return Next::GoOn;
@@ -237,7 +237,8 @@ Reconciler::Step Reconciler::takePlace(Work* work) {
   co_return Next::GoOn;
 }
 
-// A pod that waits for a node itself is not evicted: it takes the room, or any other that comes up.
+// A pod that waits for a node itself is not evicted: it uses the Reservation or other free
+// resources.
 Reconciler::Step Reconciler::watchPendingPod(Work* work) {
   const auto& owners = work->reservation->spec.owners;
   const bool byName = std::ranges::any_of(owners, [](const api::ReservationOwner& owner) {
@@ -265,7 +266,7 @@ Reconciler::Step Reconciler::watchPendingPod(Work* work) {
     auto ended = co_await ending;
     co_return ended;
   }
-  if (!isScheduled(*work->reservation)) co_return Next::GoOn;  // and say why not
+  if (!isScheduled(*work->reservation)) co_return Next::GoOn;  // and report why not
   const auto& conditions = pod->status.conditions;
   const auto scheduled =
       std::ranges::find(conditions, std::string_view("PodScheduled"), &api::PodCondition::type);
@@ -275,7 +276,7 @@ Reconciler::Step Reconciler::watchPendingPod(Work* work) {
 }
 
 Reconciler::Step Reconciler::pendingPodPlaced(Work* work, std::shared_ptr<const api::Pod> pod) {
-  // It may have found another place.
+  // It may have been scheduled elsewhere.
   const auto& users = work->reservation->status.currentOwners;
   if (users.empty() || users.front().uid != pod->metadata.uid) {
     auto dropping = dropReservation(work->job);
@@ -297,7 +298,7 @@ Reconciler::Step Reconciler::waitForBinding(Work* work) {
   const auto& users = work->reservation->status.currentOwners;
   const std::string message =
       fmt::format("Reservation \"{}\" waits for a pod", work->reservation->metadata.name);
-  // In any case, so that conditions come in one order, however fast the pod was.
+  // Always set, so that conditions have the same order even if the pod is bound at once.
   const bool news =
       work->set(condition::kPodBoundReservation, false, reason::kWaitForPodBind, message);
   if (users.empty()) {
@@ -322,7 +323,7 @@ Reconciler::Step Reconciler::waitForReady(Work* work) {
   auto reading = readPod({reference.namespace_, reference.name});
   auto pod = co_await reading;
   if (!pod) co_return fail(std::move(pod.error()));
-  // One that is gone again needs nothing any more.
+  // If the pod has been deleted, there is nothing to wait for.
   if (*pod && (*pod)->metadata.uid == reference.uid && !(*pod)->facts.is(PodFacts::Ready)) {
     const std::string message = fmt::format("Bind pod {} is not ready", text);
     if (work->set(condition::kBoundPodReady, false, reason::kWaitForBoundPodReady, message))

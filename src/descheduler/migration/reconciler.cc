@@ -12,7 +12,7 @@ namespace koord::descheduler {
 
 namespace {
 
-// Whatever was missed is seen after so long.
+// Interval of passes without an event, in case a change was missed.
 constexpr Duration kLookAgain = std::chrono::seconds(60);
 
 void changeIndex(auto& index, const auto& key, const std::string& name, bool add) {
@@ -70,7 +70,7 @@ void Reconciler::wakeJobsOf(const api::Pod& pod) {
     for (const std::string& name : it->second) wake(name);
 }
 
-// Nobody is on his way for this job any more.
+// Called when a job is over: the arrival limit of its node has a free place.
 void Reconciler::wakeOthersTo(const api::PodMigrationJob& over) {
   const auto node = ArrivalLimit::nodeOf(over);
   if (!arrivals_.limited() || node.empty()) return;
@@ -118,7 +118,7 @@ void Reconciler::jobChanged(const JobPtr& before, const JobPtr& after) {
     wakeOthersTo(*job);
   }
   if (!after && isOurs(*before)) tasks_.spawn(dropOrphan(before));
-  // What one of those that move together does, the others wait for.
+  // Jobs that move together wait for each other.
   const auto group = byGroup_.find(std::string(annotationOf(*job, kAnnotationMoveTogether)));
   if (group == byGroup_.end()) return;
   for (const std::string& name : group->second)
@@ -135,7 +135,7 @@ Task<Result<>> Reconciler::reconcile(std::string name) {
   auto running = run(&work);
   auto done = co_await running;
   if (!done) {
-    // Somebody has changed it: the watch brings that.
+    // Another client changed it: the watch delivers the change.
     if (done.error().code == ErrorCode::Conflict || done.error().code == ErrorCode::NotFound) {
       wakeups_.in(name, std::chrono::seconds(1));
       co_return Result<>();
@@ -163,7 +163,7 @@ Task<Result<>> Reconciler::save(Work* work) {
 
 Task<Result<>> Reconciler::run(Work* work) {
   if (work->job->spec.paused) co_return Result<>();
-  // Each finds out by itself whether it has been done.
+  // Each step checks whether it has already been done.
   static constexpr Step (Reconciler::* kSteps[])(Work*) = {
       &Reconciler::checkTime, &Reconciler::begin,          &Reconciler::holdRoom,
       &Reconciler::evict,     &Reconciler::waitForBinding, &Reconciler::waitForReady,
@@ -191,7 +191,7 @@ Reconciler::Step Reconciler::checkTime(Work* work) {
     wakeups_.in(work->name(), left);
     co_return Next::GoOn;
   }
-  // Nobody has made it leave so far: it may stay.
+  // A soft eviction was not carried out: revert it.
   const auto* eviction = conditionOf(work->status, condition::kEviction);
   if (eviction && eviction->status != "True") {
     const PodPtr pod = handle_.stores().pod(podKeyOf(*work->job));
@@ -208,9 +208,9 @@ Reconciler::Step Reconciler::checkTime(Work* work) {
   co_return ended;
 }
 
-// Why a pod is not the one that the job was made for; "" = it is. A job that names no uid means the pod that was
-// there when it was made. Times are whole seconds, which a pod that is back at once has in common with the one
-// that it replaces; but who moved that one says so.
+// Why a pod is not the pod of the job; "" if it is. A job without a uid means the pod that existed
+// at its creation. Times are whole seconds, so a pod that is replaced at once can have the same
+// time as its predecessor; the job that moved the predecessor shows that.
 std::string Reconciler::whyAnother(const api::PodMigrationJob& job, const api::Pod& pod) const {
   const std::string& uid = job.spec.podRef.uid;
   if (!uid.empty())
@@ -228,7 +228,7 @@ std::string Reconciler::whyAnother(const api::PodMigrationJob& job, const api::P
   return {};
 }
 
-// Lets it run, once it may and its pod is there.
+// Starts the job when it has passed arbitration and its pod exists.
 Reconciler::Step Reconciler::begin(Work* work) {
   if (!isPending(*work->job)) co_return Next::GoOn;
   if (!hasPassedArbitration(*work->job)) co_return Next::Stop;
@@ -291,12 +291,13 @@ Reconciler::Step Reconciler::succeed(Work* work, std::string message) {
 std::string Reconciler::ownReservationOf(const api::PodMigrationJob& job) const {
   const auto& options = job.spec.reservationOptions;
   if (options && options->reservationRef) {
-    // What it was made from is kept with the job, and says by whom.
+    // The job keeps its template, with the label of its creator.
     const auto by = textAt(options->template_, "metadata", "labels", kLabelCreatedBy);
     return by == kCreatedBy ? options->reservationRef->name : std::string();
   }
   const auto mode = job.spec.mode.empty() ? args_.defaultJobMode : job.spec.mode.view();
-  // One that was not written down yet has the job's uid as its name, unless the template says another.
+  // A Reservation that is not recorded yet has the job's uid as its name, unless the template has a
+  // name.
   return isRunning(job) && mode != "EvictDirectly" ? job.metadata.uid : std::string();
 }
 

@@ -1,22 +1,22 @@
 #pragma once
 
-// Reconciler: one step of a job at a time, from what the API shows of the job, its pod and its Reservation. Where a
-// job is, and what is next, follows from its conditions; nothing is remembered in between, so a restart at any
-// moment goes on from there.
+// Reconciler: executes a job in steps, from the API's state of the job, its pod and its
+// Reservation. The job's conditions determine the next step; there is no other state, so a
+// restarted process continues from there.
 //
-//   Pending -> Running                            once it has passed arbitration and its pod is there
-//   Reservation created -> scheduled              ReservationFirst only: room is held elsewhere
-//   Eviction False (it is begun) -> True          see below
+//   Pending -> Running                            when it has passed arbitration and its pod exists
+//   Reservation created -> scheduled              ReservationFirst only: reserves another place
+//   Eviction False (has begun) -> True            see below
 //   bound -> the new pod is ready -> Succeeded    ReservationFirst only
 //
-// A pod is evicted once. That it is going to be is written before (condition Eviction, False, Evicting); then
-// the call is made for that incarnation of the pod (uid) alone, unless it is leaving already. After a crash in
-// between, the pod is looked at: if it is there and not leaving, the call was not made, or refused; if it is gone,
-// the eviction is complete. Upstream writes afterwards: a crash then makes it take its own eviction for a pod
-// that somebody else deleted.
+// A pod is evicted once. The condition Eviction (False, Evicting) is written before the call; then
+// the call is made only for the pod with this uid, unless it is already terminating. After a crash
+// in between, the pod's state decides: if it exists and is not terminating, the call was not made
+// or was refused; if it does not exist, the eviction is complete. Upstream writes the condition
+// afterwards: after a crash it takes its own eviction for a deletion by another client.
 //
-// Of every failure the Reservation is deleted first, then the job is marked: nobody holds room for a job that
-// is over. Steps are woken by changes of the job, of its pods and of its Reservation.
+// On every failure the Reservation is deleted first, then the job is marked, so that a finished job
+// reserves no resources. Changes of the job, its pods and its Reservation trigger the next pass.
 
 #include "descheduler/migration/args.h"
 #include "descheduler/migration/arrival_limit.h"
@@ -42,13 +42,13 @@ class Reconciler {
 
   void start();
   void jobChanged(const JobPtr& before, const JobPtr& after);
-  // Who makes jobs here: those of others are left alone.
+  // The creator name of this controller's jobs. It ignores jobs of other creators.
   static std::string creator(const Handle& handle);
   bool isOurs(const api::PodMigrationJob& job) const;
 
  private:
-  struct Work;  // the job in one pass, and its status as it will be
-  // What a step says: go on with the next one, or stop here for now.
+  struct Work;  // the job in one pass, and its new status
+  // The result of a step: continue with the next one, or stop for now.
   enum class Next { GoOn, Stop };
   using Step = Task<Result<Next>>;
 
@@ -62,10 +62,10 @@ class Reconciler {
   Step checkTime(Work* work);
   Step begin(Work* work);
   Task<Result<>> save(Work* work);
-  // Over: the Reservation goes first. `tell`: with an event.
+  // Fails the job, after deleting the Reservation. `tell`: with an event.
   Step end(Work* work, std::string reason, std::string message, bool tell = true);
   Step succeed(Work* work, std::string message);
-  // Of a job whose Reservation was made here; "" = it has none.
+  // The name of the Reservation that this controller created for the job; "" if it has none.
   std::string ownReservationOf(const api::PodMigrationJob& job) const;
   Task<Result<>> dropReservation(JobPtr job);
   Task<void> dropOrphan(JobPtr job);
@@ -93,7 +93,8 @@ class Reconciler {
   std::string whyAnother(const api::PodMigrationJob& job, const api::Pod& pod) const;
   Duration turnOf(const Work& work, const api::Pod& pod);
   Step waitForTurn(Work* work, std::string why);
-  // "" = those that move together with it are as far; a text with `broken`: they cannot be any more.
+  // Why the jobs that move together with it are not as far; "" if they are. Sets `broken` if they
+  // cannot get there.
   std::string othersLag(const Work& work, bool& broken) const;
   Task<Result<PodPtr>> readPod(api::ObjectKey key);
 
@@ -107,11 +108,11 @@ class Reconciler {
   JobWriter writer_;
   kube::Informer<api::Reservation>& reservations_;
   const std::string creator_;
-  std::unordered_map<std::string, std::set<std::string>> byReservation_;  // names of jobs
+  std::unordered_map<std::string, std::set<std::string>> byReservation_;  // job names
   std::unordered_map<api::ObjectKey, std::set<std::string>> byBoundPod_;  // likewise
-  std::unordered_map<std::string, std::set<std::string>> byGroup_;        // that move together
+  std::unordered_map<std::string, std::set<std::string>> byGroup_;        // jobs that move together
   std::vector<std::unique_ptr<kube::WorkQueue>> workers_;
-  std::set<std::string> starting_;  // jobs whose eviction is being written down
+  std::set<std::string> starting_;  // jobs whose condition Eviction is being written
   Wakeups wakeups_;
   TaskGroup tasks_;
 };

@@ -11,7 +11,7 @@ struct Reconciler::Work {
   explicit Work(JobPtr from) : job(std::move(from)), status(job->status) {}
 
   JobPtr job;
-  api::PodMigrationJobStatus status;  // of the job, with what this pass has changed
+  api::PodMigrationJobStatus status;  // the job's status with the changes of this pass
   bool changed = false;
   WallTime now{};
   std::shared_ptr<const api::Reservation> reservation;
@@ -22,7 +22,7 @@ struct Reconciler::Work {
     return (job->spec.mode.empty() ? args.defaultJobMode : job->spec.mode.view()) ==
            "EvictDirectly";
   }
-  // Whether something is to be written.
+  // Returns true if the status changed and must be written.
   bool set(const char* type, bool isTrue, std::string reason, std::string message) {
     const bool differs =
         setCondition(status, type, isTrue, std::move(reason), std::move(message), now);

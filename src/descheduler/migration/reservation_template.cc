@@ -20,7 +20,7 @@ json::object& objectAt(json::object& parent, std::string_view name) {
   return member.get_object();
 }
 
-// Whether the pod waits for a node itself: then it is the one that the room is for.
+// Returns true if the pod waits for a node itself. Then the Reservation is for this pod.
 bool waitsForNode(const json::value& pod) {
   const json::value* conditions = at(pod, "status", "conditions");
   if (textAt(pod, "status", "phase") != "Pending" || !conditions || !conditions->is_array())
@@ -48,8 +48,8 @@ json::array ownersOf(const json::value& pod, const std::optional<api::LabelSelec
     json::object reference = owner.get_object();
     reference["namespace"] = json::string(textAt(pod, "metadata", "namespace"));
     if (!labels) return {json::object{{"controller", std::move(reference)}}};
-    // Any ReplicaSet of the namespace whose pods have the labels of the Deployment. The definition wants
-    // both fields to be there; empty, they match all.
+    // Any ReplicaSet of the namespace whose pods have the labels of the Deployment. The CRD
+    // requires both fields; empty ones match all.
     reference["name"] = reference["uid"] = "";
     reference.erase("blockOwnerDeletion");
     return {json::object{{"controller", std::move(reference)},
@@ -58,7 +58,7 @@ json::array ownersOf(const json::value& pod, const std::optional<api::LabelSelec
   return {};
 }
 
-// Every required term says so, since one of them is enough.
+// Added to every required term, because one matching term is enough.
 void stayOff(json::object& podSpec, const std::set<std::string>& avoid) {
   if (avoid.empty()) return;
   json::array names;
@@ -87,7 +87,7 @@ void dropClaims(json::object& podSpec) {
   *volumes = std::move(kept);
 }
 
-// What is the stored pod's own, and would be refused, or means nothing, elsewhere.
+// Removes fields of the stored pod that would be invalid or meaningless in a template.
 json::object templateOf(const json::value& pod) {
   json::object metadata;
   if (const json::value* given = find(pod, "metadata"); given && given->is_object())

@@ -1,6 +1,6 @@
 #pragma once
 
-// The Reservation that holds the room for a pod before it is evicted. Pure.
+// The Reservation that reserves resources for a pod before it is evicted. Pure.
 
 #include <set>
 #include <string>
@@ -12,12 +12,12 @@
 
 namespace koord::descheduler {
 
-// Of the job and the pod as the API shows it, whole: what the user's template leaves out is filled in from the
-// pod; that it is used once, that it lies on no node in `avoid`, and who made it is forced. An error when nobody
-// could ever own it: such a Reservation would hold room for nothing.
+// Built from the job and the whole pod as read from the API: the pod fills in fields that the
+// user's template lacks. Always set are single use, no node of `avoid`, and the creator. Fails if
+// no pod could own it: such a Reservation would be useless.
 //
-// Where it goes beyond upstream: with `workloadLabels`, those of a Deployment, its pods are matched by these and
-// not by their ReplicaSet, of which a rollout meanwhile would make a new one.
+// Not in upstream: with `workloadLabels` of a Deployment, owners are matched by these labels and
+// not by their ReplicaSet, which a rollout would replace.
 Result<json::object> reservationFor(const api::PodMigrationJob& job, const json::value& pod,
                                     const std::set<std::string>& avoid, WallTime now,
                                     bool withoutClaims,

@@ -39,11 +39,11 @@ Task<Result<>> Scavenger::sweep() {
   for (const auto& [name, job] : jobs_.all())
     if (job->metadata.creationTimestamp && now - *job->metadata.creationTimestamp >= lifeOf(*job))
       old.push_back(job);
-  // One that cannot be deleted must not keep the others.
+  // A failed deletion must not stop the others.
   Result<> failed;
   for (const JobPtr& job : old) {
     const auto& options = job->spec.reservationOptions;
-    // One that the user made is his.
+    // A Reservation of a user is not deleted.
     if (options && options->reservationRef &&
         textAt(options->template_, "metadata", "labels", kLabelCreatedBy) == kCreatedBy) {
       const api::ObjectKey key{"", options->reservationRef->name};

@@ -1,6 +1,6 @@
 #pragma once
 
-// Scavenger: deletes jobs some time after their end, or after they should have had one, with their Reservations.
+// Scavenger: deletes jobs some time after their end or TTL, with their Reservations.
 
 #include "descheduler/framework/handle.h"
 #include "descheduler/migration/args.h"
@@ -18,7 +18,7 @@ class Scavenger {
  private:
   Task<void> runForever();
   Task<Result<>> sweep();
-  // How old a job becomes. No less than its pod is kept from going back.
+  // The lifetime of a job. At least the noReturnPeriod of its pod.
   Duration lifeOf(const api::PodMigrationJob& job) const;
 
   const MigrationControllerArgs& args_;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Wakeups: one timer a key at most, the earliest that was asked for.
+// Wakeups: at most one timer per key, the earliest requested.
 
 #include <algorithm>
 #include <functional>

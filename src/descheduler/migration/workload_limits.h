@@ -1,6 +1,6 @@
 #pragma once
 
-// How many pods of a workload may move, or be missing, at once. Pure.
+// The limits on a workload's pods that move or are unavailable at once. Pure.
 
 #include <cstdint>
 #include <optional>
@@ -17,12 +17,12 @@ struct NumberOrPercent {
   bool operator==(const NumberOrPercent&) const = default;
 };
 
-// 5, "5" is none, "20%". nullopt: neither.
+// 5, "5" is none, "20%". nullopt for other values.
 std::optional<NumberOrPercent> numberOrPercentOf(const json::value& value);
 json::value documentOf(const NumberOrPercent& value);
 
-// Of a workload with that many replicas: what was said, at least 1; where nothing was said, a tenth of more than
-// ten replicas, 2 of four to ten, else 1. Never more than there are.
+// The limit for that many replicas: the configured value, at least 1. By default 10 % of more than
+// ten replicas, 2 of four to ten, else 1. At most the number of replicas.
 //
 // Upstream's own rule for more than ten replicas begins below its rule for ten (11 replicas: 1, 10: 2); here
 // it is never less than 2.

@@ -22,7 +22,7 @@ std::string_view versionOfOwner(const api::OwnerReference& owner) {
   return slash == text.npos ? text : text.substr(slash + 1);
 }
 
-// As kubectl guesses it: CloneSet, clonesets.
+// Guessed as kubectl does: CloneSet, clonesets.
 std::string pluralOf(std::string_view kind) {
   std::string name(kind);
   std::ranges::transform(name, name.begin(), [](char c) {
@@ -142,7 +142,7 @@ Task<void> Workloads::ask(std::string namespace_, api::OwnerReference owner) {
   read_[owner.uid].asking = true;
   auto reading = read(namespace_, owner);
   auto answer = co_await reading;
-  // What nobody has asked for lately is dropped when there is much of it.
+  // Drops unused entries if there are many.
   if (read_.size() > 10000)
     std::erase_if(read_, [&](const auto& entry) {
       return !entry.second.asking && handle_.executor().steadyNow() - entry.second.at > 2 * kKept;

@@ -1,10 +1,11 @@
 #pragma once
 
-// What a pod belongs to: how many replicas its workload is to have, and which pods these are.
+// The workload of a pod: its desired replicas and its pods.
 //
-// Deployments, ReplicaSets and StatefulSets are watched. Any other kind (Jobs, ReplicationControllers, those of
-// OpenKruise, any that has a scale) is read from the API when it is first asked for and kept for a minute;
-// until the answer is there the workload is not known yet. Jobs count with their parallelism.
+// Deployments, ReplicaSets and StatefulSets are watched. Any other kind (Jobs,
+// ReplicationControllers, OpenKruise's kinds, any kind with a scale) is read from the API on first
+// use and cached for a minute; until then the workload is unknown. The replicas of a Job are its
+// parallelism.
 
 #include <map>
 #include <optional>
@@ -25,25 +26,25 @@ class Workloads {
   enum class State {
     None,  // the pod has no controller
     Known,
-    Gone,     // its controller is not there any more
-    Unknown,  // nobody could say yet, or at all: `why`
+    Gone,     // its controller has been deleted
+    Unknown,  // not known yet, or not at all: `why`
   };
   struct Workload {
     State state = State::None;
     std::int64_t replicas = 0;
-    std::string key;  // uid of the one that counts: of the Deployment, not the ReplicaSet
-    std::vector<std::string> owners;           // uids that its pods name as controller
+    std::string key;  // uid of the top controller: the Deployment, not the ReplicaSet
+    std::vector<std::string> owners;           // controller uids of its pods
     std::optional<api::LabelSelector> labels;  // of a Deployment
     std::string why;
   };
 
   void start();
   Workload of(const api::Pod& pod);
-  // Reads what is not watched, so that of() has an answer afterwards.
+  // Reads kinds that are not watched, so that of() knows them afterwards.
   Task<void> prepare(PodPtr pod);
-  // All pods of the workload; of a pod without a controller, nobody.
+  // All pods of the workload; empty for a pod without a controller.
   std::vector<PodPtr> podsOf(const Workload& workload) const;
-  // Of these, how many are not active and Ready; kept until some pod changes.
+  // The uids of its pods that are not active and Ready; cached until a pod changes.
   const std::set<std::string>& unavailableOf(const Workload& workload);
 
  private:

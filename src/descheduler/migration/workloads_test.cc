@@ -1,4 +1,4 @@
-// Whose pods may move: as many of them as what stands above the pod has, whatever kind that is.
+// Tests the limits by workload, for all kinds of controllers.
 
 #include "descheduler/migration/world_test.h"
 
@@ -10,7 +10,7 @@ using ::testing::HasSubstr;
 constexpr api::ResourceType kDefinitions{"apiextensions.k8s.io", "v1", "customresourcedefinitions",
                                          "CustomResourceDefinition", false};
 
-// A custom kind with spec.replicas and a scale.
+// Defines a custom kind with spec.replicas and a scale.
 void define(MigrationWorld& w, const char* group, const char* version, const char* plural,
             const char* kind) {
   w.api.put(kDefinitions,
@@ -29,11 +29,11 @@ void define(MigrationWorld& w, const char* group, const char* version, const cha
 struct Owner {
   api::ResourceType type;
   std::string spec;
-  std::string uid;  // "" = that of the object
+  std::string uid;  // "" = the object's uid
   bool there = true;
 };
 
-// What becomes of a wish to move a pod of the owner: "" = there is a job.
+// The result of moving a pod of the owner: "" = a job was created.
 std::string moved(MigrationWorld& w, const Owner& owner) {
   const std::string version = owner.type.group.empty()
                                   ? std::string(owner.type.version)

@@ -1,8 +1,8 @@
 #pragma once
 
-// A cluster for tests of the MigrationController: the embedded API server on virtual time, with nodes, a workload
-// whose pods come back when they are evicted, and a scheduler that puts Reservations where the test says. The
-// controller can be killed at any write, and started anew.
+// A cluster for tests of the MigrationController: the embedded API server on virtual time, with
+// nodes, a workload that replaces evicted pods, and a scheduler that places Reservations on the
+// test's node. The controller can be killed at any write, and restarted.
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -19,7 +19,7 @@ namespace koord::descheduler {
 using namespace std::chrono_literals;
 inline const std::string kCrds = KOORD_DEPLOY "/crds/scheduling.koordinator.sh_";
 
-// Between the controller and the server: counts what it writes, and can die at one of them.
+// Between the controller and the server: counts writes, and can die at one of them.
 class MortalApi final : public kube::Api {
  public:
   explicit MortalApi(apiserver::EmbeddedCluster& cluster) : cluster_(cluster) {}
@@ -59,7 +59,7 @@ class MortalApi final : public kube::Api {
 
   int writes = 0;
   int dieAt = 0;            // 0 = never
-  bool afterwards = false;  // the write arrives, its answer does not
+  bool afterwards = false;  // the write succeeds, its answer is lost
   bool dead = false;
   std::vector<std::string> log;
 
@@ -67,7 +67,7 @@ class MortalApi final : public kube::Api {
   apiserver::EmbeddedCluster& cluster_;
 };
 
-// What the scheduler would answer.
+// Fixed predictions instead of the scheduler's.
 class FixedLanding final : public Landing {
  public:
   Task<std::optional<std::vector<LandingPlace>>> ask(std::vector<LandingMove> moves) override {
@@ -151,7 +151,7 @@ struct MigrationWorld {
   apiserver::EmbeddedCluster api{loop};
   MigrationControllerArgs args;
   std::unique_ptr<Process> process;
-  std::string reservationsGoTo = "n2";  // "" = nowhere
+  std::string reservationsGoTo = "n2";  // "" = no node
   bool podsComeBack = true;
   int incarnations = 0;
   std::uint64_t lives = 0;  // of the controller
@@ -181,7 +181,7 @@ struct MigrationWorld {
       ASSERT_TRUE(*process->started) << process->started->error().message;
     }
   }
-  // Time passes, and the rest of the cluster does its part.
+  // Advances time and simulates the rest of the cluster.
   void run(Duration time) {
     for (const SteadyTime end = loop.steadyNow() + time; loop.steadyNow() < end;) {
       loop.advance(200ms);
@@ -191,7 +191,7 @@ struct MigrationWorld {
     }
   }
 
-  // --- A ReplicaSet that nobody owns, and its pods.
+  // --- A ReplicaSet without an owner, and its pods.
   void workload(const std::string& name, int replicas, const std::string& node = "n1",
                 const std::string& extra = "") {
     api.put(
@@ -241,7 +241,7 @@ struct MigrationWorld {
   std::map<std::string, int> wanted;
   std::map<std::string, std::string> extras;
 
-  // Reservations that wait get the node of the test, as the scheduler would say it.
+  // Schedules pending Reservations on the test's node, as the scheduler would.
   void schedule() {
     if (reservationsGoTo.empty()) return;
     for (const auto& item : list(api::Reservation::kType)) {
@@ -252,13 +252,14 @@ struct MigrationWorld {
                                  reservationsGoTo));
     }
   }
-  // As kubelet does once the containers have ended.
+  // Removes terminating pods, as kubelet does when their containers have ended.
   void finishDeletions() {
     for (const auto& item : list(api::Pod::kType))
       if (!textAt(item, "metadata", "deletionTimestamp").empty())
         api.remove(api::Pod::kType, std::string(textAt(item, "metadata", "name")), "default");
   }
-  // As the ReplicaSet's controller and the scheduler do: the new pod takes a Reservation that waits for it.
+  // Replaces pods, as the ReplicaSet controller and the scheduler do: the new pod uses a matching
+  // Reservation.
   void replace() {
     for (const auto& [set, count] : wanted) {
       int there = 0;
@@ -286,7 +287,7 @@ struct MigrationWorld {
     }
   }
 
-  // --- What there is.
+  // --- Reading the cluster.
   std::vector<json::value> list(const api::ResourceType& type) {
     kube::Request request = kube::makeRequest(kube::Verb::List, type);
     std::optional<Result<std::string>> out;
@@ -321,7 +322,7 @@ struct MigrationWorld {
       all.push_back(each.type + " " + each.status);
     return all;
   }
-  // How often the pod of that name was asked to leave.
+  // The number of evictions of the pod with that name.
   int evictionsOf(const std::string& podName) {
     int count = 0;
     for (const auto& request : api.writes)
@@ -335,8 +336,7 @@ struct MigrationWorld {
   }
   PodPtr podOf(const std::string& name) { return process->stores().pod({"default", name}); }
 
-  // --- What somebody does.
-  // By hand: spec as JSON.
+  // --- Actions. A job of a user: spec as JSON.
   void makeJob(const std::string& name, const std::string& spec,
                const std::string& annotations = "{}") {
     api.put(api::PodMigrationJob::kType,
@@ -356,7 +356,7 @@ struct MigrationWorld {
                               podName));
   }
   std::function<std::string(const Pod&, const std::string&)> noBetter;
-  // The evict plugin: the job's name, or why not.
+  // Calls the evict plugin: returns the job's name, or the reason against it.
   std::string evict(const std::string& podName, const std::string& plugin = "LowNodeLoad") {
     std::optional<Result<Evicted>> out;
     TaskGroup group;

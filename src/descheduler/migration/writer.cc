@@ -34,7 +34,7 @@ Task<Result<JobPtr>> JobWriter::change(JobPtr job, json::object patch) {
 
 Task<Result<JobPtr>> JobWriter::setStatus(JobPtr job, api::PodMigrationJobStatus status) {
   json::value written = api::encode(status);
-  // What is empty now has to be said: a merge patch leaves out nothing.
+  // Empty fields must be written: a merge patch does not remove absent ones.
   for (const char* field : {"phase", "status", "reason", "message", "nodeName"})
     if (!find(written, field)) written.get_object()[field] = "";
   json::object patch{{"metadata", json::object{{"uid", job->metadata.uid},

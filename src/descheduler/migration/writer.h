@@ -1,7 +1,7 @@
 #pragma once
 
-// Writes of the controller, each conditional on what it was decided from: somebody else's change makes it fail
-// with a conflict, and the job is looked at again.
+// Writes of the controller, each conditional on the version that was read: after another client's
+// change it fails with a conflict, and the job is reconciled again.
 
 #include "descheduler/framework/handle.h"
 #include "descheduler/migration/jobs.h"
@@ -12,12 +12,12 @@ class JobWriter {
  public:
   JobWriter(Handle& handle, Jobs& jobs) : handle_(handle), jobs_(jobs) {}
 
-  // The job as it is now.
+  // Returns the new state of the job.
   Task<Result<JobPtr>> create(json::object job);
   // `patch`: of metadata and spec.
   Task<Result<JobPtr>> change(JobPtr job, json::object patch);
   Task<Result<JobPtr>> setStatus(JobPtr job, api::PodMigrationJobStatus status);
-  // An event of the job.
+  // Writes an event of the job.
   void tell(const api::PodMigrationJob& job, std::string_view type, std::string_view reason,
             std::string message);
 

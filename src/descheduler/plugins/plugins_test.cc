@@ -9,7 +9,7 @@
 #include "descheduler/plugins/registry.h"
 #include "kube/client.h"
 
-// Every plugin against the embedded API server: nodes and pods as tests want them, one cycle at a time.
+// Tests every plugin with the embedded API server, one cycle at a time.
 
 namespace koord::descheduler {
 namespace {
@@ -32,7 +32,7 @@ struct PodSpecText {
   std::string image = "web:1";
 };
 
-// An evict plugin that evicts nobody, and writes down which nodes would be no better for the pod.
+// An evict plugin that evicts no pods and records which nodes would not be better for the pod.
 class Judge final : public Plugin, public EvictPlugin {
  public:
   using Judgement = std::map<std::string, std::string>;
@@ -56,7 +56,7 @@ class Judge final : public Plugin, public EvictPlugin {
   Judgement& said_;
 };
 
-// An evict plugin that moves pods to one node, where that is better for them.
+// An evict plugin that moves pods to one node, if it is better for them.
 class Mover final : public Plugin, public EvictPlugin {
  public:
   struct World {
@@ -89,7 +89,7 @@ class Mover final : public Plugin, public EvictPlugin {
   }
 
  private:
-  // While a pod is moved, which may take a while, the owner of another one does this.
+  // The owner of another pod protects it while a pod is moved.
   Task<void> protect(std::string name) {
     if (name.empty()) co_return;
     json::value patch = parseJson(R"({"metadata": {"ownerReferences": [{"apiVersion": "apps/v1",
@@ -99,7 +99,7 @@ class Mover final : public Plugin, public EvictPlugin {
                                     kube::PatchType::Merge, std::move(patch));
     const Result<> done = co_await patching;
     EXPECT_TRUE(done);
-    auto pause = sleepFor(handle_.executor(), 1s);  // the watch brings it
+    auto pause = sleepFor(handle_.executor(), 1s);  // the watch delivers it
     co_await pause;
   }
 
@@ -126,7 +126,7 @@ class Cluster {
     if (!errors.empty()) return;
     descheduler_.emplace(cluster_, loop_, Random(1), Descheduler::Options{std::move(prepared)},
                          registry_, metrics_);
-    // Without an interval a cycle runs once, here, while there are no nodes yet: tests run the others.
+    // Without an interval one cycle runs here, before there are nodes; tests run the others.
     descheduler_->start();
     loop_.advance(1s);
   }
@@ -160,7 +160,7 @@ class Cluster {
                     text.spec.empty() ? "" : text.spec + ",", text.image, text.requests,
                     text.status.empty() ? R"("phase": "Running")" : text.status));
   }
-  // What a node and its pods ("name": millicores) use.
+  // Reports the usage of a node and its pods ("name": milli-cores).
   void usage(const std::string& node, const std::map<std::string, int>& pods, int system = 100) {
     std::string list;
     for (const auto& [name, milli] : pods)
@@ -175,9 +175,9 @@ class Cluster {
                              node, formatTime(loop_.wallNow()), system, list));
   }
 
-  // Runs cycles and says who has left, in order.
+  // Runs cycles and returns the evicted pods, in order.
   std::vector<std::string> cycle(int count = 1) {
-    loop_.advance(1s);  // what was put arrives
+    loop_.advance(1s);  // the informers receive the objects
     std::vector<std::string> left;
     for (int i = 0; i < count; ++i) {
       const std::size_t before = cluster_.writes.size();
@@ -198,8 +198,8 @@ class Cluster {
   Descheduler& descheduler() { return *descheduler_; }
   std::vector<std::string> errors;
   Result<> result;
-  Judge::Judgement judged;  // by node, where the evictor is Judge
-  Mover::World mover;       // where it is Mover
+  Judge::Judgement judged;  // by node, if the evictor is Judge
+  Mover::World mover;       // if it is Mover
   const std::vector<std::string>& notes() const { return descheduler_->prepared().notes; }
 
  private:
@@ -531,7 +531,7 @@ TEST(InterPodAntiAffinityTest, aPodLeavesWhomItsTermRepelsInTheDomainOrOnTheNode
   put("far", "c", shy, "db");
   put("beside", "d", shy, "db");
   put("web-d", "d", "", "web");
-  put("elsewhere", "e", shy, "db");  // d is no neighbour: neither has a zone
+  put("elsewhere", "e", shy, "db");  // d is in no domain: it has no zone
   EXPECT_THAT(cluster.cycle(), UnorderedElementsAre("near", "beside"));
 }
 
@@ -600,7 +600,7 @@ TEST(LowNodeLoadTest, whatIsLeftOutWasNotNeeded) {
   const std::string batch = R"("koordinator.sh/priority-class": "koord-batch")";
   cluster.pod("small", {.labels = batch});
   cluster.pod("prod");
-  cluster.usage("a", {{"small", 300}, {"prod", 2600}});  // 3000: 1000 too much
+  cluster.usage("a", {{"small", 300}, {"prod", 2600}});  // 3000: an excess of 1000
   cluster.usage("b", {});
   EXPECT_THAT(cluster.cycle(2), ElementsAre("prod"));
 }
@@ -733,7 +733,7 @@ TEST(CustomPriorityTest, aProcessThatComesAfterOneThatDiedFinishesOrGivesUpItsDr
     return !textAt(*node, "metadata", "annotations", "descheduler.koordinator.sh/drained-by")
                 .empty();
   };
-  // As a process leaves it that dies after the first of two evictions.
+  // The state after a process died after the first of two evictions.
   const auto inTheMiddle = [&](Cluster& cluster) {
     cluster.node("s", R"("t": "dear")", R"({"unschedulable": true})",
                  R"("cpu": "4", "memory": "8Gi", "pods": "20")",
@@ -907,7 +907,8 @@ TEST(LowNodeLoadTest, aProdThresholdAboveThatOfAllPodsIsToldAndTaken) {
 }
 
 TEST(LowNodeLoadTest, takesTheLeastImportantOfThoseThatCureTheNode) {
-  // The worked example of the rule: 2500m too much; C does not cure the node alone, B does; prod pods stay.
+  // The worked example of the rule: an excess of 2500m; C does not relieve the node alone, B does;
+  // prod pods stay.
   Cluster cluster(kLoad,
                   "[{name: LowNodeLoad, args: {lowThresholds: {cpu: 45}, highThresholds: "
                   "{cpu: 75}, nodeFit: false, anomalyCondition: "

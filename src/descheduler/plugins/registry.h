@@ -4,7 +4,7 @@
 
 namespace koord::descheduler {
 
-// Every plugin that there is.
+// The registry of all plugins.
 Registry makeRegistry();
 
 }  // namespace koord::descheduler

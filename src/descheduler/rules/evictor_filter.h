@@ -1,7 +1,8 @@
 #pragma once
 
-// Which pods are never evicted unless the arguments say so: the rules that the evictors of Koordinator and
-// Kubernetes share. A pod with the annotation descheduler.alpha.kubernetes.io/evict is exempt from all of them.
+// Finds pods that are not evicted unless the arguments allow it: the common rules of Koordinator's
+// and Kubernetes' evictors. A pod with the annotation descheduler.alpha.kubernetes.io/evict is
+// exempt from all of them.
 
 #include <optional>
 #include <string>
@@ -11,9 +12,9 @@
 
 namespace koord::descheduler {
 
-// Of which priority on nobody is evicted by default.
+// By default pods of this priority or higher are not evicted.
 inline constexpr std::int32_t kSystemCriticalPriority = 2'000'000'000;
-// As an eviction cost: never.
+// An eviction cost that means never.
 inline constexpr std::int32_t kNeverEvict = 2'147'483'647;
 
 struct EvictorFilter {
@@ -22,10 +23,10 @@ struct EvictorFilter {
   bool evictLocalStoragePods = false;
   bool evictSystemCriticalPods = false;
   bool ignorePvcPods = false;
-  std::optional<std::int32_t> priorityThreshold;  // pods of this priority on stay
-  std::optional<api::Selector> labelSelector;     // others stay
+  std::optional<std::int32_t> priorityThreshold;  // pods of this priority or higher stay
+  std::optional<api::Selector> labelSelector;     // other pods stay
 
-  // Why the pod stays; "" = it may go.
+  // Why the pod must stay; "" if it may be evicted.
   std::string_view refusal(const Pod& pod) const;
 };
 

@@ -18,7 +18,7 @@ struct Namespaces {
   }
   // Both at once are an error.
   static Namespaces read(Fields& args, std::string_view field);
-  json::value document() const;  // null when there is nothing
+  json::value document() const;  // null if empty
 };
 
 }  // namespace koord::descheduler

@@ -17,7 +17,8 @@ bool tolerates(const api::Toleration& toleration, const api::Taint& taint) {
   return !toleration.key.empty() && toleration.value == taint.value;
 }
 
-// A term of required anti-affinity that a pod on the node matches, where the node has the topology.
+// Returns true if a pod on the node matches the term of required anti-affinity and the node has its
+// topology key.
 bool repels(const Pod& pod, const api::PodAffinityTerm& term, const NodeView& node) {
   if (!term.labelSelector || !node.node->metadata.labels.contains(term.topologyKey)) return false;
   const auto selector = api::Selector::compile(*term.labelSelector);

@@ -1,8 +1,8 @@
 #pragma once
 
-// Whether a pod would find room on a node, by what can be seen without a scheduler. Two flavours, since plugins
-// of Koordinator and of Kubernetes look at different things; neither knows volumes, spreading or affinity to
-// pods. All on the views of a cycle.
+// Checks whether a pod fits a node, without a scheduler. There are two variants, because plugins of
+// Koordinator and of Kubernetes check different things; neither checks volumes, topology spread or
+// affinity to pods. All work on the views of a cycle.
 
 #include <optional>
 #include <string>
@@ -16,20 +16,20 @@ namespace koord::descheduler {
 class NodeDemand {
  public:
   explicit NodeDemand(const Pod& pod);
-  // Node labels, and no more; a broken selector matches nothing.
+  // Checks node labels only; an invalid selector matches nothing.
   bool matches(const api::Node& node) const;
 
  private:
-  std::optional<api::RequiredNodeAffinity> affinity_;  // absent: any node will do
+  std::optional<api::RequiredNodeAffinity> affinity_;  // nullopt: matches every node
 };
 
 // NoSchedule and NoExecute; PreferNoSchedule does not count.
 bool toleratesTaints(const api::Pod& pod, const api::Node& node);
 
-// Of whatever effect.
+// A taint of any effect.
 bool toleratesTaint(const api::Pod& pod, const api::Taint& taint);
 
-// What pods ask for that are going to land on a node, beside those that run there.
+// The requests of pods that will be placed on a node, in addition to its running pods.
 struct Arrivals {
   std::int64_t milliCpu = 0;
   std::int64_t memory = 0;
@@ -40,18 +40,19 @@ struct Arrivals {
   void remove(const Pod& pod);
 };
 
-// Requests of the pod against what the node has left, name by name.
+// Returns true if the node has enough free resources for the pod's requests.
 bool hasRoom(const Pod& pod, const NodeView& node, const Arrivals* arrivals = nullptr);
 
-// Koordinator's: selector, affinity, taints, room, not cordoned. Pod slots and affinity between pods are not
-// looked at.
+// Koordinator's check: selector, affinity, taints, free resources, not cordoned. Ignores pod slots
+// and affinity between pods.
 bool fitsKoordinator(const Pod& pod, const NodeDemand& demand, const NodeView& node,
                      const Arrivals* arrivals = nullptr);
 
-// Kubernetes': cordoned, selector and affinity, taints, the pod's required anti-affinity, room and a free
-// slot (not asked on the pod's own node). The reason is "" when it fits.
+// Kubernetes' check: cordoned, selector and affinity, taints, the pod's required anti-affinity,
+// free resources and a free pod slot (not checked on the pod's own node). Returns the reason of a
+// misfit, "" if the pod fits.
 std::string_view misfitKubernetes(const Pod& pod, const NodeDemand& demand, const NodeView& node);
-// Any node, or any but the pod's own, by Kubernetes' rules.
+// Returns true if the pod fits any node, or any but its own, by Kubernetes' rules.
 bool fitsAnyNode(const Pod& pod, const Nodes& nodes);
 bool fitsAnyOtherNode(const Pod& pod, const Nodes& nodes);
 

@@ -8,7 +8,7 @@ namespace koord::descheduler {
 
 namespace {
 
-// The labels that a pod must have, whatever their values.
+// The label keys that a pod must have.
 std::uint32_t requiredKeys(const api::Selector& selector) {
   using Op = api::Selector::Op;
   std::uint32_t keys = 0;

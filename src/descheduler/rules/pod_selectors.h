@@ -1,6 +1,7 @@
 #pragma once
 
-// podSelectors: [{name, selector}]: pods that any of them selects; none selects every pod.
+// podSelectors: [{name, selector}]: selects pods that match any of them. An empty list selects
+// every pod.
 
 #include <string>
 #include <vector>
@@ -13,15 +14,15 @@ namespace koord::descheduler {
 
 struct PodSelectors {
   std::vector<api::Selector> any;
-  json::value document;  // as it was given; null when there is nothing
+  json::value document;  // as given; null if empty
 
-  // Most pods that no selector selects need not even be looked at.
+  // Rejects most pods by their facts alone.
   bool matches(const NodePods::Entry& entry) const;
   bool matches(const api::StringMap& labels) const;
   static PodSelectors read(Fields& args);
 };
 
-// A LabelSelector in arguments; absent: none.
+// A LabelSelector in arguments; nullopt if absent.
 std::optional<api::Selector> readArgsSelector(Fields& args, std::string_view field);
 
 }  // namespace koord::descheduler

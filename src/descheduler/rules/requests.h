@@ -1,6 +1,6 @@
 #pragma once
 
-// Amounts by name of resource: cpu in thousandths of a core, everything else in whole units; "pods" counts pods.
+// Amounts by name of resource: cpu in milli-cores, all others in whole units; "pods" counts pods.
 
 #include <string_view>
 

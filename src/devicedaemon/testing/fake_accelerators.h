@@ -1,13 +1,14 @@
 #pragma once
 
-// A stand-in for libcndev.so and libdcmi.so: a shared library of its own that is opened as the real ones
-// are, with devices that a test makes up.
+// A fake of libcndev.so and libdcmi.so: a shared library that is opened like the real ones, with
+// devices that a test defines.
 //
 //   FakeAccelerators fake;
 //   fake.state().count = 2;        // the library reads this at every call
 //   machine.cndev = {fake.path()};
 //
-// The state is of the process, and a process that is forked has it as it was; one test uses it at a time.
+// The state is global to the process, and a forked process has a copy of it. One test uses it at a
+// time.
 
 #include <array>
 #include <cstdint>
@@ -21,8 +22,8 @@ struct FakeAccelerator {
   std::int64_t memory = 65'536, ddr = 0;  // MiB
   unsigned cores = 20, aiCpus = 7;
   unsigned bus = 0;
-  int health = 0;  // as the library says it
-  int answer = 0;  // of the first call about it
+  int health = 0;  // as the library reports it
+  int answer = 0;  // result of the first call about it
 };
 struct FakeAcceleratorState {
   int initAnswer = 0;

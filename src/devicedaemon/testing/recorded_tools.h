@@ -1,6 +1,7 @@
 #pragma once
 
-// A Runner whose tools print what was recorded. Libraries run in this process, so that a test sees what they do.
+// A Runner whose tools print recorded output. Libraries run in this process, so that a test sees
+// their effects.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -15,7 +16,7 @@ namespace koord::devicedaemon {
 
 class RecordedTools final : public Runner {
  public:
-  // By command line; tools that have no recording are not installed.
+  // By command line; tools without a recording are not installed.
   std::map<std::string, std::string> outputs;
   std::map<std::string, Error> failures;
   std::vector<std::string> asked;

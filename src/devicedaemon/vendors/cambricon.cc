@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kMostCards = 256;
 
-// Lines of the PCI address, and one more that says how the device is: "Device : Good".
+// Lines of the PCI address, and one with the device's health: "Device : Good".
 struct MluText {
   std::string uuid, domain, bus, slot, function, state;
   std::optional<int> memory, numaNode;

@@ -1,7 +1,7 @@
 #pragma once
 
 // The part of Cambricon's management library (libcndev.so) that is used here, as its public header
-// describes it for version 5 of its interface, which later libraries speak as well.
+// describes it for version 5 of its interface, which later libraries also support.
 
 #include <array>
 #include <cstdint>
@@ -38,7 +38,7 @@ struct Health {
   std::int32_t good = 0;
 };
 
-// All devices that answer. To be called where the library may crash (Runner::apart).
+// All devices that answer. The library may crash: call it within Runner::apart.
 Result<std::vector<Found>> devices(const std::vector<std::string>& library);
 
 }  // namespace koord::devicedaemon::cndev

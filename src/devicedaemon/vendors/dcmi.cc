@@ -17,7 +17,7 @@ struct Functions {
   int (*logicId)(int* id, int card, int chip);
   int (*physicalId)(unsigned logic, unsigned* physical);
   int (*health)(int card, int chip, unsigned* health);
-  // Those that not every chip or version knows.
+  // Functions that not every chip or version supports.
   int (*pcie)(int card, int chip, Pcie*);
   int (*hbm)(int card, int chip, Hbm*);
   int (*ddr)(int card, int chip, Ddr*);

@@ -12,7 +12,7 @@ namespace koord::devicedaemon::dcmi {
 
 constexpr int kMostCards = 64;
 constexpr int kNpu = 0;         // kind of a chip; others are controllers
-constexpr unsigned kMajor = 2;  // health from which on a chip must not be used
+constexpr unsigned kMajor = 2;  // from this health on a chip must not be used
 
 struct Chip {
   std::array<unsigned char, 32> type{}, name{}, version{};  // "Ascend", "910B3", "V1"
@@ -38,7 +38,7 @@ struct Ddr {
 // Control, data and AI CPUs.
 using CpuCounts = std::array<unsigned char, 16>;
 
-// All devices that answer. To be called where the library may crash (Runner::apart).
+// All devices that answer. The library may crash: call it within Runner::apart.
 Result<std::vector<Found>> devices(const std::vector<std::string>& library);
 
 }  // namespace koord::devicedaemon::dcmi

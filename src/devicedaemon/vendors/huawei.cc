@@ -14,9 +14,9 @@ namespace {
 
 constexpr std::uint32_t kHuawei = 0x19e5, kProcessingAccelerator = 0x1200;
 constexpr std::string_view kInferenceModel = "Ascend-310P3";
-constexpr std::int64_t kInferenceMemory = 21'527;  // MiB; older versions of npu-smi do not tell it
+constexpr std::int64_t kInferenceMemory = 21'527;  // MiB; older npu-smi does not report it
 constexpr int kInferenceCores = 8;
-// AI CPUs of models whose number upstream knows; the others are asked.
+// AI CPUs of the models that upstream knows; npu-smi reports those of others.
 constexpr std::pair<std::string_view, int> kAiCpus[] = {
     {"Ascend-910B", 0}, {"Ascend-910B2", 6}, {"Ascend-910B3", 7}, {"Ascend-910B4", 7}};
 
@@ -26,7 +26,7 @@ std::optional<int> knownAiCpus(std::string_view model) {
   return std::nullopt;
 }
 
-// Words from there on, "Ascend 910B3" -> "Ascend-910B3".
+// Joins the words from `start` on, "Ascend 910B3" -> "Ascend-910B3".
 std::string modelFrom(const std::vector<std::string_view>& words, std::size_t start) {
   std::string model;
   for (; start < words.size(); ++start) {
@@ -36,7 +36,7 @@ std::string modelFrom(const std::vector<std::string_view>& words, std::size_t st
   return model;
 }
 
-// npu-smi for one machine.
+// npu-smi for one host.
 class NpuSmi {
  public:
   NpuSmi(const Machine& machine, std::vector<NpuChip> chips)
@@ -68,7 +68,7 @@ Result<std::string> NpuSmi::ask(const char* what, const NpuChip& chip) const {
   return machine_.runner->run(command);
 }
 
-// Chips in the order of their numbers have the device files in the order of theirs.
+// The n-th chip by number has the n-th device file by number.
 Result<std::vector<int>> NpuSmi::minors() const {
   std::vector<int> minors;
   for (const auto& chip : chips_)

@@ -1,17 +1,17 @@
 #pragma once
 
-// Huawei's Ascend NPUs: by libdcmi.so (dcmi.h), or by npu-smi where the library cannot be opened.
+// Huawei's Ascend NPUs: read by libdcmi.so (dcmi.h), or by npu-smi if the library cannot be opened.
 // Names and amounts are those that upstream's daemon takes from npu-smi.
 
 #include "devicedaemon/vendors/reading.h"
 
 namespace koord::devicedaemon {
 
-// Machines of Huawei's own have many devices of its vendor number; these are accelerators that are not
-// part of their processors.
+// Returns true if it is an accelerator that is not part of a processor. Huawei's servers have many
+// other devices with its vendor number.
 bool isHuaweiNpu(const PciId& device);
 
-// What is known of one chip, whoever said it.
+// The facts about one chip, from the library or the tool.
 struct NpuFacts {
   int card = 0, minor = 0;
   std::string model;        // "Ascend-910B3"
@@ -26,7 +26,7 @@ Result<Found> npuOf(const NpuFacts& facts);
 struct NpuChip {
   int card = 0, chip = 0;
   int logicId = 0;
-  std::optional<int> physicalId;  // newer versions say it
+  std::optional<int> physicalId;  // newer versions report it
   std::string model;
 };
 Result<std::vector<NpuChip>> npuChips(std::string_view mapping);

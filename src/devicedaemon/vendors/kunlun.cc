@@ -8,9 +8,9 @@
 namespace koord::devicedaemon {
 namespace {
 
-constexpr std::size_t kNumber = 1, kMemory = 18, kName = 21;  // places in a line
+constexpr std::size_t kNumber = 1, kMemory = 18, kName = 21;  // positions in a line
 
-// The name, which is quoted when it has blanks.
+// The name, which is quoted if it has blanks.
 std::string nameAfter(std::string_view line, std::string_view first) {
   if (!first.starts_with('"')) return std::string(first);
   const std::string_view rest =

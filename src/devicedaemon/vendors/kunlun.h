@@ -1,8 +1,8 @@
 #pragma once
 
-// Baidu's Kunlun accelerators. Their library has no public header, so xpu_smi is asked, which prints a
-// line for each device for machines to read: where it sits, its number, and at known places its memory
-// in MiB and its name.
+// Baidu's Kunlun accelerators. Their library has no public header, so they are read by xpu_smi,
+// which prints a machine-readable line for each device: its PCI address, its number, and at fixed
+// positions its memory in MiB and its name.
 
 #include "devicedaemon/vendors/reading.h"
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// A vendor's shared library, opened in a process of its own (Runner::apart), which ends with it: it is
-// never closed, and what is logged there goes where ours goes.
+// A vendor's shared library, opened in a child process (Runner::apart). It is open until the
+// process ends. Its log goes to the same place as this process's log.
 
 #include <dlfcn.h>
 
@@ -19,7 +19,7 @@ namespace koord::devicedaemon {
 
 class Library {
  public:
-  // The first of these that can be opened. NotFound when none can.
+  // Opens the first library that can be opened. NotFound if none can.
   static Result<Library> open(const std::vector<std::string>& paths) {
     std::string why = "no library is named";
     for (const auto& path : paths) {
@@ -30,14 +30,14 @@ class Library {
     return fail(ErrorCode::NotFound, why);
   }
 
-  // Sets the function; remembers the first that is not there.
+  // Sets a required function; the first missing one fails complete().
   template <class Fn>
   Library& need(Fn*& function, const char* name) {
     function = reinterpret_cast<Fn*>(::dlsym(handle_, name));
     if (!function && missing_.empty()) missing_ = name;
     return *this;
   }
-  // The same for one that older versions lack.
+  // Sets an optional function; nullptr in older versions without it.
   template <class Fn>
   Library& want(Fn*& function, const char* name) {
     function = reinterpret_cast<Fn*>(::dlsym(handle_, name));
@@ -55,7 +55,7 @@ class Library {
   std::string path_, missing_;
 };
 
-// The devices that answered. One that does not costs the others nothing, unless none does.
+// Collects the devices that answered. Fails only if none did.
 class Answers {
  public:
   void take(Result<Found> device) {
@@ -73,7 +73,7 @@ class Answers {
   std::optional<Error> lost_;
 };
 
-// A structure of the library's, with room behind it: a newer version may have more members.
+// A structure of the library with spare space behind it: a newer version may have more members.
 template <class T>
 struct Roomy {
   T value{};

@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view kCard = "GPU#";
 constexpr std::string_view kUuid = "UUID:";
 
-// 3 of "GPU#3  MXC500  0000:3c:00.0"; slices ("SGPU") are no cards.
+// 3 of "GPU#3 MXC500 0000:3c:00.0"; slices ("SGPU") are not cards.
 std::optional<int> cardAt(const std::vector<std::string_view>& words) {
   if (words.empty() || !words[0].starts_with(kCard)) return std::nullopt;
   return countIn(words[0].substr(kCard.size()));
@@ -27,7 +27,7 @@ std::string uuidIn(std::string_view line) {
   return words.empty() ? std::string() : std::string(words[0].substr(0, words[0].find(')')));
 }
 
-// "64 GB", "64GB" or "65536 MB"; "" when it is neither.
+// "64 GB", "64GB" or "65536 MB"; "" if it is none of these.
 std::string memoryIn(std::string_view value) {
   const auto digits = std::min(value.find_first_not_of("0123456789"), value.size());
   const auto amount = countIn(value.substr(0, digits));

@@ -16,7 +16,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-// Recorded on a machine with P800s.
+// Recorded on a host with P800s.
 constexpr const char* kXpuSmi =
     "00000000:03:00.0 0 0 02K15K624CV00304 36 0 0 0 86 1450 1450 1450 1450 1450 1450 2 96 90440 "
     "98304 0 "
@@ -24,7 +24,7 @@ constexpr const char* kXpuSmi =
     "00000000:05:00.0 1 1 02K15K624CV0030V 39 0 0 0 86 1450 1450 1450 1450 1450 1450 2 96 90440 "
     "98304 0 "
     "1.0:2.6:1.39.1.7 \"P800 OAM\" 0 0 0 0 0 0 0 0 0 0\n";
-// Of a 910B3 machine, cut to two cards.
+// Of a host with 910B3s, cut to two cards.
 constexpr const char* kNpuMapping =
     "\tNPU ID                         Chip ID                        Chip Logic ID                 "
     " Chip Name"

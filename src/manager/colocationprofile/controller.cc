@@ -15,7 +15,7 @@ namespace koord::manager {
 
 namespace {
 
-constexpr int kTries = 4;  // of a write that conflicts
+constexpr int kTries = 4;  // of a write with conflicts
 
 }  // namespace
 
@@ -61,7 +61,7 @@ bool ColocationProfileController::manages(const api::ClusterColocationProfile& p
 Result<std::vector<ColocationProfileController::PodPtr>> ColocationProfileController::podsOf(
     const api::ClusterColocationProfile& profile) const {
   std::vector<PodPtr> found;
-  // Without a selector no pod is meant here, unlike in the webhook.
+  // Without a selector the profile matches no pod here, unlike in the webhook.
   if (!profile.spec.selector) return found;
   const auto selector = api::Selector::compile(*profile.spec.selector);
   if (!selector) return fail(Error(selector.error()).within("spec.selector"));

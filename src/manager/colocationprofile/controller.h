@@ -1,13 +1,13 @@
 #pragma once
 
-// The colocationprofile controller (gate ColocationProfileController): applies profiles to pods that
-// were made before their profile, or while nobody answered for the webhook. Only pods that wait for a
-// node are touched, and of their specs only what the profile's patch says: who schedules a pod and
-// its priority cannot change any more.
+// The colocationprofile controller (gate ColocationProfileController): applies profiles to pods
+// that were created before their profile, or while the webhook did not answer. It changes only pods
+// that wait for a node, and of their specs only the fields of the profile's patch: a pod's
+// scheduler and priority are immutable.
 //
-// Every interval each profile's pods are looked at. A pod is given a profile once in a while only,
-// so that somebody else's changes to it are not fought over; a rate limit holds back what a large
-// profile would do at once, for the next round.
+// Each profile's pods are checked at every interval. A pod gets a profile again only after
+// forceUpdate, so that the controller does not fight with other writers. A rate limit defers the
+// pods of a large profile to the next rounds.
 
 #include <string>
 #include <unordered_map>
@@ -23,10 +23,10 @@
 namespace koord::manager {
 
 struct ColocationProfileOptions {
-  bool reconcileByDefault = false;  // otherwise profiles with the label controller-managed
+  bool reconcileByDefault = false;  // otherwise only profiles with the label controller-managed
   Duration interval = std::chrono::seconds(30);
-  Duration forceUpdate = std::chrono::minutes(5);   // how long a pod is left alone
-  Duration expireCache = std::chrono::minutes(10);  // how often what is remembered is cleaned up
+  Duration forceUpdate = std::chrono::minutes(5);   // pause before a pod gets a profile again
+  Duration expireCache = std::chrono::minutes(10);  // interval of cleaning up applied_
   double qps = 10;
   int burst = 100;
 };

@@ -8,7 +8,8 @@ namespace koord::manager {
 
 namespace {
 
-// The shipped webhooks are not asked about the pods of such namespaces, and kubelets make mirror pods of files.
+// The shipped webhooks are not called for pods of such namespaces, and kubelets create mirror pods
+// from files.
 bool isSubject(const api::Pod& pod, const api::StringMap& namespaceLabels) {
   const std::string& ns = pod.metadata.namespace_;
   return ns != "kube-system" && ns != "koordinator-system" && pod.status.phase != "Succeeded" &&
@@ -24,7 +25,7 @@ bool anyIsIn(const api::StringMap& marks, const api::StringMap& has) {
   });
 }
 
-// Times of objects are whole seconds: within one nobody knows which was first.
+// Times of objects are whole seconds: within one second the order is unknown.
 bool isNewer(const api::Pod& pod, const api::ClusterColocationProfile& profile) {
   const auto& made = pod.metadata.creationTimestamp;
   return made && profile.metadata.creationTimestamp && *made > *profile.metadata.creationTimestamp;

@@ -1,13 +1,15 @@
 #pragma once
 
-// Which pods a ClusterColocationProfile is for and yet never met: they were admitted while nobody answered for the
-// webhook, before the profile was there, or before they or their namespace had the labels.
+// Finds pods that a ClusterColocationProfile matches but was never applied to: they were admitted
+// while the webhook did not answer, before the profile existed, or before they or their namespace
+// had the labels.
 //
-// A profile leaves marks on a pod: labels, annotations, the QoS class, the priority within its class, the PriorityClass.
-// A pod missed its profiles when it bears no mark of any of them. One mark is proof enough: profiles change later, others
-// overwrite what they set, and people edit labels. A profile that is applied by chance may rightly have left a pod alone,
-// so that it is never missed; its marks count for the others that it may have overwritten. Cost: a match of two selectors
-// per profile, a few microseconds a pod.
+// A profile leaves marks on a pod: labels, annotations, the QoS class, the priority within its
+// class, the PriorityClass. A pod missed its profiles if it has no mark of any of them. One mark is
+// enough: profiles change later, others overwrite their fields, and users edit labels. A profile
+// with a probability may have skipped the pod, so it never counts as missed; its marks count for
+// other profiles, whose fields it may have overwritten. Cost: a match of two selectors per profile,
+// a few microseconds a pod.
 
 #include <functional>
 #include <string>
@@ -21,12 +23,13 @@ namespace koord::manager {
 class MissedProfiles {
  public:
   enum class Older {
-    Count,      // pods that were there before the profile missed it, too
-    DoNotCount  // nothing went wrong when these were admitted
+    Count,      // pods that are older than the profile missed it, too
+    DoNotCount  // they were admitted correctly
   };
 
   MissedProfiles() = default;
-  // Profiles with selectors that cannot be read are for nobody; `broken` is told which these are, and why.
+  // Profiles with invalid selectors match no pod; `broken` is called with each of them and the
+  // error.
   using Broken = std::function<void(const api::ClusterColocationProfile& profile, const Error&)>;
   explicit MissedProfiles(const std::vector<ProfilePtr>& profiles, const Broken& broken = nullptr);
 
@@ -39,7 +42,7 @@ class MissedProfiles {
     ProfilePtr profile;
     api::Selector namespaces;
     api::Selector pods;
-    api::StringMap labels;  // that it sets, those of QoS and priority included
+    api::StringMap labels;  // that it sets, including those of QoS and priority
     bool byChance = false;
   };
   static bool bearsMarkOf(const Entry& entry, const api::Pod& pod);

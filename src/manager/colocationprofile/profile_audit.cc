@@ -37,7 +37,7 @@ ProfileAudit::ProfileAudit(kube::Api& api, Executor& executor, kube::Informer<ap
   profiles_.addHandler({[this](const auto&) { judgeAllSoon(); },
                         [this](const auto&, const auto&) { judgeAllSoon(); },
                         [this](const auto&) { judgeAllSoon(); }});
-  // Pods of a namespace that is new are judged as they come.
+  // Pods of a new namespace are checked as they arrive.
   namespaces_.addHandler({nullptr,
                           [this](const auto& before, const auto& after) {
                             if (before->metadata.labels != after->metadata.labels) judgeAllSoon();
@@ -60,7 +60,7 @@ void ProfileAudit::podChanged(const PodPtr& pod) {
   if (judged_) {
     judge(*pod);
   } else if (!waiting_.empty()) {
-    waiting_.push_back(pod);  // it may not be among those that were there
+    waiting_.push_back(pod);  // the pod may be newer than waiting_
   }
 }
 

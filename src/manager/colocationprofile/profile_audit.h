@@ -1,12 +1,12 @@
 #pragma once
 
-// The controller profileaudit: says which pods were admitted without the ClusterColocationProfile that is for them
-// (missed_profiles.h), by an event on the pod, once per pod, and by how many there are, per profile. With the webhooks'
-// failure policy Ignore nothing else would tell. It changes nothing. A profile
-// whose selectors cannot be read, and which is applied to nothing, is told so by an event of its own.
+// The controller profileaudit: reports pods that were admitted without a ClusterColocationProfile
+// that matches them (missed_profiles.h), by one event on each pod and a metric with their number
+// per profile. With the webhooks' failure policy Ignore nothing else would report them. It changes
+// no pod. A profile with invalid selectors, which matches no pod, gets an event too.
 //
-// A pod is judged when it, its namespace or a profile changes; after the latter all pods are, a slice at a time, since
-// admissions are answered on the same thread.
+// A pod is checked when it, its namespace or a profile changes. After the latter all pods are
+// checked, in slices, because the same thread answers admissions.
 
 #include <map>
 #include <string>
@@ -47,12 +47,12 @@ class ProfileAudit {
   kube::Informer<api::ClusterColocationProfile> profiles_;
   kube::Informer<api::Namespace> namespaces_;
   MissedProfiles rules_;
-  bool judged_ = false;          // all pods have been, by rules_
-  std::vector<PodPtr> waiting_;  // to be judged
+  bool judged_ = false;          // all pods have been checked by rules_
+  std::vector<PodPtr> waiting_;  // to be checked
   TimerId timer_ = 0;
   std::unordered_map<std::string, std::vector<std::string>> missed_;  // pod's uid: its profiles
   std::map<std::string, int> counts_;                                 // profile: pods
-  std::map<std::string, std::string> broken_;  // profile's uid: what is wrong with it
+  std::map<std::string, std::string> broken_;                         // profile's uid: its error
 };
 
 }  // namespace koord::manager

@@ -1,10 +1,10 @@
 #pragma once
 
 // Follows the ConfigMap slo-controller-config for all controllers: one parsed copy, one Warning
-// event for what cannot be used, and a call to whoever needs to look at all nodes again.
+// event for each error, and callbacks for the controllers that must check all nodes again.
 //
-// One that is deleted stays in force for half a minute, since replacing it by force is a deletion, too; then the
-// defaults are, as they would be after a restart.
+// A deleted ConfigMap stays in force for half a minute, because a replacement by force is also a
+// deletion. Then the defaults apply, as after a restart.
 
 #include <functional>
 #include <string>
@@ -28,7 +28,7 @@ class ConfigWatcher {
   const model::ColocationConfig& colocation() const { return colocation_; }
   const model::NodeSloConfig& nodeSlo() const { return nodeSlo_; }
   const RatioConfig& ratios() const { return ratios_; }
-  // Called when the values of some nodes may have changed, the first time included.
+  // `fn` is called when the values of some nodes may have changed, also the first time.
   void onColocationChanged(std::function<void()> fn) {
     colocationListeners_.push_back(std::move(fn));
   }

@@ -16,8 +16,7 @@ class Metrics {
   Metrics();
   ~Metrics();
 
-  // Reconciles and what they did, per controller; `reason` names the step that failed ("" = none
-  // did).
+  // Counts a reconcile of the controller; `reason` names the step that failed ("" = none).
   void nodeResourceReconciled(bool ok, std::string_view reason);
   void nodeMetricReconciled(bool ok, std::string_view reason);
   void nodeMetricSpecParsed(bool ok, std::string_view reason);
@@ -25,32 +24,33 @@ class Metrics {
   void nodeSloSpecParsed(bool ok, std::string_view reason);
   void pluginRan(std::string_view plugin, bool ok, std::string_view stage);
 
-  // What a node offers, as calculated; unit is integer or byte.
+  // Sets the calculated amount of a node's resource; unit is integer or byte.
   void setExtendedResource(std::string_view node, std::string_view resource, std::string_view unit,
                            double value);
   void removeExtendedResource(std::string_view node, std::string_view resource,
                               std::string_view unit);
 
-  // One step of an admission webhook. type: mutate or validate.
+  // Counts one step of an admission webhook. type: mutate or validate.
   void webhookRan(std::string_view type, std::string_view objectType, std::string_view operation,
                   std::string_view plugin, bool allowed, Duration took);
 
-  // One decision on who may bind a pod.
+  // Counts a decision of the binding webhook.
   void bindingDecided(std::string_view decision);
 
-  // The weight with which a quota shares what others leave.
+  // The weight of a quota in sharing unused resources.
   void setQuotaSharedWeight(std::string_view quota, std::string_view resource, double weight);
 
-  // How many pods were admitted without this profile; none = there is nothing to show.
+  // Sets the number of pods that were admitted without this profile; 0 removes the series.
   void setPodsWithoutProfile(std::string_view profile, int pods);
 
   void setLeader(bool leader);
 
-  // Where work queues count, before the controllers are made; null until then.
+  // Sets the metrics of work queues; call it before the controllers are created. nullptr until
+  // then.
   void setClient(std::shared_ptr<kube::Metrics> client) { client_ = std::move(client); }
   kube::Metrics* client() const { return client_.get(); }
 
-  // The Prometheus text format: metrics of the process (/metrics) and of the manager's own work.
+  // The Prometheus text format: metrics of the process (/metrics) and of the manager itself.
   std::string processText() const;
   std::string internalText() const;
 

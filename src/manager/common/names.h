@@ -1,7 +1,7 @@
 #pragma once
 
 // Labels and annotations that only koord-manager reads or writes; the others are in
-// model/well_known.h and, of nodes, in model/node_names.h.
+// model/well_known.h and, for nodes, model/node_names.h.
 
 #include <cstddef>
 #include <string_view>
@@ -31,7 +31,7 @@ inline constexpr std::string_view kLabelSkipEnhancedValidation =
 inline constexpr std::string_view kLabelControllerManaged =
     "config.koordinator.sh/controller-managed";
 
-// Recommendations: what was learnt, for the process that leads next.
+// Recommendations: the saved models, for the next leader.
 inline constexpr std::string_view kAnnotationCheckpoint = "analysis.koordinator.sh/checkpoint";
 
 // Nodes.

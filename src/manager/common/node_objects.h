@@ -1,7 +1,7 @@
 #pragma once
 
-// Keeps one object of a kind for every Node, under the node's name: creates it, keeps its spec as
-// it should be, deletes it with the node. The status belongs to others and is never written.
+// Keeps one object of a kind for every Node, under the node's name: creates it, keeps its spec up
+// to date, deletes it with the node. It never writes the status, which belongs to other components.
 
 #include "api/core.h"
 #include "kube/client.h"
@@ -12,20 +12,20 @@ namespace koord::manager {
 
 struct NodeObjectRules {
   std::string name;  // of the controller, for logs
-  // False while nothing may be done; a change of that must be followed by enqueueAll().
+  // Returns false while no object may be written. After a change call enqueueAll().
   std::function<bool()> ready;
-  // The spec that the object should have; nothing to leave an existing one alone. `current` is the
-  // spec it has, null when there is no object.
+  // Returns the desired spec; nullopt leaves the object as it is. `current` is the present spec,
+  // null without an object.
   std::function<std::optional<json::value>(const api::Node& node, const json::value& current)>
       specOf;
-  // Counts a write; reason names what was done ("" for the reconcile as a whole).
+  // Counts a write; `reason` names the action ("" for the reconcile as a whole).
   std::function<void(bool ok, std::string_view reason)> count;
   kube::Metrics* queueMetrics = nullptr;
 };
 
-// The merge patch from one spec to the other, nothing when they say the same.
+// The merge patch from one spec to the other, nullopt if they are equal.
 std::optional<json::value> specPatch(const json::value& from, const json::value& to);
-// Whether something changed on the node that specs are made from.
+// Returns true if a field of the node changed that specs depend on.
 bool nodeChanged(const api::Node& before, const api::Node& after);
 
 template <class T>
@@ -82,8 +82,8 @@ class NodeObjectController {
     if (!object) {
       auto task = kube::createObject(api_, T::kType, {}, newObject(key.name, *std::move(spec)));
       auto created = co_await task;
-      // Another replica, or our own request whose answer was lost: the informer brings it, and then
-      // the spec is compared.
+      // Created by another replica, or by an earlier request whose answer was lost: the informer
+      // delivers it, and then the spec is compared.
       if (!created && created.error().code != ErrorCode::AlreadyExists)
         co_return finish(fail(std::move(created.error())), "create");
       co_return finish({}, "create");
@@ -104,7 +104,7 @@ class NodeObjectController {
                         {"spec", std::move(spec)}};
   }
 
-  // The reason of a write is its verb and the kind: createNodeMetric.
+  // Counts a write; its reason is the verb and the kind: createNodeMetric.
   Result<> finish(Result<> result, std::string_view verb) {
     rules_.count(result.has_value(), std::string(verb) + std::string(T::kType.kind));
     return result;

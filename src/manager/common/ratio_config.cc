@@ -27,7 +27,7 @@ Result<> readRatio(const json::value& document, std::string_view name,
   return {};
 }
 
-// The members of an object, or none when it is not there.
+// The members of an object; nullptr if it is absent.
 Result<const json::object*> readObject(const json::value& document, std::string_view name) {
   static const json::object none;
   const json::value* member = find(document, name);
@@ -89,7 +89,7 @@ Result<model::NodeStrategies<Strategy>> readRatioSection(std::string_view text) 
     const auto head = api::decode<model::NodeEntry>(parts->nodeConfigs[i], api::Reading::Go);
     if (!head) return fail(Error(head.error()).within(path));
     auto selector = api::Selector::compile(head->nodeSelector);
-    // Its nodes get the cluster's values.
+    // Without a selector its nodes get the cluster's values.
     if (!selector) continue;
     Strategy strategy;
     const json::value merged = model::mergeDocuments(*document, parts->nodeConfigs[i]);

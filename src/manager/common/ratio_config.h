@@ -1,8 +1,9 @@
 #pragma once
 
-// Two sections of the ConfigMap slo-controller-config that scale CPUs: cpu-normalization-config, how
-// much more a core of a model does than the slowest, and resource-amplification-config, how much more
-// of a node is offered than it has. A section that cannot be read keeps its last good value.
+// Two sections of the ConfigMap slo-controller-config that scale CPUs: cpu-normalization-config,
+// the speed of a model's core relative to the slowest model, and resource-amplification-config, the
+// ratio of a node's offered amounts to its real ones. An invalid section keeps its last valid
+// value.
 
 #include <map>
 #include <optional>
@@ -13,7 +14,7 @@
 namespace koord::manager {
 
 struct CpuNormalization {
-  struct Ratios {  // of a model, by what is switched on
+  struct Ratios {  // of a model, by the enabled CPU features
     std::optional<double> base;
     std::optional<double> hyperThread;
     std::optional<double> turbo;
@@ -31,10 +32,10 @@ struct Amplification {
 
 class RatioConfig {
  public:
-  // nullptr when there is no such ConfigMap.
+  // nullptr if the ConfigMap does not exist.
   model::ConfigUpdate update(const api::ConfigMap* configMap);
 
-  // For a node with these labels; null before anything usable was seen.
+  // For a node with these labels; nullptr before the first valid configuration.
   const CpuNormalization* normalizationOf(const api::StringMap& nodeLabels) const;
   const Amplification* amplificationOf(const api::StringMap& nodeLabels) const;
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Flags that switch things on and off by name: lists of names ("*", "name", "-name") and feature
-// gates.
+// Flags that enable and disable controllers and features by name: lists of names ("*", "name",
+// "-name") and feature gates.
 
 #include <string>
 #include <string_view>
@@ -11,10 +11,10 @@
 
 namespace koord::manager {
 
-// The first entry that is the name or the name after a minus decides; otherwise "*" does.
+// The first entry that is the name or "-" and the name decides; otherwise "*" does.
 bool isSelected(const std::vector<std::string>& list, std::string_view name);
 
-// Names and defaults of upstream.
+// With upstream's names and defaults.
 class FeatureGates : public flags::FeatureGates {
  public:
   FeatureGates();

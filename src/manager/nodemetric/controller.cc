@@ -29,7 +29,7 @@ NodeMetricController::NodeMetricController(kube::Api& api, Executor& executor,
 
 std::optional<json::value> NodeMetricController::specOf(const api::Node& node,
                                                         const json::value& current) {
-  // While the configuration is broken, what is there was made from a better one.
+  // While the configuration is invalid, keep the object that an earlier valid one made.
   if (config_.colocation().broken() && !current.is_null()) return std::nullopt;
   bool usable = false;
   api::NodeMetricSpec spec;

@@ -1,7 +1,7 @@
 #pragma once
 
-// The NodeMetric controller: one NodeMetric per Node, whose spec says how koordlet is to measure.
-// The status is koordlet's.
+// The NodeMetric controller: one NodeMetric per Node, whose spec configures koordlet's
+// measurements. koordlet writes the status.
 
 #include "api/slo.h"
 #include "manager/common/config_watcher.h"
@@ -10,8 +10,8 @@
 
 namespace koord::manager {
 
-// The policy of a strategy; false in `usable` when the strategy is off or wrong and the defaults
-// are given.
+// The collect policy of a strategy. Sets `usable` to false if the strategy is disabled or invalid
+// and the defaults are returned.
 api::NodeMetricCollectPolicy collectPolicy(const model::ColocationStrategy& strategy, bool& usable);
 
 class NodeMetricController {

@@ -50,7 +50,7 @@ bool hasNativeResources(const api::NodeResourceTopology& topology) {
   });
 }
 
-// The NUMA nodes that the scheduler gave the pod room on.
+// The NUMA nodes on which the scheduler allocated resources to the pod.
 std::set<std::int64_t> numaNodesOf(const api::Pod& pod) {
   std::set<std::int64_t> ids;
   const auto* text = api::findIn(pod.metadata.annotations, model::kAnnotationResourceStatus);
@@ -82,7 +82,7 @@ std::vector<HighPriorityUsage> usageOfZones(const NodeView& view,
   std::vector<HighPriorityUsage> zones(ids.size());
   visitHighPriority(view, [&](const api::Pod* pod, const HighPriorityUsage& given) {
     HighPriorityUsage share = given;
-    // A pod that was not measured yet may use all that it asked for.
+    // A pod without measurements may use its whole request.
     if (pod) share.usedOrAsked = max(share.usedOrAsked, share.request);
     std::vector<std::size_t> places;
     if (pod) {
@@ -100,7 +100,7 @@ std::vector<HighPriorityUsage> usageOfZones(const NodeView& view,
   return zones;
 }
 
-// One value of a resource in a zone; true when it was worth writing.
+// Writes one value of a resource in a zone. Returns true if it changed enough to write.
 bool writeValue(json::object& resource, const char* field, const Quantity& amount,
                 double threshold) {
   const json::value* old = resource.if_contains(field);

@@ -27,7 +27,7 @@ std::string_view unitOf(std::string_view resource) {
   return resource.ends_with("memory") ? "byte" : "integer";
 }
 
-// How long a small change waits. Sums with more than years are no times any more.
+// How long a small change waits. Bounded, because a time plus more than years overflows.
 std::chrono::seconds updateInterval(const model::ColocationStrategy& strategy) {
   constexpr std::int64_t kLongest = 100LL * 365 * 24 * 3600;
   return std::chrono::seconds(
@@ -74,7 +74,7 @@ NodeResourceController::NodeResourceController(
   nodes_.onSynced([this] { startWhenSynced(); });
   nodeMetrics_.onSynced([this] { startWhenSynced(); });
   pods_.onSynced([this] { startWhenSynced(); });
-  // Nothing waits for these: a cluster may lack the kinds.
+  // The start does not wait for these: a cluster may lack the kinds.
   devices_.onSynced([this] { enqueueAll(); });
   topologies_.onSynced([this] { enqueueAll(); });
 }
@@ -152,7 +152,7 @@ Task<Result<>> NodeResourceController::reconcile(std::string name) {
     auto writing = writeTopology(name, *std::move(zones), ratio);
     zonesWritten = co_await writing;
   }
-  // The status of the node does not wait for its zones; these are tried again in a while.
+  // The status of the node does not wait for its zones; these are tried again later.
   if (!write) co_return zonesWritten;
 
   auto task = kube::mergePatch(api_, api::Node::kType, {"", name}, *std::move(patch), "status");
@@ -208,7 +208,7 @@ Task<Result<>> NodeResourceController::writeTopology(std::string name, ZoneAmoun
   auto writing = kube::patchOnly(api_, api::NodeResourceTopology::kType, {"", name},
                                  kube::PatchType::Merge, std::move(patch));
   const Result<> written = co_await writing;
-  // Somebody wrote in between; the event of that brings the node back.
+  // Another writer was faster; its event enqueues the node again.
   if (!written && written.error().code == ErrorCode::Conflict) co_return Result<>();
   if (!written) {
     metrics_.nodeResourceReconciled(false, "updateNodeResourceTopology");
@@ -292,7 +292,7 @@ void NodeResourceController::publish(const std::string& node, const ResourceTabl
       metrics_.removeExtendedResource(node, name, unitOf(name));
       continue;
     }
-    // Upstream gives batch-cpu in cores and mid-cpu in milli-cores; dashboards may rely on it.
+    // Upstream has batch-cpu in cores and mid-cpu in milli-cores; dashboards may rely on it.
     const bool inCores =
         name == model::kBatchCpu || (name == model::kMidCpu && !options_.upstreamUnits);
     const double scale = inCores ? 1e-3 : 1;

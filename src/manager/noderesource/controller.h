@@ -1,11 +1,11 @@
 #pragma once
 
-// The node resource controller: runs the plugins for a node whenever something they look at
-// changed, and patches what came out into the Node.
+// The node resource controller: runs the plugins for a node whenever one of their inputs changes,
+// and patches the results into the Node.
 //
-// Small changes are held back: a write happens when a plugin says that a value moved far enough, or
-// when the last write is updateTimeThresholdSeconds ago. Metrics become stale without any event, so
-// nodes are also looked at when their time comes.
+// Small changes are delayed: the controller writes if a plugin reports a large enough change, or
+// updateTimeThresholdSeconds after the last write. Metrics become stale without an event, so nodes
+// are also checked at that time.
 
 #include <unordered_map>
 
@@ -19,9 +19,11 @@
 namespace koord::manager {
 
 struct NodeResourceOptions {
-  // A node's own strategy can turn co-location on where the cluster's is off; otherwise both must say so.
+  // A node's own strategy can enable co-location if the cluster's disables it; otherwise both must
+  // enable it.
   bool nodesDecide = false;
-  // The gauge of what nodes offer gives batch-cpu in cores and mid-cpu in thousandths; otherwise both are in cores.
+  // The gauge of the nodes' resources has batch-cpu in cores and mid-cpu in milli-cores; otherwise
+  // both are in cores.
   bool upstreamUnits = true;
 };
 
@@ -35,17 +37,17 @@ class NodeResourceController {
   ~NodeResourceController();
 
   void start();
-  // How the node's batch and mid resources come about now (explanation.h); NotFound, and Unavailable
-  // while there is no configuration that can be used.
+  // The current calculation of the node's batch and mid resources (explanation.h). NotFound for an
+  // unknown node, Unavailable without a valid configuration.
   Result<json::value> explain(const std::string& node) const;
 
  private:
-  // What is remembered of a node, in this process only.
+  // The state of a node, in memory only.
   struct Record {
-    std::optional<SteadyTime> written;  // when the status was last found or made right
-    std::optional<SteadyTime> due;      // look again then
+    std::optional<SteadyTime> written;  // when the status was last found up to date or written
+    std::optional<SteadyTime> due;      // time of the next check
     std::optional<SteadyTime> zonesWritten;
-    std::vector<std::string> told;  // of what is wrong in its annotation
+    std::vector<std::string> told;  // logged errors of its annotation
   };
 
   void startWhenSynced();
@@ -55,7 +57,7 @@ class NodeResourceController {
   void fillView(NodeView& view) const;
   bool enabledFor(const model::ColocationStrategy& strategy) const;
   ResourceTable calculate(const NodeView& view) const;
-  // What the zones should say, when that is worth a write.
+  // The desired amounts of the zones; nullopt if no write is needed.
   std::optional<ZoneAmounts> zonesToWrite(const NodeView& view, const ResourceTable& table,
                                           double ratio);
   Task<Result<>> writeTopology(std::string name, ZoneAmounts amounts, double ratio);

@@ -40,17 +40,18 @@ inline CpuMemory min(const CpuMemory& a, const CpuMemory& b) {
   return {std::min(a.cpu, b.cpu), std::min(a.memory, b.memory)};
 }
 
-// What was measured. Less than nothing is a mistake of the report, and must not make room.
+// The measured amounts. Negative values are errors of the report and count as 0, so that they free
+// no resources.
 inline CpuMemory measured(const api::ResourceList& list) {
   return max(CpuMemory::of(list), CpuMemory());
 }
 
-// A whole number, whatever percentage somebody has configured: what 64 bits cannot hold is their end.
+// That share as a whole number, for any configured percentage: saturates at the limits of 64 bits.
 inline std::int64_t shareOf(std::int64_t amount, double share) {
   constexpr double kMost = 9.2e18;
   return static_cast<std::int64_t>(std::clamp(static_cast<double>(amount) * share, -kMost, kMost));
 }
-// That share of an amount, cut off to whole milli-cores and bytes.
+// That share of an amount, truncated to whole milli-cores and bytes.
 inline Quantity milliShare(const Quantity& amount, double share) {
   return Quantity::ofMilli(shareOf(amount.milliValue(), share), amount.format());
 }

@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kLeast = 1;
 constexpr double kMost = 5;
-constexpr double kSame = 0.01;  // ratios that are closer are not worth a write
+constexpr double kSame = 0.01;  // smaller differences are not written
 constexpr std::string_view kNormalization = "CPUNormalization";
 
 std::optional<double> parsedRatio(const std::string& text) {
@@ -129,7 +129,7 @@ Result<std::vector<ResourceItem>> ResourceAmplification::calculateAfter(
   if (!view.amplification) return std::vector<ResourceItem>();
   std::map<std::string, double> ratios;
   if (view.amplification->enabled) ratios = view.amplification->ratios;
-  // Of this round, or, when it could not be worked out, the one that the node has.
+  // The ratio of this round or, if it could not be computed, the node's present ratio.
   std::optional<double> normalization = normalizationIn(earlier);
   if (const auto* text = annotationOf(view.node, model::kAnnotationCpuNormalizationRatio);
       text && !normalization) {

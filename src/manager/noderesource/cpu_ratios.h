@@ -1,12 +1,12 @@
 #pragma once
 
-// CPUNormalization and ResourceAmplification: two ratios that a node carries in annotations.
+// CPUNormalization and ResourceAmplification: two ratios in annotations of a node.
 //
-//   normalization = what a core of this model does, compared with the slowest; 1.0 to 5.0
-//   amplification(cpu) = configured ratio x normalization; of other resources as configured
+//   normalization = speed of a core of this model, relative to the slowest; 1.0 to 5.0
+//   amplification(cpu) = configured ratio x normalization; other resources as configured
 //
-// Batch CPU is scaled by normalization; the node-status webhook makes amplified allocatable of the
-// other. An error leaves the annotation that the node has.
+// Batch CPU is scaled by normalization; the node-status webhook scales allocatable by the
+// amplification. On an error the node's annotation stays.
 
 #include <optional>
 
@@ -14,7 +14,7 @@
 
 namespace koord::manager {
 
-// What koordlet found out about a node's CPUs: the annotation cpu-basic-info of its NodeResourceTopology.
+// koordlet's report on a node's CPUs: the annotation cpu-basic-info of its NodeResourceTopology.
 struct CpuBasicInfo {
   std::string cpuModel;
   bool hyperThreadEnabled = false;
@@ -47,7 +47,7 @@ class ResourceAmplification final : public Plugin {
                   const api::Node& after) const override;
 };
 
-// The normalization ratio of this round, if it was worked out.
+// The normalization ratio of this round, nullopt if it was not computed.
 std::optional<double> normalizationIn(const ResourceTable& table);
 
 }  // namespace koord::manager

@@ -1,7 +1,7 @@
 #pragma once
 
-// GPUDeviceResource and RDMADeviceResource: what a node offers of the devices that koordlet found on
-// it, healthy ones only. A node without any offers none.
+// GPUDeviceResource and RDMADeviceResource: a node's resources of the healthy devices that koordlet
+// found on it. A node without devices offers none.
 
 #include "manager/noderesource/plugin.h"
 

@@ -11,7 +11,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// A node with everything that plugins may look at.
+// A node with all inputs of the plugins.
 struct Surroundings {
   model::ColocationStrategy strategy = model::defaultColocationStrategy();
   api::Node node = api::decodeText<api::Node>(
@@ -100,7 +100,7 @@ TEST(DeviceResources, WithoutHealthyDevicesNothingIsOffered) {
               ElementsAre("koordinator.sh/rdma=100"));
   EXPECT_THAT(offered(world.after(RdmaDeviceResource())),
               ElementsAre("koordinator.sh/gpu-core=100"));
-  // While it is not known what there is, what the node has stays.
+  // While the devices are unknown, the node's resources stay.
   NodeView view = world.view();
   view.devicesKnown = false;
   EXPECT_TRUE(GpuDeviceResource(false).calculate(view)->empty());

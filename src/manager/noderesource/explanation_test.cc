@@ -1,4 +1,4 @@
-// What people are told of a node's batch and mid resources adds up to what the node is given.
+// The terms of the explanation of a node's batch and mid resources add up to the node's values.
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

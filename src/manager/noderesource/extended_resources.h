@@ -1,6 +1,7 @@
 #pragma once
 
-// Extended resources on a Node: how plugins write them, and when a change is worth a write.
+// Extended resources on a Node: how plugins write them, and which changes are large enough to
+// write.
 
 #include <span>
 #include <string_view>
@@ -14,20 +15,20 @@ using ResourceNames = std::span<const std::string_view>;
 std::vector<ResourceItem> resetItems(ResourceNames names, std::string_view message);
 
 // Capacity and allocatable take each name's value, rounded up to an integer; a reset removes it.
-// Returns false when the table holds none of the names: the node is left alone.
+// Returns false and leaves the node unchanged if the table has none of the names.
 bool writeExtendedResources(const ResourceTable& table, ResourceNames names, api::Node& copy);
 
-// Notes what the node offers of the names now in the annotation originExtendedAllocatable (0 =
-// nothing).
+// Writes the node's present amounts of the names to the annotation originExtendedAllocatable (0 =
+// none).
 void noteOriginalAmounts(ResourceNames names, api::Node& copy);
 
-// What the annotation thirdPartyAllocations gives to other systems from the batch pool.
+// The amounts of batch resources that the annotation thirdPartyAllocations gives to other systems.
 Result<api::ResourceList> thirdPartyAllocations(const api::Node& node);
-// Takes off what the annotation thirdPartyAllocations gives to other systems from the batch pool.
+// Subtracts the batch resources that the annotation thirdPartyAllocations gives to other systems.
 Result<> subtractThirdParty(ResourceNames names, api::Node& copy);
 
-// One of the names appeared, vanished or moved by more than the threshold (0.1 = 10 %) of its old
-// value.
+// Returns true if one of the names was added, removed or changed by more than the threshold (0.1 =
+// 10 %) of its old value.
 bool extendedResourcesDiffer(ResourceNames names, double threshold, const api::Node& before,
                              const api::Node& after);
 

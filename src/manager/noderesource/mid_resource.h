@@ -1,7 +1,7 @@
 #pragma once
 
-// MidResource: lends mid pods what production pods are predicted not to need again, or a fixed
-// share of the node.
+// MidResource: offers mid pods the resources that production pods are predicted not to need, or a
+// fixed share of the node.
 //
 //   Mid = min(min(Reclaimable(prod), Capacity - Usage) + Unallocated(prod) x percent, Capacity x
 //   threshold)
@@ -16,10 +16,10 @@ struct MidTerms {
   bool fixed = false;  // a fixed share of the node: only capacity, most and amounts count
   CpuMemory capacity;
   CpuMemory reclaimable;  // of production pods, by prediction
-  CpuMemory unused;       // capacity less all usage; 0 when it was not measured
+  CpuMemory unused;       // capacity less all usage; 0 if not measured
   CpuMemory system;
   CpuMemory requested;    // by production pods
-  CpuMemory unallocated;  // the share of what nobody asked for
+  CpuMemory unallocated;  // the share of what no pod requests
   CpuMemory most;
   CpuMemory amounts;
 };

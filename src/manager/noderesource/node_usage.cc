@@ -17,7 +17,7 @@ using model::PriorityClass;
 std::optional<WallTime> staleAfter(const NodeView& view) {
   const auto& status = view.metric.status;
   if (!status.updateTime || !status.nodeMetric) return std::nullopt;
-  // A sum with more is no time any more.
+  // A time plus more would overflow.
   constexpr std::int64_t kLongest = 100LL * 365 * 24 * 60;
   return *status.updateTime +
          std::chrono::minutes(std::min(view.strategy.degradeTimeMinutes.value_or(15), kLongest));
@@ -31,7 +31,7 @@ bool metricIsStale(const NodeView& view) {
 CpuMemory nodeReserved(const api::Node& node) {
   const CpuMemory zero;
   CpuMemory allocatable = CpuMemory::of(node.status.allocatable);
-  // Of an amplified node, what it offered before.
+  // For an amplified node, the amounts before amplification.
   if (const auto* text = api::findIn(node.metadata.annotations, kAnnotationRawAllocatable))
     if (const auto raw = api::decodeText<api::ResourceList>(*text, api::Reading::Go)) {
       if (model::has(*raw, model::kCpu)) allocatable.cpu = model::amountOf(*raw, model::kCpu);
@@ -87,7 +87,7 @@ void visitHighPriority(const NodeView& view, const UsageVisitor& visit) {
     visit(pod.get(),
           {request, exclusive ? CpuMemory{request.cpu, used.memory} : used, max(request, used)});
   }
-  // Measured, but gone from the list or ended since: it may still hold what was measured.
+  // Measured, but deleted or finished since: it may still use the measured amounts.
   for (const auto& [key, metric] : metrics) {
     if (metric.ofKnownPod || yields(model::parsePriorityClass(metric.info->priority))) continue;
     const CpuMemory used = measured(metric.info->podUsage.resources);

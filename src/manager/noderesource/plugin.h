@@ -1,8 +1,8 @@
 #pragma once
 
-// Plugins of the node resource controller. Each turns what is known of a node into values for a few
-// resources, labels or annotations of the Node object, and writes them into a copy of it; the
-// controller writes what changed. Plugins are pure: no state, no I/O, called on the controller's
+// Plugins of the node resource controller. Each computes values for a few resources, labels or
+// annotations of the Node object from the node's data, and writes them into a copy of it; the
+// controller writes the changes. Plugins are pure: no state, no I/O, called on the controller's
 // executor.
 
 #include <map>
@@ -21,20 +21,20 @@
 
 namespace koord::manager {
 
-// Everything that is known of a node in one reconcile.
+// The data of a node in one reconcile.
 struct NodeView {
   const model::ColocationStrategy& strategy;  // the node's own
   const api::Node& node;
-  const api::NodeMetric& metric;                          // empty when there is none
+  const api::NodeMetric& metric;                          // empty if there is none
   std::span<const std::shared_ptr<const api::Pod>> pods;  // bound to the node
   WallTime now;
-  // What others say of the node; null when there is none. Of a kind that has not been read yet nothing
-  // is known, and what the node has of it stays.
+  // Other objects of the node; nullptr if there is none. While a kind has not been read yet, the
+  // node's values of it stay.
   const api::Device* device = nullptr;
   bool devicesKnown = false;
   const api::NodeResourceTopology* topology = nullptr;
   bool topologiesKnown = false;
-  // Null while there is no configuration that can be used.
+  // nullptr while there is no valid configuration.
   const CpuNormalization* normalization = nullptr;
   const Amplification* amplification = nullptr;
 };
@@ -44,8 +44,8 @@ struct ResourceItem {
   std::string name;
   Quantity amount;
   bool reset = false;
-  std::string message;  // how the value came about, for people
-  // Of the node, instead of an amount; an item with these is named after its plugin.
+  std::string message;  // how the value was calculated, for operators
+  // Labels and annotations of the node, instead of an amount; such an item has its plugin's name.
   api::StringMap labels = {};
   api::StringMap annotations = {};
 };
@@ -58,11 +58,11 @@ class Plugin {
   virtual ~Plugin() = default;
   virtual std::string_view name() const = 0;
 
-  // False for what a node has whether or not co-location is enabled on it.
+  // Returns false for values that do not depend on whether co-location is enabled on the node.
   virtual bool ofColocation() const { return true; }
-  // The values for this round. An error drops the plugin's values: what the node has stays.
+  // The values for this round. On an error the node's values of this plugin stay.
   virtual Result<std::vector<ResourceItem>> calculate(const NodeView& view) const = 0;
-  // The same, for plugins that look at what those before them worked out.
+  // The same, for plugins that depend on the results of earlier plugins.
   virtual Result<std::vector<ResourceItem>> calculateAfter(const ResourceTable& earlier,
                                                            const NodeView& view) const {
     (void)earlier;
@@ -70,10 +70,10 @@ class Plugin {
   }
   // The values while co-location is disabled on the node.
   virtual std::vector<ResourceItem> reset(std::string_view message) const = 0;
-  // Writes the round's values into the copy of the node. On an error what was written so far
-  // counts.
+  // Writes the round's values into the copy of the node. On an error the values written so far
+  // count.
   virtual Result<> prepare(const ResourceTable& table, api::Node& copy) const = 0;
-  // Whether the change from one to the other is worth a write of the status now.
+  // Returns true if the change is large enough to write the status now.
   virtual bool needsWrite(const model::ColocationStrategy& strategy, const api::Node& before,
                           const api::Node& after) const = 0;
 };

@@ -1,7 +1,6 @@
 #pragma once
 
-// The pods of each node, kept up to date by an informer, so that nobody has to look through all
-// pods.
+// An index of the pods of each node, kept up to date by an informer.
 
 #include <algorithm>
 #include <unordered_map>
@@ -22,7 +21,7 @@ class PodIndex {
                      [this](const PodPtr& last) { put(last, nullptr); }});
   }
 
-  // The pods bound to the node, in no order. Valid until the next event.
+  // The pods bound to the node, in no particular order. Valid until the next event.
   const std::vector<PodPtr>& of(const std::string& node) const {
     static const std::vector<PodPtr> none;
     const auto it = byNode_.find(node);

@@ -110,7 +110,7 @@ TEST(BatchResource, ThresholdsBeyondTheCapacityAreAllowedAndCanBeCapped) {
   EXPECT_EQ(w.batch(), "101k / 84G");
   w.strategy.batchCPUThresholdPercent = 100;
   EXPECT_EQ(w.batch(), "100k / 84G");
-  // More than a number of 64 bits can say is no limit, and not a negative one.
+  // A limit beyond 64 bits means unlimited, not a negative limit.
   w.strategy.batchCPUThresholdPercent = std::numeric_limits<std::int64_t>::max();
   w.strategy.batchMemoryThresholdPercent = std::numeric_limits<std::int64_t>::max();
   EXPECT_EQ(w.batch(), "101k / 84G");

@@ -1,7 +1,7 @@
 #pragma once
 
-// The NodeSLO controller: one NodeSLO per Node with the strategies that koordlet has to keep there,
-// from the ConfigMap slo-controller-config.
+// The NodeSLO controller: one NodeSLO per Node with koordlet's strategies for the node, from the
+// ConfigMap slo-controller-config.
 
 #include "api/slo.h"
 #include "manager/common/config_watcher.h"

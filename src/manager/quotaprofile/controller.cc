@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 constexpr Duration kNodesDelay = 1s;
 constexpr Duration kRetry = 2s;
 
-// What the controller writes of a quota.
+// The part of a quota that the controller writes.
 json::value writtenPart(const api::ElasticQuota& quota) {
   const json::value metadata = api::encode(quota.metadata);
   json::object written;
@@ -154,7 +154,7 @@ Task<Result<>> QuotaProfileController::writeQuota(const api::ElasticQuotaProfile
     quota.metadata.name = quotaKey.name;
     auto looking = kube::get<api::ElasticQuota>(api_, quotaKey);
     const auto there = co_await looking;
-    // Made a moment ago: its event brings it, and then what it says is compared.
+    // Created a moment ago: its event delivers it, and then its fields are compared.
     if (there) co_return Result<>();
     auto task = kube::create(api_, quota);
     const auto created = co_await task;

@@ -1,9 +1,9 @@
 #pragma once
 
-// The quotaprofile controller: keeps the root quota of every ElasticQuotaProfile at what the profile's
-// nodes can hold. Changes of many nodes within a second are one change. A profile that is deleted
-// leaves its quota, which pods may be using, unless profiles own their quotas: then it is an owner of the quota,
-// and Kubernetes' garbage collector deletes that with it.
+// The quotaprofile controller: keeps the root quota of every ElasticQuotaProfile at the sum of its
+// nodes' resources. Changes of many nodes within a second are handled once. The quota of a deleted
+// profile stays, because pods may use it, unless profiles own their quotas: then the profile is an
+// owner of the quota, and Kubernetes' garbage collector deletes the quota with it.
 
 #include <string>
 

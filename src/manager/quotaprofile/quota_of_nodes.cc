@@ -29,7 +29,7 @@ bool schedulable(const api::Node& node) {
   return !node.spec.unschedulable && ready(node);
 }
 
-// What is not a number above 0 and up to 1 counts as 1, as upstream has it.
+// Values that are not above 0 and at most 1 count as 1, as in upstream.
 double ratioOf(const api::ElasticQuotaProfile& profile) {
   if (!profile.spec.resourceRatio) return 1;
   const std::string& text = *profile.spec.resourceRatio;
@@ -70,7 +70,7 @@ std::vector<std::string> resourceKeys(const api::ElasticQuotaProfile& profile) {
 Result<NodeSums> sumNodes(const api::ElasticQuotaProfile& profile,
                           const std::vector<std::shared_ptr<const api::Node>>& nodes) {
   NodeSums sums;
-  // Without a selector no node is meant.
+  // Without a selector the profile matches no node.
   if (!profile.spec.nodeSelector) return sums;
   const auto selector = api::Selector::compile(*profile.spec.nodeSelector);
   if (!selector) return fail(Error(selector.error()).within("spec.nodeSelector"));

@@ -1,7 +1,7 @@
 #pragma once
 
-// The root quota that an ElasticQuotaProfile asks for: as much as its nodes can hold, in a tree of its
-// own. Pure; costs the number of nodes.
+// The root quota of an ElasticQuotaProfile: the sum of its nodes' resources, in a tree of its own.
+// Pure. Cost: linear in the number of nodes.
 
 #include <memory>
 #include <string>
@@ -13,23 +13,23 @@
 
 namespace koord::manager {
 
-// What the nodes of a profile can hold together.
+// The sums of the resources of a profile's nodes.
 struct NodeSums {
   api::ResourceList total;
   api::ResourceList unschedulable;  // the part on nodes that are cordoned or not ready
 };
-// An error when the profile's selector or ratio cannot be read; it names the field.
+// Fails if the profile's selector or ratio is invalid; the error names the field.
 Result<NodeSums> sumNodes(const api::ElasticQuotaProfile& profile,
                           const std::vector<std::shared_ptr<const api::Node>>& nodes);
 
-// The id that the tree of a profile gets: FNV-1a of "namespace/name", decimal.
+// The tree id of a profile: FNV-1a of "namespace/name", decimal.
 std::string treeIdOf(std::string_view namespace_, std::string_view name);
 
-// Sets what the profile says on the quota and leaves the rest. `tree` is the id of its tree.
+// Sets the profile's values on the quota and leaves its other fields. `tree` is the id of its tree.
 void describeQuota(const api::ElasticQuotaProfile& profile, const NodeSums& sums,
                    std::string_view tree, api::ElasticQuota& quota);
 
-// Whether something about the node changed that its profiles' quotas are made of.
+// Returns true if a field of the node changed that its profiles' quotas depend on.
 bool nodeCountsOtherwise(const api::Node& before, const api::Node& after);
 
 }  // namespace koord::manager

@@ -22,13 +22,13 @@ constexpr double kSamplesPerDay = 24 * 60;
 constexpr double kMiB = 1 << 20;
 constexpr double kLeastCores = 0.025;
 constexpr double kLeastBytes = 250 * kMiB;
-constexpr double kLeastConfidence = 1e-6;  // so that the first sample has bounds at all
-constexpr double kMostCores = 1e6;         // of an upper bound that nothing is known of
+constexpr double kLeastConfidence = 1e-6;  // so that the first sample has finite bounds
+constexpr double kMostCores = 1e6;         // limit of an upper bound with little data
 constexpr double kMostBytes = 1e18;
 
 Quantity cpuOf(double cores) {
   const double bounded = std::clamp(cores, kLeastCores, kMostCores);
-  // What a double makes of 1.1 x 0.25 must not become one more.
+  // The rounding error of 1.1 x 0.25 as a double must not round up.
   return Quantity::ofMilli(static_cast<std::int64_t>(std::ceil(bounded * 1000 - 1e-6)));
 }
 
@@ -68,7 +68,7 @@ void ContainerModel::addPeak(double bytes, WallTime time, MemoryWindow& window) 
   } else if (bytes <= window.peak) {
     return;
   }
-  // The day's earlier peak is taken back, with the weight that it was added with.
+  // Removes the day's earlier peak, with the weight that it was added with.
   if (window.peak > 0) memory_.subtract(window.peak, 1, window.ends);
   window.peak = bytes;
   memory_.add(bytes, 1, window.ends);

@@ -1,20 +1,21 @@
 #pragma once
 
-// What is known of the use of one container (of all pods of a target), and what it should ask for.
+// A model of the usage of one container (over all pods of a target), and its recommended requests.
 //
-// CPU and memory each have a histogram that forgets: half a day, or a day, halves a sample's weight. Each
-// report of koordlet adds a sample of CPU. Memory cannot be throttled, so what counts of it are peaks: one
-// sample per pod and day, which grows while the day lasts. A container that was killed for memory needs more
-// than it was seen to have: 1.2 times the larger of its request and its use.
+// CPU and memory each have a decaying histogram: a sample's weight halves in half a day (CPU) or a
+// day (memory). Each report of koordlet adds a sample of CPU. Memory cannot be throttled, so its
+// samples are peaks: one per pod and day, which grows during the day. A container that was killed
+// for memory needs more than its measured usage: 1.2 times the larger of its request and its usage.
 //
 //   target = percentile (CPU 95 %, memory 98 %) x 1.10, at least 25m and 250 MiB
 //   lower  = median x 1.10 x (1 + 0.001 / confidence)^-2
 //   upper  = percentile (CPU 98 %, memory 100 %) x 1.10 x (1 + 1 / confidence)
 //   confidence = min(days since the first sample, samples / 1440)
 //
-// CPU is rounded up to 1m, memory to 1 MiB. The bounds close in on the target as days pass: after a day the
-// upper one is at most twice its percentile, after a week 15 % more. Adding costs O(1), asking O(buckets).
-// Constants are those of koordlet's predictions, bounds those of Kubernetes' vertical pod autoscaler.
+// CPU is rounded up to 1m, memory to 1 MiB. The bounds approach the target over days: the upper
+// one's last factor is 2 after a day of samples and 1.14 after a week. Adding costs O(1), a
+// recommendation O(buckets). The constants are those of koordlet's predictions, the bounds those of
+// Kubernetes' vertical pod autoscaler.
 
 #include "api/meta.h"
 #include "base/json.h"
@@ -38,10 +39,10 @@ struct ContainerAdvice {
 // The memory peak of one container of one pod, within a day.
 struct MemoryWindow {
   WallTime ends{};
-  double peak = 0;  // bytes; 0 = nothing was added in this window
+  double peak = 0;  // bytes; 0 = no sample in this window
 
   json::value save() const;
-  // The error says what is wrong.
+  // Fails if the document is invalid.
   static Result<MemoryWindow> load(const json::value& document, WallTime now);
 };
 
@@ -49,9 +50,10 @@ class ContainerModel {
  public:
   ContainerModel();
 
-  // Cores and bytes that a pod's container used lately.
+  // Adds a sample: the cores and bytes that a pod's container used.
   void add(double cores, double bytes, WallTime time, MemoryWindow& window);
-  // It was killed for memory: `bytes` is the larger of its request and the most it was seen to use.
+  // Adds a kill for memory. `bytes` is the larger of the container's request and its highest
+  // measured usage.
   void addOutOfMemory(double bytes, WallTime time, MemoryWindow& window);
 
   bool empty() const { return samples_ == 0; }

@@ -24,11 +24,12 @@ constexpr Duration kLookInterval = 1min;
 constexpr Duration kSaveInterval = 10min;
 constexpr Duration kForgetPods = 48h;
 constexpr Duration kForgetContainers = 8 * 24h;
-// The API server takes 256 KiB of annotations; pods beyond this number have one more peak after a restart.
+// The API server accepts 256 KiB of annotations; pods beyond this number get one more peak after a
+// restart.
 constexpr std::size_t kMostSavedWindows = 1000;
 
-// What was saved of a Recommendation's models: {"until": TIME, "containers": {NAME: MODEL}}, and of the day's
-// peaks of its pods, "windows".
+// Reads a Recommendation's saved models, {"until": TIME, "containers": {NAME: MODEL}}, and the
+// day's peaks of its pods, "windows".
 Result<> readSaved(const api::Recommendation& object, std::map<std::string, ContainerModel>& models,
                    WallTime& until) {
   const auto* text = api::findIn(object.metadata.annotations, kAnnotationCheckpoint);
@@ -70,7 +71,7 @@ RecommenderController::RecommenderController(kube::Api& api, Executor& executor,
       queue_(
           executor, "recommender", [this](std::string key) { return reconcile(std::move(key)); },
           metrics.client()) {
-  // Of these only their owners are looked at.
+  // Only the owners of these objects are used.
   replicaSets_.setTransform([](api::ReplicaSet& set) { set.spec = {}; });
   jobs_.setTransform([](api::Job& job) { job.spec = {}; });
   recommendations_.addHandler({[this](const auto& object) { take(object); },
@@ -116,7 +117,7 @@ void RecommenderController::take(const RecommendationPtr& recommendation) {
   const api::ObjectKey key = api::keyOf(recommendation->metadata);
   auto pods = RecommendationPods::compile(recommendation->spec);
   auto known = records_.find(key);
-  // Another object under the same name, or another target, learns anew.
+  // Another object of the same name, or another target, starts with new models.
   const bool same = known != records_.end() &&
                     known->second.object->metadata.uid == recommendation->metadata.uid &&
                     api::encode(known->second.object->spec) == api::encode(recommendation->spec);
@@ -127,7 +128,7 @@ void RecommenderController::take(const RecommendationPtr& recommendation) {
   const bool retargeted =
       known != records_.end() && known->second.object->metadata.uid == recommendation->metadata.uid;
   Record record{recommendation, std::move(pods), {}, {}, executor_.steadyNow(), false};
-  // Peaks that the models of before have are none of the new ones.
+  // The peaks of the old models are not in the new ones.
   forgetWindows(key);
   if (!retargeted) {
     if (auto read = readSaved(*recommendation, record.models, record.known); !read) {
@@ -194,7 +195,7 @@ json::object RecommenderController::savedWindows(const api::ObjectKey& key) cons
   return saved;
 }
 
-// Without them the peaks of the day would be added once more, beside those that the models have.
+// Without the windows the day's peaks would be added a second time.
 void RecommenderController::readWindows(const api::Recommendation& object) {
   const api::ObjectKey key = api::keyOf(object.metadata);
   const auto* text = api::findIn(object.metadata.annotations, kAnnotationCheckpoint);
@@ -292,7 +293,7 @@ Task<Result<>> RecommenderController::reconcile(std::string key) {
   const api::RecommendationStatus status = statusOf(found->second);
   if (worthWriting(found->second.object->status, status)) {
     json::value patch = json::object{{"status", api::encode(status)}};
-    // What is not there any more has to be said.
+    // Merge patches remove absent fields only by null.
     if (!status.podStatus) patch.get_object()["status"].get_object()["podStatus"] = nullptr;
     auto writing = kube::patchOnly(api_, api::Recommendation::kType, name, kube::PatchType::Merge,
                                    std::move(patch), "status");
@@ -326,7 +327,7 @@ Task<Result<>> RecommenderController::save(api::ObjectKey key) {
                                  std::move(patch));
   const Result<> written = co_await writing;
   if (written) co_return Result<>();
-  // It is still to be saved, if it is still there.
+  // Marks it as not saved, if it still exists.
   if (const auto again = records_.find(key); again != records_.end()) {
     again->second.saved = savedBefore;
     again->second.unsaved = true;

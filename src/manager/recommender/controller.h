@@ -1,14 +1,14 @@
 #pragma once
 
-// The recommender (gate Recommender): says for each Recommendation how much the containers of its pods
-// should ask for.
+// The recommender (gate Recommender): computes recommended requests for the containers of each
+// Recommendation's pods.
 //
-// Every report of koordlet (a new status.updateTime of a NodeMetric) is a sample of each pod in it, for the
-// Recommendations of the pod's namespace that include it. Models are kept per container name. Every minute
-// each Recommendation is looked at: its status is written when an amount moved by more than 5 % or a
-// condition changed; its models are saved in an annotation of it every ten minutes, and read from there by
-// the process that leads next. So at most ten minutes are forgotten, nothing counts twice, and what was
-// learnt goes with the object.
+// Every report of koordlet (a new status.updateTime of a NodeMetric) is a sample of each pod in it,
+// for the Recommendations of the pod's namespace that include it. Models are kept per container
+// name. Each Recommendation is checked every minute: its status is written if an amount changed by
+// more than 5 % or a condition changed. Its models are saved in its annotation every ten minutes,
+// and the next leader reads them from there. So at most ten minutes are lost, nothing counts twice,
+// and the models are deleted with the object.
 
 #include <map>
 #include <string>
@@ -33,25 +33,26 @@ class RecommenderController {
   ~RecommenderController();
 
   void start();
-  // Models, pods and how the amounts come about; NotFound.
+  // The models, the pods and the calculation of the amounts. NotFound for an unknown
+  // Recommendation.
   Result<json::value> explain(const api::ObjectKey& key) const;
 
  private:
   using PodPtr = std::shared_ptr<const api::Pod>;
   using RecommendationPtr = std::shared_ptr<const api::Recommendation>;
 
-  // What was learnt for one Recommendation.
+  // The models of one Recommendation.
   struct Record {
     RecommendationPtr object;
     Result<RecommendationPods> pods;
     std::map<std::string, ContainerModel> models;  // by container
-    WallTime known{};  // reports up to then are in the models that were read
+    WallTime known{};  // the loaded models include reports up to this time
     SteadyTime saved{};
     bool unsaved = false;
   };
   struct PodWindows {
     std::unordered_map<std::string, MemoryWindow> byContainer;
-    std::unordered_map<std::string, WallTime> killed;  // the last kill that was counted
+    std::unordered_map<std::string, WallTime> killed;  // by container, the last counted kill
     WallTime seen{};
   };
 
@@ -70,7 +71,7 @@ class RecommenderController {
   api::RecommendationStatus statusOf(const Record& record) const;
   Task<Result<>> reconcile(std::string key);
   Task<Result<>> save(api::ObjectKey key);
-  // The open days of its pods: {UID: {CONTAINER: WINDOW}}.
+  // The current windows of its pods: {UID: {CONTAINER: WINDOW}}.
   json::object savedWindows(const api::ObjectKey& key) const;
   void readWindows(const api::Recommendation& object);
   void forgetWindows(const api::ObjectKey& key);
@@ -84,7 +85,7 @@ class RecommenderController {
   kube::Informer<api::Job> jobs_;
   std::map<api::ObjectKey, Record> records_;
   std::map<std::string, PodWindows> windows_;           // "namespace/recommendation/uid of the pod"
-  std::unordered_map<std::string, WallTime> reported_;  // by node, the last report that was added
+  std::unordered_map<std::string, WallTime> reported_;  // by node, the last added report
   OwnersOf owners_;
   bool ready_ = false;
   TimerId timer_ = 0;

@@ -1,5 +1,5 @@
-// The recommender: what a container should ask for, whose pods count, and the controller on the embedded
-// API server through reports, restarts and mistakes.
+// Tests the recommender: recommended requests, matching of pods, and the controller on the embedded
+// API server with reports, restarts and errors.
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -304,7 +304,7 @@ TEST_F(RecommenderTest, WhatCouldNotBeSavedIsSavedOnceTheServerIsBack) {
   };
   reports("2", "1Gi", 12);
   down = false;
-  loop_.advance(3min);  // nobody reports any more
+  loop_.advance(3min);  // no more reports
   stop();
   start();
   loop_.advance(1min);

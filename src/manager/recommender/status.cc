@@ -18,14 +18,14 @@ using namespace std::chrono_literals;
 constexpr double kWorth = 0.05;
 constexpr Duration kHistory = 24h;
 constexpr double kSureAfter = 7;   // days
-constexpr Duration kEarly = 1min;  // reports come once a minute: a day of them is a little less
+constexpr Duration kEarly = 1min;  // a day of reports, one a minute, spans a bit less
 
 struct Truth {
   const char* type;
   bool isTrue;
   const char* reason;
   std::string message;
-  const char* otherwise;  // the message while it is not true; conditions must have one
+  const char* otherwise;  // the message while it is false; conditions must have one
 };
 
 void addCondition(const Truth& truth, const RecommendationFacts& facts,

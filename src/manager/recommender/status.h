@@ -1,7 +1,7 @@
 #pragma once
 
-// What is known of a Recommendation as its status, when that is worth a write, and as a document for
-// people.
+// The status of a Recommendation, whether a change is large enough to write, and an explanation for
+// operators.
 
 #include <map>
 #include <string>
@@ -15,21 +15,22 @@ namespace koord::manager {
 struct RecommendationFacts {
   WallTime now{};
   std::int64_t generation = 0;
-  std::size_t pods = 0;                                 // that it is about now
+  std::size_t pods = 0;                                 // that match now
   std::string problem;                                  // with its target; "" = none
   std::map<std::string, const ContainerModel*> models;  // with samples, by container
 };
 
-// Conditions that never were true are left out; those of `before` keep their time while they stay the same.
-// Without pods nothing is recommended.
+// Omits conditions that were never true; conditions of `before` keep their time while they are
+// unchanged. Recommends nothing without pods.
 //   ConfigUnsupported  the target cannot be read
-//   NoObjectsMatched   there is no pod
+//   NoObjectsMatched   no pod matches
 //   FetchingHistory    less than a day is known
 //   LowConfidence      less than a week is known
 api::RecommendationStatus recommendationStatus(const RecommendationFacts& facts,
                                                const api::RecommendationStatus& before);
 
-// A condition changed, a container came or went, or an amount moved by more than 5 %.
+// Returns true if a condition changed, a container was added or removed, or an amount changed by
+// more than 5 %.
 bool worthWriting(const api::RecommendationStatus& before, const api::RecommendationStatus& after);
 
 // {"recommendation": "ns/name", "containers": [{"name", "samples", "since", "confidence", "cpu": {...},

@@ -1,8 +1,8 @@
 #pragma once
 
-// Which pods a Recommendation is about: those that a label selector picks, or those of a workload. A pod
-// belongs to the controller above it and to the controllers above that: the pods of a Deployment are those
-// of its ReplicaSets, the pods of a CronJob those of its Jobs.
+// The pods of a Recommendation: those that a label selector matches, or those of a workload. A pod
+// belongs to its controller and to that controller's owners: the pods of a Deployment are those of
+// its ReplicaSets, the pods of a CronJob those of its Jobs.
 
 #include <functional>
 #include <optional>
@@ -13,16 +13,16 @@
 
 namespace koord::manager {
 
-// The controllers above one object of a kind; empty when there is none, or nothing is known of it.
+// Returns the owners of an object; nullptr if it has none or is unknown.
 using OwnersOf = std::function<const api::List<api::OwnerReference>*(
     std::string_view kind, std::string_view namespace_, std::string_view name)>;
 
 class RecommendationPods {
  public:
-  // The error names the field that is wrong.
+  // The error names the invalid field.
   static Result<RecommendationPods> compile(const api::RecommendationSpec& spec);
 
-  // `pod` is of the Recommendation's namespace.
+  // `pod` must be of the Recommendation's namespace.
   bool includes(const api::Pod& pod, const OwnersOf& ownersOf) const;
 
  private:

@@ -1,7 +1,7 @@
 #pragma once
 
-// What each container of a pod is taken to have used, of what was measured of the pod: in proportion to
-// what they ask for. Where nobody asks for anything, and for a pod with one container, evenly.
+// Splits a pod's measured usage among its containers, in proportion to their requests. Without
+// requests, evenly.
 
 #include <vector>
 
@@ -15,11 +15,10 @@ struct ContainerUsage {
   double bytes = 0;
 };
 
-// usage has cpu and memory; what is missing counts as nothing used.
+// usage has cpu and memory; a missing one counts as 0.
 std::vector<ContainerUsage> shareUsage(const api::Pod& pod, const api::ResourceList& usage);
 
-// The native amount that a container asks for, in cores or bytes: of batch and mid resources what they
-// stand for.
+// A container's request in cores or bytes of the native resource; includes batch and mid resources.
 double askedFor(const api::Container& container, std::string_view native);
 
 }  // namespace koord::manager

@@ -13,8 +13,8 @@ namespace koord::manager {
 
 struct Verdict {
   bool allowed = true;
-  int code = 200;       // HTTP-like, for the one who sent the object
-  std::string message;  // why not
+  int code = 200;       // like HTTP, for the client that sent the object
+  std::string message;  // why it is refused
   json::array patch;    // JSON patch operations for the object
 };
 
@@ -29,7 +29,7 @@ using AdmissionHandler = std::function<Task<Verdict>(api::AdmissionRequest)>;
 
 // Reads the body of a request; the error is the answer's message.
 Result<api::AdmissionReview> readReview(std::string_view body);
-// The answer's body, in the version of the review that was asked.
+// The answer's body, in the API version of the request.
 std::string writeReview(std::string_view apiVersion, std::string_view uid, const Verdict& verdict);
 
 }  // namespace koord::manager

@@ -59,7 +59,7 @@ void BindingWebhook::start() {
   if (watches()) pods_.start();
 }
 
-// One that the watch has not brought yet is asked for.
+// Reads a pod that the watch has not delivered yet from the API server.
 Task<Result<std::shared_ptr<const api::Pod>>> BindingWebhook::podOf(api::ObjectKey key) {
   if (auto known = pods_.get(key)) co_return known;
   auto reading = kube::get<api::Pod>(api_, key);

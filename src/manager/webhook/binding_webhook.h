@@ -1,10 +1,10 @@
 #pragma once
 
-// Who may bind pods to nodes (gate BindingAdmissionWebhook): while a cluster moves from one scheduler to
-// another, the old one is kept from binding. Whoever is not on the list is refused in the namespaces that
-// are named, unless the pod carries a label or an annotation that lets it pass. Lists are read once. Pods are watched
-// for that: a scheduler that is refused tries again and again, and the API server lets a binding pass whose verdict is
-// late.
+// Decides which users may bind pods to nodes (gate BindingAdmissionWebhook): while a cluster
+// migrates from one scheduler to another, the old one is kept from binding. Other users are refused
+// in the configured namespaces, unless the pod has a bypass label or annotation. The lists are read
+// once. Pods come from a watch, because a refused scheduler retries all the time, and the API
+// server admits a binding whose verdict is late.
 
 #include <set>
 #include <string>
@@ -19,8 +19,8 @@ namespace koord::manager {
 
 // As on the command line: lists separated by commas.
 struct BindingAdmissionFlags {
-  std::string userNames;   // parts of names of users who may bind; "" = everybody
-  std::string namespaces;  // where this is looked at; "*" = everywhere, "" = nowhere
+  std::string userNames;   // parts of names of users who may bind; "" = all users
+  std::string namespaces;  // where bindings are checked; "*" = everywhere, "" = nowhere
   std::string excludedNamespaces = "kube-system";
   std::string bypassLabels = "koordinator.sh/binding-admission-bypass";
   std::string bypassAnnotations;
@@ -29,7 +29,7 @@ struct BindingAdmissionFlags {
 
 class BindingWebhook {
  public:
-  // Without the gate everything is allowed.
+  // Allows everything if the gate is off.
   BindingWebhook(kube::Api& api, Executor& executor, Metrics& metrics, Random random,
                  const BindingAdmissionFlags& flags, bool gateIsOn);
 
@@ -41,7 +41,8 @@ class BindingWebhook {
   bool watches() const { return enabled_ && !userNames_.empty(); }
   bool mayBind(std::string_view user) const;
   Task<Result<std::shared_ptr<const api::Pod>>> podOf(api::ObjectKey key);
-  // What of the request alone lets it pass: the decision's name, "" for one that is not counted.
+  // The decision by the request alone, if it passes: its name for the metric, "" if it is not
+  // counted.
   std::optional<std::string_view> passes(const api::AdmissionRequest& request) const;
 
   kube::Api& api_;

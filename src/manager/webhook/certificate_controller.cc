@@ -14,8 +14,8 @@ using namespace std::chrono_literals;
 
 constexpr const char* kSync = "sync";
 constexpr Duration kInterval = 60s;
-// Replicas that serve different paths, as during an update, undo each other's entries: not too
-// fast.
+// Replicas with different paths, as during an update, overwrite each other's entries; this limits
+// the rate.
 constexpr Duration kSettle = 1s;
 constexpr Duration kUntilTrusted = 5s;
 constexpr std::string_view kTemplate = "template";
@@ -24,8 +24,8 @@ kube::WatchScope only(std::string name, std::string namespace_ = "") {
   return {std::move(namespace_), "", "metadata.name=" + name};
 }
 
-// What the entries were before they were configured for some server: from the annotation, or what
-// is there now, which then becomes the annotation.
+// The entries before they were configured for a server: from the annotation, else the present
+// entries, which then become the annotation.
 Result<json::array> wantedEntries(const json::value& object) {
   const std::string_view text = textAt(object, "metadata", "annotations", kTemplate);
   if (text.empty()) {

@@ -36,7 +36,7 @@ Result<> writeFile(const std::filesystem::path& path, std::string_view content) 
   return {};
 }
 
-// The first certificate of the text, or "" when its time is over.
+// The first certificate of the text, or "" if it has expired.
 std::string firstIfValid(const std::string& pem, WallTime now) {
   constexpr std::string_view kEnd = "-----END CERTIFICATE-----\n";
   const auto end = pem.find(kEnd);

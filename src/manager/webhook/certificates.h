@@ -1,7 +1,6 @@
 #pragma once
 
-// The webhook server's certificates: when they are still good, how they are renewed, how a Secret
-// or a folder holds them.
+// The webhook server's certificates: their validity, renewal, and storage in a Secret or a folder.
 
 #include <string>
 
@@ -12,17 +11,17 @@
 namespace koord::manager {
 
 struct WebhookCerts {
-  // The key may be missing: then the authority cannot issue again. Behind its certificate may stand that of the one
-  // before, which some replica still serves under when a new one comes in.
+  // Without the key the authority cannot issue again. The certificate may be followed by that of
+  // the previous authority, which a replica may still use when a new one is introduced.
   net::CertKey authority;
   net::CertKey server;
 };
 
-// Whether clients will accept the server for six more months.
+// Fails if clients will not accept the server for six more months.
 Result<> checkCerts(const WebhookCerts& certs, const std::string& host, WallTime now);
 
-// New certificates for ten years. The old authority issues again if it lives another year, so that
-// clients which know it need not learn another.
+// New certificates for ten years. The old authority issues again if it is valid for another year,
+// so that clients need not trust a new one.
 Result<WebhookCerts> renewCerts(const WebhookCerts* old, const std::string& host, WallTime now);
 
 // File names and contents, under upstream's names (ca-cert.pem, ca-key.pem, cert.pem, key.pem,
@@ -34,8 +33,8 @@ Result<WebhookCerts> fromFiles(const api::StringMap& files);
 Result<WebhookCerts> fromSecret(const api::Secret& secret);
 json::value toSecretData(const WebhookCerts& certs);
 
-// The files of a folder; NotFound when the folder has none. Written with mode 0600, one by one,
-// each replaced as a whole.
+// The files of a folder; NotFound if the folder has none. Written with mode 0600, each file
+// atomically.
 Result<WebhookCerts> readFolder(const std::string& folder);
 Result<> writeFolder(const std::string& folder, const WebhookCerts& certs);
 

@@ -64,7 +64,7 @@ void copyKeys(json::value& object, std::string_view labelsOrAnnotations,
   }
 }
 
-// Where the object says how its pods run; null when it does not.
+// The pod spec in the object; nullptr if it has none.
 json::object* podSpecIn(json::value& object, ProfileTarget target) {
   if (target != ProfileTarget::Reservation) return &specOf(object);
   json::value* podTemplate = specOf(object).if_contains("template");
@@ -88,7 +88,7 @@ Result<> setPriorityClass(std::string_view name, const PriorityClassLookup& look
   return {};
 }
 
-// Who schedules the pods, and how important they are.
+// Sets scheduler and priority of the pods.
 Result<> setScheduling(const api::ClusterColocationProfileSpec& spec, const ProfileContext& context,
                        json::value& object) {
   if (spec.schedulerName.empty() && spec.priorityClassName.empty()) return {};

@@ -1,6 +1,6 @@
 #pragma once
 
-// ClusterColocationProfile: which profiles match a pod, and what they make of it.
+// ClusterColocationProfile: matching profiles to pods, and applying them.
 
 #include <functional>
 #include <memory>
@@ -16,52 +16,52 @@ namespace koord::manager {
 
 using ProfilePtr = std::shared_ptr<const api::ClusterColocationProfile>;
 
-// The profiles whose selectors match, in the order of their names. A profile with a selector that
-// cannot be read matches nothing; its name and error go to `broken`.
+// The profiles whose selectors match, in the order of their names. A profile with an invalid
+// selector matches nothing; `broken` is called with its name and error.
 std::vector<ProfilePtr> matchProfiles(const std::vector<ProfilePtr>& profiles,
                                       const api::StringMap& namespaceLabels,
                                       const api::StringMap& podLabels,
                                       std::vector<std::string>* broken = nullptr);
 
-// For objects outside of namespaces: what profiles say of these does not count.
+// For cluster-scoped objects: ignores the profiles' namespace selectors.
 std::vector<ProfilePtr> matchProfilesByLabels(const std::vector<ProfilePtr>& profiles,
                                               const api::StringMap& labels,
                                               std::vector<std::string>* broken = nullptr);
 
-// Whether the namespace's labels have a say in which profiles match such a pod.
+// Returns true if the namespace's labels decide which profiles match such a pod.
 bool dependsOnNamespace(const std::vector<ProfilePtr>& profiles, const api::StringMap& podLabels);
 
-// nullptr when there is no such class.
+// nullptr if the class does not exist.
 using PriorityClassLookup = std::function<const api::PriorityClass*(std::string_view name)>;
 
 // What profiles are applied to.
 enum class ProfileTarget {
   NewPod,
-  ExistingPod,  // its scheduler and its priority are what they are
-  Reservation,  // what is about the pod's spec goes to its template, if it has one
+  ExistingPod,  // its scheduler and priority cannot change
+  Reservation,  // changes of the pod's spec go to its template, if it has one
 };
 
-// What applying a profile takes besides the object.
+// The inputs for applying a profile, in addition to the object.
 struct ProfileContext {
   PriorityClassLookup priorityClass;
-  const api::Schema& schema;  // says how lists of a patch merge
+  const api::Schema& schema;  // gives the merge rules of a patch's lists
   Random& random;
   ProfileTarget target = ProfileTarget::NewPod;
 };
 
 struct ProfileOutcome {
-  bool skipResources = false;  // some profile asks to leave requests and limits alone
+  bool skipResources = false;  // a profile asks to leave requests and limits unchanged
 };
 
-// Applies one profile, whatever its probability.
+// Applies one profile, without regard to its probability.
 Result<> applyProfile(const api::ClusterColocationProfileSpec& spec, const ProfileContext& context,
                       json::value& object);
-// Whether the profile is for this one; decided by chance.
+// Decides at random, by the profile's probability, whether it applies.
 Result<bool> drawn(const api::ClusterColocationProfile& profile, Random& random);
 
-// Applies matching profiles in order, each with its probability: later ones see what earlier ones
-// did. On an error (a missing priority class, a patch that does not apply) the object must not be
-// used.
+// Applies matching profiles in order, each with its probability: later ones see the changes of
+// earlier ones. On an error (a missing priority class, a patch that does not apply) the object must
+// not be used.
 Result<ProfileOutcome> applyProfiles(const std::vector<ProfilePtr>& matching,
                                      const ProfileContext& context, json::value& object);
 

@@ -1,7 +1,8 @@
 #pragma once
 
-// /convert, which API servers ask for another version of a custom resource's objects. Every kind here has one version, so
-// nothing can be converted; who asks is told so, object by object, as the protocol has it.
+// /convert, which API servers call to convert objects of a custom resource to another version.
+// Every kind here has one version, so the answer is an error for each object, as the protocol
+// requires.
 
 #include <string>
 
@@ -9,7 +10,7 @@
 
 namespace koord::manager {
 
-// The answer to a ConversionReview; an error when it is none.
+// The answer to a ConversionReview. Fails if `review` is not a ConversionReview.
 Result<std::string> convert(std::string_view review);
 
 }  // namespace koord::manager

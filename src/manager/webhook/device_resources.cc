@@ -28,7 +28,7 @@ bool asksForGpu(const json::object& resources) {
   return false;
 }
 
-// How many whole GPUs a percentage stands for; 1 when it is a part of one.
+// The number of whole GPUs of a percentage; 1 for a part of a GPU.
 std::int64_t wholeGpus(std::int64_t percent) {
   return percent > 100 && percent % 100 == 0 ? percent / 100 : 1;
 }
@@ -42,7 +42,7 @@ void spellOutDeviceResources(json::value& pod) {
     json::value* resources =
         container.is_object() ? container.get_object().if_contains("resources") : nullptr;
     if (!resources || !resources->is_object() || !asksForGpu(resources->get_object())) continue;
-    objectIn(resources->get_object(), "limits");  // before the others are got: it may move them
+    objectIn(resources->get_object(), "limits");  // first, because creating it may move the others
     json::object& requests = objectIn(resources->get_object(), "requests");
     json::object& limits = objectIn(resources->get_object(), "limits");
     const auto setBoth = [&](std::string_view name, const json::value& value) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// Spells out the shorthand of GPU requests: koordinator.sh/gpu becomes gpu-core and
-// gpu-memory-ratio, and gpu.shared says over how many GPUs the request is spread.
+// Expands the shorthand of GPU requests: koordinator.sh/gpu becomes gpu-core and gpu-memory-ratio,
+// and gpu.shared becomes the number of GPUs of the request.
 
 #include "base/json.h"
 

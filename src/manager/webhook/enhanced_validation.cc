@@ -12,7 +12,7 @@ namespace koord::manager {
 
 namespace {
 
-// In capitals or not, and with blanks around it.
+// Ignores case and surrounding blanks.
 bool saysTrue(std::string_view text) {
   constexpr std::string_view kBlanks = " \t\r\n\v\f";
   const auto first = text.find_first_not_of(kBlanks);

@@ -1,12 +1,13 @@
 #pragma once
 
-// Labels that pods must have (gate EnablePodEnhancedValidator), as a ConfigMap says:
+// Labels that pods must have (gate EnablePodEnhancedValidator), by the rules in a ConfigMap:
 //
 //   enable: "true"
 //   rules: [{"name": "owner", "requiredLabels": ["team"], "namespaceWhitelist": ["kube-system"]}]
 //
-// The ConfigMap is followed, so a change counts at once. What cannot be read leaves the rules as they are;
-// without a ConfigMap there are none. Pods labelled pod.koordinator.sh/skip-enhanced-validation=true pass.
+// The ConfigMap is watched, so a change applies at once. An invalid one leaves the rules unchanged;
+// without a ConfigMap there are no rules. Pods labelled
+// pod.koordinator.sh/skip-enhanced-validation=true pass.
 
 #include <optional>
 #include <string>
@@ -28,15 +29,15 @@ struct PodRules {
   api::List<PodRule> rules;
 };
 
-// An error names the key of the data.
+// The error names the key of the data.
 Result<PodRules> readPodRules(const api::ConfigMap& config);
-// Why the pod is refused; nothing when it is fine.
+// Why the pod is refused; nullopt if it is admitted.
 std::optional<std::string> checkPodRules(const PodRules& rules, const api::Pod& pod);
 
 class EnhancedValidation {
  public:
   struct Options {
-    bool enabled = false;  // the gate
+    bool enabled = false;  // value of the gate
     std::string configNamespace = "koordinator-system";
     std::string configName = "pod-enhanced-validator-config";
   };

@@ -1,13 +1,13 @@
 #pragma once
 
-// What changed between two documents, as a JSON patch (RFC 6902).
+// The difference of two documents as a JSON patch (RFC 6902).
 
 #include "base/json.h"
 
 namespace koord::manager {
 
-// Operations that make `after` of `before`: add, remove, replace. Members are compared one by one;
-// lists of equal length element by element, others are replaced.
+// The operations from `before` to `after`: add, remove, replace. Compares members one by one and
+// lists of equal length element by element; replaces other lists.
 json::array createJsonPatch(const json::value& before, const json::value& after);
 
 }  // namespace koord::manager

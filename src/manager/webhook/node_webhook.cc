@@ -69,7 +69,7 @@ Result<> amplify(const json::value& old, json::value& node) {
       return fail(ErrorCode::Invalid, fmt::format("{}: {}: expected a number", field, name));
     if (*ratio <= 1 || !model::has(raw, name)) continue;
     const Quantity amount = model::amountOf(raw, name);
-    constexpr double kMost = 9e18;  // what a number of milli-units can hold
+    constexpr double kMost = 9e18;  // maximum of a number of milli-units
     const auto milli = static_cast<std::int64_t>(
         std::min(static_cast<double>(amount.milliValue()) * *ratio, kMost));
     allocatable[name] = textValue(Quantity::ofMilli(milli, amount.format()).toString());

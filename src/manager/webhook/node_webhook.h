@@ -1,8 +1,9 @@
 #pragma once
 
-// Amplifies what a node offers: allocatable cpu and memory become what the node has times the ratio in
-// its annotation. What it had before is kept in the annotation raw-allocatable; a kubelet that writes
-// other amounts changes that, and everybody else writes the amplified ones back and changes nothing.
+// Amplifies a node's resources: allocatable cpu and memory become the original amounts times the
+// ratio in its annotation. The annotation raw-allocatable keeps the original amounts; it changes
+// when kubelet writes other amounts. Other writers send the amplified amounts back, which changes
+// nothing.
 
 #include "base/json.h"
 #include "base/result.h"
@@ -22,7 +23,7 @@ class NodeWebhook {
   Metrics& metrics_;
 };
 
-// Changes the node's document; the error names the annotation that cannot be read.
+// Changes the node's document; the error names the invalid annotation.
 Result<> amplify(const json::value& old, json::value& node);
 
 }  // namespace koord::manager

@@ -1,7 +1,7 @@
 #pragma once
 
-// Edits of a pod's JSON document. Webhooks work on the document, not on structs, so that what we do
-// not know stays as it is.
+// Edits of a pod's JSON document. Webhooks work on the document, not on structs, so that unknown
+// fields stay unchanged.
 
 #include <string>
 #include <string_view>
@@ -10,8 +10,8 @@
 
 namespace koord::manager {
 
-// The member as an object, made (or made anew from null) where it is missing. A member that is made moves the others of
-// its parent: what was got of them before does not count any more. (operator[] moves them even when it finds the key.)
+// The member as an object; created if it is missing or null. Creating a member invalidates
+// references to the parent's other members. (operator[] does so even if it finds the key.)
 inline json::object& objectIn(json::object& parent, std::string_view key) {
   json::value* member = parent.if_contains(key);
   if (!member) member = &parent[key];

@@ -1,7 +1,7 @@
 #pragma once
 
-// What happens to a pod when it is created: profiles, resource translation, the extended resource
-// annotation, device resources. Pure: the caller brings what it takes to decide.
+// Mutations of a new pod: profiles, resource translation, the extended resource annotation, device
+// resources. Pure: the caller passes all inputs.
 
 #include "manager/webhook/colocation_profile.h"
 #include "model/extended_resource_spec.h"
@@ -16,8 +16,8 @@ struct PodMutationOptions {
       model::ExtendedResources::BatchOfContainers;  // gate ExtendedResourceSpecInFull
 };
 
-// Each step changes the pod or fails with what and where; a pod that a step failed on must not be
-// used.
+// Each step changes the pod or fails with the error and its field. After a failure the pod must not
+// be used.
 Result<> mutateByProfiles(const std::vector<ProfilePtr>& matching, const ProfileContext& context,
                           const PodMutationOptions& options, json::value& pod);
 Result<> mutateExtendedResourceSpec(

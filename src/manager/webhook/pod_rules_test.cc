@@ -1,4 +1,4 @@
-// The rules of the pod webhooks as functions: validation, translation, devices, patches.
+// Tests the rules of the pod webhooks: validation, translation, devices, patches.
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -116,7 +116,7 @@ TEST_P(Devices, AreSpelledOut) {
   spellOutDeviceResources(p);
   const json::value& resources = p.at("spec").at("containers").at(0).at("resources");
   EXPECT_EQ(resources.at("requests"), document(c.result));
-  if (std::string_view(c.requests) == c.result) return;  // nothing was to be spelled out
+  if (std::string_view(c.requests) == c.result) return;  // nothing to expand
   EXPECT_EQ(resources.at("limits"), document(c.result));
 }
 

@@ -50,7 +50,7 @@ std::optional<std::string> joined(const std::vector<std::string>& problems) {
   return fmt::format("[{}]", fmt::join(problems, ", "));
 }
 
-// What a container asks for of GPUs.
+// Checks a container's GPU requests.
 void checkGpus(const api::ResourceList& requests, std::vector<std::string>& problems) {
   constexpr std::string_view kField = "pod.spec.containers[*].resources.requests";
   const auto forbidden = [&](std::string_view why) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// Which pods are refused: reserved annotations, QoS and priority classes that do not go together,
-// changes of what must not change.
+// Validates pods: reserved annotations, invalid combinations of QoS and priority class, changes of
+// immutable fields.
 
 #include <optional>
 #include <string>
@@ -15,12 +15,12 @@ struct PodValidationOptions {
   bool checkDevices = false;  // gate ValidatePodDeviceResource
 };
 
-// Why the pod is refused; nothing when it is fine. `old` is null for a create.
+// Why the pod is refused; nullopt if it is admitted. `old` is nullptr for a create.
 std::optional<std::string> checkReservedAnnotation(const api::Pod& pod);
 std::optional<std::string> checkQosAndPriority(const api::Pod& pod, const api::Pod* old,
                                                const PodValidationOptions& options);
 
-// GPUs that are asked for in parts or shares which no device can give.
+// Checks for requests of partial or shared GPUs that no device can satisfy.
 std::optional<std::string> checkDeviceResources(const api::Pod& pod);
 
 }  // namespace koord::manager

@@ -15,8 +15,8 @@ bool isPod(const api::AdmissionRequest& request) {
          request.subResource.empty();
 }
 
-// The namespace of a pod that is being created is often said by the request only. It is lent to the pod for the
-// evaluation, and taken back before anything is compared.
+// For a pod that is being created, often only the request has the namespace. The pod gets it for
+// the evaluation; it is removed before documents are compared.
 void lendNamespace(const api::AdmissionRequest& request, json::value& pod) {
   if (textAt(pod, "metadata", "namespace").empty())
     objectIn(pod.get_object(), "metadata")["namespace"] = textValue(request.namespace_);
@@ -64,7 +64,7 @@ Task<Result<>> PodWebhook::applyMatchingProfiles(std::string namespace_, json::v
   const auto before = api::decode<api::Pod>(pod);
   if (!before) co_return fail(before.error());
   const std::vector<ProfilePtr> all = profiles_.profiles();
-  // A namespace that cannot be found is a reason to refuse the pods of its profiles only.
+  // If the namespace cannot be found, only pods whose profiles depend on it are refused.
   api::StringMap labels;
   if (dependsOnNamespace(all, before->metadata.labels)) {
     auto labelsTask = profiles_.namespaceLabels(std::move(namespace_));
@@ -149,7 +149,7 @@ Task<Result<>> PodWebhook::checkPod(const api::AdmissionRequest& request, const 
     ok = judged("DeviceResource", checkDeviceResources(pod));
   if (ok && rules_) ok = judged("EnhancedValidation", rules_->check(pod));
   if (!ok || !quotas_) co_return ok;
-  // Last, for a pod that is refused afterwards would stay charged.
+  // Last, because a pod that is refused afterwards would stay charged.
   auto evaluating = quotas_->evaluate(pod, old, request.dryRun);
   Result<> evaluated = co_await evaluating;
   (void)judged("EvaluateQuota",

@@ -1,7 +1,7 @@
 #pragma once
 
-// The pod webhooks: what to do with an AdmissionRequest for a pod, with the profiles, namespaces
-// and priority classes of the cluster.
+// The pod webhooks: answer an AdmissionRequest for a pod, with the profiles, namespaces and
+// priority classes of the cluster.
 
 #include <optional>
 
@@ -23,7 +23,7 @@ class PodWebhook {
     PodValidationOptions validation;
   };
 
-  // Who else has a say in whether a pod is admitted; null = nobody.
+  // Other rules for the admission of pods; nullptr = none.
   struct Others {
     PodQuota* quotas = nullptr;
     const EnhancedValidation* rules = nullptr;
@@ -41,7 +41,7 @@ class PodWebhook {
 
  private:
   Task<Result<>> applyMatchingProfiles(std::string namespace_, json::value& pod);
-  // The steps of validation, in order; the first that refuses the pod says why.
+  // The steps of validation, in order; the first that refuses the pod gives the error.
   Task<Result<>> checkPod(const api::AdmissionRequest& request, const api::Pod& pod,
                           const api::Pod* old);
   // Runs the steps that need no answer from the API; the first failure refuses the pod.

@@ -1,4 +1,4 @@
-// Who may bind pods, and which labels pods must have.
+// Tests which users may bind pods, and which labels pods must have.
 
 #include <gmock/gmock.h>
 
@@ -18,7 +18,7 @@ Task<void> keepDecision(Task<Verdict> task, std::optional<Verdict>& into) {
   into = co_await task;
 }
 
-// Counts the objects that are asked for one by one.
+// Counts reads of single objects.
 class CountingApi final : public kube::Api {
  public:
   explicit CountingApi(kube::Api& api) : api_(api) {}

@@ -39,7 +39,7 @@ std::vector<ProfilePtr> ProfileCache::profiles() const {
 
 Task<Result<api::StringMap>> ProfileCache::namespaceLabels(std::string name) {
   if (const auto known = namespaces_.get({"", name})) co_return known->metadata.labels;
-  // It may be newer than what the informer has seen.
+  // The namespace may be newer than the informer's state.
   auto task = kube::get<api::Namespace>(api_, {"", name});
   auto fetched = co_await task;
   if (!fetched) co_return fail(std::move(fetched.error()).within("namespace " + name));

@@ -1,7 +1,7 @@
 #pragma once
 
-// The profiles of the cluster and what applying them takes: labels of namespaces, priority classes.
-// What an informer has not seen yet is asked for.
+// The profiles of the cluster and the objects for applying them: labels of namespaces, priority
+// classes. Objects that an informer has not delivered yet are read from the API server.
 
 #include <string>
 #include <vector>
@@ -19,12 +19,12 @@ class ProfileCache {
 
   void start();
   bool synced() const;
-  // An error when they are not there within a few seconds.
+  // Fails if the informers are not synced within a few seconds.
   Task<Result<>> waitUntilSynced();
 
   std::vector<ProfilePtr> profiles() const;
   Task<Result<api::StringMap>> namespaceLabels(std::string name);
-  // The classes that the profiles name; missing ones are left out.
+  // The classes that the profiles name, without missing ones.
   Task<Result<api::Map<api::PriorityClass>>> priorityClasses(std::vector<ProfilePtr> profiles);
 
  private:
@@ -35,7 +35,7 @@ class ProfileCache {
   kube::Informer<api::PriorityClass> priorityClasses_;
 };
 
-// Finds classes in what priorityClasses() gave, which must outlive it.
+// Finds classes in the result of priorityClasses(), which must outlive it.
 PriorityClassLookup lookupIn(const api::Map<api::PriorityClass>& classes);
 
 }  // namespace koord::manager

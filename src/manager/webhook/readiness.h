@@ -1,8 +1,8 @@
 #pragma once
 
-// Whether the webhook server answers, for those who ask often: the proof is a request over TLS to the server itself,
-// and whoever reaches the health endpoint may ask as often as he likes. So there is one such request at a time, and
-// everybody gets its answer for a second.
+// Checks that the webhook server answers, by a request over TLS to the server itself. Any client of
+// the health endpoint may ask at any rate, so only one such request runs at a time, and all callers
+// get its answer for a second.
 
 #include <functional>
 #include <optional>
@@ -17,7 +17,7 @@ class Readiness {
   using Probe = std::function<Task<Result<>>()>;
   Readiness(Executor& executor, Probe probe) : executor_(executor), probe_(std::move(probe)) {}
 
-  // It outlives the task.
+  // This object must outlive the task.
   Task<Result<>> ask();
 
  private:
@@ -26,7 +26,7 @@ class Readiness {
   Executor& executor_;
   Probe probe_;
   std::optional<Result<>> last_;
-  SteadyTime at_{};  // when it was answered
+  SteadyTime at_{};  // time of last_
   std::vector<Completer<Result<>>> waiting_;
   TaskGroup tasks_;
 };

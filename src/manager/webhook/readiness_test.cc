@@ -9,7 +9,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A webhook server that takes its time.
+// A slow webhook server.
 struct SlowServer {
   Task<Result<>> answer() {
     ++asked;

@@ -10,7 +10,7 @@ namespace koord::manager {
 
 namespace {
 
-// As far as merging goes: only the template has lists that are merged.
+// The types for merging: only the template has lists that are merged.
 constexpr std::string_view kReservationTypes =
     "Reservation: metadata ObjectMeta; spec ReservationSpec\n"
     "ReservationSpec: template PodTemplateSpec\n";

@@ -1,5 +1,5 @@
-// Certificates over the years: two replicas renew what they share, and there is no moment at which an API server does not
-// trust what some replica serves with, although it hears of changes late.
+// Tests certificates over years: two replicas renew the shared certificates, and an API server
+// trusts every replica at all times, although it receives changes late.
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -50,9 +50,10 @@ class CertificateRotation : public testing::Test {
     const auto& entries = find(*object, "webhooks")->get_array();
     return net::base64Decode(textAt(entries.at(0), "clientConfig", "caBundle")).value();
   }
-  // Lets `span` pass. An API server that hears of everything two seconds late trusts every replica throughout.
+  // Advances time by `span`. An API server that receives every change two seconds late must trust
+  // every replica throughout.
   void watchFor(Duration span) {
-    std::set<std::pair<std::string, std::string>> checked;  // so soon after it is the same again
+    std::set<std::pair<std::string, std::string>> checked;  // checked combinations, to skip repeats
     for (Duration passed{}; passed < span; passed += 1s) {
       heard_.push_back(trusted());
       if (heard_.size() > 3) heard_.erase(heard_.begin());

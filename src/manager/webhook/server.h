@@ -1,6 +1,6 @@
 #pragma once
 
-// The webhooks' HTTPS server: admission paths, /healthz and /convert. It starts listening with the
+// The webhooks' HTTPS server: admission paths, /healthz and /convert. It starts to listen with the
 // first certificates and takes new ones while it runs.
 
 #include <map>
@@ -19,11 +19,11 @@ class WebhookServer {
   WebhookServer(Executor& executor, std::string listen)
       : executor_(executor), listen_(std::move(listen)) {}
 
-  // Before the first setCerts.
+  // Call before the first setCerts().
   void handle(std::string path, AdmissionHandler handler) {
     handlers_[std::move(path)] = std::move(handler);
   }
-  // A page of JSON to be read with GET.
+  // Adds a JSON page for GET.
   void page(std::string path, std::function<std::string()> text) {
     pages_[std::move(path)] = std::move(text);
   }

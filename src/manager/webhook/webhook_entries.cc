@@ -18,7 +18,7 @@ std::string pathOfEntry(const json::value& entry) {
 
 namespace {
 
-// Webhooks whose gates are off by default: that nobody answers for these is as it should be.
+// Webhooks whose gates are off by default: not handling these is normal.
 constexpr std::string_view kOffByDefault[] = {"/mutate-node-status", "/mutate-reservation",
                                               "/validate-configmap", "/validate-node"};
 

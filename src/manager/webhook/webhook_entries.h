@@ -1,7 +1,7 @@
 #pragma once
 
-// The entries of a webhook configuration as they should be: reachable at this server, trusted
-// through its authority, and only those that the server handles.
+// The desired entries of a webhook configuration: with this server's address and authority, and
+// only those that the server handles.
 
 #include <set>
 #include <string>
@@ -12,10 +12,10 @@
 
 namespace koord::manager {
 
-// The path that an entry is called at, of its service or its URL; "" when it has none.
+// The path that an entry is called at, of its service or its URL; "" if it has none.
 std::string pathOfEntry(const json::value& entry);
 
-// "NAME, path PATH" of each entry that asks for what the server does not handle, apart from what is
+// "NAME, path PATH" of each entry whose path the server does not handle, except webhooks that are
 // off by default.
 std::vector<std::string> unservedEntries(const json::array& wanted,
                                          const std::set<std::string>& servedPaths);

@@ -1,6 +1,6 @@
 #pragma once
 
-// Where the webhook server is and how its certificates are kept, from the environment.
+// The webhook server's address and the storage of its certificates, from the environment.
 
 #include <cstdint>
 #include <functional>
@@ -14,7 +14,7 @@ namespace koord::manager {
 struct WebhookSettings {
   std::uint16_t port = 9876;
   std::string certDir = "/tmp/koordinator-webhook-certs";
-  std::string host;  // set: outside of the cluster, called by URL
+  std::string host;  // if set, the server is outside the cluster and called by URL
   std::string podNamespace = "koordinator-system";
   std::string secretName = "koordinator-webhook-certs";
   std::string serviceName = "koordinator-webhook-service";
@@ -24,7 +24,7 @@ struct WebhookSettings {
   std::string
       podFailurePolicy;  // Fail or Ignore for the pod webhooks; "" = as in the configuration
 
-  // What clients verify the server's certificate for.
+  // The host name that clients verify the server's certificate for.
   std::string certHost() const {
     return host.empty() ? serviceName + "." + podNamespace + ".svc" : host;
   }
@@ -32,7 +32,7 @@ struct WebhookSettings {
   std::string listenAddress() const;
 };
 
-// getenv(name) is nothing for a variable that is not set.
+// getenv(name) returns nullopt for an unset variable.
 Result<WebhookSettings> webhookSettings(
     const std::function<std::optional<std::string>(const char* name)>& getenv);
 

@@ -1,5 +1,4 @@
-// The webhooks against a cluster: profiles and namespaces that are read, certificates that are
-// kept.
+// Tests the webhooks with a cluster: reading of profiles and namespaces, storage of certificates.
 
 #include <gmock/gmock.h>
 
@@ -126,7 +125,7 @@ TEST_F(PodWebhookTest, ANamespaceThatTheCacheHasNotSeenIsFetched) {
   cluster_.remove(api::Namespace::kType, "demo");
   fresh.start();
   loop_.advance(1s);
-  // Known to the server, but the watch does not deliver it in time: it is asked for.
+  // The server has it, but the watch does not deliver it in time: it is read.
   cluster_.deafTo = "namespaces";
   cluster_.put(
       api::Namespace::kType,

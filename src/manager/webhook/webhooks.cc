@@ -65,7 +65,7 @@ Webhooks::Webhooks(kube::Api& api, Executor& executor, Metrics& metrics, Random 
   const FeatureGates& gates = options.gates;
   handle(gates, "PodMutatingWebhook", "/mutate-pod", podWebhook_, &PodWebhook::mutate);
   handle(gates, "PodValidatingWebhook", "/validate-pod", podWebhook_, &PodWebhook::validate);
-  // As upstream has it: the path is there with the pods', and its own gate decides what it says.
+  // As in upstream: the path exists with the pods' gate, and its own gate decides its answer.
   handle(gates, "PodValidatingWebhook", "/validate-pod-binding", bindingWebhook_,
          &BindingWebhook::validate);
   handle(gates, "ElasticMutatingWebhook", kMutateQuota, quotaWebhook_, &QuotaWebhook::mutate);

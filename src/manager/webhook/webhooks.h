@@ -1,7 +1,7 @@
 #pragma once
 
-// All admission webhooks of this process: which paths it answers, and what they share. Each path is
-// there when its gate is on.
+// All admission webhooks of this process: their paths and shared objects. A path exists if its gate
+// is on.
 
 #include <map>
 #include <string>
@@ -23,7 +23,7 @@ struct WebhooksOptions {
   QuotaEvaluator::Options quotaUpdates;
   ConfigWebhook::Options config;
   BindingAdmissionFlags binding = {};
-  EnhancedValidation::Options enhanced = {};  // enabled is what the gate says
+  EnhancedValidation::Options enhanced = {};  // the gate sets `enabled`
 };
 
 class Webhooks {
@@ -32,14 +32,14 @@ class Webhooks {
            const WebhooksOptions& options);
 
   void start();
-  // What is asked for can be answered: the caches are full.
+  // True if the caches are filled, so that requests can be answered.
   bool synced() const;
   const std::map<std::string, AdmissionHandler>& handlers() const { return handlers_; }
-  // The tree of quotas as this replica sees it, for people.
+  // The tree of quotas as this replica sees it, for operators.
   json::value quotaSummary() const { return quotaBook_.stored().summary(); }
 
  private:
-  // The webhook answers at the path when the gate is on.
+  // Adds the webhook at the path if the gate is on.
   template <class Webhook>
   void handle(const FeatureGates& gates, std::string_view gate, const char* path, Webhook& webhook,
               Task<Verdict> (Webhook::*answer)(api::AdmissionRequest));

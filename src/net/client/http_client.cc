@@ -15,29 +15,28 @@
 #include "net/client/ready_sockets.h"
 #include "net/client/transfer.h"
 
-// Threads: each I/O thread owns a libcurl multi handle and everything in it; nothing of libcurl is
-// touched by anybody else. A request is handed over in a queue and curl_multi_wakeup; its answer
-// comes back as a posted function on the caller's executor. The easy handle of a finished request
-// is reset and kept for the next, since making one costs more than many requests.
+// Threads: each I/O thread owns a libcurl multi handle and everything in it; no other thread
+// touches them. A request is passed through a queue and curl_multi_wakeup; its answer is posted to
+// the caller's executor. The easy handle of a finished request is reset and reused, because making
+// one costs more than many requests.
 //
-// A stream (a watch, a log) has a Pipe between its two threads: bytes that the executor has not
-// taken yet, counted. Beyond the window the transfer is paused inside of libcurl, TCP then slows
-// the server down, and the executor lets it go on when half has been taken. So a slow reader costs
-// the window and never the whole answer.
+// A stream (a watch, a log) has a Pipe between its two threads: the bytes that the executor has not
+// taken, and their number. Beyond the window libcurl pauses the transfer, which slows the server
+// down through TCP. The executor resumes it when half of the bytes are taken. So a slow reader
+// costs the window's memory and never that of the whole answer.
 //
-// Cancellation runs against delivery. The executor side may end a stream at any moment, also from
-// inside of a callback; what is under way from the I/O thread finds active_ false and is dropped.
-// Destroying the client stops the threads, and every request that has not been answered is answered
-// with Cancelled.
+// Cancellation races with delivery. The executor may end a stream at any moment, also from inside a
+// callback; bytes that the I/O thread has posted find active_ false and are dropped. Destroying the
+// client stops the threads and completes every unanswered request with Cancelled.
 
 namespace koord::net {
 namespace {
 
 constexpr std::size_t kIdleHandles = 16;
-// Connections kept for later. By default libcurl keeps four for each request that runs at the
-// moment, and throws connections away whenever a burst ends.
+// Idle connections to keep. By default libcurl keeps four for each running request, and closes
+// connections whenever a burst ends.
 constexpr long kIdleConnections = 256;
-// Bodies whose length the server announces get their memory at once, up to this.
+// Memory for a body of announced length is reserved at once, up to this many bytes.
 constexpr curl_off_t kMaxReserved = 64 << 20;
 
 class Fetch final : public Transfer {
@@ -88,7 +87,7 @@ class Pipe : public std::enable_shared_from_this<Pipe> {
   Pipe(Executor& executor, StreamSink sink, std::size_t window)
       : executor_(executor), sink_(std::move(sink)), window_(window) {}
 
-  // Set before the transfer starts; called on the executor when a paused transfer may go on.
+  // Set before the transfer starts. Called on the executor when a paused transfer may continue.
   std::move_only_function<void()> resume;
 
   // I/O thread.
@@ -118,12 +117,12 @@ class Pipe : public std::enable_shared_from_this<Pipe> {
     });
   }
 
-  // Executor: nothing is delivered any more.
+  // Executor only. Ends the delivery.
   void cancel() {
     active_ = false;
     if (!delivering_) sink_ = {};
   }
-  // Any thread: the client is gone.
+  // Any thread. Called when the client is destroyed.
   void silence() { active_ = false; }
 
  private:
@@ -161,8 +160,8 @@ class Pipe : public std::enable_shared_from_this<Pipe> {
   std::atomic<bool> active_ = true;
   const std::size_t window_;
   std::mutex mutex_;
-  std::string pending_;         // guarded by mutex_: not yet with the sink
-  std::size_t unconsumed_ = 0;  // guarded by mutex_: pending_ and what the sink is looking at
+  std::string pending_;         // guarded by mutex_: not yet delivered to the sink
+  std::size_t unconsumed_ = 0;  // guarded by mutex_: pending_ and the chunk that the sink handles
   bool paused_ = false;         // guarded by mutex_
 };
 
@@ -186,14 +185,14 @@ class Streaming final : public Transfer {
 
 }  // namespace
 
-// An I/O thread, its connections and all it runs. Shared with what may outlive the client; after
-// stop() it does nothing.
+// An I/O thread, its connections and its transfers. Shared with objects that may outlive the
+// client; after stop() it does nothing.
 class HttpClient::Io {
  public:
   using Id = std::uint64_t;
 
-  // separate: no connection is shared by transfers. Those of HTTP/2 are; libcurl then has data in
-  // hand which no socket announces, and finds it by looking at all transfers.
+  // separate: transfers do not share connections. With HTTP/2 they do; libcurl then buffers data
+  // that no socket announces, and finds it only by looking at all transfers.
   Io(Options options, bool separate) : options_(std::move(options)) {
     // Once per process, before the first thread of libcurl; later calls only count.
     curl_global_init(CURL_GLOBAL_DEFAULT);
@@ -247,11 +246,11 @@ class HttpClient::Io {
   void post(Callback fn) {
     {
       std::lock_guard lock(mutex_);
-      // A transfer that comes too late is destroyed here, which completes nothing: its caller has
-      // destroyed the client under its own feet.
+      // A transfer posted after the stop is destroyed here without completion: its caller has
+      // destroyed the client that it uses.
       if (stopped_) return;
       posted_.push_back(std::move(fn));
-      if (posted_.size() > 1) return;  // the thread is already on its way
+      if (posted_.size() > 1) return;  // the thread has already been woken
       if (!thread_.joinable()) {
         thread_ = std::thread([this] { run(); });
         pthread_setname_np(thread_.native_handle(), "http-client");
@@ -269,7 +268,7 @@ class HttpClient::Io {
 
   // The rest on the I/O thread.
   void run() {
-    // libcurl writes to sockets that may be closed on the other side.
+    // libcurl writes to sockets that the other side may have closed, which raises SIGPIPE.
     sigset_t signals;
     sigemptyset(&signals);
     sigaddset(&signals, SIGPIPE);
@@ -341,7 +340,7 @@ class HttpClient::Io {
   }
 
   void abandonAll() {
-    // What was posted but never begun is begun, so that there is one way to end it.
+    // Transfers that were posted but not started are started, so that all end the same way.
     std::vector<Callback> batch;
     {
       std::lock_guard lock(mutex_);
@@ -373,7 +372,7 @@ class HttpClient::Io {
 
 namespace {
 
-// Cancels a fetch whose task is destroyed before the answer is there.
+// Cancels a fetch whose task is destroyed before the answer arrives.
 template <class Io>
 class CancelGuard {
  public:

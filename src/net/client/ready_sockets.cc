@@ -63,7 +63,7 @@ void ReadySockets::act(curl_socket_t socket, int ready) {
 
 void ReadySockets::actInTime() {
   if (!due_ || *due_ > Clock::now()) return;
-  due_.reset();  // libcurl sets it anew where it wants to be called again
+  due_.reset();  // libcurl sets it again if it needs another call
   act(CURL_SOCKET_TIMEOUT, 0);
 }
 
@@ -81,7 +81,7 @@ void ReadySockets::wait() {
       ::eventfd_read(wake_, &times);
       continue;
     }
-    // Without a flag libcurl finds out itself what happened to the socket.
+    // Without flags, libcurl checks the socket's state itself.
     const int ready = ((event.events & EPOLLIN) ? CURL_CSELECT_IN : 0) |
                       ((event.events & EPOLLOUT) ? CURL_CSELECT_OUT : 0);
     act(event.data.fd, ready);

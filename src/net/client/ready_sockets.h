@@ -1,8 +1,8 @@
 #pragma once
 
-// Lets libcurl look only at those sockets of a multi handle that are ready. curl_multi_perform asks
-// the kernel about every transfer that is open: with a dozen watches, each of their events would
-// cost a dozen calls. For the thread of the handle, but for wake().
+// Makes libcurl look only at the ready sockets of a multi handle. curl_multi_perform asks the
+// kernel about every open transfer: with a dozen watches, each event would cost a dozen calls.
+// Everything but wake() is called on the handle's thread.
 
 #include <curl/curl.h>
 
@@ -18,9 +18,9 @@ class ReadySockets {
   ReadySockets(const ReadySockets&) = delete;
   ReadySockets& operator=(const ReadySockets&) = delete;
 
-  // What libcurl wanted to be called for by now, the beginning of transfers above all.
+  // Runs libcurl's timeouts that are due, such as the start of new transfers.
   void actInTime();
-  // Until a socket is ready, which is acted upon, or it is time, or wake().
+  // Waits until a socket is ready, a timeout is due or wake() is called. Handles the ready sockets.
   void wait();
   void wake();  // any thread
 

@@ -76,8 +76,8 @@ Result<> Transfer::prepare(CURL* easy, const std::string& userAgent) {
   set(easy, CURLOPT_ERRORBUFFER, errorText_.data());
   set(easy, CURLOPT_HTTP_VERSION,
       static_cast<long>(http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
-  // Better a stream on the connection that is being opened than another connection. The handshake
-  // tells whether that is possible.
+  // Prefer a stream on the connection that is being opened over another connection. The handshake
+  // decides whether that is possible.
   setFlag(easy, CURLOPT_PIPEWAIT, http2);
   set(easy, CURLOPT_TCP_KEEPALIVE, 1L);
   set(easy, CURLOPT_TCP_KEEPIDLE, 30L);
@@ -101,7 +101,7 @@ Result<> Transfer::prepare(CURL* easy, const std::string& userAgent) {
   if (!request_.unixSocket.empty() || (request_.proxy.empty() && isLoopback(url->host))) {
     set(easy, CURLOPT_NOPROXY, "*");
   } else if (!request_.proxy.empty()) {
-    set(easy, CURLOPT_NOPROXY, "");  // who names a proxy means it, whatever no_proxy says
+    set(easy, CURLOPT_NOPROXY, "");  // an explicit proxy overrides no_proxy
   }
   if (headerOf(request_.headers, "User-Agent").empty()) {
     set(easy, CURLOPT_USERAGENT, userAgent.c_str());
@@ -130,7 +130,7 @@ Result<> Transfer::setHeaders() {
     }
     append(headers_, header.value.empty() ? header.name + ";" : header.name + ": " + header.value);
   }
-  // What libcurl would add by itself: a wait before large bodies, and the type of an HTML form.
+  // Removes what libcurl adds by default: a wait before large bodies, and the type of an HTML form.
   append(headers_, "Expect:");
   if (!request_.body.empty() && headerOf(request_.headers, "Content-Type").empty()) {
     append(headers_, "Content-Type:");
@@ -169,8 +169,8 @@ void Transfer::setTls() {
   }
 }
 
-// libcurl asks for, and verifies, the name in the URL; so that becomes the wanted name, and the
-// connection is led to where the URL really points.
+// libcurl requests and verifies the name in the URL. So the URL gets the wanted name, and the
+// connection is directed to the original host.
 void Transfer::setServerName(const std::string& serverName, const Url& url) {
   const auto bracketed = [](const std::string& host) {
     return host.find(':') == host.npos ? host : "[" + host + "]";
@@ -184,9 +184,8 @@ void Transfer::setServerName(const std::string& serverName, const Url& url) {
   }
 }
 
-// libcurl repeats a request by itself when a connection that was used before turns out to be dead.
-// The server may have carried it out all the same, so only requests that change nothing are let
-// through again.
+// libcurl repeats a request by itself when a reused connection is dead. The server may have
+// executed the request already, so only requests that change nothing are sent again.
 int Transfer::beforeSending(void* self, char*, char*, int, int) {
   Transfer& transfer = *static_cast<Transfer*>(self);
   const std::string& method = transfer.request_.method;

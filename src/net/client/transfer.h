@@ -1,8 +1,8 @@
 #pragma once
 
-// One running request of the client on a libcurl easy handle: sets the handle up from an
-// HttpRequest, takes status and headers in, and turns libcurl's failures into errors that a user
-// can act on. What becomes of the answer is up to the class that derives from it. I/O thread only.
+// One running request of the client on a libcurl easy handle: sets up the handle from an
+// HttpRequest, reads status and headers, and turns libcurl's failures into errors that a user can
+// act on. The derived class handles the answer. I/O thread only.
 
 #include <curl/curl.h>
 
@@ -28,7 +28,7 @@ class Transfer {
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
 
-  // The handle must be fresh or reset, and outlive this object's use of it.
+  // The handle must be new or reset, and must outlive this object.
   Result<> prepare(CURL* easy, const std::string& userAgent);
   static Transfer& of(CURL* easy);
   CURL* easy() const { return easy_; }
@@ -36,7 +36,7 @@ class Transfer {
   void finish(CURLcode code);
   // The request could not start.
   void failed(Error error) { onDone(fail(std::move(error))); }
-  // The client goes away.
+  // Called when the client is destroyed.
   virtual void abandon() = 0;
 
  protected:
@@ -44,7 +44,7 @@ class Transfer {
 
   virtual void onHead(HttpResponse head) = 0;
   enum class Take { Taken, Pause, Refuse };
-  // Paused bytes are offered again later.
+  // Bytes answered with Pause are offered again later.
   virtual Take onBody(std::string_view bytes) = 0;
   // Set by onBody before it refuses.
   void refuseWith(Error error) { refusal_ = std::move(error); }
@@ -65,7 +65,7 @@ class Transfer {
   Error connecting(ErrorCode code, std::string_view why) const;
   Error requesting(ErrorCode code, std::string_view why) const;
   Error timedOut() const;
-  // What the operating system said last; `otherwise` when it said nothing.
+  // The operating system's last error of the transfer; `otherwise` if there is none.
   std::string osReason(std::string_view otherwise) const;
 
   static int beforeSending(void* self, char* remoteIp, char* localIp, int remotePort,

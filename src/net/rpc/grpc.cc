@@ -45,7 +45,7 @@ std::string percentDecode(std::string_view text) {
   return out;
 }
 
-// The length that the bytes before a message say; there are kGrpcPrefix of them.
+// The message length in a prefix of kGrpcPrefix bytes.
 std::expected<std::size_t, GrpcStatus> announced(std::string_view bytes) {
   if (bytes[0] != 0)
     return std::unexpected(
@@ -145,7 +145,7 @@ std::optional<Duration> parseGrpcTimeout(std::string_view text) {
   if (error != std::errc() || stop != end || amount < 0) return std::nullopt;
   for (const auto& unit : kUnits)
     if (unit.name == text.back())
-      // Nobody waits for more than a year; hours by the million would not fit.
+      // Limited to a year; millions of hours would overflow.
       return std::min<std::int64_t>(amount, Duration(365 * 24h) / unit.length) * unit.length;
   return std::nullopt;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
-// What gRPC adds to HTTP/2: messages with five bytes before each, a status at the end, deadlines.
+// The parts that gRPC adds to HTTP/2: a prefix of five bytes before each message, a status at the
+// end, deadlines.
 
 #include <cstdint>
 #include <optional>
@@ -44,28 +45,28 @@ struct GrpcStatus {
 
 // The other side's answer: a message, or why there is none.
 using GrpcReply = std::expected<std::string, GrpcStatus>;
-// As an Error of ours, whose code is the nearest.
+// As an Error with the nearest code.
 Error errorOf(const GrpcStatus& status);
 
 inline constexpr std::size_t kGrpcPrefix = 5;
 std::string grpcFrame(std::string_view message);
-// The message of a body that has exactly one. InvalidArgument: it has not; Unimplemented: it is
-// compressed.
+// The message of a body with exactly one message. InvalidArgument if it has not exactly one;
+// Unimplemented if it is compressed.
 std::expected<std::string_view, GrpcStatus> grpcMessage(std::string_view body);
-// Takes the first message off bytes of which more may come; nullopt while it is not whole. Errors as above, and
-// ResourceExhausted: it has more than `most` bytes.
+// Removes the first message from `bytes`, to which more may be added; nullopt while it is
+// incomplete. Errors as above, and ResourceExhausted if the message has more than `most` bytes.
 std::expected<std::optional<std::string>, GrpcStatus> takeGrpcMessage(std::string& bytes,
                                                                       std::size_t most);
 
-// grpc-timeout: at most eight digits and a unit; nullopt when it says none or nonsense.
+// grpc-timeout: at most eight digits and a unit; nullopt if it is empty or invalid.
 std::optional<Duration> parseGrpcTimeout(std::string_view text);
 std::string formatGrpcTimeout(Duration timeout);
 
-// A status as the headers that end an answer.
+// The trailers of an answer with this status.
 Http2Headers grpcTrailers(const GrpcStatus& status);
-// The same for an answer that has nothing else.
+// The headers of an answer that has a status only.
 Http2Headers grpcFailure(const GrpcStatus& status);
-// What trailers say; Unknown when they say nothing.
+// The status in the trailers; Unknown if they have none.
 GrpcStatus grpcStatusOf(const Http2Headers& trailers);
 
 }  // namespace koord::net

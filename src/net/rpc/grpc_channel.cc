@@ -28,7 +28,7 @@ Result<> GrpcChannel::connect() {
   if (session_ && session_->takesStreams()) return {};
   auto socket = connectUnix(path_);
   if (!socket) return fail(std::move(socket.error()));
-  // What is still under way on a connection that takes no more calls is given up with it.
+  // Calls on a connection that takes no new calls fail with it.
   if (session_) {
     session_->close();
     onLost("the server has gone away");

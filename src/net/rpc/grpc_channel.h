@@ -1,12 +1,13 @@
 #pragma once
 
-// Unary gRPC calls to the server behind one unix socket. It connects with the first call and again
-// after the connection was lost; where nobody listens a call fails at once (Unavailable).
+// Unary gRPC calls to the server at one unix socket. The channel connects on the first call, and on
+// the next call after the connection was lost. Without a listener a call fails at once
+// (Unavailable).
 //
 //   auto calling = channel.call("/runtime.v1.RuntimeService/Version", message, 5s);
 //   GrpcReply reply = co_await calling;
 //
-// Calls and answers on the loop's thread. A Future that is dropped leaves its call to its end.
+// Calls and answers are on the loop's thread. Dropping a Future does not cancel its call.
 
 #include <map>
 #include <memory>
@@ -23,7 +24,7 @@ class GrpcChannel final : private Http2User {
   GrpcChannel(IoLoop& loop, std::string socketPath);
   ~GrpcChannel();
 
-  // The deadline is told to the server, and enforced here: DeadlineExceeded.
+  // The deadline is sent to the server and also enforced here: DeadlineExceeded.
   Future<GrpcReply> call(const std::string& method, std::string_view message, Duration timeout);
   const std::string& path() const { return path_; }
   bool idle() const { return calls_.empty(); }
@@ -32,7 +33,7 @@ class GrpcChannel final : private Http2User {
   struct Call {
     Completer<GrpcReply> completer;
     std::string body;
-    Http2Headers headers;  // the last that came, which have the status
+    Http2Headers headers;  // the last received, which have the status
     TimerId timer = 0;
   };
 

@@ -12,7 +12,7 @@ namespace koord::net {
 namespace {
 
 constexpr std::size_t kMostAsked = 16 << 20;  // bytes of one request
-// Of answers that the other side has not read; until it does, no more questions are taken.
+// Bytes of answers that the other side has not read. Above this, no more messages are read.
 constexpr std::size_t kMostUnread = 256 << 10;
 
 const Http2Headers kAnswerHeaders{{":status", "200"}, {"content-type", "application/grpc"}};
@@ -74,7 +74,7 @@ class GrpcServer::Connection final : public Http2User,
     const auto found = calls_.find(stream);
     if (found == calls_.end() || !found->second.conversation) return;
     found->second.unread -= bytes;
-    // Not now: the session is in the middle of sending.
+    // Posted, because the session is in the middle of sending.
     if (found->second.taken > 0 || found->second.ended)
       loop_.post([self = weak_from_this(), stream] {
         const auto connection = self.lock();
@@ -95,12 +95,12 @@ class GrpcServer::Connection final : public Http2User,
   struct Call {
     Http2Headers headers;
     std::string body;
-    // Of a conversation:
+    // For conversations:
     const Conversation* conversation = nullptr;
-    std::size_t taken = 0;   // bytes that hold the other side's window
-    std::size_t unread = 0;  // bytes of answers that have not gone
-    bool answering = false;  // the headers have gone
-    bool ended = false;      // nothing more comes
+    std::size_t taken = 0;   // bytes that use the other side's window
+    std::size_t unread = 0;  // bytes of unsent answers
+    bool answering = false;  // the headers are sent
+    bool ended = false;      // the caller sends nothing more
   };
 
   void refuse(std::int32_t stream, const GrpcStatus& status) {
@@ -125,7 +125,7 @@ class GrpcServer::Connection final : public Http2User,
     });
     try {
       server_->handler_(std::move(request), std::move(answer));
-    } catch (...) {  // what holds the answer is gone with the handler, and answers Internal
+    } catch (...) {  // the GrpcAnswer is destroyed with the handler and answers Internal
       log::error("{}: unexpected exception: {}", method, thrownText());
     }
   }
@@ -139,7 +139,8 @@ class GrpcServer::Connection final : public Http2User,
     }
   }
 
-  // Answers what has come. Data of this call is only given back to the other side's window while it reads the answers.
+  // Answers the messages received. Returns this call's data to the other side's window only while
+  // it reads the answers.
   void converse(std::int32_t stream, Call& call) {
     while (call.unread < kMostUnread) {
       auto message = takeGrpcMessage(call.body, kMostAsked);

@@ -7,10 +7,11 @@
 //     answer(std::string());
 //   });
 //
-// The handler is called on the loop's thread, once a request's message is there; the answer may be
-// given from any thread, at once or later, and goes nowhere when the caller has left. Dropping it
-// unanswered fails the call as Internal. A request of several messages is refused (InvalidArgument),
-// but for the methods that are conversations: there each message of a stream is answered as it comes.
+// The handler is called on the loop's thread when a request's message is complete. It may answer
+// from any thread, at once or later; the answer is dropped if the caller has disconnected. Dropping
+// the GrpcAnswer unanswered fails the call with Internal. A request of several messages is refused
+// (InvalidArgument), except for conversations: there each message of a stream is answered as it
+// arrives.
 
 #include <functional>
 #include <map>
@@ -45,15 +46,15 @@ class GrpcAnswer {
 class GrpcServer {
  public:
   using Handler = std::function<void(GrpcRequest, GrpcAnswer)>;
-  // The answer to one message, on the loop's thread; an error ends the stream with it.
+  // The answer to one message, on the loop's thread; an error ends the stream with that status.
   using Conversation = std::function<GrpcReply(const std::string& message)>;
   using Conversations = std::map<std::string, Conversation, std::less<>>;  // by method
 
-  // Replaces a socket file that is there; the error says why it cannot.
+  // Replaces an existing socket file. Fails if it cannot listen.
   static Result<std::unique_ptr<GrpcServer>> start(IoLoop& loop, std::string socketPath,
                                                    Handler handler,
                                                    Conversations conversations = {});
-  // On the loop's thread; calls under way are cut. The socket file goes.
+  // On the loop's thread. Cuts running calls and removes the socket file.
   ~GrpcServer();
   GrpcServer(const GrpcServer&) = delete;
   GrpcServer& operator=(const GrpcServer&) = delete;

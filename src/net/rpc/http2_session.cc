@@ -11,7 +11,7 @@
 namespace koord::net {
 namespace {
 
-// What may be under way to us without being consumed: a stream's share, and the connection's.
+// Receive windows in bytes: of a stream, and of the connection.
 constexpr std::int32_t kStreamWindow = 1 << 20;
 constexpr std::int32_t kConnectionWindow = 16 << 20;
 constexpr std::uint32_t kMaxStreams = 100'000;
@@ -40,7 +40,7 @@ std::string_view headerOf(const Http2Headers& headers, std::string_view name) {
   return {};
 }
 
-// From nghttp2's functions to the session, whose pointer it carries.
+// nghttp2's callbacks, which receive the session's pointer.
 struct Http2Session::Callbacks {
   static Http2Session& of(void* user) { return *static_cast<Http2Session*>(user); }
 
@@ -141,7 +141,7 @@ void Http2Session::begin(Role role) {
   nghttp2_option_set_no_auto_window_update(option, 1);
   nghttp2_option_set_peer_max_concurrent_streams(option, kMaxStreams);
   nghttp2_option_set_max_send_header_block_length(option, kMaxHeaderBlock);
-  // Streams that have ended are not kept for a tree of priorities that nobody uses.
+  // Ended streams are not kept for the priority tree, which is not used.
   nghttp2_option_set_no_closed_streams(option, 1);
   if (role == Role::Server)
     nghttp2_session_server_new2(&session_, callbacks, this, option);
@@ -202,7 +202,7 @@ void Http2Session::read() {
     const auto taken =
         nghttp2_session_mem_recv(session_, buffer.data(), static_cast<std::size_t>(size));
     inside_ = false;
-    if (!socket_) return close();  // the user has had enough
+    if (!socket_) return close();  // the user has closed the session
     if (taken < 0)
       return lose(fmt::format("the other side does not speak HTTP/2: {}",
                               nghttp2_strerror(static_cast<int>(taken))));
@@ -211,7 +211,7 @@ void Http2Session::read() {
   }
 }
 
-// Everything that is said in one turn of the loop goes out with one write.
+// Sends all frames of one turn of the loop with one write.
 void Http2Session::flushSoon() {
   if (flushing_ || !socket_) return;
   flushing_ = true;
@@ -243,7 +243,7 @@ void Http2Session::flush() {
     lose("the connection has ended");
 }
 
-// False: the kernel takes no more for now, or the connection is lost.
+// Returns false if the kernel takes no more for now or the connection is lost.
 bool Http2Session::send() {
   const auto sent = unsent_.sendTo(socket_.get());
   if (!sent)
@@ -303,7 +303,7 @@ void Http2Session::trailers(std::int32_t stream, Http2Headers headers) {
   wake(stream, *out);
 }
 
-// How much goes into the next frame of a stream; frameData() takes it.
+// Returns the size of a stream's next frame; frameData() takes its bytes.
 long Http2Session::produce(std::int32_t stream, std::size_t length, std::uint32_t& flags) {
   Outgoing* const out = outgoing(stream);
   if (!out) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
@@ -325,7 +325,7 @@ long Http2Session::produce(std::int32_t stream, std::size_t length, std::uint32_
 }
 
 int Http2Session::frameData(std::int32_t stream, std::string_view header, std::size_t length) {
-  // Which is called again, with the same, when the socket has taken some.
+  // nghttp2 calls this again with the same frame when the socket has taken some bytes.
   if (unsent_.size() >= kSendBatch) return NGHTTP2_ERR_WOULDBLOCK;
   Outgoing* const out = outgoing(stream);
   if (!out) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
@@ -356,7 +356,7 @@ void Http2Session::reset(std::int32_t stream, std::uint32_t code) {
 
 void Http2Session::consume(std::int32_t stream, std::size_t bytes) {
   if (!session_) return;
-  // One that has ended is not known any more; the connection's share is given back all the same.
+  // nghttp2 does not know ended streams; the connection's window is returned in any case.
   nghttp2_session_consume(session_, stream, bytes);
   flushSoon();
 }

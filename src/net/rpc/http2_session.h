@@ -1,14 +1,14 @@
 #pragma once
 
-// One HTTP/2 connection over a unix socket, either end of it: nghttp2 on an IoLoop. Streams are
-// numbers; what comes on them is told to one user, what is to go out is queued.
+// One end of an HTTP/2 connection over a unix socket, client or server: nghttp2 on an IoLoop.
+// Streams are numbers. Received frames are reported to one user, frames to send are queued.
 //
-// Flow control is the user's: bytes that onData brought hold the other side's window until
-// consume() gives them back, and onSent tells what has left the queue, so that a relay is never
-// further ahead on one side than its reader on the other.
+// Flow control is the user's: bytes passed to onData use the other side's window until consume()
+// returns them, and onSent reports bytes that left the queue. So a relay never reads faster from
+// one side than the other side takes.
 //
-// All on the loop's thread. A session lives as long as somebody holds it and its socket; the user
-// may forget it at any time, also from within a call of its own, by detach().
+// Everything is on the loop's thread. A session lives while it has an owner or an open socket. The
+// user may end its calls at any time, also from inside one, by detach().
 
 #include <cstdint>
 #include <deque>
@@ -32,21 +32,23 @@ struct Http2Header {
   bool operator==(const Http2Header&) const = default;
 };
 using Http2Headers = std::vector<Http2Header>;
-// "" when there is none.
+// "" if there is none.
 std::string_view headerOf(const Http2Headers& headers, std::string_view name);
 
 class Http2User {
  public:
-  // A request's, an answer's, or those after its body. `last`: the other end says no more.
+  // Called with the headers of a request or answer, or with trailers. `last`: the other end sends
+  // nothing more.
   virtual void onHeaders(std::int32_t stream, Http2Headers headers, bool last) = 0;
   virtual void onData(std::int32_t stream, std::string_view bytes) = 0;
-  // The body has ended, and nothing comes after it.
+  // Called when the body has ended without trailers.
   virtual void onEnd(std::int32_t stream) = 0;
-  // So many bytes of data() have gone.
+  // Called when so many bytes of data() have been sent.
   virtual void onSent(std::int32_t, std::size_t) {}
-  // The stream is over: with 0 when both ends have said all, else cut with that HTTP/2 error code.
+  // Called when the stream is closed. Code 0: both ends have completed it; else the HTTP/2 error
+  // code.
   virtual void onClosed(std::int32_t stream, std::uint32_t code) = 0;
-  // The connection is over, and with it all streams; no onClosed for these.
+  // Called when the connection is lost, and with it all streams. onClosed is not called for these.
   virtual void onLost(const std::string& why) = 0;
 
  protected:
@@ -63,9 +65,9 @@ class Http2Session : public std::enable_shared_from_this<Http2Session> {
   static std::shared_ptr<Http2Session> start(IoLoop& loop, Fd socket, Role role, Http2User& user);
   ~Http2Session();
 
-  // A new stream of a client; -1 when the connection takes none (any more).
+  // Opens a stream of a client; -1 if the connection takes no new streams.
   std::int32_t open(const Http2Headers& headers, bool last);
-  // An answer's headers. `last`: that is all of it.
+  // Sends an answer's headers. `last`: the answer has nothing else.
   void headers(std::int32_t stream, const Http2Headers& headers, bool last);
   void data(std::int32_t stream, std::string bytes, bool last);
   // Ends the stream, after its data.
@@ -73,20 +75,20 @@ class Http2Session : public std::enable_shared_from_this<Http2Session> {
   void reset(std::int32_t stream, std::uint32_t code);
   void consume(std::int32_t stream, std::size_t bytes);
 
-  // No new streams: those there are may end.
+  // Takes no new streams; open streams may complete.
   void goAway();
   bool takesStreams() const { return session_ && !goingAway_; }
   void detach() { user_ = nullptr; }
-  // Drops the connection. The user is not told.
+  // Drops the connection without a call to the user.
   void close();
 
  private:
   struct Outgoing {
     std::deque<std::string> chunks;
     std::size_t offset = 0;  // in the first
-    std::size_t size = 0;    // of all, without what is gone
+    std::size_t size = 0;    // of all unsent bytes
     bool last = false;
-    bool waiting = false;  // nghttp2 was told to come back later
+    bool waiting = false;  // nghttp2 has deferred the stream
     bool hasTrailers = false;
     Http2Headers trailers;
   };
@@ -112,9 +114,9 @@ class Http2Session : public std::enable_shared_from_this<Http2Session> {
   std::unique_ptr<IoLoop::Watch> watch_;
   std::unordered_map<std::int32_t, Outgoing> out_;
   std::unordered_map<std::int32_t, Http2Headers> arriving_;  // headers that are not complete yet
-  SendQueue unsent_;                                         // what nghttp2 has framed
+  SendQueue unsent_;                                         // bytes framed by nghttp2
   bool flushing_ = false;                                    // a flush has been posted
-  bool inside_ = false;  // nghttp2 is at work; it must not be entered again
+  bool inside_ = false;  // nghttp2 is running; it must not be entered again
   bool goingAway_ = false;
 };
 

@@ -14,7 +14,7 @@
 namespace koord::net {
 namespace {
 
-constexpr std::uint64_t kWake = 0;  // no watch has it
+constexpr std::uint64_t kWake = 0;  // not the id of a watch
 constexpr int kEventsAtOnce = 64;
 
 }  // namespace
@@ -59,7 +59,7 @@ void IoLoop::post(Callback fn) {
     std::lock_guard lock(mutex_);
     posted_.push_back(std::move(fn));
   }
-  // Own callbacks, most of them, find the loop awake.
+  // Callbacks posted by the loop itself, which are most, find it awake.
   if (!waiting_.exchange(false)) return;
   const std::uint64_t one = 1;
   [[maybe_unused]] const auto written = ::write(wake_, &one, sizeof one);
@@ -121,7 +121,7 @@ void IoLoop::wait() {
       continue;
     }
     const auto found = watched_.find(event.data.u64);
-    if (found == watched_.end()) continue;  // went in this very round
+    if (found == watched_.end()) continue;  // destroyed in this round
     const auto onReady = found->second;
     const bool broken = (event.events & (EPOLLERR | EPOLLHUP)) != 0;
     (*onReady)({.read = (event.events & EPOLLIN) != 0 || broken,

@@ -1,7 +1,7 @@
 #pragma once
 
-// An Executor that also waits for descriptors: what reads and writes sockets in the thread of its
-// actor, without threads in between. Linux's epoll, level-triggered.
+// An Executor that also waits for descriptors, so that an actor reads and writes sockets in its own
+// thread. Linux's epoll, level-triggered.
 //
 //   IoLoop loop;
 //   auto watch = loop.watch(fd, [&](IoLoop::Ready ready) { ... });
@@ -25,12 +25,12 @@ namespace koord::net {
 class IoLoop final : public Executor {
  public:
   struct Ready {
-    bool read = false;  // also when the other end is gone: reading tells
+    bool read = false;  // also if the other end has closed, which the read reports
     bool write = false;
   };
   using OnReady = std::function<void(Ready)>;
 
-  // Ends with the object, which must go before the descriptor is closed.
+  // Watches a descriptor until it is destroyed, which must be before the descriptor is closed.
   class Watch {
    public:
     ~Watch();
@@ -58,7 +58,7 @@ class IoLoop final : public Executor {
   TimerId runAt(SteadyTime when, Callback fn) override;
   void cancel(TimerId timer) override;
 
-  // On the loop's thread, or before it runs. Nothing is watched until want() says what.
+  // On the loop's thread, or before it runs. Watches nothing until want() is called.
   std::unique_ptr<Watch> watch(int fd, OnReady onReady);
 
   // Runs callbacks, timers and ready descriptors until stop().
@@ -81,8 +81,7 @@ class IoLoop final : public Executor {
   std::unordered_map<std::uint64_t, std::shared_ptr<OnReady>> watched_;
 };
 
-// An IoLoop on a thread of its own. What uses the loop goes before this does, on the loop
-// (runSync).
+// An IoLoop on a thread of its own. Destroy the loop's users first, on the loop (runSync).
 class IoThread {
  public:
   explicit IoThread(const char* name);

@@ -108,7 +108,7 @@ TEST_F(RpcTest, AServerThatHangsIsLeftAtTheDeadline) {
   });
   GrpcChannel channel(loop_, path);
   EXPECT_EQ(ask(channel, "/a.B/C", "hang", 20ms).error().code, GrpcCode::DeadlineExceeded);
-  EXPECT_EQ(ask(channel, "/a.B/C", "x").value(), "fine");  // the connection is as good as before
+  EXPECT_EQ(ask(channel, "/a.B/C", "x").value(), "fine");  // the connection still works
 }
 
 TEST_F(RpcTest, NobodyListensFailsAtOnceAndASecondServerIsFound) {
@@ -122,7 +122,7 @@ TEST_F(RpcTest, NobodyListensFailsAtOnceAndASecondServerIsFound) {
     const auto server =
         serve(path, [](GrpcRequest, GrpcAnswer answer) { answer(std::string("here")); });
     const auto again = ask(channel, "/a.B/C", "x");
-    // The connection to a server that is gone may be noticed by the call itself.
+    // The call itself may find that the connection is lost.
     if (round == 0 || again) {
       EXPECT_EQ(again.value(), "here");
     } else {
@@ -169,7 +169,7 @@ TEST_F(RpcTest, CallsAtOnceGetTheirOwnAnswersWhateverTheOrder) {
     EXPECT_EQ(replies[i]->value(), fmt::format("to {}", i));
 }
 
-// Repeats what it hears, and ends with what it has had enough of.
+// Echoes messages and ends with an error on a certain message.
 GrpcReply echo(const std::string& message) {
   if (message == "enough") return refusal(GrpcCode::Aborted, "no more");
   return "heard " + message;
@@ -191,7 +191,7 @@ TEST_F(RpcTest, EachMessageOfAConversationIsAnsweredAsItComes) {
               testing::ElementsAre("heard one", "heard two", "heard ", "heard four"));
   client.end();
   EXPECT_TRUE(client.status().ok()) << client.status().text();
-  // A caller that says one thing and ends is a unary call.
+  // A caller that sends one message and ends makes a unary call.
   GrpcChannel channel(loop_, path);
   EXPECT_EQ(ask(channel, "/a.B/Talk", "x").value(), "heard x");
   EXPECT_EQ(ask(channel, "/a.B/C", "x").error().code, GrpcCode::Unimplemented);
@@ -227,7 +227,7 @@ TEST_F(RpcTest, WhoDoesNotReadIsNotAnsweredFurther) {
   constexpr std::size_t kQuestions = 2000;  // whose answers have 200 MB
   for (std::size_t i = 0; i < kQuestions; ++i) client.say("more");
   client.end();
-  // As long as anything happens.
+  // Runs while there is progress.
   for (std::size_t before = SIZE_MAX; before != answered;) {
     before = answered;
     loop_.runAfter(50ms, [&] { loop_.stop(); });

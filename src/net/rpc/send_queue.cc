@@ -10,11 +10,11 @@
 namespace koord::net {
 namespace {
 
-// Smaller texts are cheaper to copy than to keep apart.
+// Smaller texts are cheaper to copy than to keep separate.
 constexpr std::size_t kKeptApart = 4 << 10;
-// Texts are put together up to this size; one that grew further would be copied as it grows.
+// Texts are joined up to this size; a larger text would be copied as it grows.
 constexpr std::size_t kPutTogether = 16 << 10;
-constexpr std::size_t kAtOnce = 64;  // pieces in one call of the kernel
+constexpr std::size_t kAtOnce = 64;  // pieces in one system call
 
 }  // namespace
 

@@ -1,8 +1,7 @@
 #pragma once
 
-// Bytes that wait for a socket, in the order in which they came: many small texts are put together,
-// large ones stay where they are, so that what a relay passes on is not copied again. No limit of its own: who
-// fills it looks at size().
+// Bytes that wait for a socket, in order. Small texts are joined; large ones are moved, so that a
+// relay does not copy its data again. It has no limit: callers check size().
 
 #include <deque>
 #include <string>
@@ -20,14 +19,15 @@ class SendQueue {
   bool empty() const { return size_ == 0; }
   void clear();
 
-  // Writes what the socket takes. False: it takes no more for now, and some is left.
+  // Writes as much as the socket takes. Returns false if the socket takes no more for now and bytes
+  // are left.
   Result<bool> sendTo(int socket);
 
  private:
   void drop(std::size_t bytes);
 
   std::deque<std::string> pieces_;
-  std::size_t offset_ = 0;  // of the first piece: what is gone
+  std::size_t offset_ = 0;  // sent bytes of the first piece
   std::size_t size_ = 0;
 };
 

@@ -19,7 +19,7 @@ class SendQueueTest : public testing::Test {
     here_ = Fd(ends[0]);
     there_ = Fd(ends[1]);
   }
-  // What has come to the other end, at most so many bytes.
+  // Reads what has arrived at the other end, at most so many bytes.
   std::string received(std::size_t most) {
     std::string bytes(most, 0);
     const ssize_t size = ::recv(there_.get(), bytes.data(), bytes.size(), 0);

@@ -1,6 +1,6 @@
 #pragma once
 
-// A client of tests that says messages on one stream, one after the other, and keeps what it hears.
+// A test client that sends messages on one stream and records the answers.
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ namespace koord::net {
 
 class StreamClient final : private Http2User {
  public:
-  // Of the first stream on a connection of its own.
+  // Opens the first stream on a connection of its own.
   StreamClient(IoLoop& loop, const std::string& socketPath, const std::string& method)
       : loop_(loop) {
     auto socket = connectUnix(socketPath);
@@ -41,14 +41,14 @@ class StreamClient final : private Http2User {
   void sayBytes(std::string bytes) { session_->data(stream_, std::move(bytes), false); }
   void end() { session_->data(stream_, "", true); }
   void cut() { session_->reset(stream_, kHttp2Cancel); }
-  // What was held back is read, too.
+  // Also consumes the bytes received during the pause.
   void read() {
     reads_ = true;
     session_->consume(stream_, std::exchange(unread_, 0));
   }
   void pause() { reads_ = false; }
 
-  // Runs the loop until so many messages are there, or all.
+  // Runs the loop until so many messages have arrived, or the stream has ended.
   const std::vector<std::string>& heard(std::size_t count) {
     awaited_ = count;
     while (messages_.size() < count && !status_) loop_.run();

@@ -50,7 +50,7 @@ Result<Fd> listenUnix(const std::string& path) {
   if (::unlink(path.c_str()) != 0 && errno != ENOENT)
     return fail(errnoError("remove " + path, errno));
   if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) != 0 ||
-      // Before listen: until then nobody can connect.
+      // Before listen(), so that no client can connect earlier.
       ::chmod(path.c_str(), S_IRUSR | S_IWUSR) != 0 || ::listen(fd.get(), SOMAXCONN) != 0)
     return fail(errnoError("listen on " + path, errno));
   return fd;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Unix stream sockets that do not block, as descriptors that close themselves.
+// Non-blocking unix stream sockets, as descriptors that close themselves.
 
 #include <string>
 #include <utility>
@@ -27,11 +27,11 @@ class Fd {
   int fd_ = -1;
 };
 
-// Errors name the path; Unavailable: nobody listens there, or not enough.
+// Errors name the path. Unavailable if the path has no listener or its backlog is full.
 Result<Fd> connectUnix(const std::string& path);
-// Replaces a socket file that is there. Only the owner may connect, and root.
+// Replaces an existing socket file. Only its owner and root may connect.
 Result<Fd> listenUnix(const std::string& path);
-// Invalid when there is no connection to take any more.
+// Invalid if no connection is waiting.
 Result<Fd> acceptUnix(const Fd& listener);
 
 }  // namespace koord::net

@@ -11,8 +11,8 @@
 
 namespace koord::net {
 
-// One request on its way, and its answer. Timers hold it weakly: when the client is gone, so is all
-// that was to come.
+// One request on its way, and its answer. Timers hold it weakly: when the client destroys it,
+// nothing more is delivered.
 class SimNetwork::Exchange : public std::enable_shared_from_this<SimNetwork::Exchange> {
  public:
   Exchange(SimNetwork& network, HttpRequest request, StreamSink sink)
@@ -38,7 +38,7 @@ class SimNetwork::Exchange : public std::enable_shared_from_this<SimNetwork::Exc
     if (repeated) deliver(2);
   }
 
-  // From the server, or from who is in its place.
+  // Called by the server, or by a fault in its place.
   void head(int sending, int status, Headers headers) {
     if (!awaited(sending)) return;
     arrive([status, headers = std::move(headers)](Exchange& self) mutable {
@@ -58,7 +58,7 @@ class SimNetwork::Exchange : public std::enable_shared_from_this<SimNetwork::Exc
         *left -= bytes.size();
       }
     }
-    // Boundaries mean nothing to the receiver.
+    // Chunk boundaries mean nothing to the receiver.
     const std::size_t first = network_.random_.below(bytes.size() + 1);
     for (std::string part : {bytes.substr(0, first), bytes.substr(first)}) {
       if (part.empty()) continue;
@@ -94,7 +94,7 @@ class SimNetwork::Exchange : public std::enable_shared_from_this<SimNetwork::Exc
     if (sink_.onClosed) sink_.onClosed(std::move(result));
     sink_ = {};
   }
-  // By the client: nothing is delivered any more. The sink may be on the stack.
+  // Called by the client: ends the delivery. The sink may be on the stack.
   void cancel() {
     if (!std::exchange(open_, false)) return;
     network_.open_.erase(shared_from_this());
@@ -109,7 +109,7 @@ class SimNetwork::Exchange : public std::enable_shared_from_this<SimNetwork::Exc
       if (const auto self = weak.lock(); self && self->open_) fn(*self);
     });
   }
-  // At the client, after all that was sent before.
+  // Delivers to the client, after everything sent before.
   template <class Fn>
   void arrive(Fn fn) {
     const SteadyTime now = network_.executor_.steadyNow();
@@ -148,7 +148,7 @@ class SimNetwork::Exchange : public std::enable_shared_from_this<SimNetwork::Exc
   const HttpRequest request_;
   StreamSink sink_;
   SteadyTime arrival_{};
-  int answered_ = 1;  // which sending's answer the client gets; 0 = none, the connection breaks off
+  int answered_ = 1;  // which copy's answer the client gets; 0 = none, the connection breaks off
   bool cut_ = false;  // nothing more arrives
   bool open_ = true;
   std::vector<Callback> onLost_;
@@ -201,7 +201,7 @@ class SimNetwork::SimResponder final : public Responder {
   bool ended_ = false;
 };
 
-// What is under way when the client gives up still arrives, as long as the server is there.
+// A request that is on its way when the client gives up still arrives if the server exists.
 void SimNetwork::Exchange::deliver(int sending) {
   network_.executor_.runAfter(
       delay() * sending, [network = &network_, request = request_, sending, weak = weak_from_this(),

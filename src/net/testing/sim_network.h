@@ -19,17 +19,17 @@
 
 namespace koord::net {
 
-// Probabilities are per request, unless it says otherwise.
+// Probabilities are per request unless stated otherwise.
 struct NetworkFaults {
   Duration minDelay = std::chrono::milliseconds(1);  // of each message, each way
   Duration maxDelay = std::chrono::milliseconds(1);
   double refuse = 0;       // no connection
   double loseRequest = 0;  // broken off before the server has read it
-  double loseAnswer = 0;   // broken off after the server has carried it out
-  double repeat = 0;       // reaches the server twice; the second answer is the one that comes back
-  double swallow = 0;      // nothing is heard of it, until the client's time is up
+  double loseAnswer = 0;   // broken off after the server has executed it
+  double repeat = 0;       // reaches the server twice; the client gets the second answer
+  double swallow = 0;      // lost without an error, until the client's timeout
   double overload = 0;     // 429 (with Retry-After), 500 or 503 instead of reaching the server
-  double cut = 0;          // per piece of an answer: cut within it, as a broken or as a proper end
+  double cut = 0;          // per piece of an answer: cut within it, as a broken or a proper end
 };
 
 class SimNetwork final : public HttpTransport {
@@ -38,14 +38,14 @@ class SimNetwork final : public HttpTransport {
   ~SimNetwork() override;
 
   NetworkFaults faults;
-  // Counts down with every byte of answers' bodies; the byte at which it would pass 0 and all after
-  // it in that answer do not arrive. Then it is unset.
+  // Counts down with every byte of answers' bodies. The byte at which it would pass 0 and all later
+  // bytes of that answer do not arrive. Then it is unset.
   std::optional<std::size_t> cutAfterBytes;
-  bool cutsLookProper = false;  // what cutAfterBytes ends looks complete to HTTP
+  bool cutsLookProper = false;  // an answer cut by cutAfterBytes looks complete to HTTP
   std::size_t requests = 0;     // begun by clients
   std::size_t bytes = 0;        // of answers, arrived
 
-  // Who answers from now on; null: nobody listens. All that is under way breaks off.
+  // Sets the server of later requests; null: connections are refused. Running requests break off.
   void listen(HttpServer::Handler handler);
   void breakAll();
 

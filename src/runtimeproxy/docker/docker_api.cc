@@ -29,7 +29,7 @@ struct Amount {
   std::string_view name;
   std::int64_t (Resources::*get)() const;
   void (Resources::*set)(std::int64_t);
-  bool updated;  // part of an update, too
+  bool updated;  // also part of an update
 };
 constexpr std::array kAmounts = {
     Amount{"CpuPeriod", &Resources::cpu_period, &Resources::set_cpu_period, true},

@@ -1,7 +1,8 @@
 #pragma once
 
-// What the proxy knows of the Docker Engine API: which requests it looks into, and how kubelet's Docker shims
-// (dockershim, cri-dockerd) put pods into names, labels and HostConfigs. Pure functions.
+// The part of the Docker Engine API that the proxy uses: the requests that it intercepts, and how
+// kubelet's Docker shims (dockershim, cri-dockerd) represent pods in names, labels and HostConfigs.
+// Pure functions.
 
 #include <optional>
 #include <string>
@@ -20,10 +21,10 @@ std::string_view nameOf(DockerMethod method);  // "ContainerCreate", for metrics
 struct DockerTarget {
   DockerMethod method;
   std::string id;    // of the container; "" at Create
-  std::string name;  // of a container to be made
+  std::string name;  // of a container to create
 };
-// "/v1.39/containers/create?name=k8s_main_web_default_1_0"; the version may be missing. nullopt for all
-// that passes as it is.
+// "/v1.39/containers/create?name=k8s_main_web_default_1_0"; the version is optional. nullopt for
+// requests that pass unchanged.
 std::optional<DockerTarget> dockerTargetOf(std::string_view method, std::string_view target);
 
 // k8s_<container>_<pod>_<namespace>_<uid>_<attempt>
@@ -34,12 +35,12 @@ struct KubernetesName {
   std::string uid;
   std::uint32_t attempt = 0;
 };
-// Also with the slash that Docker puts before names. nullopt: not one of kubelet's.
+// Also takes names with Docker's leading slash. nullopt: not a container of kubelet.
 std::optional<KubernetesName> kubernetesNameOf(std::string_view name);
 
-// Of a container's configuration; sandboxes are containers to Docker.
+// Returns true if a container with these labels is a sandbox; Docker has sandboxes as containers.
 bool isSandbox(const json::value& labels);
-std::string_view sandboxOf(const json::value& labels);  // "" when the labels do not say
+std::string_view sandboxOf(const json::value& labels);  // "" if not in the labels
 
 // `config`: the labels, environment; `hostConfig`: resources, cgroup parent. Labels that begin with
 // "annotation." are annotations.
@@ -50,16 +51,17 @@ runtimehook::ContainerResourceHookRequest dockerContainer(const KubernetesName& 
                                                           const json::value& hostConfig);
 
 Resources dockerResources(const json::value& hostConfig);
-// Writes what differs between the two; what is equal stays as it was written, or absent.
+// Writes the fields that differ between the two. Equal fields stay as they are, or absent.
 void writeResources(const Resources& before, const Resources& now, json::object& hostConfig);
-// All that an update may carry, because Docker takes it as a whole.
+// Writes all fields that an update may have, because Docker replaces all of them.
 void writeUpdate(const Resources& now, json::object& update);
-// "K=V" each; they keep their places, new ones come after them, sorted.
+// "K=V" each. Variables keep their positions; new ones follow, sorted.
 void writeEnvironment(const google::protobuf::Map<std::string, std::string>& variables,
                       json::object& config);
 
-// With systemd, Docker has the last slice of a path, and hook servers all of it:
-// "kubepods-besteffort-pod1.slice" is "/kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-pod1.slice".
+// With systemd, Docker has only the last slice of a path, and hook servers have all of it:
+// "kubepods-besteffort-pod1.slice" is
+// "/kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-pod1.slice".
 std::string hookCgroupParent(std::string_view docker, bool systemd);
 std::string dockerCgroupParent(std::string_view hook, bool systemd);
 

@@ -7,7 +7,7 @@
 namespace koord::runtimeproxy {
 namespace {
 
-constexpr int kNotModified = 304, kNotFound = 404;  // started, stopped or removed before
+constexpr int kNotModified = 304, kNotFound = 404;  // already started, stopped or removed
 
 bool succeeded(int status) {
   return (status >= 200 && status < 300) || status == kNotModified;
@@ -64,7 +64,7 @@ void DockerInterceptor::find(DockerCall& call) const {
   }
 }
 
-// The body has the container's configuration at its top, and HostConfig within.
+// The body is the container's configuration, with HostConfig as a member.
 Task<Verdict> DockerInterceptor::create(DockerCall& call, std::string_view body,
                                         SteadyTime deadline) {
   const auto name = kubernetesNameOf(call.target.name);

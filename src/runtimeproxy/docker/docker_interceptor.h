@@ -1,8 +1,8 @@
 #pragma once
 
-// What interceptor.h is for CRI, for the Docker Engine API: the hooks before and after five requests, and the
-// memory of pods and containers. A container that is not kubelet's passes as it is, as does all that
-// makes no sense.
+// The interceptor of the Docker Engine API, as interceptor.h is that of CRI: the hooks before and
+// after five requests, and the records of pods and containers. Containers that are not kubelet's
+// and invalid requests pass unchanged.
 
 #include <optional>
 #include <string>
@@ -15,7 +15,7 @@
 
 namespace koord::runtimeproxy {
 
-// Of one request, from before to after.
+// The state of one request, from before() to after().
 struct DockerCall {
   explicit DockerCall(DockerTarget wanted) : target(std::move(wanted)) {}
 
@@ -25,8 +25,8 @@ struct DockerCall {
   ContainerRecord container;
   runtimehook::ContainerResourceHookRequest began;  // container.own before this call
   PendingUpdate update;                             // of an update
-  bool known = false;                               // pod or container says something
-  bool hooks = false;                               // known, and not a pod that wants none
+  bool known = false;                               // a record of the pod or container exists
+  bool hooks = false;                               // known, and the skip rule does not match
 };
 
 class DockerInterceptor {
@@ -34,7 +34,7 @@ class DockerInterceptor {
   DockerInterceptor(Dispatcher& dispatcher, DockerView& docker, Store& store, SkipRule skip)
       : dispatcher_(dispatcher), docker_(docker), store_(store), skip_(std::move(skip)) {}
 
-  // The call and the body outlive the task.
+  // The call and the body must outlive the task.
   Task<Verdict> before(DockerCall& call, std::string_view body, SteadyTime deadline);
   Task<void> after(DockerCall& call, int status, std::string_view answer, SteadyTime deadline);
 

@@ -9,9 +9,9 @@
 namespace koord::runtimeproxy {
 namespace {
 
-constexpr std::size_t kMostKept = 16 << 20;   // of a request that is looked into, or its answer
+constexpr std::size_t kMostKept = 16 << 20;   // of an intercepted request, or its answer
 constexpr std::size_t kMostQueued = 1 << 20;  // for one reader, before its writer has to wait
-constexpr std::size_t kMostAhead = 64 << 10;  // of requests whose turn has not come
+constexpr std::size_t kMostAhead = 64 << 10;  // of requests that wait for their turn
 constexpr Duration kHookPatience = std::chrono::hours(24);  // HTTP has no deadlines
 
 std::string_view reasonOf(int status) {
@@ -101,8 +101,8 @@ SocketEnd::User DockerRelay::dockerUser() {
 
 void DockerRelay::pump() {
   while (client_ && !freely_) {
-    // The answer comes first; and what dockerd has not taken yet holds the client up. Reading on a little tells
-    // when the client leaves.
+    // The current answer comes first, and bytes that dockerd has not taken stop the reading. A
+    // little is read ahead to notice when the client disconnects.
     const bool turn = (!call_ || !call_->asked) && (!docker_ || docker_->queued() < kMostQueued);
     client_->read(turn || requests_.waiting() < kMostAhead);
     if (!turn) return;
@@ -249,14 +249,15 @@ void DockerRelay::finish() {
                           call.status >= 200 && call.status < 400,
                           context_.loop.steadyNow() - call.start);
   const bool last = call.closes || draining_ || clientDone_;
-  // A request that dockerd answered before it was whole leaves nothing that could be told apart.
+  // If dockerd answers before the request is complete, the rest cannot be separated from the next
+  // request.
   const bool torn = !call.asked;
   call_ = nullptr;
   if (last || torn) return closeAll();
   pump();
 }
 
-// An answer of the proxy's own, after which the connection closes.
+// Sends an error answer of the proxy and closes the connection.
 void DockerRelay::refuse(int status, const std::string& why) {
   if (client_ && (!call_ || !call_->answered)) {
     json::object body{{"message", "koord-runtime-proxy: " + why}};
@@ -278,7 +279,7 @@ void DockerRelay::refuse(int status, const std::string& why) {
 void DockerRelay::clientEnded() {
   clientDone_ = true;
   if (!call_ && !freely_) return closeAll();
-  // dockerd is told: it ends what a client has left that only wanted to listen.
+  // Passed on to dockerd, which ends streams whose client only listened.
   if (docker_) docker_->endWriting();
   if (freely_ && dockerDone_) closeAll();
 }
@@ -293,7 +294,8 @@ void DockerRelay::dockerEnded() {
   docker_->close();
   docker_ = nullptr;
   if (!call_) return;
-  // It has not been told of the call, as hooks are asked first: that will be on another connection.
+  // dockerd has not received the call, because hooks are called first. The call will use another
+  // connection.
   if (call_->intercepted && !call_->complete) return;
   if (call_->complete && answers_.untilClose()) {
     call_->closes = true;

@@ -1,12 +1,12 @@
 #pragma once
 
-// One client's connection and its own connection to dockerd: requests, answers and upgraded streams (attach, exec)
-// go over as they came, as fast as their reader reads. The requests of docker_api.h are kept until
-// they are whole, as are their answers.
+// One client's connection and its own connection to dockerd: forwards requests, answers and
+// upgraded streams (attach, exec) unchanged, as fast as their reader reads. The requests of
+// docker_api.h and their answers are buffered until they are complete.
 //
-// HTTP/1.1 has one request at a time on a connection: the next one is looked at when the answer to
-// the one before has gone. Where an answer has no end but that of the connection, both sides talk freely from
-// its head on. Where dockerd cannot be reached, it is 502, and the connection closes.
+// HTTP/1.1 has one request at a time on a connection: the next request is read when the previous
+// one is answered. If an answer ends only with the connection, both directions are forwarded freely
+// from its head on. If dockerd cannot be reached, the answer is 502 and the connection closes.
 
 #include <functional>
 #include <memory>
@@ -43,13 +43,13 @@ class DockerRelay final : public Connection, public std::enable_shared_from_this
     HttpHead head;
     SteadyTime start;
     std::optional<DockerCall> intercepted;
-    std::string raw, content;  // of a request that is looked into
-    bool asked = false;        // the request is whole
-    bool answered = false;     // the client has some of the answer
-    // Of the answer:
+    std::string raw, content;  // of an intercepted request
+    bool asked = false;        // the request is complete
+    bool answered = false;     // the client has received a part of the answer
+    // The answer:
     int status = 0;
     bool closes = false;  // no request after this one
-    std::string answer;   // of a request that is looked into: head and body
+    std::string answer;   // of an intercepted request: head and body
     std::string answerContent;
     std::optional<Completer<bool>> complete;
   };
@@ -58,7 +58,7 @@ class DockerRelay final : public Connection, public std::enable_shared_from_this
 
   SocketEnd::User clientUser();
   SocketEnd::User dockerUser();
-  // Takes what the client has said, as far as its turn has come.
+  // Handles the client's bytes, up to the end of the current request.
   void pump();
   void request(Piece piece);
   void beginCall(HttpHead head);
@@ -78,9 +78,9 @@ class DockerRelay final : public Connection, public std::enable_shared_from_this
   WhenLost whenLost_;
   std::shared_ptr<SocketEnd> client_, docker_;
   HttpReader requests_{HttpReader::Role::Request}, answers_{HttpReader::Role::Response};
-  CallPtr call_;  // the one under way
+  CallPtr call_;  // the running one
   bool freely_ = false, draining_ = false;
-  bool clientDone_ = false, dockerDone_ = false;  // who says no more
+  bool clientDone_ = false, dockerDone_ = false;  // this side has ended its stream
   TaskGroup tasks_;
 };
 

@@ -11,7 +11,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-// A dockerd of a few lines, a proxy before it and a client, all of bytes.
+// A minimal dockerd, a proxy in front of it and a client.
 class DockerRelayTest : public testing::Test {
  protected:
   DockerRelayTest() : folder_("/tmp/koord-docker-" + std::to_string(::getpid())) {
@@ -121,7 +121,7 @@ class DockerRelayTest : public testing::Test {
     }
     ASSERT_TRUE(condition()) << received_;
   }
-  // What came back, once its end has.
+  // Returns the answer, after its end.
   std::string ask(const std::string& method, const std::string& target,
                   const std::string& body = "") {
     received_.clear();
@@ -140,7 +140,7 @@ class DockerRelayTest : public testing::Test {
       if ((*piece)->kind == HttpReader::Piece::Kind::End) return true;
     }
   }
-  // One for all stages, which does what `hook` does.
+  // A hook server for all stages, which calls `hook`.
   void hookServer(const std::string& policy) {
     hooks_.reset();
     hooks_ = net::GrpcServer::start(
@@ -188,7 +188,7 @@ class DockerRelayTest : public testing::Test {
   int made_ = 0;
 
   std::map<std::string, std::string> answers;  // by target
-  std::string status = "204 No Content";       // of all else
+  std::string status = "204 No Content";       // for all other targets
   std::vector<std::string> requests, bodies, asked;
   std::function<net::GrpcReply(const std::string& method, const std::string& message)> hook;
   Duration hookTakes{};
@@ -232,7 +232,7 @@ TEST_F(DockerRelayTest, RequestsAndAnswersPassAsTheyAreOneAfterTheOther) {
   EXPECT_TRUE(bodies.back() == large);
   ask("POST", "/v1.39/containers/create?name=stranger", R"({"any":"thing", "HostConfig":null})");
   EXPECT_EQ(bodies.back(), R"({"any":"thing", "HostConfig":null})");
-  // Two at once: each has its answer, in their order.
+  // Two pipelined requests: each gets its answer, in order.
   answers["/a"] = "1";
   answers["/b"] = "2";
   received_.clear();
@@ -343,7 +343,7 @@ TEST_F(DockerRelayTest, AFailingHookServerFailsTheRequestOnlyWhereItsPolicySaysS
               HasSubstr("201"));
   hookServer("Ignore");
   answers["/x"] = "";
-  ask("GET", "/x");  // the change is seen meanwhile
+  ask("GET", "/x");  // the proxy notices the change meanwhile
   EXPECT_THAT(makePod(), HasSubstr("201"));
 }
 

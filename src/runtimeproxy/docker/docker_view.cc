@@ -17,7 +17,7 @@ struct DockerReply {
   std::string body;
 };
 
-// One request and its answer. Who waits for it holds it.
+// One request and its answer. The waiting task owns it.
 class Exchange : public std::enable_shared_from_this<Exchange> {
  public:
   Exchange(net::IoLoop& loop, Completer<Result<DockerReply>> done)
@@ -115,7 +115,7 @@ Task<Result<std::string>> DockerView::rebuild(Store& store) {
   const auto list = co_await askingList;
   if (!list) co_return fail(list.error());
   if (!list->is_array()) co_return fail(ErrorCode::Invalid, "GET /containers/json: no list");
-  // Sandboxes first: their containers are remembered with them.
+  // Sandboxes first: records of containers refer to them.
   std::vector<std::string> sandboxes, containers;
   for (const auto& item : list->get_array()) {
     const auto* labels = find(item, "Labels");
@@ -126,7 +126,7 @@ Task<Result<std::string>> DockerView::rebuild(Store& store) {
   for (const auto& id : sandboxes) {
     auto learning = learn(id, store);
     const auto learnt = co_await learning;
-    // One that has gone meanwhile, or is not kubelet's, is nobody's concern.
+    // A container that has been removed meanwhile, or is not kubelet's, is skipped.
     if (!learnt && learnt.error().code == ErrorCode::Unavailable) co_return fail(learnt.error());
   }
   co_return fmt::format("docker {}", textAt(*info, "ServerVersion"));

@@ -1,7 +1,7 @@
 #pragma once
 
-// What Docker itself says of its containers: the store is filled from it at start, and asked again for a
-// sandbox that was made while this process was not there. Also one request to Docker, on a connection of its own.
+// Reads containers from Docker: fills the store at start, and finds a sandbox that was created
+// while this process did not run. Each request uses a connection of its own.
 
 #include <string>
 
@@ -16,15 +16,15 @@ class DockerView {
  public:
   DockerView(net::IoLoop& loop, std::string socket) : loop_(loop), socket_(std::move(socket)) {}
 
-  // "docker 20.10.24", with all pods and containers put into the store.
+  // Puts all pods and containers into the store. Returns the version: "docker 20.10.24".
   Task<Result<std::string>> rebuild(Store& store);
   // NotFound: Docker does not know it; Invalid: not a sandbox of kubelet's.
   Task<Result<PodPtr>> pod(std::string id);
-  // Whether Docker's cgroups are systemd's; known after rebuild().
+  // True if Docker uses the systemd cgroup driver. Valid after rebuild().
   bool systemd() const { return systemd_; }
 
  private:
-  // The document that a GET answers.
+  // The JSON document at a path.
   Task<Result<json::value>> get(std::string path);
   Task<Result<>> learn(std::string id, Store& store);
 

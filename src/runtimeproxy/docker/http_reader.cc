@@ -22,14 +22,14 @@ constexpr std::string_view kHeadEnd = "\r\n\r\n";
 class HttpReader::Message {
  public:
   virtual ~Message() = default;
-  // Takes what it can of the bytes: a head, or a part of a body. Returns how many these were.
+  // Parses as many bytes as it can: a head, or a part of a body. Returns their number.
   virtual std::size_t put(std::string_view bytes, error_code& error) = 0;
   virtual bool headDone() const = 0;
   virtual bool done() const = 0;
   virtual bool untilClose() const = 0;
 
   HttpHead head;
-  std::string content;  // of the body, since somebody took it
+  std::string content;  // of the body, since it was last taken
 };
 
 template <bool kRequest>
@@ -111,7 +111,7 @@ Result<std::optional<HttpReader::Piece>> HttpReader::next() {
 
 namespace {
 
-// Whether a step of the parser only lacks bytes.
+// Returns true if the parser only needs more bytes.
 bool lacksBytes(const error_code& error) {
   return error == http::error::need_more;
 }
@@ -123,7 +123,7 @@ std::unexpected<Error> noHttp(const error_code& error) {
 }  // namespace
 
 Result<std::optional<HttpReader::Piece>> HttpReader::head() {
-  // Whole, so that it is judged in the same way however its bytes come.
+  // The head is parsed as a whole, so that the result does not depend on how its bytes are split.
   if (buffer_.find(kHeadEnd) == buffer_.npos) {
     if (buffer_.size() > kMaxHead)
       return fail(ErrorCode::Invalid, "no HTTP/1.1: a head of more than a mebibyte");
@@ -150,7 +150,7 @@ Result<std::optional<HttpReader::Piece>> HttpReader::head() {
   if (piece.head.status == 101 || (!message_->done() && message_->untilClose())) {
     state_ = State::UntilClose;
   } else if (response && piece.head.status < 200) {
-    state_ = State::Head;  // the answer proper follows
+    state_ = State::Head;  // the final answer follows
   } else {
     state_ = message_->done() ? State::End : State::Body;
   }

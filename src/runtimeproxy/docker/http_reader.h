@@ -1,9 +1,8 @@
 #pragma once
 
-// Takes the messages of one direction of an HTTP/1.1 connection apart, as far as a relay has to: where a
-// head ends, where a body ends, and what a body says without its chunks. All bytes are handed on as
-// they came. The parser is Boost.Beast's: what two readers could understand differently (two lengths, a blank
-// before a colon) is refused. Not thread-safe.
+// Splits one direction of an HTTP/1.1 connection into messages, for a relay: finds the end of heads
+// and bodies, and decodes chunked bodies. All bytes are also passed on unchanged. The parser is
+// Boost.Beast's: ambiguous input (two lengths, a blank before a colon) is refused. Not thread-safe.
 
 #include <memory>
 #include <optional>
@@ -17,14 +16,14 @@
 namespace koord::runtimeproxy {
 
 struct HttpHead {
-  std::string text;    // all of it, with the empty line
+  std::string text;    // the whole head, with the empty line
   std::string method;  // of a request
   std::string target;  // likewise: "/v1.39/containers/create?name=x"
   int status = 0;      // of a response
   std::vector<std::pair<std::string, std::string>> headers;  // names in lower case
 
-  std::string_view header(std::string_view name) const;  // "" when there is none
-  // Whether the connection is over after this message.
+  std::string_view header(std::string_view name) const;  // "" if there is none
+  // Returns true if the connection ends after this message.
   bool closes() const;
 };
 
@@ -35,8 +34,8 @@ class HttpReader {
     enum class Kind { Head, Body, End };
     Kind kind = Kind::End;
     HttpHead head;
-    std::string raw;      // of a body, as it came
-    std::string content;  // the same without chunks
+    std::string raw;      // of a body, as received
+    std::string content;  // the same without chunk framing
   };
 
   explicit HttpReader(Role role);
@@ -45,19 +44,19 @@ class HttpReader {
   ~HttpReader();
 
   void add(std::string_view bytes) { buffer_ += bytes; }
-  // Before a response's head: what it answers.
+  // Call before a response's head, with the method of its request.
   void answers(std::string_view method) { method_ = method; }
 
-  // nullopt: more bytes are needed. Invalid: this is no HTTP.
+  // nullopt: more bytes are needed. Invalid: this is not HTTP.
   Result<std::optional<Piece>> next();
-  // The body has no end but that of the connection (or there are no messages any more: status 101).
+  // True if the body ends only with the connection, or the connection was upgraded (status 101).
   bool untilClose() const { return state_ == State::UntilClose; }
-  // What has been added and not been taken.
+  // The bytes that were added and not yet taken.
   std::size_t waiting() const { return buffer_.size(); }
   std::string takeRest() { return std::exchange(buffer_, {}); }
 
  private:
-  class Message;  // the one that is being read
+  class Message;  // the current message
   template <bool kRequest>
   class Parsed;
   enum class State { Head, Body, End, UntilClose };

@@ -9,8 +9,8 @@ namespace {
 using Role = HttpReader::Role;
 using Kind = HttpReader::Piece::Kind;
 
-// What a reader makes of the bytes that come in pieces of this size: "METHOD TARGET|content|." for each message,
-// the raw bytes aside. A refusal ends it with its words.
+// The result of reading the bytes in pieces of this size: "METHOD TARGET|content|." for each
+// message, and the raw bytes separately. An error's message ends it.
 struct Taken {
   std::string messages;
   std::string raw;

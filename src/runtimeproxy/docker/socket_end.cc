@@ -71,7 +71,8 @@ void SocketEnd::onReady(net::IoLoop::Ready ready) {
 }
 
 void SocketEnd::receive() {
-  // Told of without being wanted: the other side has gone altogether. What it said before is still there.
+  // Reported without interest in reads: the other side has closed the connection. Its earlier bytes
+  // can still be read.
   if (ended_ || lingering_) return lose();
   if (!reading_) return watch_.reset();
   std::array<char, kReadAtOnce> bytes;

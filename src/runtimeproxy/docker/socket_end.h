@@ -1,7 +1,7 @@
 #pragma once
 
-// One end of a byte stream on a loop: what comes is told, what is to go out is queued. On the loop's
-// thread. The object may be dropped at any time, also from within its own calls.
+// One end of a byte stream on a loop: reports received bytes and queues bytes to send. On the
+// loop's thread. The object may be dropped at any time, also inside its callbacks.
 
 #include <functional>
 #include <memory>
@@ -17,20 +17,20 @@ class SocketEnd : public std::enable_shared_from_this<SocketEnd> {
  public:
   struct User {
     std::function<void(std::string_view)> onBytes;
-    std::function<void()> onEnd;    // the other side says no more; it may still listen
-    std::function<void()> onLost;   // nor does it listen
-    std::function<void()> onEmpty;  // all that was queued has gone
+    std::function<void()> onEnd;    // the other side has ended its stream; it may still read
+    std::function<void()> onLost;   // the connection is lost
+    std::function<void()> onEmpty;  // all queued bytes are sent
   };
 
   static std::shared_ptr<SocketEnd> start(net::IoLoop& loop, net::Fd socket, User user);
 
   void write(std::string bytes);
   std::size_t queued() const { return queue_.size(); }
-  // Whether more is read; what comes meanwhile waits in the kernel.
+  // Starts or stops reading. While stopped, received bytes wait in the kernel.
   void read(bool wanted);
-  // We say no more, once all is sent.
+  // Ends this side's stream after the queued bytes.
   void endWriting();
-  // The user is told nothing any more; what is queued is lost, unless `afterSending`.
+  // Ends the callbacks. Drops the queued bytes unless `afterSending`.
   void close(bool afterSending = false);
 
  private:
@@ -47,10 +47,10 @@ class SocketEnd : public std::enable_shared_from_this<SocketEnd> {
 
   net::IoLoop& loop_;
   net::Fd socket_;
-  std::shared_ptr<const User> user_;  // who calls holds it, as the call may end in close()
+  std::shared_ptr<const User> user_;  // callers keep a copy: callbacks may call close()
   std::unique_ptr<net::IoLoop::Watch> watch_;
   net::SendQueue queue_;
-  std::shared_ptr<SocketEnd> lingering_;  // itself, while it sends the last of a closed one
+  std::shared_ptr<SocketEnd> lingering_;  // itself, while it sends its last bytes after close()
   bool reading_ = true;
   bool ended_ = false;   // by the other side
   bool ending_ = false;  // by us

@@ -33,7 +33,7 @@ std::set<std::string> readProtections(Fields& fields, std::string_view list, aut
   return out;
 }
 
-// The switches from before there were protections. Both at once contradict each other.
+// The older flags that protections replace. Using both is an error.
 void readLegacy(Fields& args, DefaultEvictorArgs& out, bool superseded) {
   const auto read = [&](std::string_view name, bool& protection, bool evicts) {
     if (superseded && args.has(name))
@@ -64,7 +64,7 @@ void readProtectedClasses(Fields protections, DefaultEvictorArgs& out) {
     protections.error("config.PodsWithPVC", "has no effect without PodsWithPVC in extraEnabled");
 }
 
-// True when there are any, which the older switches then say nothing beside.
+// Returns true if there are protections; then the older flags must be absent.
 bool readPodProtections(Fields& args, DefaultEvictorArgs& out) {
   Fields protections = args.object("podProtections");
   const auto disabled = readProtections(protections, "defaultDisabled", kDefaults);

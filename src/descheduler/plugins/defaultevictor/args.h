@@ -12,22 +12,22 @@
 namespace koord::descheduler {
 
 struct DefaultEvictorArgs {
-  std::optional<api::Selector> nodeSelector;  // of the nodes that nodeFit looks at
+  std::optional<api::Selector> nodeSelector;  // of the nodes that nodeFit checks
   bool nodeFit = false;
   api::StringMap namespaceLabels;
   std::optional<api::Selector> labelSelector;
   std::optional<std::int32_t> priorityThreshold;
-  std::string priorityClass;  // whose value is the threshold; found out at start
+  std::string priorityClass;  // its value is the threshold; resolved at start
   std::uint32_t minReplicas = 0;
   std::optional<Duration> minPodAge;
   bool keepPreferring = false;  // noEvictionPolicy Mandatory
-  // Protections that hold.
+  // The protections in force.
   bool localStorage = true;
   bool daemonSets = true;
   bool systemCritical = true;
-  bool failedBare = true;  // off: bare pods go when they have failed
+  bool failedBare = true;  // off: failed bare pods may be evicted
   bool claims = false;
-  std::set<std::string> protectedClasses;  // of claims; empty: any
+  std::set<std::string> protectedClasses;  // storage classes of claims; empty: any
   bool withoutBudget = false;
   bool resourceClaims = false;
 
@@ -35,7 +35,7 @@ struct DefaultEvictorArgs {
   json::object effective;
 };
 
-// {value, name}, of which one may be given.
+// {value, name}; only one may be given.
 struct PriorityThreshold {
   std::optional<std::int32_t> value;
   std::string name;

@@ -66,7 +66,7 @@ bool DefaultEvictor::usesProtectedClaim(const Pod& pod) const {
     if (!volume.persistentVolumeClaim) return false;
     const auto claim =
         claims_->get({pod.metadata.namespace_, volume.persistentVolumeClaim->claimName});
-    // What cannot be looked at is protected.
+    // A claim that cannot be read is protected.
     return !claim || !claim->spec.storageClassName ||
            args_.protectedClasses.contains(std::string(*claim->spec.storageClassName));
   });

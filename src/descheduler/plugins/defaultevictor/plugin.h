@@ -1,6 +1,7 @@
 #pragma once
 
-// DefaultEvictor (evict, filter) of the Kubernetes descheduler: evicts by the API, at once and without a job.
+// DefaultEvictor (evict, filter) of the Kubernetes descheduler: evicts by the Eviction API, at once
+// and without a job.
 
 #include "descheduler/framework/registry.h"
 #include "descheduler/plugins/defaultevictor/args.h"
@@ -25,7 +26,7 @@ class DefaultEvictor final : public Plugin, public EvictPlugin, public FilterPlu
   bool preEvictionFilter(const Pod& pod) override;
   Task<Result<Evicted>> evict(PodPtr pod, EvictOptions options) override;
 
-  // Why the pod stays; "" = it may go.
+  // Why the pod must stay; "" if it may be evicted.
   std::string_view refusal(const Pod& pod) const;
 
  private:
@@ -42,7 +43,7 @@ class DefaultEvictor final : public Plugin, public EvictPlugin, public FilterPlu
   kube::Informer<api::PodDisruptionBudget>* budgets_ = nullptr;
 };
 
-// The priority that a threshold means; an error when there is no such class, or it is that of the system.
+// The priority of a threshold. Fails if the class does not exist or is a system class.
 Result<std::optional<std::int32_t>> resolveThreshold(Stores& stores,
                                                      std::optional<std::int32_t> value,
                                                      const std::string& name);

@@ -92,7 +92,7 @@ Task<Result<>> FragmentationAware::balance(const Nodes& nodes) {
     double gain = args_.improvement;
     for (const auto& entry : node->pods->entries) {
       if (entry.facts.is(PodFacts::Terminal)) continue;
-      // The cheapest question first: few pods make it better at all.
+      // The cheapest check first: few pods improve the balance.
       const double own = before - imbalanceOf(*node, entry.pod.get());
       if (own <= gain || !args_.pods.matches(entry.pod->metadata.labels) ||
           !args_.namespaces.allows(entry.pod->metadata.namespace_) ||

@@ -1,13 +1,13 @@
 #pragma once
 
-// FragmentationAware (balance): takes a pod off nodes whose resources are asked for unevenly, so that what is left
-// of them can be used.
+// FragmentationAware (balance): evicts a pod from nodes with unbalanced requests, so that the free
+// resources become usable.
 //
-//   imbalance = standard deviation, over the resources that the node has, of requests / allocatable
+//   imbalance = standard deviation, over the node's resources, of requests / allocatable
 //   gain      = imbalance with all pods - imbalance without the pod
 //
-// On a node above imbalanceThreshold the pod with the largest gain goes, if that is more than
-// minImprovementThreshold: one pod a node and cycle.
+// On a node above imbalanceThreshold the pod with the largest gain is evicted, if the gain is more
+// than minImprovementThreshold: one pod per node and cycle.
 
 #include "api/selector.h"
 #include "descheduler/framework/registry.h"
@@ -39,7 +39,7 @@ class FragmentationAware final : public Plugin, public BalancePlugin {
   std::string_view name() const override { return kName; }
   Task<Result<>> balance(const Nodes& nodes) override;
 
-  // Of what the node's pods ask for, `without` not counted.
+  // The imbalance of the node's requests, except those of `without`.
   double imbalanceOf(const NodeView& node, const Pod* without = nullptr) const;
 
  private:

@@ -10,13 +10,13 @@ namespace koord::descheduler {
 
 namespace {
 
-// Chooses nodes as any pod does that says nothing.
+// Returns true if the pod has no rules for its nodes.
 bool choosesFreely(const Pod& pod) {
   return pod.spec.tolerations.empty() &&
          (pod.facts.flags & (PodFacts::NodeSelected | PodFacts::NodeRequired)) == 0;
 }
 
-// Signatures that some node has twice.
+// Signatures that a node has more than once.
 std::unordered_set<std::uint64_t> repeated(const Nodes& nodes) {
   std::unordered_set<std::uint64_t> found;
   std::vector<std::uint64_t> here;
@@ -54,7 +54,7 @@ std::size_t RemoveDuplicates::feasibleNodes(const Group& group, const Nodes& nod
     std::vector<std::size_t> own;
     for (std::size_t i = 0; i < nodes.size(); ++i)
       if (toleratesTaints(*pod, *nodes[i].node) && demand.matches(*nodes[i].node)) own.push_back(i);
-    // A pod that may only run in one place says nothing about where the others may.
+    // A pod that fits only one node does not show where the others fit.
     if (own.size() > 1)
       for (const std::size_t i : own) feasible[i] = true;
   }

@@ -1,11 +1,11 @@
 #pragma once
 
-// RemoveDuplicates (balance): copies of a pod (same owners, same images) that share a node, while there are nodes to
-// spread them over.
+// RemoveDuplicates (balance): evicts copies of a pod (same owners, same images) that share a node,
+// if there are nodes to spread them over.
 //
-// On each node the first of equal pods is the original. With o copies in all and f nodes that they may run on, no
-// node needs more than a = ceil(o / f) of them: where there are more, those after the a-th go. Fewer than two
-// nodes: nothing to spread over. Only pods count that may go at all.
+// On each node the first of equal pods is the original. With o copies in total and f nodes that
+// they may run on, no node needs more than a = ceil(o / f) of them: if a node has more, those after
+// the a-th are evicted. With fewer than two nodes nothing is evicted. Only evictable pods count.
 
 #include "descheduler/plugins/kubernetes/plugin_base.h"
 
@@ -27,7 +27,7 @@ class RemoveDuplicates final : public PluginBase, public BalancePlugin {
   struct Group {
     std::size_t copies = 0;
     std::vector<std::vector<PodPtr>> byNode;  // copies that share a node, nodes by name
-    std::vector<PodPtr> pods;                 // one of each way to choose nodes
+    std::vector<PodPtr> pods;                 // one pod for each way to choose nodes
   };
   bool counts(const NodePods::Entry& entry);
   std::size_t feasibleNodes(const Group& group, const Nodes& nodes) const;

@@ -4,7 +4,7 @@
 
 namespace koord::descheduler {
 
-// The ten plugins of the Kubernetes descheduler, beside DefaultEvictor.
+// Adds the ten plugins of the Kubernetes descheduler, without DefaultEvictor.
 void addKubernetesPlugins(Registry& registry);
 
 }  // namespace koord::descheduler

@@ -122,8 +122,8 @@ InterPodAntiAffinity::Args InterPodAntiAffinity::Args::read(Fields& args) {
   return out;
 }
 
-// The pods that violations are looked for among: those of the pod's own node and of its topology domain, found by
-// what a term selects. Pods without terms cost nothing where nobody nearby has any.
+// Finds the pods that may violate a term: those of the pod's own node and of its topology domain,
+// by the term's selector. Pods without terms cost nothing if no pod nearby has any.
 class InterPodAntiAffinity::Present {
  public:
   Present(const Nodes& nodes, const PodScope& scope) : nodes_(nodes), scope_(scope) {}
@@ -137,7 +137,7 @@ class InterPodAntiAffinity::Present {
   void remove(const PodPtr& pod) { gone_.insert(pod.get()); }
 
  private:
-  // Nodes, and their pods once somebody asks.
+  // Nodes, and their pods, filled on first use.
   struct Domain {
     std::vector<const NodeView*> nodes;
     std::optional<PodsByLabel> pods;

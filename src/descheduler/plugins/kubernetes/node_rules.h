@@ -1,6 +1,6 @@
 #pragma once
 
-// The plugins that look at pods which their node does not suit any more: RemovePodsViolatingNodeTaints,
+// The plugins that evict pods that violate the rules of their node: RemovePodsViolatingNodeTaints,
 // RemovePodsViolatingNodeAffinity and RemovePodsViolatingInterPodAntiAffinity.
 
 #include "descheduler/plugins/kubernetes/plugin_base.h"

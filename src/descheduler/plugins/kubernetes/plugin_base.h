@@ -1,7 +1,7 @@
 #pragma once
 
-// What the plugins of the Kubernetes descheduler have in common: namespaces and labels of the pods that they are
-// about, and the way to the evictor.
+// The common base of the Kubernetes descheduler's plugins: namespaces and labels of their pods, and
+// evictions.
 
 #include <string>
 #include <vector>
@@ -21,16 +21,17 @@ struct PodScope {
     return namespaces.allows(pod.metadata.namespace_) &&
            (!labels || labels->matches(pod.metadata.labels));
   }
-  // withLabels: labelSelector is an argument, too.
+  // withLabels: also reads the argument labelSelector.
   static PodScope read(Fields& args, bool withLabels = true);
 };
 
-// What was given of these, as the arguments in force.
+// The given ones of these fields, for the arguments in force.
 json::object givenOf(Fields& args, std::initializer_list<std::string_view> names);
-// A list of texts, each one of those that are known.
+// Reads a list of texts; each must be one of the known values.
 std::vector<std::string> readChoices(Fields& args, std::string_view name,
                                      std::initializer_list<std::string_view> known);
-// Whether a status of the list waits for, or has ended with, one of these reasons, or exit codes.
+// Returns true if a status of the list waits with one of these reasons, or has ended with one of
+// them or of the exit codes.
 bool anyReason(const api::List<api::ContainerStatus>& statuses,
                const std::vector<std::string>& reasons);
 bool anyExitCode(const api::List<api::ContainerStatus>& statuses,
@@ -47,7 +48,7 @@ class PluginBase : public Plugin {
   Handle& handle() { return handle_; }
   bool mayGo(const Pod& pod) { return handle_.evictor().filter(pod); }
   std::int64_t ageSeconds(const PodFacts& facts) const;
-  // In this order; whatever fails, the others are tried.
+  // Evicts in this order; continues after failures.
   Task<void> evictAll(std::vector<PodPtr> pods);
   Task<bool> evictOne(PodPtr pod);
 

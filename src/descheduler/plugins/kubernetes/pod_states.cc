@@ -97,7 +97,7 @@ bool PodLifeTime::inState(const Pod& pod) const {
 }
 
 bool PodLifeTime::hasCondition(const Pod& pod) const {
-  // Not through handle(): this is asked for every pod, and the clock is one thing per cycle.
+  // The const_cast is needed because handle() is not const.
   const WallTime now = const_cast<PodLifeTime*>(this)->handle().executor().wallNow();
   return std::ranges::any_of(args_.conditions, [&](const Condition& wanted) {
     return std::ranges::any_of(pod.status.conditions, [&](const api::PodCondition& condition) {

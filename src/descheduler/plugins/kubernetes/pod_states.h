@@ -1,7 +1,7 @@
 #pragma once
 
-// The plugins that look at what became of single pods: PodLifeTime (age, states, conditions, exit codes),
-// RemoveFailedPods and RemovePodsHavingTooManyRestarts.
+// The plugins that check the state of single pods: PodLifeTime (age, states, conditions, exit
+// codes), RemoveFailedPods and RemovePodsHavingTooManyRestarts.
 
 #include "descheduler/plugins/kubernetes/plugin_base.h"
 
@@ -10,7 +10,7 @@ namespace koord::descheduler {
 class PodLifeTime final : public PluginBase, public DeschedulePlugin {
  public:
   static constexpr std::string_view kName = "PodLifeTime";
-  struct Condition {  // what is empty is not looked at
+  struct Condition {  // empty fields are not checked
     std::string type;
     std::string status;
     std::string reason;

@@ -1,7 +1,7 @@
 #pragma once
 
-// What spread constraints ask about the nodes and pods of a cycle, answered without a look at all of them for each
-// constraint: there may be as many constraints as workloads.
+// An index of the nodes and pods of a cycle for spread constraints. Avoids a pass over all of them
+// for each constraint: there may be as many constraints as workloads.
 
 #include <algorithm>
 #include <cstdint>
@@ -16,24 +16,25 @@
 
 namespace koord::descheduler {
 
-// The domains of a topology key. Nodes and domains are named by their positions.
+// The domains of a topology key. Nodes and domains are identified by their positions.
 struct Topology {
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
   Topology(const Nodes& nodes, const std::string& key);
 
   std::vector<std::string_view> values;  // of the domains, sorted
-  std::vector<std::uint32_t> domainOf;   // by node; kNone: it lacks the label
+  std::vector<std::uint32_t> domainOf;   // by node; kNone: without the label
 };
 
-// The nodes of each domain that some constraint counts.
+// The nodes of each domain that a constraint counts.
 using CountedNodes = std::vector<std::vector<std::uint32_t>>;
 
-// Pods found by labels: those of a namespace, or of some nodes. The pods must outlive it.
+// Finds pods by labels, among those of a namespace or of some nodes. The pods must outlive it.
 class PodsByLabel {
  public:
   void add(const Pod& pod) { pods_.push_back(&pod); }
-  // Whether pred(position) says so of a pod that matches; asked in the order they were added in, until one does.
+  // Returns true if pred(position) is true for a matching pod. Calls it in the order of addition,
+  // until it returns true.
   template <class Pred>
   bool any(const api::Selector& selector, Pred&& pred) {
     const auto wanted = [&](std::uint32_t i) {
@@ -44,7 +45,7 @@ class PodsByLabel {
       if (wanted(i)) return true;
     return false;
   }
-  // Calls fn(position) for each pod that matches, in the order they were added in.
+  // Calls fn(position) for each matching pod, in the order of addition.
   template <class F>
   void forEach(const api::Selector& selector, F&& fn) {
     any(selector, [&](std::uint32_t i) {
@@ -57,7 +58,8 @@ class PodsByLabel {
  private:
   using List = std::vector<std::uint32_t>;
   using ByValue = std::unordered_map<std::string_view, List>;
-  // The shortest list that has all the pods; nullptr where no label has to have one certain value.
+  // The shortest list that contains all matching pods; nullptr if the selector requires no label
+  // with a fixed value.
   const List* fewest(const api::Selector& selector);
   const ByValue& byValue(const std::string& key);
 

@@ -19,10 +19,10 @@ struct TopologySpread::Constraint {
   std::int64_t maxSkew = 1;
   std::string topologyKey;
   api::Selector selector;
-  PodPtr pod;  // whose node affinity and tolerations say which nodes count
+  PodPtr pod;  // its node affinity and tolerations decide which nodes count
   bool honorsAffinity = true;
   bool honorsTaints = false;
-  std::string choice;  // of nodes: nodeChoice
+  std::string choice;  // nodeChoice() of the pod
 
   bool counts(const api::Node& node, const NodeDemand& demand) const {
     return node.metadata.labels.contains(topologyKey) &&
@@ -32,19 +32,19 @@ struct TopologySpread::Constraint {
 };
 
 struct TopologySpread::Domain {
-  std::vector<PodPtr> pods;                             // the last ones leave first
+  std::vector<PodPtr> pods;                             // the last ones are evicted first
   const std::vector<std::uint32_t>* counted = nullptr;  // nodes
 };
 
-// The nodes of one cycle, as constraints see them.
+// The nodes of one cycle, with indexes for constraints.
 class TopologySpread::Cycle {
  public:
   explicit Cycle(const Nodes& nodes) : nodes_(nodes) {}
 
-  // Pods that the constraint counts, by domain. Good until it is asked again.
+  // The pods that the constraint counts, by domain. Valid until the next call.
   std::vector<Domain> domainsOf(const Constraint& constraint, const std::vector<Placed>& pods,
                                 PodsByLabel& byLabel);
-  // Those of the domains' nodes that count.
+  // Adds the domain's nodes that count.
   void addNodes(const Domain& domain, Nodes& nodes) const {
     for (const std::uint32_t node : *domain.counted) nodes.push_back(nodes_[node]);
   }
@@ -59,7 +59,7 @@ class TopologySpread::Cycle {
 
   const Nodes& nodes_;
   std::map<std::string, Topology> topologies_;
-  // By topology key and choice of nodes; nearly all pods choose alike.
+  // By topology key and choice of nodes; nearly all pods have the same choice.
   std::map<std::pair<std::string, std::string>, CountedNodes> counted_;
 };
 
@@ -94,7 +94,7 @@ std::optional<api::Selector> selectorOf(const api::TopologySpreadConstraint& con
   return *std::move(compiled);
 }
 
-// All that a constraint of the pod is made from, so that copies of a pod need not have theirs compiled.
+// Appends all inputs of a pod's constraint, as a key: copies of a pod need not compile theirs.
 void appendSource(const api::TopologySpreadConstraint& given, const Pod& pod, std::string& text) {
   const auto part = [&](std::string_view word) {
     text += std::to_string(word.size());
@@ -124,7 +124,7 @@ void appendSource(const api::TopologySpreadConstraint& given, const Pod& pod, st
   text += ';';
 }
 
-// What of the pod decides which nodes a constraint counts.
+// The pod's fields that decide which nodes a constraint counts.
 std::string nodeChoice(const Pod& pod, bool affinity, bool taints) {
   std::string text;
   if (affinity) {
@@ -142,7 +142,7 @@ std::string nodeChoice(const Pod& pod, bool affinity, bool taints) {
   return text;
 }
 
-// Leaves later: rank 0 cannot be evicted, rank 1 is tied to nodes.
+// Higher ranks are evicted first: rank 0 cannot be evicted, rank 1 is bound to nodes.
 int leavingRank(const Pod& pod, bool evictable) {
   if (!evictable) return 0;
   const auto tied = PodFacts::NodeSelected | PodFacts::NodeRequired | PodFacts::NodePreferred;
@@ -185,7 +185,7 @@ std::vector<TopologySpread::Constraint> TopologySpread::constraintsOf(
 
 const CountedNodes& TopologySpread::Cycle::countedBy(const Constraint& constraint,
                                                      const Topology& topology) {
-  constexpr std::size_t kMost = 64;  // those with affinity of their own must not pile up
+  constexpr std::size_t kMost = 64;  // bounds the entries of pods with their own affinity
   std::pair key(constraint.topologyKey, constraint.choice);
   if (const auto known = counted_.find(key); known != counted_.end()) return known->second;
   if (counted_.size() >= kMost) counted_.clear();
@@ -242,7 +242,7 @@ void TopologySpread::balanceDomains(const Constraint& constraint, std::vector<Do
   const double average = sum / static_cast<double>(domains.size());
   std::vector<double> size;
   for (const Domain& domain : domains) size.push_back(static_cast<double>(domain.pods.size()));
-  std::optional<Nodes> below;  // the average, at first; nearly nobody has to leave
+  std::optional<Nodes> below;  // filled on first use: most constraints need no eviction
   const auto maxSkew = static_cast<double>(constraint.maxSkew);
   std::size_t i = 0;
   std::size_t j = domains.size() - 1;
@@ -267,13 +267,13 @@ void TopologySpread::balanceDomains(const Constraint& constraint, std::vector<Do
         static_cast<double>(take(domains[j], static_cast<std::size_t>(move), *below, leaving));
     size[j] -= taken;
     size[i] += taken;
-    if (taken < move) --j;  // nothing else of it can leave
+    if (taken < move) --j;  // no other pod of it can be evicted
   }
 }
 
 Task<Result<>> TopologySpread::balance(const Nodes& nodes) {
   std::unordered_set<std::string_view> spread;  // namespaces with such pods
-  std::unordered_set<std::uint32_t> hashes;     // of these: most pods need not be looked at
+  std::unordered_set<std::uint32_t> hashes;     // rejects most pods quickly
   for (const NodeView& node : nodes)
     for (const auto& entry : node.pods->entries)
       if (entry.facts.is(PodFacts::Spread) && !entry.facts.is(PodFacts::Terminal)) {
@@ -296,7 +296,7 @@ Task<Result<>> TopologySpread::balance(const Nodes& nodes) {
     for (const Constraint& constraint : constraintsOf(pods))
       balanceDomains(constraint, cycle.domainsOf(constraint, pods, byLabel), cycle, leaving);
   }
-  std::set<const Pod*> seen;  // several constraints may want the same pod to leave
+  std::set<const Pod*> seen;  // several constraints may select the same pod
   std::erase_if(leaving, [&](const PodPtr& pod) { return !seen.insert(pod.get()).second; });
   auto task = evictAll(std::move(leaving));
   co_await task;

@@ -1,17 +1,18 @@
 #pragma once
 
-// RemovePodsViolatingTopologySpreadConstraint (balance): where the pods that a constraint counts are spread over
-// its topology domains with more than maxSkew between the fullest and the emptiest, pods leave the full ones.
+// RemovePodsViolatingTopologySpreadConstraint (balance): if the numbers of a constraint's pods in
+// the fullest and the emptiest topology domain differ by more than maxSkew, evicts pods from the
+// full domains.
 //
-// Domains are sorted by size; i is the smallest, j the largest. While i < j: a domain j at or below the average
-// has nothing to give; with skew = size(j) - size(i) within maxSkew nothing has to move between the two. Otherwise
+// Domains are sorted by size; i is the smallest, j the largest. While i < j: no pod is moved from a
+// domain j at or below the average, nor if skew = size(j) - size(i) is within maxSkew. Otherwise
 //
 //   move = min(ceil(size(j) - avg), ceil(avg - size(i)), ceil((skew - maxSkew) / 2))
 //
-// pods leave j, counted as if they landed in i. Of a domain those go first that may be evicted, that are not tied to
-// nodes by selector or affinity, and then the least important ones. With topologyBalanceNodeFit only pods go that
-// fit a node of a domain below the average. (Upstream evicts the most important first, and counts pods as moved
-// that fit nowhere.)
+// pods are evicted from j and counted in i. In a domain, evictable pods that are not bound to nodes
+// by selector or affinity are evicted first, and of these the least important. With
+// topologyBalanceNodeFit a pod is evicted only if it fits a node of a domain below the average.
+// (Upstream evicts the most important first, and counts pods as moved that fit nowhere.)
 
 #include "descheduler/plugins/kubernetes/plugin_base.h"
 
@@ -41,7 +42,7 @@ class TopologySpread final : public PluginBase, public BalancePlugin {
   std::vector<Constraint> constraintsOf(const std::vector<Placed>& pods) const;
   void balanceDomains(const Constraint& constraint, std::vector<Domain> domains, const Cycle& cycle,
                       std::vector<PodPtr>& leaving) const;
-  // Takes at most `count` from the back, those that can leave.
+  // Takes at most `count` evictable pods from the back.
   std::size_t take(Domain& from, std::size_t count, const Nodes& below,
                    std::vector<PodPtr>& leaving) const;
   Args args_;

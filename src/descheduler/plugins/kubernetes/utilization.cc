@@ -32,8 +32,8 @@ void readCommon(Fields& args, UtilizationBase::Common& out) {
     args.error("evictableNamespaces.include", "only Exclude namespaces can be set");
 }
 
-// Every taint of some node is tolerated, whatever its effect. As upstream, a node with more taints than the pod has
-// tolerations is not looked at closer.
+// Returns true if the pod tolerates every taint of a target, of any effect. As in upstream, a node
+// with more taints than the pod has tolerations is skipped.
 bool toleratesSome(const Pod& pod, const std::vector<const NodeUtilization*>& targets) {
   return std::ranges::any_of(targets, [&](const NodeUtilization* target) {
     const auto& taints = target->view->node->spec.taints;
@@ -53,7 +53,7 @@ bool isAbove(const NodeUtilization& node, const UtilizationPercentages& limits) 
       limits, [&](const auto& entry) { return node.percent(entry.first) > entry.second; });
 }
 
-// Up to where a node is to be filled; resources without a limit: all of it.
+// The amount up to which a node may be filled; all of it for resources without a limit.
 std::int64_t upTo(const NodeUtilization& node, const std::string& resource,
                   const UtilizationPercentages& limits) {
   const auto limit = limits.find(resource);

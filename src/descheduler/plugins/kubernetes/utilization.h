@@ -1,14 +1,14 @@
 #pragma once
 
-// LowNodeUtilization and HighNodeUtilization (balance): by what pods ask for, not by what they use.
+// LowNodeUtilization and HighNodeUtilization (balance): by the pods' requests, not their usage.
 //
-//   percent = requests of the node's pods / allocatable * 100; of "pods": how many there are
+//   percent = requests of the node's pods / allocatable * 100; for "pods" the number of pods
 //
-// LowNodeUtilization: pods leave nodes that are over a target threshold of some resource while there are nodes
-// under the thresholds of all; with deviation the thresholds are distances from the average. HighNodeUtilization:
-// pods leave nodes that are under the thresholds, so that these can be taken away. In both, what the receiving
-// nodes can take up to their limit is what may move, resource by resource; thresholds' resources and cpu, memory
-// and pods are counted.
+// LowNodeUtilization: evicts pods from nodes over a target threshold of any resource while there
+// are nodes under the thresholds of all resources; with deviation the thresholds are distances from
+// the average. HighNodeUtilization: evicts pods from nodes under the thresholds, so that these
+// nodes can be removed. In both, evictions stop at what the receiving nodes can take up to their
+// limits, for each resource: the resources of the thresholds, and cpu, memory and pods.
 
 #include <map>
 
@@ -18,7 +18,7 @@ namespace koord::descheduler {
 
 using UtilizationPercentages = std::map<std::string, double, std::less<>>;
 
-// One node's part in it; amounts by resource, cpu in thousandths of a core.
+// The state of one node; amounts by resource, cpu in milli-cores.
 struct NodeUtilization {
   const NodeView* view = nullptr;
   std::map<std::string, std::int64_t, std::less<>> usage;
@@ -28,11 +28,11 @@ struct NodeUtilization {
   std::int64_t sum() const;  // of raw amounts, for comparing nodes
 };
 
-// Moves pods off the sources, in their order.
+// The common base: evicts pods from the sources, in their order.
 class UtilizationBase : public PluginBase, public BalancePlugin {
  public:
   struct Common {
-    Namespaces namespaces;  // of pods that may go; exclude only
+    Namespaces namespaces;  // of evictable pods; exclude only
     std::int64_t numberOfNodes = 0;
     UtilizationPercentages thresholds;
   };
@@ -46,7 +46,7 @@ class UtilizationBase : public PluginBase, public BalancePlugin {
     std::vector<const NodeUtilization*> targets;
     Amounts available;
     std::optional<std::int64_t> mostPerNode;
-    std::function<bool(const NodeUtilization&)> goOn;  // the source is still to be relieved
+    std::function<bool(const NodeUtilization&)> goOn;  // true: the source needs more evictions
     std::function<bool(const Pod&)> mayLeave;
   };
   std::vector<NodeUtilization> measure(const Nodes& nodes,

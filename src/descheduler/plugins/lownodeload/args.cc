@@ -27,7 +27,7 @@ Percentages readPercentages(Fields& fields, std::string_view name, const Percent
   return percentages;
 }
 
-// Tells of what is more in `less`, where both have the resource.
+// Reports the resources of both whose value in `less` is larger.
 template <class Tell>
 void compareOrder(std::string_view name, const Percentages& less, std::string_view otherName,
                   const Percentages& more, Tell tell) {
@@ -46,7 +46,7 @@ void requireOrder(Fields& fields, std::string_view name, const Percentages& less
                [&](const std::string& at, const std::string& why) { fields.error(at, why); });
 }
 
-// A node is over all its pods before it is over those of prod: that threshold decides nothing.
+// Notes prod thresholds without effect: the node exceeds the threshold of all pods first.
 void noteIdleProdThresholds(const Fields& fields, const NodePool& pool,
                             std::vector<std::string>& notes) {
   compareOrder("prodHighThresholds", pool.prodHigh, "highThresholds", pool.high,
@@ -64,7 +64,7 @@ AnomalyCondition readAnomaly(Fields& fields, const AnomalyCondition& inherited) 
   AnomalyCondition out = inherited;
   const auto count = [&](std::string_view name, std::int64_t& into) {
     const std::int64_t value = condition.integer(name, 0, 0, kMost);
-    if (value != 0) into = value;  // 0: not given
+    if (value != 0) into = value;  // 0 = absent
   };
   count("consecutiveAbnormalities", out.consecutiveAbnormalities);
   count("consecutiveNormalities", out.consecutiveNormalities);
@@ -75,7 +75,7 @@ AnomalyCondition readAnomaly(Fields& fields, const AnomalyCondition& inherited) 
   return out;
 }
 
-// cpu, memory and whatever has a threshold count at least once.
+// cpu, memory and every resource with a threshold have at least weight 1.
 void completeWeights(NodePool& pool) {
   const auto complete = [&](std::string_view resource) {
     auto& weight = pool.weights[std::string(resource)];

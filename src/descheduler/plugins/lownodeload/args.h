@@ -25,7 +25,7 @@ struct AnomalyCondition {
 
 struct NodePool {
   std::string name;
-  std::optional<api::Selector> nodes;  // absent: all nodes, also those that another pool has had
+  std::optional<api::Selector> nodes;  // nullopt: all nodes, also those of earlier pools
   bool useDeviationThresholds = false;
   Percentages low;
   Percentages high;
@@ -45,7 +45,7 @@ struct LowNodeLoadArgs {
   bool nodeFit = true;
   Duration detectorCacheTimeout = std::chrono::minutes(5);
   std::vector<NodePool> pools;     // the default pool first
-  std::vector<std::string> notes;  // what is as it is written, and hardly meant
+  std::vector<std::string> notes;  // warnings about suspicious arguments
 
   static LowNodeLoadArgs read(Fields& args);
   json::object effective;  // as LowNodeLoadArgs, with all defaults

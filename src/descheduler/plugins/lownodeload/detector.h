@@ -1,12 +1,12 @@
 #pragma once
 
-// Whether a node is overloaded for good or has a moment: it counts as abnormal when it was found over its
-// thresholds in so many cycles in a row, and then until it was found normal in so many cycles in a row, or until
-// `timeout` has passed. One round of the other kind begins the count anew. What was not marked for a while
-// (detectorCacheTimeout) is forgotten.
+// Distinguishes lasting overload from peaks: a node becomes abnormal when it is over its thresholds
+// in a number of consecutive cycles. It stays abnormal until it is normal in a number of
+// consecutive cycles, or until `timeout` has passed. A cycle of the other kind restarts the count.
+// Nodes that are not marked for detectorCacheTimeout are dropped.
 //
-// Both times are at least two intervals between cycles, or nothing could ever be counted up. Counters are in
-// memory: after a restart a node has to prove itself again, which is the cautious way round.
+// Both times are at least two intervals between cycles; otherwise no count could reach its limit.
+// Counters are in memory: after a restart they start at 0, which is the cautious choice.
 
 #include <map>
 #include <string>
@@ -22,10 +22,10 @@ class AnomalyDetectors {
   AnomalyDetectors(Duration forgottenAfter, Duration interval)
       : forgottenAfter_(std::max(forgottenAfter, 2 * interval)), interval_(interval) {}
 
-  // The node was found over its thresholds; true when it is abnormal.
+  // Call if the node is over its thresholds. Returns true if it is abnormal.
   bool markOver(const std::string& node, const AnomalyCondition& condition, SteadyTime now);
   void markNormal(const std::string& node, const AnomalyCondition& condition, SteadyTime now);
-  // Begins anew.
+  // Restarts the node's count.
   void reset(const std::string& node) { states_.erase(node); }
   void forget(SteadyTime now);
   std::size_t size() const { return states_.size(); }

@@ -38,7 +38,7 @@ std::optional<api::ResourceList> rawAllocatable(const api::Node& node) {
   return std::nullopt;
 }
 
-// An amount is a number of 64 bits, whatever percentage somebody asks for.
+// Saturates at 64 bits for any configured percentage.
 std::int64_t share(double percent, std::int64_t allocatable) {
   const double amount = percent * 0.01 * static_cast<double>(allocatable);
   constexpr double kMost = 9.2e18;
@@ -91,7 +91,7 @@ void PoolLoad::chooseResources() {
   resources_.assign(names.begin(), names.end());
 }
 
-// What is not configured does not limit: 100 %, with deviation: the whole node.
+// Resources that are not configured are not limited: 100 %, or with deviation the whole node.
 void PoolLoad::completeThresholds() {
   const bool deviation = pool_.useDeviationThresholds;
   const double none = deviation ? 0 : 100;
@@ -105,7 +105,7 @@ void PoolLoad::completeThresholds() {
         highInto = hasLow ? valueIn(high, resource, 0) : none;
         return;
       }
-      // With deviation 100 points above the average, or below, are the end of the scale.
+      // With deviation, 100 points above or below the average are the ends of the scale.
       lowInto = valueIn(low, resource, deviation ? -100 : 100);
       highInto = valueIn(high, resource, 100);
     };
@@ -121,7 +121,7 @@ std::int64_t PoolLoad::allocatableOf(const api::Node& node, const std::string& r
   if (!raw) return own;
   if (rules_ == LoadRules::AsUpstream) return amountIn(*raw, resource);
   if (!raw->contains(resource)) return own;
-  // As the transformed node: without what it keeps for processes outside of Kubernetes.
+  // Like the transformed node: without the resources reserved for processes outside Kubernetes.
   const auto reservation = model::readNodeReservation(node.metadata.annotations);
   if (!reservation || !*reservation || (*reservation)->applyPolicy == "ReservedCPUsOnly")
     return amountIn(*raw, resource);
@@ -183,7 +183,7 @@ std::vector<PoolLoad::Percent> PoolLoad::averages() const {
   return sums;
 }
 
-// averages: none for thresholds that are percentages of the node themselves.
+// averages: empty if the thresholds are percentages of the node.
 void PoolLoad::limit(const std::vector<Percent>& averages) {
   const auto bounds = [&](std::size_t r, std::int64_t all, double low, double high, double average,
                           std::int64_t& lowInto, std::int64_t& highInto) {
@@ -196,7 +196,7 @@ void PoolLoad::limit(const std::vector<Percent>& averages) {
       lowInto = share(std::clamp(average - low, 0.0, 100.0), all);
       highInto = share(std::clamp(average + high, 0.0, 100.0), all);
     }
-    // A node that does not have the resource at all is not judged by it.
+    // A resource that a node does not have is ignored.
     if (rules_ == LoadRules::Ours && all == 0 && resources_[r] != kPods)
       lowInto = highInto = std::numeric_limits<std::int64_t>::max();
   };

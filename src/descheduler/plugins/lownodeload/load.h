@@ -1,18 +1,18 @@
 #pragma once
 
-// The load of the nodes of a pool: what they use, what their thresholds are in amounts, and what class that puts
-// them in.
+// The load of the nodes of a pool: their usage, their thresholds as amounts, and the resulting
+// class.
 //
-//   usage      = what the system and the pods used (and host applications), by the NodeMetric;
-//                "pods" = how many pods that are not terminal the node has
+//   usage      = of the system, the pods and host applications, by the NodeMetric;
+//                "pods" = the number of the node's pods that are not terminal
 //   prod usage = the same of pods of the class prod
-//   threshold  = the whole part of percent * allocatable; with deviation thresholds the percentages are distances
-//                from the average of the pool's nodes
-//   low        = not cordoned, and of no resource more than the low threshold
-//   high       = of some resource more than the high threshold
+//   threshold  = percent * allocatable, truncated; with deviation thresholds the percentages are
+//                distances from the average of the pool's nodes
+//   low        = not cordoned, and at most the low threshold of every resource
+//   high       = more than the high threshold of any resource
 //
-// A resource is looked at when some threshold names it; memory always. Amounts: thousandths of a core for cpu,
-// whole units otherwise. Cost: resources times nodes, and one search per pod metric.
+// Resources are those with a threshold, and always memory. Amounts: milli-cores for cpu, whole
+// units otherwise. Cost: resources times nodes, and one search per pod metric.
 
 #include <cstdint>
 #include <string>
@@ -24,19 +24,19 @@
 
 namespace koord::descheduler {
 
-// Where upstream is mistaken, its golden vectors are: tests compare with its rules, programs use ours.
-//   - A high threshold without a low one is lost there, and a low one without a high one means a high one of 0;
-//     with deviation a low one of 0 switches the resource off.
-//   - Host applications are not counted, nor resources other than cpu and memory where the node says its raw
-//     allocatable, which is not reduced by what the node keeps for itself.
-//   - What pods used counts after they are gone, or evicted, until the next report: nodes that were cured give
-//     away more pods meanwhile.
-//   - Whether a pod fits somewhere is found out, and its room taken, in the order of the list rather than in that
-//     of evictions.
+// Upstream's test vectors contain its errors: tests compare with AsUpstream, programs use Ours. The
+// errors are:
+//   - A high threshold without a low one is ignored, and a low one without a high one means a high
+//     one of 0; with deviation a low one of 0 disables the resource.
+//   - Host applications do not count. On nodes with raw allocatable only cpu and memory count, and
+//     the raw amounts are not reduced by the node's reservation.
+//   - The usage of deleted or evicted pods counts until the next report: relieved nodes lose more
+//     pods meanwhile.
+//   - Targets are chosen, and their resources used, in the list's order, not the evictions' order.
 enum class LoadRules { Ours, AsUpstream };
 
 enum class LoadClass : std::uint8_t {
-  Unknown,  // no NodeMetric, or one that is too old
+  Unknown,  // no NodeMetric, or an outdated one
   Appropriate,
   Low,
   High,
@@ -65,7 +65,7 @@ struct NodeLoad {
   const std::string& name() const { return view->name(); }
 };
 
-// Usage of all pods, or of prod pods alone: what a relief of nodes is about.
+// Usage of all pods, or of prod pods only: which usage is relieved.
 enum class Scope { All, Prod };
 inline Amounts& usageOf(NodeLoad& load, Scope scope) {
   return scope == Scope::All ? load.usage : load.prodUsage;
@@ -81,7 +81,7 @@ bool isOver(const NodeLoad& load, Scope scope);
 class PoolLoad {
  public:
   using ReportOf = std::function<std::shared_ptr<const LoadReport>(const std::string& node)>;
-  // Pods that are on their way to somewhere else: a report is older than their eviction.
+  // Returns true for pods that are being moved: the report is older than their eviction.
   using Leaving = std::function<bool(const Pod& pod)>;
 
   // `nodes` must outlive this.
@@ -94,13 +94,13 @@ class PoolLoad {
   std::vector<NodeLoad>& nodes() { return nodes_; }  // all of the pool, by name
   std::vector<NodeLoad*> of(LoadClass loadClass);
 
-  // What is over of the node, for people, with the percentages that were configured: "node cpu
+  // The exceeded thresholds of the node for messages, with the configured percentages: "node cpu
   // usage(91.20%)>threshold(75.00%)", joined by commas.
   std::string excess(const NodeLoad& load, Scope scope) const;
-  // How loaded the node is, by all pods or those of prod, for comparing nodes: 0 to 1000.
+  // The node's load for comparisons, by all pods or prod pods: 0 to 1000.
   std::int64_t score(const NodeLoad& load, Scope scope = Scope::All) const;
 
-  // A pod's usage of the resources; its share of "pods" is 1.
+  // A pod's usage of the resources; 1 of "pods".
   Amounts podAmounts(const LoadReport::Usage& usage) const;
   const Weights& weights() const { return pool_.weights; }
 

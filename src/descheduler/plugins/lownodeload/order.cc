@@ -9,7 +9,7 @@ namespace koord::descheduler {
 
 namespace {
 
-// What a pod's metric says something about. That a pod takes one slot upstream does not count.
+// Returns true if the pod's metric has the resource. Upstream does not count the pod slot.
 bool measures(const PoolLoad& pool, const LoadReport::Usage& usage, std::string_view resource) {
   if (resource == "pods") return pool.rules() == LoadRules::Ours;
   return resource == model::kCpu || resource == model::kMemory || usage.others.contains(resource);

@@ -15,7 +15,7 @@ namespace koord::descheduler {
 
 namespace {
 
-// A migration that takes longer has failed: its job's default time is the same.
+// A migration that takes longer has failed: this is the default TTL of its job.
 constexpr Duration kLeavingLimit = std::chrono::minutes(5);
 
 }  // namespace

@@ -1,7 +1,7 @@
 #pragma once
 
-// LowNodeLoad (balance): moves pods from nodes whose real load is over the high thresholds to nodes below the low
-// ones (load.h, relief.h), pool by pool, once a node is over for a while (detector.h).
+// LowNodeLoad (balance): moves pods from nodes whose real load is over the high thresholds to nodes
+// below the low ones (load.h, relief.h), pool by pool, if the overload lasts (detector.h).
 
 #include <map>
 #include <set>
@@ -26,7 +26,7 @@ class LowNodeLoad final : public Plugin, public BalancePlugin {
 
  private:
   Task<void> balancePool(const NodePool& pool, const Nodes& nodes);
-  // Those of the nodes that have been over for long enough.
+  // The nodes that have been over for long enough.
   std::vector<NodeLoad*> abnormal(const NodePool& pool, std::vector<NodeLoad*> over, Scope scope);
   void tell(const NodePool& pool, PoolLoad& load);
 
@@ -36,8 +36,8 @@ class LowNodeLoad final : public Plugin, public BalancePlugin {
   AnomalyDetectors detectors_;
   AnomalyDetectors prodDetectors_;
   std::map<std::string, SteadyTime>
-      leaving_;  // evicted by this process, by uid, and until when that is believed
-  std::set<std::string> processed_;  // nodes that a pool has relieved in this cycle
+      leaving_;                      // evicted by this process: uid, and when the entry expires
+  std::set<std::string> processed_;  // nodes that earlier pools found over in this cycle
 };
 
 }  // namespace koord::descheduler

@@ -55,7 +55,7 @@ void Relief::measureLeft(Phase& phase) {
       phase.mostLeft[r] = std::max(phase.mostLeft[r], high[r] - usage[r]);
   }
   if (options_.rules == LoadRules::AsUpstream) return;
-  // The least loaded first: it will carry the pod with the least trouble.
+  // The least loaded target first.
   std::vector<std::pair<std::int64_t, std::size_t>> scored;
   for (const std::size_t index : phase.targets)
     scored.emplace_back(pool_.score(*targets_[index].load), index);
@@ -92,7 +92,7 @@ Task<void> Relief::run(std::vector<NodeLoad*> sources, std::vector<NodeLoad*> pr
 
   auto first = relieve(nodes, std::move(sources));
   co_await first;
-  // What the first part left of the nodes that serve both.
+  // The resources that the first phase left on nodes that are targets of both.
   for (std::size_t r = 0; r < pool_.size(); ++r)
     prod.available[r] += std::min({ofBothProd[r], ofBoth[r], nodes.available[r]});
   auto second = relieve(prod, std::move(prodSources));
@@ -129,7 +129,7 @@ Task<void> Relief::relieveNode(Phase& phase, NodeLoad& source) {
     std::vector<Move> moves = asUpstream ? planAsUpstream(phase, source, std::move(candidates))
                                          : plan(phase, source, candidates);
     if (moves.empty()) break;
-    bool over = false;  // the plan: what follows in it does not happen
+    bool over = false;  // true: the rest of the plan is dropped
     for (const Move& move : moves) {
       over = over || !isOver(source, phase.scope) || anyUsedUp(phase.available);
       if (over) {
@@ -143,27 +143,28 @@ Task<void> Relief::relieveNode(Phase& phase, NodeLoad& source) {
       const bool evicted = co_await task;
       if (evicted) continue;
       send(move.target, move.candidate, -1);
-      over = !asUpstream;  // there will be a new one
+      over = !asUpstream;  // a new plan follows
     }
     if (asUpstream || evictor_.nodeExhausted(source.name())) break;
   }
   if (!isOver(source, phase.scope)) options_.cured(source, phase.scope);
 }
 
-// The scheduler, which says where the pod would land, looks at more than loads, and may choose a node that is as
-// loaded as this one.
+// The scheduler, which predicts the pod's new node, considers more than loads, and may choose a
+// node that is as loaded as this one.
 std::string Relief::noBetter(const Phase& phase, const NodeLoad& source, const Move& move,
                              const std::string& node) {
   const auto found = std::ranges::find(pool_.nodes(), node, &NodeLoad::name);
   if (found == pool_.nodes().end() || !found->known()) return "";
   NodeLoad there = *found;
-  // Where the plan has it, it counts already.
+  // The planned target already counts the pod.
   if (move.target == kNowhere || targets_[move.target].load != &*found)
     takeFrom(there, move.candidate, 1);
   for (const Scope scope : {phase.scope, Scope::All})
     if (isOver(there, scope))
       return fmt::format("with it, node {} would be over: {}", node, pool_.excess(there, scope));
-  // By what the source has too much of: a node that is over by its prod pods may have little else.
+  // Compares in the scope of the overload: a node that is over by its prod pods may have few other
+  // pods.
   const std::int64_t here = pool_.score(source, phase.scope);
   const std::int64_t then = pool_.score(there, phase.scope);
   if (then < here) return "";
@@ -269,9 +270,9 @@ std::vector<Relief::Move> Relief::plan(Phase& phase, const NodeLoad& source,
     candidates.erase(candidates.begin());
     const std::size_t target = targetFor(phase, next);
     if (options_.nodeFit && target == kNowhere) continue;
-    // Without a metric nobody knows what it is good for.
+    // Without a metric its effect is unknown.
     if (!next.usage) continue;
-    if (next.score <= 0) continue;  // does not use what the node has too much of
+    if (next.score <= 0) continue;  // does not use the exceeded resources
     send(target, next, 1);
     takeFrom(simulated, next, -1);
     addTo(available, pool_.podAmounts(*next.usage), -1);
@@ -281,7 +282,8 @@ std::vector<Relief::Move> Relief::plan(Phase& phase, const NodeLoad& source,
   return moves;
 }
 
-// Those without which the node is not over either; the last one is needed, or it would not have come to it.
+// Drops the pods without which the node is not over either. The last one is always needed,
+// otherwise the plan would have ended before it.
 void Relief::leaveOut(NodeLoad& simulated, Scope scope, std::vector<Move>& moves) {
   for (std::size_t i = moves.size(); i-- > 0;) {
     takeFrom(simulated, moves[i].candidate, 1);

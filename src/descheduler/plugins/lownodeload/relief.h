@@ -1,19 +1,20 @@
 #pragma once
 
-// Relieves overloaded nodes of a pool: which of their pods go, as far as the pool has room for them.
+// Relieves overloaded nodes of a pool: selects the pods to evict, within the pool's free resources.
 //
-// For each node, the most loaded first, the pods that may go are put in order (order.h), and a plan is made before
-// anything is evicted: the next pod is the one that fits best what is left of the excess among the least important
-// ones; it must find a target that stays below its high thresholds with it, together with all that this cycle sends
-// there. When the node is no longer over, pods are left out again without which it is not over either: a small one
-// that was taken before a large one did the work alone. So the pods that just cure the node go. An eviction that
-// fails makes a new plan from the pods that are left.
+// For each node, the most loaded first, the evictable pods are sorted (order.h), and a plan is made
+// before any eviction. The next pod of the plan is, among the least important pods, the best match
+// for the remaining excess. It needs a target that stays below its high thresholds with it and all
+// other pods that this cycle sends there. When the node is not over, the plan drops pods that are
+// not needed: a small pod that was chosen before a sufficient large pod. So only the pods needed to
+// relieve the node are evicted. After a failed eviction a new plan is made from the remaining pods.
 //
-// Nodes first, over all their pods; then nodes with too much prod usage, prod pods only. A prod pod that moves adds
-// to both usages of its target, so both must stay below.
+// First come nodes that are over by all their pods; then nodes with too much prod usage, of which
+// only prod pods are evicted. A moved prod pod adds to both usages of its target, so both must stay
+// below their thresholds.
 //
-// Cost: pods of overloaded nodes times targets that are looked at until one fits; what is larger than the most that
-// any target has left is refused at once.
+// Cost: pods of overloaded nodes times targets checked until one fits. Pods that are larger than
+// the largest free amount of any target are refused at once.
 
 #include <functional>
 #include <string>
@@ -31,14 +32,14 @@ class Relief {
  public:
   struct Options {
     bool nodeFit = true;
-    std::size_t numberOfNodes = 0;  // nothing is done with this many nodes that have room, or fewer
+    std::size_t numberOfNodes = 0;  // does nothing with this many underloaded nodes or fewer
     bool dryRun = false;
     LoadRules rules = LoadRules::Ours;
-    // Pods that the arguments let go: selectors and namespaces.
+    // Returns true for pods that the arguments allow to evict: selectors and namespaces.
     std::function<bool(const Pod&)> evictable;
-    // A pod was evicted, and may still be there for a while.
+    // Called when a pod was evicted. It may still exist for a while.
     std::function<void(const Pod&)> moved = [](const Pod&) {};
-    // A node is no longer over.
+    // Called when a node is not over.
     std::function<void(const NodeLoad&, Scope)> cured = [](const NodeLoad&, Scope) {};
   };
   Relief(PoolLoad& pool, Evictor& evictor, Options options);
@@ -57,18 +58,18 @@ class Relief {
   };
   static constexpr std::size_t kNowhere = static_cast<std::size_t>(-1);
 
-  // The room of a phase: targets by index, and what they can take together.
+  // The free resources of a phase: targets by index, and the sum that they can take.
   struct Phase {
     Scope scope = Scope::All;
     std::vector<std::size_t> targets;
     Amounts available;
-    Amounts mostLeft;  // the most that one target has left
+    Amounts mostLeft;  // the largest free amount of any target
   };
 
   Task<void> relieve(Phase& phase, std::vector<NodeLoad*> sources);
   Task<void> relieveNode(Phase& phase, NodeLoad& source);
   Task<bool> carryOut(Phase& phase, NodeLoad& source, const Move& move);
-  // Why the pod would be no better off there, by what the nodes use; "" = it would, or nobody knows.
+  // Why the node is not better for the pod, by the nodes' usage; "" if it is better or unknown.
   std::string noBetter(const Phase& phase, const NodeLoad& source, const Move& move,
                        const std::string& node);
   void addTargets(Phase& phase, LoadClass loadClass);

@@ -17,7 +17,7 @@ namespace koord::descheduler {
 namespace {
 
 constexpr std::string_view kStays = "2147483647";
-// On pods whose deletion cost is ours.
+// On pods whose deletion cost this plugin wrote.
 constexpr std::string_view kAnnotationRanked = "descheduler.koordinator.sh/deletion-cost-by";
 
 void readResources(Fields& args, ScaleDownBinPack::Args& out) {
@@ -148,7 +148,7 @@ Task<Result<>> ScaleDownBinPack::writeCosts(std::vector<Ranked> ranked, const No
     for (const PodPtr& pod : node.skipped) writes.emplace_back(pod, kStays);
   }
   for (const auto& [pod, cost] : writes) known.insert(pod.get());
-  // What this plugin once wrote and would not write any more.
+  // Removes costs that this plugin wrote and that do not apply now.
   for (const NodeView& node : nodes)
     for (const auto& entry : node.pods->entries)
       if (entry.facts.deletionCost != 0 && !known.contains(entry.pod.get()) &&

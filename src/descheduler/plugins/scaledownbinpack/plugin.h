@@ -1,14 +1,16 @@
 #pragma once
 
-// ScaleDownBinPack (balance): says which pods of shrinking workloads should go first, so that nodes become empty.
+// ScaleDownBinPack (balance): ranks the pods of shrinking workloads for deletion, so that nodes
+// become empty.
 //
-//   evacuation score of a node = what its other pods ask for / what its eligible pods ask for, weighted over the
-//                                resources as fractions of the node
+//   evacuation score of a node = requests of its other pods / requests of its eligible pods
+//                                (weighted over the resources, as fractions of the node)
 //
-// Nodes that few other pods keep come first, their pods are ranked large ones first, and the rank is written to
-// the pods as their deletion cost (CalculateOnly), or the first maxPodsToEvict are evicted (EvictDirectly). Pods that
-// are selected and may not go get the highest cost. Costs that this plugin wrote are taken off pods that it is
-// not about any more; without podSelectors pods that may not go are left alone.
+// Nodes with the lowest score come first, and on each node large pods. The rank is written to the
+// pods as their deletion cost (CalculateOnly), or the first maxPodsToEvict are evicted
+// (EvictDirectly). Selected pods that must not be evicted get the highest cost; without
+// podSelectors they are unchanged. The plugin removes its costs from pods that are not selected any
+// more.
 
 #include <map>
 

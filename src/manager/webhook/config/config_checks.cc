@@ -17,15 +17,15 @@ namespace {
 
 using api::Reading;
 
-// How a section is written, and what its parts are called where people read about mistakes.
+// A section's format, and the names of its parts in error messages.
 struct SectionKind {
   std::string_view key;
   std::string_view title;    // "Failed to parse <title> config"
   std::string_view goName;   // of the whole
   std::string_view goField;  // of the cluster's strategy
   std::string_view goEntry;  // of the strategy inside an entry
-  bool colocation;           // the strategy stands beside its entries
-  // Fills in what breaks its bounds; an error when it cannot be decoded.
+  bool colocation;           // the strategy's fields are beside its entries
+  // Adds violations to `into`; fails if the strategy cannot be decoded.
   Result<> (*check)(const json::value& strategy, const std::string& goPrefix, Violations& into);
 };
 
@@ -89,7 +89,7 @@ Result<> invalid(std::string message) {
   return mistake("ConfigParamInvalid", json::string(message));
 }
 
-// A section taken apart: documents of strategies, the cluster's first.
+// The parts of a section: documents of strategies, the cluster's first.
 struct Parts {
   json::value cluster;
   std::vector<json::value> entries;
@@ -193,8 +193,8 @@ Result<> competing(const ConfigSection& section, const api::StringMap& labels,
   return mistake(reason, std::move(message));
 }
 
-// Nodes that an entry asks for: all its labels, and of each expression one of the values. At most a
-// few thousand are tried.
+// Tests generated nodes that an entry selects: all its labels, and one of the values of each
+// expression. At most a few thousand nodes.
 Result<> checkOverlap(const ConfigSection& section) {
   constexpr std::size_t kMostNodes = 4096;
   for (const auto& entry : section.entries) {

@@ -1,12 +1,12 @@
 #pragma once
 
-// What the ConfigMap slo-controller-config may say. Sections that changed are checked one after the
-// other; the first mistake is the answer, as ___{"reason":...,"message":...}___ so that front ends
-// can cut it out.
+// Validates the ConfigMap slo-controller-config. Checks changed sections one after the other; the
+// first error is the answer, as ___{"reason":...,"message":...}___ so that front ends can extract
+// it.
 //
-// Node entries must not compete for a node: their selectors are tried on made-up nodes that each entry
-// asks for, and then on the nodes that there are. The first costs entries x label values, the second
-// nodes x entries.
+// Two node entries must not select the same node: the selectors are tested on generated nodes that
+// match each entry, and then on the existing nodes. The first costs entries x label values, the
+// second nodes x entries.
 
 #include <string>
 #include <string_view>
@@ -28,14 +28,15 @@ struct ConfigSection {
   std::vector<Entry> entries;
 };
 
-// Checks the sections whose text is not empty and differs from `old` (null: all), and returns them.
+// Checks the sections whose text is not empty and differs from `old` (nullptr: all), and returns
+// them.
 Result<std::vector<ConfigSection>> checkConfig(const api::ConfigMap& config,
                                                const api::ConfigMap* old, bool namesNeeded);
 
 // All sections that can be read, unchecked.
 std::vector<ConfigSection> readSections(const api::ConfigMap& config);
 
-// A node that two entries of a section select; nothing when there is none.
+// Fails if two entries of a section select the node.
 Result<> checkNode(const std::vector<ConfigSection>& sections, const api::ObjectMeta& node);
 
 }  // namespace koord::manager

@@ -296,8 +296,8 @@ std::string shownValue(const json::value& value) {
   return value.is_string() ? std::string(value.get_string()) : toJson(value);
 }
 
-// The notes of a key: types from examples, defaults from the strategy that is in force without a ConfigMap, ranges from
-// the webhook's rules.
+// The help of a key: types from examples, defaults from the strategy without a ConfigMap, ranges
+// from the webhook's rules.
 ObjectHelp describeKey(std::string key, std::span<const FieldHelp> help,
                        const json::value& defaults, std::span<const FieldRule> rules) {
   ObjectHelp object{std::move(key), "", "", {}, help};

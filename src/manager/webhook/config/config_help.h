@@ -1,7 +1,8 @@
 #pragma once
 
-// The keys of the ConfigMap slo-controller-config and all of their fields, for docs/reference/slo-controller-config.md.
-// Defaults come from the strategies that koord-manager and koordlet start from, ranges from the rules of the webhook.
+// The keys of the ConfigMap slo-controller-config and all of their fields, for
+// docs/reference/slo-controller-config.md. Defaults come from the default strategies of
+// koord-manager and koordlet, ranges from the rules of the webhook.
 
 #include <vector>
 

@@ -100,7 +100,7 @@ std::optional<double> numberAt(const json::value& object, std::string_view path)
   return realNumber(*member);
 }
 
-// A bound, which is a whole number, as the original writes it: 10,000.
+// A bound, a whole number, in upstream's format: 10,000.
 std::string boundText(double bound) {
   const std::string digits = fmt::format("{}", static_cast<std::int64_t>(std::abs(bound)));
   std::string text = bound < 0 ? "-" : "";

@@ -66,7 +66,7 @@ Task<Result<>> ConfigWebhook::checkNodeLabels(const api::AdmissionRequest& reque
   }
   auto reading = kube::get<api::ConfigMap>(api_, {options_.configNamespace, options_.configName});
   const auto config = co_await reading;
-  // Without a configuration there is nothing to compete for.
+  // Without a configuration no entries can conflict.
   if (!config) co_return Result<>();
   auto conflict = checkNode(readSections(*config), node->metadata);
   if (conflict || !creating) co_return conflict;

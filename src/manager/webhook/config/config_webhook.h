@@ -1,7 +1,7 @@
 #pragma once
 
-// Refuses a ConfigMap slo-controller-config that could not be used as it is, and labels of nodes that
-// would make two of its entries compete for the node.
+// Refuses an invalid ConfigMap slo-controller-config, and node labels by which two of its entries
+// would select the node.
 
 #include <string>
 

@@ -96,7 +96,7 @@ TEST(ConfigChecks, EntriesNeedSelectorsAndDoNotCompete) {
                          {"name":"x","nodeSelector":{"matchLabels":{"a":"2"}}}]})";
   EXPECT_EQ(checked("colocation-config", twoNames), "ok");
   EXPECT_THAT(checked("colocation-config", twoNames, true), HasSubstr("nodeConfig Name confilict"));
-  // Entries that ask for a great many values are tried on some of them.
+  // Entries with very many values are tested with some of them.
   std::string values;
   for (int i = 0; i < 300; ++i) values += fmt::format("{}\"v{}\"", i ? "," : "", i);
   const std::string many = fmt::format(

@@ -19,7 +19,7 @@ Result<> overbooked(std::string message) {
   return fail(ErrorCode::Invalid, std::move(message));
 }
 
-// Calls fn(class's Go name, network QoS) for the classes that are promised bandwidth.
+// Calls fn(class's Go name, network QoS) for the classes with bandwidth requests.
 template <class Fn>
 void forEachNetwork(const Strategy& strategy, Fn fn) {
   const std::pair<std::string_view, const std::optional<api::ResourceQOS>&> classes[] = {
@@ -56,7 +56,7 @@ Result<> checkElements(const Strategy& strategy, const std::string& path) {
   return result;
 }
 
-// What is promised in one direction.
+// The bandwidth requests of one direction.
 struct Promised {
   std::int64_t percent = 0;
   std::int64_t amount = 0;

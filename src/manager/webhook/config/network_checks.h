@@ -1,7 +1,7 @@
 #pragma once
 
-// Whether the bandwidth that classes of pods are promised adds up: percentages to no more than 100,
-// amounts to no more than the node has.
+// Checks the sum of the bandwidth requests of the QoS classes: percentages at most 100, amounts at
+// most the node's bandwidth.
 
 #include <string_view>
 
@@ -9,8 +9,8 @@
 
 namespace koord::manager {
 
-// The texts of the sections resource-qos-config, which can be decoded, and system-config, which may be
-// anything.
+// The texts of the sections resource-qos-config, which must be valid, and system-config, which may
+// be invalid.
 Result<> checkNetwork(std::string_view qosConfig, std::string_view systemConfig);
 
 }  // namespace koord::manager

@@ -18,7 +18,7 @@ std::string labelOf(const api::Pod& pod, std::string_view key) {
   return text ? *text : std::string();
 }
 
-// Requests as the scheduler will see them, when an annotation gives others.
+// The requests as the scheduler sees them: an annotation may replace them.
 api::ResourceList requestsToCharge(const api::Pod& pod, bool replaced) {
   if (replaced)
     if (const auto* text =
@@ -47,8 +47,7 @@ void PodQuota::requireNodesOfTree(const std::string& namespace_, json::value& po
   const QuotaInfo* quota = book_.stored().find(label.empty() ? namespace_ : label);
   if (!quota) quota = book_.stored().ofNamespace(namespace_);
   if (!quota || quota->tree.empty()) return;
-  std::map<std::string, api::LabelSelector>
-      selectors;  // by profile, so that the order is always one
+  std::map<std::string, api::LabelSelector> selectors;  // by profile, for a stable order
   for (const auto& profile : profiles_.objects()) {
     const auto* tree = api::findIn(profile->metadata.labels, model::kLabelQuotaTree);
     if (tree && *tree == quota->tree && profile->spec.nodeSelector)

@@ -1,10 +1,10 @@
 #pragma once
 
-// Which quota a pod belongs to, and whether it may: pods do not belong to quotas that others are
-// below, and with the gate EnableQuotaAdmission they are refused when their quota is used up.
+// Finds the quota of a pod and checks it: pods must not belong to parent quotas, and with the gate
+// EnableQuotaAdmission they are refused if their quota is exhausted.
 //
-// Quotas come from an informer: pods are admitted far more often than quotas change, and a quota that
-// became a parent a moment ago was checked against the pods that exist.
+// Quotas come from an informer: pods are admitted far more often than quotas change, and a quota
+// that has just become a parent was checked against the existing pods.
 
 #include <optional>
 #include <string>
@@ -36,13 +36,13 @@ class PodQuota {
   void start();
   bool synced() const { return book_.synced() && (!options_.trees || profiles_.synced()); }
 
-  // The name, which need not be that of a quota that is there; "" without a default quota.
+  // The name of the pod's quota, which may not exist; "" if there is no default quota.
   std::string quotaOf(const api::Pod& pod) const;
-  // Keeps a pod of a tree on the nodes of the tree's profiles.
+  // Restricts a pod of a tree to the nodes of the tree's profiles.
   void requireNodesOfTree(const std::string& namespace_, json::value& pod) const;
-  // Why the pod is refused; old is null for a create.
+  // Why the pod is refused, nullopt if it is admitted; old is nullptr for a create.
   std::optional<std::string> check(const api::Pod& pod, const api::Pod* old) const;
-  // Charges the pod to its quota, or says why it may not be. onlyAsked: nothing is written down.
+  // Charges the pod to its quota, or fails with the reason. onlyAsked: dry run, nothing is written.
   Task<Result<>> evaluate(const api::Pod& pod, const api::Pod* old, bool onlyAsked);
 
  private:

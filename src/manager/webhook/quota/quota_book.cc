@@ -24,7 +24,7 @@ bool isStored(const QuotaTopology& topology, const QuotaBook::Change& change) {
   return change.deletes ? !found : found && found->saysTheSame(change.quota);
 }
 
-// Changes of a topology that end with this.
+// Temporary changes of a topology: the destructor reverts them.
 class Overlay {
  public:
   explicit Overlay(QuotaTopology& topology) : topology_(topology) {}
@@ -68,7 +68,7 @@ QuotaBook::QuotaBook(kube::Api& api, Executor& executor, Random random)
 Task<Result<QuotaTopology>> QuotaBook::list() {
   QuotaTopology topology;
   std::function<void(const kube::Received&)> add = [&topology](const kube::Received& item) {
-    // A quota that nobody can read must not stop the changes of others.
+    // An unreadable quota must not block the changes of others.
     if (const auto quota = item.as<api::ElasticQuota>()) topology.put(*quota);
   };
   auto task =
@@ -112,7 +112,7 @@ Task<Result<QuotaBook::Family>> QuotaBook::readFamily(Change change) {
     auto siblings = addChildren(&family, quota.parent);
     if (auto added = co_await siblings; !added) co_return fail(std::move(added.error()));
   }
-  // A name that is too long for a label is nobody's parent.
+  // A quota whose name is too long for a label cannot be a parent.
   const bool mayHaveChildren = change.deletes || quota.isParent || stored_.find(quota.name);
   if (mayHaveChildren && quota.name.size() <= kLongestLabelValue) {
     auto children = addChildren(&family, quota.name);
@@ -144,14 +144,14 @@ Task<Result<>> QuotaBook::admit(Change change, Check check, bool onlyAsked) {
     auto listing = list();
     auto listed = co_await listing;
     if (!listed) co_return fail(std::move(listed.error()));
-    // A deletion may have been admitted since the list was asked for.
+    // A deletion may have been admitted since the list was requested.
     std::erase_if(admitted_, [&](const Admitted& admitted) {
       return !admitted.change.deletes && isStored(*listed, admitted.change);
     });
     if (judged = judge(*listed, change.quota.name, check); !judged)
       co_return fail(std::move(judged.error()));
   }
-  // No turn may pass between the verdict and this.
+  // There must be no suspension between the verdict and this.
   if (!onlyAsked) remember(std::move(change));
   co_return Result<>();
 }
@@ -170,7 +170,7 @@ Result<> QuotaBook::judge(QuotaTopology& topology, const std::string& name, cons
   const SteadyTime now = executor_.steadyNow();
   std::erase_if(admitted_, [&](const Admitted& admitted) { return admitted.until <= now; });
   if (auto ok = check(topology); !ok || admitted_.empty()) return ok;
-  // Two changes of one quota are stored in any order.
+  // Two changes of one quota may be stored in either order.
   for (const bool lastCounts : {true, false}) {
     Overlay made(topology);
     for (std::size_t i = 0; i < admitted_.size(); ++i) {

@@ -1,16 +1,16 @@
 #pragma once
 
-// The quotas that changes are checked against: what an informer shows, and what this process admitted
-// and has not seen stored yet.
+// The quotas that changes are checked against: the informer's state, and the changes that this
+// process admitted and has not seen stored yet.
 //
-// A change is admitted when it is right with what is stored, whether or not the changes that were
-// admitted before it come to be stored: nobody knows of an admitted change whether the API server keeps
-// it. So two changes that come at the same time cannot both take the last room of a parent. An admitted
-// change that is not seen stored is forgotten when the request that brought it must have ended.
+// A change is admitted if it is valid both with and without the changes that were admitted before
+// it, because it is unknown whether the API server stores these. So two concurrent changes cannot
+// both take the last free resources of a parent. An admitted change that is not seen stored is
+// dropped when its request must have ended.
 //
-// The informer may be a moment behind, and another replica may have admitted something meanwhile. So what it allows
-// is checked once more with the quota's parent, siblings and children as the API server has them, and what it
-// refuses with all quotas.
+// The informer may lag, and another replica may have admitted a change meanwhile. So a change that
+// is valid by the informer's state is checked again with the quota's parent, siblings and children
+// read from the API server, and a change that is invalid by it with all quotas.
 
 #include <functional>
 #include <optional>
@@ -27,10 +27,10 @@ namespace koord::manager {
 class QuotaBook {
  public:
   struct Change {
-    QuotaInfo quota;  // as it is going to be; as it was when it is deleted
+    QuotaInfo quota;  // the new state; the old state for a deletion
     bool deletes = false;
   };
-  // The topology lacks what is checked, or has its state of before.
+  // Checks the change. The topology does not have the quota, or has its old state.
   using Check = std::function<Result<>(const QuotaTopology&)>;
 
   QuotaBook(kube::Api& api, Executor& executor, Random random);
@@ -39,9 +39,10 @@ class QuotaBook {
   bool synced() const { return quotas_.synced(); }
   const QuotaTopology& stored() const { return stored_; }
 
-  // Whether the change may be made. One that may is remembered, unless it is only a question.
+  // Fails if the change is not admitted. An admitted change is recorded, unless onlyAsked (dry
+  // run).
   Task<Result<>> admit(Change change, Check check, bool onlyAsked);
-  // Nothing when no quota has the name.
+  // nullopt if no quota has the name.
   Task<Result<std::optional<QuotaInfo>>> find(std::string name);
 
  private:
@@ -60,16 +61,17 @@ class QuotaBook {
   Task<Result<>> addChildren(Family* family, std::string parent);
   Task<Result<Family>> readFamily(Change change);
   Task<Result<>> judgeWithFamily(Change change, const Check* check);
-  // With each state that the topology may have once all requests have ended; it is left as it was.
+  // Checks with each state that the topology may have when all requests have ended. Restores the
+  // topology.
   Result<> judge(QuotaTopology& topology, const std::string& name, const Check& check);
   void remember(Change change);
-  // The informer has shown what is stored of the quota.
+  // Called when the informer has delivered the quota's stored state.
   void seen(const std::string& name);
 
   kube::Api& api_;
   Executor& executor_;
   QuotaTopology stored_;
-  std::vector<Admitted> admitted_;  // in the order of the answers
+  std::vector<Admitted> admitted_;  // in the order of admission
   kube::Informer<api::ElasticQuota> quotas_;
 };
 

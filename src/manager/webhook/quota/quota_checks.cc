@@ -19,7 +19,7 @@ bool hasKeysOf(const api::ResourceList& list, const api::ResourceList& of) {
   return std::ranges::all_of(of, [&](const auto& entry) { return list.contains(entry.first); });
 }
 
-// Name by name; what the right side does not name is 0 there.
+// Compares each resource; a resource missing in `limits` counts as 0.
 bool within(const api::ResourceList& amounts, const api::ResourceList& limits) {
   return std::ranges::all_of(amounts, [&](const auto& entry) {
     return entry.second <= model::amountOf(limits, entry.first);
@@ -114,7 +114,7 @@ Result<> QuotaChecks::checkNoCircle() const {
                       "itself: {}",
                       model::kLabelQuotaParent, quota_.parent, path));
     above = topology_.find(name);
-    // What is broken further up is not this quota's doing.
+    // Errors further up are not of this quota.
     if (!above || !seen.insert(above->name).second) break;
   }
   return {};
@@ -171,8 +171,8 @@ Result<> QuotaChecks::checkMins() const {
   return {};
 }
 
-// More min than is guaranteed needs room somewhere above: each level that has not enough asks its own
-// parent for the sum of what its children need then.
+// A min above the guaranteed amount needs free resources further up: each level with too little
+// needs the sum of its children's needs from its own parent.
 Result<> QuotaChecks::checkGuaranteed() const {
   if (quota_.forceUpdate || quota_.tree.empty() || quota_.isTreeRoot) return {};
   if (within(quota_.min, quota_.guaranteed)) return {};

@@ -1,11 +1,11 @@
 #pragma once
 
-// Whether a quota fits between its parent and its children.
+// Checks a quota against its parent, siblings and children.
 //
-// The rules of a tree: a quota has one parent, which says that it is one; nobody is its own ancestor;
-// a tree has one id from top to bottom; parent and children speak of the same resources; what is
-// guaranteed to siblings together is no more than what is guaranteed to their parent. A quota directly
-// below the root that nobody is below is free of the rules about its neighbours.
+// The rules of a tree: a quota's parent exists and is marked as a parent; a quota is not its own
+// ancestor; all quotas of a tree have the same tree id; parent and children have the same
+// resources; the sum of the siblings' min is at most their parent's min. A quota directly below the
+// root without children is exempt from the rules about its neighbours.
 //
 // The checks run in upstream's order, and the first that fails is the answer.
 
@@ -15,7 +15,7 @@ namespace koord::manager {
 
 class QuotaChecks {
  public:
-  // old: the stored state, null for a new quota.
+  // old: the stored state, nullptr for a new quota.
   QuotaChecks(const QuotaTopology& topology, const QuotaRules& rules, const QuotaInfo& quota,
               const QuotaInfo* old, bool hasPods)
       : topology_(topology), rules_(rules), quota_(quota), old_(old), hasPods_(hasPods) {}

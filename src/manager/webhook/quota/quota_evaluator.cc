@@ -22,7 +22,7 @@ using namespace std::chrono_literals;
 constexpr Duration kPatience = 10s;
 constexpr int kMinRetries = 3;
 
-// A quota whose max has none of these does not count pods.
+// A quota whose max has none of these resources does not charge pods.
 constexpr std::string_view kPodResources[] = {
     model::kCpu,       model::kMemory,        "ephemeral-storage",
     "requests.cpu",    "requests.memory",     "requests.ephemeral-storage",
@@ -46,7 +46,7 @@ std::string textOfAmounts(const api::ResourceList& list) {
   return text;
 }
 
-// One round of a batch: what the quota allows, what is taken, and what the batch added so far.
+// One round of a batch: the quota's limit, the used amounts, and the batch's additions so far.
 class Round {
  public:
   static Result<Round> of(const api::ElasticQuota& quota) {
@@ -62,7 +62,8 @@ class Round {
     return round;
   }
 
-  // True when something was added; an error when it does not fit.
+  // Returns true if the request was added, false if there is nothing to add. Fails if it does not
+  // fit.
   Result<bool> add(const api::ResourceList& request, bool onlyAsked) {
     api::ResourceList asked;
     if (counts_)
@@ -134,7 +135,7 @@ Task<Result<>> QuotaEvaluator::evaluate(api::ObjectKey quota, api::ResourceList 
   co_return answer;
 }
 
-// Batch after batch, for as long as requests keep coming.
+// Evaluates batch after batch while there are requests.
 Task<void> QuotaEvaluator::work(api::ObjectKey key) {
   for (;;) {
     const Batch batch = std::exchange(waiting_[key], {});

@@ -1,15 +1,15 @@
 #pragma once
 
-// Admits pods against what their quota has left, and writes down what it admitted.
+// Admits pods against the free resources of their quota, and records the admitted requests in the
+// quota.
 //
-// The limit is the annotation `admission`, or spec.max; what is taken is the annotation
-// `child-request`, which the scheduler corrects from the pods that really exist. Requests for one
-// quota that arrive while it is being written wait and are judged together, in the order of their
-// arrival: one write per batch, however many pods come at once. A write is conditional on the
-// version that was judged; when somebody else wrote in between, the quota is read and the batch is
-// judged again.
+// The limit is the annotation `admission`, or spec.max; the used amount is the annotation
+// `child-request`, which the scheduler corrects from the existing pods. Requests for one quota that
+// arrive while it is being written wait and are evaluated together, in the order of their arrival:
+// one write per batch of any number of pods. A write is conditional on the version that was read;
+// on a conflict the quota is read and the batch is evaluated again.
 //
-// A batch costs one read and one write of the quota. Nobody waits longer than ten seconds.
+// A batch costs one read and one write of the quota. A request waits at most ten seconds.
 
 #include <map>
 #include <memory>
@@ -33,8 +33,8 @@ class QuotaEvaluator {
   QuotaEvaluator(kube::Api& api, Executor& executor, Random random, Options options)
       : api_(api), executor_(executor), random_(random), options_(options) {}
 
-  // An error when the pod is refused (Invalid) or nobody can say (others). onlyAsked: the answer that it
-  // would get now, and nothing is taken.
+  // Fails with Invalid if the pod is refused, with another code if the quota could not be
+  // evaluated. onlyAsked: dry run, nothing is charged.
   Task<Result<>> evaluate(api::ObjectKey quota, api::ResourceList request, bool onlyAsked);
 
  private:
@@ -49,11 +49,11 @@ class QuotaEvaluator {
   Executor& executor_;
   Random random_;
   Options options_;
-  std::map<api::ObjectKey, Batch> waiting_;  // an entry for each quota that is being worked on
+  std::map<api::ObjectKey, Batch> waiting_;  // an entry for each quota in progress
   TaskGroup tasks_;
 };
 
-// How often the write of a batch that changed the quota for n pods is tried again.
+// The number of retries for the write of a batch that charges n pods.
 int retriesForBatch(std::size_t pods, int maxRetries);
 
 }  // namespace koord::manager

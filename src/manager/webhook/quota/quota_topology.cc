@@ -23,7 +23,7 @@ bool isTrue(const api::StringMap& labels, std::string_view key) {
   return textOf(labels, key) == "true";
 }
 
-// As upstream reads it: what is no list of names counts as no list.
+// As upstream reads it: a value that is not a list of names counts as absent.
 std::vector<std::string> namespacesIn(const api::ElasticQuota& quota) {
   std::vector<std::string> names;
   const auto document =

@@ -1,13 +1,12 @@
 #pragma once
 
-// The tree of elastic quotas as their objects describe it, and what may be changed in it.
+// The tree of elastic quotas as their objects describe it, and the checks of changes.
 //
-// A quota is named once in the whole cluster, whatever its namespace. Its parent, its tree and whether
-// others may be below it are labels. The checks are pure: they say why a change is refused, in
-// upstream's words, and change nothing. What is stored and what is only admitted is told apart by
-// quota_book.h.
+// Quota names are unique in the cluster, across namespaces. A quota's parent, its tree and whether
+// it may be a parent are labels. The checks are pure: they return why a change is refused, in
+// upstream's words. quota_book.h distinguishes stored and admitted changes.
 //
-// A check costs the number of the quota's siblings and children.
+// Cost of a check: linear in the number of siblings and children.
 
 #include <map>
 #include <set>
@@ -23,7 +22,7 @@ namespace koord::manager {
 struct QuotaInfo {
   std::string namespace_;  // of the object
   std::string name;
-  std::string parent;  // koordinator-root-quota for the top ones
+  std::string parent;  // koordinator-root-quota for quotas without a parent
   std::string tree;
   bool isParent = false;
   bool lends = true;
@@ -32,10 +31,10 @@ struct QuotaInfo {
   api::ResourceList min;
   api::ResourceList max;
   api::ResourceList guaranteed;
-  std::vector<std::string> namespaces;  // whose pods belong to it unless they say otherwise
-  WallTime created = WallTime::max();   // not yet
+  std::vector<std::string> namespaces;  // whose pods belong to it by default
+  WallTime created = WallTime::max();   // max: not created yet
 
-  // All but when it was created.
+  // Compares all fields but the creation time.
   bool saysTheSame(const QuotaInfo& other) const;
 };
 
@@ -55,25 +54,26 @@ class QuotaTopology {
   }
   void remove(std::string_view namespace_, std::string_view name);
 
-  // nullptr when there is none. Of objects of several namespaces with one name the oldest counts, as it
-  // does for the scheduler.
+  // nullptr if there is none. If objects in several namespaces have the name, the oldest counts, as
+  // for the scheduler.
   const QuotaInfo* find(std::string_view name) const;
   const QuotaInfo* find(std::string_view namespace_, std::string_view name) const;
   // All objects with the name; the first counts.
   std::vector<QuotaInfo> holders(std::string_view name) const;
   void setHolders(const std::string& name, std::vector<QuotaInfo> holders);
-  // The quota that lists the namespace; the first by name where several do.
+  // The quota that lists the namespace; the first by name if several do.
   const QuotaInfo* ofNamespace(std::string_view namespace_) const;
   const std::set<std::string>& childrenOf(std::string_view name) const;
 
-  // Why the change is refused. The topology must not hold the quota's new state.
+  // These fail with the reason if the change is refused. The topology must not have the quota's new
+  // state.
   Result<> checkAdd(const api::ElasticQuota& quota, const QuotaRules& rules) const;
-  // hasPods: whether pods are bound to the quota; asked for a quota that becomes a parent only.
+  // hasPods: true if pods are bound to the quota; used only for a quota that becomes a parent.
   Result<> checkUpdate(const api::ElasticQuota& quota, const QuotaRules& rules, bool hasPods) const;
-  // podNames: of the pods with the quota's label.
+  // podNames: the pods with the quota's label.
   Result<> checkDelete(std::string_view name, const std::vector<std::string>& podNames) const;
 
-  // {"quotaInfoMap": {...}, "quotaHierarchyInfo": {...}}, for people.
+  // {"quotaInfoMap": {...}, "quotaHierarchyInfo": {...}}, for operators.
   json::value summary() const;
 
  private:
@@ -81,7 +81,7 @@ class QuotaTopology {
 
   using Names = std::set<std::string>;
 
-  // Who lists the namespace besides the quota; nullptr when nobody does.
+  // Another quota that lists the namespace; nullptr if there is none.
   const std::string* otherOf(std::string_view namespace_, std::string_view name) const;
 
   std::map<std::string, std::vector<QuotaInfo>, std::less<>> quotas_;  // never empty ones
@@ -89,10 +89,10 @@ class QuotaTopology {
   std::map<std::string, Names, std::less<>> byNamespace_;
 };
 
-// Whether an update touches nothing that the tree is made of: it needs no check.
+// Returns true if an update changes no field of the tree. Then it needs no check.
 bool sameQuota(const api::ElasticQuota& before, const api::ElasticQuota& after);
 
-// What a quota says of itself: no negative amounts, min within max, weights that can be read.
+// Checks a quota by itself: no negative amounts, min within max, valid weights.
 Result<> checkQuotaItself(const api::ElasticQuota& quota);
 
 }  // namespace koord::manager

@@ -135,7 +135,7 @@ TEST_F(QuotaTopologyTest, NobodyIsBelowItself) {
               HasSubstr("a quota cannot be below itself: P -> A -> P"));
   EXPECT_THAT(update(quotaOf("P", R"({"is-parent":"true","parent":"P"})", "{}", kMax)),
               HasSubstr("P -> P"));
-  // A circle that is there already is not the fault of who hangs below it.
+  // An existing cycle is not an error of a quota below it.
   topology_.put(quotaOf("P", R"({"is-parent":"true","parent":"A"})", "{}", kMax));
   EXPECT_EQ(add(quotaOf("Z", kBelowP, "{}", kMax)), "ok");
 }

@@ -52,8 +52,8 @@ Result<std::string> sharedWeightOf(const api::ElasticQuota& quota) {
 }
 
 Task<Result<std::vector<std::string>>> QuotaWebhook::podsOf(std::string quota) {
-  // The name of a quota may be longer than the value of a label, which no pod can have then. The API
-  // server refuses to look for one.
+  // A quota's name may be longer than a label's value may be. Then no pod can have the label, and
+  // the API server refuses the selector.
   if (quota.size() > kLongestLabelValue) co_return std::vector<std::string>();
   auto task =
       kube::list<api::Pod>(api_, "", fmt::format("{}={}", model::kLabelQuotaName, quota), "");

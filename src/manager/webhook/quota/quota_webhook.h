@@ -1,7 +1,7 @@
 #pragma once
 
-// The elastic quota webhooks: new quotas are completed, and changes that would break the tree are
-// refused. What they are checked against is in quota_book.h.
+// The elastic quota webhooks: complete new quotas, and refuse changes that would break the tree.
+// quota_book.h has the quotas that they are checked against.
 
 #include <string>
 #include <vector>
@@ -26,7 +26,7 @@ class QuotaWebhook {
  private:
   // Names of pods with the quota's label.
   Task<Result<std::vector<std::string>>> podsOf(std::string quota);
-  // Whether there are pods that a quota cannot have once others are below it.
+  // Returns true if the quota has pods, which a parent quota must not have.
   Task<Result<bool>> hasBoundPods(QuotaInfo quota);
   Task<Result<>> fill(json::value& object);
   Task<Result<>> check(const api::AdmissionRequest& request);
@@ -39,8 +39,8 @@ class QuotaWebhook {
   QuotaRules rules_;
 };
 
-// What the annotation shared-weight should say: max when it is not set, and otherwise the amounts that
-// it has, for the resources that max has. The error is for a text that cannot be read.
+// The annotation shared-weight: max if it is not set, otherwise its amounts for the resources of
+// max. Fails if the text is invalid.
 Result<std::string> sharedWeightOf(const api::ElasticQuota& quota);
 
 }  // namespace koord::manager

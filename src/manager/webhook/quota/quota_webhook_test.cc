@@ -1,4 +1,4 @@
-// The quota webhooks and pods' quotas against an API server.
+// Tests the quota webhooks and pods' quotas with an API server.
 
 #include "manager/webhook/quota/quota_webhook.h"
 
@@ -230,7 +230,7 @@ TEST_F(QuotaWebhookTest, WhatIsAdmittedCostsNoListOfAllAndADryRunHoldsNothing) {
   EXPECT_EQ(lists, 0);
 }
 
-// Hears nothing of what happens after its first lists.
+// Receives no events after its first lists.
 class DeafApi final : public kube::Api {
  public:
   explicit DeafApi(kube::Api& api) : api_(api) {}

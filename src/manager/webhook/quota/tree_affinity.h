@@ -1,7 +1,7 @@
 #pragma once
 
-// Keeps pods of a quota tree on the tree's nodes: a required node affinity for what the selectors of
-// its ElasticQuotaProfiles say.
+// Restricts pods of a quota tree to the tree's nodes: adds a required node affinity with the
+// selectors of its ElasticQuotaProfiles.
 
 #include <vector>
 
@@ -10,8 +10,8 @@
 
 namespace koord::manager {
 
-// Whatever the pod requires of nodes already, it requires one of the selectors as well: each of its
-// terms is made as many as there are selectors. Nothing changes without selectors.
+// In addition to its own required terms, the pod requires one of the selectors: each term is
+// combined with each selector. Without selectors nothing changes.
 void requireNodes(const std::vector<api::LabelSelector>& selectors, json::value& pod);
 
 }  // namespace koord::manager

@@ -18,7 +18,7 @@ namespace {
 
 namespace messages = grpc::reflection::v1;
 
-// What comes after the name and a dot: "" for the name itself, nullopt for something else.
+// The text after the name and a dot: "" for the name itself, nullopt for other texts.
 std::optional<std::string_view> below(std::string_view path, std::string_view name) {
   if (path == name) return "";
   if (path.starts_with(name) && path[name.size()] == '.') return path.substr(name.size() + 1);
@@ -29,7 +29,7 @@ bool anyNamed(const auto& list, std::string_view name) {
   return std::ranges::any_of(list, [&](const auto& one) { return one.name() == name; });
 }
 
-// The values of an enum are its siblings.
+// In protobuf, the values of an enum are siblings of the enum.
 bool declares(const descriptor::Enum& type, std::string_view path) {
   return path == type.name() || anyNamed(type.value(), path);
 }
@@ -56,7 +56,7 @@ bool declares(const descriptor::File& file, std::string_view symbol) {
                   std::ranges::any_of(file.enum_type(), inside));
 }
 
-// The files of several sets.
+// The union of several sets of files.
 class Catalogue {
  public:
   explicit Catalogue(std::initializer_list<std::string_view> sets) {
@@ -83,7 +83,7 @@ class Catalogue {
   const descriptor::File* with(std::string_view symbol) const {
     return first([&](const auto& file) { return declares(file, symbol); });
   }
-  // The file, and what it imports.
+  // The file and its imports.
   void put(const descriptor::File& file, messages::FileDescriptorResponse& response) const {
     std::vector<std::string> wanted{file.name()};
     for (std::size_t i = 0; i < wanted.size(); ++i)

@@ -1,12 +1,13 @@
 #pragma once
 
-// gRPC's server reflection (v1 and v1alpha), by which grpcurl and its like ask a server what it serves and what its
-// messages look like.
+// gRPC's server reflection (v1 and v1alpha), which lets tools such as grpcurl query a server's
+// services and message types.
 //
 //   GrpcServer::start(loop, path, handler, reflection(kHookDescriptors))
 //
-// What it tells are the services of the descriptors that koord_descriptors() embeds, and reflection itself. Descriptors
-// are parsed anew for each question: nobody asks often, and nothing is kept in memory for it.
+// It reports the services of the descriptors that koord_descriptors() embeds, and reflection
+// itself. Descriptors are parsed again for each request: requests are rare, and the parsed form
+// would use memory.
 
 #include <string_view>
 
@@ -14,7 +15,8 @@
 
 namespace koord::net {
 
-// `descriptors`: a serialized FileDescriptorSet with all that its files import; outlives the server.
+// `descriptors`: a serialized FileDescriptorSet with all imports of its files. Must outlive the
+// server.
 GrpcServer::Conversations reflection(std::string_view descriptors);
 
 }  // namespace koord::net

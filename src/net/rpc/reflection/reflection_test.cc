@@ -19,7 +19,7 @@ namespace {
 using testing::ElementsAre;
 namespace messages = grpc::reflection::v1;
 
-// Asks a server over its socket. What it tells about here is reflection itself.
+// Queries a server over its socket. The service that it reports is reflection itself.
 class ReflectionTest : public testing::Test {
  protected:
   ReflectionTest() {

@@ -10,6 +10,7 @@ import sys
 from cpp_functions import blanked, functions, own_names
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+BELOW_CLUSTER = {"api", "net", "kube", "model", "apiserver", "scheduler", "manager", "descheduler", "koordlet"}
 # A folder may include only from folders in its row and from base.
 MAY_USE = {
     "base": set(),
@@ -24,8 +25,9 @@ MAY_USE = {
     "koordlet": {"api", "net", "kube", "model"},
     "devicedaemon": {"api", "net", "kube", "model", "koordlet"},
     "runtimeproxy": {"api", "net", "kube", "model"},
-    "cluster": {"api", "net", "kube", "model", "apiserver", "scheduler", "manager", "descheduler",
-                "koordlet"},
+    "cluster": BELOW_CLUSTER,
+    "scenario": BELOW_CLUSTER | {"cluster"},
+    "koordctl": BELOW_CLUSTER | {"cluster", "scenario"},
 }
 # Tests may reach for the embedded API server.
 TESTS_MAY_ALSO_USE = {"apiserver"}

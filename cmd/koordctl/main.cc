@@ -9,14 +9,14 @@
 
 #include "base/file_limit.h"
 #include "base/flags/command.h"
-#include "cluster/deschedule/deschedule_command.h"
-#include "cluster/doctor/doctor_command.h"
-#include "cluster/explain/explain_command.h"
 #include "cluster/hostnode/shim.h"
-#include "cluster/scenario/cli/test_command.h"
 #include "cluster/up/data_dir.h"
-#include "cluster/up/status_command.h"
 #include "cluster/up/up.h"
+#include "koordctl/deschedule/deschedule_command.h"
+#include "koordctl/doctor/doctor_command.h"
+#include "koordctl/explain/explain_command.h"
+#include "koordctl/status/status_command.h"
+#include "koordctl/test/test_command.h"
 
 namespace {
 
@@ -125,7 +125,7 @@ void addUp(koord::flags::Commands& commands, UpFlags& flags, const std::string& 
   };
 }
 
-using koord::cluster::ExplainOptions;
+using koord::koordctl::ExplainOptions;
 
 // Adds a command of "explain" with the flags that all of them have.
 koord::flags::Command& addExplain(koord::flags::Commands& commands, ExplainOptions& options,
@@ -160,7 +160,7 @@ void addExplainPod(koord::flags::Commands& commands, ExplainOptions& options) {
     if (pods.size() + (options.file.empty() ? 0 : 1) != 1)
       return commands.refuse("one POD, or --filename", "explain pod");
     if (!pods.empty()) options.name = pods.front();
-    return koord::cluster::runExplain(options);
+    return koord::koordctl::runExplain(options);
   };
 }
 
@@ -197,12 +197,12 @@ void addExplainOthers(koord::flags::Commands& commands, ExplainOptions& options)
                                std::string("explain ") + row.subject);
       options.about = row.about;
       options.name = names.front();
-      return koord::cluster::runExplain(options);
+      return koord::koordctl::runExplain(options);
     };
   }
 }
 
-void addDeschedule(koord::flags::Commands& commands, koord::cluster::DescheduleOptions& options) {
+void addDeschedule(koord::flags::Commands& commands, koord::koordctl::DescheduleOptions& options) {
   auto& command = commands.add("deschedule", "Show which pods koord-descheduler would move now");
   command.details =
       "Runs one cycle here, on the cluster as it is, and writes nothing: each pod with the node it "
@@ -222,7 +222,7 @@ void addDeschedule(koord::flags::Commands& commands, koord::cluster::DescheduleO
     if (!names.empty()) return commands.refuse("no arguments", "deschedule");
     if (!options.dryRun)
       return commands.refuse("--dry-run: koordctl does not evict pods", "deschedule");
-    return koord::cluster::runDeschedule(options);
+    return koord::koordctl::runDeschedule(options);
   };
 }
 
@@ -242,14 +242,14 @@ int runDoctor(const std::string& program, const std::string& kubeconfig,
 }
 
 void addExaminations(koord::flags::Commands& commands, std::string& kubeconfig) {
-  using koord::cluster::Examination;
+  using koord::koordctl::Examination;
   const auto add = [&](const char* name, const char* summary, Examination which) {
     auto& command = commands.add(name, summary);
     command.flags.text(
         "kubeconfig", kubeconfig,
         "kubeconfig; default: $KUBECONFIG, the one of 'koordctl up', ~/.kube/config");
     command.run = [&kubeconfig, which](const auto&) {
-      return koord::cluster::runExamination(which, kubeconfig);
+      return koord::koordctl::runExamination(which, kubeconfig);
     };
   };
   add("preflight", "Say whether Koordinator can be installed in a cluster", Examination::Preflight);
@@ -278,12 +278,12 @@ int main(int argc, char** argv) {
   auto& status = commands.add("status", "Show nodes, batch resources and pods of a cluster once");
   status.flags.text("kubeconfig", kubeconfig,
                     "kubeconfig; default: $KUBECONFIG, the one of 'koordctl up', ~/.kube/config");
-  status.run = [&](const auto&) { return koord::cluster::runStatus(kubeconfig); };
+  status.run = [&](const auto&) { return koord::koordctl::runStatus(kubeconfig); };
   addExaminations(commands, kubeconfig);
-  koord::cluster::ExplainOptions explainOptions;
+  koord::koordctl::ExplainOptions explainOptions;
   addExplainPod(commands, explainOptions);
   addExplainOthers(commands, explainOptions);
-  koord::cluster::DescheduleOptions descheduleOptions;
+  koord::koordctl::DescheduleOptions descheduleOptions;
   addDeschedule(commands, descheduleOptions);
   koord::scenario::TestFlags testFlags;
   koord::scenario::addTestCommand(commands, testFlags, program);

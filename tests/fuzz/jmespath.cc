@@ -1,6 +1,6 @@
 // Expressions of scenarios: the first line is the expression, the rest the document.
 
-#include "cluster/scenario/jmespath.h"
+#include "scenario/jmespath.h"
 
 #include "fuzz.h"
 

@@ -14,7 +14,6 @@
 #include "base/host_name.h"
 #include "base/log.h"
 #include "cluster/hostnode/log_follower.h"
-#include "cluster/up/kubeconfig_choice.h"
 #include "cluster/up/manifests.h"
 #include "cluster/up/slo_config.h"
 #include "kube/client.h"

@@ -14,6 +14,9 @@
 
 namespace koord::cluster {
 
+// The user in kubeconfigs that `koordctl up` writes for its user.
+inline constexpr const char* kAdminUser = "koordctl-admin";
+
 class Credentials {
  public:
   // Reads pki/ca.crt and pki/ca.key below the data folder, or makes them.

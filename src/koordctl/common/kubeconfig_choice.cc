@@ -1,0 +1,78 @@
+#include "koordctl/common/kubeconfig_choice.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "base/file.h"
+#include "cluster/up/credentials.h"
+#include "cluster/up/data_dir.h"
+
+namespace koord::koordctl {
+
+namespace {
+
+std::vector<std::string> splitList(const std::string& list) {
+  std::vector<std::string> files;
+  for (std::size_t start = 0; start <= list.size();) {
+    const auto colon = std::min(list.find(':', start), list.size());
+    if (colon > start) files.push_back(list.substr(start, colon - start));
+    start = colon + 1;
+  }
+  return files;
+}
+
+// How to start the cluster of a kubeconfig that 'koordctl up' wrote, or has removed as it stopped;
+// "" for others.
+std::string howToStart(const std::string& file) {
+  const std::string folder = std::filesystem::absolute(file).parent_path().lexically_normal();
+  const bool dataDir = ::access((folder + "/lock").c_str(), F_OK) == 0;
+  const auto text = readFile(file);
+  if (text ? text->find(cluster::kAdminUser) == std::string::npos : !dataDir) return {};
+  return !dataDir || folder == cluster::defaultDataDir() ? "koordctl up"
+                                                         : "koordctl up --data-dir " + folder;
+}
+
+}  // namespace
+
+KubeconfigChoice chooseKubeconfig(const std::string& flag) {
+  const char* environment = std::getenv("KUBECONFIG");
+  const std::string own = cluster::defaultDataDir() + "/kubeconfig";
+  return chooseKubeconfig(flag, environment ? environment : "",
+                          ::access(own.c_str(), R_OK) == 0 ? own : std::string());
+}
+
+KubeconfigChoice chooseKubeconfig(const std::string& flag, const std::string& environment,
+                                  const std::string& own) {
+  if (!flag.empty()) return {flag, {flag}};
+  if (!environment.empty()) return {"", splitList(environment)};
+  if (!own.empty()) return {own, {own}};
+  return {};
+}
+
+Result<kube::ClientConfig> loadChoice(const KubeconfigChoice& choice) {
+  return kube::loadClientConfig({choice.flag, "", ""});
+}
+
+Error explainFailure(const KubeconfigChoice& choice, Error error) {
+  if (choice.files.empty()) return error;
+  const std::string files = fmt::format("kubeconfig {}", fmt::join(choice.files, ":"));
+  const bool unreachable = error.code == ErrorCode::Unavailable &&
+                           error.message.find("connect to ") != std::string::npos;
+  if (unreachable)
+    for (const auto& file : choice.files)
+      if (const std::string start = howToStart(file); !start.empty())
+        return Error{error.code,
+                     fmt::format("{}: the cluster in it is not running ({}): start it with '{}'",
+                                 files, error.message, start)};
+  if (error.code == ErrorCode::NotFound && ::access(choice.files.front().c_str(), F_OK) != 0)
+    if (const std::string start = howToStart(choice.files.front()); !start.empty())
+      error.message += fmt::format(": that cluster was stopped, start it with '{}'", start);
+  if (error.message.find(choice.files.front()) != std::string::npos) return error;
+  return std::move(error).within(files);
+}
+
+}  // namespace koord::koordctl

@@ -1,0 +1,195 @@
+#include "koordctl/doctor/doctor_command.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "base/event_loop.h"
+#include "base/log.h"
+#include "base/utf8.h"
+#include "koordctl/common/kubeconfig_choice.h"
+#include "koordctl/doctor/findings.h"
+#include "kube/client.h"
+#include "kube/http_api.h"
+#include "net/http_client.h"
+
+namespace koord::koordctl {
+
+namespace {
+
+constexpr api::ResourceType kDefinitions{"apiextensions.k8s.io", "v1", "customresourcedefinitions",
+                                         "CustomResourceDefinition", false};
+constexpr api::ResourceType kDeployments{"apps", "v1", "deployments", "Deployment", true};
+constexpr api::ResourceType kDaemonSets{"apps", "v1", "daemonsets", "DaemonSet", true};
+
+// What cannot be read is told, and the others are read all the same.
+template <class T>
+Task<void> read(kube::Api* api, std::string namespace_, std::vector<T>* into,
+                std::vector<std::string>* unread) {
+  auto listing = kube::list<T>(*api, std::move(namespace_));
+  auto listed = co_await listing;
+  if (listed) {
+    *into = std::move(listed->items);
+  } else {
+    unread->push_back(fmt::format("{}: {}", T::kType.plural, listed.error().message));
+  }
+}
+
+template <class T>
+Task<void> readAll(kube::Api* api, std::vector<T>* into, std::vector<std::string>* unread) {
+  auto reading = read<T>(api, "", into, unread);
+  co_await reading;
+}
+
+Task<void> readObjects(kube::Api* api, ClusterPicture* picture) {
+  auto* unread = &picture->unread;
+  auto nodes = readAll(api, &picture->nodes, unread);
+  co_await nodes;
+  auto pods = readAll(api, &picture->pods, unread);
+  co_await pods;
+  auto namespaces = readAll(api, &picture->namespaces, unread);
+  co_await namespaces;
+  auto classes = readAll(api, &picture->priorityClasses, unread);
+  co_await classes;
+  auto mutating = readAll(api, &picture->mutating, unread);
+  co_await mutating;
+  auto validating = readAll(api, &picture->validating, unread);
+  co_await validating;
+  auto leases = read(api, "koordinator-system", &picture->leases, unread);
+  co_await leases;
+  auto metrics = readAll(api, &picture->nodeMetrics, unread);
+  co_await metrics;
+  auto profiles = readAll(api, &picture->profiles, unread);
+  co_await profiles;
+}
+
+// The text of a sample without labels in a page of metrics.
+std::string_view sampleOf(std::string_view page, std::string_view name) {
+  for (auto at = page.find(name); at != page.npos; at = page.find(name, at + 1)) {
+    const auto end = at + name.size();
+    if ((at == 0 || page[at - 1] == '\n') && end < page.size() && page[end] == ' ')
+      return page.substr(end + 1, page.find('\n', end) - end - 1);
+  }
+  return "";
+}
+
+Task<void> askKubelet(kube::HttpApi* api, NodeCgroups* node) {
+  const std::string kubelet = "/api/v1/nodes/" + node->node + "/proxy";
+  auto configuring = api->getPath(kubelet + "/configz");
+  const auto configz = co_await configuring;
+  if (!configz) {
+    node->problem = configz.error().message;
+    co_return;
+  }
+  if (const auto document = parseJson(*configz))
+    node->driver = std::string(textAt(*document, "kubeletconfig", "cgroupDriver"));
+  auto measuring = api->getPath(kubelet + "/metrics");
+  const auto metrics = co_await measuring;
+  if (!metrics) co_return;
+  const auto version = sampleOf(*metrics, "kubelet_cgroup_version");
+  if (version == "1" || version == "2") node->version = version.front() - '0';
+}
+
+Task<void> askKubelets(kube::HttpApi* api, ClusterPicture* picture) {
+  constexpr std::size_t kSome = 16;  // of a kind of node there are many, and each takes two answers
+  for (const auto& node : picture->nodes) {
+    if (picture->cgroups.size() == kSome) break;
+    picture->cgroups.push_back({node.metadata.name, std::nullopt, "", ""});
+  }
+  for (auto& node : picture->cgroups) {
+    auto asking = askKubelet(api, &node);
+    co_await asking;
+  }
+}
+
+template <class T>
+Task<void> readConfig(kube::HttpApi* api, std::string name, std::optional<T>* into) {
+  const api::ObjectKey key{"koordinator-system", std::move(name)};
+  auto reading = kube::get<T>(*api, key);
+  auto config = co_await reading;
+  if (config) *into = *std::move(config);
+}
+
+Task<void> readWorkload(kube::HttpApi* api, api::ResourceType type, std::string name,
+                        std::optional<json::value>* into) {
+  const api::ObjectKey key{"koordinator-system", std::move(name)};
+  auto reading = kube::getObject(*api, type, key);
+  auto workload = co_await reading;
+  if (workload) *into = *std::move(workload);
+}
+
+// What says which features are on. Whoever runs Koordinator in another way has none of it.
+Task<void> readConfiguration(kube::HttpApi* api, ClusterPicture* picture) {
+  auto slo = readConfig(api, "slo-controller-config", &picture->sloConfig);
+  co_await slo;
+  auto scheduling = readConfig(api, "koord-scheduler-config", &picture->schedulerConfig);
+  co_await scheduling;
+  auto descheduling = readConfig(api, "koord-descheduler-config", &picture->deschedulerConfig);
+  co_await descheduling;
+  auto manager = readWorkload(api, kDeployments, "koord-manager", &picture->manager);
+  co_await manager;
+  auto scheduler = readWorkload(api, kDeployments, "koord-scheduler", &picture->scheduler);
+  co_await scheduler;
+  auto koordlet = readWorkload(api, kDaemonSets, "koordlet", &picture->koordlet);
+  co_await koordlet;
+}
+
+Task<Result<>> readCluster(kube::HttpApi* api, Examination which, ClusterPicture* picture) {
+  auto asking = api->getPath("/version");
+  const auto version = co_await asking;
+  if (!version) co_return fail(version.error());
+  if (const auto document = parseJson(*version))
+    picture->version = std::string(textAt(*document, "gitVersion"));
+  auto objects = readObjects(api, picture);
+  co_await objects;
+  if (which == Examination::Preflight) {
+    auto kubelets = askKubelets(api, picture);
+    co_await kubelets;
+  }
+  auto listing = kube::listObjects(*api, kDefinitions, "", "", "");
+  const auto definitions = co_await listing;
+  if (definitions)
+    for (const auto& crd : find(*definitions, "items")->get_array()) picture->crds.push_back(crd);
+  auto configuration = readConfiguration(api, picture);
+  co_await configuration;
+  co_return Result<>{};
+}
+
+Task<void> runReading(kube::HttpApi* api, Examination which, ClusterPicture* picture,
+                      Result<>* result, EventLoop* loop) {
+  auto reading = readCluster(api, which, picture);
+  *result = co_await reading;
+  loop->stop();
+}
+
+}  // namespace
+
+int runExamination(Examination which, const std::string& kubeconfig) {
+  log::setup({.program = "koordctl"});
+  const KubeconfigChoice choice = chooseKubeconfig(kubeconfig);
+  const auto refuse = [&](const Error& error) {
+    std::fprintf(stderr, "koordctl: %s\n", explainFailure(choice, error).message.c_str());
+    return 1;
+  };
+  auto config = loadChoice(choice);
+  if (!config) return refuse(config.error());
+  EventLoop loop;
+  ClusterPicture picture;
+  picture.now = loop.wallNow();
+  Result<> result;
+  {
+    net::HttpClient http({.userAgent = "koordctl"});
+    kube::HttpApi api(http, loop, *std::move(config));
+    TaskGroup tasks;
+    tasks.spawn(runReading(&api, which, &picture, &result, &loop));
+    loop.run();
+  }
+  if (!result) return refuse(result.error());
+  const auto findings = which == Examination::Preflight ? preflight(picture) : diagnose(picture);
+  std::fputs(printable(findingsText(findings)).c_str(), stdout);
+  if (which == Examination::Doctor)
+    for (const auto& kind : picture.unread) std::printf("not read %s\n", kind.c_str());
+  return hasProblem(findings) ? 1 : 0;
+}
+
+}  // namespace koord::koordctl

@@ -1,0 +1,278 @@
+// What preflight and doctor say of clusters, and that they say nothing of what is fine.
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include "api/codec.h"
+#include "base/file.h"
+#include "base/yaml.h"
+#include "cluster/up/slo_config.h"
+#include "koordctl/doctor/findings.h"
+
+namespace koord::koordctl {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr WallTime kToday = std::chrono::sys_days{std::chrono::year{2026} / 1 / 1};
+
+template <class T>
+T made(std::string_view text) {
+  return api::decodeText<T>(text).value();
+}
+
+// A cluster in which all is well.
+ClusterPicture healthy() {
+  ClusterPicture picture;
+  picture.now = kToday;
+  picture.version = "v1.30.2";
+  picture.nodes.push_back(made<api::Node>(R"({"metadata":{"name":"n1"},"status":{
+      "allocatable":{"kubernetes.io/batch-cpu":"1000"},
+      "nodeInfo":{"operatingSystem":"linux","architecture":"amd64","containerRuntimeVersion":"containerd://1.7"}}})"));
+  picture.nodeMetrics.push_back(made<api::NodeMetric>(
+      R"({"metadata":{"name":"n1"},"status":{"updateTime":"2025-12-31T23:59:30Z"}})"));
+  for (const char* name : {"koordinator-manager", "koord-scheduler"})
+    picture.leases.push_back(made<api::Lease>(
+        R"({"metadata":{"name":")" + std::string(name) +
+        R"("},"spec":{"holderIdentity":"pod-1","leaseDurationSeconds":15,"renewTime":"2025-12-31T23:59:58.000000Z"}})"));
+  for (const char* name :
+       {"nodemetrics.slo.koordinator.sh", "nodeslos.slo.koordinator.sh",
+        "clustercolocationprofiles.config.koordinator.sh", "devices.scheduling.koordinator.sh",
+        "reservations.scheduling.koordinator.sh", "elasticquotas.scheduling.sigs.k8s.io",
+        "podgroups.scheduling.sigs.k8s.io", "elasticquotaprofiles.quota.koordinator.sh",
+        "noderesourcetopologies.topology.node.k8s.io"})
+    picture.crds.push_back(json::object{{"metadata", json::object{{"name", name}}}});
+  picture.mutating.push_back(made<api::MutatingWebhookConfiguration>(
+      R"({"metadata":{"name":"koordinator-mutating-webhook-configuration"},"webhooks":[
+          {"name":"mpod-create.koordinator.sh","clientConfig":{"caBundle":"YQ=="}}]})"));
+  picture.validating.push_back(made<api::ValidatingWebhookConfiguration>(
+      R"({"metadata":{"name":"koordinator-validating-webhook-configuration"},"webhooks":[
+          {"name":"vpod.koordinator.sh","clientConfig":{"caBundle":"YQ=="}}]})"));
+  picture.sloConfig = made<api::ConfigMap>(
+      R"({"metadata":{"name":"c"},"data":{"colocation-config":"{\"enable\":true}"}})");
+  return picture;
+}
+
+TEST(Doctor, FindsNothingInAClusterThatIsWell) {
+  EXPECT_FALSE(hasProblem(diagnose(healthy()))) << findingsText(diagnose(healthy()));
+  EXPECT_THAT(findingsText(diagnose(healthy())), Not(HasSubstr("warning")));
+  EXPECT_FALSE(hasProblem(preflight(healthy())));
+}
+
+TEST(Doctor, AnEmptyClusterIsAllProblems) {
+  const auto text = findingsText(diagnose({}));
+  EXPECT_THAT(text, HasSubstr("these definitions are missing"));
+  EXPECT_THAT(text, HasSubstr("koord-manager never led"));
+  EXPECT_THAT(text, HasSubstr("is not there"));
+}
+
+TEST(Doctor, NamesWhatStoppedWorking) {
+  auto picture = healthy();
+  picture.now += std::chrono::minutes(10);
+  auto text = findingsText(diagnose(picture));
+  EXPECT_THAT(text, HasSubstr("koord-manager has no leader"));
+  EXPECT_THAT(text, HasSubstr("older than 5 minutes: n1"));
+  picture = healthy();
+  picture.mutating[0].webhooks[0].clientConfig.caBundle.clear();
+  EXPECT_THAT(findingsText(diagnose(picture)), HasSubstr("koord-manager has not put"));
+  picture = healthy();
+  picture.nodes[0].status.allocatable.clear();
+  EXPECT_THAT(findingsText(diagnose(picture)), HasSubstr("koordctl explain node n1"));
+}
+
+TEST(Doctor, NamesTheFieldOfABrokenConfiguration) {
+  auto picture = healthy();
+  picture.sloConfig->data["colocation-config"] = R"({"enable":1})";
+  EXPECT_THAT(findingsText(diagnose(picture)),
+              HasSubstr("PROBLEM  slo-controller-config: colocation-config"));
+}
+
+TEST(Doctor, FindsPodsThatWereAdmittedWithoutTheirProfile) {
+  auto picture = healthy();
+  picture.profiles.push_back(made<api::ClusterColocationProfile>(
+      R"({"metadata":{"name":"batch"},"spec":{"selector":{"matchLabels":{"tier":"batch"}},"qosClass":"BE"}})"));
+  picture.namespaces.push_back(made<api::Namespace>(R"({"metadata":{"name":"shop"}})"));
+  picture.pods.push_back(made<api::Pod>(
+      R"({"metadata":{"namespace":"shop","name":"seen","labels":{"tier":"batch","koordinator.sh/qosClass":"BE"}}})"));
+  EXPECT_THAT(findingsText(diagnose(picture)), Not(HasSubstr("without the profile")));
+  picture.pods.push_back(made<api::Pod>(
+      R"({"metadata":{"namespace":"shop","name":"missed","labels":{"tier":"batch"}}})"));
+  picture.pods.push_back(made<api::Pod>(R"({"metadata":{"namespace":"shop","name":"other"}})"));
+  EXPECT_THAT(findingsText(diagnose(picture)),
+              HasSubstr("1 pods were admitted without the profile batch: shop/missed"));
+}
+
+// A ConfigMap of deploy/.
+api::ConfigMap shippedConfig(const std::string& file) {
+  const auto text = readFile(std::string(KOORD_CRDS) + "/../" + file);
+  return api::decode<api::ConfigMap>(parseYaml(text.value()).value()).value();
+}
+
+// The gates of a patch of deploy/recommended, after those of the shipped object.
+json::value shippedWorkload(const std::string& file, const std::string& patch) {
+  const std::string deploy = std::string(KOORD_CRDS) + "/../";
+  json::value object = parseYamlDocuments(readFile(deploy + file).value()).value().front();
+  if (patch.empty()) return object;
+  json::value& spec = *find(*find(*find(object, "spec"), "template"), "spec");
+  json::value& args = *find(find(spec, "containers")->get_array().front(), "args");
+  const json::value operations = parseYaml(readFile(deploy + patch).value()).value();
+  for (const auto& operation : operations.get_array())
+    args.get_array().push_back(*find(operation, "value"));
+  return object;
+}
+
+std::vector<std::string> offIn(const ClusterPicture& picture) {
+  std::vector<std::string> off;
+  for (const auto& finding : featuresOff(picture)) {
+    EXPECT_EQ(finding.level, Finding::Level::Off);
+    EXPECT_NE(finding.advice, "");
+    off.push_back(finding.what);
+  }
+  return off;
+}
+
+TEST(Doctor, NamesTheFeaturesThatAreOffAsUpstreamShipsThem) {
+  ClusterPicture picture;
+  EXPECT_TRUE(offIn(picture).empty()) << "nothing is said of what was not read";
+  picture.sloConfig = shippedConfig("manifests/slo-controller-config.yaml");
+  picture.schedulerConfig = shippedConfig("manifests/scheduler-config.yaml");
+  picture.deschedulerConfig = shippedConfig("manifests/descheduler-config.yaml");
+  picture.manager = shippedWorkload("manifests/manager-deployment.yaml", "");
+  picture.scheduler = shippedWorkload("manifests/scheduler-deployment.yaml", "");
+  picture.koordlet = shippedWorkload("manifests/koordlet-daemonset.yaml", "");
+  EXPECT_THAT(
+      offIn(picture),
+      testing::ElementsAre(
+          "CPU burst", "memory QoS", "leaving out nodes that are busy: all thresholds are 0",
+          "preemption by gangs as a whole", "keeping gangs within a rack",
+          "CPU quotas by the ratio of the node's model (gate CPUNormalization of koordlet)",
+          "keeping containers to the GPUs that they were given (gate GPUEnvInject of koordlet)",
+          "network cards beside GPUs (gate RDMADevices of koordlet)",
+          "keeping containers to the network cards that they were given (gate RDMADeviceInject of "
+          "koordlet)",
+          "recommendations (gate Recommender of koord-manager)",
+          "nodes that offer more by a ratio (gate NodeMutatingWebhook of koord-manager)",
+          "trees of quotas (gate MultiQuotaTree of koord-manager)",
+          "trees of quotas (gate MultiQuotaTree of koord-scheduler)",
+          "moving pods off nodes that are hot", "the recommended profile"));
+  EXPECT_FALSE(hasProblem(featuresOff(picture))) << "it may be meant";
+  const std::string text = findingsText(featuresOff(picture));
+  EXPECT_THAT(text, HasSubstr("off      memory QoS"));
+  EXPECT_THAT(text, HasSubstr("docs/features/memory-qos.md"));
+  EXPECT_THAT(text, HasSubstr("--set profile=recommended"));
+}
+
+TEST(Doctor, OfTheRecommendedProfileOnlyWhatSomebodyHasToDecideIsOff) {
+  ClusterPicture picture;
+  picture.sloConfig = shippedConfig("recommended/slo-controller-config.yaml");
+  picture.schedulerConfig = shippedConfig("recommended/scheduler-config.yaml");
+  picture.deschedulerConfig = shippedConfig("manifests/descheduler-config.yaml");
+  picture.manager =
+      shippedWorkload("manifests/manager-deployment.yaml", "recommended/manager-gates.yaml");
+  picture.scheduler = shippedWorkload("manifests/scheduler-deployment.yaml", "");
+  picture.koordlet =
+      shippedWorkload("manifests/koordlet-daemonset.yaml", "recommended/koordlet-gates.yaml");
+  EXPECT_THAT(offIn(picture),
+              testing::ElementsAre(
+                  "nodes that offer more by a ratio (gate NodeMutatingWebhook of koord-manager)",
+                  "trees of quotas (gate MultiQuotaTree of koord-manager)",
+                  "trees of quotas (gate MultiQuotaTree of koord-scheduler)",
+                  "moving pods off nodes that are hot"));
+}
+
+TEST(Doctor, OfAOneMachineClusterNothingIsOff) {
+  for (const int cpus : {2, 4, 64}) {
+    ClusterPicture picture;
+    picture.sloConfig = api::decode<api::ConfigMap>(cluster::defaultSloConfig(cpus)).value();
+    EXPECT_THAT(offIn(picture), testing::IsEmpty()) << cpus;
+  }
+}
+
+TEST(Doctor, AGateWithoutItsSectionIsToldOf) {
+  ClusterPicture picture;
+  picture.sloConfig = shippedConfig("recommended/slo-controller-config.yaml");
+  picture.koordlet =
+      shippedWorkload("manifests/koordlet-daemonset.yaml", "recommended/koordlet-gates.yaml");
+  EXPECT_THAT(offIn(picture), testing::IsEmpty());
+  picture.sloConfig->data["cpu-normalization-config"] = R"({"defaultRatio": 1.0})";
+  EXPECT_THAT(offIn(picture), testing::ElementsAre("CPU quotas by the ratio of the node's model",
+                                                   "the recommended profile"));
+}
+
+TEST(Doctor, OddConfigurationsAreNoReasonToFail) {
+  for (const char* text :
+       {"", "7", "[]", "profiles: 7", "profiles: [7, {pluginConfig: [7]}]",
+        "profiles: [{plugins: {balance: {enabled: 7}}}]",
+        "profiles: [{pluginConfig: [{name: LoadAwareScheduling, args: {usageThresholds: 7}}]}]"}) {
+    ClusterPicture picture;
+    picture.schedulerConfig.emplace().data["f"] = text;
+    picture.deschedulerConfig.emplace().data["f"] = text;
+    picture.koordlet =
+        parseJson(R"({"spec":{"template":{"spec":{"containers":[7,{"args":[7,"---"]}]}}}})")
+            .value();
+    picture.manager = json::value(7);
+    EXPECT_FALSE(hasProblem(featuresOff(picture))) << text;
+  }
+}
+
+TEST(Preflight, RefusesOldServersAndTakenNames) {
+  auto picture = healthy();
+  picture.version = "v1.20.9";
+  picture.priorityClasses.push_back(
+      made<api::PriorityClass>(R"({"metadata":{"name":"koord-batch"},"value":7})"));
+  const auto findings = preflight(picture);
+  EXPECT_TRUE(hasProblem(findings));
+  EXPECT_THAT(findingsText(findings), HasSubstr("Kubernetes v1.20.9 is too old"));
+  EXPECT_THAT(findingsText(findings), HasSubstr("PriorityClass koord-batch is there with value 7"));
+}
+
+TEST(Preflight, WarnsOfWebhooksThatPodsWaitFor) {
+  auto picture = healthy();
+  picture.validating.push_back(made<api::ValidatingWebhookConfiguration>(
+      R"({"metadata":{"name":"policy"},"webhooks":[{"name":"all.policy.example","failurePolicy":"Fail",
+          "rules":[{"resources":["pods"]}]}]})"));
+  EXPECT_THAT(findingsText(preflight(picture)),
+              HasSubstr("the webhook all.policy.example of policy"));
+  picture.validating.back().webhooks[0].failurePolicy = "Ignore";
+  EXPECT_THAT(findingsText(preflight(picture)), Not(HasSubstr("policy.example")));
+}
+
+TEST(Preflight, TellsOfNodesThatKoordletIsNotMadeFor) {
+  auto picture = healthy();
+  picture.nodes.push_back(made<api::Node>(
+      R"({"metadata":{"name":"win"},"status":{"nodeInfo":{"operatingSystem":"windows","architecture":"amd64"}}})"));
+  EXPECT_THAT(findingsText(preflight(picture)), HasSubstr("1 nodes run windows, as win"));
+}
+
+TEST(Preflight, TellsWhatKubeletsSayOfCgroups) {
+  ClusterPicture picture = healthy();
+  picture.cgroups = {{"n1", 2, "systemd", ""}, {"n2", std::nullopt, "systemd", ""}};
+  EXPECT_THAT(findingsText(preflight(picture)),
+              HasSubstr("2 nodes whose cgroups are made by systemd"));
+  EXPECT_THAT(findingsText(preflight(picture)), Not(HasSubstr("warning")));
+  picture.cgroups.push_back({"n3", 1, "cgroupfs", ""});
+  picture.cgroups.push_back({"n4", std::nullopt, "", "Forbidden"});
+  const std::string text = findingsText(preflight(picture));
+  EXPECT_THAT(text, HasSubstr("1 of 4 nodes that were asked have cgroups of version 1, as n3"));
+  EXPECT_THAT(text, HasSubstr("1 of 4 kubelets do not tell of their cgroups, as n4: Forbidden"));
+  EXPECT_THAT(text, HasSubstr("1 nodes whose cgroups are made by cgroupfs"));
+  EXPECT_FALSE(hasProblem(preflight(picture)));
+}
+
+TEST(Preflight, KnowsTheDefinitionsOfSchedulerPluginsByTheirStatus) {
+  const auto crd = [](const char* subresources) {
+    return parseJson(fmt::format(R"({{"metadata":{{"name":"elasticquotas.scheduling.sigs.k8s.io"}},
+        "spec":{{"group":"scheduling.sigs.k8s.io","versions":[{{"name":"v1alpha1"{}}}]}}}})",
+                                 subresources))
+        .value();
+  };
+  ClusterPicture picture = healthy();
+  picture.crds = {crd("")};
+  EXPECT_THAT(findingsText(preflight(picture)), Not(HasSubstr("scheduler-plugins")));
+  picture.crds = {crd(R"(,"subresources":{"status":{}})")};
+  EXPECT_THAT(findingsText(preflight(picture)), HasSubstr("is there from scheduler-plugins"));
+}
+
+}  // namespace
+}  // namespace koord::koordctl

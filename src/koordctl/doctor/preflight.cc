@@ -1,0 +1,175 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <set>
+
+#include "koordctl/doctor/findings.h"
+#include "model/well_known.h"
+
+namespace koord::koordctl {
+
+namespace {
+
+using Level = Finding::Level;
+
+constexpr int kOldestMinor = 22;
+constexpr std::string_view kOurWebhooks = "koordinator.sh";
+
+// v1.30.2 -> 30
+std::optional<int> minorOf(std::string_view version) {
+  const auto dot = version.find('.');
+  if (dot == std::string_view::npos) return std::nullopt;
+  int minor = 0;
+  const auto [end, error] =
+      std::from_chars(version.data() + dot + 1, version.data() + version.size(), minor);
+  return error == std::errc{} ? std::optional(minor) : std::nullopt;
+}
+
+Finding versionOf(const ClusterPicture& picture) {
+  const auto minor = minorOf(picture.version);
+  if (!minor)
+    return {Level::Warning,
+            fmt::format("the API server says its version is \"{}\"", picture.version),
+            "Kubernetes 1.22 or newer is needed; this does not look like a version of it."};
+  if (*minor < kOldestMinor)
+    return {Level::Problem, fmt::format("Kubernetes {} is too old", picture.version),
+            "Kubernetes 1.22 or newer is needed."};
+  return {Level::Fine, fmt::format("Kubernetes {}", picture.version), ""};
+}
+
+void checkNodes(const ClusterPicture& picture, std::vector<Finding>& findings) {
+  std::map<std::string, std::vector<std::string>> others;  // by what is not as it should be
+  for (const auto& node : picture.nodes) {
+    const auto& info = node.status.nodeInfo;
+    const std::string os(info.operatingSystem), architecture(info.architecture),
+        runtime(info.containerRuntimeVersion);
+    if (!os.empty() && os != "linux") others["run " + os].push_back(node.metadata.name);
+    if (!architecture.empty() && architecture != "amd64")
+      others["are " + architecture].push_back(node.metadata.name);
+    if (runtime.starts_with("docker://"))
+      others["run Docker, whose pods koordlet finds by cgroup only"].push_back(node.metadata.name);
+  }
+  for (const auto& [what, names] : others)
+    findings.push_back({Level::Warning,
+                        fmt::format("{} nodes {}, as {}", names.size(), what, names.front()),
+                        "koordlet is made for Linux on amd64 with containerd or CRI-O: keep its "
+                        "DaemonSet off these nodes with a node selector."});
+  if (others.empty())
+    findings.push_back(
+        {Level::Fine, fmt::format("{} nodes that koordlet can run on", picture.nodes.size()), ""});
+}
+
+void checkCgroups(const ClusterPicture& picture, std::vector<Finding>& findings) {
+  std::map<std::string, int> driven;  // how many nodes have which driver
+  std::vector<std::string> old, silent;
+  for (const auto& node : picture.cgroups) {
+    if (node.version == 1) old.push_back(node.node);
+    if (node.problem.empty()) ++driven[node.driver];
+    if (!node.problem.empty()) silent.push_back(fmt::format("{}: {}", node.node, node.problem));
+  }
+  if (!old.empty())
+    findings.push_back(
+        {Level::Warning,
+         fmt::format("{} of {} nodes that were asked have cgroups of version 1, as {}", old.size(),
+                     picture.cgroups.size(), old.front()),
+         "Memory QoS and what looks at pressure need version 2; the rest works, where "
+         "the kernel has it. `koordlet doctor` on a node says what is missing there."});
+  if (!silent.empty())
+    findings.push_back(
+        {Level::Warning,
+         fmt::format("{} of {} kubelets do not tell of their cgroups, as {}", silent.size(),
+                     picture.cgroups.size(), silent.front()),
+         "It takes the verb get on nodes/proxy. `koordlet doctor` on a node says it, "
+         "too."});
+  for (const auto& [driver, count] : driven)
+    findings.push_back(
+        {Level::Fine, fmt::format("{} nodes whose cgroups are made by {}", count, driver), ""});
+}
+
+template <class Configurations>
+void checkHooks(const Configurations& configurations, std::vector<Finding>& findings) {
+  for (const auto& configuration : configurations)
+    for (const auto& hook : configuration.webhooks) {
+      if (hook.name.ends_with(kOurWebhooks)) continue;
+      const bool pods = std::ranges::any_of(hook.rules, [](const auto& rule) {
+        return std::ranges::any_of(rule.resources, [](const std::string& resource) {
+          return resource == "pods" || resource == "*" || resource == "*/*";
+        });
+      });
+      const bool fails = !hook.failurePolicy || *hook.failurePolicy == "Fail";
+      const bool scoped =
+          hook.namespaceSelector && !hook.namespaceSelector->matchExpressions.empty();
+      if (pods && fails && !scoped)
+        findings.push_back(
+            {Level::Warning,
+             fmt::format("the webhook {} of {} has a say in all pods, and pods wait for it",
+                         hook.name, configuration.metadata.name),
+             "While it does not answer, Koordinator's own pods cannot start either. Leave the "
+             "namespace "
+             "koordinator-system out of its namespaceSelector."});
+    }
+}
+
+void checkTaken(const ClusterPicture& picture, std::vector<Finding>& findings) {
+  const std::map<std::string, int, std::less<>> ours{
+      {"koord-prod", 9000}, {"koord-mid", 7000}, {"koord-batch", 5000}, {"koord-free", 3000}};
+  for (const auto& priorityClass : picture.priorityClasses) {
+    const auto known = ours.find(priorityClass.metadata.name);
+    if (known != ours.end() && known->second != priorityClass.value)
+      findings.push_back(
+          {Level::Problem,
+           fmt::format("PriorityClass {} is there with value {}", known->first,
+                       priorityClass.value),
+           fmt::format("Koordinator's has {}, and values cannot be changed: delete it first.",
+                       known->second)});
+  }
+  for (const auto& crd : picture.crds) {
+    const auto name = textAt(crd, "metadata", "name");
+    const auto group = textAt(crd, "spec", "group");
+    const auto* versions = at(crd, "spec", "versions");
+    const bool hasStatus =
+        versions && versions->is_array() &&
+        std::ranges::any_of(versions->get_array(), [](const json::value& version) {
+          return at(version, "subresources", "status") != nullptr;
+        });
+    // Koordinator's have no subresource, those of scheduler-plugins do.
+    if (group == "scheduling.sigs.k8s.io" && hasStatus)
+      findings.push_back(
+          {Level::Warning, fmt::format("{} is there from scheduler-plugins", name),
+           "Koordinator's has the same fields; installing replaces the definition, objects stay."});
+  }
+}
+
+void checkUpstream(const ClusterPicture& picture, std::vector<Finding>& findings) {
+  std::set<std::string> found;
+  for (const auto& lease : picture.leases)
+    if (lease.metadata.name.starts_with("koord"))
+      found.insert(
+          fmt::format("lease {} of {}", lease.metadata.name,
+                      lease.spec.holderIdentity.empty() ? "nobody" : lease.spec.holderIdentity));
+  for (const auto& configuration : picture.mutating)
+    if (configuration.metadata.name == "koordinator-mutating-webhook-configuration")
+      found.insert("webhooks");
+  if (found.empty()) return;
+  findings.push_back(
+      {Level::Fine, fmt::format("Koordinator is here already ({})", fmt::join(found, ", ")),
+       "Installing takes over its objects, leases and webhooks; see docs/upgrade.md."});
+}
+
+}  // namespace
+
+std::vector<Finding> preflight(const ClusterPicture& picture) {
+  std::vector<Finding> findings;
+  findings.push_back(versionOf(picture));
+  checkNodes(picture, findings);
+  checkCgroups(picture, findings);
+  checkHooks(picture.mutating, findings);
+  checkHooks(picture.validating, findings);
+  checkTaken(picture, findings);
+  checkUpstream(picture, findings);
+  return findings;
+}
+
+}  // namespace koord::koordctl

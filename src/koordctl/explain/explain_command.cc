@@ -1,0 +1,408 @@
+#include "koordctl/explain/explain_command.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <filesystem>
+
+#include "api/core.h"
+#include "api/migration.h"
+#include "api/reservation.h"
+#include "base/event_loop.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/utf8.h"
+#include "base/yaml.h"
+#include "cluster/up/components.h"
+#include "koordctl/common/kubeconfig_choice.h"
+#include "koordctl/explain/device_picture.h"
+#include "koordctl/explain/explanation.h"
+#include "koordctl/explain/migration_text.h"
+#include "koordctl/explain/node_picture.h"
+#include "koordctl/explain/node_resources.h"
+#include "koordctl/explain/plugin_answers.h"
+#include "koordctl/explain/pod_in_file.h"
+#include "koordctl/explain/recommendation_text.h"
+#include "kube/client.h"
+#include "kube/http_api.h"
+#include "kube/identified_transport.h"
+#include "kube/secure_serving.h"
+#include "net/http_client.h"
+#include "net/url.h"
+
+namespace koord::koordctl {
+
+namespace {
+
+// The flag is the program's, less "koord-".
+Result<std::string> urlOf(const std::string& component, const std::string& given,
+                          const KubeconfigChoice& choice) {
+  if (!given.empty()) return given.substr(0, given.find_last_not_of('/') + 1);
+  for (const auto& file : choice.files) {
+    const auto folder = std::filesystem::absolute(file).parent_path();
+    for (const auto& name : {component + "-secure", component})
+      if (const auto url = cluster::componentUrl(folder.string(), name); !url.empty()) return url;
+  }
+  return fail(ErrorCode::NotFound,
+              fmt::format("--{}: there is no 'koordctl up' {} whose {} could be asked: "
+                          "give its address, for one in a cluster by way of kubectl port-forward",
+                          component.substr(component.find('-') + 1),
+                          choice.files.empty()
+                              ? std::string("running on its default data folder")
+                              : fmt::format("that runs beside kubeconfig {}", choice.files.front()),
+                          component));
+}
+
+// The namespace and name of what was asked about.
+std::string keyOf(const std::string& name) {
+  return name.find('/') == std::string::npos ? "default/" + name : name;
+}
+
+struct Subject {
+  const char* plugin;
+  std::vector<std::string>
+      paths;  // below the plugin's; the first that the scheduler knows is asked
+};
+Subject subjectOf(const ExplainOptions& options) {
+  switch (options.about) {
+    case ExplainOptions::About::Gang:
+      return {"Coscheduling", {"diagnosis/" + keyOf(options.name), "gang/" + keyOf(options.name)}};
+    case ExplainOptions::About::Quota:
+      return {"ElasticQuota", {"explain/" + options.name, "quotas/" + options.name}};
+    case ExplainOptions::About::Node:
+      return {"NodeNUMAResource", {"nodes/" + options.name}};
+    default:
+      return {"Reservation", {"reservations/" + options.name}};
+  }
+}
+
+class Explainer {
+ public:
+  Explainer(const ExplainOptions& options, EventLoop& loop) : options_(options), loop_(loop) {}
+
+  Task<Result<json::value>> run() {
+    if (options_.about == ExplainOptions::About::Migration) {
+      auto asking = runMigration();
+      auto answer = co_await asking;
+      co_return answer;
+    }
+    if (options_.about == ExplainOptions::About::Node) {
+      auto asking = runNode();
+      auto answer = co_await asking;
+      co_return answer;
+    }
+    if (options_.about == ExplainOptions::About::Recommendation) {
+      auto asking = askManager("recommendations/" + keyOf(options_.name));
+      auto answer = co_await asking;
+      co_return answer;
+    }
+    auto finding = findScheduler();
+    auto found = co_await finding;
+    if (!found) co_return fail(std::move(found.error()));
+    if (options_.about != ExplainOptions::About::Pod) {
+      auto asking = runPlugin();
+      auto answer = co_await asking;
+      co_return answer;
+    }
+    auto asking = runPod();
+    auto answer = co_await asking;
+    if (answer && options_.file.empty()) {
+      auto adding = addPlugins(*answer);
+      co_await adding;
+    }
+    co_return answer;
+  }
+
+ private:
+  Task<Result<json::value>> runMigration() {
+    auto config = loadChoice(choice_);
+    if (!config) co_return fail(explainFailure(choice_, std::move(config.error())));
+    kube::HttpApi api(http_, loop_, *std::move(config));
+    auto finding = findMigration(api);
+    auto job = co_await finding;
+    if (!job) co_return fail(explainFailure(choice_, std::move(job.error())));
+    const std::string uid(textAt(*job, "metadata", "uid"));
+    const std::string name(textAt(*job, "spec", "reservationOptions", "reservationRef", "name"));
+    json::object answer{{"job", *std::move(job)}, {"reservation", nullptr}};
+    if (!name.empty()) {
+      const api::ObjectKey key{"", name};
+      auto reading = kube::getObject(api, api::Reservation::kType, key);
+      auto reservation = co_await reading;
+      if (reservation) answer["reservation"] = *std::move(reservation);
+    }
+    const std::string about = "involvedObject.uid=" + uid;
+    auto listing = kube::listObjects(api, api::Event::kType, "", "", about);
+    auto events = co_await listing;
+    const json::value* items = events ? find(*events, "items") : nullptr;
+    answer["events"] = items ? *items : json::value(json::array());
+    co_return json::value(std::move(answer));
+  }
+
+  // By its name, or the latest one of a pod.
+  Task<Result<json::value>> findMigration(kube::Api& api) {
+    const auto slash = options_.name.find('/');
+    if (slash == std::string::npos) {
+      const api::ObjectKey key{"", options_.name};
+      auto reading = kube::getObject(api, api::PodMigrationJob::kType, key);
+      auto job = co_await reading;
+      co_return job;
+    }
+    auto listing = kube::listObjects(api, api::PodMigrationJob::kType, "", "", "");
+    auto jobs = co_await listing;
+    if (!jobs) co_return fail(std::move(jobs.error()));
+    const json::value* latest = nullptr;
+    const json::value* items = find(*jobs, "items");
+    for (const json::value& job : items->get_array()) {
+      if (textAt(job, "spec", "podRef", "namespace") != options_.name.substr(0, slash) ||
+          textAt(job, "spec", "podRef", "name") != options_.name.substr(slash + 1))
+        continue;
+      if (!latest || textAt(*latest, "metadata", "creationTimestamp") <=
+                         textAt(job, "metadata", "creationTimestamp"))
+        latest = &job;
+    }
+    if (!latest)
+      co_return fail(ErrorCode::NotFound,
+                     fmt::format("no PodMigrationJob is about pod {}", options_.name));
+    co_return *latest;
+  }
+
+  Task<Result<json::value>> runPod() {
+    net::HttpRequest request;
+    request.url = url_ + "/apis/v1/explain/pods";
+    if (options_.file.empty()) {
+      request.url += "/" + keyOf(options_.name);
+    } else {
+      auto reading = podToAskAbout();
+      auto pod = co_await reading;
+      if (!pod) co_return fail(std::move(pod.error()));
+      request.method = "POST";
+      request.headers = {{"Content-Type", "application/json"}};
+      request.body = toJson(*pod);
+    }
+    auto asking = ask(std::move(request));
+    auto answer = co_await asking;
+    co_return answer;
+  }
+
+  // Its CPUs and devices are known to koord-scheduler, its batch and mid resources to koord-manager; one of the two
+  // is enough.
+  Task<Result<json::value>> runNode() {
+    auto finding = findScheduler();
+    auto scheduler = co_await finding;
+    Result<json::value> cpus = fail(ErrorCode::NotFound, "");
+    if (scheduler) {
+      auto asking = runPlugin();
+      cpus = co_await asking;
+      auto askingDevices = askPlugin("DeviceShare", "nodeDeviceSummaries/" + options_.name);
+      auto devices = co_await askingDevices;
+      if (devices && !cpus) cpus = json::value(json::object{{"name", options_.name}});
+      if (devices && cpus->is_object()) cpus->get_object()["devices"] = *std::move(devices);
+    } else {
+      cpus = fail(std::move(scheduler.error()));
+    }
+    auto askingManager = askManager("nodes/" + options_.name);
+    auto resources = co_await askingManager;
+    if (!resources) {
+      if (!cpus) co_return fail(std::move(resources.error()));
+      std::fprintf(stderr, "koordctl: nothing of batch and mid resources: %s\n",
+                   resources.error().message.c_str());
+      co_return cpus;
+    }
+    if (!cpus) co_return resources;
+    json::object both = cpus->is_object() ? cpus->get_object() : json::object();
+    if (!resources->is_object()) co_return json::value(std::move(both));
+    for (const auto& member : resources->get_object()) both[member.key()] = member.value();
+    co_return json::value(std::move(both));
+  }
+
+  Task<Result<json::value>> askManager(std::string subject) {
+    auto manager = urlOf("koord-manager", options_.manager, choice_);
+    if (!manager) co_return fail(std::move(manager.error()));
+    net::HttpRequest request;
+    request.url = fmt::format("{}/apis/v1/explain/{}", *manager, subject);
+    auto asking = ask(std::move(request));
+    auto answer = co_await asking;
+    co_return answer;
+  }
+
+  Task<Result<json::value>> runPlugin() {
+    const Subject subject = subjectOf(options_);
+    Result<json::value> answer;
+    for (const std::string& path : subject.paths) {
+      auto asking = askPlugin(subject.plugin, path);
+      answer = co_await asking;
+      if (answer || !unknownPath_) co_return answer;
+    }
+    co_return fail(
+        ErrorCode::NotFound,
+        fmt::format("koord-scheduler at {} has no answer to this: the plugin {} is not in its "
+                    "configuration, or it is of another version",
+                    url_, subject.plugin));
+  }
+
+  // What plugins say besides. A scheduler without them has nothing to say, which is no error.
+  Task<void> addPlugins(json::value& answer) {
+    auto* into = answer.if_object();
+    if (!into) co_return;
+    const std::string key = keyOf(options_.name);
+    auto asking = askPlugin("Coscheduling", "explain/" + key);
+    auto gang = co_await asking;
+    if (gang) into->insert_or_assign("gang", *std::move(gang));
+    auto askingNext = askPlugin("Reservation", "explain/" + key);
+    auto reservations = co_await askingNext;
+    if (reservations) into->insert_or_assign("reservations", *std::move(reservations));
+    const std::string quota(textAt(answer, "plugins", "ElasticQuota", "quota"));
+    if (quota.empty()) co_return;
+    auto askingLast = askPlugin("ElasticQuota", "explain/" + quota);
+    auto levels = co_await askingLast;
+    if (levels) into->insert_or_assign("quota", *std::move(levels));
+  }
+
+  Task<Result<json::value>> askPlugin(std::string plugin, std::string path) {
+    net::HttpRequest request;
+    request.url = fmt::format("{}/apis/v1/plugins/{}/{}", url_, plugin, path);
+    auto asking = ask(std::move(request));
+    auto answer = co_await asking;
+    co_return answer;
+  }
+
+  // Where it answers those who say who they are, and the certificate that it has: its lease tells of that.
+  Task<Result<>> findScheduler() {
+    auto url = urlOf("koord-scheduler", options_.scheduler, choice_);
+    if (!url) co_return fail(std::move(url.error()));
+    url_ = *std::move(url);
+    if (!url_.starts_with("https://")) co_return Result<>{};
+    auto config = loadChoice(choice_);
+    if (!config) co_return fail(explainFailure(choice_, std::move(config.error())));
+    asMyself_.emplace(http_, *config);
+    kube::HttpApi api(http_, loop_, *std::move(config));
+    const api::ObjectKey key{"koordinator-system", "koord-scheduler"};
+    auto reading = kube::get<api::Lease>(api, key);
+    auto lease = co_await reading;
+    if (!lease) co_return fail(explainFailure(choice_, std::move(lease.error())));
+    const auto* certificate = api::findIn(lease->metadata.annotations, kube::kServingCertificate);
+    if (!certificate)
+      co_return fail(
+          ErrorCode::NotFound,
+          fmt::format("the lease {} does not say which certificate its holder has: it is "
+                      "no koord-scheduler with a --secure-port",
+                      key.toString()));
+    auto tls = std::make_shared<net::TlsConfig>();
+    tls->caPem = *certificate;
+    tls->serverName = kube::kServingName;
+    tls_ = std::move(tls);
+    co_return Result<>{};
+  }
+
+  // Sets unknownPath_.
+  Task<Result<json::value>> ask(net::HttpRequest request) {
+    const std::string target = request.url;
+    unknownPath_ = false;
+    net::HttpTransport* transport = &http_;
+    if (tls_ && target.starts_with("https://")) {
+      request.tls = tls_;
+      transport = &*asMyself_;
+    }
+    auto fetching = transport->fetch(loop_, std::move(request));
+    auto reply = co_await fetching;
+    if (!reply) {
+      Error error = std::move(reply.error()).within(target);
+      co_return fail(options_.scheduler.empty() ? explainFailure(choice_, std::move(error))
+                                                : std::move(error));
+    }
+    if (reply->status != 200) {
+      const auto answer = parseJson(reply->body);
+      const std::string_view message = answer ? textAt(*answer, "message") : std::string_view();
+      // Who knows the path, but not what it names, says so.
+      unknownPath_ = reply->status == 404 && message.empty();
+      const std::string said(answer ? message : std::string_view(reply->body));
+      co_return fail(reply->status == 404 ? ErrorCode::NotFound : ErrorCode::Internal,
+                     fmt::format("{}: {} (status {})", target, said, reply->status));
+    }
+    co_return parseJson(reply->body);
+  }
+
+  // As it would be stored: with defaults and what webhooks change, which the API server tells in a
+  // dry run.
+  Task<Result<json::value>> podToAskAbout() {
+    auto text = readFile(options_.file);
+    if (!text) co_return fail(std::move(text.error()));
+    auto pod = podInFile(*text);
+    if (!pod) co_return fail(std::move(pod.error()).within(options_.file));
+    auto config = loadChoice(choice_);
+    if (!config) {
+      std::fprintf(stderr, "koordctl: no API server to ask what webhooks would change: %s\n",
+                   explainFailure(choice_, config.error()).message.c_str());
+      co_return pod;
+    }
+    kube::HttpApi api(http_, loop_, *std::move(config));
+    auto request = kube::makeRequest(kube::Verb::Create, api::Pod::kType,
+                                     {std::string(textAt(*pod, "metadata", "namespace")), ""});
+    request.query["dryRun"] = "All";
+    request.body = toJson(*pod);
+    auto creating = api.call(std::move(request));
+    auto created = co_await creating;
+    if (!created)
+      co_return fail(explainFailure(choice_, std::move(created.error()).within("dry run")));
+    co_return parseJson(*created);
+  }
+
+  const ExplainOptions& options_;
+  const KubeconfigChoice choice_ = chooseKubeconfig(options_.kubeconfig);
+  EventLoop& loop_;
+  std::string url_;           // of the scheduler
+  bool unknownPath_ = false;  // the last answer was that there is nothing of the kind
+  net::HttpClient http_{{.userAgent = "koordctl"}};
+  std::optional<kube::IdentifiedTransport> asMyself_;
+  std::shared_ptr<const net::TlsConfig> tls_;  // of the scheduler, where it has a certificate
+};
+
+Task<void> explain(Explainer* explainer, Result<json::value>* result, EventLoop* loop) {
+  auto asking = explainer->run();
+  *result = co_await asking;
+  loop->stop();
+}
+
+std::string textOf(const ExplainOptions& options, const json::value& answer) {
+  switch (options.about) {
+    case ExplainOptions::About::Gang:
+      return gangText(answer);
+    case ExplainOptions::About::Quota:
+      return quotaText(answer);
+    case ExplainOptions::About::Node:
+      return nodeResourcesText(answer) +
+             (at(answer, "cpuTopology") ? nodePicture(answer) : std::string()) +
+             devicePicture(answer);
+    case ExplainOptions::About::Recommendation:
+      return recommendationText(answer);
+    case ExplainOptions::About::Reservation:
+      return reservationText(answer);
+    case ExplainOptions::About::Migration:
+      return migrationText(answer);
+    default:
+      return explanationText(answer);
+  }
+}
+
+}  // namespace
+
+int runExplain(const ExplainOptions& options) {
+  log::setup({.program = "koordctl"});
+  EventLoop loop;
+  Result<json::value> result;
+  {
+    Explainer explainer(options, loop);
+    TaskGroup tasks;
+    tasks.spawn(explain(&explainer, &result, &loop));
+    loop.run();
+  }
+  if (!result) {
+    std::fprintf(stderr, "koordctl: %s\n", result.error().message.c_str());
+    return 1;
+  }
+  const std::string text = options.json ? toPrettyJson(*result) + "\n" : textOf(options, *result);
+  std::fputs(printable(text).c_str(), stdout);
+  return 0;
+}
+
+}  // namespace koord::koordctl

@@ -1,0 +1,62 @@
+#include "koordctl/explain/layout.h"
+
+#include <algorithm>
+#include <ranges>
+
+#include "cluster/up/text_table.h"
+
+namespace koord::koordctl {
+
+const json::array& arrayAt(const json::value& value, std::string_view key) {
+  static const json::array none;
+  const auto* found = at(value, key);
+  return found && found->is_array() ? found->get_array() : none;
+}
+
+std::string scalar(const json::value* value) {
+  if (!value || value->is_null()) return {};
+  return value->is_string() ? std::string(value->get_string()) : toJson(*value);
+}
+
+std::string joined(const json::array& values, std::size_t limit) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(values.size(), limit); ++i)
+    text += (text.empty() ? "" : ", ") + scalar(&values[i]);
+  return values.size() > limit ? text + ", ..." : text;
+}
+
+void addTable(std::string& out, const std::vector<Row>& rows) {
+  std::size_t count = 0;
+  for (const auto& row : rows) count = std::max(count, row.size());
+  if (count == 0) return;
+  std::vector<cluster::TextColumn> columns(count);
+  for (std::size_t i = 0; i < rows.front().size(); ++i) columns[i].title = rows.front()[i];
+  cluster::TextTable table(std::move(columns));
+  for (const auto& row : rows | std::views::drop(1)) table.add(row);
+  for (const auto& line : table.lines(0)) out += "  " + line + "\n";
+}
+
+void addParagraph(std::string& out, std::string_view first, std::string_view text) {
+  std::string line(first);
+  const std::string indent(cluster::charactersIn(first), ' ');
+  bool blank = true;  // no word on this line yet
+  while (!text.empty()) {
+    const auto begin = text.find_first_not_of(" \n");
+    if (begin == std::string_view::npos) break;
+    text.remove_prefix(begin);
+    const std::string_view word = text.substr(0, text.find_first_of(" \n"));
+    text.remove_prefix(word.size());
+    if (!blank && cluster::charactersIn(line) + 1 + cluster::charactersIn(word) > kWidth) {
+      out += line + "\n";
+      line = indent;
+      blank = true;
+    }
+    if (!blank) line += ' ';
+    line += word;
+    blank = false;
+  }
+  while (line.ends_with(' ')) line.pop_back();
+  out += line + "\n";
+}
+
+}  // namespace koord::koordctl

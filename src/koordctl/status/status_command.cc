@@ -1,0 +1,127 @@
+#include "koordctl/status/status_command.h"
+
+#include <cstdio>
+#include <filesystem>
+
+#include "base/event_loop.h"
+#include "cluster/up/components.h"
+#include "cluster/up/screen.h"
+#include "cluster/up/status_render.h"
+#include "koordctl/common/kubeconfig_choice.h"
+#include "kube/client.h"
+#include "kube/http_api.h"
+#include "net/http_client.h"
+
+namespace koord::koordctl {
+
+namespace {
+
+template <class T>
+std::vector<std::shared_ptr<const T>> shared(std::vector<T> items) {
+  std::vector<std::shared_ptr<const T>> list;
+  for (auto& item : items) list.push_back(std::make_shared<const T>(std::move(item)));
+  return list;
+}
+
+Task<Result<>> collect(kube::Api* api, WallTime now, cluster::ClusterStatus* status) {
+  auto listingNodes = kube::list<api::Node>(*api);
+  auto nodes = co_await listingNodes;
+  if (!nodes) co_return fail(std::move(nodes.error()));
+  auto listingPods = kube::list<api::Pod>(*api);
+  auto pods = co_await listingPods;
+  if (!pods) co_return fail(std::move(pods.error()));
+  auto listingMetrics = kube::list<api::NodeMetric>(*api);
+  auto metrics = co_await listingMetrics;
+  // A cluster without Koordinator's CRDs has nodes and pods all the same.
+  if (!metrics) status->notes.push_back("no NodeMetric: " + metrics.error().message);
+  cluster::StatusInput input{
+      shared(std::move(nodes->items)), shared(std::move(pods->items)), {}, {}, {}, now};
+  if (metrics) input.metrics = shared(std::move(metrics->items));
+  auto listingJobs = kube::list<api::PodMigrationJob>(*api);
+  auto jobs = co_await listingJobs;
+  if (jobs) input.migrations = shared(std::move(jobs->items));
+  const api::ObjectKey config{"koordinator-system", "slo-controller-config"};
+  auto reading = kube::get<api::ConfigMap>(*api, config);
+  auto sloConfig = co_await reading;
+  if (sloConfig) input.sloConfig = std::make_shared<const api::ConfigMap>(*std::move(sloConfig));
+  cluster::summarize(input, *status);
+  auto listingLeases = kube::list<api::Lease>(*api, "koordinator-system");
+  auto leases = co_await listingLeases;
+  if (leases)
+    for (const auto& lease : leases->items)
+      status->components.push_back(
+          {lease.metadata.name, lease.spec.holderIdentity.empty() ? "no leader" : "leading",
+           std::nullopt,
+           lease.spec.renewTime ? std::optional<Duration>(now - lease.spec.renewTime->time)
+                                : std::nullopt,
+           lease.spec.holderIdentity});
+  co_return Result<>{};
+}
+
+// The koordlet of a 'koordctl up' on this machine also says what it does. Without it something is
+// missing, and nothing is wrong.
+Task<void> askKoordlet(net::HttpClient* http, EventLoop* loop, std::string url,
+                       cluster::ClusterStatus* status) {
+  net::HttpRequest request;
+  request.url = std::move(url) + "/apis/v1/qos";
+  request.timeout = std::chrono::seconds(1);
+  auto fetching = http->fetch(*loop, std::move(request));
+  auto reply = co_await fetching;
+  if (!reply || reply->status != 200) co_return;
+  if (const auto document = parseJson(reply->body))
+    status->qos.push_back(cluster::describeQos(*document));
+}
+
+struct Asked {
+  net::HttpClient* http;
+  kube::Api* api;
+  std::string koordlet;  // its address, "" when that is not known
+};
+
+Task<void> run(Asked asked, cluster::ClusterStatus* status, Result<>* result, EventLoop* loop) {
+  auto collecting = collect(asked.api, loop->wallNow(), status);
+  *result = co_await collecting;
+  if (*result && !asked.koordlet.empty()) {
+    auto asking = askKoordlet(asked.http, loop, asked.koordlet, status);
+    co_await asking;
+  }
+  loop->stop();
+}
+
+std::string koordletOf(const KubeconfigChoice& choice) {
+  for (const auto& file : choice.files) {
+    const auto folder = std::filesystem::absolute(file).parent_path();
+    if (auto url = cluster::componentUrl(folder.string(), "koordlet"); !url.empty()) return url;
+  }
+  return {};
+}
+
+}  // namespace
+
+int runStatus(const std::string& kubeconfig) {
+  const KubeconfigChoice choice = chooseKubeconfig(kubeconfig);
+  const auto refuse = [&](const Error& error) {
+    std::fprintf(stderr, "koordctl: %s\n", explainFailure(choice, error).message.c_str());
+    return 1;
+  };
+  auto config = loadChoice(choice);
+  if (!config) return refuse(config.error());
+  cluster::ClusterStatus status;
+  status.server = config->server;
+  if (!choice.files.empty()) status.kubeconfig = choice.files.front();
+  EventLoop loop;
+  Result<> result;
+  {
+    net::HttpClient http({.userAgent = "koordctl"});
+    kube::HttpApi api(http, loop, *std::move(config));
+    TaskGroup tasks;
+    tasks.spawn(run({&http, &api, koordletOf(choice)}, &status, &result, &loop));
+    loop.run();
+  }
+  if (!result) return refuse(result.error());
+  for (const auto& line : cluster::renderStatus(status, cluster::terminalWidth(), 0))
+    std::puts(line.c_str());
+  return 0;
+}
+
+}  // namespace koord::koordctl

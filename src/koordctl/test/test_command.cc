@@ -1,0 +1,124 @@
+#include "koordctl/test/test_command.h"
+
+#include <cstdio>
+
+#include "base/log.h"
+#include "cluster/up/manifests.h"
+#include "koordctl/common/kubeconfig_choice.h"
+#include "koordctl/test/up_process.h"
+#include "scenario/http_environment.h"
+#include "scenario/virtual/virtual_cluster.h"
+
+namespace koord::scenario {
+namespace {
+
+constexpr Duration kAnswerLimit = std::chrono::seconds(30);
+
+Result<std::vector<json::value>> clusterManifests() {
+  std::vector<json::value> result;
+  for (const std::string_view set : {"base", "crds", "webhooks", "storage"}) {
+    for (const auto& manifest : cluster::embeddedManifests()) {
+      if (manifest.set != set) continue;
+      auto object = parseJson(manifest.json);
+      if (!object) return fail(std::move(object.error()));
+      result.push_back(*std::move(object));
+    }
+  }
+  return result;
+}
+
+Task<void> ask(Environment* environment, std::optional<Result<std::string>>* answer) {
+  auto asking = environment->discover("/version");
+  *answer = co_await asking;
+}
+
+// Before hundreds of scenarios say one after the other that it does not.
+Result<> clusterAnswers(const std::string& kubeconfig) {
+  auto environment = connectTo(kubeconfig);
+  if (!environment) return fail(std::move(environment.error()));
+  std::optional<Result<std::string>> answer;
+  TaskGroup tasks;
+  tasks.spawn(ask(environment->get(), &answer));
+  if (!(*environment)->advanceUntil([&] { return answer.has_value(); }, kAnswerLimit))
+    return fail(ErrorCode::Timeout, "the API server does not answer");
+  if (!*answer) return fail(std::move(answer->error()));
+  return {};
+}
+
+int refuse(const std::string& problem) {
+  std::fprintf(stderr, "koordctl: %s\n", problem.c_str());
+  return 2;
+}
+
+int run(TestFlags& flags, const std::string& program) {
+  auto& options = flags.options;
+  // What the components of clusters in this process say; apart, so that the results can be read.
+  log::setup({.program = "koordctl", .file = flags.logFile.empty() ? "/dev/null" : flags.logFile});
+  const std::pair<Duration, std::optional<Duration>*> timeouts[] = {
+      {flags.applyTimeout, &options.timeouts.apply},
+      {flags.assertTimeout, &options.timeouts.assert},
+      {flags.cleanupTimeout, &options.timeouts.cleanup},
+      {flags.deleteTimeout, &options.timeouts.delete_},
+      {flags.errorTimeout, &options.timeouts.error},
+      {flags.execTimeout, &options.timeouts.exec}};
+  for (const auto& [given, timeout] : timeouts)
+    if (given != Duration::zero()) *timeout = given;
+  if (options.useCluster) {
+    const auto choice = koordctl::chooseKubeconfig(options.kubeconfig);
+    options.kubeconfig = choice.flag;
+    if (const auto answers = clusterAnswers(options.kubeconfig); !answers)
+      return refuse(koordctl::explainFailure(choice, answers.error()).message);
+  }
+  auto manifests = clusterManifests();
+  if (!manifests) return refuse(manifests.error().message);
+  const VirtualClusterOptions virtualOptions{*std::move(manifests), flags.seed};
+  options.embedded = [&virtualOptions, &program](const Test& test) {
+    return test.hasProcesses() ? startUpProcess(program) : startVirtualCluster(virtualOptions);
+  };
+  return runTestCommand(options);
+}
+
+}  // namespace
+
+void addTestCommand(flags::Commands& commands, TestFlags& flags, std::string program) {
+  auto& options = flags.options;
+  flags::Command& test = commands.add("test", "Run scenarios (chainsaw-test.yaml) and report");
+  test.arguments = "[DIR...]";
+  test.details =
+      "DIR are folders that hold scenarios somewhere below, or files; default: this folder.\n"
+      "Without --kubeconfig each scenario gets a cluster of its own: on virtual time, in this "
+      "process,\n"
+      "or in real time when it runs scripts or commands. The exit status is 0 when all passed, 1 "
+      "when one\n"
+      "failed, 2 when nothing could be run.";
+  flags::FlagSet& set = test.flags;
+  set.text("kubeconfig", options.kubeconfig,
+           "Run on this cluster instead; \"\" takes $KUBECONFIG, that of 'koordctl up', or "
+           "~/.kube/config");
+  set.integer("parallel", options.parallel, "How many scenarios run at once").within(1, 256);
+  set.text("junit", options.junitFile, "Write the results as JUnit XML");
+  set.text("report-html", options.htmlFile,
+           "Write the results as one HTML page that needs no other file");
+  set.text("filter", options.filter,
+           "Only scenarios whose folder/name matches this regular expression");
+  set.boolean("fail-fast", options.failFast, "Start no scenario after one has failed");
+  set.boolean("list", options.list, "Print the names and run nothing");
+  set.boolean("verbose", options.verbose, "Show every operation, also of scenarios that pass");
+  set.text("log-file", flags.logFile,
+           "Write what the components of clusters on virtual time log to this file");
+  set.integer("seed", flags.seed, "Seed of the clusters on virtual time");
+  const std::pair<const char*, Duration*> timeouts[] = {
+      {"apply", &flags.applyTimeout},     {"assert", &flags.assertTimeout},
+      {"cleanup", &flags.cleanupTimeout}, {"delete", &flags.deleteTimeout},
+      {"error", &flags.errorTimeout},     {"exec", &flags.execTimeout}};
+  for (const auto& [name, value] : timeouts)
+    set.duration(std::string(name) + "-timeout", *value,
+                 std::string("How long ") + name + " may take where a scenario does not say");
+  test.run = [&flags, &set, program = std::move(program)](const auto& paths) {
+    if (!paths.empty()) flags.options.paths = paths;
+    flags.options.useCluster = set.given("kubeconfig");
+    return run(flags, program);
+  };
+}
+
+}  // namespace koord::scenario

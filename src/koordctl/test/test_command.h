@@ -1,0 +1,27 @@
+#pragma once
+
+// The "test" subcommand of koordctl: its flags, and the embedded clusters that tests run on.
+//
+//   scenario::TestFlags flags;
+//   scenario::addTestCommand(commands, flags, programPath);
+
+#include <string>
+
+#include "base/flags/command.h"
+#include "scenario/command.h"
+
+namespace koord::scenario {
+
+struct TestFlags {
+  TestCommandOptions options;
+  Duration applyTimeout{}, assertTimeout{}, cleanupTimeout{}, deleteTimeout{}, errorTimeout{},
+      execTimeout{};  // 0 = as usual
+  std::string logFile;
+  std::uint64_t seed = 1;
+};
+
+// The flags have to outlive the commands. `program` is the path of koordctl, which is started as
+// "koordctl up" for tests that run processes.
+void addTestCommand(flags::Commands& commands, TestFlags& flags, std::string program);
+
+}  // namespace koord::scenario

@@ -1,0 +1,27 @@
+#pragma once
+
+// Reading API objects for the operations: names for people, conditions, simple JSON paths, event
+// lines.
+
+#include <optional>
+#include <string>
+
+#include "api/meta.h"
+#include "base/json.h"
+#include "scenario/test_file.h"
+
+namespace koord::scenario {
+
+api::ObjectKey keyOf(const json::value& object);
+// "v1/Pod ns/name"
+std::string titleOf(const json::value& object);
+// "Warning FailedScheduling (x3, koord-scheduler): 0/2 nodes are available"
+std::string eventLine(const json::value& event);
+// "a=b,c=d" of the labels that are plain text; {} for none.
+std::string labelSelectorOf(const json::value& labels);
+
+// Whether the object is as a wait for a condition or a JSONPath wants it. An error: it is no JSONPath, or it selects more
+// than one value.
+Result<bool> isAsAwaited(const json::value& object, const WaitFor& wait);
+
+}  // namespace koord::scenario

@@ -6,6 +6,7 @@
 #include "api/protobuf/wire.h"
 #include "base/log.h"
 #include "koordlet/hooks/gpu/device_inject.h"
+#include "model/node_names.h"
 
 // The messages of k8s.io/kubelet/pkg/apis/podresources/v1, as far as they are looked into:
 //
@@ -108,13 +109,13 @@ Result<std::string> podWith(std::string_view pod, const DevicesOf& devicesOf) {
 std::vector<ResourceDevices> devicesAllocatedTo(const PodView& pod) {
   std::vector<ResourceDevices> all;
   for (const auto& [type, resource] :
-       {std::pair("gpu", "nvidia.com/gpu"), {"rdma", "koordinator.sh/rdma"}}) {
+       {std::pair("gpu", model::kNvidiaGpu), {"rdma", model::kRdma}}) {
     const auto devices = allocatedDevices(pod, type);
     if (!devices) {
       log::v(4, "devices of pod {} not told: {}", pod.pod->metadata.name, devices.error().message);
       return {};
     }
-    ResourceDevices ids{resource, {}};
+    ResourceDevices ids{std::string(resource), {}};
     for (const auto& device : *devices) {
       if (device.functions.empty()) {
         ids.ids.push_back(device.id);

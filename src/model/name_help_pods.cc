@@ -83,7 +83,7 @@ constexpr NameHelp kPodsTable[] = {
      "and CPUAllocatableEvict.",
      "true", "these gates do not evict it", "true"},
     {"koordinator.sh/eviction-policy", "annotation", "Pod", "user", "JSON list",
-     "The features of koordlet that may evict the pod. A value that is no list forbids all.",
+     "The features of koordlet that may evict the pod. A value that is not a list forbids all.",
      R"(["BEMemoryEvict"])", "all features"},
     {"koordinator.sh/eviction-priority", "annotation", "Pod", "user", "integer",
      "Order of victims within koordlet: lower values leave first, before the pod's priority "

@@ -36,9 +36,11 @@ document.addEventListener("DOMContentLoaded", function () {
 });
 """
 STYLE = """
-.wy-nav-content { max-width: 1200px; }
+.wy-nav-content { max-width: 1400px; }
 .rst-content table { margin-bottom: 24px; }
-.rst-content table td, .rst-content table th { padding: 4px 10px; vertical-align: top; white-space: normal; }
+.rst-content table td, .rst-content table th { padding: 4px 10px; vertical-align: top; white-space: normal;
+  font-size: 90%; }
+.rst-content td code { white-space: normal; overflow-wrap: anywhere; }
 pre.mermaid { background: none; border: none; text-align: center; }
 """
 # Pages of docs/ that come first, in this order; the others follow by name.
@@ -202,8 +204,8 @@ def configuration(site, staging, out):
     """mkdocs.yml; JSON is YAML."""
     return json.dumps({
         "site_name": "Koordinator", "docs_dir": staging, "site_dir": out, "use_directory_urls": False, "strict": True,
-        "theme": {"name": "readthedocs", "highlightjs": True, "hljs_languages": ["yaml", "cpp"], "navigation_depth": 2,
-                  "titles_only": True},
+        # Highlighting would load a script from another server.
+        "theme": {"name": "readthedocs", "highlightjs": False, "navigation_depth": 2, "titles_only": True},
         "plugins": ["search"], "nav": navigation(site), "extra_css": ["assets/site.css"],
         "extra_javascript": ["assets/mermaid.min.js", "assets/start.js"],
         "markdown_extensions": ["tables", "fenced_code", {"toc": {"permalink": True}}]}, indent=1)

@@ -96,11 +96,11 @@ def names_page(described):
              "names that are set by *user*; the other names are for reading. A value that cannot be read does not count, and most "
              "are reported as an event ([Events](events.md)).", ""]
     for group in described:
-        lines += [f"## {group['title']}", "", "| name | kind | set by | type | default | values | meaning | example |",
+        lines += [f"## {group['title']}", "", "| name | meaning | kind | set by | type | default | values | example |",
                   "| --- | --- | --- | --- | --- | --- | --- | --- |"]
-        lines += ["| " + " | ".join((f"`{one['name']}`", f"{one['kind']} of {one['on']}", one["writer"],
+        lines += ["| " + " | ".join((f"`{one['name']}`", cell(one["meaning"]), f"{one['kind']} of {one['on']}", one["writer"],
                                      f"{one['format']}, {one['unit']}" if one["unit"] else one["format"], cell(one["absent"]),
-                                     cell(one["values"]), cell(one["meaning"]), code(one["example"]))) + " |"
+                                     cell(one["values"]), code(one["example"]))) + " |"
                   for one in group["names"]]
         lines.append("")
     return "\n".join(lines)

@@ -41,6 +41,8 @@ STYLE = """
 .rst-content table td, .rst-content table th { padding: 4px 10px; vertical-align: top; white-space: normal;
   font-size: 90%; }
 .rst-content td code { white-space: normal; overflow-wrap: anywhere; }
+.rst-content td:first-child code { white-space: nowrap; }
+.rst-content td:last-child:not(:first-child) { min-width: 200px; }
 pre.mermaid { background: none; border: none; text-align: center; }
 """
 # Pages of docs/ that come first, in this order; the others follow by name.

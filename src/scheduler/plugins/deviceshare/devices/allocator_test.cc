@@ -2,13 +2,13 @@
 // happen whatever is asked.
 
 #include "scheduler/plugins/deviceshare/devices/allocator.h"
-#include "model/node_names.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <random>
 
+#include "model/node_names.h"
 #include "scheduler/plugins/deviceshare/devices/machine.h"
 
 namespace koord::scheduler {

@@ -6,7 +6,7 @@ JOBS ?= $(shell nproc)
 UP_FLAGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: images reference help up test test-long build bench format lint clean packages asan tsan fuzz
+.PHONY: docs images reference help up test test-long build bench format lint clean packages asan tsan fuzz
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -55,6 +55,11 @@ reference: packages ## write the reference pages of docs/reference
 	@scripts/build.sh $(BUILD) $(JOBS) programs
 	@scripts/build.sh $(BUILD) $(JOBS) describe_config
 	@scripts/reference.py --programs $(BUILD)/bin
+
+docs: ## build the site of these pages in build/docs
+	@scripts/install-packages.sh mkdocs
+	@command -v npm >/dev/null || scripts/install-packages.sh npm
+	@scripts/make-docs.py
 
 format: ## format the sources
 	@find src cmd tests bench \( -name "*.h" -o -name "*.cc" \) -print0 | xargs -0 -P $(JOBS) -n 64 clang-format-19 -i

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs the Debian packages that building and running need. Does nothing when all are there.
+# install-packages.sh [PACKAGE...]: installs the Debian packages that building and running need, or the given ones. Does
+# nothing when all are there.
 set -euo pipefail
 
 packages=(
@@ -15,6 +16,10 @@ packages=(
 )
 # The optional runtime of the host node, and the image that it starts.
 runtime=(containerd runc busybox-static)
+if [ $# -gt 0 ]; then
+  packages=("$@")
+  runtime=()
+fi
 
 missing=()
 for package in "${packages[@]}" "${runtime[@]}"; do
@@ -22,7 +27,7 @@ for package in "${packages[@]}" "${runtime[@]}"; do
   [ "$status" = installed ] || missing+=("$package")
 done
 # Any kubectl will do; Debian's package is taken when there is none.
-command -v kubectl >/dev/null || missing+=(kubernetes-client)
+[ $# -gt 0 ] || command -v kubectl >/dev/null || missing+=(kubernetes-client)
 
 [ ${#missing[@]} -eq 0 ] && exit 0
 

@@ -3,8 +3,8 @@
 
     reference.py [--check] [--programs FOLDER]
 
-Names of labels, annotations and resources, metrics and events are read from the sources; flags from what the
-programs say with --help, so these pages need the programs.
+Metrics are read from the sources. Events stand in event_help.py and are compared with the sources. Flags, arguments,
+configuration and names come from the programs (--help, describe_config), so these pages need --programs.
 """
 
 import argparse
@@ -14,6 +14,8 @@ import os
 import re
 import subprocess
 import sys
+
+import event_help
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PAGES = os.path.join(ROOT, "docs", "reference")
@@ -49,35 +51,74 @@ def metrics_page():
     return "\n".join(lines) + "\n", set(rows)
 
 
-def names_page():
-    pattern = re.compile(r'inline constexpr std::string_view\s+(k(?:Label|Annotation)?\w*)\s*=\s*("[^"]+");')
-    groups = {"Label": {}, "Annotation": {}, "": {}}
+# Names that belong to Koordinator, to gangs, or to devices. Kubernetes' own names count if a constant says what they are.
+NAME = re.compile(r'"((?:[a-z0-9-]+\.)*(?:koordinator\.sh|pod-group\.scheduling\.sigs\.k8s\.io|kwok\.x-k8s\.io|hami\.io|'
+                  r'(?:amd|cambricon|dcu|huawei|metax-tech|nvidia)\.com)/[A-Za-z0-9._-]+|'
+                  r'kubernetes\.io/(?:batch|mid|gpu|rdma|fpga)(?:-[a-z-]+)?|koordinator\.sh/[a-z.-]+)"')
+NAME_CONSTANT = re.compile(r'constexpr std::string_view\s+k(?:Label|Annotation)\w*\s*=\s*"([^"]+)"')
+SLASHED_CONSTANT = re.compile(r'inline constexpr std::string_view\s+k\w+\s*=\s*"([a-z0-9.-]+/[A-Za-z0-9._-]+)"')
+NOT_A_NAME = re.compile(r'.*/v\d\w*|application/.*|.*\.')  # API versions, media types, prefixes
+NAME_TABLES = "src/model/name_help"
+
+
+def names_in_sources():
+    """Returns {name: {files}}, and all quoted texts, which names of Kubernetes may be among."""
+    names, texts = {}, set()
     for path, text in sources():
-        for name, value in pattern.findall(text):
-            value = literal(value)
-            if not re.fullmatch(r"[a-z0-9.-]+/[A-Za-z0-9._-]+", value):
-                continue
-            kind = "Label" if name.startswith("kLabel") else "Annotation" if name.startswith("kAnnotation") else ""
-            groups[kind].setdefault(value, set()).add(path.split("/")[1])
-    known = set(groups["Label"]) | set(groups["Annotation"])
-    lines = ["# Labels, annotations and resources", "", MADE]
-    for kind, title in (("Label", "Labels"), ("Annotation", "Annotations"), ("", "Resources and other names")):
-        lines += [f"## {title}", "", "| name | used by |", "| --- | --- |"]
-        lines += [f"| `{name}` | {', '.join(sorted(who))} |" for name, who in sorted(groups[kind].items())
-                  if kind or name not in known]
+        if path.startswith(NAME_TABLES):
+            continue
+        texts.update(re.findall(r'"([^"\\\n]+)"', text))
+        for pattern in (NAME, NAME_CONSTANT, SLASHED_CONSTANT):
+            for name in pattern.findall(text):
+                if not NOT_A_NAME.fullmatch(name):
+                    names.setdefault(name, set()).add(path)
+    return names, texts
+
+
+def check_names(described):
+    found, texts = names_in_sources()
+    explained = {one["name"] for group in described for one in group["names"]}
+    problems = [f"{name}: no entry in {NAME_TABLES}_*.cc; used in {', '.join(sorted(files))}"
+                for name, files in sorted(found.items()) if name not in explained]
+    problems += [f"{name}: {NAME_TABLES}_*.cc explains it, and no source names it"
+                 for name in sorted(explained) if name not in found and name not in texts]
+    if problems:
+        sys.exit("\n".join(problems))
+
+
+def code(text):
+    return f"`{cell(text)}`" if text else ""
+
+
+def names_page(described):
+    check_names(described)
+    lines = ["# Labels, annotations and resources", "", MADE, "What the names mean that the programs read and write. Users set the "
+             "names that are set by *user*; the other names are for reading. A value that cannot be read does not count, and most "
+             "are reported as an event ([Events](events.md)).", ""]
+    for group in described:
+        lines += [f"## {group['title']}", "", "| name | meaning | kind | set by | type | default | values | example |",
+                  "| --- | --- | --- | --- | --- | --- | --- | --- |"]
+        lines += ["| " + " | ".join((f"`{one['name']}`", cell(one["meaning"]), f"{one['kind']} of {one['on']}", one["writer"],
+                                     f"{one['format']}, {one['unit']}" if one["unit"] else one["format"], cell(one["absent"]),
+                                     cell(one["values"]), code(one["example"]))) + " |"
+                  for one in group["names"]]
         lines.append("")
     return "\n".join(lines)
 
 
 def events_page():
-    pattern = re.compile(r'"(Normal|Warning)",\s*"([A-Z][\w-]+)"')
-    rows = {}
-    for path, text in sources():
-        for kind, reason in pattern.findall(text):
-            rows.setdefault((reason, kind), set()).add(path.split("/")[1])
-    lines = ["# Events", "", MADE, "| reason | type | written by |", "| --- | --- | --- |"]
-    lines += [f"| {reason} | {kind} | {', '.join(sorted(who))} |" for (reason, kind), who in sorted(rows.items())]
-    return "\n".join(lines) + "\n"
+    problems, written_by = event_help.compare(list(sources()))
+    if problems:
+        sys.exit("\n".join(problems))
+    lines = ["# Events", "", MADE, "Every event that the programs write. `kubectl events -A` shows them; repeats raise the count of one "
+             "event. Events of `koordctl` come from the controllers and the host node of `koordctl up`; a real cluster has those "
+             "of Kubernetes.", ""]
+    for program in event_help.PROGRAMS:
+        lines += [f"## {program}", "", "| reason | type | object | when | what to do |", "| --- | --- | --- | --- | --- |"]
+        lines += [f"| {event.reason} | {event.type} | {event.object} | {cell(event.when)} | {cell(event.action)} |"
+                  for event in sorted(event_help.EVENTS) if event.program == program]
+        lines.append("")
+    return "\n".join(lines)
 
 
 def cell(text):
@@ -154,7 +195,8 @@ def described_pages(programs):
     """Pages made from what the readers of configuration say of themselves."""
     run = subprocess.run([os.path.join(programs, "describe_config")], capture_output=True, text=True, check=True)
     described = json.loads(run.stdout)
-    return {"plugin-arguments.md": arguments_page(described["plugins"]), "slo-controller-config.md": slo_page(described["slo"])}
+    return {"plugin-arguments.md": arguments_page(described["plugins"]), "slo-controller-config.md": slo_page(described["slo"]),
+            "names.md": names_page(described["names"])}
 
 
 def flags_page(program):
@@ -170,7 +212,7 @@ def main():
     parser.add_argument("--programs", help="folder of the built programs; without it flags are left alone")
     options = parser.parse_args()
     metrics, names = metrics_page()
-    pages = {"metrics.md": metrics, "names.md": names_page(), "events.md": events_page()}
+    pages = {"metrics.md": metrics, "events.md": events_page()}
     for name in PROGRAMS if options.programs else ():
         pages[f"{name}.md"] = flags_page(os.path.join(options.programs, name))
     if options.programs:

@@ -1,11 +1,13 @@
 // Prints what the programs read of their configuration, as JSON, for scripts/reference.py:
-// {"plugins": {"koord-scheduler": [object, ...], "koord-descheduler": [...]}, "slo": [...]}; base/field_help.h has the objects.
+// {"plugins": {"koord-scheduler": [object, ...], "koord-descheduler": [...]}, "slo": [...], "names": [...]};
+// base/field_help.h has the objects, model/name_help.h the names.
 // Ends with 1 if a field has no help, or if help names a field that no reader asks for.
 
 #include <cstdio>
 
 #include "descheduler/app/arguments.h"
 #include "manager/webhook/config/config_help.h"
+#include "model/name_help.h"
 #include "scheduler/plugins/arguments.h"
 
 namespace {
@@ -38,7 +40,8 @@ int main() {
   const koord::json::value document = koord::json::object{
       {"plugins", koord::json::object{{"koord-scheduler", documents(scheduler)},
                                       {"koord-descheduler", documents(descheduler)}}},
-      {"slo", documents(slo)}};
+      {"slo", documents(slo)},
+      {"names", koord::model::describeNames()}};
   std::puts(koord::toJson(document).c_str());
   const bool complete[] = {isComplete(scheduler), isComplete(descheduler), isComplete(slo)};
   return complete[0] && complete[1] && complete[2] ? 0 : 1;

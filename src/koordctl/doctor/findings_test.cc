@@ -152,6 +152,7 @@ TEST(Doctor, NamesTheFeaturesThatAreOffAsUpstreamShipsThem) {
           "keeping containers to the network cards that they were given (gate RDMADeviceInject of "
           "koordlet)",
           "recommendations (gate Recommender of koord-manager)",
+          "pods that share a GPU (gate EnableSyncGPUSharedResource of koord-manager)",
           "nodes that offer more by a ratio (gate NodeMutatingWebhook of koord-manager)",
           "trees of quotas (gate MultiQuotaTree of koord-manager)",
           "trees of quotas (gate MultiQuotaTree of koord-scheduler)",

@@ -33,7 +33,7 @@ void addTable(std::string& out, const std::vector<Row>& rows) {
   for (std::size_t i = 0; i < rows.front().size(); ++i) columns[i].title = rows.front()[i];
   cluster::TextTable table(std::move(columns));
   for (const auto& row : rows | std::views::drop(1)) table.add(row);
-  for (const auto& line : table.lines(0)) out += "  " + line + "\n";
+  for (const auto& line : table.lines(0)) out += (line.empty() ? "" : "  " + line) + "\n";
 }
 
 void addParagraph(std::string& out, std::string_view first, std::string_view text) {

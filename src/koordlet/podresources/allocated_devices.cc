@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "koordlet/hooks/gpu/device_inject.h"
+#include "model/node_names.h"
 #include "pod_resources.pb.h"
 
 namespace koord::koordlet {
@@ -27,14 +28,14 @@ void addDevices(podresources::ContainerResources& container,
 std::vector<ResourceDevices> devicesAllocatedTo(const PodView& pod) {
   std::vector<ResourceDevices> all;
   for (const auto& [type, resource] :
-       {std::pair("gpu", "nvidia.com/gpu"), {"rdma", "koordinator.sh/rdma"}}) {
+       {std::pair("gpu", model::kNvidiaGpu), {"rdma", model::kRdma}}) {
     const auto devices = allocatedDevices(pod, type);
     if (!devices) {
       log::v(4, "devices of pod {} are not reported: {}", pod.pod->metadata.name,
              devices.error().message);
       return {};
     }
-    ResourceDevices ids{resource, {}};
+    ResourceDevices ids{std::string(resource), {}};
     for (const auto& device : *devices) {
       if (device.functions.empty()) {
         ids.ids.push_back(device.id);

@@ -111,7 +111,7 @@ void addXpus(const XpuInventory& xpus, const api::Device* existing, DeviceReport
   }
   for (const auto& [name, value] : xpus.labels) report.labels[name] = labelValue(value);
   if (xpus.partitions)
-    report.annotations["scheduling.koordinator.sh/gpu-partitions"] = *xpus.partitions;
+    report.annotations[std::string(model::kAnnotationGpuPartitions)] = *xpus.partitions;
 }
 
 // What the object has of a kind that is not read now.

@@ -162,7 +162,7 @@ class Files {
     const auto* links = topology ? find(*topology, "p2pLinks") : nullptr;
     if (!links || !links->is_array()) return;
     const auto* must = find(*topology, "mustHonorPartition");
-    result_.labels["node.koordinator.sh/gpu-partition-policy"] =
+    result_.labels[std::string(model::kLabelGpuPartitionPolicy)] =
         must && must->is_bool() && must->get_bool() ? "Honor" : "Prefer";
   }
 

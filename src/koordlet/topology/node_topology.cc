@@ -14,8 +14,6 @@
 namespace koord::koordlet {
 namespace {
 
-constexpr std::string_view kLabelNumaReservation = "node.koordinator.sh/enable-numa-reservation";
-
 // How many CPUs an amount stands for; a part of one counts as one.
 int wholeCpus(std::int64_t milli, const CpuTopology& cpus) {
   const auto all = static_cast<std::int64_t>(cpus.count());
@@ -260,16 +258,17 @@ Result<NodeTopology> nodeTopology(const NodeTopologyInput& input) {
   (void)reservation(input.node, input.cpus, reserved);
   (void)systemQos(input.node, system);
   const CpuPools pools = cpuPools(input.node, input.cpus, input.state, input.pods);
-  result.annotations["node.koordinator.sh/pod-cpu-allocs"] = kubeletAllocs(input);
+  result.annotations[std::string(model::kAnnotationPodCpuAllocs)] = kubeletAllocs(input);
   result.annotations[std::string(model::kAnnotationCpuBasicInfo)] = basicInfo(input.basic);
-  result.annotations["node.koordinator.sh/cpu-topology"] = cpuDetail(input.cpus);
-  result.annotations["node.koordinator.sh/cpu-shared-pools"] = poolsOf(input.cpus, pools.shared);
-  result.annotations["node.koordinator.sh/be-cpu-shared-pools"] =
+  result.annotations[std::string(model::kAnnotationCpuTopology)] = cpuDetail(input.cpus);
+  result.annotations[std::string(model::kAnnotationCpuSharedPools)] =
+      poolsOf(input.cpus, pools.shared);
+  result.annotations[std::string(model::kAnnotationBeCpuSharedPools)] =
       poolsOf(input.cpus, pools.bestEffort);
-  result.annotations["kubelet.koordinator.sh/cpu-manager-policy"] = managerPolicy(input);
-  result.annotations["node.koordinator.sh/reservation"] = std::move(reserved);
-  result.annotations["node.koordinator.sh/system-qos-resource"] = std::move(system);
-  if (const auto* label = api::findIn(input.node.metadata.labels, kLabelNumaReservation);
+  result.annotations[std::string(model::kAnnotationKubeletCpus)] = managerPolicy(input);
+  result.annotations[std::string(model::kAnnotationNodeReservation)] = std::move(reserved);
+  result.annotations[std::string(model::kAnnotationSystemQosResource)] = std::move(system);
+  if (const auto* label = api::findIn(input.node.metadata.labels, model::kLabelNumaReservation);
       label && !label->empty())
     result.numaReservation = *label;
   result.policies = {input.kubelet ? policyName(*input.kubelet) : "None"};

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "koordlet/topology/node_topology.h"
+#include "model/node_names.h"
 #include "model/well_known.h"
 
 // The NodeResourceTopology object: made anew, or brought in line with what is wanted.
@@ -10,7 +11,6 @@ namespace {
 
 // What we say of a zone.
 constexpr std::string_view kOurs[] = {model::kCpu, model::kMemory, kHugePages2Mi, kHugePages1Gi};
-constexpr std::string_view kReservationLabel = "node.koordinator.sh/enable-numa-reservation";
 
 const json::object* named(const json::value& list, std::string_view name) {
   if (!list.is_array()) return nullptr;
@@ -97,7 +97,7 @@ json::array texts(const std::vector<std::string>& list) {
 json::value newTopologyObject(const NodeTopology& wanted, const api::Node& node) {
   bool changed = false;
   json::object labels{{"app.kubernetes.io/managed-by", "Koordinator"}};
-  if (wanted.numaReservation) labels[kReservationLabel] = *wanted.numaReservation;
+  if (wanted.numaReservation) labels[model::kLabelNumaReservation] = *wanted.numaReservation;
   const json::object owner{{"apiVersion", "v1"},         {"kind", "Node"},
                            {"name", node.metadata.name}, {"uid", node.metadata.uid},
                            {"controller", true},         {"blockOwnerDeletion", true}};
@@ -118,11 +118,11 @@ json::value topologyPatch(const NodeTopology& wanted, const json::value& existin
   const auto* annotations = at(existing, "metadata", "annotations");
   if (auto changes = annotationChanges(wanted, annotations ? *annotations : none); !changes.empty())
     metadata["annotations"] = std::move(changes);
-  const auto* label = at(existing, "metadata", "labels", kReservationLabel);
+  const auto* label = at(existing, "metadata", "labels", model::kLabelNumaReservation);
   const json::value wantedLabel =
       wanted.numaReservation ? json::value(*wanted.numaReservation) : json::value();
   if ((label ? *label : none) != wantedLabel)
-    metadata["labels"] = json::object{{kReservationLabel, wantedLabel}};
+    metadata["labels"] = json::object{{model::kLabelNumaReservation, wantedLabel}};
   if (!metadata.empty()) patch["metadata"] = std::move(metadata);
   const json::value policies = texts(wanted.policies);
   if (const auto* before = find(existing, "topologyPolicies"); !before || *before != policies)

@@ -12,14 +12,9 @@ namespace koord::manager {
 
 namespace {
 
-constexpr std::array kGpuNames{model::kGpu,
-                               model::kGpuCore,
-                               std::string_view("huawei.com/npu-core"),
-                               std::string_view("huawei.com/npu-cpu"),
-                               std::string_view("huawei.com/npu-dvpp"),
-                               model::kGpuMemory,
-                               model::kGpuMemoryRatio,
-                               model::kGpuShared};
+constexpr std::array kGpuNames{
+    model::kGpu,     model::kGpuCore,   model::kNpuCore,        model::kNpuCpu,
+    model::kNpuDvpp, model::kGpuMemory, model::kGpuMemoryRatio, model::kGpuShared};
 constexpr std::array kGpuLabels{kLabelGpuVendor, kLabelGpuModel, kLabelGpuDriverVersion};
 constexpr std::array kRdmaNames{kRdma};
 constexpr std::int64_t kWholeDevice = 100;

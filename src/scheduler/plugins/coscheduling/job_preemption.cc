@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "base/task.h"
+#include "model/well_known.h"
 #include "scheduler/framework/diagnosis.h"
 #include "scheduler/framework/profile.h"
 #include "scheduler/framework/tentative.h"
@@ -18,8 +19,6 @@ namespace koord::scheduler {
 
 namespace {
 
-constexpr std::string_view kDisablePreemptible = "scheduling.koordinator.sh/disable-preemptible";
-constexpr std::string_view kQuotaPreemptible = "quota.scheduling.koordinator.sh/preemptible";
 constexpr std::string_view kJob = "scheduling.koordinator.sh/questioned-object-key";
 
 // Of a gang for which nobody has to leave, until its promises are used. The first leaves time to
@@ -69,8 +68,8 @@ class JobRules final : public PreemptionRules {
 
  private:
   static bool spareable(const PodInfo& victim) {
-    return canLeave(victim) && !labelIs(victim, kDisablePreemptible, "true") &&
-           !labelIs(victim, kQuotaPreemptible, "false");
+    return canLeave(victim) && !labelIs(victim, model::kLabelDisablePreemptible, "true") &&
+           !labelIs(victim, model::kLabelPreemptible, "false");
   }
   std::map<std::int32_t, std::int64_t> rank_;
 };

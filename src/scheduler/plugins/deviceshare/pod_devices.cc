@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "model/gpu_isolation.h"
+#include "model/node_names.h"
 #include "model/pod_requests.h"
 #include "model/well_known.h"
 #include "scheduler/plugins/deviceshare/devices/allocation.h"
@@ -14,19 +15,11 @@ namespace koord::scheduler {
 
 namespace {
 
-constexpr std::string_view kDeviceNames[] = {"nvidia.com/gpu",
-                                             "amd.com/gpu",
-                                             "dcu.com/gpu",
-                                             "koordinator.sh/gpu",
-                                             "koordinator.sh/gpu.shared",
-                                             "koordinator.sh/gpu-core",
-                                             "koordinator.sh/gpu-memory",
-                                             "koordinator.sh/gpu-memory-ratio",
-                                             "huawei.com/npu-core",
-                                             "huawei.com/npu-cpu",
-                                             "huawei.com/npu-dvpp",
-                                             "koordinator.sh/rdma",
-                                             "koordinator.sh/fpga"};
+constexpr std::string_view kDeviceNames[] = {
+    model::kNvidiaGpu, model::kAmdGpu,  model::kDcuGpu,    model::kGpu,
+    model::kGpuShared, model::kGpuCore, model::kGpuMemory, model::kGpuMemoryRatio,
+    model::kNpuCore,   model::kNpuCpu,  model::kNpuDvpp,   model::kRdma,
+    model::kFpga};
 
 // What else the plugin's answers depend on.
 const std::string_view kReadAnnotations[] = {kAnnotationDeviceHint, kAnnotationDeviceJoint,

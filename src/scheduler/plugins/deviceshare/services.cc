@@ -6,6 +6,7 @@
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 
+#include "model/node_names.h"
 #include "model/well_known.h"
 #include "scheduler/plugins/deviceshare/devices/allocation.h"
 #include "scheduler/plugins/deviceshare/plugin.h"
@@ -255,9 +256,7 @@ std::string DeviceShare::metrics() const {
                   });
     const api::Device* device = here->inventory.device();
     const std::string* planned =
-        device ? api::findIn(device->metadata.labels,
-                             "node.koordinator.sh/secondary-device-well-planned")
-               : nullptr;
+        device ? api::findIn(device->metadata.labels, model::kLabelSecondaryWellPlanned) : nullptr;
     if (planned && *planned == "false")
       text += fmt::format("scheduler_secondary_device_not_well_planned{{node_name=\"{}\"}} 1\n",
                           here->name);

@@ -21,10 +21,9 @@
 
 namespace koord::scheduler {
 
-inline constexpr std::string_view kAnnotationCpuTopology = "node.koordinator.sh/cpu-topology";
-inline constexpr std::string_view kAnnotationPodCpuAllocs = "node.koordinator.sh/pod-cpu-allocs";
-inline constexpr std::string_view kAnnotationKubeletCpus =
-    "kubelet.koordinator.sh/cpu-manager-policy";
+using model::kAnnotationCpuTopology;
+using model::kAnnotationKubeletCpus;
+using model::kAnnotationPodCpuAllocs;
 inline constexpr std::string_view kAnnotationAmplification = model::kAnnotationAmplificationRatio;
 inline constexpr std::string_view kLabelCpuBindPolicy = "node.koordinator.sh/cpu-bind-policy";
 inline constexpr std::string_view kLabelNumaStrategy = "node.koordinator.sh/numa-allocate-strategy";

@@ -8,6 +8,7 @@
 
 #include <random>
 
+#include "model/node_names.h"
 #include "scheduler/plugins/deviceshare/devices/machine.h"
 
 namespace koord::scheduler {
@@ -153,7 +154,7 @@ TEST(Partitions, of_a_known_model_leave_the_larger_ones_whole) {
 
 TEST(Partitions, of_the_best_group_come_first) {
   DeviceMachine machine = DeviceMachine::eightGpus();
-  machine.device.metadata.annotations[std::string(kAnnotationGpuPartitions)] =
+  machine.device.metadata.annotations[std::string(model::kAnnotationGpuPartitions)] =
       R"({"2": [{"minors": [0, 1], "allocationScore": 1, "ringBusBandwidth": "100Gi"},
                 {"minors": [2, 3], "allocationScore": 2, "ringBusBandwidth": "200Gi"},
                 {"minors": [4, 5], "allocationScore": 2}]})";
@@ -290,7 +291,8 @@ TEST(Inventory, leaves_out_what_cannot_be_and_says_where) {
   devices[2].type = "tpu";
   devices[3].minor = 4;
   devices[5].health = false;
-  machine.device.metadata.annotations[std::string(kAnnotationGpuPartitions)] = "{\"two\": []}";
+  machine.device.metadata.annotations[std::string(model::kAnnotationGpuPartitions)] =
+      "{\"two\": []}";
   const DeviceInventory inventory(std::make_shared<const api::Device>(machine.device));
   EXPECT_THAT(inventory.problems(),
               ElementsAre("spec.devices[0].minor: missing",
@@ -309,7 +311,7 @@ TEST(Inventory, says_what_cannot_be_of_devices_that_stay) {
   auto& devices = machine.device.spec.devices;
   devices[0].resources["koordinator.sh/gpu-core"] = Quantity::of(-100);
   devices[1].topology->nodeID = 70;
-  machine.device.metadata.annotations[std::string(kAnnotationGpuPartitions)] =
+  machine.device.metadata.annotations[std::string(model::kAnnotationGpuPartitions)] =
       R"({"2": [{"minors": [0]}]})";
   const DeviceInventory inventory(std::make_shared<const api::Device>(machine.device));
   EXPECT_THAT(inventory.problems(),

@@ -2,15 +2,17 @@
 
 #include <algorithm>
 
+#include "model/node_names.h"
+#include "model/well_known.h"
+
 namespace koord::scheduler {
 
 namespace {
 
 constexpr ByDeviceType<std::string_view> kTypeNames{"gpu", "rdma", "fpga"};
 constexpr std::array<std::string_view, kDeviceResources> kResourceNames{
-    "koordinator.sh/gpu-core", "koordinator.sh/gpu-memory", "koordinator.sh/gpu-memory-ratio",
-    "huawei.com/npu-core",     "huawei.com/npu-cpu",        "huawei.com/npu-dvpp",
-    "koordinator.sh/rdma",     "koordinator.sh/fpga"};
+    model::kGpuCore, model::kGpuMemory, model::kGpuMemoryRatio, model::kNpuCore,
+    model::kNpuCpu,  model::kNpuDvpp,   model::kRdma,           model::kFpga};
 
 // Sums stop here, far above what a device has.
 constexpr std::int64_t kMostOfDevice = std::int64_t{1} << 60;

@@ -14,9 +14,7 @@ namespace koord::scheduler {
 
 namespace {
 
-constexpr std::string_view kLabelPartitionPolicy = "node.koordinator.sh/gpu-partition-policy";
 constexpr int kNumaNodes = 64;  // that hints can name
-constexpr std::string_view kLabelWellPlanned = "node.koordinator.sh/secondary-device-well-planned";
 
 bool labelled(const api::StringMap& labels, std::string_view key, std::string_view value) {
   const auto* found = api::findIn(labels, key);
@@ -97,8 +95,8 @@ Result<GpuPartitions> parsePartitions(std::string_view annotation) {
 DeviceInventory::DeviceInventory(std::shared_ptr<const api::Device> device)
     : device_(std::move(device)) {
   const api::StringMap& labels = device_->metadata.labels;
-  honorsPartitions_ = labelled(labels, kLabelPartitionPolicy, "Honor");
-  secondaryWellPlanned_ = labelled(labels, kLabelWellPlanned, "true");
+  honorsPartitions_ = labelled(labels, model::kLabelGpuPartitionPolicy, "Honor");
+  secondaryWellPlanned_ = labelled(labels, model::kLabelSecondaryWellPlanned, "true");
   readDevices();
   readPartitions();
   growTree();
@@ -136,13 +134,13 @@ void DeviceInventory::readDevices() {
 }
 
 void DeviceInventory::readPartitions() {
-  const auto* text = api::findIn(device_->metadata.annotations, kAnnotationGpuPartitions);
+  const auto* text = api::findIn(device_->metadata.annotations, model::kAnnotationGpuPartitions);
   if (!text) return;
   auto table = parsePartitions(*text);
   if (table) {
     partitions_ = *std::move(table);
   } else {
-    problems_.push_back(fmt::format("metadata.annotations[{}]: {}", kAnnotationGpuPartitions,
+    problems_.push_back(fmt::format("metadata.annotations[{}]: {}", model::kAnnotationGpuPartitions,
                                     table.error().message));
   }
 }
@@ -193,7 +191,7 @@ bool DeviceInventory::hasFunctions(DeviceType type) const {
 
 NodeGpus NodeGpus::of(const api::StringMap& labels) {
   return {textIn(labels, model::kLabelGpuVendor), textIn(labels, model::kLabelGpuModel),
-          labelled(labels, kLabelPartitionPolicy, "Honor")};
+          labelled(labels, model::kLabelGpuPartitionPolicy, "Honor")};
 }
 
 const GpuPartitions* NodeGpus::partitions() const {

@@ -14,9 +14,6 @@
 
 namespace koord::scheduler {
 
-inline constexpr std::string_view kAnnotationGpuPartitions =
-    "scheduling.koordinator.sh/gpu-partitions";
-
 // Numbers of devices.
 using Minors = CpuSet;
 

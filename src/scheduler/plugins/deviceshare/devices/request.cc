@@ -1,5 +1,6 @@
 #include "scheduler/plugins/deviceshare/devices/request.h"
 #include "model/node_names.h"
+#include "model/well_known.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,16 +11,16 @@ namespace koord::scheduler {
 
 namespace {
 
-constexpr std::string_view kGpuName = "koordinator.sh/gpu";
-constexpr std::string_view kSharedName = "koordinator.sh/gpu.shared";
-constexpr std::string_view kCoreName = "koordinator.sh/gpu-core";
-constexpr std::string_view kMemoryName = "koordinator.sh/gpu-memory";
-constexpr std::string_view kRatioName = "koordinator.sh/gpu-memory-ratio";
-constexpr std::string_view kNpuCore = "huawei.com/npu-core";
-constexpr std::string_view kNpuCpu = "huawei.com/npu-cpu";
-constexpr std::string_view kNpuDvpp = "huawei.com/npu-dvpp";
+constexpr std::string_view kGpuName = model::kGpu;
+constexpr std::string_view kSharedName = model::kGpuShared;
+constexpr std::string_view kCoreName = model::kGpuCore;
+constexpr std::string_view kMemoryName = model::kGpuMemory;
+constexpr std::string_view kRatioName = model::kGpuMemoryRatio;
+constexpr std::string_view kNpuCore = model::kNpuCore;
+constexpr std::string_view kNpuCpu = model::kNpuCpu;
+constexpr std::string_view kNpuDvpp = model::kNpuDvpp;
 constexpr std::string_view kRdmaName = model::kRdma;
-constexpr std::string_view kFpgaName = "koordinator.sh/fpga";
+constexpr std::string_view kFpgaName = model::kFpga;
 
 // How amounts of a combination are checked.
 enum class Check : std::uint8_t { None, Percent, Shared, NpuShared };

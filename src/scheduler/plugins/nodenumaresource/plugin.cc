@@ -150,11 +150,11 @@ Task<Status> NodeNumaResource::preBind(CycleState& state, PodPtr pod, NodeId nod
 // --- What may help.
 
 Hint NodeNumaResource::onNode(const PodInfo& pod, const std::string& name) const {
+  const NumaDemand& demand = demandOf(pod);
+  if (!demand.status.ok()) return Hint::Skip;  // no node can help
   const auto node = cluster_.findNode(name);
   // What a pod sees as free of a reservation is not known here.
   if (!node || table_.at(*node).cpuRatio > 1) return Hint::Queue;
-  const NumaDemand& demand = demandOf(pod);
-  if (!demand.status.ok()) return Hint::Skip;
   return judge(pod, demand, *node, nullptr).ok() ? Hint::Queue : Hint::Skip;
 }
 
@@ -166,12 +166,16 @@ std::vector<EventRegistration> NodeNumaResource::eventsToRegister() const {
   const auto onNodeEvent = [this](const PodInfo& pod, const ClusterEvent& event) {
     return event.newNode ? onNode(pod, event.newNode->metadata.name) : Hint::Skip;
   };
+  const auto onPodEvent = [this](const PodInfo& pod, const ClusterEvent& event) {
+    const bool own = event.newPod && event.newPod->uid() == pod.uid();
+    return own || demandOf(pod).status.ok() ? Hint::Queue : Hint::Skip;
+  };
   using namespace action;
   // Upstream heeds departures and topologies only; labels and ratios of nodes, and what the pod
   // itself wants, say as much.
   return {
       onOwnMetadata(),
-      {EventResource::Pod, kDelete | kUpdatePodScaleDown, "", {}},
+      {EventResource::Pod, kDelete | kUpdatePodScaleDown, "", onPodEvent},
       {EventResource::Node,
        kAdd | kUpdateNodeLabel | kUpdateNodeAnnotation | kUpdateNodeAllocatable, "", onNodeEvent},
       {EventResource::Custom, kAdd | kUpdate | kDelete,

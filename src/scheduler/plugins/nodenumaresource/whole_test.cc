@@ -193,6 +193,20 @@ TEST(WholeNuma, a_departure_wakes_who_waits_for_its_cpus) {
   EXPECT_EQ(f.status("two"), R"({"cpuset":"0-1"})");
 }
 
+TEST(WholeNuma, a_departure_does_not_wake_a_pod_that_no_node_can_serve) {
+  WholeWithNuma f;
+  f.machine("a");
+  f.create(aService("gone", "4", kWholeCores));
+  f.create(aService("odd", "2500m", kWholeCores));
+  f.run(std::chrono::minutes(1));
+  EXPECT_THAT(f.conditions, Contains(HasSubstr("the requested CPUs must be integer")));
+  const int before = f.scheduler->queue().find("uid-default-odd")->attempts;
+  f.remove("gone");
+  f.report("a", {1, 1, 4, 2});
+  f.run(std::chrono::minutes(1));
+  EXPECT_EQ(f.scheduler->queue().find("uid-default-odd")->attempts, before);
+}
+
 TEST(WholeNuma, preemption_frees_cpus) {
   WholeWithNuma f;
   f.machine("a");

@@ -25,7 +25,7 @@ inline bool isCrd(const Resource& resource) {
 }
 // Returns true if the definition is being deleted and waits for its objects.
 bool waitsForCleanup(const json::value& crd);
-// Adds the finalizer to a definition that is being deleted.
+// Adds the finalizer and the condition Terminating to a definition that is being deleted.
 void requireCleanup(json::value& crd, std::string_view now);
 
 class CrdCleanup {

@@ -7,9 +7,9 @@
 //   pods       validate_pod.cc; what may change later validate_pod_update.cc.
 //   custom     by the schema of the CustomResourceDefinition (validate_custom.cc).
 //   built-in   required fields by the type table, then the rules that users rely on: a workload
-//              selects the pods of its own template (else it would create pods without end), amounts
-//              are not negative, immutable fields do not change. Kinds with many rules have files of
-//              their own (validate_kinds.h, validate_limits.h).
+//              selects the pods of its own template (else it would create pods without end),
+//              amounts are not negative, immutable fields do not change. Kinds with many rules have
+//              files of their own (validate_kinds.h, validate_limits.h).
 //
 // This is not every rule of kube-apiserver, only those that clients and controllers rely on, and
 // those that protect components of this cluster.

@@ -11,7 +11,7 @@ namespace koord::cluster {
 
 inline constexpr const char* kReplicaFailure = "ReplicaFailure";
 
-// The time rounded to whole seconds, as an object stores it.
+// The time rounded down to whole seconds, as an object stores it.
 WallTime wholeSeconds(WallTime time);
 const api::WorkloadCondition* findCondition(const std::vector<api::WorkloadCondition>& conditions,
                                             std::string_view type);

@@ -74,8 +74,7 @@ class ClusterUp {
   SimNodeShape nodeShape_;
   SteadyTime startedAt_;
   std::string kubeconfig_;
-  std::vector<std::pair<std::string, std::string>>
-      kubeconfigs_;  // path and text of the written files
+  std::vector<std::pair<std::string, std::string>> kubeconfigs_;  // path and text
   std::string serverUrl_;
   std::vector<std::string> notes_;
   std::optional<Credentials> credentials_;

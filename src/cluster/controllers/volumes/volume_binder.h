@@ -11,9 +11,9 @@
 //           the smallest that fits; else the default class, if it names none; else its class's
 //           provisioner, which creates a volume with a claimRef.
 //           Bound before: Lost if the volume is gone or bound to another claim.
-//   volume  its phase: Available, Bound, Released (its claim is gone) or Failed (cannot be reclaimed
-//           by its policy). The provisioner of a volume deletes it; Retain keeps it; a volume created
-//           by hand cannot be deleted and fails.
+//   volume  its phase: Available, Bound, Released (its claim is gone) or Failed (cannot be
+//           reclaimed by its policy). The provisioner of a volume deletes it; Retain keeps it; a
+//           volume created by hand cannot be deleted and fails.
 //
 // Choices are made on local copies, which may be slightly old: every write to a spec names the
 // resourceVersion that it is based on, and a conflict is decided again. A sync costs one walk over

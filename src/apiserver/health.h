@@ -20,7 +20,7 @@ struct HealthAnswer {
   std::string text;
 };
 
-// Returns nullopt for other paths. `failure`: why the storage cannot be written; null if it can.
+// Returns nullopt for other paths. `failure`: why the storage cannot be written; nullopt if it can.
 std::optional<HealthAnswer> answerHealth(const net::Target& target,
                                          const std::optional<Error>& failure);
 

@@ -75,7 +75,7 @@ TEST_F(AccessTest, rolesGiveWhatTheySayAndNoMore) {
   const auto dev = user("carol", {"dev"});
   EXPECT_EQ(send(dev, "GET", "/api/v1/namespaces/default/secrets/mine").status, 404);
   EXPECT_EQ(send(dev, "GET", "/api/v1/namespaces/default/secrets/other").status, 403);
-  // A list limited to one name needs permission for that name only.
+  // A list limited to one name is authorized with that name.
   EXPECT_EQ(
       send(dev, "GET", "/api/v1/namespaces/default/secrets?fieldSelector=metadata.name%3Dmine")
           .message(),

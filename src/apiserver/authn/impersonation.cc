@@ -23,7 +23,7 @@ struct Wanted {
   std::vector<std::string> groups;
   std::map<std::string, std::vector<std::string>> extra;
   bool any = false;
-  bool text = true;  // it comes into messages, and into what is stored
+  bool text = true;  // valid UTF-8: messages and stored objects have it
 };
 
 Wanted readHeaders(const net::Headers& headers) {

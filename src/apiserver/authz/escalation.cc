@@ -32,7 +32,7 @@ struct Grant {
   const User& user;
   const Resource& resource;
   std::string_view namespace_;
-  std::string_view name;  // of what is written
+  std::string_view name;  // of the written object
 
   bool may(std::string_view verb, std::string_view plural, std::string_view role) const {
     return authorizer

@@ -199,7 +199,7 @@ class Compiler {
     return {};
   }
 
-  // Schemas of which all, one, some or none must hold.
+  // Schemas of which all, one, some or none must match.
   Result<> setBranches(SchemaLimits& limits, const json::value& in, const SchemaPlace& place) {
     for (auto [name, slot] : {std::pair{"allOf", &limits.allOf}, std::pair{"anyOf", &limits.anyOf},
                               std::pair{"oneOf", &limits.oneOf}}) {

@@ -111,8 +111,8 @@ class WriteCall {
   const Call& call_;
   Target target_;
   bool dryRun_ = false;
-  std::string managed_;                   // the managedFields of what is written, as text
-  std::string oldManaged_;                // of what it replaces
+  std::string managed_;                   // managedFields of the new object, as text
+  std::string oldManaged_;                // managedFields of the old object
   bool newOwners_ = false;                // they differ in more than times
   std::optional<ManagedFields> applied_;  // by apply()
   std::vector<std::string> warnings_;

@@ -29,7 +29,7 @@ class SqliteStorage final : public Storage {
   // Opens an existing file.
   Result<> open() {
     if (auto opened = connect(path_); !opened) return opened;
-    // The lock is taken with the first read and held: one server per file.
+    // The first read takes the lock and keeps it: one server per file.
     for (const char* sql : {"PRAGMA locking_mode=EXCLUSIVE", "PRAGMA journal_mode=WAL",
                             "PRAGMA synchronous=FULL", "BEGIN IMMEDIATE; COMMIT"})
       if (auto done = run(sql); !done) return done;

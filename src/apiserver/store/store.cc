@@ -264,7 +264,7 @@ void Store::subscribe(Table& table, Watcher& watcher, std::uint64_t version) {
   const auto begin = std::ranges::upper_bound(table.history_, version, {}, &Event::version);
   auto at = static_cast<std::size_t>(begin - table.history_.begin());
   ++table.walks_;
-  // By index: nothing is written meanwhile, but be safe against a history that moves.
+  // By index: nothing should be written meanwhile, but the history may move.
   while (self->watcher && at < table.delivered_) {
     const Event event = table.history_[at++];
     self->after = event.version;

@@ -353,7 +353,7 @@ Task<Result<>> ClusterUp::applyWebhooks() {
       if (auto* entries =
               object->is_object() ? object->get_object().if_contains("webhooks") : nullptr;
           entries && entries->is_array())
-        // koord-manager starts with this cluster: pods need no exemption from it.
+        // koord-manager starts with this cluster, so no pod needs to bypass its webhook.
         for (auto& entry : entries->get_array())
           if (textAt(entry, "clientConfig", "service", "path").ends_with("-pod"))
             entry.get_object()["failurePolicy"] = "Fail";

@@ -18,7 +18,7 @@ struct Component {
   std::string metricsUrl;
   std::string secureUrl;                // of its HTTPS endpoints; "" = it has none
   std::string readyUrl;                 // returns 200 when it is ready
-  std::optional<api::ObjectKey> lease;  // held by it while it leads
+  std::optional<api::ObjectKey> lease;  // that it holds while it leads
 };
 
 struct ComponentOptions {

@@ -353,7 +353,7 @@ Task<Result<>> VolumeBinder::syncVolume(VolumePtr volume) {
     auto releasing = release(std::move(volume));
     co_return co_await releasing;
   }
-  if (claim->spec.volumeName.empty()) {  // the scheduler binds it there
+  if (claim->spec.volumeName.empty()) {  // the claim's sync binds it
     queue_.add(std::string(kClaimKey) + api::keyOf(claim->metadata).toString());
     co_return Result<>{};
   }

@@ -32,7 +32,7 @@ struct DeschedulePlan {
   std::vector<PlannedMove> moves;
   std::map<std::string, PlannedNode> nodes;
   bool measured = false;  // amounts are usage; else requests
-  bool atOnce = false;    // koord-descheduler waits until nodes have been hot for a while
+  bool atOnce = false;    // hot nodes count at once; koord-descheduler waits for a while
 };
 
 // Lists moves in order; each includes the effect of the previous ones.

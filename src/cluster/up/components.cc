@@ -182,8 +182,7 @@ Result<Component> makeComponent(const std::string& name, const std::string& kube
     component.lease = api::ObjectKey{"koordinator-system", "koordinator-manager"};
   } else if (name == "koord-scheduler") {
     argv.insert(argv.end(), {"--address=127.0.0.1", fmt::format("--port={}", first)});
-    // Users of explanations and dry runs are identified by the certificate of their kubeconfig, or
-    // by their token.
+    // Users of explanations and dry runs authenticate with a certificate or a token.
     argv.insert(
         argv.end(),
         {"--bind-address=127.0.0.1", fmt::format("--secure-port={}", second),

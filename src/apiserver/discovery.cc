@@ -34,7 +34,7 @@ std::tuple<int, int, int> rank(std::string_view version) {
   return {stage, major, minor};
 }
 
-// Reviews are answered and not stored, so the registry does not know them.
+// Reviews are answered and not stored, so the registry does not have them.
 std::vector<ResourcePtr> reviewResources() {
   std::vector<ResourcePtr> out;
   for (const auto& review : reviewKinds()) {
@@ -71,9 +71,9 @@ std::map<std::string, Group> groupsOf(const Registry& registry) {
   return groups;
 }
 
-// The groups in the order in which clients look for a kind that several have: those of Kubernetes
-// as there, then custom ones, and last what an aggregated server has. kubectl shows Koordinator's
-// NodeMetrics for that reason, and not those of metrics.k8s.io.
+// The groups in the order in which clients resolve a kind that several groups have: Kubernetes'
+// groups in its order, then custom groups, and last those of aggregated servers. Therefore kubectl
+// shows Koordinator's NodeMetrics and not those of metrics.k8s.io.
 std::vector<std::pair<std::string, const Group*>> inOrder(
     const std::map<std::string, Group>& groups) {
   static constexpr std::string_view kFirst[] = {"",
@@ -114,7 +114,7 @@ array names(const std::vector<std::string>& list) {
 array verbsOf(const Resource& resource) {
   if (resource.createOnly) return {"create"};
   if (resource.readOnly) return {"get", "list"};
-  // All namespaces are all there is: they go one by one.
+  // Namespaces cannot be deleted as a collection.
   if (resource.isCore("namespaces"))
     return {"create", "delete", "get", "list", "patch", "update", "watch"};
   return {"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"};

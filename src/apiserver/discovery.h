@@ -1,7 +1,7 @@
 #pragma once
 
-// What the server says about itself: API groups, versions and resources, in the classic and in the
-// aggregated form.
+// Discovery documents: API groups, versions and resources, in the classic and in the aggregated
+// form.
 
 #include <optional>
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace koord::apiserver {
 
-// The document at /api, /apis, /api/v1, /apis/GROUP or /apis/GROUP/VERSION; nothing for other paths
+// The document at /api, /apis, /api/v1, /apis/GROUP or /apis/GROUP/VERSION; nullopt for other paths
 // and for groups and versions that are not served.
 std::optional<std::string> discoveryDocument(const Registry& registry, std::string_view path);
 

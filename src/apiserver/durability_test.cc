@@ -1,5 +1,5 @@
-// What was acknowledged survives: a server that is killed in the middle of writes, and what it says
-// of a damaged or occupied database.
+// Acknowledged writes survive: a server that is killed during writes, and its messages about a
+// damaged or occupied database.
 
 #include <gmock/gmock.h>
 #include <sys/wait.h>
@@ -105,7 +105,7 @@ TEST_F(DurabilityTest, aKilledServerLosesNoAcknowledgedWrite) {
     acknowledged.append(buffer, static_cast<std::size_t>(got));
   }
   kill(child, SIGKILL);
-  // What was acknowledged before it died may still be in the pipe.
+  // The pipe may still have writes that were acknowledged before the server died.
   for (ssize_t got = 0; (got = read(ends[0], buffer, sizeof buffer)) > 0;)
     acknowledged.append(buffer, static_cast<std::size_t>(got));
   close(ends[0]);
@@ -126,7 +126,7 @@ TEST_F(DurabilityTest, aKilledServerLosesNoAcknowledgedWrite) {
     ++checked;
   }
   EXPECT_GT(checked, 300);
-  // And it goes on with higher versions than any that were told.
+  // The server continues with versions above all acknowledged ones.
   std::uint64_t highest = 0;
   for (const auto& [key, entry] : server->store().table("pods").entries())
     highest = std::max(highest, entry->version);
@@ -153,7 +153,7 @@ TEST_F(DurabilityTest, everythingIsThereAfterARestart) {
   EXPECT_EQ(get(std::string(kPods) + "/gone").status, 404);
   EXPECT_EQ(
       get("/apis/example.com/v1/gizmos?labelSelector=a=b").body.at("items").get_array().size(), 1u);
-  // A watch from before the restart has to list again; one from now on goes on.
+  // A watch from before the restart must list again; a watch from the current version continues.
   EXPECT_EQ(watch(std::string(kPods) + "?resourceVersion=3").lines.at(0), "ERROR ");
   auto& log = watch(std::string(kPods) + "?resourceVersion=" + std::to_string(version));
   post(kPods, pod("new"));
@@ -201,7 +201,7 @@ TEST_F(DurabilityTest, aDatabaseThatIsGoneIsNotANewCluster) {
     auto opened = Server::open(loop, options);
     return opened ? std::string("opened") : opened.error().message;
   };
-  // Cut off anywhere, down to nothing.
+  // Truncated at any size, down to nothing.
   for (const auto size : {whole - 4096, whole / 2 / 4096 * 4096, std::uintmax_t{4096 + 100},
                           std::uintmax_t{4096}, std::uintmax_t{512}, std::uintmax_t{100}}) {
     std::filesystem::copy_file(path, path + ".whole",
@@ -217,11 +217,11 @@ TEST_F(DurabilityTest, aDatabaseThatIsGoneIsNotANewCluster) {
                            "it from a backup, or move it and its -wal file away to begin with an "
                            "empty cluster");
   EXPECT_EQ(std::filesystem::file_size(path), 0u) << "nothing is changed by looking at it";
-  // Without its file, a log is what is left of a cluster.
+  // A log without its database file means a lost cluster.
   std::filesystem::rename(path, path + "-wal");
   std::ofstream(path + "-wal") << std::string(5000, 'x');
   EXPECT_THAT(refused(), HasSubstr("the database is gone, though its log (-wal) is still there"));
-  // Really new.
+  // A new database.
   std::filesystem::remove(path + "-wal");
   openServer();
   EXPECT_EQ(post(kPods, pod("new")).status, 201);

@@ -1,7 +1,7 @@
 #pragma once
 
 // A cluster for the tests of components: the API server in memory on virtual time, behind an Api
-// that writes down what components write and can answer with failures instead. Schemas of custom
+// that records the writes of components and can return failures instead. Schemas of custom
 // resources, defaults, admission, validation, generations, versions and watches are the real ones.
 
 #include <gtest/gtest.h>
@@ -27,14 +27,14 @@ class EmbeddedCluster final : public kube::Api {
       : loop_(loop),
         server_(Server::open(loop, {.inlineCommits = true}).value()),
         api_(*server_, loop) {}
-  // The ends of watches still cross over to the server.
+  // Delivers the ends of watches to the server.
   ~EmbeddedCluster() override { loop_.runReady(); }
 
   std::vector<kube::Request> writes;  // of components, failed ones included
-  std::function<std::optional<Error>(const kube::Request&)> failure;  // answers instead, when set
-  std::string deafTo;  // watches of this resource ("pods") hear nothing meanwhile
+  std::function<std::optional<Error>(const kube::Request&)> failure;  // answers instead, if set
+  std::string deafTo;  // watches of this resource ("pods") receive nothing while set
 
-  // What tests do behind the components' backs; a failure of that is one of the test.
+  // The test's own reads and writes, apart from those of components. A failure fails the test.
 
   // Creates every object of a file.
   void install(const std::filesystem::path& file) {
@@ -68,7 +68,7 @@ class EmbeddedCluster final : public kube::Api {
     now->get_object()["status"] = status;
     done(kube::updateObject(api_, type, key, *std::move(now), "status"));
   }
-  // Namespaces go at once, too: there is nobody here to empty them.
+  // Also removes namespaces at once: there is no controller here that empties them.
   void remove(const api::ResourceType& type, const std::string& name,
               const std::string& namespace_ = "") {
     const api::ObjectKey key{namespace_, name};

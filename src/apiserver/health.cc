@@ -10,13 +10,12 @@ namespace {
 
 struct Check {
   std::string_view name;
-  std::string wrong;   // "" when all is well
-  bool counts = true;  // whether it fails the endpoint
+  std::string wrong;   // "" if the check passes
+  bool counts = true;  // true if a failure fails the endpoint
 };
 
 std::vector<Check> checksOf(std::string_view endpoint, const std::optional<Error>& failure) {
-  // All objects are in memory, so that reading them cannot fail; etcd is what the check is called
-  // on a real server.
+  // All objects are in memory, so reading them cannot fail. kube-apiserver names this check etcd.
   std::vector<Check> checks{{"ping", ""}, {"log", ""}, {"etcd", ""}};
   if (endpoint == "readyz")
     checks.push_back({"storage-writes", failure ? failure->message : "", false});

@@ -28,7 +28,7 @@ net::Headers headersFor(std::string_view contentType,
                         const std::vector<std::string>& warnings = {}) {
   net::Headers headers{{"Content-Type", std::string(contentType)},
                        {"Cache-Control", "no-cache, private"}};
-  // As kube-apiserver: when there are too many, each is cut, and what is left over is dropped.
+  // As kube-apiserver: too many warnings are each cut, and the rest is dropped.
   constexpr std::size_t kMaxAll = 4 << 10, kMaxOneOfMany = 256;
   std::size_t all = 0;
   for (const auto& warning : warnings) all += warning.size();
@@ -65,7 +65,7 @@ void sendFailure(const ResponderPtr& responder, Failure failure,
   sendReply(responder, failureReply(std::move(failure), request));
 }
 
-// What of a log may wait for its reader, and how often it is looked whether it still does.
+// How many bytes of a log may wait for its reader, and how often their number is checked.
 constexpr std::size_t kLogBacklog = 4 << 20;
 constexpr Duration kLogPause = std::chrono::milliseconds(50);
 
@@ -153,7 +153,7 @@ class HttpFront::Impl : public std::enable_shared_from_this<HttpFront::Impl> {
   const HttpFrontOptions& options() const { return options_; }
 
  private:
-  // Verbs on resources; toBindings: one of /bindings, which names the pod in its body.
+  // Verbs on resources. toBindings: a request to /bindings, which names the pod in its body.
   void handleCall(Call call, bool toBindings, AuditEvent* audited, ResponderPtr responder) {
     const auto& request = call.request;
     if (audited) {
@@ -171,7 +171,7 @@ class HttpFront::Impl : public std::enable_shared_from_this<HttpFront::Impl> {
     tasks_.spawn(serve(&server_, std::move(call), std::move(responder)));
   }
 
-  // Everything else: discovery, OpenAPI, metrics.
+  // All other requests: discovery, OpenAPI, metrics.
   void handleDocument(const ServerRequest& request, const net::Target& target, const User& user,
                       AuditEvent* audited, const ResponderPtr& responder) {
     const std::string verb = lowered(request.method);
@@ -193,7 +193,7 @@ class HttpFront::Impl : public std::enable_shared_from_this<HttpFront::Impl> {
     sendDocument(request, target, responder);
   }
 
-  // From here on bodies are JSON.
+  // After this function bodies are JSON.
   Result<> readProtobuf(ServerRequest& request) const {
     for (auto& header : request.headers) {
       if (!isProtobuf(net::headerOf({header}, "Content-Type"))) continue;
@@ -207,7 +207,7 @@ class HttpFront::Impl : public std::enable_shared_from_this<HttpFront::Impl> {
     return {};
   }
 
-  // Answers 403 itself.
+  // Returns false if the request is not allowed, after sending the 403.
   bool mayGoOn(const Attributes& attributes, AuditEvent* audited, const ResponderPtr& responder) {
     auto* authorizer = server_.authorizer();
     if (!authorizer) return true;
@@ -217,15 +217,14 @@ class HttpFront::Impl : public std::enable_shared_from_this<HttpFront::Impl> {
     return audited ? audited->decision.allowed : decision.allowed;
   }
 
-  // Nobody where credentials were shown that are no good: a client must not fall back to being
-  // nobody in particular without noticing.
+  // nullopt if the credentials are invalid: such a client must not silently become anonymous.
   std::optional<User> authenticate(const ServerRequest& request) const {
     const auto refused = [&](std::string_view why) {
       log::warn("{} cannot be authenticated: {}", request.remote, why);
       return std::nullopt;
     };
     if (!request.peerProblem.empty()) return refused("client certificate: " + request.peerProblem);
-    if (request.peer && !request.peer->commonName.empty()) {  // else it names nobody
+    if (request.peer && !request.peer->commonName.empty()) {  // else it has no user
       if (request.peer->validUntil < server_.executor().wallNow())
         return refused("client certificate: it has expired");
       User user{request.peer->commonName, "", request.peer->organizations, {}};
@@ -251,8 +250,8 @@ class HttpFront::Impl : public std::enable_shared_from_this<HttpFront::Impl> {
     sendText(responder, health->status, "text/plain; charset=utf-8", std::move(health->text));
   }
 
-  // What is served, in words. These documents take milliseconds to make, and are the same until another kind is
-  // defined. Null when there is none.
+  // Generates a description of the API. This takes milliseconds, and the result is the same until a
+  // kind is defined. nullopt if there is none.
   using Describe = std::function<std::optional<std::string>()>;
   Bytes described(const std::string& which, const Describe& describe) {
     if (describedGeneration_ != server_.registry().generation()) described_.clear();
@@ -329,7 +328,7 @@ class HttpFront::Impl : public std::enable_shared_from_this<HttpFront::Impl> {
     std::optional<std::string> piece = std::move(log->text);
     while (piece && !*closed) {
       if (!piece->empty()) responder->write(std::make_shared<const std::string>(*std::move(piece)));
-      // The log waits for its reader.
+      // Waits for the log's reader.
       while (responder->queuedBytes() > kLogBacklog && !*closed) {
         auto pause = sleepFor(self->server_.executor(), kLogPause);
         co_await pause;
@@ -399,7 +398,7 @@ class HttpFront::Impl : public std::enable_shared_from_this<HttpFront::Impl> {
     });
   }
 
-  // The stream may be on the stack: it goes later.
+  // The stream may be on the stack, so it is destroyed later.
   void close(const std::shared_ptr<Running>& running) {
     running->over = true;
     running_.erase(running);

@@ -1,7 +1,7 @@
 #pragma once
 
-// HTTP(S) in front of a Server: routes, authentication by client certificate or bearer token,
-// content negotiation, watches as streams. This is what kubectl and the programs' HttpApi talk to.
+// The HTTP(S) front end of a Server: routes, authentication by client certificate or bearer token,
+// content negotiation, watches as streams. kubectl and the programs' HttpApi connect to it.
 
 #include <map>
 #include <memory>
@@ -13,10 +13,11 @@
 
 namespace koord::apiserver {
 
-// What is asked for of a container's log: at once, or piece by piece.
+// A container's log: a text, or a stream of pieces.
 struct PodLog {
   std::string text;
-  // The next piece, which may be empty; no value at the end. Null when the text is all.
+  // Returns the next piece, which may be empty; nullopt at the end. Null if `text` is the whole
+  // log.
   std::function<Task<std::optional<std::string>>()> more;
 };
 
@@ -24,14 +25,14 @@ struct HttpFrontOptions {
   std::string listen = "127.0.0.1:0";  // "" = no socket: requests come through handle() only
   // Certificate and key of the server and the authority of its clients; null = plain HTTP (tests).
   std::shared_ptr<const net::ServerTls> tls;
-  std::map<std::string, User, std::less<>> tokens;  // bearer token -> who it is
-  // Requests without credentials are served, too, as system:anonymous: with authorisation that is
-  // as good as nothing.
+  std::map<std::string, User, std::less<>> tokens;  // bearer token -> user
+  // Requests without credentials are served as system:anonymous, which with authorization may do
+  // almost nothing.
   bool anonymous = false;
   int threads = 1;
-  // A watcher that is this far behind is cut off.
+  // A watch with this many unsent bytes is ended.
   std::size_t watchBacklogBytes = 64 << 20;
-  // Answers GET pods/NAME/log; null: not found.
+  // Answers GET pods/NAME/log. Null: such requests get 404.
   std::function<Task<Result<PodLog>>(std::string namespace_, std::string pod, api::StringMap query)>
       podLogs;
   AuditSink audit;  // null: requests are not recorded
@@ -46,9 +47,9 @@ class HttpFront {
   HttpFront& operator=(const HttpFront&) = delete;
 
   std::string address() const;  // "127.0.0.1:41873"
-  // Ends watches and waits for answers in flight, at most `grace`.
+  // Ends watches and waits for pending answers, at most `grace`.
   Task<void> shutdown(Duration grace);
-  // Replaces the tokens that are known.
+  // Replaces the known tokens.
   void setTokens(std::map<std::string, User, std::less<>> tokens);
 
   // The handler itself, for tests without sockets.

@@ -110,7 +110,7 @@ TEST_F(HttpFrontTest, everyRequestOfResourcesIsAuditedOnce) {
   send("GET", "/apis", "", {}, false);
   ASSERT_EQ(events.size(), 2u);
   EXPECT_EQ(events[1].at("responseStatus").at("code"), 401);
-  // A watch is complete when its connection is gone.
+  // The audit event of a watch is written when its connection is closed.
   const auto watching = send("GET", "/api/v1/pods?watch=true");
   EXPECT_EQ(events.size(), 2u);
   watching->closed();
@@ -151,7 +151,7 @@ TEST_F(HttpFrontTest, pathsLeadToTheirObjects) {
                  R"({"metadata":{"generateName":"x"}})")
                 ->status,
             405);
-  // All namespaces at once are all there is.
+  // Namespaces cannot be deleted as a collection.
   EXPECT_EQ(send("DELETE", "/api/v1/namespaces")->status, 405);
   EXPECT_EQ(send("GET", "/nothing")->status, 404);
   EXPECT_EQ(send("GET", "/apis/nothing/v1")->status, 404);

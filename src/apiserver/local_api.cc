@@ -32,7 +32,8 @@ class LocalApi::Inbox {
 
 namespace {
 
-// A watch has a half on each executor; what passes between them is posted. Each half may go first.
+// A watch has one half on each executor, and they post to each other. Either half may be destroyed
+// first.
 struct ServerHalf {
   std::unique_ptr<WatchStream> stream;
   bool ended = false;

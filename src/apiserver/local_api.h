@@ -1,8 +1,8 @@
 #pragma once
 
-// The Api seam straight into an embedded server, for components in the same process. Calls cross
-// from the component's executor to the server's and back, so both may have threads of their own; on
-// one VirtualLoop they are the same executor.
+// kube::Api calls into an embedded server, for components in the same process. Calls cross from the
+// component's executor to the server's and back, so both may have their own threads; on one
+// VirtualLoop they are the same executor.
 
 #include <memory>
 
@@ -13,8 +13,8 @@ namespace koord::apiserver {
 
 class LocalApi final : public kube::Api {
  public:
-  // `executor` is the component's. The server must outlive every LocalApi. Not for calls after the
-  // executor or the server's executor has ended.
+  // `executor` is the component's. The server must outlive every LocalApi. Do not call after the
+  // component's or the server's executor has ended.
   LocalApi(Server& server, Executor& executor, User user = {});
   ~LocalApi() override;
 

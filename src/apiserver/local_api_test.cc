@@ -1,4 +1,4 @@
-// The Api seam onto the server: on one virtual loop, and across threads.
+// kube::Api calls into the server: on one virtual loop, and across threads.
 
 #include "apiserver/local_api.h"
 

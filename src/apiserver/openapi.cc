@@ -14,7 +14,7 @@ using api::Schema;
 using json::array;
 using json::object;
 
-// Definitions are called as upstream's so that people find them, roughly: the group's domain
+// Definition names are approximately upstream's, so that users find them: the group's domain
 // reversed.
 std::string definitionName(const Resource& resource, std::string_view version) {
   if (!resource.custom) {
@@ -109,7 +109,7 @@ class Writer {
     for (const auto& field : schema.fields) {
       json::value property = valueOf(field.type);
       auto& members = property.get_object();
-      // Beside a $ref nothing else may stand, in v2.
+      // In v2 a $ref must be the only member.
       if (!members.contains("$ref") || v3_) addStrategy(members, field);
       if (v3_ && members.contains("$ref") && members.size() > 1) {
         object wrapped;

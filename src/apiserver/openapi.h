@@ -1,7 +1,7 @@
 #pragma once
 
-// OpenAPI documents of everything that is served, made from the schemas: what kubectl explain,
-// apply and client-side validation read.
+// OpenAPI documents of all served resources, generated from the schemas. kubectl explain, apply and
+// client-side validation read them.
 
 #include <optional>
 #include <string>
@@ -12,7 +12,7 @@
 namespace koord::apiserver {
 
 std::string openApiV2(const Registry& registry);
-// The same as the protocol buffer that older clients ask for.
+// The same document as the protocol buffer that older clients request.
 std::string openApiV2Proto(const Registry& registry);
 // {"paths": {"api/v1": {"serverRelativeURL": ...}}}
 std::string openApiV3Index(const Registry& registry);

@@ -1,5 +1,5 @@
-// The protocol buffer form of the OpenAPI v2 document (gnostic's openapi.v2.Document): field
-// numbers are those of OpenAPIv2.proto. Only what the JSON document of openapi.cc holds is written.
+// The protocol buffer form of the OpenAPI v2 document (gnostic's openapi.v2.Document), with the
+// field numbers of OpenAPIv2.proto. Writes only the parts that the JSON document of openapi.cc has.
 
 #include <string>
 
@@ -21,7 +21,7 @@ void putText(std::string& out, unsigned field, std::string_view text) {
   if (!text.empty()) putBytes(out, field, text);
 }
 
-// NamedAny: extensions are carried as YAML.
+// NamedAny: extensions are written as YAML.
 std::string extension(std::string_view name, const value& content) {
   std::string any;
   putText(any, 2, toYaml(content));

@@ -21,7 +21,7 @@ using net::Responder;
 
 constexpr std::string_view kType = api::kProtobufType;
 
-// Kinds that are no resources. DeleteOptions come with the version of what is deleted.
+// Kinds that are not resources. DeleteOptions have the version of the deleted object.
 constexpr std::pair<std::string_view, std::string_view> kMessages[] = {
     {"Status", "v1"},
     {"Binding", "v1"},
@@ -36,13 +36,13 @@ constexpr std::pair<std::string_view, std::string_view> kMessages[] = {
     {"LocalSubjectAccessReview", "authorization.k8s.io/v1"},
     {"SelfSubjectRulesReview", "authorization.k8s.io/v1"}};
 
-// null when the kind has no messages here.
+// nullptr if the kind has no message.
 const Schema* schemaOf(const Registry& registry, std::string_view apiVersion,
                        std::string_view kind) {
   const auto& types = *registry.builtinSchemas();
   for (const auto& [name, version] : kMessages)
     if (name == kind && (version.empty() || version == apiVersion)) return types.find(kind);
-  // Metadata alone is field 1, as it is of every kind.
+  // The metadata are field 1 in every kind.
   if (kind == "PartialObjectMetadata" && apiVersion == "meta.k8s.io/v1")
     return types.find("Namespace");
   const auto slash = apiVersion.find('/');
@@ -70,9 +70,9 @@ std::string encodeObject(const json::value& object, const Registry& registry, bo
   return sealEnvelope(apiVersion, kind, encoded.message);
 }
 
-// What an Accept header says about the two.
+// The preferences of an Accept header.
 struct Wishes {
-  bool protobuf = false;  // before JSON
+  bool protobuf = false;  // preferred over JSON
   bool json = false;
 };
 
@@ -98,7 +98,7 @@ void setType(net::Headers& headers, std::string_view type) {
     if (name == "Content-Type") value = type;
 }
 
-// Whether the objects below this path have messages: /api/V/[namespaces/NS/]RESOURCE...
+// Returns true if the objects below this path have messages: /api/V/[namespaces/NS/]RESOURCE...
 bool hasMessages(std::string_view path, const Registry& registry) {
   std::vector<std::string_view> parts;
   while (!path.empty()) {
@@ -127,7 +127,7 @@ class ProtobufResponder final : public Responder {
 
   void respond(int status, net::Headers headers, Bytes body) override {
     if (isJson(headers) && body) {
-      // Whoever takes nothing else gets what there is.
+      // Clients that do not accept JSON get a lossy message.
       auto message = protobufOfJson(*body, registry_, !json_);
       if (!message.empty()) {
         setType(headers, kType);
@@ -165,7 +165,7 @@ class ProtobufResponder final : public Responder {
 
   std::shared_ptr<Responder> inner_;
   const Registry& registry_;
-  bool json_;       // the client takes JSON, too
+  bool json_;       // the client also accepts JSON
   bool watchable_;  // events of this request have messages
   bool frames_ = false;
 };

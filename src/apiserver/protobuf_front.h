@@ -1,7 +1,7 @@
 #pragma once
 
-// Protocol buffers in front of a server that speaks JSON: bodies of requests become JSON, answers
-// become protobuf where the client asks for it first.
+// Protocol buffers for a server that speaks JSON: converts request bodies to JSON, and answers to
+// protobuf if the client prefers it.
 
 #include <memory>
 #include <string>
@@ -14,16 +14,16 @@ namespace koord::apiserver {
 
 bool isProtobuf(std::string_view contentType);
 
-// The body as JSON, with apiVersion and kind; an error for kinds that only JSON can say.
+// The body as JSON, with apiVersion and kind. Fails for kinds without a protobuf message.
 Result<std::string> jsonOfProtobuf(std::string_view body, const Registry& registry);
 
-// An object, a list or a Status as a whole protobuf body; "" when it cannot be one. `lossy` leaves
-// out what has no form in protobuf.
+// An object, a list or a Status as a whole protobuf body; "" if it cannot be converted. `lossy`
+// drops the parts that have no protobuf form.
 std::string protobufOfJson(std::string_view text, const Registry& registry, bool lossy);
 
-// Wraps the way to answer a client with this Accept header, when it wants protobuf. Answers that
-// have no protobuf form stay JSON; clients that do not take JSON get 406. The registry must outlive
-// the answer.
+// Wraps the responder of a client with this Accept header, if it wants protobuf. Answers without a
+// protobuf form stay JSON; clients that do not accept JSON get 406. The registry must outlive the
+// answer.
 std::shared_ptr<net::Responder> protobufResponder(std::shared_ptr<net::Responder> inner,
                                                   std::string_view accept, std::string_view path,
                                                   const Registry& registry);

@@ -1,4 +1,4 @@
-// Bodies in protobuf through the HTTP front, as client-go and kubectl send and ask for them.
+// Protobuf bodies through the HTTP front end, as client-go and kubectl send and request them.
 
 #include "apiserver/protobuf_front.h"
 
@@ -95,7 +95,7 @@ TEST_F(ProtobufFrontTest, objectsAreWrittenAndReadInProtobuf) {
   EXPECT_EQ(textAt(object, "metadata", "creationTimestamp"), "2026-01-01T00:00:00Z");
   const auto read = send("GET", std::string(kPods) + "/web", kProtobuf);
   EXPECT_EQ(decoded(read->text), object);
-  // The same as JSON has it.
+  // The JSON form has the same.
   const auto plain = send("GET", std::string(kPods) + "/web", "application/json");
   EXPECT_EQ(plain->type, "application/json");
   auto json = parseJson(plain->text).value();
@@ -190,7 +190,7 @@ TEST_F(ProtobufFrontTest, whatHasNoMessagesIsSentAsJsonIfThatWillDo) {
   const auto refused = send("GET", path + "/g", kProtobuf);
   EXPECT_EQ(refused->status, 406);
   EXPECT_THAT(textAt(decoded(refused->text), "message"), HasSubstr("media types are accepted"));
-  // Metadata alone always has.
+  // Metadata always have a message.
   const std::string partial = ";as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
   const auto metadata = send("GET", path + "/g", kProtobuf + partial);
   EXPECT_EQ(metadata->status, 200);

@@ -8,7 +8,7 @@ namespace koord::apiserver {
 
 namespace {
 
-// A watch that was refused: it ends with the reason, unless it is given up before.
+// A rejected watch: it ends with the reason, unless it is destroyed before.
 class RefusedWatch final : public kube::Watch {
  public:
   RefusedWatch(Executor& executor, kube::WatchSink sink, Error error)

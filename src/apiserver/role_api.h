@@ -1,11 +1,12 @@
 #pragma once
 
-// The Api seam into an embedded server as a certain user: what the server's roles do not allow him is
-// Forbidden, as it would be over HTTP. So components that run in one process with the server can be held to
-// the roles that they are shipped with.
+// kube::Api calls into an embedded server as a given user: returns Forbidden for calls that the
+// server's roles do not allow, as over HTTP. So components in the server's process can be tested
+// with the roles that they are shipped with.
 //
-// The server must decide on the component's executor, as on a VirtualLoop, and have RBAC on; otherwise
-// everything is allowed. Refusals are told to `denied`, and what was allowed is added to `use`, for tests.
+// The server must run on the component's executor, as on a VirtualLoop, and have RBAC on; otherwise
+// everything is allowed. Refusals are passed to `denied` and allowed calls are added to `use`, for
+// tests.
 
 #include <functional>
 #include <string>

@@ -66,7 +66,7 @@ Outcome<> readBody(const net::ServerRequest& in, kube::Request& request) {
   auto documents = parseYaml(request.body);
   if (!documents) return refuse(std::move(documents.error()));
   request.body = toJson(*documents);
-  if (request.body.size() > kMaxBodyBytes)  // its aliases are written out now
+  if (request.body.size() > kMaxBodyBytes)  // after expanding aliases
     return refuse(ErrorCode::RequestEntityTooLarge,
                   fmt::format("Request entity too large: limit is {}", kMaxBodyBytes));
   return {};
@@ -142,7 +142,7 @@ std::optional<Outcome<Call>> routeCall(const net::ServerRequest& in, const net::
   }
   readParts(parts, at, request);
   for (const auto& [name, value] : target.query) request.query[name] = value;
-  // Of one object it says nothing: who may get a pod's log must not come to watch the pod.
+  // Ignored for a single object: a user who may get a pod's log must not gain a watch of the pod.
   if (const auto value = target.param("watch");
       request.name.empty() &&
       (value == "true" || value == "1" || (value.empty() && target.has("watch"))))

@@ -14,14 +14,13 @@ namespace koord::apiserver {
 // What a client accepts, from its Accept header.
 struct Accepts {
   Format format = Format::Object;
-  bool json = true;                 // false: only things that this server cannot write
-  std::string aggregatedDiscovery;  // "v2", "v2beta1"; "" = not asked for
+  bool json = true;                 // false: only types that this server cannot write
+  std::string aggregatedDiscovery;  // "v2", "v2beta1"; "" = not requested
   bool openApiProto = false;
 };
 Accepts readAccept(std::string_view header);
 
-// The call that a resource path (/api/v1/..., /apis/GROUP/VERSION/...) means; nothing for other
-// paths.
+// The call of a resource path (/api/v1/..., /apis/GROUP/VERSION/...); nullopt for other paths.
 std::optional<Outcome<Call>> routeCall(const net::ServerRequest& request,
                                        const net::Target& target);
 

@@ -1,5 +1,5 @@
-// A disk that is full, and then is not: reads and watches go on, writes are refused, nothing that
-// was acknowledged is lost, and nothing that was not is ever seen.
+// A disk that is full and later is not: reads and watches continue, writes are rejected, no
+// acknowledged write is lost, and no other write is ever visible.
 
 #include <gmock/gmock.h>
 #include <sys/resource.h>
@@ -22,7 +22,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using namespace std::chrono_literals;
 
-// What outlives a FakeStorage, as a disk does.
+// The state that outlives a FakeStorage, like a disk.
 struct Disk {
   StoredState state;
   std::function<bool()> isFull = [] { return false; };
@@ -121,7 +121,7 @@ TEST_F(StorageFailureTest, writesAre507AndEverythingElseGoesOn) {
   EXPECT_EQ(get(std::string(kPods) + "/lost").status, 404);
   EXPECT_EQ(watch(kPods).lines, std::vector<std::string>{"ADDED before"});
   EXPECT_TRUE(log.ended.empty());
-  // Further ones do not bother the disk.
+  // Further writes do not reach the disk.
   const int tries = disk->tries;
   EXPECT_EQ(remove(std::string(kPods) + "/before").status, 507);
   EXPECT_EQ(disk->tries, tries);
@@ -150,7 +150,7 @@ TEST_F(StorageFailureTest, theStorageIsProbedLessAndLessOften) {
 TEST_F(StorageFailureTest, whoReadWhatIsTakenBackReadsAgain) {
   post(kPods, pod("kept"));
   fill();
-  // All in one turn: the reads see the new pod, which is gone before they are answered.
+  // All in one turn: the reads see the new pod, which is reverted before they are answered.
   Answer created, listed, got, changed;
   tasks.spawn(collect(server.get(), routed("POST", kPods, pod("lost"), "", ""), &created));
   tasks.spawn(
@@ -168,7 +168,7 @@ TEST_F(StorageFailureTest, whoReadWhatIsTakenBackReadsAgain) {
   ASSERT_EQ(listed.body.at("items").get_array().size(), 1u);
   EXPECT_EQ(textAt(listed.body.at("items").get_array()[0], "metadata", "labels", "a"), "");
   EXPECT_THAT(log.lines, ElementsAre("ADDED kept"));
-  // The versions of what was taken back are given anew, and no watcher misses their second use.
+  // The versions of reverted changes are reused, and watchers receive their second use, too.
   free();
   EXPECT_EQ(post(kPods, pod("new")).status, 201);
   EXPECT_THAT(log.lines, ElementsAre("ADDED kept", "ADDED new"));
@@ -196,7 +196,7 @@ TEST_F(StorageFailureTest, kindsAndQuotasAreAsBefore) {
   EXPECT_EQ(
       post("/apis/example.com/v1/namespaces/default/gizmos", R"({"metadata":{"name":"g"}})").status,
       201);
-  // And the other way round: a kind that was not deleted after all.
+  // The reverse: the deletion of a kind is reverted.
   fill();
   EXPECT_EQ(remove(std::string(kCrds) + "/gizmos.example.com").status, 507);
   EXPECT_EQ(get("/apis/example.com/v1/namespaces/default/gizmos/g").status, 200);
@@ -226,8 +226,8 @@ TEST_F(StorageFailureTest, readinessSaysSoAndDoesNotFail) {
   EXPECT_FALSE(answerHealth(*net::parseTarget("/version"), {}));
 }
 
-// Writers on a disk that fails now and then: in the end the server, what it answered, what watchers
-// saw and what the disk has are the same.
+// Writers on a disk that fails now and then: in the end the server, its answers, the watchers and
+// the disk agree.
 TEST_F(StorageFailureTest, whatIsAcknowledgedIsWhatIsThere) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     logs.clear();
@@ -272,7 +272,7 @@ TEST_F(StorageFailureTest, whatIsAcknowledgedIsWhatIsThere) {
   }
 }
 
-// The same with the thread that writes batches, as a program has it.
+// The same with the thread that writes batches, as in a program.
 TEST(GroupJournalTest, dropsWhatFollowsAFailureUntilItIsTakenBack) {
   LoopThread thread("storage");
   auto disk = std::make_shared<Disk>();
@@ -298,9 +298,9 @@ TEST(GroupJournalTest, dropsWhatFollowsAFailureUntilItIsTakenBack) {
   told.acquire();
   full = false;
   thread.runSync([&] {
-    journal->append(change(3));  // builds upon 2
+    journal->append(change(3));  // depends on 2
     journal->resume();
-    journal->append(change(2));  // given anew
+    journal->append(change(2));  // reused version
   });
   told.acquire();
   thread.runSync([&] {

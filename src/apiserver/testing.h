@@ -1,6 +1,6 @@
 #pragma once
 
-// What the tests of this folder share: a server on virtual time, and calls in one line.
+// Helpers for the tests of this folder: a server on virtual time, and calls in one line.
 
 #include <gtest/gtest.h>
 
@@ -66,7 +66,7 @@ class ServerTest : public ::testing::Test {
     return {};
   }
 
-  // One request, carried out as far as it goes without the passing of time.
+  // Sends one request and runs everything that needs no time to pass.
   Answer request(const std::string& method, const std::string& path, std::string body = "",
                  const std::string& contentType = "", const std::string& accept = "") {
     auto answer = std::make_shared<Answer>();

@@ -14,8 +14,8 @@ class HttpClient;
 
 namespace koord::apiserver {
 
-// Where a service can be reached, as "https://127.0.0.1:9876"; an error when nobody serves it. The
-// certificate is still verified for the service's DNS name.
+// Returns the address of a service, as "https://127.0.0.1:9876"; an error if no endpoint serves it.
+// The certificate is still verified for the service's DNS name.
 using ServiceResolver = std::function<Result<std::string>(const api::ServiceReference& service)>;
 
 // Client and executor must outlive the caller.

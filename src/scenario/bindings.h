@@ -1,7 +1,7 @@
 #pragma once
 
-// Named values that expressions see as $name: an immutable list, so that an inner scope can hide a
-// name without touching the outer one. Copies are cheap. Carries the clock for time_now() as well.
+// Named values that expressions read as $name: an immutable list, so that an inner scope can hide a
+// name without changing the outer scope. Cheap to copy. Also has the clock for time_now().
 
 #include <memory>
 #include <string>
@@ -17,14 +17,14 @@ class Bindings {
   Bindings() = default;
   explicit Bindings(const Clock& clock) : clock_(&clock) {}
 
-  // These bindings and one more, which hides an older one of the same name.
+  // These bindings plus one, which hides an older one of the same name.
   Bindings with(std::string name, json::value value) const {
     Bindings result = *this;
     result.top_ = std::make_shared<const Entry>(Entry{std::move(name), std::move(value), top_});
     return result;
   }
 
-  // nullptr when there is none of that name.
+  // nullptr if there is no such name.
   const json::value* find(std::string_view name) const {
     for (const Entry* entry = top_.get(); entry; entry = entry->next.get()) {
       if (entry->name == name) return &entry->value;

@@ -76,7 +76,7 @@ class Run {
   std::vector<TestResult> all() {
     std::vector<std::size_t> together, alone;
     for (std::size_t i = 0; i < jobs_.size(); ++i) {
-      // Tests with a cluster of their own cannot be in each other's way.
+      // Tests with separate clusters cannot conflict.
       const bool apart =
           jobs_[i].test->concurrent || (!options_.useCluster && !jobs_[i].test->hasProcesses());
       (apart ? together : alone).push_back(i);
@@ -129,7 +129,7 @@ class Run {
     return runTestToEnd(**environment, *job.test, job.inputs, options);
   }
 
-  // Prints what is finished, in the order of the jobs.
+  // Prints finished results, in the order of the jobs.
   void finish(std::size_t index, TestResult result) {
     std::lock_guard lock(mutex_);
     if (result.stopsRun || (options_.failFast && result.failed())) stopped_ = true;

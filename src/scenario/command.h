@@ -1,8 +1,8 @@
 #pragma once
 
-// "koordctl test DIR...": finds the tests below the folders, runs each in a world of its own and
-// reports. The program's main parses the flags into TestCommandOptions and says how an embedded
-// cluster is made.
+// "koordctl test DIR...": finds the tests below the folders, runs each in a new environment and
+// reports. The program's main parses the flags into TestCommandOptions and passes a factory for
+// embedded clusters.
 
 #include <functional>
 #include <memory>
@@ -15,9 +15,9 @@
 
 namespace koord::scenario {
 
-// Makes the world for one test, fresh for each: on virtual time, or in real time with a kubeconfig
-// when test.hasProcesses(). Called from several threads at once; what it returns is used and
-// destroyed on the calling thread.
+// Creates a new environment for one test: on virtual time, or in real time with a kubeconfig if
+// test.hasProcesses(). Called from several threads at once; its result is used and destroyed on the
+// calling thread.
 using EnvironmentFactory = std::function<Result<std::unique_ptr<Environment>>(const Test& test)>;
 
 struct TestCommandOptions {
@@ -35,7 +35,7 @@ struct TestCommandOptions {
   EnvironmentFactory embedded;            // used without useCluster
 };
 
-// The exit status: 0 all passed, 1 something failed, 2 nothing could be run (bad files, bad
+// Returns the exit status: 0 all passed, 1 a test failed, 2 nothing could be run (invalid files or
 // options). Results go to standard output in the order of the files, problems to standard error.
 int runTestCommand(const TestCommandOptions& options);
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// A cluster for the tests of the runner: objects in a map, writes and merge patches as they come,
-// virtual time. Nothing happens by itself; a test can set timers that change objects.
+// A cluster for the tests of the runner: objects in a map, plain writes and merge patches, virtual
+// time. Nothing changes by itself; a test can set timers that change objects.
 
 #include <map>
 #include <set>
@@ -26,9 +26,9 @@ class FakeCluster final : public Environment {
 
   // "pods/ns/name" -> object
   std::map<std::string, json::value> objects;
-  // What a create or a patch is refused with, by resource.
+  // The errors of creates and patches, by resource.
   std::map<std::string, Error> refused;
-  // Deletions of these resources leave the object there, as a finalizer does.
+  // Deletions of these resources keep the object, as a finalizer does.
   std::set<std::string> sticky;
   VirtualLoop loop;
 

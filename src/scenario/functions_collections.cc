@@ -49,7 +49,8 @@ Result<json::value> values(Args all, const Scope&) {
   return json::value(std::move(result));
 }
 
-// [[key, value], ...]; Kyverno's form with three arguments names the two members of each item.
+// [[key, value], ...]; Kyverno's form with three arguments gives the names of the two members of
+// each item.
 Result<json::value> items(Args all, const Scope&) {
   const Arguments arguments("items", all);
   if (arguments.size() == 2) return arguments.failure("takes one or three arguments");

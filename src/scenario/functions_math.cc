@@ -54,7 +54,7 @@ Result<json::value> round(Args all, const Scope&) {
   const auto places = arguments.integer(1);
   if (!places) return fail(places.error());
   if (*places < 0 || *places > 15) return arguments.wrong(1, "an integer from 0 to 15");
-  // Through the shortest decimal text, so that 1.005 means 1.005 and not the double below it.
+  // Rounds the shortest decimal text, so that 1.005 means 1.005 and not the double below it.
   const double scale = std::pow(10.0, static_cast<double>(*places));
   const double scaled = *number * scale;
   const double nudge = std::copysign(std::abs(scaled) * 4e-16, scaled);
@@ -73,7 +73,7 @@ Result<Operand> operandOf(const Arguments& arguments, const json::value& value) 
       fmt::format("{} is not a number, a quantity or a duration", plainText(value)));
 }
 
-// Quantities of fractions keep three decimal places.
+// Fractional quantities keep three decimal places.
 Quantity quantityOf(double amount, Quantity::Format format) {
   constexpr double kMilliLimit = 9e15;
   if (std::abs(amount) * 1000 < kMilliLimit) {
@@ -110,7 +110,7 @@ std::optional<Operand> sumOf(const Operand& a, const Operand& b, int sign) {
   return Duration(std::get<Duration>(a) + sign * std::get<Duration>(b));
 }
 
-// The amount as the same kind of thing as `like`.
+// The amount as an operand of the same type as `like`.
 Operand as(const Operand& like, double amount) {
   if (const auto* quantity = std::get_if<Quantity>(&like))
     return quantityOf(amount, quantity->format());
@@ -194,7 +194,7 @@ Result<json::value> sum(Args all, const Scope&) {
   return total ? written(*total) : json::value(0);
 }
 
-// Ours: -1, 0 or 1 for two quantities by amount, so that '1Gi' and '1024Mi' are the same.
+// Our extension: -1, 0 or 1 for two quantities by amount, so that '1Gi' and '1024Mi' are equal.
 Result<json::value> compareQuantities(Args all, const Scope&) {
   const Arguments arguments("x_quantity_compare", all);
   const auto a = Quantity::parse(plainText(arguments[0]));

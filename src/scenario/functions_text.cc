@@ -60,7 +60,7 @@ Result<json::value> concat(Args all, const Scope&) {
   return textValue(std::string(*a) + std::string(*b));
 }
 
-// Only ASCII letters change; names in Kubernetes have no others.
+// Changes ASCII letters only; names in Kubernetes have no others.
 Result<json::value> mapped(const Arguments& arguments, char from, char to, int shift) {
   const auto text = arguments.text(0);
   if (!text) return fail(text.error());
@@ -146,7 +146,7 @@ Result<json::value> trimPrefix(Args all, const Scope&) {
   return textValue(*text);
 }
 
-// The optional count at position i: how often at most; none means no limit.
+// The optional maximum at position i; none means no limit.
 Result<std::int64_t> countAt(const Arguments& arguments, std::size_t i, bool negativeMeansAll) {
   if (arguments.size() <= i) return std::int64_t{-1};
   const auto count = arguments.integer(i);
@@ -313,11 +313,11 @@ Result<json::value> regexMatch(Args all, const Scope&) {
   try {
     return json::value(boost::regex_search(text, *expression));
   } catch (const std::exception& error) {
-    return arguments.failure(error.what());  // the pattern is too costly on this text
+    return arguments.failure(error.what());  // the pattern is too expensive on this text
   }
 }
 
-// Where a replacement goes; ends it when there is too much of it.
+// Collects replaced text; fails if it becomes too large.
 class LimitedText {
  public:
   using iterator_category = std::output_iterator_tag;
@@ -341,7 +341,7 @@ class LimitedText {
   std::size_t room_;
 };
 
-// Go writes groups as $1 or ${1}, and so do we; Boost's own "$1" form does the work.
+// Groups are $1 or ${1}, as in Go; Boost's "$1" form implements them.
 Result<json::value> regexReplaced(const Arguments& arguments, bool literal) {
   const auto pattern = arguments.text(0);
   if (!pattern) return fail(pattern.error());

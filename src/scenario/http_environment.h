@@ -1,7 +1,7 @@
 #pragma once
 
-// A test's world on a cluster that runs already, reached through a kubeconfig: real time, discovery
-// and processes.
+// A test environment on a running cluster, reached through a kubeconfig: real time, discovery and
+// processes.
 
 #include <memory>
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace koord::scenario {
 
-// The environment is used by one thread; "" finds the kubeconfig as kubectl does.
+// One thread uses the environment; "" finds the kubeconfig as kubectl does.
 Result<std::unique_ptr<Environment>> connectTo(const std::string& kubeconfig);
 
 }  // namespace koord::scenario

@@ -201,7 +201,7 @@ Result<json::value> select(const Node& node, const json::value& current, const S
   return json::value(std::move(hash));
 }
 
-// An operator whose first operand is known; those that need no second one never look at it.
+// Evaluates an operator whose first operand is known. The second one is evaluated only if needed.
 Result<json::value> evaluateWith(json::value left, const Node& node, const json::value& current,
                                  const Scope& scope) {
   switch (node.op) {

@@ -7,7 +7,7 @@
 //   auto expression = Expression::parse("conditions[?type == 'Ready'].status | [0]");
 //   auto value = expression->evaluate(status);
 //
-// A wrong expression is BadRequest with its column; a failing evaluation (wrong type of an
+// An invalid expression is BadRequest with its column; a failing evaluation (wrong type of an
 // argument, unknown binding) is Invalid. Whole numbers stay integers.
 
 #include <memory>
@@ -39,7 +39,7 @@ class Expression {
 
 // False are null, false, "", [] and {}; everything else is true.
 bool isTruthy(const json::value& value);
-// By value, numbers by amount: 1 equals 1.0.
+// By value; numbers by amount: 1 equals 1.0.
 bool equal(const json::value& a, const json::value& b);
 
 }  // namespace koord::scenario

@@ -64,15 +64,15 @@ struct Node {
 
 Result<std::unique_ptr<Node>> parse(std::string_view text);
 
-// What one evaluation may make: a few nested lists of "$x, $x" or joins would otherwise grow to any
-// size, and maps of maps take any time.
+// Limit of the memory and time of one evaluation: a few nested lists of "$x, $x" or joins would
+// otherwise grow to any size, and maps of maps take any time.
 constexpr std::size_t kMaxEvaluatedBytes = 256 << 20;  // text, and kValueBytes for each value
 constexpr std::size_t kValueBytes = 16;
 
-// What is left of that.
+// The remaining part of that limit.
 class Budget {
  public:
-  // Charges a new value before it is made, or as soon as it is.
+  // Charges a new value before or right after it is created.
   Result<> charge(std::size_t bytes);
   Result<> charge(const json::value& value);
 

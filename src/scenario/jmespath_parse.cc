@@ -8,22 +8,21 @@
 #include "base/ascii.h"
 #include "scenario/jmespath_ast.h"
 
-// A parser by operator precedence (Pratt, 1973): every token has a strength with which it binds
-// what stands to its left; an expression goes on while the next token binds stronger than its
-// caller.
+// An operator precedence parser (Pratt, 1973): every token has a binding power; an expression
+// continues while the next token binds stronger than its caller.
 
-// A Pratt parser. The lexer makes the whole text a list of lexemes, each with its place for errors.
-// An expression is then a prefix (a name, a literal, a bracket, a negation) and, while the next
-// operator binds more tightly than the one that asked, that operator with what follows it:
-// expression(power) calls itself with the power of the operator just read, which gives precedence
-// and left association without a grammar rule per level.
+// The lexer converts the text to a list of lexemes, each with its position for errors. An
+// expression is a prefix (a name, a literal, a bracket, a negation) and, while the next operator
+// binds more tightly than the caller's, that operator with its operand: expression(power) calls
+// itself with the power of the operator just read, which gives precedence and left association
+// without a grammar rule per level.
 //
-// Projections are what makes JMESPath unlike arithmetic. "a[*].b.c" applies ".b.c" to every
-// element, "a[*] | b" applies "b" to the list. So what stands to the right of a projection is
-// parsed with the projection's own power and hung below it (projected); operators that bind more
-// loosely, a pipe above all, end it. evaluate() needs to know nothing about this.
+// Projections differ from arithmetic operators. "a[*].b.c" applies ".b.c" to every element, "a[*] |
+// b" applies "b" to the list. So the text to the right of a projection is parsed with the
+// projection's own power and becomes its child (projected); operators that bind more loosely, such
+// as a pipe, end it. evaluate() needs no special case.
 //
-// Depth is limited, since an expression comes from a file and each level is a call. Cost:
+// The depth is limited, because expressions come from files and each level is a call. Cost:
 // O(length). Source: jmespath.org's grammar, and the community's additions for arithmetic, let and
 // ternaries.
 
@@ -124,7 +123,7 @@ int bindingPower(Token token) {
 constexpr int kStarPower = 20;
 constexpr int kUnaryPower = 8;
 
-// Syntax errors travel as exceptions inside this file only.
+// Syntax errors are exceptions inside this file only.
 struct SyntaxError {
   std::size_t at;
   std::string what;
@@ -201,7 +200,7 @@ class Lexer {
     return std::string(text_.substr(from, at_ - from));
   }
 
-  // What stands between two delimiters; a backslash keeps the character after it from ending it.
+  // The text between two delimiters; a backslash escapes the next character.
   std::string_view delimited(char delimiter, std::size_t from) {
     for (++at_; at_ < text_.size() && text_[at_] != delimiter; ++at_) {
       if (text_[at_] == '\\' && at_ + 1 < text_.size()) ++at_;
@@ -273,7 +272,7 @@ NodePtr make(Op op, Children... children) {
   return node;
 }
 
-// Operators with an operand on each side and nothing else to them.
+// Plain binary operators.
 constexpr std::pair<Token, Op> kBinary[] = {
     {Token::Pipe, Op::Pipe},
     {Token::Or, Op::Or},
@@ -399,7 +398,7 @@ class Parser {
     }
   }
 
-  // Behind a bracket with nothing in front of it: of what is current, or a list.
+  // A bracket at the beginning of an expression: applies to the current value, or is a list.
   NodePtr bracketed() {
     if (startsIndex()) return index(make(Op::Current));
     if (peek() == Token::Star && peek(1) == Token::RightBracket) {
@@ -446,7 +445,7 @@ class Parser {
     }
   }
 
-  // What a projection applies to each element.
+  // The part that a projection applies to each element.
   NodePtr projected(int power) {
     if (bindingPower(peek()) < kProjectionStops) return make(Op::Current);
     if (peek() == Token::LeftBracket || peek() == Token::Filter) return expression(power);

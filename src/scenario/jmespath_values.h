@@ -15,21 +15,21 @@ namespace koord::scenario::jmespath {
 bool isNumber(const json::value& value);
 double toDouble(const json::value& value);
 std::optional<std::int64_t> toInteger(const json::value& value);
-// An integer when the number is whole and exact, which keeps "1" from becoming "1.0".
+// An integer if the number is whole and exact, so that "1" does not become "1.0".
 json::value numberOf(double value);
 std::string_view textOf(const json::value& value);  // of a string
 json::value textValue(std::string_view text);
 // "null", "boolean", "number", "string", "array", "object"
 std::string_view typeOf(const json::value& value);
-// Strings as they are, anything else as JSON.
+// Strings unchanged, other values as JSON.
 std::string plainText(const json::value& value);
-// <0, 0, >0 for two numbers or two strings; nothing for other pairs.
+// <0, 0, >0 for two numbers or two strings; nullopt for other pairs.
 std::optional<int> order(const json::value& a, const json::value& b);
 
 // The characters (code points) of UTF-8 text.
 std::vector<std::string_view> charactersOf(std::string_view text);
 
-// Arguments with their types checked: "join(): argument 2 must be a string, got number".
+// Arguments with checked types: "join(): argument 2 must be a string, got number".
 class Arguments {
  public:
   Arguments(std::string_view function, std::span<const Argument> all)

@@ -1,7 +1,6 @@
 #pragma once
 
-// Reading API objects for the operations: names for people, conditions, simple JSON paths, event
-// lines.
+// Reads API objects for the operations: display names, conditions, simple JSON paths, event lines.
 
 #include <optional>
 #include <string>
@@ -17,11 +16,11 @@ api::ObjectKey keyOf(const json::value& object);
 std::string titleOf(const json::value& object);
 // "Warning FailedScheduling (x3, koord-scheduler): 0/2 nodes are available"
 std::string eventLine(const json::value& event);
-// "a=b,c=d" of the labels that are plain text; {} for none.
+// "a=b,c=d" of the labels that are plain text; "" for an empty object.
 std::string labelSelectorOf(const json::value& labels);
 
-// Whether the object is as a wait for a condition or a JSONPath wants it. An error: it is no JSONPath, or it selects more
-// than one value.
+// Returns true if the object meets a wait's condition or JSONPath. Fails if the JSONPath is invalid
+// or selects more than one value.
 Result<bool> isAsAwaited(const json::value& object, const WaitFor& wait);
 
 }  // namespace koord::scenario

@@ -1,6 +1,6 @@
 #pragma once
 
-// Two texts beside each other, line by line.
+// Two texts side by side, line by line.
 
 #include <string_view>
 #include <vector>
@@ -14,7 +14,7 @@ struct LinePair {
 };
 
 // Pairs the lines by their longest common subsequence; of long texts only the first 400 lines. The
-// views are into the texts.
+// views point into the texts.
 std::vector<LinePair> compareLines(std::string_view left, std::string_view right);
 
 std::vector<std::string_view> linesOf(std::string_view text);

@@ -23,8 +23,8 @@ bool isWord(std::string_view text) {
   return true;
 }
 
-// What a key or a text says: [~name.]statement[->binding], where the statement is an expression
-// when it stands in parentheses and taken as it is between backslashes.
+// A parsed key or text: [~name.]statement[->binding]. The statement is an expression if it is in
+// parentheses, and literal between backslashes.
 struct Statement {
   bool each = false;
   std::string index;
@@ -86,7 +86,7 @@ std::string childPath(const std::string& path, std::string_view key) {
   return path.empty() ? std::string(key) : fmt::format("{}.{}", path, key);
 }
 
-// Values in messages, cut where they get long.
+// Values in messages, shortened if they are long.
 std::string shown(const json::value& value) {
   constexpr std::size_t kLongest = 200;
   std::string text = value.is_double() ? jmespath::plainText(value) : toJson(value);
@@ -149,7 +149,7 @@ Result<Node> parseNode(const json::value& value, const std::string& path, int de
     if (statement->each && statement->expression) {
       return fail(ErrorCode::BadRequest, path + ": \"~\" iterates in keys, not in values");
     }
-    // Only expressions and escapes mean something in a value; "a->b" is plain text.
+    // In a value only expressions and escapes are special; "a->b" is plain text.
     if (statement->expression && statement->binding.empty()) {
       node.expression = std::move(statement->expression);
     } else if (isEscaped(jmespath::textOf(value))) {
@@ -184,7 +184,7 @@ class Matcher {
   Result<> matchMap(const Node& node, const json::value& actual, const std::string& path,
                     const Bindings& bindings) {
     if (actual.is_null()) {
-      // Expressions may still speak about bindings, or about null itself.
+      // Expressions may still refer to bindings, or to null itself.
       bool onlyExpressions = !node.members.empty();
       for (const auto& member : node.members)
         onlyExpressions &= member.statement.expression.has_value();
@@ -283,7 +283,7 @@ class Matcher {
 
 json::value viewOf(const Node& node, const json::value& actual, const Bindings& bindings);
 
-// One member of a view; nothing when the field is not there or the expression fails.
+// One member of a view; nullopt if the field is missing or the expression fails.
 std::optional<json::value> viewOfMember(const Node::Member& member, const Node& body,
                                         const json::value& actual, const Bindings& bindings) {
   json::value projected;

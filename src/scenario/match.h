@@ -1,7 +1,6 @@
 #pragma once
 
-// Assertion trees, as Kyverno Chainsaw has them: a document that says what must hold of another
-// one.
+// Assertion trees, as in Kyverno Chainsaw: a document with the expected values of another document.
 //
 //   status:
 //     phase: Running                       the field has this value; fields that are not named may
@@ -25,7 +24,7 @@
 
 namespace koord::scenario {
 
-// One place where a value is not as it must be.
+// A place where a value differs from the expected one.
 struct Mismatch {
   std::string path;     // "spec.containers[0].image"; "" is the document itself
   std::string message;  // "expected "a", got "b""
@@ -33,16 +32,16 @@ struct Mismatch {
 
 class AssertionTree {
  public:
-  // Reads all expressions; an error names the field.
+  // Parses all expressions; an error names the field.
   static Result<AssertionTree> parse(const json::value& tree);
 
-  // No mismatch means that it holds. An error is an expression that cannot be evaluated on this
-  // value.
+  // An empty result means that the assertion holds. Fails if an expression cannot be evaluated on
+  // this value.
   Result<std::vector<Mismatch>> match(const json::value& actual, const Bindings& bindings) const;
-  // The parts of the value that the tree speaks about, in the tree's shape, with the values that
-  // its expressions give: what stands beside the tree in a report.
+  // The parts of the value that the tree names, in the tree's shape, with the results of its
+  // expressions: a report shows it next to the tree.
   json::value view(const json::value& actual, const Bindings& bindings) const;
-  // The document it was read from.
+  // The document of the tree.
   const json::value& document() const { return document_; }
 
   struct Node;
@@ -53,13 +52,13 @@ class AssertionTree {
 };
 
 // The document with every text of the form "(expression)" replaced by its value; "@" in them is
-// `current`. Keys stay as they are.
+// `current`. Keys do not change.
 Result<json::value> render(const json::value& document, const Bindings& bindings,
                            const json::value& current = nullptr);
-// The same for one text that must stay a text: names and the like.
+// The same for one text whose result must be a text, such as a name.
 Result<std::string> renderText(std::string_view text, const Bindings& bindings);
 
-// Whether the text is an expression in parentheses: "(a == b)", "(jp; a)".
+// Returns true if the text is an expression in parentheses: "(a == b)", "(jp; a)".
 bool isExpression(std::string_view text);
 
 }  // namespace koord::scenario

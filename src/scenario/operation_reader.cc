@@ -307,7 +307,7 @@ Operation readOperation(Fields fields, bool gatheringOnly) {
   refuseUnsupported(fields, {"proxy"});
   int given = 0;
   for (const auto& entry : kKinds) {
-    // "sleep:" without anything below is there, too.
+    // "sleep:" without members counts, too.
     if (!fields.names(entry.field)) continue;
     Fields body = fields.object(entry.field);
     ++given;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Reads one operation of a test; the part of test_file.cc that knows the fields of each kind.
+// Reads one operation of a test; the part of test_file.cc that has the fields of each kind.
 
 #include <initializer_list>
 #include <optional>
@@ -12,13 +12,13 @@
 
 namespace koord::scenario {
 
-// gatheringOnly: catch, finally and cleanup blocks take fewer kinds than try.
+// gatheringOnly: catch, finally and cleanup blocks accept fewer kinds than try.
 Operation readOperation(Fields fields, bool gatheringOnly);
 std::vector<Binding> readBindings(Fields& fields, std::string_view key);
 std::string readPropagationPolicy(Fields& fields);
-// Only JMESPath is there.
+// Only JMESPath is supported.
 void checkCompiler(Fields& fields, std::string_view key = "compiler");
-// Refuses fields that exist in Chainsaw and are not supported here.
+// Rejects fields of Chainsaw that are not supported here.
 void refuseUnsupported(Fields& fields, std::initializer_list<std::string_view> keys);
 
 // nullopt for a field that is absent or null.

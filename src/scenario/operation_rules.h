@@ -1,7 +1,7 @@
 #pragma once
 
-// What an operation's fields mean, apart from carrying it out: timeouts, expectations, bindings,
-// outputs and which objects it is about.
+// The meaning of an operation's fields, apart from carrying it out: timeouts, expectations,
+// bindings, outputs and the selected objects.
 
 #include <string>
 #include <vector>
@@ -10,26 +10,26 @@
 
 namespace koord::scenario {
 
-// Its own, or the one for its kind. The timeouts are all set.
+// The operation's own timeout, or that of its kind. All timeouts are set.
 Duration timeoutOf(const Operation& operation, const Timeouts& timeouts);
 
 // "path: message; path: message"
 std::string joined(const std::vector<Mismatch>& mismatches);
 
-// What is wrong with an outcome in the light of the expectations; "" for nothing. `resource` is
-// what was sent, `object` what came back; `error` is "" for a success. Without an expectation that
-// concerns the resource, the error itself is what is wrong.
+// The problem of an outcome given the expectations; "" if there is none. `resource` is the sent
+// object, `object` the received one; `error` is "" for a success. If no expectation matches the
+// resource, the error itself is the problem.
 std::string judge(const std::vector<Expectation>& expectations, const json::value& resource,
                   const json::value& object, const std::string& error, const Bindings& bindings);
 
-// The bindings of a test, step or operation on top of those around it.
+// The bindings of a test, step or operation, added to the outer bindings.
 Result<Bindings> evaluateBindings(const std::vector<Binding>& list, Bindings bindings);
-// `outer` with the operation's outputs, which see `inner` and the object.
+// `outer` with the operation's outputs, which are evaluated with `inner` and the object.
 Result<Bindings> addOutputs(const Operation& operation, const json::value& object,
                             const Bindings& inner, Bindings outer);
 
 Result<Selection> renderSelection(const Selection& selection, const Bindings& bindings);
-// What an assertion's document says about where to look: kind, namespace, name or labels.
+// The selection in an assertion's document: kind, namespace, name or labels.
 Result<Selection> selectionOf(const json::value& document, const Bindings& bindings);
 
 }  // namespace koord::scenario

@@ -18,7 +18,7 @@ using Kind = Operation::Kind;
 constexpr std::size_t kMaxDeviations = 3;
 constexpr const char* kFieldManager = "koordctl-test";
 
-// For reports: the names that were looked for, not the expressions that give them.
+// For reports: the evaluated names, not their expressions.
 json::value withMetadataFilled(json::value document, const Bindings& bindings) {
   if (auto* metadata = find(document, "metadata")) {
     if (auto filled = render(*metadata, bindings)) *metadata = *std::move(filled);
@@ -101,7 +101,7 @@ Task<bool> Operations::again(SteadyTime deadline, Duration timeout) {
   Executor& executor = environment_.executor();
   const auto left = deadline - executor.steadyNow();
   if (left <= Duration{}) co_return false;
-  // Often enough for people to wait on, but no more than some hundred times in a long timeout.
+  // Short enough for interactive use, but at most some hundred polls in a long timeout.
   const Duration pause = std::clamp<Duration>(timeout / 600, 50ms, 5s);
   auto sleep = sleepFor(executor, std::min<Duration>(pause, left));
   co_await sleep;
@@ -170,7 +170,7 @@ Task<void> Operations::runOnResource(const Operation& operation, json::value res
     auto task =
         assertion ? check(operation, tree, bindings, context) : write(operation, resource, context);
     auto attempt = co_await task;
-    // What was written cannot be written again to see whether it comes out better.
+    // A successful write is not repeated to get a better outcome.
     const bool written = !assertion && attempt.error.empty();
     if (!assertion) {
       const json::value& object = attempt.error.empty() ? attempt.object : resource;
@@ -385,7 +385,7 @@ Task<Result<std::vector<json::value>>> Operations::select(Selection selection,
   auto list = co_await task;
   if (!list) co_return fail(std::move(list.error()));
   for (auto& item : find(*list, "items")->get_array()) {
-    // The items of a list do not repeat what they are.
+    // The items of a list lack apiVersion and kind.
     json::object object{{"apiVersion", selection.apiVersion}, {"kind", selection.kind}};
     for (auto& member : item.get_object()) object[member.key()] = std::move(member.value());
     objects.emplace_back(std::move(object));

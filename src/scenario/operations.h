@@ -1,8 +1,7 @@
 #pragma once
 
-// Carries out one operation of a test and says what came of it. Everything that can become true
-// later (an assertion, a deletion, a create that a webhook refuses for now) is tried again until
-// the timeout.
+// Carries out one operation of a test and returns its result. Everything that can succeed later (an
+// assertion, a deletion, a create that a webhook denies for now) is retried until the timeout.
 
 #include <filesystem>
 #include <string>
@@ -15,7 +14,7 @@
 
 namespace koord::scenario {
 
-// What an operation finds around it.
+// The context of an operation.
 struct OperationContext {
   std::string namespace_;
   std::filesystem::path folder;
@@ -36,7 +35,7 @@ struct ObjectId {
 struct OperationOutcome {
   OperationResult result;
   Bindings bindings;              // those of the context and the operation's outputs
-  std::vector<ObjectId> created;  // objects that were not there before, oldest first
+  std::vector<ObjectId> created;  // objects that did not exist before, oldest first
 };
 
 class Operations {
@@ -45,14 +44,14 @@ class Operations {
       : environment_(environment), resolver_(resolver) {}
 
   Task<OperationOutcome> run(const Operation& operation, OperationContext context);
-  // Deletes the object and waits until it is gone; one that is not there is fine.
+  // Deletes the object and waits until it is gone; succeeds if it does not exist.
   Task<OperationResult> remove(ObjectId id, std::string propagationPolicy, Duration timeout);
 
   // Calls the API for a JSON document.
   Task<Result<json::value>> call(kube::Request request);
 
  private:
-  // One try at something; "" in `error` ends the tries.
+  // One attempt; "" in `error` ends the retries.
   struct Attempt {
     std::string error;
     json::value object;
@@ -88,10 +87,10 @@ class Operations {
   Task<std::string> logsOf(const Operation& operation, api::ObjectKey pod);
 
   Task<Result<Target>> targetOf(const json::value& resource, std::string namespace_);
-  // The objects that the selection names, newest state. None is not an error.
+  // The newest state of the selected objects. An empty result is not an error.
   Task<Result<std::vector<json::value>>> select(Selection selection, std::string namespace_);
   Task<std::vector<std::string>> eventsOf(const json::value& object);
-  // Whether there is time for another try; waits for the moment of it.
+  // Waits for the next attempt. Returns false if the time is over.
   Task<bool> again(SteadyTime deadline, Duration timeout);
 
   Environment& environment_;

@@ -8,7 +8,8 @@
 #include "scenario/operations.h"
 #include "scenario/processes.h"
 
-// The operations that do not write objects or assert: processes, and gathering what helps a person.
+// The operations that neither write objects nor assert: processes, and gathering of diagnostic
+// output.
 
 namespace koord::scenario {
 namespace {
@@ -43,7 +44,7 @@ Result<ProcessSpec> specOf(const Operation& operation, const Bindings& bindings,
   return spec;
 }
 
-// In one line; a script is cut after its first.
+// In one line; a script is cut after its first line.
 std::string commandLine(const ProcessSpec& spec) {
   std::string line;
   for (const auto& argument : spec.arguments) line += (line.empty() ? "" : " ") + argument;
@@ -52,7 +53,7 @@ std::string commandLine(const ProcessSpec& spec) {
   return line.substr(0, newline) + (more ? " ..." : "");
 }
 
-// Without what only machines read.
+// Without fields that only programs read.
 json::value tidied(json::value object) {
   if (auto* metadata = find(object, "metadata"); metadata && metadata->is_object()) {
     metadata->get_object().erase("managedFields");

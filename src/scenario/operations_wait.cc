@@ -6,7 +6,7 @@
 #include "scenario/operation_rules.h"
 #include "scenario/operations.h"
 
-// Deleting objects until they are gone, and waiting for what others do.
+// Deletes objects and waits until they are gone; waits for changes of other clients.
 
 namespace koord::scenario {
 
@@ -19,7 +19,7 @@ Task<OperationResult> Operations::remove(ObjectId id, std::string propagationPol
   auto resolving = resolver_.resolve(id.apiVersion, id.kind);
   const auto type = co_await resolving;
   if (!type) {
-    // Its CustomResourceDefinition is gone, and so is it.
+    // Its CustomResourceDefinition is gone, so the object is gone, too.
     if (type.error().code != ErrorCode::NotFound) result.error = type.error().message;
     co_return result;
   }
@@ -37,7 +37,7 @@ Task<OperationResult> Operations::remove(ObjectId id, std::string propagationPol
     if (object) {
       const std::string now(textAt(*object, "metadata", "uid"));
       if (!uid.empty() && now != uid) break;
-      // Made again between the deletion and the first look.
+      // Re-created between the deletion and the first check.
       if (textAt(*object, "metadata", "deletionTimestamp").empty()) break;
       uid = now;
     }

@@ -41,8 +41,7 @@ ProcessOutcome runBlocking(ProcessSpec spec) {
 
 Future<ProcessOutcome> runProcess(Executor& executor, ProcessSpec spec) {
   auto [future, completer] = Future<ProcessOutcome>::make(executor);
-  // The thread ends with the process, by the deadline at the latest; the completer is all it
-  // touches.
+  // The thread ends with the process, at the latest at the deadline; it uses only the completer.
   try {
     std::thread([completer = completer, spec = std::move(spec)]() mutable {
       completer.complete(runBlocking(std::move(spec)));

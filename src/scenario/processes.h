@@ -23,11 +23,11 @@ struct ProcessOutcome {
   std::string errorOutput = {};
 };
 
-// On real time only: the executor must be an EventLoop. A process that runs into the timeout is
-// killed with its process group.
+// On real time only: the executor must be an EventLoop. At the timeout the process is killed with
+// its process group.
 Future<ProcessOutcome> runProcess(Executor& executor, ProcessSpec spec);
 
-// "$NAME" replaced from the environment given and this process's own; "$$" is a dollar sign.
+// Replaces "$NAME" from the given environment and this process's own; "$$" is a dollar sign.
 std::string expandVariables(const std::string& text,
                             const std::map<std::string, std::string>& environment);
 

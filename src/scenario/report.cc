@@ -106,14 +106,14 @@ std::string xmlText(std::string_view text) {
         result += "&quot;";
         break;
       default:
-        // XML has no way to write the other control characters.
+        // XML cannot represent other control characters.
         if (static_cast<unsigned char>(c) >= 0x20 || c == '\n' || c == '\t') result += c;
     }
   }
   return result;
 }
 
-// The first thing that failed, in one line.
+// The first failure, in one line.
 std::string firstError(const TestResult& result) {
   if (!result.error.empty()) return result.error;
   std::vector<const OperationResult*> all;

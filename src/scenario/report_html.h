@@ -1,7 +1,7 @@
 #pragma once
 
-// Results as one HTML page that needs no other file: a summary, the failures opened, and every test
-// with its steps; expected and actual side by side, the events of the objects below them.
+// Results as one self-contained HTML page: a summary, the failures expanded, and every test with
+// its steps; expected and actual state side by side, with the events of the objects below.
 
 #include <string>
 #include <vector>

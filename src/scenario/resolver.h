@@ -1,7 +1,7 @@
 #pragma once
 
-// Which REST resource an object's apiVersion and kind mean: from the table of built-in kinds, then
-// the CustomResourceDefinitions of the server, then its discovery documents. Answers are kept.
+// Finds the REST resource of an object's apiVersion and kind: in the table of built-in kinds, then
+// the CustomResourceDefinitions of the server, then its discovery documents. Caches the results.
 
 #include <deque>
 #include <map>
@@ -16,7 +16,7 @@ class TypeResolver {
  public:
   explicit TypeResolver(Environment& environment) : environment_(environment) {}
 
-  // The text of the result lives as long as the resolver. NotFound for a kind that nobody knows.
+  // The strings of the result live as long as the resolver. NotFound for an unknown kind.
   Task<Result<api::ResourceType>> resolve(std::string apiVersion, std::string kind);
 
  private:

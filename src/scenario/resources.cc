@@ -15,7 +15,7 @@ bool isPattern(std::string_view text) {
   return text.find_first_of("*?[") != std::string_view::npos;
 }
 
-// The files that the pattern names; its folder part is taken literally.
+// The files that match the pattern; its folder part is literal.
 Result<std::vector<std::filesystem::path>> expand(const std::filesystem::path& pattern) {
   if (!isPattern(pattern.filename().string())) return std::vector{pattern};
   std::error_code ec;

@@ -1,6 +1,6 @@
 #pragma once
 
-// What came of a test, as a tree: test, blocks of a step, operations. report.h prints it.
+// The results of a test as a tree: test, blocks of a step, operations. report.h prints it.
 
 #include <filesystem>
 #include <optional>
@@ -12,17 +12,17 @@
 
 namespace koord::scenario {
 
-// An object that is not as a test expects.
+// An object that differs from a test's expectation.
 struct Deviation {
   std::string object;  // "v1/Pod ns/name"
   std::vector<Mismatch> mismatches;
-  json::value actual;  // the part that the assertion speaks about
+  json::value actual;  // the part that the assertion names
   std::vector<std::string> events;
 };
 
 struct OperationResult {
   std::string name;    // "ASSERT"
-  std::string target;  // "v1/Pod ns/name", "" where there is none
+  std::string target;  // "v1/Pod ns/name"; "" if there is none
   std::string field;   // where the operation is in the file ...
   std::string place;   // ... "folder/chainsaw-test.yaml:23"
   std::string description;
@@ -30,7 +30,7 @@ struct OperationResult {
   std::string error;                  // "" = succeeded
   json::value expected;               // of an assertion
   std::vector<Deviation> deviations;  // nearest first
-  std::string output;                 // what was gathered, or a process wrote
+  std::string output;                 // gathered output, or that of a process
 
   bool failed() const { return !error.empty(); }
 };
@@ -51,11 +51,11 @@ struct TestResult {
   std::string description;
   std::string namespace_;
   Status status = Status::Passed;
-  std::string error;  // what failed outside of the steps
+  std::string error;  // an error outside of the steps
   std::vector<StepResult> steps;
-  std::vector<OperationResult> cleanup;  // of the objects that operations made
+  std::vector<OperationResult> cleanup;  // of the objects that operations created
   Duration elapsed{};                    // on the environment's clock
-  bool stopsRun = false;                 // failed, and the test asks to end the run then
+  bool stopsRun = false;                 // failed, and the test asks to end the run
 
   bool failed() const { return status == Status::Failed; }
 };

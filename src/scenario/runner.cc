@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 
 constexpr api::ResourceType kNamespaces{"", "v1", "namespaces", "Namespace", false};
 
-// A namespace's name out of a test's: "scenario-<name>-<number>".
+// A namespace name from a test's name: "scenario-<name>-<number>".
 std::string namespaceName(std::string_view test, std::int64_t number) {
   constexpr std::size_t kLongest = 40;
   std::string name;
@@ -41,7 +41,7 @@ class TestRun {
   Task<TestResult> run();
 
  private:
-  // What a step leaves behind for the cleanup at the end.
+  // What a step leaves for the cleanup at the end.
   struct Leftover {
     std::size_t step;
     std::vector<ObjectId> created;
@@ -52,8 +52,8 @@ class TestRun {
   Task<Result<>> enterNamespace();
   Task<Result<bool>> createNamespace(std::string name, json::value object);
   Task<void> runStep(std::size_t index);
-  // Runs the operations in order; stops at a failure when `stop` says so. Returns the bindings at
-  // the end.
+  // Runs the operations in order; stops at a failure if `stop` is set. Returns the bindings at the
+  // end.
   Task<Bindings> runBlock(const std::vector<Operation>& operations, OperationContext context,
                           bool stop, std::vector<OperationResult>& results,
                           std::vector<ObjectId>* created);
@@ -86,7 +86,7 @@ Result<Bindings> TestRun::startBindings() const {
   return bindings;
 }
 
-// True: made; false: it was there before.
+// Returns true if it was created, false if it already existed.
 Task<Result<bool>> TestRun::createNamespace(std::string name, json::value object) {
   auto& metadata = object.get_object()["metadata"];
   if (!metadata.is_object()) metadata = json::object();

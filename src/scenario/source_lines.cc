@@ -8,7 +8,7 @@
 namespace koord::scenario {
 namespace {
 
-// The next name or index of a path, which is shortened by it.
+// Removes and returns the first name or index of a path.
 std::string_view takePart(std::string_view& path) {
   const bool index = path.starts_with('[');
   const auto end = std::min(index ? path.find(']') : path.find_first_of(".["), path.size());
@@ -29,7 +29,7 @@ struct Place {
   }
 };
 
-// The member of a map begins where its key is.
+// The member of a map begins at its key.
 bool enter(Place& place, std::string_view part) {
   if (part.starts_with('[')) {
     std::size_t index = 0;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Where a field is in YAML text: the lines that reports and problems name.
+// Lines of fields in YAML text, for reports and error messages.
 
 #include <memory>
 #include <string_view>
@@ -9,13 +9,12 @@ namespace koord::scenario {
 
 class SourceLines {
  public:
-  // Text that cannot be read has no lines.
+  // A text that cannot be parsed has no lines.
   explicit SourceLines(std::string_view yaml);
   ~SourceLines();
 
-  // The line, counted from 1, of a field like "spec.steps[0].try[2].assert" of a document (those
-  // without content do not count), or of the nearest field around it that is there. 0 when not
-  // known.
+  // The line, counted from 1, of a field like "spec.steps[0].try[2].assert" of a document (empty
+  // documents do not count), or of its nearest existing parent field. 0 if unknown.
   int lineOf(std::size_t document, std::string_view field) const;
 
  private:

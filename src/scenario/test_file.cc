@@ -39,7 +39,7 @@ std::vector<Operation> readBlock(Fields& fields, std::string_view key, bool gath
 
 using PlaceOf = std::function<std::string(const std::string& field)>;
 
-// All errors, one per line, each after the place of its field ("chainsaw-test.yaml:3").
+// All errors, one per line, each after the position of its field ("chainsaw-test.yaml:3").
 std::unexpected<Error> failWith(const Errors& errors, const PlaceOf& place) {
   std::string text;
   for (const auto& error : errors)
@@ -48,7 +48,7 @@ std::unexpected<Error> failWith(const Errors& errors, const PlaceOf& place) {
   return fail(ErrorCode::Invalid, std::move(text));
 }
 
-// Those that have no place yet: operations of a template are in its file.
+// Sets missing positions: operations of a template have positions in its file.
 void setPlaces(std::vector<Operation>& operations, const PlaceOf& place) {
   for (auto& operation : operations)
     if (operation.place.empty()) operation.place = place(operation.field);
@@ -68,7 +68,7 @@ void checkHead(Fields& fields, std::string_view expected) {
     fields.error("kind", fmt::format("must be {}, is {}", expected, kind));
 }
 
-// What a step and a step template have in common.
+// The common fields of a step and a step template.
 Step readStepSpec(Fields& fields) {
   refuseUnsupported(fields, {"cluster", "clusters"});
   checkCompiler(fields);
@@ -114,8 +114,8 @@ bool isNamed(const std::vector<Binding>& list, const std::string& name) {
   return std::ranges::find(list, name, &Binding::name) != list.end();
 }
 
-// `use`: the step does what a template says. Bindings given `with` it take the place of the
-// template's own, which are defaults.
+// `use`: the step uses a template. Bindings in `with` override the template's own, which are
+// defaults.
 void useTemplate(Fields& use, const std::filesystem::path& folder, Step& step) {
   const auto path = use.required("template");
   Fields with = use.object("with");
@@ -278,7 +278,7 @@ Result<std::vector<std::filesystem::path>> findTestFiles(const std::vector<std::
     const std::size_t before = result.size();
     for (const std::filesystem::recursive_directory_iterator end; it != end; it.increment(ec))
       if (isTestFile(it->path())) result.push_back(it->path());
-    // An iterator that fails is at its end.
+    // An iterator that fails becomes the end iterator.
     if (ec) return fail(ErrorCode::Io, fmt::format("{}: {}", path, ec.message()));
     if (result.size() == before) {
       return fail(ErrorCode::NotFound,

@@ -1,9 +1,9 @@
 #pragma once
 
-// chainsaw-test.yaml as structs: the Test kind of chainsaw.kyverno.io/v1alpha1; a step that uses a
-// StepTemplate has its operations put in. Reading is strict:
-// a field that is unknown, or that Chainsaw has and we do not, is an error which names it, so that
-// no check is skipped in silence. All problems of a file are reported together.
+// chainsaw-test.yaml as structs: the Test kind of chainsaw.kyverno.io/v1alpha1; a StepTemplate's
+// operations replace the step that uses it. Reading is strict: an unknown field, or a field of
+// Chainsaw that is not supported, is an error that names it, so that no check is skipped silently.
+// All problems of a file are reported together.
 
 #include <filesystem>
 #include <optional>
@@ -26,7 +26,7 @@ struct Output {
   Binding binding;
 };
 
-// What must hold of the outcome of an operation on the objects that match.
+// The expected outcome of an operation for the matching objects.
 struct Expectation {
   std::optional<AssertionTree> match;
   AssertionTree check;
@@ -35,10 +35,10 @@ struct Expectation {
 struct Timeouts {
   std::optional<Duration> apply, assert, cleanup, delete_, error, exec;
 };
-// `base` with what is set in `more`.
+// `base` with the fields that are set in `more`.
 Timeouts over(const Timeouts& base, const Timeouts& more);
 
-// The objects that delete, wait and the gathering operations are about. Texts may be expressions.
+// The objects of delete, wait and the gathering operations. Texts may be expressions.
 struct Selection {
   std::string apiVersion;
   std::string kind;
@@ -86,7 +86,7 @@ struct Operation {
   };
 
   Kind kind = Kind::Apply;
-  std::string field;  // where it is in the file: "spec.steps[0].try[2].assert" ...
+  std::string field;  // its path in the file: "spec.steps[0].try[2].assert" ...
   std::string place;  // ... "folder/chainsaw-test.yaml:23"
   std::string description;
   bool continueOnError = false;
@@ -164,11 +164,12 @@ struct Test {
 Result<std::vector<Test>> readTestFile(const std::filesystem::path& file);
 Result<std::vector<Test>> parseTests(std::string_view yaml, const std::filesystem::path& file);
 
-// The chainsaw-test.yaml (or .yml) files at or below the paths, sorted. A file is taken as it is.
+// The chainsaw-test.yaml (or .yml) files at or below the paths, sorted. A path of a file may have
+// any name.
 Result<std::vector<std::filesystem::path>> findTestFiles(const std::vector<std::string>& paths);
 
-// The objects in the files that `pattern` ("a.yaml", "objects/*.yaml") names below `folder`, in
-// order of name; lists are taken apart.
+// The objects in the files that match `pattern` ("a.yaml", "objects/*.yaml") below `folder`, in
+// order of name; lists are flattened.
 Result<std::vector<json::value>> readResources(const std::filesystem::path& folder,
                                                const std::string& pattern);
 

@@ -148,7 +148,7 @@ TEST(TestFileTest, MistakesNameTheField) {
             "f:1: spec.steps: needs at least one step");
 }
 
-// A folder that goes with the test, however that ends.
+// A folder that is removed with the test, no matter how it ends.
 struct Folder {
   std::filesystem::path path =
       std::filesystem::path(testing::TempDir()) / ("scenarios-" + std::to_string(::getpid()));
@@ -232,7 +232,7 @@ TEST(TestFileTest, AFolderThatCannotBeReadIsNoFolderWithoutTests) {
   }
   ASSERT_EQ(findTestFiles({folder.path.string()})->size(), 3U);
   std::filesystem::permissions(folder.path / "locked", std::filesystem::perms::none);
-  const bool root = ::geteuid() == 0;  // who may read everything
+  const bool root = ::geteuid() == 0;  // root may read everything
   if (root) ASSERT_EQ(::seteuid(65'534), 0);
   const auto files = findTestFiles({folder.path.string()});
   if (root) ASSERT_EQ(::seteuid(0), 0);

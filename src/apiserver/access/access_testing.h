@@ -1,7 +1,7 @@
 #pragma once
 
-// For tests of who may do what: a server with authorisation and service accounts behind its HTTP
-// front, and requests of people in one line.
+// For tests of authorization: a server with RBAC and service accounts behind its HTTP front end,
+// and requests as different users in one line.
 
 #include <gmock/gmock.h>
 
@@ -14,7 +14,7 @@ namespace koord::apiserver::testing {
 class AccessTest : public ServerTest {
  protected:
   void SetUp() override {
-    loop.advance(std::chrono::hours(24));  // away from the beginning of time
+    loop.advance(std::chrono::hours(24));  // so that the clock is not near the epoch
     options.rbac = true;
     options.serviceAccounts.emplace().rootCaPem = "the authority";
     ServerTest::SetUp();

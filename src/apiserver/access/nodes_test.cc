@@ -1,4 +1,4 @@
-// What a kubelet may ask for.
+// What a kubelet may request.
 
 #include "apiserver/access/access_testing.h"
 
@@ -46,7 +46,7 @@ TEST_F(NodeAccessTest, aKubeletReadsWhatItsPodsReferTo) {
   EXPECT_EQ(get(kNode, "secrets"), 403);
   EXPECT_EQ(get(kNode, "secrets?fieldSelector=metadata.name%3Dpull"), 200);
   EXPECT_EQ(send(kNode, "DELETE", "/api/v1/namespaces/default/secrets/pull").status, 403);
-  // It ends with the pod.
+  // The permission ends with the pod.
   send(kAdmin, "DELETE", std::string(kPods) + "/web?gracePeriodSeconds=0");
   EXPECT_EQ(get(kNode, "secrets/pull"), 403);
 }
@@ -110,7 +110,7 @@ TEST_F(NodeAccessTest, aKubeletHasItsOwnNodeLeaseAndPods) {
   EXPECT_EQ(
       send(kNode, "GET", "/api/v1/nodes/n2").message(),
       R"(nodes "n2" is forbidden: User "system:node:n1" cannot get resource "nodes" in API group "" at the cluster scope: node 'n1' cannot read 'n2', only its own Node object)");
-  // Of the group, but no node.
+  // In the group, but not a node.
   EXPECT_EQ(send(user("kubelet", {"system:nodes"}), "GET", "/api/v1/services").status, 403);
 }
 

@@ -75,7 +75,7 @@ TEST_F(AccessTest, rolesGiveWhatTheySayAndNoMore) {
   const auto dev = user("carol", {"dev"});
   EXPECT_EQ(send(dev, "GET", "/api/v1/namespaces/default/secrets/mine").status, 404);
   EXPECT_EQ(send(dev, "GET", "/api/v1/namespaces/default/secrets/other").status, 403);
-  // A list of one name is a list of that name.
+  // A list limited to one name is authorized with that name.
   EXPECT_EQ(
       send(dev, "GET", "/api/v1/namespaces/default/secrets?fieldSelector=metadata.name%3Dmine")
           .message(),
@@ -150,7 +150,7 @@ TEST_F(AccessTest, aggregatedRolesFollowWhatTheySelect) {
     EXPECT_THAT(rulesOfRole(name), HasSubstr(R"("pods/log")")) << name;
   EXPECT_THAT(rulesOfRole("view"), Not(HasSubstr("secrets")));
   EXPECT_THAT(rulesOfRole("admin"), HasSubstr("rolebindings"));
-  // By way of view into edit, and of that into admin.
+  // Aggregated into view, so also into edit and admin.
   EXPECT_EQ(send(kAdmin, "POST", std::string(kRbacPath) + "clusterroles",
                  R"({"metadata":{"name":"more","labels":{
                      "rbac.authorization.k8s.io/aggregate-to-view":"true"}},
@@ -331,7 +331,7 @@ TEST_F(AccessTest, reviewsTellWhatTheEvaluatorSays) {
       toJson(rules.body.at("status").at("resourceRules")),
       HasSubstr(R"({"verbs":["get","list","watch"],"apiGroups":[""],"resources":["pods"]})"));
   EXPECT_EQ(rules.body.at("status").at("incomplete"), false);
-  // Reviews of others are not for everybody.
+  // Not every user may post reviews about others.
   EXPECT_EQ(send(user("carol"), "POST", authorization + "subjectaccessreviews", "{}").status, 403);
   EXPECT_EQ(send(kAdmin, "GET", authorization + "subjectaccessreviews").status, 405);
 }

@@ -31,7 +31,7 @@ Failure invalid(std::string_view kind, std::string_view what) {
           fmt::format("{}.{} \"\" is invalid: {}", kind, kAuthorizationGroup, what)};
 }
 
-// What the spec of an access review asks.
+// The attributes that the spec of an access review asks about.
 Outcome<Attributes> attributesOf(const User& user, const json::value& spec, std::string_view kind) {
   const auto* resource = find(spec, "resourceAttributes");
   const auto* path = find(spec, "nonResourceAttributes");

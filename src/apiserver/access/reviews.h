@@ -1,8 +1,8 @@
 #pragma once
 
-// Reviews: a client asks who it is (SelfSubjectReview), who a token belongs to (TokenReview) and
-// what it or somebody else may do (SelfSubjectAccessReview and its kin, SelfSubjectRulesReview).
-// The answers are those of the server's own authentication and authorisation.
+// Reviews: a client asks who it is (SelfSubjectReview), to whom a token belongs (TokenReview) and
+// what it or another user may do (SelfSubjectAccessReview and related kinds,
+// SelfSubjectRulesReview). The server's own authentication and authorization give the answers.
 
 #include "apiserver/server/server.h"
 
@@ -11,7 +11,7 @@ namespace koord::apiserver {
 constexpr std::string_view kAuthenticationGroup = "authentication.k8s.io";
 constexpr std::string_view kAuthorizationGroup = "authorization.k8s.io";
 
-// What of the two groups can be posted, for discovery.
+// The kinds of the two groups that can be posted; for discovery.
 struct ReviewKind {
   std::string_view group;
   std::string_view plural;
@@ -20,9 +20,9 @@ struct ReviewKind {
 };
 const std::vector<ReviewKind>& reviewKinds();
 
-// Whether a request is for one of these groups, which have reviews only.
+// Returns true if the request is for one of these groups, which have reviews only.
 bool isReview(const kube::Request& request);
-// On the server's executor.
+// Call on the server's executor.
 Reply answerReview(Server& server, const Call& call);
 
 }  // namespace koord::apiserver

@@ -1,4 +1,4 @@
-// Service accounts: who they are, their tokens, and what pods get of them.
+// Service accounts: their identity, their tokens, and what their pods get.
 
 #include "apiserver/access/access_testing.h"
 
@@ -40,7 +40,7 @@ TEST_F(ServiceAccountsTest, everyNamespaceHasItsAccountAtOnceAndAgain) {
   const auto again = send(kAdmin, "GET", shop + "serviceaccounts/default");
   EXPECT_EQ(again.status, 200);
   EXPECT_NE(textAt(again.body, "metadata", "uid"), uid);
-  // Not while the namespace goes.
+  // Not while the namespace is being deleted.
   send(kAdmin, "DELETE", "/api/v1/namespaces/shop");
   send(kAdmin, "DELETE", shop + "serviceaccounts/default");
   EXPECT_EQ(send(kAdmin, "GET", shop + "serviceaccounts/default").status, 404);

@@ -8,14 +8,14 @@
 
 namespace koord::apiserver {
 
-// 0 for what is no quantity.
+// Returns 0 if the value is not a quantity.
 inline Quantity quantityOf(const json::value& value) {
   auto quantity = value.is_string() ? Quantity::parse(std::string_view(value.get_string()))
                                     : Quantity::parse(toJson(value));
   return quantity ? *std::move(quantity) : Quantity{};
 }
 
-// The amounts of a map that may be absent.
+// The amounts of a map; empty if there is none.
 inline api::ResourceList amountsOf(const json::value* map) {
   api::ResourceList out;
   if (!map || !map->is_object()) return out;

@@ -31,7 +31,7 @@ Outcome<> completePriority(json::object& spec, std::string_view podName, Store& 
     if (!entry) return forbidden(fmt::format("no PriorityClass with name {} was found", name));
     take(*entry);
   } else {
-    // Of several defaults the lowest counts.
+    // Of several defaults the lowest value applies.
     bool found = false;
     for (const auto& [key, entry] : classes.entries()) {
       if (entry->text.find("\"globalDefault\":true") == std::string::npos) continue;
@@ -85,7 +85,7 @@ Outcome<> admitPriorityClass(const json::value& object, Store& store) {
 
 }  // namespace
 
-// A pod stays five minutes on a node that does not answer, unless it says otherwise.
+// A pod stays on an unreachable node for five minutes, unless it says otherwise.
 void completeTolerations(json::value& pod) {
   auto& list = objectAt(pod.get_object(), "spec")["tolerations"];
   if (!list.is_array()) list = json::array{};

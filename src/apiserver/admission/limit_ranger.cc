@@ -39,7 +39,8 @@ std::vector<Limit> limitsOf(std::string_view namespace_, Store& store) {
   return out;
 }
 
-// Sets what a container lacks, and says what it was: "cpu, memory request for container main".
+// Sets the missing values of a container and returns a description: "cpu, memory request for
+// container main".
 void complete(json::object& container, const char* part, const char* what, const char* kind,
               const api::ResourceList& defaults, std::vector<std::string>& notes) {
   if (defaults.empty()) return;
@@ -64,7 +65,7 @@ const Quantity* amountIn(const api::ResourceList& list, const std::string& name)
   return it == list.end() ? nullptr : &it->second;
 }
 
-// Compares what something asks for with the bounds of one entry.
+// Compares requests and limits with the bounds of one entry.
 class Bounds {
  public:
   Bounds(const Limit& limit, std::vector<std::string>& problems)
@@ -79,7 +80,7 @@ class Bounds {
       ratio(name, most, amountIn(requests, name), amountIn(limits, name));
   }
 
-  // Claims have no limits; what they request is bounded on both sides.
+  // Claims have no limits; minimum and maximum both bound their requests.
   void checkClaim(const api::ResourceList& requests) {
     for (const auto& [name, least] : limit_.min)
       below(name, least, amountIn(requests, name), nullptr);
@@ -164,7 +165,7 @@ Outcome<> verdict(std::vector<std::string> problems, const Resource& resource,
 }  // namespace
 
 void applyLimitDefaults(json::value& pod, std::string_view namespace_, Store& store) {
-  // Of several LimitRanges the first that speaks of a resource decides.
+  // Of several LimitRanges the first with an entry for a resource applies.
   api::ResourceList requests, limits;
   for (auto& limit : limitsOf(namespace_, store)) {
     if (limit.type != "Container") continue;

@@ -149,7 +149,7 @@ TEST_F(LimitsTest, AQuotaRefusesWhatExceedsIt) {
   EXPECT_EQ(silent.message(),
             "pods \"c\" is forbidden: failed quota: q: must specify limits.memory for: main; "
             "requests.cpu for: main");
-  // A dry run is judged and not charged.
+  // A dry run is checked but not charged.
   const auto path = std::string(kPods) + "?dryRun=All";
   ASSERT_EQ(post(path, sized("b", R"({"requests":{"cpu":"1m"},"limits":{"memory":"1Mi"}})")).status,
             201);

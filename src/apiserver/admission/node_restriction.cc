@@ -26,7 +26,7 @@ constexpr std::string_view kKubeletLabels[] = {
     "beta.kubernetes.io/arch",
 };
 
-// Labels by which pods are kept away from nodes; a node that is broken into must not attract them.
+// Labels that keep pods away from nodes; a compromised node must not attract pods.
 bool isReserved(std::string_view label) {
   const auto domain = label.substr(0, label.find('/'));
   if (domain.size() == label.size()) return false;

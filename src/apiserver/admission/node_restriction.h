@@ -24,9 +24,9 @@ struct NodeWrite {
 };
 
 bool isNodeUser(const User& user);
-// NAME of a user system:node:NAME; nothing for other names, and for none.
+// NAME of a user system:node:NAME; nullopt for all other names and for an empty NAME.
 std::optional<std::string_view> nodeOfUser(std::string_view userName);
-// Other users may write everything.
+// Users that are not kubelets may write everything.
 Outcome<> admitNodeWrite(const NodeWrite& write);
 
 }  // namespace koord::apiserver

@@ -13,10 +13,10 @@ namespace {
 
 constexpr const char* kMountPath = "/var/run/secrets/kubernetes.io/serviceaccount";
 constexpr std::string_view kVolume = "kube-api-access-";
-// A little over an hour; kubelet renews it in time.
+// A little over an hour; kubelet renews the token in time.
 constexpr int kTokenSeconds = 3607;
 
-// Static pods are made by kubelets, which must not give themselves the rights of an account.
+// Kubelets create mirror pods, and must not gain the rights of an account through them.
 Outcome<> checkMirror(const json::value& spec, std::string_view name) {
   const auto forbidden = [&](const char* why) {
     return refuse(
@@ -24,7 +24,7 @@ Outcome<> checkMirror(const json::value& spec, std::string_view name) {
         fmt::format("pods \"{}\" is forbidden: a mirror pod may not reference {}", name, why));
   };
   const auto account = textAt(spec, "serviceAccountName");
-  // The default is filled in before and means nothing.
+  // The default is set before this check and has no meaning.
   if (!account.empty() && account != "default") return forbidden("service accounts");
   const auto* volumes = arrayAt(spec, "volumes");
   for (std::size_t i = 0; volumes && i < volumes->size(); ++i) {
@@ -56,7 +56,7 @@ json::object tokenVolume(const std::string& name) {
   return {{"name", name}, {"projected", json::object{{"defaultMode", 420}, {"sources", sources}}}};
 }
 
-// Returns whether any container wants it.
+// Returns true if any container needs the mount.
 bool mount(json::object& spec, const std::string& volume) {
   bool used = false;
   for (const char* list : {"initContainers", "containers"}) {
@@ -66,7 +66,7 @@ bool mount(json::object& spec, const std::string& volume) {
       auto& mounts = (*containers)[i].get_object()["volumeMounts"];
       if (!mounts.is_array()) mounts = json::array{};
       auto& all = mounts.get_array();
-      // What is mounted there already stands instead.
+      // An existing mount at this path has priority.
       if (std::ranges::any_of(
               all, [](const auto& one) { return textAt(one, "mountPath") == kMountPath; }))
         continue;

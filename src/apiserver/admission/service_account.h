@@ -1,8 +1,8 @@
 #pragma once
 
-// Upstream's admission plugin ServiceAccount: a new pod runs as a service account that must exist,
-// takes its imagePullSecrets, and gets a volume with a token of it, the cluster's authority and its
-// namespace, mounted into every container.
+// Upstream's admission plugin ServiceAccount: a new pod runs as a service account that must exist
+// and takes its imagePullSecrets. Every container mounts a volume with a token of the account, the
+// cluster's CA certificate and the namespace.
 
 #include "apiserver/objects/failure.h"
 #include "apiserver/store/store.h"

@@ -17,7 +17,7 @@ bool isDefaultClass(const json::value& object) {
   return false;
 }
 
-// Of several the newest, then the first by name; "" when there is none.
+// The newest default class, then the first by name; "" if there is none.
 std::string defaultClass(Store& store) {
   std::string best;
   std::string made;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Admission of volumes and claims: the StorageClass of claims that name none, and the finalizers
-// that keep both while they are used. Upstream's DefaultStorageClass and
+// Admission of volumes and claims: sets the StorageClass of claims that name none, and the
+// finalizers that keep both while they are in use. Upstream's DefaultStorageClass and
 // StorageObjectInUseProtection.
 
 #include "apiserver/registry/resource.h"
@@ -10,7 +10,7 @@
 
 namespace koord::apiserver {
 
-// Completes a new object; other kinds than volumes and claims stay as they are. Idempotent.
+// Completes a new volume or claim; other kinds do not change. Idempotent.
 void completeStorage(json::value& object, const Resource& resource, Store& store);
 
 }  // namespace koord::apiserver

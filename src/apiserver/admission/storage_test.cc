@@ -1,4 +1,4 @@
-// Volumes and claims on their way in, through the server.
+// Admission of volumes and claims, through the server.
 
 #include <gmock/gmock.h>
 

@@ -94,7 +94,7 @@ bool matchesRule(const api::RuleWithOperations& rule, const AdmissionAttributes&
          matchesResource(rule.resources, resource.plural, a.subresource);
 }
 
-// The error that a denial becomes; the webhook may choose code, reason and message.
+// The failure for a denial; the webhook may choose code, reason and message.
 Failure denial(const std::string& webhook, const std::optional<api::Status>& status) {
   std::string why = "admission webhook \"" + webhook + "\" denied the request";
   ErrorCode code = ErrorCode::Forbidden;
@@ -148,7 +148,7 @@ void Webhooks::setValidating(const std::string& name, const json::value* configu
 
 std::optional<ResourceForm> Webhooks::formFor(const Hook& hook,
                                               const AdmissionAttributes& a) const {
-  // Webhooks cannot lock themselves out of their own configuration.
+  // Webhooks are not called for their own configuration, so that they cannot block its repair.
   if (a.resource->group == "admissionregistration.k8s.io") return std::nullopt;
   const auto& rules = hook.spec.rules;
   if (std::ranges::any_of(rules, [&](const api::RuleWithOperations& rule) {
@@ -235,12 +235,12 @@ Task<Outcome<std::optional<api::AdmissionResponse>>> Webhooks::ask(
 
 Task<Outcome<json::value>> Webhooks::mutate(AdmissionAttributes attributes,
                                             std::vector<std::string>& warnings) {
-  // Configurations may change while a webhook is asked: work on a copy.
+  // Configurations may change during a call: work on a copy.
   const Hooks hooks = mutating_;
   std::vector<bool> called(hooks.size());
   std::size_t lastChange = 0;
   bool again = false;
-  // A second round for those that want to see what others changed after them.
+  // A second round for webhooks that want to see the changes of later ones.
   for (int round = 0; round < 2; ++round) {
     for (std::size_t i = 0; i < hooks.size(); ++i) {
       const bool reinvoke =

@@ -1,8 +1,8 @@
 #pragma once
 
 // Mutating and validating admission webhooks, as registered by MutatingWebhookConfiguration and
-// ValidatingWebhookConfiguration objects: who is called for a write, with what, and what the answer
-// means.
+// ValidatingWebhookConfiguration objects: which webhooks are called for a write, with what, and
+// what the answer means.
 
 #include <chrono>
 #include <functional>
@@ -21,16 +21,16 @@
 namespace koord::apiserver {
 
 struct WebhookRequest {
-  std::string url;  // where clientConfig.url says, or "" and then
+  std::string url;  // clientConfig.url; "" = `service`
   api::ServiceReference service;
-  std::string caPem;  // whom to trust; "" = the system's authorities
+  std::string caPem;  // certificate authorities to trust; "" = the system's
   std::chrono::milliseconds timeout{0};
   std::string body;  // an AdmissionReview
 };
-// Posts the body and gives back the answer's, whose status was 200.
+// Posts the body and returns the body of the answer. Fails unless the status is 200.
 using WebhookCaller = std::function<Task<Result<std::string>>(WebhookRequest request)>;
 
-// What a webhook is asked about.
+// The attributes of a request that webhooks decide about.
 struct AdmissionAttributes {
   const Resource* resource = nullptr;
   std::string version;
@@ -42,31 +42,32 @@ struct AdmissionAttributes {
   bool dryRun = false;
   json::value object;              // in the requested version; null for DELETE
   json::value oldObject;           // null for CREATE
-  std::string objectKind = {};     // of the object, where a subresource has its own: "Binding"
+  std::string objectKind = {};     // of the object, if a subresource has another kind: "Binding"
   std::string objectVersion = {};  // "v1", "policy/v1"
 };
 
-// One of the groups and versions by which the same objects are reached.
+// A group and version that serves the same objects.
 struct ResourceForm {
-  ResourcePtr resource;  // null: the one that the request names
+  ResourcePtr resource;  // null: the resource that the request names
   std::string version;
 };
 
 class Webhooks {
  public:
-  // uids of reviews are drawn from `random`.
+  // Draws the uids of reviews from `random`.
   Webhooks(WebhookCaller caller, Random& random) : caller_(std::move(caller)), random_(random) {}
 
-  // Follows the configuration objects; called with each stored version, or null when one is gone.
+  // Follows the configuration objects. Called with each stored version, and with null after a
+  // deletion.
   void setMutating(const std::string& name, const json::value* configuration);
   void setValidating(const std::string& name, const json::value* configuration);
-  // For namespaceSelector: the labels of a namespace.
+  // Returns the labels of a namespace; for namespaceSelector.
   using NamespaceLabels = std::function<api::StringMap(std::string_view name)>;
   void setNamespaceLabels(NamespaceLabels labels) { namespaceLabels_ = std::move(labels); }
 
-  // For matchPolicy Equivalent: every form of a resource, also its own.
+  // Returns every form of a resource, its own included; for matchPolicy Equivalent.
   using Forms = std::function<std::vector<ResourceForm>(const Resource& resource)>;
-  // Brings an object from the one form into the other.
+  // Converts an object from one form into another.
   using Convert = std::function<void(json::value& object, const Resource& resource,
                                      std::string_view from, const ResourceForm& to, bool back)>;
   void setForms(Forms forms, Convert convert) {
@@ -74,7 +75,7 @@ class Webhooks {
     convert_ = std::move(convert);
   }
 
-  // Cheap: whether any webhook could be interested.
+  // Returns true if any webhook may match. Cheap.
   bool wantsMutating(const AdmissionAttributes& attributes) const {
     return wants(mutating_, attributes);
   }
@@ -82,7 +83,7 @@ class Webhooks {
     return wants(validating_, attributes);
   }
 
-  // The object after all mutating webhooks.
+  // Returns the object after all mutating webhooks.
   Task<Outcome<json::value>> mutate(AdmissionAttributes attributes,
                                     std::vector<std::string>& warnings);
   Task<Outcome<>> validate(AdmissionAttributes attributes, std::vector<std::string>& warnings);
@@ -94,19 +95,19 @@ class Webhooks {
     api::Selector namespaceSelector;
     api::Selector objectSelector;
     std::string caPem;
-    std::string problem;  // why it can never be called
+    std::string problem;  // why it cannot be called
   };
-  using Hooks = std::vector<Hook>;  // by configuration name, then as written there
+  using Hooks = std::vector<Hook>;  // by configuration name, then in the order of the configuration
 
   static void set(Hooks& hooks, const std::string& name, std::vector<api::Webhook> webhooks);
-  // The form in which the webhook is asked; null when its rules leave the request out.
+  // The form that the webhook receives; nullopt if its rules do not match the request.
   std::optional<ResourceForm> formFor(const Hook& hook,
                                       const AdmissionAttributes& attributes) const;
   bool selects(const Hook& hook, const AdmissionAttributes& attributes) const;
   json::value converted(json::value object, const AdmissionAttributes& attributes,
                         const ResourceForm& form, bool back) const;
   bool wants(const Hooks& hooks, const AdmissionAttributes& attributes) const;
-  // The response; an error stands for "could not be asked" and has been through the failure policy.
+  // The response. nullopt or an error if the call failed, as the failure policy says.
   Task<Outcome<std::optional<api::AdmissionResponse>>> ask(const Hook& hook,
                                                            const AdmissionAttributes& attributes,
                                                            const ResourceForm& form);

@@ -1,4 +1,4 @@
-// Admission webhooks: who is asked, what is asked, and what answers do.
+// Admission webhooks: which ones are called, with what, and the effect of their answers.
 
 #include <gmock/gmock.h>
 
@@ -292,7 +292,7 @@ TEST_F(WebhooksTest, webhooksSeeWhoOwnsWhatAndMaySayIt) {
   ASSERT_EQ(made.status, 201) << made.message();
   const auto& seen = *at(asked[0], "request", "object", "metadata", "managedFields");
   EXPECT_EQ(textAt(seen.get_array()[0], "manager"), "maker");
-  // What the webhook changed is nobody's.
+  // The webhook's changes have no owner.
   EXPECT_EQ(*at(made.body, "metadata", "managedFields"), seen);
   EXPECT_EQ(textAt(made.body, "metadata", "labels", "a"), "b");
 

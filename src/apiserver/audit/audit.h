@@ -1,8 +1,8 @@
 #pragma once
 
-// The audit log: one line of JSON per request that came in over HTTP, an audit.k8s.io/v1 Event at
-// level Metadata and stage ResponseComplete. Requests for health are left out, as are those of
-// components inside the process.
+// The audit log: one line of JSON per HTTP request, an audit.k8s.io/v1 Event at level Metadata and
+// stage ResponseComplete. Health requests and requests of components in the same process are not
+// recorded.
 
 #include <functional>
 #include <memory>
@@ -22,9 +22,9 @@ struct AuditEvent {
   std::string uri;
   std::string remote;  // "127.0.0.1:50412"
   std::string userAgent;
-  std::optional<User> user;              // nobody when the credentials were refused
-  std::optional<User> impersonated;      // whom the user acts as
-  std::optional<kube::Request> request;  // of resources
+  std::optional<User> user;              // nullopt if the credentials were rejected
+  std::optional<User> impersonated;      // the user that the request acts as
+  std::optional<kube::Request> request;  // nullopt unless for a resource
   Decision decision{true, ""};
   int code = 0;
 };
@@ -36,7 +36,7 @@ using AuditSink = std::function<void(const AuditEvent& event)>;
 // Appends to a file that only its owner may read. One thread at a time.
 Result<AuditSink> openAuditLog(const std::string& path, Random random);
 
-// An answer that is reported to the sink when it is complete, or the connection is gone.
+// Reports an answer to the sink when it is complete or the connection is closed.
 class AuditedResponder final : public net::Responder {
  public:
   AuditedResponder(std::shared_ptr<net::Responder> inner, const Clock& clock, AuditSink sink,

@@ -12,7 +12,7 @@ Result<Authenticator::Bearer> Authenticator::bearerOf(std::string_view token,
   if (audiences.empty()) audiences = {own};
   for (const auto& [known, user] : tokens_)
     if (net::equalConstantTime(known, token)) {
-      // Given to this server, they are for nobody else.
+      // Tokens configured for this server are valid for its audience only.
       if (std::ranges::find(audiences, own) == audiences.end())
         return fail(ErrorCode::Unauthorized, "the token is for other audiences");
       Bearer bearer{user, {own}};

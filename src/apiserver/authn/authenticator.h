@@ -1,7 +1,7 @@
 #pragma once
 
-// Who the bearer of a token is: tokens that were given to the server, and those of service accounts
-// that it issued itself.
+// Authenticates bearer tokens: tokens configured for the server, and service account tokens that it
+// issued itself.
 //
 // On the store's executor.
 
@@ -21,13 +21,13 @@ class Authenticator {
   void setAccounts(std::unique_ptr<ServiceAccountTokens> accounts) {
     accounts_ = std::move(accounts);
   }
-  ServiceAccountTokens* accounts() { return accounts_.get(); }  // null: none are issued here
+  ServiceAccountTokens* accounts() { return accounts_.get(); }  // null: no tokens are issued here
 
   struct Bearer {
     User user;
-    std::vector<std::string> audiences;  // of those asked for
+    std::vector<std::string> audiences;  // the accepted part of the requested audiences
   };
-  // Without audiences the token must be for this server. The error is for logs, not for the bearer.
+  // Without audiences the token must be for this server. The error is for logs, not for the client.
   Result<Bearer> bearerOf(std::string_view token, std::vector<std::string> audiences = {});
 
  private:

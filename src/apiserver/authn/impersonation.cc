@@ -23,7 +23,7 @@ struct Wanted {
   std::vector<std::string> groups;
   std::map<std::string, std::vector<std::string>> extra;
   bool any = false;
-  bool text = true;  // it comes into messages, and into what is stored
+  bool text = true;  // valid UTF-8: messages and stored objects have it
 };
 
 Wanted readHeaders(const net::Headers& headers) {
@@ -31,7 +31,7 @@ Wanted readHeaders(const net::Headers& headers) {
   for (const auto& [name, value] : headers) {
     if (!net::sameHeaderName(std::string_view(name).substr(0, 12), "Impersonate-")) continue;
     wanted.text = wanted.text && isUtf8(value);
-    // An empty name asks for nobody.
+    // An empty name does not request impersonation.
     wanted.any = wanted.any || !value.empty() || !net::sameHeaderName(name, kUser);
     if (net::sameHeaderName(name, kUser)) wanted.user = value;
     if (net::sameHeaderName(name, kUid)) wanted.uid = value;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Acting as somebody else: the headers Impersonate-User, -Group, -Uid and -Extra-KEY, of which each
-// thing asked for takes the verb "impersonate" on it.
+// Impersonation: the headers Impersonate-User, -Group, -Uid and -Extra-KEY. Each requested user,
+// group, uid or extra value needs the verb "impersonate" on it.
 
 #include <expected>
 #include <optional>
@@ -11,8 +11,8 @@
 
 namespace koord::apiserver {
 
-// Who the request is carried out as; nothing when the headers ask for nobody else. The error is the
-// answer to a request that may not. A null authorizer allows everything.
+// The user that the request acts as; nullopt without impersonation headers. The error is the answer
+// to a request that is not allowed. A null authorizer allows everything.
 std::expected<std::optional<User>, Reply> impersonated(const net::Headers& headers,
                                                        const User& user, Authorizer* authorizer);
 

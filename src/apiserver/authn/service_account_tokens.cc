@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view kUserPrefix = "system:serviceaccount:";
 constexpr std::size_t kRemembered = 4096;
 constexpr std::size_t kLongestToken = 16 << 10;
-// An object that is going, a pod that still ends in order, keeps its tokens a little longer.
+// A terminating object, such as a pod in its grace period, keeps its tokens this much longer.
 constexpr Duration kGoing = std::chrono::minutes(1);
 constexpr const char* kClaim = "kubernetes.io";
 

@@ -1,11 +1,11 @@
 #pragma once
 
-// Tokens of service accounts: JSON Web Tokens, signed with ES256, that name a ServiceAccount and,
-// when they are bound, the pod, secret or node that they live and die with.
+// Service account tokens: JSON Web Tokens, signed with ES256, that name a ServiceAccount and, if
+// they are bound, the pod, secret or node whose deletion ends them.
 //
-// A token is good while its signature, issuer, audience and times are, and the objects that it
-// names are there with the uids that it names; so a deletion ends it at once. What is costly about
-// that, the signature, is verified once per token and remembered.
+// A token is valid if its signature, issuer, audience and times are valid, and the objects that it
+// names exist with the same uids; so a deletion ends it at once. The costly part, the signature, is
+// verified once per token and cached.
 //
 // On the store's executor.
 
@@ -39,30 +39,32 @@ struct TokenClaims {
 
 class ServiceAccountTokens {
  public:
-  // The first key signs, all of them verify. There must be one.
+  // The first key signs, all keys verify. At least one key is required.
   ServiceAccountTokens(Store& store, const Clock& clock, std::vector<net::SigningKey> keys,
                        std::string issuer);
 
   const std::string& issuer() const { return issuer_; }
   Result<std::string> sign(const TokenClaims& claims) const;
-  // Who the bearer is. An audience must be one of `audiences`; the error says what is wrong.
+  // Returns the user of a token. The token must be for one of `audiences`; the error says what is
+  // wrong.
   Result<User> authenticate(std::string_view token, const std::vector<std::string>& audiences);
-  // Of a token that authenticate() took, those of `audiences` that it is for.
+  // Those of `audiences` that a token is for. authenticate() must have accepted the token.
   std::vector<std::string> audiencesOf(std::string_view token,
                                        const std::vector<std::string>& audiences);
 
-  // The documents of OpenID Connect discovery, by which others can verify tokens.
+  // The OpenID Connect discovery documents, with which other servers verify tokens.
   std::string discoveryDocument() const;
   std::string keySet() const;
 
  private:
   struct Known {
     TokenClaims claims;
-    EntryPtr account, bound;  // as they were when their uids were compared
+    EntryPtr account, bound;  // the entries whose uids were compared
   };
   Result<TokenClaims> verify(std::string_view token) const;
   Result<> checkTimes(const TokenClaims& claims) const;
-  // Compares the uid of a stored object, unless the entry is the one that was compared before.
+  // Returns true if the stored object has the uid. Compares only if the entry has changed since the
+  // last call.
   bool isThere(const char* table, std::string_view key, const TokenReference& reference,
                EntryPtr& compared) const;
   Result<> checkObjects(Known& known) const;
@@ -74,9 +76,9 @@ class ServiceAccountTokens {
   BoundedMap<std::string, Known> known_;  // by SHA-256 of the token
 };
 
-// system:serviceaccount:NAMESPACE:NAME with its groups.
+// The user system:serviceaccount:NAMESPACE:NAME with its groups.
 User serviceAccountUser(std::string_view namespace_, std::string_view name);
-// Namespace and name of such a user; nothing for others.
+// Namespace and name of such a user; nullopt for other users.
 std::optional<std::pair<std::string, std::string>> serviceAccountOf(std::string_view userName);
 
 }  // namespace koord::apiserver

@@ -43,7 +43,8 @@ void RoleAggregation::readRule(const Event& event) {
 
 void RoleAggregation::changed(const Event& event) {
   readRule(event);
-  // Writing one role changes others in turn; it ends since rules are written only when they differ.
+  // Writing a role may change further roles. This ends, because rules are written only if they
+  // differ.
   std::vector<std::string> concerned;
   for (const auto& [name, selectors] : aggregated_)
     if (selects(selectors, event.now) || selects(selectors, event.before) ||

@@ -1,8 +1,8 @@
 #pragma once
 
-// ClusterRoles with an aggregationRule consist of the rules of those that their selectors select.
-// Upstream has a controller for this; here the server writes them in the turn of the change, so
-// that nobody ever sees a role that lacks rules.
+// A ClusterRole with an aggregationRule consists of the rules of the ClusterRoles that its
+// selectors match. Upstream has a controller for this. Here the server writes the rules in the same
+// turn as the change, so no client ever sees a role with missing rules.
 
 #include <map>
 #include <string>

@@ -5,7 +5,7 @@
 namespace koord::apiserver {
 namespace {
 
-// The value that a field selector wants of a field: "a=b,c==d". Views into the selector.
+// The value that a field selector requires for a field: "a=b,c==d". A view into the selector.
 std::string_view selectedValue(std::string_view selector, std::string_view field) {
   while (!selector.empty()) {
     const auto comma = selector.find(',');

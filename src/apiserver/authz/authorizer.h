@@ -1,8 +1,8 @@
 #pragma once
 
-// Authorisation as kube-apiserver does it with --authorization-mode=Node,RBAC: the group
-// system:masters may do everything; else kubelets are judged by what runs on their node, and
-// everybody by roles and bindings. Whoever is allowed by one of these is allowed.
+// Authorization as in kube-apiserver with --authorization-mode=Node,RBAC. The group system:masters
+// may do everything. Kubelets may do what the pods on their node need, and all users what roles and
+// bindings allow. A request is allowed if one of these allows it.
 //
 // On the store's executor.
 
@@ -17,10 +17,10 @@ class Authorizer {
   Authorizer(Store& store, const Registry& registry);  // which must outlive it
 
   Decision authorize(const Attributes& attributes);
-  // The 403 of what is not allowed.
+  // Returns the 403 failure if the request is not allowed.
   Outcome<> require(const Attributes& attributes);
 
-  // What somebody may do, as far as rules say it. What a kubelet may do, rules do not say.
+  // The rules that apply to a user. They do not include what the node authorizer allows a kubelet.
   Rbac::Grants grantsOf(const User& user, std::string_view namespace_) const {
     return rbac_.grantsOf(user, namespace_);
   }

@@ -58,7 +58,7 @@ json::object objectOf(const char* kind, std::string_view name, std::string_view 
 struct RoleText {
   std::string name, namespace_;
   Words labels;            // "edit": aggregated to it
-  std::string aggregates;  // what is labelled for this role
+  std::string aggregates;  // label of the roles that it aggregates
   std::vector<PolicyRule> rules;
 };
 

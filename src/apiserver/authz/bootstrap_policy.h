@@ -1,9 +1,9 @@
 #pragma once
 
-// The roles and bindings that every cluster has from its start, as kube-apiserver makes them: those
-// for people (cluster-admin, admin, edit, view), for components and for controllers. Of groups that
-// this server does not have the rules are there all the same, so that aggregated and copied roles
-// mean what they mean elsewhere.
+// The roles and bindings that every cluster has from its start, as in kube-apiserver: for users
+// (cluster-admin, admin, edit, view), for components and for controllers. They include rules for
+// API groups that this server lacks, so that aggregated and copied roles mean the same as on other
+// clusters.
 
 #include <optional>
 #include <vector>
@@ -18,9 +18,9 @@ std::vector<json::value> bootstrapPolicy();
 // The rules of the ClusterRole system:node, which kubelets have without a binding.
 std::vector<PolicyRule> nodeRules();
 
-// What an existing object lacks of the policy's, added: rules of roles, subjects of bindings,
-// labels and annotations. Nothing when it lacks nothing or is annotated to be left alone. A binding
-// to another role is not repaired here: roleRef never changes.
+// The existing object with what it lacks of the policy's: rules of roles, subjects of bindings,
+// labels and annotations. nullopt if it lacks nothing or its annotation turns this off. Does not
+// repair a binding to another role: roleRef is immutable.
 std::optional<json::value> reconciled(const json::value& existing, const json::value& wanted);
 
 }  // namespace koord::apiserver

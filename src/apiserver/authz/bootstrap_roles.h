@@ -10,7 +10,7 @@
 namespace koord::apiserver {
 
 extern const std::string_view kBootstrapRoles;
-// Each is bound to the service account of its name in kube-system.
+// Each role is bound to the service account of the same name in kube-system.
 extern const std::string_view kControllerRoles;
 extern const std::string_view kBootstrapBindings;
 

@@ -8,8 +8,8 @@
 namespace koord::apiserver {
 namespace {
 
-// Finalizers and owners, which everybody may write who may write the object: else nothing that its
-// author cannot grant any more could ever be deleted.
+// Returns true if only finalizers and owners change. A user who may write the object may write
+// these; otherwise a role whose author has lost permissions could not be deleted.
 bool changesOnlyForDeletion(const json::value& object, const json::value* old) {
   if (!old || !object.is_object() || !old->is_object()) return false;
   const auto rest = [](const json::value& value) {
@@ -32,7 +32,7 @@ struct Grant {
   const User& user;
   const Resource& resource;
   std::string_view namespace_;
-  std::string_view name;  // of what is written
+  std::string_view name;  // of the written object
 
   bool may(std::string_view verb, std::string_view plural, std::string_view role) const {
     return authorizer
@@ -83,7 +83,7 @@ Outcome<> admitGrant(Authorizer& authorizer, const User& user, const Resource& r
       textAt(object, "metadata", "name")};
   if (resource.plural == "roles" || resource.plural == "clusterroles") {
     if (grant.may("escalate", resource.plural, grant.name)) return {};
-    // What an aggregation rule will bring in, nobody can say.
+    // The rules that an aggregation adds later are not known.
     if (aggregates(&object) || aggregates(old))
       if (!grant.confirm({{{"*"}, {"*"}, {"*"}, {}, {}}, {{"*"}, {}, {}, {}, {"*"}}}))
         return grant.forbidden("must have cluster-admin privileges to use the aggregationRule");
@@ -92,7 +92,7 @@ Outcome<> admitGrant(Authorizer& authorizer, const User& user, const Resource& r
   const auto kind = textAt(object, "roleRef", "kind");
   const auto role = textAt(object, "roleRef", "name");
   const bool cluster = kind == "ClusterRole";
-  if (!cluster && kind != "Role") return {};  // validation has words for it
+  if (!cluster && kind != "Role") return {};  // validation reports it
   if (grant.may("bind", cluster ? "clusterroles" : "roles", role)) return {};
   const auto* rules = authorizer.rbac().rulesOfRole(kind, grant.namespace_, role);
   if (!rules)

@@ -1,14 +1,14 @@
 #pragma once
 
-// Nobody may grant what he does not have: who writes a role must have all of its rules or the verb
-// "escalate" on it, who binds one must have all rules of the role or the verb "bind" on it.
+// Prevents privilege escalation. A user who writes a role needs all of its rules or the verb
+// "escalate" on it; a user who binds a role needs all of its rules or the verb "bind" on it.
 
 #include "apiserver/authz/authorizer.h"
 #include "apiserver/registry/resource.h"
 
 namespace koord::apiserver {
 
-// Before `object` is stored over `old` (null: it is new); objects of other kinds pass.
+// Called before `object` is stored over `old` (null: it is new). Objects of other kinds pass.
 Outcome<> admitGrant(Authorizer& authorizer, const User& user, const Resource& resource,
                      const json::value& object, const json::value* old);
 

@@ -29,7 +29,7 @@ Decision ownLease(std::string_view node, const Attributes& a) {
     return no("can only get, create, update, patch, or delete a node lease");
   if (a.namespace_ != "kube-node-lease")
     return no("can only access leases in the \"kube-node-lease\" system namespace");
-  // The name of what is created is not known yet; NodeRestriction looks at it.
+  // The name of a new object is not known yet; NodeRestriction checks it.
   if (a.verb != "create" && a.name != node)
     return no("can only access node lease with the same name as the requesting node");
   return yes();

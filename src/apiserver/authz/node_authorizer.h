@@ -1,9 +1,10 @@
 #pragma once
 
-// What a kubelet (user system:node:NAME of the group system:nodes) may ask for: its own Node, Lease
-// and CSINode, the pods bound to it, and what these refer to; everything else by the fixed rules of
-// the ClusterRole system:node. Which of the objects it may write is NodeRestriction's to say
-// (admission/node_restriction.h). Rules and reasons are those of upstream's node authorizer.
+// What a kubelet (user system:node:NAME of the group system:nodes) may request: its own Node, Lease
+// and CSINode, the pods bound to it, and the objects that these refer to. The fixed rules of the
+// ClusterRole system:node decide about everything else. NodeRestriction decides which of the
+// objects it may write (admission/node_restriction.h). Rules and reasons are those of upstream's
+// node authorizer.
 
 #include "apiserver/authz/node_graph.h"
 #include "apiserver/authz/rules.h"
@@ -15,7 +16,7 @@ class NodeAuthorizer {
   NodeAuthorizer(Store& store, const Registry& registry, std::vector<PolicyRule> rules)
       : graph_(store, registry), rules_(std::move(rules)) {}
 
-  // Has no opinion (not allowed, no reason) of users that are no kubelets.
+  // Has no opinion (not allowed, no reason) on users that are not kubelets.
   Decision authorize(const Attributes& attributes);
 
  private:

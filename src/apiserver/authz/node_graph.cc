@@ -22,13 +22,13 @@ void forEach(const json::value& object, std::string_view list, const Visit& visi
     for (const auto& item : *items) visit(item);
 }
 
-// Kinds of volumes that name a secret of the pod's namespace, and where.
+// Kinds of volumes that name a secret of the pod's namespace, and the field.
 constexpr std::pair<const char*, const char*> kVolumeSecrets[] = {
     {"cephfs", "secretRef"},    {"cinder", "secretRef"},        {"flexVolume", "secretRef"},
     {"rbd", "secretRef"},       {"scaleIO", "secretRef"},       {"iscsi", "secretRef"},
     {"storageos", "secretRef"}, {"csi", "nodePublishSecretRef"}};
 
-// The same in a PersistentVolume, where they name the namespace, too.
+// The same for a PersistentVolume, whose references include the namespace.
 constexpr std::pair<const char*, const char*> kPersistentSecrets[] = {
     {"cephfs", "secretRef"},
     {"cinder", "secretRef"},
@@ -92,7 +92,7 @@ NodeGraph::References NodeGraph::readReferences(const json::value& pod) {
   References out;
   if (const auto* annotations = at(pod, "metadata", "annotations");
       annotations && find(*annotations, model::kAnnotationMirrorPod))
-    return out;  // a kubelet makes these itself: they must not give it anything
+    return out;  // mirror pods: kubelets create them and must not gain access
   const auto* spec = find(pod, "spec");
   if (!spec) return out;
   out.account = textAt(*spec, "serviceAccountName");

@@ -1,12 +1,12 @@
 #pragma once
 
-// What a node's pods refer to: the secrets, ConfigMaps, claims and service accounts that the
-// kubelet of the node needs, by way of claims also volumes and their secrets.
+// The objects that a node's pods refer to and its kubelet needs: secrets, ConfigMaps, claims and
+// service accounts, and through claims also volumes and their secrets.
 //
-// Upstream keeps a graph of all references of all pods. Here only the pods of each node are kept,
-// by key; the references of a pod are read from the store when a kubelet first asks for something
-// in the pod's namespace, and remembered until the pod is gone (what a pod refers to never
-// changes). So a write of a pod costs one look-up, and none while the pod has no node; a question
+// Upstream keeps a graph of all references of all pods. This graph keeps only the pods of each
+// node, by key. It reads the references of a pod from the store when a kubelet first requests an
+// object in the pod's namespace, and caches them until the pod is deleted (a pod's references never
+// change). So a write of a pod costs one look-up, and none while the pod has no node; a decision
 // costs a walk over the pods of one node.
 //
 // On the store's executor.
@@ -47,12 +47,12 @@ class NodeGraph {
   void podChanged(const Event& event);
   const References& referencesOf(const std::string& podKey);
   static References readReferences(const json::value& pod);
-  // The keys of a node's pods in a namespace; in all of them for "".
+  // The keys of a node's pods in a namespace; in all namespaces for "".
   std::pair<Keys::const_iterator, Keys::const_iterator> podsOf(std::string_view node,
                                                                std::string_view namespace_) const;
   template <class Predicate>
   bool anyPod(std::string_view node, std::string_view namespace_, const Predicate& predicate);
-  json::value objectAt(const char* table, std::string_view key) const;  // null: not there
+  json::value objectAt(const char* table, std::string_view key) const;  // null if there is none
 
   Store& store_;
   Table& pods_;

@@ -153,7 +153,7 @@ Decision Rbac::authorize(const Attributes& attributes) const {
                                   binding.roleName, subject.kind, to)};
     return false;
   };
-  // By reference: the closure is larger than what std::function keeps without an allocation.
+  // By reference: the closure is too large for std::function without an allocation.
   visit(attributes.user, attributes.namespace_, std::ref(judge), problems);
   if (!decision.allowed) decision.reason = problemText(std::move(problems));
   return decision;
@@ -161,7 +161,7 @@ Decision Rbac::authorize(const Attributes& attributes) const {
 
 Rbac::Grants Rbac::grantsOf(const User& user, std::string_view namespace_) const {
   Grants grants;
-  std::set<const PolicyRule*> seen;  // by way of the user and a group, perhaps
+  std::set<const PolicyRule*> seen;  // may come through the user and a group
   visit(
       user, namespace_,
       [&](const Binding&, const Subject&, const PolicyRule& rule) {

@@ -2,11 +2,11 @@
 
 // Role-based access control over the Roles, ClusterRoles and their bindings in the store.
 //
-// Kept beside the store: the rules of every role, decoded, and for every user and group the
-// bindings that name it, cluster-wide and per namespace. Each follows the store change by change
-// and is therefore never behind the last write. A decision looks up the user and each of its
-// groups, twice, and tries the rules of the roles found there: some microseconds, whatever the
-// number of roles.
+// Keeps indexes of the store: the decoded rules of every role, and for every user and group the
+// bindings that name it, cluster-wide and per namespace. Each index follows the store change by
+// change and therefore includes the last write. A decision looks up the user and each of its
+// groups, twice, and tries the rules of the roles found there: some microseconds, for any number of
+// roles.
 //
 // On the store's executor.
 
@@ -37,12 +37,12 @@ class Rbac {
 
   struct Grants {
     std::vector<PolicyRule> rules;
-    std::vector<std::string> problems;  // bindings whose role is not there
+    std::vector<std::string> problems;  // bindings whose role does not exist
   };
-  // Cluster-wide, and in the namespace unless it is "".
+  // The cluster-wide grants, and those in the namespace unless it is "".
   Grants grantsOf(const User& user, std::string_view namespace_) const;
 
-  // Of a Role (in that namespace) or a ClusterRole; null when there is none.
+  // The rules of a Role (in that namespace) or a ClusterRole; nullptr if it does not exist.
   const std::vector<PolicyRule>* rulesOfRole(std::string_view kind, std::string_view namespace_,
                                              std::string_view name) const;
 
@@ -61,7 +61,7 @@ class Rbac {
     ByName users;  // service accounts under their user names
     ByName groups;
   };
-  // False ends the visit.
+  // Returning false ends the visit.
   using Visitor =
       std::function<bool(const Binding& binding, const Subject& subject, const PolicyRule& rule)>;
 
@@ -84,7 +84,7 @@ class Rbac {
   std::map<std::string, Bindings, std::less<>> byNamespace_;
 };
 
-// "RBAC: x" of one problem, "RBAC: [x, y]" of several.
+// "RBAC: x" for one problem, "RBAC: [x, y]" for several.
 std::string problemText(std::vector<std::string> problems);
 
 }  // namespace koord::apiserver

@@ -1,9 +1,9 @@
 #pragma once
 
-// What somebody made use of while he worked, held against what his roles allow him: the verbs that nobody
-// ever needed should not be in a role that is shipped. Names of objects are left out of it, namespaces too.
+// Compares the permissions that a user needed with those that its roles allow: a shipped role
+// should not have verbs that are never used. Ignores the names of objects and namespaces.
 //
-// One thread.
+// Not thread-safe.
 
 #include <set>
 #include <string>
@@ -15,12 +15,13 @@ namespace koord::apiserver {
 
 class RoleUse {
  public:
-  // Asked for, and allowed.
+  // Adds a request that was allowed.
   void note(const Attributes& attributes);
 
-  // What the rules allow and was not noted, in the order of the rules: "get pods", "patch devices/status
-  // scheduling.koordinator.sh", "post /apis/v1/whatif/*". A wildcard is one thing, and used when anything below it was.
-  // Who watches may list: servers that do not begin a watch with what is there want it.
+  // The permissions that the rules allow and note() has not seen, in the order of the rules: "get
+  // pods", "patch devices/status scheduling.koordinator.sh", "post /apis/v1/whatif/*". A wildcard
+  // counts as one permission, which any request below it uses. A watch also uses "list": servers
+  // whose watches do not begin with the state need it.
   std::vector<std::string> unused(const std::vector<PolicyRule>& rules) const;
 
  private:

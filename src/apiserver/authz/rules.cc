@@ -12,11 +12,12 @@ namespace {
 
 using Texts = std::vector<std::string>;
 
-// The pieces of all rules together that are looked at one by one. A role has as many as its lists multiplied:
-// a body of three megabytes could ask for more of them than there is memory.
+// Limit of the pieces that are checked one by one, for all rules together. A role has as many as
+// the product of its list sizes: a body of three megabytes could need more memory for them than
+// there is.
 constexpr std::size_t kMaxPieces = 100'000;
 
-// kMaxPieces + 1 stands for all that is more.
+// kMaxPieces + 1 stands for every larger number.
 std::size_t times(std::size_t a, std::size_t b) {
   return b != 0 && a > kMaxPieces / b ? kMaxPieces + 1 : a * b;
 }
@@ -68,7 +69,7 @@ bool coversResource(const PolicyRule& rule, std::string_view resource) {
           has(rule.resources, "*" + std::string(resource.substr(slash))));
 }
 
-// Whether the first rule alone gives all that the second does.
+// Returns true if the first rule alone allows everything that the second does.
 bool covers(const PolicyRule& rule, const PolicyRule& other) {
   if (!has(rule.verbs, "*") && !hasAll(rule.verbs, other.verbs)) return false;
   if (!std::ranges::all_of(other.urls, [&](const auto& url) { return matchesUrl(rule, url); }))
@@ -163,7 +164,7 @@ std::vector<PolicyRule> notCovered(const std::vector<PolicyRule>& owned,
   for (const auto& rule : wanted) {
     if (isOwned(rule)) continue;
     const auto pieces = countPieces(rule);
-    if (pieces > left) {  // nobody can tell, so it is not owned
+    if (pieces > left) {  // too many to check: not owned
       missing.push_back(rule);
       continue;
     }

@@ -1,7 +1,7 @@
 #pragma once
 
-// The rules of Roles and ClusterRoles: what they allow, and whether some rules are covered by
-// others, which keeps people from granting what they do not have.
+// The rules of Roles and ClusterRoles: what they allow, and whether some rules cover others, which
+// prevents privilege escalation.
 
 #include <string>
 #include <vector>
@@ -21,22 +21,24 @@ struct PolicyRule {
   bool operator==(const PolicyRule&) const = default;
 };
 
-// ["a" "b"], as upstream prints a list of texts.
+// ["a" "b"], as upstream prints a list of strings.
 std::string quotedList(const std::vector<std::string>& texts);
 
 std::vector<std::string> textsOf(const json::value* list);  // the strings of an array; null = none
 
-// The rules of a role as the API has it; what is malformed allows nothing.
+// The rules of a role in API form. A malformed rule allows nothing.
 std::vector<PolicyRule> rulesOf(const json::value& role);
 json::array jsonOf(const std::vector<PolicyRule>& rules);
 
 bool allows(const PolicyRule& rule, const Attributes& attributes);
 
-// The same in rules that have one verb and either one group, one resource and at most one name, or one URL.
+// The same permissions as rules with one verb and either one group, one resource and at most one
+// name, or one URL.
 std::vector<PolicyRule> piecesOf(const PolicyRule& rule);
 
-// What of `wanted` the `owned` rules do not allow, in pieces of one verb, group and resource. Of wanted rules that
-// have very many pieces together, those that no owned rule allows by itself are missing as they are.
+// The part of `wanted` that the `owned` rules do not allow, in pieces of one verb, group and
+// resource. If the wanted rules have too many pieces together, those that no single owned rule
+// covers are returned whole.
 std::vector<PolicyRule> notCovered(const std::vector<PolicyRule>& owned,
                                    const std::vector<PolicyRule>& wanted);
 // One line per rule, verbs of the same resource together, sorted:

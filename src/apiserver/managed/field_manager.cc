@@ -6,26 +6,28 @@
 #include "apiserver/managed/managed_fields.h"
 #include "apiserver/objects/edit.h"
 
-// Who owns which fields, write by write. An entry of managedFields is a manager's set of fields; a
-// field may have several owners as long as they agree on its value.
+// Ownership of fields, write by write. An entry of managedFields is a manager's set of fields. A
+// field may have several owners if they agree on its value.
 //
-// Update: whoever changes a field becomes its only owner. The difference between the object before
-// and after is a set of fields; it is subtracted from everybody and added to the writer.
+// Update: the manager that changes a field becomes its only owner. The difference between the
+// object before and after is a set of fields; it is subtracted from all managers and added to the
+// writer.
 //
-// Apply: the configuration is all that the manager wants to own. (1) Merge it over the live object.
-// (2) Fields that he owned by his last configuration and does not name any more are removed, unless
-// somebody else owns them (prune). (3) The difference between live and merged, intersected with
-// what others own, are the conflicts: refused, or taken when forced. (4) His set becomes the fields
-// of the configuration.
+// Apply: the configuration is the set of fields that the manager wants to own. (1) Merge it over
+// the live object. (2) Prune: remove the fields of the manager's last configuration that it has
+// dropped, unless another manager owns them. (3) The difference between live and merged,
+// intersected with the fields of other managers, are the conflicts: rejected, or taken over if
+// forced. (4) The manager's set becomes the fields of the configuration.
 //
-// Prune is the hard part. Taking out a field takes out what is below it, which others may own, and
-// an element of a list goes with its keys. So it is done in three steps: take out everything that
-// he owned, find out what is missing that somebody owns, take out only the rest; and again for what
-// went along and was never his. Each step is a set operation on trees of fields.
+// Prune is the hard part. Removing a field removes the fields below it, which others may own, and
+// removing the keys of a list element removes the element. So there are three steps: remove all
+// fields that the manager owned, compute which of the missing fields have an owner, and remove only
+// the rest. Then do the same for removed fields that the manager never owned. Each step is a set
+// operation on trees of fields.
 //
-// Cost: one walk over both objects per write and a merge of sorted trees per entry. An object whose
-// owners were never known or were reset does not begin to have some by an update. Rules:
-// managedfields of k8s.io/apimachinery and merge/update.go of structured-merge-diff.
+// Cost: one walk over both objects per write and a merge of sorted trees per entry. An update does
+// not add owners to an object whose owners are unknown or were reset. Rules: managedfields of
+// k8s.io/apimachinery and merge/update.go of structured-merge-diff.
 
 namespace koord::apiserver {
 namespace {
@@ -51,7 +53,7 @@ ManagedEntry entryFor(const ManagedWrite& write, bool applied) {
   return {write.manager, applied, write.apiVersion, write.now, write.subresource, {}};
 }
 
-// What a write took from others.
+// The fields that a write took over from other managers.
 struct Taken {
   const ManagedEntry* owner = nullptr;
   FieldSet fields;
@@ -76,7 +78,7 @@ void giveUp(ManagedFields& managed, const ManagedEntry* self, const api::FieldCh
     if (&entry != self) entry.fields = subtract(std::move(entry.fields), lost);
 }
 
-// The oldest updates become one entry for each version when there are too many.
+// Merges the oldest updates into one entry per version if there are too many.
 void capUpdates(ManagedFields& managed) {
   auto updates = static_cast<std::size_t>(
       std::ranges::count_if(managed, [](const ManagedEntry& entry) { return !entry.applied; }));
@@ -140,8 +142,8 @@ Failure conflictFailure(const std::vector<Taken>& taken) {
   return failure;
 }
 
-// Takes fields out of the merged object that the manager applied last time and does not now, and
-// that nobody else owns.
+// Removes fields from the merged object that the manager applied last time but not now, and that
+// have no other owner.
 json::value prune(json::value merged, const FieldSet& last, const ManagedFields& managed,
                   const api::Schema* schema) {
   if (last.empty()) return merged;
@@ -156,11 +158,11 @@ json::value prune(json::value merged, const FieldSet& last, const ManagedFields&
 
   auto pruned = removeFields(merged, structs(last), schema);
   if (pruned.is_null()) pruned = json::object{};
-  // What somebody owns comes back ...
+  // Restores fields with an owner ...
   pruned =
       removeFields(merged, subtract(before, unite(fieldsLeft(pruned), structs(owned))), schema);
   if (pruned.is_null()) pruned = json::object{};
-  // ... and so does what went along with it and was never this manager's.
+  // ... and fields that were removed with them and that this manager never owned.
   return removeFields(merged, intersect(subtract(before, fieldsLeft(pruned)), structs(last)),
                       schema);
 }
@@ -179,7 +181,7 @@ FieldSet lastAppliedFields(const json::value& live, const api::Schema* schema) {
   return fields;
 }
 
-// kubectl's own record of what it applied follows its server-side apply.
+// Keeps kubectl's last-applied annotation up to date after its server-side apply.
 void followLastApplied(json::value& object, const json::value& config) {
   if (textAt(object, "metadata", "annotations", kLastApplied).empty()) return;
   json::value record = config;
@@ -231,7 +233,7 @@ void noteUpdate(ManagedFields& managed, api::FieldChanges changes, const Managed
 Outcome<json::value> applyConfig(ManagedFields& managed, const json::value& live,
                                  const json::value& config, const ManagedWrite& write, bool force) {
   if (managed.empty() && !textAt(live, "metadata", "uid").empty()) {
-    // Nobody's fields are known: they are somebody's all the same.
+    // No field has a known owner, so one unnamed manager gets all of them.
     auto before = write;
     before.manager = kBeforeFirstApply;
     before.subresource.clear();

@@ -11,7 +11,7 @@ namespace koord::apiserver {
 namespace {
 
 auto order(const ManagedEntry& entry) {
-  // Times of one format and zone compare as text.
+  // Times have one format and zone, so they compare as text.
   return std::tie(entry.time, entry.manager, entry.apiVersion, entry.subresource);
 }
 
@@ -103,7 +103,7 @@ std::string managedText(ManagedFields managed) {
 }
 
 std::string newManagedText(const json::value& object, const ManagedWrite& write) {
-  if (write.apiVersion == kEventsApiVersion) {  // has other names
+  if (write.apiVersion == kEventsApiVersion) {  // uses other names
     ManagedFields managed;
     noteUpdate(managed, changesOf(json::object{}, object, write), write);
     return managedText(std::move(managed));

@@ -1,8 +1,8 @@
 #pragma once
 
-// metadata.managedFields: who set which fields of an object. The rules are Kubernetes': an update
-// takes over the fields that it changes; an applied configuration owns all that it names, may not
-// change what others own unless forced, and lets go of what it does not name any more.
+// metadata.managedFields: who set which fields of an object, by Kubernetes' rules. An update takes
+// over the fields that it changes. An applied configuration owns all fields that it has, may not
+// change fields of other managers unless forced, and releases the fields that it has dropped.
 
 #include <string>
 #include <vector>
@@ -12,7 +12,8 @@
 
 namespace koord::apiserver {
 
-// Managers that updated, not applied, are told apart up to this number; the oldest become one.
+// Up to this number of update managers (not apply) have entries of their own; the oldest are merged
+// into one.
 constexpr std::size_t kMaxUpdateManagers = 10;
 
 struct ManagedEntry {
@@ -21,46 +22,46 @@ struct ManagedEntry {
   std::string apiVersion;
   std::string time;
   std::string subresource;
-  api::FieldSet fields;  // of the form that is stored, whatever apiVersion's names are
+  api::FieldSet fields;  // of the stored form, for any apiVersion
 
-  // Writes of the same manager go into one entry.
+  // Returns true if both are writes of the same manager, which share one entry.
   bool sameManager(const ManagedEntry& other) const;
 };
 
 using ManagedFields = std::vector<ManagedEntry>;
 
-// Of metadata.managedFields; the error says which entry is wrong.
+// Parses metadata.managedFields; the error says which entry is wrong.
 Result<ManagedFields> parseManagedFields(const json::value& list);
-// JSON text of the list, in the order of the API; "" for none.
+// The list as JSON text, in the order of the API; "" if it is empty.
 std::string managedText(ManagedFields managed);
-// Nothing but times is different.
+// Returns true if the two differ in times only.
 bool sameManagers(const ManagedFields& a, const ManagedFields& b);
 
-// How an update changed an object, and who did it. managedFields themselves are not part of either
-// object.
+// The manager of an update and its form. managedFields themselves are not part of either object.
 struct ManagedWrite {
   std::string manager;
   std::string apiVersion;
   std::string subresource;
   std::string now;
   const api::Schema* schema = nullptr;
-  // What this kind of write cannot change, with all that is below; null: nothing.
+  // Fields that this kind of write cannot change, with all below them; null: none.
   const api::FieldSet* ignored = nullptr;
 };
 
-// What a write that can change these fields only did; api::compareFields without the rest.
+// The changes of a write that can change only these fields: api::compareFields without the rest.
 api::FieldChanges changesOf(const json::value& before, const json::value& after,
                             const ManagedWrite& write);
-// What nobody owns: who an object is, and what the server writes itself.
+// Fields without owners: the object's identity, and the fields that the server writes.
 const api::FieldSet& systemFields();
 
-// managedText of a new object whose creator owns all that is in it, but for its status when the
-// kind of write ignores that.
+// managedText of a new object. Its creator owns all of its fields, except for the status if this
+// kind of write ignores it.
 std::string newManagedText(const json::value& object, const ManagedWrite& write);
-// Who owns what after an update.
+// Updates the owners after an update.
 void noteUpdate(ManagedFields& managed, api::FieldChanges changes, const ManagedWrite& write);
 
-// The object after `config` was applied, and its managers. Conflicts name each field and its owner.
+// Returns the object after `config` was applied, and updates its managers. Conflicts name each
+// field and its owner.
 Outcome<json::value> applyConfig(ManagedFields& managed, const json::value& live,
                                  const json::value& config, const ManagedWrite& write, bool force);
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kVersion = "v1beta1";
 constexpr const char* kNodeMetrics = "nodemetrics.slo.koordinator.sh";
-// Of the selectable fields of pods (registry/builtin_resources.cc).
+// The index in the selectable fields of pods (registry/builtin_resources.cc).
 constexpr std::size_t kNodeNameField = 0;
 constexpr std::size_t kPhaseField = 5;
 constexpr Duration kDefaultWindow = std::chrono::minutes(5);
@@ -82,7 +82,7 @@ std::string containerNames(const Entry& pod) {
   return out;
 }
 
-// Reports of the nodes that are asked for, each read once.
+// The reports of the requested nodes, each read once.
 class Reports {
  public:
   explicit Reports(Store& store) : store_(store) {}
@@ -124,7 +124,7 @@ std::optional<json::object> nodeUsage(const Entry& node, Reports& reports) {
 std::optional<json::object> podUsage(const Entry& pod, Reports& reports) {
   const std::string& node = pod.fields[kNodeNameField];
   const std::string& phase = pod.fields[kPhaseField];
-  // It is in the report of the last minute and uses nothing any more.
+  // The last minute's report has it, but it does not use resources now.
   if (phase == "Succeeded" || phase == "Failed") return std::nullopt;
   const auto* usage = node.empty() ? nullptr : reports.ofPod(node, pod.key);
   if (!usage) return std::nullopt;
@@ -143,7 +143,7 @@ Outcome<std::string> metricsText(const Call& call, const Registry& registry, Sto
   if (request.verb != kube::Verb::List && request.verb != kube::Verb::Get)
     return refuse(ErrorCode::MethodNotAllowed,
                   "the server does not allow this method on the requested resource");
-  // What there is to ask about are the pods and nodes themselves.
+  // The pods and nodes themselves are looked up, their metrics second.
   kube::Request subject = request;
   subject.group = "";
   subject.version = "v1";

@@ -1,7 +1,7 @@
 #pragma once
 
-// Checks of small things that several kinds hold: ports, addresses, keys of data. Each names the
-// field's path and speaks in the words of the Kubernetes API.
+// Checks of values that several kinds have: ports, addresses, data keys. Each reports the field's
+// path and the message of the Kubernetes API.
 
 #include "apiserver/objects/failure.h"
 
@@ -9,17 +9,18 @@ namespace koord::apiserver {
 
 // 1 to 65535.
 void validatePortNumber(std::int64_t number, const std::string& path, FieldErrors& errors);
-// What is wrong with the name of a port; "" when nothing is. It may be wrong in several ways.
+// The problems of a port name, which may be several; empty if it is valid.
 std::vector<std::string> checkPortName(std::string_view name);
 // A number or a name.
 void validatePortNumberOrName(const json::value& port, const std::string& path,
                               FieldErrors& errors);
-// One of the given values, which are in order; what is missing or "" is required.
+// The field must have one of the given values, which are sorted. A missing field or "" is reported
+// as required.
 void validateOneOf(const json::value& object, const std::string& path, const char* field,
                    const std::vector<std::string>& allowed, bool needed, FieldErrors& errors);
-// An IPv4 or IPv6 address. Returns whether it is one.
+// An IPv4 or IPv6 address. Returns true if it is valid.
 bool validateAddress(std::string_view address, const std::string& path, FieldErrors& errors);
-// An address that reaches another machine: not of loopback, multicast and the like.
+// An address that other hosts can reach: not loopback, multicast or similar.
 void validateReachable(std::string_view address, const std::string& path, FieldErrors& errors);
 void validateNetwork(std::string_view network, const std::string& path, FieldErrors& errors);
 // A key in a ConfigMap or Secret.

@@ -11,7 +11,7 @@ namespace {
 using json::object;
 using Setter = void (*)(object& whole, object& spec);
 
-// Where a workload's pod template lies under its spec.
+// Path of a workload's pod template below its spec.
 void templateDefaults(object& spec) {
   if (auto* podTemplate = memberObject(spec, "template"))
     if (auto* podSpec = memberObject(*podTemplate, "spec")) setPodSpecDefaults(*podSpec);
@@ -85,7 +85,7 @@ void jobSpec(object& spec) {
   templateDefaults(spec);
 }
 
-// The controller finds its pods by labels that nobody else can have.
+// The controller finds its pods by labels that are unique to the job.
 void job(object& whole, object& spec) {
   jobSpec(spec);
   const auto* manual = spec.if_contains("manualSelector");
@@ -199,7 +199,7 @@ void storageClass(object& whole, object&) {
   setDefault(whole, "volumeBindingMode", "Immediate");
 }
 
-// What the bounds of containers say where the defaults say nothing.
+// The bounds of containers are the defaults where there are no defaults.
 void limitRange(object&, object& spec) {
   auto* limits = arrayAt(spec, "limits");
   if (!limits) return;
@@ -209,7 +209,7 @@ void limitRange(object&, object& spec) {
     const auto complete = [&](const char* from, const char* to) {
       const auto* source = memberObject(limit, from);
       if (!source) return;
-      const object given = *source;  // making the other one may move it
+      const object given = *source;  // setting the target may move it
       for (const auto& amount : given)
         setDefault(objectAt(limit, to), amount.key(), amount.value());
     };

@@ -162,7 +162,7 @@ std::string_view qosClassOf(const json::value& podSpec) {
       guaranteed = guaranteed && limit.sign() > 0 && request == limit;
     }
   };
-  // What the pod says as a whole goes before what its containers say.
+  // Resources of the pod as a whole override those of its containers.
   if (at(podSpec, "resources", "requests") || at(podSpec, "resources", "limits")) {
     consider(podSpec);
   } else {

@@ -7,10 +7,10 @@
 namespace koord::apiserver {
 
 void setPodSpecDefaults(json::object& spec);
-// Only of pods that are created, not of templates: requests that are missing equal the limits.
+// For created pods only, not for templates: missing requests equal the limits.
 void setPodRequestDefaults(json::object& spec);
 void setPodDefaults(json::object& pod);
-// Of a volume of a pod or the spec of a PersistentVolume: where its data is.
+// For a volume of a pod or the spec of a PersistentVolume: the source of its data.
 void setVolumeSourceDefaults(json::object& volume);
 
 }  // namespace koord::apiserver

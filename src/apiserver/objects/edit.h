@@ -1,6 +1,6 @@
 #pragma once
 
-// Small tools for reading and completing JSON objects in place.
+// Helpers that read and complete JSON objects in place.
 
 #include <cstdint>
 #include <string>
@@ -10,14 +10,14 @@
 
 namespace koord::apiserver {
 
-// The member as an object, made when it is missing or null.
+// Returns the member as an object; creates it if it is missing or null.
 inline json::object& objectAt(json::object& parent, std::string_view name) {
   auto& member = parent[name];
   if (!member.is_object()) member = json::object{};
   return member.get_object();
 }
 
-// Sets a member that is missing or null.
+// Sets a member if it is missing or null.
 inline void setDefault(json::object& object, std::string_view name, json::value value) {
   auto& member = object[name];
   if (member.is_null()) member = std::move(value);
@@ -45,7 +45,7 @@ inline json::object* memberObject(json::object& object, std::string_view name) {
   return member ? member->if_object() : nullptr;
 }
 
-// Adds the condition to a status, or puts it in the place of the one of its type.
+// Adds the condition to a status; replaces a condition of the same type.
 void setCondition(json::object& status, json::object condition);
 
 template <class... Keys>

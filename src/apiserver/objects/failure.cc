@@ -119,7 +119,7 @@ void FieldErrors::append(FieldErrors other) {
 }
 
 Failure FieldErrors::failure(std::string_view kind, std::string_view name) const {
-  // What is said twice is written once, though both are causes.
+  // A message that occurs twice is written once, although both are causes.
   std::vector<std::string> said;
   for (const auto& cause : causes_) {
     auto one = fmt::format("{}: {}", cause.field, cause.message);

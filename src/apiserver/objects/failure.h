@@ -1,6 +1,6 @@
 #pragma once
 
-// Why a request was not carried out: an Error with, for invalid objects, the fields that are wrong.
+// Why a request failed: an Error and, for invalid objects, the invalid fields.
 
 #include <expected>
 #include <optional>
@@ -18,18 +18,18 @@ struct Cause {
   std::string field;
 };
 
-// What the details of a Status name.
+// The object that the details of a Status name.
 struct Subject {
   std::string group;
-  std::string kind;  // of invalid objects the kind, else the resource in the plural
+  std::string kind;  // the kind if invalid, else the plural resource
   std::string name;
 };
 
 struct Failure {
   Error error;
   std::vector<Cause> causes;
-  std::optional<Subject> subject;  // absent: what the request names
-  // Where the error's code has no HTTP status and reason of its own.
+  std::optional<Subject> subject;  // nullopt: the object that the request names
+  // Set if the error's code has no HTTP status and reason of its own.
   int status = 0;
   std::string_view reason = {};
 
@@ -40,7 +40,7 @@ struct Failure {
 template <class T = void>
 using Outcome = std::expected<T, Failure>;
 
-// For what has thrown where nothing should: logs it. Only within a catch block.
+// The failure for an unexpected exception, which it logs. Call only in a catch block.
 Failure thrownFailure(std::string_view what);
 
 inline std::unexpected<Failure> refuse(ErrorCode code, std::string message) {
@@ -53,10 +53,10 @@ inline std::unexpected<Failure> refuse(Failure failure) {
 // A number as Go prints a float64: 2.5, 1e+06.
 std::string floatText(double number);
 
-// The text, or its beginning and "..." when it has more than that many bytes.
+// The text, cut to that many bytes plus "..." if it is longer.
 std::string cutText(std::string_view text, std::size_t bytes);
 
-// A bad value as messages print it.
+// An invalid value in the form that messages print.
 struct ShownValue {
   std::string text;
 
@@ -68,9 +68,9 @@ struct ShownValue {
   ShownValue(std::nullptr_t) : text("null") {}                                // NOLINT
 };
 
-// Collects what is wrong with an object, in the words of the Kubernetes API. A megabyte that is
-// wrong in every element, or shown with every limit it is beyond, must not become gigabytes of
-// complaints: a long message is cut, and what is over kMaxErrorBytes is only counted.
+// Collects the errors of an object, with the messages of the Kubernetes API. A large object with an
+// error in every element must not produce gigabytes of messages: a long message is cut, and errors
+// beyond kMaxErrorBytes are only counted.
 class FieldErrors {
  public:
   FieldErrors& required(std::string field, std::string detail = "");
@@ -82,10 +82,10 @@ class FieldErrors {
   FieldErrors& notFound(std::string field, ShownValue value);
   FieldErrors& tooLong(std::string field, std::size_t limit);
   FieldErrors& tooMany(std::string field, std::size_t actual, std::size_t limit);
-  // Against a custom resource's schema: the value is the name of its type, or what is no such
-  // format.
+  // For schemas of custom resources: `value` is the name of the actual type, or the value that does
+  // not match the format.
   FieldErrors& typeInvalid(std::string field, ShownValue value, std::string detail);
-  // "spec.scope: Required value", as it comes from where fields are named in the text.
+  // Adds an error from a text that begins with the field: "spec.scope: Required value".
   FieldErrors& told(std::string_view text);
   void append(FieldErrors other);
 
@@ -95,16 +95,16 @@ class FieldErrors {
   bool empty() const { return causes_.empty(); }
   const std::vector<Cause>& causes() const { return causes_; }
   // `Pod "web" is invalid: spec.containers[0].image: Required value`; kind is "Deployment.apps"
-  // outside core. Not of an empty collection.
+  // outside core. There must be an error.
   Failure failure(std::string_view kind, std::string_view name) const;
-  // The failure, if there is one.
+  // Returns the failure if there are errors.
   Outcome<> verdict(std::string_view kind, std::string_view name) const;
 
  private:
   FieldErrors& add(std::string field, std::string reason, std::string message);
   std::vector<Cause> causes_;
   std::size_t bytes_ = 0;    // of causes_
-  std::size_t omitted_ = 0;  // more than causes_ has room for
+  std::size_t omitted_ = 0;  // errors that are only counted
 };
 
 }  // namespace koord::apiserver

@@ -1,13 +1,13 @@
 #pragma once
 
-// The formats of strings that schemas of custom resources can ask for.
+// The string formats of custom resource schemas.
 
 #include <string>
 #include <string_view>
 
 namespace koord::apiserver {
 
-// Whether the text is of that format; formats that are not known take everything.
+// Returns true if the text has that format. Unknown formats match every text.
 bool hasFormat(std::string_view text, std::string_view format);
 
 }  // namespace koord::apiserver

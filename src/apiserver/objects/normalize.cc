@@ -23,7 +23,8 @@ bool isImplied(const Schema& schema, std::string_view name) {
   return schema.embedded && (name == "apiVersion" || name == "kind" || name == "metadata");
 }
 
-// Whether the API shows this value of a struct's field. What is always there needs no value.
+// Returns true if the API writes this value of a struct's field. Fields that are always written
+// need no value.
 bool isShown(const json::value& value, const api::SchemaField& field) {
   if (value.is_null()) return false;
   const bool list = field.type && (field.type->type == Schema::Type::List ||
@@ -31,7 +32,7 @@ bool isShown(const json::value& value, const api::SchemaField& field) {
   return !list || field.kept || field.required || !isEmptyList(value);
 }
 
-// The one way to write an amount: 1000m is 1.
+// Canonical form of a quantity: 1000m is 1.
 void toCanonical(json::value& amount) {
   const auto quantity =
       Quantity::parse(amount.is_string() ? std::string_view(amount.get_string()) : toJson(amount));
@@ -105,8 +106,8 @@ class Pruner {
   }
 };
 
-// False when the defaults need more room. A default may hold lists whose elements have defaults,
-// and these again.
+// Returns false if the defaults exceed `room`. A default may have lists whose elements have
+// defaults, recursively.
 bool fillIn(json::value& value, const Schema& schema, std::size_t& room) {
   if (auto* object = value.if_object()) {
     for (const auto& field : schema.fields) {

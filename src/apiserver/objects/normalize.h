@@ -1,7 +1,7 @@
 #pragma once
 
-// Brings an object into the form that its schema describes: unknown fields are dropped, defaults of
-// custom resources filled in.
+// Converts an object to the form of its schema: drops unknown fields and sets the defaults of
+// custom resources.
 
 #include <string>
 #include <vector>
@@ -11,23 +11,23 @@
 
 namespace koord::apiserver {
 
-// As the API server's strict decoder: further ones are dropped all the same.
+// As in the API server's strict decoder. Further unknown fields are dropped but not reported.
 constexpr std::size_t kMaxUnknownFields = 100;
-// What the defaults of one object may add to it, as JSON text: no more than a request can have.
+// What the defaults may add to one object, in bytes of JSON text: the size limit of a request.
 constexpr std::size_t kMaxDefaultBytes = 3 << 20;
-// Comparisons of values with schemas that one validation may take.
+// Limit of the comparisons of values with schemas in one validation.
 constexpr std::size_t kMaxValidationSteps = 2'000'000;
 
-// Drops what the schema does not know and returns the paths of that. Structs of the API, metadata
-// of custom objects among them, lose their nulls and empty lists and maps, too: Go does not write
-// them. What Go always writes comes with its zero (`restartCount: 0`), and amounts in the one way
-// that Kubernetes writes them.
+// Drops the fields that the schema does not have and returns their paths. In API structs, and so in
+// the metadata of custom objects, also drops nulls and empty lists and maps, which Go does not
+// write; adds the zeros that Go always writes (`restartCount: 0`); and writes quantities in
+// canonical form.
 std::vector<std::string> prune(json::value& object, const api::Schema& schema);
 
-// Of custom resources. RequestEntityTooLarge when they add more than kMaxDefaultBytes; the object
-// is then half done.
+// For custom resources. Returns RequestEntityTooLarge if the defaults add more than
+// kMaxDefaultBytes; the object is then incomplete.
 Result<> applyDefaults(json::value& object, const api::Schema& schema);
-// Types, required fields and limits of a custom resource.
+// Checks types, required fields and limits of a custom resource.
 void validateCustom(const json::value& object, const api::Schema& schema, FieldErrors& errors);
 
 }  // namespace koord::apiserver

@@ -1,8 +1,7 @@
 #pragma once
 
-// Where a value of an object is. A chain on the stack that becomes text only when there is
-// something to say about the value: with texts made on the way, a name of a megabyte above a
-// hundred thousand members would be copied as often.
+// The path of a value in an object. It is a chain on the stack, formatted as text only for an error
+// message. Building the text on the way would copy a long name once per member below it.
 
 #include <fmt/format.h>
 

@@ -47,7 +47,7 @@ bool isEmpty(const json::object& spec, const char* field) {
          (value->is_array() && value->get_array().empty());
 }
 
-// Ports that carry no number get the one that the port of that name had.
+// A port without a node port keeps the node port of the old port with its name.
 void keepNodePorts(json::object& spec, const json::value& service, const json::value& before) {
   auto* ports = arrayAt(spec, "ports");
   if (!ports) return;
@@ -101,7 +101,7 @@ void dropWhatTheTypeLacks(json::object& spec, const json::value& service,
   if (isExternal(before) && !isExternal(service)) drop("externalTrafficPolicy");
 }
 
-// clusterIP and the first of clusterIPs are one: who changes one of them means both.
+// clusterIP and the first of clusterIPs are the same: a client that changes one of them means both.
 void settleClusterIps(json::object& spec, const json::value& service, const json::value* before) {
   if (!before || same(service, *before, "clusterIP")) {
     if (!before && !isEmpty(spec, "clusterIP") && isEmpty(spec, "clusterIPs"))

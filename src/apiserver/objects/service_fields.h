@@ -1,20 +1,19 @@
 #pragma once
 
-// What of a Service follows from something else: its type, the service that it replaces.
+// The fields of a Service that follow from its type and from the service that it replaces.
 
 #include "base/json.h"
 
 namespace koord::apiserver {
 
-// Whether a service of this type has a cluster IP, ports on every node, and a port of its own for
-// health checks.
+// Return true if a service of this type has a cluster IP, node ports, and a health check node port.
 bool needsClusterIp(const json::value& service);
 bool needsNodePort(const json::value& service);
 bool needsHealthCheckPort(const json::value& service);
 
-// Completes a service before addresses and ports are given out. `before` is null for a new one. Of
-// an old one what was given out stays when the new one leaves it out, and what its new type has no
-// use for goes, unless the client changed it: then validation says so.
+// Completes a service before it gets addresses and ports. `before` is null for a new service. If
+// the new version leaves out the addresses and ports of the old one, they stay. Those that the new
+// type does not use are removed, unless the client changed them: then validation reports them.
 void settleService(json::value& service, const json::value* before);
 
 }  // namespace koord::apiserver

@@ -1,22 +1,22 @@
-// What an object must be before it is stored. By then its types are right and its defaults filled in
-// (normalize.h, defaults.h); what is left are rules between values. All of them are checked and all
-// that is wrong is reported at once, each by its field's path and in the words of kube-apiserver:
-// people search for these, and kubectl shows nothing else.
+// Validation of objects before they are stored. Their types are already checked and their defaults
+// set (normalize.h, defaults.h), so the remaining rules are about values. All rules are checked and
+// all errors are reported at once, each with its field's path and kube-apiserver's message: users
+// search for these messages, and kubectl shows nothing else.
 //
 //   metadata   of every kind: names, labels, annotations, finalizers, owners.
 //   pods       validate_pod.cc; what may change later validate_pod_update.cc.
 //   custom     by the schema of the CustomResourceDefinition (validate_custom.cc).
-//   built-in   required fields by the type table, then what people rely on: a workload selects the
-//              pods of its own template (else it would make pods for ever), amounts are not
-//              negative, what cannot change does not. Kinds with many rules have files of their
-//              own (validate_kinds.h, validate_limits.h).
+//   built-in   required fields by the type table, then the rules that users rely on: a workload
+//              selects the pods of its own template (else it would create pods without end),
+//              amounts are not negative, immutable fields do not change. Kinds with many rules have
+//              files of their own (validate_kinds.h, validate_limits.h).
 //
-// Not every rule of kube-apiserver is here: the measure is what clients and controllers rely on, and
-// what would break a component of this cluster if it were stored.
+// This is not every rule of kube-apiserver, only those that clients and controllers rely on, and
+// those that protect components of this cluster.
 //
-// Checks work on the JSON document, not on structs: what is wrong is often a field that a struct
-// could not hold, and the document is there anyway. Cost: O(size of the object), and for custom
-// resources at most kMaxValidationSteps.
+// The checks read the JSON document, not structs: a struct often cannot hold the invalid field, and
+// the document exists anyway. Cost: O(size of the object), and for custom resources at most
+// kMaxValidationSteps.
 
 #include "apiserver/objects/validate.h"
 
@@ -48,7 +48,7 @@ std::string checkName(std::string_view name, const Resource& resource) {
   return api::checkDnsSubdomain(name);
 }
 
-// The start of names to come may end in a dash.
+// The prefix of generated names may end in a dash.
 std::string withoutDash(std::string_view prefix) {
   std::string out(prefix);
   if (out.size() > 1 && out.back() == '-') {
@@ -58,7 +58,7 @@ std::string withoutDash(std::string_view prefix) {
   return out;
 }
 
-// Required fields anywhere below; structs that are absent need nothing.
+// Required fields of all present structs; an absent struct needs none.
 void validateRequired(const json::value& value, const Schema& schema, const std::string& path,
                       FieldErrors& errors) {
   if (const auto* object = value.if_object()) {
@@ -103,7 +103,7 @@ void validateNonNegative(const json::value& object, const char* group, const cha
                    "must be greater than or equal to 0");
 }
 
-// The volumes that the pods of a StatefulSet get besides those of their template.
+// The volumes that a StatefulSet's pods get in addition to those of their template.
 std::set<std::string> claimTemplateNames(const json::value& object) {
   std::set<std::string> names;
   if (const auto* templates = at(object, "spec", "volumeClaimTemplates");
@@ -112,7 +112,8 @@ std::set<std::string> claimTemplateNames(const json::value& object) {
   return names;
 }
 
-// A workload must select the pods of its own template. A ReplicationController does so by a plain map of labels.
+// A workload must select the pods of its own template. A ReplicationController uses a plain map of
+// labels.
 void validateWorkload(const json::value& object, bool byMap, FieldErrors& errors) {
   validateNonNegative(object, "spec", "replicas", errors);
   validateNonNegative(object, "spec", "minReadySeconds", errors);

@@ -1,7 +1,7 @@
 #pragma once
 
-// Checks of objects before they are stored: metadata of every kind, the contents of those built-in
-// kinds whose rules people rely on. Types were checked before (normalize.h).
+// Checks of objects before they are stored: metadata of every kind, and the contents of the
+// built-in kinds whose rules users rely on. Types are checked before (normalize.h).
 
 #include <set>
 
@@ -12,20 +12,20 @@ namespace koord::apiserver {
 
 void validateMetadata(const json::value& object, const Resource& resource, FieldErrors& errors);
 void validatePod(const json::value& pod, FieldErrors& errors);
-// `volumes`: names that containers may mount besides spec.volumes.
+// `volumes`: names that containers may mount in addition to spec.volumes.
 void validatePodSpec(const json::value& spec, const std::string& path, FieldErrors& errors,
                      std::set<std::string> volumes = {});
-// What a pod's spec may change into: by itself, by the resize subresource, and the status.
+// Checks the changes of a pod by a spec update, by the resize subresource, and by a status update.
 void validatePodUpdate(const json::value& before, const json::value& after, FieldErrors& errors);
 void validatePodResize(const json::value& before, const json::value& after, FieldErrors& errors);
 void validatePodStatusUpdate(const json::value& before, const json::value& after,
                              FieldErrors& errors);
-// Everything but pods: required fields of the schema, quantities, selectors, replica counts.
+// For all kinds but pods: required fields of the schema, quantities, selectors, replica counts.
 // `before` is null for a new object.
 void validateBuiltin(const json::value& object, const json::value* before, const Resource& resource,
                      FieldErrors& errors);
 
-// Calls the right ones of the above. before is null at creation.
+// Calls the applicable functions of the above. `before` is null at creation.
 Outcome<> validateObject(const json::value& object, const json::value* before,
                          const Resource& resource, const ResourceVersion& version,
                          std::string_view subresource);

@@ -8,10 +8,10 @@
 
 namespace koord::apiserver {
 
-// `hostPorts` has what earlier containers of the pod take of their node.
+// `hostPorts`: the host ports of the pod's earlier containers.
 void validateContainerPorts(const json::array& ports, const std::string& path, bool hostNetwork,
                             std::set<std::string>& hostPorts, FieldErrors& errors);
-// All that a container has.
+// Checks all probes of a container.
 void validateProbes(const json::value& container, const std::string& path, FieldErrors& errors);
 
 }  // namespace koord::apiserver

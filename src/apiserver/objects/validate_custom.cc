@@ -1,17 +1,16 @@
-// Custom resources against the schema of their CustomResourceDefinition: a walk over value and schema
-// together. At each place the type is checked first and what is below only if it is right; then
-// limits (ranges, lengths, patterns, formats, allowed values), combinations (anyOf, oneOf, allOf,
-// not) and the kind of list: sets and maps must not hold an element twice.
+// Validates custom resources against the schema of their CustomResourceDefinition, in a walk over
+// value and schema together. At each place the type is checked first, and the rest only if the type
+// is right: limits (ranges, lengths, patterns, formats, allowed values), combinations (anyOf,
+// oneOf, allOf, not) and the kind of list (sets and maps must not have duplicates).
 //
-// Alternatives are tried with errors of their own. Where none fits, the rule itself is reported and
-// what is wrong by the first of them, as kube-openapi does; messages are its, too.
+// Each alternative is tried with a separate list of errors. If none matches, the rule itself and
+// the errors of the first alternative are reported, as in kube-openapi, with its messages.
 //
-// The schema is the user's, and both it and the object may be hostile: alternatives nested in
-// alternatives take exponential time, and a set of a million equal elements quadratic. So every
-// comparison is a step, of which a validation has kMaxValidationSteps; when they are used up the
-// object is refused, even where nothing was found wrong. Elements of sets are found by their hash.
-// Paths become text only when there is something to say (place.h). Patterns are RE2's, which are
-// linear in the text.
+// Users write the schema, and both it and the object may be hostile: nested alternatives take
+// exponential time, and a set of a million equal elements quadratic time. So every comparison is a
+// step, and a validation has kMaxValidationSteps. When they are used up the object is rejected,
+// even without an error. Set elements are found by hash. Paths become text only for an error
+// (place.h). Patterns are RE2's, whose time is linear in the text.
 //
 // Cost: O(size of the object) without alternatives, and never more than the steps.
 
@@ -48,7 +47,7 @@ bool isInteger(const json::value& value) {
          (value.is_double() && std::trunc(value.get_double()) == value.get_double());
 }
 
-// The expected type's name when the value has another one.
+// The expected type's name if the value has another type.
 const char* wrongType(const json::value& value, const Schema& schema) {
   using Type = Schema::Type;
   switch (schema.type) {
@@ -83,7 +82,7 @@ std::size_t codePoints(std::string_view text) {
       std::ranges::count_if(text, [](char c) { return (c & 0xc0) != 0x80; }));
 }
 
-// A limit as messages print it: whole where the value is.
+// A limit as messages print it: whole if the value is.
 std::string limitText(double limit, const json::value& value) {
   if (value.is_double()) return floatText(limit);
   return fmt::format("{:.0f}", std::trunc(limit));  // may be beyond 64 bits
@@ -92,7 +91,7 @@ std::string limitText(double limit, const json::value& value) {
 // The messages are those of kube-openapi, by way of apiextensions' field errors.
 class Validator {
  public:
-  // `steps` are left to do; at 0 nothing is checked any more.
+  // `steps`: the remaining steps; at 0 all checks stop.
   Validator(FieldErrors& errors, std::size_t& steps) : errors_(errors), steps_(steps) {}
 
   void check(const json::value& value, const Schema& schema, const Place& place) {
@@ -200,7 +199,7 @@ class Validator {
     if (most && size > *most) errors_.tooMany(place.text(), size, *most);
   }
 
-  // What is wrong with the object as a whole has no path.
+  // Errors about the whole object have no path.
   void combination(const Place& place, std::string_view rule) {
     errors_.invalid("<nil>", "", fmt::format("\"{}\" must {}", place.text(), rule));
   }
@@ -213,7 +212,7 @@ class Validator {
 
   struct Alternatives {
     std::size_t valid = 0;
-    FieldErrors first;  // what is wrong by the first of them
+    FieldErrors first;  // the errors of the first of them
   };
   Alternatives tryAll(const json::value& value, const std::vector<const Schema*>& schemas,
                       const Place& place) {
@@ -258,7 +257,7 @@ class Validator {
       combination(place, "not validate the schema (not)");
   }
 
-  // Elements that are the same have the same hash, so that only few are compared.
+  // Equal elements have the same hash, so only few are compared.
   void checkListKind(const json::array& array, const Schema& schema, const Place& place) {
     if (schema.listKind == Schema::ListKind::Atomic) return;
     const bool isMap = schema.listKind == Schema::ListKind::Map;
@@ -301,7 +300,7 @@ class Validator {
 void validateCustom(const json::value& object, const Schema& schema, FieldErrors& errors) {
   std::size_t steps = kMaxValidationSteps;
   Validator(errors, steps).check(object, schema, {});
-  // Also where all that was checked is right: what was left out might be wrong.
+  // Also if all checked parts are valid: the skipped parts might be invalid.
   if (steps == 0)
     errors.forbidden("<nil>", fmt::format("the validation takes more than {} steps; make the "
                                           "object or the schema's alternatives smaller",

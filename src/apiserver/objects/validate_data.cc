@@ -1,6 +1,6 @@
-// ConfigMaps and Secrets: keys that can be names of files, at most a megabyte in all (every node that
-// mounts one keeps it in memory), what secrets of known types must hold so that their readers need
-// not check, and nothing that changes once it was marked immutable.
+// ConfigMaps and Secrets: keys are valid file names; the data are at most a megabyte (every node
+// that mounts the object keeps it in memory); secrets of known types have the data that their
+// readers need; immutable objects do not change.
 
 #include <fmt/format.h>
 
@@ -23,7 +23,7 @@ std::size_t decodedSize(std::string_view base64) {
   return bytes ? bytes->size() : base64.size();
 }
 
-// fn(key, text) for all of a map of strings.
+// Calls fn(key, text) for each member of a map of strings.
 template <class F>
 void each(const json::value& object, const char* field, F fn) {
   const auto* data = find(object, field);
@@ -34,7 +34,7 @@ void each(const json::value& object, const char* field, F fn) {
                                            : std::string_view{});
 }
 
-// Who marked it immutable may rely on that until it is deleted.
+// Users who mark it immutable can rely on that until it is deleted.
 void validateImmutable(const json::value& object, const json::value& before, FieldErrors& errors) {
   constexpr const char* kWhy = "field is immutable when `immutable` is set";
   const auto isSet = [](const json::value* flag) { return flag && *flag == json::value(true); };
@@ -49,7 +49,7 @@ void validateImmutable(const json::value& object, const json::value& before, Fie
       errors.forbidden(field, kWhy);
 }
 
-// What secrets of known types must hold.
+// Checks the data that secrets of known types need.
 void validateType(const json::value& secret, FieldErrors& errors) {
   const auto type = textAt(secret, "type");
   const auto missing = [&](const char* key) { return !at(secret, "data", key); };

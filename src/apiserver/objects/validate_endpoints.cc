@@ -1,7 +1,7 @@
-// Endpoints and EndpointSlices: where a service's traffic goes, and autoscalers. Addresses must reach
-// another machine: those of loopback or link-local ranges would send one pod's traffic to the node
-// it comes from. A slice has one type of address for good, and limits of size, since every node
-// reads all of them with every change.
+// Endpoints and EndpointSlices, the addresses of a service, and autoscalers. An address must reach
+// another host: a loopback or link-local address would send a pod's traffic to the node it comes
+// from. A slice has one immutable address type, and limits of size, because every node reads all
+// slices with every change.
 //
 // Cost: O(endpoints). Rules: ValidateEndpoints of core and ValidateEndpointSlice of discovery.
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// The rules of single kinds, besides those of pods (validate.h) and of limits (validate_limits.h).
+// The rules of single kinds, except pods (validate.h) and limits (validate_limits.h).
 
 #include "apiserver/objects/failure.h"
 

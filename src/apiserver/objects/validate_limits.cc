@@ -1,13 +1,13 @@
-// LimitRanges, ResourceQuotas and PriorityClasses: objects that decide about other objects. What is
-// wrong in them is not seen where it is written but when somebody else's pod is refused or preempts
-// the wrong one, so the rules are strict.
+// LimitRanges, ResourceQuotas and PriorityClasses affect other objects. A mistake in them shows
+// only later, when another user's pod is rejected or preempts the wrong pod, so the rules are
+// strict.
 //
-//   LimitRange      per type of thing at most one entry, with min <= default request <= default <=
-//                   max, and ratios of at least 1 that min and max can satisfy.
-//   ResourceQuota   names of amounts that exist, scopes that do not contradict each other and never
-//                   change: usage was counted by them.
-//   PriorityClass   user-defined values stay below the system's, and a value never changes: pods hold
-//                   copies of it.
+//   LimitRange      at most one entry per type, with min <= default request <= default <= max, and
+//                   ratios of at least 1 that min and max can satisfy.
+//   ResourceQuota   known names of amounts, and scopes that do not contradict each other and never
+//                   change, because the usage was counted by them.
+//   PriorityClass   user-defined values are below the system's, and a value never changes, because
+//                   pods have copies of it.
 //
 // Cost: O(entries). Rules: ValidateLimitRange, ValidateResourceQuota and ValidatePriorityClass of
 // kube-apiserver.

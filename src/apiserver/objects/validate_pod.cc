@@ -1,14 +1,14 @@
-// The rules of a pod's spec, for pods and for the templates of workloads: whoever stores a template
-// that makes no valid pod would only find out from events of its controller.
+// The rules of a pod's spec, for pods and for the templates of workloads. Without the check of
+// templates, users would learn of an invalid template only from events of the controller.
 //
-// Names come first: volumes, containers and init containers share one set each, and mounts must name
-// a volume that is there (a StatefulSet's claim templates bring more of them). Containers that run
-// at the same time must not want the same port of the node, init containers may, since they run one
-// after the other. Requests stay below limits; extended resources are whole numbers and cannot be
-// overcommitted, so for them both are equal.
+// Names come first: volumes, containers and init containers are unique sets, and mounts must name
+// an existing volume (a StatefulSet's claim templates add more). Containers that run at the same
+// time must not use the same host port; init containers may, because they run one after the other.
+// Requests are not above limits. Extended resources are whole numbers and cannot be overcommitted,
+// so their requests and limits are equal.
 //
-// Scheduling terms (affinity, spreading, tolerations) are decoded and compiled as the scheduler does,
-// so that nothing is stored that it would have to refuse.
+// Scheduling terms (affinity, spreading, tolerations) are decoded and compiled as in the scheduler,
+// so that every stored term is valid for it.
 //
 // Cost: O(size of the spec). Rules: pkg/apis/core/validation of kube-apiserver.
 
@@ -42,7 +42,7 @@ Quantity quantityOf(const json::value& value) {
   return quantity ? *std::move(quantity) : Quantity{};
 }
 
-// Resources of other people's domains come in whole units and cannot be overcommitted.
+// Resources of other domains than Kubernetes' have whole units and cannot be overcommitted.
 bool isExtended(std::string_view name) {
   const auto slash = name.find('/');
   return slash != std::string_view::npos &&
@@ -94,7 +94,7 @@ void validateResources(const json::value& resources, const std::string& path, Fi
   }
 }
 
-// What containers of a pod refer to.
+// The names that containers of a pod refer to.
 struct PodPlaces {
   std::set<std::string> volumes;
   bool hostNetwork = false;

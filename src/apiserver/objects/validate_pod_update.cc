@@ -1,15 +1,15 @@
-// What of a pod may change, and through which door: its spec hardly, its resources by /resize, its
-// status by whoever runs it.
+// Which fields of a pod may change: few of the spec by an update, the resources by /resize, and the
+// status by the status subresource.
 //
-// An update of the spec is judged by subtraction. Where a change is allowed it is checked by its own
-// rule (a deadline only gets shorter, tolerations only more, scheduling gates only fewer, and behind
-// gates node affinity only narrower); then the old values are put in place of those that may change,
-// and what still differs is forbidden. A field that nobody thought of is therefore forbidden by
-// default, and the message shows the difference, a line per value.
+// An update of the spec is checked by subtraction. First, each mutable field is checked by its own
+// rule: a deadline only gets shorter, tolerations are only added, scheduling gates only removed,
+// and node affinity of a gated pod only narrowed. Then the old values replace those of the mutable
+// fields, and every remaining difference is forbidden. So a field without a rule is immutable by
+// default. The message shows the difference, one line per value.
 //
-// A resize is the reverse: of all fields only cpu and memory of containers may differ, nothing that
-// is requested may vanish, the QoS class must stay what it was (it decides about cgroups that exist
-// already), and the node must have told that it can resize.
+// A resize is the reverse: only cpu and memory of containers may differ. No request or limit may be
+// removed. The QoS class must stay the same, because it determines existing cgroups. The node must
+// have reported that it can resize.
 //
 // Cost: O(size of the spec). Rules: ValidatePodUpdate, ValidatePodResize and ValidatePodStatusUpdate
 // of kube-apiserver.
@@ -54,7 +54,7 @@ void put(json::object& object, std::string_view name, const json::value* value) 
   }
 }
 
-// Where two values differ, a line each: "spec.hostNetwork: true -> false".
+// Adds a line for each place where two values differ: "spec.hostNetwork: true -> false".
 void describeChange(const json::value* before, const json::value* after, const std::string& path,
                     std::string& out) {
   if (before && after) {
@@ -81,7 +81,7 @@ void describeChange(const json::value* before, const json::value* after, const s
                      after ? toJson(*after) : "nothing");
 }
 
-// False: nothing else can be compared.
+// Returns false if nothing else can be compared.
 bool validateContainerNames(const json::value& before, const json::value& after,
                             FieldErrors& errors) {
   for (const auto* list : kLists)
@@ -93,7 +93,7 @@ bool validateContainerNames(const json::value& before, const json::value& after,
   return true;
 }
 
-// It can be set, and shortened. False: nothing more is said then.
+// The deadline can be set and shortened. Returns false if no further error must be reported.
 bool validateDeadline(const json::value& before, const json::value& after, FieldErrors& errors) {
   constexpr const char* kField = "spec.activeDeadlineSeconds";
   const auto* old = find(before, "activeDeadlineSeconds");
@@ -149,8 +149,8 @@ bool beginsWith(const json::array& list, const json::array& start) {
   return list.size() >= start.size() && std::equal(start.begin(), start.end(), list.begin());
 }
 
-// Whether the term asks for all that it did, and perhaps for more. One that asks for nothing
-// matches nothing, so that it must stay as it is.
+// Returns true if the term has all old requirements, and perhaps more. A term without requirements
+// matches nothing and must not change.
 bool onlyNarrower(const json::value& before, const json::value& after) {
   const auto& expressions = listAt(before, "matchExpressions");
   const auto& fields = listAt(before, "matchFields");
@@ -179,8 +179,8 @@ void validateNodeAffinityChange(const json::value* before, const json::value* af
                      "only additions are allowed (no mutations or deletions)");
 }
 
-// A pod behind gates may still be told more narrowly where to go. Puts the old values into
-// `compared` where a change was judged here.
+// The node selection of a gated pod may become narrower. Puts the old values into `compared` if a
+// change was checked here.
 void validateGatedChange(const json::value& before, json::object& compared, FieldErrors& errors) {
   const auto* oldSelector = find(before, "nodeSelector");
   const json::value selector = orEmpty(compared.if_contains("nodeSelector"));
@@ -204,7 +204,7 @@ void validateGatedChange(const json::value& before, json::object& compared, Fiel
   put(compared, "affinity", none ? nullptr : &kept);
 }
 
-// The new spec with all that may change as it was before.
+// The new spec with the old values of all mutable fields.
 json::value comparedSpec(const json::value& before, const json::value& after, FieldErrors& errors) {
   json::value out = after;
   auto& spec = out.get_object();
@@ -242,7 +242,7 @@ bool sameAmounts(const json::value& a, const json::value& b, bool othersOnly) {
   return true;
 }
 
-// Of cpu and memory the amounts may change; what is asked for at all may grow, never shrink.
+// Amounts of cpu and memory may change; resources may be added, but not removed.
 void validateResized(const json::value& before, const json::value& after, const std::string& path,
                      FieldErrors& errors) {
   for (const auto& [part, what] :
@@ -269,7 +269,7 @@ bool isSidecar(const json::value& container) {
   return textAt(container, "restartPolicy") == "Always";
 }
 
-// What running containers tell of their node: without resources in their status it cannot resize.
+// The status of running containers has resources if their node can resize.
 bool canResize(const json::value& pod) {
   for (const auto& status : listAt(orEmpty(find(pod, "status")), "containerStatuses"))
     if (at(status, "state", "running")) return find(status, "resources") != nullptr;
@@ -292,7 +292,7 @@ void validateResizedContainers(const json::value& before, const json::value& aft
       const auto& is = orEmpty(find(now, "resources"));
       validateResized(was, is, fmt::format("spec.{}[{}].resources", list, i), errors);
       json::value compared = now;
-      // A container that is null is no object; nor is it what was there.
+      // A null container is neither an object nor the old container.
       if (compared.is_object()) put(compared.get_object(), "resources", find(old, "resources"));
       if (compared != old || !sameButCpuAndMemory(was, is))
         errors.forbidden("spec",

@@ -1,13 +1,13 @@
-// Services. Their fields depend on the type: a headless service has no address and needs no port, an
-// ExternalName neither address nor endpoints, NodePort and LoadBalancer a port on every node. What is
-// given out by the server (addresses, node ports) is there already when this runs
-// (service_addresses.h), so that a client's wish is checked like a gift of the server.
+// Services. The fields depend on the type: a headless service has no address and needs no port, an
+// ExternalName service has neither address nor endpoints, and NodePort and LoadBalancer services
+// have node ports. The server assigns addresses and node ports before this runs
+// (service_addresses.h), so that a client's values and assigned values are checked alike.
 //
-// Addresses may not change once given: clients have them in connections and in DNS caches. A change
-// to ExternalName and back gives them up, and is how one gets others.
+// An assigned address cannot change: clients have it in connections and DNS caches. A change to
+// ExternalName and back releases the address and assigns another one.
 //
-// The order of the checks is that of kube-apiserver, since causes are shown in it. Cost: O(ports).
-// Rules: ValidateService and ValidateServiceUpdate of kube-apiserver.
+// The order of the checks is that of kube-apiserver, because causes are shown in it. Cost:
+// O(ports). Rules: ValidateService and ValidateServiceUpdate of kube-apiserver.
 
 #include <fmt/format.h>
 

@@ -25,8 +25,9 @@ void validateWebhook(const json::value& webhook, const json::value* before, cons
   const bool url = !isMissing(membersOf(client), "url");
   if (url == !isMissing(membersOf(client), "service"))
     errors.required(path + ".clientConfig", "exactly one of url or service is required");
-  // Conditions are expressions in CEL. To ask the webhook all the same would let it change, or keep back, what it
-  // was never meant for; not to ask it would let pass what it is there for.
+  // Match conditions are CEL expressions, which are not supported. Calling the webhook anyway would
+  // let it change or deny requests that it must not see; skipping it would admit requests that it
+  // must check.
   const auto* conditions = arrayAt(webhook, "matchConditions");
   if (!conditions || conditions->empty()) return;
   if (before && memberOf(*before, "matchConditions") == memberOf(webhook, "matchConditions"))

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a configuration of admission webhooks may say; `before` is null for a new one.
+// Validation of webhook configurations; `before` is null for a new object.
 
 #include "apiserver/objects/failure.h"
 

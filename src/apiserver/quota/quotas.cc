@@ -7,20 +7,19 @@
 #include "apiserver/objects/edit.h"
 #include "apiserver/server/target.h"
 
-// A ledger: for each quota what every object was charged, and the sums. A write asks admit()
-// whether the difference to what the object was charged before fits, in the same turn in which it
-// is stored; the change of the store then moves the charge. So the sums are always those of the
-// stored objects, a replaced object is not charged twice, and there is no window between asking and
-// writing in which two creations could take the same remainder. Upstream has that window and closes
-// it with a compare-and-swap on the quota's status and a controller that counts everything again
-// every few minutes.
+// A ledger: for each quota the charge of every object, and the sums. A write calls admit() to check
+// whether the object's additional charge fits, in the same turn in which it is stored; the change
+// of the store then moves the charge. So the sums are always those of the stored objects, a
+// replaced object is not charged twice, and two creations cannot use the same remainder between
+// check and write. Upstream has that race and handles it with a compare-and-swap on the quota's
+// status and a controller that recounts every few minutes.
 //
 // Charges change with time, too: a pod that is being deleted stops counting when its grace period
-// is over, although nothing is written then. recheckAt() looks again at that moment.
+// is over, without a write. recheckAt() recomputes the charge at that moment.
 //
 // A new or changed quota is counted from the stored objects of its namespace. status.used is
-// written after the turn in which the sums have changed, once for all of its changes. Cost: a write
-// is O(quotas of the namespace * resources); nothing at all where there is no quota.
+// written after the turn in which the sums changed, once for all changes of the turn. Cost: a write
+// is O(quotas of the namespace * resources); nothing without a quota.
 
 namespace koord::apiserver {
 namespace {
@@ -53,7 +52,7 @@ void Quotas::load() {
       reload({std::string(entry->namespace_()), std::string(entry->name())}, *object);
 }
 
-// Counts everything anew for one quota.
+// Recounts one quota.
 void Quotas::reload(const Name& name, const json::value& object) {
   auto& quota = byNamespace_[name.first][name.second];
   quota = {quotaRulesOf(object), {}, {}};
@@ -189,7 +188,7 @@ void Quotas::touch(const Name& name) {
 }
 
 void Quotas::flush() {
-  if (store_.failure()) {  // all is counted anew once it can be written
+  if (store_.failure()) {  // all is recounted when it can be written
     dirty_.clear();
     return;
   }

@@ -1,11 +1,11 @@
 #pragma once
 
-// ResourceQuota, enforced and accounted by the server itself: every object of a namespace with
-// quotas is charged when it is stored and refunded when it is gone, in the same turn as the write,
-// so two writers can never pass on the same remainder and nothing is charged twice. The ledger is
-// in memory and made again from the stored objects at start; status.used of the quotas follows it.
+// ResourceQuota, enforced and accounted by the server itself. Every object of a namespace with
+// quotas is charged when it is stored and refunded when it is deleted, in the same turn as the
+// write. So two writers cannot use the same remainder, and nothing is charged twice. The ledger is
+// in memory and is rebuilt from the stored objects at start; status.used of the quotas follows it.
 //
-// Upstream's quota controller is not needed, and "status unknown for quota" never happens.
+// The server needs no quota controller, and "status unknown for quota" never happens.
 
 #include <map>
 #include <memory>
@@ -24,15 +24,15 @@ class Quotas {
   Quotas(Executor& executor, Store& store, const Registry& registry)
       : executor_(executor), store_(store), registry_(registry) {}
 
-  // Reads all quotas of the store; at start, before anything else.
+  // Reads all quotas of the store. Call at start, before any other function.
   void load();
 
-  // Whether the object, in stored form, fits; 403 with upstream's message when it does not. The
-  // caller stores it in the same turn of the executor.
+  // Checks that the object, in stored form, fits; otherwise returns 403 with upstream's message.
+  // The caller stores it in the same turn of the executor.
   Outcome<> admit(const json::value& object, const Resource& stored) const;
-  // An object was stored, or is gone (null).
+  // Call after an object was stored or deleted (null).
   void changed(const Resource& stored, const std::string& key, const json::value* now);
-  // A whole kind is gone.
+  // Call after a table was removed with all of its objects.
   void tableGone(const std::string& table);
 
  private:
@@ -56,7 +56,7 @@ class Quotas {
   Store& store_;
   const Registry& registry_;
   std::map<std::string, std::map<std::string, Quota>, std::less<>> byNamespace_;
-  std::set<Name> dirty_;  // whose status is to be written
+  std::set<Name> dirty_;  // quotas whose status must be written
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

@@ -19,10 +19,10 @@ namespace koord::apiserver {
 namespace {
 
 constexpr std::string_view kComputed[] = {"cpu", "memory", "ephemeral-storage"};
-// Kinds that have a name of their own besides count/.
+// Kinds with a quota name of their own in addition to count/.
 constexpr std::string_view kCounted[] = {"configmaps", "secrets", "replicationcontrollers",
                                          "resourcequotas"};
-// Without a request in every container these cannot be counted.
+// Resources that can be counted only if every container has a request.
 constexpr std::string_view kMandatory[] = {
     "cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory"};
 
@@ -137,7 +137,7 @@ bool inScope(const QuotaScope& scope, const json::value& pod) {
   return false;
 }
 
-// Whether a quota can limit this kind by this name.
+// Returns true if a quota can limit this kind by this name.
 bool countsUnder(const std::string& name, const Resource& resource) {
   if (name == countName(resource)) return true;
   if (resource.isCore("pods"))

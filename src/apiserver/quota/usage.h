@@ -1,6 +1,6 @@
 #pragma once
 
-// What an object costs a ResourceQuota, and whether a quota with scopes is about it. Pure
+// The usage of an object for ResourceQuota, and whether a quota with scopes matches it. Pure
 // functions.
 
 #include <chrono>
@@ -27,19 +27,19 @@ struct QuotaRules {
 };
 QuotaRules quotaRulesOf(const json::value& quota);
 
-// Whether the quota limits something that objects of this kind use.
+// Returns true if the quota limits a resource that objects of this kind use.
 bool quotaCounts(const QuotaRules& rules, const Resource& resource);
-// Whether it counts this object of such a kind: all scopes hold.
+// Returns true if the quota matches this object of such a kind: all scopes match.
 bool quotaMatches(const QuotaRules& rules, const json::value& object, const Resource& resource);
 
-// By the names a quota can limit: "pods", "requests.cpu", "count/jobs.batch", ... Pods that are
-// over cost nothing but their count; `now` decides about those that should have ended long ago.
+// Usage by the names that a quota can limit: "pods", "requests.cpu", "count/jobs.batch", ...
+// Finished pods use only their count. `now` decides about deleted pods whose grace period is over.
 api::ResourceList quotaUsage(const json::value& object, const Resource& resource, WallTime now);
-// When the usage of a pod that is being deleted changes without any write.
+// The time when the usage of a pod that is being deleted changes without a write; nullopt if never.
 std::optional<WallTime> quotaUsageEnds(const json::value& object, const Resource& resource);
 
-// Quotas of cpu and memory demand that every container says what it needs. "must specify limits.cpu
-// for: main", or "" when all is said.
+// A quota of cpu or memory requires that every container sets it. Returns "must specify limits.cpu
+// for: main", or "" if nothing is missing.
 std::string missingForQuota(const QuotaRules& rules, const json::value& pod);
 
 // "cpu=2,pods=5", sorted.

@@ -210,7 +210,7 @@ std::vector<Resource> builtinResources(const api::SchemaSet& schemas) {
     if (has(kScale)) version.scale = ScalePaths{".spec.replicas", ".status.replicas", ""};
     const bool newEvents = resource.is("events.k8s.io", "events");
     version.schema = schemas.find(newEvents ? "EventsV1Event" : row.kind);
-    // Both kinds of events are one set of objects, stored as core/v1.
+    // The events of both groups are the same objects, stored as core/v1.
     if (newEvents) resource.table = "events";
     resource.versions.push_back(std::move(version));
     out.push_back(std::move(resource));

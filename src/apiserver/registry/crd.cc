@@ -12,7 +12,7 @@
 namespace koord::apiserver {
 namespace {
 
-// Every object of a table has a cell for each.
+// Every object of a table has a cell for each column.
 constexpr std::size_t kMaxPrinterColumns = 128;
 
 std::vector<std::string> texts(const json::value* list) {
@@ -32,7 +32,7 @@ std::unexpected<Error> required(std::string_view field) {
   return fail(ErrorCode::Invalid, fmt::format("{}: Required value", field));
 }
 
-// The schema of a custom object: what the CRD says, plus apiVersion, kind and metadata.
+// The schema of a custom object: that of the CRD plus apiVersion, kind and metadata.
 Result<const api::Schema*> rootSchema(api::SchemaSet& set, const json::value* openApi,
                                       std::vector<std::string>& warnings) {
   const json::value anything{{"type", "object"}, {"x-kubernetes-preserve-unknown-fields", true}};
@@ -85,7 +85,7 @@ Result<ResourceVersion> versionOf(api::SchemaSet& set, const json::value& in,
   return version;
 }
 
-// Group, plural and kind, and that the object is called after them.
+// Sets group, plural and kind, and checks the object's name.
 Result<> setNames(Resource& resource, const json::value& spec, std::string_view name) {
   resource.group = textAt(spec, "group");
   resource.plural = textAt(spec, "names", "plural");
@@ -147,7 +147,7 @@ bool isCommunityGroup(std::string_view group) {
          group.ends_with(".kubernetes.io");
 }
 
-// A URL of the decision, or why there is none.
+// A URL of the decision, or the reason why there is none.
 bool isApproval(std::string_view text) {
   const auto scheme = text.find("://");
   return text.starts_with("unapproved") ||
@@ -204,7 +204,7 @@ Result<> checkUnique(const json::array& versions) {
   return {};
 }
 
-// `before`: the version of this name as it is stored.
+// `before`: the stored version of this name.
 Result<> checkVersion(const json::value& version, const json::value* before, std::size_t index) {
   const auto name = textAt(version, "name");
   if (!before && !isVersionName(name))
@@ -237,7 +237,7 @@ Result<> checkCrd(const json::value& crd, const Registry& registry, const json::
   if (!versions) return {};
   const auto* before = old ? arrayOf(at(*old, "spec", "versions")) : nullptr;
   for (std::size_t i = 0; i < versions->size(); ++i) {
-    // What is as it was has been accepted by the rules of its time.
+    // Unchanged parts passed the rules of their time.
     const auto& version = (*versions)[i];
     if (before && std::ranges::find(*before, version) != before->end()) continue;
     const auto* known = before ? versionNamed(*before, textAt(version, "name")) : nullptr;
@@ -285,7 +285,7 @@ void completeCrd(json::value& crd, std::string_view now) {
   const json::value accepted = *names;
   if (!spec->contains("conversion")) (*spec)["conversion"] = {{"strategy", "None"}};
 
-  // Adding a member moves the others: what status takes from spec is copied first.
+  // Adding a member moves the others: copy first what status takes from spec.
   std::vector<std::string> storage;
   if (const auto* versions = spec->if_contains("versions"); versions && versions->is_array())
     for (const auto& version : versions->get_array())

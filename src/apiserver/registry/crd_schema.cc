@@ -14,7 +14,7 @@ namespace {
 using api::Schema;
 using api::SchemaLimits;
 
-// Where a schema is: ".properties[spec].items"; becomes text only when there is something to say.
+// The path of a schema: ".properties[spec].items". Becomes text only for an error.
 struct SchemaPlace {
   const SchemaPlace* above = nullptr;
   std::string_view part;
@@ -154,7 +154,7 @@ class Compiler {
     return {};
   }
 
-  // False when there are none.
+  // Returns false if there are none.
   static bool setNumbers(SchemaLimits& limits, const json::value& in) {
     bool any = false;
     const auto number = [&](const char* name, std::optional<double>& slot) {
@@ -188,7 +188,7 @@ class Compiler {
                              const SchemaPlace& place) {
     limits.pattern = textAt(in, "pattern");
     if (limits.pattern.empty()) return {};
-    // RE2 has the syntax of Go and, like it, takes linear time whatever the pattern and the text.
+    // RE2 has Go's syntax and, like it, linear time for every pattern and text.
     re2::RE2::Options options;
     options.set_log_errors(false);
     const auto regex = std::make_shared<const re2::RE2>(limits.pattern, options);
@@ -199,7 +199,7 @@ class Compiler {
     return {};
   }
 
-  // Schemas of which all, one, some or none must hold.
+  // Schemas of which all, one, some or none must match.
   Result<> setBranches(SchemaLimits& limits, const json::value& in, const SchemaPlace& place) {
     for (auto [name, slot] : {std::pair{"allOf", &limits.allOf}, std::pair{"anyOf", &limits.anyOf},
                               std::pair{"oneOf", &limits.oneOf}}) {

@@ -34,7 +34,7 @@ ResourcePtr Registry::find(std::string_view group, std::string_view version,
     table += '.';
     table += group;
   }
-  // Events have one store and two groups; v1 is what is stored.
+  // Events have one table and two groups; the stored form is v1.
   const auto it = resources_.find(table);
   if (it == resources_.end()) return nullptr;
   const auto* found = it->second->version(version);

@@ -1,7 +1,7 @@
 #pragma once
 
-// All resources of the server. Built-in ones are there from the start, custom ones come and go with
-// their CustomResourceDefinitions.
+// All resources of the server. Built-in resources exist from the start; custom resources are added
+// and removed with their CustomResourceDefinitions.
 
 #include <map>
 #include <memory>
@@ -17,7 +17,7 @@ class Registry {
  public:
   Registry();
 
-  // nullptr when there is no such resource or version, or it is not served.
+  // nullptr if there is no such resource or version, or it is not served.
   ResourcePtr find(std::string_view group, std::string_view version, std::string_view plural,
                    bool servedOnly = true) const;
   ResourcePtr findByTable(std::string_view table) const;
@@ -25,10 +25,10 @@ class Registry {
   // By table name.
   const std::map<std::string, ResourcePtr, std::less<>>& all() const { return resources_; }
 
-  // Built-in resources stay, whatever a definition of the same name says.
+  // Does not replace built-in resources.
   void put(Resource resource);
   void remove(std::string_view table);
-  // Counts changes, for caches of what is derived.
+  // Counts changes, so that caches can detect them.
   std::uint64_t generation() const { return generation_; }
   const std::shared_ptr<const api::SchemaSet>& builtinSchemas() const { return schemas_; }
 
@@ -38,7 +38,7 @@ class Registry {
   std::uint64_t generation_ = 0;
 };
 
-// The built-in resources; their schemas are found in `schemas`.
+// The built-in resources, with their schemas from `schemas`.
 std::vector<Resource> builtinResources(const api::SchemaSet& schemas);
 
 }  // namespace koord::apiserver

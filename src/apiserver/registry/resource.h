@@ -1,7 +1,6 @@
 #pragma once
 
-// What the server knows of one kind of resource, built in or learnt from a
-// CustomResourceDefinition.
+// The description of one kind of resource, built in or from a CustomResourceDefinition.
 
 #include <memory>
 #include <optional>
@@ -12,7 +11,7 @@
 
 namespace koord::apiserver {
 
-// A column of the tables that kubectl shows, besides the name.
+// A column of kubectl's tables, in addition to the name.
 struct Column {
   std::string name;
   std::string type;  // string, integer, number, boolean, date
@@ -48,17 +47,17 @@ struct Resource {
   std::vector<std::string> categories;
   bool namespaced = true;
   bool custom = false;
-  bool terminating = false;  // its definition is being deleted: nothing new comes
+  bool terminating = false;  // its definition is being deleted: no new objects
   // metadata.generation counts changes of the spec.
   bool hasGeneration = false;
   // A PUT or patch must name the resourceVersion that it changes.
   bool conditionalUpdatesOnly = false;
   bool createOnUpdate = false;
   bool keepsStatusOnCreate = false;
-  bool readOnly = false;                  // made from other objects: only get and list
-  bool createOnly = false;                // answered and not kept: reviews
-  std::vector<std::string> subresources;  // besides status and scale: "binding", "eviction", ...
-  // Paths that field selectors can name, besides metadata.name and metadata.namespace.
+  bool readOnly = false;                  // derived from other objects: only get and list
+  bool createOnly = false;                // answered and not stored: reviews
+  std::vector<std::string> subresources;  // other than status and scale: "binding", "eviction", ...
+  // Paths for field selectors, in addition to metadata.name and metadata.namespace.
   std::vector<std::string> selectableFields;
   std::vector<ResourceVersion> versions;
   std::string table;  // its name in the store: "pods", "deployments.apps"
@@ -71,7 +70,7 @@ struct Resource {
   bool is(std::string_view groupName, std::string_view pluralName) const {
     return group == groupName && plural == pluralName;
   }
-  // "pods", "deployments.apps": how messages name it.
+  // "pods", "deployments.apps": its name in messages.
   std::string qualified() const { return group.empty() ? plural : plural + "." + group; }
 };
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// What kube-apiserver has and this server does not: it is told in words, with the status 501, what
-// to do instead.
+// Features of kube-apiserver that this server lacks. The answer has status 501 and says what to do
+// instead.
 
 #include <optional>
 
@@ -10,7 +10,7 @@
 
 namespace koord::apiserver {
 
-// The answer to a request for such a thing; nothing for all others.
+// The answer to a request for such a feature; nullopt for all other requests.
 std::optional<Reply> absentReply(const kube::Request& request, Store& store);
 
 }  // namespace koord::apiserver

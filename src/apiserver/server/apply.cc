@@ -10,7 +10,7 @@
 namespace koord::apiserver {
 namespace {
 
-// What a configuration must be.
+// The type that a configuration must have.
 struct ConfigType {
   std::string apiVersion;
   std::string kind;
@@ -27,7 +27,7 @@ std::unexpected<Failure> notTyped(const json::value& config, const ConfigType& t
                             textAt(config, "metadata", "name"), type.apiVersion, type.kind, why));
 }
 
-// The configuration of a request.
+// Reads the configuration of a request.
 Outcome<json::value> readConfig(const kube::Request& request, const ConfigType& type) {
   auto parsed = parseJson(request.body);
   if (!parsed) return refuse(std::move(parsed.error()).within("error decoding YAML"));

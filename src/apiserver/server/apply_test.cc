@@ -140,8 +140,8 @@ TEST_F(ApplyTest, aScaleIsAppliedToTheReplicasOfItsObject) {
   EXPECT_THAT(owners(object),
               ElementsAre(::testing::AllOf(HasSubstr("owner Apply {"), Not(HasSubstr("replicas"))),
                           R"(scaler Apply/scale {"f:spec":{"f:replicas":{}}})"));
-  // Who updates the scale takes the replicas over, and an applier hears of it in terms of the
-  // Scale.
+  // An update of the scale takes over the replicas, and an applier's conflict names the field of
+  // the Scale.
   mergePatch(deployments + "/d/scale?fieldManager=person", R"({"spec":{"replicas":4}})");
   EXPECT_EQ(scale(5, "scaler").message(),
             R"(Apply failed with 1 conflict: conflict with "person" with subresource "scale" )"
@@ -202,7 +202,7 @@ TEST_F(ApplyTest, managedFieldsCanBeWrittenAndResetButNotForgotten) {
   EXPECT_THAT(owners(renamed.body), ElementsAre(R"(heir Apply {"f:data":{".":{},"f:a":{}}})"));
   const auto reset = mergePatch(kMap, R"({"metadata":{"managedFields":[{}]}})");
   EXPECT_THAT(owners(reset.body), IsEmpty());
-  // Who did not tell who owns what is not asked again.
+  // An update does not add owners to an object whose owners were reset.
   const auto later = mergePatch(kMap, R"({"data":{"b":"2"}})");
   EXPECT_THAT(owners(later.body), IsEmpty());
 }
@@ -229,7 +229,7 @@ TEST_F(ApplyTest, applyingMakesAnObjectAndThenChangesIt) {
   const auto again = apply(kMap, config(R"({"a":"1","b":"1"})"), "me");
   EXPECT_EQ(again.status, 200);
   EXPECT_EQ(again.body, made.body);
-  // What is not said any more and is nobody else's goes.
+  // A dropped field without another owner is removed.
   const auto less = apply(kMap, config(R"({"a":"2"})"), "me");
   EXPECT_EQ(*find(less.body, "data"), parseJson(R"({"a":"2"})").value());
   EXPECT_THAT(owners(less.body), ElementsAre(R"(me Apply {"f:data":{"f:a":{}}})"));
@@ -265,7 +265,7 @@ TEST_F(ApplyTest, theSameValueCanHaveSeveralOwners) {
   const auto both = apply(kMap, config(R"({"a":"1"})"), "two");
   EXPECT_EQ(both.status, 200) << both.message();
   EXPECT_THAT(owners(both.body), ElementsAre(HasSubstr("one Apply"), HasSubstr("two Apply")));
-  // One of them lets go: the value stays, the other owns it.
+  // One of them drops the field: the value stays, the other owns it.
   const auto left = apply(kMap, config("{}"), "two");
   EXPECT_EQ(textAt(left.body, "data", "a"), "1");
   EXPECT_THAT(owners(left.body),

@@ -17,7 +17,7 @@ void applyBinding(json::object& pod, const json::value& binding, const std::stri
       for (const auto& member : extra->get_object())
         objectAt(objectAt(pod, "metadata"), name)[member.key()] = member.value();
   auto& status = objectAt(pod, "status");
-  eraseMember(status, "nominatedNodeName");  // it has come true, or not
+  eraseMember(status, "nominatedNodeName");  // done or obsolete
   setCondition(status, {{"type", "PodScheduled"}, {"status", "True"}, {"lastTransitionTime", now}});
 }
 
@@ -68,7 +68,7 @@ Task<Outcome<Written>> WriteCall::bind() {
 
   json::value next = *old;
   applyBinding(next.get_object(), *body, node, formatTime(server_.executor_.wallNow()));
-  managed_ = entry->managedFields();  // binding owns nothing
+  managed_ = entry->managedFields();  // a binding does not own fields
   if (!dryRun_) put(next);
   co_return Written{bytesOf(successText(request, "", "")), 201};
 }

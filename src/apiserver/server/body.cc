@@ -24,8 +24,7 @@ std::string textOf(const json::object& object, std::string_view name) {
   return member && member->is_string() ? std::string(member->get_string()) : "";
 }
 
-// What describes the desired state: everything but metadata and, where it is a thing of its own,
-// status.
+// The desired state: everything except metadata and, if it is a subresource, status.
 json::object desiredState(const json::value& object, bool hasStatus) {
   json::object out;
   for (const auto& member : object.get_object())
@@ -62,7 +61,7 @@ Outcome<> reportUnknown(const std::vector<std::string>& unknown, const kube::Req
                   target.resource->kind, target.version->name, target.resource->kind, all));
 }
 
-// stringData is for writing: it becomes data.
+// stringData is write-only: it is merged into data.
 void mergeStringData(json::object& secret) {
   const auto* given = secret.if_contains("stringData");
   if (!given || !given->is_object()) return;
@@ -74,7 +73,7 @@ void mergeStringData(json::object& secret) {
           net::base64Encode(std::string_view(member.value().get_string()));
 }
 
-// Of a custom object the API knows the metadata; the rest is validated with all its other rules.
+// For a custom object the API checks the metadata; validation checks the rest.
 std::optional<api::FieldProblem> wrongMetadata(const json::value& object,
                                                const api::Schema& schema) {
   const auto* metadata = find(object, "metadata");
@@ -85,7 +84,7 @@ std::optional<api::FieldProblem> wrongMetadata(const json::value& object,
   return problem;
 }
 
-// What the server has put there itself lacks the zeros that go with it.
+// Adds the zeros that a status written by the server lacks.
 void completeStatus(json::object& members, const Target& target) {
   const auto* schema = target.stored->storageVersion().schema;
   const auto* field = target.stored->custom || !schema ? nullptr : schema->field("status");
@@ -104,8 +103,8 @@ json::object newPodStatus(const json::value& spec) {
   return status;
 }
 
-// Of a resize only the resources of containers are taken, and how they are resized. Containers
-// that came, went or changed places are left for validation to refuse.
+// A resize changes only the resources of containers and their resize policies. Validation rejects
+// added, removed or reordered containers.
 void keepButResources(json::value& next, const json::value& old) {
   json::object spec = membersOf(memberOf(old, "spec"));
   auto& given = objectAt(next.get_object(), "spec");
@@ -127,7 +126,7 @@ void keepButResources(json::value& next, const json::value& old) {
     keep(metadata, before, field);
 }
 
-// What an old kubelet leaves out of a status stays.
+// Fields that an old kubelet leaves out of a status stay.
 void keepOfPodStatus(json::value& next, const json::value& old) {
   const auto* before = find(old, "status");
   auto* status = memberObject(next.get_object(), "status");
@@ -144,7 +143,7 @@ void keepOfPodStatus(json::value& next, const json::value& old) {
         keep(condition.get_object(), had.get_object(), "observedGeneration");
 }
 
-// Each label key that a term names becomes an expression with the pod's own value.
+// Turns each label key of a term into an expression with the pod's own value.
 void addOwnValues(json::object& term, const char* keysField, const char* op,
                   const json::value* labels) {
   const auto* keys = arrayAt(term, keysField);
@@ -161,7 +160,7 @@ void addOwnValues(json::object& term, const char* keysField, const char* op,
   }
 }
 
-// matchLabelKeys and mismatchLabelKeys are settled once, when the pod is made.
+// matchLabelKeys and mismatchLabelKeys are resolved once, at creation.
 void settleLabelKeys(json::value& pod) {
   auto* spec = memberObject(pod.get_object(), "spec");
   const json::value labels =
@@ -299,7 +298,7 @@ Outcome<> settleName(json::value& object, const kube::Request& request, const Ta
     metadata["name"] = request.name;
   } else if (name.empty()) {
     name = textOf(metadata, "generateName");
-    if (name.empty()) return {};  // validation says it
+    if (name.empty()) return {};  // validation reports it
     name = beginningOf(name, 58);
     name += randomSuffix(random);
     metadata["name"] = name;
@@ -352,7 +351,7 @@ Outcome<> prepareCreate(json::value& object, const Target& target, WallTime now,
   } else if (target.stored->isCore("nodes")) {
     objectAt(members, "spec");
   } else if (target.stored->is("batch", "jobs")) {
-    setDefaults(object, *target.stored);  // its selector is made of the uid
+    setDefaults(object, *target.stored);  // its selector contains the uid
     objectAt(members, "status");
   } else if (target.stored->is("apiextensions.k8s.io", "customresourcedefinitions")) {
     completeCrd(object, formatTime(now));
@@ -365,7 +364,7 @@ Outcome<> prepareCreate(json::value& object, const Target& target, WallTime now,
 
 namespace {
 
-// Only status moves; of built-in kinds also labels, annotations and finalizers.
+// Replaces only the status; for built-in kinds also labels, annotations and finalizers.
 void replaceStatus(json::value& next, const json::value& old, const Resource& resource) {
   auto& members = next.get_object();
   const auto& oldMeta = find(old, "metadata")->get_object();
@@ -387,7 +386,7 @@ void replaceStatus(json::value& next, const json::value& old, const Resource& re
   if (resource.isCore("pods")) keepOfPodStatus(next, old);
 }
 
-// Of an object that is being deleted the finalizers can only become fewer.
+// The finalizers of an object that is being deleted can only be removed.
 Outcome<> refuseNewFinalizers(const json::object& metadata, const json::object& oldMeta,
                               const Target& target) {
   if (textOf(metadata, "deletionTimestamp").empty()) return {};

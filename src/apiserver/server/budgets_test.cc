@@ -1,4 +1,4 @@
-// Small requests that ask for much: what they may grow to has limits, and the answer says which.
+// Small requests with large effects: their size is limited, and the answer names the limit.
 
 #include <gmock/gmock.h>
 
@@ -20,7 +20,7 @@ class BudgetsTest : public ServerTest {
     for (int i = 0; i < count; ++i) out += (i ? separator : "") + piece;
     return out;
   }
-  // Of a namespaced kind Gizmo with this schema of its spec.
+  // Defines a namespaced kind Gizmo with this schema of its spec.
   static std::string definition(const std::string& spec, const std::string& columns = "[]") {
     return R"({"metadata":{"name":"gizmos.example.com"},"spec":{"group":"example.com","scope":"Namespaced",
       "names":{"plural":"gizmos","kind":"Gizmo"},"versions":[{"name":"v1","served":true,"storage":true,
@@ -100,7 +100,7 @@ TEST_F(BudgetsTest, complaintsAreFewerThanWhatIsWrong) {
   EXPECT_LT(toJson(many.body).size(), 2u << 20);
   EXPECT_THAT(many.message(), HasSubstr("spec.list[0].a: Required value"));
   EXPECT_THAT(many.message(), ::testing::ContainsRegex(", and 29[0-9]+ more]"));
-  // A long value that is wrong a thousand times is shown in part.
+  // A long value with a thousand errors is shown in part.
   const auto text = create(R"({"text":")" + std::string(1'000'000, 'x') + "\"}");
   EXPECT_EQ(text.status, 422);
   EXPECT_LT(toJson(text.body).size(), 2u << 20);
@@ -162,7 +162,7 @@ TEST_F(BudgetsTest, aRowOfATableIsNotMuchLongerThanItsObject) {
 }
 
 TEST_F(BudgetsTest, longNamesAboveManyMembersCostLittle) {
-  // Where a schema or value is, is only written down when there is something to say of it.
+  // The path of a schema or value is formatted only for an error.
   std::string fields = R"("f":{"type":"string"})";
   for (int i = 0; i < 20'000; ++i) fields += ",\"f" + std::to_string(i) + "\":{}";
   ASSERT_EQ(define(R"({"type":"object","properties":{")" + std::string(500'000, 'n') +

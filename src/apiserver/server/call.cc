@@ -27,7 +27,7 @@ int statusOf(const Failure& failure) {
 
 std::string statusText(const Failure& failure, const kube::Request& request) {
   const auto& error = failure.error;
-  // Of a request that could not be read nothing is known.
+  // A request that could not be read has no details.
   const bool unread = error.code == ErrorCode::BadRequest;
   json::object details =
       unread ? json::object() : detailsOf(failure.subject.value_or(subjectOf(request)));
@@ -50,12 +50,12 @@ std::string statusText(const Failure& failure, const kube::Request& request) {
                       {"status", "Failure"},
                       {"message", error.message},
                       {"reason", failure.reason.empty() ? reasonOf(error.code) : failure.reason}};
-  // As the Go structs have it: an error about nothing in particular still has details.
+  // As in the Go structs: an error without an object still has details.
   if (!details.empty() || error.code == ErrorCode::Forbidden)
     status["details"] = std::move(details);
   status["code"] = statusOf(failure);
-  // Messages show what was sent, cut where it is long, and what webhooks say: bytes that are no text would make the
-  // answer one that nobody can read.
+  // Messages quote request data, cut if it is long, and answers of webhooks. Invalid UTF-8 in them
+  // would make the answer unreadable.
   return asUtf8(toJson(status));
 }
 

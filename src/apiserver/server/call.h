@@ -1,6 +1,6 @@
 #pragma once
 
-// A request to the API server after its transport has been taken off, and its answer.
+// A request to the API server, independent of its transport, and its answer.
 
 #include <map>
 #include <memory>
@@ -20,7 +20,7 @@ struct User {
   std::map<std::string, std::vector<std::string>> extra = {};
 };
 
-// How the client wants objects to look.
+// The form of objects that the client wants.
 enum class Format { Object, Table, PartialMetadata };
 
 struct Call {
@@ -28,7 +28,7 @@ struct Call {
   User user;
   Format format = Format::Object;
   std::string userAgent;
-  // By the server itself: no webhooks are asked, and versions that are not served will do.
+  // From the server itself: skips webhooks and accepts versions that are not served.
   bool ofServer = false;
 };
 
@@ -41,18 +41,18 @@ struct Reply {
   std::vector<std::string> warnings;
 };
 
-// The kind that messages about wrong query parameters of lists and watches name.
+// The kind in messages about invalid query parameters of lists and watches.
 inline constexpr std::string_view kListOptions = "ListOptions.meta.k8s.io";
 
 inline Bytes bytesOf(std::string text) {
   return std::make_shared<const std::string>(std::move(text));
 }
 
-// A Status object. The details name what the call was about.
+// A Status object. The details name the object of the request.
 std::string statusText(const Failure& failure, const kube::Request& request);
 std::string successText(const kube::Request& request, std::string_view kind, std::string_view uid);
 Reply failureReply(Failure failure, const kube::Request& request);
-// 507: nothing can be written for now, because of this.
+// 507: the storage cannot be written because of this error.
 Failure storageFailure(const Error& error);
 
 }  // namespace koord::apiserver

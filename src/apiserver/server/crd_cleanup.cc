@@ -60,7 +60,7 @@ void CrdCleanup::start(const std::string& name) {
 Task<void> CrdCleanup::run(std::string name) {
   bool asked = false;
   for (Duration pause = Duration::zero();; pause = kPauseBetweenLooks) {
-    // Never on the stack of whoever deletes the definition.
+    // Never runs on the stack of the call that deletes the definition.
     auto waiting = sleepFor(server_.executor(), pause);
     co_await waiting;
     const auto entry = server_.store().table(kDefinitions).find(name);

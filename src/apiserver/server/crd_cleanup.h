@@ -1,10 +1,11 @@
 #pragma once
 
-// What comes between the deletion of a CustomResourceDefinition and its end: its objects are deleted like any others,
-// some at a time, and those with finalizers stay until their controllers have taken them off. Until the last one is
-// gone the definition keeps a finalizer, says Terminating and lets nothing new come.
+// Cleanup of a CustomResourceDefinition that is being deleted. Its objects are deleted as by
+// clients, in batches; those with finalizers stay until their controllers have removed them. Until
+// the last object is gone the definition keeps a finalizer and the condition Terminating, and new
+// objects are rejected.
 //
-// No webhooks are asked about these deletions, as upstream. On the server's executor.
+// No webhooks are called for these deletions, as upstream. On the server's executor.
 
 #include <set>
 #include <string>
@@ -22,21 +23,21 @@ inline constexpr std::string_view kCleanupFinalizer = "customresourcecleanup.api
 inline bool isCrd(const Resource& resource) {
   return resource.is("apiextensions.k8s.io", "customresourcedefinitions");
 }
-// Whether the definition is being deleted and waits for its objects.
+// Returns true if the definition is being deleted and waits for its objects.
 bool waitsForCleanup(const json::value& crd);
-// Makes a definition that is being deleted wait.
+// Adds the finalizer and the condition Terminating to a definition that is being deleted.
 void requireCleanup(json::value& crd, std::string_view now);
 
 class CrdCleanup {
  public:
   explicit CrdCleanup(Server& server) : server_(server) {}
 
-  // For a definition that waits; again does nothing.
+  // Starts the cleanup of a waiting definition. Does nothing if it is running.
   void start(const std::string& name);
 
  private:
   Task<void> run(std::string name);
-  // Whether all could be asked to go.
+  // Returns true if all objects could be deleted or marked for deletion.
   Task<bool> removeObjects(std::string table);
 
   Server& server_;

@@ -229,7 +229,7 @@ TEST_F(CustomTest, anObjectThatIsTooDeepIsRefusedSoThatListsCanBeRead) {
   EXPECT_THAT(deeper.message(), HasSubstr("is nested 257 levels deep, more than the 256"));
   EXPECT_EQ(post(kGizmos, gizmo("far", 5000)).status, 400);
 
-  // Neither does it become so by a patch.
+  // Nor can a patch make it so deep.
   std::string around = "1";
   for (int i = 0; i < 100; ++i) around = R"({"a":)" + around + "}";
   std::string path = "/spec/free";
@@ -414,7 +414,7 @@ TEST_F(CustomTest, definitionsThatKubernetesRefusesAreRefused) {
   EXPECT_EQ(get("/apis/apps/v1/deployments").status, 200);
 }
 
-// A database of a server that knew fewer rules.
+// A database of a server that had fewer rules.
 class StoredDefinitionsTest : public ServerTest {
  protected:
   class OldStorage final : public Storage {

@@ -15,7 +15,7 @@ namespace {
 constexpr const char* kBudgets = "poddisruptionbudgets.policy";
 constexpr std::size_t kMaxDisruptedPods = 2000;
 
-// Pods that do no work, or go anyway, cost no budget.
+// Finished and terminating pods need no budget.
 bool needsNoBudget(const json::value& pod) {
   const auto phase = textAt(pod, "status", "phase");
   return phase == "Pending" || phase == "Succeeded" || phase == "Failed" ||
@@ -52,8 +52,8 @@ bool isReady(const json::value& pod) {
   });
 }
 
-// A pod that is not ready goes without costing anything when its budget says so, or has what it
-// wants anyway.
+// A pod that is not ready can be evicted without a disruption if its budget's policy says so, or if
+// the budget has enough healthy pods.
 bool isFree(const json::value& pod, const json::value& budget) {
   if (isReady(pod)) return false;
   if (textAt(budget, "spec", "unhealthyPodEvictionPolicy") == "AlwaysAllow") return true;
@@ -91,7 +91,7 @@ Outcome<> checkBudget(std::string_view name, const json::value& budget) {
   return {};
 }
 
-// One disruption less, and the pod among those that are about to go.
+// Decrements the allowed disruptions and adds the pod to the disrupted pods.
 void spend(json::value& budget, std::string_view pod, const std::string& now) {
   const auto allowed = integerAt(budget, 0, "status", "disruptionsAllowed");
   auto& status = objectAt(budget.get_object(), "status");
@@ -142,7 +142,7 @@ Task<Outcome<Written>> WriteCall::evict() {
   auto pod = readOld(*entry);
   if (!pod) co_return std::unexpected(std::move(pod.error()));
 
-  // The deletion is part of the eviction: only the latter is admitted.
+  // The deletion is part of the eviction: only the latter goes through admission.
   if (auto good = admitNode("CREATE", nullptr, &*pod); !good)
     co_return std::unexpected(std::move(good.error()));
   auto a = attributes("CREATE", &*pod, nullptr);

@@ -1,4 +1,4 @@
-// What the Status of a refusal says: kubectl prints an invalid object by its details alone.
+// The Status of a rejection: kubectl prints only the details of an invalid object.
 
 #include <gmock/gmock.h>
 

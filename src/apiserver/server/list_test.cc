@@ -1,4 +1,4 @@
-// Lists of many objects beside other requests.
+// Lists of many objects, concurrent with other requests.
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

@@ -17,7 +17,7 @@ std::string programOf(std::string_view userAgent) {
   auto rest = userAgent.substr(0, userAgent.find('/'));
   while (!rest.empty()) {
     const auto next = utf8CharacterAt(rest);
-    // It is stored, and what is stored must be JSON; a header may have any bytes.
+    // The text is stored and must be valid JSON; a header may have any bytes.
     const auto text = next.length == 0 ? std::string_view("\ufffd") : rest.substr(0, next.length);
     rest.remove_prefix(std::max<std::size_t>(next.length, 1));
     if (next.length != 0 && next.code < 0x20) continue;
@@ -94,7 +94,7 @@ void WriteCall::track(const json::value* old, const json::value& next, const jso
   const ManagedFields known = knownManagers();
   ManagedFields managed = known;
   if (useGiven) {
-    // A client that does not know the fields must not lose them by sending none.
+    // A client that does not know managedFields must not erase them by sending none.
     auto sent = parseManagedFields(given);
     if (isReset(given)) {
       managed.clear();
@@ -102,7 +102,7 @@ void WriteCall::track(const json::value* old, const json::value& next, const jso
       managed = *std::move(sent);
     }
   }
-  // Of objects whose owners were never known or were reset, an update does not begin to tell.
+  // An update does not add owners to an object whose owners are unknown or were reset.
   if (!old || !managed.empty()) noteUpdate(managed, std::move(changes), write);
   newOwners_ = !old || !sameManagers(known, managed);
   managed_ = managedText(std::move(managed));

@@ -9,11 +9,12 @@ namespace koord::apiserver {
 
 class Match {
  public:
-  // Fails for selectors that cannot be parsed and for fields that the resource does not offer.
+  // Fails for selectors that cannot be parsed and for fields that the resource does not support.
   static Outcome<Match> compile(const kube::Request& request, const Target& target);
 
   bool operator()(const Entry& entry) const;
-  // What can be looked up instead of searched for; "" when it is not fixed.
+  // The namespace or name that the selectors fix, for a look-up instead of a search; "" if not
+  // fixed.
   const std::string& inNamespace() const { return inNamespace_; }
   const std::string& name() const { return name_; }
   bool everything() const {
@@ -23,7 +24,7 @@ class Match {
  private:
   struct Field {
     int index = 0;  // among the entry's fields; -1 the name, -2 the namespace
-    // Of a custom resource, whose definition may have had other fields when the entry was made.
+    // For a custom resource, whose definition may have had other fields when the entry was made.
     std::string path = {};
     bool equal = true;
     std::string value;
@@ -32,7 +33,7 @@ class Match {
   std::string name_;
   api::Selector labels_;
   std::vector<Field> fields_;
-  ResourcePtr custom_;  // whose entries are looked into for fields; null: the entry has them
+  ResourcePtr custom_;  // read fields from its objects; null: the entries have them
 };
 
 }  // namespace koord::apiserver

@@ -37,7 +37,7 @@ TEST_F(ObjectsTest, aGatedPodSaysThatItIsNotScheduled) {
   EXPECT_EQ(*at(made.body, "status", "conditions"),
             *parseJson(R"([{"type":"PodScheduled","status":"False","reason":"SchedulingGated",
                    "message":"Scheduling is blocked due to non-empty scheduling gates"}])"));
-  // A write that changes nothing changes nothing.
+  // A write without changes has no effect.
   EXPECT_EQ(mergePatch(std::string(kPods) + "/web", "{}").body, made.body);
 }
 

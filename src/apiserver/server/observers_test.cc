@@ -18,7 +18,7 @@ TEST_F(ServerTest, anObserverHearsOfChangesAtOnceAndMayMakeFurtherOnes) {
   auto& log = watch("/api/v1/namespaces/default/configmaps");
   post("/api/v1/namespaces/default/configmaps", R"({"metadata":{"name":"first"}})");
   EXPECT_EQ(seen, (std::vector<std::string>{"+first", "+second"}));
-  // Watchers hear of them in the order in which they were made.
+  // Watchers receive the changes in the order in which they were made.
   EXPECT_EQ(log.lines, (std::vector<std::string>{"ADDED first", "ADDED second"}));
   remove("/api/v1/namespaces/default/configmaps/first");
   EXPECT_EQ(seen.back(), "-first");

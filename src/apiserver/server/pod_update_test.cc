@@ -1,4 +1,4 @@
-// What of a pod may change, and how; what is settled when it is made and when it is bound.
+// Which fields of a pod may change, and how; which are set at creation and binding.
 
 #include <gmock/gmock.h>
 
@@ -14,7 +14,7 @@ class PodUpdateTest : public ServerTest {
  protected:
   static std::string pathOf(const std::string& name) { return std::string(kPods) + "/" + name; }
 
-  // With amounts for its one container, and `more` in the spec.
+  // A pod with these resources for its container, and `more` in the spec.
   std::string sized(const std::string& name, const std::string& resources,
                     const std::string& more = "") {
     const auto made =
@@ -36,7 +36,7 @@ class PodUpdateTest : public ServerTest {
 
 TEST_F(PodUpdateTest, tolerationsCanBeAddedAndKeptLonger) {
   post(kPods, pod("web"));
-  // The two that every pod has come back by themselves.
+  // The two default tolerations come back.
   const auto added =
       mergePatch(pathOf("web"), R"({"spec":{"tolerations":[{"key":"disk","operator":"Exists"}]}})");
   ASSERT_EQ(added.status, 200) << added.message();
@@ -153,7 +153,7 @@ TEST_F(PodUpdateTest, aResizeToWhatIsNoContainerIsRefused) {
 TEST_F(PodUpdateTest, aResizeChangesCpuAndMemoryOnly) {
   const auto path = sized("web", R"({"requests":{"cpu":"1","memory":"1Gi","example.com/gpu":"1"},
                        "limits":{"cpu":"2","memory":"2Gi","example.com/gpu":"1"}})");
-  // Everything else in it is passed over.
+  // Ignores all other fields.
   const auto resized =
       strategicPatch(path + "/resize",
                      R"({"metadata":{"labels":{"a":"b"}},"spec":{"hostNetwork":true,"containers":[

@@ -12,7 +12,7 @@
 namespace koord::apiserver {
 namespace {
 
-// Of objects that are made into rows or metadata; others wait no longer than for these.
+// Bytes of objects that are rendered as rows or metadata before other requests get a turn.
 constexpr std::size_t kBytesInATurn = 1 << 20;
 
 Outcome<std::uint64_t> numberOf(std::string_view text, std::string_view name) {
@@ -24,7 +24,7 @@ Outcome<std::uint64_t> numberOf(std::string_view text, std::string_view name) {
   return value;
 }
 
-// Where a list goes on: after this key, in a list of this version.
+// Where a list continues: after this key, in a list of this version.
 struct Continue {
   std::uint64_t version = 0;
   std::string after;
@@ -51,15 +51,15 @@ Failure expired() {
 
 struct Page {
   std::vector<EntryPtr> entries;
-  std::size_t more = 0;  // that come after these; at least one when they are not counted
+  std::size_t more = 0;  // that follow; at least one if not counted
 };
 
 struct Selection {
   std::uint64_t version = 0;
-  std::string only;         // the one key that can match; "" = any
-  std::string after;        // from behind this key on
+  std::string only;         // the only key that can match; "" = any
+  std::string after;        // return keys after this key
   std::uint64_t limit = 0;  // 0 = none
-  bool count = false;       // tell how many are left
+  bool count = false;       // report how many are left
 };
 
 // Walks the entries of a namespace ("" = all) in the order of their keys, from behind the key `after` on ("" = from the
@@ -120,8 +120,8 @@ Page selectEntries(const Table& table, const Match& match, const Selection& sele
   return page;
 }
 
-// What a list shows: what is there now; the pages of one list, and lists of an exact version, show
-// what was there at that version.
+// The state that a list shows: the current one, except for later pages of a list and lists of an
+// exact version, which show that version.
 Outcome<Continue> startOf(const kube::Request& request, const Table& table, std::uint64_t newest) {
   Continue start{newest, ""};
   const auto wanted = queryOf(request, "resourceVersion");
@@ -195,7 +195,7 @@ Outcome<ListPage> pageOf(const Call& call, const Target& target, const Store& st
     limit = *number;
   }
 
-  // Only a list without selectors knows how much is left.
+  // Only a list without selectors knows how many objects are left.
   const bool count =
       queryOf(request, "labelSelector").empty() && queryOf(request, "fieldSelector").empty();
   const bool one =

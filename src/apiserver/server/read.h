@@ -1,6 +1,6 @@
 #pragma once
 
-// Lists: which objects are on a page, and their text.
+// Lists: the objects on a page, and their text.
 
 #include <vector>
 
@@ -16,10 +16,10 @@ struct ListPage {
   std::vector<EntryPtr> entries;
 };
 
-// What a list shows, as it is now or was at the version that is asked for.
+// The objects of a list, now or at the requested version.
 Outcome<ListPage> pageOf(const Call& call, const Registry& registry, Store& store);
-// A page whose items are not sent as they are stored, which costs time: others get their turns meanwhile. The call
-// must outlive it.
+// Renders a page whose items are not sent in stored form. This takes time, so other requests get
+// turns meanwhile. The call must outlive it.
 Task<Reply> renderInTurns(Executor& executor, const Call& call, Outcome<ListPage> page);
 
 }  // namespace koord::apiserver

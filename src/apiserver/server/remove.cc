@@ -49,7 +49,7 @@ void setFinalizer(json::object& metadata, std::string_view name, bool present) {
   if (finalizers.empty()) eraseMember(metadata, "finalizers");
 }
 
-// Others wait no longer than for this many.
+// Deletions before other requests get a turn.
 constexpr std::size_t kDeletionsInATurn = 64;
 
 std::string uidOf(const Entry& entry) {
@@ -57,13 +57,13 @@ std::string uidOf(const Entry& entry) {
   return object ? std::string(textAt(*object, "metadata", "uid")) : std::string();
 }
 
-// As late as can be said, when that is more than a client could mean.
+// Saturates: a later time is more than a client could mean.
 WallTime timeAfter(WallTime now, std::int64_t seconds) {
   const auto most = std::chrono::floor<std::chrono::seconds>(WallTime::max() - now);
   return now + std::min(std::chrono::seconds(seconds), most);
 }
 
-// How long a pod may take to end; other kinds go at once.
+// The grace period of a pod; other kinds are deleted at once.
 std::int64_t graceOf(const json::value& object, const Resource& resource,
                      const json::value& options) {
   if (!resource.isCore("pods")) return 0;
@@ -143,7 +143,7 @@ Task<Outcome<Written>> WriteCall::removeOne(EntryPtr entry, json::value options)
   const bool validates = !call_.ofServer && server_.webhooks_.wantsValidating(a);
   if (mutates || validates) {
     a.oldObject = webhookForm(*old, std::string(entry->managedFields()));
-    if (mutates) {  // there is nothing to change, but it may be refused
+    if (mutates) {  // nothing to change, but it may be rejected
       auto mutating = server_.webhooks_.mutate(a, warnings_);
       if (auto good = co_await mutating; !good) co_return std::unexpected(std::move(good.error()));
     }
@@ -151,7 +151,7 @@ Task<Outcome<Written>> WriteCall::removeOne(EntryPtr entry, json::value options)
     if (auto good = co_await asking; !good) co_return std::unexpected(std::move(good.error()));
     const auto now = target_.table->find(entry->key);
     if (!now) co_return refuse(notFound(*target_.resource, name));
-    if (now != entry) {  // judged by what it is now
+    if (now != entry) {  // check again with the new version
       entry = now;
       old = readOld(*entry);
       if (!old) co_return std::unexpected(std::move(old.error()));
@@ -194,7 +194,7 @@ Outcome<Written> WriteCall::deleteNow(const EntryPtr& entry, const json::value& 
   const auto* since = metadata.if_contains("deletionTimestamp");
   const bool deleting = since && since->is_string();
   if (!deleting || grace < integerAt(next, 0, "metadata", "deletionGracePeriodSeconds")) {
-    // A second deletion can only shorten the time.
+    // A second deletion can only shorten the grace period.
     const auto now = server_.executor_.wallNow();
     const auto until = grace == 0 && deleting ? std::string(since->get_string())
                                               : formatTime(timeAfter(now, grace));
@@ -242,7 +242,7 @@ Task<Outcome<Written>> WriteCall::removeAll() {
       auto yield = sleepFor(server_.executor_, Duration::zero());
       co_await yield;
     }
-    // As it is by now. What was made anew under the name was not meant.
+    // The current version. A new object of the same name must not be deleted.
     const auto now = target_.table->find(entry->key);
     if (!now || (now != entry && uidOf(*now) != uidOf(*entry))) continue;
     auto removing = removeOne(now, *options);

@@ -16,7 +16,7 @@ std::string metaText(const ListMeta& meta) {
   return toJson(out);
 }
 
-// What a table row carries besides its cells.
+// The object of a table row, next to its cells.
 std::string rowObject(const Call& call, const std::string& text) {
   const auto include = queryOf(call.request, "includeObject");
   if (include == "None") return "null";
@@ -38,7 +38,7 @@ std::string tableHead(const std::vector<TableColumn>& columns, const std::string
       meta, toJson(definitions));
 }
 
-// The cells come of the stored form, the object beside them has the requested one.
+// The cells come from the stored form; the object has the requested form.
 void appendRow(std::string& out, const Call& call, const Target& target, const TableWriter& writer,
                std::string_view stored, WallTime now) {
   auto object = parseJson(stored);

@@ -17,8 +17,8 @@ struct ListMeta {
   std::optional<std::size_t> remaining;
 };
 
-// The text of a list, item by item: a table of a hundred thousand objects takes seconds, in which others want answers.
-// Call and target must outlive it.
+// Writes the text of a list item by item: a table of a hundred thousand objects takes seconds, in
+// which other requests must be answered. Call and target must outlive it.
 class ListWriter {
  public:
   ListWriter(const Call& call, const Target& target, const ListMeta& meta, WallTime now);

@@ -50,7 +50,8 @@ api::FieldSet fieldAt(std::string_view path) {
   return out;
 }
 
-// The status.selector of a Scale: text of a selector that the object holds as text or object.
+// The status.selector of a Scale: the text of a selector that the object has as text or as an
+// object.
 std::string selectorText(const json::value& object, const ScalePaths& paths) {
   const auto* selector =
       valueAt(object, paths.labelSelector.empty() ? ".spec.selector" : paths.labelSelector);
@@ -82,7 +83,7 @@ Outcome<> checkScale(const json::value& wanted, const json::value& object, const
   return {};
 }
 
-// The object with the replicas that `scale` wants.
+// The object with the replicas of `scale`.
 Outcome<json::value> scaled(const json::value& object, const json::value& scale,
                             const Target& target, const api::Schema& schema) {
   if (auto good = checkScale(scale, object, target, schema); !good)
@@ -103,7 +104,7 @@ bool sameWriter(const ManagedEntry& a, const ManagedEntry& b) {
   return a.manager == b.manager && a.applied == b.applied && a.subresource == b.subresource;
 }
 
-// Who owns the replicas of an object, as owners of the Scale's.
+// The managers of an object's replicas, as managers of the Scale.
 ManagedFields managersOfScale(const ManagedFields& managed, const ScalePaths& paths) {
   const auto replicas = fieldAt(paths.specReplicas);
   ManagedFields out;
@@ -116,7 +117,7 @@ ManagedFields managersOfScale(const ManagedFields& managed, const ScalePaths& pa
   return out;
 }
 
-// The managers of the object after those of its Scale have become `ofScale`. New entries get this
+// The managers of the object after those of its Scale became `ofScale`. New entries get this
 // apiVersion.
 ManagedFields withManagersOfScale(ManagedFields managed, const ManagedFields& ofScale,
                                   const ScalePaths& paths, const std::string& apiVersion) {

@@ -111,7 +111,7 @@ Result<> Server::load(Storage& storage) {
     if (stored.table == "services") addresses_.changed(stored.key, &*object);
     if (stored.table == kCrds) {
       std::vector<std::string> warnings;
-      // A definition that breaks a rule of today must not keep the whole server from its start.
+      // A stored definition that violates a newer rule must not prevent the start of the server.
       if (auto learnt = resourceOfCrd(*object, warnings)) {
         registry_.put(*std::move(learnt));
       } else {
@@ -126,7 +126,7 @@ Result<> Server::load(Storage& storage) {
     }
     return {};
   };
-  // CRDs first: they say what can be selected in the objects they define.
+  // CRDs first: they define the selectable fields of their objects.
   for (const bool crds : {true, false})
     for (auto& stored : state->objects)
       if ((stored.table == kCrds) == crds) {
@@ -137,8 +137,8 @@ Result<> Server::load(Storage& storage) {
   return {};
 }
 
-// Who may do what, and what there is by itself. What is derived from objects is there before the
-// objects that the server makes, and hears of them as of others.
+// Creates authorization and the system objects. Derived state comes first, so that it is notified
+// of the objects that the server creates.
 Result<> Server::openAccess() {
   SystemObjects::Options system{.rbac = options_.rbac,
                                 .serviceAccounts = options_.serviceAccounts.has_value(),
@@ -164,7 +164,7 @@ Result<> Server::openAccess() {
   return {};
 }
 
-// What else the server took from an object that is as before now.
+// Reverts what the server derived from an object.
 void Server::takenBack(const Table& table, const Event& event) {
   const auto& entry = event.before ? event.before : event.now;
   const auto object = event.before ? parseJson(event.before->text) : Result<json::value>();
@@ -188,12 +188,13 @@ void Server::takenBack(const Table& table, const Event& event) {
 }
 
 void Server::storageChanged(const Error* failure) {
-  // The ledger has charges of what was taken back; until now nothing could be stored anyway.
+  // The ledger has charges of reverted changes, which do no harm until the storage works again.
   if (!failure) quotas_.load();
   if (options_.onStorage) options_.onStorage(failure);
 }
 
-// Waits until all that a reply may depend on is on disk; false when some of it was taken back.
+// Waits until all that a reply may depend on is on disk. Returns false if a part of it was
+// reverted.
 Task<bool> Server::settled() {
   if (store_.durableVersion() >= store_.version()) co_return true;
   auto [settled, completer] = Future<bool>::make(executor_);
@@ -230,7 +231,7 @@ Task<Reply> Server::answer(const Call& call) {
   const bool reading =
       (verb == kube::Verb::Get || verb == kube::Verb::List) && call.request.subresource != "scale";
   if (reading) {
-    // What was read and then taken back is read again.
+    // Repeats a read whose result was reverted.
     const bool inTurns = verb == kube::Verb::List && call.format != Format::Object;
     std::optional<Outcome<ListPage>> page;
     bool durable = false;
@@ -262,7 +263,7 @@ Task<Reply> Server::write(const Call& call) {
   auto settling = settled();
   const bool durable = co_await settling;
   if (!durable || write.takenBack()) {
-    // By now the storage may be well again, but this write is gone.
+    // The storage may work again already, but this write is lost.
     const auto& failure = store_.failure();
     reply = failureReply(
         storageFailure(failure ? *failure : Error{ErrorCode::Io, "it failed for a moment", {}}),

@@ -1,11 +1,10 @@
 #pragma once
 
-// The embedded API server: an actor that answers API calls from its store. Transports stand in
-// front of it: http_front.h for kubectl and other programs, local_api.h for components in the same
-// process.
+// The embedded API server: an actor that answers API calls from its store. Transports in front of
+// it: http_front.h for kubectl and other programs, local_api.h for components in the same process.
 //
-// Everything runs on one executor. A reply leaves only when all that it may depend on is on disk,
-// so a write that was acknowledged survives any crash.
+// Everything runs on one executor. A reply is sent only when all that it may depend on is on disk,
+// so an acknowledged write survives any crash.
 
 #include <functional>
 #include <memory>
@@ -29,12 +28,11 @@
 
 namespace koord::apiserver {
 
-// ServiceAccounts with what belongs to them: one in every namespace, tokens, and pods that get
-// theirs.
+// ServiceAccounts: one in every namespace, tokens, and the admission of pods that use them.
 struct ServiceAccountOptions {
-  std::vector<net::SigningKey> keys;  // the first signs, all verify; none: one is made
+  std::vector<net::SigningKey> keys;  // the first signs, all verify; if empty, one is generated
   std::string issuer = kServiceAccountIssuer;
-  std::string rootCaPem;  // what clients verify this server by; "" = there is no kube-root-ca.crt
+  std::string rootCaPem;  // verifies this server; "" = no kube-root-ca.crt
 };
 
 struct ServerOptions {
@@ -43,25 +41,24 @@ struct ServerOptions {
   std::function<Result<std::unique_ptr<Storage>>()> openStorage;
   bool inlineCommits = false;        // write on the executor itself: for virtual time
   std::size_t historyEvents = 8192;  // per resource, for watches
-  std::uint64_t seed = 1;            // of uids and generated names
-  // The database cannot be written (the error; writes are answered 507, everything else goes on),
-  // or can be again (null). On the executor.
+  std::uint64_t seed = 1;            // for uids and generated names
+  // Called when the database cannot be written (the error) and when it can be written again (null).
+  // Meanwhile writes are answered 507; all other requests work. On the executor.
   std::function<void(const Error* failure)> onStorage;
-  WebhookCaller webhookCaller;  // null: webhooks cannot be called and fail by their policy
-  // Node and RBAC authorisation, with the roles that every cluster has. Transports ask it before
-  // they hand a request to the server (authorizer()); without it whoever is known may do
-  // everything.
+  WebhookCaller webhookCaller;  // null: calls of webhooks fail, as their policy says
+  // Node and RBAC authorization, with the bootstrap roles. Transports check it before they pass a
+  // request to the server (authorizer()). Without it every authenticated user may do everything.
   bool rbac = false;
   std::optional<ServiceAccountOptions> serviceAccounts;
 };
 
-// Where the events of a watch go, as lines of JSON with a newline at the end. On the server's
+// Receives the events of a watch, as lines of JSON with a newline at the end. On the server's
 // executor.
 struct LineSink {
   std::function<void(const Bytes& line)> onLine;
-  // How many bytes of earlier lines are still on their way; null: none ever.
+  // Returns how many bytes of earlier lines are not sent yet; null: always 0.
   std::function<std::size_t()> behind;
-  // The watch is over: in good order when the error is empty. The last call.
+  // Called when the watch has ended, normally if the error is empty. The last call.
   std::function<void(Error error)> onEnd;
 };
 
@@ -78,10 +75,10 @@ class Server {
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  // Everything but watches.
+  // Answers every call except watches.
   Task<Reply> serve(Call call);
-  // Starts a watch; destroying the stream ends it, also from inside the sink. Events come as soon
-  // as this call is running, so the sink must not count on having the stream.
+  // Starts a watch. Destroying the stream ends it; the sink may do so. Events may arrive before
+  // this call returns, so the sink must not rely on having the stream.
   Outcome<std::unique_ptr<WatchStream>> watch(Call call, LineSink sink);
 
   Executor& executor() { return executor_; }
@@ -91,7 +88,7 @@ class Server {
   Webhooks& webhooks() { return webhooks_; }
   Authorizer* authorizer() { return authorizer_.get(); }  // null: everything is allowed
   Authenticator& authenticator() { return authenticator_; }
-  // Says where this server is reached: an IP address and port for the Service "kubernetes".
+  // Sets the address of this server: an IP address and port for the Service "kubernetes".
   void publish(const std::string& address, int port) { systemObjects_->publish(address, port); }
 
   const Bytes& eventLine(const Event& event, bool added);
@@ -135,7 +132,7 @@ class Server {
     Bytes line;
   };
   EventLine addedLine_, modifiedLine_;
-  std::unique_ptr<CrdCleanup> crdCleanup_;  // goes first: it calls the server
+  std::unique_ptr<CrdCleanup> crdCleanup_;  // destroyed first: it calls the server
 };
 
 }  // namespace koord::apiserver

@@ -31,7 +31,7 @@ std::vector<std::string> namesOf(const json::value& service) {
 
 }  // namespace
 
-// Gives one service what it needs.
+// Assigns addresses and ports to one service.
 class ServiceAddresses::Giving {
  public:
   Giving(ServiceAddresses& all, json::value& service, const std::string& key, Random& random)
@@ -51,7 +51,7 @@ class ServiceAddresses::Giving {
  private:
   json::object& spec() { return service_.get_object()["spec"].get_object(); }
 
-  // Whether another service has it.
+  // Returns true if another service has it.
   bool taken(const std::string& name) const {
     for (const auto* map : {&all_.owners_, &all_.held_})
       if (const auto it = map->find(name); it != map->end() && it->second != key_) return true;
@@ -69,7 +69,7 @@ class ServiceAddresses::Giving {
   Outcome<> giveAddress() {
     auto& members = spec();
     if (isMissing(members, "clusterIP") || memberOf(members, "clusterIP") == "") {
-      if (!isMissing(members, "clusterIPs")) return {};  // validation says what is wrong
+      if (!isMissing(members, "clusterIPs")) return {};  // validation reports it
       std::string address;
       int tries = 0;
       do {
@@ -94,7 +94,7 @@ class ServiceAddresses::Giving {
     return {};
   }
 
-  // Ports of the same number that differ in their protocol share one port of the nodes.
+  // Ports with the same number and different protocols share a node port.
   Outcome<> givePorts() {
     const auto* ports = arrayAt(spec(), "ports");
     if (!ports) return {};
@@ -146,7 +146,7 @@ class ServiceAddresses::Giving {
     return {};
   }
 
-  // 0 when there is none left.
+  // Returns 0 if none is free.
   std::int64_t freePort() {
     const auto start = static_cast<std::int64_t>(random_.below(kPorts));
     for (std::int64_t i = 0; i < kPorts; ++i) {

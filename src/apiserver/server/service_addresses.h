@@ -1,8 +1,8 @@
 #pragma once
 
-// Which cluster IPs and node ports the services have. Nothing routes to them here, but they are
-// unique as on any cluster: addresses of 10.96.0.0/12, ports of 30000 to 32767. Kept in step with
-// the store by changed(); what a write under way was given is taken, too, until its Hold goes.
+// The cluster IPs and node ports of services. Nothing routes to them here, but they are unique as
+// on any cluster: addresses of 10.96.0.0/12, ports from 30000 to 32767. changed() keeps them in
+// step with the store. Those of a write in progress are taken, too, until its Hold is destroyed.
 
 #include <map>
 #include <string>
@@ -15,7 +15,7 @@ namespace koord::apiserver {
 
 class ServiceAddresses {
  public:
-  // What was given to a service that is not stored yet.
+  // Reserves the addresses and ports of a service that is not stored yet.
   class Hold {
    public:
     Hold() = default;
@@ -31,15 +31,15 @@ class ServiceAddresses {
     std::vector<std::string> names_;
   };
 
-  // The service of that key is stored so; null when it is gone.
+  // Call after the service of that key was stored or deleted (null).
   void changed(const std::string& key, const json::value* service);
 
-  // Fills in what the service needs and lacks. What it names itself must be free, or its own.
+  // Sets the missing addresses and ports. Those that the service names must be free or its own.
   Outcome<Hold> complete(json::value& service, const std::string& key, Random& random);
 
  private:
   class Giving;
-  // By what is taken: an address, or a port as text.
+  // By address, or by port as text.
   std::map<std::string, std::string, std::less<>> owners_;  // the service's key
   std::map<std::string, std::vector<std::string>> ofService_;
   std::map<std::string, std::string, std::less<>> held_;

@@ -1,4 +1,4 @@
-// Services: what they are given, what is refused.
+// Services: assigned fields, and rejected ones.
 
 #include <gmock/gmock.h>
 #include <unistd.h>
@@ -86,7 +86,7 @@ TEST_F(ServiceTest, addressesAreUniqueAndMayBeNone) {
   EXPECT_EQ(make("two", R"({"clusterIP":"10.96.0.10","ports":[{"port":53}]})").message(),
             "Service \"two\" is invalid: spec.clusterIPs: Invalid value: [\"10.96.0.10\"]: failed "
             "to allocate IP 10.96.0.10: provided IP is already allocated");
-  // A dry run takes nothing.
+  // A dry run reserves nothing.
   EXPECT_EQ(
       request(
           "POST", std::string(kServices) + "?dryRun=All",

@@ -64,7 +64,7 @@ SystemObjects::SystemObjects(Executor& executor, Store& store, const Registry& r
     });
 }
 
-// A deletion is finished before what it brings about.
+// Runs fn in a later turn, after the deletion that caused it.
 void SystemObjects::later(std::function<void()> fn) {
   executor_.post([alive = alive_, fn = std::move(fn)] {
     if (*alive) fn();
@@ -145,7 +145,7 @@ void SystemObjects::addAccounts(const std::string& namespace_) {
        "endpoints such as the internal service IP or kubernetes.default.svc. No other usage is "
        "guaranteed across distributions of Kubernetes clusters."}};
   object["data"] = {{"ca.crt", options_.rootCaPem}};
-  // An authority that was made anew replaces the old one.
+  // A new authority replaces the old one.
   const auto entry = store_.table("configmaps").find(makeKey(namespace_, kRootCa));
   auto existing = entry ? parseJson(entry->text) : Result<json::value>(json::value());
   if (entry && existing && textAt(*existing, "data", "ca.crt") != options_.rootCaPem) {
@@ -156,7 +156,7 @@ void SystemObjects::addAccounts(const std::string& namespace_) {
   add("configmaps", std::move(object));
 }
 
-// From here components learn whose client certificates they can trust.
+// Components read here which client certificates they can trust.
 void SystemObjects::addClientAuthority() {
   if (options_.rootCaPem.empty()) return;
   auto object = named("v1", "ConfigMap", "kube-system", "extension-apiserver-authentication");
@@ -168,7 +168,7 @@ void SystemObjects::publish(const std::string& address, int port) {
   address_ = address;
   port_ = port;
   auto& slices = store_.table("endpointslices.discovery.k8s.io");
-  // Of an earlier run, with another port.
+  // Left by an earlier run with another port.
   for (auto* table : {&store_.table("services"), &store_.table("endpoints"), &slices})
     if (const auto entry = table->find("default/kubernetes")) store_.erase(*table, entry);
   addKubernetesService();

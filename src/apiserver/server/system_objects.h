@@ -1,12 +1,12 @@
 #pragma once
 
-// The objects that are there by themselves: the namespaces and priority classes of every cluster,
+// The objects that the server creates itself: the namespaces and priority classes of every cluster,
 // the bootstrap policy, the Service "kubernetes", and in every namespace the ServiceAccount
 // "default" and the ConfigMap kube-root-ca.crt.
 //
-// Upstream's controllers make the latter some moments after their namespace; a client that is quick
-// is told to come again. Here they are written in the turn that writes the namespace, so that a pod
-// can follow at once. When somebody deletes one of these objects it is made again.
+// Upstream's controllers create the latter some moments after their namespace, and fast clients
+// must retry. Here they are written in the same turn as the namespace, so that a pod can follow at
+// once. If a client deletes one of these objects, the server creates it again.
 
 #include <functional>
 #include <memory>
@@ -26,16 +26,16 @@ class SystemObjects {
     bool serviceAccounts = false;
     std::string rootCaPem;  // of this server's certificate; "" = unknown
   };
-  // All of them must outlive it.
+  // All arguments must outlive it.
   SystemObjects(Executor& executor, Store& store, const Registry& registry, Quotas& quotas,
                 Random& random, Options options);
   ~SystemObjects() { *alive_ = false; }
   SystemObjects(const SystemObjects&) = delete;
   SystemObjects& operator=(const SystemObjects&) = delete;
 
-  // What is missing; at start.
+  // Creates the missing objects. Call at start.
   void addAll();
-  // Where the Service "kubernetes" leads: an IP address and a port of this server.
+  // The endpoint of the Service "kubernetes": an IP address and a port of this server.
   void publish(const std::string& address, int port);
 
  private:

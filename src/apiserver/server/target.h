@@ -1,6 +1,6 @@
 #pragma once
 
-// What a request is about, looked up: the resource, its version and its table in the store.
+// The target of a request: the resource, its version and its table in the store.
 
 #include "apiserver/registry/registry.h"
 #include "apiserver/server/call.h"
@@ -11,13 +11,13 @@ namespace koord::apiserver {
 struct Target {
   ResourcePtr resource;
   const ResourceVersion* version = nullptr;  // of `resource`
-  ResourcePtr stored;  // whose form the store keeps; differs for events.k8s.io
+  ResourcePtr stored;  // the resource of the stored form; differs for events.k8s.io
   Table* table = nullptr;
 
   std::string apiVersion() const { return resource->apiVersion(version->name); }
-  // Whether stored text can be sent as it is.
+  // Returns true if stored text can be sent unchanged.
   bool sameForm() const { return resource == stored && version->storage; }
-  // "Deployment.apps", as messages name the kind.
+  // "Deployment.apps": the kind in messages.
   std::string kindName() const {
     return resource->group.empty() ? resource->kind : resource->kind + "." + resource->group;
   }
@@ -26,15 +26,15 @@ struct Target {
 Outcome<Target> findTarget(const Registry& registry, Store& store, const kube::Request& request,
                            bool servedOnly = true);
 
-// Of verbs that a resource does not have.
+// The failure for verbs that a resource lacks.
 Failure notAllowed();
-// `pods "web" not found` and its kin.
+// `pods "web" not found` and similar.
 Failure notFound(const Resource& resource, std::string_view name);
 Failure alreadyExists(const Resource& resource, std::string_view name);
 Failure conflict(const Resource& resource, std::string_view name, std::string_view why);
 Failure modified(const Resource& resource, std::string_view name);
 
-// Between the form that is stored and the form of the requested version.
+// Converts between the stored form and the form of the requested version.
 void toStoredForm(json::value& object, const Target& target);
 void toRequestedForm(json::value& object, const Target& target);
 std::string requestedText(const Entry& entry, const Target& target);

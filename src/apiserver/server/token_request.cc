@@ -15,7 +15,8 @@ namespace {
 constexpr std::int64_t kShortest = 10 * 60;
 constexpr std::int64_t kLongest = std::int64_t{1} << 32;
 constexpr std::int64_t kDefault = 60 * 60;
-// What may be asked for can be longer than what is given: a token that was lost lives this long.
+// Tokens expire after at most this time, even if a longer one is requested: this limits the life of
+// a lost token.
 constexpr std::int64_t kMost = 365 * 24 * 60 * 60;
 
 struct TokenWanted {
@@ -72,7 +73,7 @@ std::string uidOf(const json::value& object) {
   return std::string(textAt(object, "metadata", "uid"));
 }
 
-// Fills in what the token is bound to.
+// Sets the claims about the bound object.
 Outcome<> bindClaims(TokenClaims& claims, const TokenWanted& wanted, Store& store) {
   if (wanted.boundKind.empty()) return {};
   const auto bound = boundOf(wanted);

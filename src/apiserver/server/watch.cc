@@ -9,47 +9,47 @@
 #include "apiserver/server/server.h"
 #include "base/ascii.h"
 
-// A watch is two things one after the other: the state as it is now, if it was asked for, then
-// every change after that. The state is a snapshot: a list of pointers to the entries that match,
-// taken in one turn, which costs nothing but the pointers. It is shown when all of it is durable.
-// From the snapshot's version on the stream is a subscriber of the table; what happens while the
-// snapshot is still being sent is kept, and follows it.
+// A watch has two parts: the current state, if requested, then every later change. The state is a
+// snapshot: a list of pointers to the matching entries, taken in one turn, which costs nothing but
+// the pointers. It is sent when all of it is durable. From the snapshot's version on the stream is
+// a subscriber of the table; changes that arrive while the snapshot is sent are queued and follow
+// it.
 //
-// The snapshot is rendered a megabyte at a time and only as far ahead as the client reads, so that
-// a hundred clients that start together cost a hundred lists of pointers and not a hundred copies
-// of the cluster. A client that reads too slowly for the changes is cut off with 410 instead: it
-// will read the state again, which is cheaper than any queue for it.
+// The snapshot is rendered a megabyte at a time and only as far ahead as the client reads. So a
+// hundred clients that start together need a hundred lists of pointers and not a hundred copies of
+// the cluster. A client that reads too slowly for the changes is disconnected with 410: it reads
+// the state again, which is cheaper than a queue.
 //
-// With selectors an object can come into view or leave it without being created or deleted: the
-// client is told ADDED or DELETED then, with the last state that it was to see. Hence each event is
-// matched twice, before and after.
+// With selectors an object can start or stop matching without being created or deleted: the client
+// then receives ADDED or DELETED, with the last state that it may see. Hence each event is matched
+// twice, before and after.
 //
-// Bookmarks tell a client that sees no changes how far it is, so that it can come back later
-// without reading everything again. A watch ends after half an hour to an hour, by chance, as those
-// of kube-apiserver do: load spreads over servers again and leaks cannot last.
+// Bookmarks report the version to a client that sees no changes, so that it can resume without
+// reading everything again. A watch ends after half an hour to an hour, at random, as in
+// kube-apiserver: this rebalances load over servers and limits leaks.
 
 namespace koord::apiserver {
 namespace {
 
 constexpr auto kBookmarkEvery = std::chrono::seconds(60);
-// The objects that are there when a watch begins may be hundreds of megabytes. They are rendered
-// this much at a time, and no faster than the watcher takes them.
+// The initial objects of a watch may be hundreds of megabytes. They are rendered in pieces of this
+// size, and no faster than the watcher reads.
 constexpr std::size_t kStride = 1 << 20;
 constexpr std::size_t kAhead = 8 << 20;
-constexpr std::size_t kMaxMissed = 64 << 20;  // bytes of what happens meanwhile
+constexpr std::size_t kMaxMissed = 64 << 20;  // bytes of the changes queued meanwhile
 constexpr auto kPause = std::chrono::milliseconds(2);
 
 constexpr std::int64_t kLongestWatch = std::int64_t{365} * 24 * 60 * 60;  // seconds
 
-// A parameter that may be true or false; nullopt: it is not there. As upstream reads them.
+// A boolean parameter, parsed as upstream does; nullopt if it is absent.
 std::optional<bool> flagIn(const kube::Request& request, std::string_view name) {
   const auto found = request.query.find(std::string(name));
   if (found == request.query.end()) return std::nullopt;
   return found->second != "0" && lowered(found->second) != "false";
 }
 
-// One watcher of one table. Its lines are rendered by the table's shared encoder where the client
-// wants plain objects, so that many watchers of an event send the same bytes.
+// One watcher of one table. If the client wants plain objects, the table's shared encoder renders
+// its lines, so that all watchers of an event send the same bytes.
 class Stream final : public WatchStream, private Watcher {
  public:
   Stream(Server& server, Call call, Target target, Match match, LineSink sink)
@@ -92,14 +92,14 @@ class Stream final : public WatchStream, private Watcher {
     for (auto it = begin; it != end; ++it)
       if (match_(*it->second)) initial_.push_back(it->second);
     catchingUp_ = true;
-    // What is not on disk yet is not shown yet, and what is taken back not at all.
+    // Changes that are not on disk yet are not sent yet, and reverted changes are never sent.
     server_.store().whenDurable(version, [this, alive = alive_, version](bool durable) {
       if (!*alive) return;
       if (!durable) {
         initial_.clear();
         return showInitial();
       }
-      follow(version);  // keeps what happens until the initial objects are out
+      follow(version);  // queues changes until the initial objects are sent
       if (*alive) catchUp(version);
     });
   }
@@ -114,7 +114,7 @@ class Stream final : public WatchStream, private Watcher {
     server_.store().subscribe(*target_.table, *this, version);
   }
 
-  // What one watcher is shown concerns no other, nor whoever made the change.
+  // An exception in one watcher affects neither other watchers nor the writer.
   template <class Fn>
   void caught(Fn fn) {
     const auto alive = alive_;
@@ -130,7 +130,7 @@ class Stream final : public WatchStream, private Watcher {
     caught([this, version] { catchUpOrThrow(version); });
   }
 
-  // Sends what was there at the beginning, then what has happened meanwhile.
+  // Sends the initial objects, then the changes since.
   void catchUpOrThrow(std::uint64_t version) {
     const auto alive = alive_;
     std::size_t stride = 0;
@@ -165,7 +165,7 @@ class Stream final : public WatchStream, private Watcher {
     if (!catchingUp_) return caught([&] { show(event); });
     missed_.push_back(event);
     missedBytes_ += sizeOf(event);
-    // As for those who have caught up: too slow is cut off, and comes again.
+    // As for watchers that have caught up: a slow one is disconnected and must restart.
     if (missedBytes_ > kMaxMissed) expire(event.version);
   }
   static std::size_t sizeOf(const Event& event) {
@@ -184,8 +184,7 @@ class Stream final : public WatchStream, private Watcher {
         send(added ? "ADDED" : "MODIFIED", event.now->text);
       }
     } else if (was) {
-      // Gone, or gone from what the selectors select: the last state that was seen, with the new
-      // version.
+      // Deleted, or not selected any more: the last visible state, with the new version.
       send("DELETED", textWithVersion(*event.before, event.version));
     }
   }
@@ -263,8 +262,8 @@ class Stream final : public WatchStream, private Watcher {
 
 }  // namespace
 
-// The line of an event for watchers that want plain objects; the newest one is kept, as all
-// watchers of an event ask for it one after the other.
+// The line of an event for watchers that want plain objects. The newest line is cached, because all
+// watchers of an event request it one after the other.
 const Bytes& Server::eventLine(const Event& event, bool added) {
   auto& slot = added ? addedLine_ : modifiedLine_;
   if (slot.version != event.version) {
@@ -314,7 +313,7 @@ Outcome<std::unique_ptr<WatchStream>> Server::startWatch(Call call, LineSink sin
                     fmt::format("resourceVersion: Invalid value: \"{}\": must be a number", text));
     after = version;
   } else if (initial && !*initial) {
-    after = store_.version();  // only what comes from now on
+    after = store_.version();  // only later changes
   }
   std::chrono::seconds timeout{1800 + static_cast<std::int64_t>(random_.below(1800))};
   if (const auto text = queryOf(request, "timeoutSeconds"); !text.empty()) {

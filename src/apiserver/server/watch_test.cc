@@ -44,7 +44,7 @@ TEST_F(WatchTest, aListComesInPages) {
   EXPECT_THAT(names(page), ElementsAre("a", "b"));
   EXPECT_EQ(*at(page, "metadata", "remainingItemCount"), 3);
   const std::string version(textAt(page, "metadata", "resourceVersion"));
-  // The pages are one snapshot, whatever comes between them.
+  // The pages are one snapshot, regardless of changes between them.
   post(kPods, pod("bb"));
   remove(std::string(kPods) + "/c");
   page = get(std::string(kPods) +
@@ -106,7 +106,7 @@ TEST_F(WatchTest, aWatchShowsWhatIsThereAndThenEveryChange) {
   remove(path("b"));
   EXPECT_THAT(log.lines, ElementsAre("ADDED a", "ADDED b", "MODIFIED a", "DELETED b"));
   EXPECT_EQ(textAt(log.objects[2], "metadata", "labels", "x"), "y");
-  // Versions only grow, also that of the object which is gone.
+  // Versions only grow, also that of the deleted object.
   std::uint64_t last = 0;
   for (const auto& object : log.objects) {
     const auto version = std::stoull(std::string(textAt(object, "metadata", "resourceVersion")));
@@ -216,7 +216,7 @@ TEST_F(WatchTest, whatIsThereIsSentNoFasterThanTheWatcherTakesIt) {
   ASSERT_TRUE(stream);
   loop.advance(std::chrono::seconds(1));
   EXPECT_LT(lines, 100u);
-  // Happens before the watcher has seen everything that was there.
+  // Happens before the watcher has received all initial objects.
   remove("/api/v1/namespaces/default/configmaps/c-7");
   while (lines < 101 && most < 30'000'000) {
     waiting /= 2;

@@ -24,7 +24,7 @@ namespace koord::apiserver {
 namespace {
 
 constexpr int kAttempts = 16;
-// What etcd takes by default.
+// etcd's default limit.
 constexpr std::size_t kMaxObjectBytes = 1'572'864;
 
 }  // namespace
@@ -228,8 +228,7 @@ Task<Outcome<Written>> WriteCall::modify(Change change) {
     if (!held) co_return std::unexpected(held.error());
     auto validating = validate(next, &*old);
     if (auto good = co_await validating; !good) co_return std::unexpected(std::move(good.error()));
-    if (target_.table->find(key) != entry)
-      continue;  // another write came while webhooks were asked
+    if (target_.table->find(key) != entry) continue;  // another write came during the webhook calls
 
     if (!newOwners_ && sameObject(next, *old)) co_return answer(*entry, 200);
     const bool pods = target_.stored->isCore("pods");
@@ -299,9 +298,10 @@ Task<Outcome<json::value>> WriteCall::mutate(json::value object, const json::val
   if (*mutated == before) co_return std::move(object);
   if (!mutated->is_object() || !find(*mutated, "metadata"))
     co_return refuse(ErrorCode::Internal, "an admission webhook took the object's metadata away");
-  // Who owns what was settled before: what a webhook changes is nobody's, unless it says so.
+  // Sets the owners before the webhook's changes are known: these have no owner unless the webhook
+  // sets one.
   takeManagers(takeManagedFields(*mutated));
-  // What came back is a new object: checked, completed and admitted like one from a client.
+  // The result is a new object: checked, completed and admitted like an object from a client.
   kube::Request lenient = call_.request;
   lenient.query["fieldValidation"] = "Ignore";
   if (auto good = admitObject(*mutated, lenient, target_, warnings_); !good)
@@ -324,7 +324,7 @@ Task<Outcome<>> WriteCall::validate(const json::value& object, const json::value
     co_return std::unexpected(std::move(good.error()));
   if (auto good = checkKindRules(object, old); !good)
     co_return std::unexpected(std::move(good.error()));
-  // Limits hold for new pods and for those that are resized.
+  // Limits apply to new pods and to resized pods.
   const bool resized = call_.request.subresource == "resize";
   if (auto good = checkAdmission(object, resized ? nullptr : old, *target_.stored, server_.store_,
                                  warnings_);
@@ -391,7 +391,7 @@ Outcome<> WriteCall::admitCreation() {
   return authorizer->require(attributes);
 }
 
-// Meanwhile the definition of a custom resource may have gone, or be about to.
+// The definition of a custom resource may have been deleted meanwhile, or be terminating.
 Outcome<> WriteCall::checkDefinition() const {
   if (!target_.resource->custom) return {};
   const auto now = server_.registry_.findByTable(target_.table->name());
@@ -401,7 +401,7 @@ Outcome<> WriteCall::checkDefinition() const {
                 "create not allowed while custom resource definition is terminating");
 }
 
-// A CustomResourceDefinition must make a resource, unless it was stored as it is.
+// A CustomResourceDefinition must define a valid resource, unless it was stored in this form.
 Outcome<> WriteCall::checkKindRules(const json::value& object, const json::value* old) {
   if (!isCrd(*target_.resource)) return {};
   const auto resource = resourceOfCrd(object, warnings_);
@@ -414,7 +414,7 @@ Outcome<> WriteCall::checkKindRules(const json::value& object, const json::value
                     .failure(target_.kindName(), textAt(object, "metadata", "name")));
 }
 
-// What else changes in the server when an object of some kinds does; null when it is gone.
+// Updates the parts of the server that depend on an object; null when it was deleted.
 Outcome<> WriteCall::followUp(const json::value* object, std::string_view name) {
   const auto& resource = *target_.resource;
   if (resource.group == "admissionregistration.k8s.io") {
@@ -425,7 +425,8 @@ Outcome<> WriteCall::followUp(const json::value* object, std::string_view name) 
   } else if (isCrd(resource)) {
     if (object) {
       std::vector<std::string> ignored;
-      // One that was stored before a rule of today serves nothing, and may still change and end.
+      // A stored definition that violates a newer rule is not served, but may still be changed and
+      // deleted.
       if (auto learnt = resourceOfCrd(*object, ignored)) server_.registry_.put(*std::move(learnt));
       if (waitsForCleanup(*object)) server_.crdCleanup_->start(std::string(name));
     } else {
@@ -437,8 +438,8 @@ Outcome<> WriteCall::followUp(const json::value* object, std::string_view name) 
   return {};
 }
 
-// No single request can make an object that is too large, but many small ones could. One that is too deep would keep
-// everybody from reading a list that has it.
+// A single request cannot create an object that is too large, but many small ones could. An object
+// that is nested too deeply would break every list that contains it.
 Outcome<> WriteCall::checkSize(const json::value& object, std::size_t before) const {
   const auto size = measureJson(object);
   if (size.depth > kMaxJsonDepth)

@@ -60,8 +60,8 @@ EntryPtr makeEntry(Draft draft, const json::value& object, std::uint64_t version
   entry->labels = std::move(draft.labels);
   entry->fields = std::move(draft.fields);
 
-  // apiVersion and kind first, then metadata with the resourceVersion in front, so that its place
-  // is known.
+  // apiVersion and kind come first, then metadata, which begins with the resourceVersion, so that
+  // its offset is known.
   std::string& out = entry->text;
   out.reserve(2048);
   json::serializer serializer;
@@ -84,7 +84,7 @@ EntryPtr makeEntry(Draft draft, const json::value& object, std::uint64_t version
       appendMember(out, member, serializer);
     }
   }
-  // Last, so that the object can be read without them.
+  // The last member of metadata, so that it can be cut out.
   entry->managedAt = static_cast<std::uint32_t>(out.size());
   if (!managedFields.empty()) {
     out += kManagedFields;

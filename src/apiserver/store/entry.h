@@ -1,7 +1,7 @@
 #pragma once
 
 // One stored version of an object. It is encoded once, when it is written, and never changes: lists
-// and watches hand out the same bytes.
+// and watches send the same bytes.
 
 #include <cstdint>
 #include <memory>
@@ -17,13 +17,13 @@ struct Entry {
   std::string key;              // "namespace/name"; "name" for cluster-scoped objects
   std::uint64_t version = 0;    // resourceVersion
   std::string text;             // the whole object as JSON, with its resourceVersion
-  std::uint32_t versionAt = 0;  // where the digits of the resourceVersion stand in text
-  // Where `,"managedFields":[...]` stands in text; size 0: the object has none.
+  std::uint32_t versionAt = 0;  // offset of the resourceVersion's digits in text
+  // Position of `,"managedFields":[...]` in text; size 0: the object has none.
   std::uint32_t managedAt = 0, managedSize = 0;
   api::StringMap labels;
   std::vector<std::string> fields;  // values of the resource's selectable fields, in its order
 
-  // The list, as JSON; "" for none.
+  // The list as JSON; "" if there is none.
   std::string_view managedFields() const;
   // The text without its managedFields.
   std::string bareText() const;
@@ -38,15 +38,15 @@ struct Entry {
 };
 using EntryPtr = std::shared_ptr<const Entry>;
 
-// What is known about an object apart from its version.
+// An object's identity and fields without its version.
 struct Draft {
   std::string key;
   api::StringMap labels;
   std::vector<std::string> fields;
 };
 
-// Encodes the object with this resourceVersion in place of what it carries. managedFields are JSON
-// text; without it the object's own stay.
+// Encodes the object with this resourceVersion in place of its own. managedFields are JSON text; if
+// empty, the object's own stay.
 EntryPtr makeEntry(Draft draft, const json::value& object, std::uint64_t version,
                    std::string_view managedFields = {});
 // The entry's text with another resourceVersion: what a deletion reports.

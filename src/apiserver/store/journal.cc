@@ -5,18 +5,17 @@
 
 #include "apiserver/store/storage.h"
 
-// Group commit: while one batch is being synced, which takes a disk some milliseconds, further
-// changes gather and become the next batch. So the rate of writes is not that of syncs: a single
-// writer waits for one sync, and a thousand writers share it. There is nothing to tune; batches are
-// as large as the disk is slow.
+// Group commit: while one batch is synced, which takes a disk some milliseconds, further changes
+// gather and become the next batch. So a single writer waits for one sync, and a thousand writers
+// share it. There is nothing to tune: batches grow with the latency of the disk.
 //
-// Failure: a batch that could not be written is rolled back as a whole. What has gathered behind it
-// may build upon it (a pod that was bound after it was created) and is dropped, too, and so is what
-// arrives until the store has taken everything back and says so (resume). The store learns one
-// version, or one error; it needs no list.
+// Failure: a failed batch is rolled back as a whole. Changes queued behind it may depend on it (a
+// pod that is created and then bound) and are dropped, too, as are further changes until the store
+// has reverted all of them and calls resume(). The store gets one version or one error; it needs no
+// list.
 //
-// Destroying the journal writes what is queued and tells nobody: the program goes, the promise of
-// durability was not given yet, and keeping more than was promised harms nobody.
+// Destroying the journal writes the queue without callbacks: these changes were not acknowledged
+// yet, and storing them anyway does no harm.
 
 namespace koord::apiserver {
 namespace {
@@ -64,7 +63,7 @@ class GroupJournal final : public Journal {
   }
 
  private:
-  // What is queued when the journal is destroyed is still written.
+  // Changes that are queued when the journal is destroyed are still written.
   void run() {
     std::vector<Change> batch;
     while (true) {
@@ -105,11 +104,11 @@ class GroupJournal final : public Journal {
 
   Executor& executor_;
   std::unique_ptr<Storage> storage_;
-  std::shared_ptr<OnDurable> onDurable_;  // emptied on the executor when the journal goes
+  std::shared_ptr<OnDurable> onDurable_;  // emptied on the executor by the destructor
   std::mutex mutex_;
   std::condition_variable wake_;
   std::vector<Change> queue_;  // guarded by mutex_, like the rest
-  OnProbed onProbed_;          // a probe that is wanted
+  OnProbed onProbed_;          // a requested probe
   bool failed_ = false;        // changes are dropped
   bool stopping_ = false;
   std::thread thread_;
@@ -121,7 +120,7 @@ class InlineJournal final : public Journal {
       : executor_(executor),
         storage_(std::move(storage)),
         onDurable_(std::make_shared<OnDurable>(std::move(onDurable))) {}
-  // What is queued is still written; nobody wants to hear of it any more.
+  // Queued changes are still written, without callbacks.
   ~InlineJournal() override {
     *onDurable_ = nullptr;
     flush();

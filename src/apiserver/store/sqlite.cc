@@ -26,10 +26,10 @@ class SqliteStorage final : public Storage {
  public:
   explicit SqliteStorage(std::string path) : path_(std::move(path)) {}
 
-  // An existing file.
+  // Opens an existing file.
   Result<> open() {
     if (auto opened = connect(path_); !opened) return opened;
-    // The lock is taken with the first read and held: one server per file.
+    // The first read takes the lock and keeps it: one server per file.
     for (const char* sql : {"PRAGMA locking_mode=EXCLUSIVE", "PRAGMA journal_mode=WAL",
                             "PRAGMA synchronous=FULL", "BEGIN IMMEDIATE; COMMIT"})
       if (auto done = run(sql); !done) return done;
@@ -49,8 +49,8 @@ class SqliteStorage final : public Storage {
     return {};
   }
 
-  // A new database, made beside its place and then moved there: whoever finds a file at the place
-  // finds all of it, however early the first start was cut short.
+  // A new database, created under a temporary name and then renamed, so that a file with the final
+  // name is always complete, even if the first start is interrupted.
   static Result<> create(const std::string& path) {
     const std::string fresh = path + ".new";
     for (const char* suffix : {"", "-journal"}) ::unlink((fresh + suffix).c_str());
@@ -103,7 +103,7 @@ class SqliteStorage final : public Storage {
     return done;
   }
 
-  // Another value each time: SQLite does not write what is there already.
+  // Another value each time: SQLite does not write an unchanged value.
   Result<> probe() override {
     sqlite3_bind_int64(probe_.get(), 1, ++probes_);
     const int result = sqlite3_step(probe_.get());
@@ -123,7 +123,7 @@ class SqliteStorage final : public Storage {
     return {};
   }
 
-  // A file with other tables is no cluster, and one without any has lost its own.
+  // A file with other tables is not a cluster's database; a file without tables has lost its data.
   Result<> checkTables() {
     sqlite3_stmt* statement = nullptr;
     const int prepared = sqlite3_prepare_v2(
@@ -204,8 +204,8 @@ class SqliteStorage final : public Storage {
   sqlite3_int64 probes_ = 0;
 };
 
-// What stands where the database should be: nothing, something to open, or what is left of one.
-// SQLite takes an empty file for a new database, and drops a log whose database is gone.
+// Checks what is at the path: nothing (false), a database (true), or remains of one (an error).
+// SQLite treats an empty file as a new database, and deletes a log without a database.
 Result<bool> findDatabase(const std::string& path) {
   const auto lost = [&](std::string_view what) {
     return fail(ErrorCode::Io, fmt::format("{}: {}; {}", path, what, kWhatToDo));

@@ -1,8 +1,8 @@
 #pragma once
 
-// Where the store's contents outlive the process. The store keeps everything in memory and hands
-// every change to a Journal; nothing that depends on a change is told to anybody before the journal
-// says that it is on disk.
+// Persistence of the store's contents. The store keeps everything in memory and passes every change
+// to a Journal. Clients and watchers learn of a change only after the journal reports it as
+// durable.
 
 #include <functional>
 #include <memory>
@@ -20,7 +20,7 @@ struct Change {
   std::uint64_t version = 0;
   std::string table;
   std::string key;
-  EntryPtr entry;  // null: the object is gone
+  EntryPtr entry;  // null: the object was deleted
 };
 
 struct StoredObject {
@@ -35,43 +35,44 @@ struct StoredState {
   std::vector<StoredObject> objects;
 };
 
-// A place to keep the state; used by one thread at a time.
+// Stores the state; used by one thread at a time.
 class Storage {
  public:
   virtual ~Storage() = default;
   virtual Result<StoredState> load() = 0;
-  // All of the changes or none; on disk when it returns. After a failure it may be tried again.
+  // Applies all of the changes or none; they are on disk when it returns. After a failure the call
+  // may be repeated.
   virtual Result<> apply(std::span<const Change> changes) = 0;
-  // Writes something that means nothing: whether changes could be applied now.
+  // Writes without effect, to check whether changes could be applied now.
   virtual Result<> probe() = 0;
 };
 
-// A SQLite file in WAL mode. Where there is none it is made, whole at once. Fails when the file is
-// empty, cut off, damaged or no database of ours, cannot be written or is in use by another server,
-// and names it: a cluster that is lost must not look like a new one.
+// A SQLite file in WAL mode. Creates the file atomically if it does not exist. Fails if the file is
+// empty, truncated, damaged, not a database of this server, not writable or in use by another
+// server; the error names the file. A lost cluster must not look like a new one.
 Result<std::unique_ptr<Storage>> openSqlite(const std::string& path);
 
-// Takes changes and says when they are durable. On the store's executor, as are the callbacks.
+// Takes changes and reports when they are durable. On the store's executor, as are the callbacks.
 //
-// When the storage fails, all changes that are not durable yet are dropped: those that failed,
-// those that wait behind them, and those that are appended until resume(), since they may build
-// upon the others. Nothing of them is ever written.
+// When the storage fails, all changes that are not durable yet are dropped and never written: the
+// failed ones, those that wait behind them, and those that are appended until resume(), because
+// they may depend on the others.
 class Journal {
  public:
-  // The version up to which everything is durable, or why the changes after that were dropped.
+  // The version up to which everything is durable, or why the changes after it were dropped.
   using OnDurable = std::function<void(Result<std::uint64_t> version)>;
   using OnProbed = std::function<void(Result<> outcome)>;
 
   virtual ~Journal() = default;
   virtual void append(Change change) = 0;
-  // After a failure, when what was dropped is gone from the store: takes changes again.
+  // Takes changes again. Call after a failure, when the store has reverted the dropped changes.
   virtual void resume() = 0;
-  // Asks the storage whether it can be written. One at a time.
+  // Checks whether the storage can be written. One at a time.
   virtual void probe(OnProbed onProbed) = 0;
 };
 
-// Writes on a thread of its own: while one batch goes to disk the next one gathers, so that
-// concurrent writers share a sync. The executor must be thread-safe.
+// Writes on its own thread. While one batch is written, the next one gathers, so that concurrent
+// writers share a sync. The executor must be thread-safe.
 std::unique_ptr<Journal> makeGroupJournal(Executor& executor, std::unique_ptr<Storage> storage,
                                           Journal::OnDurable onDurable);
 // Writes on the executor itself, for tests and simulations on virtual time.

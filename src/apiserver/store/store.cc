@@ -5,35 +5,35 @@
 
 #include "base/log.h"
 
-// Every change takes the next version of one counter for all tables, as a revision of etcd does,
-// and is an event at the end of its table's history: the entry before, the entry now. An event goes
-// three ways. Observers hear of it at once, inside of the write, and may write on. The journal
-// takes it to disk. Watchers get it when it is durable, so that nobody is told of what a crash
-// would undo.
+// Every change takes the next version of one counter for all tables, like a revision of etcd, and
+// becomes an event at the end of its table's history: the entry before, the entry now. An event
+// goes to three consumers. Observers are notified at once, inside of the write, and may make
+// further writes. The journal writes it to disk. Watchers receive it when it is durable, so that a
+// crash never undoes what a watcher has seen.
 //
 // A watch that starts at version V is served from the history: a binary search finds the first
-// event after V, what was delivered before comes at once, and the rest with everybody else's. V
-// below the oldest event is "410 Gone"; the watcher reads the state again and starts from there.
-// That is all there is of a watch cache: the tables are the state, the history is its recent past.
-// A list at an older version, which the pages of one list are, is what is there now with the events
-// after that version turned back.
+// event after V, events already delivered to others come at once, and the rest with the other
+// watchers'. A V below the oldest event is "410 Gone"; the watcher reads the state again and starts
+// from there. There is no other watch cache: the tables are the state, the history is the recent
+// past. A list at an older version, such as a later page, is the current state with the events
+// after that version reverted.
 //
-// When the disk refuses, everything after the last durable version is turned back in the same way,
-// newest first, and the counter goes back, too. Versions are then given a second time, which is why
-// a change is named by epoch and version.
+// When the disk fails, everything after the last durable version is reverted in the same way,
+// newest first, and the version counter, too. Versions are then used a second time, so a change is
+// identified by epoch and version.
 //
-// Cost: a write is O(log n) in its table, plus its observers; delivery O(watchers of the table) per
-// event, who share the bytes; memory is the entries and at most historyEvents events per table,
-// whose entries are shared with the tables as long as they are current.
+// Cost: a write is O(log n) in its table, plus its observers; delivery is O(watchers of the table)
+// per event, and they share the bytes. Memory: the entries and at most historyEvents events per
+// table, which share current entries with the tables.
 
 namespace koord::apiserver {
 namespace {
 
-// How long after a failure the storage is tried again: at first, and at most.
+// Delay of the probes after a failure: the first, and the longest.
 constexpr Duration kFirstProbe = std::chrono::milliseconds(250);
 constexpr Duration kSlowestProbe = std::chrono::seconds(5);
 
-// Of two events in a row the later one has the earlier one's object, too, which is counted once.
+// Of two consecutive events the later one has the earlier one's object, too, which is counted once.
 std::size_t bytesIn(const Event& event) {
   return (event.now ? event.now : event.before)->text.size();
 }
@@ -116,7 +116,7 @@ void Store::record(Table& table, Event event, Change change) noexcept {
   if (table.delivered_ == table.history_.size()) dirty_.push_back(&table);
   table.historyBytes_ += bytesIn(event);
   table.history_.push_back(std::move(event));
-  // Only what has been delivered can be forgotten.
+  // Only delivered events can be dropped.
   while ((table.history_.size() > options_.historyEvents ||
           table.historyBytes_ > options_.historyBytes) &&
          table.delivered_ > 0) {
@@ -134,7 +134,7 @@ void Store::record(Table& table, Event event, Change change) noexcept {
     });
   }
   if (!observed) return;
-  // In the end, and by index: what observers change comes after this change.
+  // Last, and by index: changes of observers come after this change.
   for (std::size_t i = 0; i < table.observers_.size(); ++i) table.observers_[i].fn(*observed);
 }
 
@@ -157,7 +157,7 @@ void Store::fail(Error error) {
   failure_ = std::move(error);
   takeBack();
   journal_->resume();
-  // All of them wait for something that is gone.
+  // They wait for changes that were reverted.
   for (auto& [version, fn] : std::exchange(waiting_, {})) fn(false);
   if (first) {
     log::error("the storage failed, writes are refused: {}", failure_->message);
@@ -194,7 +194,7 @@ void Store::takeBack(Table& table) {
     for (const auto& observer : table.observers_)
       if (observer.derives) observer.fn(back);
   }
-  table.oldest_ = std::min(table.oldest_, durable_);  // a table made meanwhile
+  table.oldest_ = std::min(table.oldest_, durable_);  // a table created meanwhile
   for (auto& subscription : table.watchers_)
     subscription.after = std::min(subscription.after, durable_);
 }
@@ -204,7 +204,7 @@ void Store::probeLater() {
   probeTimer_ = executor_.runAfter(probeDelay_, [this] {
     journal_->probe([this](Result<> outcome) {
       probeTimer_ = 0;
-      if (!failure_) return;  // a write went through meanwhile
+      if (!failure_) return;  // a write succeeded meanwhile
       if (outcome) return recover();
       failure_ = std::move(outcome.error());
       probeLater();
@@ -264,7 +264,7 @@ void Store::subscribe(Table& table, Watcher& watcher, std::uint64_t version) {
   const auto begin = std::ranges::upper_bound(table.history_, version, {}, &Event::version);
   auto at = static_cast<std::size_t>(begin - table.history_.begin());
   ++table.walks_;
-  // By index: nothing is written meanwhile, but be safe against a history that moves.
+  // By index: nothing should be written meanwhile, but the history may move.
   while (self->watcher && at < table.delivered_) {
     const Event event = table.history_[at++];
     self->after = event.version;

@@ -3,13 +3,13 @@
 // The objects of the API server: ordered tables of encoded entries, one version counter, and per
 // table a bounded history of changes from which watches are served.
 //
-// A change is visible in the tables at once, so that the next write is checked against it; it is
-// told to watchers only when it is durable, and whoever answers a request that may have seen it
-// waits for whenDurable first. With no journal everything is durable at once.
+// A change is visible in the tables at once, so that the next write is checked against it. Watchers
+// receive it only when it is durable, and a request that may have read it is answered after
+// whenDurable. Without a journal everything is durable at once.
 //
-// When the storage fails (a full disk), what is not durable is taken back: the tables, and the
-// version counter, are again what the disk has, which is all that anybody was told of. Reads and
-// watches go on. The storage is probed until it can be written, and then writes go on, too.
+// When the storage fails (a full disk), changes that are not durable are reverted: the tables and
+// the version counter match the disk again, which is all that clients have seen. Reads and watches
+// continue. The storage is probed until it can be written; then writes continue, too.
 //
 // On one executor's thread.
 
@@ -28,7 +28,7 @@
 
 namespace koord::apiserver {
 
-// Gets the changes of one table, in order, from one version on.
+// Receives the changes of one table, in order, after a given version.
 class Watcher {
  public:
   virtual ~Watcher() = default;
@@ -48,13 +48,13 @@ class Table {
     const auto it = entries_.find(key);
     return it == entries_.end() ? nullptr : it->second;
   }
-  // The entries of one namespace; of all of them for "".
+  // The entries of one namespace; of all namespaces for "".
   std::pair<Entries::const_iterator, Entries::const_iterator> range(
       std::string_view namespace_) const;
-  // What was different at an older version, not below oldestVersion(): the entries of then by key,
-  // null for those that were not there.
+  // The differences to an older version, not below oldestVersion(): by key the entries of that
+  // version, null for objects that did not exist.
   Entries differencesAt(std::uint64_t version) const;
-  // Watches can start after any version from this one on.
+  // The oldest version after which a watch can start.
   std::uint64_t oldestVersion() const { return oldest_; }
   std::size_t watcherCount() const { return watchers_.size(); }
 
@@ -71,9 +71,9 @@ class Table {
   std::deque<Event> history_;
   std::size_t historyBytes_ = 0;
   std::uint64_t oldest_ = 0;   // the version before the first event of the history
-  std::size_t delivered_ = 0;  // events of the history that watchers have got
+  std::size_t delivered_ = 0;  // events of the history that watchers have received
   std::list<Subscription> watchers_;
-  int walks_ = 0;  // over the watchers, under way; meanwhile none is taken out
+  int walks_ = 0;  // running loops over the watchers; meanwhile none is erased
   struct Observer {
     std::function<void(const Event&)> fn;
     bool derives = false;
@@ -85,7 +85,8 @@ class Store {
  public:
   struct Options {
     std::size_t historyEvents = 8192;  // per table
-    // Of their objects, per table: large objects that change often must not fill the memory.
+    // Size of the objects in the history, per table: frequent changes of large objects must not
+    // fill the memory.
     std::size_t historyBytes = std::size_t{256} << 20;
   };
 
@@ -94,10 +95,11 @@ class Store {
   Store(const Store&) = delete;
   Store& operator=(const Store&) = delete;
 
-  // Puts back what was stored; before the first write.
+  // Restores a stored entry. Call before the first write.
   void restore(Table& table, EntryPtr entry);
   void restoreVersion(std::uint64_t version);
-  // Where changes go; before the first write. The journal's callback must call durable().
+  // Sets where changes are written. Call before the first write. The journal's callback must call
+  // durable().
   void setJournal(std::unique_ptr<Journal> journal) { journal_ = std::move(journal); }
   void durable(Result<std::uint64_t> version);
 
@@ -105,50 +107,49 @@ class Store {
   std::uint64_t version() const { return version_; }
   std::uint64_t durableVersion() const { return journal_ ? durable_ : version_; }
 
-  // managedFields as for makeEntry.
+  // managedFields: see makeEntry.
   EntryPtr put(Table& table, Draft draft, const json::value& object,
                std::string_view managedFields = {});
-  // The version of the deletion.
+  // Returns the version of the deletion.
   std::uint64_t erase(Table& table, const EntryPtr& entry);
-  // Forgets a whole table with its history; its watchers hear of the deletions.
+  // Removes a whole table with its history; its watchers receive the deletions.
   void eraseAll(Table& table);
 
-  // Why writes are to be refused for now: the storage failed.
+  // Why writes are rejected for now: the error of the storage. nullopt if it works.
   const std::optional<Error>& failure() const { return failure_; }
-  // Counts how often changes were taken back. Versions are given anew after that, so that a change
-  // is known by its epoch and its version.
+  // Counts the reverts. Versions are reused after a revert, so a change is identified by epoch and
+  // version.
   std::size_t epoch() const { return takenBackTo_.size(); }
   bool isTakenBack(std::size_t epoch, std::uint64_t version) const {
     return epoch < takenBackTo_.size() && version > takenBackTo_[epoch];
   }
   // Calls fn, at once or later: with true when everything up to `version` is durable, with false
-  // when some of it has been taken back.
+  // when a part of it has been reverted.
   using WhenDurable = std::move_only_function<void(bool durable)>;
   void whenDurable(std::uint64_t version, WhenDurable fn);
-  // onTakenBack: for each change, the newest first, after the table is as before it. onHealth: the
-  // storage failed (the error), or can be written again (null).
+  // onTakenBack: called for each reverted change, the newest first, after the table was reverted.
+  // onHealth: called when the storage fails (the error) and when it can be written again (null).
   void observe(std::function<void(const Table& table, const Event& event)> onTakenBack,
                std::function<void(const Error* failure)> onHealth);
 
-  // Delivers the changes after `version`, which must not be below table.oldestVersion(): those of
-  // the past at once, the others as they become durable. The watcher may unsubscribe from inside
-  // onEvent.
+  // Delivers the changes after `version`, which must not be below table.oldestVersion(): durable
+  // ones at once, the others when they become durable. onEvent may unsubscribe the watcher.
   void subscribe(Table& table, Watcher& watcher, std::uint64_t version);
   void unsubscribe(Table& table, Watcher& watcher);
-  // For what the server derives from its own objects: hears of every change in the moment it is
-  // made, on disk or not, and may make further ones. For good.
+  // For what the server derives from its own objects: calls `observer` for every change when it is
+  // made, durable or not. The observer may make further changes. Cannot be removed.
   void observe(Table& table, std::function<void(const Event&)> observer) {
     table.observers_.push_back({std::move(observer), false});
   }
-  // For what is derived and changes nothing itself: hears of changes that are taken back, too, as of
-  // changes into the other direction.
+  // For derived state that makes no changes: reports a reverted change, too, as a change in the
+  // opposite direction.
   void derive(Table& table, std::function<void(const Event&)> observer) {
     table.observers_.push_back({std::move(observer), true});
   }
 
  private:
-  // An exception would leave the tables, what is derived from them and the disk at odds: it ends the process,
-  // which then reads again what was stored.
+  // An exception would leave the tables, derived state and the disk inconsistent. It ends the
+  // process, which reads the stored state again at the next start.
   void record(Table& table, Event event, Change change) noexcept;
   void fail(Error error);
   void takeBack();

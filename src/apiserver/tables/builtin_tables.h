@@ -11,10 +11,10 @@ namespace koord::apiserver {
 struct BuiltinTable {
   std::vector<TableColumn> columns;
   CellWriter cells;
-  bool nameFirst = true;  // the name stands before these columns
+  bool nameFirst = true;  // the name column comes before these columns
 };
 
-// Nothing for kinds that show name and age only.
+// nullopt for kinds that show name and age only.
 std::optional<BuiltinTable> builtinTable(const Resource& resource);
 
 json::array podCells(const json::value& pod, WallTime now);

@@ -26,7 +26,7 @@ struct Summary {
   std::string reason;
 };
 
-// How a container ended, "" while it has not: its reason, its signal or its exit code.
+// How a container ended: its reason, signal or exit code; "" while it runs.
 std::string endOf(const json::value& state, std::string_view prefix) {
   const auto* ended = at(state, "state", "terminated");
   if (!ended) return "";
@@ -43,7 +43,7 @@ void addRestarts(Summary& out, const json::value& state) {
   if (ended && (!out.restarted || *out.restarted < *ended)) out.restarted = *ended;
 }
 
-// Init containers that go on running, by name.
+// Names of init containers that keep running.
 std::set<std::string_view> sidecarsOf(const json::value& spec) {
   std::set<std::string_view> out;
   if (const auto* containers = arrayAt(spec, "initContainers"))
@@ -52,7 +52,7 @@ std::set<std::string_view> sidecarsOf(const json::value& spec) {
   return out;
 }
 
-// Whether an init container has yet to end; the first such is the reason.
+// Returns true if an init container has not finished; the first such container is the reason.
 bool addInitContainers(Summary& out, const json::array& states,
                        const std::set<std::string_view>& sidecars, std::size_t count) {
   for (std::size_t i = 0; i < states.size(); ++i) {
@@ -77,7 +77,7 @@ bool addInitContainers(Summary& out, const json::array& states,
   return false;
 }
 
-// Of containers that are not ready, the first is the reason.
+// The first container that is not ready is the reason.
 void addContainers(Summary& out, const json::array& states, bool podIsReady) {
   bool running = false;
   std::string failure;
@@ -105,7 +105,7 @@ void addContainers(Summary& out, const json::array& states, bool podIsReady) {
   }
 }
 
-// What "STATUS" says: the most telling reason of the containers, as kubectl shows it.
+// The STATUS column: the most specific reason of the containers, as in kubectl.
 Summary summarize(const json::value& pod) {
   Summary out;
   const auto phase = textAt(pod, "status", "phase");
@@ -131,7 +131,7 @@ Summary summarize(const json::value& pod) {
   const bool initializing =
       init && addInitContainers(out, *init, sidecars, lengthOf("initContainers"));
   if (!initializing || conditionIs(pod, "Initialized", "True")) {
-    // What has been initialized once does not say how often that was tried.
+    // After initialization the restarts of init containers do not count.
     out.restarts = 0;
     out.restarted.reset();
     for (std::size_t i = 0; init && i < init->size(); ++i)

@@ -13,8 +13,8 @@
 namespace koord::apiserver {
 namespace {
 
-// Columns may show the same part of an object again and again, so that a row could be many times
-// its object. All cells of a row have as much text as the object, and this.
+// Columns may show the same part of an object repeatedly, so that a row could be many times larger
+// than its object. All cells of a row together have at most as much text as the object, plus this.
 constexpr std::size_t kSpareRowBytes = 4 << 10;
 
 json::value cellOf(const Column& column, const json::value& object, WallTime now,

@@ -1,6 +1,6 @@
 #pragma once
 
-// The tables that kubectl get shows: columns and cells of each kind.
+// The tables of kubectl get: columns and cells of each kind.
 
 #include <functional>
 #include <string>
@@ -37,7 +37,7 @@ class TableWriter {
 
 // "5d3h", as kubectl prints ages.
 std::string humanDuration(Duration duration);
-// How long ago a time of an object was; "<unknown>" without one.
+// The age of a time in an object; "<unknown>" without a time.
 std::string age(const json::value* time, WallTime now);
 
 }  // namespace koord::apiserver

@@ -16,7 +16,7 @@ namespace koord::cluster {
 
 namespace {
 
-// The programs of busybox that manifests use; busybox is each of them by its name.
+// The applets that manifests use; busybox acts as the applet by whose name it is called.
 constexpr std::string_view kApplets[] = {
     "[",      "ash",   "awk", "base64", "basename", "cat",     "chmod", "cp",    "cut",
     "date",   "dd",    "df",  "diff",   "env",      "expr",    "false", "find",  "grep",
@@ -25,7 +25,7 @@ constexpr std::string_view kApplets[] = {
     "stat",   "tail",  "tee", "test",   "time",     "timeout", "touch", "tr",    "true",
     "uname",  "uniq",  "wc",  "wget",   "xargs",    "yes",     "echo"};
 
-// An archive in memory, the same bytes each time: nothing in it has an owner or a date.
+// An archive in memory. The bytes are the same each time: it has neither owners nor dates.
 class Tar {
  public:
   Tar() : archive_(archive_write_new()) {
@@ -70,7 +70,7 @@ class Tar {
       note();
   }
 
-  // The first problem is what finish() says.
+  // finish() reports the first problem.
   void note() {
     const char* why = archive_error_string(archive_.get());
     if (problem_.empty()) problem_ = why ? why : "no reason given";

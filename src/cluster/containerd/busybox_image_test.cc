@@ -19,7 +19,7 @@ struct Entry {
   std::string target;
 };
 
-// As a container runtime reads it.
+// Unpacks it as a container runtime does.
 std::map<std::string, Entry> unpack(const std::string& tar) {
   std::map<std::string, Entry> entries;
   archive* reader = archive_read_new();

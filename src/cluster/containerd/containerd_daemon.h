@@ -1,7 +1,7 @@
 #pragma once
 
-// A containerd of one's own: its configuration below the data folder, so that nothing of a containerd that
-// the machine may have is touched, and the busybox image in it.
+// A separate containerd: its configuration below the data folder, so that the host's own containerd
+// is not touched, and its busybox image.
 
 #include <string>
 #include <vector>
@@ -20,7 +20,7 @@ struct ContainerdDaemon {
 
 // Writes the configuration. Errors say which package is missing.
 Result<ContainerdDaemon> prepareContainerd(const std::string& dataDir);
-// Puts the busybox image into the running daemon, by ctr. Blocks.
+// Imports the busybox image into the running daemon, with ctr. Blocks.
 Result<> importBusybox(const ContainerdDaemon& daemon);
 
 }  // namespace koord::cluster

@@ -67,7 +67,7 @@ void setUser(cri::LinuxContainerSecurityContext& context, const ContainerUser& u
   context.set_privileged(user.privileged);
   context.set_no_new_privs(user.noNewPrivileges);
   if (user.user) context.mutable_run_as_user()->set_value(*user.user);
-  // The interface wants no group without a user.
+  // The CRI does not accept a group without a user.
   if (user.group) {
     context.mutable_run_as_user()->set_value(user.user.value_or(0));
     context.mutable_run_as_group()->set_value(*user.group);
@@ -114,7 +114,7 @@ std::string logFileOf(const std::string& name, int attempt) {
   return fmt::format("{}_{}.log", name, attempt);
 }
 
-// What a command wrote comes in one message, and may be more than gRPC takes unasked.
+// The output of a command comes in one message, which may exceed gRPC's default limit.
 constexpr int kMaxMessage = 16 << 20;  // kubelet's
 
 std::shared_ptr<grpc::Channel> channelTo(const std::string& socket) {
@@ -126,7 +126,7 @@ std::shared_ptr<grpc::Channel> channelTo(const std::string& socket) {
 
 }  // namespace
 
-// The stubs, and the calls in flight.
+// The stubs and the pending calls.
 class ContainerdRuntime::Client {
  public:
   Client(Executor& executor, const std::string& socket)
@@ -220,7 +220,7 @@ Task<Result<std::vector<ContainerdRuntime::Sandbox>>> ContainerdRuntime::sandbox
                      metadata.attempt(),
                      item.state() == cri::SANDBOX_READY});
   }
-  // Sandboxes of others on the same containerd are none of ours.
+  // Ignores sandboxes of other clients of the same containerd.
   std::erase_if(found, [](const Sandbox& sandbox) { return sandbox.pod.cgroup.empty(); });
   co_return found;
 }
@@ -229,7 +229,8 @@ Task<Result<>> ContainerdRuntime::preparePod(PodRef pod, SandboxOptions options)
   auto listing = sandboxes();
   auto known = co_await listing;
   if (!known) co_return fail(std::move(known.error()));
-  // A sandbox that has ended keeps its name until it is removed, so the next one has another number.
+  // A sandbox that has ended keeps its name until it is removed, so the next one gets another
+  // number.
   std::uint32_t attempt = 0;
   for (const auto& sandbox : *known) {
     if (sandbox.pod.uid != pod.uid) continue;
@@ -380,15 +381,14 @@ Task<Result<>> ContainerdRuntime::removeContainer(std::string id) {
   auto removed = co_await removing;
   if (!removed && removed.error().code != ErrorCode::NotFound)
     co_return fail(std::move(removed.error()));
-  // containerd leaves the log to whoever named it.
+  // containerd leaves the log to the client that named it.
   if (const auto known = exited_.find(id); known != exited_.end()) removeLog(known->second.logPath);
   exited_.erase(id);
   co_return Result<>{};
 }
 
-// As kubelet: containerd goes on writing to the file that was put aside until it is told to make
-// another. One that was put aside and not made anew, since this program ended in between, is made
-// then.
+// As kubelet: containerd continues to write to the rotated file until it is asked to reopen the
+// log. If this program ended between the two, the log is reopened now.
 Task<Result<>> ContainerdRuntime::rotate(std::string id, std::string log) {
   const auto size = fileSize(log);
   if (size >= 0 && size < LogLimits().bytes) co_return Result<>{};
@@ -472,7 +472,7 @@ Task<Result<std::vector<RuntimeContainer>>> ContainerdRuntime::list() {
     container.startedAt = timeOf(status.started_at());
     container.logPath = status.log_path();
     if (status.state() == cri::CONTAINER_RUNNING) container.phase = Phase::Running;
-    // Made but never started: what a crash between the two leaves.
+    // Created but never started: left by a crash between the two.
     const bool abandoned = status.state() == cri::CONTAINER_CREATED && starting_ == 0;
     if (abandoned) {
       container.phase = Phase::Exited;

@@ -1,7 +1,8 @@
 #pragma once
 
-// Runs containers through containerd, over its CRI socket. Pods share the host's network and process
-// namespaces. Nothing is pulled: an image has to be in containerd already (busybox_image.h puts one there).
+// Runs containers through containerd, over its CRI socket. Pods share the host's network and
+// process namespaces. Nothing is pulled: images must already be in containerd (busybox_image.h adds
+// one).
 
 #include <map>
 #include <memory>
@@ -19,8 +20,8 @@ class ContainerdRuntime final : public Runtime {
     std::string logDir;  // of the containers' logs
   };
 
-  // Asks containerd for its version, waiting for the socket for at most `patience`; blocks. The error names
-  // the socket.
+  // Asks containerd for its version. Blocks; waits for the socket for at most `patience`. The error
+  // names the socket.
   static Result<std::unique_ptr<ContainerdRuntime>> connect(Executor& executor, Options options,
                                                             Duration patience);
   ~ContainerdRuntime() override;
@@ -49,7 +50,7 @@ class ContainerdRuntime final : public Runtime {
   ContainerdRuntime(Executor& executor, Options options, std::shared_ptr<Client> client,
                     std::string version);
   Task<Result<std::vector<Sandbox>>> sandboxes();
-  // Puts the log of a running container aside when it is full.
+  // Rotates the log of a running container when it is full.
   Task<Result<>> rotate(std::string id, std::string log);
   Task<void> rotateLogs(const std::vector<RuntimeContainer>* containers);
   Task<Result<std::string>> createAndStart(ContainerConfig config, Sandbox sandbox);
@@ -59,9 +60,8 @@ class ContainerdRuntime final : public Runtime {
   Options options_;
   std::shared_ptr<Client> client_;
   std::string version_;
-  int starting_ = 0;  // startContainer calls under way
-  std::map<std::string, RuntimeContainer>
-      exited_;  // by id: what has ended does not change any more
+  int starting_ = 0;                                // pending startContainer calls
+  std::map<std::string, RuntimeContainer> exited_;  // by id: exited containers do not change
 };
 
 }  // namespace koord::cluster

@@ -21,7 +21,7 @@ namespace {
 constexpr std::string_view kShimPrefix = "containerd-shim";  // -runc-v2, and of other runtimes
 constexpr Duration kShimPoll = 20ms;
 
-// A command line as /proc gives it: words that end with a zero byte.
+// A command line from /proc: words that end with a zero byte.
 std::vector<std::string_view> wordsOf(std::string_view cmdline) {
   std::vector<std::string_view> words;
   while (!cmdline.empty()) {
@@ -70,7 +70,7 @@ Task<void> awaitShims(Executor& executor, std::string socket, Duration grace) {
       for (const pid_t shim : shims) ::kill(shim, SIGKILL);
       killed = true;
     }
-    if (now >= deadline + grace) co_return;  // in an uninterruptible wait: the kernel's to end
+    if (now >= deadline + grace) co_return;  // uninterruptible: only the kernel can end it
     auto pause = sleepFor(executor, kShimPoll);
     co_await pause;
   }

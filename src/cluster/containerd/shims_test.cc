@@ -37,7 +37,7 @@ class Shim {
     posix_spawn_file_actions_adddup2(&actions, output[1], 1);
     EXPECT_EQ(::posix_spawn(&pid_, "/bin/sh", &actions, nullptr, argv.data(), environ), 0);
     posix_spawn_file_actions_destroy(&actions);
-    // Its command line can be read a moment after it was spawned.
+    // The command line is readable only a moment after the spawn.
     ::close(output[1]);
     char byte = 0;
     EXPECT_EQ(::read(output[0], &byte, 1), 1);

@@ -11,16 +11,16 @@ namespace koord::cluster {
 
 inline constexpr const char* kReplicaFailure = "ReplicaFailure";
 
-// What is left of a time once it has been written and read.
+// The time rounded down to whole seconds, as an object stores it.
 WallTime wholeSeconds(WallTime time);
 const api::WorkloadCondition* findCondition(const std::vector<api::WorkloadCondition>& conditions,
                                             std::string_view type);
-// Puts the condition in place of the one of its type, which tells since when its status is so. One of
-// the same status and reason stays as it is.
+// Replaces the condition of the same type and sets its transition time if the status changed. Keeps
+// the old condition if status and reason are the same.
 void setCondition(std::vector<api::WorkloadCondition>& conditions,
                   api::WorkloadCondition condition);
 void removeCondition(std::vector<api::WorkloadCondition>& conditions, std::string_view type);
-// As a member of a merge patch: null when there are none.
+// The conditions in a merge patch: null if there are none.
 json::value conditionsJson(const std::vector<api::WorkloadCondition>& conditions);
 
 }  // namespace koord::cluster

@@ -1,8 +1,8 @@
 #pragma once
 
-// All workload controllers of a one-machine cluster, with the informers they share. They stand in
-// for kube-controller-manager: the same objects and rules in simple form. ResourceQuotas need none,
-// the API server accounts for them itself.
+// All workload controllers of a one-machine cluster, and the informers that they share. They
+// replace kube-controller-manager: the same objects and rules in simple form. ResourceQuotas need
+// no controller because the API server accounts for them.
 
 #include <memory>
 #include <string>
@@ -16,15 +16,15 @@ namespace koord::cluster {
 
 class Controllers {
  public:
-  // The informers cover all pods and all nodes; they are shared with others, who start them.
+  // The informers cover all pods and all nodes. The caller shares and starts them.
   Controllers(kube::Api& api, Executor& executor, const apiserver::Registry& registry,
               kube::Informer<api::Pod>& pods, kube::Informer<api::Node>& nodes, Random random);
   ~Controllers();
 
-  // Before start: this machine as a node whose volumes are folders below `folder`. Without it there
-  // are volumes of simulated nodes only.
+  // Call before start: the host as a node whose volumes are folders below `folder`. Without it only
+  // simulated nodes have volumes.
   void setVolumeHost(std::string node, std::string folder);
-  // The controllers begin to act once their informers are synced.
+  // The controllers act once their informers are synced.
   void start();
 
  private:

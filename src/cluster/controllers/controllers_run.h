@@ -1,7 +1,7 @@
 #pragma once
 
-// Controllers as one process has them, with informers of their own: they can be ended at any moment
-// and begun anew. A test may look at each of their requests before the API server does.
+// Controllers with their own informers, as in a process: a test can stop and restart them at any
+// time, and see each of their requests before the API server does.
 
 #include <memory>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// All controllers on a cluster of virtual time, and a test that plays kubelet by hand.
+// All controllers on a cluster of virtual time; the test plays kubelet.
 
 #include <gtest/gtest.h>
 
@@ -32,7 +32,7 @@ class ControllersTest : public testing::Test {
   bool untilPods(std::size_t count, std::string selector = "") {
     return cluster.until([&] { return activePods(selector).size() == count; });
   }
-  // Plays kubelet: puts the pods into a phase, ready or not.
+  // Plays kubelet: sets the phase of the pods, and whether they are ready.
   void setPhase(const std::string& phase, std::string selector = "", int limit = 1000) {
     for (const auto& pod : activePods(std::move(selector))) {
       if (pod.status.phase == phase || limit-- <= 0) continue;

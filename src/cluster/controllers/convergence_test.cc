@@ -1,4 +1,4 @@
-// Whatever is done to workloads, and whenever: in the end what should run runs, once.
+// After any changes to workloads, at any time, in the end exactly the desired pods run.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -232,7 +232,7 @@ TEST_F(ConvergenceTest, AJobCountsEachPodOnce) {
               "'}}}]}",
           "status");
       if (random.chance(0.3)) {
-        // Gone before the controller may have seen its end.
+        // Deleted, perhaps before the controller has seen its end.
         kube::DeleteOptions now;
         now.gracePeriodSeconds = 0;
         cluster.remove<api::Pod>(pod->metadata.name, now);

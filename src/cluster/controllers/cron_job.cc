@@ -20,7 +20,7 @@ constexpr int kTooMany = 100;
 constexpr int kDefaultSuccessful = 3;
 constexpr int kDefaultFailed = 1;
 
-// "Complete" or "Failed"; "" for a job that runs.
+// "Complete" or "Failed"; "" for a running job.
 std::string endOf(const api::Job& job) {
   for (const auto& condition : job.status.conditions)
     if ((condition.type == "Complete" || condition.type == "Failed") && condition.status == "True")
@@ -64,7 +64,7 @@ MissedTimes missedTimes(const CronSchedule& schedule, const api::CronJob& cronJo
   for (auto next = schedule.next(from); next && *next <= now; next = schedule.next(*next)) {
     missed.latest = next;
     if (++missed.count <= kTooMany) continue;
-    // Far behind: what lies in between is of no interest.
+    // Far behind: skips the times in between.
     for (Duration back = std::chrono::minutes(1); now - back > *missed.latest; back *= 2) {
       const auto near = schedule.next(now - back);
       if (!near || *near > now) continue;

@@ -11,8 +11,8 @@
 
 namespace koord::cluster {
 
-// The latest time of the schedule that has come and was not acted on, and how many there are of
-// them (counted up to 101).
+// The latest time of the schedule that is due and has no Job yet, and the number of such times
+// (counted up to 101).
 struct MissedTimes {
   std::optional<WallTime> latest;
   int count = 0;

@@ -79,7 +79,7 @@ Task<Result<>> DaemonSetController::sync(std::string key) {
   co_return done ? reported : done;
 }
 
-// What cannot be made does not keep others from going, and the other way round.
+// A failed create does not prevent deletions, and vice versa.
 Task<Result<>> DaemonSetController::act(SetPtr set, std::string hash, DaemonPlan plan) {
   const Owner owner{api::DaemonSet::kType, set->metadata};
   auto ended = due(*set, plan);

@@ -1,8 +1,8 @@
 #pragma once
 
-// DaemonSets: one pod on every node that the template selects and tolerates; a new template
-// replaces the pods within maxUnavailable (RollingUpdate) or when they are deleted (OnDelete). A pod
-// that has failed is replaced after a pause, which doubles with each failure on its node.
+// DaemonSets: one pod on every node that the template selects and tolerates. A new template
+// replaces the pods within maxUnavailable (RollingUpdate) or when they are deleted (OnDelete). A
+// failed pod is replaced after a back-off, which doubles with each failure on its node.
 
 #include "api/core.h"
 #include "api/workloads.h"
@@ -26,7 +26,7 @@ class DaemonSetController {
   Task<Result<>> sync(std::string key);
   Task<Result<>> act(SetPtr set, std::string hash, DaemonPlan plan);
   Task<Result<>> removePods(SetPtr set, std::vector<PodPtr> pods);
-  // Those of the pods that have ended whose time has come to go.
+  // The ended pods whose back-off is over.
   std::vector<PodPtr> due(const api::DaemonSet& set, const DaemonPlan& plan);
   Task<Result<>> report(SetPtr set, api::DaemonSetStatus status);
 
@@ -36,7 +36,7 @@ class DaemonSetController {
   kube::Informer<api::Node>& nodes_;
   PodControl& pods_;
   kube::EventRecorder& events_;
-  // By set, its observed generation and the node: a change of the set is a new beginning.
+  // By set, its observed generation and the node: a change of the set resets the back-off.
   struct Backoff {
     Duration pause{};
     SteadyTime last{};

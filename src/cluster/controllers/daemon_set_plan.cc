@@ -36,7 +36,7 @@ json::array& arrayAt(json::object& parent, const char* key) {
   return member.get_array();
 }
 
-// The node a pod is for, also before the scheduler has bound it.
+// The node of a pod, also before the scheduler has bound it.
 std::string targetOf(const api::Pod& pod) {
   if (!pod.spec.nodeName.empty()) return pod.spec.nodeName;
   if (!pod.spec.affinity || !pod.spec.affinity->nodeAffinity) return {};
@@ -49,7 +49,7 @@ std::string targetOf(const api::Pod& pod) {
   return {};
 }
 
-// All taints that keep pods off a node, or only those that drive them away from it.
+// All taints that keep pods off a node, or only those that evict them.
 enum class Taints { All, NoExecute };
 
 bool toleratesAll(const api::PodSpec& spec, const api::List<api::Taint>& taints, Taints which) {
@@ -62,7 +62,7 @@ bool toleratesAll(const api::PodSpec& spec, const api::List<api::Taint>& taints,
   });
 }
 
-// Where a set stands with its update strategy.
+// The update strategy and its limits.
 struct Strategy {
   Strategy(const api::DaemonSetSpec& spec, int nodes)
       : rolls(spec.updateStrategy.type != "OnDelete") {
@@ -74,12 +74,12 @@ struct Strategy {
     limit = surges ? surge : (rolling ? rolling->maxUnavailable.value_or(one) : one);
   }
 
-  bool rolls;              // outdated pods are replaced by themselves
-  bool surges;             // the new pod comes before the old one goes
+  bool rolls;              // outdated pods are replaced automatically
+  bool surges;             // the new pod is created before the old one is deleted
   api::IntOrString limit;  // of nodes without an available pod, or with two
 };
 
-// Goes over the nodes one by one and gathers the plan.
+// Visits the nodes one by one and collects the plan.
 class Planner {
  public:
   Planner(const api::DaemonSet& set, const std::string& hash, Strategy strategy, WallTime now)
@@ -87,7 +87,7 @@ class Planner {
     plan_.status.observedGeneration = set.metadata.generation;
   }
 
-  // A node that is to have a pod; those there are the oldest first.
+  // A node that must have a pod; `here` has the oldest pod first.
   void visit(const std::string& node, const std::vector<PodPtr>& here, bool leaving) {
     auto& status = plan_.status;
     ++status.desiredNumberScheduled;
@@ -113,8 +113,8 @@ class Planner {
     }
   }
 
-  // Pods on a node that is not to have any, or is not there. They stay when nothing but a taint of
-  // NoSchedule speaks against them.
+  // Pods on a node that must not have any, or that does not exist. They stay if the only reason is
+  // a NoSchedule taint.
   void misscheduled(const std::vector<PodPtr>& pods, bool stay) {
     plan_.status.numberMisscheduled += static_cast<std::int32_t>(pods.size());
     if (!stay) plan_.remove.insert(plan_.remove.end(), pods.begin(), pods.end());
@@ -132,7 +132,8 @@ class Planner {
     PodPtr old;
     PodPtr fresh;
   };
-  // One that has ended is replaced, and of several the oldest stays. A set that surges may have one
+  // An ended pod is replaced; of several the oldest stays. With surge, one of each template may
+  // stay.
   // of each template.
   Kept keepOne(const std::string& node, const std::vector<PodPtr>& here) {
     Kept kept;
@@ -158,8 +159,8 @@ class Planner {
     return left;
   }
 
-  // Those that do not work are no loss; of the others as many as may be unavailable, or have a
-  // second pod beside them.
+  // Pods that are not ready can be deleted at once; of the others as many as may be unavailable, or
+  // may have a second pod next to them.
   void replaceOutdated() {
     const auto& status = plan_.status;
     int room =
@@ -179,7 +180,7 @@ class Planner {
   Strategy strategy_;
   WallTime now_;
   DaemonPlan plan_;
-  std::vector<PodPtr> outdated_;  // alone on their nodes
+  std::vector<PodPtr> outdated_;  // the only pods of their nodes
   int surging_ = 0;               // nodes with two pods
 };
 
@@ -197,7 +198,7 @@ json::value daemonPod(const json::value& podTemplate, const std::string& node,
   auto& terms = arrayAt(required, "nodeSelectorTerms");
   if (terms.empty()) terms.push_back(json::object{});
   for (auto& term : terms) {
-    if (!term.is_object()) term = json::object{};  // null is as good as empty
+    if (!term.is_object()) term = json::object{};  // null is treated as empty
     term.get_object()["matchFields"] = byName;
   }
   auto& tolerations = arrayAt(spec, "tolerations");
@@ -224,7 +225,7 @@ DaemonPods sortByNode(std::vector<PodPtr> pods) {
 
 Result<DaemonPlan> planDaemons(const api::DaemonSet& set, const std::string& hash, DaemonPods pods,
                                const Nodes& nodes, WallTime now) {
-  // Decoded as it will be for any node, so that the default tolerations count.
+  // Decoded in the form for a node, with the default tolerations.
   const auto sample = api::decode<api::PodTemplateSpec>(daemonPod(set.spec.template_, "", hash));
   const auto plain = api::decode<api::PodTemplateSpec>(set.spec.template_);
   if (!sample) return fail(sample.error());

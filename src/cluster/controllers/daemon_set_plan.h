@@ -1,16 +1,16 @@
 #pragma once
 
-// What a DaemonSet does next: pure functions from the set, its pods and the nodes to the pods that
-// go, the nodes that get one, and the status. daemon_set.cc acts on them.
+// The next actions for a DaemonSet: pure functions from the set, its pods and the nodes to the pods
+// to delete, the nodes that get a pod, and the status. daemon_set.cc carries them out.
 //
-// Every node that the template selects and tolerates is to have one pod of the current template.
-// Each node is looked at by itself: none there, one is made (once the one that leaves is gone); one
-// of an older template there, it counts as outdated; several there, the oldest stays. Which of the
-// outdated go now is decided over all nodes at the end: pods that do not work go at once, of the
-// others as many as the strategy leaves room for. With maxSurge the new pod is made beside the old
-// one, which goes when the new one is available.
+// Every node that the template selects and tolerates must have one pod of the current template.
+// Each node is examined separately. If it has no pod, one is created (after a terminating pod is
+// gone). A pod of an older template counts as outdated. Of several pods the oldest stays. In the
+// end the outdated pods to delete are chosen over all nodes: pods that are not ready at once, and
+// as many others as the strategy allows. With maxSurge the new pod is created next to the old pod,
+// which is deleted when the new pod is available.
 //
-// A taint of NoSchedule keeps new pods off a node and leaves those that run there alone.
+// A NoSchedule taint keeps new pods off a node and does not affect its running pods.
 //
 // Cost: O(nodes + pods log pods of one node). Source: the rules of kube-controller-manager's daemon
 // controller.
@@ -28,33 +28,33 @@ namespace koord::cluster {
 
 using Nodes = kube::Informer<api::Node>::Objects;
 
-// The label of a pod with the hash of the template that it was made from.
+// A pod's label with the hash of its template.
 inline constexpr const char* kDaemonHashLabel = "controller-revision-hash";
 
 struct DaemonPods {
   std::map<std::string, std::vector<PodPtr>> byNode;
-  std::set<std::string> leaving;  // nodes whose pod has to go before there is another
-  std::set<std::string> hashes;   // of the templates that they were made from
+  std::set<std::string> leaving;  // nodes with a terminating pod
+  std::set<std::string> hashes;   // of the templates of the pods
 };
-// The pods of a set by the node they are for, also before the scheduler has bound them.
+// The pods of a set by their node, also before the scheduler has bound them.
 DaemonPods sortByNode(std::vector<PodPtr> pods);
 
 struct DaemonPlan {
   api::DaemonSetStatus status;
   std::vector<PodPtr> remove;
-  // That have failed or succeeded, by the node they are for: each goes for another to come, which
-  // the caller paces.
+  // Failed or succeeded pods by their node. Each is deleted to be replaced; the caller applies the
+  // back-off.
   std::vector<std::pair<std::string, PodPtr>> ended;
   std::vector<std::string> create;  // nodes
-  // When the next pod becomes available by its age alone: time to plan again.
+  // Time until the next pod becomes available by its age: plan again then.
   std::optional<Duration> again;
 };
-// hash: of the set's template as it is now. Fails when the template is not one of a pod.
+// hash: of the set's current template. Fails if the template is not a valid pod template.
 Result<DaemonPlan> planDaemons(const api::DaemonSet& set, const std::string& hash, DaemonPods pods,
                                const Nodes& nodes, WallTime now);
 
-// The pod of a DaemonSet for one node: tied to it by node affinity, and tolerant of what a node
-// that is not ready is tainted with.
+// The pod of a DaemonSet for one node: bound to it by node affinity, and with tolerations for the
+// taints of nodes that are not ready.
 json::value daemonPod(const json::value& podTemplate, const std::string& node,
                       const std::string& hash);
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Moments so many seconds from another, where users give the seconds: any number of 64 bits. A
-// negative one counts as none.
+// Deadlines a number of seconds after a time. Users give the seconds, so any 64-bit number is
+// possible. A negative number counts as zero.
 
 #include <algorithm>
 #include <limits>
@@ -14,7 +14,7 @@ inline std::chrono::seconds boundedSeconds(std::int64_t seconds) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max() / 1'000'000'000;
   return std::chrono::seconds(std::clamp<std::int64_t>(seconds, 0, kMost));
 }
-// WallTime::max() when it is beyond what a WallTime can hold: never.
+// WallTime::max(), which means never, if the result exceeds the range of WallTime.
 inline WallTime secondsAfter(WallTime time, std::int64_t seconds) {
   const auto wait = boundedSeconds(seconds);
   return time > WallTime::max() - wait ? WallTime::max() : time + wait;

@@ -1,30 +1,30 @@
-// Every pod template of a Deployment has a ReplicaSet of its own, found by its contents. sync() looks
-// at the Deployment and its sets as they are now, does one step, and is called again when one of
-// them changes. Nothing is remembered here, so a restart in the midst of a rollout goes on with it.
+// Every pod template of a Deployment has its own ReplicaSet, found by its contents. sync() reads
+// the current Deployment and sets, does one step, and is called again when one of them changes. The
+// controller has no state, so a rollout continues after a restart.
 //
-//   claimSets  Which sets are the Deployment's (by controller reference; orphans that its selector
-//              matches are adopted), and which one has the template of today. That is told by the
-//              label pod-template-hash, or by comparing the templates: a set made by another
-//              version of the hash must not be replaced, which would restart every pod. A hash that
-//              another template has already is tried again with a collision count.
+//   claimSets  Finds the Deployment's sets (by controller reference; adopts orphans that its
+//              selector matches), and the set of the current template: by the label
+//              pod-template-hash, or by comparing the templates, because a set with the hash of
+//              another version must not be replaced, which would restart every pod. If another
+//              template already has the hash, a collision count is added.
 //   revision   The newest set has a number above all others, which `kubectl rollout history` shows.
-//              Going back to an old template makes its set the newest, with a new number.
-//   resize     While it is paused, or when the Deployment's size is not the one that its sets were
-//              last scaled for (annotation desired-replicas): all sets grow or shrink by their
-//              share, and nothing is rolled out. Without this a rollout would give all new pods to
-//              the new template, which may be the broken one.
-//   rollOut    One step of the rollout, as rollout.cc works it out. Recreate lets all old pods end
-//              first; a pod that goes therefore leads to a sync, too.
-//   forgetOld  Empty sets beyond revisionHistoryLimit go, the oldest first.
-//   report     The status, written whatever became of the rest: sums over the sets, and three
+//              A rollback to an old template makes its set the newest, with a new number.
+//   resize     While the Deployment is paused, or if its size differs from the size that its sets
+//              were last scaled for (annotation desired-replicas): all sets grow or shrink in
+//              proportion, without a rollout. Otherwise a rollout would give all new pods to the
+//              new template, which may be broken.
+//   rollOut    One step of the rollout, as rollout.cc computes it. Recreate waits for all old pods
+//              to end first; therefore a pod that ends also leads to a sync.
+//   forgetOld  Deletes empty sets beyond revisionHistoryLimit, the oldest first.
+//   report     Writes the status, even if the steps above fail: sums over the sets, and three
 //              conditions. Available: enough pods for the strategy. ReplicaFailure: why a set cannot
-//              make its pods. Progressing: since when numbers moved (lastUpdateTime), against
-//              progressDeadlineSeconds; the sync for the moment at which that passes is put into the
-//              queue. Once a rollout is complete, the condition stays as it is until there is
-//              another: pods that are lost or added later are no rollout.
+//              create its pods. Progressing: since when numbers have changed (lastUpdateTime),
+//              compared with progressDeadlineSeconds; a sync is scheduled for the deadline. After a
+//              rollout is complete, the condition does not change until the next one: pods that are
+//              lost or added later are not a rollout.
 //
-// Cost of a sync: O(sets of the namespace) look-ups, at most one write per set that changes, and one
-// of the status if a reader could see a difference. Rules and texts: the deployment controller of
+// Cost of a sync: O(sets of the namespace) look-ups, at most one write per changed set, and one of
+// the status if a visible field changed. Rules and texts: the deployment controller of
 // kube-controller-manager (sync.go, progress.go, util/deployment_util.go).
 
 #include "cluster/controllers/deployment.h"
@@ -54,7 +54,7 @@ constexpr const char* kTimedOut = "ProgressDeadlineExceeded";
 constexpr const char* kPaused = "DeploymentPaused";
 constexpr const char* kCreateError = "ReplicaSetCreateError";
 constexpr const char* kComplete = "NewReplicaSetAvailable";
-// Those of a Deployment that its ReplicaSets do not share.
+// Annotations of a Deployment that are not copied to its ReplicaSets.
 constexpr std::string_view kOwnAnnotations[] = {
     "kubectl.kubernetes.io/last-applied-configuration",
     "deployment.kubernetes.io/revision",
@@ -84,7 +84,7 @@ RolloutSet rolloutOf(const api::ReplicaSet& set) {
   return {sizeOf(set), set.status.availableReplicas};
 }
 
-// Whether the set is of the template, whose hash is known; it has a label more.
+// Returns true if the set has the wanted template plus the label with its hash.
 bool isOf(const api::ReplicaSet& set, json::value wanted, const std::string& hash) {
   const auto* label = api::findIn(set.metadata.labels, kTemplateHashLabel);
   if (label && *label == hash) return true;
@@ -103,7 +103,7 @@ json::object replicasAnnotations(const api::Deployment& deployment) {
           {kMost, fmt::format("{}", limits.desired + limits.maxSurge)}};
 }
 
-// What the newest set says of itself: the Deployment's annotations, and its own revision.
+// The annotations of the newest set: those of the Deployment, and its own revision.
 json::object revisionAnnotations(const api::Deployment& deployment, int revision) {
   json::object annotations;
   for (const auto& [key, value] : deployment.metadata.annotations)
@@ -152,7 +152,7 @@ bool hasDeadline(const api::DeploymentSpec& spec) {
   return deadline && *deadline != std::numeric_limits<std::int32_t>::max();
 }
 
-// Why pods cannot be made: of the newest set, or else of an older one.
+// Why pods cannot be created: of the newest set, or else of an older one.
 const api::WorkloadCondition* replicaFailure(const std::vector<const api::ReplicaSet*>& sets) {
   for (const auto* set : sets)
     if (const auto* failure = findCondition(set->status.conditions, kReplicaFailure))
@@ -160,7 +160,7 @@ const api::WorkloadCondition* replicaFailure(const std::vector<const api::Replic
   return nullptr;
 }
 
-// Paused or resumed: then nobody expects progress, or not before the whole deadline has passed.
+// On pause no progress is expected; on resume the deadline starts again.
 void setPaused(const api::DeploymentSpec& spec, std::vector<api::WorkloadCondition>& conditions,
                WallTime now) {
   const auto* before = findCondition(conditions, kProgressing);
@@ -322,7 +322,7 @@ Task<Result<>> DeploymentController::resize(DeploymentPtr deployment, Sets sets)
   } else if (active.size() > 1 && fresh && sizeOf(*fresh) == limits.desired &&
              numberIn(*fresh, kDesired) == limits.desired &&
              fresh->status.availableReplicas == limits.desired) {
-    // All is rolled out: what is left of the old goes.
+    // All new pods exist: remove the remaining old ones.
     for (std::size_t i = 0; i < active.size(); ++i) next[i] = active[i] == fresh ? next[i] : 0;
   } else if (active.size() > 1) {
     if (deployment->spec.strategy.type == "Recreate") co_return Result<>{};
@@ -459,7 +459,8 @@ void DeploymentController::setProgressing(const api::Deployment& deployment,
   const std::string what = fresh ? fmt::format("ReplicaSet \"{}\"", fresh->metadata.name)
                                  : fmt::format("Deployment \"{}\"", deployment.metadata.name);
   const std::string succeeded = what + " has successfully progressed.";
-  // The message names the set, so a complete rollout to another one is news, also one of no pods.
+  // The message names the set, so a complete rollout to another set, even one without pods, is
+  // reported.
   if (status.replicas == status.updatedReplicas && fromComplete && before->message == succeeded)
     return;
   const int desired = deployment.spec.replicas.value_or(1);
@@ -487,7 +488,7 @@ void DeploymentController::setProgressing(const api::Deployment& deployment,
   if (latest->reason == kTimedOut) return;
   const auto deadline = std::chrono::seconds(*deployment.spec.progressDeadlineSeconds);
   const Duration left = latest->lastUpdateTime.value_or(now) + deadline - now;
-  // A second more, since the time was rounded down when it was written.
+  // One second more, because the stored time was rounded down.
   if (left >= Duration::zero())
     return queue_.addAfter(api::keyOf(deployment.metadata).toString(),
                            left + std::chrono::seconds(1));
@@ -528,7 +529,7 @@ Task<Result<>> DeploymentController::report(DeploymentPtr deployment, Sets sets,
   } else {
     removeCondition(status.conditions, kReplicaFailure);
   }
-  // Nothing is written when nothing a reader can see has changed.
+  // Does not write if no visible field has changed.
   if (status == deployment->status) co_return Result<>{};
   json::value document = json::object{{"observedGeneration", status.observedGeneration},
                                       {"replicas", status.replicas},

@@ -1,8 +1,8 @@
 #pragma once
 
-// Deployments: a ReplicaSet per pod template; a new template is rolled out within maxSurge and
-// maxUnavailable, or after the old pods are gone (Recreate). While it is paused only its size is
-// kept. A rollout that makes no progress for progressDeadlineSeconds is said to have failed.
+// Deployments: one ReplicaSet per pod template. A new template is rolled out within maxSurge and
+// maxUnavailable, or after the old pods are gone (Recreate). A paused Deployment is only scaled. A
+// rollout without progress for progressDeadlineSeconds is reported as failed.
 
 #include <string>
 
@@ -25,32 +25,32 @@ class DeploymentController {
   using SetPtr = std::shared_ptr<const api::ReplicaSet>;
 
   struct Sets {
-    SetPtr fresh;             // of the template as it is now, if there is one
+    SetPtr fresh;             // of the current template, if it exists
     std::vector<SetPtr> old;  // by revision
     std::vector<SetPtr> all() const;
     int newestOld() const;
   };
 
   Task<Result<>> sync(std::string key);
-  // What became of the set of a new template: its name, or why there is none.
+  // The result of creating the set of a new template: its name, or why it failed.
   struct Making {
     std::string made;
     std::string refusal;
   };
-  // One step towards what is wanted.
+  // One step towards the desired state.
   Task<Result<>> act(DeploymentPtr deployment, Sets sets, Making* making);
   Task<Result<Sets>> claimSets(DeploymentPtr deployment);
   Task<Result<>> rollOut(DeploymentPtr deployment, Sets sets, Making* making);
-  // Keeps the sum of all sets at the size that is wanted; nothing is rolled out.
+  // Keeps the sum of all sets at the desired size, without a rollout.
   Task<Result<>> resize(DeploymentPtr deployment, Sets sets);
   Task<Result<>> createSet(DeploymentPtr deployment, int replicas, int revision, Making* making);
-  // Revision, annotations and minReadySeconds of the newest set (if there is one), and the revision
-  // of the Deployment.
+  // Sets revision, annotations and minReadySeconds of the newest set (if there is one), and the
+  // revision of the Deployment.
   Task<Result<>> setRevision(DeploymentPtr deployment, SetPtr set, int revision);
   Task<Result<>> scale(DeploymentPtr deployment, SetPtr set, int replicas);
   Task<Result<>> report(DeploymentPtr deployment, Sets sets, Making making);
   Task<Result<>> forgetOld(DeploymentPtr deployment, std::vector<SetPtr> old);
-  // Sees to the condition Progressing of the new status; checks again when the deadline comes.
+  // Updates the condition Progressing of the new status; schedules a check at the deadline.
   void setProgressing(const api::Deployment& deployment, const api::ReplicaSet* fresh,
                       const Making& making, api::DeploymentStatus& status);
   bool hasPods(const std::vector<SetPtr>& sets) const;

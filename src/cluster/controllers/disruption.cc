@@ -25,7 +25,7 @@ constexpr const char* kUnmanaged =
     "for "
     "these pods please set \".spec.minAvailable\" field of the PDB to an integer value.";
 
-// What the condition says.
+// The content of the condition.
 struct Verdict {
   bool allowed = false;
   const char* reason = "";
@@ -157,7 +157,7 @@ Task<Result<DisruptionController::Expected>> DisruptionController::expectedPods(
     std::vector<PodPtr> pods) {
   Expected expected;
   std::set<std::string> asked;        // uids of controllers
-  std::map<std::string, int> scales;  // by what is above them
+  std::map<std::string, int> scales;  // by the topmost controller
   for (const auto& pod : pods) {
     const auto* owner = api::controllerOf(pod->metadata);
     expected.unmanaged |= !owner;
@@ -231,7 +231,7 @@ Task<Result<>> DisruptionController::write(BudgetPtr budget, DisruptionCounts co
       before.observedGeneration == budget->metadata.generation &&
       disrupted.size() == before.disruptedPods.size() && saysSo(*budget, verdict))
     co_return Result<>{};
-  // Members of the map that are not named would stay: they are taken away one by one.
+  // Unnamed members of the map would stay, so each is removed explicitly.
   for (const auto& [name, since] : before.disruptedPods)
     if (!disrupted.contains(name)) disrupted[name] = nullptr;
   json::value patch = json::object{

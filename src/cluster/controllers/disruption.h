@@ -1,12 +1,12 @@
 #pragma once
 
 // The status of PodDisruptionBudgets: how many of their pods may be evicted now. An eviction that
-// the API server has let through counts as a disruption (status.disruptedPods) until its pod is
-// seen to go, for two minutes at most.
+// the API server has admitted counts as a disruption (status.disruptedPods) until its pod is
+// deleted, for at most two minutes.
 //
-// maxUnavailable and percentages are measured against the sizes of the controllers of the pods. Pods
-// without a controller add nothing to that, and one whose controller has no size (of a Job, of a
-// DaemonSet) stops all evictions.
+// maxUnavailable and percentages refer to the sizes of the pods' controllers. Pods without a
+// controller do not add to that. A pod whose controller has no size (a Job or DaemonSet) stops all
+// evictions.
 
 #include <boost/json/object.hpp>
 
@@ -21,11 +21,11 @@
 namespace koord::cluster {
 
 struct DisruptionCounts {
-  int expected = 0;  // pods there should be
-  int healthy = 0;   // pods that are ready
+  int expected = 0;  // desired number of pods
+  int healthy = 0;   // ready pods
 };
-// desiredHealthy, disruptionsAllowed and the counts; disruptedPods and observedGeneration are not
-// set.
+// Sets desiredHealthy, disruptionsAllowed and the counts, but neither disruptedPods nor
+// observedGeneration.
 api::PodDisruptionBudgetStatus disruptionStatus(const api::PodDisruptionBudgetSpec& spec,
                                                 DisruptionCounts counts);
 
@@ -42,13 +42,13 @@ class DisruptionController {
   using BudgetPtr = std::shared_ptr<const api::PodDisruptionBudget>;
 
   Task<Result<>> sync(std::string key);
-  // spec.replicas of what a pod belongs to in the end.
+  // spec.replicas of a pod's topmost controller.
   struct Scale {
     std::string uid;
     int replicas = 0;
   };
   std::optional<Scale> knownScale(const api::Pod& pod, const api::OwnerReference& owner) const;
-  // Asks the API server for the subresource scale. An error: there is none.
+  // Reads the subresource scale from the API server. Fails if the owner has none.
   Task<Result<Scale>> scaleOf(PodPtr pod, api::OwnerReference owner);
   struct Expected {
     int pods = 0;
@@ -56,12 +56,12 @@ class DisruptionController {
   };
   Task<Result<Expected>> expectedPods(std::vector<PodPtr> pods);
   Task<Result<>> write(BudgetPtr budget, DisruptionCounts counts, json::object disrupted);
-  // No eviction until the next sync, and says why.
+  // Allows no eviction until the next sync, and reports why.
   Task<Result<>> forbid(BudgetPtr budget, std::string why);
   struct Count {
     int healthy = 0;
-    json::object disrupted;           // evicted and still there: their names, and since when
-    std::optional<WallTime> recheck;  // when the first of these counts as staying
+    json::object disrupted;           // names of evicted pods that still exist, and since when
+    std::optional<WallTime> recheck;  // when the first of these stops counting as evicted
   };
   Count count(const api::PodDisruptionBudget& budget, const std::vector<PodPtr>& pods,
               WallTime now) const;

@@ -11,7 +11,7 @@ namespace {
 constexpr Duration kPause = 10s;          // between two nodes of a zone
 constexpr Duration kCarefulPause = 100s;  // the same when most of its nodes fail
 constexpr Duration kAskAgain = 5s;
-constexpr int kLargeZone = 50;  // in smaller ones no pod leaves when most nodes fail
+constexpr int kLargeZone = 50;  // smaller zones evict no pod if most nodes fail
 constexpr double kUnhealthyShare = 0.55;
 
 constexpr const char* kExcluded = "node.kubernetes.io/exclude-disruption";
@@ -26,7 +26,7 @@ std::string zoneOf(const api::Node& node) {
          label("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone");
 }
 
-// Absent for nodes that do not count.
+// nullopt for nodes that do not count.
 std::optional<bool> readiness(const api::Node* node) {
   if (!node || node->metadata.labels.contains(kExcluded)) return std::nullopt;
   for (const auto& condition : node->status.conditions)
@@ -50,7 +50,7 @@ void DisruptionZones::count(const api::Node* before, const api::Node* after) {
 
 std::optional<Duration> DisruptionZones::pauseOf(const Zone& zone) {
   const int size = zone.ready + zone.failing;
-  // Of a zone without any node that works, beside others that do, there is no doubt.
+  // A zone without any ready node, next to ready zones, has certainly failed.
   const bool most = zone.ready > 0 && zone.failing > 2 && zone.failing >= kUnhealthyShare * size;
   if (!most) return kPause;
   if (size > kLargeZone) return kCarefulPause;

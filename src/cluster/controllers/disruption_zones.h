@@ -1,9 +1,9 @@
 #pragma once
 
-// How fast nodes that do not work may lose their pods. When many of them fail at once it is more
-// likely the network that is broken, or whoever tells of them, than all those machines: then pods
-// leave slowly or not at all. Nodes are counted by their zones (the topology labels of region and
-// zone). Rules: the node lifecycle controller of kube-controller-manager with its default rates.
+// Rate limits for evictions from nodes that are not ready. If many nodes fail at once, the cause is
+// more likely the network or the reporting than the nodes: pods are then evicted slowly or not at
+// all. Nodes are counted by zone (the topology labels of region and zone). Rules: the node
+// lifecycle controller of kube-controller-manager with its default rates.
 
 #include <map>
 #include <optional>
@@ -16,13 +16,13 @@ namespace koord::cluster {
 
 class DisruptionZones {
  public:
-  // A node that comes (before is null), changes, or goes (after is null).
+  // Call when a node is added (before is null), changes, or is deleted (after is null).
   void count(const api::Node* before, const api::Node* after);
 
-  // No node of the cluster works, as far as anybody knows.
+  // Returns true if no node of the cluster is known to be ready.
   bool allFail() const { return ready_ == 0 && failing_ > 0; }
-  // Whether pods may begin to leave the node now, which takes the turn of its zone; otherwise when
-  // to ask again.
+  // nullopt if evictions from the node may begin now, which uses its zone's token; otherwise the
+  // time until the next try.
   std::optional<Duration> waitFor(const api::Node& node, SteadyTime now);
 
  private:

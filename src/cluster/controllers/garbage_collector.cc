@@ -7,25 +7,25 @@
 #include "api/codec.h"
 #include "kube/client.h"
 
-// The graph of owners: items by uid, and for each owner the uids of its dependents, kept from a
-// watch of every kind. An edge points to a uid, which may be of an object that has not been seen
-// yet; names say nothing, since an owner that was deleted and made anew is another one.
+// The graph of owners: items by uid, and for each owner the uids of its dependents, built from a
+// watch of every kind. An edge points to a uid, possibly of an object that has not been seen yet.
+// Names are not used, because a deleted and re-created owner is another object.
 //
-// Work begins when an edge may have lost its end: an owner was removed (its dependents are looked
-// at), an object came whose owner is not known (it is looked at itself), or an object is being
-// deleted with a finalizer that is ours. For one object:
-//   - all owners gone: it is deleted, in the background, or in the foreground when its owner was;
-//   - some owners gone: the references to these are taken off;
+// Work begins when an edge may have lost its owner: an owner was removed (its dependents are
+// examined), an object with an unknown owner was added (it is examined itself), or an object with
+// one of our finalizers is being deleted. For one object:
+//   - all owners gone: it is deleted, in the background, or in the foreground if its owner was;
+//   - some owners gone: the references to these are removed;
 //   - it is being deleted with "orphan": its dependents lose the reference, then it loses the
 //     finalizer;
 //   - with "foregroundDeletion": its dependents are deleted first; it loses the finalizer when none
 //     is left that has blockOwnerDeletion.
 //
-// "Gone" is asked of the server and not of the graph, since watches of different kinds are not in
-// step: a new ReplicaSet may be seen before its Deployment. Deletions name the uid, so that a
-// namesake made meanwhile is safe. Lists of owners and finalizers are written under the version that
-// they were read from, and worked out again after a conflict. Nothing is done before every watch has
-// shown its state.
+// The server decides whether an owner is gone, not the graph, because watches of different kinds
+// are not synchronized: a new ReplicaSet may be seen before its Deployment. Deletions name the uid,
+// so that a new object of the same name is safe. Lists of owners and finalizers are written with
+// the version that they were read from, and computed again after a conflict. Nothing is done before
+// every watch has its initial state.
 //
 // Cost: an event is O(owners of the object); a deletion O(dependents). Memory is some hundred bytes
 // per object of the cluster. Rules: the garbage collector of kube-controller-manager.
@@ -42,7 +42,7 @@ bool has(const api::List<std::string>& list, std::string_view text) {
   return std::ranges::find(list, text) != list.end();
 }
 
-// Events are many, own nothing and are owned by nothing; the second name of one table is skipped.
+// Events are many and have neither owners nor dependents; the second name of one table is skipped.
 bool collected(const apiserver::Resource& resource) {
   return resource.table != "events";
 }
@@ -178,7 +178,7 @@ void GarbageCollector::upsert(const apiserver::ResourcePtr& resource, const json
           meta->deletionTimestamp.has_value()};
   for (const auto& owner : item.owners) {
     dependents_[owner.uid].insert(item.uid);
-    // An owner in foreground deletion waits for what blocks it.
+    // An owner in foreground deletion waits for the dependents that block it.
     if (const auto above = items_.find(owner.uid); above == items_.end() || above->second.deleting)
       queue_.add(item.uid);
   }
@@ -201,11 +201,11 @@ void GarbageCollector::remove(const std::string& uid) {
 Task<Result<bool>> GarbageCollector::ownerExists(std::string namespace_,
                                                  api::OwnerReference owner) {
   if (items_.contains(owner.uid)) co_return true;
-  // Not seen is not gone: the watch may be behind, so the server is asked.
+  // The watch may be behind, so the server is asked.
   const auto slash = owner.apiVersion.find('/');
   const std::string group = slash == std::string::npos ? "" : owner.apiVersion.substr(0, slash);
   const auto resource = registry_.findByKind(group, owner.kind);
-  if (!resource) co_return true;  // of a kind that nobody here knows: leave it alone
+  if (!resource) co_return true;  // of an unknown kind: leave it alone
   const api::ObjectKey key{resource->namespaced ? namespace_ : "", owner.name};
   const api::ResourceType type = typeOf(*resource);
   auto getting = kube::getObject(api_, type, key);
@@ -262,8 +262,8 @@ Task<Result<>> GarbageCollector::sync(std::string uid) {
   co_return deleted;
 }
 
-// Takes the finalizer off an owner that is being deleted, once its dependents are gone (foreground)
-// or on their own (orphan).
+// Removes the finalizer of an owner that is being deleted, once its dependents are gone
+// (foreground) or released (orphan).
 Task<Result<>> GarbageCollector::releaseOwner(Item item, std::string finalizer) {
   std::vector<std::string> uids;
   if (const auto dependents = dependents_.find(item.uid); dependents != dependents_.end())

@@ -1,8 +1,8 @@
 #pragma once
 
 // Deletes objects whose owners (metadata.ownerReferences) are all gone, and carries out foreground
-// and orphaning deletion. Watches every kind of the API server, custom ones included, and keeps of
-// each object only what ownership needs.
+// and orphaning deletion. Watches every kind of the API server, custom kinds included, and stores
+// only the ownership fields of each object.
 
 #include <map>
 #include <memory>
@@ -44,8 +44,9 @@ class GarbageCollector {
   Task<Result<>> sync(std::string uid);
   Task<Result<bool>> ownerExists(std::string namespace_, api::OwnerReference owner);
   Task<Result<>> releaseOwner(Item item, std::string finalizer);
-  // Writes lists of the metadata that follow from those of the item: only to the version that these
-  // were read from, so that what others added since is not lost. Conflict: to be worked out again.
+  // Writes metadata lists computed from those of the item. The write names the version that these
+  // were read from, so that additions by other clients are not lost. Conflict: compute the lists
+  // again.
   Task<Result<>> setMeta(Item item, json::value metadata);
 
   kube::Api& api_;
@@ -60,7 +61,7 @@ class GarbageCollector {
   TaskGroup tasks_;
 };
 
-// The type of a resource, for calls; its texts live as long as the resource.
+// The type of a resource, for calls; its strings live as long as the resource.
 api::ResourceType typeOf(const apiserver::Resource& resource);
 
 }  // namespace koord::cluster

@@ -13,7 +13,7 @@ namespace koord::cluster {
 
 namespace {
 
-// What takes a set back to the template.
+// The patch that restores a set's template.
 json::value patchTo(const json::value& podTemplate) {
   json::value replaced = podTemplate;
   if (!replaced.is_object()) replaced = json::object{};

@@ -1,7 +1,7 @@
 #pragma once
 
-// ControllerRevisions: the templates that a StatefulSet or DaemonSet has and had, numbered, so that
-// pods of an older one can be made again and `kubectl rollout undo` finds its way back.
+// ControllerRevisions: the numbered current and past templates of a StatefulSet or DaemonSet, so
+// that pods of an older template can be created again and `kubectl rollout undo` works.
 
 #include <set>
 
@@ -14,25 +14,25 @@ using RevisionPtr = std::shared_ptr<const api::ControllerRevision>;
 
 class History {
  public:
-  // The set whose templates these are.
+  // The set that owns the templates.
   struct Of {
     Owner owner;
     const std::optional<api::LabelSelector>& selector;
     const json::value& podTemplate;
   };
 
-  // hashLabel: under which a revision has its template's hash.
+  // hashLabel: the label of a revision with its template's hash.
   History(kube::Api& api, kube::Informer<api::ControllerRevision>& revisions, std::string hashLabel)
       : api_(api), revisions_(revisions), hashLabel_(std::move(hashLabel)) {}
 
   struct Revisions {
     std::vector<RevisionPtr> known;  // as found, the oldest first
-    RevisionPtr current;             // of the template as it is now
+    RevisionPtr current;             // of the current template
   };
-  // Orphans that the selector matches are adopted. The current revision becomes the newest: it is
-  // made, or gets the highest number.
+  // Adopts orphans that the selector matches. Makes the current revision the newest: creates it, or
+  // gives it the highest number.
   Task<Result<Revisions>> lookUp(Of set);
-  // Deletes the oldest revisions that are not in use (by name or hash), but for `limit` of them.
+  // Deletes the oldest revisions that are not in use (by name or hash), except for `limit` of them.
   Task<Result<>> trim(std::vector<RevisionPtr> known, std::set<std::string> inUse, int limit);
 
   std::string hashOf(const api::ControllerRevision& revision) const;
@@ -47,7 +47,7 @@ class History {
   std::string hashLabel_;
 };
 
-// The pod template that a revision holds.
+// The pod template in a revision.
 json::value templateOf(const api::ControllerRevision& revision);
 
 }  // namespace koord::cluster

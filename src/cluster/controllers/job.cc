@@ -13,22 +13,22 @@
 #include "cluster/controllers/pod_order.h"
 #include "kube/client.h"
 
-// Every pod is to be counted once, although pods are deleted by others, the counters are written in
-// one object and the pods are many, and this program may die between any two writes. Three things
-// make that so. A pod carries a finalizer from its birth, so it stays until it is counted. The uids
-// of pods that are counted in this round are written together with the counters
+// Every pod must be counted exactly once, although other clients delete pods, the counters are in
+// one object and the pods are many, and this program may end between any two writes. Three rules
+// ensure this. A pod has a finalizer from its creation, so it exists until it is counted. The uids
+// of the pods counted in this round are written together with the counters
 // (uncountedTerminatedPods), under the resourceVersion that the counting began with. Only then do
-// the pods lose their finalizers. Whoever begins anew finds a pod either with its uid listed, then
-// it is counted already, or not, then it is not.
+// the pods lose their finalizers. After a restart, a pod whose uid is listed is already counted;
+// any other pod with the finalizer is not.
 //
-// A sync: tally the pods (job_tally.h), judge whether the job is over, write the counters, release
-// what was counted, then make or give up pods until as many are at work as should be. A job that is
-// over goes through SuccessCriteriaMet or FailureTarget first and is Complete or Failed when its
-// last pod has gone.
+// A sync: tally the pods (job_tally.h), decide whether the job is over, write the counters, remove
+// the finalizers of counted pods, then create or delete pods until the desired number is active. A
+// job that is over first gets SuccessCriteriaMet or FailureTarget, and becomes Complete or Failed
+// after its last pod.
 //
-// Failures delay what replaces them, by 10 s doubling to ten minutes: of the whole job, or per
-// index when backoffLimitPerIndex is set; then a failed pod keeps its finalizer until its successor
-// exists, which carries the number of failures on.
+// Failures delay the replacements, by 10 s doubling to ten minutes: for the whole job, or per index
+// if backoffLimitPerIndex is set. In the latter case a failed pod keeps its finalizer until its
+// replacement exists, which takes over the number of failures.
 //
 // Cost: O(pods of the job + completions) per sync. Rules: the job controller of
 // kube-controller-manager.
@@ -39,7 +39,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// Another controller looks after the job and its pods.
+// Another controller manages the job and its pods.
 bool isForeign(const api::Job& job) {
   return !job.spec.managedBy.empty() && job.spec.managedBy != "kubernetes.io/job-controller";
 }
@@ -50,7 +50,7 @@ void addCondition(api::JobStatus& status, std::string type, std::string reason, 
       {std::move(type), "True", now, now, std::move(reason), std::move(message)});
 }
 
-// The condition Suspended, and the start time, which begins anew when a job is resumed.
+// Sets the condition Suspended, and the start time, which is reset when a job is resumed.
 void setSuspended(api::JobStatus& status, bool suspended, WallTime now) {
   if (suspended == holds(status, "Suspended")) return;
   std::erase_if(status.conditions, [](const auto& one) { return one.type == "Suspended"; });
@@ -60,7 +60,7 @@ void setSuspended(api::JobStatus& status, bool suspended, WallTime now) {
   status.startTime = suspended ? api::Time{} : api::Time(now);
 }
 
-// The environment variable by which a container of an Indexed Job knows its index.
+// Adds the environment variable with a container's index in an Indexed Job.
 void addIndexVariable(json::object& spec) {
   const json::value variable = json::object{
       {"name", "JOB_COMPLETION_INDEX"},
@@ -93,7 +93,7 @@ void setIndex(json::value& podTemplate, const api::Job& job, int index) {
   }
 }
 
-// How often the index has failed, for the pod that tries again after `last` (may be null).
+// Sets the failures of the index for the pod that replaces `last` (may be null).
 void setIndexFailures(json::value& podTemplate, const api::Job& job, const api::Pod* last) {
   int failures = last ? indexFailures(*last, kIndexFailures) : 0;
   int ignored = last ? indexFailures(*last, kIgnoredIndexFailures) : 0;
@@ -131,7 +131,7 @@ JobController::JobController(kube::Api& api, Executor& executor, kube::Informer<
       events_(events),
       queue_(executor, "job", [this](std::string key) { return sync(std::move(key)); }) {
   enqueueChanged(jobs_, queue_);
-  // A deleted job's pods still have the finalizer to be taken off.
+  // The finalizers of a deleted job's pods must be removed.
   const auto seen = [this](const PodPtr& pod) {
     const auto* owner = api::controllerOf(pod->metadata);
     if (owner && owner->kind == api::Job::kType.kind)
@@ -173,11 +173,11 @@ Task<Result<>> JobController::sync(std::string key) {
     if (const auto deadline = job->spec.activeDeadlineSeconds; deadline && status.startTime)
       queue_.addAfter(key, secondsAfter(*status.startTime, *deadline) - now);
   }
-  // The counters go first: what is counted may then lose its finalizer.
+  // The counters come first: then counted pods may lose their finalizers.
   auto writing = write(job, status);
   auto written = co_await writing;
   if (!written) co_return written;
-  // Nobody else will look after the pods of a job that goes.
+  // No other controller releases the pods of a deleted job.
   auto releasing = releaseCounted(deleting ? *std::move(claimed) : tally.counted);
   auto released = co_await releasing;
   if (!released || deleting) co_return released;
@@ -272,7 +272,7 @@ Task<Result<>> JobController::removeAll(JobPtr job, std::vector<PodPtr> pods) {
   co_return Result<>{};
 }
 
-// Pods of a job of that name which is no more.
+// Releases pods of a deleted job of that name.
 Task<Result<>> JobController::releaseOrphans(std::string key, std::string currentUid) {
   std::vector<PodPtr> orphans;
   auto& uids = uids_[key];
@@ -299,7 +299,7 @@ Task<Result<>> JobController::releaseCounted(std::vector<PodPtr> counted) {
     auto patching =
         kube::mergePatch(api_, api::Pod::kType, api::keyOf(pod->metadata), std::move(patch));
     auto patched = co_await patching;
-    // Conflict: the pod has changed; its event brings the job back here.
+    // Conflict: the pod has changed; its event enqueues the job again.
     if (patched) continue;
     const auto code = patched.error().code;
     if (code != ErrorCode::NotFound && code != ErrorCode::Conflict)
@@ -312,7 +312,7 @@ Task<Result<>> JobController::write(JobPtr job, api::JobStatus status) {
   if (api::encode(status) == api::encode(job->status)) co_return Result<>{};
   json::value document = api::encode(status);
   auto& members = document.get_object();
-  // A merge patch leaves absent members alone.
+  // A merge patch does not change absent members.
   for (const auto& [name, count] : {std::pair{"active", status.active},
                                     {"succeeded", status.succeeded},
                                     {"failed", status.failed},
@@ -320,7 +320,7 @@ Task<Result<>> JobController::write(JobPtr job, api::JobStatus status) {
     members[name] = count;
   if (!status.uncountedTerminatedPods) members["uncountedTerminatedPods"] = nullptr;
   if (!status.startTime) members["startTime"] = nullptr;
-  // Counting twice from an old copy must not get through.
+  // The resourceVersion prevents counting twice from an old copy.
   json::value patch = json::object{
       {"metadata",
        {{"uid", job->metadata.uid}, {"resourceVersion", job->metadata.resourceVersion}}},

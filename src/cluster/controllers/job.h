@@ -1,9 +1,9 @@
 #pragma once
 
 // Jobs: keeps up to spec.parallelism pods running until spec.completions of them have succeeded (in
-// an Indexed Job: one of each index), or too many have failed, or the podFailurePolicy says so. A
-// pod carries a finalizer until it is counted, so that none is lost or counted twice, whoever
-// deletes it and whenever this program dies.
+// an Indexed Job: one of each index), too many have failed, or the podFailurePolicy ends the Job. A
+// pod has a finalizer until it is counted, so that every pod is counted exactly once, no matter
+// which client deletes it and when this program restarts.
 
 #include "api/workloads.h"
 #include "cluster/controllers/job_tally.h"
@@ -23,12 +23,12 @@ class JobController {
   Task<Result<>> sync(std::string key);
   Task<Result<>> releaseOrphans(std::string key, std::string currentUid);
   Task<Result<>> releaseCounted(std::vector<PodPtr> counted);
-  // Makes or gives up pods until as many are at work as should be.
+  // Creates or deletes pods until the desired number is active.
   Task<Result<>> run(JobPtr job, JobTally tally);
-  // How long the next pod of an index (-1: of the job) has to wait.
+  // The remaining back-off of the next pod of an index (-1: of the job).
   Duration pauseBefore(const JobTally& tally, int index) const;
   Task<Result<>> removeAll(JobPtr job, std::vector<PodPtr> pods);
-  // And says what has come of the job.
+  // Writes the status and reports changes.
   Task<Result<>> write(JobPtr job, api::JobStatus status);
   Task<Result<>> expire(JobPtr job);
 

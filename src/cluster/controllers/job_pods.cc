@@ -19,7 +19,7 @@ std::optional<int> numberOf(std::string_view text) {
   return value;
 }
 
-// The container whose exit code meets the rule.
+// The container whose exit code matches the rule.
 const api::ContainerStatus* matching(const api::PodFailureExitCodes& rule, const api::Pod& pod) {
   for (const auto* list : {&pod.status.containerStatuses, &pod.status.initContainerStatuses})
     for (const auto& container : *list) {

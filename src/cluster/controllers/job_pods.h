@@ -18,7 +18,7 @@ bool isIndexed(const api::Job& job);
 // -1 for a pod without one.
 int completionIndex(const api::Pod& pod);
 
-// "0-2,5" and back; what is no such text has no indexes.
+// Converts "0-2,5" to a set of indexes and back; an invalid text has none.
 std::set<int> parseIndexes(const std::string& text);
 std::string formatIndexes(const std::set<int>& indexes);
 
@@ -26,7 +26,7 @@ struct PodFailure {
   std::string action = "Count";
   std::string message;  // for FailJob: which rule matched, and why
 };
-// What the policy says of a pod that has failed.
+// The action of the policy for a failed pod.
 PodFailure judgeFailure(const api::JobSpec& spec, const api::Pod& pod);
 
 }  // namespace koord::cluster

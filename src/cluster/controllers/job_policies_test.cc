@@ -20,7 +20,7 @@ class JobPoliciesTest : public ControllersTest {
         spec + "  template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}\n");
   }
   api::Job job() { return *cluster.get<api::Job>("j"); }
-  // The active pod of an index; "" when there is none.
+  // The active pod of an index; "" if there is none.
   std::string podOf(int index) {
     for (const auto& pod : activePods())
       if (completionIndex(pod) == index) return pod.metadata.name;
@@ -69,7 +69,7 @@ TEST_F(JobPoliciesTest, EachIndexHasABackoffLimitOfItsOwn) {
   EXPECT_EQ(podOf(1), "");
   EXPECT_EQ(job().status.failedIndexes, "1");
   EXPECT_EQ(job().status.failed, 2);
-  EXPECT_TRUE(conditions().empty());  // the others go on
+  EXPECT_TRUE(conditions().empty());  // the others continue
   succeed(0);
   succeed(2);
   EXPECT_THAT(conditions(), ElementsAre("FailureTarget FailedIndexes", "Failed FailedIndexes"));
@@ -201,7 +201,7 @@ TEST(FinishTimeTest, IsThatOfTheLastContainerOrOfWhateverIsKnown) {
   ended.state.terminated->finishedAt = now + 3s;
   pod.status.containerStatuses.push_back(ended);
   EXPECT_EQ(finishTime(pod), now + 3s);
-  pod.status.containerStatuses.push_back(api::ContainerStatus{});  // its end is not known
+  pod.status.containerStatuses.push_back(api::ContainerStatus{});  // its end is unknown
   EXPECT_EQ(finishTime(pod), now + 5s);
 }
 

@@ -65,7 +65,7 @@ int indexFailures(const api::Pod& pod, const char* annotation) {
 
 namespace {
 
-// The epoch when one of its containers has not ended, as far as is known.
+// The epoch if a container has not ended, as far as known.
 WallTime lastContainerEnd(const api::Pod& pod) {
   WallTime last{};
   bool all = true;
@@ -98,7 +98,7 @@ WallTime finishTime(const api::Pod& pod) {
 
 namespace {
 
-// Goes over a job's pods one by one and gathers the tally.
+// Visits a job's pods one by one and collects the tally.
 class Tallier {
  public:
   explicit Tallier(const api::Job& job)
@@ -157,14 +157,14 @@ class Tallier {
   }
 
  private:
-  // A pod that has ended, or does not matter any more.
+  // A pod that has ended, or does not count.
   void visitOver(const PodPtr& pod, int index) {
     const bool good = pod->status.phase == "Succeeded";
     const bool ended = api::isTerminal(*pod);
     if (good) lastSuccess_ = std::max(lastSuccess_, finishTime(*pod));
     if (!good) failures_.push_back(finishTime(*pod));
     if (!isTracked(*pod)) return;
-    // What was still at work when enough had succeeded has not failed.
+    // A pod that was still running when enough had succeeded has not failed.
     const bool counts = ended || !succeeds_;
     if (counts) (good ? uncounted_.succeeded : uncounted_.failed).push_back(pod->metadata.uid);
     PodFailure failure;
@@ -185,7 +185,7 @@ class Tallier {
     ++(good ? tally_.status.succeeded : tally_.status.failed);
   }
 
-  // Whether this failure is the last that the pod's index may have.
+  // Returns true if the pod's index may not fail again after this failure.
   bool givesUp(const api::Pod& pod, const PodFailure& failure) const {
     if (failure.action == "FailIndex") return true;
     return failure.action != "Ignore" &&
@@ -198,7 +198,7 @@ class Tallier {
   const bool ends_;
   const bool perIndex_;
   JobTally tally_;
-  // Pods whose end is in the counters already, although the finalizer is still on.
+  // Pods that the counters already include, although they still have the finalizer.
   std::set<std::string> known_;
   api::UncountedTerminatedPods uncounted_;
   std::set<int> completed_;

@@ -117,7 +117,7 @@ Task<Result<>> NamespaceController::sync(std::string name) {
   auto remaining = co_await emptying;
   if (!remaining) co_return fail(std::move(remaining.error()));
   if (!remaining->objects.empty()) {
-    // What goes at once is gone at the next look, and not worth a word.
+    // Objects that are deleted at once are gone at the next check, and not reported.
     queue_.addAfter(name, kRecheck);
     if (executor_.wallNow() < *object->metadata.deletionTimestamp + kRecheck) co_return Result<>{};
     auto reporting = report(object, *std::move(remaining));

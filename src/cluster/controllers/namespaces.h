@@ -1,7 +1,7 @@
 #pragma once
 
-// Empties namespaces that are being deleted, then lets them go (the finalize subresource). Until
-// then the conditions of the namespace say what remains and which finalizers hold it.
+// Deletes the contents of terminating namespaces, then finalizes them (the finalize subresource).
+// Until then the conditions of the namespace report what remains and which finalizers block it.
 
 #include <map>
 #include <memory>
@@ -24,8 +24,8 @@ class NamespaceController {
   Task<Result<>> sync(std::string name);
   struct Remaining {
     std::map<std::string, int> objects;     // by "pods." or "deployments.apps"
-    std::map<std::string, int> finalizers;  // objects that each holds
-    std::string failure;                    // the first deletion that was refused
+    std::map<std::string, int> finalizers;  // number of objects that each blocks
+    std::string failure;                    // the first rejected deletion
   };
   Task<Result<Remaining>> empty(std::string name);
   Task<Result<>> report(std::shared_ptr<const api::Namespace> object, Remaining remaining);

@@ -11,24 +11,23 @@
 #include "cluster/controllers/pod_control.h"
 #include "kube/client.h"
 
-// Two queues. Nodes: the conditions of a node are turned into taints, by a rule without memory
-// (conditionTaints), and a node whose lease was not renewed for kGracePeriod gets the conditions
-// Unknown first. The time of a renewal is when it was seen here, by this machine's clock, and not
-// what the lease says, so clocks of nodes need not be right. After a start every lease is as good
-// as renewed just now, and so it is after a time in which this program did not run (the machine
-// slept, it was stopped, its loop was held up): a controller that was away must not take a whole
-// cluster for dead.
+// There are two queues. Nodes: a stateless rule (conditionTaints) converts the conditions of a node
+// to taints; a node whose lease was not renewed for kGracePeriod gets the conditions Unknown first.
+// The time of a renewal is when this host saw it, by its own clock, not the time in the lease, so
+// clocks of nodes may be wrong. After a start every lease counts as just renewed, and also after a
+// time in which this program did not run (the host was suspended, the process stopped, its loop
+// blocked): a suspended controller must not declare a whole cluster dead.
 //
-// The NoExecute taint of a node that does not work waits for its turn in the node's zone; when no
-// node of the cluster works, all such taints go.
+// The NoExecute taint of a node that is not ready waits for the rate limit of its zone. If no node
+// of the cluster is ready, all such taints are removed.
 //
-// Pods: a pod on a node with NoExecute taints leaves at the earliest time that its tolerations
-// give: at once for a taint that it does not tolerate, after the shortest tolerationSeconds for
-// those that it does. The time is computed anew whenever the pod or the node changes, so a taint
-// that goes away in time saves the pod.
+// Pods: a pod on a node with NoExecute taints is evicted at the earliest time that its tolerations
+// allow: at once for a taint that it does not tolerate, after the shortest tolerationSeconds for
+// the others. The time is recomputed whenever the pod or the node changes, so a taint that is
+// removed in time saves the pod.
 //
-// Cost: O(taints * tolerations) per pod of a node whose taints change to or from such, and nothing
-// for others.
+// Cost: O(taints * tolerations) per pod of a node whose NoExecute taints change, and nothing for
+// others.
 // Rules: the node lifecycle and taint eviction controllers of kube-controller-manager.
 
 namespace koord::cluster {
@@ -82,7 +81,7 @@ json::object conditionJson(const char* type, const char* status, const char* rea
           {"lastTransitionTime", formatTime(now)}};
 }
 
-// When the pod came to its node; the epoch where nobody knows.
+// When the pod was bound to its node; the epoch if unknown.
 WallTime arrivalOf(const api::Pod& pod) {
   WallTime arrived = pod.metadata.creationTimestamp.value_or(WallTime{});
   for (const auto& condition : pod.status.conditions)
@@ -134,7 +133,7 @@ std::optional<WallTime> evictionTime(const api::Pod& pod, const api::List<api::T
   const auto by = [&](WallTime when) { leave = leave ? std::min(*leave, when) : when; };
   for (const auto& taint : taints) {
     if (taint.effect != kNoExecute) continue;
-    // A pod that came after the taint has all the time that it tolerates it for.
+    // A pod that arrived after the taint gets its whole toleration time.
     const WallTime since = std::max<WallTime>(taint.timeAdded.value_or(seen), arrived);
     bool tolerated = false;
     std::optional<std::int64_t> seconds;
@@ -218,7 +217,7 @@ void NodeLifecycleController::nodeSeen(const NodePtr& node, bool taintsChanged) 
   if (!taintsChanged) return;
   const bool evicting = std::ranges::any_of(
       node->spec.taints, [](const auto& taint) { return taint.effect == kNoExecute; });
-  if (!evicting && leaving_.empty()) return;  // pods that wait look again by themselves
+  if (!evicting && leaving_.empty()) return;  // waiting pods check again themselves
   for (const auto& pod : podsByNode_.of(node->metadata.name)) {
     if (!evicting) leaving_.erase(pod->metadata.uid);
     if (evicting) podQueue_.add(api::keyOf(pod->metadata).toString());
@@ -229,7 +228,7 @@ void NodeLifecycleController::nodeCounted(const api::Node* before, const api::No
   const bool hadFailed = zones_.allFail();
   zones_.count(before, after);
   if (zones_.allFail() == hadFailed) return;
-  // Whoever was out of reach with all others has the time to say that it works.
+  // Nodes that were unreachable together with all others get time to renew their leases.
   if (hadFailed)
     for (auto& [name, when] : renewed_) when = executor_.steadyNow();
   for (const auto& node : nodes_.objects()) nodeQueue_.add(node->metadata.name);
@@ -267,7 +266,7 @@ api::List<api::Taint> NodeLifecycleController::taintsInTurn(const api::Node& nod
     return taint.effect == kNoExecute && (taint.key == kNotReady || taint.key == kUnreachable);
   };
   if (std::ranges::none_of(wanted, evicts)) return wanted;
-  // One of the two becomes the other at once.
+  // A change from one of the two to the other happens at once.
   const bool evicting = std::ranges::any_of(node.spec.taints, evicts);
   if (evicting && !zones_.allFail()) return wanted;
   if (const auto wait = zones_.waitFor(node, executor_.steadyNow())) {
@@ -278,7 +277,7 @@ api::List<api::Taint> NodeLifecycleController::taintsInTurn(const api::Node& nod
 }
 
 Task<Result<>> NodeLifecycleController::setTaints(NodePtr node) {
-  if (!nodes_.synced()) co_return Result<>{};  // its zone is not known as yet
+  if (!nodes_.synced()) co_return Result<>{};  // its zone is not known yet
   const WallTime now = executor_.wallNow();
   api::List<api::Taint> taints;
   const auto wanted = taintsInTurn(*node);
@@ -309,7 +308,7 @@ Task<Result<>> NodeLifecycleController::setTaints(NodePtr node) {
   auto patching =
       kube::mergePatch(api_, api::Node::kType, api::keyOf(node->metadata), std::move(patch));
   auto patched = co_await patching;
-  // After a conflict the node's newer version brings it back here.
+  // After a conflict the event of the newer version enqueues the node again.
   if (patched || mayBeGone(patched.error())) co_return Result<>{};
   co_return fail(std::move(patched.error()));
 }

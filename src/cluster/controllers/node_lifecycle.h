@@ -1,16 +1,15 @@
 #pragma once
 
-// What happens to nodes that do not work, and to the pods on them. Taints follow the conditions of
-// a node: not-ready or unreachable (NoSchedule and NoExecute), pressure and unschedulable
-// (NoSchedule). A node that stops renewing its Lease becomes unreachable and its pods not ready.
-// Pods that do not tolerate a NoExecute taint are deleted, at once or after their
-// tolerationSeconds.
+// Handles nodes that are not ready, and their pods. Taints follow the conditions of a node:
+// not-ready or unreachable (NoSchedule and NoExecute), pressure and unschedulable (NoSchedule). A
+// node that stops renewing its Lease becomes unreachable and its pods not ready. Pods that do not
+// tolerate a NoExecute taint are deleted, at once or after their tolerationSeconds.
 //
-// When no node of the cluster works, nobody knows where the pods should go: then they stay where
-// they are. When most nodes of a zone fail they leave one node after the other (DisruptionZones).
+// If no node of the cluster is ready, there is nowhere for the pods to go, and they stay. If most
+// nodes of a zone fail, pods are evicted from one node after the other (DisruptionZones).
 //
-// A node without a Lease is judged by its conditions only, and one without a Ready condition not at
-// all: people make such nodes by hand to try a scheduler on them.
+// A node without a Lease is judged by its conditions only, and a node without a Ready condition is
+// ignored: users create such nodes by hand to test a scheduler.
 
 #include <map>
 #include <set>
@@ -26,10 +25,10 @@ namespace koord::cluster {
 
 bool sameTaints(const api::Node& a, const api::Node& b);
 bool tolerates(const api::Toleration& toleration, const api::Taint& taint);
-// The taints that belong to this controller, as the node's conditions want them.
+// This controller's taints for the node's conditions.
 api::List<api::Taint> conditionTaints(const api::Node& node);
-// When the pod has to leave a node with these taints: nothing while it may stay. `seen` is for
-// taints without timeAdded.
+// When the pod must be evicted from a node with these taints; nullopt if it may stay. `seen`: the
+// start time for taints without timeAdded.
 std::optional<WallTime> evictionTime(const api::Pod& pod, const api::List<api::Taint>& taints,
                                      WallTime seen);
 
@@ -46,16 +45,17 @@ class NodeLifecycleController {
   using PodPtr = std::shared_ptr<const api::Pod>;
 
   void nodeSeen(const NodePtr& node, bool taintsChanged);
-  // Counts a node that changed; what this means for all others when it was the last that worked.
+  // Counts a changed node. If the number of ready nodes becomes or stops being zero, updates all
+  // other nodes.
   void nodeCounted(const api::Node* before, const api::Node* after);
-  // The taints that the node's conditions want, less those whose turn has not come.
+  // The taints for the node's conditions, without those that the rate limit delays.
   api::List<api::Taint> taintsInTurn(const api::Node& node);
   void podSeen(const PodPtr& pod);
   Task<Result<>> syncNode(std::string name);
   Task<Result<>> setTaints(NodePtr node);
   Task<Result<>> setUnreachable(NodePtr node);
   Task<void> beat();
-  // Whether this program itself stood still until now. Then every lease is as good as renewed.
+  // Returns true if this program itself was suspended until now. All leases then count as renewed.
   bool wasAway();
   Task<Result<>> syncPod(std::string key);
 
@@ -68,9 +68,9 @@ class NodeLifecycleController {
   DisruptionZones zones_;
   kube::EventRecorder& events_;
   std::map<std::string, SteadyTime> renewed_;  // by node: when its Lease was last seen to change
-  SteadyTime beat_{};                          // when this program was last seen to run
-  // By uid of a pod that has to leave some time: when that was first seen. Taints that people set
-  // say not since when they are there.
+  SteadyTime beat_{};                          // when this program last ran
+  // When a pod that must be evicted was first seen, by uid. Taints that users set have no start
+  // time.
   std::map<std::string, WallTime> leaving_;
   kube::WorkQueue nodeQueue_;
   kube::WorkQueue podQueue_;

@@ -1,4 +1,4 @@
-// What happens to pods when their node does not work, and to namespaces that cannot go.
+// Pods of nodes that are not ready, and namespaces that cannot be finalized.
 
 #include <gmock/gmock.h>
 
@@ -20,7 +20,7 @@ using ::testing::UnorderedElementsAre;
 
 class NodesTest : public ControllersTest {
  protected:
-  // Beside one that works.
+  // Next to a ready node.
   void node(const std::string& ready) {
     cluster.create(
         "apiVersion: v1\nkind: Node\nmetadata: {name: other}\nstatus: {conditions: [{type: Ready, "
@@ -178,7 +178,7 @@ TEST_F(NodesTest, NodesThatFailTogetherLoseTheirPodsOneAfterTheOther) {
   EXPECT_EQ(evicting(), 2);
   cluster.loop.advance(10s);
   EXPECT_EQ(evicting(), 3);
-  // Four of six: in a zone as small as that no further one.
+  // Four of six: in such a small zone no further node is tainted.
   fail(3);
   cluster.loop.advance(1min);
   EXPECT_EQ(evicting(), 3);
@@ -236,7 +236,7 @@ TEST(DisruptionZonesTest, NodesThatAreExcludedOrSayNothingDoNotCount) {
   EXPECT_FALSE(zones.allFail());
 }
 
-// A loop that stood still for a while: its clock has gone on, and nothing has run.
+// A loop that is suspended for a while: its clock advances, but nothing runs.
 class SleepyLoop final : public Executor {
  public:
   explicit SleepyLoop(VirtualLoop& loop) : loop_(loop) {}
@@ -283,7 +283,7 @@ TEST(NodeLifecycleTest, AControllerThatStoodStillTakesNoNodeForLost) {
   cluster.patch<api::Node>("n1", "metadata: {labels: {a: b}}");
   cluster.loop.advance(40s);
   EXPECT_TRUE(ready());
-  EXPECT_TRUE(cluster.until([&] { return !ready(); }, 30s));  // nobody has renewed it since
+  EXPECT_TRUE(cluster.until([&] { return !ready(); }, 30s));  // its lease was not renewed
 }
 
 TEST(PodGarbageTest, PodsOfANodeThatTheInformerHasNotSeenStay) {

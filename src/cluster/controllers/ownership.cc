@@ -82,7 +82,7 @@ Task<Result<>> Claims::release(Meta object) {
   auto patching = kube::strategicPatch(api_, type_, api::keyOf(*object), std::move(patch));
   auto patched = co_await patching;
   if (patched) co_return Result<>{};
-  // The object is gone, or one of the same name is there in its place.
+  // The object is gone, or was replaced by a new object of the same name.
   const auto code = patched.error().code;
   if (code == ErrorCode::NotFound || code == ErrorCode::Invalid || code == ErrorCode::Conflict)
     co_return Result<>{};

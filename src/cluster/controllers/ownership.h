@@ -1,8 +1,8 @@
 #pragma once
 
-// Who controls what. An object has at most one controller, the ownerReference with controller:
-// true. A controller adopts objects of nobody that its selector matches, and releases those of its
-// own that it no longer matches; it does neither while it is being deleted.
+// Controllers of objects. An object has at most one controller, the ownerReference with controller:
+// true. A controller adopts orphans that its selector matches, and releases its objects that the
+// selector does not match; it does neither while it is being deleted.
 
 #include <memory>
 #include <string>
@@ -14,31 +14,32 @@
 
 namespace koord::cluster {
 
-// Old templates that are kept of a set or deployment that does not say how many.
+// Default for the number of old templates kept of a set or deployment.
 inline constexpr int kDefaultHistory = 10;
 
-// The object others belong to. What it refers to has to outlive it.
+// The owner of other objects. The objects that it refers to must outlive it.
 struct Owner {
   const api::ResourceType& type;
   const api::ObjectMeta& meta;
 };
 
-// The ownerReferences of an object that `owner` makes.
+// The ownerReferences of an object that `owner` creates.
 json::array controlledBy(Owner owner);
 
-// Claims objects of one kind for one owner, for the length of one sync. Before the first adoption
-// it asks the API whether the owner is still there and not being deleted, since the caller's copy
-// may be old.
+// Claims objects of one kind for one owner, during one sync. Before the first adoption it checks
+// with the API server that the owner exists and is not being deleted, because the caller's copy may
+// be old.
 class Claims {
  public:
   using Meta = std::shared_ptr<const api::ObjectMeta>;
 
-  // The finalizer, if there is one, comes with an adoption and goes with a release.
+  // An adoption adds the finalizer, if there is one; a release removes it.
   Claims(kube::Api& api, Owner owner, const api::ResourceType& type, std::string finalizer = "")
       : api_(api), owner_(owner), type_(type), finalizer_(std::move(finalizer)) {}
 
-  // True when the object is the owner's, from now on or as before. `matches`: the selector selects
-  // it. The patches name the object's uid, so that they never hit one that came after it.
+  // Returns true if the object belongs to the owner, already or after adoption. `matches`: the
+  // selector selects it. The patches name the object's uid, so that they never change a new object
+  // of the same name.
   Task<Result<bool>> claim(Meta object, bool matches);
 
  private:
@@ -53,11 +54,11 @@ class Claims {
   bool asked_ = false;
 };
 
-// The selector of a controller's spec; one that is absent or empty selects nothing.
+// The selector of a controller's spec; an absent or empty selector selects nothing.
 Result<api::Selector> ownSelector(const std::optional<api::LabelSelector>& selector);
 bool selects(const std::optional<api::LabelSelector>& selector, const api::StringMap& labels);
 
-// Puts every object of an informer on a queue when it comes, changes or goes.
+// Enqueues every object of an informer when it is added, changes or is deleted.
 template <class T>
 void enqueueChanged(kube::Informer<T>& informer, kube::WorkQueue& queue) {
   const auto add = [&queue](const auto& object) {
@@ -66,8 +67,8 @@ void enqueueChanged(kube::Informer<T>& informer, kube::WorkQueue& queue) {
   informer.addHandler({add, [add](const auto&, const auto& after) { add(after); }, add});
 }
 
-// Puts the controllers of kind Parent on a queue when an object below them comes, changes or goes:
-// the one it has, the one it had, and those that might adopt it when it has none.
+// Enqueues controllers of kind Parent when one of their objects is added, changes or is deleted:
+// its current controller, its previous one, and, if it has none, those that might adopt it.
 template <class Child, class Parent>
 void enqueueControllersOf(kube::Informer<Child>& children, kube::Informer<Parent>& parents,
                           kube::WorkQueue& queue) {
@@ -97,25 +98,24 @@ void enqueueControllersOf(kube::Informer<Child>& children, kube::Informer<Parent
                        [addOwner](const auto& child) { addOwner(child->metadata); }});
 }
 
-// Creates an object of the owner's. One of that name which is the owner's already, made by us a
-// moment ago, is as good; one of somebody else is AlreadyExists.
+// Creates an object of the owner. Succeeds if an object of that name already belongs to the owner,
+// because an earlier call created it; AlreadyExists if it belongs to another owner.
 struct Made {
   json::value object;
-  bool now = false;  // not before
+  bool now = false;  // created by this call
 };
 Task<Result<Made>> createOrFind(kube::Api& api, Owner owner, const api::ResourceType& type,
                                 json::value object);
-// The refusal of a namespace that is on its way out: nothing can be made there, and nothing needs
-// to be.
+// Returns true if a create failed because its namespace is being deleted, which needs no retry.
 bool namespaceEnds(const Error& error);
-// Writes to an object that may be gone by now, which is as good.
+// Patches an object; succeeds if it does not exist.
 Task<Result<>> patchIfThere(kube::Api& api, const api::ResourceType& type, api::ObjectKey key,
                             json::value patch, std::string subresource = "");
-// The same for a patch that names a resourceVersion: if another came between, its event brings the
-// object back to whoever handles it.
+// The same for a patch that names a resourceVersion; succeeds on a conflict, because the event of
+// the other write enqueues the object again.
 Task<Result<>> patchIfUnchanged(kube::Api& api, const api::ResourceType& type, api::ObjectKey key,
                                 json::value patch, std::string subresource);
-// Writes the members of a status; the object may be gone or another one by now, which is as good.
+// Writes the members of a status; succeeds if the object was deleted or replaced.
 Task<Result<>> writeStatus(kube::Api& api, Owner owner, json::value status);
 Task<Result<>> deleteIfThere(kube::Api& api, const api::ResourceType& type,
                              const api::ObjectMeta& meta, std::string propagationPolicy = "");

@@ -48,7 +48,7 @@ TEST_F(OwnershipTest, APodOfNobodyIsAdoptedAndOneThatDoesNotMatchIsReleased) {
   EXPECT_EQ(controllerOf("lone"), "");
   EXPECT_TRUE(cluster.get<api::Pod>("lone")->metadata.ownerReferences.empty());
   EXPECT_EQ(cluster.get<api::ReplicaSet>("web")->status.replicas, 2);
-  // Back again, it is one too many.
+  // With its label restored, it is surplus.
   cluster.patch<api::Pod>("lone", "metadata: {labels: {app: web}}");
   EXPECT_TRUE(untilPods(2));
 }
@@ -67,7 +67,7 @@ TEST_F(OwnershipTest, AnOwnerThatIsGoneOrGoingAdoptsNothing) {
     return cluster.run(claims.claim({pod, &pod->metadata}, true));
   };
   cluster.remove<api::ReplicaSet>("old");
-  auto refused = claim(seen.metadata);  // what it knows is from before
+  auto refused = claim(seen.metadata);  // the old version
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().message, HasSubstr("has just been deleted at"));
   auto another = seen.metadata;
@@ -103,7 +103,7 @@ TEST_F(OwnershipTest, ANameThatSomebodyElseHasIsNotInTheWay) {
   cluster.create(deployment);
   ASSERT_TRUE(untilPods(1));
   const auto first = cluster.list<api::ReplicaSet>()[0].metadata.name;
-  // Labelled away, the set is released and keeps its name.
+  // After a change of its labels, the set is released and keeps its name.
   cluster.patch<api::ReplicaSet>(first, "metadata: {labels: {app: other}}");
   ASSERT_TRUE(untilPods(2));
   EXPECT_FALSE(api::controllerOf(cluster.get<api::ReplicaSet>(first)->metadata));
@@ -123,7 +123,7 @@ TEST(ShareOutTest, ASizeChangesInProportion) {
   const RolloutLimits shrunk{.desired = 5, .maxSurge = 1, .maxUnavailable = 1};
   EXPECT_THAT(shareOut(shrunk, {{8, 12, at(0)}, {4, 12, at(1)}}), ElementsAre(4, 2));
   EXPECT_THAT(shareOut({}, {{8, 12, at(0)}, {4, 12, at(1)}}), ElementsAre(0, 0));
-  // Of two alike the newer gets what is left over.
+  // Of two equal sets the newer gets the remainder.
   const RolloutLimits one{.desired = 11};
   EXPECT_THAT(shareOut(one, {{5, 10, at(0)}, {5, 10, at(1)}}), ElementsAre(5, 6));
   EXPECT_THAT(shareOut(one, {{0, 10, at(0)}, {10, 10, at(1)}}), ElementsAre(0, 11));

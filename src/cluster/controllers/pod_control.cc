@@ -12,7 +12,7 @@ namespace koord::cluster {
 
 namespace {
 
-// After that an event is taken for lost, as upstream does after five minutes.
+// After that an event counts as lost; upstream uses five minutes, too.
 constexpr Duration kLostEvent = std::chrono::minutes(5);
 
 void appendCanonical(const json::value& value, std::string& out) {
@@ -41,7 +41,7 @@ void appendCanonical(const json::value& value, std::string& out) {
   }
 }
 
-// Upstream has other words for the pods of StatefulSets.
+// Upstream has different messages for the pods of StatefulSets.
 bool isNumbered(Owner owner) {
   return owner.type.kind == "StatefulSet";
 }
@@ -51,7 +51,7 @@ std::string_view controllerUid(const api::Pod& pod) {
   return owner ? std::string_view(owner->uid) : std::string_view();
 }
 
-// The metadata of a pod that is made from a template.
+// The metadata of a pod created from a template.
 json::object metadataOf(const Owner& owner, const json::value* ofTemplate, const PodName& name) {
   json::object metadata;
   for (const char* member : {"labels", "annotations", "finalizers"})

@@ -1,8 +1,7 @@
 #pragma once
 
-// What all workload controllers share: pods by their owner, making and deleting them from a
-// template, and waiting until the informer has seen what was just done, so that nothing is done
-// twice.
+// Common functions of workload controllers: find pods by their owner, create them from a template,
+// delete them, and wait until the informer has seen these changes, so that nothing is done twice.
 
 #include <functional>
 #include <set>
@@ -20,11 +19,11 @@ namespace koord::cluster {
 
 using PodPtr = std::shared_ptr<const api::Pod>;
 
-// Pods of one owner that are made in one sync: then others have their turn, and the owner is looked
-// at anew before it gets more.
+// Limit of pods created for one owner in one sync. Then other owners get a turn, and the owner is
+// examined again before it gets more.
 inline constexpr int kBurst = 500;
 
-// How a pod is called: `name`, or what begins with `prefix`; the owner's name unless said.
+// The name of a pod: `name`, or generated from `prefix`; by default from the owner's name.
 struct PodName {
   std::string name = {};
   std::string prefix = {};
@@ -38,24 +37,24 @@ class PodControl {
   kube::Informer<api::Pod>& informer() { return pods_; }
   // Every pod whose controller has this uid.
   std::vector<PodPtr> podsOf(const std::string& ownerUid) const;
-  // The pods of an owner after it has adopted and released what it must (see Claims). Pods that
-  // `member` says no to are let alone.
+  // The pods of an owner, after adoption and release (see Claims). Ignores pods for which `member`
+  // returns false.
   using Member = std::function<bool(const api::Pod& pod)>;
   Task<Result<std::vector<PodPtr>>> claim(Owner owner, std::optional<api::LabelSelector> selector,
                                           Member member = {}, std::string finalizer = "");
 
   // The document is a pod template ({"metadata", "spec"}). Of its metadata a pod gets the labels,
-  // the annotations and the finalizers: a name in it would be that of one pod only. In a namespace
-  // that is going nothing is made, and nothing is wrong.
+  // the annotations and the finalizers, but not the name, which would be the same for all pods. In
+  // a namespace that is being deleted it creates nothing and succeeds.
   Task<Result<>> create(Owner owner, json::value podTemplate, PodName name = {});
   Task<Result<>> remove(Owner owner, PodPtr pod);
-  // True when the informer has caught up with all create and remove calls for this owner.
+  // Returns true if the informer has caught up with all create and remove calls for this owner.
   bool settled(const std::string& ownerUid);
 
  private:
   struct Pending {
     std::set<std::string> creations;  // pod uids that have not been seen yet
-    std::set<std::string> deletions;  // pod uids that still look alive
+    std::set<std::string> deletions;  // pod uids that do not look deleted yet
     SteadyTime since{};
   };
   void file(const api::Pod& pod);
@@ -68,19 +67,19 @@ class PodControl {
   kube::EventRecorder& events_;
   using Keys = std::unordered_map<std::string, std::set<api::ObjectKey>>;
   Keys byOwner_;  // by uid
-  Keys orphans_;  // pods that nobody controls, by namespace
+  Keys orphans_;  // pods without a controller, by namespace
   std::unordered_map<std::string, Pending> pending_;
 };
 
 bool isActive(const api::Pod& pod);  // neither terminal nor being deleted
 bool isReady(const api::Pod& pod);   // its condition Ready is True
-// How long a pod that is ready still has to be so before it is available: nothing or less when it
-// is now; an absent value for one that is not ready.
+// Remaining time until a ready pod is available; zero or less if it is available now; nullopt if it
+// is not ready.
 std::optional<Duration> untilAvailable(const api::Pod& pod, std::int32_t minReadySeconds,
                                        WallTime now);
 
-// A short name for a pod template: equal templates, equal hash, whatever the order of their
-// members. `collisions`: how many of its names are taken by others.
+// A short name for a pod template: equal templates have equal hashes, in any order of their
+// members. `collisions`: how many of its names are already taken.
 std::string templateHash(const json::value& podTemplate, int collisions = 0);
 // Adds a label to the metadata of a template (or any object).
 void setLabel(json::value& object, std::string_view key, std::string_view value);

@@ -13,7 +13,7 @@ namespace koord::cluster {
 namespace {
 
 constexpr Duration kPeriod = std::chrono::seconds(5);
-// A node that is only being replaced under its name comes back within this time.
+// A node that is replaced under its name is registered again within this time.
 constexpr Duration kQuarantine = std::chrono::seconds(40);
 constexpr std::size_t kMostEnded = 12'500;
 constexpr const char* kOutOfService = "node.kubernetes.io/out-of-service";

@@ -1,8 +1,8 @@
 #pragma once
 
-// Deletes pods that no kubelet will ever finish: those bound to a node that does not exist any
-// more, those that were deleted before they were bound, and those being deleted on a node that is
-// out of service. Of pods that have ended it keeps the youngest 12,500.
+// Deletes pods that no kubelet will finish: pods on a node that does not exist, pods deleted before
+// they were bound, and pods being deleted on a node that is out of service. Keeps the 12,500
+// youngest ended pods.
 
 #include <map>
 #include <memory>
@@ -25,13 +25,13 @@ class PodGarbageCollector {
   struct Lost {
     std::shared_ptr<const api::Pod> pod;
     std::string why;    // for the log
-    bool fail = false;  // it did not end by itself: its status says so first
-    std::string node;   // that is gone, unless the API server has it
+    bool fail = false;  // write status Failed first: it did not end by itself
+    std::string node;   // check that this node is gone
   };
 
   Task<void> run();
   std::vector<Lost> findLost();
-  // An informer may be behind: the pods of a node that it has not seen yet are not lost.
+  // Asks the API server: an informer may not have seen a new node yet.
   Task<bool> isGone(std::string node);
   Task<Result<>> remove(Lost lost);
 

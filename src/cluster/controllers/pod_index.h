@@ -1,8 +1,7 @@
 #pragma once
 
-// Pods by something that is told from the pod, such as its node: so that who wants those of one node
-// or namespace need not go over all pods of the cluster. O(log pods of one value) per event, some
-// hundred bytes per pod.
+// An index of pods by a value computed from the pod, such as its node, so that users need not scan
+// all pods of the cluster. O(log pods of one value) per event, some hundred bytes per pod.
 
 #include <functional>
 #include <set>
@@ -20,8 +19,8 @@ class PodIndex {
   using Pod = std::shared_ptr<const api::Pod>;
   using ValueOf = const std::string& (*)(const api::Pod& pod);
 
-  // Pods whose value is empty are left out. Handlers that are added to the informer after this
-  // find the index up to date.
+  // Pods with an empty value are left out. Handlers that are added to the informer after this find
+  // the index up to date.
   PodIndex(kube::Informer<api::Pod>& pods, ValueOf valueOf);
   PodIndex(const PodIndex&) = delete;
 

@@ -14,15 +14,15 @@ namespace {
 
 constexpr const char* kDeletionCost = "controller.kubernetes.io/pod-deletion-cost";
 
-// The smallest goes first.
+// The pod with the smallest rank is deleted first.
 struct Place {
   bool assigned;
   int phase;
   bool ready;
   std::int32_t cost = 0;
-  int alone = 0;            // less, the more others are on its node
-  std::int64_t atWork = 0;  // for how long it has been ready
-  std::int64_t restarts;    // less, the more often it was restarted
+  int alone = 0;            // smaller if more related pods are on its node
+  std::int64_t atWork = 0;  // how long it has been ready
+  std::int64_t restarts;    // smaller if it was restarted more often
   std::int64_t ofSidecars;
   std::int64_t age;
   std::string_view uid;
@@ -42,7 +42,7 @@ WallTime readySince(const api::Pod& pod) {
   return {};
 }
 
-// What is not written as Kubernetes wants it counts as no cost.
+// An invalid cost counts as 0.
 std::int32_t costOf(const api::Pod& pod) {
   const std::string* text = api::findIn(pod.metadata.annotations, kDeletionCost);
   if (!text || text->empty()) return 0;
@@ -72,7 +72,7 @@ std::int64_t mostSidecarRestarts(const api::Pod& pod) {
   return most;
 }
 
-// The later, the smaller; smallest of all when nobody knows.
+// Later times are smaller; an unknown time is the smallest.
 std::int64_t newestFirst(WallTime when) {
   return when == WallTime{} ? std::numeric_limits<std::int64_t>::min()
                             : -when.time_since_epoch().count();
@@ -90,8 +90,8 @@ Place placeOf(const api::Pod& pod) {
   return place;
 }
 
-// The power of two of the nanoseconds since then; nobody is younger than who is from the future,
-// but for those of whom nobody knows.
+// The power of two of the nanoseconds since then. A time in the future counts as youngest, except
+// for unknown times.
 std::int64_t magnitude(WallTime since, WallTime now) {
   if (since == WallTime{}) return -2;
   const auto age = (now - since).count();

@@ -13,7 +13,7 @@ using ::testing::ElementsAre;
 
 const WallTime kNow = *parseTime("2026-01-02T00:00:00Z");
 
-// A pod at work since an hour on a node of its own.
+// A pod that has been ready for an hour on a node of its own.
 struct Builder {
   api::Pod pod;
   explicit Builder(const std::string& name) {
@@ -81,7 +81,7 @@ TEST(PodOrderTest, AmongPodsThatDoAsMuchTheCostOfDeletionDecides) {
   EXPECT_THAT(scaleDown({Builder("dear").cost("100"), Builder("plain"), Builder("cheap").cost("-5"),
                          Builder("pending").phase("Pending").cost("2147483647")}),
               ElementsAre("pending", "cheap", "plain", "dear"));
-  // What is no number of 32 bits is no cost.
+  // A text that is not a 32-bit number counts as no cost.
   for (const char* wrong : {"+5", "05", "5x", "", "2147483648", "-"})
     EXPECT_THAT(scaleDown({Builder("b").cost(wrong), Builder("c").cost("1"), Builder("a")}),
                 ElementsAre("a", "b", "c"))

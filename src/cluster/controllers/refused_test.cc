@@ -1,5 +1,4 @@
-// What controllers say of their objects when the API server refuses what they do, and what they do
-// not say of them.
+// The conditions and events of controllers when the API server rejects their writes.
 
 #include <gmock/gmock.h>
 
@@ -221,7 +220,7 @@ spec:
   EXPECT_GE(failures, 6);
   EXPECT_LE(failures, 9);
   EXPECT_TRUE(hasEvent("FailedDaemonPod"));
-  // A change of the set is a new beginning.
+  // A change of the set resets the back-off.
   cluster.patch<api::DaemonSet>("agent",
                                 "spec: {template: {spec: {containers: [{name: c, image: v2}]}}}");
   EXPECT_TRUE(cluster.until([&] { return !activePods().empty(); }, 5s));
@@ -310,7 +309,7 @@ TEST_F(BudgetTest, PodsWithoutAControllerAddNothingToTheSizeThatIsExpected) {
   EXPECT_EQ(status().currentHealthy, 1);
   EXPECT_EQ(status().disruptionsAllowed, 0);
   EXPECT_TRUE(hasEvent("UnmanagedPods"));
-  // A number of pods that have to be there needs no sizes.
+  // A minimum number of pods needs no sizes.
   cluster.patch<api::PodDisruptionBudget>("b", "spec: {maxUnavailable: null, minAvailable: 0}");
   EXPECT_EQ(status().expectedPods, 1);
   EXPECT_EQ(status().disruptionsAllowed, 1);

@@ -11,7 +11,8 @@ namespace koord::cluster {
 
 namespace {
 
-// ReplicaFailure comes with a failure, tells of the first of a row, and goes with the next success.
+// ReplicaFailure is set at the first failure, keeps its message, and is removed by the next
+// success.
 void setFailure(std::vector<api::WorkloadCondition>& conditions, const Result<>& done,
                 const char* reason, WallTime now) {
   const auto before = std::ranges::find(conditions, kReplicaFailure, &api::WorkloadCondition::type);
@@ -39,7 +40,7 @@ Task<Result<>> ReplicaSetController::sync(std::string key) {
   const SetPtr set = sets_.get(keyOfText(key));
   if (!set) co_return Result<>{};
   const Owner owner{api::ReplicaSet::kType, set->metadata};
-  // Asked first: what is seen to arrive while pods are claimed is not in the list.
+  // Checked first: pods that arrive during the claims are not in the list.
   const bool settled = pods_.settled(set->metadata.uid);
   auto claiming = pods_.claim(owner, set->spec.selector);
   auto claimed = co_await claiming;
@@ -63,7 +64,7 @@ Task<Result<>> ReplicaSetController::sync(std::string key) {
   co_return done ? reported : done;
 }
 
-// Of all sets that whoever controls this one has.
+// The pods of all sets of this set's controller.
 std::vector<PodPtr> ReplicaSetController::podsOfItsDeployment(const api::ReplicaSet& set) const {
   const auto* owner = api::controllerOf(set.metadata);
   std::vector<PodPtr> pods = pods_.podsOf(set.metadata.uid);
@@ -115,7 +116,7 @@ Task<Result<>> ReplicaSetController::report(SetPtr set,
   status.observedGeneration = set->metadata.generation;
   status.conditions = std::move(conditions);
   if (status == set->status) co_return Result<>{};
-  // A merge patch leaves absent members alone, so zeros are written out.
+  // A merge patch does not change absent members, so zeros are written.
   json::value document = json::object{{"replicas", status.replicas},
                                       {"fullyLabeledReplicas", status.fullyLabeledReplicas},
                                       {"readyReplicas", status.readyReplicas},

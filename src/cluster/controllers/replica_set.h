@@ -1,7 +1,7 @@
 #pragma once
 
-// ReplicaSets: as many active pods as spec.replicas says. The status says what is there whatever
-// becomes of that; the condition ReplicaFailure says why pods cannot be made or deleted.
+// ReplicaSets: keeps spec.replicas active pods. The status is written even if that fails; the
+// condition ReplicaFailure says why pods cannot be created or deleted.
 
 #include "api/workloads.h"
 #include "cluster/controllers/pod_control.h"
@@ -19,7 +19,7 @@ class ReplicaSetController {
   using SetPtr = std::shared_ptr<const api::ReplicaSet>;
 
   Task<Result<>> sync(std::string key);
-  // Makes pods or gives up `active` ones, until there are as many as there should be.
+  // Creates pods or deletes `active` ones until their number is right.
   Task<Result<>> manage(SetPtr set, std::vector<PodPtr> active);
   std::vector<PodPtr> podsOfItsDeployment(const api::ReplicaSet& set) const;
   Task<Result<>> report(SetPtr set, std::vector<api::WorkloadCondition> conditions);

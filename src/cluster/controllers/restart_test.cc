@@ -1,5 +1,5 @@
-// Controllers that are ended at any moment and begun anew bring everything to the same end as those
-// that ran through.
+// Controllers that are stopped and restarted at any moment reach the same state as controllers that
+// run without a break.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -17,8 +17,8 @@ namespace {
 constexpr int kNodes = 4;
 constexpr api::ResourceType kQuotas{"", "v1", "resourcequotas", "ResourceQuota", true};
 
-// A cluster with simulated nodes and a scheduler that puts pods of Jobs on the first node, pods of
-// DaemonSets where they belong, and others on any.
+// A cluster with simulated nodes and a scheduler that binds pods of Jobs to the first node, pods of
+// DaemonSets to their nodes, and others to any node.
 class World {
  public:
   explicit World(std::uint64_t seed)
@@ -86,7 +86,7 @@ class World {
   }
   Task<void> bind(PodPtr pod, std::string node) {
     auto binding = kube::bindPod(cluster.api, api::keyOf(pod->metadata), pod->metadata.uid, node);
-    co_await binding;  // somebody else may have, or the pod may be gone
+    co_await binding;  // it may be bound already, or the pod may be gone
   }
 
   SimNodes sim_;
@@ -96,7 +96,7 @@ class World {
   TaskGroup tasks_;
 };
 
-// What is wanted of the workloads at a moment.
+// The desired state of the workloads at a moment.
 struct Wish {
   int replicas = 2;
   int version = 1;
@@ -175,7 +175,7 @@ void createOthers(World& world) {
         "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: c{}, namespace: side}}", i));
 }
 
-// One random change. The choice depends on the random numbers alone, not on what is there.
+// One random change. The choice depends on the random numbers only, not on the state.
 void change(World& world, Random& random, std::map<std::string, Wish>& wishes) {
   static constexpr const char* kApps[] = {"web", "db", "agent"};
   static constexpr const char* kWays[] = {"Background", "Foreground", "Orphan"};
@@ -217,7 +217,7 @@ void change(World& world, Random& random, std::map<std::string, Wish>& wishes) {
   if (app == "agent") wishDaemonSet(world, wish);
 }
 
-// What is there in the end, without names and times that are new with every run.
+// The state in the end, without names and times that differ in every run.
 std::string endState(World& world) {
   TestCluster& cluster = world.cluster;
   std::string out;
@@ -266,7 +266,7 @@ std::string endState(World& world) {
   return out;
 }
 
-// Plays the history of a seed; with `restarts`, controllers end and begin again in between.
+// Replays the history of a seed; with `restarts`, controllers are restarted in between.
 std::string play(std::uint64_t seed, bool restarts) {
   World world(seed);
   Random history(seed);
@@ -276,7 +276,7 @@ std::string play(std::uint64_t seed, bool restarts) {
   wishStatefulSet(world, wishes["db"]);
   wishDaemonSet(world, wishes["agent"]);
   createOthers(world);
-  // A moment may be in the midst of what a change leads to: each takes some turns of the loop.
+  // A restart may come in the middle of a change, which takes several turns of the loop.
   const auto pass = [&](Duration span) {
     if (!restarts || !moments.chance(0.4)) return world.cluster.loop.advance(span);
     world.cluster.loop.advance(
@@ -295,7 +295,7 @@ std::string play(std::uint64_t seed, bool restarts) {
   wishQuota(world, 1000);
   world.addNodes();
   wishTaint(world, false);
-  // The last objects of their names may still be going.
+  // The last objects of their names may still be terminating.
   for (int round = 0; round < 5; ++round) {
     wishDeployment(world, wishes["web"]);
     wishStatefulSet(world, wishes["db"]);

@@ -5,22 +5,22 @@
 #include <cmath>
 #include <numeric>
 
-// A rollout replaces old pods by new ones in steps that keep two promises at every moment: at most
+// A rollout replaces old pods by new ones in steps that keep two limits at every moment: at most
 // desired + maxSurge pods exist, and at least desired - maxUnavailable are available. Each step
-// looks at the sizes only and is repeated whenever something changes, so there is no state that a
+// uses only the current sizes and is repeated after every change, so there is no state that a
 // restart could lose.
 //
-//   forward   The new set grows into the room that is left below the upper limit.
-//   down      Old sets shrink by what is above the lower limit. Pods of the new set that are not
-//             available yet are counted as missing, since they were promised. Broken old pods go
-//             first: they keep nothing available, and a rollout that is to mend them must not wait
+//   forward   The new set grows up to the upper limit.
+//   down      Old sets shrink by the available pods above the lower limit. Pods of the new set that
+//             are not available yet count as missing. Broken old pods are deleted first: they do
+//             not count as available, and a rollout that replaces a broken template must not wait
 //             for them.
 //
-// Sizes in the middle of a rollout (shareOut): when a Deployment is scaled then, all sets grow or
-// shrink in proportion to their sizes, measured against the size that the Deployment had when they
-// were last scaled (annotation max-replicas); what rounding leaves over goes to the largest.
-// Percentages are resolved against the desired size, surge upwards and unavailable downwards, so
-// that a rollout is never stuck.
+// Sizes during a rollout (shareOut): when a Deployment is scaled then, all sets grow or shrink in
+// proportion to their sizes, relative to the size that the Deployment had when they were last
+// scaled (annotation max-replicas); the largest set gets the rounding remainder. Percentages are
+// resolved against the desired size, surge rounded up and unavailable rounded down, so that a
+// rollout is never stuck.
 //
 // Cost: O(sets). Rules: the deployment controller of kube-controller-manager (rolling.go, sync.go).
 
@@ -67,7 +67,7 @@ std::vector<int> scaleDownOld(const RolloutLimits& limits, const RolloutSet& fre
   }
   const int leastAvailable = limits.desired - limits.maxUnavailable;
   int removable = total - leastAvailable - std::max(fresh.replicas - fresh.available, 0);
-  // Old pods that do not work are given up first, they keep nothing available.
+  // Delete broken old pods first; they do not count as available.
   for (std::size_t i = 0; i < old.size() && removable > 0; ++i) {
     const int broken = std::min(std::max(old[i].replicas - old[i].available, 0), removable);
     next[i] -= broken;
@@ -91,7 +91,7 @@ std::vector<int> shareOut(const RolloutLimits& limits, const std::vector<SharedS
   std::vector<int> next;
   for (const auto& set : sets) next.push_back(set.replicas);
   if (change == 0 || sets.empty()) return next;
-  // The largest first; of equal ones the newest grows first, and the oldest shrinks first.
+  // The largest first; of equal sets the newest grows first, and the oldest shrinks first.
   std::vector<std::size_t> order(sets.size());
   std::iota(order.begin(), order.end(), 0);
   std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {

@@ -13,7 +13,7 @@ namespace koord::cluster {
 int resolveIntOrPercent(const api::IntOrString& value, int total, bool roundUp);
 
 struct RolloutSet {
-  int replicas = 0;  // as specified now
+  int replicas = 0;  // current spec.replicas
   int available = 0;
 };
 struct RolloutLimits {
@@ -30,11 +30,11 @@ int rollForward(const RolloutLimits& limits, const RolloutSet& fresh,
 std::vector<int> scaleDownOld(const RolloutLimits& limits, const RolloutSet& fresh,
                               const std::vector<RolloutSet>& old);
 
-// A Deployment that is scaled in the midst of a rollout shares the change out among its ReplicaSets
-// by their sizes.
+// If a Deployment is scaled during a rollout, its ReplicaSets share the change in proportion to
+// their sizes.
 struct SharedSet {
   int replicas = 0;
-  int mostBefore = 0;  // what the Deployment could have when this set was last scaled
+  int mostBefore = 0;  // the Deployment's maximum when this set was last scaled
   WallTime created{};
 };
 std::vector<int> shareOut(const RolloutLimits& limits, const std::vector<SharedSet>& sets);

@@ -97,7 +97,7 @@ Task<Result<>> StatefulClaims::settle(SetPtr set, int ordinal, PodPtr pod, bool 
     if (!claim) continue;
     const auto& meta = claim->metadata;
     const auto* controller = api::controllerOf(meta);
-    // Somebody else's: not ours to give away.
+    // Another controller's claim: do not change its owner.
     if (controller && controller->uid != set->metadata.uid && controller->uid != pod->metadata.uid)
       continue;
     if (hasOwner(meta, pod->metadata.uid) == byPod && hasOwner(meta, set->metadata.uid) == bySet)

@@ -1,9 +1,10 @@
 #pragma once
 
-// The volume claims of a StatefulSet's pods, <template>-<set>-<ordinal>: made before the pod (or
-// again while it waits), and kept when it goes, unless persistentVolumeClaimRetentionPolicy says
-// Delete. Then the set (whenDeleted), or a pod that is about to be given up (whenScaled), owns the
-// claim, and the garbage collector takes it along.
+// The volume claims of a StatefulSet's pods, <template>-<set>-<ordinal>. They are created before
+// the pod (or again while it waits), and kept after its deletion, unless
+// persistentVolumeClaimRetentionPolicy says Delete. Then the set (whenDeleted), or a pod that is
+// about to be deleted (whenScaled), owns the claim, and the garbage collector deletes the claim
+// with its owner.
 
 #include "api/pod.h"
 #include "api/storage.h"
@@ -21,10 +22,10 @@ class StatefulClaims {
   StatefulClaims(kube::Api& api, kube::Informer<api::PersistentVolumeClaim>& claims)
       : api_(api), claims_(claims) {}
 
-  // Makes those that are missing. False while one of a former pod of this number is still on its
-  // way out: the new pod has to wait for that.
+  // Creates the missing claims. Returns false while a claim of an earlier pod with this ordinal is
+  // being deleted: the new pod must wait.
   Task<Result<bool>> make(SetPtr set, int ordinal);
-  // Gives the pod's claims the owner that the policy wants.
+  // Sets the owner of the pod's claims by the policy.
   Task<Result<>> settle(SetPtr set, int ordinal, PodPtr pod, bool givenUp);
 
  private:
@@ -32,7 +33,8 @@ class StatefulClaims {
   kube::Informer<api::PersistentVolumeClaim>& claims_;
 };
 
-// The pod's claims as volumes of the templates' names, in place of what the pod template has there.
+// Adds the pod's claims as volumes with the templates' names; they replace volumes of the pod
+// template.
 void addClaimVolumes(json::object& podSpec, const api::StatefulSet& set, int ordinal);
 
 }  // namespace koord::cluster

@@ -9,21 +9,21 @@
 
 #include "kube/client.h"
 
-// One sync takes the set one step further, the first that applies (OrderedReady; with Parallel the
-// steps of a phase are taken together):
-//   1. upwards from the first ordinal: make the first pod that is missing, replace one that has
-//      ended, make the claims that a pending one lacks, or wait for one that is not available or is
-//      going away;
-//   2. downwards from the last: remove pods whose ordinal is beyond the size;
-//   3. downwards from the last to the partition: remove the first pod that is of an older revision,
-//      or wait for one that is not available.
-// A removed pod is made again by step 1 of a later sync, below the partition with the old template.
-// So at most one pod is away at any time, and a rollout goes from the last pod to the first.
+// One sync does the first applicable step (OrderedReady; with Parallel the steps of a phase are
+// done together):
+//   1. upwards from the first ordinal: create the first missing pod, replace an ended pod, create
+//      the missing claims of a pending pod, or wait for a pod that is not available or is being
+//      deleted;
+//   2. downwards from the last: delete pods whose ordinal is beyond the size;
+//   3. downwards from the last to the partition: delete the first pod of an older revision, or wait
+//      for a pod that is not available.
+// Step 1 of a later sync re-creates a deleted pod, below the partition with the old template. So at
+// most one pod is missing at any time, and a rollout goes from the last pod to the first.
 //
 // currentRevision is the template of the pods that have not been updated, updateRevision that of
-// the set as it is now; they become the same when all pods are updated and ready. Both are
-// ControllerRevisions, so that the old template is still there when a pod below the partition has
-// to be made again.
+// the current set; they become the same when all pods are updated and ready. Both are
+// ControllerRevisions, so that the old template still exists when a pod below the partition must be
+// created again.
 //
 // Cost: O(pods of the set) per sync. Rules: the statefulset controller of kube-controller-manager.
 
@@ -34,7 +34,7 @@ namespace {
 constexpr const char* kRevisionLabel = "controller-revision-hash";
 constexpr Duration kClaimPoll = std::chrono::seconds(1);
 
-// The number at the end of the name; -1 when it is no pod of the set's numbering.
+// The number at the end of the name; -1 for other names.
 int ordinalOf(const api::Pod& pod, const std::string& setName) {
   const std::string& name = pod.metadata.name;
   if (!name.starts_with(setName + "-")) return -1;
@@ -53,7 +53,7 @@ std::string revisionOf(const api::Pod& pod) {
   return label ? *label : "";
 }
 
-// Pods of ordinals below that keep the template they have.
+// Pods of lower ordinals keep their template.
 int partitionOf(const api::StatefulSet& set) {
   const auto& rolling = set.spec.updateStrategy.rollingUpdate;
   return firstOrdinal(set) + (rolling ? rolling->partition.value_or(0) : 0);
@@ -80,7 +80,7 @@ StatefulSetController::StatefulSetController(kube::Api& api, Executor& executor,
   enqueueChanged(sets_, queue_);
   enqueueControllersOf(pods_.informer(), sets_, queue_);
   enqueueControllersOf(revisions, sets_, queue_);
-  // A pod that waits for its claim says nothing when that goes.
+  // A pod that waits for its claim has no event when the claim is deleted.
   claims.addHandler({{}, {}, [this](const auto& claim) {
                        for (const auto& set : sets_.objects())
                          if (set->metadata.namespace_ == claim->metadata.namespace_ &&
@@ -206,8 +206,7 @@ Task<Result<>> StatefulSetController::step(SetPtr set, std::map<int, PodPtr> pod
       auto claimed = co_await claiming;
       if (!claimed) co_return fail(std::move(claimed.error()));
     }
-    // As upstream: a pod of a template that never gets ready also blocks the template that mends
-    // it.
+    // As upstream: a pod that never gets ready also blocks the template that would fix it.
     if (ordered && !isAvailable(*pod->second)) co_return Result<>{};
   }
   for (auto it = pods.rbegin(); it != pods.rend(); ++it) {

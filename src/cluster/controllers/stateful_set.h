@@ -1,9 +1,9 @@
 #pragma once
 
-// StatefulSets: pods with fixed names (<set>-0, <set>-1, ...), started in order and given up from
+// StatefulSets: pods with fixed names (<set>-0, <set>-1, ...), started in order and deleted from
 // the last one. A new template replaces them from the last one down to the partition; those below
-// it keep the template of the rollout before. Each gets a volume claim of its own per
-// volumeClaimTemplate (stateful_claims.h).
+// it keep the previous template. Each pod gets its own volume claim per volumeClaimTemplate
+// (stateful_claims.h).
 
 #include <map>
 
@@ -24,7 +24,7 @@ class StatefulSetController {
  private:
   using SetPtr = std::shared_ptr<const api::StatefulSet>;
 
-  // The templates between which the set rolls: of the last complete rollout, and of now.
+  // The templates of a rollout: that of the last complete rollout, and the current one.
   struct Revisions {
     RevisionPtr current;
     RevisionPtr update;
@@ -34,7 +34,7 @@ class StatefulSetController {
   Task<Result<>> act(SetPtr set, std::map<int, PodPtr> pods, Revisions revisions);
   Task<Result<>> createPod(SetPtr set, int ordinal, RevisionPtr revision);
   Task<Result<>> settleClaims(SetPtr set, const std::map<int, PodPtr>& pods);
-  // The one next step, or none.
+  // Does the next step, if there is one.
   Task<Result<>> step(SetPtr set, std::map<int, PodPtr> pods, Revisions revisions);
   Task<Result<>> report(SetPtr set, std::map<int, PodPtr> pods, Revisions revisions);
 

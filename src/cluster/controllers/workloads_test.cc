@@ -1,4 +1,4 @@
-// Jobs, CronJobs, StatefulSets, DaemonSets, rollouts and disruption budgets in their finer points.
+// Details of Jobs, CronJobs, StatefulSets, DaemonSets, rollouts and disruption budgets.
 
 #include <gmock/gmock.h>
 
@@ -70,7 +70,7 @@ TEST_F(WorkloadsTest, ACronJobStartsAJobAtEachOfItsTimes) {
   }
   const auto now = cluster.get<api::CronJob>("c");
   EXPECT_EQ(now->status.active.size(), 1u);
-  EXPECT_EQ(jobs().size(), 2u);  // one that runs, one of history
+  EXPECT_EQ(jobs().size(), 2u);  // a running one, and one of the history
   EXPECT_TRUE(now->status.lastSuccessfulTime);
   EXPECT_TRUE(hasEvent("SawCompletedJob"));
 }

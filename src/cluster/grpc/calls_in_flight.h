@@ -1,8 +1,9 @@
 #pragma once
 
-// A gRPC client's calls that are under way. gRPC answers on threads of its own, so two things need care, and both
-// are seen to here: whoever asked may end before the answer comes, and what a call holds may be the last holder of its
-// channel, which waits for gRPC's threads when it goes, and so may not go on one of them.
+// The pending calls of a gRPC client. gRPC answers on its own threads, and this class handles two
+// consequences: the caller may end before the answer arrives; and a call may hold the last
+// reference to its channel, whose destructor waits for gRPC's threads and so must not run on one of
+// them.
 
 #include <grpcpp/grpcpp.h>
 
@@ -17,9 +18,9 @@ namespace koord::cluster {
 
 class CallsInFlight {
  public:
-  // What calls hold is released on the executor, which outlives this.
+  // Objects that calls hold are released on the executor, which outlives this.
   explicit CallsInFlight(Executor& executor) : executor_(executor) {}
-  // Cancels what is under way, and waits until gRPC has let go of it.
+  // Cancels pending calls, and waits until gRPC has released them.
   ~CallsInFlight() {
     std::unique_lock lock(mutex_);
     for (auto* context : contexts_) context->TryCancel();
@@ -31,8 +32,9 @@ class CallsInFlight {
     return contexts_.size();
   }
 
-  // A Call has a ClientContext `context` and whatever else must live until the answer. `send(call, callback)` hands
-  // it to a stub; `done(status, call)` runs on a thread of gRPC. Any thread.
+  // A Call has a ClientContext `context` and everything else that must live until the answer.
+  // `send(call, callback)` passes it to a stub; `done(status, call)` runs on a thread of gRPC. Any
+  // thread.
   template <class Call, class Send, class Done>
   void begin(std::shared_ptr<Call> call, Send send, Done done) {
     Call& sent = *call;
@@ -45,7 +47,7 @@ class CallsInFlight {
          [this, call = std::move(call), done = std::move(done)](::grpc::Status status) mutable {
            done(status, *call);
            {
-             // While it is there: the next one may have its address.
+             // While the context exists: the next one may have its address.
              std::lock_guard lock(mutex_);
              contexts_.erase(&call->context);
            }
@@ -62,7 +64,7 @@ class CallsInFlight {
   std::condition_variable idle_;
   // Guarded by mutex_:
   std::set<::grpc::ClientContext*> contexts_;  // of calls without an answer
-  std::size_t underWay_ = 0;                   // calls that gRPC has not let go of
+  std::size_t underWay_ = 0;                   // calls that gRPC has not released
 };
 
 }  // namespace koord::cluster

@@ -54,7 +54,7 @@ Result<std::string> RealCgroupFs::read(const std::string& path) const {
 Result<> RealCgroupFs::write(const std::string& path, std::string_view text) {
   const int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
   if (fd < 0) return fail(errnoError("open " + path, errno));
-  // The kernel takes a control file's value in one write or not at all.
+  // The kernel accepts the value of a control file in one write only.
   const ssize_t put = ::write(fd, text.data(), text.size());
   const int error = errno;
   ::close(fd);

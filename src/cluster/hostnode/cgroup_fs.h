@@ -1,7 +1,7 @@
 #pragma once
 
-// The host node's door to cgroup file systems. A seam, so that unit tests see a fake tree
-// (fake_cgroup_fs.h) and only the tests named ROOT_ touch the real one.
+// Access of the host node to cgroup file systems. An interface, so that unit tests use a fake tree
+// (fake_cgroup_fs.h) and only the tests named ROOT_ use the real one.
 
 #include <string>
 #include <string_view>
@@ -16,9 +16,9 @@ class CgroupFs {
   virtual ~CgroupFs() = default;
 
   virtual bool isDir(const std::string& path) const = 0;
-  // One level; an existing folder is fine.
+  // Creates one level; succeeds if it exists.
   virtual Result<> makeDir(const std::string& path) = 0;
-  // Removes an empty cgroup; a missing one is fine. Busy ones fail with Conflict.
+  // Removes an empty cgroup; succeeds if it does not exist. Conflict if it is busy.
   virtual Result<> removeDir(const std::string& path) = 0;
   virtual std::vector<std::string> subdirs(const std::string& path) const = 0;
   virtual Result<std::string> read(const std::string& path) const = 0;

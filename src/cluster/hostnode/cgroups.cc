@@ -53,7 +53,7 @@ Result<> Cgroups::createIn(const std::string& mount, const std::string& path, bo
   for (const auto& prefix : prefixesOf(path)) {
     const std::string dir = mount + "/" + prefix;
     if (layout_.version == 2) {
-      // One by one: a kernel without one of them refuses the whole line otherwise.
+      // One by one: a kernel that lacks one of them would reject the whole line.
       for (const char* controller : kV2Controllers) {
         auto on = fs_.write(parent + "/cgroup.subtree_control", fmt::format("+{}", controller));
         if (!on) log::v(2, "{}", on.error().message);

@@ -96,7 +96,7 @@ TEST(MachineTest, MemTotalIsReadInBytes) {
   EXPECT_EQ(memTotal("MemFree: 1 kB\n"), 0);
 }
 
-// The kernel's own opinion of the same steps.
+// The same steps on the real kernel.
 TEST(CgroupsTest, ROOT_TheKernelTakesWhatAKubeletWrites) {
   RealCgroupFs fs;
   const auto mountinfo = readFile("/proc/self/mountinfo");

@@ -1,7 +1,6 @@
 #pragma once
 
-// What a runtime is told about a container: the part of a PodSpec that is its own, with variables
-// filled in.
+// The configuration of a container for a runtime: its part of the PodSpec, with variables expanded.
 
 #include "cluster/hostnode/podspec/host_pod.h"
 #include "cluster/hostnode/runtime.h"

@@ -11,12 +11,12 @@ namespace koord::cluster {
 
 namespace {
 
-// Longer lines are kept in parts, as containerd does.
+// Longer lines are stored in parts, as in containerd.
 constexpr std::size_t kLongestPart = 16 * 1024;
 
 struct LogLine {
   std::string_view time;  // "" for a line without the prefix
-  std::string_view text;  // with the line break, but not that of a part
+  std::string_view text;  // with the line break, unless it is a part
   bool partial = false;
 };
 
@@ -37,7 +37,7 @@ LogLine parseLogLine(std::string_view line) {
   return plain;
 }
 
-// Takes the first line off, with its line break.
+// Removes and returns the first line, with its line break.
 std::string_view takeLine(std::string_view& text) {
   const auto end = std::min(text.find('\n'), text.size() - 1);
   const auto line = text.substr(0, end + 1);
@@ -87,7 +87,7 @@ Result<LogOptions> readLogOptions(const std::function<std::string(std::string_vi
     if (!*one) return fail(one->error());
   options.tailLines = *tail;
   options.limitBytes = *limit;
-  // Nobody looks back further than a hundred years.
+  // Limits the value to a hundred years.
   if (*seconds)
     options.since = now - std::chrono::seconds(std::min<std::int64_t>(**seconds, 3'153'600'000));
   if (const auto text = valueOf("sinceTime"); !text.empty()) {
@@ -141,7 +141,7 @@ std::size_t wholeLines(std::string_view text) {
 
 std::string LogLines::line(WallTime now, char tag, std::string_view text) const {
   std::string time = formatTime(now);
-  time.pop_back();  // the zone, which comes after the fraction
+  time.pop_back();  // the zone, which follows the fraction
   const auto fraction = now - std::chrono::floor<std::chrono::seconds>(now);
   return fmt::format("{}.{:09}Z {} {} {}\n", time, std::chrono::nanoseconds(fraction).count(),
                      stream_, tag, text);

@@ -1,8 +1,7 @@
 #pragma once
 
-// Logs of containers as CRI runtimes keep them, a line of a stream each: "<time> stdout F <text>";
-// P instead of F says that the rest of the line follows. Files without such prefixes are read as
-// they are.
+// Container logs in CRI format, one line per line of a stream: "<time> stdout F <text>"; P instead
+// of F means that the rest of the line follows. Files without such prefixes are read unchanged.
 
 #include <functional>
 #include <optional>
@@ -14,47 +13,47 @@
 
 namespace koord::cluster {
 
-// What is asked for of a log: the query parameters of pods/log and /containerLogs.
+// The query parameters of pods/log and /containerLogs.
 struct LogOptions {
-  bool previous = false;  // of the run before
+  bool previous = false;  // of the previous run
   bool follow = false;
   bool timestamps = false;                 // before each line
-  std::optional<std::int64_t> tailLines;   // the last so many
-  std::optional<std::int64_t> limitBytes;  // and no more than that
-  std::optional<WallTime> since;           // only lines from then on
+  std::optional<std::int64_t> tailLines;   // the last N lines
+  std::optional<std::int64_t> limitBytes;  // at most this many bytes
+  std::optional<WallTime> since;           // only lines since this time
 };
-// `valueOf` answers "" for a parameter that is absent. Errors name the parameter.
+// `valueOf` returns "" for an absent parameter. Errors name the parameter.
 Result<LogOptions> readLogOptions(const std::function<std::string(std::string_view)>& valueOf,
                                   WallTime now);
 
-// The part of a log that is asked for, as its reader sees it.
+// The requested part of a log, in the reader's form.
 std::string selectLog(std::string_view log, const LogOptions& options);
-// The same of a log that is read piece by piece, each of whole lines. tailLines are the reader's.
+// The same for a log that is read in pieces of whole lines. The caller handles tailLines.
 class LogSelector {
  public:
   explicit LogSelector(const LogOptions& options);
   std::string select(std::string_view lines);
-  bool full() const { return left_ == 0; }  // limitBytes are reached
+  bool full() const { return left_ == 0; }  // limitBytes is reached
 
  private:
   bool timestamps_;
   std::optional<WallTime> since_;
   std::optional<std::size_t> left_;
-  bool inLine_ = false;  // a part of this line has been seen
+  bool inLine_ = false;  // inside of a line
   bool skipped_ = false;
 };
-// The length of the whole lines at the beginning of what was read of a log that grows.
+// The length of the whole lines at the beginning of a read from a growing log.
 std::size_t wholeLines(std::string_view text);
 
-// Turns what comes out of a container into lines of a log.
+// Converts a container's output to log lines.
 class LogLines {
  public:
   // `stream`: stdout or stderr.
   explicit LogLines(std::string_view stream) : stream_(stream) {}
 
-  // What is to be written to the log for these bytes; an unfinished line waits for its end.
+  // Returns the log lines for these bytes; an unfinished line waits for its end.
   std::string add(std::string_view bytes, WallTime now);
-  // The end of the stream: what is left is a line, too.
+  // Returns the rest at the end of the stream, as a line.
   std::string finish(WallTime now);
 
  private:

@@ -84,7 +84,7 @@ Result<> dropCapabilities(std::uint64_t dropped) {
   return {};
 }
 
-// Takes them away from the process as it is; what it executes is held to the bounding set.
+// Removes them from the process; the bounding set limits the programs that it executes.
 Result<> giveUpCapabilities(std::uint64_t dropped) {
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   std::array<__user_cap_data_struct, 2> sets{};

@@ -1,7 +1,7 @@
 #pragma once
 
 // The last steps of a process before it becomes a container's command: cgroups, files, user. For a
-// process of one thread, between fork and exec.
+// single-threaded process, between fork and exec.
 
 #include <string>
 
@@ -10,17 +10,17 @@
 
 namespace koord::cluster {
 
-// Into the cgroups. Errors name the file.
+// Joins the cgroups. Errors name the file.
 Result<> joinCgroups(const ContainerRecord& record);
-// Signals as a program expects them at its start.
+// Resets signals to the state that a program expects at its start.
 void resetSignals();
-// The container's mounts, where it has any. staging: an empty folder.
+// Mounts the container's volumes, if it has any. staging: an empty folder.
 Result<> enterFiles(const ContainerConfig& config, const std::string& staging);
-// Another process' mount namespace, when it is not ours.
+// Enters the mount namespace of another process, if it differs from ours.
 Result<> enterFilesOf(int pid);
-// User, groups and capabilities; nothing can be taken back afterwards.
+// Sets user, groups and capabilities; irreversible.
 Result<> becomeUser(const ContainerUser& user);
-// The working folder, then exec. Returns only when that fails.
+// Changes to the working folder, then calls exec. Returns only if that fails.
 Error becomeProgram(const ContainerConfig& config, std::vector<std::string> argv);
 
 }  // namespace koord::cluster

@@ -1,15 +1,15 @@
 #pragma once
 
-// The folder of one container of the ProcessRuntime, <data>/containers/<id>/. It is all that is
-// known of a container, so that a restarted koordctl finds it again:
+// The folder of one container of the ProcessRuntime, <data>/containers/<id>/. It is the whole state
+// of a container, so that a restarted koordctl finds it again:
 //
 //   config.json   what to run and where; written by the runtime before the shim starts
-//   lock          held (flock) by the shim for as long as it lives
+//   lock          held (flock) by the shim while it lives
 //   started.json  written by the shim when the command is running
-//   exit.json     written when nothing of the container runs any more
+//   exit.json     written when no process of the container runs
 //   log           standard output and error
 //
-// Each JSON file appears whole, by rename.
+// Each JSON file is written atomically, by rename.
 
 #include <string>
 #include <vector>
@@ -21,9 +21,8 @@ namespace koord::cluster {
 
 struct ContainerRecord {
   ContainerConfig config;
-  std::vector<std::string>
-      joinFiles;        // where the process writes its id before it becomes the command
-  std::string oomFile;  // has a line "oom_kill <n>"; "" = none
+  std::vector<std::string> joinFiles;  // where the process writes its id before exec
+  std::string oomFile;                 // has a line "oom_kill <n>"; "" = none
 };
 struct StartRecord {
   int pid = 0;

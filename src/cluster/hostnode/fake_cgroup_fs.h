@@ -1,7 +1,7 @@
 #pragma once
 
-// A cgroup tree in memory for tests: folders are made empty, writes are remembered, the processes
-// of a cgroup are what a test puts into its cgroup.procs, and SIGKILL takes them out again.
+// A cgroup tree in memory for tests: new folders are empty, writes are stored, the test writes the
+// processes of a cgroup to its cgroup.procs, and SIGKILL removes them.
 
 #include <map>
 #include <set>

@@ -1,7 +1,7 @@
 #pragma once
 
 // A container runtime for tests: containers run until the test ends them, stopping takes the whole
-// grace time when they do not listen, and everything that was asked for is remembered.
+// grace period if they ignore SIGTERM, and all calls are recorded.
 
 #include <algorithm>
 #include <functional>
@@ -23,17 +23,17 @@ class FakeRuntime final : public Runtime {
   std::vector<std::string> stopped;   // names of containers, in the order of the calls
   std::set<std::string> deaf;         // names of containers that SIGTERM does not end
   std::vector<std::string> executed;  // names of containers, ": " and the commands run in them
-  // How such a command ends.
+  // The result of such a command.
   std::function<Result<ExecResult>(const std::string& name,
                                    const std::vector<std::string>& command)>
       onExec = [](const auto&, const auto&) { return ExecResult{}; };
   Duration execTime{};
-  std::optional<Error> startError;  // what the next starts fail with
-  std::optional<Error> listError;   // what the next list fails with, at once
+  std::optional<Error> startError;  // the next starts fail with this
+  std::optional<Error> listError;   // the next list fails with this, at once
   Duration latency = std::chrono::milliseconds(1);
-  std::optional<Duration> listLatency;  // when it is another
+  std::optional<Duration> listLatency;  // if different
   std::string logDir = "/logs";
-  std::function<void()> onStarted = [] {};  // at once, before the host node hears of it
+  std::function<void()> onStarted = [] {};  // at once, before the host node's notification
 
   void exit(const std::string& name, int exitCode) {
     for (auto& container : containers)

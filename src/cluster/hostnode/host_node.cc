@@ -21,8 +21,8 @@ namespace {
 constexpr Duration kRetry = 1s;
 constexpr Duration kBusyRetry = 50ms;
 
-// As a patch: with the zeros that readers of container statuses expect to be written out, and
-// without what conditions said before.
+// The patch of a status: with zeros that readers of container statuses expect, and without old
+// members of conditions.
 json::value statusDocument(const api::PodStatus& status) {
   json::value document = api::encode(status);
   if (auto* conditions = find(document, "conditions"))
@@ -41,8 +41,8 @@ json::value statusDocument(const api::PodStatus& status) {
   return document;
 }
 
-// Whether somebody else has written into the status since: the node lifecycle controller, for one,
-// makes pods unready when the node could not be heard.
+// Returns true if another client has written to the status since: for example the node lifecycle
+// controller, which makes pods of an unreachable node unready.
 bool wasOverwritten(const api::PodStatus& ours, const api::PodStatus& there) {
   if (there.phase != ours.phase) return true;
   return std::ranges::any_of(ours.conditions, [&](const api::PodCondition& condition) {
@@ -119,7 +119,7 @@ void HostNode::start() {
 
 void HostNode::seen(const PodPtr& pod) {
   Entry& entry = entries_[pod->metadata.uid];
-  // The downward API shows labels and annotations.
+  // The downward API exposes labels and annotations.
   if (entry.pod && (entry.pod->metadata.labels != pod->metadata.labels ||
                     entry.pod->metadata.annotations != pod->metadata.annotations))
     entry.volumesDue = true;
@@ -140,7 +140,7 @@ void HostNode::vanished(const PodPtr& pod) {
 }
 
 void HostNode::touch(const std::string& uid) {
-  // Without a look at the runtime a pod that runs would be started again.
+  // Before the first list of the runtime a running pod would be started again.
   if (!listed_ || stopped_) return;
   const auto found = entries_.find(uid);
   if (found == entries_.end()) return;
@@ -163,7 +163,7 @@ void HostNode::touchAfter(const std::string& uid, Duration delay) {
 }
 
 Task<void> HostNode::work(std::string uid) {
-  // Entries are erased here only, while nothing else works on them.
+  // Entries are erased only here, when no other task uses them.
   while (!stopped_) {
     Entry& entry = entries_.at(uid);
     if (!entry.dirty) break;
@@ -204,7 +204,7 @@ Task<Result<>> HostNode::sync(std::string uid) {
   co_return co_await running;
 }
 
-// A pod that is being deleted.
+// Ends a pod that is being deleted.
 Task<Result<>> HostNode::endPod(std::string uid, PodPtr pod) {
   probes_.stopKilling(uid);
   const Duration left = *pod->metadata.deletionTimestamp - executor_.wallNow();
@@ -212,7 +212,7 @@ Task<Result<>> HostNode::endPod(std::string uid, PodPtr pod) {
   auto done = co_await down;
   const Entry& after = entries_.at(uid);
   if (!done || !after.containers.empty() || after.hasCgroup) co_return done;
-  // Who holds a pod back by a finalizer wants to know that it has ended.
+  // Controllers that hold the pod with a finalizer must see that it has ended.
   if (!pod->metadata.finalizers.empty() && !api::isTerminal(*pod)) {
     json::value patch =
         json::object{{"metadata", {{"uid", uid}}}, {"status", {{"phase", "Failed"}}}};
@@ -226,8 +226,8 @@ Task<Result<>> HostNode::endPod(std::string uid, PodPtr pod) {
   co_return co_await deleting;
 }
 
-// A pod that has ended. The containers' records stay for their logs; cgroup and volumes are not
-// needed any more.
+// Cleans up after an ended pod: keeps the containers' records for their logs, removes cgroup and
+// volumes.
 Task<Result<>> HostNode::restPod(std::string uid, PodPtr pod) {
   if (std::ranges::any_of(entries_.at(uid).containers, alive)) {
     stopInTurn(uid, *pod, graceOf(*pod));
@@ -268,13 +268,12 @@ Task<Result<>> HostNode::runPod(std::string uid, PodPtr pod) {
     co_return co_await refusing;
   }
   if (entries_.at(uid).stale) {
-    // Planning on an old list would start a second container.
+    // A plan from an old list would start a second container.
     auto listing = relist();
     auto listed = co_await listing;
     if (!listed) co_return listed;
   }
-  if (!entries_.at(uid).pod)
-    co_return Result<>{};  // it has vanished meanwhile, and is marked dirty
+  if (!entries_.at(uid).pod) co_return Result<>{};  // deleted meanwhile, and marked dirty
   watchHealth(uid, entries_.at(uid));
   PodPlan next = plan(entries_.at(uid));
   entries_.at(uid).lastGoodRun = next.lastGoodRun;
@@ -291,7 +290,7 @@ Task<Result<>> HostNode::runPod(std::string uid, PodPtr pod) {
     auto preparing = prepareVolumes(uid, next.pod);
     co_await preparing;
     const PodPtr& now = entries_.at(uid).pod;
-    if (!now || now->metadata.deletionTimestamp) co_return Result<>{};  // and it is marked dirty
+    if (!now || now->metadata.deletionTimestamp) co_return Result<>{};  // and marked dirty
   }
   if (mayStart(entries_.at(uid), next)) {
     auto starting = startContainers(uid, next);
@@ -302,7 +301,7 @@ Task<Result<>> HostNode::runPod(std::string uid, PodPtr pod) {
     if (!listed) co_return listed;
   }
   const Entry& entry = entries_.at(uid);
-  if (entry.pod != next.pod) co_return Result<>{};  // it has changed meanwhile, and is marked dirty
+  if (entry.pod != next.pod) co_return Result<>{};  // changed meanwhile, and marked dirty
   watchHealth(uid, entry);
   const auto sooner = next.wakeAt;
   const auto refresh = entry.volumeFailures > 0 ? std::nullopt : volumes_.refreshAt(uid);
@@ -315,7 +314,7 @@ Task<Result<>> HostNode::runPod(std::string uid, PodPtr pod) {
   co_return co_await reporting;
 }
 
-// A pod that this node does not admit.
+// Rejects a pod that this node does not admit.
 Task<Result<>> HostNode::refuse(std::string uid, PodPtr pod, PodRefusal refusal) {
   events_.record(kube::referenceTo(api::Pod::kType, pod->metadata), "Warning", refusal.reason,
                  refusal.message);
@@ -328,12 +327,12 @@ Task<Result<>> HostNode::refuse(std::string uid, PodPtr pod, PodRefusal refusal)
   co_return co_await reporting;
 }
 
-// One step towards nothing of the pod being left on this machine: first the processes, then the
-// records, then volumes and cgroups. Called again whenever a step is done.
+// One step of removing a pod from this host: first the processes, then the records, then volumes
+// and cgroups. Called again after each step.
 Task<Result<>> HostNode::takeDown(std::string uid, Duration grace) {
   const PodPtr known = entries_.at(uid).pod;
   const bool patient = known && known->metadata.deletionGracePeriodSeconds.value_or(0) > 0;
-  const auto containers = entries_.at(uid).containers;  // stopping changes the entry's
+  const auto containers = entries_.at(uid).containers;  // a copy: stopping changes the entry
   if (std::ranges::any_of(containers, alive)) {
     if (patient) {
       stopInTurn(uid, *known, grace);

@@ -1,15 +1,16 @@
 #pragma once
 
-// This machine as a node: a small kubelet. It registers the Node, keeps its lease and conditions
-// fresh, runs the pods that are bound to it through a Runtime, in cgroups laid out as a kubelet
-// with the cgroupfs driver does, with their volumes, watches over their health, reports their
-// status, and takes them down when they are deleted or gone.
+// The host as a node: a small kubelet. It registers the Node, renews its lease and conditions, and
+// runs the pods bound to it through a Runtime: in cgroups laid out as a kubelet with the cgroupfs
+// driver does, with volumes and probes. It reports their status, and stops them when they are
+// deleted or gone.
 //
-// An actor on the executor of its Api. Its memory is the runtime's list of containers and the
-// folders of volumes, so a new HostNode on the same runtime carries on with the pods that run.
+// An actor on the executor of its Api. Its state is the runtime's list of containers and the
+// folders of volumes, so a new HostNode on the same runtime continues with the running pods.
 //
-// host_node.cc has what happens to a pod, host_node_start.cc and host_node_stop.cc its containers,
-// host_node_machine.cc what is on the machine, host_node_queries.cc what others ask.
+// Files: host_node.cc has the life cycle of a pod, host_node_start.cc and host_node_stop.cc its
+// containers, host_node_machine.cc the state of the host, host_node_queries.cc the queries of
+// others.
 
 #include <functional>
 #include <map>
@@ -42,12 +43,12 @@ struct HostNodeOptions {
   std::vector<EvictionThreshold> evictionHard;
 };
 
-// What a host node uses beside the API and its runtime.
+// Services of a host node in addition to the API and its runtime.
 struct HostNodeServices {
-  Executor& worker;  // for what blocks
+  Executor& worker;  // for blocking calls
   net::HttpTransport* http = nullptr;
   AskGrpcHealth grpc = {};
-  std::function<SignalReadings()> readSignals = {};  // on the worker; none: nothing ever runs short
+  std::function<SignalReadings()> readSignals = {};  // on the worker; null: no pressure ever
 };
 
 class HostNode {
@@ -61,9 +62,9 @@ class HostNode {
   // cgroups. The pods stay in the API.
   Task<void> shutdown(Duration grace);
 
-  // The pods of this node with the status as this node knows it: what /pods answers.
+  // The pods of this node with this node's view of their status: the answer to /pods.
   json::value podList() const;
-  // The log of a container, the newest or the one before it.
+  // The path of a container's log: the current one or the previous one.
   Result<std::string> logPath(const api::ObjectKey& pod, const std::string& container,
                               bool previous) const;
   bool isRunning(const api::ObjectKey& pod, const std::string& container) const;
@@ -75,7 +76,7 @@ class HostNode {
     api::ContainerStateWaiting state;
     WallTime retryAt{};
   };
-  // One pod this node has to do with; one without `pod` has vanished from the API.
+  // A pod of this node; null `pod`: it was deleted from the API.
   struct Entry {
     PodPtr pod;
     std::vector<RuntimeContainer> containers;
@@ -83,25 +84,23 @@ class HostNode {
     std::map<std::string, SteadyTime> stopping;  // container id -> when it is killed
     std::optional<api::PodStatus> status;
     json::value reported;
-    // Volumes. Once they are there, containers go on with them though they cannot be brought up to
-    // date.
+    // Volumes. Once they exist, containers keep running even if they cannot be updated.
     std::optional<VolumePlaces> places;
-    bool volumesDue = true;   // they have to be set up, or once more
-    bool hasVolumes = false;  // there may be something of them on this machine
+    bool volumesDue = true;   // they must be set up or updated
+    bool hasVolumes = false;  // there may be folders of them on this host
     int volumeFailures = 0;   // in a row
     WallTime volumesRetryAt{};
-    std::string waitsFor;  // why no container can be started
-    // Containers, by id: whose postStart hook runs, whose preStop hook has been run, which a probe
-    // had killed.
+    std::string waitsFor;  // why its containers cannot start
+    // Containers by id: with a running postStart hook, with a finished preStop hook, killed by a
+    // probe.
     std::set<std::string> settingUp;
     std::set<std::string> saidGoodbye;
     std::set<std::string> unhealthy;
-    std::map<std::string, std::string> lastWords;  // of containers that have ended
-    std::map<std::string, int> lastGoodRun;        // as planPod has it
+    std::map<std::string, std::string> lastWords;  // termination messages
+    std::map<std::string, int> lastGoodRun;        // see planPod
     bool hasCgroup = false;
-    bool stale = false;  // something was started since the runtime was last asked
-    std::uint64_t startedAt =
-        0;  // when stale: lists with this number or a lower one do not show it
+    bool stale = false;           // a container started since the last list
+    std::uint64_t startedAt = 0;  // when stale: lists up to this number do not show it
     bool dirty = false;
     bool working = false;
     TimerId timer = 0;
@@ -166,11 +165,11 @@ class HostNode {
   NetworkProber prober_;
   Probes probes_;
   std::map<std::string, Entry> entries_;  // by pod uid
-  bool listed_ = false;                   // the runtime has been asked at least once
+  bool listed_ = false;                   // the runtime has been listed at least once
   bool stopped_ = false;
   SteadyTime lastSweep_{};
-  std::uint64_t lastList_ = 0;     // lists are numbered as they are asked for
-  std::uint64_t appliedList_ = 0;  // the newest that has been taken
+  std::uint64_t lastList_ = 0;     // number of the last list request
+  std::uint64_t appliedList_ = 0;  // the newest list that was applied
   TaskGroup tasks_;
 };
 

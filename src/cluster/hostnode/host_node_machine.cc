@@ -14,7 +14,7 @@ namespace koord::cluster {
 using namespace std::chrono_literals;
 
 namespace {
-constexpr Duration kSignalPeriod = 10s;  // as kubelet looks
+constexpr Duration kSignalPeriod = 10s;  // kubelet's period
 }
 
 Task<void> HostNode::relistForever() {
@@ -32,7 +32,7 @@ Task<void> HostNode::relistForever() {
   }
 }
 
-// Nobody leaves for it: the conditions keep new pods away.
+// Does not evict pods: the conditions keep new pods away.
 Task<void> HostNode::watchPressures() {
   PressureWatch watch(options_.evictionHard);
   NodePressures before;
@@ -55,7 +55,7 @@ Task<Result<>> HostNode::relist() {
   auto listing = runtime_.list();
   auto listed = co_await listing;
   if (!listed) co_return fail(std::move(listed.error()));
-  if (number < appliedList_) co_return Result<>{};  // overtaken by a newer one
+  if (number < appliedList_) co_return Result<>{};  // a newer list was applied before
   appliedList_ = number;
   std::map<std::string, std::vector<RuntimeContainer>> byPod;
   for (auto& container : *listed) byPod[container.pod.uid].push_back(std::move(container));
@@ -73,7 +73,7 @@ Task<Result<>> HostNode::relist() {
     entry.containers = std::move(containers);
     entry.stale = false;
     if (!entry.containers.empty()) entry.hasCgroup = true;
-    // A pod that the API has not told us about yet is not a vanished one.
+    // A pod that the API has not delivered yet is not a deleted one.
     if ((differs || first) && (entry.pod || pods_.synced())) changed.push_back(uid);
   }
   for (const auto& uid : changed) touch(uid);
@@ -85,7 +85,7 @@ std::string HostNode::messageFile(const std::string& uid, const std::string& con
   return fmt::format("{}/containers/{}/{}", volumes_.podDir(uid), container, attempt);
 }
 
-// What runtimes do not know: the termination messages.
+// Adds what runtimes do not know: the termination messages.
 void HostNode::fillLastWords(Entry& entry, std::vector<RuntimeContainer>& containers) const {
   if (!entry.pod) return;
   for (auto& container : containers) {
@@ -100,8 +100,8 @@ void HostNode::fillLastWords(Entry& entry, std::vector<RuntimeContainer>& contai
   }
 }
 
-// Pods whose objects are gone, cgroups and volumes without a pod: what a crash at a bad moment
-// leaves.
+// Removes pods whose objects are gone, and cgroups and volumes without a pod, which a crash may
+// leave.
 Task<void> HostNode::sweepOrphans() {
   auto looking = volumes_.pods();
   const auto withVolumes = co_await looking;
@@ -153,8 +153,8 @@ void HostNode::updateQosCgroups() {
 
 Result<> HostNode::makePodCgroup(const api::Pod& pod) {
   const std::string path = podCgroup(pod);
-  // One with nothing in it may be what a crash left half made. Where containers are, its values may
-  // be koordlet's.
+  // An empty cgroup may be incomplete after a crash. If there are containers, its values may be
+  // koordlet's.
   if (cgroups_.children(path).empty()) {
     if (auto made = cgroups_.create(path, podValues(pod.spec)); !made) return made;
   }
@@ -181,7 +181,7 @@ Task<void> HostNode::shutdown(Duration grace) {
   auto listed = co_await listing;
   if (!listed) co_return;
   const SteadyTime deadline = executor_.steadyNow() + grace;
-  // All are asked first, so that they end side by side.
+  // Stops all of them concurrently.
   TaskGroup stops;
   for (const auto& container : *listed)
     if (alive(container)) stops.spawn(stopOne(container.pod.uid, container.id, grace));
@@ -191,7 +191,7 @@ Task<void> HostNode::shutdown(Duration grace) {
   }
   std::map<std::string, PodRef> pods;
   for (const auto& container : *listed) pods.emplace(container.pod.uid, container.pod);
-  // A pod none of whose containers could be started was prepared all the same.
+  // A pod was prepared even if none of its containers could be started.
   for (const auto& [uid, entry] : entries_)
     if (entry.hasCgroup) pods.emplace(uid, refOf(uid, entry));
   for (const auto& [uid, pod] : pods) {

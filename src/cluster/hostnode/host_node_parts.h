@@ -1,6 +1,6 @@
 #pragma once
 
-// Small things that the files of HostNode share.
+// Helpers that the files of HostNode share.
 
 #include <algorithm>
 #include <chrono>
@@ -18,7 +18,7 @@ inline bool alive(const RuntimeContainer& container) {
   return container.phase != RuntimeContainer::Phase::Exited;
 }
 
-// Of any number of 64 bits; a time that far from now is still a time.
+// Accepts any 64-bit number and limits the result to a valid time.
 inline Duration graceTime(std::int64_t seconds) {
   constexpr std::int64_t kMostSeconds = std::int64_t{1} << 31;
   return std::chrono::seconds(std::clamp<std::int64_t>(seconds, 0, kMostSeconds));
@@ -29,11 +29,11 @@ inline Duration graceOf(const api::Pod& pod) {
   return graceTime(pod.spec.terminationGracePeriodSeconds.value_or(kDefaultSeconds));
 }
 
-// Those whose turn it is to end: sidecars come after what they serve, the last of them first.
+// The containers to stop next: sidecars stop after the other containers, the last sidecar first.
 std::vector<RuntimeContainer> nextToEnd(const api::Pod& pod,
                                         const std::vector<RuntimeContainer>& containers);
 
-// A container of a pod, as what an event is about.
+// A container of a pod, as the object of an event.
 inline api::ObjectReference containerOf(const api::Pod& pod, const std::string& container) {
   auto reference = kube::referenceTo(api::Pod::kType, pod.metadata);
   reference.fieldPath = "spec.containers{" + container + "}";

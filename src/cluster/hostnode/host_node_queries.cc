@@ -14,7 +14,7 @@ json::value HostNode::podList() const {
   json::array items;
   for (const auto& [uid, entry] : entries_) {
     if (!entry.pod) continue;
-    api::Pod pod = *entry.pod;  // without what only this node needs
+    api::Pod pod = *entry.pod;  // without the fields that only this node needs
     if (entry.status && !api::isTerminal(pod)) {
       const auto scheduled =
           std::ranges::find(pod.status.conditions, "PodScheduled", &api::PodCondition::type);

@@ -18,7 +18,7 @@ namespace {
 constexpr Duration kStartRetry = 10s;
 constexpr Duration kFirstVolumeRetry = 500ms;
 constexpr Duration kLastVolumeRetry = 2min;
-constexpr Duration kNoLimit = 24h;  // of a hook that may take as long as it likes
+constexpr Duration kNoLimit = 24h;  // of a hook without a limit
 
 bool hasPostStart(const HostPod& pod, const std::string& container) {
   const auto& lifecycle = pod.container(container).lifecycle;
@@ -27,7 +27,7 @@ bool hasPostStart(const HostPod& pod, const std::string& container) {
 
 }  // namespace
 
-// Leaves the starts in the plan that are due; whether there is any.
+// Keeps only the due starts in the plan; returns true if there is one.
 bool HostNode::mayStart(Entry& entry, PodPlan& plan) const {
   const WallTime now = executor_.wallNow();
   const auto wake = [&](WallTime when) {
@@ -44,7 +44,7 @@ bool HostNode::mayStart(Entry& entry, PodPlan& plan) const {
   return !plan.starts.empty();
 }
 
-// Sets the pod's volumes up where that is due. What fails is in the entry, and has been said.
+// Sets up the pod's volumes if due. Failures are in the entry, and were reported.
 Task<void> HostNode::prepareVolumes(std::string uid, PodPtr pod) {
   const WallTime now = executor_.wallNow();
   {
@@ -56,7 +56,7 @@ Task<void> HostNode::prepareVolumes(std::string uid, PodPtr pod) {
     entry.hasVolumes = true;
   }
   if (auto why = sandboxRefusal(*pod)) {
-    // Nothing but another pod will change that.
+    // A retry cannot succeed.
     events_.record(kube::referenceTo(api::Pod::kType, pod->metadata), "Warning",
                    "FailedCreatePodSandBox", "Failed to create pod sandbox: " + *why);
     entries_.at(uid).waitsFor = "Failed to create pod sandbox: " + *why;
@@ -86,7 +86,7 @@ void HostNode::volumesFailed(const std::string& uid, const HostPod& pod, std::st
 }
 
 Task<Result<>> HostNode::startContainers(std::string uid, PodPlan plan) {
-  const PodPtr pod = plan.pod;  // which the starts point into
+  const PodPtr pod = plan.pod;  // the starts point into it
   if (auto made = makePodCgroup(*pod); !made) co_return made;
   auto preparing = runtime_.preparePod(refOf(uid, entries_.at(uid)), sandboxOf(*pod));
   auto prepared = co_await preparing;
@@ -103,7 +103,7 @@ Task<Result<>> HostNode::startContainers(std::string uid, PodPlan plan) {
     entries_.at(uid).startFailures.erase(name);
     events_.record(containerOf(*pod, name), "Normal", "Started", "Started container " + name);
     if (!hasPostStart(*pod, name)) continue;
-    // The next container is started when the hook has ended.
+    // The next container starts after the hook.
     entries_.at(uid).settingUp.insert(*started);
     tasks_.spawn(postStart(uid, pod, name, *std::move(started)));
     break;
@@ -129,8 +129,8 @@ Task<Result<std::string>> HostNode::startContainer(std::string uid, PodPtr pod,
   auto environment = environmentOf(volumes_.fieldsOf(*pod), details, *objects);
   if (!environment) co_return fail(std::move(environment.error()));
   inputs.environment = *std::move(environment);
-  // For a process the file's usual place would mean a view of /dev of its own, for a message that
-  // few write.
+  // For a plain process the default path would require a private /dev, for a message that few
+  // programs write.
   const std::string& place = details.terminationMessagePath;
   const bool mounted = !place.empty() && (place != kTerminationLog || !runtime_.resolvesSubPaths());
   auto mounting = volumes_.mountsOf(pod, name, *entries_.at(uid).places, inputs.environment,
@@ -182,7 +182,7 @@ ProbeTarget HostNode::targetOf(const HostPod& pod, const std::string& container,
   return target;
 }
 
-// Probes are for what runs, once its postStart hook has ended.
+// Probes running containers after their postStart hook.
 void HostNode::watchHealth(const std::string& uid, const Entry& entry) {
   if (!entry.pod) return;
   std::vector<Probes::Container> running;

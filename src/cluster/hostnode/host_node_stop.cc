@@ -15,17 +15,16 @@ namespace koord::cluster {
 using namespace std::chrono_literals;
 
 namespace {
-// What a container has at least for its end when its preStop hook has used up all the time.
+// Minimum grace period of a container after its preStop hook.
 constexpr Duration kLeastGrace = 2s;
-// Grace times are whole seconds; what differs by less is the same, asked for again by another
-// clock.
+// Grace periods are whole seconds; a smaller difference is the same request by another clock.
 constexpr Duration kSameGrace = 500ms;
 }  // namespace
 
 std::vector<RuntimeContainer> nextToEnd(const api::Pod& pod,
                                         const std::vector<RuntimeContainer>& containers) {
   std::vector<RuntimeContainer> served;
-  std::map<std::ptrdiff_t, RuntimeContainer> sidecars;  // by their place in the spec
+  std::map<std::ptrdiff_t, RuntimeContainer> sidecars;  // by position in the spec
   const auto& init = pod.spec.initContainers;
   for (const auto& container : containers) {
     if (!alive(container)) continue;
@@ -39,8 +38,8 @@ std::vector<RuntimeContainer> nextToEnd(const api::Pod& pod,
   return served;
 }
 
-// Asks the pod's containers to end, each in its turn. Sidecars have a little time of their own,
-// however long the others took.
+// Stops the pod's containers in order. Sidecars get a short time of their own, no matter how long
+// the others took.
 void HostNode::stopInTurn(const std::string& uid, const HostPod& pod, Duration grace) {
   for (const auto& container : nextToEnd(pod, entries_.at(uid).containers)) {
     const bool sidecar = std::ranges::find(pod.spec.containers, container.name,
@@ -57,7 +56,7 @@ void HostNode::stop(const std::string& uid, const std::string& id, Duration grac
   const SteadyTime deadline = executor_.steadyNow() + grace;
   const auto [known, fresh] = entry.stopping.try_emplace(id, deadline);
   if (!fresh) {
-    if (known->second <= deadline + kSameGrace) return;  // a shorter grace time than before counts
+    if (known->second <= deadline + kSameGrace) return;  // only a shorter grace period applies
     known->second = deadline;
   }
   tasks_.spawn(stopOne(uid, id, grace));
@@ -78,7 +77,7 @@ Task<void> HostNode::stopOne(std::string uid, std::string id, Duration grace) {
   touch(uid);
 }
 
-// Runs the container's preStop hook, once; what is left of the grace time then.
+// Runs the container's preStop hook, once; returns the rest of the grace period.
 Task<Duration> HostNode::preStop(std::string uid, std::string id, Duration grace) {
   const auto entry = entries_.find(uid);
   if (grace <= 0s || entry == entries_.end() || !entry->second.pod) co_return grace;

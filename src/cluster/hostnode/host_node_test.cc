@@ -15,7 +15,7 @@
 namespace koord::cluster {
 namespace {
 
-// A folder that is gone with it.
+// A folder that the destructor removes.
 struct TempDir {
   std::string path = testing::TempDir() + "pods-" + std::to_string(::getpid());
   ~TempDir() { std::filesystem::remove_all(path); }
@@ -28,7 +28,7 @@ class HostNodeTest : public testing::Test {
     restart();
   }
 
-  // As after a kill -9: a new host node on the runtime as it is.
+  // As after a kill -9: a new host node on the existing runtime.
   void restart() {
     node.reset();
     HostNodeOptions options;
@@ -124,7 +124,7 @@ TEST_F(HostNodeTest, ANodeThatWasTakenForLostSaysThatItIsThere) {
   createPod("p");
   const auto ready = [&] { return isReady(*cluster.get<api::Pod>("p")); };
   ASSERT_TRUE(ready());
-  // As the node lifecycle controller does it.
+  // As the node lifecycle controller does.
   cluster.patch<api::Node>(
       "box", "status: {conditions: [{type: Ready, status: Unknown, reason: NodeStatusUnknown}]}",
       "status");
@@ -346,8 +346,8 @@ TEST_F(HostNodeTest, AStartThatFailsIsReportedAndTriedAgain) {
 
 TEST_F(HostNodeTest, APlanOutlivesTwoChangesOfItsPod) {
   // The list after the first starts fails, so the next step begins with a list of its own. The pod
-  // changes while that is under way, and so the plan is made from another pod than the step began
-  // with; and once more while the first container of that plan is being started.
+  // changes during that list, so the plan uses another pod than the step began with; and it changes
+  // once more while the first container of that plan starts.
   runtime.onStarted = [&] {
     if (runtime.started.size() != 2) return;
     runtime.exit("a", 1);

@@ -16,7 +16,7 @@ namespace {
 const net::Headers kText = {{"Content-Type", "text/plain; charset=utf-8"}};
 const net::Headers kJson = {{"Content-Type", "application/json"}};
 
-// What the log waits for when its reader is behind.
+// The log waits while its reader is this far behind, in bytes.
 constexpr std::size_t kBacklog = 4 << 20;
 constexpr Duration kBacklogPause = std::chrono::milliseconds(50);
 
@@ -46,7 +46,7 @@ Task<Result<bool>> mayGet(kube::Api* api, std::string node,
   co_return allowed && allowed->is_bool() && allowed->get_bool();
 }
 
-// The narrower ones first.
+// The narrower subresources first.
 std::vector<std::string> subresourcesOf(std::string_view path) {
   if (path == "/pods" || path == "/pods/") return {"pods", "proxy"};
   if (path == "/configz") return {"configz", "proxy"};

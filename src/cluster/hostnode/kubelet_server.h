@@ -1,9 +1,9 @@
 #pragma once
 
-// The kubelet's HTTPS endpoints on the host node: /pods (what koordlet asks), /healthz, /configz
-// and /containerLogs/<namespace>/<pod>/<container>. Everything but /healthz wants a client
-// certificate of the cluster's authority, of somebody who may get nodes/proxy of this node; for /pods
-// and /configz, nodes/pods and nodes/configz will do.
+// The kubelet's HTTPS endpoints on the host node: /pods (which koordlet reads), /healthz, /configz
+// and /containerLogs/<namespace>/<pod>/<container>. All except /healthz need a client certificate
+// of the cluster's authority, whose user may get nodes/proxy of this node; for /pods and /configz,
+// nodes/pods and nodes/configz suffice.
 
 #include <functional>
 #include <memory>
@@ -14,10 +14,10 @@
 
 namespace koord::cluster {
 
-// Whether somebody may get a subresource of this node.
+// Returns true if the peer may get a subresource of this node.
 using NodeAccess = std::function<Task<Result<bool>>(std::shared_ptr<const net::PeerIdentity> who,
                                                     std::string subresource)>;
-// Asks the API server, which has to outlive it, by a SubjectAccessReview.
+// Asks the API server, by a SubjectAccessReview. `api` must outlive it.
 NodeAccess askedOfApi(kube::Api& api, std::string nodeName);
 
 struct KubeletServerOptions {
@@ -33,7 +33,7 @@ class KubeletServer {
                                                       KubeletServerOptions options);
   ~KubeletServer();
 
-  // From now on answers come from this node, which must outlive the server.
+  // Answers requests from this node, which must outlive the server.
   void serve(const HostNode& node) { node_ = &node; }
   std::uint16_t port() const { return server_ ? server_->port() : 0; }
   void handle(net::ServerRequest request, std::shared_ptr<net::Responder> responder);

@@ -47,7 +47,7 @@ Result<LogFollower> LogFollower::open(Executor& executor, const HostNode& node, 
   return follower;
 }
 
-// A container that has not begun has none.
+// A container that has not started has no log.
 Result<> LogFollower::openLog() {
   file_ = Fd(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file_ && errno != ENOENT) return fail(errnoError(path_, errno));
@@ -63,7 +63,7 @@ bool LogFollower::seekTail() {
     const std::int64_t from = std::max<std::int64_t>(offset_ - kBlock, 0);
     const std::string block = readAt(file_, from, offset_ - from);
     if (static_cast<std::int64_t>(block.size()) < offset_ - from) return true;
-    // A line begins after the break of the one before. The break at the end begins none.
+    // A line begins after the previous line break. A final line break does not begin a line.
     for (; offset_ > from; --offset_)
       if (block[static_cast<std::size_t>(offset_ - 1 - from)] == '\n' && offset_ != end_ &&
           --*tailLines_ == 0)
@@ -76,7 +76,7 @@ std::string LogFollower::read(bool rest) {
   const std::int64_t limit = follow_ ? kPiece : std::min(kPiece, end_ - offset_);
   std::string text = readAt(file_, offset_, limit);
   const bool last = !follow_ && offset_ + static_cast<std::int64_t>(text.size()) >= end_;
-  // A log without line breaks is passed on as it comes.
+  // A log without line breaks is passed on unchanged.
   const bool whole = !rest && !last && static_cast<std::int64_t>(text.size()) < kPiece;
   const auto lines = wholeLines(text);
   if (lines > 0 && !last)
@@ -107,7 +107,7 @@ bool LogFollower::advance() {
   int next = before ? *before - 1 : LogLimits().files - 1;
   while (!before && next > 0 && fileSize(agedLog(path_, next)) < 0) --next;
   Fd file(::open(agedLog(path_, next).c_str(), O_RDONLY | O_CLOEXEC));
-  // It is not there yet, or was put aside as well, or this one was written to until now.
+  // It does not exist yet, or was rotated as well, or the old file was still being written.
   if (!file) return false;
   if (before && age() != before) return true;
   if (sizeOf(file_) > offset_) return true;

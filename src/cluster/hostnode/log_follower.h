@@ -1,11 +1,11 @@
 #pragma once
 
-// Reads the log of a container of the host node piece by piece, and goes on reading while it grows,
-// also into the next file when it has been put aside (log_files.h). What was put aside before is not
-// read.
+// Reads the log of a container of the host node piece by piece, follows it while it grows, and
+// continues with the next file after a rotation (log_files.h). Files that were rotated earlier are
+// not read.
 //
-// A piece is at most about one MiB, and between two of them others have their turn: a log of any
-// size may be read by a reader of any speed.
+// A piece is at most about one MiB, and other tasks run between two pieces: logs of any size and
+// readers of any speed are possible.
 
 #include <optional>
 #include <string>
@@ -18,14 +18,13 @@ namespace koord::cluster {
 
 class LogFollower {
  public:
-  // The node has to outlive it. Errors are those of HostNode::logPath, or that the log cannot be
+  // The node must outlive it. Errors are those of HostNode::logPath, or that the log cannot be
   // read.
   static Result<LogFollower> open(Executor& executor, const HostNode& node, api::ObjectKey pod,
                                   std::string container, LogOptions options);
 
-  // The next piece, which may be empty; no value at the end: of what there was at the beginning, or
-  // if it is followed, when the container is gone or another run of it has begun. And when
-  // limitBytes are reached.
+  // The next piece, which may be empty; nullopt at the end: at the initial end of the log or, if it
+  // is followed, when the container is gone or has been restarted. Also when limitBytes is reached.
   Task<std::optional<std::string>> next();
 
  private:
@@ -41,15 +40,15 @@ class LogFollower {
         selector_(options) {}
 
   Result<> openLog();
-  // Looks for the beginning of the last lines; false when there is more to look at.
+  // Searches for the beginning of the last lines; returns false if the search must continue.
   bool seekTail();
-  // From the offset on, which moves: whole lines, or with `rest` also one that has not ended.
+  // Reads from the offset and advances it: whole lines, or with `rest` also an unfinished line.
   std::string read(bool rest);
-  // Whether the container will write no more into this log.
+  // Returns true if the container will not write to this log again.
   bool isOver() const;
-  // How often the file that is open was put aside; absent when it is gone.
+  // How often the open file was rotated; nullopt if it was deleted.
   std::optional<int> age() const;
-  // Goes on to the file that was begun after this one.
+  // Continues with the file after this one.
   bool advance();
 
   Executor* executor_;
@@ -58,11 +57,11 @@ class LogFollower {
   std::string container_;
   std::string path_;
   bool follow_;
-  std::optional<std::int64_t> tailLines_;  // until they have been found
+  std::optional<std::int64_t> tailLines_;  // until they are found
   LogSelector selector_;
   Fd file_;
   std::int64_t offset_ = 0;
-  std::int64_t end_ = 0;  // of a log that is not followed, or of the search for the last lines
+  std::int64_t end_ = 0;  // end of a log that is not followed, or of the search
   bool begun_ = false;
 };
 

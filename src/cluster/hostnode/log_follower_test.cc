@@ -1,4 +1,4 @@
-// Logs of containers as they are written, put aside and read.
+// Container logs: writing, rotation and reading.
 
 #include "cluster/hostnode/log_follower.h"
 
@@ -63,7 +63,7 @@ class LogsTest : public testing::Test {
     EXPECT_TRUE(opened) << (opened ? "" : opened.error().message);
     return *std::move(opened);
   }
-  // What comes within a second; *ended tells whether that is all.
+  // Output within a second; *ended is set to true if that is the end.
   std::string read(LogFollower& log, bool* ended = nullptr) {
     std::string text;
     bool over = false;
@@ -104,7 +104,7 @@ class LogsTest : public testing::Test {
   Cgroups cgroups;
   FakeRuntime runtime;
   std::unique_ptr<HostNode> node;
-  std::size_t largest = 0;  // of the pieces of the last read
+  std::size_t largest = 0;  // piece of the last read
 };
 
 TEST_F(LogsTest, ALongLogIsReadPieceByPiece) {
@@ -151,12 +151,12 @@ TEST_F(LogsTest, AFollowerGoesOnInTheNextFile) {
   EXPECT_EQ(read(log), "line 2\n");
   append("end of the first\n");
   ASSERT_TRUE(rotateLog(path));
-  // Whoever writes may be late to hear of it.
+  // The writer may notice the rotation late.
   std::ofstream(agedLog(path, 1), std::ios::app) << "late\n";
   EXPECT_EQ(read(log), "end of the first\nlate\n");
   append("second\n");
   EXPECT_EQ(read(log), "second\n");
-  // Twice between two looks.
+  // Twice between two checks.
   append("second, too\n");
   ASSERT_TRUE(rotateLog(path));
   append("third\n");
@@ -197,7 +197,7 @@ TEST_F(LogsTest, APumpPutsTheLogAsideWhenItIsFull) {
   pump.drain();
   EXPECT_EQ(status, 0);
   for (int i = 0; i < 100; ++i) {
-    // More than the pipe takes at a time.
+    // More than the pipe's capacity.
     const std::string_view files[] = {"", ".1", ".2"};
     for (const auto suffix : files)
       if (fileSize(path + std::string(suffix)) >= 0)

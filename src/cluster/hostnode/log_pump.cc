@@ -55,9 +55,9 @@ bool LogPump::attach() const {
 void LogPump::copyUntilEnd(pid_t child) {
   for (auto& stream : streams_) closeFd(stream.writer);
   int ended = static_cast<int>(::syscall(SYS_pidfd_open, child, 0));
-  if (ended < 0) return;  // whoever waits for the child drains afterwards
+  if (ended < 0) return;  // the caller that waits for the child drains afterwards
   for (;;) {
-    // poll passes over a descriptor that is -1.
+    // poll ignores a descriptor of -1.
     pollfd polled[] = {
         {ended, POLLIN, 0}, {streams_[0].reader, POLLIN, 0}, {streams_[1].reader, POLLIN, 0}};
     if (::poll(polled, 3, -1) < 0 && errno != EINTR) break;
@@ -89,7 +89,7 @@ bool LogPump::copy(Stream& stream) {
   return true;
 }
 
-// A full disk loses lines; the container goes on.
+// A full disk loses lines; the container continues.
 void LogPump::put(const std::string& text) {
   for (std::size_t done = 0; done < text.size();) {
     const ssize_t wrote = ::write(log_, text.data() + done, text.size() - done);
@@ -100,7 +100,7 @@ void LogPump::put(const std::string& text) {
   if (room_ <= 0) rotate();
 }
 
-// One that cannot be put aside goes on to grow, until it is full once more.
+// A log that cannot be rotated continues to grow until it is full again.
 void LogPump::rotate() {
   if (!rotateLog(path_, limits_) || !openLog()) room_ = limits_.bytes;
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-// Carries what a container writes from its standard output and error into its log, which is put
-// aside when it is full (log_files.h). For the shim: it blocks, and has no thread of its own.
+// Copies a container's standard output and error to its log and rotates it when it is full
+// (log_files.h). For the shim: blocks, and has no thread of its own.
 
 #include <sys/types.h>
 
@@ -13,26 +13,26 @@
 
 namespace koord::cluster {
 
-// The shim is a process of its own, without an executor: its time is the machine's.
+// The shim is a process without an executor, so it uses the host's clock.
 inline WallTime machineNow() {
   return std::chrono::time_point_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now());
 }
 
 class LogPump {
  public:
-  // False, with errno, when the log or the pipes cannot be made.
+  // Returns false, with errno, if the log or the pipes cannot be created.
   bool open(const std::string& logPath);
   explicit LogPump(LogLimits limits = {}) : limits_(limits) {}
   LogPump(const LogPump&) = delete;
   LogPump& operator=(const LogPump&) = delete;
   ~LogPump();
 
-  // In the child: the pipes become its standard output and error. False with errno.
+  // In the child: makes the pipes its standard output and error. Returns false with errno.
   bool attach() const;
-  // In the parent, from when on it reads alone. Copies until the child has ended; it is left to
-  // wait for.
+  // In the parent, which must be the only reader. Copies until the child has ended; the caller
+  // waits for it.
   void copyUntilEnd(pid_t child);
-  // What is in the pipes now, and lines without an end.
+  // Copies the content of the pipes, and unfinished lines.
   void drain();
 
  private:
@@ -41,7 +41,7 @@ class LogPump {
     int reader = -1;
     int writer = -1;
   };
-  // False at the end of the stream, or when there is nothing now.
+  // Returns false at the end of the stream, or if there is nothing now.
   bool copy(Stream& stream);
   void put(const std::string& text);
   bool openLog();

@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::int64_t kReservedMemory = std::int64_t{100} << 20;
 constexpr int kMaxPods = 110;
-// In the abstract namespace: no file, and the kernel frees it with the process.
+// In the abstract namespace: not a file, and the kernel frees it with the process.
 constexpr std::string_view kLockName = "koordctl-host-node";
 
 std::string firstLine(const std::string& path) {
@@ -48,7 +48,7 @@ std::string architecture(const char* machine) {
   return std::string(name);
 }
 
-// A kubelet on this machine owns the kubepods cgroups.
+// A kubelet on this host owns the kubepods cgroups.
 bool kubeletRuns() {
   std::error_code ec;
   for (auto it = std::filesystem::directory_iterator("/proc", ec);

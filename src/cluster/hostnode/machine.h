@@ -1,6 +1,6 @@
 #pragma once
 
-// What this machine is, as a kubelet reports it, and whether pods can run on it.
+// The host's properties, as a kubelet reports them, and whether pods can run on it.
 
 #include <string>
 
@@ -19,15 +19,15 @@ struct Machine {
 
 // Reads /proc, /etc/os-release, the machine id and the disk that holds `dataDir`.
 Machine readMachine(const std::string& dataDir);
-// The MemTotal line of /proc/meminfo in bytes, 0 when it is missing.
+// The MemTotal line of /proc/meminfo in bytes; 0 if it is missing.
 std::int64_t memTotal(std::string_view meminfo);
 
 api::ResourceList capacityOf(const Machine& machine);
-// Capacity without the 100Mi that a kubelet keeps for itself before it evicts.
+// Capacity minus 100Mi of memory, a kubelet's eviction threshold.
 api::ResourceList allocatableOf(const Machine& machine);
 
-// The machine's claim to be the one host node: held for as long as the object lives, given up by
-// the kernel when the process dies.
+// The lock that makes a process the only host node of this host: held while the object lives, and
+// released by the kernel when the process dies.
 class HostNodeLock {
  public:
   static Result<HostNodeLock> take();
@@ -40,8 +40,7 @@ class HostNodeLock {
   int fd_;
 };
 
-// Where cgroups are, when this process may run pods in them; otherwise the reason why not, for a
-// person.
+// The cgroup layout, if this process may run pods in it; otherwise the error explains why not.
 Result<CgroupLayout> checkHostNode(CgroupFs& fs);
 
 }  // namespace koord::cluster

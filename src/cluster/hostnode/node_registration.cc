@@ -12,7 +12,7 @@ namespace koord::cluster {
 namespace {
 constexpr Duration kRegistrationRetry = std::chrono::seconds(1);
 
-// Whether all of them are there with their status, whatever others there are besides.
+// Returns true if all of them are present with their status; further conditions are ignored.
 bool includes(const api::List<api::NodeCondition>& conditions,
               const api::List<api::NodeCondition>& wanted) {
   return std::ranges::all_of(wanted, [&](const api::NodeCondition& condition) {
@@ -39,8 +39,8 @@ Task<void> NodeRegistration::run() {
     auto renewing = renewNodeLease(api_, node_.name, executor_.wallNow());
     auto renewed = co_await renewing;
     if (!renewed) log::warn("renew the lease of node {}: {}", node_.name, renewed.error().message);
-    // Who takes the node for lost writes that into its conditions: it is put right at once, before
-    // pods have to leave.
+    // A controller that considers the node lost writes that to its conditions. They are corrected
+    // at once, before pods are evicted.
     const bool due = executor_.steadyNow() - lastReport >= kNodeStatusPeriod;
     auto reporting = report(due);
     auto reported = co_await reporting;
@@ -76,7 +76,7 @@ Task<Result<>> NodeRegistration::report(bool due) {
                      "koordctl runs pods on this machine", pressures_);
   if (!due && includes(node->status.conditions, conditions)) co_return Result<>{};
   api::NodeStatus status;
-  // Only what is ours: batch resources in the same maps survive the merge.
+  // Only our own resources: batch resources in the same maps survive the merge.
   status.capacity = node_.capacity;
   status.allocatable = node_.allocatable;
   status.conditions = std::move(conditions);

@@ -1,7 +1,8 @@
 #pragma once
 
-// The Node object of the host node: made when it is missing, its status and conditions kept up, its lease
-// renewed. Labels, annotations, taints and foreign resources of an existing Node stay as they are.
+// The Node object of the host node: creates it if it is missing, updates its status and conditions,
+// and renews its lease. Labels, annotations, taints and foreign resources of an existing Node do
+// not change.
 
 #include "api/core.h"
 #include "base/task.h"
@@ -26,12 +27,12 @@ class NodeRegistration {
 
   void start() { tasks_.spawn(run()); }
   bool done() const { return done_; }
-  // What runs short from now on; written at the next renewal of the lease.
+  // Sets the pressures; written at the next renewal of the lease.
   void setPressures(NodePressures pressures) { pressures_ = pressures; }
 
  private:
   Task<void> run();
-  // Writes the node's status when that is due, or when its conditions are not what they should be.
+  // Writes the node's status if `due`, or if its conditions have changed.
   Task<Result<>> report(bool due);
 
   kube::Api& api_;

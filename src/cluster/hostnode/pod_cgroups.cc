@@ -16,7 +16,7 @@ constexpr std::int64_t kPeriodUs = 100'000;
 constexpr std::int64_t kMinQuotaUs = 1'000;
 constexpr std::int64_t kMostMilli = 1'000'000'000;  // a million cores
 
-// What a container asks for: its request, or its limit where only that is set.
+// A container's request, or its limit if only that is set.
 Quantity requestOf(const api::Container& container, std::string_view resource) {
   const auto& from = model::has(container.resources.requests, resource)
                          ? container.resources.requests

@@ -1,8 +1,8 @@
 #pragma once
 
-// Which cgroup a pod gets and what a kubelet with the cgroupfs driver writes into it. Batch
-// resources are nothing to a kubelet: a pod that has only those is BestEffort here, and koordlet
-// sets the rest.
+// The cgroup of a pod, and the values that a kubelet with the cgroupfs driver writes to it. A
+// kubelet ignores batch resources: a pod that has only those is BestEffort here, and koordlet sets
+// the rest.
 
 #include <string>
 
@@ -23,11 +23,12 @@ CgroupValues podValues(const api::PodSpec& spec);
 CgroupValues containerValues(const api::Container& container);
 
 std::int64_t sharesOfMilliCpu(std::int64_t milli);
-// Per 100 ms; at least 1 ms.
+// Microseconds per 100 ms; at least 1 ms.
 std::int64_t quotaOfMilliCpu(std::int64_t milli);
 
-// The id of the (empty) cgroup that stands for the pod's sandbox: made from the uid, so that it
-// needs no record. koordlet takes the one folder that is no container's for the sandbox.
+// The id of the empty cgroup that represents the pod's sandbox. It is derived from the uid, so it
+// needs no record. koordlet takes the one folder that does not belong to a container for the
+// sandbox.
 std::string sandboxIdOf(const std::string& podUid);
 
 }  // namespace koord::cluster

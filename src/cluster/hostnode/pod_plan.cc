@@ -9,26 +9,24 @@
 #include "model/pod_requests.h"
 #include "model/qos.h"
 
-// One pass from what is seen to what is next. Of passes before only the last good runs are
-// remembered: how often a container was restarted is the attempt in its runtime record, when its
-// back-off ends follows from when it ended. So a plan that was made and never carried out (a crash in
-// between) is simply made again, and the same pass serves a pod that has just arrived and one that was
-// found running.
+// One pass from the observation to the next actions. Of earlier passes only the last good runs are
+// stored: the restart count is the attempt in a container's runtime record, and the end of its
+// back-off follows from when it ended. So a plan that was never carried out (a crash in between) is
+// simply made again, and the same pass handles a new pod and a pod that was found running.
 //
-// The order: a deadline that has passed ends everything. Else init containers, one at a time, each
-// until it has succeeded; a sidecar only until it has started, after which it stays. Once a main
-// container has started, init containers are done for good, whatever the runtime still knows of
-// them. Then the main containers, in the order of the spec, of which the next waits for the
-// postStart hook of the one before. A container that has ended comes back by the restartPolicy
-// after its back-off; a run of ten minutes ends a crash loop, and the next one begins with the
-// shortest pause.
+// The order: a passed deadline ends everything. Otherwise init containers run one at a time, each
+// until it has succeeded; a sidecar only until it has started, and then it keeps running. Once a
+// main container has started, init containers are done permanently, even if the runtime lost their
+// records. Then the main containers start in the order of the spec; each waits for the postStart
+// hook of the previous one. An ended container is restarted by the restartPolicy after its
+// back-off; a run of ten minutes resets the back-off.
 //
-// The status is a function of the same observation, made after the decision, so that the two never
-// disagree. Of the status before only the start time and the times of unchanged conditions are
-// kept.
+// The status is a function of the same observation, computed after the decision, so that the two
+// always agree. Of the previous status only the start time and the times of unchanged conditions
+// are kept.
 //
-// Cost: O(containers of the pod * runs the runtime still has), two per container since older ones
-// are forgotten. Rules: kubelet's computePodActions and its status generation.
+// Cost: O(containers of the pod * runs in the runtime), which are two per container because older
+// ones are removed. Rules: kubelet's computePodActions and its status generation.
 
 namespace koord::cluster {
 
@@ -40,7 +38,7 @@ using Phase = RuntimeContainer::Phase;
 
 constexpr Duration kFirstBackoff = 10s;
 constexpr Duration kMaxBackoff = 5min;
-constexpr Duration kHealthyRun = 10min;  // a run of this length ends a crash loop
+constexpr Duration kHealthyRun = 10min;  // a run of this length resets the back-off
 
 // The containers of one name, newest first.
 using History = std::vector<const RuntimeContainer*>;
@@ -99,7 +97,7 @@ class Planner {
     return false;
   }
 
-  // Brings the init containers one step on; true when the main containers may run.
+  // Advances the init containers; returns true if the main containers may run.
   bool initialise() {
     const bool mainStarted = std::ranges::any_of(spec_.containers, [&](const auto& container) {
       return !historyOf(seen_, container.name).empty();
@@ -134,7 +132,7 @@ class Planner {
       } else if (exited(history) && comesBack(history)) {
         startAgain(container, history);
       }
-      // The next one waits for the hook of this one.
+      // The next container waits for this one's hook.
       if (running(history) && seen_.settingUp.contains(history.front()->id)) return;
     }
   }
@@ -146,7 +144,7 @@ class Planner {
     return true;
   }
 
-  // Neither started nor ready when it does not run.
+  // Neither started nor ready if it does not run.
   ContainerHealth healthOf(const History& history) const {
     if (!running(history) || seen_.settingUp.contains(history.front()->id)) return {false, false};
     return seen_.health ? seen_.health(history.front()->id) : ContainerHealth{};
@@ -179,7 +177,7 @@ class Planner {
     if (!plan_.wakeAt || when < *plan_.wakeAt) plan_.wakeAt = when;
   }
 
-  // Nothing of it will run again, by what has happened so far.
+  // Returns true if no container of it will run again.
   bool finished() const {
     if (initFailed_) return true;
     return !spec_.containers.empty() &&
@@ -325,7 +323,7 @@ class Planner {
     condition("ContainersReady", unready.empty(), reason, message);
   }
 
-  // What keeps the pod's readiness gates closed.
+  // The readiness gates that are not met.
   std::string closedGates() const {
     std::string why;
     for (const auto& gate : seen_.pod->details.readinessGates) {
@@ -343,7 +341,7 @@ class Planner {
     return why;
   }
 
-  // The newest container of a name and the one before it are shown; older ones are not needed.
+  // The status shows the newest run of a container and the previous one; older runs are not needed.
   void forgetOld() {
     std::map<std::string, int> newest;
     for (const auto& container : seen_.containers) {

@@ -1,10 +1,10 @@
 #pragma once
 
-// What a kubelet would do next for a pod, and what it would say about it: pure functions of the
-// pod, of the containers the runtime has for it, and of the time. Init containers run in order,
-// sidecars (init containers with restartPolicy Always) keep running beside the rest, containers
-// that ended come back by the pod's restartPolicy with a back-off of 10 s doubling to 5 min,
-// counted in restarts.
+// The next actions of a kubelet for a pod, and the status that it would report: pure functions of
+// the pod, its containers in the runtime, and the time. Init containers run in order; sidecars
+// (init containers with restartPolicy Always) keep running alongside the others. Ended containers
+// are restarted by the pod's restartPolicy, with a back-off from 10 s doubling to 5 min, counted in
+// restarts.
 
 #include <functional>
 #include <map>
@@ -26,13 +26,12 @@ struct PodObservation {
   const std::map<std::string, api::ContainerStateWaiting>& startFailures;
   WallTime now{};
   std::string hostIp;
-  // How a running container is, by id; without: well.
+  // The health of a running container by id; null: all are healthy.
   std::function<ContainerHealth(const std::string& id)> health = {};
-  std::set<std::string> settingUp = {};  // ids: the postStart hook has not ended
-  std::set<std::string> unhealthy =
-      {};                     // ids: killed by a probe, so they have failed however they ended
-  std::string waitsFor = {};  // why none of its containers can be started now
-  std::map<std::string, int> lastGoodRun = {};  // what the plan before said of that
+  std::set<std::string> settingUp = {};         // ids: the postStart hook has not ended
+  std::set<std::string> unhealthy = {};         // ids: killed by a probe, so they count as failed
+  std::string waitsFor = {};                    // why its containers cannot start now
+  std::map<std::string, int> lastGoodRun = {};  // from the previous plan
 };
 
 struct ContainerStart {
@@ -41,20 +40,20 @@ struct ContainerStart {
 };
 
 struct PodPlan {
-  HostPodPtr pod;                      // what it was made from, and what it points into
+  HostPodPtr pod;                      // the plan has pointers into it
   std::vector<ContainerStart> starts;  // now
   std::vector<std::string> stops;      // ids; the pod is over while these still run
-  std::vector<std::string> forget;     // ids of dead containers that nothing refers to any more
-  std::optional<WallTime> wakeAt;      // something becomes due then
-  // By container: the number of the last run that was long enough to end a crash loop. That run is
-  // forgotten by and by, so whoever asks for plans keeps this.
+  std::vector<std::string> forget;     // ids of dead containers that are not referenced
+  std::optional<WallTime> wakeAt;      // when to plan again
+  // By container: the number of the last run that was long enough to reset the back-off. That run
+  // is deleted in time, so the caller keeps this.
   std::map<std::string, int> lastGoodRun;
   api::PodStatus status;
 };
 
 PodPlan planPod(const PodObservation& seen);
 
-// After `restarts` restarts: nothing, 10 s, 20 s, ... 5 min.
+// After `restarts` restarts: 0, 10 s, 20 s, ... 5 min.
 Duration crashBackoff(int restarts);
 
 }  // namespace koord::cluster

@@ -91,7 +91,7 @@ void readDisk(const std::string& folder, EvictionSignal bytes, EvictionSignal in
   if (folder.empty() || ::statvfs(folder.c_str(), &disk) != 0) return;
   into[bytes] = {static_cast<std::int64_t>(disk.f_bavail * disk.f_frsize),
                  static_cast<std::int64_t>(disk.f_blocks * disk.f_frsize)};
-  // Some file systems make inodes as they go, and count none.
+  // Some file systems create inodes on demand, and count none.
   if (disk.f_files > 0)
     into[inodes] = {static_cast<std::int64_t>(disk.f_ffree),
                     static_cast<std::int64_t>(disk.f_files)};
@@ -104,7 +104,7 @@ std::optional<std::int64_t> numberIn(std::string_view text) {
   return number;
 }
 
-// "0.50 0.43 0.40 2/345 6789": tasks that run, and all.
+// "0.50 0.43 0.40 2/345 6789": running tasks, and all tasks.
 std::optional<std::int64_t> tasksIn(std::string_view loadavg) {
   const auto slash = loadavg.find('/');
   return slash == std::string_view::npos ? std::nullopt : numberIn(loadavg.substr(slash + 1));

@@ -1,8 +1,9 @@
 #pragma once
 
-// What runs short on this machine, as a kubelet decides it: signals (memory, disk, inodes, process ids) are compared
-// with hard eviction thresholds, and the node's pressure conditions follow. A condition stays for five minutes after
-// its signal was below a threshold last, so that pods do not come and go with it.
+// The host's resource pressure, computed as in a kubelet: signals (memory, disk, inodes, process
+// ids) are compared with hard eviction thresholds, and set the node's pressure conditions. A
+// condition stays for five minutes after its signal was last below a threshold, so that it does not
+// flap.
 
 #include <map>
 #include <optional>
@@ -30,7 +31,7 @@ struct SignalReading {
   std::int64_t available = 0;
   std::int64_t capacity = 0;
 };
-// What cannot be read is absent, and no threshold is met by it.
+// Unreadable signals are absent and meet no threshold.
 using SignalReadings = std::map<EvictionSignal, SignalReading>;
 
 struct EvictionThreshold {
@@ -39,13 +40,14 @@ struct EvictionThreshold {
   std::optional<double> fraction;  // or below this part of the capacity
 };
 
-// "memory.available<100Mi,nodefs.available<10%", as kubelet's --eviction-hard has it; "" has none.
+// "memory.available<100Mi,nodefs.available<10%", the format of kubelet's --eviction-hard; "" has
+// none.
 Result<std::vector<EvictionThreshold>> parseEvictionHard(std::string_view text);
 
-// memory.available of /proc/meminfo as kubelet counts it: what is free, and files that nobody uses now.
+// memory.available from /proc/meminfo, computed as in kubelet: free memory and inactive files.
 std::optional<SignalReading> memorySignal(std::string_view meminfo);
-// Signals of this machine. nodefs is the file system of `dataDir`, imagefs that of `imageDir`; "" where there are no
-// images. Blocks.
+// Signals of the host. nodefs is the file system of `dataDir`, imagefs that of `imageDir`; "" if
+// there are no images. Blocks.
 SignalReadings readSignals(const std::string& dataDir, const std::string& imageDir);
 
 class PressureWatch {

@@ -10,7 +10,7 @@ using testing::HasSubstr;
 using Signal = EvictionSignal;
 
 constexpr std::int64_t kMebibyte = 1 << 20;
-// Of kubelet on Linux, and of koordctl up.
+// The defaults of kubelet on Linux, and of koordctl up.
 constexpr const char* kDefaults =
     "memory.available<100Mi,nodefs.available<10%,nodefs.inodesFree<5%,imagefs.available<15%,"
     "imagefs.inodesFree<5%";

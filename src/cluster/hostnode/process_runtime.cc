@@ -35,10 +35,10 @@ namespace {
 
 constexpr int kShimStartTimeoutMs = 20'000;
 
-constexpr std::size_t kMostOutput = 1 << 20;  // of a command, of which nobody shows more
+constexpr std::size_t kMostOutput = 1 << 20;  // of a command; no caller shows more
 
-// True while a shim holds the container's lock, or when that cannot be told, for want of
-// descriptors: whoever is taken for dead is killed.
+// Returns true if a shim holds the container's lock, also if that cannot be checked for lack of
+// descriptors: a container that counts as dead is killed.
 bool shimAlive(const std::string& dir) {
   const int fd = ::open((dir + "/lock").c_str(), O_WRONLY | O_CLOEXEC);
   if (fd < 0) return errno != ENOENT;
@@ -47,7 +47,7 @@ bool shimAlive(const std::string& dir) {
   return held;
 }
 
-// Waits for the shim's word; false when it ended without one.
+// Waits for the shim's byte; returns false if it ended without one.
 bool awaitReady(int fd) {
   pollfd wait{fd, POLLIN, 0};
   while (true) {
@@ -109,7 +109,7 @@ class ProcessRuntime::Worker {
     const auto text = readFile(dirOf(id) + "/started.json");
     const auto started = text ? decodeStartRecord(*text) : fail(text.error());
     if (!started) return;
-    // The process may be gone and its id in use elsewhere: only what is in the cgroup is ours.
+    // The process may be gone and its id reused: only processes in the cgroup are ours.
     const auto ours = cgroups_.processes(cgroup);
     if (std::ranges::find(ours, started->pid) != ours.end()) ::kill(started->pid, number);
   }
@@ -170,9 +170,9 @@ class ProcessRuntime::Worker {
                                      0600);
     posix_spawn_file_actions_adddup2(&actions, 1, 2);
     posix_spawn_file_actions_adddup2(&actions, pipe[1], kShimReadyFd);
-    // Sockets that some library opened without close-on-exec must not live on in the shim.
+    // Sockets that a library opened without close-on-exec must not stay open in the shim.
     posix_spawn_file_actions_addclosefrom_np(&actions, kShimReadyFd + 1);
-    // A session of its own: what ends our terminal or our process group does not end containers.
+    // Its own session: a signal to our terminal or process group does not end containers.
     posix_spawnattr_t attributes;
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK);
@@ -210,7 +210,7 @@ class ProcessRuntime::Worker {
     std::erase_if(shims_, [](pid_t pid) { return ::waitpid(pid, nullptr, WNOHANG) != 0; });
   }
 
-  // False for a folder that is none of a container. An error is about the machine.
+  // Returns false if the folder is not a container's. An error concerns the host.
   Result<bool> load(const std::string& id) {
     if (records_.contains(id)) return true;
     const auto text = readFile(dirOf(id) + "/config.json");
@@ -246,7 +246,7 @@ class ProcessRuntime::Worker {
       }
     }
     const bool alive =
-        shimAlive(dirOf(id));  // before the look at exit.json, which it writes at its end
+        shimAlive(dirOf(id));  // before exit.json is read, which the shim writes last
     const auto text = readFile(dirOf(id) + "/exit.json");
     if (!text && (alive || text.error().code != ErrorCode::NotFound)) return container;
     auto exit = text ? decodeExitRecord(*text) : fail(text.error());
@@ -272,7 +272,7 @@ class ProcessRuntime::Worker {
   }
 
   Result<> forget(const std::string& id, const std::string& cgroup) {
-    // What its shim did not end in time, or did not see, in cgroups below.
+    // Processes in child cgroups that its shim did not end in time or did not see.
     cgroups_.kill(cgroup);
     if (auto removed = cgroups_.remove(cgroup); !removed) return removed;
     std::error_code ec;
@@ -288,7 +288,7 @@ class ProcessRuntime::Worker {
   std::set<pid_t> shims_;
 };
 
-// Threads that each run one program to its end, and are all gone when this is.
+// Threads that each run one program to its end; the destructor waits for all of them.
 class ProcessRuntime::Programs {
  public:
   ~Programs() {
@@ -314,7 +314,7 @@ class ProcessRuntime::Programs {
       }).detach();
       ++running_;
     } catch (const std::system_error& error) {
-      // The machine has no room for another one, which may change.
+      // The host cannot create another thread now, which may change.
       completer.complete(fail(ErrorCode::Unavailable, std::string("thread: ") + error.what()));
     }
     return std::move(future);

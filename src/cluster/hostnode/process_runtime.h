@@ -1,9 +1,9 @@
 #pragma once
 
-// Runs containers as plain processes of this machine, each under a shim (shim.h), in real cgroups.
+// Runs containers as plain processes of the host, each under a shim (shim.h), in real cgroups.
 // Images are not unpacked: a container's command runs on the host's own file system, as root unless
-// it says otherwise. With volumes it has a mount namespace of its own (mounts/mount_view.h), else
-// the host's namespaces. Meant for one's own machine and one's own manifests.
+// it says otherwise. With volumes it has its own mount namespace (mounts/mount_view.h), else the
+// host's namespaces. Meant for trusted manifests on one's own host.
 
 #include <map>
 #include <memory>
@@ -38,7 +38,7 @@ class ProcessRuntime final : public Runtime {
   Task<Result<std::vector<RuntimeContainer>>> list() override;
 
  private:
-  class Worker;    // everything that may block, on a thread of its own
+  class Worker;    // blocking calls, on a thread of its own
   class Programs;  // commands run in containers, on a thread each
 
   Executor& executor_;

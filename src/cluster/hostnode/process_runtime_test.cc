@@ -65,7 +65,7 @@ Task<void> keep(Task<Result<T>> task, std::promise<Result<T>>* out) {
   out->set_value(co_await task);
 }
 
-// A runtime on real cgroups below a root of its own, its tasks on a loop in another thread.
+// A runtime on real cgroups below its own root; its tasks run on a loop in another thread.
 class ProcessRuntimeTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -91,7 +91,7 @@ class ProcessRuntimeTest : public testing::Test {
     runtime_.reset();
     cgroups_->kill(root_);
     EXPECT_TRUE(until([&] { return cgroups_->remove(root_).has_value(); }));
-    // Shims are not in the cgroup: one may still be writing the end of its container.
+    // Shims are not in the cgroup: a shim may still be writing the end of its container.
     std::error_code error;
     EXPECT_TRUE(until([&] {
       std::filesystem::remove_all(dir_, error);
@@ -131,7 +131,7 @@ class ProcessRuntimeTest : public testing::Test {
     return *found;
   }
 
-  // Polls a condition of the real machine, at most ten seconds.
+  // Polls a condition in real time, at most ten seconds.
   static bool until(const std::function<bool()>& condition) {
     for (int i = 0; i < 500; ++i) {
       if (condition()) return true;
@@ -203,7 +203,7 @@ TEST_F(ProcessRuntimeTest, ROOT_AContainerThatFillsTheDiskKeepsItsExitCode) {
   const bool ended = id && exits(*id);
   const auto container = ended ? find(*id) : std::nullopt;
   const auto left = std::filesystem::space(dir_).available;
-  // Its shim may hold it for a moment more.
+  // Its shim may keep it busy for another moment.
   ASSERT_EQ(::umount2(dir_.c_str(), MNT_DETACH), 0);
   ASSERT_TRUE(container) << (id ? "" : id.error().message);
   EXPECT_EQ(left, 0u);
@@ -350,7 +350,7 @@ TEST_F(ProcessRuntimeTest, ROOT_WithoutDescriptorsNobodyIsTakenForDead) {
     ::getrlimit(RLIMIT_NOFILE, &before);
     const int next = ::open("/", O_PATH | O_CLOEXEC);
     ::close(next);
-    // One is left, for the folder of all containers.
+    // One descriptor is left, for the folder of all containers.
     const rlimit few{static_cast<rlim_t>(next) + 1, before.rlim_max};
     ::setrlimit(RLIMIT_NOFILE, &few);
     const auto listed = run(runtime_->list());
@@ -375,7 +375,7 @@ TEST_F(ProcessRuntimeTest, ROOT_WhatHidesInACgroupOfItsOwnEndsToo) {
   ASSERT_TRUE(until([&] { return logOf(*id).ends_with('\n'); }));
   const std::string pid = logOf(*id).substr(0, logOf(*id).find('\n'));
   const std::string cgroup = pod_.cgroup + "/" + *id + "/hidden";
-  // As container managers within containers do it. Version 2 wants nobody above.
+  // As nested container managers do. Version 2 allows no processes in the parent.
   ASSERT_TRUE(cgroups_->create(cgroup, {}));
   for (const auto& file : cgroups_->joinFiles(cgroup))
     if (auto moved = fs_.write(file, pid); !moved) GTEST_SKIP() << moved.error().message;

@@ -27,7 +27,7 @@ Result<ReservedFile> ReservedFile::reserve(std::string path, std::size_t bytes) 
   const std::string besides = path + ".reserved";
   Fd file(::open(besides.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
   if (!file) return fail(errnoError("reserve " + path, errno));
-  // Written and not only allocated: not every file system can do the latter.
+  // Written and not only allocated: not every file system supports allocation.
   if (auto filled = writeFrom(file.get(), std::string(bytes, ' '), besides); !filled) {
     ::unlink(besides.c_str());
     return fail(std::move(filled.error()));

@@ -1,7 +1,7 @@
 #pragma once
 
-// A file whose room on the disk is taken long before it is written: what must not be lost when the disk is full.
-// Blocks; for one thread.
+// A file whose disk space is reserved long before it is written, for data that must not be lost
+// when the disk is full. Blocks; for one thread.
 
 #include <string>
 #include <string_view>
@@ -13,9 +13,10 @@ namespace koord::cluster {
 
 class ReservedFile {
  public:
-  // Takes the room in a file beside `path`, which stays as it is, or is not there, until put.
+  // Reserves the space in a file next to `path`, which does not change until put().
   static Result<ReservedFile> reserve(std::string path, std::size_t bytes);
-  // Makes `path` the text, whole or not at all. Once. A text that is longer than the room may fail on a full disk.
+  // Writes the text to `path` atomically. Call once. A text larger than the reserved space may fail
+  // on a full disk.
   Result<> put(std::string_view text);
 
  private:

@@ -1,9 +1,9 @@
 #pragma once
 
-// What the host node needs from a container runtime; a small CRI. ProcessRuntime
-// (process_runtime.h) runs commands as plain host processes, ContainerdRuntime (cluster/containerd)
-// goes to containerd. The runtime remembers its containers over a restart of this program: list()
-// is how the host node finds its pods again.
+// The container runtime interface of the host node; a small CRI. ProcessRuntime (process_runtime.h)
+// runs commands as plain host processes, ContainerdRuntime (cluster/containerd) uses containerd.
+// The runtime keeps its containers over a restart of this program: the host node finds its pods
+// again through list().
 //
 // Called on the host node's executor; replies arrive there. Calls may overlap.
 
@@ -25,27 +25,27 @@ struct PodRef {
   std::string uid;
   std::string namespace_;
   std::string name;
-  std::string cgroup;  // "kubepods/besteffort/pod<uid>"; the host node has made it
+  std::string cgroup;  // "kubepods/besteffort/pod<uid>"; created by the host node
   bool operator==(const PodRef&) const = default;
 };
 
-// What the containers of a pod share with the host or with each other, beyond its network, and what
-// the runtime is told of the pod for those who ask it.
+// Settings that the containers of a pod share with the host or with each other, in addition to its
+// network, and the pod's data for runtime clients.
 struct SandboxOptions {
   bool hostPid = false;
   bool hostIpc = false;
   bool sharedPid = false;
-  bool privileged = false;  // one of the containers is
+  bool privileged = false;  // true if a container is privileged
   std::map<std::string, std::string> labels = {};
   std::map<std::string, std::string> annotations = {};
   bool operator==(const SandboxOptions&) const = default;
 };
 
-// Who the command of a container is.
+// The user of a container's command.
 struct ContainerUser {
-  std::optional<std::uint32_t> user;  // root otherwise
+  std::optional<std::uint32_t> user;  // default: root
   std::optional<std::uint32_t> group;
-  std::vector<std::uint32_t> groups;  // beside that
+  std::vector<std::uint32_t> groups;  // supplementary groups
   bool privileged = false;
   bool noNewPrivileges = false;
   std::vector<std::string> addCapabilities;  // NET_ADMIN, ALL
@@ -67,7 +67,7 @@ struct ContainerConfig {
   ContainerUser user = {};
   std::vector<MountSpec> mounts = {};
   bool readOnlyRoot = false;
-  bool openStdin = false;  // there is one, and it never ends; without, it is empty
+  bool openStdin = false;  // true: open and never ends; false: empty
   bool terminal = false;
 };
 
@@ -98,27 +98,27 @@ class Runtime {
  public:
   virtual ~Runtime() = default;
 
-  // As in node.status.nodeInfo.containerRuntimeVersion.
+  // In the format of node.status.nodeInfo.containerRuntimeVersion.
   virtual std::string version() const = 0;
   virtual RuntimeAbilities abilities() const = 0;
-  // Whether MountSpec::subPath is taken care of here; otherwise it has to be empty.
+  // Returns true if the runtime handles MountSpec::subPath; otherwise it must be empty.
   virtual bool resolvesSubPaths() const = 0;
 
-  // Makes what has to be there before the first container of a pod. Idempotent.
+  // Creates what the first container of a pod needs. Idempotent.
   virtual Task<Result<>> preparePod(PodRef pod, SandboxOptions options) = 0;
-  // Starts a container and returns its id. A command that cannot be executed is no error here: the
-  // container is listed as exited with StartError.
+  // Starts a container and returns its id. A command that cannot be executed is not an error here:
+  // the container is listed as exited with StartError.
   virtual Task<Result<std::string>> startContainer(ContainerConfig config) = 0;
-  // SIGTERM now, SIGKILL for everything in the container's cgroup after the grace time; returns
-  // when nothing of it runs. One that has exited or is unknown is fine.
+  // Sends SIGTERM now and SIGKILL to everything in the container's cgroup after the grace period;
+  // returns when no process of it runs. Succeeds if it has exited or is unknown.
   virtual Task<Result<>> stopContainer(std::string id, Duration grace) = 0;
-  // Runs a command in a container as the container's own would be, and waits for its end. Timeout:
-  // it took longer and was killed. NotFound: the container does not run.
+  // Runs a command in a container, with the container's own settings, and waits for its end.
+  // Timeout: it took longer and was killed. NotFound: the container does not run.
   virtual Task<Result<ExecResult>> exec(std::string id, std::vector<std::string> command,
                                         Duration timeout) = 0;
-  // Forgets an exited container with its log.
+  // Removes an exited container with its log.
   virtual Task<Result<>> removeContainer(std::string id) = 0;
-  // Takes down what preparePod made; the containers are gone. The host node removes the cgroup.
+  // Removes what preparePod created, after all containers. The host node removes the cgroup.
   virtual Task<Result<>> removePod(PodRef pod) = 0;
 
   virtual Task<Result<std::vector<RuntimeContainer>>> list() = 0;

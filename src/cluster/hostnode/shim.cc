@@ -24,21 +24,21 @@ namespace koord::cluster {
 
 namespace {
 
-// Of an exit record with the longest message, escaped.
+// Size of an exit record with the longest message, escaped.
 constexpr std::size_t kRoomForExit = 4096;
 
-// What the child says through the pipe when it cannot become the command.
+// The child's report through the pipe when it cannot execute the command.
 struct StartFailure {
   char message[400] = {};
 };
 
-// False when the child has said why it could not.
+// Returns false if the child reported a failure.
 bool awaitStart(int pipe, StartFailure& failure) {
   ssize_t got = 0;
   while ((got = ::read(pipe, &failure, sizeof failure)) < 0 && errno == EINTR) {
   }
   ::close(pipe);
-  return got == 0;  // exec closed the pipe without a word
+  return got == 0;  // exec closed the pipe without a report
 }
 
 [[noreturn]] void giveUp(int pipe, const Error& error) {
@@ -60,7 +60,7 @@ bool awaitStart(int pipe, StartFailure& failure) {
   // Everything else that is open, the pipe included, closes on exec.
   ::close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
   if (auto become = becomeUser(record.config.user); !become) giveUp(pipe, become.error());
-  // The container must not outlive the process that records its end. Another user forgets it.
+  // The container must not outlive the process that records its end. A change of user resets this.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != shim) ::_exit(128);
   std::vector<std::string> argv = record.config.command;
@@ -68,11 +68,11 @@ bool awaitStart(int pipe, StartFailure& failure) {
   giveUp(pipe, becomeProgram(record.config, std::move(argv)));
 }
 
-// The container's process, which is waited for by name; 0 before it has begun.
+// The container's process, which is waited for by id; 0 before it has started.
 volatile pid_t commandPid = 0;
 
-// Processes that the command leaves to us are reaped as they end: it may run for years, and leave one
-// a second.
+// Reaps processes that the command leaves behind as they end: it may run for years, and leave one a
+// second.
 void reapOthers(int) {
   const int error = errno;
   siginfo_t ended{};
@@ -84,7 +84,7 @@ void reapOthers(int) {
   errno = error;
 }
 
-// Holds back the signal of a child's end, so that nobody reaps the command before it has its name.
+// Blocks SIGCHLD, so that the command is not reaped before its id is known.
 pid_t forkCommand() {
   struct sigaction reaping{};
   reaping.sa_handler = reapOthers;
@@ -100,7 +100,7 @@ pid_t forkCommand() {
   return child;
 }
 
-// Of the cgroup with this file, and of those that the command has made below it.
+// The processes of the cgroup with this file and of its child cgroups.
 void processesIn(const std::filesystem::path& file, std::vector<pid_t>& pids) {
   const auto text = readFile(file);
   std::istringstream in(text ? *text : std::string());
@@ -112,7 +112,7 @@ void processesIn(const std::filesystem::path& file, std::vector<pid_t>& pids) {
       processesIn(it->path() / file.filename(), pids);
 }
 
-// Kills what is left in the cgroup until nothing is.
+// Kills the remaining processes of the cgroup until there are none.
 void killLeftovers(const std::vector<std::string>& joinFiles) {
   for (int round = 0; round < 200; ++round) {
     std::vector<pid_t> left;
@@ -155,7 +155,7 @@ void sayReady() {
   ::close(kShimReadyFd);
 }
 
-// Standard input: empty, or a pipe whose other end stays with the shim and is never written to.
+// Standard input: empty, or a pipe whose other end stays open in the shim and is never written to.
 struct StandardInput {
   Fd reader;
   Fd writer;
@@ -170,7 +170,7 @@ struct StandardInput {
   }
 };
 
-// Held for as long as this process lives: it says that the container has a shim.
+// Held while this process lives: it shows that the container has a shim.
 bool takeLock(const std::string& dir) {
   const std::string lock = dir + "/lock";
   const int fd = ::open(lock.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
@@ -187,12 +187,12 @@ int runContainer(const std::string& dir) {
   if (!text) return 1;
   auto record = decodeContainerRecord(*text);
   if (!record) return 1;
-  // Processes that the command leaves behind come to us and not to init, so that they are reaped
-  // here.
+  // Orphaned processes of the command become our children instead of init's, so that they are
+  // reaped here.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   ::prctl(PR_SET_NAME, "koordctl-shim");
 
-  // The container may fill the disk itself, and how it ended must be known then, too.
+  // The container may fill the disk itself, and its end must be recorded then, too.
   auto exitFile = ReservedFile::reserve(dir + "/exit.json", kRoomForExit);
   if (!exitFile) {
     std::fprintf(stderr, "%s\n", exitFile.error().message.c_str());
@@ -236,7 +236,7 @@ int runContainer(const std::string& dir) {
   return written ? 0 : 1;
 }
 
-// Where the container's command has its files: its process, while it is the one that was started.
+// Enters the file view of the container's command, if its process is still the original.
 Result<> enterContainer(const std::string& dir) {
   const auto text = readFile(dir + "/started.json");
   const auto started = text ? decodeStartRecord(*text) : fail(text.error());
@@ -248,7 +248,7 @@ int execInContainer(const std::string& dir, std::vector<std::string> command) {
   const auto text = readFile(dir + "/config.json");
   auto record = text ? decodeContainerRecord(*text) : fail(text.error());
   Result<> ready = record ? Result<>{} : fail(record.error());
-  // Cgroups first: their files may be out of sight in there.
+  // Cgroups first: their files may be hidden in the view.
   if (ready) ready = joinCgroups(*record);
   if (ready) ready = enterContainer(dir);
   if (ready) {

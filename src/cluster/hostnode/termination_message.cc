@@ -10,9 +10,9 @@ namespace {
 constexpr std::size_t kMaxFile = 4096;
 constexpr std::size_t kMaxLog = 2048;
 constexpr std::int64_t kMaxLines = 80;
-constexpr std::size_t kLogEnd = 64 << 10;  // has either of these, whatever is before the lines
+constexpr std::size_t kLogEnd = 64 << 10;  // enough for either limit
 
-// Where the text was cut in the middle of a character, that is left out.
+// Removes characters that were cut in the middle.
 std::string withoutHalves(std::string_view text) {
   constexpr std::size_t kLongestCharacter = 4;
   const auto continues = [](char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; };
@@ -36,7 +36,7 @@ std::string terminationMessage(const std::string& file, const std::string& log, 
   LogOptions last;
   last.tailLines = kMaxLines;
   std::string end = readTail(log, kLogEnd);
-  // It begins within a line.
+  // The read begins in the middle of a line.
   if (end.size() == kLogEnd) end.erase(0, end.find('\n') + 1);
   message = selectLog(end, last);
   if (message.size() > kMaxLog) message.erase(0, message.size() - kMaxLog);

@@ -1,7 +1,7 @@
 #pragma once
 
-// What every node of a one-machine cluster tells the API about itself, host node and simulated ones
-// alike: the Ready condition and its pressure siblings, and the lease in kube-node-lease.
+// What every node of a one-machine cluster, host or simulated, reports to the API server: the Ready
+// condition, the pressure conditions, and the lease in kube-node-lease.
 
 #include <string>
 #include <vector>
@@ -14,10 +14,10 @@ namespace koord::cluster {
 
 inline constexpr Duration kNodeLeaseDuration = std::chrono::seconds(40);
 inline constexpr Duration kNodeLeaseRenewal = std::chrono::seconds(10);
-// How often conditions get a new lastHeartbeatTime when nothing changed.
+// How often unchanged conditions get a new lastHeartbeatTime.
 inline constexpr Duration kNodeStatusPeriod = std::chrono::minutes(5);
 
-// What the node runs short of.
+// The resources under pressure.
 struct NodePressures {
   bool memory = false;
   bool disk = false;
@@ -25,12 +25,13 @@ struct NodePressures {
   bool operator==(const NodePressures&) const = default;
 };
 
-// Ready (or not, with a reason), and what is short. Transition times of unchanged conditions stay.
+// The Ready condition (or not, with a reason) and the pressure conditions. Transition times of
+// unchanged conditions stay.
 api::List<api::NodeCondition> nodeConditions(const api::List<api::NodeCondition>& before,
                                              WallTime now, bool ready, std::string reason,
                                              std::string message, NodePressures pressures = {});
 
-// Renews the node's lease, or makes it.
+// Renews the node's lease, or creates it.
 Task<Result<>> renewNodeLease(kube::Api& api, std::string nodeName, WallTime now);
 
 }  // namespace koord::cluster

@@ -15,7 +15,7 @@ namespace {
 
 constexpr Usage kSystemUsage{100, std::int64_t{256} << 20};
 constexpr Usage kLeastUsage{1, std::int64_t{1} << 20};
-// Of a pod or node, whatever it says: sums of thousands of them stay numbers.
+// Limit for the usage of a pod or node, so that sums of thousands do not overflow.
 constexpr std::int64_t kMostUsage = std::int64_t{1} << 46;
 constexpr Duration kLongestDelay = std::chrono::hours(24 * 365 * 100);
 

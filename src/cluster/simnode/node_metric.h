@@ -15,7 +15,7 @@ api::NodeMetricStatus nodeMetricStatus(const api::Node& node,
                                        const std::vector<std::shared_ptr<const api::Pod>>& pods,
                                        const api::NodeMetricSpec& spec, WallTime now);
 
-// By the spec: 60 s when it says nothing, and at least 30 s.
+// The interval of the spec: default 60 s, at least 30 s.
 Duration reportInterval(const api::NodeMetricSpec& spec);
 
 }  // namespace koord::cluster

@@ -13,7 +13,7 @@ namespace koord::cluster {
 
 namespace {
 
-// Reads the fields of one object; the first mistake is kept, with its path.
+// Reads the fields of one object; keeps the first error, with its path.
 class ShapeReader {
  public:
   ShapeReader(const json::value& value, std::string path, std::optional<Error>& error)
@@ -137,7 +137,7 @@ int numaNodesOf(const SimNodeShape& shape) {
   return shape.cpus ? shape.cpus->numaNodes() : 1;
 }
 
-// PCIe switches exist for GPUs; without any, cards have one.
+// GPUs have PCIe switches; without GPUs, cards have one.
 int switchesOf(const SimNodeShape& shape) {
   return shape.gpus ? (shape.gpus->count + shape.gpus->perSwitch - 1) / shape.gpus->perSwitch : 1;
 }
@@ -267,7 +267,7 @@ api::StringMap labelsOf(const SimNodeShape& shape) {
   return labels;
 }
 
-// CPUs are numbered as Linux does: the first threads of all cores, then the second ones.
+// CPUs are numbered as in Linux: the first threads of all cores, then the second ones.
 std::optional<json::object> topologyOf(const SimNodeShape& shape, const std::string& node) {
   if (!shape.cpus) return std::nullopt;
   const SimNodeShape::Cpus& cpus = *shape.cpus;

@@ -1,7 +1,7 @@
 #pragma once
 
-// What machine a simulated node is: its capacity, and beyond that its CPUs, NUMA nodes, GPUs and network
-// cards, which koordlet would publish as NodeResourceTopology and Device. Written in YAML:
+// The hardware of a simulated node: its capacity, CPUs, NUMA nodes, GPUs and network cards, which
+// koordlet would publish as NodeResourceTopology and Device. Written in YAML:
 //
 //   name: gpu                         # nodes are called gpu-0, gpu-1, ...
 //   labels: {pool: training}
@@ -29,21 +29,21 @@ struct SimNodeShape {
   };
   struct Gpus {
     int count = 0;      // spread evenly over NUMA nodes
-    int perSwitch = 1;  // that hang on one PCIe switch
-    Quantity memory;    // of each
+    int perSwitch = 1;  // GPUs or cards per PCIe switch
+    Quantity memory;    // of each GPU
     std::string vendor = "nvidia";
     std::string model;
-    bool nvLink = false;  // joins them to pairs, fours and all
+    bool nvLink = false;  // connects pairs, fours and all
   };
   struct Rdma {
     int perSwitch = 1;
-    int functions = 0;  // virtual ones of each card
+    int functions = 0;  // virtual functions of each card
   };
 
   std::string name = "sim";
   api::StringMap labels;
   api::StringMap annotations;
-  api::ResourceList capacity;  // 32 CPUs, 128Gi, 110 pods where nothing says otherwise
+  api::ResourceList capacity;  // default: 32 CPUs, 128Gi, 110 pods
   std::optional<Cpus> cpus;
   std::optional<Gpus> gpus;
   std::optional<Rdma> rdma;
@@ -52,10 +52,10 @@ struct SimNodeShape {
 // Errors name the field: "gpus.count: must be 1 to 64".
 Result<SimNodeShape> parseNodeShape(std::string_view yaml);
 
-// With all that follows from CPUs and devices.
+// The capacity, including CPUs and devices.
 api::ResourceList capacityOf(const SimNodeShape& shape);
 api::StringMap labelsOf(const SimNodeShape& shape);
-// As koordlet would write them; nullopt where the shape says nothing of it.
+// The object that koordlet would write; nullopt if the shape does not define it.
 std::optional<json::object> topologyOf(const SimNodeShape& shape, const std::string& node);
 std::optional<json::object> deviceOf(const SimNodeShape& shape, const std::string& node);
 

@@ -110,7 +110,7 @@ TEST(NodeShape, NodesAreMadeWithTheirDevicesWhichGoWithThem) {
   EXPECT_EQ(device->spec.devices.size(), 12u);
   EXPECT_EQ(device->metadata.ownerReferences.at(0).uid, node->metadata.uid);
 
-  // What is missing of nodes that are there is made at the next start, and nobody else's is touched.
+  // Missing objects of existing nodes are created at the next start; other nodes are not changed.
   cluster.create("apiVersion: v1\nkind: Node\nmetadata: {name: gpu-2}");
   ASSERT_TRUE(cluster.run(kube::deleteObject(cluster.api, api::Device::kType, {"", "gpu-1"})));
   SimNodes again(cluster.api, cluster.loop, cluster.nodes, cluster.pods, Random(4));

@@ -1,23 +1,24 @@
-// Simulated nodes do what a kubelet and a koordlet would tell the API, and nothing else: no process
-// runs. All nodes share one actor; a node costs an entry in a map, and a write when something is due.
+// Simulated nodes write to the API what a kubelet and a koordlet would, without any process. All
+// nodes share one actor; a node costs an entry in a map, and a write when something is due.
 //
 //   nodes    A node with KWOK's mark that is not Ready gets a status: capacity (its own, completed),
-//            conditions, an address nobody answers at. Its lease is renewed every ten seconds; that
-//            is what keeps the node lifecycle controller from tainting it.
-//   pods     A pod that is bound to such a node is Running at once, containers ready. It Succeeds
-//            after the delay of its annotation. One that is deleted goes after its delay, at most
-//            its grace period; a finalizer holds it back as it would on a real node, ended first.
-//            Amounts that a resize asks for are given at once.
-//   metrics  The NodeMetric of a node, once koord-manager has made it, gets a report per interval of
-//            its spec, and the first one at once, so that batch resources are there in a second.
+//            conditions, an unused address. Its lease is renewed every ten seconds, which keeps the
+//            node lifecycle controller from tainting it.
+//   pods     A pod that is bound to such a node is Running at once, with ready containers. It
+//            succeeds after the delay of its annotation. A deleted pod is removed after its delay,
+//            at most its grace period; if it has a finalizer, it ends first and stays, as on a real
+//            node. Resized amounts are applied at once.
+//   metrics  The NodeMetric of a node, once koord-manager has created it, gets a report per
+//            interval of its spec, and the first at once, so that batch resources exist within a
+//            second.
 //
-// Handlers only sort out what has to be done and put it into work queues, by name. There the object
-// is read anew, so events that come in a burst cost one write, and a write that fails is tried again
-// with back-off. Writes name the pod's uid: a pod of the same name made anew is not touched by what
-// was meant for the old one (Conflict), and one that is gone is fine (NotFound).
+// Handlers only put names into work queues. The sync reads the current object, so a burst of events
+// costs one write, and a failed write is retried with back-off. Writes name the pod's uid: a new
+// pod of the same name is not affected by a write for the old one (Conflict), and NotFound counts
+// as success.
 //
-// Cost: O(1) per pod event; each tick of a second looks at all nodes for a report that is due.
-// Stages and annotations: KWOK's default stages (kwok.h).
+// Cost: O(1) per pod event; each tick of a second checks all nodes for a due report. Stages and
+// annotations: KWOK's default stages (kwok.h).
 
 #include "cluster/simnode/sim_nodes.h"
 
@@ -41,7 +42,7 @@ namespace {
 
 constexpr Duration kMetricTick = 1s;
 
-// Addresses from 10.0.0.0/8 that lead nowhere: each node and each pod has its own.
+// Unreachable addresses from 10.0.0.0/8: each node and each pod has its own.
 std::string address(std::uint32_t block, std::uint32_t number) {
   return fmt::format("10.{}.{}.{}", (block + (number >> 16)) & 0xff, (number >> 8) & 0xff,
                      number & 0xff);
@@ -76,7 +77,7 @@ const api::ContainerStatus* statusOf(const api::Pod& pod, const std::string& con
   return nullptr;
 }
 
-// Whether a running container asks for other amounts than it was given.
+// Returns true if a running container requests other amounts than it has.
 bool wasResized(const api::Pod& pod) {
   for (const auto* list : {&pod.spec.containers, &pod.spec.initContainers})
     for (const auto& container : *list) {
@@ -149,7 +150,7 @@ Task<Result<>> SimNodes::createNodes(int count, SimNodeShape given) {
     if (created) {
       uid = created->metadata.uid;
     } else {
-      // It may have been stopped before all of it was there.
+      // An earlier run may have been stopped before all objects existed.
       auto reading = kube::get<api::Node>(api_, api::ObjectKey{"", name});
       auto known = co_await reading;
       if (!known && known.error().code == ErrorCode::NotFound) continue;
@@ -164,7 +165,7 @@ Task<Result<>> SimNodes::createNodes(int count, SimNodeShape given) {
   co_return Result<>{};
 }
 
-// They go with their node.
+// The objects are owned by their node.
 Task<Result<>> SimNodes::createParts(std::shared_ptr<const SimNodeShape> shape, std::string node,
                                      std::string uid) {
   const json::array owners{json::object{
@@ -231,7 +232,7 @@ Task<Result<>> SimNodes::syncNode(std::string name) {
   auto patched = co_await patching;
   if (!patched && patched.error().code != ErrorCode::NotFound)
     co_return fail(std::move(patched.error()));
-  // Who took the node for lost has made its pods unready, too.
+  // A controller that considered the node lost has made its pods unready, too.
   if (const auto again = nodesByName_.find(name); again != nodesByName_.end())
     for (const auto& key : again->second.pods) {
       restored_.insert(key);
@@ -266,7 +267,8 @@ Task<Result<>> SimNodes::syncPod(std::string key) {
   if (!pod) restored_.erase(keyOf(key));
   if (!pod || !nodesByName_.contains(pod->spec.nodeName)) co_return Result<>{};
   if (pod->metadata.deletionTimestamp) {
-    // deletionTimestamp is when it has to be gone, deletionGracePeriodSeconds after the request.
+    // deletionTimestamp is the time when it must be gone, deletionGracePeriodSeconds after the
+    // request.
     const auto grace = std::chrono::seconds(pod->metadata.deletionGracePeriodSeconds.value_or(0));
     const auto delay = std::min<Duration>(deletionDelay(*pod), grace);
     const Duration left = *pod->metadata.deletionTimestamp - grace + delay - executor_.wallNow();
@@ -274,7 +276,7 @@ Task<Result<>> SimNodes::syncPod(std::string key) {
       podQueue_.addAfter(key, left);
       co_return Result<>{};
     }
-    // Who holds a pod back by a finalizer wants to know that it has ended.
+    // Controllers that hold the pod with a finalizer must see that it has ended.
     if (!pod->metadata.finalizers.empty() && !api::isTerminal(*pod)) {
       auto ending = setStatus(pod, "Failed");
       auto ended = co_await ending;
@@ -337,7 +339,7 @@ Task<Result<>> SimNodes::setStatus(std::shared_ptr<const api::Pod> pod, std::str
       const auto* before = statusOf(*pod, container.name);
       state.state.running =
           before && before->state.running ? before->state.running : api::ContainerStateRunning{now};
-      // What a container is given is what it asks for, at once.
+      // A container gets the requested amounts at once.
       state.resources = container.resources;
       state.allocatedResources = container.resources.requests;
     }
@@ -393,7 +395,7 @@ Task<Result<>> SimNodes::reportMetric(std::string name) {
   const auto known = nodesByName_.find(name);
   const auto node = nodes_.get({"", name});
   const auto metric = metrics_.get({"", name});
-  // The object is koord-manager's to make; until then there is nowhere to report to.
+  // koord-manager creates the object; until then there is nothing to report to.
   if (known == nodesByName_.end() || !node || !metric) co_return Result<>{};
   if (api::findIn(node->metadata.annotations, kMachine)) co_return Result<>{};
   std::vector<std::shared_ptr<const api::Pod>> pods;

@@ -1,9 +1,8 @@
 #pragma once
 
-// Runs all simulated nodes of a cluster: every Node that carries KWOK's mark, whoever made it. Such
-// nodes are Ready and renew their lease; pods on them go Running, succeed after their delay, go
-// away when they are deleted; a NodeMetric reports what they use. An actor on the executor of its
-// Api.
+// Runs all simulated nodes of a cluster: every Node with KWOK's annotation or label. Such nodes are
+// Ready and renew their lease. Pods on them become Running, succeed after their delay, and end when
+// they are deleted; a NodeMetric reports their usage. An actor on the executor of its Api.
 
 #include <map>
 #include <set>
@@ -20,13 +19,13 @@ namespace koord::cluster {
 
 class SimNodes {
  public:
-  // The informers are shared with others and cover all nodes and all pods.
+  // The informers are shared and cover all nodes and all pods.
   SimNodes(kube::Api& api, Executor& executor, kube::Informer<api::Node>& nodes,
            kube::Informer<api::Pod>& pods, Random random);
 
   void start();
-  // Makes the nodes NAME-0 ... NAME-<count-1> where they are missing, and of each what koordlet would
-  // say of its CPUs and devices. What was made before stays as it is; what is missing of it is added.
+  // Creates the missing nodes of NAME-0 ... NAME-<count-1>, and for each the objects that koordlet
+  // would write about its CPUs and devices. Existing objects do not change; missing ones are added.
   Task<Result<>> createNodes(int count, SimNodeShape shape);
   std::size_t size() const { return nodesByName_.size(); }
 
@@ -55,8 +54,7 @@ class SimNodes {
   kube::Informer<api::Pod>& pods_;
   kube::Informer<api::NodeMetric> metrics_;
   std::map<std::string, SimNode> nodesByName_;
-  std::set<api::ObjectKey>
-      restored_;  // pods whose node is back: their status is looked at once more
+  std::set<api::ObjectKey> restored_;  // pods whose node is back: check their status again
   std::uint32_t nextPodIp_ = 1;
   kube::WorkQueue nodeQueue_;
   kube::WorkQueue podQueue_;

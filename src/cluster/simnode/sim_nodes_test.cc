@@ -52,7 +52,7 @@ TEST_F(SimNodesTest, PodsOfANodeThatWasTakenForLostAreReadyAgain) {
     return false;
   };
   ASSERT_TRUE(ready());
-  // As the node lifecycle controller does it.
+  // As the node lifecycle controller does.
   for (const auto& [type, key] : {std::pair{api::Node::kType, api::ObjectKey{"", "sim-0"}},
                                   std::pair{api::Pod::kType, api::ObjectKey{"default", "p"}}}) {
     auto marking = kube::strategicPatch(
@@ -73,7 +73,7 @@ TEST_F(SimNodesTest, ANodeOfTheUserWithKwoksMarkIsTakenUp) {
   EXPECT_TRUE(cluster.get<api::Node>("other")->status.conditions.empty());
 }
 
-// An API on which leases take their time.
+// An API with slow leases.
 class SlowLeases final : public kube::Api {
  public:
   SlowLeases(kube::Api& api, Executor& executor) : api_(api), executor_(executor) {}

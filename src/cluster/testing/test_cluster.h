@@ -1,7 +1,7 @@
 #pragma once
 
 // A cluster on virtual time for tests: an embedded API server in memory, its objects written and
-// read as YAML, and a scheduler of three lines that binds every pod to one node.
+// read as YAML, and a minimal scheduler that binds every pod to one node.
 
 #include <gtest/gtest.h>
 
@@ -75,7 +75,7 @@ class TestCluster {
     auto removed = run(kube::deleteObject(api, T::kType, key, std::move(options)));
     ASSERT_TRUE(removed) << removed.error().message;
   }
-  // Until a condition of the API's objects holds, on virtual time.
+  // Runs until a condition of the API's objects holds, on virtual time.
   bool until(const std::function<bool()>& condition, Duration limit = 60s) {
     for (const SteadyTime end = loop.steadyNow() + limit; loop.steadyNow() < end;) {
       if (condition()) return true;
@@ -98,7 +98,7 @@ class TestCluster {
   VirtualLoop loop;
 
  private:
-  // What watches leave for the server to clean up has to reach it while it lives.
+  // Delivers what destroyed watches post to the server while it exists.
   struct Drain {
     VirtualLoop& loop;
     ~Drain() { loop.runReady(); }

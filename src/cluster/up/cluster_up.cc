@@ -36,7 +36,7 @@ std::string hostOf(const std::string& address) {
   return address.substr(0, address.rfind(':'));
 }
 
-// The address that clients on this machine use for what is bound to every address.
+// The loopback address for a server that listens on every address.
 std::string reachable(const std::string& address) {
   const std::string host = hostOf(address);
   const std::string port = address.substr(address.rfind(':'));
@@ -46,7 +46,7 @@ std::string reachable(const std::string& address) {
 
 }  // namespace
 
-// Destroyed together, before the API server they talk to.
+// Destroyed together, before the API server that they use.
 struct ClusterUp::Actors {
   Actors(kube::Api& api, Executor& executor, const apiserver::Registry& registry, Random& random,
          std::function<void(const std::string&)> onChildExit)
@@ -129,7 +129,7 @@ Result<> ClusterUp::openServer() {
   apiserver::ServerOptions options;
   if (!options_.inMemory) options.database = data_.file("cluster.db");
   options.seed = random_.next();
-  // On standard error, with --quiet too: whoever uses the cluster sees only that writes fail.
+  // On standard error, also with --quiet: users of the cluster see only that writes fail.
   options.onStorage = [](const Error* failure) {
     if (failure) {
       std::fprintf(stderr, "koordctl: writes are refused (507) since the storage failed: %s\n",
@@ -182,7 +182,7 @@ Result<> ClusterUp::openServer() {
   return {};
 }
 
-// The Service "kubernetes" takes an address, so a host name is looked up here as loopback.
+// The Service "kubernetes" needs an IP address, so a host name is replaced by loopback.
 void ClusterUp::publish(const std::string& address) {
   std::string host = hostOf(address);
   const int port = std::atoi(address.c_str() + address.rfind(':') + 1);
@@ -201,7 +201,7 @@ Result<> ClusterUp::openHost(const std::string& program) {
     actors_->controllers.setVolumeHost(actors_->host->nodeName(), data_.file("volumes"));
     return {};
   }
-  // What the user asked for by name is refused; --host-node=auto goes on without.
+  // An explicit request fails; --host-node=auto continues without the host node.
   const bool wrongFlag = host.error().code == ErrorCode::Invalid;
   if (options_.hostNode == HostNodeMode::On || wrongFlag)
     return fail(std::move(host.error()).within(wrongFlag ? "host node" : "--host-node=on"));
@@ -256,7 +256,7 @@ Result<> ClusterUp::writeKubeconfigs() {
         write(data_.file(component.child.name + ".kubeconfig"), user.name, std::move(user.groups));
     if (!written) return written;
   }
-  // A file of somebody else's, such as ~/.kube/config, is not ours to replace.
+  // Does not replace a file of another program, such as ~/.kube/config.
   if (const auto there = readFile(kubeconfig_);
       there && there->find(kAdminUser) == std::string::npos)
     return fail(
@@ -284,7 +284,7 @@ Task<void> ClusterUp::bringUp(std::function<void()> onFailed) {
     onFailed();
     co_return;
   }
-  // Only this process' children lead here: leases from before a crash are nobody's.
+  // Only child processes of this process lead here: leases from before a crash have no holder.
   for (const auto& component : components_) {
     if (!component.lease) continue;
     auto forgetting = forgetLease(*component.lease);
@@ -328,7 +328,7 @@ Task<Result<>> ClusterUp::applyBase() {
     auto applied = co_await applying;
     if (!applied) co_return applied;
   }
-  // A user's changes to these stay.
+  // Changes by users stay.
   auto storing = applySet(*api_, server_->registry(), "storage", ApplyMode::CreateOnly);
   auto stored = co_await storing;
   if (!stored) co_return stored;
@@ -343,7 +343,7 @@ Task<Result<>> ClusterUp::applyBase() {
 }
 
 Task<Result<>> ClusterUp::applyWebhooks() {
-  // koord-manager fills them in and keeps them, so what is there stays.
+  // koord-manager updates these, so existing objects stay.
   if (hasComponent("koord-manager")) {
     for (const auto& manifest : embeddedManifests()) {
       if (manifest.set != "webhooks") continue;
@@ -352,7 +352,7 @@ Task<Result<>> ClusterUp::applyWebhooks() {
       if (auto* entries =
               object->is_object() ? object->get_object().if_contains("webhooks") : nullptr;
           entries && entries->is_array())
-        // koord-manager starts with this cluster: no pod has a reason to get around it.
+        // koord-manager starts with this cluster, so no pod needs to bypass its webhook.
         for (auto& entry : entries->get_array())
           if (textAt(entry, "clientConfig", "service", "path").ends_with("-pod"))
             entry.get_object()["failurePolicy"] = "Fail";
@@ -363,7 +363,7 @@ Task<Result<>> ClusterUp::applyWebhooks() {
     }
     co_return Result<>{};
   }
-  // Without it nobody answers, and pods could not be made.
+  // Without it the webhooks have no server, and pods could not be created.
   const std::pair<api::ResourceType, const char*> configurations[] = {
       {api::MutatingWebhookConfiguration::kType, "koordinator-mutating-webhook-configuration"},
       {api::ValidatingWebhookConfiguration::kType, "koordinator-validating-webhook-configuration"}};
@@ -427,7 +427,7 @@ Task<void> ClusterUp::askKoordlet() {
   request.timeout = 1s;
   auto fetching = http_.fetch(executor_, std::move(request));
   auto reply = co_await fetching;
-  // What it said last stays, with its age, while it does not answer.
+  // While it does not answer, its last answer stays, with its age.
   if (!reply || reply->status != 200) co_return;
   auto document = parseJson(reply->body);
   if (!document) co_return;
@@ -510,7 +510,7 @@ Task<Result<apiserver::PodLog>> ClusterUp::podLogs(std::string namespace_, std::
 Task<void> ClusterUp::shutdown() {
   screen_.leave();
   screen_.progress("stopping");
-  // koordlet first: it must not repair cgroups that are being taken away.
+  // koordlet first: it must not repair cgroups that are being removed.
   auto stopping = actors_->supervisor.stopAll(kChildGrace);
   co_await stopping;
   if (actors_->host) {
@@ -522,8 +522,8 @@ Task<void> ClusterUp::shutdown() {
   removeKubeconfigs();
 }
 
-// Nobody is to reach a cluster by them that is not there, or another one on its port. What somebody
-// else has written in their place meanwhile stays.
+// Kubeconfigs must not lead to a cluster that does not run, or to another cluster on its port.
+// Files that another program has replaced meanwhile stay.
 void ClusterUp::removeKubeconfigs() {
   for (const auto& [path, text] : std::exchange(kubeconfigs_, {}))
     if (const auto there = readFile(path); there && *there == text) ::unlink(path.c_str());

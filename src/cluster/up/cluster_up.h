@@ -1,7 +1,6 @@
 #pragma once
 
-// The cluster that up.h runs, as an actor: brings everything up in order, watches over it, takes it
-// down.
+// The cluster that up.h runs, as an actor: starts everything in order, supervises it, and stops it.
 
 #include <functional>
 #include <memory>
@@ -26,19 +25,18 @@ namespace koord::cluster {
 
 class ClusterUp {
  public:
-  // Everything that can be refused is refused here: what cannot be opened, a port in use, a missing
-  // program.
+  // Checks everything that can fail: files that cannot be opened, a port in use, a missing program.
   static Result<std::unique_ptr<ClusterUp>> open(Executor& executor, net::HttpClient& http,
                                                  const UpOptions& options, const DataDir& data,
                                                  const std::string& program, Screen& screen);
   ~ClusterUp();
 
-  // onFailed: it could not be brought up; the reason has been said.
+  // onFailed: called if the start failed; the reason was already reported.
   void start(std::function<void()> onFailed);
   // Stops components and pods, removes cgroups, ends the API server's connections.
   Task<void> shutdown();
-  // Destroys everything but the API server and its store, which outlive what still refers to them.
-  // Nothing of this cluster runs afterwards. Not to be called from one of its own tasks.
+  // Destroys everything except the API server and its store, which outlive references to them.
+  // Afterwards nothing of this cluster runs. Must not be called from one of its own tasks.
   void releaseActors();
 
  private:
@@ -76,7 +74,7 @@ class ClusterUp {
   SimNodeShape nodeShape_;
   SteadyTime startedAt_;
   std::string kubeconfig_;
-  std::vector<std::pair<std::string, std::string>> kubeconfigs_;  // path and text of those written
+  std::vector<std::pair<std::string, std::string>> kubeconfigs_;  // path and text
   std::string serverUrl_;
   std::vector<std::string> notes_;
   std::optional<Credentials> credentials_;
@@ -89,7 +87,7 @@ class ClusterUp {
   std::unique_ptr<apiserver::HttpFront> front_;
   std::unique_ptr<apiserver::LocalApi> api_;
   std::vector<Component> components_;
-  struct Actors;  // what uses the API
+  struct Actors;  // the users of the API
   std::unique_ptr<Actors> actors_;
 };
 

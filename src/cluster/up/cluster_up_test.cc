@@ -9,8 +9,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A cluster without components and without this machine as a node: nothing but the API server,
-// controllers and simulated nodes, all on virtual time.
+// A cluster without components and host node: only the API server, controllers and simulated nodes,
+// all on virtual time.
 struct OneMachine {
   VirtualLoop loop;
   net::HttpClient http;
@@ -46,7 +46,7 @@ TEST(ClusterUp, NothingOfItRunsOnceItsActorsAreReleased) {
   machine.loop.advance(10s);
 }
 
-// Everything is posted at once on virtual time, so a moment is a number of turns of the loop.
+// On virtual time everything is posted at once, so a moment is a number of turns of the loop.
 struct ReleaseAfter {
   OneMachine* machine;
   int turns;

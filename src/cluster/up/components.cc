@@ -21,8 +21,8 @@ std::string url(int port, const char* path) {
   return fmt::format("http://127.0.0.1:{}{}", port, path);
 }
 
-// Hot nodes are relieved, by jobs; the scheduler next door says where pods would land. A simulated cluster is small,
-// and its load does not flicker.
+// Evicts pods from hot nodes, with migration jobs; the local scheduler says where pods would land.
+// A simulated cluster is small, and its load is steady.
 std::string deschedulerConfiguration(const ComponentOptions& options) {
   const std::string landing = options.schedulerUrl.empty()
                                   ? "{enabled: false}"
@@ -48,7 +48,7 @@ profiles:
                      landing);
 }
 
-// The user's, or the one the program ships with: pods name either of these two schedulers.
+// The user's file, or the shipped one: pods name either of these two schedulers.
 Result<std::string> configFile(const std::string& component, const ComponentOptions& options) {
   // The others have flags and ConfigMaps.
   if (component != "koord-scheduler" && component != "koord-descheduler") return std::string();
@@ -62,7 +62,8 @@ Result<std::string> configFile(const std::string& component, const ComponentOpti
     if (!done) return fail(std::move(done.error()));
     return file;
   }
-  // The API server is next door and serves nobody else: 50 requests a second would be all that is slow here.
+  // The API server is local and has no other clients: 50 requests a second would be the only
+  // bottleneck.
   const auto which = options.severalNodes ? scheduler::Shipped::Recommended
                                           : scheduler::Shipped::RecommendedOnOneMachine;
   auto written = writeFileAtomic(
@@ -78,14 +79,14 @@ void beKoordlet(Component& component, int port, const ComponentOptions& options)
   argv.push_back("--cgroup-root-dir=" + options.cgroupRoot);
   argv.push_back("--tsdb-path=" + options.dataDir + "/koordlet/metrics");
   argv.push_back("--prediction-checkpoint-filepath=" + options.dataDir + "/koordlet/predictions");
-  // Nothing of this machine outside of the data folder: its own runtime is somebody else's.
+  // Uses nothing of the host outside of the data folder: the host's own runtime has other users.
   const RuntimeProxyPaths paths(options.dataDir);
   argv.push_back("--runtime-hooks-addr=" + (options.runtimeProxy ? paths.hookSocket : ""));
   argv.push_back("--runtime-hooks-host-endpoint=" + paths.hookSocket);
   argv.push_back("--runtime-hooks-config-path=" + paths.hookFolder);
   argv.push_back("--enable-nri-runtime-hook=false");
   if (!options.containerd.empty()) argv.push_back("--containerd-endpoint=" + options.containerd);
-  // As deploy/manifests and deploy/recommended have it together.
+  // As in deploy/manifests and deploy/recommended.
   argv.push_back(
       "--feature-gates=BECPUEvict=true,BEMemoryEvict=true,CgroupReconcile=true,Accelerators=true,"
       "GPUEnvInject=true,RDMADevices=true,RDMADeviceInject=true,CPUNormalization=true");
@@ -169,7 +170,7 @@ Result<Component> makeComponent(const std::string& name, const std::string& kube
   if (name == "koord-manager") {
     argv.push_back(fmt::format("--metrics-addr=127.0.0.1:{}", first));
     argv.push_back(fmt::format("--health-probe-addr=127.0.0.1:{}", second));
-    // The API server is ours alone: nobody needs to be spared.
+    // The API server is local: no rate limit is needed.
     argv.push_back("--rest-config-qps=0");
     argv.push_back("--feature-gates=Recommender=true,EnableSyncGPUSharedResource=true");
     // Outside of the cluster: the API server calls the webhooks by URL.
@@ -181,7 +182,7 @@ Result<Component> makeComponent(const std::string& name, const std::string& kube
     component.lease = api::ObjectKey{"koordinator-system", "koordinator-manager"};
   } else if (name == "koord-scheduler") {
     argv.insert(argv.end(), {"--address=127.0.0.1", fmt::format("--port={}", first)});
-    // Who asks for explanations and what-ifs is known by the certificate of his kubeconfig, or his token.
+    // Users of explanations and dry runs authenticate with a certificate or a token.
     argv.insert(
         argv.end(),
         {"--bind-address=127.0.0.1", fmt::format("--secure-port={}", second),

@@ -13,7 +13,7 @@ namespace {
 using testing::Contains;
 using testing::HasSubstr;
 
-// Programs that are never started.
+// The programs are never started.
 class ComponentsTest : public testing::Test {
  protected:
   ComponentsTest() {

@@ -20,10 +20,10 @@ constexpr Duration kAuthorityLife = std::chrono::hours(24 * 3650);
 constexpr Duration kCertificateLife = std::chrono::hours(24 * 365);
 constexpr Duration kClockSlack = 10min;
 constexpr Duration kKeyLife = std::chrono::hours(24 * 90);
-// As long as the longest token that is issued.
+// The life of the longest token.
 constexpr Duration kKeyAfterlife = std::chrono::hours(24 * 366);
 
-// "1767225600.key" was made then.
+// "1767225600.key": the creation time.
 std::optional<WallTime> madeAt(const std::filesystem::path& file) {
   const std::string name = file.stem();
   std::int64_t seconds = 0;

@@ -1,8 +1,8 @@
 #pragma once
 
-// The certificate authority of a cluster on this machine, the certificates it issues, and
-// kubeconfigs. The authority is kept in the data folder, so that a kubeconfig stays good over
-// restarts; all other certificates are issued afresh each time.
+// The certificate authority of a cluster on this host, its certificates, and kubeconfigs. The
+// authority is stored in the data folder, so that a kubeconfig stays valid over restarts; all other
+// certificates are issued again each time.
 
 #include <string>
 #include <vector>
@@ -19,12 +19,12 @@ inline constexpr const char* kAdminUser = "koordctl-admin";
 
 class Credentials {
  public:
-  // Reads pki/ca.crt and pki/ca.key below the data folder, or makes them.
+  // Reads pki/ca.crt and pki/ca.key below the data folder, or creates them.
   static Result<Credentials> open(const std::string& dataDir, WallTime now);
 
-  // The keys that sign tokens of service accounts, newest first, kept in pki/service-accounts. A
-  // new one is made when the newest is kKeyLife old; an old one goes when no token that it signed
-  // can still be good.
+  // The keys that sign service account tokens, newest first, stored in pki/service-accounts. A new
+  // key is created when the newest is kKeyLife old; an old key is deleted when all tokens that it
+  // signed have expired.
   static Result<std::vector<net::SigningKey>> signingKeys(const std::string& dataDir, WallTime now);
 
   const std::string& caPem() const { return authority_.certPem; }

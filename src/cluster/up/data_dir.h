@@ -1,7 +1,7 @@
 #pragma once
 
-// The folder that holds everything a cluster on this machine keeps: the database, certificates,
-// kubeconfigs, logs, containers. One koordctl at a time: the lock goes with the process.
+// The folder with all state of a cluster on this host: the database, certificates, kubeconfigs,
+// logs, containers. One koordctl at a time: the lock ends with the process.
 
 #include <string>
 
@@ -11,9 +11,9 @@ namespace koord::cluster {
 
 class DataDir {
  public:
-  // Makes what is missing and takes the lock. Conflict when another koordctl uses the folder.
+  // Creates missing folders and takes the lock. Conflict if another koordctl uses the folder.
   static Result<DataDir> open(const std::string& path);
-  // A new folder of its own below the system's temporary one; removed by the destructor.
+  // A new folder below the system's temporary one; the destructor removes it.
   static Result<DataDir> temporary();
 
   DataDir(DataDir&& other) noexcept;

@@ -17,7 +17,7 @@ namespace {
 constexpr Duration kContainerdPatience = std::chrono::seconds(20);
 constexpr Duration kDaemonGrace = std::chrono::seconds(3);
 constexpr Duration kShimGrace = std::chrono::seconds(3);
-constexpr const char* kContainerdRoot = "/var/lib/containerd";  // of one that is not ours
+constexpr const char* kContainerdRoot = "/var/lib/containerd";  // root of the host's own containerd
 }  // namespace
 
 Result<std::unique_ptr<Host>> Host::open(kube::Api& api, Executor& executor, Random random,
@@ -105,7 +105,7 @@ Result<> Host::openContainerd(Executor& executor, const HostOptions& options) {
   return own ? importBusybox(*own) : Result<>{};
 }
 
-// The socket that takes the runtime's place.
+// Starts the proxy; its socket replaces the runtime's.
 Result<std::string> Host::startProxy(const HostOptions& options, const std::string& runtime) {
   const auto program =
       std::filesystem::path(options.program).replace_filename("koord-runtime-proxy");

@@ -1,6 +1,6 @@
 #pragma once
 
-// The host node with all that it stands on: cgroups, runtime, kubelet endpoints.
+// The host node and everything it needs: cgroups, runtime, kubelet endpoints.
 
 #include <memory>
 #include <string>
@@ -18,37 +18,38 @@ struct HostOptions {
   std::string dataDir;
   std::string runtime;  // process, containerd
   std::string containerdSocket;
-  std::string program;  // of this process, for shims
+  std::string program;  // path of this program, for shims
   std::shared_ptr<const net::ServerTls> tls;
   net::HttpTransport* http = nullptr;  // for probes
   bool runtimeProxy = false;           // koord-runtime-proxy before containerd
-  std::string evictionHard;            // kubelet's format; "" = nothing runs short
+  std::string evictionHard;            // kubelet's format; "" = no pressure ever
 };
 
-// Where koord-runtime-proxy and koordlet find each other, below the data folder.
+// The sockets between koord-runtime-proxy and koordlet, below the data folder.
 struct RuntimeProxyPaths {
   explicit RuntimeProxyPaths(const std::string& dataDir)
       : socket(dataDir + "/runtimeproxy.sock"),
         hookFolder(dataDir + "/hookserver.d"),
         hookSocket(dataDir + "/hooks.sock") {}
   std::string socket;      // of the proxy
-  std::string hookFolder;  // which hook servers there are
+  std::string hookFolder;  // registrations of hook servers
   std::string hookSocket;  // of koordlet
 };
 
 class Host {
  public:
-  // The error says why this machine cannot be a node here.
+  // The error says why this host cannot be a node.
   static Result<std::unique_ptr<Host>> open(kube::Api& api, Executor& executor, Random random,
                                             HostOptions options);
 
   HostNode& node() { return *node_; }
-  // Ends the pods' processes, removes their cgroups, then stops what runs them and sees its shims off.
+  // Ends the pods' processes, removes their cgroups, then stops the runtime and waits for its
+  // shims.
   Task<void> shutdown(Duration grace);
   const std::string& nodeName() const { return machine_.hostname; }
   const Machine& machine() const { return machine_; }
   const std::string& cgroupRoot() const { return cgroups_->layout().root; }
-  // Of the containerd that the node's containers are in; "" without one.
+  // The socket of the containerd that runs the node's containers; "" without one.
   const std::string& containerdSocket() const { return containerdSocket_; }
 
  private:
@@ -64,8 +65,8 @@ class Host {
   std::unique_ptr<Cgroups> cgroups_;
   std::unique_ptr<Supervisor> daemon_;  // of our own containerd, and of the proxy
   std::string ownContainerd_;           // its socket; "" without one
-  std::string containerdSocket_;        // of that, or of another
-  std::string imageDir_;                // "" where there are no images
+  std::string containerdSocket_;        // of our containerd, or of the host's
+  std::string imageDir_;                // "" if there are no images
   std::unique_ptr<Runtime> runtime_;
   std::unique_ptr<GrpcHealth> grpcHealth_;
   LoopThread volumesThread_{"volumes"};

@@ -1,7 +1,7 @@
 #pragma once
 
-// The manifests of deploy/ and of the demo, as JSON inside the program (made by embed/main.cc), and
-// applying them.
+// The manifests of deploy/ and of the demo, embedded as JSON (by embed/main.cc), and functions that
+// apply them.
 
 #include <string_view>
 #include <vector>
@@ -19,12 +19,12 @@ struct Manifest {
 const std::vector<Manifest>& embeddedManifests();
 
 enum class ApplyMode {
-  CreateOnly,  // what is there stays as it is
-  Merge,       // what is there gets the manifest's fields (status and metadata apart)
+  CreateOnly,  // existing objects do not change
+  Merge,       // existing objects get the manifest's fields (not status and metadata)
   Apply,  // as kubectl apply --server-side --force-conflicts: fields of others stay, also in lists
 };
 
-// Applies every object of a set, in order. Errors name the object; Apply goes on with the others
+// Applies every object of a set, in order. Errors name the object; Apply continues with the others
 // and returns all errors.
 Task<Result<>> applySet(kube::Api& api, const apiserver::Registry& registry, std::string_view set,
                         ApplyMode mode);

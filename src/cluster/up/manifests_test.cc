@@ -34,7 +34,7 @@ TEST_F(ManifestsTest, TheDemoIsAppliedAgainAsKubectlWould) {
   const auto first = apply("demo", ApplyMode::Apply);
   ASSERT_TRUE(first) << first.error().message;
   const auto uid = std::string(textAt(*frontend(), "metadata", "uid"));
-  // Somebody plays with it: adds one thing and changes another.
+  // A user adds a field and changes another.
   auto patch = parseJson(R"({"spec": {"template": {"spec": {"containers": [{"name": "frontend",
     "env": [{"name": "MINE", "value": "1"}, {"name": "PEAK", "value": "40"}]}]}}}})");
   ASSERT_TRUE(patch);
@@ -49,7 +49,7 @@ TEST_F(ManifestsTest, TheDemoIsAppliedAgainAsKubectlWould) {
 }
 
 TEST_F(ManifestsTest, ApplyingGoesOnAfterAnErrorAndNamesWhatIsWrong) {
-  // Without its CRD a profile cannot be made; the workloads can.
+  // Without its CRD a profile cannot be created; the workloads can.
   const auto applied = apply("demo", ApplyMode::Apply);
   ASSERT_FALSE(applied);
   EXPECT_THAT(applied.error().message, HasSubstr("ClusterColocationProfile"));

@@ -23,7 +23,7 @@ bool isOver(const api::PodMigrationJob& job) {
   return !phase.empty() && phase != "Pending" && phase != "Running";
 }
 
-// When something last became true of it.
+// The time of its last change of state.
 WallTime lastStep(const api::PodMigrationJob& job) {
   WallTime last = job.metadata.creationTimestamp.value_or(WallTime{});
   for (const auto& condition : job.status.conditions)

@@ -1,6 +1,6 @@
 #pragma once
 
-// What koord-descheduler moves, from its PodMigrationJobs, in a line each.
+// The migrations of koord-descheduler, from its PodMigrationJobs, in a line each.
 
 #include <memory>
 #include <string>
@@ -12,10 +12,11 @@
 namespace koord::cluster {
 
 struct Moves {
-  std::size_t open = 0;  // jobs that are not over
+  std::size_t open = 0;  // unfinished jobs
   std::size_t done = 0;
   std::size_t failed = 0;
-  // "shop/web-1: n1 to n2, moved 12s ago (LowNodeLoad: ...)"; those under way first, then the latest first.
+  // "shop/web-1: n1 to n2, moved 12s ago (LowNodeLoad: ...)"; unfinished jobs first, then the
+  // latest first.
   std::vector<std::string> lines;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// What `koordctl up` can be told.
+// The options of `koordctl up`.
 
 #include <optional>
 #include <string>
@@ -11,23 +11,23 @@ namespace koord::cluster {
 enum class HostNodeMode { Auto, On, Off };
 
 struct UpOptions {
-  std::optional<int> nodes;  // simulated ones; absent: 3 when there is no host node, else none
-  std::string nodeShape;     // a file that says what machines they are; "" = 32 CPUs and 128Gi
+  std::optional<int> nodes;  // simulated nodes; absent: 3 without a host node, else 0
+  std::string nodeShape;     // a file with their hardware; "" = 32 CPUs and 128Gi
   HostNodeMode hostNode = HostNodeMode::Auto;
   std::vector<std::string> components = {"koord-manager", "koord-scheduler", "koord-descheduler",
                                          "koordlet"};
   std::string dataDir;  // "" = defaultDataDir()
   bool inMemory = false;
   std::string listen = "127.0.0.1:6443";
-  bool authorize = true;      // Node and RBAC; false: whoever is known may do everything
+  bool authorize = true;      // Node and RBAC; false: every known user may do everything
   bool anonymousAuth = true;  // requests without credentials are system:anonymous, not 401
-  std::string auditLog;       // a file that gets a line per request; "" = none
+  std::string auditLog;       // a file with a line per request; "" = none
   std::string kubeconfig;     // "" = <data folder>/kubeconfig
-  std::string configDir;      // its koord-scheduler.yaml and koord-descheduler.yaml are handed over
+  std::string configDir;      // with koord-scheduler.yaml and koord-descheduler.yaml
   std::string runtime = "process";
   std::string containerdSocket;  // "" = a containerd of our own
   bool runtimeProxy = false;     // koord-runtime-proxy in front of it
-  std::string evictionHard =     // of the host node; "" = nothing runs short
+  std::string evictionHard =     // of the host node; "" = no pressure ever
       "memory.available<100Mi,nodefs.available<10%,nodefs.inodesFree<5%,imagefs.available<15%,"
       "imagefs.inodesFree<5%";
   bool quiet = false;

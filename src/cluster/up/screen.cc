@@ -49,7 +49,7 @@ void Screen::show(const ClusterStatus& status, SteadyTime now) {
   ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
   const int width = size.ws_col > 0 ? size.ws_col : 120;
   const int height = size.ws_row > 0 ? size.ws_row : 40;
-  // The alternate screen, without a cursor; every line is overwritten in place, so nothing
+  // The alternate screen, without a cursor; every line is overwritten in place, so that nothing
   // flickers.
   std::string out = std::exchange(drawing_, true) ? "\x1b[H" : "\x1b[?1049h\x1b[?25l\x1b[H";
   for (const auto& line : renderStatus(status, width, height - 1)) out += line + "\x1b[K\r\n";

@@ -1,7 +1,7 @@
 #pragma once
 
-// Where `koordctl up` shows what goes on: a screen that is redrawn in place when standard output is
-// a terminal, and plain lines otherwise. Progress lines go to standard error.
+// The output of `koordctl up`: a screen that is redrawn in place if standard output is a terminal,
+// and plain lines otherwise. Progress lines go to standard error.
 
 #include <string>
 
@@ -10,20 +10,20 @@
 
 namespace koord::cluster {
 
-// Of standard output; 0 when it is no terminal.
+// The width of standard output; 0 if it is not a terminal.
 int terminalWidth();
 
 class Screen {
  public:
-  // Quiet: nothing but errors, and ready().
+  // Quiet: only errors and ready().
   explicit Screen(bool quiet);
-  // Leaves the terminal as it was.
+  // Restores the terminal.
   ~Screen();
 
   void progress(const std::string& line);
   void ready();
   void show(const ClusterStatus& status, SteadyTime now);
-  // Back to plain lines, for what is said at the end.
+  // Switches back to plain lines, for the last messages.
   void leave();
 
  private:

@@ -10,7 +10,7 @@ namespace koord::cluster {
 namespace {
 constexpr int kManyCpus = 8;
 constexpr int kFewCpus = 4;
-// Upstream keeps 40 and 35 percent free for spikes: of two cores that is most of one.
+// Upstream reserves 40 and 35 percent for spikes: of two cores that is most of one.
 constexpr int kReclaimPercentOfFew = 85;
 constexpr int kSuppressPercentOfFew = 80;
 }  // namespace

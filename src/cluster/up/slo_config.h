@@ -1,15 +1,15 @@
 #pragma once
 
-// The slo-controller-config that a one-machine cluster starts with, when the user has none.
+// The initial slo-controller-config of a one-machine cluster, if the user has none.
 
 #include "base/json.h"
 
 namespace koord::cluster {
 
-// That of the recommended profile, with metrics as often as koordlet reports them, and two things for small machines:
-// best effort pods are held down by CPU quota where there are so few CPUs that whole ones (never
-// fewer than two) would be no limit; and with less than four CPUs best effort pods may have more of
-// them (85 percent offered, 80 used), since the usual margin would be most of a core.
+// The recommended profile, with metrics as often as koordlet reports them, and two changes for
+// small hosts. BE pods are limited by CPU quota if there are so few CPUs that whole CPUs (at least
+// two) would not be a limit. With fewer than four CPUs BE pods may have more of them (85 percent
+// offered, 80 used), because the usual margin would be most of a core.
 json::value defaultSloConfig(int cpus);
 
 }  // namespace koord::cluster

@@ -59,12 +59,13 @@ bool enabled(const json::value& section) {
   return value && value->is_bool() && value->get_bool();
 }
 
-// A node that offers less has a sentence of its own that says why.
+// A node that offers less gets a sentence that says why.
 constexpr std::int64_t kLittleMilli = 100;
 
 using PodPtr = std::shared_ptr<const api::Pod>;
 using PodsOfNodes = std::map<std::string, std::vector<PodPtr>>;
-// A report covers a minute or more: pods that have ended since are in it and use nothing any more.
+// A report covers a minute or more: pods that have ended since are in it but do not use anything
+// now.
 using Running = std::unordered_set<api::ObjectKey>;
 
 NodeLine lineOf(const api::Node& node) {
@@ -128,7 +129,7 @@ std::string percentOf(const json::value& from, std::string_view key) {
   return fmt::format("{}%", numberAt(from, key));
 }
 
-// The part below zero is said in words: nobody can use -0.3 cores.
+// A negative part is text: -0.3 cores are of no use.
 std::string budgetText(const json::value& cpu) {
   const auto budget = numberAt(cpu, "budgetMilli");
   const std::string whole = cores(numberAt(cpu, "nodeMilli"));

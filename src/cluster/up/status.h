@@ -1,7 +1,7 @@
 #pragma once
 
-// What a person wants to see of a co-located cluster at a glance: plain data, computed from
-// objects. status_render.h makes a picture of it.
+// The state of a co-located cluster at a glance: plain data, computed from objects. status_render.h
+// formats it.
 
 #include <map>
 #include <memory>
@@ -33,13 +33,13 @@ struct NodeLine {
   Amounts batch;           // batch-cpu, batch-memory in allocatable
   Amounts batchRequested;  // by the pods bound here
   std::optional<Amounts> used;
-  std::optional<Duration> age;  // of what is known of the usage
-  Amounts beUsed;               // by pods that run
-  int lsPods = 0;               // running pods that are not best effort
+  std::optional<Duration> age;  // of the usage data
+  Amounts beUsed;               // by running pods
+  int lsPods = 0;               // running pods that are not BE pods
   int bePods = 0;
 };
 
-// What koordlet does to best-effort pods, from GET /apis/v1/qos.
+// koordlet's actions on BE pods, from GET /apis/v1/qos.
 struct QosLine {
   std::string node;
   std::vector<std::string> lines;
@@ -51,14 +51,14 @@ struct ComponentLine {
   std::string state;  // "leading", "running", "starting", "down: exit status 1"
   std::optional<int> restarts;
   std::optional<Duration> age;  // since its lease was renewed
-  std::string where;            // its metrics, or who holds its lease
+  std::string where;            // its metrics, or the holder of its lease
 };
 
 struct ClusterStatus {
-  std::vector<NodeLine> nodes;       // this machine first, then by name
+  std::vector<NodeLine> nodes;       // the host node first, then by name
   std::map<std::string, int> pods;   // phase -> count
   std::vector<std::string> pending;  // "ns/name (age): why", the longest waiting first
-  std::vector<std::string> batch;    // sentences on nodes that have little to offer: why
+  std::vector<std::string> batch;    // why nodes offer few batch resources
   Moves moves;                       // of pods, by koord-descheduler
   std::vector<QosLine> qos;
   std::vector<ComponentLine> components;
@@ -68,7 +68,7 @@ struct ClusterStatus {
   Duration uptime{};
 };
 
-// Fills in nodes, pods, pending, batch and moves.
+// Sets nodes, pods, pending, batch and moves.
 struct StatusInput {
   std::vector<std::shared_ptr<const api::Node>> nodes;
   std::vector<std::shared_ptr<const api::Pod>> pods;
@@ -79,7 +79,7 @@ struct StatusInput {
 };
 void summarize(const StatusInput& input, ClusterStatus& status);
 
-// The document of koordlet's /apis/v1/qos in words.
+// koordlet's /apis/v1/qos document as text.
 QosLine describeQos(const json::value& document);
 
 std::string cores(std::int64_t milli);      // "1.5"

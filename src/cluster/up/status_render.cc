@@ -16,16 +16,16 @@ namespace {
 using Lines = std::vector<std::string>;
 
 constexpr int kBarCells = 10;
-constexpr std::size_t kLinesOfReason = 3;  // of one pod that waits
+constexpr std::size_t kLinesOfReason = 3;  // of one pending pod
 constexpr std::size_t kMostSentences = 5;  // of one kind
 constexpr std::size_t kMostMoves = 4;
 
-// What there is to show, cut and not cut.
+// The content, shortened and complete.
 struct Parts {
   Lines head;
   Lines components;
   std::string componentsLine;
-  Lines nodes;  // the first are the titles
+  Lines nodes;  // the first line has the titles
   Lines batch;
   std::string pods;
   std::vector<Lines> waiting;  // of each pod
@@ -33,7 +33,7 @@ struct Parts {
   Lines qos;
 };
 
-// Names and reasons are what others wrote.
+// Names and reasons come from other programs and may contain line breaks.
 std::string inOneLine(std::string text) {
   std::ranges::replace(text, '\n', ' ');
   return printable(text);
@@ -144,7 +144,7 @@ Parts partsOf(const ClusterStatus& status, int width) {
   return parts;
 }
 
-// The rows that fit, the last of them a count when there are more. `room` is at least 1.
+// The rows that fit; if there are more, the last is their count. `room` is at least 1.
 Lines cut(const Lines& rows, std::size_t room, const char* what) {
   if (rows.size() <= room) return rows;
   Lines lines(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(room - 1));
@@ -175,7 +175,7 @@ std::vector<std::string> renderStatus(const ClusterStatus& status, int width, in
   std::size_t waitingLines = 0;
   for (const auto& one : parts.waiting) waitingLines += one.size();
 
-  // Everything but the lists of nodes and of pods that wait, which share the room that is left.
+  // Everything except the lists of nodes and of pending pods, which share the remaining rows.
   bool blanks = true;
   bool table = true;
   const auto fixed = [&] {

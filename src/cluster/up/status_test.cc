@@ -86,7 +86,7 @@ TEST(StatusTest, SaysHowOldTheUsageIs) {
   EXPECT_EQ(ageText(std::chrono::minutes(119)), "119m");
   EXPECT_EQ(ageText(std::chrono::hours(47)), "47h");
   EXPECT_EQ(ageText(std::chrono::hours(72)), "3d");
-  EXPECT_EQ(ageText(-std::chrono::seconds(1)), "0s");  // clocks of two machines
+  EXPECT_EQ(ageText(-std::chrono::seconds(1)), "0s");  // clocks of two hosts
 }
 
 TEST(StatusTest, ANodeWithLittleBatchCpuSaysWhatIsInTheWay) {
@@ -205,7 +205,7 @@ TEST(StatusTest, ThePictureFitsTheScreenAndKeepsWhatMatters) {
     }
     EXPECT_THAT(lines, Contains(HasSubstr("koordlet"))) << width;
   }
-  // Names are cut before columns go.
+  // Names are cut before columns are dropped.
   EXPECT_THAT(renderStatus(busyCluster(), 80, 23),
               AllOf(Contains(HasSubstr("a-node-with-a-")), Contains(HasSubstr("…")),
                     Contains(HasSubstr("USED/CORES"))));

@@ -48,7 +48,7 @@ void trimLog(const std::string& file, std::int64_t most) {
   std::error_code failed;
   std::filesystem::copy_file(file, file + ".1", std::filesystem::copy_options::overwrite_existing,
                              failed);
-  // On a full disk the old is better lost than the disk kept full.
+  // On a full disk it is better to lose the old log than to keep the disk full.
   if (::truncate(file.c_str(), 0) != 0) log::warn("{}: {}", file, std::strerror(errno));
 }
 
@@ -73,7 +73,7 @@ void Supervisor::start(ChildSpec spec) {
 
 void Supervisor::launch(Child& child) {
   trimLog(child.spec.logFile, kMaxLog);
-  // Everything is prepared here: between fork and exec only system calls are safe.
+  // All preparation happens here: between fork and exec only system calls are safe.
   std::vector<std::string> environment;
   for (char** entry = environ; *entry; ++entry) {
     const std::string_view text = *entry;
@@ -93,7 +93,7 @@ void Supervisor::launch(Child& child) {
   if (pid == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != parent) ::_exit(1);
-    // Ctrl-C is for us; children are told to stop when it is their turn.
+    // Ctrl-C is for us; children are stopped in order.
     ::setpgid(0, 0);
     sigset_t none;
     sigemptyset(&none);

@@ -1,10 +1,10 @@
 #pragma once
 
-// Child processes that are kept running: started again with a growing pause when they end, their
-// output in log files, killed by the kernel when this process dies.
+// Keeps child processes running: restarts them with a growing pause when they end and writes their
+// output to log files. The kernel kills them when this process dies.
 //
-// start() must be called on a thread that lives as long as the process: the kernel ties a child's
-// end to the thread that forked it.
+// start() must be called on a thread that lives as long as the process: the kernel kills a child
+// when the thread that forked it ends.
 
 #include <sys/types.h>
 
@@ -32,20 +32,20 @@ struct ChildState {
   std::string lastExit;  // "exit status 1", "killed by signal 9"; "" before the first end
 };
 
-// Puts the contents of a log that is larger than `most` bytes aside as FILE.1 and empties it. Who
-// writes has to have opened it for appending; what is written in between may be lost.
+// Moves the content of a log larger than `most` bytes to FILE.1 and truncates it. The writer must
+// have opened it for appending; text written in between may be lost.
 void trimLog(const std::string& file, std::int64_t most);
 
 class Supervisor {
  public:
-  // onExit is called after a child has ended and before it is started again.
+  // onExit: called after a child has ended and before it is restarted.
   Supervisor(Executor& executor, std::function<void(const std::string& name)> onExit);
   ~Supervisor();
 
   void start(ChildSpec spec);
   std::vector<ChildState> states() const;
-  // SIGTERM to all, SIGKILL after the grace time; returns when all have ended. Nothing is started
-  // after.
+  // Sends SIGTERM to all, SIGKILL after the grace period; returns when all have ended. Nothing is
+  // started afterwards.
   Task<void> stopAll(Duration grace);
 
  private:

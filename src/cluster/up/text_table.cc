@@ -8,8 +8,8 @@ namespace koord::cluster {
 namespace {
 
 constexpr std::size_t kGap = 2;
-constexpr std::size_t kComfortable = 20;  // an elastic column is cut to this before others go
-constexpr std::size_t kLeastElastic = 6;  // and to this when nothing else can go
+constexpr std::size_t kComfortable = 20;  // elastic columns are cut to this before others go
+constexpr std::size_t kLeastElastic = 6;  // and to this when none can be dropped
 
 std::string padded(const std::string& text, std::size_t width, bool right) {
   const std::size_t length = charactersIn(text);
@@ -46,7 +46,7 @@ std::vector<std::string> wrapped(const std::string& text, int width, int indent)
   std::vector<std::string> lines;
   std::string line;
   for (std::size_t at = 0; at < text.size();) {
-    // A word with the spaces before it.
+    // A word with the preceding spaces.
     const std::size_t word = std::min(text.find_first_not_of(' ', at), text.size());
     const std::size_t end = std::min(text.find(' ', word), text.size());
     std::string next = text.substr(at, end - at);

@@ -1,7 +1,7 @@
 #pragma once
 
-// Text on a screen of so many columns: tables that leave out their least important columns until
-// they fit, long words cut with an ellipsis, sentences wrapped. Widths count characters, not bytes.
+// Text for a screen of a given width: tables that drop their least important columns until they
+// fit, long words cut with an ellipsis, wrapped sentences. Widths count characters, not bytes.
 
 #include <string>
 #include <string_view>
@@ -12,8 +12,8 @@ namespace koord::cluster {
 struct TextColumn {
   std::string title;
   bool right = false;    // numbers
-  int drop = 0;          // of the columns with the highest number the first goes first; 0 stays
-  bool elastic = false;  // its cells may be cut when all that can go is gone
+  int drop = 0;          // the highest number is dropped first; 0 is never dropped
+  bool elastic = false;  // its cells may be cut if dropping is not enough
 };
 
 class TextTable {
@@ -32,10 +32,10 @@ class TextTable {
 };
 
 std::size_t charactersIn(std::string_view text);
-// At most `width` characters, the last one … where something is missing; 0 = no limit.
+// At most `width` characters; the last is … if text was cut; 0 = no limit.
 std::string ellipsized(std::string text, int width);
-// Lines of at most `width` characters, broken between words; those after the first begin with
-// `indent` spaces. 0 = one line.
+// Lines of at most `width` characters, broken between words; all but the first begin with `indent`
+// spaces. 0 = one line.
 std::vector<std::string> wrapped(const std::string& text, int width, int indent);
 
 }  // namespace koord::cluster

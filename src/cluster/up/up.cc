@@ -14,7 +14,7 @@ namespace {
 Task<void> stopCluster(ClusterUp* cluster, EventLoop* loop) {
   auto stopping = cluster->shutdown();
   co_await stopping;
-  // Watches tell the server that they end; that is posted, and done before the stop.
+  // Watches post their end to the server; this runs it before the loop stops.
   loop->post([cluster, loop] {
     cluster->releaseActors();
     loop->post([loop] { loop->stop(); });

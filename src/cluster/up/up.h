@@ -1,8 +1,8 @@
 #pragma once
 
-// `koordctl up`: a whole cluster on this machine in one process (API server, workload controllers,
-// simulated nodes, this machine as a node) with koord-manager, koord-scheduler and koordlet as
-// child processes. The one place where all parts are put together.
+// `koordctl up`: a whole cluster on this host in one process (API server, workload controllers,
+// simulated nodes, the host node) with koord-manager, koord-scheduler and koordlet as child
+// processes. All parts are composed here.
 
 #include <string>
 
@@ -10,7 +10,8 @@
 
 namespace koord::cluster {
 
-// Runs until SIGINT or SIGTERM; the status for main(). `program` is the path of this executable.
+// Runs until SIGINT or SIGTERM; returns the status for main(). `program` is the path of this
+// executable.
 int runUp(const UpOptions& options, const std::string& program);
 
 }  // namespace koord::cluster

@@ -25,8 +25,8 @@ std::vector<std::string> splitList(const std::string& list) {
   return files;
 }
 
-// How to start the cluster of a kubeconfig that 'koordctl up' wrote, or has removed as it stopped;
-// "" for others.
+// How to start the cluster of a kubeconfig that 'koordctl up' wrote, or removed when it stopped; ""
+// for other files.
 std::string howToStart(const std::string& file) {
   const std::string folder = std::filesystem::absolute(file).parent_path().lexically_normal();
   const bool dataDir = ::access((folder + "/lock").c_str(), F_OK) == 0;

@@ -1,8 +1,8 @@
 #pragma once
 
-// Which cluster a koordctl command talks to: --kubeconfig, else $KUBECONFIG, else that of 'koordctl
-// up' on its default data folder, else wherever kubectl would look. What goes wrong then names the
-// file, and says so when the file is one of 'koordctl up' and that does not run any more.
+// The cluster of a koordctl command: --kubeconfig, else $KUBECONFIG, else that of 'koordctl up' in
+// its default data folder, else kubectl's default. Errors name the file, and say so if it belongs
+// to a 'koordctl up' that does not run.
 
 #include <string>
 #include <vector>
@@ -12,20 +12,20 @@
 namespace koord::koordctl {
 
 struct KubeconfigChoice {
-  std::string flag;                // for ConfigSource: "" when kubectl's rules find the files
-  std::vector<std::string> files;  // that are read, as far as known
+  std::string flag;                // for ConfigSource: "" if kubectl's rules find the files
+  std::vector<std::string> files;  // the files that are read, as far as known
 };
 
 // `flag` as given, "" for none. Reads the environment.
 KubeconfigChoice chooseKubeconfig(const std::string& flag);
-// The same with what it reads handed in: $KUBECONFIG and the kubeconfig of 'koordctl up', each ""
-// when there is none.
+// The same with explicit inputs: $KUBECONFIG and the kubeconfig of 'koordctl up', each "" if there
+// is none.
 KubeconfigChoice chooseKubeconfig(const std::string& flag, const std::string& environment,
                                   const std::string& own);
 
 Result<kube::ClientConfig> loadChoice(const KubeconfigChoice& choice);
 
-// What went wrong on the way to the cluster, with the file it comes from.
+// Adds the file to an error about reaching the cluster.
 Error explainFailure(const KubeconfigChoice& choice, Error error);
 
 }  // namespace koord::koordctl

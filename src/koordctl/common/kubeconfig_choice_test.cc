@@ -59,7 +59,7 @@ TEST_F(KubeconfigChoiceTest, ACrashedClusterIsSaidToBeOne) {
   const auto error = explainFailure(chooseKubeconfig(file), refused());
   EXPECT_THAT(error.message, HasSubstr("the cluster in it is not running"));
   EXPECT_THAT(error.message, HasSubstr("'koordctl up --data-dir " + folder + "'"));
-  // It answers, and says no: then it runs.
+  // A server that rejects the request is running.
   const Error forbidden{ErrorCode::Forbidden, "nodes is forbidden"};
   EXPECT_THAT(explainFailure(chooseKubeconfig(file), forbidden).message,
               Not(HasSubstr("not running")));

@@ -30,7 +30,7 @@ namespace {
 constexpr const char* kEnd = "koordctl/EndOfCycle";
 constexpr Duration kPatience = std::chrono::minutes(2);
 
-// The last balance plugin of the last profile: when it is asked, everything has been decided.
+// The last balance plugin of the last profile: when it runs, all decisions are made.
 class EndOfCycle final : public descheduler::Plugin, public descheduler::BalancePlugin {
  public:
   explicit EndOfCycle(std::function<void()> ended) : ended_(std::move(ended)) {}
@@ -99,7 +99,7 @@ class DryRun {
     co_return Result<>();
   }
 
-  // A cycle is not even begun with fewer.
+  // The descheduler does not begin a cycle with fewer nodes.
   void checkNodes() {
     std::size_t ready = 0;
     for (const auto& node : descheduler_->stores().nodes().objects())
@@ -113,8 +113,8 @@ class DryRun {
     loop_.stop();
   }
 
-  // One cycle shows nothing where nodes have to be hot for several: those that are hot now count as if they had been so
-  // for as long. Returns whether that makes a difference.
+  // One cycle shows nothing if nodes must be hot for several cycles: nodes that are hot now count
+  // as hot for long enough. Returns true if that makes a difference.
   static bool judgeAtOnce(descheduler::DeschedulerConfiguration& configuration) {
     bool makesDifference = false;
     const auto judge = [&](json::object& args) {
@@ -137,7 +137,7 @@ class DryRun {
   }
   static bool isLoad(const descheduler::PluginRef& plugin) { return plugin.name == "LowNodeLoad"; }
 
-  // What the profile says to the plugin; an object in any case.
+  // The plugin's arguments in the profile; always an object.
   static descheduler::PluginArgs& argsOf(descheduler::ProfileConfig& profile,
                                          std::string_view plugin) {
     auto found = std::ranges::find(profile.pluginConfig, plugin, &descheduler::PluginArgs::name);
@@ -172,7 +172,7 @@ class DryRun {
     });
   }
 
-  // Where the file does not say which scheduler is asked.
+  // Sets the scheduler's address if the file does not.
   void pointAtScheduler(descheduler::DeschedulerConfiguration& configuration) const {
     std::string url = options_.scheduler;
     for (const auto& file : choice_.files)
@@ -190,7 +190,7 @@ class DryRun {
 
   Task<Result<std::string>> configurationText() {
     if (!options_.config.empty()) co_return readFile(options_.config);
-    // What 'koordctl up' has made for it lies beside its kubeconfig.
+    // The configuration of 'koordctl up' is next to its kubeconfig.
     for (const auto& file : choice_.files)
       if (auto beside =
               readFile(std::filesystem::absolute(file).parent_path() / "koord-descheduler.yaml"))
@@ -274,7 +274,7 @@ class DryRun {
   descheduler::Metrics metrics_;
   std::optional<descheduler::Descheduler> descheduler_;
   bool measured_ = false;
-  bool waited_ = false;  // koord-descheduler would, for nodes to be hot for long enough
+  bool waited_ = false;  // it would wait for nodes to be hot for long enough
   Result<DeschedulePlan>* result_ = nullptr;
 };
 

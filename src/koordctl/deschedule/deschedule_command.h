@@ -1,15 +1,15 @@
 #pragma once
 
-// "koordctl deschedule --dry-run": one cycle of koord-descheduler, here, on what a cluster is now, with nothing
-// written: which pods it would move, where koord-scheduler says that they would land, and what it leaves alone and
-// why.
+// "koordctl deschedule --dry-run": runs one cycle of koord-descheduler in this process on the
+// current state of a cluster, without writes. Shows which pods it would move, on which nodes
+// koord-scheduler would place them, and which pods it leaves alone and why.
 
 #include <string>
 
 namespace koord::koordctl {
 
 struct DescheduleOptions {
-  bool dryRun = false;  // has to be said: there is no other way yet
+  bool dryRun = false;  // required: there is no other mode yet
   std::string
       config;  // DeschedulerConfiguration; "" = that of 'koordctl up', or of the cluster's ConfigMap
   std::string

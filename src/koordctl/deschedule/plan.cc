@@ -24,7 +24,7 @@ struct LoadChange {
   std::string text() const { return before.empty() ? "" : before + " to " + after; }
 };
 
-// As many of the pod's amounts as that come to the node.
+// Adds the pod's amounts times `sign` to the node; returns the node's load before and after.
 LoadChange change(std::map<std::string, PlannedNode>& nodes, const std::string& name,
                   const PlannedMove& move, int sign) {
   const auto it = nodes.find(name);

@@ -1,7 +1,7 @@
 #pragma once
 
-// What a cycle of koord-descheduler would do, as a table: which pod from where to where, why, and how full both nodes
-// are before and after. Pure.
+// The plan of a cycle of koord-descheduler as a table: which pod moves from where to where, why,
+// and how full both nodes are before and after. Pure.
 
 #include <map>
 #include <string>
@@ -14,10 +14,10 @@ namespace koord::koordctl {
 struct PlannedMove {
   std::string pod;  // namespace/name
   std::string from;
-  std::string to;  // "" = not known
+  std::string to;  // "" = unknown
   std::string why;
-  std::string refused;        // why nothing is done; "" = it is going to be
-  std::int64_t milliCpu = 0;  // what the pod asks for, or uses
+  std::string refused;        // why it is not moved; "" = it is moved
+  std::int64_t milliCpu = 0;  // request or usage of the pod
   std::int64_t memory = 0;
 };
 
@@ -31,11 +31,11 @@ struct PlannedNode {
 struct DeschedulePlan {
   std::vector<PlannedMove> moves;
   std::map<std::string, PlannedNode> nodes;
-  bool measured = false;  // amounts are what is used; else what is asked for
-  bool atOnce = false;    // koord-descheduler would wait until nodes have been hot for a while
+  bool measured = false;  // amounts are usage; else requests
+  bool atOnce = false;    // hot nodes count at once; koord-descheduler waits for a while
 };
 
-// Moves in their order, each seeing what those before it have changed.
+// Lists moves in order; each includes the effect of the previous ones.
 std::string planText(const DeschedulePlan& plan);
 json::value planJson(const DeschedulePlan& plan);
 

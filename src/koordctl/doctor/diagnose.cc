@@ -151,7 +151,7 @@ void checkConfiguration(const ClusterPicture& picture, std::vector<Finding>& fin
                         ""});
 }
 
-// Pods that a profile is for, and which bear nothing of it.
+// Finds pods that match a profile but were admitted without it.
 void checkProfiles(const ClusterPicture& picture, std::vector<Finding>& findings) {
   std::map<std::string, const api::Namespace*, std::less<>> namespaces;
   for (const auto& ns : picture.namespaces) namespaces[ns.metadata.name] = &ns;

@@ -22,7 +22,7 @@ constexpr api::ResourceType kDefinitions{"apiextensions.k8s.io", "v1", "customre
 constexpr api::ResourceType kDeployments{"apps", "v1", "deployments", "Deployment", true};
 constexpr api::ResourceType kDaemonSets{"apps", "v1", "daemonsets", "DaemonSet", true};
 
-// What cannot be read is told, and the others are read all the same.
+// Reports kinds that cannot be read, and reads the others.
 template <class T>
 Task<void> read(kube::Api* api, std::string namespace_, std::vector<T>* into,
                 std::vector<std::string>* unread) {
@@ -63,7 +63,7 @@ Task<void> readObjects(kube::Api* api, ClusterPicture* picture) {
   co_await profiles;
 }
 
-// The text of a sample without labels in a page of metrics.
+// The value of a sample without labels in a metrics page.
 std::string_view sampleOf(std::string_view page, std::string_view name) {
   for (auto at = page.find(name); at != page.npos; at = page.find(name, at + 1)) {
     const auto end = at + name.size();
@@ -91,7 +91,7 @@ Task<void> askKubelet(kube::HttpApi* api, NodeCgroups* node) {
 }
 
 Task<void> askKubelets(kube::HttpApi* api, ClusterPicture* picture) {
-  constexpr std::size_t kSome = 16;  // of a kind of node there are many, and each takes two answers
+  constexpr std::size_t kSome = 16;  // of many similar nodes; each needs two requests
   for (const auto& node : picture->nodes) {
     if (picture->cgroups.size() == kSome) break;
     picture->cgroups.push_back({node.metadata.name, std::nullopt, "", ""});
@@ -118,7 +118,7 @@ Task<void> readWorkload(kube::HttpApi* api, api::ResourceType type, std::string 
   if (workload) *into = *std::move(workload);
 }
 
-// What says which features are on. Whoever runs Koordinator in another way has none of it.
+// Reads the configuration of the features. Other ways of installing Koordinator have none of it.
 Task<void> readConfiguration(kube::HttpApi* api, ClusterPicture* picture) {
   auto slo = readConfig(api, "slo-controller-config", &picture->sloConfig);
   co_await slo;

@@ -1,6 +1,6 @@
 #pragma once
 
-// "koordctl preflight" and "koordctl doctor": read the cluster once and say what they found.
+// "koordctl preflight" and "koordctl doctor": read the cluster once and print their findings.
 
 #include <string>
 
@@ -8,7 +8,7 @@ namespace koord::koordctl {
 
 enum class Examination { Preflight, Doctor };
 
-// 0 when there is no problem, 1 otherwise or when the cluster cannot be read.
+// Returns 0 if there is no problem; 1 if there is one or the cluster cannot be read.
 int runExamination(Examination which, const std::string& kubeconfig);
 
 }  // namespace koord::koordctl

@@ -1,4 +1,4 @@
-// Which features of docs/features are off. Upstream ships many of them so, and nothing tells.
+// The features of docs/features that are off. Upstream ships many features off without notice.
 
 #include <fmt/format.h>
 
@@ -24,7 +24,7 @@ struct GatedFeature {
 
 class Report {
  public:
-  // recommended: the profile of that name has it on.
+  // recommended: the recommended profile turns it on.
   void off(std::string feature, std::string advice, bool recommended = true) {
     findings_.push_back({Finding::Level::Off, std::move(feature), std::move(advice)});
     profileHelps_ |= recommended;
@@ -68,7 +68,7 @@ constexpr GatedFeature kOfScheduler[] = {
     {"MultiQuotaTree", false, "trees of quotas", "quota", false},
 };
 
-// What the arguments of the first container say of gates; later ones win.
+// The feature gates in the arguments of the first container; later ones win.
 std::map<std::string, bool, std::less<>> gatesOf(const json::value& workload) {
   std::map<std::string, bool, std::less<>> gates;
   const auto* containers = at(workload, "spec", "template", "spec", "containers");
@@ -108,7 +108,7 @@ void checkGates(const std::optional<json::value>& workload, std::string_view pro
   }
 }
 
-// The arguments of a plugin in the first profile; null where there are none.
+// The arguments of a plugin in the first profile; null if there are none.
 const json::value* argsOf(const json::value& profile, std::string_view plugin) {
   const auto* configs = find(profile, "pluginConfig");
   if (!configs || !configs->is_array()) return nullptr;
@@ -126,7 +126,7 @@ bool anyAbove0(const json::value* thresholds) {
   });
 }
 
-// Without arguments, and where they name no thresholds, those of the program hold.
+// Without arguments or thresholds the program's defaults apply.
 bool leavesOutBusyNodes(const json::value* args) {
   const auto* usage = args ? find(*args, "usageThresholds") : nullptr;
   if (!usage || usage->is_null()) return true;
@@ -139,7 +139,7 @@ bool isTrue(const json::value* args, std::string_view name) {
   return value && value->is_bool() && value->get_bool();
 }
 
-// A file of a ConfigMap, as a document; null where it is not there or cannot be read, which its program tells.
+// A file of a ConfigMap as a document; null if it is missing or invalid, which its program reports.
 json::value documentIn(const std::optional<api::ConfigMap>& config) {
   if (!config || config->data.empty()) return {};
   auto document = parseYaml(config->data.begin()->second);
@@ -191,7 +191,7 @@ void checkDescheduler(const ClusterPicture& picture, Report& report) {
                false);
 }
 
-// Whether the section says so itself, to a program that wants it to be said.
+// Returns true if the section enables itself explicitly.
 bool isEnabled(const api::ConfigMap& config, std::string_view section) {
   const auto* text = api::findIn(config.data, section);
   const auto document = text ? parseJson(*text) : Result<json::value>(json::value());
@@ -203,7 +203,7 @@ bool hasMemoryQos(const json::value& strategy, std::string_view of) {
   return enable && enable->is_bool() && enable->get_bool();
 }
 
-// What a node without labels is told.
+// Checks the strategies for a node without labels.
 void checkStrategies(const ClusterPicture& picture, Report& report) {
   if (!picture.sloConfig) return;
   model::ColocationConfig colocation;

@@ -1,7 +1,7 @@
 #pragma once
 
-// What 'koordctl preflight' and 'koordctl doctor' look at, and what they say of it. Both are functions of what
-// was read of a cluster: nothing is changed, nothing is waited for.
+// The checks of 'koordctl preflight' and 'koordctl doctor'. Both are functions of the state read
+// from a cluster: they change nothing and do not wait.
 
 #include <optional>
 #include <string>
@@ -20,18 +20,18 @@ struct Finding {
   enum class Level { Fine, Off, Warning, Problem };  // Off: a feature that is not switched on
   Level level = Level::Fine;
   std::string what;
-  std::string advice;  // what to do; "" for what is fine
+  std::string advice;  // what to do; "" if fine
 };
 
-// What a kubelet said of the cgroups of its node.
+// A kubelet's report about the cgroups of its node.
 struct NodeCgroups {
   std::string node;
   std::optional<int> version;  // older kubelets do not say
   std::string driver;          // cgroupfs or systemd
-  std::string problem;         // why it could not be asked; "" = it was
+  std::string problem;         // why the kubelet could not be read; "" = it could
 };
 
-// What was read. Of kinds that could not be read there is nothing, and `unread` says why.
+// The state read from the cluster. Kinds that could not be read are empty, and `unread` says why.
 struct ClusterPicture {
   WallTime now{};
   std::string version;  // of the API server: v1.30.2
@@ -56,12 +56,12 @@ struct ClusterPicture {
       unread;  // "nodemetrics: the server could not find the requested resource"
 };
 
-// Whether Koordinator can be installed here, and what it will meet.
+// Checks whether Koordinator can be installed here, and what may conflict with it.
 std::vector<Finding> preflight(const ClusterPicture& picture);
-// Whether all of it works, and which features are off.
+// Checks that all components work, and lists the features that are off.
 std::vector<Finding> diagnose(const ClusterPicture& picture);
-// Features of docs/features that are off as this cluster is configured, and how each is turned on. Of what was not
-// read nothing is said.
+// Features of docs/features that are off in this cluster's configuration, and how to turn each on.
+// Skips configuration that could not be read.
 std::vector<Finding> featuresOff(const ClusterPicture& picture);
 
 // One line per finding, with its advice below it.

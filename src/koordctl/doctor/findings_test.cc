@@ -1,4 +1,4 @@
-// What preflight and doctor say of clusters, and that they say nothing of what is fine.
+// Findings of preflight and doctor; healthy clusters have none.
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -22,7 +22,7 @@ T made(std::string_view text) {
   return api::decodeText<T>(text).value();
 }
 
-// A cluster in which all is well.
+// A healthy cluster.
 ClusterPicture healthy() {
   ClusterPicture picture;
   picture.now = kToday;
@@ -109,7 +109,7 @@ api::ConfigMap shippedConfig(const std::string& file) {
   return api::decode<api::ConfigMap>(parseYaml(text.value()).value()).value();
 }
 
-// The gates of a patch of deploy/recommended, after those of the shipped object.
+// A workload of deploy/ with a patch of deploy/recommended, whose gates come last.
 json::value shippedWorkload(const std::string& file, const std::string& patch) {
   const std::string deploy = std::string(KOORD_CRDS) + "/../";
   json::value object = parseYamlDocuments(readFile(deploy + file).value()).value().front();

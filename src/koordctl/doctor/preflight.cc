@@ -40,7 +40,7 @@ Finding versionOf(const ClusterPicture& picture) {
 }
 
 void checkNodes(const ClusterPicture& picture, std::vector<Finding>& findings) {
-  std::map<std::string, std::vector<std::string>> others;  // by what is not as it should be
+  std::map<std::string, std::vector<std::string>> others;  // by what differs from the expectation
   for (const auto& node : picture.nodes) {
     const auto& info = node.status.nodeInfo;
     const std::string os(info.operatingSystem), architecture(info.architecture),
@@ -62,7 +62,7 @@ void checkNodes(const ClusterPicture& picture, std::vector<Finding>& findings) {
 }
 
 void checkCgroups(const ClusterPicture& picture, std::vector<Finding>& findings) {
-  std::map<std::string, int> driven;  // how many nodes have which driver
+  std::map<std::string, int> driven;  // number of nodes per driver
   std::vector<std::string> old, silent;
   for (const auto& node : picture.cgroups) {
     if (node.version == 1) old.push_back(node.node);
@@ -134,7 +134,7 @@ void checkTaken(const ClusterPicture& picture, std::vector<Finding>& findings) {
         std::ranges::any_of(versions->get_array(), [](const json::value& version) {
           return at(version, "subresources", "status") != nullptr;
         });
-    // Koordinator's have no subresource, those of scheduler-plugins do.
+    // Koordinator's CRDs have no status subresource, those of scheduler-plugins do.
     if (group == "scheduling.sigs.k8s.io" && hasStatus)
       findings.push_back(
           {Level::Warning, fmt::format("{} is there from scheduler-plugins", name),

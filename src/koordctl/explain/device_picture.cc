@@ -14,7 +14,7 @@ namespace {
 
 constexpr char kIdle = '.';
 constexpr char kSick = 'x';
-constexpr char kSeveral = '+';  // held by several, or by one more than there are letters
+constexpr char kSeveral = '+';  // several pods, or more pods than letters
 constexpr std::string_view kNames = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 int numberOf(std::string_view text) {
@@ -33,7 +33,7 @@ bool isEmptyObject(const json::value& value) {
   return !value.is_object() || value.get_object().empty();
 }
 
-// NUMA node, then switch, to the numbers of devices.
+// NUMA node, then switch, to device numbers.
 using Places = std::map<int, std::map<std::string, std::set<int>>>;
 
 Places placesIn(const json::value& devices, const std::string& type) {
@@ -56,7 +56,7 @@ std::string amountsText(const json::value& amounts) {
   return text;
 }
 
-// By type and number, and a line for each holder.
+// By type and number, and a line for each pod.
 struct Marks {
   std::map<std::pair<std::string, int>, char> of;
   std::vector<Row> holders{{"HELD BY", "", "DEVICES"}};

@@ -1,6 +1,6 @@
 #pragma once
 
-// What `koordctl explain node` shows of a node's GPUs and other devices: where they are, and who holds them.
+// Text of `koordctl explain node` for a node's GPUs and other devices: topology and allocations.
 
 #include <string>
 
@@ -8,7 +8,8 @@
 
 namespace koord::koordctl {
 
-// answer: devices, as koord-scheduler's plugin DeviceShare describes them for a node. "" without any.
+// answer: devices, as koord-scheduler's plugin DeviceShare describes them for a node. Returns "" if
+// there are none.
 std::string devicePicture(const json::value& answer);
 
 }  // namespace koord::koordctl

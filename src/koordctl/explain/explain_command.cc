@@ -34,7 +34,7 @@ namespace koord::koordctl {
 
 namespace {
 
-// The flag is the program's, less "koord-".
+// The flag has the program's name without "koord-".
 Result<std::string> urlOf(const std::string& component, const std::string& given,
                           const KubeconfigChoice& choice) {
   if (!given.empty()) return given.substr(0, given.find_last_not_of('/') + 1);
@@ -53,15 +53,14 @@ Result<std::string> urlOf(const std::string& component, const std::string& given
                           component));
 }
 
-// The namespace and name of what was asked about.
+// The namespace and name of the object.
 std::string keyOf(const std::string& name) {
   return name.find('/') == std::string::npos ? "default/" + name : name;
 }
 
 struct Subject {
   const char* plugin;
-  std::vector<std::string>
-      paths;  // below the plugin's; the first that the scheduler knows is asked
+  std::vector<std::string> paths;  // below the plugin's; the first known one is used
 };
 Subject subjectOf(const ExplainOptions& options) {
   switch (options.about) {
@@ -138,7 +137,7 @@ class Explainer {
     co_return json::value(std::move(answer));
   }
 
-  // By its name, or the latest one of a pod.
+  // The migration by its name, or the latest one of a pod.
   Task<Result<json::value>> findMigration(kube::Api& api) {
     const auto slash = options_.name.find('/');
     if (slash == std::string::npos) {
@@ -184,8 +183,8 @@ class Explainer {
     co_return answer;
   }
 
-  // Its CPUs and devices are known to koord-scheduler, its batch and mid resources to koord-manager; one of the two
-  // is enough.
+  // koord-scheduler knows its CPUs and devices, koord-manager its batch and mid resources; one
+  // answer is enough.
   Task<Result<json::value>> runNode() {
     auto finding = findScheduler();
     auto scheduler = co_await finding;
@@ -240,7 +239,7 @@ class Explainer {
                     url_, subject.plugin));
   }
 
-  // What plugins say besides. A scheduler without them has nothing to say, which is no error.
+  // Adds the answers of plugins. A scheduler without them has no answer, which is not an error.
   Task<void> addPlugins(json::value& answer) {
     auto* into = answer.if_object();
     if (!into) co_return;
@@ -266,7 +265,7 @@ class Explainer {
     co_return answer;
   }
 
-  // Where it answers those who say who they are, and the certificate that it has: its lease tells of that.
+  // Finds the address for authenticated clients and the scheduler's certificate, from its lease.
   Task<Result<>> findScheduler() {
     auto url = urlOf("koord-scheduler", options_.scheduler, choice_);
     if (!url) co_return fail(std::move(url.error()));
@@ -313,7 +312,7 @@ class Explainer {
     if (reply->status != 200) {
       const auto answer = parseJson(reply->body);
       const std::string_view message = answer ? textAt(*answer, "message") : std::string_view();
-      // Who knows the path, but not what it names, says so.
+      // A server that knows the path, but not the object, returns a message.
       unknownPath_ = reply->status == 404 && message.empty();
       const std::string said(answer ? message : std::string_view(reply->body));
       co_return fail(reply->status == 404 ? ErrorCode::NotFound : ErrorCode::Internal,
@@ -322,8 +321,8 @@ class Explainer {
     co_return parseJson(reply->body);
   }
 
-  // As it would be stored: with defaults and what webhooks change, which the API server tells in a
-  // dry run.
+  // The pod as it would be stored, with defaults and the changes of webhooks, from a dry run in the
+  // API server.
   Task<Result<json::value>> podToAskAbout() {
     auto text = readFile(options_.file);
     if (!text) co_return fail(std::move(text.error()));
@@ -351,10 +350,10 @@ class Explainer {
   const KubeconfigChoice choice_ = chooseKubeconfig(options_.kubeconfig);
   EventLoop& loop_;
   std::string url_;           // of the scheduler
-  bool unknownPath_ = false;  // the last answer was that there is nothing of the kind
+  bool unknownPath_ = false;  // the last answer was 404 without a message
   net::HttpClient http_{{.userAgent = "koordctl"}};
   std::optional<kube::IdentifiedTransport> asMyself_;
-  std::shared_ptr<const net::TlsConfig> tls_;  // of the scheduler, where it has a certificate
+  std::shared_ptr<const net::TlsConfig> tls_;  // of the scheduler, if it has a certificate
 };
 
 Task<void> explain(Explainer* explainer, Result<json::value>* result, EventLoop* loop) {

@@ -1,9 +1,9 @@
 #pragma once
 
-// "koordctl explain": asks a running koord-scheduler why a pod is where it is, why it still waits, or what
-// would become of one that does not exist yet; and how a gang, a quota, a reservation or a node's CPUs stand.
-// How a pod's migration stands is asked of the API server.
-// What a node lends to batch and mid pods, and how a recommendation came about, it asks koord-manager.
+// "koordctl explain": asks a running koord-scheduler why a pod is on its node, why it is pending,
+// or where a new pod would land; also the state of a gang, a quota, a reservation or a node's CPUs.
+// Asks the API server for the state of a pod's migration. Asks koord-manager for a node's batch and
+// mid resources, and for the reasons of a recommendation.
 
 #include <string>
 
@@ -12,14 +12,14 @@ namespace koord::koordctl {
 struct ExplainOptions {
   enum class About { Pod, Gang, Quota, Reservation, Node, Migration, Recommendation };
   About about = About::Pod;
-  // Of pods and gangs "NAMESPACE/NAME", or "NAME" in the namespace default. Of a migration the name of its
-  // job, or of its pod as NAMESPACE/NAME.
+  // For pods and gangs "NAMESPACE/NAME", or "NAME" in the namespace default. For a migration the
+  // name of its job, or its pod as NAMESPACE/NAME.
   std::string name;
   std::string
       file;  // instead of a pod's name: YAML or JSON of a pod, or of a workload with a pod template
   std::string
       scheduler;  // "https://127.0.0.1:10259"; "" = that of 'koordctl up' beside the kubeconfig
-  std::string manager;     // likewise of koord-manager's metrics
+  std::string manager;     // the same for koord-manager's metrics
   std::string kubeconfig;  // as of 'koordctl status'
   bool json = false;
 };

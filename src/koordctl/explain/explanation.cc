@@ -54,7 +54,7 @@ void addVerdicts(std::string& out, const json::value& answer) {
   }
 }
 
-// Where the least would have to change.
+// Adds the nodes where the least would have to change.
 void addNearly(std::string& out, const json::value& answer) {
   const auto& nearly = arrayAt(answer, "butForOne");
   if (nearly.empty()) return;

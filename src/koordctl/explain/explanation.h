@@ -9,7 +9,7 @@
 
 namespace koord::koordctl {
 
-// Lines without what the answer does not have; never fails, whatever the document is.
+// Skips lines for members that the answer lacks. Never fails, for any document.
 std::string explanationText(const json::value& answer);
 
 }  // namespace koord::koordctl

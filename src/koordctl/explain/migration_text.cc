@@ -67,7 +67,7 @@ std::string reservationLine(const json::value& job, const json::value* reservati
   return fmt::format("{}, {}", name, phase.empty() ? "Pending" : phase);
 }
 
-// What it is at, or what it waits for.
+// Its current step, or what it waits for.
 std::string stateText(const json::value& job) {
   const auto phase = textAt(job, "status", "phase");
   std::string text(phase.empty() ? "Pending" : phase);

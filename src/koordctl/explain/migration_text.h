@@ -1,7 +1,7 @@
 #pragma once
 
-// What a PodMigrationJob has come to, as text of at most 80 columns where words allow it. Nothing of it fails,
-// whatever the documents are.
+// The state of a PodMigrationJob as text, at most 80 columns wide where words allow it. Never
+// fails, for any document.
 
 #include <string>
 
@@ -9,7 +9,7 @@
 
 namespace koord::koordctl {
 
-// {"job": {...}, "reservation": {...} or null, "events": [...]}, as the API server has them.
+// {"job": {...}, "reservation": {...} or null, "events": [...]}, as in the API server.
 std::string migrationText(const json::value& answer);
 
 }  // namespace koord::koordctl

@@ -16,7 +16,7 @@ namespace {
 
 constexpr char kFree = '.';
 constexpr char kReserved = '#';
-constexpr char kOther = '*';  // held by one more than there are letters
+constexpr char kOther = '*';  // more pods than letters
 constexpr std::string_view kLetters =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 
@@ -67,8 +67,8 @@ void addCores(std::string& out, std::int64_t numa, const Cores& cores,
   out += line + "\n";
 }
 
-// What is left of a zone counts what pods were given by zone. CPUs that are bound without that are taken,
-// too: no more is left than free CPUs.
+// The free amount of a zone counts only pods with a zone. CPUs that are bound without a zone are
+// taken, too, so it is at most the free CPUs.
 std::string leftOf(const json::value& answer, std::int64_t numa, std::string_view resource,
                    const std::string& amount) {
   const auto* details = at(answer, "cpuTopology", "cpuDetails");

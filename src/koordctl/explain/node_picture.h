@@ -1,7 +1,7 @@
 #pragma once
 
-// A node's sockets, NUMA nodes, cores and CPUs as text of at most 80 columns, each CPU with a letter that
-// says who holds it; nothing of it fails, whatever the document is.
+// A node's sockets, NUMA nodes, cores and CPUs as text of at most 80 columns. A letter per CPU
+// shows which pod has it. Never fails, for any document.
 
 #include <string>
 

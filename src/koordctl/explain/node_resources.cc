@@ -15,7 +15,7 @@ bool isMemory(std::string_view resource) {
   return resource.ends_with("memory");
 }
 
-// Cores with two digits, bytes in the largest unit that leaves a number above 1.
+// Cores with two digits; bytes in the largest unit that gives a number above 1.
 std::string shownAmount(std::string_view text, bool memory) {
   const auto amount = Quantity::parse(text);
   if (!amount) return std::string(text);
@@ -30,7 +30,7 @@ std::string shownAmount(std::string_view text, bool memory) {
   return fmt::format("{:.{}f}{}", value, unit == 0 ? 0 : 2, units[unit]);
 }
 
-// Batch and mid CPU are counted in thousandths of a core.
+// Batch and mid CPU are in thousandths of a core.
 std::string shownValue(std::string_view resource, std::string_view text) {
   if (isMemory(resource)) return shownAmount(text, true);
   const auto amount = Quantity::parse(text);

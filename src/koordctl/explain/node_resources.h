@@ -1,12 +1,12 @@
 #pragma once
 
-// How a node's batch and mid resources come about, as lines of a sum:
+// The computation of a node's batch and mid resources, as lines of a sum:
 //
 //   batch-cpu 12.30 cores
 //       32.00  capacity           Node: status.capacity[cpu]
 //     - 12.80  kept free          40% of the capacity ...
 //
-// Nothing of it fails, whatever the document is.
+// Never fails, for any document.
 
 #include <string>
 
@@ -14,7 +14,7 @@
 
 namespace koord::koordctl {
 
-// koord-manager's /apis/v1/explain/nodes/NAME; "" when the document has no resources.
+// koord-manager's /apis/v1/explain/nodes/NAME; returns "" if the document has no resources.
 std::string nodeResourcesText(const json::value& answer);
 
 }  // namespace koord::koordctl

@@ -19,7 +19,7 @@ std::string pods(const std::string& count) {
   return count + (count == "1" ? " pod" : " pods");
 }
 
-// "3 more" below a list that was cut.
+// "3 more" below a shortened list.
 void addRest(std::string& out, std::size_t all) {
   if (all > kMostShown) out += fmt::format("  and {} more\n", all - kMostShown);
 }
@@ -36,7 +36,7 @@ std::vector<std::string> namesIn(const json::value* value) {
   return names;
 }
 
-// What each gang of its group has, who of them failed, and what is wrong or still to come.
+// The state of each gang of the group: members, failures, and what is wrong or missing.
 void addGroups(std::string& out, const json::value& gang) {
   const auto& groups = arrayAt(gang, "groups");
   std::vector<Row> rows{{"GROUP", "NEEDS", "THERE", "BOUND", "MISSING"}};
@@ -73,7 +73,7 @@ void addReservations(std::string& out, const json::value& answer) {
   const auto& reservations = arrayAt(answer, "reservations");
   if (reservations.empty()) return;
   out += "\nReservations\n";
-  // What matches is what people look for.
+  // Matching reservations first.
   std::vector<const json::value*> order;
   for (const auto& reservation : reservations) order.push_back(&reservation);
   std::ranges::stable_partition(order, [](const json::value* reservation) {
@@ -94,9 +94,9 @@ void addReservations(std::string& out, const json::value& answer) {
   addRest(out, order.size());
 }
 
-// "0,1: idle; 2: 50 gpu-core free", of what is said of each device of a type.
+// "0,1: idle; 2: 50 gpu-core free", from the text of each device of a type.
 std::string devicesText(const json::value& devices) {
-  std::vector<std::pair<std::string, std::string>> groups;  // what is said, and of which
+  std::vector<std::pair<std::string, std::string>> groups;  // text, and its devices
   if (!devices.is_object()) return "";
   for (const auto& [minor, said] : devices.get_object()) {
     const std::string text = scalar(&said);
@@ -128,13 +128,13 @@ std::string wouldGetText(const json::value& node) {
   return fmt::format("it would get {}{}{}", what, why.empty() ? "" : ": ", why);
 }
 
-// What the pod says that nobody understands.
+// Adds fields of the pod that no plugin understands.
 void addIgnored(std::string& out, const json::value& facts) {
   for (const auto& each : arrayAt(facts, "ignored"))
     addParagraph(out, "  ignored: ", scalar(&each));
 }
 
-// Of a pod: the devices that it has, or where there are some.
+// For a pod: its devices, or the nodes with some.
 void addDevices(std::string& out, const json::value& answer) {
   const auto* facts = at(answer, "plugins", "DeviceShare");
   if (!facts || !facts->is_object()) return;
@@ -187,7 +187,7 @@ struct Column {
   const char* title;
 };
 
-// Amounts of resources: a line for each of these, a column for each of the fields that is there.
+// Amounts of resources: a row for each resource, a column for each present field.
 void addAmounts(std::string& out, const json::value& object, std::span<const Column> fields) {
   std::vector<const Column*> columns;
   std::set<std::string> resources;
@@ -225,7 +225,7 @@ void addQuota(std::string& out, const json::value& quota) {
   addAmounts(out, quota, kColumns);
 }
 
-// A level of quotas: its amounts, what of it is used up, and how its runtime comes about.
+// A level of quotas: its amounts, the exhausted ones, and the computation of its runtime.
 void addLevel(std::string& out, const json::value& level) {
   addQuota(out, level);
   for (const auto& line : arrayAt(level, "full")) addParagraph(out, "  full: ", scalar(&line));
@@ -250,7 +250,7 @@ void addUsers(std::string& out, const json::value& answer) {
   addTable(out, rows);
 }
 
-// Of a pod: its quota, the levels that are used up, and who uses them.
+// For a pod: its quota, the exhausted levels, and their users.
 void addPodQuota(std::string& out, const json::value& answer) {
   const auto* facts = at(answer, "plugins", "ElasticQuota");
   const std::string name(facts ? textAt(*facts, "quota") : std::string_view());
@@ -268,7 +268,7 @@ void addPodQuota(std::string& out, const json::value& answer) {
   addUsers(out, *facts);
 }
 
-// Of a pod: its CPUs and NUMA nodes, or those that there are.
+// For a pod: its CPUs and NUMA nodes, or the available ones.
 void addPodCpus(std::string& out, const json::value& answer) {
   const auto* facts = at(answer, "plugins", "NodeNUMAResource");
   if (!facts || !facts->is_object()) return;

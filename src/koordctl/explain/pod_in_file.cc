@@ -6,7 +6,7 @@ namespace koord::koordctl {
 
 namespace {
 
-// Where the pod template of a workload is; nullptr when the object has none.
+// The pod template of a workload; nullptr if there is none.
 const json::value* templateOf(const json::value& object) {
   if (const auto* found = at(object, "spec", "template")) return found;
   return at(object, "spec", "jobTemplate", "spec", "template");  // CronJob

@@ -1,6 +1,6 @@
 #pragma once
 
-// The pod a manifest is about: itself, or what a workload would make of its template.
+// The pod of a manifest: the pod itself, or the pod that a workload would create from its template.
 
 #include <string_view>
 
@@ -9,7 +9,8 @@
 
 namespace koord::koordctl {
 
-// Of the first document that has a pod. It has a name and a namespace ("default" if none is given).
+// Uses the first document with a pod. The result has a name and a namespace ("default" if none is
+// given).
 Result<json::value> podInFile(std::string_view yaml);
 
 }  // namespace koord::koordctl

@@ -1,7 +1,7 @@
 #pragma once
 
-// How a recommendation came about, container by container: what is known of the use, the range in which the
-// right amounts are, and what is asked for now. Nothing of it fails, whatever the document is.
+// The reasons of a recommendation, per container: the observed usage, the range of recommended
+// amounts, and the current requests. Never fails, for any document.
 
 #include <string>
 

@@ -32,7 +32,7 @@ Task<Result<>> collect(kube::Api* api, WallTime now, cluster::ClusterStatus* sta
   if (!pods) co_return fail(std::move(pods.error()));
   auto listingMetrics = kube::list<api::NodeMetric>(*api);
   auto metrics = co_await listingMetrics;
-  // A cluster without Koordinator's CRDs has nodes and pods all the same.
+  // A cluster without Koordinator's CRDs still has nodes and pods.
   if (!metrics) status->notes.push_back("no NodeMetric: " + metrics.error().message);
   cluster::StatusInput input{
       shared(std::move(nodes->items)), shared(std::move(pods->items)), {}, {}, {}, now};
@@ -58,8 +58,8 @@ Task<Result<>> collect(kube::Api* api, WallTime now, cluster::ClusterStatus* sta
   co_return Result<>{};
 }
 
-// The koordlet of a 'koordctl up' on this machine also says what it does. Without it something is
-// missing, and nothing is wrong.
+// The koordlet of a 'koordctl up' on this host also reports its actions. Without it they are
+// missing, which is not an error.
 Task<void> askKoordlet(net::HttpClient* http, EventLoop* loop, std::string url,
                        cluster::ClusterStatus* status) {
   net::HttpRequest request;
@@ -75,7 +75,7 @@ Task<void> askKoordlet(net::HttpClient* http, EventLoop* loop, std::string url,
 struct Asked {
   net::HttpClient* http;
   kube::Api* api;
-  std::string koordlet;  // its address, "" when that is not known
+  std::string koordlet;  // its address; "" if unknown
 };
 
 Task<void> run(Asked asked, cluster::ClusterStatus* status, Result<>* result, EventLoop* loop) {

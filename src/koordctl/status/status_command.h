@@ -6,7 +6,7 @@
 
 namespace koord::koordctl {
 
-// The value of --kubeconfig; "" looks further (kubeconfig_choice.h).
+// The value of --kubeconfig; for "" see kubeconfig_choice.h.
 int runStatus(const std::string& kubeconfig);
 
 }  // namespace koord::koordctl

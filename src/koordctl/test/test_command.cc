@@ -32,7 +32,7 @@ Task<void> ask(Environment* environment, std::optional<Result<std::string>>* ans
   *answer = co_await asking;
 }
 
-// Before hundreds of scenarios say one after the other that it does not.
+// Fails early, instead of once in each of hundreds of scenarios.
 Result<> clusterAnswers(const std::string& kubeconfig) {
   auto environment = connectTo(kubeconfig);
   if (!environment) return fail(std::move(environment.error()));
@@ -52,7 +52,7 @@ int refuse(const std::string& problem) {
 
 int run(TestFlags& flags, const std::string& program) {
   auto& options = flags.options;
-  // What the components of clusters in this process say; apart, so that the results can be read.
+  // Logs of components in this process go elsewhere, so that the results stay readable.
   log::setup({.program = "koordctl", .file = flags.logFile.empty() ? "/dev/null" : flags.logFile});
   const std::pair<Duration, std::optional<Duration>*> timeouts[] = {
       {flags.applyTimeout, &options.timeouts.apply},

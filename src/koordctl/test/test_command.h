@@ -15,12 +15,12 @@ namespace koord::scenario {
 struct TestFlags {
   TestCommandOptions options;
   Duration applyTimeout{}, assertTimeout{}, cleanupTimeout{}, deleteTimeout{}, errorTimeout{},
-      execTimeout{};  // 0 = as usual
+      execTimeout{};  // 0 = default
   std::string logFile;
   std::uint64_t seed = 1;
 };
 
-// The flags have to outlive the commands. `program` is the path of koordctl, which is started as
+// The flags must outlive the commands. `program` is the path of koordctl, which is started as
 // "koordctl up" for tests that run processes.
 void addTestCommand(flags::Commands& commands, TestFlags& flags, std::string program);
 

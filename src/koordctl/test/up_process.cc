@@ -82,14 +82,14 @@ Result<> UpProcess::start(const std::string& program) {
   for (auto& argument : arguments) pointers.push_back(argument.data());
   pointers.push_back(nullptr);
   const std::string errors = folder_ + "/stderr";
-  // Everything is prepared here: between fork and exec only system calls are safe.
+  // All preparation happens here: between fork and exec only system calls are safe.
   const pid_t parent = getpid();
   child_ = fork();
   if (child_ == 0) {
-    // Who is killed cannot end it any more.
+    // If this process is killed, it cannot stop the child.
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != parent) _exit(1);
-    setpgid(0, 0);  // Ctrl-C comes to it from us, in order
+    setpgid(0, 0);  // we forward Ctrl-C in order
     dup2(open("/dev/null", O_RDONLY), 0);
     dup2(pipe[1], 1);
     dup2(open(errors.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), 2);

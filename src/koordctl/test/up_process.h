@@ -1,7 +1,7 @@
 #pragma once
 
-// A cluster in real time for tests that run processes: "koordctl up" as a child, in memory, without
-// nodes, on a free port, stopped with the environment.
+// A cluster in real time for tests that run processes: a child process "koordctl up", in memory,
+// without nodes, on a free port. It stops with the environment.
 
 #include <memory>
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace koord::scenario {
 
-// Waits until it is ready. The error holds what it wrote to standard error.
+// Waits until it is ready. The error has its output on standard error.
 Result<std::unique_ptr<Environment>> startUpProcess(const std::string& program);
 
 }  // namespace koord::scenario

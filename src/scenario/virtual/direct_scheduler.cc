@@ -6,7 +6,7 @@ namespace koord::scenario {
 
 Task<Result<net::HttpResponse>> DirectScheduler::fetch(Executor& executor,
                                                        net::HttpRequest request) {
-  // Never on the stack of whoever asks, as over a network.
+  // Never runs on the caller's stack, as over a network.
   auto pause = sleepFor(executor, Duration::zero());
   co_await pause;
   net::HttpResponse response;

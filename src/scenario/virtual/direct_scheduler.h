@@ -1,7 +1,7 @@
 #pragma once
 
-// The way from koord-descheduler to koord-scheduler where both are in one process: questions about where pods would
-// land are asked of the scheduler itself, as its HTTP service does.
+// The connection from koord-descheduler to koord-scheduler if both are in one process: asks the
+// scheduler directly where pods would land, as its HTTP service does.
 
 #include "net/http_transport.h"
 #include "scheduler/core/scheduler.h"
@@ -12,7 +12,7 @@ class DirectScheduler final : public net::HttpTransport {
  public:
   static constexpr const char* kUrl = "http://koord-scheduler";
 
-  // Until there is a scheduler, nothing answers.
+  // Requests fail until a scheduler is set.
   void set(scheduler::Scheduler* scheduler) { scheduler_ = scheduler; }
   Task<Result<net::HttpResponse>> fetch(Executor& executor, net::HttpRequest request) override;
   std::unique_ptr<net::Stream> stream(Executor& executor, net::HttpRequest request,

@@ -12,10 +12,11 @@
 #include "model/resources.h"
 #include "model/well_known.h"
 
-// Each second: pods that came or went get or lose their cgroups; services work, then best effort with what they leave;
-// counters move, koordlet looks at them in the same second, and what it wrote is in force in the next one. A pod works
-// as much as it wants to, at most what quotas and CPUs on its way allow; where it wants more than its quota, half of its
-// periods are throttled ones. Cost: files for each container and second, some ten microseconds each.
+// Each second: cgroups are created and removed with their pods; latency-sensitive pods run, then BE
+// pods with the remaining CPU; counters advance; koordlet reads them in the same second, and its
+// writes take effect in the next one. A pod uses as much as it wants, limited by quotas and CPUs of
+// its cgroup and its parents. If it wants more than its quota, half of its periods are throttled.
+// Cost: files for each container and second, some ten microseconds each.
 
 namespace koord::scenario {
 namespace {
@@ -24,7 +25,7 @@ using namespace std::chrono_literals;
 using koordlet::CgroupFile;
 
 constexpr std::string_view kNamespace = "kube-node-lease";
-// What is shown of a cgroup, and what a kernel of Anolis or of version 2 has beyond every kernel's.
+// The shown files of a cgroup, and the additional files of a kernel of Anolis or of version 2.
 constexpr CgroupFile kShown[] = {
     CgroupFile::CpuShares,     CgroupFile::CpuCfsQuota,     CgroupFile::CpuCfsBurst,
     CgroupFile::CpuBvtWarpNs,  CgroupFile::CpuIdle,         CgroupFile::CpusetCpus,
@@ -46,7 +47,7 @@ std::string containerIdOf(const api::Pod& pod, std::string_view container) {
   return fmt::format("containerd://{}-{}", pod.metadata.uid, container);
 }
 
-// The node's pods as a kubelet with containerd tells of them.
+// The node's pods as reported by a kubelet with containerd.
 struct InformedPods final : koordlet::PodSource {
   explicit InformedPods(kube::Informer<api::Pod>& pods) : pods(pods) {}
   kube::Informer<api::Pod>& pods;
@@ -200,7 +201,7 @@ void Machine::addPod(const std::shared_ptr<const api::Pod>& pod) {
         {container.name, files_.containerDir(place.dir, containerIdOf(*pod, container.name))});
     const auto& dir = place.containers.back().dir;
     complete(dir);
-    // What kubelet and the runtime set by themselves.
+    // Values that kubelet and the runtime set.
     const auto limit = model::amountOf(container.resources.limits, model::kCpu).milliValue();
     if (limit <= 0) continue;
     const auto quota = limit * koordlet::kCfsPeriodUs / 1000;

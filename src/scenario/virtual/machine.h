@@ -1,6 +1,6 @@
 #pragma once
 
-// One of the machines of machines.h: its files, the load on it, and the koordlet that looks after it.
+// A simulated machine of machines.h: its files, its load, and its koordlet.
 
 #include <map>
 #include <optional>
@@ -16,7 +16,7 @@
 
 namespace koord::scenario {
 
-// The node's annotation, read.
+// The parsed annotation of the node.
 struct MachineSpec {
   koordlet::CgroupVersion version = koordlet::CgroupVersion::V2;
   koordlet::FakeMachine machine;
@@ -48,17 +48,17 @@ class Machine {
   };
 
   Task<void> live();
-  // Cgroups come and go with their pods.
+  // Adds and removes cgroups with their pods.
   void followPods();
   void addPod(const std::shared_ptr<const api::Pod>& pod);
-  // Makes the files that this machine's kernel has beyond those of every kernel.
+  // Creates the kernel files that are specific to this machine.
   void complete(const std::string& dir);
-  // A second of work.
+  // Simulates a second of load.
   void work();
   double workOf(const Place& place, double left);
   // The most cores that a cgroup's quota and CPUs allow.
   double most(const std::string& dir);
-  // What each NUMA node has of the memory that is used, an even share.
+  // Distributes the used memory evenly over the NUMA nodes.
   void useMemory(std::int64_t bytes);
   json::object picture();
   json::value filesOf(const std::string& dir) const;

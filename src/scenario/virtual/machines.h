@@ -1,17 +1,19 @@
 #pragma once
 
-// Simulated nodes that have a machine: the annotation kMachine makes koordlet itself run for the node, on a kubepods
-// tree of files whose counters follow what the annotations of its pods say they want (simnode/kwok.h) and what the files
-// then allow them. So a scenario goes the whole way, from slo-controller-config to the limits in the cgroups and back.
+// Simulated nodes with a machine: for a node with the annotation kMachine the real koordlet runs on
+// a simulated kubepods tree of files. Its counters follow the usage that the annotations of its
+// pods request (simnode/kwok.h), limited by the values in the files. So a scenario covers the whole
+// path, from slo-controller-config to the limits in the cgroups and back.
 //
 //   scenario.koordinator.sh/machine: '{"cgroup": "v2", "threadsPerCore": 2, "numaNodes": 1, "gates": "SystemConfig=true",
 //                                      "files": {"proc/cpuinfo": "..."}, "show": ["proc/sys/vm/min_free_kbytes"]}'
 //
-// Every member may be missing. CPUs and memory are the node's capacity; "files" are there besides. What the machine
-// looks like is a ConfigMap in kube-node-lease with the node's name, a text of JSON for each cgroup with its files
-// ("kubepods", "besteffort", "burstable", NAMESPACE.POD, NAMESPACE.POD.CONTAINER), for "machine" (what is to be shown),
-// and for "koordlet" (its own view of its strategies). Files keep what was written last, as text; no kernel stands
-// behind them, so what needs one (core scheduling, network QoS) does nothing here.
+// Every member is optional. CPUs and memory are the node's capacity; "files" are added. The state
+// of the machine is in a ConfigMap in kube-node-lease with the node's name: a JSON text for each
+// cgroup with its files ("kubepods", "besteffort", "burstable", NAMESPACE.POD,
+// NAMESPACE.POD.CONTAINER), for "machine" (the files to show), and for "koordlet" (the state of its
+// strategies). Files keep the last written text; there is no kernel, so features that need one
+// (core scheduling, network QoS) have no effect here.
 
 #include <map>
 #include <memory>
@@ -27,7 +29,8 @@ class Machine;
 
 class Machines {
  public:
-  // All outlive it; `asKoordlet` has the rights of koordlet. The informers cover all nodes and pods.
+  // All arguments must outlive it; `asKoordlet` has the permissions of koordlet. The informers
+  // cover all nodes and pods.
   Machines(kube::Api& api, kube::Api& asKoordlet, Executor& executor,
            kube::Informer<api::Node>& nodes, kube::Informer<api::Pod>& pods, Random random);
   ~Machines();

@@ -1,6 +1,7 @@
 #pragma once
 
-// What this program of tests has made use of in all clusters that it started, by service account.
+// The permissions that this test program has used in all clusters that it started, by service
+// account.
 
 #include <map>
 #include <string>

@@ -1,5 +1,5 @@
-// The shipped roles allow what programs need, which the scenarios show, and nothing else: when all tests of this
-// program have run, each verb of each role was made use of, or is in the list below with a reason.
+// The shipped roles allow what programs need, as the scenarios show, and nothing else: after all
+// tests of this program, each verb of each role was used, or is in the list below with a reason.
 
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
@@ -30,10 +30,10 @@ const std::filesystem::path kManifestFolder =
 
 constexpr const char* kPrograms[] = {"manager", "scheduler", "descheduler"};
 
-// What no test of this program makes use of, and why it is in the role all the same.
+// A permission that no test uses, and the reason why the role has it.
 struct Excuse {
   const char* program;
-  const char* verb;  // as RoleUse::unused says it
+  const char* verb;  // as RoleUse::unused writes it
   const char* reason;
 };
 constexpr Excuse kExcuses[] = {
@@ -54,7 +54,7 @@ constexpr Excuse kExcuses[] = {
      "DefaultEvictor, of pods without a budget"},
 };
 
-// What programs do that has no part in scenarios: who leads, certificates, who may look at them.
+// Actions of programs outside of scenarios: leader election, certificates, access reviews.
 class RolesTest : public testing::Test {
  protected:
   RolesTest() {
@@ -158,7 +158,7 @@ std::string joined(std::vector<std::string> lines) {
   return fmt::format("{}", fmt::join(lines, "\n"));
 }
 
-// After the last test, where none was left out.
+// After the last test, if all tests ran.
 class NothingTooMany : public testing::Environment {
  public:
   void TearDown() override {

@@ -45,7 +45,7 @@ constexpr const char* kTriedGates[] = {
     "NodeValidatingWebhook",       "ReservationMutatingWebhook", "EnableSyncGPUSharedResource",
     "EnablePodEnhancedValidator",  "BindingAdmissionWebhook",    "Recommender"};
 
-// A profile with the plugins that the shipped configuration leaves out, for the scenarios in profiles/.
+// A profile with the plugins that the shipped configuration omits, for the scenarios in profiles/.
 // tests/scenarios/README.md has the same for other clusters.
 constexpr const char* kFurtherProfile = R"(
 apiVersion: kubescheduler.config.k8s.io/v1
@@ -74,7 +74,7 @@ profiles:
     args: {awareNetworkTopology: true, enablePreemption: true}
 )";
 
-// tests/scenarios/descheduler/configuration.yaml, with the way to the scheduler of this cluster.
+// tests/scenarios/descheduler/configuration.yaml, connected to this cluster's scheduler.
 descheduler::DeschedulerConfiguration deschedulerConfiguration(std::vector<std::string>& errors) {
   auto configuration = descheduler::readConfiguration(kDeschedulerConfiguration, errors);
   for (auto& profile : configuration.profiles)
@@ -114,13 +114,13 @@ class VirtualCluster final : public Environment {
   Task<Result<std::string>> callWebhook(apiserver::WebhookRequest request);
 
   std::vector<std::string> refusals_;
-  // What stands below uses what stands above.
+  // Later members use earlier ones.
   VirtualLoop loop_;
   Random random_;
   std::map<std::string, apiserver::RoleUse>* roleUses_;
   std::unique_ptr<apiserver::Server> server_;
   std::unique_ptr<apiserver::LocalApi> api_;
-  // The programs may do what their shipped roles say, and nothing else.
+  // The programs have exactly the permissions of their shipped roles.
   std::unique_ptr<apiserver::RoleApi> managerApi_;
   std::unique_ptr<apiserver::RoleApi> schedulerApi_;
   std::unique_ptr<apiserver::RoleApi> deschedulerApi_;
@@ -242,7 +242,8 @@ Task<void> VirtualCluster::createAll(const std::vector<json::value>* manifests,
 
 void VirtualCluster::startManager() {
   manager::ManagerOptions options;
-  // What is off by default can be tried, too. Pods beyond their quota wait; they are not refused.
+  // Features that are off by default are on for tests. Pods beyond their quota wait; they are not
+  // rejected.
   for (const char* gate : kTriedGates) {
     if (auto on = options.gates.set(fmt::format("{}=true", gate)); !on)
       log::error("{}", on.error().message);

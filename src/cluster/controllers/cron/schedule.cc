@@ -10,15 +10,14 @@
 
 #include "base/split.h"
 
-// A field is a set of numbers, as bits. next() goes day by day from the time given, and within a
-// day that matches, hour by hour and minute by minute, turning each wall-clock time into a point of
-// time by the zone. That is slow against arithmetic on fields, and right where arithmetic is not: a
-// time that the clock skips in spring is no time, and one that it shows twice in autumn is two.
+// A field is a set of numbers, as bits. next() goes day by day from the given time, and within a
+// matching day hour by hour and minute by minute, and converts each wall-clock time to a time with
+// the zone. That is slower than arithmetic on fields, but correct where arithmetic is not: a time
+// that daylight saving time skips does not occur, and a repeated time occurs twice.
 //
-// A day matches when month, day of month and day of week do; when both kinds of days are
-// restricted, either suffices. That is cron's oldest oddity: "0 0 13 * 5" is every 13th and every
-// Friday. A schedule without a time within five years ("0 0 30 2 *") never runs. Rules:
-// robfig/cron/v3, which the CronJob controller uses.
+// A day matches if month, day of month and day of week match. If both kinds of days are restricted,
+// either suffices: "0 0 13 * 5" is every 13th and every Friday. A schedule without a time within
+// five years ("0 0 30 2 *") never runs. Rules: robfig/cron/v3, which the CronJob controller uses.
 
 namespace koord::cluster {
 
@@ -172,7 +171,7 @@ std::optional<WallTime> CronSchedule::next(WallTime time) const {
         consider(found.pre);
         if (found.kind == absl::TimeZone::TimeInfo::REPEATED) consider(found.post);
       }
-      // Later hours of a day come later, but for a repeated hour.
+      // Later hours of a day come later, except for a repeated hour.
       if (first && hour > absl::ToCivilHour(*first, zone_->zone).hour()) break;
     }
     if (first) return fromAbsl(*first);

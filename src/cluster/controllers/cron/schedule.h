@@ -1,8 +1,8 @@
 #pragma once
 
-// Cron schedules as CronJobs have them: minute, hour, day of month, month, day of week, each a list
-// of numbers, names, ranges and steps; "@hourly" and its kin. A day matches by either of its two
-// fields when both are given, else by the one that is.
+// Cron schedules of CronJobs: minute, hour, day of month, month, day of week, each a list of
+// numbers, names, ranges and steps; also "@hourly" and similar. A day matches by either of its two
+// fields if both are given, else by the given one.
 
 #include <array>
 #include <cstdint>
@@ -19,11 +19,11 @@ namespace koord::cluster {
 class CronSchedule {
  public:
   // The time zone is a name of the tz database ("Europe/Berlin"); "" is UTC. Errors say what is
-  // wrong with the schedule, or that the zone is not known.
+  // wrong with the schedule, or that the zone is unknown.
   static Result<CronSchedule> parse(std::string_view text, const std::string& timeZone = "");
 
-  // The first time after `time`; nothing within five years means never. A wall-clock time that the
-  // change to summer time skips does not happen, one that is repeated in autumn happens twice.
+  // The first time after `time`; nullopt if there is none within five years. A wall-clock time that
+  // daylight saving time skips does not occur; a repeated time occurs twice.
   std::optional<WallTime> next(WallTime time) const;
   // "2026-03-29T02:30:00+02:00", in the schedule's zone.
   std::string format(WallTime time) const;

@@ -28,9 +28,9 @@ TEST(CronScheduleTest, TheNextTimeIsTheFirstThatMatches) {
       {"@yearly", "", "2026-01-01T00:00:00Z", "2027-01-01T00:00:00Z"},
       {"0 12 * * *", "Europe/Berlin", "2026-01-01T00:00:00Z", "2026-01-01T11:00:00Z"},
       {"0 12 * * *", "Europe/Berlin", "2026-07-01T00:00:00Z", "2026-07-01T10:00:00Z"},
-      // 02:30 does not exist on the day summer time begins ...
+      // 02:30 does not exist on the day when daylight saving time begins ...
       {"30 2 * * *", "Europe/Berlin", "2026-03-28T02:00:00Z", "2026-03-30T00:30:00Z"},
-      // ... and comes twice on the day it ends.
+      // ... and occurs twice on the day when it ends.
       {"30 2 * * *", "Europe/Berlin", "2026-10-24T12:00:00Z", "2026-10-25T00:30:00Z"},
       {"30 2 * * *", "Europe/Berlin", "2026-10-25T00:30:00Z", "2026-10-25T01:30:00Z"},
   };

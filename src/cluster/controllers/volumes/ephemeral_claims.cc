@@ -26,7 +26,7 @@ EphemeralClaims::EphemeralClaims(kube::Api& api, Executor& executor,
       if (!volume.ephemeral.is_null()) queue_.add(api::keyOf(pod->metadata).toString());
   };
   pods_.addHandler({seen, [seen](const auto&, const PodPtr& pod) { seen(pod); }, {}});
-  // A claim that is gone is made again while its pod is there.
+  // A deleted claim is created again while its pod exists.
   claims_.addHandler({{}, {}, [this](const auto& claim) {
                         const auto* owner = api::controllerOf(claim->metadata);
                         if (owner && owner->kind == "Pod")

@@ -1,7 +1,7 @@
 #pragma once
 
-// Makes the claims of ephemeral volumes: <pod>-<volume>, from the volume's template, owned by the
-// pod, so that they go with it.
+// Creates the claims of ephemeral volumes: <pod>-<volume>, from the volume's template, owned by the
+// pod, so that they are deleted with it.
 
 #include "api/storage.h"
 #include "kube/events.h"

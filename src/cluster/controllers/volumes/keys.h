@@ -1,6 +1,6 @@
 #pragma once
 
-// How claims and volumes stand in one work queue: a prefix, then "ns/name" or the name.
+// Keys of claims and volumes in one work queue: a prefix, then "ns/name" or the name.
 
 #include <string_view>
 

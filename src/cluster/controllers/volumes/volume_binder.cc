@@ -29,7 +29,7 @@ json::string_view keyOfJson(std::string_view text) {
   return {text.data(), text.size()};
 }
 
-// What every write to a spec starts with: it holds for the version it was decided on only.
+// Every write to a spec names the version that the decision is based on.
 json::object versioned(const api::ObjectMeta& meta) {
   return {{"uid", meta.uid}, {"resourceVersion", meta.resourceVersion}};
 }
@@ -91,7 +91,7 @@ VolumeBinder::VolumeBinder(kube::Api& api, Executor& executor,
       {classSeen, [classSeen](const auto&, const auto& now) { classSeen(now); }, {}});
 }
 
-// The volume of a claim is looked at after it, in its phase.
+// The volume of a claim is examined after the claim, to update its phase.
 void VolumeBinder::enqueue(const api::PersistentVolumeClaim& claim) {
   queue_.add(std::string(kClaimKey) + api::keyOf(claim.metadata).toString());
   for (const auto& volume : volumes_.objects())
@@ -257,7 +257,7 @@ Task<Result<>> VolumeBinder::syncBound(ClaimPtr claim) {
     co_return co_await losing;
   }
   if (volume->spec.claimRef && volume->spec.claimRef->uid != claim->metadata.uid) {
-    // One that is promised by name only waits to be finished, others have it.
+    // A volume that names the claim only needs its other side; all others are bound first.
     if (!model::isPromisedTo(*volume, *claim)) {
       auto losing = lose(std::move(claim), "ClaimMisbound",
                          "Two claims are bound to the same volume, this one is bound incorrectly");
@@ -268,7 +268,7 @@ Task<Result<>> VolumeBinder::syncBound(ClaimPtr claim) {
   co_return co_await binding;
 }
 
-// The volume first: of two claims that want it one loses here, before anything is promised to it.
+// The volume first: of two claims that want it one loses here, before it names a volume.
 Task<Result<>> VolumeBinder::bind(VolumePtr volume, ClaimPtr claim) {
   const auto& reference = volume->spec.claimRef;
   if (!reference || reference->uid != claim->metadata.uid) {
@@ -353,7 +353,7 @@ Task<Result<>> VolumeBinder::syncVolume(VolumePtr volume) {
     auto releasing = release(std::move(volume));
     co_return co_await releasing;
   }
-  if (claim->spec.volumeName.empty()) {  // it is bound there
+  if (claim->spec.volumeName.empty()) {  // the claim's sync binds it
     queue_.add(std::string(kClaimKey) + api::keyOf(claim->metadata).toString());
     co_return Result<>{};
   }
@@ -361,7 +361,7 @@ Task<Result<>> VolumeBinder::syncVolume(VolumePtr volume) {
     auto marking = setVolumePhase(std::move(volume), "Bound");
     co_return co_await marking;
   }
-  // Made or taken for a claim that has got another one meanwhile.
+  // Provisioned or chosen for a claim that has another volume meanwhile.
   if (has(volume->metadata, model::kProvisionedBy) &&
       volume->spec.persistentVolumeReclaimPolicy == "Delete") {
     auto releasing = release(std::move(volume));
@@ -403,7 +403,8 @@ Task<Result<>> VolumeBinder::release(VolumePtr volume) {
   co_return co_await marking;
 }
 
-// Back into the pool, or, when a user promised it to the claim, back to that promise.
+// Makes the volume available again or, if a user reserved it for the claim, restores that
+// reservation.
 Task<Result<>> VolumeBinder::unbind(VolumePtr volume) {
   json::object metadata = versioned(volume->metadata);
   json::value claimRef;

@@ -2,22 +2,22 @@
 
 // Binds PersistentVolumeClaims to PersistentVolumes, as kube-controller-manager does.
 //
-// A volume and a claim are bound when spec.claimRef of the one (with the uid) and spec.volumeName
-// of the other name each other; the annotation bind-completed on the claim says that this has
-// happened once. Either side may be written first, by a user or by the scheduler, and is then
-// finished here. There are two keys in one queue, so one decision at a time:
+// A volume and a claim are bound when spec.claimRef of the volume (with the uid) and
+// spec.volumeName of the claim name each other. The annotation bind-completed on the claim records
+// that this has happened. A user or the scheduler may write either side first; the binder then
+// writes the other. Both kinds of keys are in one queue, so there is one decision at a time:
 //
-//   claim   without a volume: the volume that is promised to it; else, unless its class waits for
-//           the first consumer, the smallest that suits; else the default class, if it names none;
-//           else it is handed to its class's provisioner, who makes a volume with a claimRef.
-//           Bound before: Lost when the volume is gone or somebody else's.
-//   volume  its phase: Available, Bound, Released (its claim is gone) or Failed (it cannot be
-//           reclaimed as its policy says). Volumes that were made by a provisioner are deleted by
-//           that; Retain leaves them; a volume made by hand cannot be deleted and fails.
+//   claim   unbound: the volume that names it; else, unless its class waits for the first consumer,
+//           the smallest that fits; else the default class, if it names none; else its class's
+//           provisioner, which creates a volume with a claimRef.
+//           Bound before: Lost if the volume is gone or bound to another claim.
+//   volume  its phase: Available, Bound, Released (its claim is gone) or Failed (cannot be
+//           reclaimed by its policy). The provisioner of a volume deletes it; Retain keeps it; a
+//           volume created by hand cannot be deleted and fails.
 //
-// Choices are made on local copies, which may be old by a moment: every write to a spec names the
-// resourceVersion it was decided on, and a conflict is decided again. A sync costs one walk over
-// the volumes; a volume that becomes available wakes all claims that have none.
+// Choices are made on local copies, which may be slightly old: every write to a spec names the
+// resourceVersion that it is based on, and a conflict is decided again. A sync costs one walk over
+// the volumes. A volume that becomes available enqueues all unbound claims.
 
 #include <map>
 
@@ -49,15 +49,15 @@ class VolumeBinder {
   Task<Result<>> syncRequested(ClaimPtr claim);
   Task<Result<>> syncBound(ClaimPtr claim);
   Task<Result<>> syncVolume(VolumePtr volume);
-  // Asks the API: a copy that does not have the claim yet must not cost its data.
+  // Asks the API server: an old local copy must not cost the claim's data.
   Task<Result<bool>> isClaimGone(VolumePtr volume);
-  // Its claim is gone, or was given another volume.
+  // Call when the claim is gone or has another volume.
   Task<Result<>> release(VolumePtr volume);
   Task<Result<>> unbind(VolumePtr volume);
 
-  // The smallest of those with the fewest access modes; nullptr when none suits.
+  // The smallest of the matching volumes with the fewest access modes; nullptr if none matches.
   VolumePtr choose(const api::PersistentVolumeClaim& claim, bool promisedOnly) const;
-  // No volume suits: who is to make one, or what is missing.
+  // Call when no volume matches: names the provisioner, or reports what is missing.
   Task<Result<>> askProvisioner(ClaimPtr claim);
   Task<Result<>> bind(VolumePtr volume, ClaimPtr claim);
   Task<Result<>> setClaimStatus(ClaimPtr claim, std::string phase, VolumePtr volume);
@@ -71,13 +71,11 @@ class VolumeBinder {
   kube::Informer<api::PersistentVolume>& volumes_;
   kube::Informer<api::StorageClass>& classes_;
   kube::EventRecorder& events_;
-  std::map<std::string, std::string>
-      said_;  // by claim uid: the last event, not said twice in a row
+  std::map<std::string, std::string> said_;  // by claim uid: the last event, not repeated in a row
   kube::WorkQueue queue_;
 };
 
-// The class that claims get which name none: of several defaults the newest, then the first by
-// name.
+// The class of claims that name none: of several defaults the newest, then the first by name.
 std::shared_ptr<const api::StorageClass> defaultClass(
     const kube::Informer<api::StorageClass>& classes);
 

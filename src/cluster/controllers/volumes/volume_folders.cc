@@ -19,7 +19,7 @@ namespace koord::cluster {
 namespace {
 
 constexpr mode_t kForEverybody = 0777;
-constexpr int kDeepest = 500;  // folders in folders; each costs a descriptor while it is emptied
+constexpr int kDeepest = 500;  // nested folders; each costs a descriptor
 
 struct CloseDir {
   void operator()(DIR* dir) const { ::closedir(dir); }
@@ -29,9 +29,9 @@ bool isDots(const char* name) {
   return std::strcmp(name, ".") == 0 || std::strcmp(name, "..") == 0;
 }
 
-// Empties the folder of an open descriptor, which it closes. The names are relative to descriptors
-// all the way, so that a folder that is swapped for a link meanwhile leads nowhere. What somebody has mounted there is
-// none of the volume's: it is not entered.
+// Empties the folder of an open descriptor, which it closes. All names are relative to descriptors,
+// so that a folder that is swapped for a link meanwhile leads nowhere. Mounts in it are not part of
+// the volume and are not entered.
 Result<bool> empty(int fd, int& left, int depth) {
   std::unique_ptr<DIR, CloseDir> dir(::fdopendir(fd));
   if (!dir) {
@@ -80,7 +80,7 @@ Result<std::string> VolumeFolders::make(const std::string& volume) const {
     if (errno == EEXIST && ::lstat(path->c_str(), &info) == 0 && S_ISDIR(info.st_mode)) return path;
     return fail(errnoError("make the folder " + *path, errno == EEXIST ? ENOTDIR : errno));
   }
-  // The mode of mkdir goes through the umask.
+  // The umask applies to the mode of mkdir.
   if (::chmod(path->c_str(), kForEverybody) != 0)
     return fail(errnoError("open the folder " + *path + " to everybody", errno));
   return path;

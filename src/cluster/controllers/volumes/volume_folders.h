@@ -1,9 +1,9 @@
 #pragma once
 
-// The folders on this machine that are volumes: one for each PersistentVolume of the host node,
-// below one folder that nobody but root can write to. A folder's name is the volume's; names that
-// are more than one plain component of a path are refused, and what a volume's spec says of paths
-// is never looked at, so nothing outside can be made or removed.
+// The host's volume folders: one for each PersistentVolume of the host node, below one folder that
+// only root can write to. A folder has the name of its volume. Names that are not one plain path
+// component are rejected, and paths in a volume's spec are ignored, so nothing outside can be
+// created or removed.
 
 #include <string>
 
@@ -15,11 +15,11 @@ class VolumeFolders {
  public:
   explicit VolumeFolders(std::string root) : root_(std::move(root)) {}
 
-  // Makes the folder, mode 0777 so that containers of any user can write; one that is there stays
-  // as it is. The path.
+  // Creates the folder, with mode 0777 so that containers of any user can write; keeps an existing
+  // one. Returns its path.
   Result<std::string> make(const std::string& volume) const;
-  // Removes at most `limit` files and folders of it; true when nothing of it is left. Links are
-  // removed and not followed. Blocks for that long: a large one is removed in several calls.
+  // Removes at most `limit` files and folders; returns true if nothing is left. Links are removed,
+  // not followed. Blocks: remove a large folder in several calls.
   Result<bool> remove(const std::string& volume, int limit) const;
 
  private:

@@ -16,7 +16,7 @@ namespace {
 constexpr const char* kClaimFinalizer = "kubernetes.io/pvc-protection";
 constexpr const char* kVolumeFinalizer = "kubernetes.io/pv-protection";
 
-// What becomes of an object's finalizers; null when they stay as they are.
+// The patch of an object's finalizers; null if they do not change.
 json::value finalizersOf(const api::ObjectMeta& meta, const char* finalizer, bool used) {
   const bool protected_ = std::ranges::find(meta.finalizers, finalizer) != meta.finalizers.end();
   const bool wanted = !meta.deletionTimestamp || (used && protected_);
@@ -57,7 +57,7 @@ VolumeProtection::VolumeProtection(kube::Api& api, Executor& executor,
                     }});
 }
 
-// As upstream, pods that have ended count for as long as they are there.
+// As upstream, ended pods count while they exist.
 bool VolumeProtection::isUsed(const api::PersistentVolumeClaim& claim) const {
   return std::ranges::any_of(pods_.objects(), [&](const auto& pod) {
     if (pod->spec.nodeName.empty() || pod->metadata.namespace_ != claim.metadata.namespace_)

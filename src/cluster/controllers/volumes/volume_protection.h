@@ -1,9 +1,9 @@
 #pragma once
 
-// The finalizers kubernetes.io/pvc-protection and kubernetes.io/pv-protection: a claim is there
-// until no pod on a node uses it, a volume until it is not bound any more. The API server sets them
-// on new objects; here they are taken away when the time has come, and added to objects that have
-// none.
+// The finalizers kubernetes.io/pvc-protection and kubernetes.io/pv-protection: a claim exists while
+// a pod on a node uses it, a volume while it is bound. The API server sets them on new objects;
+// this controller removes them when the object is not in use, and adds them to objects without
+// them.
 
 #include "api/storage.h"
 #include "kube/informer.h"

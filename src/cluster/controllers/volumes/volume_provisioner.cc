@@ -19,16 +19,16 @@ namespace {
 
 constexpr const char* kFinalizer = "external-provisioner.volume.kubernetes.io/finalizer";
 constexpr const char* kHostName = "kubernetes.io/hostname";
-// Where volumes of simulated nodes claim to be.
+// The nominal path of volumes on simulated nodes.
 constexpr const char* kNowhere = "/var/lib/koordctl/volumes";
-constexpr int kRemovedAtOnce = 2'000;  // files, so that a large volume holds nobody up
+constexpr int kRemovedAtOnce = 2'000;  // files, so that a large volume does not block others
 constexpr Duration kBetweenRemovals = std::chrono::milliseconds(5);
 
 std::string volumeNameFor(const api::PersistentVolumeClaim& claim) {
   return "pvc-" + claim.metadata.uid;
 }
 
-// What of the claim a folder of one node cannot be; "" when it can be all of it.
+// The part of a claim that a folder of one node does not support; "" if it supports all.
 std::string unsupported(const api::PersistentVolumeClaim& claim) {
   if (claim.spec.selector) return "claim Selector is not supported";
   if (claim.spec.volumeMode == "Block")
@@ -42,7 +42,7 @@ std::string unsupported(const api::PersistentVolumeClaim& claim) {
   return "";
 }
 
-// By the label that kubelets set; nodes that people make by hand may lack it.
+// By the label that kubelets set; nodes created by hand may lack it.
 json::object termFor(const api::Node& node) {
   const auto* hostName = api::findIn(node.metadata.labels, kHostName);
   json::object here{{"key", hostName ? kHostName : "metadata.name"},
@@ -137,7 +137,7 @@ Task<Result<>> VolumeProvisioner::sync(std::string key) {
     co_return Result<>{};
   auto class_ = classes_.get({"", model::classNameOf(*claim)});
   if (!class_ || class_->provisioner != kHostPathProvisioner) co_return Result<>{};
-  // Asked for once, and now the scheduler is choosing another node.
+  // Requested once, but now the scheduler is choosing another node.
   if (class_->volumeBindingMode == "WaitForFirstConsumer" &&
       !api::findIn(claim->metadata.annotations, model::kSelectedNode))
     co_return Result<>{};

@@ -1,10 +1,10 @@
 #pragma once
 
-// The provisioner of the StorageClass "standard" of a one-machine cluster: it makes a volume for a
-// claim on the node that the scheduler has chosen. On the host node a volume is a folder of this
-// machine (VolumeFolders); on a simulated node there is only the object. Both are hostPath volumes
-// that can be used on that node only. When a volume's claim is gone and its policy says Delete, the
-// folder and then the object are removed; the finalizer keeps the object until the folder is.
+// The provisioner of the StorageClass "standard" of a one-machine cluster: creates a volume for a
+// claim on the node that the scheduler has chosen. On the host node a volume is a folder of the
+// host (VolumeFolders); on a simulated node it is only an object. Both are hostPath volumes for
+// that node only. When a volume's claim is gone and its policy says Delete, the folder and then the
+// object are removed; the finalizer keeps the object until the folder is gone.
 
 #include <functional>
 
@@ -19,10 +19,10 @@ namespace koord::cluster {
 
 inline constexpr std::string_view kHostPathProvisioner = "koordctl.koordinator.sh/host-path";
 
-// This machine as a node with volumes.
+// The host as a node with volumes.
 struct VolumeHost {
   std::string node;
-  std::string folder;  // below it the volumes are
+  std::string folder;  // parent folder of the volumes
 };
 
 class VolumeProvisioner {
@@ -32,7 +32,7 @@ class VolumeProvisioner {
                     kube::Informer<api::PersistentVolume>& volumes,
                     kube::Informer<api::StorageClass>& classes, kube::Informer<api::Node>& nodes,
                     kube::EventRecorder& events);
-  // Without it, before start, there are volumes of simulated nodes only.
+  // Call before start. Without it only simulated nodes have volumes.
   void setHost(VolumeHost host);
   void start() { queue_.start(); }
 
@@ -43,10 +43,10 @@ class VolumeProvisioner {
   Task<Result<>> sync(std::string key);
   Task<Result<>> provision(ClaimPtr claim, std::shared_ptr<const api::StorageClass> class_);
   Task<Result<>> remove(VolumePtr volume);
-  // The path on the node; NotFound when the claim has to go to another node.
+  // The path on the node; NotFound if the claim must move to another node.
   Result<std::string> placeFor(const api::PersistentVolumeClaim& claim, const std::string& volume,
                                const std::string& node) const;
-  // The scheduler chooses again.
+  // Makes the scheduler choose a node again.
   Task<Result<>> forgetNode(ClaimPtr claim);
 
   kube::Api& api_;

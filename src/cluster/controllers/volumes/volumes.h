@@ -1,8 +1,8 @@
 #pragma once
 
-// Everything about PersistentVolumes that kube-controller-manager and a provisioner do in a
-// cluster: binding, making and reclaiming, protection, claims of ephemeral volumes. Shares the
-// informers of pods and nodes with others.
+// The tasks of kube-controller-manager and a provisioner for PersistentVolumes: binding, creating
+// and reclaiming, protection, claims of ephemeral volumes. Shares the informers of pods and nodes
+// with other controllers.
 
 #include "cluster/controllers/volumes/ephemeral_claims.h"
 #include "cluster/controllers/volumes/volume_binder.h"
@@ -29,7 +29,7 @@ struct Volumes {
     volumes.start();
     classes.start();
   }
-  // When the informers are synced.
+  // Call when the informers are synced.
   void start() {
     binder.start();
     provisioner.start();

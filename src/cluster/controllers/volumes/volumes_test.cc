@@ -137,7 +137,7 @@ TEST_F(VolumesTest, APromiseOfEitherSideIsKept) {
   ASSERT_TRUE(untilBound("c"));
   EXPECT_EQ(volumeOf("b"), "for-b");
   EXPECT_EQ(volumeOf("c"), "asked-for");
-  // What the user wrote was not chosen by the controller.
+  // A user's reference is not marked as the controller's choice.
   EXPECT_FALSE(cluster.get<Disk>("for-b")->metadata.annotations.contains(
       "pv.kubernetes.io/bound-by-controller"));
   EXPECT_FALSE(cluster.get<Claim>("c")->metadata.annotations.contains(
@@ -167,7 +167,7 @@ TEST_F(VolumesTest, AVolumeIsReleasedWithItsClaimAndKeptByRetain) {
   cluster.remove<Claim>("data");
   ASSERT_TRUE(cluster.until([&] { return volumePhase("disk") == "Released"; }));
   EXPECT_EQ(phaseOf("data"), "gone");
-  // Nobody gets what somebody else has written; that takes a person.
+  // Data of one claim never goes to another claim automatically.
   createClaim("data", "  storageClassName: ''\n");
   cluster.loop.advance(5s);
   EXPECT_EQ(phaseOf("data"), "Pending");
@@ -231,7 +231,7 @@ TEST_F(VolumesTest, AClaimOfAWaitingClassGetsNoVolumeBeforeItsFirstPod) {
   EXPECT_EQ(phaseOf("data"), "Pending");
   EXPECT_THAT(eventsOf("data"), ElementsAre("WaitForFirstConsumer: waiting for first consumer to "
                                             "be created before binding"));
-  // The scheduler promises a volume to it.
+  // The scheduler reserves a volume for it.
   cluster.patch<Disk>("disk",
                       "spec: {claimRef: {kind: PersistentVolumeClaim, namespace: default, "
                       "name: data, uid: " +
@@ -297,7 +297,7 @@ TEST_F(VolumesTest, WhatAFolderOfOneNodeCannotBeIsRefused) {
   EXPECT_THAT(eventsOf("many"),
               Contains(HasSubstr("ProvisioningFailed: failed to provision volume with StorageClass "
                                  "\"standard\": spec.volumeMode: Block is not supported")));
-  // Another node may do.
+  // Another node may be possible.
   EXPECT_THAT(eventsOf("lost"), Contains(HasSubstr("neither this machine nor a simulated one")));
   EXPECT_FALSE(cluster.get<Claim>("lost")->metadata.annotations.contains(
       "volume.kubernetes.io/selected-node"));
@@ -350,7 +350,7 @@ spec:
   EXPECT_TRUE(cluster.until([&] { return phaseOf("web-scratch") == "gone"; }));
 }
 
-// This machine with a data folder of its own.
+// The host with its own data folder.
 class HostVolumesTest : public VolumesTest {
  protected:
   HostVolumesTest() {
@@ -378,7 +378,7 @@ TEST_F(HostVolumesTest, AVolumeOfThisMachineIsAFolderUntilItIsDeleted) {
   std::filesystem::create_directory(folder + "/precious");
   std::ofstream(folder + "/precious/file") << "x";
   std::filesystem::create_directory_symlink(folder + "/precious", path / "link");
-  // A path in the spec is a claim of whoever may write it, and not what is removed.
+  // A path in the spec comes from any user who may write it, and is not removed.
   cluster.remove<Claim>("data");
   EXPECT_TRUE(cluster.until([&] { return cluster.list<Disk>().empty(); }));
   EXPECT_FALSE(std::filesystem::exists(path));
@@ -414,7 +414,7 @@ TEST_F(HostVolumesTest, AForgedVolumeRemovesNothingOutsideOfTheFolder) {
     EXPECT_FALSE(folders.make(name)) << name;
     EXPECT_FALSE(folders.remove(name, 10)) << name;
   }
-  // A link in the place of a volume's folder.
+  // A link in place of a volume's folder.
   std::filesystem::create_directories(folder + "/volumes");
   std::filesystem::create_directory_symlink(folder + "/precious", folder + "/volumes/pvc-1");
   EXPECT_FALSE(folders.make("pvc-1"));

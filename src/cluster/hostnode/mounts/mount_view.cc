@@ -16,8 +16,8 @@
 
 #include "cluster/hostnode/mounts/safe_path.h"
 
-// <sys/mount.h> and <linux/mount.h> exclude each other in Debian 12; these are all we need of the
-// first.
+// <sys/mount.h> and <linux/mount.h> conflict in Debian 12; these declarations are all we need of
+// the first.
 extern "C" int mount(const char*, const char*, const char*, unsigned long, const void*) noexcept;
 extern "C" int umount2(const char*, int) noexcept;
 
@@ -107,7 +107,7 @@ class View {
       if (setAttributes(AT_FDCWD, "/", kAtRecursive, attributes) != 0)
         return failed("read-only root");
     }
-    // Parents before what is mounted inside of them.
+    // Parents before their nested mounts.
     std::ranges::sort(sources_, {},
                       [](const Source& source) { return partsOf(source.spec->target); });
     for (const auto& source : sources_)
@@ -163,7 +163,7 @@ class View {
     return {};
   }
 
-  // The place that is mounted over; it is made where it is missing.
+  // The mount point of a path; creates it if it is missing.
   Result<Fd> mountPoint(const std::string& target, bool folder) {
     const auto parts = partsOf(target);
     if (parts.empty()) return fail(ErrorCode::Invalid, "nothing can be mounted over /");
@@ -195,7 +195,7 @@ class View {
     return nearest;
   }
 
-  // The longest part of the path that exists; `count`: of how many parts it is.
+  // The longest existing part of the path; `count`: its number of components.
   static Fd nearestOf(const std::vector<std::string>& parts, std::size_t& count) {
     for (count = parts.size(); count > 0; --count) {
       std::string path;
@@ -205,7 +205,7 @@ class View {
     return Fd(::open("/", O_PATH | O_CLOEXEC));
   }
 
-  // Puts a tmpfs over a folder, with all that it holds.
+  // Covers a folder with a tmpfs that shows its content.
   Result<> cover(int folder) {
     char name[4096];
     const auto size =
@@ -232,7 +232,7 @@ class View {
     } else if (moveMount(stage.get(), folder, "", MOVE_MOUNT_T_EMPTY_PATH) != 0) {
       return failed("move_mount " + path);
     }
-    // Where the folder holds the staging folder, it was shown with the tmpfs on it.
+    // If the folder contains the staging folder, the bind mount shows the tmpfs in it.
     ::umount2(staging.c_str(), kDetach);
     covers_.push_back(::fcntl(stage.get(), F_DUPFD_CLOEXEC, 3));
     return {};
@@ -264,11 +264,11 @@ class View {
   static Result<> changeRoot(int stage) {
     if (::fchdir(stage) != 0) return failed("new root");
     if (::syscall(SYS_pivot_root, ".", ".") == 0) {
-      // The old root lies on the new one now.
+      // The old root is now mounted on the new one.
       if (::umount2(".", kDetach) != 0 || ::chdir("/") != 0) return failed("new root");
       return {};
     }
-    // The root of the first file system of a machine (initramfs) cannot be exchanged, but covered.
+    // The initial root of a host (initramfs) cannot be exchanged, but covered.
     if (::mount(".", "/", nullptr, kMove, nullptr) != 0 || ::chroot(".") != 0 || ::chdir("/") != 0)
       return failed("new root");
     return {};

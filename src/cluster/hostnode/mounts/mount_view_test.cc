@@ -33,7 +33,7 @@ class MountViewTest : public testing::Test {
     fs::remove_all(root);
   }
 
-  // What a script says in the view; "error: ..." when that cannot be entered.
+  // The output of a script in the view; "error: ..." if the view cannot be entered.
   std::string see(ViewOptions options, const std::string& script) {
     options.staging = root + "/staging";
     const std::string out = root + "/out";

@@ -29,7 +29,7 @@ Result<Fd> openFolder(const std::string& path) {
   return fd;
 }
 
-// Empties the folder behind a descriptor, which it takes.
+// Empties the folder of a descriptor, and takes ownership of it.
 Result<> removeContent(Fd folder, const std::string& name) {
   const int number = ::dup(folder.get());
   std::unique_ptr<DIR, CloseDir> dir(::fdopendir(number));
@@ -75,8 +75,8 @@ Result<Fd> makeBeneath(const std::string& folder, const std::string& relative) {
   if (found || found.error().code != ErrorCode::NotFound) return found;
   struct stat info{};
   if (::fstat(root->get(), &info) != 0) return fail(errnoError(folder, errno));
-  // Part by part; each is resolved from the folder anew, so that links on the way are held to it,
-  // too.
+  // Component by component: each is resolved from the folder again, so that links on the way cannot
+  // leave it.
   std::string done;
   for (std::size_t start = 0; start <= relative.size();) {
     const auto slash = std::min(relative.find('/', start), relative.size());

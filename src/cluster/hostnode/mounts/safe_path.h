@@ -1,8 +1,8 @@
 #pragma once
 
-// Paths below a folder whose content somebody else writes, a volume above all: no symbolic link, no
-// ".." and no race with either leads out of it (base/beneath.h), and what is found is held by a descriptor from then
-// on. Any thread; calls block.
+// Paths below a folder whose content is untrusted, such as a volume: neither a symbolic link nor
+// ".." nor a race leads out of it (base/beneath.h), and the result is held by a descriptor. Any
+// thread; calls block.
 
 #include <dirent.h>
 
@@ -13,7 +13,7 @@
 
 namespace koord::cluster {
 
-// A file descriptor that is closed with it.
+// Owns a file descriptor and closes it.
 class Fd {
  public:
   explicit Fd(int fd = -1) : fd_(fd) {}
@@ -30,18 +30,18 @@ class Fd {
   int fd_;
 };
 
-// Closes what opendir and fdopendir open.
+// Closes a folder from opendir or fdopendir.
 struct CloseDir {
   void operator()(DIR* dir) const { ::closedir(dir); }
 };
 
-// What is there (O_PATH). NotFound when nothing is; Forbidden when the path leads out of the
-// folder.
+// Opens what is there (O_PATH). NotFound if there is nothing; Forbidden if the path leads out of
+// the folder.
 Result<Fd> openBeneath(const std::string& folder, const std::string& relative);
-// The same; folders that are missing are made, with the mode of `folder`.
+// The same, but creates missing folders, with the mode of `folder`.
 Result<Fd> makeBeneath(const std::string& folder, const std::string& relative);
 
-// Removes a folder with all in it. Never enters what is mounted there: that is an error, and stays.
+// Removes a folder with its content. Does not enter mounts: they are an error and stay.
 Result<> removeTree(const std::string& path);
 
 }  // namespace koord::cluster

@@ -13,11 +13,11 @@ namespace {
 
 using Values = std::map<std::string, std::string>;
 
-// The longest argument or variable that execve takes. What variables of variables grow to is cut a
-// little beyond that, so that the start still fails by its length.
+// The longest argument or variable that execve accepts. Expanded variables are cut a little above
+// that, so that the start still fails by their length.
 constexpr std::size_t kLongest = 128 << 10;
 
-// $(NAME) from the values; a name that is not there is given to `missing` and stays as written.
+// Expands $(NAME) from the values; passes an unknown name to `missing` and keeps it unchanged.
 template <class Missing>
 std::string expand(const std::string& text, const Values& known, Missing missing) {
   std::string out;
@@ -87,7 +87,7 @@ Result<> addAll(Values& values, const spec::EnvFrom& from, const spec::ObjectRef
   return {};
 }
 
-// One key of a ConfigMap or Secret; nullopt when it is missing and may be.
+// One key of a ConfigMap or Secret; nullopt if it is missing and optional.
 template <class T, class Decode>
 Result<std::optional<std::string>> oneOf(const api::ObjectMeta& pod, const spec::KeyRef& reference,
                                          const char* kind, const char* title, const T* object,
@@ -169,7 +169,7 @@ Result<std::vector<std::string>> environmentOf(const FieldContext& context,
     }
     const bool object = variable.valueFrom->configMapKeyRef || variable.valueFrom->secretKeyRef;
     auto value = valueFrom(context, container, *variable.valueFrom, objects);
-    if (!value && object) return fail(std::move(value.error()));  // in the kubelet's words
+    if (!value && object) return fail(std::move(value.error()));  // with kubelet's message
     if (!value)
       return fail(std::move(value.error())
                       .within(fmt::format("container {}: env {}", container.name, variable.name)));

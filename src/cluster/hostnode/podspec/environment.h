@@ -1,7 +1,7 @@
 #pragma once
 
-// The environment of a container: envFrom, then env with its references, on top of a plain PATH,
-// HOME and HOSTNAME; and $(NAME) in commands, arguments and subPathExpr.
+// The environment of a container: envFrom, then env with its references, on top of a basic PATH,
+// HOME and HOSTNAME. Also expands $(NAME) in commands, arguments and subPathExpr.
 
 #include <map>
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace koord::cluster {
 
-// The ConfigMaps and Secrets of a pod's namespace that it refers to, by name; null: there is none.
+// The ConfigMaps and Secrets of a pod's namespace that it refers to, by name; null: does not exist.
 struct ReferencedObjects {
   std::map<std::string, std::shared_ptr<const api::ConfigMap>> configMaps;
   std::map<std::string, std::shared_ptr<const api::Secret>> secrets;
@@ -25,15 +25,15 @@ struct ReferencedNames {
 };
 ReferencedNames environmentReferences(const spec::Container& container);
 
-// The variables, "NAME=value". Fails, in the kubelet's words, for what is missing and not optional.
+// The variables, "NAME=value". Fails, with kubelet's message, if a required reference is missing.
 Result<std::vector<std::string>> environmentOf(const FieldContext& context,
                                                const spec::Container& container,
                                                const ReferencedObjects& objects);
 
-// $(NAME) from such an environment; unknown ones stay as written.
+// Expands $(NAME) from such an environment; keeps unknown names unchanged.
 std::vector<std::string> expandVariables(const api::List<std::string>& texts,
                                          const std::vector<std::string>& environment);
-// The same for a subPathExpr, where an unknown one is an error.
+// The same for a subPathExpr, where an unknown name is an error.
 Result<std::string> expandPath(const std::string& text,
                                const std::vector<std::string>& environment);
 

@@ -50,7 +50,7 @@ TEST_F(EnvironmentTest, WhatGrowsByItselfStaysWithinWhatNoProgramTakes) {
   const auto grown =
       environment(podOf("u", R"({"containers": [{"name": "a", "env": [)" + variables + "]}]}"));
   ASSERT_TRUE(grown) << grown.error().message;
-  // execve takes 128 KiB of a variable; with that it says so.
+  // execve accepts 128 KiB per variable, and otherwise fails with this error.
   constexpr std::size_t kMost = 300'000;
   for (const auto& variable : *grown) EXPECT_LT(variable.size(), kMost) << variable.substr(0, 3);
   EXPECT_LT(expandVariables({"$(V4)$(V4)$(V4)$(V4)"}, *grown).at(0).size(), kMost);

@@ -12,7 +12,7 @@ namespace koord::cluster {
 
 namespace {
 
-// Text in double quotes, as Go writes it with %q; what is not ASCII stays as it is.
+// Text in double quotes, like Go's %q, but with non-ASCII text unchanged.
 std::string quoted(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {

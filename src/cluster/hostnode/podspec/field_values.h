@@ -1,7 +1,7 @@
 #pragma once
 
-// What a pod's fieldRef and resourceFieldRef stand for, in environment variables and in files of
-// the downward API.
+// The values of a pod's fieldRef and resourceFieldRef, for environment variables and files of the
+// downward API.
 
 #include <string>
 
@@ -12,14 +12,14 @@ namespace koord::cluster {
 struct FieldContext {
   const HostPod& pod;
   const std::string& hostIp;
-  const api::ResourceList& allocatable;  // of the node: the limit of a container that has none
+  const api::ResourceList& allocatable;  // of the node: the default limit of a container
 };
 
-// Of an environment variable.
+// For an environment variable.
 Result<std::string> fieldValue(const FieldContext& context, const std::string& path);
-// Of a file: only metadata, and also all labels or annotations, one name="value" a line.
+// For a file: only metadata, and also all labels or annotations, one name="value" a line.
 Result<std::string> fieldFile(const FieldContext& context, const std::string& path);
-// A request or limit in units of the divisor, rounded up. `container`: where the reference names
+// A request or limit in units of the divisor, rounded up. `container`: used if the reference names
 // none.
 Result<std::string> resourceValue(const FieldContext& context,
                                   const spec::ResourceFieldRef& reference,

@@ -8,7 +8,7 @@ namespace koord::cluster {
 
 namespace {
 
-// The name of a volume's source where spec::Volume has no member for it.
+// The name of a volume's source that spec::Volume has no member for.
 std::string otherTypeIn(const json::value& volume) {
   static constexpr std::string_view kKnown[] = {
       "name",      "hostPath",    "emptyDir",  "secret",

@@ -1,8 +1,8 @@
 #pragma once
 
-// A pod as its node needs it. api::Pod holds what schedulers and controllers share, in as little
-// memory as can be; the rest of a PodSpec (volumes, probes, hooks, security contexts) matters to
-// the one node that runs the pod, and is here. Names are those of the API.
+// A pod as its node needs it. api::Pod has the fields that schedulers and controllers use, in
+// little memory. The rest of a PodSpec (volumes, probes, hooks, security contexts) matters only to
+// the node that runs the pod, and is here. Names are those of the API.
 
 #include <memory>
 #include <optional>
@@ -162,8 +162,7 @@ struct EmptyDirSource {
   std::string medium;
   std::optional<Quantity> sizeLimit;
 };
-// Of a volume or of a projection; a secret's name is secretName in the first and name in the
-// second.
+// For a volume or a projection; a secret's name is secretName in the first and name in the second.
 struct ObjectSource {
   std::string name;
   std::string secretName;
@@ -259,7 +258,7 @@ struct PodDetails {
 struct HostPod : api::Pod {
   spec::PodDetails details;
 
-  // The details of a container or init container; every name that the spec has is there.
+  // The details of a container or init container. The spec must have that name.
   const spec::Container& container(std::string_view name) const;
 };
 using HostPodPtr = std::shared_ptr<const HostPod>;
@@ -269,7 +268,7 @@ using HostPodPtr = std::shared_ptr<const HostPod>;
 namespace koord::api {
 template <>
 Result<cluster::HostPod> decode<cluster::HostPod>(const json::value& document, Reading reading);
-// It is read from JSON: the node is in the process of the API server.
+// Read from JSON: the node is in the process of the API server.
 template <>
 inline const Shape* shapeOf<cluster::HostPod>() {
   return nullptr;

@@ -13,7 +13,7 @@ bool isLocalhost(const std::optional<spec::SecurityProfile>& profile) {
   return profile && profile->type == "Localhost";
 }
 
-// Numbers of ports that the pod's containers want on the host and that are not their own.
+// A host port that differs from the container's port, which host networking does not support.
 std::optional<std::string> forwardedPort(const HostPod& pod) {
   for (const auto* list : {&pod.spec.initContainers, &pod.spec.containers})
     for (const auto& container : *list)

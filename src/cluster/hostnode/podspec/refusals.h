@@ -1,8 +1,8 @@
 #pragma once
 
-// What a PodSpec may ask for and this node cannot give. A pod that needs it does not run, and is
-// told why; nothing of a spec that changes what a pod does is passed over in silence
-// (docs/one-machine.md lists every field).
+// Fields of a PodSpec that this node does not support. A pod that needs one does not run, and its
+// status says why: no field that affects a pod is ignored silently (docs/one-machine.md lists every
+// field).
 
 #include <optional>
 #include <string>
@@ -11,22 +11,22 @@
 
 namespace koord::cluster {
 
-// What a runtime can do beyond the rest.
+// Optional abilities of a runtime.
 struct RuntimeAbilities {
   bool terminals = false;  // tty
 };
 
-// Of a whole pod: it fails at once, as a pod does that a kubelet does not admit.
+// For a whole pod: it fails at once, like a pod that a kubelet does not admit.
 struct PodRefusal {
   std::string reason;  // of the pod's status: PodOSNotSupported
   std::string message;
 };
 std::optional<PodRefusal> podRefusal(const HostPod& pod);
 
-// Of a pod's surroundings, where a kubelet would fail to make the sandbox and try again.
+// For a pod's sandbox, which a kubelet would fail to create and retry.
 std::optional<std::string> sandboxRefusal(const HostPod& pod);
 
-// Of one container; it waits with CreateContainerConfigError.
+// For one container, which waits with CreateContainerConfigError.
 std::optional<std::string> containerRefusal(const HostPod& pod, const std::string& container,
                                             const RuntimeAbilities& runtime);
 

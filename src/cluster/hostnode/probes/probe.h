@@ -1,6 +1,6 @@
 #pragma once
 
-// One probe of a container, and what is made of a row of them.
+// One probe of a container, and the verdict from consecutive results.
 
 #include <optional>
 #include <string>
@@ -16,22 +16,22 @@ std::string_view nameOf(ProbeKind kind);  // "Liveness"
 struct ProbeResult {
   enum class Outcome {
     Success,
-    Warning,  // a success that somebody should hear about
+    Warning,  // a success that is reported as an event
     Failure,
-    Error,  // it could not be made: it says nothing of the container
+    Error,  // the probe failed itself: no statement about the container
   };
   Outcome outcome = Outcome::Success;
   std::string output;
 };
 
-// What is probed.
+// The target of a probe.
 struct ProbeTarget {
   std::string containerId;
-  std::string host;  // of probes that name none
+  std::string host;  // for probes without a host
   api::List<api::ContainerPort> ports;
 };
 
-// Makes probes. A seam: prober.h has the real ones.
+// Runs probes. An interface: prober.h has the real ones.
 class Prober {
  public:
   virtual ~Prober() = default;
@@ -41,14 +41,14 @@ class Prober {
 // The number of a port given by number or by name.
 Result<int> portOf(const api::IntOrString& port, const api::List<api::ContainerPort>& ports);
 
-// Counts results of one sort in a row; a threshold reached changes the verdict.
+// Counts consecutive equal results; reaching a threshold changes the verdict.
 class ProbeCount {
  public:
   ProbeCount(const spec::Probe& probe, ProbeKind kind)
       : successes_(kind == ProbeKind::Readiness ? probe.successThreshold : 1),
         failures_(probe.failureThreshold) {}
 
-  // Whether the container is well, when these many results say so; nullopt: not decided yet.
+  // Adds a result and returns whether the container is healthy; nullopt: undecided.
   std::optional<bool> add(bool success);
 
  private:

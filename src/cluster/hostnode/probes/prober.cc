@@ -48,7 +48,7 @@ std::string joined(const std::string& host, int port) {
   return ipv6 ? fmt::format("[{}]:{}", host, port) : fmt::format("{}:{}", host, port);
 }
 
-// Where a redirect leads, when it stays with the same host; nullopt otherwise.
+// The target of a redirect on the same host; nullopt otherwise.
 std::optional<std::string> redirected(const std::string& url, const net::HttpResponse& reply) {
   if (reply.status < 300 || reply.status >= 400) return std::nullopt;
   const std::string_view location = net::headerOf(reply.headers, "Location");
@@ -98,7 +98,7 @@ net::HttpRequest requestOf(const spec::HttpGetAction& action, Duration timeout) 
   return request;
 }
 
-// The answer with the beginning of its body: a server may go on for as long as it likes.
+// The answer with the beginning of its body: a server may send without end.
 Task<Result<net::HttpResponse>> fetchBeginning(Executor& executor, net::HttpTransport& http,
                                                net::HttpRequest request) {
   using Reply = Result<net::HttpResponse>;
@@ -126,20 +126,20 @@ Task<Result<net::HttpResponse>> fetchBeginning(Executor& executor, net::HttpTran
   co_return reply;
 }
 
-// An errno in words, as Go writes it.
+// An errno as text, as Go writes it.
 std::string wordsFor(int code) {
   std::string words = std::strerror(code);
   words[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(words[0])));
   return words;
 }
 
-// A socket that is being connected; -1 with the reason when that failed at once.
+// A connecting socket; -1 with the reason if that failed at once.
 int beginConnect(const std::string& host, int port, std::string& why) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_NUMERICHOST;
   addrinfo* found = nullptr;
-  // Names would block; localhost is the one that people write.
+  // Resolving names would block; only localhost is common here.
   const std::string address = host == "localhost" ? "127.0.0.1" : host;
   if (::getaddrinfo(address.c_str(), std::to_string(port).c_str(), &hints, &found) != 0) {
     why = fmt::format("lookup {}: not an address", host);
@@ -155,7 +155,7 @@ int beginConnect(const std::string& host, int port, std::string& why) {
   return -1;
 }
 
-// Whether the connection stands, or why not; nullopt: nothing yet.
+// Whether the connection is established, or why not; nullopt: still connecting.
 std::optional<Result<>> connected(int fd) {
   pollfd look{fd, POLLOUT, 0};
   if (::poll(&look, 1, 0) <= 0) return std::nullopt;

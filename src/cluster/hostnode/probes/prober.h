@@ -1,7 +1,7 @@
 #pragma once
 
 // The real probes: commands through the runtime, HTTP, TCP and gRPC over the network. Messages are
-// those of a kubelet as far as its transport is not in them. On the executor; nothing blocks.
+// kubelet's, except for those of its transport. On the executor; nothing blocks.
 
 #include <functional>
 
@@ -10,14 +10,14 @@
 
 namespace koord::cluster {
 
-// How a command in a container ended: its status and output. Timeout: it was killed.
+// The result of a command in a container: status and output. Timeout: it was killed.
 struct CommandEnd {
   int exitCode = 0;
   std::string output;
 };
 using RunCommand = std::function<Task<Result<CommandEnd>>(
     std::string containerId, std::vector<std::string> command, Duration timeout)>;
-// Asks a gRPC health service (grpc/grpc_health.h).
+// Queries a gRPC health service (grpc/grpc_health.h).
 using AskGrpcHealth =
     std::function<Task<ProbeResult>(std::string address, std::string service, Duration timeout)>;
 
@@ -44,7 +44,7 @@ class NetworkProber final : public Prober {
   ProbeTransports transports_;
 };
 
-// One GET as a probe or a hook makes it: any answer, or why there is none.
+// Sends the GET of a probe or hook; returns any answer, or why there is none.
 Task<Result<net::HttpResponse>> getForProbe(Executor& executor, net::HttpTransport& http,
                                             ProbeTarget target, spec::HttpGetAction action,
                                             Duration timeout);

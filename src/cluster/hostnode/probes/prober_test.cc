@@ -14,7 +14,7 @@ namespace {
 using namespace std::chrono_literals;
 using Outcome = ProbeResult::Outcome;
 
-// A network of one server that answers by URL, bodies in pieces of a KiB.
+// A network with one server that answers by URL, with bodies in pieces of a KiB.
 class FakeTransport final : public net::HttpTransport {
  public:
   std::map<std::string, Result<net::HttpResponse>> answers;
@@ -188,7 +188,7 @@ TEST_F(ProberTest, ACommandsStatusIsTheResult) {
   EXPECT_EQ(probe(wanted).outcome, Outcome::Error);
 }
 
-// A listening socket, or one that is bound only, on a port of the kernel's choice.
+// A socket on a port of the kernel's choice, listening or only bound.
 struct Server {
   int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   int port = 0;

@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr int kTries = 3;  // of a probe that cannot be made
+constexpr int kTries = 3;  // of a probe that fails itself
 
 const std::optional<spec::Probe>& probeOf(const spec::Container& container, ProbeKind kind) {
   switch (kind) {
@@ -27,7 +27,7 @@ const std::optional<spec::Probe>& probeOf(const spec::Container& container, Prob
   return container.readinessProbe;
 }
 
-// What was last said of a container that runs since before this program.
+// The last reported health of a container that ran before this program started.
 ContainerHealth healthBefore(const HostPod& pod, const Probes::Container& container,
                              ContainerHealth otherwise) {
   for (const auto* list : {&pod.status.containerStatuses, &pod.status.initContainerStatuses})
@@ -135,7 +135,7 @@ Task<void> Probes::run(Worker* worker) {
   const Duration period = std::chrono::seconds(std::max(probe.periodSeconds, 1));
   const WallTime startedAt = worker->watched->container.startedAt;
   Duration wait = startedAt + std::chrono::seconds(probe.initialDelaySeconds) - executor_.wallNow();
-  // Many containers may be there when this begins; they are not probed all at once.
+  // Many containers may exist at start; do not probe all of them at once.
   if (startedAt < began_)
     wait = std::max(wait, period / 100 * static_cast<int>(random_.below(100)));
   if (wait > 0s) {
@@ -152,7 +152,7 @@ Task<void> Probes::run(Worker* worker) {
   }
 }
 
-// What a probe throws is about the probe: it must not end the node.
+// An exception of a probe concerns the probe and must not end the node.
 Task<ProbeResult> Probes::probeOnce(ProbeTarget target, spec::Probe probe) {
   std::string thrown;
   try {
@@ -176,7 +176,7 @@ Task<ProbeResult> Probes::probeWithRetries(Worker* worker) {
   co_return result;
 }
 
-// False when the container is not to be probed in this way any more.
+// Returns false if this probe of the container must stop.
 bool Probes::judge(Worker& worker, const ProbeResult& result) {
   using Outcome = ProbeResult::Outcome;
   Watched& watched = *worker.watched;

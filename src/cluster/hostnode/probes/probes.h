@@ -1,12 +1,11 @@
 #pragma once
 
-// Watches over the containers of this node that have probes: each probe of each running container
-// is a small loop that waits for the initial delay, probes every period, counts the results and
-// changes the verdict at the thresholds. Startup probes hold the others up until they have
-// succeeded once. A container whose liveness or startup probe has failed is probed no more: it is
-// to be killed, and the next one with its name has another id and begins anew. As the kubelet does
-// it, without its ticker: the first probe comes when the delay is over, and readiness is looked at
-// as soon as a container has started.
+// Probes the containers of this node. Each probe of each running container is a loop: it waits for
+// the initial delay, probes every period, counts the results and changes the verdict at the
+// thresholds. Other probes start after the startup probe has succeeded. A container whose liveness
+// or startup probe has failed is not probed again: it will be killed, and its successor has another
+// id and starts from the beginning. As in kubelet, but without its ticker: the first probe comes
+// right after the delay, and readiness is probed as soon as a container has started.
 //
 // An actor on its executor.
 
@@ -21,7 +20,7 @@
 
 namespace koord::cluster {
 
-// How a running container is.
+// The health of a running container.
 struct ContainerHealth {
   bool started = true;  // its startup probe has succeeded, or it has none
   bool ready = true;    // and its readiness probe says so
@@ -36,15 +35,15 @@ class Probes {
     WallTime startedAt{};
     api::List<api::ContainerPort> ports;
   };
-  // Called from the executor's queue, never from inside of a call to this class.
+  // Called from the executor's queue, never inside of a call to this class.
   struct Listener {
-    // Health of a container of the pod has changed.
+    // Called when the health of a container of the pod has changed.
     std::function<void(const std::string& uid)> changed;
-    // A probe has not succeeded; the reason of an event and its message.
+    // Called when a probe has failed; the reason of an event and its message.
     std::function<void(const std::string& uid, const std::string& container, const char* reason,
                        std::string message)>
         report;
-    // Its liveness or startup probe has failed for good.
+    // Called when its liveness or startup probe has reached the failure threshold.
     std::function<void(const std::string& uid, const std::string& id, ProbeKind kind,
                        const spec::Probe& probe)>
         failed;
@@ -53,9 +52,9 @@ class Probes {
   Probes(Executor& executor, Prober& prober, Random random, Listener listener);
   ~Probes();
 
-  // The containers of a pod that run now; whoever is not among them is not probed any more.
+  // Sets the running containers of a pod; others are not probed.
   void set(HostPodPtr pod, const std::string& host, const std::vector<Container>& running);
-  // The pod is being stopped: nothing is killed for its health from now on.
+  // Call when the pod is being stopped: failing probes do not kill its containers.
   void stopKilling(const std::string& uid);
   void forget(const std::string& uid);
 

@@ -14,7 +14,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using Outcome = ProbeResult::Outcome;
 
-// Answers by the path of an HTTP probe, and remembers when it was asked.
+// Answers by the path of an HTTP probe, and records the times of the probes.
 class FakeProber final : public Prober {
  public:
   explicit FakeProber(VirtualLoop& loop) : loop_(loop) {}
@@ -62,7 +62,7 @@ class ProbesTest : public testing::Test {
             }});
   }
 
-  // A pod with one container, which begins to run now as c1.
+  // A pod with one container, which starts now as c1.
   void run(const std::string& probesOfIt) {
     pod = std::make_shared<const HostPod>(
         podOf("u", R"({"containers": [{"name": "main", )" + probesOfIt + "}]}"));

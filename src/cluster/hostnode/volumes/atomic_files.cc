@@ -35,7 +35,7 @@ std::uint32_t modeOf(const FileContent& file, std::optional<std::uint32_t> group
   return group ? file.mode | kGroupMayRead : file.mode;
 }
 
-// True when the folder in force holds these files with these modes, and nothing else.
+// Returns true if the current folder has exactly these files with these modes.
 bool inForce(const std::string& folder, const Payload& payload,
              std::optional<std::uint32_t> group) {
   std::error_code ec;
@@ -99,7 +99,7 @@ Result<std::string> newFolder(const std::string& folder, WallTime now) {
   return name;
 }
 
-// A symbolic link that takes the place of what has its name.
+// Creates a symbolic link and replaces an existing entry of its name.
 Result<> putLink(const std::string& target, const std::string& path) {
   const std::string temporary = path + "_tmp";
   ::unlink(temporary.c_str());
@@ -119,7 +119,7 @@ Result<> linkNames(const std::string& folder, const Payload& payload) {
     if (fs::read_symlink(path, ec) == target) continue;
     if (auto linked = putLink(target, path); !linked) return linked;
   }
-  // Names of before, and folders that no link shows any more.
+  // Removes old names, and folders without a link.
   const std::string current = fs::read_symlink(folder + "/" + kData, ec);
   std::vector<std::string> old;
   for (auto it = fs::directory_iterator(folder, ec); !ec && it != fs::end(it); it.increment(ec)) {
@@ -148,7 +148,7 @@ Result<bool> writePayload(const std::string& folder, const Payload& payload,
   if (!fresh) return fail(std::move(fresh.error()));
   if (auto given = give(folder, std::nullopt, group); !given) return fail(std::move(given.error()));
   if (auto written = writeAll(*fresh, payload, group); !written) {
-    // On a full disk each try would leave another one.
+    // On a full disk each attempt would leave another folder.
     if (auto removed = removeTree(*fresh); !removed) log::warn("{}", removed.error().message);
     return fail(std::move(written.error()));
   }

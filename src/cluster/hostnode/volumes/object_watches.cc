@@ -48,7 +48,7 @@ template <class T>
 void ObjectWatches::happened(Table<T>& table, const api::ObjectKey& key) {
   const auto found = table.find(key);
   if (found == table.end()) return;
-  // Whoever hears of it may end the very watch that tells it.
+  // The callback may end the watch that reports.
   executor_.post([self = self_, users = found->second.users] {
     for (const auto& uid : users)
       if (*self) (*self)->changed_(uid);

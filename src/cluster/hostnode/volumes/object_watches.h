@@ -18,12 +18,12 @@ namespace koord::cluster {
 
 class ObjectWatches {
  public:
-  // changed: called later, never from inside of a call to this class.
+  // changed: called later, never inside of a call to this class.
   ObjectWatches(kube::Api& api, Executor& executor, Random random,
                 std::function<void(const std::string& uid)> changed);
   ~ObjectWatches();
 
-  // What this pod uses from now on.
+  // Sets the names that this pod uses.
   void set(const std::string& uid, const std::string& namespace_, const ReferencedNames& names);
   void forget(const std::string& uid) { set(uid, "", {}); }
   std::size_t size() const { return configMaps_.size() + secrets_.size(); }
@@ -49,7 +49,7 @@ class ObjectWatches {
   std::function<void(const std::string&)> changed_;
   Table<api::ConfigMap> configMaps_;
   Table<api::Secret> secrets_;
-  std::shared_ptr<ObjectWatches*> self_;  // null when this is gone; for what is posted
+  std::shared_ptr<ObjectWatches*> self_;  // for posted functions; null after the destructor
 };
 
 }  // namespace koord::cluster

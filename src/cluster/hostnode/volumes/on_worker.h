@@ -1,6 +1,6 @@
 #pragma once
 
-// Work that blocks, away from an actor's thread.
+// Blocking work, outside of an actor's thread.
 
 #include <type_traits>
 
@@ -8,7 +8,7 @@
 
 namespace koord::cluster {
 
-// Runs `fn` on `worker`; the answer comes back to `executor`.
+// Runs `fn` on `worker` and returns the result on `executor`.
 template <class Fn>
 auto onWorker(Executor& executor, Executor& worker, Fn fn) {
   using T = std::invoke_result_t<Fn&>;

@@ -1,7 +1,6 @@
 #pragma once
 
-// The files of configMap, secret, downwardAPI and projected volumes, from the objects they stand
-// for.
+// The files of configMap, secret, downwardAPI and projected volumes, from their objects.
 
 #include <functional>
 #include <vector>
@@ -11,7 +10,7 @@
 
 namespace koord::cluster {
 
-// What a volume needs to be known first.
+// The objects that a volume needs.
 ReferencedNames volumeReferences(const spec::Volume& volume);
 std::vector<spec::TokenSource> tokensOf(const spec::Volume& volume);
 
@@ -22,11 +21,11 @@ struct PayloadContext {
   std::function<std::optional<std::string>(const spec::TokenSource&)> token;
 };
 
-// Fails, in the kubelet's words, for what is missing and not optional.
+// Fails, with kubelet's message, if a required reference is missing.
 Result<Payload> payloadOf(const PayloadContext& context, const spec::Volume& volume);
 
-// The group that a pod's volumes belong to, and the user of all its containers, where they have
-// one.
+// The group that owns a pod's volumes, and the user of all its containers; nullopt if there is
+// none.
 std::optional<std::uint32_t> fsGroupOf(const HostPod& pod);
 std::optional<std::uint32_t> fsUserOf(const HostPod& pod);
 

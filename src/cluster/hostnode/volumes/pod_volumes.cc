@@ -25,9 +25,9 @@ constexpr api::ResourceType kServiceAccounts{"", "v1", "serviceaccounts", "Servi
 constexpr api::ResourceType kClaims{"", "v1", "persistentvolumeclaims", "PersistentVolumeClaim",
                                     true};
 constexpr api::ResourceType kVolumes{"", "v1", "persistentvolumes", "PersistentVolume", false};
-// As the kubelet does: at four fifths of its life, and at least once a day.
+// As kubelet: at four fifths of its life, and at least once a day.
 constexpr Duration kLongestTokenUse = 24h;
-constexpr Duration kShortestTokenUse = 10s;  // also where the server's clock is another
+constexpr Duration kShortestTokenUse = 10s;  // also if the server's clock differs
 
 bool isMounted(const HostPod& pod, const std::string& volume) {
   for (const auto* list : {&pod.details.containers, &pod.details.initContainers})
@@ -54,8 +54,8 @@ std::unexpected<Error> notProcessed(const std::string& volume, const std::string
                           volume, why));
 }
 
-// The server has no such thing as tokens. A service account or a pod that is missing is another
-// matter, and so is everything that may be over the next time.
+// The server does not support tokens. A missing service account or pod is another error, as is
+// every temporary one.
 bool noTokensHere(const Error& error) {
   const auto says = [&](std::string_view words) {
     return error.message.find(words) != std::string::npos;
@@ -123,7 +123,7 @@ Task<Result<VolumePlaces>> PodVolumes::setUp(HostPodPtr pod) {
     used.configMaps.insert(used.configMaps.end(), names.configMaps.begin(), names.configMaps.end());
     used.secrets.insert(used.secrets.end(), names.secrets.begin(), names.secrets.end());
   }
-  // Watched first: what changes while it is read is seen.
+  // Watched first, so that changes during the read are seen.
   watches_->set(uid, pod->metadata.namespace_, used);
   VolumePlaces places;
   const std::string dir = podDir(uid);
@@ -171,7 +171,7 @@ Task<Result<VolumeSetUp>> PodVolumes::resolve(HostPodPtr pod, spec::Volume volum
     auto resolving = resolveFiles(pod, volume);
     co_return co_await resolving;
   }
-  // A volume that says nothing is an emptyDir.
+  // A volume without a source is an emptyDir.
   const auto source = volume.emptyDir.value_or(spec::EmptyDirSource{});
   setUp.type = "empty-dir";
   setUp.kind = source.medium == "Memory" ? Kind::Memory : Kind::EmptyDir;
@@ -327,7 +327,7 @@ Task<Result<VolumeSetUp>> PodVolumes::resolveClaim(HostPodPtr pod, spec::Volume 
   co_return setUp;
 }
 
-// Pods are on the host's network, so their names are the host's, and what hostAliases adds.
+// Pods use the host's network, so their names are the host's plus hostAliases.
 Task<Result<>> PodVolumes::hostsFile(HostPodPtr pod) {
   if (pod->details.hostAliases.empty()) co_return Result<>{};
   std::string lines = "\n# Entries added by HostAliases.\n";

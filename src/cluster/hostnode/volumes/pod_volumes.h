@@ -1,12 +1,12 @@
 #pragma once
 
-// The volumes of the pods on this node: finds out what each of them is, sets it up below the data
-// folder, keeps the files of configMap, secret, downwardAPI and projected volumes as their objects
-// are, and takes everything away again. One object is watched once, for all pods that use it, and
-// for as long as one does.
+// The volumes of the pods on this node: reads the sources of each volume, sets it up below the data
+// folder, updates the files of configMap, secret, downwardAPI and projected volumes when their
+// objects change, and removes everything again. Each object has one watch, shared by all pods that
+// use it.
 //
-// An actor on `executor`; file systems are touched on `worker`, which may block. Setting up is
-// idempotent, so it is also how volumes are brought up to date and how a crash is got over.
+// An actor on `executor`; file systems are accessed on `worker`, which may block. Set-up is
+// idempotent, so it also updates volumes and recovers from a crash.
 
 #include <functional>
 #include <map>
@@ -39,13 +39,13 @@ class PodVolumes {
     std::string dir;  // <data>/pods
     std::string hostIp;
     api::ResourceList allocatable;
-    // The runtime shows a subPath to a container without help.
+    // True if the runtime resolves a subPath itself.
     bool runtimeResolvesSubPaths = false;
   };
   struct Listener {
-    // Objects behind a pod's volumes have changed: set them up again.
+    // Called when objects of a pod's volumes have changed: set them up again.
     std::function<void(const std::string& uid)> changed;
-    // Something is left out and the pod runs all the same.
+    // Called when something is left out and the pod still runs.
     std::function<void(const HostPod& pod, const std::string& message)> warn;
   };
 
@@ -53,23 +53,23 @@ class PodVolumes {
              Listener listener);
   ~PodVolumes();
 
-  // Makes all volumes that a container mounts. Errors are messages for a FailedMount event.
+  // Sets up all volumes that a container mounts. Errors are messages for a FailedMount event.
   Task<Result<VolumePlaces>> setUp(HostPodPtr pod);
-  // When they have to be set up again though nothing changed: a token ends.
+  // When volumes must be set up again without a change, because a token expires; nullopt if never.
   std::optional<WallTime> refreshAt(const std::string& uid) const;
-  // What a container's environment refers to; NotFound ones are null.
+  // The objects of a container's environment; null if not found.
   Task<Result<ReferencedObjects>> objectsOf(HostPodPtr pod, ReferencedNames names);
-  // The mounts of one container, from its pod's volumes. messageFile: where its last words go, "" =
-  // nowhere.
+  // The mounts of one container, from its pod's volumes. messageFile: its termination message, "" =
+  // none.
   Task<Result<std::vector<MountSpec>>> mountsOf(HostPodPtr pod, std::string container,
                                                 VolumePlaces places,
                                                 std::vector<std::string> environment,
                                                 std::string messageFile = "");
-  // Everything of a pod, which needs not be known.
+  // Removes everything of a pod, known or not.
   Task<Result<>> tearDown(std::string uid);
-  // Takes off all mounts, when everything ends; files stay.
+  // Unmounts everything, for a shutdown; files stay.
   Task<Result<>> unmountAll();
-  // Pods that have folders here.
+  // Pods with folders here.
   Task<std::vector<std::string>> pods();
 
   std::string podDir(const std::string& uid) const { return options_.dir + "/" + uid; }

@@ -196,7 +196,7 @@ spec: {accessModes: [ReadWriteOnce], storageClassName: "", resources: {requests:
       HasSubstr("PVC default/pod-u-v was not created for pod default/pod-u (pod is not owner)"));
 }
 
-// What an API server with tokens, or without, makes of a projected volume.
+// A projected volume with API servers that support tokens and others that do not.
 class TokenTest : public PodVolumesTest {
  protected:
   TokenTest() : api(cluster.loop) {

@@ -38,8 +38,8 @@ const char* describe(const std::string& type) {
   return "block device";
 }
 
-// A folder that everybody may write into, as into the kubelet's; the group gets its own. It appears
-// with its rights, and what a container makes of them stays.
+// A world-writable folder, as kubelet creates it; the group owns its entries. It appears with its
+// mode, and changes by a container stay.
 Result<> makeOpenFolder(const std::string& path, std::optional<std::uint32_t> group) {
   struct stat info{};
   if (::stat(path.c_str(), &info) == 0) return {};
@@ -65,7 +65,7 @@ Result<> giveToGroup(const std::string& path, std::uint32_t group) {
   return {};
 }
 
-// Of a local volume: all in it, unless its root says that this has been done.
+// For a local volume: changes the group of its whole tree, unless the root has it already.
 Result<> giveTree(const std::string& path, std::uint32_t group) {
   struct stat info{};
   if (::stat(path.c_str(), &info) != 0) return fail(errnoError(path, errno));
@@ -138,7 +138,7 @@ Result<std::string> setUpVolume(const std::string& podDir, const VolumeSetUp& vo
     return path;
   }
   if (auto made = makeOpenFolder(path, group); !made) return fail(std::move(made.error()));
-  // Without root there is no tmpfs, and the folder has to do.
+  // Without root a tmpfs is not possible, and a plain folder is used.
   if (volume.kind == Kind::Memory && ::geteuid() == 0)
     if (auto mounted = mountTmpfs(path, volume.sizeBytes, group); !mounted)
       return fail(std::move(mounted.error()));

@@ -1,14 +1,14 @@
 #pragma once
 
-// The folders of pods' volumes, laid out as a kubelet lays them out:
+// The folders of pods' volumes, in a kubelet's layout:
 //
 //   <dir>/<pod uid>/volumes/kubernetes.io~<type>/<volume>            the files of a volume
 //   <dir>/<pod uid>/volume-subpaths/<volume>/<container>/<index>     a subPath, bound for a runtime
 //   <dir>/<pod uid>/containers/<container>/<attempt>                 its termination message
 //   <dir>/<pod uid>/etc-hosts
 //
-// Functions that block, without state: whatever a crash leaves is found again, since setting up is
-// idempotent and taking down goes by what is there.
+// Blocking functions without state. Remains of a crash are handled, because set-up is idempotent
+// and tear-down removes what exists.
 
 #include <optional>
 #include <string>
@@ -29,20 +29,20 @@ struct VolumeSetUp {
   std::int64_t sizeBytes = 0;  // Memory; 0 = the kernel's default
   std::string path;            // HostPath, Local
   std::string pathType;        // HostPath: "", DirectoryOrCreate, ...
-  bool readOnly = false;       // whatever the mount says
+  bool readOnly = false;       // overrides the mount
 };
 
-// Where the volume's files are. group: fsGroup of the pod.
+// Sets up a volume and returns the path of its files. group: fsGroup of the pod.
 Result<std::string> setUpVolume(const std::string& podDir, const VolumeSetUp& volume,
                                 std::optional<std::uint32_t> group, WallTime now);
 
-// Checks that a hostPath is what its type says, or makes it; in the kubelet's words.
+// Checks that a hostPath matches its type, or creates it; with kubelet's messages.
 Result<> checkHostPath(const std::string& path, const std::string& type);
 
-// Makes a subPath that is missing, and with `target` shows it there. Where it is from then on.
+// Creates a missing subPath, and with `target` bind-mounts it there. Returns its path.
 Result<std::string> prepareSubPath(const MountSpec& mount, const std::string& target);
 
-// Unmounts and removes everything of a pod. Conflict when something is busy.
+// Unmounts and removes everything of a pod. Conflict if something is busy.
 Result<> tearDownPod(const std::string& podDir);
 
 // The pods that have a folder.

@@ -1,5 +1,5 @@
-// Turns YAML manifests into a C++ source that holds them as JSON, so that koordctl carries what it
-// applies and does not parse YAML when it starts: koord_embed OUT.cc SET FILE... [SET FILE...]
+// Converts YAML manifests to a C++ source with JSON, so that koordctl contains its manifests and
+// does not parse YAML at its start: koord_embed OUT.cc SET FILE... [SET FILE...]
 // A SET is a word without a dot; the files after it belong to it.
 
 #include <cstdio>

@@ -8,7 +8,7 @@
 namespace koord::cluster {
 namespace {
 
-// Runs what is posted before post returns, as the loop's thread may.
+// Runs posted functions before post returns, as the loop's thread may.
 class AtOnce final : public Executor {
  public:
   std::function<void()> then;

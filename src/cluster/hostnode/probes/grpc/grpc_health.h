@@ -1,7 +1,7 @@
 #pragma once
 
-// Asks a server's gRPC health service, as a gRPC probe does. Answers come on the executor; each
-// question has a connection of its own.
+// Queries a server's gRPC health service, as a gRPC probe does. Answers arrive on the executor;
+// each query has its own connection.
 
 #include <memory>
 #include <string>
@@ -15,7 +15,7 @@ class CallsInFlight;
 class GrpcHealth {
  public:
   explicit GrpcHealth(Executor& executor);
-  // Ends what is under way.
+  // Cancels pending queries.
   ~GrpcHealth();
 
   Task<ProbeResult> ask(std::string address, std::string service, Duration timeout);

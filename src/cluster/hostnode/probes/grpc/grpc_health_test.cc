@@ -33,7 +33,7 @@ class GrpcHealthTest : public testing::Test {
   ~GrpcHealthTest() override {
     if (server_) server_->Shutdown();
   }
-  // The port of a server that `offer` gives its services to.
+  // Starts a server with the services of `offer` and returns its port.
   int serve(const std::function<void(::grpc::ServerBuilder&)>& offer) {
     int port = 0;
     ::grpc::ServerBuilder builder;
@@ -74,16 +74,17 @@ TEST_F(GrpcHealthTest, SaysWhatTheServerSays) {
 }
 
 TEST_F(GrpcHealthTest, AServerWithoutTheServiceFails) {
-  ::grpc::CallbackGenericService nothing;  // which it says of every method
+  ::grpc::CallbackGenericService nothing;  // its answer for every method
   const int port = serve([&](auto& builder) { builder.RegisterCallbackGenericService(&nothing); });
   ASSERT_TRUE(server_);
   const auto result = ask(port, "");
   EXPECT_EQ(result.outcome, Outcome::Failure);
   EXPECT_THAT(result.output, HasSubstr("does not implement the grpc health protocol"));
-  server_.reset();  // before what it offers
+  server_.reset();  // before its services
 }
 
-// Each probe has a channel of its own, which must not end on the thread that brings its answer.
+// Each probe has its own channel, which must not be destroyed on the thread that delivers the
+// answer.
 TEST_F(GrpcHealthTest, ManyProbesInARowGetTheirAnswers) {
   const int port = serveHealth();
   for (int i = 0; i < 100; ++i) ASSERT_EQ(ask(port, "").outcome, Outcome::Success) << i;

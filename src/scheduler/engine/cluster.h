@@ -364,7 +364,7 @@ class Cluster {
   TermTable terms_;
 
   Pods pods_;
-  mutable const PodRecord* recent_ = nullptr;  // the last one that was found or added
+  mutable const PodRecord* recent_ = nullptr;  // last record that was found or added
   std::size_t assumed_ = 0;
 
   std::vector<Undo> journal_;

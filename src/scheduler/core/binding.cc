@@ -22,7 +22,6 @@ constexpr std::string_view kGrantAnnotations[] = {model::kAnnotationResourceStat
 // A user may have set these annotations before the pod is bound. This binding defines them, so an
 // empty value replaces each annotation that no plugin has set. The Bind plugin of other units
 // removes theirs itself.
-// value replaces each annotation that no plugin has set. The Bind plugin of other units removes theirs itself.
 void replaceClaims(const PodInfo& pod, CycleState& state) {
   if (pod.kind) return;
   for (const std::string_view key : kGrantAnnotations)

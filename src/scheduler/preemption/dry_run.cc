@@ -2,7 +2,7 @@
 // The choices equal kube-scheduler's, since users know them:
 //
 // 1. Remove all pods that may be victims (by rule: those of lower priority). If the pod still does
-//    not fit, the node is no candidate.
+//    not fit, the node is not a candidate.
 // 2. Put them back one by one and keep each with which the pod still fits. First come pods whose
 //    eviction would violate a disruption budget, then the others; within both the more important
 //    ones first (priority, then run time). The pods that could not come back are the victims.

@@ -64,8 +64,7 @@ class Auditor final : public WorkloadAudit {
   std::unique_ptr<AuditMetrics> metrics_;
   AuditContext context_;
   std::unordered_map<std::string, WorkloadRecord> records_;
-  std::unordered_map<std::string, std::set<std::string>>
-      waitedFor_;  // keys of preemptors, by a victim's uid
+  std::unordered_map<std::string, std::set<std::string>> waitedFor_;  // keys, by victim's uid
 };
 
 }  // namespace koord::scheduler

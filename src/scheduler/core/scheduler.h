@@ -172,8 +172,8 @@ class Scheduler {
   struct GroupEnd {
     bool askPostFilters = true;
     // Nominations of the other members. Made: where they were placed, because victims of the failed
-    // member terminate. Stay: unchanged, because the try did not reach them. End: cleared, because
-    // there are no victims.
+    // member terminate. Stay: unchanged, because the next try may not meet the same refusal by
+    // Reserve or Permit, or the same error. End: cleared, because there are no victims.
     enum class Promises { Made, Stay, End } promises = Promises::End;
     std::shared_ptr<GroupBinding> together;  // members whose bindings begin
   };

@@ -32,6 +32,7 @@ class ResourceNames {
   Symbols names_;
 };
 
+// Amounts by resource; an absent resource is 0.
 struct Resources {
   std::array<std::int64_t, kFirstScalar> base{};
   // Sorted by id. An entry may be zero: the resource was named with amount 0.

@@ -41,6 +41,7 @@ class NodeSearch {
   NodeSearch(Cluster& cluster, Nominator& nominator, const Profile& profile, Random random,
              std::int32_t percentage);
 
+  // Runs a whole search for the pod. Changes nothing in the cluster.
   SearchResult find(CycleState& state, const PodPtr& pod, const SearchScope& scope = {},
                     const AttemptTimer& timer = {});
 
@@ -70,7 +71,7 @@ class NodeSearch {
                                 std::span<const NodeId> nodes);
 
   // The class of the attempt's pod if verdicts on nodes depend only on it, the node, the pods
-  // nominated there and admitKey(); nullptr if another plugin has a say.
+  // nominated there and admitKey(); nullptr if another plugin affects them.
   std::shared_ptr<const PodClass> decidingClass(const CycleState& state) const;
   // The state that the Admit plugins' answers depend on (AdmitPlugin::admitKey); nullopt if a
   // plugin has no such key.

@@ -53,10 +53,13 @@ inline constexpr PluginPoints kPreBind = 1 << 4;
 inline constexpr PluginPoints kPreEnqueue = 1 << 5;
 }  // namespace when
 
+// The base of every plugin. One object per profile.
 class Plugin {
  public:
   virtual ~Plugin() = default;
+  // The name in configurations, messages and metrics.
   virtual std::string_view name() const = 0;
+  // The fields of running pods that the plugin reads.
   virtual PodFields keeps() const { return 0; }
   // The points where the plugin has nothing to do for any pod of this pod's shape
   // (engine/pod_shapes.h), in any state of the cluster: it would return Skip, or Success at Reserve
@@ -64,6 +67,7 @@ class Plugin {
   virtual PluginPoints idleAt(const PodInfo& /*pod*/) const { return 0; }
 };
 
+// A plugin whose answer for a node follows from the pod's signature and the node's state.
 class Signed {
  public:
   virtual ~Signed() = default;
@@ -82,7 +86,7 @@ class Changing {
   // For a plugin with signsShape(): returns true if what sign() adds currently follows from the
   // shape.
   virtual bool shapesTell() const { return true; }
-  // Rises when answers for unchanged nodes may have changed (an image came to another node).
+  // Rises when answers for unchanged nodes may have changed (another node has pulled an image).
   virtual std::uint64_t epoch(const CycleState& /*state*/, const PodInfo& /*pod*/) const {
     return 0;
   }
@@ -122,6 +126,7 @@ class PreEnqueuePlugin {
 class QueueSortPlugin {
  public:
   virtual ~QueueSortPlugin() = default;
+  // Returns true if a is scheduled before b. Must be a strict weak order.
   virtual bool less(const QueuedPod& a, const QueuedPod& b) const = 0;
 };
 
@@ -135,6 +140,8 @@ struct PreFilterResult {
 class PreFilterPlugin {
  public:
   virtual ~PreFilterPlugin() = default;
+  // Called at the start of an attempt, or once per class for a Signed plugin. Checks the pod as a
+  // whole, and stores in `state` what its Filter needs.
   virtual PreFilterResult preFilter(CycleState& state, const PodInfo& pod) = 0;
 };
 
@@ -176,12 +183,14 @@ namespace koord::scheduler {
 class PostFilterPlugin {
  public:
   virtual ~PostFilterPlugin() = default;
+  // Called when no node passed the filters. Tries to make the pod schedulable, e.g. by preemption.
+  // After Unschedulable the next plugin is called; any other status is the result.
   virtual PostFilterResult postFilter(CycleState& state, const PodPtr& pod,
                                       const Diagnosis& diagnosis) = 0;
 };
 
-// Called with the final status of the attempt after all PostFilter plugins, regardless of their
-// results.
+// Called with the final status of an attempt that found no node, after the PostFilter plugins if
+// they ran.
 class AfterPostFilterPlugin {
  public:
   virtual ~AfterPostFilterPlugin() = default;
@@ -210,6 +219,7 @@ class ScorePlugin {
   // error.
   virtual Status score(const CycleState& state, const PodInfo& pod, std::span<const NodeId> nodes,
                        std::span<std::int64_t> scores) = 0;
+  // How the scores become 0 to 100. Must be constant.
   virtual Normalization normalization() const { return Normalization::None; }
   // For a Signed plugin without normalization: returns another such plugin of the profile that
   // scores pods of this class by the same rule; nullptr if there is none. Called once per class.
@@ -228,6 +238,7 @@ class ScorePlugin {
   virtual std::optional<NodeParts> scoreParts(const PodInfo& /*pod*/, const NodeSet& /*nodes*/) {
     return std::nullopt;
   }
+  // Called after score() for Normalization::Own: changes the scores to 0 to 100.
   virtual Status normalize(const CycleState& /*state*/, const PodInfo& /*pod*/,
                            std::span<const NodeId> /*nodes*/, std::span<std::int64_t> /*scores*/) {
     return {};
@@ -252,6 +263,8 @@ struct PermitResult {
 class PermitPlugin {
  public:
   virtual ~PermitPlugin() = default;
+  // Called after Reserve. Success continues with binding, Wait delays it, a rejection reverts the
+  // reservation.
   virtual PermitResult permit(CycleState& state, const PodPtr& pod, NodeId node) = 0;
 };
 
@@ -262,6 +275,7 @@ class PreBindPlugin {
   virtual Status preBindPreFlight(CycleState& /*state*/, const PodPtr& /*pod*/, NodeId /*node*/) {
     return {};
   }
+  // Prepares the node for the pod, e.g. its volumes. Anything but Success ends the attempt.
   virtual Task<Status> preBind(CycleState& state, PodPtr pod, NodeId node) = 0;
 };
 
@@ -279,6 +293,7 @@ class BindPlugin {
 class PostBindPlugin {
  public:
   virtual ~PostBindPlugin() = default;
+  // Called after the pod was bound.
   virtual void postBind(CycleState& state, const PodPtr& pod, const std::string& nodeName) = 0;
 };
 

@@ -64,7 +64,7 @@ void slimConditions(api::Pod& pod, PodFields keep) {
            ((keep & field::kInitializedAt) != 0 && condition.type == "Initialized");
   };
   api::List<api::PodCondition>
-      kept;  // a list of its own: what moves within one keeps room for longer words
+      kept;  // a new list: moves within one list keep the capacity of longer strings
   for (auto& condition : pod.status.conditions) {
     if ((saysWhen(condition) && condition.status == "True") ||
         condition.type == "PodResizePending" || condition.type == "DisruptionTarget" ||

@@ -6,8 +6,8 @@
 // UnitKind that finds, reports, evicts and names the object behind it. The code between queue and
 // binding treats all units alike.
 //
-//   who binds a unit   a Bind plugin, which knows its own kind by PodInfo::kind
-//   who counts it      the Cluster, as a pod with the unit's uid
+//   binding    by a Bind plugin, which knows its own kind by PodInfo::kind
+//   counting   by the Cluster, as a pod with the unit's uid
 
 #include <memory>
 #include <optional>

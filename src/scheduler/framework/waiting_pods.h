@@ -30,7 +30,9 @@ class WaitingPod {
   NodeId node() const { return node_; }
   std::vector<std::string> pendingPlugins() const;
 
+  // Ends the plugin's delay. The pod continues if it was the last one.
   void allow(const std::string& plugin);
+  // Fails the pod in the plugin's name.
   void reject(const std::string& plugin, const std::string& message);
   // Completes with Success or the rejection. Call once.
   Future<Status> takeOutcome() { return std::move(outcome_); }

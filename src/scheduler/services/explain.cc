@@ -162,7 +162,7 @@ void addNearMisses(const Cluster& cluster, NodeSearch& search, CycleState& state
   const auto objections = search.objections(state, pod, rejected);
   if (!objections) return;
   NodeSet nearly,
-      tooFull;  // nodes rejected by one plugin, and those of them rejected for resources
+      tooFull;  // rejected by one plugin; of these, for resources
   std::size_t n = 0;
   rejected.forEach([&](NodeId node) {
     if (std::popcount((*objections)[n++]) != 1) return;

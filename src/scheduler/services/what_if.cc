@@ -13,7 +13,7 @@ namespace koord::scheduler {
 
 namespace {
 
-// Removes from the pod's successor everything that only the old pod got: grants, status.
+// Annotations with grants of the old pod, which its successor does not have.
 constexpr std::string_view kGivenToTheOld[] = {
     model::kAnnotationResourceStatus,
     model::kAnnotationDeviceAllocated,

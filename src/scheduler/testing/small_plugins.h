@@ -176,7 +176,6 @@ class Holds final : public Plugin,
  private:
   // The hold on the node for the pod's team, the lowest uid if there are several; nullptr if there
   // is none.
-  // there is none.
   PodPtr holdFor(const PodInfo& pod, NodeId node) const;
   const HoldShare* shareOf(const PodInfo& pod) const;
 

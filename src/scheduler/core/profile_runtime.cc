@@ -4,12 +4,12 @@ namespace koord::scheduler {
 
 Shared::Shared(Executor& executorToUse, kube::Api* apiToUse)
     : executor(executorToUse), api(apiToUse), podUnits(apiToUse, executorToUse) {
-  // Results for a node counted its nominated pods.
+  // Kept results for a node depend on its nominated pods.
   nominator.onChange = [this](const std::string& node) {
     const auto id = cluster.findNode(node);
     if (!id) return;
     cluster.touch(*id);
-    // A simulation reverts entries that were not read, but not nominations.
+    // The end of a simulation drops log entries that were not read; the nomination stays.
     (void)cluster.changesSince(cluster.changeEnd());
   };
 }

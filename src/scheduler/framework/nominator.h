@@ -25,8 +25,8 @@ class Nominator {
   // that is empty, the nomination stays: it has not been written yet, or the unit has no field for
   // it.
   void add(const PodPtr& pod, const Nomination& nomination);
-  // Adds a pod of another scheduler by its status.nominatedNodeName. Our pods of lower priority
-  // leave resources for it; pods of its scheduler do not. We do not change its nomination.
+  // Adds a pod of another scheduler by its status.nominatedNodeName. Pods of lower priority leave
+  // resources for it; pods of equal priority do not. We do not change its nomination.
   void addForeign(const PodPtr& pod);
   bool foreign(const std::string& uid) const { return foreign_.contains(uid); }
   void remove(const std::string& uid);

@@ -98,7 +98,7 @@ std::shared_ptr<PodClass> PodClasses::of(const PodInfo& pod) {
   if (std::exchange(symbols_, cluster_.symbolsVersion()) != cluster_.symbolsVersion()) clear();
   const bool shapesTell =
       signShapes_ && std::ranges::all_of(profile_.changing, &Changing::shapesTell);
-  if (!shapesTell) byShape_.clear();  // shapes of one class may then belong to several
+  if (!shapesTell) byShape_.clear();  // a shape does not determine the class then
   const bool byShape = shapesTell && pod.shape != 0 && pod.pod->spec.nodeName.empty();
   order_.splice(order_.begin(), order_,
                 byShape ? byShape_.of(pod, [&] { return find(pod); }) : find(pod));

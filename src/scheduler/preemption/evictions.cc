@@ -249,8 +249,8 @@ Task<bool> Evictions::evict(RunningPtr running, PodPtr victim) {
   co_return true;
 }
 
-// Entries whose objects do not show the change yet are dropped here; the others when the object
-// changes.
+// A nomination that the object does not show yet is removed here; otherwise it is removed when the
+// object has changed.
 Task<void> Evictions::clearNomination(PodPtr pod) {
   const PodPtr now = handle_.knownPods().find(handle_.cluster(), pod->uid());
   const PodPtr current = now ? now : pod;

@@ -137,7 +137,7 @@ bool Planner::stillFits(const std::vector<PodPtr>& members, NodeId node) {
   });
 }
 
-// Returns Success if it is admitted as the last member.
+// Returns true if the member is admitted when it is placed last.
 bool Planner::admitted(const JobPlan::Place& place) {
   Cluster::Transaction without(cluster_);
   cluster_.removePod(place.member->uid());
@@ -148,7 +148,7 @@ bool Planner::admitted(const JobPlan::Place& place) {
   });
 }
 
-// One key for all members that are alike.
+// One place for each kind of members that are alike.
 std::vector<const JobPlan::Place*> kindsOf(const JobPlan& plan) {
   std::vector<const JobPlan::Place*> kinds;
   std::set<ShapeId> shapes;

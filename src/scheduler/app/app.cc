@@ -111,12 +111,12 @@ class App final : public RunningScheduler {
   }
 
   void stop(Callback done) override {
-    if (std::exchange(stopping_, true)) return;  // told twice: the first time will end it
+    if (std::exchange(stopping_, true)) return;  // second signal: the first one ends it
     scheduler_->stop();
-    // Bindings under way get a moment; what they leave open the next leader finds in the API.
+    // Running bindings get a moment; the next leader finds unfinished ones in the API.
     drain(50, std::move(done));
   }
-  // It may be cut short.
+  // It may be interrupted.
   ~App() override { component_.executor().cancel(draining_); }
 
  private:
@@ -138,7 +138,7 @@ class App final : public RunningScheduler {
     events_.record(kube::referenceTo(api::Lease::kType, lease), "Normal", "LeaderElection", what);
   }
 
-  // The lease has run out, and its end has not been noticed yet.
+  // The lease has expired, and the election has not noticed yet.
   std::string unhealthy() const {
     if (!leading_ || !elector_ || elector_->leading()) return {};
     return "failed election to renew leadership on lease " +
@@ -179,11 +179,11 @@ class App final : public RunningScheduler {
 
   kube::Component& component_;
   std::unique_ptr<Metrics> metrics_;
-  std::unique_ptr<Auditor> auditor_;  // nullptr: nobody asked for it
+  std::unique_ptr<Auditor> auditor_;  // nullptr if disabled
   std::unique_ptr<Scheduler> scheduler_;
   kube::EventRecorder events_;
   Informers informers_;
-  const bool waits_;  // for what the last leader wrote
+  const bool waits_;  // for the last leader's writes
   SyncBarrier barrier_;
   bool leading_ = false;
   bool stopping_ = false;

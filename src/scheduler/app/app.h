@@ -19,7 +19,7 @@ Result<std::unique_ptr<RunningScheduler>> startScheduler(kube::Component& compon
                                                          SchedulerOptions options,
                                                          const Registry& registry);
 
-// The order of plugins in every profile, without connecting to anything.
+// Returns the order of plugins in every profile. Makes no connections.
 Result<std::string> describeConfiguration(SchedulerOptions options, const Registry& registry);
 
 }  // namespace koord::scheduler

@@ -118,7 +118,7 @@ constexpr Group kGroups[] = {
      "SeparateCacheWatchRPC WindowsHostNetwork "},
 };
 
-// The ones that something here depends on.
+// The gates that have an effect.
 bool isPresent(std::string_view gate) {
   static const std::set<std::string_view> kPresent{"CleanExpiredReservationAllocated",
                                                    "CrossSchedulerNomination",

@@ -1,7 +1,7 @@
 #pragma once
 
-// The gates of Kubernetes and koord-scheduler, so that existing command lines keep working. Plugins ask
-// for theirs with Handle::enabled; which of them change anything is a list in the .cc file.
+// The feature gates of Kubernetes and koord-scheduler, so that existing command lines work. Plugins
+// query theirs with Handle::enabled. The .cc file lists the gates that have an effect.
 
 #include <vector>
 
@@ -12,7 +12,7 @@ namespace koord::scheduler {
 
 flags::FeatureGates featureGates();
 
-// All of them as they are, for the metrics.
+// All gates with their states, for the metrics.
 std::vector<net::Feature> featuresOf(const flags::FeatureGates& gates);
 
 }  // namespace koord::scheduler

@@ -33,8 +33,8 @@ constexpr koord::flags::UnusedFlag kUnused[] = {
     {"debug-diagnosis-worker-count", "int", "10"},
 };
 
-// What the plugins say against their arguments and order, so that a file with mistakes of several
-// kinds shows them all at once.
+// Errors of the plugins' arguments and order, so that a file with several kinds of errors reports
+// all at once.
 std::vector<std::string> pluginProblems(const SchedulerConfiguration& configuration) {
   VirtualLoop loop;
   SchedulerOptions options;
@@ -179,7 +179,7 @@ Result<SchedulerOptions> resolve(const flags::FlagSet& given, const Flags& flags
   options.gates.clear();
   for (const auto& [name, gate] : flags.gates.known())
     if (flags.gates.enabled(name)) options.gates.insert(name);
-  if (!flags.gates.enabled(kDeclaredFeatures))  // not among the defaults then
+  if (!flags.gates.enabled(kDeclaredFeatures))  // then it is not among the defaults
     for (ProfileConfig& profile : configuration.profiles) {
       for (auto& [point, set] : profile.plugins)
         std::erase_if(set.enabled,

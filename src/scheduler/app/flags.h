@@ -18,13 +18,13 @@
 namespace koord::scheduler {
 
 struct Flags {
-  std::string version;                                     // of the program, for those who ask it
+  std::string version;                                     // of the program
   std::vector<std::pair<std::string, std::string>> shown;  // names and values, for /flagz
   std::string config;
   std::string writeConfigTo;
   bool profiling = true;
   bool contentionProfiling = true;
-  // Probes and scrapers come from outside of the pod.
+  // In a pod, probes and scrapers connect from outside.
   std::string address = net::runsInPod() ? "0.0.0.0" : "127.0.0.1";
   int port = 10251;
   kube::SecureServingOptions secure{
@@ -46,8 +46,8 @@ struct Flags {
 // Fills `flags` and `component` when the line is parsed.
 void addFlags(kube::CommandLine& line, Flags& flags, kube::ComponentOptions& component);
 
-// The configuration in force: the file, or the defaults, with the flags that were given on top.
-// Also decides what the component connects with.
+// The effective configuration: the file or the defaults, with the given flags on top. Also sets the
+// component's connection settings.
 Result<SchedulerOptions> resolve(const flags::FlagSet& given, const Flags& flags,
                                  kube::ComponentOptions& component);
 

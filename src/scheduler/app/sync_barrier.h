@@ -1,13 +1,16 @@
 #pragma once
 
-// SyncBarrier (feature gate SyncBarrier): a new leader begins when it has seen what the last one wrote.
+// SyncBarrier (feature gate SyncBarrier): a new leader starts when it has seen all writes of the
+// last leader.
 //
-// A standby's informers may be behind the API server by a moment, in which the last leader bound pods:
-// their room would be given away again. So a pod that is there for it is given an annotation; what
-// comes back is a version that is higher than any write before, and when the informer shows it,
-// everything before has been seen, too, and is counted (informers hand over in the same step).
+// A standby's informers may lag behind the API server. Pods that the last leader bound in that time
+// would not be counted, and their resources would be allocated twice. So the barrier writes an
+// annotation to a dedicated pod. The returned version is higher than that of any earlier write.
+// When the informer shows it, all earlier writes have been delivered and counted, because informers
+// deliver in the same step.
 //
-// It never keeps a leader from scheduling for good: without that pod, and when time is up, it begins.
+// It delays a leader only for a limited time: without that pod, or after the timeout, scheduling
+// starts.
 
 #include <functional>
 #include <string>
@@ -26,15 +29,15 @@ struct SyncBarrierOptions {
 
 class SyncBarrier {
  public:
-  // versionOf: that of a pod as the informer shows it; "" when it does not.
+  // versionOf: returns the version of a pod in the informer; "" if it does not have the pod.
   SyncBarrier(kube::Api& api, Executor& executor, SyncBarrierOptions options, std::string lease,
               std::function<std::string(const api::ObjectKey&)> versionOf);
 
-  // Ends when scheduling may begin.
+  // Completes when scheduling may start.
   Task<void> pass();
 
  private:
-  // The version to wait for; absent: it has to be tried again.
+  // The version to wait for. An error means: try again.
   Task<Result<std::string>> mark();
 
   kube::Api& api_;
@@ -44,7 +47,7 @@ class SyncBarrier {
   const std::function<std::string(const api::ObjectKey&)> versionOf_;
 };
 
-// Whether one version of objects is not older than another: they are numbers of any length.
+// Returns true if the first version is not older than the second: they are numbers of any length.
 bool versionReached(const std::string& current, const std::string& target);
 
 }  // namespace koord::scheduler

@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 struct Barrier {
   VirtualLoop loop;
   kube::FakeApi api{loop};
-  std::string shown = "7";  // by the informer
+  std::string shown = "7";  // version in the informer
   std::string written = "12";
   std::optional<Error> refused;
   int patches = 0;

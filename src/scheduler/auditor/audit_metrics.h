@@ -17,15 +17,15 @@ class AuditMetrics {
  public:
   explicit AuditMetrics(const std::vector<AuditLabel>& labels);
 
-  // The value of each label of a workload's, `priority` first.
+  // The label values of a workload, `priority` first.
   using Values = std::vector<std::string>;
 
   void repeatedPreemption(const Values& of) { repeated_.Add(labels(of)).Increment(); }
   void invalidated(const Values& of) { invalidations_.Add(labels(of)).Increment(); }
   void rescheduled(const Values& of, Duration took);
-  // A preemption is over: its victims are gone, or something else came between.
+  // A preemption ended: its victims are gone, or another event ended it.
   void preemptionEnded(const Values& of, bool victimsGone, Duration took, std::int64_t retries);
-  // A workload is no more looked at; so often something happened to it.
+  // The workload is dropped; `count` is how often the event happened to it.
   void outcome(const Values& of, std::string_view event, std::string_view outcome, double count);
   void interval(const Values& of, Duration took);
   void told(std::string_view method, Duration took);

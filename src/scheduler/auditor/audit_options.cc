@@ -11,7 +11,7 @@ namespace koord::scheduler {
 
 namespace {
 
-// Those that the auditor's metrics have anyway.
+// Labels that the auditor's metrics always have.
 constexpr std::array<std::string_view, 5> kTaken{"priority", "event_type", "outcome", "method",
                                                  "le"};
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the workload auditor is told by flags (--workload-auditor-...).
+// The flags of the workload auditor (--workload-auditor-...).
 
 #include <string>
 #include <string_view>
@@ -21,16 +21,16 @@ struct AuditLabel {
 struct AuditOptions {
   bool enabled = false;
   std::string labelsText;
-  std::vector<AuditLabel> labels;  // what that says, besides `priority`
-  // What takes longer, or happens more often, is an alert.
+  std::vector<AuditLabel> labels;  // parsed from labelsText, without `priority`
+  // Longer durations, or more retries, raise an alert.
   Duration victimReschedule = std::chrono::seconds(10);
   Duration victimDeletion = std::chrono::seconds(30);
   std::int64_t victimDeletingRetries = 3;
   Duration eventInterval = std::chrono::minutes(5);
 };
 
-// "metricLabel=podLabelKey,...". As upstream does, pairs without a name, a key or the = between them are
-// left out; an error where a name is none that a metric can have, or comes twice.
+// "metricLabel=podLabelKey,...". As upstream, pairs without a name, a key or the = are skipped. An
+// error if a name is not a valid metric label or occurs twice.
 Result<std::vector<AuditLabel>> parseAuditLabels(std::string_view text);
 
 }  // namespace koord::scheduler

@@ -5,7 +5,7 @@
 
 namespace koord::scheduler {
 
-// Says how long a call took, by the name that upstream has for it.
+// Reports how long a call took, under upstream's name for it.
 class Auditor::Timed {
  public:
   Timed(const AuditContext& context, std::string_view method)

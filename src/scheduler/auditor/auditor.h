@@ -1,15 +1,15 @@
 #pragma once
 
-// Auditor: follows every workload from the moment it waits for a node until it has one, and says what
-// went on longer, or happened more often, than it should: preemption that came to nothing, victims
-// that do not leave, pods that nobody tries (--enable-workload-auditor).
+// Auditor: tracks every workload from when it waits for a node until it has one, and raises alerts
+// for what takes too long or happens too often: preemption without result, victims that do not
+// terminate, pods that are not tried (--enable-workload-auditor).
 //
 //   Auditor auditor(executor, options);
 //   schedulerOptions.audit = &auditor;
 //   auditor.metrics();     // scheduler_workload_auditor_...
 //
-// One record per pod that stands alone (namespace/name/uid) or gang group (its gangs' names). Alerts
-// are lines of the log that begin with "workloadauditor: ALERT:".
+// One record per pod without a group (namespace/name/uid) or gang group (its gangs' names). Alerts
+// are log lines that begin with "workloadauditor: ALERT:".
 
 #include <map>
 #include <memory>
@@ -23,7 +23,7 @@ namespace koord::scheduler {
 
 class Auditor final : public WorkloadAudit {
  public:
-  // The clock must outlive it. alert: where alerts go instead of the log.
+  // The clock must outlive it. alert: receives alerts instead of the log.
   Auditor(const Clock& clock, AuditOptions options,
           std::function<void(const std::string&)> alert = {});
   Auditor(const Auditor&) = delete;
@@ -45,14 +45,14 @@ class Auditor final : public WorkloadAudit {
   void groupGone(const std::string& group) override;
 
   std::string metrics() const { return metrics_->text(); }
-  // All counts begin anew.
+  // Resets all counts.
   void resetMetrics();
   std::size_t workloads() const { return records_.size(); }
 
  private:
   class Timed;
 
-  // Of a pod itself, and of the workload that it is or belongs to.
+  // The key of a pod itself, and of the workload that it is or belongs to.
   static std::string podKey(const PodInfo& pod);
   std::string keyOf(const PodInfo& pod) const;
   bool alone(const PodInfo& pod) const { return !groupOf || groupOf(pod).empty(); }
@@ -64,7 +64,7 @@ class Auditor final : public WorkloadAudit {
   std::unique_ptr<AuditMetrics> metrics_;
   AuditContext context_;
   std::unordered_map<std::string, WorkloadRecord> records_;
-  std::unordered_map<std::string, std::set<std::string>> waitedFor_;  // keys, by a victim's uid
+  std::unordered_map<std::string, std::set<std::string>> waitedFor_;  // keys, by victim's uid
 };
 
 }  // namespace koord::scheduler

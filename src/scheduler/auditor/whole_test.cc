@@ -1,4 +1,4 @@
-// The auditor beside a whole scheduler.
+// The auditor with a whole scheduler.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ struct AuditedScheduler : ::testing::Test {
     f.create();
     f.scheduler->start();
   }
-  // It goes before the auditor.
+  // Destroyed before the auditor.
   ~AuditedScheduler() override { f.scheduler.reset(); }
 
   static PodBuilder member(const std::string& name) {

@@ -63,7 +63,7 @@ void WorkloadRecord::add(WorkloadEvent event, const std::string& message) {
       ++retries_;
       break;
     case WorkloadEvent::GatedByQueueAdmission:
-      victimsGoneAt_.reset();  // it cannot be tried
+      victimsGoneAt_.reset();  // gates hold it back
       break;
     default:
       break;
@@ -97,7 +97,7 @@ void WorkloadRecord::nominated(const std::string& message) {
   noteResult(WorkloadEvent::PreemptNominated, message);
 }
 
-// A failure after victims were chosen: they leave, or have left, for nothing. Once for each choice.
+// A failure after victims were chosen: their eviction is of no use. Counted once for each choice.
 void WorkloadRecord::invalidate(WorkloadEvent by, const std::string& message) {
   if (count(WorkloadEvent::PreemptNominated) == 0 || std::exchange(invalidated_, true)) return;
   context_.metrics->invalidated(labels_);
@@ -105,7 +105,7 @@ void WorkloadRecord::invalidate(WorkloadEvent by, const std::string& message) {
                              nameOf(by), described(), message));
 }
 
-// How long it took to be tried again once the victims were gone.
+// The time from the end of the last victim to the next attempt.
 void WorkloadRecord::noteResult(WorkloadEvent event, const std::string& message) {
   if (!victimsGoneAt_) return;
   const Duration took = context_.clock.steadyNow() - *victimsGoneAt_;

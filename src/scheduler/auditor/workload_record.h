@@ -1,14 +1,12 @@
 #pragma once
 
-// WorkloadRecord: what is remembered of a workload that waits, and which of its events are worth an
-// alert.
+// WorkloadRecord: the history of a waiting workload, and the events of it that raise an alert.
 //
-// Two clocks run on it. One is that of a preemption, from the choice of victims (preemptNominated)
-// until all of them are gone (victimAllDeleted) or something comes between: another preemption, a
-// failure, success. Then the workload should be tried soon, which is the second thing to be measured.
-// The other clock is that of attempts: from the moment when the workload may be tried (create,
-// admissionPassed, gangMinMemberSatisfied) each event is timed from the one before; while gates hold
-// it back it stands still.
+// It has two clocks. The preemption clock runs from the choice of victims (preemptNominated) until
+// all of them are gone (victimAllDeleted) or another event ends it: another preemption, a failure,
+// success. The workload should be tried soon after, and that time is measured, too. The attempt
+// clock starts when the workload may be tried (create, admissionPassed, gangMinMemberSatisfied) and
+// measures the time between events. It stops while scheduling gates hold the workload back.
 //
 // The rules, and the words of alerts, are those of upstream's workloadauditor. An event costs a few
 // comparisons and one or two observations.
@@ -48,22 +46,22 @@ struct AuditContext {
 
 class WorkloadRecord {
  public:
-  // minimum: of a gang group, 0 = a pod.
+  // minimum: of a gang group; 0 = a pod.
   WorkloadRecord(const AuditContext& context, std::string key, std::int64_t minimum,
                  AuditMetrics::Values labels);
 
   void add(WorkloadEvent event, const std::string& message);
-  // Says so when that changes.
+  // Adds an event if the value changes.
   void setGated(bool gated);
-  // The workload is no more looked at.
+  // The workload is dropped.
   void finish(std::string_view outcome);
 
-  // An attempt begins. Failures of one that has said something already are not added.
+  // An attempt begins. A failure is recorded only if the attempt has recorded no other result.
   void attempted() { ++attempts_; }
   bool saidInThisAttempt() const { return saidIn_ >= attempts_; }
   void noteSaid() { saidIn_ = attempts_; }
 
-  // Uids of those that leave for it.
+  // Uids of its victims.
   std::set<std::string> victims;
 
  private:
@@ -83,9 +81,9 @@ class WorkloadRecord {
   std::int64_t attempts_ = 0;
   std::int64_t saidIn_ = 0;
   bool gated_ = false;
-  std::optional<SteadyTime> nominatedAt_;  // a preemption is under way
-  bool invalidated_ = false;               // what it came to
-  std::int64_t retries_ = 0;               // in it, of attempts that found victims leaving
+  std::optional<SteadyTime> nominatedAt_;  // set while a preemption is running
+  bool invalidated_ = false;               // the preemption was ended by another event
+  std::int64_t retries_ = 0;               // attempts in it that found terminating victims
   std::optional<SteadyTime> victimsGoneAt_;
   std::optional<SteadyTime> lastEvent_;
 };

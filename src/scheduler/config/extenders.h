@@ -11,8 +11,8 @@ namespace koord::scheduler {
 
 std::vector<ExtenderConfig> readExtenders(Fields& configuration);
 
-// Resources that an extender manages alone are nothing for NodeResourcesFit: replaces what every
-// profile tells it to ignore.
+// NodeResourcesFit does not check resources that only an extender manages: sets the ignored
+// resources of every profile.
 void ignoreManagedResources(SchedulerConfiguration& configuration);
 
 }  // namespace koord::scheduler

@@ -15,8 +15,8 @@ namespace koord::scheduler {
 namespace {
 
 constexpr std::string_view kApiVersion = "kubescheduler.config.k8s.io/v1";
-// Kubernetes 1.28 and 1.29 dropped them, and the manuals of Koordinator still use them. Their fields are those of
-// v1, but for two addresses that v1 no longer has.
+// Kubernetes 1.28 and 1.29 removed these versions, and Koordinator's manuals still use them. Their
+// fields are those of v1 and two addresses that v1 does not have.
 constexpr std::string_view kOldApiVersions[] = {"kubescheduler.config.k8s.io/v1beta2",
                                                 "kubescheduler.config.k8s.io/v1beta3"};
 constexpr std::string_view kOldAddresses[] = {"healthzBindAddress", "metricsBindAddress"};
@@ -26,7 +26,7 @@ bool isOldVersion(std::string_view version) {
   return std::ranges::find(kOldApiVersions, version) != std::end(kOldApiVersions);
 }
 
-// Takes the version of a document; false for one that is not supported.
+// Removes the version from a document; false for an unsupported version.
 bool takeVersion(std::string_view path, std::string_view version,
                  std::vector<std::string>& warnings) {
   if (version == kApiVersion) return true;
@@ -40,7 +40,7 @@ std::string unsupportedVersion(std::string_view version) {
   return fmt::format("Unsupported value: \"{}\": supported values: {}", version, kApiVersion);
 }
 
-// Of fields that are not pointers upstream, nothing given and zero given are the same.
+// Fields that are not pointers upstream: absent and zero are the same.
 template <class T>
 void keepUnlessZero(T& into, T given) {
   if (given != T{}) into = std::move(given);
@@ -128,7 +128,7 @@ ProfileConfig readProfile(Fields fields, std::vector<std::string>& warnings) {
   return profile;
 }
 
-// What is wrong with a configuration, field by field, in the words of upstream.
+// Validation errors by field, in upstream's words.
 struct Problems {
   std::vector<std::string> errors;
 
@@ -151,7 +151,7 @@ void checkProfiles(const std::vector<ProfileConfig>& profiles, Problems& problem
                     fmt::format("Duplicate value: \"{}\"", profile.schedulerName));
     }
   }
-  // The queue has one order for all pods, whatever their profile.
+  // The queue has one order for the pods of all profiles.
   const auto orderArgs = [](const ProfileConfig& profile) -> const json::value* {
     const auto set = profile.plugins.find("queueSort");
     const std::string name = set == profile.plugins.end() || set->second.enabled.empty()
@@ -214,7 +214,7 @@ SchedulerConfiguration readConfiguration(std::string_view text, std::vector<std:
     errors.push_back(documents.error().message);
     return defaultConfiguration();
   }
-  // As upstream, what follows the first document is not looked at.
+  // As upstream, later documents are ignored.
   Fields fields(documents->empty() ? nullptr : &documents->front(), "", errors);
   const std::string version = fields.text("apiVersion");
   if (!takeVersion("apiVersion", version, out.warnings))

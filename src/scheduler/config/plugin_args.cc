@@ -23,7 +23,7 @@ json::object leastAllocated(json::array resources) {
   return {{"type", "LeastAllocated"}, {"resources", std::move(resources)}};
 }
 
-// No limit, of a size that can still be added up.
+// No limit: a value that can still be added without overflow.
 json::object boundless() {
   return {{"cpu", "1844674407370955161"}, {"memory", "1844674407370955161"}};
 }
@@ -105,7 +105,7 @@ const Defaults& defaults() {
   return kDefaults;
 }
 
-// Nothing, or a list or map of nothing.
+// Null, or a list or map of empty values.
 bool isAbsent(const json::value* value) {
   if (!value || value->is_null()) return true;
   if (const auto* list = value->if_array()) return list->empty();
@@ -113,7 +113,7 @@ bool isAbsent(const json::value* value) {
   return map && map->empty();
 }
 
-// Of these, zero and nothing are the same upstream.
+// For these fields, zero and absent are the same upstream.
 bool isZero(std::string_view field, const json::value* value) {
   static constexpr std::string_view kFields[] = {"gcDurationSeconds", "gcIntervalSeconds",
                                                  "resyncIntervalSeconds", "quotaGroupNamespace"};
@@ -121,8 +121,7 @@ bool isZero(std::string_view field, const json::value* value) {
   return *value == 0 || *value == "";
 }
 
-// Factors that are not given keep their default each; where only the dominant resource counts, there are
-// no weights.
+// Each absent factor gets its default. With the dominant resource only, there are no weights.
 void completeLoadAware(json::object& args, const json::object& given) {
   const auto& usual = defaults().find("LoadAwareScheduling")->second;
   if (auto* factors = args["estimatedScalingFactors"].if_object())
@@ -133,7 +132,7 @@ void completeLoadAware(json::object& args, const json::object& given) {
     args.erase("resourceWeights");
 }
 
-// No list of resources is that of cpu and memory, and no weight is 1.
+// An absent list of resources means cpu and memory; an absent weight is 1.
 void completeResources(json::object& owner) {
   if (isAbsent(owner.if_contains("resources"))) owner["resources"] = cpuAndMemory();
   auto* resources = owner["resources"].if_array();

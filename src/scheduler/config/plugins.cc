@@ -11,7 +11,7 @@ namespace koord::scheduler {
 
 namespace {
 
-// What Koordinator's configuration says of its profile.
+// The profile of Koordinator's configuration.
 constexpr std::string_view kShippedProfile = R"(  plugins:
     preEnqueue: {enabled: [{name: Coscheduling}]}
     queueSort: {disabled: [{name: "*"}], enabled: [{name: PrioritySort}]}
@@ -87,8 +87,8 @@ constexpr std::string_view kShippedProfile = R"(  plugins:
 )";
 
 constexpr std::string_view kNoThresholds = "      usageThresholds: {cpu: 0, memory: 0}";
-// Batch is kept off nodes that are busy with anything, services off those that are busy with services: what batch
-// uses they take from it.
+// BE pods avoid nodes with high total usage; prod pods avoid nodes with high prod usage, because
+// they can take back what BE pods use.
 constexpr std::string_view kThresholds = R"(      usageThresholds: {cpu: 65, memory: 95}
       prodUsageThresholds: {cpu: 65, memory: 95})";
 constexpr std::string_view kGangs = R"(  - name: Coscheduling

@@ -1,7 +1,7 @@
 #pragma once
 
-// ScoringStrategy: by which resources a plugin compares what it gives away, and whether it likes it
-// free or used. Read from {"type": "LeastAllocated", "resources": [{"name": "cpu", "weight": 1}]}.
+// ScoringStrategy: the resources by which a plugin scores nodes, and whether it prefers free or
+// used ones. Read from {"type": "LeastAllocated", "resources": [{"name": "cpu", "weight": 1}]}.
 
 #include <string>
 #include <vector>
@@ -22,8 +22,8 @@ struct ScoringStrategy {
   std::vector<ResourceWeight> resources;
   bool operator==(const ScoringStrategy&) const = default;
 
-  // The field `name` of `owner`. A strategy that is given has to say its type and resources itself;
-  // only where there is none it is `absent`.
+  // Reads the field `name` of `owner`. A given strategy must name its type and resources; if there
+  // is none the result is `absent`.
   static ScoringStrategy read(Fields& owner, std::string_view name, ScoringStrategy absent);
 };
 

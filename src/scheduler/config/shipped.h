@@ -1,8 +1,8 @@
 #pragma once
 
-// The configurations that Koordinator ships: deploy/manifests/scheduler-config.yaml, which is upstream's, and
-// deploy/recommended/scheduler-config.yaml. Upstream's leaves out no node for its load, lets no gang preempt and heeds
-// no network topology; the recommended one does all three.
+// The configurations that Koordinator ships: deploy/manifests/scheduler-config.yaml, which is
+// upstream's, and deploy/recommended/scheduler-config.yaml. The recommended one also filters nodes
+// by load, lets gangs preempt and uses the network topology.
 
 #include <string>
 #include <vector>
@@ -12,10 +12,10 @@ namespace koord::scheduler {
 enum class Shipped {
   Upstream,
   Recommended,
-  RecommendedOnOneMachine,  // no load keeps pods off it, for there is nowhere else to go
+  RecommendedOnOneMachine,  // no filter by load, because there is no other node
 };
 
-// With a profile for each of these schedulers.
+// The configuration with a profile for each of these schedulers.
 std::string shippedConfiguration(const std::vector<std::string>& schedulerNames, Shipped which);
 
 }  // namespace koord::scheduler

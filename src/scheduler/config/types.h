@@ -26,7 +26,7 @@ struct PluginSet {
   std::vector<std::string> disabled;  // "*" = all
 };
 
-// The names of the extension points, as in the configuration, multiPoint not among them.
+// The names of the extension points, as in the configuration, without multiPoint.
 inline constexpr std::string_view kExtensionPoints[] = {
     "preEnqueue", "queueSort", "preFilter", "filter",  "postFilter", "preScore",
     "score",      "reserve",   "permit",    "preBind", "bind",       "postBind"};
@@ -34,7 +34,7 @@ inline constexpr std::string_view kExtensionPoints[] = {
 struct PluginArgs {
   std::string name;
   json::value args;
-  std::string path;  // where the args stand in the file
+  std::string path;  // the field path of the args in the file
 };
 
 struct ProfileConfig {
@@ -50,10 +50,10 @@ inline kube::ElectionConfig defaultElection() {
   return {.resourceName = "kube-scheduler", .resourceNamespace = "kube-system"};
 }
 
-// An HTTP service that is asked about nodes beside the plugins (scheduler extender).
+// An HTTP service that judges nodes in addition to the plugins (scheduler extender).
 struct ExtenderConfig {
   std::string urlPrefix;
-  std::string filterVerb;  // of each verb: "" = it is not asked for this
+  std::string filterVerb;  // for each verb: "" = not called
   std::string preemptVerb;
   std::string prioritizeVerb;
   std::string bindVerb;
@@ -65,18 +65,18 @@ struct ExtenderConfig {
     std::string certFile;
     std::string keyFile;
     std::string caFile;
-    std::string certData;  // base64 of PEM, as in the file; in front of the files
+    std::string certData;  // base64 of PEM, as in the file; overrides the files
     std::string keyData;
     std::string caData;
     bool operator==(const Tls&) const = default;
   } tls;
   Duration httpTimeout = std::chrono::seconds(5);
-  bool nodeCacheCapable = false;  // nodes are named to it, not shown
+  bool nodeCacheCapable = false;  // it gets the names of nodes only
   struct ManagedResource {
     std::string name;
     bool ignoredByScheduler = false;
   };
-  std::vector<ManagedResource> managedResources;  // empty = it is asked about every pod
+  std::vector<ManagedResource> managedResources;  // empty = it is called for every pod
   bool ignorable = false;                         // its failures do not fail the pod
   std::string path;                               // "extenders[0]"
 };
@@ -97,39 +97,38 @@ struct SchedulerConfiguration {
   std::vector<ProfileConfig> profiles;
   std::vector<ExtenderConfig> extenders;
   bool delayCacheUntilActive = false;
-  std::vector<std::string>
-      warnings;  // what was read and should be written otherwise, by field path
+  std::vector<std::string> warnings;  // accepted input that should be changed, by field path
 };
 
-// What runs without --config: one profile, default-scheduler.
+// The configuration without --config: one profile, default-scheduler.
 SchedulerConfiguration defaultConfiguration();
 
 // Reads YAML or JSON strictly. The error lists every problem, one per line, by field path.
 Result<SchedulerConfiguration> parseConfiguration(std::string_view text);
-// The same, for those who go on to look for more problems: what could be read, and the problems.
+// The same, for callers that continue to validate: the parts that could be read, and the errors.
 SchedulerConfiguration readConfiguration(std::string_view text, std::vector<std::string>& errors);
-// The configuration in force as KubeSchedulerConfiguration v1, defaults of plugins included. Who is shown
-// it need not be trusted with keys.
+// The effective configuration as KubeSchedulerConfiguration v1, with the defaults of plugins. Leave
+// out secrets for readers that must not see keys.
 enum class Secrets { Written, LeftOut };
 json::value configurationDocument(const SchedulerConfiguration& configuration, Secrets secrets);
 // The same as YAML; read again, it gives the same configuration.
 std::string writeConfiguration(const SchedulerConfiguration& configuration);
-// Checks what can only be judged as a whole; for configurations changed by flags.
+// Validates the configuration as a whole, e.g. after flags changed it.
 std::vector<std::string> validate(const SchedulerConfiguration& configuration);
 
-// The plugins every profile has unless it says otherwise.
+// The plugins that every profile has by default.
 const std::vector<PluginRef>& defaultPlugins();
-// A set of defaults with a user's changes: what is disabled goes, what is enabled again takes its
-// default's place, everything else comes behind.
+// Merges a user's changes into a set of defaults: disabled plugins are removed, plugins that are
+// enabled again replace the default in its position, others are appended.
 std::vector<PluginRef> mergePlugins(const std::vector<PluginRef>& defaults, const PluginSet& user);
 
-// As upstream's program does with what it has read: every profile gets the plugin DefaultPreBind, unless it
-// has it or disables it.
+// Like upstream's program: every profile gets the plugin DefaultPreBind, unless it has it or
+// disables it.
 void appendDefaultPreBind(SchedulerConfiguration& configuration);
 
-// The configuration that Koordinator ships (deploy/manifests/scheduler-config.yaml), with a profile for
-// each of these schedulers: Kubernetes' plugins and Koordinator's, and nodes compared by batch resources
-// as well, so that best-effort pods go where most of those is left.
+// The configuration that Koordinator ships (deploy/manifests/scheduler-config.yaml), with a profile
+// for each of these schedulers: plugins of Kubernetes and Koordinator. Nodes are also scored by
+// batch resources, so that BE pods go where most of those are free.
 std::string shippedConfiguration(const std::vector<std::string>& schedulerNames);
 
 }  // namespace koord::scheduler

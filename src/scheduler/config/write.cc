@@ -1,5 +1,5 @@
-// A configuration as a document again: KubeSchedulerConfiguration v1 with everything that is in
-// force, defaults included.
+// Writes a configuration as a document: KubeSchedulerConfiguration v1 with all effective values,
+// including defaults.
 
 #include <algorithm>
 #include <cmath>
@@ -37,7 +37,7 @@ const PluginSet& setOf(const ProfileConfig& profile, std::string_view point) {
   return set == profile.plugins.end() ? kEmpty : set->second;
 }
 
-// Of the plugins that the profile uses, and no others.
+// Only for plugins that the profile uses.
 json::array pluginConfig(const ProfileConfig& profile, const std::vector<PluginRef>& multiPoint) {
   std::set<std::string> used;
   for (const PluginRef& plugin : multiPoint) used.insert(plugin.name);
@@ -104,9 +104,9 @@ json::value extenderDocument(const ExtenderConfig& extender, Secrets secrets) {
   return document;
 }
 
-// Whole numbers without an exponent.
+// Writes whole numbers without an exponent.
 json::value numberOf(double number) {
-  constexpr double kExact = 1LL << 53;  // up to which all whole numbers are doubles
+  constexpr double kExact = 1LL << 53;  // up to this value all whole numbers are exact doubles
   const bool whole = std::abs(number) <= kExact && number == std::trunc(number);
   return whole ? json::value(static_cast<std::int64_t>(number)) : json::value(number);
 }

@@ -8,7 +8,7 @@
 
 namespace koord::scheduler {
 
-// The members of a group on their way from one cycle to being bound.
+// The members of a group between the group's cycle and the end of their bindings.
 struct GroupBinding {
   std::size_t left = 0;
   std::size_t bound = 0;
@@ -21,25 +21,25 @@ struct Attempt {
   CycleState state;
   AttemptTimer timer;
   AttemptMonitor::Watch watch;
-  bool sample = false;                                    // plugins are timed one by one
-  std::vector<const Extension<PreBindPlugin>*> preBinds;  // those that have something to do
+  bool sample = false;                                    // each plugin is timed
+  std::vector<const Extension<PreBindPlugin>*> preBinds;  // those with something to do
   NodeId node = kNoNode;
   std::string nodeName;
   SteadyTime started{};
   std::size_t evaluated = 0;
   std::size_t feasible = 0;
-  // Of a group's cycle that failed: its name, whether the others were refused for this member, and how
-  // many of them had a place.
+  // Set when a group's cycle failed: the group's name, whether the others were rejected because of
+  // this member, and how many of them had a node.
   std::string group;
   bool rootCause = true;
   std::size_t waiting = 0;
-  // Members of its group that had found a place in the try in which it found none.
+  // Members of its group that had a node in the try in which this one found none.
   Cluster::PodsOnNodes beside;
-  bool permitted = true;  // false: Permit would not have it where it was placed last
-  std::shared_ptr<GroupBinding> together;     // once it is let go with its group
+  bool permitted = true;                      // false: Permit rejected its last node
+  std::shared_ptr<GroupBinding> together;     // set when its group's bindings begin
   std::string_view phase;                     // of its binding cycle
-  bool gone = false;                          // deleted meanwhile: its room is given away
-  std::shared_ptr<const api::Pod> elsewhere;  // the unit as somebody else has bound it
+  bool gone = false;                          // deleted meanwhile: its resources are released
+  std::shared_ptr<const api::Pod> elsewhere;  // the unit as another scheduler has bound it
 };
 
 }  // namespace koord::scheduler

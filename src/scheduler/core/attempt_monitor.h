@@ -1,12 +1,11 @@
 #pragma once
 
-// AttemptMonitor: warns of attempts to place a pod that take too long, from the start of the attempt
-// until the pod is bound or back in the queue, and counts them: once each, however long they take. How
-// long the oldest one has been going on is for everybody to see.
+// AttemptMonitor: logs and counts attempts that take too long, once each, from the start of the
+// attempt until the pod is bound or back in the queue. Also reports the age of the oldest attempt.
 //
 //   monitor.begin(attempt.watch, pod, profile);   // ends with the attempt
 //
-// Watching costs no memory of its own, and the periodic look only what is late.
+// A watch allocates no memory. The periodic check visits late attempts only.
 
 #include <boost/intrusive/list.hpp>
 #include <map>
@@ -25,7 +24,7 @@ class AttemptMonitor {
     Duration timeout = std::chrono::seconds(30);
   };
 
-  // An attempt under way, until end() or until it is destroyed.
+  // A running attempt, until end() or destruction.
   class Watch : public boost::intrusive::list_base_hook<
                     boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
    public:
@@ -33,7 +32,7 @@ class AttemptMonitor {
     ~Watch() { end(); }
     Watch(const Watch&) = delete;
     Watch& operator=(const Watch&) = delete;
-    // Nobody waits for it any more.
+    // The attempt has ended.
     void end();
 
    private:
@@ -45,7 +44,7 @@ class AttemptMonitor {
     bool told_ = false;
   };
 
-  // All must outlive it, and it all watches; observer may be nullptr.
+  // Arguments must outlive it, and it must outlive all watches; observer may be nullptr.
   AttemptMonitor(Executor& executor, Options options, Observer* observer)
       : executor_(executor), options_(options), observer_(observer) {}
   ~AttemptMonitor() { executor_.cancel(timer_); }
@@ -55,7 +54,7 @@ class AttemptMonitor {
   void start();
   // profile: its name, which must outlive the watch.
   void begin(Watch& watch, PodPtr pod, const std::string& profile);
-  // How long the oldest attempt of each profile has been going on; nothing for those without one.
+  // The age of the oldest attempt of each profile; profiles without attempts are absent.
   std::map<std::string, Duration> oldest() const;
 
  private:
@@ -65,7 +64,7 @@ class AttemptMonitor {
   Executor& executor_;
   const Options options_;
   Observer* observer_;
-  // In the order in which they began.
+  // In the order of their start.
   boost::intrusive::list<Watch, boost::intrusive::constant_time_size<false>> watches_;
   TimerId timer_ = 0;
 };

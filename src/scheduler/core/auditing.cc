@@ -1,4 +1,4 @@
-// What the scheduler tells of workloads that wait (framework/audit.h), beyond single calls.
+// The scheduler's calls of WorkloadAudit (framework/audit.h) that take more than a line.
 
 #include "scheduler/core/preemption_note.h"
 
@@ -18,12 +18,12 @@ void Scheduler::startAudit() {
   };
 }
 
-// A pod that may not preempt has not failed to, nor has one for which nobody has to leave.
+// Not a failure for a pod that may not preempt, or that needs no victims.
 void Scheduler::note(PreemptionNote& note, const PodInfo& pod,
                      const PostFilterResult& answer) const {
   if (!shared_.audit || !answer.victims || pod.pod->spec.preemptionPolicy == "Never") return;
   if (*answer.victims == 0 && pod.kind && !pod.kind->mayNotPreempt(pod).empty()) return;
-  // Whoever keeps the node that was promised waits for victims there.
+  // A pod that keeps its nomination waits for victims there.
   const bool waits = !answer.nomination.override && !shared_.nominator.nodeOf(pod.uid()).empty();
   const PreemptionOutcome outcome = *answer.victims > 0 ? PreemptionOutcome::Nominated
                                     : waits             ? PreemptionOutcome::VictimsLeaving

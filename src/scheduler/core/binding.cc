@@ -14,13 +14,14 @@ namespace koord::scheduler {
 
 namespace {
 
-// How pods show what they got. koordlet and the next scheduler process read it from there.
+// The annotations with the pod's grants. koordlet and the next scheduler process read them.
 constexpr std::string_view kGrantAnnotations[] = {model::kAnnotationResourceStatus,
                                                   model::kAnnotationDeviceAllocated,
                                                   model::kAnnotationReservationAllocated};
 
-// A user may have set these annotations before the pod is bound. The pod has what this binding gives it, so an empty
-// value replaces each annotation that no plugin has set. The Bind plugin of other units removes theirs itself.
+// A user may have set these annotations before the pod is bound. This binding defines them, so an
+// empty value replaces each annotation that no plugin has set. The Bind plugin of other units
+// removes theirs itself.
 void replaceClaims(const PodInfo& pod, CycleState& state) {
   if (pod.kind) return;
   for (const std::string_view key : kGrantAnnotations)
@@ -41,8 +42,8 @@ Task<void> Scheduler::bindingCycle(std::unique_ptr<Attempt> owned) {
     co_return handleBindingError(attempt, flight);
   }
   if (!attempt.preBinds.empty() || shared_.waiting.find(uid)) {
-    // Binding will take its time: others (autoscalers, the next leader) must not plan with the
-    // place.
+    // The binding will take time: others (autoscalers, the next leader) must not plan with these
+    // resources.
     auto announcing =
         shared_.kindOf(*attempt.pod.info).announce(attempt.pod.info, attempt.nodeName);
     co_await announcing;
@@ -74,8 +75,8 @@ Task<void> Scheduler::bindingCycle(std::unique_ptr<Attempt> owned) {
     observeExtensionPoint(attempt, "Bind", status.code, bindSince);
     if (binding_-- == kMaxBinding) wake();
     if (!status.ok()) {
-      // The request may have been carried out all the same. Until that is known the pod keeps its
-      // place, so that nothing is given away twice.
+      // The request may have been carried out. Until that is known the pod keeps its node, so that
+      // nothing is allocated twice.
       auto confirming = confirmBinding(attempt);
       const BindOutcome outcome = co_await confirming;
       if (outcome == BindOutcome::Bound) status = Status{};
@@ -128,18 +129,18 @@ void Scheduler::abandonBinding(Attempt& attempt, std::string_view why) {
   notifyAssumedPodGone(*attempt.pod.info, attempt.nodeName);
   const auto known = pending_.find(uid);
   if (known == pending_.end()) return;
-  // Still pending to us, so our watch is behind: what it will show can be counted already.
+  // Still pending in our cache, so our watch is behind. The bound pod can be counted already.
   if (attempt.elsewhere)
     return unitUpdated(attempt.pod.info->pod, attempt.elsewhere, attempt.pod.info->kind);
-  // Came again before this has ended, as a Reservation does whose mistake is put right.
+  // Added again before this binding ended, like a Reservation whose spec was corrected.
   const PodPtr again = known->second;
   if (!attempt.gone || again->pod->metadata.deletionTimestamp) return;
   if (shared_.audit) shared_.audit->podSeen(*again);
   queue_->add(again);
 }
 
-// Preparing a node, volumes above all, may take minutes; nobody waits for what is done for a pod that
-// nobody wants any more. In Bind its fate is open, but not for long.
+// Preparing a node, especially its volumes, may take minutes. Do not wait for that for a pod that
+// is not needed any more. In Bind the result is open, but soon known.
 void Scheduler::giveUpBinding(const std::string& uid) {
   const auto binding = underWay_.find(uid);
   if (binding == underWay_.end() || shared_.waiting.find(uid)) return;
@@ -155,7 +156,7 @@ bool Scheduler::givenUp(const std::string& uid) const {
   return binding != underWay_.end() && binding->second->gone;
 }
 
-// Bound, but deleted before the binding was seen: nobody else will let go of its place.
+// Bound, but deleted before the binding was observed: release its resources here.
 void Scheduler::releaseIfDeleted(const Attempt& attempt) {
   const std::string uid = attempt.pod.uid();
   const auto* counted = shared_.cluster.findPod(uid);
@@ -174,7 +175,7 @@ Status Scheduler::recheckBeforeBind(const Attempt& attempt) const {
     if (pod.spec.schedulerName == attempt.profile->profile().schedulerName) return {};
     return Status::error("schedulerName unmatched");
   }
-  // Where it has been seen on a node meanwhile, binding finds that out.
+  // If the pod was observed on a node meanwhile, binding finds that out.
   const auto* counted = shared_.cluster.findPod(attempt.pod.uid());
   return counted && counted->assumed ? Status::skip() : Status{};
 }

@@ -1,4 +1,4 @@
-// Which plugins' controllers run, and from when until when (framework/controller.h).
+// Selects the plugins whose controllers run, and starts and stops them (framework/controller.h).
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
-// What --debug-scores, --debug-filters and --debug-diagnosis write to the log, in upstream's words.
-// Nothing of this costs anything while it is off.
+// The log output of --debug-scores, --debug-filters and --debug-diagnosis, in upstream's words.
+// Costs nothing while it is off.
 
 #include <fmt/format.h>
 
@@ -25,7 +25,7 @@ void Scheduler::logFilterFailures(Attempt& attempt, const SearchResult& result) 
                     });
     return;
   }
-  // A search that found a node does not keep why others were rejected.
+  // A successful search does not keep the reasons of rejected nodes.
   NodeSearch& search = attempt.profile->search();
   CycleState state;
   if (!search.prepare(state, attempt.pod.info).status.ok()) return;

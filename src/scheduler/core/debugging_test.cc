@@ -1,4 +1,4 @@
-// What the debugging flags write to the log.
+// The log output of the debugging flags.
 
 #include <gmock/gmock.h>
 
@@ -28,7 +28,7 @@ class SchedulerDebugging : public ::testing::Test {
     s_.scheduler->start();
     s_.run();
   }
-  // The lines that have the text, of what is logged while the pod is tried.
+  // The lines with the text that are logged while the pod is tried.
   std::vector<std::string> logged(const testing::PodBuilder& pod, const std::string& text) {
     ::testing::internal::CaptureStderr();
     s_.create(pod);

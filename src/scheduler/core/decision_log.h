@@ -1,7 +1,7 @@
 #pragma once
 
-// DecisionLog: the last attempts of the pods that were tried most recently, and why they ended as they
-// did. Bounded in pods and in attempts per pod; answers "why is this pod pending" while it still is.
+// DecisionLog: the last attempts of the most recently tried pods, with their results and reasons.
+// Bounded in pods and in attempts per pod. Answers "why is this pod pending".
 
 #include <list>
 #include <string>
@@ -17,7 +17,7 @@ struct Decision {
   WallTime time{};
   int attempt = 0;
   std::string result;   // "scheduled", "unschedulable", "error"
-  std::string node;     // chosen, or nominated
+  std::string node;     // selected or nominated
   std::string message;  // as in the event
   std::string profile;
   std::size_t evaluatedNodes = 0;
@@ -33,7 +33,7 @@ class DecisionLog {
 
   void record(const std::string& podKey, Decision decision);
   void forget(const std::string& podKey);
-  // Oldest first; nullptr when nothing is known.
+  // Oldest first; nullptr for an unknown pod.
   const std::vector<Decision>* of(const std::string& podKey) const;
 
  private:

@@ -22,7 +22,7 @@ void forEachRejected(const Cluster& cluster, const Diagnosis& diagnosis,
   });
 }
 
-// Nodes that are alike in why they failed, in one item each; names sorted.
+// One item for all nodes with the same reasons; names sorted.
 json::array failedDetails(const Cluster& cluster, const Diagnosis& diagnosis) {
   std::map<std::tuple<std::string, std::string, bool>, std::vector<std::string>> alike;
   const auto add = [&](NodeId node, const std::string& plugin, const std::string& reason,

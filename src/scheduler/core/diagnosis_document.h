@@ -1,6 +1,6 @@
 #pragma once
 
-// What is told of an attempt that failed, as the document that upstream's --debug-diagnosis writes:
+// The report on a failed attempt, in the format of upstream's --debug-diagnosis:
 //
 //   {"timestamp", "questionedKey", "nominatedNode", "preFilterMessage", "isRootCausePod",
 //    "scheduleDiagnosis": {"alreadyWaitForBound",
@@ -21,7 +21,7 @@ namespace koord::scheduler {
 void forEachRejected(const Cluster& cluster, const Diagnosis& diagnosis,
                      const std::function<void(NodeId, const Rejection&)>& visit);
 
-// Nodes that are alike in why they failed, in one item each; names sorted.
+// One item for all nodes with the same reasons; names sorted.
 json::array failedDetails(const Cluster& cluster, const Diagnosis& diagnosis);
 
 json::object diagnosisDocument(const Cluster& cluster, const PodInfo& pod,

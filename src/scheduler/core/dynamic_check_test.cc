@@ -1,4 +1,4 @@
-// Pods that change hands while they wait for permission.
+// Pods that change their scheduler while they wait for permission.
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ using testing::aNode;
 using testing::aPod;
 using namespace std::chrono_literals;
 
-// Lets pods wait until the test allows them.
+// Makes pods wait until the test allows them.
 class Waiting final : public Plugin, public PermitPlugin {
  public:
   std::string_view name() const override { return "Waiting"; }
@@ -38,14 +38,14 @@ struct WithWaiting : testing::SchedulerFixture {
     run(1s);
   }
   using SchedulerFixture::create;
-  // The pod as the API has it from now on.
+  // Updates the pod in the API.
   void change(const std::function<void(api::Pod&)>& how) {
     auto after = std::make_shared<api::Pod>(*pods.at("p"));
     how(*after);
     after->metadata.resourceVersion += "1";
     replace(after);
   }
-  // It is allowed to go on, and changes before it does.
+  // The pod is allowed, and changes before it continues.
   void allowAndChange(const std::function<void(api::Pod&)>& how) {
     loop.post([this] {
       if (const auto waiting = handle->waitingPods().find(pods.at("p")->metadata.uid))

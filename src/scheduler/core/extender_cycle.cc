@@ -1,5 +1,5 @@
-// A scheduling cycle with scheduler extenders. The cluster lives on while they are asked, so the
-// node is chosen by a search of its own when their answers are there.
+// A scheduling cycle with scheduler extenders. The cluster changes while they answer, so a new
+// search selects the node after their answers.
 
 #include "scheduler/core/scheduler.h"
 
@@ -7,7 +7,7 @@ namespace koord::scheduler {
 
 Task<Result<ExtenderVerdicts>> Scheduler::askExtenders(Attempt& attempt, const NodeSet& nodes) {
   wire::NodeObjects objects;
-  // Some may have gone while others were asked about.
+  // Some nodes may have been removed during the calls.
   nodes.forEachIn(shared_.cluster.live(),
                   [&](NodeId node) { objects.push_back(shared_.cluster.node(node).object); });
   return shared_.extenders->judge(attempt.pod.info->pod, std::move(objects));
@@ -20,7 +20,7 @@ Task<SearchResult> Scheduler::searchWithExtenders(Attempt& attempt, SearchScope 
   SearchResult result = search.passing(attempt.state, pod, scope, nodes);
   if (!result.status.ok()) co_return result;
   Result<ExtenderVerdicts> verdicts = ExtenderVerdicts{};
-  // The node that preemption has made room on goes first.
+  // The nominated node goes first.
   const auto nominated = shared_.cluster.findNode(
       pod->kind ? shared_.nominator.nodeOf(pod->uid()) : pod->pod->status.nominatedNodeName.str());
   if (nominated && nodes.contains(*nominated)) {
@@ -43,7 +43,7 @@ Task<SearchResult> Scheduler::searchWithExtenders(Attempt& attempt, SearchScope 
   co_return result;
 }
 
-// Whether the pod of the attempt still needs a node, after time has passed.
+// Returns true if the attempt's pod still needs a node after an asynchronous call.
 bool Scheduler::stillNeedsNode(const Attempt& attempt) const {
   return running_ && pending_.contains(attempt.pod.uid());
 }

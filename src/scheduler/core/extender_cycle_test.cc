@@ -1,4 +1,4 @@
-// Scheduling with extenders: what they are asked, and what becomes of their answers.
+// Scheduling with extenders: their requests, and the effect of their answers.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -182,7 +182,7 @@ TEST(Extenders, add_their_weighted_scores_to_those_of_the_plugins) {
   f.create(aPod("p").request("cpu", "1"));
   f.run();
   EXPECT_EQ(f.nodeOf("p"), "full");
-  f.answers.erase("/one/rank");  // its failure costs the pod nothing but its scores
+  f.answers.erase("/one/rank");  // its failure only loses its scores
   f.create(aPod("q").request("cpu", "100m"));
   f.run();
   EXPECT_EQ(f.nodeOf("q"), "empty");
@@ -201,7 +201,7 @@ TEST(Extenders, bind_the_pods_that_concern_them) {
     return "{}";
   };
   f.scheduler->start();
-  f.create(aPod("gpu").request("example.com/gpu", "1"));  // which no node has
+  f.create(aPod("gpu").request("example.com/gpu", "1"));  // no node has it
   f.create(aPod("plain"));
   f.run();
   EXPECT_EQ(f.nodeOf("gpu"), "a");
@@ -316,11 +316,11 @@ TEST(Extenders, hold_up_the_pods_behind_but_not_what_happens_to_the_cluster) {
   f.run(1s);
   f.scheduler->nodeDeleted(aNode("a").build());
   f.run(1500ms);
-  EXPECT_EQ(f.nodeOf("first"), "b");  // it was asked about a, which is gone
+  EXPECT_EQ(f.nodeOf("first"), "b");  // the extender was asked about a, which is gone
   EXPECT_EQ(f.asked.size(), 1u);
   EXPECT_EQ(f.nodeOf("second"), "");
   f.run(2s);
-  f.remove("deleted");  // while it is asked about
+  f.remove("deleted");  // during the request
   f.run();
   EXPECT_EQ(f.nodeOf("second"), "b");
   EXPECT_EQ(f.bindings.count("deleted"), 0u);

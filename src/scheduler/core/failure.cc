@@ -1,4 +1,4 @@
-// What happens to a pod whose attempt failed: undo, requeue, tell.
+// Handles a failed attempt: undo, requeue, report.
 
 #include <fmt/format.h>
 
@@ -26,7 +26,7 @@ std::string shortened(const std::string& note) {
 void Scheduler::handlePlacementFailure(Attempt& attempt, const Status& status) {
   const std::string uid = attempt.pod.uid();
   if (status.rejected()) {
-    // It has waited with its place for others of its group, for whom room is still being made.
+    // It waited on its node for other members of its group, for which preemption is still running.
     const bool keepsPromise =
         status.plugin() == attempt.profile->profile().groupsName && groupIsPromised(attempt);
     handleRejection(attempt, status, {true, keepsPromise ? attempt.nodeName : std::string()});
@@ -38,7 +38,7 @@ void Scheduler::handlePlacementFailure(Attempt& attempt, const Status& status) {
   }
 }
 
-// Whether another member of its group is promised a node.
+// Returns true if another member of its group is nominated for a node.
 bool Scheduler::groupIsPromised(const Attempt& attempt) const {
   const Profile& profile = attempt.profile->profile();
   const PodInfo& pod = *attempt.pod.info;

@@ -1,4 +1,4 @@
-// Pods that other schedulers have promised a node (gate CrossSchedulerNomination).
+// Pods that other schedulers have nominated (gate CrossSchedulerNomination).
 
 #include <gtest/gtest.h>
 

@@ -8,18 +8,18 @@ namespace koord::scheduler {
 
 struct Scheduler::Member {
   explicit Member(std::unique_ptr<Attempt> owned) : attempt(std::move(owned)) {}
-  // In the domain of nodes that was tried last.
+  // The result in the domain of nodes that was tried last.
   enum class Outcome {
     Untried,
     Placed,
     Failed,   // it found no node
-    Refused,  // it found one, but a Reserve or Permit plugin would not have it there
+    Refused,  // found a node, but a Reserve or Permit plugin rejected it
   };
   std::unique_ptr<Attempt> attempt;
   SearchResult result;
-  bool erred = false;  // no node was found because something failed
+  bool erred = false;  // no node was found because of an error
   Outcome outcome = Outcome::Untried;
-  Duration took{};  // in all domains together
+  Duration took{};  // total over all domains
 };
 
 }  // namespace koord::scheduler

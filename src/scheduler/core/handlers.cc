@@ -1,4 +1,4 @@
-// What the scheduler does when pods and nodes come, change and go.
+// Handles added, changed and removed pods and nodes.
 
 #include <vector>
 
@@ -7,7 +7,7 @@
 
 namespace koord::scheduler {
 
-// Tells the observer, at its end, how long handling something that happened to a pod has taken.
+// On destruction, reports to the observer how long handling a pod event took.
 class Scheduler::HandlingTimer {
  public:
   HandlingTimer(const Scheduler& scheduler, EventResource resource, Actions actions)
@@ -28,7 +28,7 @@ class Scheduler::HandlingTimer {
   HandlingTimer(const HandlingTimer&) = delete;
   HandlingTimer& operator=(const HandlingTimer&) = delete;
 
-  // Of an update: what has changed, which is told beside the update itself.
+  // Of an update: the specific changes, which are reported in addition to the update itself.
   void changed(const std::vector<Actions>& changes) {
     for (const Actions change : changes)
       if (change != action::kUpdate) changes_.push_back(change);
@@ -42,7 +42,7 @@ class Scheduler::HandlingTimer {
   SteadyTime since_{};
 };
 
-// What plugins hand in.
+// The units that plugins add.
 class Scheduler::Units final : public UnitFeed {
  public:
   explicit Units(Scheduler& scheduler) : scheduler_(scheduler) {}
@@ -87,14 +87,14 @@ void Scheduler::notify(const ClusterEvent& event, SteadyTime since) {
   if (observer_) observer_->handled(event, executor_.steadyNow() - since);
 }
 
-// Hints look at the node of a pod that goes, which its object does not name yet.
+// Hints read the node of a removed pod, which its object does not name yet.
 void Scheduler::notifyAssumedPodGone(const PodInfo& pod, const std::string& node,
                                      const std::function<bool(const PodInfo&)>& affects) {
   notifyPodEvent(EventResource::AssignedPod, action::kDelete, placedOn(pod, node), nullptr,
                  affects);
 }
 
-// After the plugins have been made: what they keep of these objects is current when pods are woken.
+// Called after the plugins are created: their state of these objects is current when pods wake.
 void Scheduler::watchStores() {
   for (AnyStore* store : shared_.stores.all()) {
     if (!store->kind().event) continue;
@@ -126,7 +126,7 @@ void Scheduler::otherSeen(const PodPtr& pod) {
   shared_.nominator.addForeign(pod);
 }
 
-// ... or does so no more: it keeps nobody off a node.
+// The pod does not wait any more: its nomination ends.
 void Scheduler::otherGone(const PodPtr& pod) {
   if (!pod || !shared_.nominator.foreign(pod->uid())) return;
   shared_.nominator.remove(pod->uid());
@@ -209,9 +209,9 @@ void Scheduler::pendingUpdated(const PodPtr& before, const PodPtr& after) {
   if (shared_.audit) shared_.audit->podSeen(*after);
   queue_->update(old, after);
   const std::string_view was = old->pod->status.nominatedNodeName;
-  // Also when the nomination was given up before: whoever it kept away hears of it now.
+  // Also if the nomination was cleared before: pods that it excluded are woken now.
   if (!was.empty() && was != after->pod->status.nominatedNodeName) {
-    // It was not in the way of its own group, which would try again what it has just tried.
+    // It did not exclude its own group, which would repeat the try that just failed.
     const auto profile = profiles_.find(old->pod->spec.schedulerName);
     const auto alike = [&](const PodInfo& other) {
       return profile != profiles_.end() && profile->second->profile().sameGroup(*old, other);
@@ -222,7 +222,7 @@ void Scheduler::pendingUpdated(const PodPtr& before, const PodPtr& after) {
   }
 }
 
-// The pod needs no node any more: it is gone, or has one.
+// The pod needs no node any more: it is gone or has one.
 void Scheduler::pendingGone(const PodPtr& pod, bool deleted) {
   const PodPtr gone = pod;
   const HandlingTimer handling(*this, EventResource::UnscheduledPod, action::kDelete);
@@ -231,7 +231,7 @@ void Scheduler::pendingGone(const PodPtr& pod, bool deleted) {
   if (uid != pendingUids_.end() && uid->second == gone->uid()) pendingUids_.erase(uid);
   const bool nominated = !shared_.nominator.nodeOf(gone->uid()).empty();
   queue_->remove(gone);
-  // What our own binding has come to, that tells itself.
+  // Our own binding reports its result itself.
   if (shared_.audit && (deleted || !underWay_.contains(gone->uid()))) shared_.audit->podGone(*gone);
   if (!deleted) return;
   if (const auto* counted = shared_.cluster.findPod(gone->uid()); counted && counted->assumed) {
@@ -273,10 +273,11 @@ void Scheduler::assignedSeen(const PodPtr& before, const PodPtr& after) {
 void Scheduler::assignedGone(const PodObject& pod) {
   const auto* counted = shared_.cluster.findPod(pod->metadata.uid);
   if (!counted) return;
-  // An assumed pod is let go by its binding cycle, which holds what plugins reserved for it.
+  // The binding cycle forgets an assumed pod, because it has the state that plugins reserved for
+  // it.
   if (counted->assumed && underWay_.contains(pod->metadata.uid)) return;
   const HandlingTimer handling(*this, EventResource::AssignedPod, action::kDelete);
-  // The last state tells the node, which hints look at.
+  // The last object names the node, which hints read.
   const PodPtr last = pod->spec.nodeName.empty()
                           ? placedOn(*counted->info, shared_.cluster.node(counted->node).name)
                           : makePodInfo(shared_.cluster, pod, counted->info->kind);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kScheduler = "the scheduler";
 
-// Pods and nodes, which go to the scheduler itself.
+// Pods and nodes are delivered to the scheduler itself.
 template <class T>
 class Feed final : public StoreFeed {
  public:
@@ -88,7 +88,7 @@ void Informers::start() {
   startStage();
 }
 
-// A stage begins when all before it have been read.
+// A stage starts when all earlier stages are synced.
 void Informers::startStage() {
   if (started_ == stages_.size()) {
     for (auto& fn : std::exchange(waiting_, {})) fn();

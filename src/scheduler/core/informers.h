@@ -1,6 +1,6 @@
 #pragma once
 
-// Informers: feeds a Scheduler from the API.
+// Informers: update a Scheduler from the API.
 
 #include <array>
 #include <functional>
@@ -15,8 +15,8 @@ class Informer;
 
 namespace koord::scheduler {
 
-// What is done to pods before they are kept: what is read differently, what is dropped (slim_pod.h), and
-// parts that many have alike are held once.
+// Returns the function that prepares pods before they are stored: it converts and drops fields
+// (slim_pod.h) and shares equal parts among pods.
 std::function<void(api::Pod&)> podReader(const Scheduler& scheduler);
 
 class Informers {
@@ -25,22 +25,22 @@ class Informers {
 
   void start();
   bool synced() const;
-  // Of a pod, as it is shown; "" when there is none.
+  // The resourceVersion of a pod; "" if it does not exist.
   std::string versionOf(const api::ObjectKey& pod) const;
-  // Runs fn once everything has been listed and handed over.
+  // Runs fn when everything has been listed and delivered.
   void onSynced(std::function<void()> fn);
 
  private:
-  // Informers that are started together, when those of the stage before have been read.
+  // Informers that start together, when the previous stage is synced.
   using Stage = std::vector<std::unique_ptr<StoreFeed>>;
 
   void startStage();
   bool synced(const Stage& stage) const;
 
-  // Nodes and what pods' records are worked out from; then pods and everything else.
+  // First nodes and the objects that pods' records are derived from, then pods and everything else.
   std::array<Stage, 2> stages_;
   const kube::Informer<api::Pod>* pods_ = nullptr;
-  std::size_t started_ = 0;  // so many stages
+  std::size_t started_ = 0;  // number of started stages
   std::vector<std::function<void()>> waiting_;
 };
 

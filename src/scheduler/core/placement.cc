@@ -90,7 +90,7 @@ Status Placement::permit(Shared& shared, Attempt& attempt) {
   return {};
 }
 
-// All reserve plugins, also those that were not reached.
+// All Reserve plugins, also those that were not called.
 void Placement::unreserve(Attempt& attempt) {
   const auto& plugins = attempt.profile->profile().reserve;
   attempt.timer.point("Unreserve", [&] {

@@ -1,8 +1,8 @@
 #pragma once
 
-// Placement: units that one scheduling cycle has assumed on nodes but not handed to binding yet.
-// Each is counted on its node, has what Reserve plugins gave it, and has been permitted or told to
-// wait. Leaving the scope without commit() unreserves and forgets all of them in reverse order.
+// Placement: units that one scheduling cycle has assumed on nodes but not passed to binding yet.
+// Each is counted on its node, reserved by the Reserve plugins, and permitted or waiting. Leaving
+// the scope without commit() unreserves and forgets all of them in reverse order.
 
 #include "scheduler/core/attempt.h"
 
@@ -15,16 +15,16 @@ class Placement {
   Placement(const Placement&) = delete;
   Placement& operator=(const Placement&) = delete;
 
-  // Assumes the unit on the node, then runs Reserve and Permit. Success, or why that failed; nothing
-  // is assumed or reserved for the attempt then.
+  // Assumes the unit on the node, then runs Reserve and Permit. If that fails, returns the reason;
+  // nothing stays assumed or reserved for the attempt.
   Status assumeAndReserve(Attempt& attempt, NodeId node);
-  // From here on whoever holds the attempts is responsible for them.
+  // Passes the responsibility for the attempts to the caller.
   void commit() { reserved_.clear(); }
   void releaseAll();
-  // Unreserves and forgets one of them, if it is among them.
+  // Unreserves and forgets the attempt if it is in this placement.
   void release(Attempt& attempt);
 
-  // The same for one that was committed. False when the API has shown it bound after all: it stays
+  // The same for a committed attempt. False if the API has shown it bound meanwhile: it stays
   // counted.
   static bool unreserveAndForget(Shared& shared, Attempt& attempt);
 

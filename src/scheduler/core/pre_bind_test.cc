@@ -1,4 +1,4 @@
-// Pods that go while their nodes are prepared for them.
+// Pods that are deleted during PreBind.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ using testing::aNode;
 using testing::aPod;
 using namespace std::chrono_literals;
 
-// Takes ten minutes over pods that are called "slow", as a volume may take that nobody makes.
+// Takes ten minutes for pods named "slow", like a volume that is never created.
 class Preparing final : public Plugin, public ReservePlugin, public PreBindPlugin {
  public:
   explicit Preparing(Handle& handle) : executor_(handle.executor()) {}

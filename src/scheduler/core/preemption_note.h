@@ -1,6 +1,6 @@
 #pragma once
 
-// What preemption has come to in one attempt, for who audits workloads.
+// The result of preemption in one attempt, for the workload audit.
 
 #include <optional>
 #include <string>

@@ -4,12 +4,12 @@ namespace koord::scheduler {
 
 Shared::Shared(Executor& executorToUse, kube::Api* apiToUse)
     : executor(executorToUse), api(apiToUse), podUnits(apiToUse, executorToUse) {
-  // What was worked out for a node counted the pods that are to come there.
+  // Kept results for a node depend on its nominated pods.
   nominator.onChange = [this](const std::string& node) {
     const auto id = cluster.findNode(node);
     if (!id) return;
     cluster.touch(*id);
-    // A what-if question around it takes back the entries that nobody has read, and no promise.
+    // The end of a simulation drops log entries that were not read; the nomination stays.
     (void)cluster.changesSince(cluster.changeEnd());
   };
 }

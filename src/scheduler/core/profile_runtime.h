@@ -1,6 +1,6 @@
 #pragma once
 
-// ProfileRuntime: one profile at work, and the Handle of its plugins.
+// ProfileRuntime: a running profile, and the Handle of its plugins.
 
 #include <set>
 
@@ -14,7 +14,7 @@
 
 namespace koord::scheduler {
 
-// What all profiles share.
+// State that all profiles share.
 struct Shared {
   Shared(Executor& executorToUse, kube::Api* apiToUse);
 
@@ -30,11 +30,11 @@ struct Shared {
   UnitFeed* units = nullptr;
   Observer* observer = nullptr;
   WorkloadAudit* audit = nullptr;
-  std::unique_ptr<Extenders> extenders;  // nullptr when there are none
+  std::unique_ptr<Extenders> extenders;  // nullptr if there are none
   std::function<void(const std::vector<PodPtr>&)> activate;
   std::function<void(const ClusterEvent&)> notify;
   std::function<PodPtr(const api::ObjectKey&)> pending;
-  std::set<std::string, std::less<>> gates;  // those that are on
+  std::set<std::string, std::less<>> gates;  // enabled gates
 
   UnitKind& kindOf(const PodInfo& unit) { return unit.kind ? *unit.kind : podUnits; }
 };

@@ -11,10 +11,10 @@ namespace koord::scheduler {
 
 namespace {
 
-// The scheduling loop gives way to informers and replies after this much work.
+// After this much work the scheduling loop yields to informers and replies.
 constexpr Duration kSlice = std::chrono::milliseconds(2);
 constexpr int kPodsPerSlice = 256;
-// Timing every plugin in every attempt would cost more than some of them.
+// Timing every plugin in every attempt would cost more than some plugins.
 constexpr std::uint64_t kSampleEvery = 10;
 
 }  // namespace
@@ -222,8 +222,8 @@ Task<void> Scheduler::handleSearchFailure(Attempt& attempt, SearchResult result,
                           nomination);
 }
 
-// Room for one member is room besides that of the others, so they stand in their places for as long as a
-// plugin looks for it. One that makes room for the whole group looks at all of them itself.
+// Resources for one member come in addition to those of the others, so these stay on their nodes
+// while a plugin searches. A plugin that preempts for the whole group handles all of them itself.
 PostFilterResult Scheduler::askPostFilter(const Extension<PostFilterPlugin>& plugin,
                                           Attempt& attempt, const Diagnosis& diagnosis) {
   const Profile& profile = attempt.profile->profile();
@@ -252,7 +252,7 @@ Task<Nomination> Scheduler::runPostFilter(Attempt& attempt, SearchResult& result
       return askPostFilter(plugin, attempt, result.diagnosis);
     });
     if (answer.later) {
-      result.diagnosis.keepVerdicts();  // questions are answered meanwhile
+      result.diagnosis.keepVerdicts();  // services read it while the task runs
       auto later = *std::move(answer.later);
       answer = co_await later;
     }
@@ -270,7 +270,7 @@ Task<Nomination> Scheduler::runPostFilter(Attempt& attempt, SearchResult& result
   co_return nomination;
 }
 
-// A pod that stands alone is a placement of one.
+// A pod without a group is a placement of one.
 bool Scheduler::assumeAndReserve(Attempt& attempt, NodeId node) {
   if (debug_.topScores > 0) printScores(attempt);
   Placement placement(shared_);
@@ -278,7 +278,7 @@ bool Scheduler::assumeAndReserve(Attempt& attempt, NodeId node) {
   if (status.ok()) {
     placement.commit();
   } else {
-    // Nobody has seen the place that was given back: nobody has to be woken.
+    // The reverted placement was not visible to other pods: none must be woken.
     handleRejection(attempt, status, {true, ""});
   }
   return status.ok();

@@ -3,13 +3,13 @@
 // Scheduler: takes pods from the queue one by one, finds a node for each, and binds them in the
 // background.
 //
-// It is fed with pods and nodes by whoever runs it (informers.h, or a test) and writes through the
-// Api: bindings, pod conditions, events. All state comes from what it is fed, so it can be killed
-// and started at any moment: unbound pods are simply new. A pod is counted on its node from the
-// moment the node is chosen (assumed) until the API shows the binding or the binding has failed for
-// certain.
+// Its owner (informers.h, or a test) delivers pods and nodes. It writes through the Api: bindings,
+// pod conditions, events. All state follows from the delivered objects, so the process can be
+// killed and restarted at any moment: unbound pods are new then. A pod counts on its node from the
+// selection of the node (assumed) until the API shows the binding or the binding has definitely
+// failed.
 //
-// One actor: everything runs on the executor's thread.
+// Not thread-safe: everything runs on the executor's thread.
 
 #include <functional>
 #include <map>
@@ -33,13 +33,13 @@ struct SchedulerOptions {
   SchedulerConfiguration configuration;
   Duration maxUnschedulable = std::chrono::minutes(5);
   std::uint64_t seed = 1;
-  net::HttpTransport* http = nullptr;  // the way to extenders, when there are some; must outlive
+  net::HttpTransport* http = nullptr;  // for extenders, if there are any; must outlive
   std::vector<std::string> controllerPlugins{
       "*"};  // whose controllers run (framework/controller.h)
-  // Feature gates, and flags of plugins, that are on.
+  // Enabled feature gates and flags of plugins.
   std::set<std::string, std::less<>> gates{"DynamicSchedulerCheck"};
   AttemptMonitor::Options monitor;
-  WorkloadAudit* audit = nullptr;  // who follows every workload; must outlive
+  WorkloadAudit* audit = nullptr;  // receives the history of every workload; must outlive
 };
 
 class Scheduler {
@@ -52,7 +52,7 @@ class Scheduler {
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
 
-  // --- What the cluster looks like. Calls with the same object twice are harmless.
+  // --- The objects of the cluster. Repeated calls with the same object are harmless.
   using PodObject = std::shared_ptr<const api::Pod>;
   using NodeObject = std::shared_ptr<const api::Node>;
   void podAdded(const PodObject& pod) { unitAdded(pod, nullptr); }
@@ -64,15 +64,15 @@ class Scheduler {
   void nodeUpdated(const NodeObject& before, const NodeObject& after);
   void nodeDeleted(const NodeObject& node);
   Stores& stores() { return shared_.stores; }
-  // What the plugins of any profile need of running pods.
+  // The fields of running pods that the plugins of any profile need.
   PodFields podFieldsKept() const;
-  // What is to be read differently in pods; informers do that, as they do transformNode.
+  // The conversions that informers apply to pods, in addition to transformNode for nodes.
   PodTransforms podTransforms() const;
 
-  // Begins to schedule, and runs the controllers of plugins, once the state is complete (and this
-  // process leads).
+  // Starts scheduling and the controllers of plugins. Call when all objects have been delivered and
+  // this process leads.
   void start();
-  // Stops taking pods from the queue, and the controllers; bindings under way go on.
+  // Stops taking pods from the queue, and the controllers. Running bindings continue.
   void stop();
   std::size_t bindingsUnderWay() const { return bindings_.size(); }
 
@@ -84,25 +84,25 @@ class Scheduler {
   const std::map<std::string, std::unique_ptr<ProfileRuntime>, std::less<>>& profiles() const {
     return profiles_;
   }
-  // The pending pod of that name, or nullptr.
+  // The pending pod of that name; nullptr if there is none.
   PodPtr pending(const api::ObjectKey& key) const;
   const std::unordered_map<std::string, PodPtr>& pendingPods() const { return pending_; }  // by uid
   PodPtr describe(const PodObject& pod) { return makePodInfo(shared_.cluster, pod); }
   struct Debug {
-    int topScores = 0;            // print a table of this many best nodes for every pod
-    bool filterFailures = false;  // a line for every node that rejects a pod
-    bool diagnosis = false;  // a document about every failed attempt, written when there is time
-    bool diagnosisAtOnce = false;  // ... or before the next pod is scheduled
-    int diagnosisQueue = 1000;     // documents that may wait; more are dropped
+    int topScores = 0;             // prints a table of this many best nodes for every pod
+    bool filterFailures = false;   // logs a line for every node that rejects a pod
+    bool diagnosis = false;        // logs a document for every failed attempt, when idle
+    bool diagnosisAtOnce = false;  // logs it before the next pod is scheduled
+    int diagnosisQueue = 1000;     // maximum number of waiting documents; more are dropped
   };
   Debug& debug() { return debug_; }
   const SchedulerConfiguration& configuration() const { return options_.configuration; }
-  // How long the oldest attempt of each profile has been going on.
+  // The age of the oldest attempt of each profile.
   std::map<std::string, Duration> oldestAttempts() const { return monitor_.oldest(); }
 
  private:
-  // Placing pods is much faster than writing down where they go. So many writes keep the API server
-  // busy; further pods are better off in the queue, where they cost less.
+  // The maximum number of concurrent binds. Placing pods is much faster than binding them, and this
+  // many writes keep the API server busy. Further pods cost less in the queue.
   static constexpr std::size_t kMaxBinding = 128;
 
   Scheduler(SchedulerOptions options, Executor& executor, kube::Api* api, Observer* observer);
@@ -111,22 +111,22 @@ class Scheduler {
   void wake();
   void pump();
   void scheduleNext(QueuedPod pod);
-  // The beginning of an attempt; nullptr when the pod is not to be scheduled.
+  // Begins an attempt; nullptr if the pod must not be scheduled.
   std::unique_ptr<Attempt> beginAttempt(QueuedPod pod);
   void scheduleOne(std::unique_ptr<Attempt> attempt);
   // For metrics and the debugging log.
   void recordSearch(Attempt& attempt, const SearchResult& result);
-  // Tells the metrics how long an extension point took whose plugins may wait for answers.
+  // Reports the duration of an extension point whose plugins are asynchronous.
   void observeExtensionPoint(const Attempt& attempt, std::string_view point, Code code,
                              SteadyTime since);
-  // Assumes the pod on the node and runs Reserve and Permit; files the failure where that fails.
+  // Assumes the pod on the node and runs Reserve and Permit. Handles a failure and returns false.
   bool assumeAndReserve(Attempt& attempt, NodeId node);
-  // Ends the scheduling cycle: the next pod may come.
+  // Ends the scheduling cycle; the next pod may be scheduled.
   void endCycle();
-  // The attempt found no node.
+  // Called when the attempt found no node.
   Task<void> endCycleWithFailure(std::unique_ptr<Attempt> attempt, SearchResult result);
-  // Runs PostFilter plugins (preemption) for a pod that was rejected, then files the failure. With a
-  // promise they are not asked: it is what they would have come to.
+  // Runs PostFilter plugins (preemption) for a rejected pod, then handles the failure. With a
+  // `promise` they are not called: it replaces their nomination.
   Task<void> handleSearchFailure(Attempt& attempt, SearchResult result,
                                  std::optional<Nomination> promise = std::nullopt);
   Task<Nomination> runPostFilter(Attempt& attempt, SearchResult& result);
@@ -135,7 +135,7 @@ class Scheduler {
 
   // auditing.cc
   void startAudit();
-  // What a PostFilter plugin said, of which the most telling is told.
+  // The results of PostFilter plugins; the most significant one is reported.
   struct PreemptionNote;
   void note(PreemptionNote& note, const PodInfo& pod, const PostFilterResult& answer) const;
   void tell(const PreemptionNote& note, const PodInfo& pod) const;
@@ -150,9 +150,9 @@ class Scheduler {
 
   // extender_cycle.cc
   Task<void> scheduleWithExtenders(std::unique_ptr<Attempt> attempt);
-  // A search in which extenders have a say; the attempt's pod may be gone when it ends.
+  // A search with extenders. The attempt's pod may be deleted before it ends.
   Task<SearchResult> searchWithExtenders(Attempt& attempt, SearchScope scope);
-  // False when the pod of the attempt was deleted or assigned while something was waited for.
+  // False if the attempt's pod was deleted or assigned during an asynchronous call.
   bool stillNeedsNode(const Attempt& attempt) const;
   Task<Result<ExtenderVerdicts>> askExtenders(Attempt& attempt, const NodeSet& nodes);
 
@@ -168,13 +168,14 @@ class Scheduler {
   static Status refusePlan(const std::string& group, std::vector<Member>& members,
                            std::span<const PodPtr> pods, GroupPlan plan);
   Task<void> tryMember(Member& member, const SearchScope& scope, Placement& placement);
-  // What is left of a refused group when the member that it failed for has been dealt with.
+  // How to finish the members of a rejected group after the member that failed.
   struct GroupEnd {
     bool askPostFilters = true;
-    // Those of the others: where they were placed as well, when victims leave for the one that failed; as
-    // they are, when the try says nothing of them; or none, when nobody leaves.
+    // Nominations of the other members. Made: where they were placed, because victims of the failed
+    // member terminate. Stay: unchanged, because the next try may not meet the same refusal by
+    // Reserve or Permit, or the same error. End: cleared, because there are no victims.
     enum class Promises { Made, Stay, End } promises = Promises::End;
-    std::shared_ptr<GroupBinding> together;  // those that are let go to be bound
+    std::shared_ptr<GroupBinding> together;  // members whose bindings begin
   };
   Task<void> finishMember(Member& member, const Status& verdict, GroupEnd end);
   Nomination promiseTo(const Member& member, GroupEnd::Promises promises) const;
@@ -184,40 +185,43 @@ class Scheduler {
 
   // binding.cc
   Task<void> bindingCycle(std::unique_ptr<Attempt> attempt);
-  // Whether the pod, which may have waited for long, is still to be bound, and by this profile. Skip:
+  // Checks that the pod, which may have waited for long, must still be bound by this profile. Skip:
   // it is gone.
   Status recheckBeforeBind(const Attempt& attempt) const;
-  // Finds out whose PreBind will run.
+  // Determines the plugins whose PreBind will run.
   Status runPreBindPreFlight(Attempt& attempt);
-  // For metrics, of a pod that was placed with its group.
+  // For metrics of a pod that was placed with its group.
   void bindingEnded(const Attempt& attempt, bool bound);
   Task<Status> waitForPermit(std::string uid);
   Task<Status> preBind(Attempt& attempt);
-  // For binders that do not write annotations themselves.
+  // For binders that do not write annotations.
   Task<Status> annotateBeforeBind(Attempt& attempt);
   Task<Status> bind(Attempt& attempt);
-  // After a bind that did not succeed: what the API says of the pod. Asks until there is an answer.
+  // Reads the pod from the API after a failed bind. Retries until there is an answer.
   enum class BindOutcome { Bound, Unbound, Gone, Elsewhere };
   Task<BindOutcome> confirmBinding(Attempt& attempt);
   // Forgets the assumed pod and files the failure.
   void handleBindingError(Attempt& attempt, const Status& status);
-  // The pod is gone, or somebody else's to bind: forgets it without a report.
+  // The pod is gone or belongs to another scheduler: forgets it without a report.
   void abandonBinding(Attempt& attempt, std::string_view why);
   void giveUpBinding(const std::string& uid);
-  // Whether a binding of it was, and has not ended; until then there is no other attempt.
+  // Returns true if a given-up binding of the pod is still running. No other attempt starts until
+  // it ends.
   bool givenUp(const std::string& uid) const;
   void releaseIfDeleted(const Attempt& attempt);
   void handleBindingSuccess(Attempt& attempt);
 
   // failure.cc
-  // The pod was assumed on a node and is forgotten again: files that and wakes others for the room.
+  // Handles the failure of a pod that was assumed and is forgotten; wakes other pods, because its
+  // resources are free.
   void handlePlacementFailure(Attempt& attempt, const Status& status);
   bool groupIsPromised(const Attempt& attempt) const;
-  // A plugin rejects the pod as a whole: on the node that was found, or with its group. nodes: how
-  // many of them its message counts.
+  // A plugin rejected the pod on its node, or with its group. nodes: the number of nodes in the
+  // message.
   void handleRejection(Attempt& attempt, const Status& status, const Nomination& nomination,
                        std::size_t nodes = 1);
-  // Puts the pod back into the queue, says why in event, condition and log, keeps its nomination.
+  // Puts the pod back into the queue, reports the reason in event, condition and log, and keeps its
+  // nomination.
   void handleSchedulingFailure(Attempt& attempt, const Status& status, Diagnosis* diagnosis,
                                const Nomination& nomination);
   void event(ProfileRuntime& profile, const PodPtr& pod, std::string_view type,
@@ -238,12 +242,12 @@ class Scheduler {
   void assignedGone(const PodObject& pod);
   class HandlingTimer;
   void watchStores();
-  // Tells the queue of something that the scheduler began to deal with at `since`.
+  // Passes an event to the queue. `since`: when the scheduler began to handle it.
   void notify(const ClusterEvent& event, SteadyTime since);
-  // Moves pods of the queue that this may help.
+  // Moves pods in the queue that this event may help.
   void notifyPodEvent(EventResource resource, Actions actions, const PodPtr& before,
                       const PodPtr& after, const std::function<bool(const PodInfo&)>& affects = {});
-  // An assumed pod, never seen as bound, has left its node.
+  // An assumed pod, whose binding was never observed, has left its node.
   void notifyAssumedPodGone(const PodInfo& pod, const std::string& node,
                             const std::function<bool(const PodInfo&)>& affects = {});
 
@@ -257,7 +261,7 @@ class Scheduler {
   KnownPods::Waiting& pending_;  // unassigned pods of our profiles, by uid
   std::unordered_map<api::ObjectKey, std::string> pendingUids_;
   std::unordered_map<std::string, Attempt*> underWay_;  // binding cycles, by uid
-  std::size_t binding_ = 0;                             // of these, in Bind
+  std::size_t binding_ = 0;                             // of these, those in Bind
   SelfCheck selfCheck_;
   AttemptMonitor monitor_;
   DecisionLog decisions_;
@@ -266,12 +270,12 @@ class Scheduler {
   bool running_ = false;
   std::uint64_t attempts_ = 0;
   bool pumping_ = false;
-  bool cycling_ = false;  // a scheduling cycle waits for an answer; the next one has to wait for it
+  bool cycling_ = false;  // a scheduling cycle waits for an answer; the next one waits for it
   TaskGroup cycles_;
   TaskGroup bindings_;
   TaskGroup reports_;
   std::unique_ptr<TaskGroup> controllers_;  // while running
-  // Cleared on destruction: posted callbacks look at it first.
+  // Set to false on destruction: posted callbacks check it first.
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// A scheduler on an API that answers from a few switches, for tests of the whole scheduler on
+// A scheduler with a fake API that a few switches control, for tests of the whole scheduler on
 // virtual time.
 
 #include <gtest/gtest.h>
@@ -21,11 +21,11 @@
 
 namespace koord::scheduler::testing {
 
-// Plays back what an informer would see.
+// Delivers the events that an informer would deliver.
 struct SchedulerFixture {
   VirtualLoop loop;
   kube::FakeApi api{loop};
-  net::SimNetwork network{loop, Random(1)};  // where extenders are
+  net::SimNetwork network{loop, Random(1)};  // where extenders run
   std::unique_ptr<Scheduler> scheduler;
   std::map<std::string, std::shared_ptr<const api::Pod>> pods;  // by name, as in the API
   std::map<std::string, int> bindings;                          // per pod
@@ -34,8 +34,7 @@ struct SchedulerFixture {
   std::vector<std::string> deletions;                           // names, in order
   std::function<Result<std::string>(const std::string& pod)> beforeBind;
   bool losesReplies = false;
-  bool graceful =
-      false;  // pods keep what is said of them in their status, and end when remove() says so
+  bool graceful = false;  // pods keep the status that is written, and terminate until remove()
   Observer* observer = nullptr;    // for the next create()
   WorkloadAudit* audit = nullptr;  // likewise
   std::vector<std::string> controllerPlugins{"*"};
@@ -116,7 +115,7 @@ struct SchedulerFixture {
       }
     });
   }
-  // What preemption writes.
+  // Applies what preemption writes.
   void keepStatus(const std::string& name, const json::value& patch) {
     auto after = std::make_shared<api::Pod>(*pods.at(name));
     after->metadata.resourceVersion += "0";
@@ -135,7 +134,7 @@ struct SchedulerFixture {
     }
     if (node || leaves) replace(after);
   }
-  // The pod is told to leave, and takes ten minutes.
+  // The pod terminates, with ten minutes of grace.
   void end(const std::string& name) {
     auto after = std::make_shared<api::Pod>(*pods.at(name));
     after->metadata.resourceVersion += "0";

@@ -63,8 +63,8 @@ TEST(Scheduler, a_lost_reply_to_a_binding_that_was_carried_out_is_no_failure) {
   EXPECT_THAT(f.events, ::testing::ElementsAre("Scheduled: Successfully assigned default/p to n1"));
 }
 
-// Claims are not allocated: the pod says so and is never bound, not even where a profile leaves the
-// plugin out that holds it back.
+// If no plugin allocates claims, the pod reports that and is never bound, even if a profile omits
+// the plugin that keeps it out of the queue.
 TEST(Scheduler, pods_with_resource_claims_are_held_back) {
   for (const std::string plugins :
        {"{}", "{multiPoint: {disabled: [{name: DynamicResources}]}}",
@@ -164,7 +164,7 @@ TEST(Scheduler, a_pod_found_bound_elsewhere_is_counted_there_before_the_watch_sh
     auto bound = std::make_shared<api::Pod>(*f.pods.at("p"));
     bound->spec.nodeName = "n2";
     bound->metadata.resourceVersion += "0";
-    f.pods["p"] = bound;  // somebody else was faster, and the watch has not told yet
+    f.pods["p"] = bound;  // another scheduler was faster, and the watch is behind
     return fail(ErrorCode::Conflict, "already bound");
   };
   f.scheduler->start();
@@ -189,7 +189,7 @@ TEST(Scheduler, a_nomination_that_is_given_up_wakes_those_whom_it_kept_away) {
   f.create(aPod("low").request("cpu", "4"));
   f.run();
   EXPECT_EQ(f.nodeOf("low"), "") << "the room is promised";
-  // The attempt that gives the nomination up wakes nobody; the API's answer to it does.
+  // The attempt that clears the nomination wakes no pods; the API's answer to it does.
   f.create(high().nominated("n1").version("2"));
   f.run();
   EXPECT_EQ(f.nodeOf("low"), "");
@@ -203,7 +203,7 @@ TEST(Scheduler, a_pod_deleted_while_it_is_bound_leaves_nothing_behind) {
   f.node(aNode("n1"));
   f.scheduler->start();
   f.create(aPod("p").request("cpu", "1"));
-  f.loop.runReady();  // the binding request is on its way
+  f.loop.runReady();  // the binding request is in progress
   EXPECT_EQ(f.scheduler->cluster().assumedTotal(), 1u);
   f.remove("p");
   f.run();
@@ -259,7 +259,7 @@ TEST(Scheduler, killed_at_any_moment_and_started_again_it_binds_every_pod_exactl
     f.scheduler->start();
     for (int p = 0; p < 20; ++p) f.create(aPod("p" + std::to_string(p)).request("cpu", "1"));
     f.loop.advance(std::chrono::microseconds(killAfterMicroseconds));
-    f.create();  // nothing of the old one is left
+    f.create();  // nothing of the old one remains
     nodes();
     for (const auto& [name, pod] : f.pods) f.scheduler->podAdded(pod);
     f.scheduler->start();
@@ -401,7 +401,7 @@ TEST(Scheduler, a_promise_that_was_taken_back_while_it_was_written_does_not_come
   EXPECT_EQ(f.pods.at("low")->status.nominatedNodeName, "");
 }
 
-// The cluster autoscaler, for example, nominates the node that it is about to add.
+// The cluster autoscaler, for example, nominates the node that it will add.
 TEST(Scheduler, a_nomination_by_another_component_stays_with_a_pod_that_may_not_preempt) {
   Fixture f;
   f.graceful = true;

@@ -1,8 +1,8 @@
 #pragma once
 
-// SelfCheck: counts a few nodes afresh every second, in every ledger, and says where what is kept
-// differs from what the node's pods add up to. A difference is a bug; it must not stay a mystery
-// until somebody wonders why a node is full. What can be worked out anew is, at once.
+// SelfCheck: recounts a few nodes in every ledger each second and logs where the ledger differs
+// from the node's pods. A difference is a bug; this finds it before users see a wrongly full node.
+// Ledgers that can be recomputed are repaired at once.
 
 #include "base/executor.h"
 #include "scheduler/engine/cluster.h"
@@ -12,7 +12,7 @@ namespace koord::scheduler {
 
 class SelfCheck {
  public:
-  // All must outlive it; observer may be nullptr.
+  // Arguments must outlive it; observer may be nullptr.
   SelfCheck(Executor& executor, Cluster& cluster, Observer* observer)
       : executor_(executor), cluster_(cluster), observer_(observer) {}
   ~SelfCheck() { executor_.cancel(timer_); }

@@ -1,4 +1,4 @@
-// What is left out for pods of one template (engine/pod_shapes.h), in a whole scheduler.
+// The work that is skipped for pods of one template (engine/pod_shapes.h), in a whole scheduler.
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ using testing::PodBuilder;
 
 constexpr const char* kMark = "mark";
 
-// Marks of running pods, as an annotation says.
+// A ledger of marks of running pods, read from an annotation.
 class PodMarks final : public LedgerOf<std::string> {
  public:
   std::string_view name() const override { return "marks"; }
@@ -40,7 +40,7 @@ class PodMarks final : public LedgerOf<std::string> {
   std::string verifyValues(NodeId, Held) const override { return ""; }
 };
 
-// Has something to do for pods that say so, and counts how often it is asked.
+// Has something to do for pods with its annotation, and counts its calls.
 class Choosy final : public Plugin,
                      public PreFilterPlugin,
                      public ReservePlugin,
@@ -130,7 +130,7 @@ TEST(Shapes, a_ledger_does_not_read_pods_again_that_say_nothing_to_it) {
   EXPECT_LE(f.choosy->marks.reads, 1);
   f.placeTen("marked-", [](PodBuilder& pod) { pod.object().metadata.annotations[kMark] = "m"; });
   EXPECT_EQ(f.choosy->marks.marks.size(), 10U);
-  // One that came to say something, and says it no more.
+  // A pod that gets an annotation and loses it again.
   for (const bool marked : {true, false}) {
     api::Pod changed = *f.pods.at("plain-5");
     changed.metadata.annotations.clear();

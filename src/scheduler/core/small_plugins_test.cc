@@ -1,5 +1,5 @@
-// What reservations, gangs, quotas and devices need of the framework, shown by small plugins that
-// live from it (testing/small_plugins.h) in a whole scheduler.
+// What reservations, gangs, quotas and devices need of the framework, shown by small plugins
+// (testing/small_plugins.h) in a whole scheduler.
 
 #include "scheduler/testing/small_plugins.h"
 
@@ -20,7 +20,7 @@ using testing::PodBuilder;
 using ::testing::SizeIs;
 using namespace std::chrono_literals;
 
-// A scheduler with one more plugin, whose Handle the test gets hold of.
+// A scheduler with one more plugin, which gives the test its Handle.
 template <class P>
 struct With : testing::SchedulerFixture {
   Handle* handle = nullptr;
@@ -230,7 +230,7 @@ TEST_F(HoldsTest, owners_see_its_room_as_free_and_are_counted_within_it) {
   f.run();
   EXPECT_EQ(f.nodeOf("o1"), "n1");
   EXPECT_EQ(f.cluster().requested(kCpu)[0], 3000);
-  f.create(owner("o2", "2"));  // 1 of the hold, 1 of the node
+  f.create(owner("o2", "2"));  // 1 from the hold, 1 from the node
   f.run();
   EXPECT_EQ(f.nodeOf("o2"), "n1");
   EXPECT_EQ(f.cluster().requested(kCpu)[0], 4000);
@@ -266,7 +266,7 @@ TEST_F(HoldsTest, owners_that_wait_are_woken_by_a_hold_that_is_placed) {
   f.create(owner("o", "2"));
   f.run();
   EXPECT_EQ(f.nodeOf("o"), "");
-  add(hold("h", "blue", "4"));  // takes the place of what runs, and may be used by its owners
+  add(hold("h", "blue", "4"));  // Takes the resources of a running pod; its owners may use it.
   f.run(15s);
   EXPECT_EQ(kind().boundTo["h"], "n1");
   EXPECT_EQ(f.nodeOf("o"), "n1");
@@ -277,7 +277,7 @@ TEST_F(HoldsTest, room_that_is_promised_to_a_hold_is_not_its_owners_yet) {
   f.node(aNode("n1"));
   f.create(aPod("runs").request("cpu", "2"));
   f.run();
-  // The hold waits, and the rest of the node is promised to it.
+  // The hold waits, and the rest of the node is nominated for it.
   PodBuilder unit = aPod("h").request("cpu", "2").priority(5).nominated("n1").gate("later");
   unit.object().metadata.annotations[testing::Holds::kFor] = "blue";
   add(unit.build());
@@ -420,7 +420,7 @@ TEST_F(GroupsTest, members_that_come_later_are_tried_in_every_domain) {
   f.node(aNode("b1").label("zone", "b").allocatable("cpu", "1"));
   members(0, 2, "2", "g/2");
   ASSERT_EQ(placed(), 2);
-  members(2, 3, "1", "g/2");  // a1 is full, and the two that run would be enough
+  members(2, 3, "1", "g/2");  // a1 is full, and the two running members would be enough
   EXPECT_EQ(f.nodeOf("m2"), "b1");
 }
 
@@ -513,7 +513,7 @@ TEST(Allowances, a_limit_that_is_raised_wakes_the_pods_of_its_namespace) {
   EXPECT_EQ(f.nodeOf("q"), "n1");
 }
 
-// How many nodes it has been asked about.
+// The number of nodes for which it was called.
 struct Counting final : Plugin, Signed, FilterPlugin {
   explicit Counting(int& count) : asked(count) {}
   std::string_view name() const override { return "Counting"; }

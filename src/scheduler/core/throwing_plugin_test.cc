@@ -1,4 +1,4 @@
-// A plugin with a mistake costs the pod in question its attempt, and the process nothing.
+// An exception in a plugin fails the pod's attempt and does not affect the process.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 using namespace std::chrono_literals;
 
-// Throws where it is told to, for pods whose name begins with "bad".
+// Throws at the configured point for pods whose name begins with "bad".
 class Throwing final : public Plugin,
                        public PreEnqueuePlugin,
                        public PreFilterPlugin,
@@ -139,7 +139,7 @@ TEST_P(ThrowingPlugin, costs_the_pod_its_attempt_and_nobody_else_anything) {
               HasSubstr(fmt::format("scheduler_plugin_exceptions_total{{extension_point=\"{}\","
                                     "plugin=\"Throwing\"}}",
                                     GetParam())));
-  // Mended, it lets the pod pass: nothing of the failure was kept.
+  // Once fixed, it accepts the pod: no result of the failure was kept.
   f.where.clear();
   f.node(aNode("n3"));
   f.run(10min);

@@ -1,7 +1,7 @@
 #pragma once
 
-// ClaimUsers: whose pods use each PersistentVolumeClaim, and how many claims each node's pods use.
-// Kept current with every change, what-if changes included.
+// ClaimUsers: which nodes' pods use each PersistentVolumeClaim, and how many claims each node's
+// pods use. Updated with every change, including those of a simulation.
 
 #include <algorithm>
 #include <string>
@@ -21,7 +21,7 @@ class ClaimUsers final : public ClusterListener {
     cluster.addListener(*this);
   }
 
-  // Whether a pod on any node uses the claim. Pods that a deleted node has left behind do not.
+  // Returns true if a pod on an existing node uses the claim. Pods of a deleted node do not count.
   bool inUse(const std::string& namespace_, const std::string& claim) const {
     const auto it = users_.find(namespace_ + "/" + claim);
     return it != users_.end() && std::ranges::any_of(it->second, [&](NodeId node) {

@@ -25,7 +25,7 @@ std::optional<NodeId> Cluster::findNode(std::string_view name) const {
 }
 
 const Cluster::PodRecord* Cluster::findPod(const std::string& uid) const {
-  // A cycle asks about one pod again and again, mostly by the very uid that it was counted with.
+  // A cycle looks up one pod repeatedly, mostly by the same string that it was counted with.
   if (recent_ && (&recent_->info->uid() == &uid || recent_->info->uid() == uid)) return recent_;
   const auto it = pods_.find(uid);
   if (it == pods_.end()) return nullptr;
@@ -76,7 +76,7 @@ Cluster::Seen Cluster::observePod(const PodPtr& pod, std::string_view nodeName) 
   const bool moved = record.node != node;
   const NodeId before = record.node;
   if (!moved && countsAlike(*record.info, *pod)) {
-    // The usual confirmation or status update: nothing that is counted differs, so no node changed.
+    // The usual confirmation or status update: no counted value differs, so no node changed.
     auto& pods = rows_[node].pods;
     *std::ranges::find(pods, record.info) = pod;
     if (record.info->pod->status.startTime != pod->pod->status.startTime ||
@@ -187,8 +187,9 @@ Cluster::Column& Cluster::columnFor(ColumnsById& columns, ResourceId id) {
   return *column;
 }
 
-// What no node has, or had, is not counted: a column costs a number for every node, and whoever makes up names of
-// resources pays nothing for them. Once a node has some, setAllocatable counts what pods ask for.
+// Resources that no node has or had are not counted: a column costs a number per node, and invented
+// resource names must not cost memory. When a node gets the resource, setAllocatable counts the
+// requests of pods.
 void Cluster::addRequested(NodeId node, const Resources& amount, bool negative) {
   amount.forEach([&](ResourceId id, std::int64_t value) {
     const bool had = id < allocatable_.size() && allocatable_[id];
@@ -210,9 +211,9 @@ Cluster::Transaction::Transaction(Cluster& cluster)
 void Cluster::Transaction::commit() {
   if (!open_) return;
   open_ = false;
-  // Inside another transaction the changes stay undoable with it.
+  // Inside another transaction the changes stay revertible by it.
   if (--cluster_.openTransactions_ > 0) return;
-  // Rows of nodes that went meanwhile waited for this.
+  // Rows of nodes that were removed meanwhile can be released now.
   for (const Undo& undo : cluster_.journal_)
     if (undo.kind == Undo::Kind::Remove) cluster_.releaseRow(undo.record.node);
   cluster_.journal_.clear();
@@ -223,14 +224,14 @@ void Cluster::Transaction::rollback() {
   open_ = false;
   cluster_.undoTo(mark_);
   --cluster_.openTransactions_;
-  // Everything is as it was: unless someone read the log meanwhile, nobody needs to know.
+  // The state is as before: unless a reader read the log meanwhile, no entries are needed.
   if (cluster_.logRead_ <= logEnd_ && logEnd_ >= cluster_.logBase_)
     cluster_.log_.resize(logEnd_ - cluster_.logBase_);
 }
 
 void Cluster::undoTo(std::size_t mark) {
   undoing_ = true;
-  std::vector<NodeId> left;  // rows of nodes that went meanwhile
+  std::vector<NodeId> left;  // rows of nodes that were removed meanwhile
   while (journal_.size() > mark) {
     Undo undo = std::move(journal_.back());
     journal_.pop_back();
@@ -243,7 +244,7 @@ void Cluster::undoTo(std::size_t mark) {
     } else {
       setGrant(*it, undo.ledger, std::move(undo.grant));
     }
-    journal_.resize(entries);  // undoing is not recorded
+    journal_.resize(entries);  // the reverting changes are not recorded
   }
   undoing_ = false;
   if (openTransactions_ == 1)
@@ -252,7 +253,7 @@ void Cluster::undoTo(std::size_t mark) {
 
 void Cluster::noteChange(NodeId node) {
   log_.push_back(node);
-  // Readers that are further behind than this look at every node anyway.
+  // Readers that are further behind evaluate every node anyway.
   const std::size_t keep = 2 * rows_.size() + 1024;
   if (log_.size() > 2 * keep && openTransactions_ == 0) {
     const std::size_t drop = log_.size() - keep;

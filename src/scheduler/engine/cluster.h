@@ -1,14 +1,14 @@
 #pragma once
 
-// Cluster: the scheduler's state of all nodes and of the pods on them, worked on in place.
+// Cluster: the scheduler's state of all nodes and of the pods on them, modified in place.
 //
-// Nodes have dense ids; what filters and scores read most is kept in columns by node id. Every
-// change to a node appends its id to a change log, so that cached results can be brought up to date
-// by looking at changed nodes only. Changes made while a Transaction is open are recorded and can
-// be taken back, which is how a pod is tried out on a node, victims are removed for a moment, or a
-// gang is placed as a whole.
+// Nodes have dense ids. The values that filters and scores read most are columns indexed by node
+// id. Every change to a node appends its id to a change log, so that cached results can be updated
+// for the changed nodes only. Changes made while a Transaction is open are recorded and can be
+// reverted. That is how a pod is tried on a node, victims are removed in a dry run, or a gang is
+// placed as a whole.
 //
-// Not thread-safe: it belongs to the scheduler's actor.
+// Not thread-safe: it belongs to the scheduler's thread.
 
 #include <algorithm>
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -31,7 +31,7 @@
 
 namespace koord::scheduler {
 
-using TaintSet = std::uint32_t;  // nodes with equal taints share the number; 0 = no taints
+using TaintSet = std::uint32_t;  // an index into the distinct lists of taints; 0 = no taints
 
 struct NodeImage {
   Symbol image = 0;
@@ -51,13 +51,13 @@ struct NodeRow {
 };
 
 struct ImageSpread {
-  std::uint32_t nodes = 0;    // that hold the image
+  std::uint32_t nodes = 0;    // nodes that have the image
   std::uint64_t version = 0;  // rises with every change
 };
 
-// Hears of every pod that comes to or leaves a node, what-if changes and their undoing included,
-// after the cluster's own numbers have changed; and of nodes before and after labels, watched
-// annotations or existence change.
+// Called for every pod that is added to or removed from a node, including the changes of a
+// simulation and their undoing, after the cluster's own numbers have changed. Also called before
+// and after labels, watched annotations or the existence of a node change.
 class ClusterListener {
  public:
   virtual ~ClusterListener() = default;
@@ -65,13 +65,13 @@ class ClusterListener {
   virtual void podRemoved(NodeId node, const PodPtr& pod) = 0;
   virtual void nodeChanging(NodeId node) = 0;
   virtual void nodeChanged(NodeId node) = 0;
-  // What a node has for its pods. A node that comes or goes has it changed, too, and is told of by nodeChanged alone.
+  // The node's allocatable changed. For an added or removed node only nodeChanged is called.
   virtual void allocatableChanged(NodeId /*node*/) {}
-  // The pod is not to be seen for a while, or is again (Cluster::Hidden); it stays where it is. For
-  // those who tell pods about others.
+  // The pod is hidden or shown again (Cluster::Hidden); it stays on its node. For listeners that
+  // keep relations between pods, such as affinity.
   virtual void podHidden(NodeId /*node*/, const PodPtr& /*pod*/) {}
   virtual void podShown(NodeId /*node*/, const PodPtr& /*pod*/) {}
-  // Symbols that were kept mean nothing any more.
+  // All symbols were renumbered; stored symbols are invalid.
   virtual void symbolsChanged() {}
 };
 
@@ -81,24 +81,24 @@ class Cluster {
   Cluster(const Cluster&) = delete;
   Cluster& operator=(const Cluster&) = delete;
 
-  // Of labels, selectors and images. Given anew when most of them are in use no more, between
-  // attempts; the version rises then.
+  // For labels, selectors and images. Renumbered between attempts when most of them are unused; the
+  // version rises then.
   Symbols& symbols() { return symbols_; }
   const Symbols& symbols() const { return symbols_; }
   std::uint64_t symbolsVersion() const { return symbolsVersion_; }
-  // Of host ports: addresses and protocols. Kept for good.
+  // For host ports: addresses and protocols. Never renumbered.
   Symbols& addresses() { return addresses_; }
   const Symbols& addresses() const { return addresses_; }
-  // Takes new symbols if it is time to. Not during an attempt.
+  // Renumbers the symbols if most are unused. Not during an attempt.
   void tidy();
   ResourceNames& resources() { return resources_; }
   const ResourceNames& resources() const { return resources_; }
 
   // --- Nodes. Not inside a transaction.
-  // Adds or replaces; returns its id. Nothing is logged as changed when nothing the engine reads
-  // differs.
+  // Adds or replaces a node and returns its id. No change is logged if no field that the engine
+  // reads differs.
   NodeId setNode(std::shared_ptr<const api::Node> object);
-  // Pods that are still bound to it keep its row until they are gone.
+  // The row stays until all pods bound to the node are removed.
   void removeNode(std::string_view name);
 
   std::optional<NodeId> findNode(std::string_view name) const;
@@ -106,29 +106,29 @@ class Cluster {
   const NodeSet& live() const { return live_; }  // nodes that exist
   std::size_t liveCount() const { return liveCount_; }
   std::size_t capacity() const { return rows_.size(); }  // all ids are below
-  // Rises when something of the node's pods changes that is not counted, and matters to nobody but
-  // preemption: when they started, and that they are to leave.
+  // Rises when a property of the node's pods changes that only preemption reads: their start time,
+  // or that they terminate.
   std::uint32_t podDetails(NodeId id) const { return podDetails_[id]; }
-  // Rises when a node comes or goes.
+  // Rises when a node is added or removed.
   std::uint64_t nodesVersion() const { return nodesVersion_; }
-  // Rises with that, and when a node comes to have more or less of something.
+  // Rises with nodesVersion(), and when a node's allocatable changes.
   std::uint64_t allocatableVersion() const { return allocatableVersion_; }
-  // Rises when a node comes or goes, and when labels or taints of a node change.
+  // Rises when a node is added or removed, and when labels or taints of a node change.
   std::uint64_t placesVersion() const { return placesVersion_; }
 
-  // An annotation of nodes, or of pods on nodes, that some plugin reads. A node that comes to have
-  // another value of it, or a pod that does, counts as changed, and listeners hear of it. Others
-  // are written all the time and mean nothing here.
+  // Registers an annotation of nodes, or of pods on nodes, that a plugin reads. A changed value
+  // counts as a change of the node, and listeners are called. Other annotations are ignored: they
+  // are written all the time.
   void watchNodeAnnotation(std::string key) { nodeAnnotations_.insert(std::move(key)); }
   void watchPodAnnotation(std::string key) { podAnnotations_.insert(std::move(key)); }
 
-  // --- Columns: an entry for every node id below capacity(), also of resources nobody has.
+  // --- Columns: an entry for every node id below capacity(), also for resources that no node has.
   std::span<const std::int64_t> allocatable(ResourceId id) const {
     return column(allocatable_, id);
   }
   std::span<const std::int64_t> requested(ResourceId id) const { return column(requested_, id); }
-  // No node has, or ever had, a larger amount of the resource in any column. Sums of amounts that
-  // are small enough need not be watched for overflows.
+  // The largest amount of the resource that any node has had in any column. Sums of small enough
+  // amounts need no overflow checks.
   std::int64_t highest(ResourceId id) const { return id < highest_.size() ? highest_[id] : 0; }
   std::span<const std::int64_t> nonZeroCpu() const { return nonZeroCpu_; }
   std::span<const std::int64_t> nonZeroMemory() const { return nonZeroMemory_; }
@@ -151,10 +151,11 @@ class Cluster {
 
   // --- Pods.
   struct PodRecord {
-    // Records are found by the uid of info, which stays; of the rest nothing is looked at for that.
+    // Records are found by the uid of info, which is constant; the other fields are not part of the
+    // key.
     mutable PodPtr info;
     NodeId node = kNoNode;
-    mutable bool assumed = false;  // placed by us, not yet seen as bound
+    mutable bool assumed = false;  // placed by us, binding not observed yet
     mutable Grants grants;
   };
   // Records are their own keys, by uid.
@@ -175,36 +176,38 @@ class Cluster {
   std::size_t assumedTotal() const { return assumed_; }
   const Pods& pods() const { return pods_; }
 
-  // Counts the pod on the node, with what it was given there, before the API knows. Fails when the
-  // pod is on a node already.
+  // Counts the pod on the node, with its grants, before the API server knows. Fails if the pod is
+  // on a node already.
   Result<> assume(const PodPtr& pod, NodeId node, Grants grants = {});
-  // Takes an assumption back; one that is absent is fine, one that was confirmed is an error.
+  // Removes an assumed pod. An absent pod is fine; a confirmed pod is an error.
   Result<> forget(const std::string& uid);
 
   enum class Seen { Added, Confirmed, Updated, Moved };
-  // The API shows the pod on this node; the ledgers read what it was given. Moved: it was counted
-  // on another one, which must not happen.
+  // The API shows the pod on this node; the ledgers read its grants. Moved: it was counted on
+  // another node, which must not happen.
   Seen observePod(const PodPtr& pod, std::string_view nodeName);
-  // The pod is gone, or has ended. Returns what was counted, if anything.
+  // The pod was deleted or has ended. Returns its record, if there was one.
   std::optional<PodRecord> removePod(const std::string& uid);
 
   // --- Grants (grants.h).
-  // Gives the ledger its id. It hears of every pod that holds something of it, what-if changes and
-  // their undoing included, and must outlive the cluster or be as long-lived.
+  // Assigns the ledger's id. The ledger is called for every pod with such a grant, including the
+  // changes of a simulation and their undoing. It must live as long as the cluster.
   void addLedger(Ledger& ledger);
   const std::vector<Ledger*>& ledgers() const { return ledgers_; }
-  // What the pod holds of this ledger from now on; nullptr: nothing. Nothing happens when the pod
-  // is not on a node, or holds the same already.
+  // Replaces the pod's grant of this ledger; nullptr removes it. Does nothing if the pod is not on
+  // a node or has an equal grant.
   void regrant(const std::string& uid, LedgerId ledger, GrantPtr grant);
   void regrant(const PodRecord& pod, LedgerId ledger, GrantPtr grant) {
     setGrant(pod, ledger, std::move(grant));
   }
-  // Has the ledger read all pods of the node again: what it reads them by has changed.
+  // Makes the ledger read all pods of the node again, because the data that it interprets them with
+  // has changed.
   void reread(LedgerId ledger, NodeId node);
 
-  // Whether changes are being tried out that will be taken back.
+  // Returns true while a transaction is open, whose changes may be reverted.
   bool whatIf() const { return openTransactions_ > 0; }
-  // --- What-if. Destroying it, or rollback(), takes back every change to pods since; they nest.
+  // --- Transactions. The destructor or rollback() reverts every change to pods since the start,
+  // unless committed. They nest.
   class Transaction {
    public:
     explicit Transaction(Cluster& cluster);
@@ -221,7 +224,7 @@ class Cluster {
     bool open_ = true;
   };
 
-  // Pods that some listeners do not see for as long as it lives. Nothing is counted differently.
+  // Hides pods from listeners during its lifetime. All counts stay.
   using PodsOnNodes = std::vector<std::pair<NodeId, PodPtr>>;
   class Hidden {
    public:
@@ -244,39 +247,40 @@ class Cluster {
 
   // --- Changes.
   std::uint64_t changeEnd() const { return logBase_ + log_.size(); }
-  // The nodes changed since that position, with repeats; nullopt when that is too long ago to tell.
+  // The nodes changed since that position, with repeats; nullopt if the log does not reach back
+  // that far.
   std::optional<std::span<const NodeId>> changesSince(std::uint64_t position);
   void touch(NodeId node) {
-    // An entry of before a transaction does not tell of what happens in it: whoever reads up to that one must
-    // hear of the change and of its undoing.
+    // An entry from before the transaction does not cover a change within it: a reader that has
+    // read up to that entry must see the change and its undoing.
     if (log_.empty() || log_.back() != node || changeEnd() <= std::max(logRead_, logFence_))
       noteChange(node);
   }
 
   void addListener(ClusterListener& listener) { listeners_.push_back(&listener); }
 
-  // Counts a node's pods afresh, in all ledgers, and compares: what differs, by ledger and in words.
+  // Recounts a node's pods in all ledgers and compares. Returns the differences by ledger, as text.
   // The cluster's own sums are called "resources".
   struct Drift {
     std::string_view ledger;
     std::string difference;
   };
   std::vector<Drift> checkNode(NodeId node) const;
-  std::string verifyNode(NodeId node) const;  // the same as one text; "" when nothing differs
-  // Works these out anew from the node's pods. Not inside a transaction.
+  std::string verifyNode(NodeId node) const;  // the same as one text; "" without differences
+  // Recomputes these ledgers from the node's pods. Not inside a transaction.
   void repairNode(NodeId node, const std::vector<Drift>& drifts);
 
  private:
   using Column = std::vector<std::int64_t>;
-  static constexpr std::size_t kSymbols = 1 << 16;  // not worth to tidy up below
+  static constexpr std::size_t kSymbols = 1 << 16;  // below this, renumbering is not worthwhile
   struct Undo {
     enum class Kind : std::uint8_t { Add, Remove, Regrant } kind;
-    PodRecord record;  // as it was; of Add and Regrant only the pod
+    PodRecord record;  // the old one; for Add and Regrant only the pod
     LedgerId ledger = 0;
-    GrantPtr grant;  // of Regrant: before
+    GrantPtr grant;  // for Regrant: the old one
   };
 
-  // Columns stay where they are as resources come; nullptr where nobody has any.
+  // Columns keep their address when resources are added; nullptr for resources that no node has.
   using ColumnsById = std::vector<std::unique_ptr<Column>>;
 
   std::span<const std::int64_t> column(const ColumnsById& columns, ResourceId id) const {
@@ -296,24 +300,24 @@ class Cluster {
   TaintSet internTaints(const api::List<api::Taint>& taints);
   void insertPod(PodRecord record);
   PodRecord erasePod(Pods::iterator it);
-  // Whether all that is counted of the two, or watched, is the same.
+  // Returns true if everything that is counted or watched is equal.
   bool countsAlike(const PodInfo& a, const PodInfo& b) const;
   void setGrant(const PodRecord& pod, LedgerId ledger, GrantPtr&& grant);
   void changeGrant(const PodRecord& pod, LedgerId ledger, GrantPtr&& grant);
   void applyGrant(NodeId node, const PodInfo& pod, LedgerId ledger, const Grant& grant, bool add);
   void followGrants(const PodRecord& pod);
-  // What something else holds for a pod is not taken by the pod.
+  // Resources that something else reserves for a pod are not used by the pod.
   void countCovered(NodeId node, const Resources& covered, bool add);
   void settle();
   Grants readGrants(const PodInfo& pod, NodeId node, const Grants& held) const;
   void rereadPod(const PodRecord& pod, LedgerId ledger);
-  // `before`: the shape in which it was seen last.
+  // `before`: the shape in which it was last observed.
   void rereadAll(const PodRecord& pod, ShapeId before);
-  // Those that have something to read in pods of this one's shape (Ledger::silent).
+  // The ledgers that read pods of this pod's shape (Ledger::silent).
   const std::vector<Ledger*>& readersOf(const PodInfo& pod) const;
   void count(NodeId node, const PodInfo& pod, bool add);
   void addRequested(NodeId node, const Resources& amount, bool negative);
-  // Adds to a number of a node in that column, or takes from it.
+  // Adds to a node's value in that column, or subtracts.
   void shift(Column& column, NodeId node, std::int64_t value, bool negative);
   std::string verifyRequested(NodeId node) const;
   void recount(NodeId node);
@@ -340,12 +344,12 @@ class Cluster {
   Column zeros_;
   Column nonZeroCpu_;
   Column nonZeroMemory_;
-  // What sums of these columns are beyond what 64 bits hold, exactly, so that taking a pod away
-  // undoes adding it. Nearly always empty.
+  // The part of sums that does not fit in 64 bits, so that removing a pod exactly undoes adding it.
+  // Nearly always empty.
   boost::unordered_flat_map<std::pair<const Column*, NodeId>, __int128> excess_;
   Column podCount_;
   Column allowedPods_;
-  // All that have entries.
+  // All columns with an entry per node.
   std::vector<Column*> columns_{&zeros_, &nonZeroCpu_, &nonZeroMemory_, &podCount_, &allowedPods_};
   std::vector<TaintSet> taintSetOf_;
   std::vector<std::uint32_t> podDetails_;
@@ -360,31 +364,31 @@ class Cluster {
   TermTable terms_;
 
   Pods pods_;
-  mutable const PodRecord* recent_ = nullptr;  // that was asked for, or came, last
+  mutable const PodRecord* recent_ = nullptr;  // last record that was found or added
   std::size_t assumed_ = 0;
 
   std::vector<Undo> journal_;
   std::size_t openTransactions_ = 0;
   std::vector<NodeId> log_;
   std::uint64_t logBase_ = 0;
-  std::uint64_t logRead_ = 0;  // no reader has gone beyond
+  std::uint64_t logRead_ = 0;  // no reader has read beyond this position
   std::uint64_t logFence_ =
-      0;  // where the last transaction began: entries before it are not its own
+      0;  // start of the last transaction: earlier entries do not cover its changes
   std::vector<ClusterListener*> listeners_;
   std::vector<Ledger*> ledgers_;    // by id
-  std::vector<Ledger*> deriving_;   // those of them that derive grants
-  std::vector<Ledger*> following_;  // ... and that read others'
+  std::vector<Ledger*> deriving_;   // those that derive grants
+  std::vector<Ledger*> following_;  // those that read other ledgers' grants
   mutable ByShape<std::vector<Ledger*>> readers_;
   bool undoing_ = false;
   std::set<std::string> nodeAnnotations_;
   std::set<std::string> podAnnotations_;
 };
 
-// Whether two sets of annotations say the same of these keys.
+// Returns true if both sets of annotations have equal values for these keys.
 bool sameAnnotations(const std::set<std::string>& keys, const api::StringMap& a,
                      const api::StringMap& b);
 
-// "img" -> "img:latest"; what has a tag or digest stays.
+// "img" -> "img:latest"; names with a tag or digest stay.
 std::string normalizedImageName(std::string_view name);
 
 }  // namespace koord::scheduler

@@ -1,4 +1,4 @@
-// Grants of the Cluster's pods: how ledgers hear of them, and how everything is counted afresh.
+// Grants of the Cluster's pods: how ledgers are notified of them, and how everything is recounted.
 
 #include <fmt/format.h>
 
@@ -23,13 +23,13 @@ void Cluster::regrant(const std::string& uid, LedgerId ledger, GrantPtr grant) {
 }
 
 void Cluster::reread(LedgerId ledger, NodeId node) {
-  const std::vector<PodPtr> pods = rows_[node].pods;  // a ledger may look at them meanwhile
+  const std::vector<PodPtr> pods = rows_[node].pods;  // a ledger may read them meanwhile
   for (const PodPtr& pod : pods)
     if (const PodRecord* record = findPod(pod->uid())) rereadPod(*record, ledger);
 }
 
 void Cluster::rereadPod(const PodRecord& pod, LedgerId ledger) {
-  // What a pod that is not bound yet was given is written down with its binding.
+  // The grants of a pod that is not bound yet are written with its binding.
   if (pod.assumed) return;
   const GrantPtr held = pod.grants.of(ledger);
   GrantPtr now = held;
@@ -46,7 +46,7 @@ void Cluster::rereadAll(const PodRecord& pod, ShapeId before) {
     held -= grant ? 1 : 0;
     if (!grant || !again || !ledger->staysInShape(*pod.info, *grant)) rereadPod(pod, ledger->id());
   }
-  if (held == 0) return;  // of those that read nothing it mostly holds nothing
+  if (held == 0) return;  // pods without readers usually have no grants
   for (const Ledger* ledger : ledgers_)
     if (ledger->silent(*pod.info) && pod.grants.of(ledger->id())) rereadPod(pod, ledger->id());
 }
@@ -62,7 +62,7 @@ const std::vector<Ledger*>& Cluster::readersOf(const PodInfo& pod) const {
 
 Grants Cluster::readGrants(const PodInfo& pod, NodeId node, const Grants& held) const {
   Grants grants;
-  // A pod is counted on its node in any case.
+  // A pod counts on its node in any case.
   for (Ledger* ledger : ledgers_)
     survived(ledger->name(), "what a pod was given",
              [&] { grants.set(ledger->id(), ledger->read(pod, node, held.of(ledger->id()))); });
@@ -75,7 +75,7 @@ Grants Cluster::readGrants(const PodInfo& pod, NodeId node, const Grants& held) 
 void Cluster::setGrant(const PodRecord& pod, LedgerId ledger, GrantPtr&& grant) {
   if (!grant || openTransactions_ > 0 || pod.grants.of(ledger))
     return changeGrant(pod, ledger, std::move(grant));
-  // The usual way to come by one, in Reserve: there is nothing to take back.
+  // The usual way to get a grant, in Reserve: there is no old grant to remove.
   const Grant& now = *grant;
   pod.grants.add(ledger, std::move(grant));
   applyGrant(pod.node, *pod.info, ledger, now, true);
@@ -99,9 +99,9 @@ void Cluster::changeGrant(const PodRecord& pod, LedgerId ledger, GrantPtr&& gran
   settle();
 }
 
-// What rests on what the pod's other grants cover follows them.
+// Grants that depend on what the pod's other grants cover are updated with them.
 void Cluster::followGrants(const PodRecord& pod) {
-  if (undoing_) return;  // the journal has it
+  if (undoing_) return;  // the journal restores them
   for (Ledger* ledger : following_)
     if (pod.grants.of(ledger->id()))
       setGrant(pod, ledger->id(), ledger->readGrants(*pod.info, pod.grants));

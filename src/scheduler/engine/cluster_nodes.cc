@@ -49,7 +49,7 @@ NodeId Cluster::rowFor(std::string_view name) {
   } else {
     id = static_cast<NodeId>(rows_.size());
     rows_.emplace_back();
-    if (rows_.size() > zeros_.size())  // in steps: nodes arrive one at a time
+    if (rows_.size() > zeros_.size())  // in steps: nodes are added one at a time
       for (Column* column : columns_) column->resize((rows_.size() + 63) / 64 * 64);
     taintSetOf_.resize(rows_.size());
     podDetails_.resize(rows_.size());

@@ -1,20 +1,20 @@
 #pragma once
 
-// Grants: what a pod was given on its node beyond the room that its requests take: CPUs, devices,
-// volumes, a share of a reservation, a charge to a quota.
+// Grants: what a pod got on its node beyond its requests: CPUs, devices, volumes, a share of a
+// reservation, a charge to a quota.
 //
-// They are part of the pod's record in the Cluster and of its transactions: whoever takes a pod off
-// a node (a failed attempt, a what-if question, a deletion) takes back all that it was given, and
-// undoing that gives it back. There is one Ledger for each kind of thing. Its tables (which CPUs of
-// a node are free) follow from the records and from nothing else, so that they cannot disagree with
-// them for long: Cluster::verifyNode derives a node's tables anew and compares.
+// They are part of the pod's record in the Cluster and of its transactions: removing a pod from a
+// node (a failed attempt, a simulation, a deletion) releases all its grants, and undoing the
+// removal restores them. There is one Ledger for each kind of grant. Its tables (which CPUs of a
+// node are free) follow from the records only, so they cannot diverge for long: Cluster::verifyNode
+// recomputes a node's tables and compares.
 //
 //   Reserve        the plugin chooses and calls Cluster::regrant(uid, ledger.id(), grant)
 //   assume, undo   Ledger::add and Ledger::remove, with every move of the pod
-//   at start       Ledger::read makes grants of what annotations say, once per pod, and again with
-//                  every update of the pod
+//   at start       Ledger::read creates grants from the pod's annotations, once per pod and again
+//                  with every update of the pod
 //
-// Grants are immutable and shared; a record without grants costs one word.
+// Grants are immutable and shared. A record without grants costs one word.
 
 #include <cstdint>
 #include <memory>
@@ -37,31 +37,31 @@ using LedgerId = std::uint16_t;
 class Grant {
  public:
   virtual ~Grant() = default;
-  // The other one is of the same ledger.
+  // `other` belongs to the same ledger.
   virtual bool equals(const Grant& other) const = 0;
-  // What of the pod's requests is counted on this node already, because something else holds it
-  // there for the pod (the rest of its reservation); nullptr: nothing.
+  // The part of the pod's requests that is already counted on this node, because something else
+  // reserves it for the pod (the rest of its reservation); nullptr: nothing.
   virtual const Resources* covered() const { return nullptr; }
 };
 using GrantPtr = std::shared_ptr<const Grant>;
 
-// What one pod was given, by ledger.
+// The grants of one pod, by ledger.
 class Grants {
  public:
   bool empty() const { return list_.empty(); }
   std::size_t size() const { return list_.size(); }
-  // nullptr when there is none. Good until the next change.
+  // nullptr if there is none. Valid until the next change.
   const GrantPtr& of(LedgerId ledger) const {
     for (const auto& [id, grant] : list_)
       if (id == ledger) return grant;
     return kNone;
   }
-  // Of a ledger of which nothing is there.
+  // Requires that there is no grant of this ledger.
   void add(LedgerId ledger, GrantPtr&& grant) {
-    if (list_.empty()) list_.reserve(2);  // whoever has one mostly has another
+    if (list_.empty()) list_.reserve(2);  // a pod with one grant usually gets another
     list_.emplace_back(ledger, std::move(grant));
   }
-  // Returns what was there; nullptr takes it away.
+  // Returns the old grant; nullptr removes it.
   GrantPtr set(LedgerId ledger, GrantPtr grant);
   // fn(ledger, grant)
   template <class F>
@@ -74,45 +74,46 @@ class Grants {
   api::List<std::pair<LedgerId, GrantPtr>> list_;
 };
 
-// A pod of a node, as ledgers are asked to add it up.
+// A pod of a node with its grant, for verification.
 struct GrantedPod {
   const PodInfo& pod;
   const Grant& grant;
 };
 
-// The tables of one kind of thing. Called by the Cluster only; see LedgerOf for writing one.
+// The tables of one kind of grant. Called by the Cluster only. To write a ledger, derive from
+// LedgerOf.
 class Ledger {
  public:
   virtual ~Ledger() = default;
   virtual std::string_view name() const = 0;  // in metrics and messages
-  // What a pod that is seen on a node was given, as its annotations say; `held` is what its record
-  // says so far. nullptr: nothing. What is written down nowhere is kept by returning `held`.
+  // Returns the grant of a pod that is observed on a node, as its annotations say; nullptr: none.
+  // `held` is the grant in its record; return it to keep state that is not in annotations.
   virtual GrantPtr read(const PodInfo& pod, NodeId node, const GrantPtr& held) = 0;
-  // Whether it has nothing to read in pods of this one's shape (pod_shapes.h): those that hold nothing of
-  // it are not read again.
+  // Returns true if pods of this pod's shape (pod_shapes.h) have nothing to read. Pods without a
+  // grant are not read again then.
   virtual bool silent(const PodInfo& /*pod*/) const { return false; }
-  // Whether what is held stays what it is, now that the pod is seen again in the same shape: then it is not
-  // read. Must be fast.
+  // Returns true if the grant stays the same when the pod is observed again in the same shape.
+  // read() is not called then. Must be fast.
   virtual bool staysInShape(const PodInfo& /*pod*/, const Grant& /*held*/) const { return false; }
-  // A ledger that charges for what a pod takes has to know what else covers it. It may correct its
-  // grant by the pod's others: after all ledgers have read the pod, and whenever one of them that covers
-  // something comes, changes or goes while it has a grant.
+  // True for a ledger that charges for what a pod uses and must know what other grants cover.
+  // readGrants() may correct its grant by the pod's other grants. Called after all ledgers have
+  // read the pod, and when a covering grant is added, changed or removed.
   virtual bool readsGrants() const { return false; }
   virtual GrantPtr readGrants(const PodInfo& /*pod*/, const Grants& all) { return all.of(id()); }
   virtual void add(NodeId node, const PodInfo& pod, const Grant& grant) = 0;
   virtual void remove(NodeId node, const PodInfo& pod, const Grant& grant) = 0;
-  // Derives the node's tables from these, which are all of its pods that hold something, and
-  // compares; the difference in words with both values, "" when there is none.
+  // Recomputes the node's tables from `pods`, all pods with a grant there, and compares. Returns
+  // the difference as text with both values, "" if there is none.
   virtual std::string verify(NodeId node, std::span<const GrantedPod> pods) const = 0;
 
-  // Drops all that its tables have of the node; add() follows for each pod there that holds something.
-  // False: it cannot, and nothing follows.
+  // Drops everything that its tables hold for the node; the Cluster then calls add() for each pod
+  // with a grant there. False: not supported; add() is not called.
   virtual bool forget(NodeId /*node*/) { return false; }
 
   // --- Grants that follow from those of other pods: how much of a reservation its owners use. Such
-  // a ledger notes in add and remove whose grants have to be worked out anew, and hands them out
-  // (Cluster::regrant) when it is asked to, which is right after. Undoing needs no such call: what
-  // was handed out is undone with the rest.
+  // a ledger notes in add and remove which grants to recompute, and sets them (Cluster::regrant) in
+  // settle(), which is called directly after. Undoing does not call it: the journal contains the
+  // grants that it set.
   virtual bool derives() const { return false; }
   virtual void settle(Cluster& /*cluster*/) {}
 
@@ -120,18 +121,18 @@ class Ledger {
 
  private:
   friend class Cluster;
-  LedgerId id_ = 0;  // given by Cluster::addLedger
+  LedgerId id_ = 0;  // set by Cluster::addLedger
 };
 
-// A ledger whose grants hold a T, which has operator==. Where the pod's requests are covered by
-// something else, T has `const Resources* covered() const`.
+// A ledger whose grants hold a T, which has operator==. If something else can cover the pod's
+// requests, T has `const Resources* covered() const`.
 template <class T>
 class LedgerOf : public Ledger {
  public:
   static GrantPtr grantOf(T value) { return std::make_shared<const Box>(std::move(value)); }
-  // The same, where many pods are given the same: one for all of them.
+  // The same; override it to share one object among pods with equal grants.
   virtual GrantPtr sharedGrant(T value) { return grantOf(std::move(value)); }
-  // What these hold of this ledger; nullptr when nothing.
+  // The value of this ledger in `grants`; nullptr if there is none.
   const T* in(const Grants& grants) const {
     const GrantPtr& grant = grants.of(id());
     return grant ? &valueOf(*grant) : nullptr;
@@ -181,7 +182,7 @@ class LedgerOf : public Ledger {
     }
     T value;
   };
-  // The Cluster hands a ledger its own grants only.
+  // The Cluster passes only a ledger's own grants to it.
   static const T& valueOf(const Grant& grant) { return static_cast<const Box&>(grant).value; }
 };
 

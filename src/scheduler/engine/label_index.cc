@@ -22,7 +22,7 @@ void LabelIndex::Holders::remove(NodeId node) {
   if (few.empty()) {
     many.erase(node);
     if (size > kFew) return;
-    // Back to a list, which add() expects up to kFew members.
+    // Converts back to a list, which add() expects up to kFew members.
     many.copyTo(few);
     many = {};
   } else {

@@ -1,7 +1,7 @@
 #pragma once
 
-// Which nodes carry a label: for every key, and for every (key, value), the set of nodes. Values that few
-// nodes have (host names) are kept as short lists, common ones as bitsets.
+// LabelIndex: the nodes with a label: for every key and for every (key, value) the set of nodes.
+// Values that few nodes have (host names) are stored as short lists, common ones as bitsets.
 
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <span>
@@ -23,7 +23,7 @@ class LabelIndex {
   void add(NodeId node, std::span<const Label> labels);
   void remove(NodeId node, std::span<const Label> labels);
 
-  // Adds the nodes that carry the key, with this value or with any, to `out`.
+  // Adds the nodes with the key, or with the key and this value, to `out`.
   void collect(Symbol key, NodeSet& out) const;
   void collect(Label label, NodeSet& out) const;
   // The number of nodes with that label.

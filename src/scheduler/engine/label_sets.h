@@ -1,8 +1,8 @@
 #pragma once
 
-// LabelSets: namespaces and labels of pods, shared by pods that have the same ones, so that a
-// selector is matched once per distinct set and not once per pod. A set goes when its last pod
-// goes; its number is used again then, with another serial.
+// LabelSets: namespaces and labels of pods, shared by pods with equal ones, so that a selector is
+// matched once per distinct set and not once per pod. A set is released with its last pod; its id
+// is then reused with another serial.
 
 #include <functional>
 #include <memory>

@@ -1,7 +1,7 @@
 #pragma once
 
-// NarrowColumn: a number that is not negative for every node, in as few bytes as the largest ever
-// set needs. Classes of pods keep several for all nodes, and most of the numbers are below 256.
+// NarrowColumn: a non-negative number for every node, in as few bytes as the largest number needs.
+// Classes of pods keep several such columns, and most of the numbers are below 256.
 
 #include <algorithm>
 #include <cstdint>
@@ -20,7 +20,7 @@ class NarrowColumn {
  public:
   // All 0, of one byte each.
   void assign(std::size_t size);
-  // What is new is 0.
+  // New entries are 0.
   void resize(std::size_t size);
   std::size_t size() const {
     return std::visit([](const auto& values) { return values.size(); }, values_);
@@ -61,7 +61,7 @@ class NarrowColumn {
   std::variant<Bytes, std::vector<std::uint16_t>, std::vector<std::uint32_t>,
                std::vector<std::int64_t>>
       values_;
-  std::int64_t limit_ = kBytes;  // of what fits
+  std::int64_t limit_ = kBytes;  // largest value that fits
 };
 
 }  // namespace koord::scheduler

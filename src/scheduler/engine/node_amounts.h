@@ -1,7 +1,7 @@
 #pragma once
 
-// NodeAmounts: a number for every node, 0 for most. Few entries are kept in a hash map, many in a
-// plain array, so that thousands of these cost what they hold and not their number times the nodes.
+// NodeAmounts: a number for every node, 0 for most. Few entries are stored in a hash map, many in
+// an array, so that thousands of these objects cost memory only for their entries.
 
 #include <algorithm>
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -36,11 +36,11 @@ class NodeAmounts {
     return it == few_.end() ? 0 : it->second;
   }
   bool empty() const { return all_.empty() ? few_.empty() : nonZero_ == 0; }
-  // How many are not 0.
+  // The number of nodes whose amount is not 0.
   std::size_t size() const { return all_.empty() ? few_.size() : nonZero_; }
   void clear() { *this = {}; }
 
-  // fn(node, amount) for all that are not 0, in no order.
+  // fn(node, amount) for all amounts that are not 0, in no particular order.
   template <class F>
   void forEach(F&& fn) const {
     if (all_.empty()) {

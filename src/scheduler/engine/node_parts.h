@@ -1,7 +1,7 @@
 #pragma once
 
-// NodeParts: nodes divided into parts by a number that is the same for all nodes of a part: what
-// labels, zones and the like make of nodes has few different values, however many nodes there are.
+// NodeParts: nodes divided into parts, each with one number for all its nodes. Scores by labels,
+// zones and the like have few different values, whatever the number of nodes.
 
 #include <cstdint>
 #include <vector>
@@ -21,17 +21,17 @@ class NodeParts {
   // One part, of value 0.
   explicit NodeParts(NodeSet nodes) { parts_.push_back({0, std::move(nodes)}); }
 
-  // Each is there once: no two have the same value or a node in common, and none is empty, except
-  // when there are no nodes at all.
+  // Parts have distinct values and disjoint nodes. None is empty, except if there are no nodes at
+  // all.
   const std::vector<NodePart>& parts() const { return parts_; }
 
-  // Adds `other`'s value, times `factor`, to nodes that are in it, nothing to the rest. False when
-  // that makes more parts than are worth having; the parts are of no use then.
+  // Adds `other`'s value, times `factor`, to the nodes that are in it. Returns false if that makes
+  // too many parts to be useful; the object must not be used then.
   bool add(const NodeParts& other, double factor = 1);
-  // Puts a node, or nodes, that are in no part yet where the value says. False as above.
+  // Adds a node, or nodes, that are in no part yet to the part of this value. False as above.
   bool put(double value, NodeId node);
   bool put(double value, const NodeSet& nodes);
-  // Takes nodes out of the part where the value says.
+  // Removes nodes from the part of this value.
   void take(double value, NodeId node);
   void take(double value, const NodeSet& nodes);
   // Replaces all values.

@@ -7,7 +7,7 @@ namespace koord::scheduler {
 void NodeSet::reserve(std::size_t capacity) {
   const std::size_t words = (capacity + 63) / 64;
   if (words <= words_.size()) return;
-  // Grow in steps: nodes arrive one at a time.
+  // Grow in steps: nodes are added one at a time.
   const std::size_t grown = std::max(words, words_.size() + words_.size() / 2);
   words_.resize(grown);
   summary_.resize((grown + 63) / 64);

@@ -1,7 +1,7 @@
 #pragma once
 
-// NodeSet: a set of dense node ids as a bitset with a summary level (one bit per word of 64), so that
-// walking a nearly empty set of 100,000 nodes touches a handful of words.
+// NodeSet: a set of dense node ids as a bitset with a summary level (one bit per word of 64), so
+// that iterating a nearly empty set of 100,000 nodes reads a handful of words.
 
 #include <algorithm>
 #include <bit>
@@ -15,7 +15,8 @@ namespace koord::scheduler {
 using NodeId = std::uint32_t;
 inline constexpr NodeId kNoNode = ~NodeId{0};
 
-// Batches from this size on are judged by sets of nodes (by label, by domain), smaller ones node by node.
+// Batches from this size on are judged by sets of nodes (by label, by domain), smaller ones node by
+// node.
 inline constexpr std::size_t kManyNodes = 64;
 
 class NodeSet {
@@ -23,7 +24,7 @@ class NodeSet {
   NodeSet() = default;
   explicit NodeSet(std::size_t capacity) { reserve(capacity); }
 
-  // Room for ids below `capacity`; never shrinks. insert() makes room by itself.
+  // Makes space for ids below `capacity`; never shrinks. insert() does so itself.
   void reserve(std::size_t capacity);
   std::size_t capacity() const { return words_.size() * 64; }
 
@@ -43,7 +44,7 @@ class NodeSet {
     words_[w] &= ~(1ULL << (node & 63));
     if (words_[w] == 0) summary_[w >> 6] &= ~(1ULL << (w & 63));
   }
-  // Empties the set; costs what it holds, not its capacity.
+  // Empties the set. The cost depends on its members, not on its capacity.
   void clear();
 
   bool empty() const {
@@ -52,18 +53,18 @@ class NodeSet {
     return true;
   }
   std::size_t size() const;
-  // Has at most `limit` members; cheaper than size() for small limits.
+  // Returns true if it has at most `limit` members. Cheaper than size() for small limits.
   bool smallerThan(std::size_t limit) const;
 
   void intersect(const NodeSet& other);
   void unite(const NodeSet& other);
-  std::size_t add(const NodeSet& other);  // the same; how many are new
+  std::size_t add(const NodeSet& other);  // the same; returns the number of new members
   void subtract(const NodeSet& other);
 
   // The members from 64 * index on, one bit each.
   std::uint64_t word(std::size_t index) const { return index < words_.size() ? words_[index] : 0; }
 
-  // Calls fn(NodeId) in ascending order. fn may erase the member it was called with, no other.
+  // Calls fn(NodeId) in ascending order. fn may erase the current member, but no other.
   template <class F>
   void forEach(F&& fn) const {
     for (std::size_t s = 0; s < summary_.size(); ++s) {
@@ -74,7 +75,7 @@ class NodeSet {
       }
     }
   }
-  // Calls fn with those that are in the other set, too.
+  // Calls fn with the members that are also in `other`.
   template <class F>
   void forEachIn(const NodeSet& other, F&& fn) const {
     for (std::size_t s = 0; s < std::min(summary_.size(), other.summary_.size()); ++s) {
@@ -85,8 +86,8 @@ class NodeSet {
       }
     }
   }
-  // Calls fn(index) for those of the nodes, which ascend, that are members. Costs next to nothing
-  // where the set is small.
+  // Calls fn(index) for each of the nodes that is a member; nodes must ascend. Nearly free if the
+  // set is small.
   template <class F>
   void forEachOf(std::span<const NodeId> nodes, F&& fn) const {
     if (smallerThan(nodes.size() / 16)) {
@@ -101,7 +102,7 @@ class NodeSet {
     for (std::size_t n = 0; n < nodes.size(); ++n)
       if (contains(nodes[n])) fn(n);
   }
-  // Whether there is one that meets the condition.
+  // Returns true if a member meets the condition.
   template <class F>
   bool any(F&& meets) const {
     for (std::size_t w = 0; w < words_.size(); ++w)

@@ -1,29 +1,27 @@
-// What affinity and spreading ask is always of one form: how many pods of some kind are in the
-// domain (zone, host, rack) of a node. Counted by walking over pods that is pods x terms for every
-// attempt, and was most of kube-scheduler's time on clusters with affinity. Here every answer is a
-// number that is kept, and a pod that comes or goes adds or takes one from the numbers it is part
-// of:
+// Affinity and spreading always need one kind of number: how many pods of some kind are in the
+// domain (zone, host, rack) of a node. Counting them by visiting pods costs pods x terms for every
+// attempt, and was most of kube-scheduler's time on clusters with affinity. Here every such number
+// is kept, and a pod that is added or removed changes the numbers that it belongs to:
 //
 //   label set   pods with equal namespace and labels are one LabelSet. Each set is matched once
-//               against every selector and term there is (matchesOf); later ones catch up by serial
+//               against every selector and term (matchesOf). Later ones are matched by serial
 //               numbers, so that a new term costs the sets and not the pods.
 //   tally       for a selector or term, an amount per node: few in a hash table, many in an array
 //               (NodeAmounts).
-//   sums        a tally added up by the domains of one label key, made when somebody asks and kept
-//               up with each change of the tally. They carry the set of nodes whose domain has any,
-//               which is what a filter wants, and those nodes by amount, which is what a score
-//               wants, as long as there are few different amounts.
+//   sums        a tally added up by the domains of one label key, computed on first use and
+//               updated with the tally. They have the set of nodes whose domain is not 0, which
+//               filters need, and those nodes by amount, which scores need, as long as there are
+//               few different amounts.
 //
-// With P pods, N nodes, and m the terms and selectors that are about one pod (2 to 10 as a rule): a
-// pod that comes or goes costs O(m), and for a sum that becomes zero or stops to be it O(N / 64) for
-// a domain of many nodes, O(1) for a host. A question that was asked before costs O(1), a new one
-// O(P) once for counting. A node that changes a label of a topology drops the sums of all (they are
-// made anew from the tallies, O(N) each), since which domain its pods count for has changed; nodes
-// do so rarely. What nobody asks any more is dropped when there is too much of it (kMaxQueries,
-// kMaxSums, least recently used first).
+// With P pods, N nodes, and m terms and selectors that select one pod (2 to 10 as a rule), adding
+// or removing a pod costs O(m). A sum that becomes zero or non-zero also costs O(N / 64) for a
+// domain of many nodes, O(1) for a host. A known query costs O(1), a new one O(P) once. A node that
+// changes a topology label drops all sums, because its pods count for another domain; they are
+// recomputed from the tallies, O(N) each. That is rare. Unused queries and sums are dropped above
+// kMaxQueries and kMaxSums, the least recently used first.
 //
-// What-if changes run through the same code forwards and backwards: a preemption that is tried out
-// sees affinity as it would be. The idea is that of incremental view maintenance in databases
+// Changes of a simulation run through the same code forwards and backwards, so a dry run of
+// preemption sees its own affinity. The idea is that of incremental view maintenance in databases
 // (Gupta and Mumick 1995): keep the answer, apply the difference.
 
 #include "scheduler/engine/pod_index.h"
@@ -74,7 +72,7 @@ void PodIndex::place(Topology& topology, NodeId node) const {
 
 const PodIndex::Topology& PodIndex::topology(Symbol key) {
   auto& slot = topologies_[key];
-  // Values that no node has any more pile up when nodes come and go.
+  // Values that no node has accumulate when nodes are added and removed.
   if (slot && static_cast<std::size_t>(slot->domains) > 2 * cluster_.liveCount() + 1024) {
     slot.reset();
     ++topologiesVersion_;
@@ -172,7 +170,7 @@ void PodIndex::clear(Tally& tally) {
   tally.sums_.clear();
 }
 
-// They are many, and most of them of no use any more.
+// There are many, and most of them are unused.
 void PodIndex::dropSums() {
   for (auto& [number, tracked] : queries_) clear(tracked.counts);
   for (TermHolders& holders : terms_)
@@ -189,7 +187,7 @@ bool PodIndex::selects(const Query& query, const LabelSet& set) const {
 PodIndex::SetMatches& PodIndex::matchesOf(const LabelSet& set) {
   if (set.id >= sets_.size()) sets_.resize(set.id + 1);
   SetMatches& known = sets_[set.id];
-  if (known.serial != set.serial) {  // the number now belongs to another set
+  if (known.serial != set.serial) {  // the id now belongs to another set
     known = {};
     known.serial = set.serial;
   }
@@ -217,7 +215,7 @@ void PodIndex::recount(Tracked& tracked) {
   boost::unordered_flat_map<const LabelSet*, bool> matching;
   for (const auto& record : cluster_.pods()) {
     if (!tracked.query.terminating && record.info->pod->metadata.deletionTimestamp) continue;
-    if (!hidden_.empty() && hidden_.contains(record.info.get())) continue;  // comes with podShown
+    if (!hidden_.empty() && hidden_.contains(record.info.get())) continue;  // counted by podShown
     const LabelSet* set = record.info->labelSet.get();
     const auto [it, added] = matching.try_emplace(set, false);
     if (added) it->second = selects(tracked.query, *set);
@@ -239,8 +237,8 @@ PodIndex::Tally& PodIndex::counts(const Query& query) {
   return tracked.counts;
 }
 
-// A quarter at once, since finding them takes a walk over all. Label sets that refer to them find
-// out when they are next looked at.
+// Drops a quarter at once, because finding them takes a pass over all. Label sets that refer to
+// them notice at their next lookup.
 void PodIndex::dropLeastUsed() {
   std::vector<std::uint64_t> uses;
   for (const auto& [number, tracked] : queries_) uses.push_back(tracked.lastUse);

@@ -9,7 +9,7 @@ namespace koord::scheduler {
 
 namespace {
 
-// The API takes no negative amounts; here they ask for nothing.
+// The API rejects negative amounts; here they count as 0.
 std::int64_t bounded(std::int64_t amount) {
   return std::max<std::int64_t>(amount, 0);
 }
@@ -23,7 +23,7 @@ void addPorts(Cluster& cluster, const api::Container& container, PodInfo& info) 
   }
 }
 
-// All that follows from the pod's shape, when it has one.
+// All that follows from the pod's shape, if it has one.
 std::shared_ptr<PodInfo> readPod(Cluster& cluster, const api::Pod& pod) {
   auto info = std::make_shared<PodInfo>();
   info->priority = pod.spec.priority.value_or(0);

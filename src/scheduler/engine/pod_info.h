@@ -1,6 +1,6 @@
 #pragma once
 
-// PodInfo: what the engine needs of a pod, worked out once when the pod is seen. Immutable and
+// PodInfo: a pod as the engine needs it, computed once when the pod is observed. Immutable and
 // shared.
 
 #include <boost/container/small_vector.hpp>
@@ -29,14 +29,14 @@ struct PodInfo {
   std::shared_ptr<const api::Pod> pod;
   ShapeId shape = 0;
   std::int32_t priority = 0;
-  bool beyond = false;          // of what counts as kMostAmount it asks for more: it fits nowhere
-  Resources request;            // what it takes from a node, never negative
-  std::int64_t nonZeroCpu = 0;  // with 100 milli for each container that asks for none,
+  bool beyond = false;             // requests more than kMostAmount of a resource: it fits nowhere
+  Resources request;               // what it uses on a node, never negative
+  std::int64_t nonZeroCpu = 0;     // with 100 milli for each container that requests none,
   std::int64_t nonZeroMemory = 0;  // with 200 MiB likewise; used by scores
   boost::container::small_vector<HostPort, 1> ports;
   LabelSetPtr labelSet;                   // its namespace and labels
   std::shared_ptr<const PodTerms> terms;  // nullptr without pod (anti-)affinity
-  UnitKind* kind = nullptr;  // of what stands behind it, which is no Pod of the API; nearly never
+  UnitKind* kind = nullptr;  // of the object behind a unit that is not a Pod; usually nullptr
 
   const std::string& uid() const { return pod->metadata.uid; }
   std::string key() const { return pod->metadata.namespace_ + "/" + pod->metadata.name; }
@@ -46,7 +46,7 @@ using PodPtr = std::shared_ptr<const PodInfo>;
 
 class Cluster;
 PodPtr makePodInfo(Cluster& cluster, std::shared_ptr<const api::Pod> pod, UnitKind* kind = nullptr);
-// The pod as the API shows it once it is bound.
+// The pod as the API shows it after its binding.
 PodPtr placedOn(const PodInfo& pod, const std::string& node);
 
 }  // namespace koord::scheduler

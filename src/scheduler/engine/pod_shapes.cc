@@ -11,11 +11,11 @@ namespace koord::scheduler {
 
 namespace {
 
-// Pods that say more are like no other, or mean harm: what is said is kept with the shape.
+// Larger pods are unique, or hostile: the shape stores all these fields.
 constexpr std::size_t kMostText = 2048;
 constexpr std::size_t kMostParts = 32;
 
-// Tells most texts apart by their end: generated names differ there.
+// Distinguishes most texts by their end: generated names differ there.
 class ShapeHash {
  public:
   void add(std::uint64_t number) {
@@ -168,7 +168,7 @@ PodShapes::Shape* PodShapes::of(const api::Pod& pod) {
   const auto mark = static_cast<std::uint32_t>(hash.value() >> 32);
   std::uint32_t& seen = seen_[hash.value() % seen_.size()];
   if (std::exchange(seen, mark) != mark) return nullptr;
-  // Workloads come and go; those that are still there get new numbers.
+  // Workloads are added and removed; those that still exist get new numbers.
   if (shapes_.size() >= kMost) shapes_.clear();
   auto entry = std::make_unique<Entry>(pod, ++last_);
   return &shapes_.emplace(hash.value(), std::move(entry))->second->shape;

@@ -1,18 +1,19 @@
 #pragma once
 
-// PodShapes: pods that were made from one template say the same about all but their names. A shape is the
-// number of what they say; what follows from it alone (amounts, demands, estimates, the class of pods) is
-// worked out for one of them and looked up for the others (ByShape).
+// PodShapes: pods of one template differ in little more than their names. A shape is a number for
+// everything that they have in common. Values that follow from the shape alone (amounts, demands,
+// estimates, the class of pods) are computed for one of the pods and looked up for the others
+// (ByShape).
 //
-// A shape stands for: namespace, labels, annotations, owners, node selector, tolerations, priority and its
-// class, hostNetwork, hostUsers, and of containers what matters before they run: name, image, ports, resources, restart
-// policy. It does not say: name, uid, times, status, volumes, gates, spread constraints, the scheduler's name,
-// the node's name.
+// A shape covers: namespace, labels, annotations, owners, node selector, tolerations, priority and
+// its class, hostNetwork, hostUsers, and of containers the fields that matter before they run:
+// name, image, ports, resources, restart policy. It does not cover: name, uid, times, status,
+// volumes, gates, spread constraints, the scheduler's name, the node's name.
 //
-// It is found by a hash of a few of these and by comparing all. The second pod that has the hash makes the
-// shape, so that pods that are like no other cost nothing but the hash. Pods with affinity, overhead, amounts
-// for the whole pod, claims, a scheduling group, volumes that are images, containers that are being resized
-// or have restart rules, or a lot to say, have none. Not thread-safe.
+// A shape is found by a hash of a few of these fields and a comparison of all. The second pod with
+// a hash creates the shape, so that a unique pod costs only the hash. These pods have no shape:
+// those with affinity, overhead, pod-level resources, claims, a scheduling group, image volumes,
+// containers that are being resized or have restart rules, or very large fields. Not thread-safe.
 
 #include <array>
 #include <cstdint>
@@ -27,11 +28,11 @@ namespace koord::scheduler {
 
 struct PodInfo;
 
-using ShapeId = std::uint64_t;  // 0: none; never given twice
+using ShapeId = std::uint64_t;  // 0: none; never reused
 
 class PodShapes {
  public:
-  // Of this many there is more than a number at a time.
+  // The maximum number of shapes at a time.
   static constexpr std::size_t kMost = 4096;
 
   PodShapes();
@@ -41,33 +42,34 @@ class PodShapes {
 
   struct Shape {
     ShapeId id = 0;
-    // What the engine reads of its pods, without the pod; nullptr until somebody has put it here.
+    // The part of PodInfo that all its pods share, without the pod; nullptr until a caller sets it.
     std::shared_ptr<const PodInfo> common;
   };
-  // nullptr: it has none. Good until the next call.
+  // nullptr if the pod has no shape. Valid until the next call.
   Shape* of(const api::Pod& pod);
   std::size_t size() const { return shapes_.size(); }
 
  private:
-  struct Entry;  // what pods of the shape say, and the shape
+  struct Entry;  // the common fields of the shape's pods, and the shape
   std::unordered_multimap<std::uint64_t, std::unique_ptr<Entry>> shapes_;  // by hash
   std::array<std::uint32_t, 1024> seen_{};                                 // parts of hashes
   ShapeId last_ = 0;
 };
 
-// What follows from shapes, worked out for one pod of each; for a pod without a shape, as long as it is that
-// pod alone that is asked about. Slots are by number: a shape that was given kMost numbers later takes the
-// place of this one.
+// Values that follow from shapes, computed for one pod of each. For a pod without a shape the value
+// is kept until another such pod is looked up. Slots are indexed by shape modulo kMost: a shape
+// that was created kMost shapes later replaces the value.
 template <class T>
 class ByShape {
  public:
-  // make(): what follows, for this pod. Good until another pod is asked about. Pod: a PodInfo.
+  // Returns the value for this pod's shape, computed by make() on first use. Valid until the next
+  // call for another pod. Pod: a PodInfo.
   template <class Pod, class Make>
   const T& of(const Pod& pod, Make&& make) {
     const T* const known = find(pod);
     return known ? *known : workOut(pod, std::forward<Make>(make));
   }
-  // nullptr: it has not been worked out for the pod's shape.
+  // nullptr if there is no value for the pod's shape.
   template <class Pod>
   const T* find(const Pod& pod) const {
     const std::size_t at = pod.shape % PodShapes::kMost;
@@ -84,7 +86,7 @@ class ByShape {
     ShapeId shape = 0;  // never 0
     T value;
   };
-  // Seldom called, and not made part of who asks.
+  // Rarely called; not inlined into the caller.
   template <class Pod, class Make>
   [[gnu::noinline]] const T& workOut(const Pod& pod, Make&& make) {
     if (pod.shape == 0) {

@@ -23,7 +23,7 @@ struct Pods {
   }
   PodPtr info(api::Pod pod) {
     const auto object = std::make_shared<const api::Pod>(std::move(pod));
-    (void)cluster.shapes().of(*object);  // the first of its kind
+    (void)cluster.shapes().of(*object);  // the first pod of its kind
     return makePodInfo(cluster, object);
   }
   ShapeId shape(api::Pod pod) { return info(std::move(pod))->shape; }
@@ -125,7 +125,7 @@ TEST(ByShape, worksThingsOutOncePerShape) {
   EXPECT_EQ(facts.of(*two, make), 2);
   EXPECT_EQ(facts.of(*pods.info(Pods::aPodNamed("three")), make), 1);
   EXPECT_EQ(*facts.find(*two), 2);
-  // Without a shape: for as long as it is the same pod.
+  // Without a shape: while it is the same pod.
   api::Pod social = Pods::aPodNamed("lone");
   social.spec.affinity.emplace();
   const PodPtr lone = pods.info(social);

@@ -20,7 +20,7 @@ std::string PodSelector::key() const {
   key += '\n';
   if (namespaceSelector) key += "?" + namespaceSelector->toString();
   key += '\n';
-  // Nothing and everything print alike.
+  // Selectors of nothing and of everything print alike.
   key += labels.requirements().empty() ? (labels.empty() ? "*" : "-") : labels.toString();
   return key;
 }

@@ -20,10 +20,10 @@
 
 namespace koord::scheduler {
 
-// Labels of namespaces by name; nullptr for one that is not known.
+// Labels of namespaces by name; nullptr if the namespace is unknown.
 using NamespaceLabels = std::function<const api::StringMap*(const std::string& namespace_)>;
 
-// Which pods a term is about.
+// The pods that a term selects.
 struct PodSelector {
   std::vector<std::string> namespaces;  // sorted
   std::optional<api::Selector> namespaceSelector;
@@ -44,26 +44,26 @@ struct AffinityTerm {
 struct PodTerms {
   std::vector<TermId> affinity;                            // required
   std::vector<TermId> antiAffinity;                        // required
-  std::vector<std::pair<TermId, std::int64_t>> preferred;  // with weights; negative ones keep away
-  // Why a required or preferred term could not be read; terms that can be are there all the same.
+  std::vector<std::pair<TermId, std::int64_t>> preferred;  // with weights; negative: anti-affinity
+  // Why a required or preferred term could not be parsed; the other terms are set.
   std::string error;
 };
 
-// A term goes when the last pod that has it goes; its id is used again then, with another serial.
+// A term is released with its last pod; its id is then reused with another serial.
 class TermTable {
  public:
   TermTable() : table_(std::make_shared<Table>()) {}
 
-  // nullptr when the pod has no pod (anti-)affinity. What it returns keeps its terms.
+  // nullptr if the pod has no pod (anti-)affinity. The result keeps its terms alive.
   std::shared_ptr<const PodTerms> parse(Symbols& symbols, const api::Pod& pod);
   const AffinityTerm& term(TermId id) const { return table_->slots[id].term; }
-  // 0 for an id that is not in use.
+  // 0 if the id is not in use.
   std::uint64_t serial(TermId id) const { return table_->slots[id].serial; }
   std::uint64_t lastSerial() const { return table_->lastSerial; }
-  // In the order in which they came.
+  // In the order of creation.
   const std::map<std::uint64_t, TermId>& bySerial() const { return table_->bySerial; }
   std::size_t size() const { return table_->bySerial.size(); }
-  // Takes topology keys from one table of symbols to another.
+  // Converts topology keys from one symbol table to another.
   void translate(const Symbols& from, Symbols& to);
 
  private:

@@ -1,8 +1,8 @@
 #pragma once
 
 // Amounts of resources as the scheduler counts them: 64-bit integers by dense resource id. cpu is
-// in thousandths of a core, memory and ephemeral storage in bytes, every other resource ("scalar")
-// in its own unit. The number of pods is not one of them.
+// in millicores, memory and ephemeral storage in bytes, every other resource ("scalar") in its own
+// unit. The number of pods is counted separately.
 
 #include <array>
 #include <boost/container/small_vector.hpp>
@@ -32,9 +32,10 @@ class ResourceNames {
   Symbols names_;
 };
 
+// Amounts by resource; an absent resource is 0.
 struct Resources {
   std::array<std::int64_t, kFirstScalar> base{};
-  // Sorted by id. An entry may be zero: the resource was named with nothing asked.
+  // Sorted by id. An entry may be zero: the resource was named with amount 0.
   boost::container::small_vector<std::pair<ResourceId, std::int64_t>, 2> scalars;
 
   std::int64_t amount(ResourceId id) const;
@@ -50,19 +51,20 @@ struct Resources {
   }
 };
 
-// What NodeResourcesFit may be told to ignore: a domain that is not kubernetes.io's.
+// Returns true for resources that NodeResourcesFit can be configured to ignore: those with a domain
+// other than kubernetes.io.
 bool isExtendedResource(std::string_view name);
 
-// "pods" and names that are not counted are left out.
+// Omits "pods" and names that are not counted.
 Resources toResources(ResourceNames& names, const api::ResourceList& list);
 
-// The most that 64 bits can say, and that anybody has or asks for (PodInfo::beyond).
+// The largest 64-bit amount; larger requests set PodInfo::beyond.
 inline constexpr std::int64_t kMostAmount = std::numeric_limits<std::int64_t>::max();
 
-// For people: "2500m", "3Gi".
+// For users: "2500m", "3Gi".
 std::string amountText(ResourceId id, std::int64_t amount);
 
-// Sums that stop at the ends of int64 instead of wrapping around.
+// Sums that saturate at the limits of int64 instead of wrapping around.
 inline std::int64_t addSaturating(std::int64_t a, std::int64_t b) {
   std::int64_t sum = 0;
   if (!__builtin_add_overflow(a, b, &sum)) return sum;

@@ -1,27 +1,28 @@
-// Finding the best of N nodes after one of them has changed. A heap would do for the best alone, but
-// what is wanted is one of the best, drawn evenly among equals, and often the best within some set
-// of nodes (a domain, those that a filter left); and scores of most nodes are equal for long.
+// Finding the best of N nodes after one of them has changed. A heap would find the best, but the
+// scheduler needs a random one of equals, and often the best within some set of nodes (a domain,
+// those that passed a filter). Scores of most nodes also stay equal for long.
 //
-// So the totals stand in an array by node, in blocks of 64, as the words of a NodeSet do. For each
-// block there is its highest total and a bit for each node that has it:
+// So the totals are an array by node, in blocks of 64, like the words of a NodeSet. Each block has
+// its highest total and a bit for each node that has it:
 //
-//   set       a total above the block's highest replaces it; one equal to it adds a bit; one below
-//             takes the node's bit away. When the last bit is gone, the highest is only a bound, and
-//             nothing is done about it yet.
-//   top       the highest of all blocks' highest. A block that has no holder is looked at again
-//             (refresh), and only if its bound is not below the best so far: most blocks that were
-//             left with a bound are never looked at again before they get a better total.
+//   set       a total above the block's highest replaces it; an equal one sets the node's bit; a
+//   lower
+//             one clears it. Without bits the highest is only an upper bound, which stays for now.
+//   top       the highest of all blocks' highest. A block without bits is rescanned (refresh) only
+//   if
+//             its bound is not below the best so far: most such blocks get a better total before
+//             they are ever rescanned.
 //   nth       walks the blocks that have the top total and counts their bits, to find the k-th
-//             holder for a k drawn at random.
+//             holder for a random k.
 //
-// With a set of nodes given, a block's answer holds if some holder is in the set; otherwise the
-// block is scanned for those members.
+// With a set of nodes, a block's stored answer holds if some holder is in the set; otherwise those
+// members of the block are scanned.
 //
-// Cost: set O(1); top and nth O(N / 64), and 64 for each block that is looked at again, which is
-// paid by the set that left it without a holder. 5,000 nodes are 79 blocks. Totals are kept in as
-// few bytes as they need (NarrowColumn), and a block is compared side by side, so that looking again
-// costs little. Why not a tree over the blocks: with 100,000 nodes the walk is 1,563 steps over
-// 12 KiB in a row, and every set would have to climb.
+// Cost: set O(1); top and nth O(N / 64), and 64 for each rescanned block, which the set that
+// removed its last holder has paid for. 5,000 nodes are 79 blocks. Totals take as few bytes as they
+// need (NarrowColumn), and a block is compared with vector instructions, so that a rescan costs
+// little. Why not a tree over the blocks: with 100,000 nodes the walk is 1,563 steps over 12 KiB of
+// contiguous memory, and in a tree every set would have to climb.
 
 #include "scheduler/engine/score_index.h"
 
@@ -100,7 +101,7 @@ std::uint64_t ScoreIndex::holders(std::size_t block, std::int64_t total,
                                   std::uint64_t members) const {
   return totals_.read([&](const auto& totals) {
     const auto* first = totals.data() + block * 64;
-    // Compared side by side, a byte each, and then eight bytes to eight bits at once.
+    // Compared with vector instructions, a byte each, then eight bytes to eight bits at once.
     const auto wanted = static_cast<std::decay_t<decltype(*first)>>(total);
     std::array<std::uint8_t, 64> equal;
     for (std::size_t i = 0; i < 64; ++i) equal[i] = first[i] == wanted ? 1 : 0;
@@ -120,7 +121,7 @@ void ScoreIndex::refresh(std::size_t block) {
   remember(block, max, max == 0 ? 0 : holders(block, max, kAll));
 }
 
-// Of all nodes. The highest of the blocks' maxima is the answer unless it is but a bound.
+// Of all nodes. The highest of the blocks' maxima is the answer unless it is only a bound.
 ScoreIndex::Top ScoreIndex::topOfAll() {
   std::int64_t best = 0;
   for (const std::int64_t max : max_) best = std::max(best, max);
@@ -136,7 +137,7 @@ ScoreIndex::Top ScoreIndex::topOfAll() {
 ScoreIndex::Top ScoreIndex::top(const NodeSet* among) {
   if (!among)
     if (const Top top = topOfAll(); top.ties > 0) return top;
-  std::int64_t best = 1;  // of those that are feasible, the least
+  std::int64_t best = 1;  // the lowest feasible total
   std::size_t ties = 0;
   const auto found = [&](std::int64_t max, std::size_t holders) {
     if (max < best) return;

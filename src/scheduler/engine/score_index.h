@@ -1,11 +1,11 @@
 #pragma once
 
-// ScoreIndex: the total score of every feasible node, arranged so that the best one, of all or of
-// some, is found without looking at all of them. Nodes stand in blocks of 64, as in the words of a
-// NodeSet; a block remembers its highest total and who has it. When the last of these goes, what is
-// remembered is a bound, and the block is looked at again only when a search comes to it with
-// nothing better at hand. Setting a score is O(1), finding the best O(nodes / 64) and 64 for every
-// block looked at again.
+// ScoreIndex: the total score of every feasible node, arranged so that the best node, of all or of
+// some, is found without visiting all. Nodes are in blocks of 64, as in the words of a NodeSet. A
+// block stores its highest total and the nodes that have it. When the last of these changes, the
+// stored total is only an upper bound; the block is rescanned when a search reaches it without a
+// better total. Setting a score is O(1), finding the best O(nodes / 64) and 64 for every rescanned
+// block.
 
 #include <optional>
 #include <span>
@@ -36,7 +36,7 @@ class ScoreIndex {
   };
   // Of all nodes, or of these.
   Top top(const NodeSet* among = nullptr);
-  // The node at this position among those with that total, which is the highest there is.
+  // The node at this position among those with that total, which must be the highest.
   NodeId nth(std::int64_t total, std::size_t position, const NodeSet* among = nullptr) const;
 
   struct Best {
@@ -44,23 +44,23 @@ class ScoreIndex {
     std::int64_t total = 0;
     std::size_t ties = 0;  // nodes with that total
   };
-  // The best node; among equals uniformly random (the random source is not used when there is one).
+  // The best node; a random one of equals. `random` is not used if there is only one.
   std::optional<Best> best(Random& random, const NodeSet* among = nullptr);
 
  private:
-  // A block's highest total; nobody has it when it is but a bound.
+  // Stores a block's highest total; without holders it is only an upper bound.
   void remember(std::size_t block, std::int64_t max, std::uint64_t holders);
   void refresh(std::size_t block);
   Top topOfAll();
-  // The nodes of a block that have this total, among those in `members`.
+  // The nodes of a block that have this total and are in `members`.
   std::uint64_t holders(std::size_t block, std::int64_t total, std::uint64_t members) const;
   std::int64_t highest(std::size_t block, std::uint64_t members) const;
 
-  NarrowColumn totals_;  // and 1, so that 0 is infeasible; in blocks, too
+  NarrowColumn totals_;  // plus 1, so that 0 is infeasible; padded to whole blocks
   // By block:
   std::vector<std::int64_t> max_;
-  std::vector<std::uint64_t> holders_;  // of max_; none when that is but a bound
-  std::vector<std::uint8_t> ties_;      // how many these are
+  std::vector<std::uint64_t> holders_;  // nodes with max_; none if that is only an upper bound
+  std::vector<std::uint8_t> ties_;      // the number of holders
 };
 
 }  // namespace koord::scheduler

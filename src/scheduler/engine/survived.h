@@ -1,7 +1,7 @@
 #pragma once
 
-// Code of plugins that throws has a mistake. It costs what it was asked for and nothing else: the process
-// goes on, with a line in the log.
+// Isolates exceptions of plugin code. A throwing function loses its result only: the process logs
+// the exception and continues.
 
 #include <exception>
 #include <string>
@@ -9,10 +9,11 @@
 
 namespace koord::scheduler {
 
-// Logs it; a text for people: "plugin NodePorts threw at Filter: vector::_M_range_check".
+// Logs the exception and returns a text for users: "plugin NodePorts threw at Filter:
+// vector::_M_range_check".
 std::string toldOf(std::string_view who, std::string_view where, const std::exception* thrown);
 
-// Calls it; false: it threw.
+// Calls it. Returns false if it threw; the exception is logged.
 template <class Call>
 bool survived(std::string_view who, std::string_view where, Call&& call) {
   try {

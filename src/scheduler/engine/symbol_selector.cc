@@ -43,7 +43,7 @@ bool SymbolSelector::matches(const Symbols& symbols, const NodeRow& node) const 
       case Op::GreaterThan:
       case Op::LessThan:
         if (label) {
-          // The text of numbers is read as the API does: with a sign, in full.
+          // Numbers are parsed as the API does: with a sign, the whole text.
           std::string_view text = symbols.text(label->value);
           if (text.starts_with('+')) text.remove_prefix(1);
           std::int64_t number = 0;

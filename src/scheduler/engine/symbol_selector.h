@@ -1,7 +1,8 @@
 #pragma once
 
-// SymbolSelector: a label selector in terms of the cluster's symbols, for asking one node at a time: a
-// requirement costs a binary search over a few integers. For all nodes at once see node_selection.h.
+// SymbolSelector: a label selector with the cluster's symbols, for matching single nodes: a
+// requirement costs a binary search over a few integers. For all nodes at once see
+// node_selection.h.
 
 #include <vector>
 
@@ -12,7 +13,7 @@ namespace koord::scheduler {
 
 class SymbolSelector {
  public:
-  // Interns what the selector names, so that nodes with labels not seen yet will match.
+  // Interns the selector's labels, so that nodes that get them later match.
   SymbolSelector(Symbols& symbols, const api::Selector& selector);
   bool matches(const Symbols& symbols, const NodeRow& node) const;
 

@@ -6,7 +6,7 @@ Symbol Symbols::intern(std::string_view text) {
   const auto it = ids_.find(text);
   if (it != ids_.end()) return it->second;
   const auto id = static_cast<Symbol>(texts_.size());
-  // A deque does not move its elements, so the views used as keys stay good.
+  // A deque does not move its elements, so the views used as keys stay valid.
   texts_.emplace_back(text);
   ids_.emplace(texts_.back(), id);
   return id;

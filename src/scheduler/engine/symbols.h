@@ -1,7 +1,8 @@
 #pragma once
 
-// Symbols: text as small integers, so that labels, values and names compare in one instruction. A table
-// only grows; an id stays valid as long as the table lives (the Cluster takes a new one now and then).
+// Symbols: texts as small integers, so that labels, values and names compare in one instruction. A
+// table only grows. An id is valid as long as the table lives; the Cluster replaces its table when
+// most ids are unused.
 
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>

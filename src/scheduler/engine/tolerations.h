@@ -11,22 +11,22 @@ namespace koord::scheduler {
 
 bool tolerates(const api::Toleration& toleration, const api::Taint& taint);
 bool tolerates(const api::List<api::Toleration>& tolerations, const api::Taint& taint);
-// Whether every NoSchedule and NoExecute taint is tolerated.
+// Returns true if every NoSchedule and NoExecute taint is tolerated.
 bool toleratesAll(const api::List<api::Toleration>& tolerations,
                   const api::List<api::Taint>& taints);
 
-// A pod's tolerations, to be asked about many taints: a long list is not walked for each. The list
-// must outlive it.
+// A pod's tolerations, prepared for checking many taints without walking a long list for each. The
+// list must outlive it.
 class Tolerations {
  public:
   explicit Tolerations(const api::List<api::Toleration>& list);
   bool tolerate(const api::Taint& taint) const;
-  // Whether every NoSchedule and NoExecute taint is tolerated.
+  // Returns true if every NoSchedule and NoExecute taint is tolerated.
   bool tolerateAll(const api::List<api::Taint>& taints) const;
 
  private:
-  // What a taint has to have to be tolerated: its value where it is compared, its effect unless any
-  // will do, its key likewise.
+  // The properties of a tolerated taint: its value if compared, its effect and key unless any
+  // matches.
   struct Pattern {
     std::string_view key;
     bool anyValue = false;
@@ -40,7 +40,7 @@ class Tolerations {
 
   const api::List<api::Toleration>& list_;
   boost::unordered_flat_set<Pattern, PatternHash> patterns_;  // empty for a short list
-  bool anyKey_ = false;                                       // some pattern is of any key
+  bool anyKey_ = false;                                       // a pattern matches any key
 };
 
 }  // namespace koord::scheduler

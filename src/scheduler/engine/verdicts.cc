@@ -50,7 +50,7 @@ VerdictId Verdicts::intern(Rejection rejection) {
 }
 
 void Verdicts::pass(const NodeSet& nodes) {
-  if (rejections_.size() == 1) return;  // nobody was ever rejected
+  if (rejections_.size() == 1) return;  // no node was ever rejected
   byNode_.read([&](const auto& verdicts) {
     nodes.forEach([&](NodeId node) {
       if (verdicts[node] != kPasses) set(node, kPasses);

@@ -1,9 +1,9 @@
 #pragma once
 
 // Verdicts: for every node, whether it passed the filters and, if not, which plugin rejected it and
-// why. The one source of FailedScheduling messages, queueing decisions and explanations. Equal
-// rejections are stored once, so a node costs a byte or two and the number of nodes per rejection
-// is always at hand.
+// why. The only source of FailedScheduling messages, queueing decisions and explanations. Equal
+// rejections are stored once, so a node costs a byte or two, and the number of nodes per rejection
+// is always known.
 
 #include <string>
 #include <unordered_map>
@@ -14,7 +14,7 @@
 
 namespace koord::scheduler {
 
-// What a plugin says about one node; the order is upstream's.
+// A plugin's answer for one node; the order is upstream's.
 enum class Code : std::uint8_t {
   Success,
   Error,
@@ -22,7 +22,7 @@ enum class Code : std::uint8_t {
   UnschedulableAndUnresolvable,  // it cannot help
   Wait,
   Skip,
-  Pending,  // as Unschedulable; an event that its plugin accepts skips the back-off
+  Pending,  // as Unschedulable, but an event that its plugin accepts skips the backoff
 };
 
 constexpr bool isRejection(Code code) {
@@ -51,13 +51,13 @@ class Verdicts {
 
   VerdictId intern(Rejection rejection);
   void set(NodeId node, VerdictId verdict);
-  void pass(const NodeSet& nodes);  // all of them
+  void pass(const NodeSet& nodes);  // sets all of them to kPasses
 
   VerdictId at(NodeId node) const { return static_cast<VerdictId>(byNode_.at(node)); }
   const Rejection& rejection(VerdictId id) const { return rejections_[id]; }
-  // The nodes that have this verdict; meaningless for kPasses.
+  // The number of nodes with this verdict; meaningless for kPasses.
   std::size_t count(VerdictId id) const { return counts_[id]; }
-  // Those of `among` whose rejection has the code, ascending.
+  // The nodes of `among` whose rejection has this code, ascending.
   std::vector<NodeId> nodesWith(Code code, const NodeSet& among) const;
   // Ids run from 1 to size() - 1.
   std::size_t size() const { return rejections_.size(); }

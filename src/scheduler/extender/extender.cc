@@ -14,7 +14,7 @@ namespace koord::scheduler {
 
 namespace {
 
-// Data given in the configuration goes before a file. "" when neither is given.
+// Data in the configuration overrides a file. "" if neither is given.
 std::string pemOf(const std::string& data, const std::string& file, const std::string& path,
                   std::vector<std::string>& errors) {
   if (data.empty() && file.empty()) return {};
@@ -68,7 +68,7 @@ Extender::Extender(ExtenderConfig config, net::HttpTransport& transport, Executo
   read.certPem = pemOf(tls.certData, tls.certFile, path + "cert", errors);
   read.keyPem = pemOf(tls.keyData, tls.keyFile, path + "key", errors);
   read.serverName = tls.serverName;
-  // As upstream: who asks for HTTPS and names no authority accepts any certificate.
+  // As upstream: HTTPS without an authority accepts any certificate.
   read.insecureSkipVerify = tls.insecure || (config_.enableHttps && read.caPem.empty());
   tls_ = std::make_shared<const net::TlsConfig>(std::move(read));
 }

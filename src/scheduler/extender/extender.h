@@ -1,8 +1,7 @@
 #pragma once
 
-// Extender: one HTTP service that has a say in scheduling: which nodes pass, how well they suit,
-// which victims preemption may take, and the binding itself. One per entry of `extenders`; on the
-// scheduler's executor.
+// Extender: one HTTP service that takes part in scheduling: filtering and scoring nodes, the choice
+// of victims, and the binding. One per entry of `extenders`; used on the scheduler's executor.
 
 #include <memory>
 #include <set>
@@ -17,13 +16,13 @@ namespace koord::scheduler {
 
 class Extender {
  public:
-  // Problems go to `errors` by field path; the result is not to be used when there are any.
+  // Validation errors go to `errors` by field path; the result must not be used then.
   Extender(ExtenderConfig config, net::HttpTransport& transport, Executor& executor,
            std::vector<std::string>& errors);
 
   const ExtenderConfig& config() const { return config_; }
-  // Whether a container asks for one of the resources that it manages; it may manage none, and is
-  // asked about every pod then.
+  // Returns true if a container requests one of the resources that it manages, or if it manages
+  // none.
   bool interestedIn(const api::Pod& pod) const;
 
   // Errors have upstream's text: "failed filter with extender at URL http://..., code 500", or the
@@ -32,7 +31,7 @@ class Extender {
   Task<Result<std::vector<wire::HostPriority>>> prioritize(wire::PodObject pod,
                                                            wire::NodeObjects nodes);
   Task<Result<>> bind(wire::PodObject pod, std::string node);
-  // The nodes that are left, with the victims that it agrees to.
+  // The remaining nodes, with the victims that it agrees to.
   Task<Result<std::map<std::string, wire::Victims>>> preempt(
       wire::PodObject pod, std::map<std::string, wire::Victims> victims);
 

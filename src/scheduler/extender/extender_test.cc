@@ -1,4 +1,4 @@
-// One extender over a real socket: TLS, messages, and what it is not asked.
+// One extender over a real socket: TLS, messages, and pods that it is not called for.
 
 #include "scheduler/extender/extender.h"
 
@@ -62,7 +62,7 @@ TEST_F(ExtenderTest, TalksTlsWithWhomItTrusts) {
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().message, HasSubstr("https://"));
 
-  config.tls.caData.clear();  // nobody to trust: with enableHTTPS anybody is
+  config.tls.caData.clear();  // no authority: enableHTTPS accepts any certificate
   config.enableHttps = true;
   EXPECT_TRUE(filter(*extender(config)));
 }

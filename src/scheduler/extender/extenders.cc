@@ -17,7 +17,7 @@ bool judges(const ExtenderConfig& config) {
   return !config.filterVerb.empty() || !config.prioritizeVerb.empty();
 }
 
-// What comes from outside may be any number.
+// An extender may return any number.
 std::int64_t weighted(std::int64_t score, std::int64_t weight) {
   std::int64_t product = 0;
   if (!__builtin_mul_overflow(score, weight, &product) &&
@@ -32,7 +32,7 @@ Status rejection(Code code, const std::string& reason) {
 
 }  // namespace
 
-// Extenders that score the same nodes at the same time.
+// The shared state of extenders that score the same nodes concurrently.
 struct Extenders::Scoring {
   Scoring(Executor& executor, wire::PodObject podToScoreFor, wire::NodeObjects nodesToScore,
           std::size_t asked)
@@ -119,7 +119,7 @@ Task<Result<>> Extenders::filter(wire::PodObject pod, wire::NodeObjects* nodes,
     std::erase_if(*nodes, [&](const auto& node) {
       const std::string& name = node->metadata.name;
       if (passed.contains(name)) return false;
-      // As upstream, a node without a word about it is one that no preemption can help.
+      // As upstream, preemption does not help on a node that the answer omits.
       verdicts->rejected.try_emplace(
           name, Status{Code::UnschedulableAndUnresolvable, {}, std::string(kExtenderName)});
       return true;

@@ -1,8 +1,8 @@
 #pragma once
 
-// Extenders: all extenders of the configuration, asked in order. Those whose failures may be
-// ignored come last. One object for all profiles; on the scheduler's executor, and it must outlive
-// what it hands out.
+// Extenders: all extenders of the configuration, called in order; ignorable ones come last. One
+// object for all profiles, used on the scheduler's executor. It must outlive the tasks and pointers
+// that it returns.
 
 #include <memory>
 #include <string>
@@ -15,21 +15,22 @@ namespace koord::scheduler {
 
 class Extenders {
  public:
-  // Problems go to `errors` by field path. transport and executor must outlive it.
+  // Validation errors go to `errors` by field path. transport and executor must outlive it.
   Extenders(const std::vector<ExtenderConfig>& configs, net::HttpTransport& transport,
             Executor& executor, std::vector<std::string>& errors);
 
-  // Whether the pod's nodes are to be judged, or its preemption confirmed, by an extender.
+  // Returns true if an extender must judge the pod's nodes, or confirm its preemption.
   bool concerns(const api::Pod& pod) const;
   bool confirmPreemptionOf(const api::Pod& pod) const;
-  // Who binds the pod instead of the bind plugins; nullptr = they do.
+  // The extender that binds the pod instead of the Bind plugins; nullptr = none.
   Extender* binderOf(const api::Pod& pod) const;
 
-  // Filters one after the other, then all scores at once when more than one node is left. The error
-  // is that of an extender which must not be ignored; a failure to score only loses the scores.
+  // Calls the filters one after the other, then all scorers at once if more than one node is left.
+  // An error comes from an extender that is not ignorable; a failure to score only loses the
+  // scores.
   Task<Result<ExtenderVerdicts>> judge(wire::PodObject pod, wire::NodeObjects nodes);
 
-  // The nodes where preemption may go on, each with at least one victim.
+  // The nodes where preemption may continue, each with at least one victim.
   Task<Result<std::map<std::string, wire::Victims>>> confirmVictims(
       wire::PodObject pod, std::map<std::string, wire::Victims> victims);
 

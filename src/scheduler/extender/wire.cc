@@ -16,7 +16,7 @@ bool sameName(std::string_view a, std::string_view b) {
       a, b, [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
 }
 
-// nullptr when there is none, or null. Names are compared as Go's decoder does.
+// nullptr if the member is absent or null. Names are compared as Go's decoder does.
 const json::value* member(const json::value& value, std::string_view name) {
   const json::value* found = find(value, name);
   if (!found && value.is_object()) {
@@ -26,8 +26,8 @@ const json::value* member(const json::value& value, std::string_view name) {
   return found && !found->is_null() ? found : nullptr;
 }
 
-// Members of one answer. What is not there, or null, is empty; what is of another type than it has to
-// be makes the whole answer one that cannot be read, as in Go.
+// Reads the members of one answer. Absent and null members are empty. A member of the wrong type
+// makes the whole answer invalid, as in Go.
 class Members {
  public:
   std::string text(const json::value& object, std::string_view name) {

@@ -1,7 +1,7 @@
 #pragma once
 
 // The messages between scheduler and extenders (k8s.io/kube-scheduler/extender/v1): JSON with the
-// names of Go's fields, which are read whatever their case.
+// names of Go's fields, which are read regardless of case.
 
 #include <map>
 #include <memory>
@@ -19,16 +19,16 @@ namespace koord::scheduler::wire {
 using PodObject = std::shared_ptr<const api::Pod>;
 using NodeObjects = std::vector<std::shared_ptr<const api::Node>>;
 
-// For filter and prioritize. byName: nodes are named, not shown.
+// The body for filter and prioritize. byName: nodes by name instead of whole objects.
 std::string args(const api::Pod& pod, const NodeObjects& nodes, bool byName);
 
 struct FilterResult {
-  std::vector<std::string> nodes;  // names of those that pass
+  std::vector<std::string> nodes;  // names of nodes that pass
   std::map<std::string, std::string> failed;
   std::map<std::string, std::string> unresolvable;
   std::string error;
 };
-// byName: names count when there are any.
+// byName: the list of names is used if it is present.
 Result<FilterResult> readFilterResult(const std::string& text, bool byName);
 
 struct HostPriority {
@@ -38,7 +38,7 @@ struct HostPriority {
 Result<std::vector<HostPriority>> readPriorities(const std::string& text);
 
 std::string bindingArgs(const api::Pod& pod, const std::string& node);
-// The answer's error, "" when there is none.
+// The answer's error, "" if there is none.
 Result<std::string> readBindingResult(const std::string& text);
 
 struct Victims {

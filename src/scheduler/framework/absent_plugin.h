@@ -1,9 +1,8 @@
 #pragma once
 
-// AbsentPlugin: stands in the registry for a plugin of koord-scheduler that is not written yet, so that
-// configurations which name it work. Its arguments are checked as they will be, a list that it does not
-// belong in is an error, and other than that it does nothing: Profile::absent tells which a
-// configuration asked for.
+// AbsentPlugin: a registry entry for a plugin of koord-scheduler that is not implemented, so that
+// configurations that name it are valid. Its arguments and its extension points are checked; apart
+// from that it does nothing.
 
 #include <algorithm>
 #include <string>
@@ -15,7 +14,7 @@ namespace koord::scheduler {
 
 class AbsentPlugin final : public Plugin {
  public:
-  // points: the extension points that it will be at, as in the configuration.
+  // points: the extension points that it will have, as in the configuration.
   AbsentPlugin(std::string name, std::vector<std::string_view> points)
       : name_(std::move(name)), points_(std::move(points)) {}
   std::string_view name() const override { return name_; }

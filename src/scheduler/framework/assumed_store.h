@@ -1,7 +1,7 @@
 #pragma once
 
-// AssumedStore: a Store on top of which objects can be replaced by what they will look like once
-// our own writes have been seen. A newer object from the API takes the place of the assumed one.
+// AssumedStore: a Store with replacements for objects that we have written, until the informer
+// delivers the written object. A newer object from the API replaces the assumed one.
 
 #include <map>
 
@@ -32,7 +32,7 @@ class AssumedStore {
     const auto it = assumed_.find(key);
     return it == assumed_.end() ? current : it->second;
   }
-  // Of the same resourceVersion as the object it replaces.
+  // The object must have the resourceVersion of the object that it replaces.
   void assume(Object object) { assumed_[api::keyOf(object->metadata)] = std::move(object); }
   void restore(const api::ObjectKey& key) { assumed_.erase(key); }
   template <class F>

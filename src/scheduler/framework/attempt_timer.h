@@ -1,6 +1,6 @@
 #pragma once
 
-// AttemptTimer: asks the plugins of an attempt, and tells the observer how long they took.
+// AttemptTimer: calls the plugins of an attempt and reports their durations to the observer.
 
 #include <string>
 #include <string_view>
@@ -10,15 +10,15 @@
 
 namespace koord::scheduler {
 
-// Takes the times of one attempt's extension points and, if it is a sample, of its plugins. Costs
-// nothing without an observer. All that it is given must outlive it.
+// Measures the extension points of one attempt and, if it is a sample, its plugins. Costs nothing
+// without an observer. All arguments must outlive it.
 class AttemptTimer {
  public:
   AttemptTimer() = default;
   AttemptTimer(Observer* observer, const Clock& clock, const std::string& profile, bool sample)
       : observer_(observer), clock_(&clock), profile_(&profile), sample_(sample) {}
 
-  // Calls all plugins of a point; what is returned has a code.
+  // Calls all plugins of a point. The result must have a code.
   template <class Call>
   auto point(std::string_view name, Call&& call) const {
     if (!observer_) return call();
@@ -28,7 +28,7 @@ class AttemptTimer {
     return answer;
   }
   Observer* observer() const { return observer_; }
-  // A plugin need not be called.
+  // Counts a plugin that need not be called.
   void idle(const std::string& name, std::string_view point) const {
     if (observer_ && isCounted(point)) observer_->evaluated(name, point, *profile_);
   }

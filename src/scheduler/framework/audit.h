@@ -1,12 +1,12 @@
 #pragma once
 
-// WorkloadAudit: who waits for a node, and what happens to them until they have one: pods that stand
-// alone, and groups. The scheduler tells of it, the plugin of groups, and evictions; nobody does where
-// nobody listens (scheduler/auditor), so that it costs nothing then.
+// WorkloadAudit: receives the scheduling history of workloads, which are single pods and groups,
+// until they have a node. The scheduler, the group plugin and evictions call it. Without the
+// auditor (scheduler/auditor) there is none, and it costs nothing.
 //
-// A pod of a group is not looked at by itself: what is told of it by podSeen() to scheduled() is
-// nobody's, what preempted() and victims() tell is its group's. Groups go by the names that people know
-// them by (GroupPlugin::nameOf). Calls about those that are not known change nothing.
+// Pods of a group are not tracked by themselves: their podSeen() to scheduled() are ignored;
+// preempted() and victims() count for the group. Groups are identified by their user-visible names
+// (GroupPlugin::nameOf). Calls for unknown workloads have no effect.
 
 #include <functional>
 #include <memory>
@@ -18,10 +18,10 @@
 
 namespace koord::scheduler {
 
-// What preemption has come to in an attempt; of several answers the last of these counts.
+// The result of preemption in an attempt; if there are several, the last in this list counts.
 enum class PreemptionOutcome {
-  Failed,          // nobody can be made to leave
-  VictimsLeaving,  // those of an earlier attempt are still there
+  Failed,          // no victims were found
+  VictimsLeaving,  // victims of an earlier attempt are still terminating
   Nominated,       // victims have been chosen
 };
 
@@ -29,45 +29,45 @@ class WorkloadAudit {
  public:
   virtual ~WorkloadAudit() = default;
 
-  // The group that a pod belongs to; "" = none. The scheduler says it.
+  // The group of a pod; "" = none. Set by the scheduler.
   std::function<std::string(const PodInfo& pod)> groupOf;
 
-  // It waits for a node, for the first time or changed (its scheduling gates).
+  // The pod waits for a node, for the first time or with changed scheduling gates.
   virtual void podSeen(const PodInfo& pod) = 0;
-  // It waits no more: deleted, or bound by somebody else.
+  // The pod does not wait any more: it was deleted, or another scheduler bound it.
   virtual void podGone(const PodInfo& pod) = 0;
   virtual void attempted(const PodInfo& pod) = 0;
   virtual void failed(const PodInfo& pod, const std::string& why) = 0;
   virtual void scheduled(const PodInfo& pod, const std::string& node) = 0;
 
-  // Before the attempt is told to have failed.
+  // Called before failed() of the same attempt.
   virtual void preempted(const PodInfo& pod, PreemptionOutcome outcome, const std::string& why) = 0;
-  // Before that: those who will leave for it, in one call or several.
+  // Called before preempted(), once or several times, with the victims.
   virtual void victims(const PodInfo& preemptor, std::span<const PodPtr> victims) = 0;
-  // A pod, victim or not, that is on no node any more.
+  // A pod, victim or not, has left its node.
   virtual void podLeft(const std::string& uid) = 0;
 
-  // Some members wait and none is placed. held: too few of them may be tried because of gates.
+  // Some members wait and none is placed. held: scheduling gates block too many members.
   struct GroupSeen {
     std::int64_t minimum = 0;
     bool held = false;
     const PodInfo& member;
   };
   virtual void groupSeen(const std::string& group, const GroupSeen& seen) = 0;
-  // A gang of it has as many members as it needs by now.
+  // A gang of the group has reached its minimum number of members.
   virtual void groupCompleted(const std::string& group, const std::string& gang) = 0;
   virtual void groupAttempted(const std::string& group) = 0;
   virtual void groupFailed(const std::string& group) = 0;
   virtual void groupScheduled(const std::string& group) = 0;
-  // Nobody of it waits any more.
+  // No member waits any more.
   virtual void groupGone(const std::string& group) = 0;
 };
 
-// Where plugins find it.
+// Where plugins find the audit.
 struct AuditSlot {
   WorkloadAudit* audit = nullptr;
 };
-// nullptr when nobody listens.
+// nullptr if there is no auditor.
 WorkloadAudit* auditOf(SharedStates& shared);
 
 }  // namespace koord::scheduler

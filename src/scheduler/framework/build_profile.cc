@@ -26,8 +26,8 @@ bool has(const std::vector<PluginRef>& list, const std::string& name) {
   return std::ranges::find(list, name, &PluginRef::name) != list.end();
 }
 
-// One extension point's final order: what overrides a multiPoint plugin, then multiPoint, then the
-// rest.
+// The final order of one extension point: plugins that override a multiPoint entry, then
+// multiPoint, then the rest.
 template <class Point>
 void expand(const ProfileConfig& config, std::string_view point,
             const std::vector<PluginRef>& multiPoint, const Instances& instances,
@@ -48,7 +48,7 @@ void expand(const ProfileConfig& config, std::string_view point,
           fmt::format("{}: plugin \"{}\" does not extend {} plugin", path, plugin.name, point));
     }
   }
-  // A plugin that is listed without a weight has 1, also where multiPoint gives it another.
+  // A plugin that is listed without a weight has weight 1, even if multiPoint gives it another.
   const auto add = [&](const PluginRef& plugin) {
     const auto it = instances.find(plugin.name);
     if (it != instances.end()) extend(out, *it->second, plugin.weight != 0 ? plugin.weight : 1);
@@ -67,7 +67,7 @@ void expand(const ProfileConfig& config, std::string_view point,
     if (noneOfMulti || !has(multiPoint, plugin.name)) add(plugin);
 }
 
-// All plugins that some list or some arguments name, in the order in which they are made.
+// All plugins that a list or an argument names, in the order of their creation.
 std::vector<std::string> wantedPlugins(const ProfileConfig& config, const Registry& registry,
                                        const std::vector<PluginRef>& multiPoint,
                                        std::vector<std::string>& errors) {
@@ -89,8 +89,8 @@ std::vector<std::string> wantedPlugins(const ProfileConfig& config, const Regist
   }
   for (const std::string_view point : kExtensionPoints)
     for (const PluginRef& plugin : setOf(config, point).enabled) want(plugin.name);
-  // Arguments of plugins that are not in use are checked all the same; those of plugins that nobody
-  // knows are nobody's, unless some list names the plugin, which is an error of its own.
+  // Arguments of disabled plugins are checked, too. Arguments of unknown plugins are ignored; a
+  // list that names an unknown plugin is an error of its own.
   for (const PluginArgs& args : config.pluginConfig)
     if (registry.contains(args.name)) want(args.name);
   return wanted;
@@ -133,21 +133,20 @@ void checkPoints(const Profile& profile, const ProfileConfig& config,
   }
 }
 
-// Takes out plugins that no list names.
+// Removes plugins that no list names.
 void dropUnused(Profile& profile, const std::vector<PluginRef>& multiPoint) {
-  // A plugin takes part where some list names it; the others were only made to check their
-  // arguments.
+  // A plugin is enabled if a list names it. The others were created only to check their arguments.
   std::set<std::string> active;
   forEachPoint(profile, [&](std::string_view, const auto& list) {
     for (const auto& extension : list) active.insert(extension.name);
   });
-  // A plugin may have nothing but offers to others.
+  // A plugin may only offer interfaces to other plugins.
   for (const PluginRef& plugin : multiPoint) active.insert(plugin.name);
   std::erase_if(profile.plugins,
                 [&](const auto& plugin) { return !active.contains(std::string(plugin->name())); });
 }
 
-// Whether pods may have to wait for what the plugin says.
+// Returns true if the plugin can reject pods or make them wait.
 bool rejects(const Profile& profile, const Plugin& plugin) {
   const std::string name(plugin.name());
   return dynamic_cast<const GroupPlugin*>(&plugin) ||
@@ -158,7 +157,7 @@ bool rejects(const Profile& profile, const Plugin& plugin) {
          Profile::indexOf(profile.permit, name) != Profile::npos;
 }
 
-// What plugins are beside their extension points.
+// The interfaces of plugins that are not extension points.
 void collectRoles(Profile& profile, const ProfileConfig& config, std::vector<std::string>& errors) {
   for (const auto& plugin : profile.plugins) {
     const std::string name(plugin->name());
@@ -177,7 +176,7 @@ void collectRoles(Profile& profile, const ProfileConfig& config, std::vector<std
           {name, extension->eventsToRegister(), dynamic_cast<const ViewPlugin*>(plugin.get())});
       continue;
     }
-    // Asked again on every event, like upstream's plugins without the extension.
+    // Asked on every event, like upstream's plugins without the extension.
     if (rejects(profile, *plugin))
       profile.registrations.push_back({name, {{EventResource::Wildcard, action::kAll, "", {}}}});
   }
@@ -203,7 +202,7 @@ std::unique_ptr<Profile> buildProfile(const ProfileConfig& config, const Registr
   profile->schedulerName = config.schedulerName;
   profile->percentageOfNodesToScore = config.percentageOfNodesToScore;
   std::vector<PluginRef> multiPoint = mergePlugins(defaultPlugins(), setOf(config, "multiPoint"));
-  // A pod must not be bound whose claims nobody allocates, whatever a profile leaves out.
+  // A pod whose claims no plugin allocates must not be bound, even if a profile omits the plugin.
   if (registry.contains(kClaimsPlugin) && !has(multiPoint, kClaimsPlugin))
     multiPoint.push_back({kClaimsPlugin, 0});
   const auto wanted = wantedPlugins(config, registry, multiPoint, errors);
@@ -214,7 +213,7 @@ std::unique_ptr<Profile> buildProfile(const ProfileConfig& config, const Registr
   checkPoints(*profile, config, errors);
   dropUnused(*profile, multiPoint);
   collectRoles(*profile, config, errors);
-  // Extenders cannot tell what they wait for.
+  // Extenders do not register events.
   if (handle.extenders()) {
     profile->registrations.push_back(
         {std::string(kExtenderName), {{EventResource::Wildcard, action::kAll, "", {}}}});

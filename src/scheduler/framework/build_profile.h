@@ -9,11 +9,11 @@
 
 namespace koord::scheduler {
 
-// Problems go to `errors` (by field path); the result is not to be used when there are any.
+// Validation errors are added to `errors` by field path; the result must not be used then.
 std::unique_ptr<Profile> buildProfile(const ProfileConfig& config, const Registry& registry,
                                       Handle& handle, std::vector<std::string>& errors);
 
-// The order of plugins at every point, for people: "filter: NodeName, NodeAffinity, ...".
+// The order of plugins at every point, for users: "filter: NodeName, NodeAffinity, ...".
 std::string describePlugins(const Profile& profile);
 
 }  // namespace koord::scheduler

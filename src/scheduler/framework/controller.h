@@ -1,12 +1,12 @@
 #pragma once
 
-// ControllerPlugin: what a plugin does beside placing pods: keeping the status of its objects, letting
-// them expire, evicting what uses too much.
+// ControllerPlugin: a plugin's work apart from placing pods: updating the status of its objects,
+// expiring them, evicting pods that exceed a limit.
 //
-// It runs on the leader only, from the moment before the first pod is scheduled (all stores have been
-// read by then) until the process stops leading. Profiles share one: of plugins of the same name only
-// the first profile's runs, so what it looks after has to be in stores or SharedStates. The flag
-// --controller-plugins can leave it out.
+// It runs on the leader only, from before the first pod is scheduled, when all stores have been
+// read, until the process stops leading. Profiles share one controller: of plugins of the same name
+// only the first profile's runs, so its state must be in stores or SharedStates. The flag
+// --controller-plugins can disable it.
 //
 //   Task<void> Reservations::run() {
 //     for (;;) {
@@ -27,12 +27,13 @@ namespace koord::scheduler {
 class ControllerPlugin {
  public:
   virtual ~ControllerPlugin() = default;
-  // Begun once, and destroyed where it is suspended when leadership ends. On the scheduler's thread.
+  // Called once, on the scheduler's thread. The task is destroyed at its current suspension point
+  // when leadership ends.
   virtual Task<void> run() = 0;
 };
 
-// Whether --controller-plugins lets this one run. What is named first counts: NAME = it runs, -NAME =
-// it does not; else it runs if * is among them.
+// Returns true if --controller-plugins enables the plugin. The first match wins: NAME enables it,
+// -NAME disables it; without a match it is enabled if * is in the list.
 bool runsController(const std::vector<std::string>& choices, std::string_view plugin);
 
 }  // namespace koord::scheduler

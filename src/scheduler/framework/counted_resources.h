@@ -1,7 +1,7 @@
 #pragma once
 
-// CountedResources: offered by the plugin that keeps pods off nodes without room for their requests
-// (NodeResourcesFit), to plugins that sum up what pods need before nodes are searched.
+// CountedResources: offered by the plugin that filters nodes by their free resources
+// (NodeResourcesFit) to plugins that sum up what pods need before the search.
 
 #include "scheduler/engine/resources.h"
 
@@ -10,7 +10,7 @@ namespace koord::scheduler {
 class CountedResources {
  public:
   virtual ~CountedResources() = default;
-  // Whether a pod that asks for this resource needs that much of it to be free on its node.
+  // Returns true if a pod that requests this resource needs that amount free on its node.
   virtual bool counts(ResourceId resource) const = 0;
 };
 

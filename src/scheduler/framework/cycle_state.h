@@ -1,8 +1,8 @@
 #pragma once
 
-// CycleState: what plugins keep from one extension point to the next, by key (usually the plugin's
-// name). One lives as long as one attempt to place one pod, binding included; plugins whose answers
-// are shared by a class of pods (Signed, plugin.h) find theirs in a state that lives as long as the
+// CycleState: data that plugins keep from one extension point to the next, by key (usually the
+// plugin's name). It lives as long as one attempt to place one pod, including its binding. Signed
+// plugins (plugin.h), whose answers a class of pods shares, get a state that lives as long as the
 // class.
 
 #include <memory>
@@ -31,7 +31,7 @@ class CycleState {
     entries_.emplace_back(key, std::move(box));
     return stored;
   }
-  // nullptr when there is none; the type must be the one that was put.
+  // nullptr if there is no such key. T must be the type that was put.
   template <class T>
   const T* get(std::string_view key) const {
     for (const auto& [name, box] : entries_)
@@ -43,11 +43,12 @@ class CycleState {
     return const_cast<T*>(std::as_const(*this).get<T>(key));
   }
 
-  // What PreBind plugins add to the pod. It is written with the binding, in the same request where
-  // the Bind plugin can do that (BindPlugin::writesAnnotations), so that a pod costs one write.
+  // Annotations that PreBind plugins add to the pod. They are written in the request that binds the
+  // pod if the Bind plugin supports it (BindPlugin::writesAnnotations), so that a pod costs one
+  // write.
   api::StringMap& annotations() { return annotations_; }
 
-  // How the pod sees the nodes that a filter or score is being asked about.
+  // The pod's view of the nodes during the current Filter or Score call.
   const NodeView& view() const { return *view_; }
   void setView(const NodeView& view) { view_ = &view; }
 
@@ -65,7 +66,7 @@ class CycleState {
   const NodeView* view_ = &NodeView::none();
 };
 
-// The pod's view during some calls of plugins.
+// Sets the pod's view for the duration of some plugin calls.
 class ViewScope {
  public:
   ViewScope(CycleState& state, const NodeView& view) : state_(state) { state.setView(view); }

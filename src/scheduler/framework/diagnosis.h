@@ -1,6 +1,6 @@
 #pragma once
 
-// Diagnosis: why a pod found no node, and the message that says so.
+// Diagnosis: why a pod found no node, and the message for users.
 
 #include <memory>
 #include <set>
@@ -16,32 +16,33 @@ namespace koord::scheduler {
 class Diagnosis {
  public:
   std::size_t totalNodes = 0;
-  // A PreFilter plugin's rejection: the status of every node, and what the message says.
+  // A PreFilter plugin's rejection: the status of every node, and the text of the message.
   Status preFilter;
-  // Nodes that PreFilter results left out, and their status.
+  // Nodes that PreFilter results excluded, and their status.
   NodeSet absent;
   Status absentStatus;
-  // Nodes for which a PreFilter plugin turned the pod away, and its words.
+  // Nodes for which a PreFilter plugin rejected the pod, and its status.
   NodeSet declined;
   Status declinedStatus;
-  // The other nodes. Borrowed: valid until the next attempt, unless it is kept.
+  // Verdicts on the other nodes. Borrowed: valid until the next attempt, unless keepVerdicts() is
+  // called.
   const Verdicts* verdicts = nullptr;
   void keepVerdicts();
   std::span<const std::string> filterPlugins;  // names, by Rejection::plugin; the search's
   Status postFilter;
   std::string postFilterMessage;
-  // Of a group that is planned by network topology: the layer that it has to be gathered in, and how
-  // many of its pods nodes would take.
+  // Set for a group that is planned by network topology: the layer that must contain the whole
+  // group, and how many of its pods each node could take.
   std::string gatheredIn;
   std::vector<std::pair<NodeId, std::int64_t>> offers;
   std::set<std::string> unschedulablePlugins;
   std::set<std::string> pendingPlugins;
 
-  // What is known of a node: its rejection's code.
+  // The code of the node's rejection.
   Code codeOf(NodeId node) const;
-  // Those of the nodes that were rejected with the code, ascending.
+  // The nodes of `among` that were rejected with this code, ascending.
   std::vector<NodeId> nodesWith(Code code, const NodeSet& among) const;
-  // {count, reason}, unsorted, with how many nodes each rejection has.
+  // One rejection and its number of nodes; unsorted.
   struct Entry {
     std::string plugin;
     Code code;

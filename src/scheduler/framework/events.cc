@@ -117,7 +117,7 @@ std::vector<Actions> podActions(const PodInfo& before, const PodInfo& after) {
   if (smaller) actions.push_back(action::kUpdatePodScaleDown);
   if (!old.spec.schedulingGates.empty() && now.spec.schedulingGates.empty())
     actions.push_back(action::kUpdatePodSchedulingGatesEliminated);
-  // By content; upstream looks at the number only and so misses a toleration that was replaced.
+  // Compares contents. Upstream compares the number only and so misses a replaced toleration.
   if (!sameTolerations(old.spec.tolerations, now.spec.tolerations))
     actions.push_back(action::kUpdatePodToleration);
   if (actions.empty()) actions.push_back(action::kUpdate);

@@ -1,7 +1,7 @@
 #pragma once
 
-// Things that happen in the cluster, as far as they may make a waiting pod schedulable, and what
-// plugins register to be asked about them (queueing hints).
+// Cluster events that may make a waiting pod schedulable, and the registrations of plugins for them
+// (queueing hints).
 
 #include <any>
 #include <cstdint>
@@ -35,26 +35,26 @@ inline constexpr Actions kUpdate = ((1 << 13) - 1) & ~(kAdd | kDelete);
 inline constexpr Actions kAll = kAdd | kDelete | kUpdate;
 }  // namespace action
 
-// One thing that happened. It may be kept for a while, so it owns what it shows.
+// One event. It may be kept for a while, so it owns its objects.
 struct ClusterEvent {
   EventResource resource = EventResource::Wildcard;
   Actions actions = 0;
   std::string customResource;
-  // Before and after; the ones that fit the resource.
+  // The object before and after; only those of the resource are set.
   PodPtr oldPod;
   PodPtr newPod;
   std::shared_ptr<const api::Node> oldNode;
   std::shared_ptr<const api::Node> newNode;
   std::any oldObject;  // std::shared_ptr<const T> of the resource's T
   std::any newObject;
-  // Of a waiting pod nothing but the status differs, which we write ourselves with every failure.
-  // Plugins that ask for every event do not mean this: the pod would wake itself without end.
+  // Only the status of a waiting pod differs. We write it ourselves after every failure, so plugins
+  // that register for every event do not get this one: the pod would wake itself in a loop.
   bool statusOnly = false;
-  // A wildcard event for this pod only; "" = for all.
+  // A wildcard event applies to this pod only; "" = to all.
   std::string targetUid;
   std::string name;  // for wildcards: "UnschedulableTimeout", "ForceActivate", ...
 
-  // The object before and after; nullptr where there was none, or it is of another kind.
+  // The object before and after; nullptr if it did not exist or is of another type.
   template <class T>
   std::shared_ptr<const T> before() const {
     const auto* object = std::any_cast<std::shared_ptr<const T>>(&oldObject);
@@ -74,7 +74,7 @@ struct ClusterEvent {
   }
 };
 
-// What a change of an object is to waiting pods. before or after is nullptr.
+// The event for a change of an object. Of before and after, one may be nullptr.
 template <class T>
 ClusterEvent eventOf(const ObjectKind& kind, const std::shared_ptr<const T>& before,
                      const std::shared_ptr<const T>& after) {
@@ -96,18 +96,19 @@ struct EventRegistration {
   EventResource resource = EventResource::Wildcard;
   Actions actions = 0;
   std::string customResource;
-  // Whether the event may make this pod, which the plugin rejected, schedulable. Empty = always.
+  // Whether the event may make this pod, which the plugin rejected, schedulable. Empty = always
+  // Queue.
   std::function<Hint(const PodInfo& pod, const ClusterEvent& event)> hint;
 };
 
 bool matches(const EventRegistration& registration, const ClusterEvent& event);
 
-// What changed between two versions, as separate actions; empty when nothing of interest did. A pod
+// The changes between two versions, as separate actions; empty if no relevant field differs. A pod
 // always yields at least the generic update.
 std::vector<Actions> nodeActions(const api::Node& before, const api::Node& after);
 std::vector<Actions> podActions(const PodInfo& before, const PodInfo& after);
-// Whether nothing that people say of the pod differs. False where the API does not count versions of
-// the spec.
+// Returns true if nothing except the status differs. False if the API server does not maintain
+// metadata.generation.
 bool onlyStatusDiffers(const api::Pod& before, const api::Pod& after);
 
 }  // namespace koord::scheduler

@@ -1,5 +1,5 @@
-// Searches in which scheduler extenders have a say. They cost a request to another process, so
-// nothing here is kept for the next pod: every plugin is asked about every node.
+// Searches with scheduler extenders. They cost a request to another process, so nothing is kept for
+// the next pod: every plugin is called for every node.
 
 #include <algorithm>
 
@@ -54,8 +54,8 @@ SearchResult NodeSearch::findAmongTimed(CycleState& state, const PodPtr& pod,
     const std::string& name = cluster_.node(node).name;
     if (extenders.passed.contains(name)) return;
     left.erase(node);
-    // A node that fits only now was not asked about; the event that made it fit brings the pod
-    // back.
+    // The extenders were not asked about a node that fits only now. The event that made it fit
+    // wakes the pod.
     const auto said = extenders.rejected.find(name);
     const bool asked = said != extenders.rejected.end();
     verdicts_.set(

@@ -1,7 +1,7 @@
 #pragma once
 
-// ExtenderVerdicts: what scheduler extenders said about the nodes that passed a pod's filters.
-// Nodes go by name, for they may have come and gone while the extenders were asked.
+// ExtenderVerdicts: the answers of scheduler extenders for the nodes that passed a pod's filters.
+// Nodes are identified by name, because they may be added or removed during the calls.
 
 #include <cstdint>
 #include <string>
@@ -14,13 +14,13 @@ namespace koord::scheduler {
 
 struct ExtenderVerdicts {
   std::unordered_set<std::string> passed;
-  // Nodes that were asked about and did not pass; without reasons where none was given.
+  // Nodes that did not pass; without reasons if the extender gave none.
   std::unordered_map<std::string, Status> rejected;
   // Weighted, to be added to the plugins' totals.
   std::unordered_map<std::string, std::int64_t> scores;
 };
 
-// Stands for all extenders where plugins are named: among those that rejected a pod.
+// Stands for all extenders in lists of plugins that rejected a pod.
 inline constexpr std::string_view kExtenderName = "Extender";
 
 }  // namespace koord::scheduler

@@ -1,7 +1,8 @@
 #pragma once
 
-// guarded: asks a plugin. One that throws costs the pod this attempt, with a status that names it, and the
-// process nothing. Costs nothing while nobody throws. What its coroutines throw is their answer (status.h).
+// guarded: calls a plugin. An exception ends the pod's attempt with a status that names the plugin;
+// the process continues. Costs nothing without an exception. For exceptions of coroutines see
+// status.h.
 
 #include <type_traits>
 
@@ -16,7 +17,7 @@ inline Task<Status> failedTask(Status status) {
   co_return status;
 }
 
-// The answer of one that threw.
+// The answer of a plugin that threw an exception.
 template <class Answer>
 Answer answerOfThrown(std::string why) {
   if constexpr (std::is_same_v<Answer, Status>) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Handle: what the scheduler offers its plugins. One per profile.
+// Handle: the scheduler's services for its plugins. One per profile.
 
 #include <memory>
 #include <string_view>
@@ -36,30 +36,33 @@ class Handle {
   virtual Stores& stores() = 0;
   virtual KnownPods& knownPods() = 0;
   virtual SharedStates& shared() = 0;
-  // The profile, with what its other plugins offer (Profile::offers). Not while plugins are made.
+  // The profile, which has the interfaces that its other plugins offer (Profile::offers). Not
+  // available in plugin constructors.
   virtual const Profile& profile() const = 0;
-  // The search of this profile, to run filters again. Only during an attempt.
+  // The search of this profile, to run filters again. Valid only during an attempt.
   virtual NodeSearch& search() = 0;
-  // The way in for units that are no Pods, and what stands behind a unit.
+  // units() takes in units that are not Pods; kindOf() returns the kind of the object behind a
+  // unit.
   virtual UnitFeed& units() = 0;
   virtual UnitKind& kindOf(const PodInfo& unit) = 0;
-  // A source of its own for every caller, from the scheduler's seed.
+  // A separate random source for each call, derived from the scheduler's seed.
   virtual Random random() = 0;
-  // The pod of that name that waits for a node; nullptr when there is none.
+  // The pending pod of that name; nullptr if there is none.
   virtual PodPtr pendingPod(const api::ObjectKey& /*key*/) { return nullptr; }
-  // Moves these pods to the active queue when they are waiting elsewhere in it.
+  // Moves these pods to the active queue if they wait in another part of the queue.
   virtual void activate(const std::vector<PodPtr>& pods) = 0;
-  // Tells waiting pods of something that a plugin alone knows of (a quota has room again), as if the
-  // API had: plugins that registered for it are asked whether it helps. Not from within an attempt.
+  // Publishes an event that only a plugin knows of (a quota has free resources again), as if it
+  // came from the API: the hints of plugins that registered for it are evaluated. Must not be
+  // called within an attempt.
   virtual void notify(const ClusterEvent& /*event*/) {}
-  // nullptr when the engine runs without an API (benchmarks, what-if questions).
+  // nullptr if the engine runs without an API server (benchmarks, simulations).
   virtual kube::Api* api() = 0;
   virtual kube::EventRecorder* events() = 0;
-  // nullptr when nobody counts.
+  // nullptr if no metrics are kept.
   virtual Observer* observer() { return nullptr; }
-  // nullptr when the configuration has none.
+  // nullptr if the configuration has none.
   virtual Extenders* extenders() { return nullptr; }
-  // Whether this feature gate is on.
+  // Returns true if this feature gate is enabled.
   virtual bool enabled(std::string_view /*gate*/) const { return false; }
 };
 

@@ -1,12 +1,12 @@
 #pragma once
 
-// KnownPods: every unit as the API shows it that has not ended, placed or waiting, whoever schedules it,
-// for plugins that keep count of pods which are on no node yet: the members of a gang that are still to be
-// placed, what a quota is asked for.
+// KnownPods: every unit of the API that has not ended, placed or waiting, of any scheduler. For
+// plugins that count pods without a node: the members of a gang that are not placed yet, the demand
+// of a quota.
 //
-// Those that wait are kept here; who is on which node is the Cluster's to say (engine/cluster.h). Listeners
-// hear of a change before the queue and waiting pods do: what they keep is current when PreEnqueue and
-// hints are asked. What-if changes are not heard of.
+// Waiting units are kept here; units on nodes are in the Cluster (engine/cluster.h). Listeners are
+// called before the queue and the waiting pods see a change, so their state is current when
+// PreEnqueue and hints are called. They do not see the changes of a simulation.
 
 #include <algorithm>
 #include <bit>
@@ -23,11 +23,11 @@ namespace koord::scheduler {
 
 class KnownPods {
  public:
-  // before or after is nullptr for one that came or went; a unit that was on no node and is on one
-  // now is a change. The departure of a unit may be told with another object than the last one.
+  // before is nullptr for an added unit, after for a removed one. A unit that gets its node is a
+  // change. A removal may come with another object than the last one.
   using Listener = std::function<void(const PodPtr& before, const PodPtr& after)>;
-  // heeds: whether it cares for pods of this one's shape (engine/pod_shapes.h), whatever becomes of them. Asked
-  // once for a shape; a change is told if it cares for what the pod was or is.
+  // Returns true if the listener needs changes of pods of this pod's shape (engine/pod_shapes.h).
+  // Called once per shape. A change is delivered if it returns true for the old or the new pod.
   using Heeds = std::function<bool(const PodInfo& pod)>;
   void listen(Listener listener, Heeds heeds = [](const PodInfo&) { return true; }) {
     listeners_.push_back(std::move(listener));
@@ -35,10 +35,10 @@ class KnownPods {
     heeding_.clear();
   }
 
-  // Those without a node, by uid; while they are bound, too.
+  // Units without a node, by uid; until their binding is observed.
   using Waiting = std::unordered_map<std::string, PodPtr>;
-  const Waiting& ours() const { return ours_; }      // that our profiles are responsible for
-  const Waiting& others() const { return others_; }  // that other schedulers are
+  const Waiting& ours() const { return ours_; }      // of our profiles
+  const Waiting& others() const { return others_; }  // of other schedulers
   // All of them, on nodes or not.
   template <class F>
   void forEach(const Cluster& cluster, F&& fn) const {
@@ -47,7 +47,7 @@ class KnownPods {
     for (const auto& record : cluster.pods())
       if (!record.assumed) fn(record.info);
   }
-  // nullptr: there is none.
+  // nullptr if there is no such unit.
   PodPtr find(const Cluster& cluster, const std::string& uid) const {
     for (const auto* waiting : {&ours_, &others_})
       if (const auto it = waiting->find(uid); it != waiting->end()) return it->second;
@@ -67,7 +67,7 @@ class KnownPods {
   static void tell(const Listener& listener, const PodPtr& before, const PodPtr& after) {
     (void)survived("a listener", "a change of a pod", [&] { listener(before, after); });
   }
-  // By listener; those beyond kMasked hear of everything.
+  // By listener; listeners from kMasked on receive every change.
   static constexpr std::size_t kMasked = 64;
   std::uint64_t heedingFor(const PodInfo& pod) const {
     if (pod.shape == 0) return ~std::uint64_t{0};
@@ -83,7 +83,8 @@ class KnownPods {
     const PodPtr before = std::exchange(slot, pod);
     tell(before, pod);
   }
-  // It is gone, or somebody else's now; what it was, nullptr: it was not there.
+  // Removes a unit that is gone or is ours now. Returns its last state, nullptr if it was not
+  // there.
   PodPtr takeOther(const std::string& uid) {
     const auto node = others_.extract(uid);
     return node.empty() ? nullptr : node.mapped();

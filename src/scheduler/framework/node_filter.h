@@ -1,8 +1,7 @@
 #pragma once
 
-// NodeFilter: the nodes that one Filter plugin has to judge, all at once. The plugin rejects nodes with a
-// reason; what it does not reject passes. It must give the same verdict for a node whichever other nodes
-// are in the batch.
+// NodeFilter: the nodes that one Filter plugin judges in one call. The plugin rejects nodes with a
+// reason; the others pass. The verdict for a node must not depend on the other nodes in the batch.
 
 #include <string>
 #include <vector>
@@ -14,23 +13,23 @@ namespace koord::scheduler {
 
 class NodeFilter {
  public:
-  // Without verdicts nobody is told why a node is rejected.
+  // Without verdicts, the reasons of rejections are dropped.
   NodeFilter(NodeSet& nodes, Verdicts* verdicts, std::uint16_t plugin)
       : nodes_(nodes), verdicts_(verdicts), plugin_(plugin) {}
 
-  // The nodes that are left. Rejecting the node at hand while walking them is fine.
+  // The nodes that are left. A callback of forEach may reject the current node.
   const NodeSet& nodes() const { return nodes_; }
   template <class F>
   void forEach(F&& fn) {
     nodes_.forEach(fn);
   }
-  // Of these nodes only.
+  // Calls fn for the nodes that are left and in `some`.
   template <class F>
   void forEachIn(const NodeSet& some, F&& fn) {
     nodes_.forEachIn(some, fn);
   }
 
-  // A rejection to hand out to many nodes.
+  // Returns a rejection that can be applied to many nodes.
   VerdictId rejection(Code code, std::vector<std::string> reasons) {
     constexpr VerdictId kUntold = 1;
     return verdicts_ ? verdicts_->intern({plugin_, code, std::move(reasons)}) : kUntold;

@@ -1,4 +1,4 @@
-// The second half of NodeSearch: scores and the choice among feasible nodes.
+// The second half of NodeSearch: scores and the selection among feasible nodes.
 
 #include <fmt/format.h>
 
@@ -71,7 +71,7 @@ Status NodeSearch::choose(CycleState& state, const PodPtr& pod, Attempt& attempt
   return timer_.point("Score", [&] { return pick(state, pod, attempt, feasible, fast, result); });
 }
 
-// The second half of choose(): scores are prepared.
+// The second half of choose(), after the scores are prepared.
 Status NodeSearch::pick(CycleState& state, const PodPtr& pod, Attempt& attempt,
                         const NodeSet& feasible, bool fast, SearchResult& result) {
   PodClass& podClass = *attempt.podClass;

@@ -1,27 +1,27 @@
-// One attempt: from a pod to a node, or to the reasons why there is none. The order is
-// kube-scheduler's (PreFilter, the node promised by preemption, Filter, PostFilter elsewhere, Score),
-// the way is not: plugins are asked about all nodes at once, and Signed ones not at all when the
-// pod's class has their answers (pod_class.cc).
+// One attempt: from a pod to a node, or to the reasons for having none. The order is
+// kube-scheduler's: PreFilter, the nominated node, Filter, PostFilter (elsewhere), Score. The
+// method differs: plugins are called for all nodes at once, and Signed plugins are not called if
+// the pod's class has their answers (pod_class.cc).
 //
-// Three ways, from fast to slow, that give the same result:
+// Three paths, from fast to slow, with the same result:
 //
-//   fast        only Signed plugins have a say in the pod, nothing is nominated, and all nodes count:
-//               the class's kept best is the answer. O(changed nodes + N / 64).
-//   kept        the class's feasible nodes as a bitset; the other filters run on what is left of
-//               them, then nodes drop out that are promised to pods of no lower priority. Scores of
-//               plugins that are not Signed come as parts (few sets of nodes with equal score) where
-//               the plugin can say it so, and the best is found per part; or node by node.
-//   restricted  PreFilter named the nodes, or a plan did: all filters are asked about these alone,
-//               nothing is kept. O(named nodes x plugins).
+//   fast        only Signed plugins apply to the pod, there are no nominations, and all nodes are
+//               allowed: the class's best node is the answer. O(changed nodes + N / 64).
+//   kept        the class's feasible nodes as a bitset. The other filters run on these, then nodes
+//               that are nominated for pods of no lower priority are removed if necessary. Plugins
+//               that are not Signed return their scores as parts (few sets of nodes with equal
+//               score) if they can, and the best is found per part; otherwise node by node.
+//   restricted  PreFilter or a plan named the nodes: all filters run on these alone, and nothing is
+//               kept. O(named nodes x plugins).
 //
-// A pod that was nominated counts on its node for others of no higher priority. As upstream, a node
-// has to pass with these pods there and without them (affinity may need them or not). Where only
-// Signed plugins judge, that is kept per class and priority (nominated_nodes.h); else it is tried in
-// a transaction, node by node.
+// A nominated pod counts on its node for other pods of no higher priority. As upstream, a node must
+// pass with these pods and without them, because affinity may require either. If only Signed
+// plugins judge, the result is kept per class and priority (nominated_nodes.h). Otherwise it is
+// computed in a transaction, node by node.
 //
-// A failure is described by verdicts, one per node. The kept ones hold the first rejection in the
-// order of the plugins only when no other plugin is in between; otherwise all filters are run in
-// order, once, for the message. That costs O(N x plugins), but only for pods that fit nowhere.
+// A failure is described by one verdict per node. The kept verdicts hold the first rejection in
+// plugin order only if no other plugin comes between. Otherwise all filters run once in order, for
+// the message. That costs O(N x plugins), but only for pods that fit nowhere.
 //
 // Ties are broken evenly by the seeded random source. percentageOfNodesToScore cuts the feasible
 // nodes off after so many, from where the last attempt stopped; by default it does not.
@@ -80,7 +80,7 @@ SearchResult NodeSearch::concluded(const CycleState& state, const AttemptTimer& 
   timer_ = timer;
   SearchResult result = guarded(timer.observer(), "of the profile", "a search", search);
   timer_ = {};
-  // What was kept of its class may be half of the truth.
+  // The results kept for its class may be incomplete.
   if (result.status.code == Code::Error)
     if (const auto* attempt = state.get<Attempt>(kAttempt); attempt && attempt->podClass)
       classes_.drop(*attempt->podClass);
@@ -97,7 +97,7 @@ SearchResult NodeSearch::find(CycleState& state, const PodPtr& pod, const Search
   return concluded(state, timer, [&] { return findTimed(state, pod, scope); });
 }
 
-// The start of every search; nullptr when it is its end, too.
+// Begins every search. Returns nullptr if the search ends here.
 NodeSearch::Attempt* NodeSearch::begin(CycleState& state, const PodPtr& pod,
                                        const SearchScope& scope, SearchResult& result) {
   result.diagnosis.totalNodes = cluster_.liveCount();
@@ -128,7 +128,7 @@ NodeSearch::Attempt* NodeSearch::begin(CycleState& state, const PodPtr& pod,
   return result.status.ok() ? &attempt : nullptr;
 }
 
-// Skip: it has no plan for the pod.
+// Skip: the planner has no plan for the pod.
 Status NodeSearch::applyPlan(PlanPlugin& planner, CycleState& state, const PodPtr& pod,
                              Attempt& attempt) {
   PlanPlugin::Plan plan =
@@ -170,7 +170,7 @@ SearchResult NodeSearch::findTimed(CycleState& state, const PodPtr& pod, const S
     return result;
   }
 
-  // Which plugin rejects a node first can only be told by asking them in order.
+  // Only calling all plugins in order finds the first rejection of each node.
   const bool keptIsAll = kept != nullptr && !attempt.among &&
                          (otherFilters_ & ~attempt.skipFilter) == 0 && nominator_.empty();
   if (!keptIsAll && !attempt.restricted) {
@@ -248,7 +248,7 @@ bool NodeSearch::runPreFilter(CycleState& state, const PodPtr& pod, Attempt& att
     return false;
   }
   countIdle(idle);
-  // Also when the pod is rejected: preemption asks the filters.
+  // Also if the pod is rejected: preemption runs the filters.
   skipFilters(*pod, soFar.skipped, attempt);
   Status& remembered = soFar.remembered;
   for (PreFilterResult& answer : soFar.declined)
@@ -262,7 +262,7 @@ bool NodeSearch::runPreFilter(CycleState& state, const PodPtr& pod, Attempt& att
   return true;
 }
 
-// What one plugin says; false: the search is over.
+// Applies one plugin's result; false: the search is over.
 bool NodeSearch::take(const PreFilterResult& answer, std::size_t position, Attempt& attempt,
                       PreFilterSoFar& soFar, SearchResult& result) {
   const std::string& name = profile_.preFilter[position].name;
@@ -350,7 +350,7 @@ Status NodeSearch::restrictTo(const std::vector<std::string>& names, const std::
   }
   std::vector<std::string>& plugins = attempt.restrictedBy;
   plugins.push_back(plugin);
-  // As upstream, by the names alone: a name without a node is found out by having no candidates.
+  // As upstream, uses the names alone: a name without a node results in no candidates.
   if (!names.empty() && (plugins.size() == 1 || !attempt.allowed.empty())) return {};
   std::ranges::sort(plugins);
   if (plugins.size() == 1)
@@ -362,7 +362,7 @@ Status NodeSearch::restrictTo(const std::vector<std::string>& names, const std::
 bool NodeSearch::tryNominated(CycleState& state, const PodPtr& pod, const Attempt& attempt,
                               SearchResult& result) {
   std::string name = pod->pod->status.nominatedNodeName.str();
-  if (pod->kind) name = nominator_.nodeOf(pod->uid());  // there is no field for it
+  if (pod->kind) name = nominator_.nodeOf(pod->uid());  // a unit has no field for it
   if (name.empty()) return false;
   const auto node = cluster_.findNode(name);
   return node && tryNode(state, pod, attempt, *node, result);
@@ -378,7 +378,7 @@ bool NodeSearch::tryNode(CycleState& state, const PodPtr& pod, const Attempt& at
   return true;
 }
 
-// `fast`: the kept results of the class are the whole truth; `feasible` is left empty then.
+// `fast`: the kept results of the class are complete; `feasible` stays empty then.
 Status NodeSearch::findFeasible(CycleState& state, const PodPtr& pod, Attempt& attempt,
                                 NodeSet& feasible, bool& fast) {
   const PluginMask others = otherFilters_ & ~attempt.skipFilter;
@@ -411,14 +411,14 @@ Status NodeSearch::findFeasible(CycleState& state, const PodPtr& pod, Attempt& a
   return status;
 }
 
-// Takes out nodes that are only free because a nominated pod of no lower priority is not there yet.
-// A node that is rejected anyway may be rejected for other reasons with those pods there, and it is
-// these that upstream reports: `verdicts`, when given, get them.
+// Removes nodes that are free only because a nominated pod of no lower priority does not run there
+// yet. A rejected node may be rejected for other reasons when those pods are counted. Upstream
+// reports these reasons, so `verdicts`, if given, get them.
 Status NodeSearch::dropNominated(CycleState& state, const PodPtr& pod, const Attempt& attempt,
                                  NodeSet& feasible, Verdicts* verdicts) {
   if (nominator_.empty() || (feasible.empty() && !verdicts)) return {};
   PodClass& podClass = *attempt.podClass;
-  // Few priorities are in use; those that are not any more must not pile up.
+  // Few priorities are in use at a time; unused ones must not accumulate.
   if (podClass.nominated.size() > 8 && !podClass.nominated.contains(pod->priority))
     podClass.nominated.clear();
   auto& slot = podClass.nominated[pod->priority];
@@ -433,12 +433,12 @@ Status NodeSearch::dropNominated(CycleState& state, const PodPtr& pod, const Att
     const bool passed = feasible.contains(node);
     if (!attempt.allows(node)) continue;
     if (!passed && !verdicts) continue;
-    // The pod itself is not in its own way, nor are those of its group.
+    // The pod itself and members of its group do not count.
     bool ask = own == node || (profile_.groups && promisedToGroup(*pod, node));
     if (verdict == kPasses) {
       ask |= others != 0;
     } else if (verdicts) {
-      // A plugin before the one that rejects may do so first.
+      // Another plugin may come before the rejecting plugin.
       ask |= (others & ((PluginMask{1} << promised.rejection(verdict).plugin) - 1)) != 0;
     }
     if (ask) {
@@ -473,7 +473,7 @@ Status NodeSearch::dropOne(CycleState& state, const PodPtr& pod, NodeId node, No
   return {};
 }
 
-// By the cluster as it is now: the pod's view is worked out for these nodes alone.
+// Uses the current state of the cluster: the pod's view is computed for these nodes alone.
 Status NodeSearch::filterOn(CycleState& state, const PodPtr& pod, const Attempt& attempt,
                             NodeSet& nodes, Verdicts* verdicts, bool signedToo) {
   NodeView view;
@@ -555,7 +555,7 @@ Status NodeSearch::filterNode(CycleState& state, const PodPtr& pod, NodeId node)
   const Attempt& attempt = *state.get<Attempt>(kAttempt);
   NodeSet one;
   one.insert(node);
-  // What is only to come holds nothing for the pod yet.
+  // A nominated pod has no credits yet.
   NodeView view;
   if (attempt.podClass->hasView) lookAt(profile_, *pod, one, view);
   const auto judge = [&]() -> Status {
@@ -592,7 +592,7 @@ void NodeSearch::limitFeasible(NodeSet& feasible) {
   const std::size_t total = cluster_.liveCount();
   const std::size_t enough = nodesToFind(total, percentage_);
   if (enough >= total) return;
-  // Walks on from where the last attempt stopped, so that all nodes get their turn.
+  // Continues where the last attempt stopped, so that all nodes get a turn.
   feasible.copyTo(list_);
   if (list_.size() <= enough) return;
   const auto start = std::ranges::lower_bound(list_, startNode_);

@@ -1,10 +1,11 @@
 #pragma once
 
-// NodeSearch: finds the node for one pod: PreFilter, Filter over all nodes, Score, choice.
+// NodeSearch: finds the node for one pod: PreFilter, Filter over all nodes, Score, selection.
 //
-// All nodes are considered unless percentageOfNodesToScore asks for less. Which nodes pass, what
-// they score and what a failure says equals evaluating every plugin on every node; kept results of
-// the pod's class (pod_class.h) only make it faster. Ties are broken by the seeded Random.
+// All nodes are considered unless percentageOfNodesToScore asks for fewer. The feasible nodes,
+// their scores and the text of a failure equal those of evaluating every plugin on every node. Kept
+// results of the pod's class (pod_class.h) only make it faster. Ties are broken by the seeded
+// Random.
 
 #include <string>
 #include <vector>
@@ -36,62 +37,65 @@ struct ScoreTable {
 
 class NodeSearch {
  public:
-  // percentage: of nodes that are enough to be scored; 0 or 100 = all.
+  // percentage: share of the nodes that is enough to be scored; 0 or 100 = all.
   NodeSearch(Cluster& cluster, Nominator& nominator, const Profile& profile, Random random,
              std::int32_t percentage);
 
+  // Runs a whole search for the pod. Changes nothing in the cluster.
   SearchResult find(CycleState& state, const PodPtr& pod, const SearchScope& scope = {},
                     const AttemptTimer& timer = {});
 
-  // --- The two halves of a search with scheduler extenders, which are asked in between and take
-  // their time. passing() fills `nodes` with those that pass the filters; its result is not a
-  // success when there are none. findAmong() is a search of its own, by what holds then, among the
-  // nodes that the extenders passed.
+  // --- The two halves of a search with scheduler extenders. The extenders are called between them,
+  // over HTTP. passing() fills `nodes` with the nodes that pass the filters; its result is not
+  // Success if there are none. findAmong() searches again, in the current state, among the nodes
+  // that the extenders passed.
   SearchResult passing(CycleState& state, const PodPtr& pod, const SearchScope& scope,
                        NodeSet& nodes);
   SearchResult findAmong(CycleState& state, const PodPtr& pod, const SearchScope& scope,
                          const ExtenderVerdicts& extenders, const AttemptTimer& timer = {});
 
-  // --- For PostFilter plugins and questions, after find() or prepare() with the same state.
-  // Runs PreFilter only; the result is not a success when PreFilter refuses.
+  // --- For PostFilter plugins and simulations, after find() or prepare() with the same state.
+  // Runs PreFilter only. The result is not Success if PreFilter rejects the pod.
   SearchResult prepare(CycleState& state, const PodPtr& pod);
-  // The verdict on one node, nominated pods counted, in the cluster as it is now (what-if changes
-  // included). Success or a rejection with its plugin; Error when a plugin failed.
+  // The verdict on one node with its nominated pods counted, in the current state of the cluster
+  // (including the changes of a simulation). Success, a rejection with its plugin, or Error if a
+  // plugin failed.
   Status filterNode(CycleState& state, const PodPtr& pod, NodeId node);
-  // Asks every plugin about every one of the nodes; kept results are not used.
+  // Runs every plugin on every one of the nodes; kept results are not used.
   Status filterNodes(CycleState& state, const PodPtr& pod, NodeSet& nodes, Verdicts& verdicts);
-  // Which plugins reject each of the nodes, also those that come after the first to do so:
-  // masks of positions in the profile's filters, in the order of the nodes.
+  // All plugins that reject each of the nodes, not only the first: masks of positions in the
+  // profile's filters, in the order of the nodes.
   Result<std::vector<PluginMask>> objections(CycleState& state, const PodPtr& pod,
                                              const NodeSet& nodes);
   Result<ScoreTable> scoreNodes(CycleState& state, const PodPtr& pod,
                                 std::span<const NodeId> nodes);
 
-  // The class of the attempt's pod when verdicts on nodes depend on it, the node, the pods nominated
-  // there and admitKey() alone; nullptr when some other plugin has a say.
+  // The class of the attempt's pod if verdicts on nodes depend only on it, the node, the pods
+  // nominated there and admitKey(); nullptr if another plugin affects them.
   std::shared_ptr<const PodClass> decidingClass(const CycleState& state) const;
-  // What the Admit plugins' answers rest on (AdmitPlugin::admitKey); nullopt when one cannot tell.
+  // The state that the Admit plugins' answers depend on (AdmitPlugin::admitKey); nullopt if a
+  // plugin has no such key.
   std::optional<std::string> admitKey(const PodInfo& pod) const;
 
   const Profile& profile() const { return profile_; }
-  // Who rejected a node, by Rejection::plugin: the profile's filters, then "Extender".
+  // Names for Rejection::plugin: the profile's filters, then "Extender".
   std::span<const std::string> filterNames() const { return filterNames_; }
   std::size_t classes() const { return classes_.size(); }
 
  private:
-  // What one attempt knows beyond the plugins' own state.
+  // The search's own state of one attempt.
   struct Attempt {
     std::shared_ptr<PodClass> podClass;
     PluginMask skipFilter = 0;
     bool restricted = false;
-    NodeSet allowed;      // when restricted
+    NodeSet allowed;      // if restricted
     Status absentStatus;  // of a plan
-    NodeSet declined;     // for which PreFilter plugins turned the pod away
+    NodeSet declined;     // nodes for which PreFilter plugins rejected the pod
     Status declinedStatus;
     std::vector<std::string> restrictedBy;  // PreFilter plugins
     const NodeSet* among = nullptr;         // of the scope
     std::vector<NodeId> preferred;          // of the scope and the planner
-    Cluster::PodsOnNodes hidden;            // what the pod does not see of others (ViewPlugin)
+    Cluster::PodsOnNodes hidden;            // pods that this pod does not see (ViewPlugin)
 
     bool allows(NodeId node) const {
       return (!restricted || allowed.contains(node)) && (!among || among->contains(node));
@@ -110,7 +114,7 @@ class NodeSearch {
 
   SearchResult findAmongTimed(CycleState& state, const PodPtr& pod, const SearchScope& scope,
                               const ExtenderVerdicts& extenders);
-  // Runs a search; whatever throws in it is its result.
+  // Runs a search; an exception becomes its result.
   template <class Search>
   SearchResult concluded(const CycleState& state, const AttemptTimer& timer, Search&& search);
   SearchResult findTimed(CycleState& state, const PodPtr& pod, const SearchScope& scope);
@@ -120,20 +124,21 @@ class NodeSearch {
   bool runPreFilter(CycleState& state, const PodPtr& pod, Attempt& attempt, SearchResult& result);
   struct PreFilterSoFar {
     PluginMask skipped = 0;
-    Status remembered;  // of a rejection after which the other plugins are asked all the same
-    std::vector<PreFilterResult> declined;  // all nodes but some
+    Status remembered;                      // a rejection after which the other plugins still run
+    std::vector<PreFilterResult> declined;  // for all nodes but the named ones
   };
   bool take(const PreFilterResult& answer, std::size_t position, Attempt& attempt,
             PreFilterSoFar& soFar, SearchResult& result);
-  // What the pod does not see of others.
+  // The pods that this pod does not see (ViewPlugin).
   Cluster::PodsOnNodes hiddenFrom(const PodInfo& pod) const;
-  // What follows for filters from the PreFilter plugins that have nothing to say.
+  // Skips the filters of PreFilter plugins that have nothing to do.
   void skipFilters(const PodInfo& pod, std::uint64_t skippedPreFilters, Attempt& attempt) const;
-  // Keeps only nodes that a PreFilter plugin names. Other than Success: none is left.
+  // Keeps only nodes that a PreFilter plugin names. Not Success if none is left.
   Status restrictTo(const std::vector<std::string>& names, const std::string& plugin,
                     Attempt& attempt);
   static Status absentStatusOf(const Attempt& attempt);
-  // The same for one that turns the pod away from all others. False: none is left, nothing is done.
+  // Handles a plugin that rejects all nodes but the named ones. False if it names none that is
+  // left; nothing is changed then.
   bool declineOthers(const PreFilterResult& answer, Attempt& attempt) const;
   NodeSet nodesNamed(const std::vector<std::string>& names) const;
   bool tryNominated(CycleState& state, const PodPtr& pod, const Attempt& attempt,
@@ -153,15 +158,15 @@ class NodeSearch {
   Status filterSeen(CycleState& state, const PodPtr& pod, const Attempt& attempt,
                     const NodeView& view, NodeSet& nodes, Verdicts* verdicts, bool signedToo);
   void limitFeasible(NodeSet& feasible);
-  // Whether some plugin that is not Signed has scores for this pod.
+  // Returns true if a plugin that is not Signed has scores for this pod.
   bool hasOtherScores(const PodInfo& pod) const;
   Status pick(CycleState& state, const PodPtr& pod, Attempt& attempt, const NodeSet& feasible,
               bool fast, SearchResult& result);
   Status choose(CycleState& state, const PodPtr& pod, Attempt& attempt, const NodeSet& feasible,
                 bool fast, SearchResult& result);
-  // The best node by parts, where all plugins concerned have them; kNoNode where not.
+  // The best node by NodeParts, if all plugins concerned have them; otherwise kNoNode.
   NodeId pickByParts(const PodInfo& pod, ClassNodes& kept, const NodeSet& feasible);
-  // The index of the highest; one of them when there are several.
+  // The index of the highest total; a random one of equals.
   std::size_t bestOf(std::span<const std::int64_t> totals);
   Status prepareScores(PodClass& podClass, const PodInfo& pod);
   void findSharedRules(PodClass& podClass, const PodInfo& pod) const;
@@ -188,12 +193,12 @@ class NodeSearch {
   NodeId startNode_ = 0;
   AttemptTimer timer_;
   ClassNodes::Scratch scratch_;
-  Verdicts verdicts_;  // of attempts whose class verdicts are not the whole truth
+  Verdicts verdicts_;  // of attempts for which the class's verdicts are incomplete
   std::vector<NodeId> list_;
   std::vector<std::int64_t> totals_;
 };
 
-// How many feasible nodes are enough. percentage 0 or 100 = all of them.
+// The number of feasible nodes that is enough. percentage 0 or 100 = all of them.
 std::size_t nodesToFind(std::size_t nodes, std::int32_t percentage);
 
 }  // namespace koord::scheduler

@@ -1,13 +1,13 @@
 #pragma once
 
-// NodeView: what one pod sees of nodes that other pods do not. A pod that owns part of a
-// reservation sees that part as free, though it is counted as taken; everybody else sees the node
-// as it is.
+// NodeView: what one pod sees as free on nodes and other pods do not. A pod that owns part of a
+// reservation sees that part as free although it is counted as used. All other pods see the node as
+// it is.
 //
 // The view is sparse: nodes without a credit cost nothing, neither here nor in filters and scores,
-// which read columns of the Cluster as ever and then correct the few nodes that are in the view.
-// Which credits a pod may have belongs to its signature (ViewPlugin), so a class of pods shares one
-// view, kept with its verdicts and brought up to date for nodes that changed.
+// which read the columns of the Cluster and then correct the few nodes in the view. The credits
+// that a pod may have belong to its signature (ViewPlugin), so a class of pods shares one view. It
+// is kept with the class's verdicts and updated for nodes that changed.
 
 #include <algorithm>
 #include <boost/container/small_vector.hpp>
@@ -19,7 +19,7 @@
 
 namespace koord::scheduler {
 
-// What of a node's taken room is free to the pod.
+// The part of a node's used resources that is free to the pod.
 struct NodeCredit {
   Resources amount;
   std::int64_t nonZeroCpu = 0;  // as it is counted for scores
@@ -31,10 +31,10 @@ struct NodeCredit {
 class NodeView {
  public:
   bool empty() const { return credits_.empty(); }
-  // nullptr for nearly every node.
+  // nullptr if the node has no credit, as nearly all.
   const NodeCredit* on(NodeId node) const { return credits_.empty() ? nullptr : find(node); }
-  // fn(index, credit) for those of the nodes, which ascend, that have one. Costs next to nothing
-  // where few have.
+  // Calls fn(index, credit) for each node that has a credit; nodes must ascend. Nearly free if few
+  // nodes have one.
   template <class F>
   void forEachOf(std::span<const NodeId> nodes, F&& fn) const {
     if (credits_.size() >= nodes.size()) {

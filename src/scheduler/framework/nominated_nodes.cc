@@ -22,9 +22,9 @@ Status NominatedNodes::sync(Cluster& cluster, const Nominator& nominator, const 
   }
   position_ = cluster.changeEnd();
   epochs_ = std::move(epochs);
-  valid_ = false;  // until all is done
+  valid_ = false;  // until all is complete
 
-  // As the pod sees the nodes now: what is only to come holds nothing for it yet.
+  // In the pod's current view of the nodes. A nominated pod has no credits yet.
   NodeView view;
   if (podClass.hasView) lookAt(profile, pod, changed, view);
   NodeSet left;

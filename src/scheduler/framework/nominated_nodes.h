@@ -1,8 +1,8 @@
 #pragma once
 
-// NominatedNodes: what the Signed plugins of a profile say to a class of pods about nodes that are
-// promised to others, when those others are counted as if they were there already. One per class
-// and priority; nodes that changed since the last time are judged again, all in one batch.
+// NominatedNodes: the Signed plugins' verdicts for a class of pods on nodes that are nominated for
+// other pods, with those pods counted as if they ran there. One per class and priority. Nodes that
+// changed since the last call are judged again, in one batch.
 
 #include <unordered_map>
 #include <vector>
@@ -15,7 +15,7 @@ namespace koord::scheduler {
 
 class NominatedNodes {
  public:
-  // `pod` is any pod of the class and of one priority, the same in all calls.
+  // `pod` is any pod of the class. Its priority must be the same in all calls.
   Status sync(Cluster& cluster, const Nominator& nominator, const Profile& profile,
               PodClass& podClass, const PodInfo& pod, PluginMask skipFilter);
 
@@ -29,7 +29,7 @@ class NominatedNodes {
   std::vector<std::uint64_t> epochs_;
   bool valid_ = false;
   std::unordered_map<NodeId, VerdictId> nodes_;
-  Verdicts verdicts_;  // by node only while they are made
+  Verdicts verdicts_;  // by node only during sync()
 };
 
 }  // namespace koord::scheduler

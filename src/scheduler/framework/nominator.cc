@@ -18,7 +18,7 @@ void Nominator::add(const PodPtr& pod, const Nomination& nomination) {
   if (onChange) onChange(node);
 }
 
-// Who asks compares priorities, and counts those that are not lower.
+// The caller compares priorities and counts pods that are not lower.
 void Nominator::addForeign(const PodPtr& pod) {
   remove(pod->uid());
   if (pod->pod->status.nominatedNodeName.empty() ||

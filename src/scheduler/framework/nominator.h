@@ -1,7 +1,7 @@
 #pragma once
 
-// Nominator: pods that preemption has promised a node, while their victims are leaving. Other pods
-// of no higher priority must leave room for them there.
+// Nominator: pods that are nominated for a node while their victims terminate. Other pods of no
+// higher priority must leave resources for them there.
 
 #include <functional>
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace koord::scheduler {
 
-// What a failed attempt says about the pod's nomination.
+// What a failed attempt changes about the pod's nomination.
 struct Nomination {
   bool override = false;  // false: the pod's status stays in force
   std::string node;       // with override: the node, or "" for none
@@ -21,21 +21,22 @@ struct Nomination {
 
 class Nominator {
  public:
-  // Replaces any nomination of the pod. Without override its status.nominatedNodeName counts, and where that
-  // is empty the nomination stays: it has not been written yet, or the unit has no field for it.
+  // Replaces any nomination of the pod. Without override its status.nominatedNodeName counts. If
+  // that is empty, the nomination stays: it has not been written yet, or the unit has no field for
+  // it.
   void add(const PodPtr& pod, const Nomination& nomination);
-  // A pod of another scheduler, by its status.nominatedNodeName: pods of lower priority leave room for
-  // it, those of its own do not, and nobody here changes its nomination.
+  // Adds a pod of another scheduler by its status.nominatedNodeName. Pods of lower priority leave
+  // resources for it; pods of equal priority do not. We do not change its nomination.
   void addForeign(const PodPtr& pod);
   bool foreign(const std::string& uid) const { return foreign_.contains(uid); }
   void remove(const std::string& uid);
-  // The object changed; a nomination that is not in any status yet survives.
+  // Called when the object changed. A nomination that is not in a status yet is kept.
   void update(const PodPtr& before, const PodPtr& after);
 
   const std::vector<PodPtr>* on(const std::string& node) const;
   const std::unordered_map<std::string, std::vector<PodPtr>>& byNode() const { return byNode_; }
   bool empty() const { return byNode_.empty(); }
-  // "" when there is none.
+  // "" if there is none.
   std::string nodeOf(const std::string& uid) const;
 
   // Called with the name of a node whose nominated pods have changed.

@@ -4,7 +4,7 @@ namespace koord::scheduler {
 
 namespace {
 
-// Adds every set of `size` of the ids from `first` on to `chosen`, lexicographically.
+// Appends to `chosen` every set of `size` ids, from `first` on, in lexicographic order.
 void addSubsets(const std::vector<int>& ids, std::size_t first, std::size_t size, NumaMask chosen,
                 std::size_t most, std::vector<NumaMask>& sets) {
   if (sets.size() >= most) return;

@@ -1,7 +1,7 @@
 #pragma once
 
-// ObjectKind: what the framework has to know of a kind of API objects before plugins can look at
-// them. A plugin that brings a kind of its own says this once, beside the plugin:
+// ObjectKind: what the framework must know about a kind of API objects before plugins can read
+// them. A plugin that adds a kind defines this beside the plugin:
 //
 //   template <>
 //   struct KindOf<api::Device> {
@@ -33,21 +33,22 @@ enum class EventResource : std::uint8_t {
   Wildcard,  // everything
 };
 
-// When the objects that exist at start are read. Pods are read after what their records are worked
-// out from (a node's CPU topology, its devices), so that nothing is worked out twice.
+// When the objects that exist at start are read. Pods are read after the objects that their records
+// are derived from (a node's CPU topology, its devices), so that nothing is computed twice.
 enum class FirstList : std::uint8_t { BeforePods, AnyTime };
 
 struct ObjectKind {
-  // As what its changes wake waiting pods; absent: no plugin can be waiting for it.
+  // The resource of its events; absent: no plugin waits for them.
   std::optional<EventResource> event;
   std::string_view customResource;  // with Custom: "plural.version.group"
   FirstList firstList = FirstList::AnyTime;
-  // Not every API server has the kind, or lets us read it: then there are no objects.
+  // The API server may lack the kind or deny access: the store is empty then.
   bool optional = false;
 };
 
-// Specialised for every kind that is kept. It may have a class Reader, whose read(T&) changes an object before it is
-// kept: what is read differently than it stands in the API, what is dropped, and what is held once for many.
+// Specialised for every kind that is stored. It may have a class Reader, whose read(T&) changes an
+// object before it is stored: it converts fields, drops fields and shares equal parts among
+// objects.
 template <class T>
 struct KindOf;
 

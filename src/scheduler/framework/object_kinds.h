@@ -1,6 +1,6 @@
 #pragma once
 
-// The built-in kinds that plugins look at, other than pods and nodes.
+// The built-in kinds that plugins read, other than pods and nodes.
 
 #include "api/core.h"
 #include "api/services.h"

@@ -1,13 +1,13 @@
 #pragma once
 
-// What plugins register that go by labels and annotations of the pod itself.
+// The event registration of plugins whose answer depends on the pod's own labels and annotations.
 
 #include "scheduler/framework/events.h"
 
 namespace koord::scheduler {
 
-// A pod that they turned away is tried again when it says something else. Its status, which attempts
-// write, is left out.
+// Wakes a rejected pod when its metadata changes. Changes of its status, which attempts write, do
+// not count.
 EventRegistration onOwnMetadata();
 
 }  // namespace koord::scheduler

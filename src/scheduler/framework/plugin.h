@@ -1,18 +1,17 @@
 #pragma once
 
 // The scheduling framework's extension points. A plugin is a class that derives from Plugin and
-// from the points it takes part in. All calls come from the scheduler's one thread.
+// from the points that it takes part in. All calls come from the scheduler's one thread.
 //
-// One attempt to place a pod runs PreFilter, Filter, (PostFilter when no node is left), PreScore,
-// Score, Reserve, Permit; then, as a task of its own, PreBind, Bind, PostBind. Filter and Score see
-// all nodes in question at once.
+// One attempt to place a pod runs PreFilter, Filter, (PostFilter if no node is left), PreScore,
+// Score, Reserve, Permit. PreBind, Bind and PostBind follow in a task of their own. Filter and
+// Score get all nodes in question at once.
 //
-// What a plugin answers for a node either depends on
-//  - a few things of the pod (its signature) and that node's own state only: such a plugin is
-//  Signed.
-//    Pods with the same signatures form a class; answers are kept per class and asked again only
-//    for nodes that changed. PreFilter and PreScore of a Signed plugin run once per class.
-//  - or on more than that (other nodes, other pods, time): then it is asked in every attempt.
+// A plugin's answer for a node depends on either
+//  - a few properties of the pod (its signature) and that node's own state only: the plugin is
+//    Signed. Pods with equal signatures form a class. Answers are kept per class and computed again
+//    only for nodes that changed. PreFilter and PreScore of a Signed plugin run once per class.
+//  - or on more (other nodes, other pods, time): the plugin is called in every attempt.
 
 #include <optional>
 #include <span>
@@ -33,13 +32,13 @@ namespace koord::scheduler {
 
 class Diagnosis;
 
-// Fields of running pods that the scheduler drops from its copy unless a plugin needs them.
+// Fields of running pods. The scheduler drops them from its copy unless a plugin needs them.
 using PodFields = std::uint32_t;
 namespace field {
 inline constexpr PodFields kScheduledAt = 1;  // condition PodScheduled, if true
 inline constexpr PodFields kTolerations = 1 << 1;
 inline constexpr PodFields kNodeAffinity = 1 << 2;   // and the node selector
-inline constexpr PodFields kVolumes = 1 << 3;        // also those that no other plugin looks at
+inline constexpr PodFields kVolumes = 1 << 3;        // also volumes that no other plugin reads
 inline constexpr PodFields kInitializedAt = 1 << 4;  // condition Initialized, if true
 }  // namespace field
 
@@ -54,62 +53,69 @@ inline constexpr PluginPoints kPreBind = 1 << 4;
 inline constexpr PluginPoints kPreEnqueue = 1 << 5;
 }  // namespace when
 
+// The base of every plugin. One object per profile.
 class Plugin {
  public:
   virtual ~Plugin() = default;
+  // The name in configurations, messages and metrics.
   virtual std::string_view name() const = 0;
+  // The fields of running pods that the plugin reads.
   virtual PodFields keeps() const { return 0; }
-  // Where it has nothing to do for any pod of this one's shape (engine/pod_shapes.h), whatever the cluster
-  // is like: where it would say Skip, or Success to Reserve and Permit. Asked once for a shape.
+  // The points where the plugin has nothing to do for any pod of this pod's shape
+  // (engine/pod_shapes.h), in any state of the cluster: it would return Skip, or Success at Reserve
+  // and Permit. Called once per shape.
   virtual PluginPoints idleAt(const PodInfo& /*pod*/) const { return 0; }
 };
 
+// A plugin whose answer for a node follows from the pod's signature and the node's state.
 class Signed {
  public:
   virtual ~Signed() = default;
-  // Adds everything of the pod that the plugin's answers depend on.
+  // Adds every property of the pod that the plugin's answers depend on.
   virtual void sign(const PodInfo& pod, Signature& signature) const = 0;
-  // Whether what it adds for pods of the API that name no node follows from their shape alone
-  // (engine/pod_shapes.h); one that is Changing says, besides, whether it does by now.
+  // Returns true if everything that sign() adds for a pod of the API without a node name follows
+  // from the pod's shape (engine/pod_shapes.h). For a Changing plugin, shapesTell() must hold, too.
   virtual bool signsShape() const { return false; }
 };
 
-// A Signed plugin whose answers change without anything of the pod or the node. It is asked about that in every
-// attempt, so all of it must be fast.
+// A Signed plugin whose answers can change although the pod and the node do not. All its functions
+// are called in every attempt and must be fast.
 class Changing {
  public:
   virtual ~Changing() = default;
-  // Of one that signs shapes: whether what it adds follows from them as things are.
+  // For a plugin with signsShape(): returns true if what sign() adds currently follows from the
+  // shape.
   virtual bool shapesTell() const { return true; }
-  // Rises when answers for nodes that have not changed may have (an image came to another node).
+  // Rises when answers for unchanged nodes may have changed (another node has pulled an image).
   virtual std::uint64_t epoch(const CycleState& /*state*/, const PodInfo& /*pod*/) const {
     return 0;
   }
-  // Rises when what PreFilter said of the class may not hold any more (a quota was changed). What is
-  // kept of nodes is dropped then, if the plugin has a Filter or Score as well.
+  // Rises when the PreFilter result of the class may have changed (a quota was changed). The kept
+  // results for nodes are dropped then, if the plugin has a Filter or Score.
   virtual std::uint64_t preFilterEpoch(const PodInfo& /*pod*/) const { return 0; }
 };
 
-// Lets some pods see parts of nodes as free that are taken for all others (node_view.h). Such a
-// plugin must be Signed: which credits a pod may have is part of its signature. A node on which a
-// credit changes has to be touched (Cluster::touch), which regranting does by itself.
+// Shows some pods parts of nodes as free that are used for all other pods (node_view.h). The plugin
+// must be Signed: the credits that a pod may have are part of its signature. When a credit on a
+// node changes, the plugin must call Cluster::touch; Cluster::regrant does so itself.
 class ViewPlugin {
  public:
   virtual ~ViewPlugin() = default;
-  // Whether the pod can have credits anywhere. Must be fast: it is asked for every class of pods.
+  // Returns true if the pod can have credits on any node. Called for every class of pods; must be
+  // fast.
   virtual bool hasCredits(const PodInfo& pod) const = 0;
-  // The nodes outside of which the pod has no credit, good until the next question; nullptr: it may
-  // have some anywhere.
+  // The nodes on which the pod may have credits, valid until the next call; nullptr if any node may
+  // have some.
   virtual const NodeSet* creditNodes(const PodInfo& /*pod*/) const { return nullptr; }
-  // Adds what the pod sees as free on the node; false when that is nothing.
+  // Adds what the pod sees as free on the node. Returns false if there is nothing to add.
   virtual bool addCredit(const PodInfo& pod, NodeId node, NodeCredit& credit) const = 0;
-  // Pods on nodes that are not there for it as far as affinity and spreading are concerned: they
-  // only keep its place. Asked of pods with credits, once per attempt.
+  // Pods on nodes that affinity and spreading ignore for this pod, because they only reserve
+  // resources for it. Called once per attempt, for pods with credits.
   virtual std::vector<std::pair<NodeId, PodPtr>> hidden(const PodInfo& /*pod*/) const { return {}; }
 };
 
-// Whether the pod may enter the active queue at all. Anything but Success holds it back until an
-// event that the plugin registered for. Must be fast.
+// Decides whether a pod may enter the active queue. A result other than Success keeps it out until
+// an event that the plugin registered for. Must be fast.
 class PreEnqueuePlugin {
  public:
   virtual ~PreEnqueuePlugin() = default;
@@ -120,37 +126,40 @@ class PreEnqueuePlugin {
 class QueueSortPlugin {
  public:
   virtual ~QueueSortPlugin() = default;
+  // Returns true if a is scheduled before b. Must be a strict weak order.
   virtual bool less(const QueuedPod& a, const QueuedPod& b) const = 0;
 };
 
 struct PreFilterResult {
-  // Skip: Filter of this plugin is not called. A rejection is the verdict for all nodes; Unschedulable
-  // with names is that for all others, where preemption may help.
+  // Skip: this plugin's Filter is not called. A rejection holds for all nodes. Unschedulable with
+  // nodeNames holds for all nodes that are not named; preemption may help there.
   Status status;
-  // Only these nodes come into question; absent = all.
+  // Only these nodes are considered; absent = all.
   std::optional<std::vector<std::string>> nodeNames;
 };
 class PreFilterPlugin {
  public:
   virtual ~PreFilterPlugin() = default;
+  // Called at the start of an attempt, or once per class for a Signed plugin. Checks the pod as a
+  // whole, and stores in `state` what its Filter needs.
   virtual PreFilterResult preFilter(CycleState& state, const PodInfo& pod) = 0;
 };
 
 class FilterPlugin {
  public:
   virtual ~FilterPlugin() = default;
-  // Rejects nodes; a status other than Success is an error and ends the attempt. Must judge by the
-  // cluster as it is now, so that what-if changes are seen.
+  // Rejects nodes through `nodes`. A status other than Success is an error and ends the attempt.
+  // Must judge by the current state of the cluster, which includes the changes of a simulation.
   virtual Status filter(const CycleState& state, const PodInfo& pod, NodeFilter& nodes) = 0;
 };
 
 struct PostFilterResult {
-  Status status;  // Success: the nomination is made, further plugins are not asked
+  Status status;  // Success: the pod is nominated; further plugins are not called
   Nomination nomination;
-  // Set by preemption: how many pods have to leave.
+  // Set by preemption: the number of victims.
   std::optional<std::size_t> victims;
-  // The rest of the answer takes time, and this is where it comes from; all else is not set then.
-  // No other pod is scheduled meanwhile. The plugin must outlive the task.
+  // If set, the task returns the result and the other fields are ignored. No other pod is scheduled
+  // until it ends. The plugin must outlive the task.
   std::optional<Task<PostFilterResult>> later;
 };
 
@@ -174,11 +183,14 @@ namespace koord::scheduler {
 class PostFilterPlugin {
  public:
   virtual ~PostFilterPlugin() = default;
+  // Called when no node passed the filters. Tries to make the pod schedulable, e.g. by preemption.
+  // After Unschedulable the next plugin is called; any other status is the result.
   virtual PostFilterResult postFilter(CycleState& state, const PodPtr& pod,
                                       const Diagnosis& diagnosis) = 0;
 };
 
-// Called after all PostFilter plugins, whatever they said, with what the attempt ends in.
+// Called with the final status of an attempt that found no node, after the PostFilter plugins if
+// they ran.
 class AfterPostFilterPlugin {
  public:
   virtual ~AfterPostFilterPlugin() = default;
@@ -188,13 +200,13 @@ class AfterPostFilterPlugin {
 class PreScorePlugin {
  public:
   virtual ~PreScorePlugin() = default;
-  // Skip: Score is not called. `nodes` are the feasible ones; empty for Signed plugins, whose
-  // PreScore must not depend on them.
+  // Skip: Score is not called. `nodes` are the feasible nodes. For Signed plugins they are empty,
+  // because PreScore must not depend on them.
   virtual Status preScore(CycleState& state, const PodInfo& pod, std::span<const NodeId> nodes) = 0;
 };
 
 enum class Normalization {
-  None,     // scores are 0 to 100 as they come
+  None,     // scores are already 0 to 100
   Highest,  // scores are not negative; the highest becomes 100
   Lowest,   // likewise, and 0 becomes 100
   Own,      // normalize() is called with the scores of all feasible nodes; not for Signed plugins
@@ -203,41 +215,44 @@ enum class Normalization {
 class ScorePlugin {
  public:
   virtual ~ScorePlugin() = default;
-  // Fills scores[i] for nodes[i]; nodes are in ascending order. Other than Success is an error.
+  // Fills scores[i] for nodes[i]. Nodes are in ascending order. A result other than Success is an
+  // error.
   virtual Status score(const CycleState& state, const PodInfo& pod, std::span<const NodeId> nodes,
                        std::span<std::int64_t> scores) = 0;
+  // How the scores become 0 to 100. Must be constant.
   virtual Normalization normalization() const { return Normalization::None; }
-  // Of a Signed plugin whose scores are not normalised: another such one of its profile that scores pods of this
-  // one's class by the same rule; nullptr: none. Asked once for a class.
+  // For a Signed plugin without normalization: returns another such plugin of the profile that
+  // scores pods of this class by the same rule; nullptr if there is none. Called once per class.
   virtual const ScorePlugin* sharesRule(const PodInfo& /*pod*/) const { return nullptr; }
-  // Whether that one's scores are its own on all of these nodes: they are taken for its own then, and it is
-  // not asked for them. Must cost much less than that.
+  // Returns true if the scores of sharesRule()'s plugin equal this plugin's scores on all these
+  // nodes. They are used then and score() is not called. Must cost much less than score().
   virtual bool sameScores(const CycleState& /*state*/, std::span<const NodeId> /*nodes*/) const {
     return false;
   }
-  // Whether PreScore will return Skip for this pod, whichever nodes are feasible. When that holds
-  // for all plugins that are not Signed, the best node is found without walking over the nodes.
+  // Returns true if PreScore will return Skip for this pod, whichever nodes are feasible. If this
+  // holds for all plugins that are not Signed, the best node is found without visiting all nodes.
   // Must be fast.
   virtual bool indifferent(const PodInfo& /*pod*/) { return false; }
-  // Another way to ask a plugin that is not Signed, PreScore included: all of the nodes by their
-  // normalised scores. nullopt: it is to be asked the usual way.
+  // For plugins that are not Signed, instead of PreScore and Score: the nodes grouped by normalised
+  // score. nullopt: PreScore and Score are called.
   virtual std::optional<NodeParts> scoreParts(const PodInfo& /*pod*/, const NodeSet& /*nodes*/) {
     return std::nullopt;
   }
+  // Called after score() for Normalization::Own: changes the scores to 0 to 100.
   virtual Status normalize(const CycleState& /*state*/, const PodInfo& /*pod*/,
                            std::span<const NodeId> /*nodes*/, std::span<std::int64_t> /*scores*/) {
     return {};
   }
 };
 
-// Gives the pod, which is counted on the node by now, what else it needs there.
+// Allocates what the pod needs on its node beyond its requests. The pod is already counted there.
 class ReservePlugin {
  public:
   virtual ~ReservePlugin() = default;
-  // Grants in the cluster's ledgers (Cluster::regrant) are taken back with the pod.
+  // Grants in the cluster's ledgers (Cluster::regrant) are released with the pod.
   virtual Status reserve(CycleState& state, const PodPtr& pod, NodeId node) = 0;
-  // Takes back what is not a grant. Idempotent, and also called when reserve was not (an earlier
-  // plugin failed).
+  // Releases everything that is not a grant. Must be idempotent; also called if reserve was not
+  // called because an earlier plugin failed.
   virtual void unreserve(CycleState& /*state*/, const PodPtr& /*pod*/, NodeId /*node*/) {}
 };
 
@@ -248,6 +263,8 @@ struct PermitResult {
 class PermitPlugin {
  public:
   virtual ~PermitPlugin() = default;
+  // Called after Reserve. Success continues with binding, Wait delays it, a rejection reverts the
+  // reservation.
   virtual PermitResult permit(CycleState& state, const PodPtr& pod, NodeId node) = 0;
 };
 
@@ -258,28 +275,30 @@ class PreBindPlugin {
   virtual Status preBindPreFlight(CycleState& /*state*/, const PodPtr& /*pod*/, NodeId /*node*/) {
     return {};
   }
+  // Prepares the node for the pod, e.g. its volumes. Anything but Success ends the attempt.
   virtual Task<Status> preBind(CycleState& state, PodPtr pod, NodeId node) = 0;
 };
 
 class BindPlugin {
  public:
   virtual ~BindPlugin() = default;
-  // Whether bind writes state.annotations(), too. Otherwise they have been written before.
+  // Returns true if bind also writes state.annotations(). Otherwise they are written before bind.
   virtual bool writesAnnotations() const { return false; }
-  // Whether it is about this unit at all; bind may still return Skip.
+  // Returns true if the plugin handles units of this kind; bind may still return Skip.
   virtual bool binds(const PodInfo& /*unit*/) const { return true; }
-  // Skip: the next plugin is asked.
+  // Skip: the next plugin is called.
   virtual Task<Status> bind(CycleState& state, PodPtr pod, std::string nodeName) = 0;
 };
 
 class PostBindPlugin {
  public:
   virtual ~PostBindPlugin() = default;
+  // Called after the pod was bound.
   virtual void postBind(CycleState& state, const PodPtr& pod, const std::string& nodeName) = 0;
 };
 
-// Which events may make a pod schedulable that this plugin rejected. A plugin without it is asked
-// again on every event.
+// The events that may make a pod schedulable that this plugin rejected. A plugin without this
+// interface is asked on every event.
 class EnqueueExtensions {
  public:
   virtual ~EnqueueExtensions() = default;

@@ -1,30 +1,32 @@
-// A scheduler that looks at every node for every pod does N x P work, nearly all of it to find out
-// what it knew before: pods come from few templates, and placing one changes one node. So verdicts
-// and scores are kept for each class of pods (equal signatures) and brought up to date by the
-// cluster's change log:
+// A scheduler that evaluates every node for every pod does N x P work, and nearly all of it repeats
+// known results: pods come from few templates, and placing a pod changes one node. So verdicts and
+// scores are kept for each class of pods (equal signatures) and updated from the cluster's change
+// log:
 //
-//   sync         takes the nodes that changed since the class was last used (the log tells), runs
-//                the Signed filters on these alone, and moves them in or out of the feasible set.
-//   syncScores   scores the feasible ones among them and puts the new totals into the ScoreIndex.
-//   best         asks the index, without walking over the nodes.
+//   sync         takes the nodes that changed since the class was last used from the log, runs the
+//                Signed filters on these alone, and adds them to or removes them from the feasible
+//                set.
+//   syncScores   scores the feasible nodes among them and puts the new totals into the ScoreIndex.
+//   best         reads the index, without visiting all nodes.
 //
-// What makes everything be asked again: a position that the log does not reach back to, more changes
-// than nodes, an epoch of a plugin that rose (what it answers for unchanged nodes may differ), and
-// PreFilter answers that a plugin's own filter rests on.
+// Everything is recomputed if the log does not reach back to the class's position, if there are
+// more changes than nodes, if a plugin's epoch rose (its answers for unchanged nodes may differ),
+// or if a PreFilter answer changed that the plugin's own filter depends on.
 //
-// Normalisation is the difficult part. Scores of some plugins are scaled by the highest over all
-// feasible nodes, so one node can change the totals of all. Each such plugin's raw scores are kept
-// with the highest and the number of nodes that have it. As long as the highest stays, only changed
-// nodes get new totals; when it changes, the old scaled parts of all are taken off and the new ones
-// added (rescale), which is O(N) and rare: raw scores like "untolerated taints" have few values.
+// Normalisation is the difficult part. Scores of some plugins are scaled by the highest score of
+// all feasible nodes, so one node can change the totals of all. Each such plugin's raw scores are
+// kept, with the highest and the number of nodes that have it. While the highest stays, only
+// changed nodes get new totals. When it changes, the old scaled parts of all nodes are subtracted
+// and the new ones added (rescale). That is O(N) and rare: raw scores like "untolerated taints"
+// have few values.
 //
 // Cost of an attempt: O(c x plugins) for c nodes that changed since the class was last used, and
-// O(N / 64) for the best. With k classes in turn c is about k. A class that is new, or was dropped,
-// costs O(N x plugins). Memory is about 6 bytes per node and class (NarrowColumn), and classes used
-// least recently go when that exceeds 64 MiB.
+// O(N / 64) for the best. With k classes in turn, c is about k. A new or dropped class costs O(N x
+// plugins). Memory is about 6 bytes per node and class (NarrowColumn); the least recently used
+// classes are dropped above 64 MiB.
 //
-// Which results are the same as if everything were asked anew is checked by search_test.cc against
-// a plain evaluation, and by the simulation with every pod.
+// search_test.cc compares the results with a plain evaluation of everything, and so does the
+// simulation for every pod.
 
 #include "scheduler/framework/pod_class.h"
 
@@ -96,7 +98,7 @@ std::shared_ptr<PodClass> PodClasses::of(const PodInfo& pod) {
   if (std::exchange(symbols_, cluster_.symbolsVersion()) != cluster_.symbolsVersion()) clear();
   const bool shapesTell =
       signShapes_ && std::ranges::all_of(profile_.changing, &Changing::shapesTell);
-  if (!shapesTell) byShape_.clear();  // shapes of one class may be of several by then
+  if (!shapesTell) byShape_.clear();  // a shape does not determine the class then
   const bool byShape = shapesTell && pod.shape != 0 && pod.pod->spec.nodeName.empty();
   order_.splice(order_.begin(), order_,
                 byShape ? byShape_.of(pod, [&] { return find(pod); }) : find(pod));
@@ -125,7 +127,7 @@ void PodClasses::clear() {
   order_.clear();
 }
 
-// By its signature; makes the class if it is not there.
+// Finds the class by the pod's signature, or creates it.
 PodClasses::Order::iterator PodClasses::find(const PodInfo& pod) {
   signature_.clear();
   for (const Signed* part : profile_.signedPlugins) part->sign(pod, signature_);
@@ -144,7 +146,7 @@ PodClasses::Order::iterator PodClasses::find(const PodInfo& pod) {
   return place;
 }
 
-// Asks the Signed plugins whose answers are not there, or not good any more.
+// Calls the Signed plugins whose answers are missing or outdated.
 void PodClasses::preFilter(PodClass& podClass, const PodInfo& pod) {
   const bool known = !podClass.preFilter.empty();
   if (!known) {
@@ -155,7 +157,7 @@ void PodClasses::preFilter(PodClass& podClass, const PodInfo& pod) {
     const std::uint64_t epoch = changing ? changing->preFilterEpoch(pod) : 0;
     if (known && epoch == podClass.preFilterEpochs[i]) continue;
     const auto& plugin = profile_.preFilter[i];
-    // What its filter or score said may rest on what PreFilter left in the state.
+    // Results of its filter or score may depend on the state that PreFilter left.
     if (known && judgesNodes) podClass.forgetNodes();
     podClass.preFilterEpochs[i] = epoch;
     PreFilterResult& said = podClass.preFilter[i];
@@ -171,8 +173,8 @@ void PodClasses::preFilter(PodClass& podClass, const PodInfo& pod) {
 }
 
 std::size_t PodClasses::limit() const {
-  // About 6 bytes per node and class. As many classes as 64 MiB hold, and on large clusters at
-  // least some hundred: one that has to be made anew costs a walk over all nodes.
+  // About 6 bytes per node and class. As many classes as fit in 64 MiB, and at least some hundred
+  // on large clusters: recreating a class costs a pass over all nodes.
   const std::size_t perClass = 6 * cluster_.capacity() + 4096;
   return std::clamp<std::size_t>((std::size_t{64} << 20) / perClass, 256, 4096);
 }
@@ -280,7 +282,7 @@ Status ClassNodes::sync(const PodInfo& pod, PluginMask skipFilter, const Attempt
   NodeSet& changed = scratch_.changed;
   NodeSet& left = scratch_.left;
   const bool all = takeChanges(pod, changed);
-  valid_ = false;  // until all is done
+  valid_ = false;  // until all is complete
   if (Status status = runFilters(pod, skipFilter, timer, changed, left); !status.ok())
     return status;
   if (all) {
@@ -327,7 +329,7 @@ void ClassNodes::setRaw(Normalized& scores, std::span<const NodeId> nodes,
     scores.raw.set(nodes, raw, 0);
   }
   for (std::size_t n = 0; n < nodes.size(); ++n) {
-    if (raw[n] == 0) {  // at first nearly all of them, often
+    if (raw[n] == 0) {  // nearly all of them at first
       if (!first) scores.scored.erase(nodes[n]);
       continue;
     }
@@ -346,7 +348,7 @@ void ClassNodes::raiseMax(Normalized& scores, std::int64_t raw) {
   scores.max = raw;
 }
 
-// Adds, or takes away, the weighted sum of each node's normalised scores.
+// Adds or subtracts the weighted sum of each node's normalised scores.
 void ClassNodes::addNormalized(std::span<const NodeId> nodes, std::span<std::int64_t> totals,
                                std::int64_t factor) const {
   for (const Normalized& scores : normalized_) {
@@ -390,7 +392,8 @@ void ClassNodes::findScorers() {
     sharedRules_.push_back({at(position), at(source)});
 }
 
-// Plugins whose scores are those of another one on all of the nodes count with that one's.
+// Adds the weight of plugins whose scores equal another plugin's on all of the nodes to that
+// plugin.
 void ClassNodes::shareRules(std::span<const NodeId> nodes, const AttemptTimer& timer) {
   const auto reset = [&](Scorer& scorer) {
     scorer.weight = profile_.score[scorer.position].weight;
@@ -407,13 +410,13 @@ void ClassNodes::shareRules(std::span<const NodeId> nodes, const AttemptTimer& t
   }
 }
 
-// The Signed scores that are not normalised are added up in `fixed`.
+// Adds up in `fixed` the Signed scores that are not normalised.
 Status ClassNodes::score(const PodInfo& pod, const Scorer& scorer, std::span<const NodeId> nodes,
                          std::span<std::int64_t> fixed) {
   const auto& plugin = profile_.score[scorer.position];
   Normalized* const normalized = scorer.normalized;
   const std::int64_t weight = scorer.weight;
-  // All nodes are the same to it, and 0.
+  // All nodes score 0.
   if ((!normalized || normalized->raw.empty()) && plugin.point->indifferent(pod)) return {};
   auto& scores = scratch_.scores;
   for (std::size_t first = 0; first < nodes.size(); first += kChunk) {
@@ -428,7 +431,7 @@ Status ClassNodes::score(const PodInfo& pod, const Scorer& scorer, std::span<con
       setRaw(*normalized, chunk, scores);
       continue;
     }
-    std::int64_t outside = 0;  // negative when some score is not 0 to 100
+    std::int64_t outside = 0;  // negative if a score is not 0 to 100
     const std::int64_t* const from = scores.data();
     std::int64_t* const to = fixed.data() + first;
     for (std::size_t n = 0; n < chunk.size(); ++n) {
@@ -468,7 +471,7 @@ Status ClassNodes::syncScores(const PodInfo& pod, const AttemptTimer& timer) {
   NodeSet others = rescale(before);
   others.subtract(unscored_);
   if (!others.empty()) {
-    // Nodes that were not scored again keep what is not normalised.
+    // Nodes that were not scored again keep the part that is not normalised.
     std::vector<NodeId> nodes;
     others.copyTo(nodes);
     std::vector<std::int64_t> kept;
@@ -489,8 +492,7 @@ Status ClassNodes::syncScores(const PodInfo& pod, const AttemptTimer& timer) {
   return {};
 }
 
-// Finds the highest scores anew where nobody has them any more. What is 0 is the same on every
-// scale.
+// Recomputes the highest scores that no node has any more. A score of 0 is the same on every scale.
 NodeSet ClassNodes::rescale(const Maxima& before) {
   NodeSet rescaled;
   for (std::size_t i = 0; i < normalized_.size(); ++i) {
@@ -513,7 +515,7 @@ NodeSet ClassNodes::rescale(const Maxima& before) {
   return rescaled;
 }
 
-// Whether it matters which of a plugin's scores is the highest.
+// Returns true if the scores are scaled by a highest score above 0.
 bool ClassNodes::scaled(const Normalized& scores) const {
   return !contains(class_.skipScore, scores.position) && !scores.raw.empty() && scores.max != 0;
 }

@@ -1,9 +1,9 @@
 #pragma once
 
-// Pod classes: pods that all Signed plugins of a profile judge alike, and what those plugins said
-// about every node. Most pods of a cluster come from few templates, and placing a pod changes one
-// node; so an attempt for a known class asks the plugins about the few nodes that changed since the
-// class was last used, instead of about all.
+// Pod classes: a class is a set of pods that all Signed plugins of a profile judge alike, with
+// those plugins' answers for every node. Most pods of a cluster come from few templates, and
+// placing a pod changes one node. So an attempt for a known class calls the plugins for the few
+// nodes that changed since the class was last used, instead of for all.
 
 #include <boost/container/small_vector.hpp>
 #include <list>
@@ -26,32 +26,34 @@ class NominatedNodes;
 struct PodClass {
   explicit PodClass(std::string signatureBytes);
   ~PodClass();
-  // Everything that was worked out for nodes is worked out anew.
+  // Drops all results for nodes; they are recomputed.
   void forgetNodes();
 
   std::string signature;
   CycleState state;  // of Signed plugins
-  // What Signed plugins said at PreFilter, by position; those of other plugins are empty.
+  // PreFilter results of Signed plugins, by position; empty for other plugins.
   std::vector<PreFilterResult> preFilter;
   std::vector<std::uint64_t> preFilterEpochs;
-  // Of these, those that said Skip, and those that said more than that or Success.
+  // Of these, the positions that returned Skip, and those that returned anything but Skip or plain
+  // Success.
   PluginMask preFilterSkipped = 0;
   PluginMask preFilterTold = 0;
   bool hasView = false;  // some plugin gives the class credits
   bool scorePrepared = false;
   Status preScore;           // the first failure of a Signed plugin's PreScore
-  PluginMask skipScore = 0;  // Signed Score plugins that have nothing to say
-  // Positions of Signed Score plugins, and of those whose rule they share (ScorePlugin::sharesRule).
+  PluginMask skipScore = 0;  // Signed Score plugins with nothing to score
+  // Positions of Signed Score plugins and of the plugins whose rule they share
+  // (ScorePlugin::sharesRule).
   boost::container::small_vector<std::pair<std::size_t, std::size_t>, 1> sharedRules;
   std::unique_ptr<ClassNodes> nodes;  // absent until the class is asked for all nodes
-  // By priority of the pods that asked.
+  // By priority of the pods that were searched.
   std::map<std::int32_t, std::unique_ptr<NominatedNodes>> nominated;
 };
 
-// The Signed plugins' verdicts and scores for all nodes, brought up to date on demand.
+// The Signed plugins' verdicts and scores for all nodes, updated on demand.
 class ClassNodes {
  public:
-  // What is of no use between two calls; one for all classes.
+  // Buffers without meaning between two calls; shared by all classes.
   struct Scratch {
     NodeSet changed;
     NodeSet left;
@@ -61,10 +63,11 @@ class ClassNodes {
   };
   ClassNodes(Cluster& cluster, const Profile& profile, PodClass& podClass, Scratch& scratch);
 
-  // Runs Signed filters on nodes that changed. An error leaves everything to be done again.
+  // Runs Signed filters on nodes that changed. After an error everything is recomputed by the next
+  // call.
   Status sync(const PodInfo& pod, PluginMask skipFilter, const AttemptTimer& timer = {});
   const NodeSet& feasible() const { return feasible_; }
-  // How pods of the class see nodes.
+  // The view of the class's pods.
   const NodeView& view() const { return view_; }
   std::size_t feasibleCount() const { return feasibleCount_; }
   const Verdicts& verdicts() const { return verdicts_; }
@@ -73,10 +76,10 @@ class ClassNodes {
   Status syncScores(const PodInfo& pod, const AttemptTimer& timer = {});
   // The best of all feasible nodes by Signed scores alone.
   std::optional<ScoreIndex::Best> best(Random& random) { return totals_.best(random); }
-  // Whether the kept totals are right when these (feasible) nodes are all there are: they are when
-  // the highest scores are among them.
+  // Returns true if the kept totals are right for these (feasible) nodes alone. They are if the
+  // highest scores are among them.
   bool sameScale(const NodeSet& nodes) const;
-  // Only then:
+  // Requires sameScale(nodes):
   ScoreIndex::Top top(const NodeSet& nodes) { return totals_.top(&nodes); }
   NodeId nth(const ScoreIndex::Top& top, std::size_t position, const NodeSet& nodes) const {
     return totals_.nth(top.total, position, &nodes);
@@ -96,13 +99,13 @@ class ClassNodes {
     std::size_t holders = 0;  // feasible nodes that have max, when it is not 0
   };
 
-  // Plugins score so many nodes at once: their scores stay in the processor's cache.
+  // The number of nodes per call of a plugin: their scores stay in the processor's cache.
   static constexpr std::size_t kChunk = 8192;
 
   void reset();
   bool epochsRose(const PodInfo& pod);
-  // Fills `changed` with the existing nodes that are to be judged again, and forgets those that are
-  // gone; true: that is all of them, and nothing is kept.
+  // Fills `changed` with the existing nodes that must be judged again, and drops the results of
+  // nodes that are gone. Returns true if that is all nodes and nothing was kept.
   bool takeChanges(const PodInfo& pod, NodeSet& changed);
   // Those of `changed` that pass, into `left`.
   Status runFilters(const PodInfo& pod, PluginMask skipFilter, const AttemptTimer& timer,
@@ -111,11 +114,11 @@ class ClassNodes {
   void setRaw(Normalized& scores, NodeId node, std::int64_t raw);
   void setRaw(Normalized& scores, std::span<const NodeId> nodes, std::span<const std::int64_t> raw);
   static void raiseMax(Normalized& scores, std::int64_t raw);
-  // A Signed score plugin that has something to say of pods of the class.
+  // A Signed score plugin that scores pods of the class.
   struct Scorer {
     std::size_t position = 0;
     Normalized* normalized = nullptr;  // if its scores are
-    std::int64_t weight = 1;  // now, with those of plugins that count with it; 0: not to be asked
+    std::int64_t weight = 1;  // includes the weights of plugins that share its rule; 0: not called
   };
   void findScorers();
   void shareRules(std::span<const NodeId> nodes, const AttemptTimer& timer);
@@ -134,7 +137,7 @@ class ClassNodes {
   Scratch& scratch_;
   PluginMask signedFilters_ = 0;
   std::uint64_t position_ = 0;  // in the cluster's change log
-  std::uint64_t nodes_ = 0;     // Cluster::nodesVersion() then
+  std::uint64_t nodes_ = 0;     // Cluster::nodesVersion() at that position
   bool valid_ = false;
   std::vector<std::uint64_t> epochs_;  // of Changing plugins
   NodeView view_;
@@ -152,14 +155,14 @@ class ClassNodes {
   ScoreIndex totals_;  // kept scores are those with the maxima of `normalized_`
 };
 
-// The classes of one profile; those used least recently go when there are too many.
+// The classes of one profile. The least recently used are dropped when there are too many.
 class PodClasses {
  public:
   PodClasses(Cluster& cluster, const Profile& profile);
 
   std::shared_ptr<PodClass> of(const PodInfo& pod);
   std::size_t size() const { return byBytes_.size(); }
-  // Forgets what plugins said of the class: one of them has failed, and is to be asked again.
+  // Drops what plugins answered for the class, because a plugin failed and must be called again.
   void drop(const PodClass& podClass);
 
  private:
@@ -172,8 +175,8 @@ class PodClasses {
   Cluster& cluster_;
   const Profile& profile_;
   const bool signShapes_;  // all plugins do
-  // The Signed ones. One that neither filters nor scores nodes (a quota) may change its mind about a
-  // pod with every pod that is placed.
+  // The Signed plugins. A plugin that neither filters nor scores nodes (a quota) may change its
+  // answer for a pod with every pod that is placed.
   struct SignedPreFilter {
     std::size_t position = 0;
     const Changing* changing = nullptr;  // if it is
@@ -181,18 +184,19 @@ class PodClasses {
   };
   std::vector<SignedPreFilter> preFilters_;
   std::vector<SignedPreFilter> changing_;  // of these
-  std::uint64_t symbols_ = 0;              // their version when the classes were made
+  std::uint64_t symbols_ = 0;              // the symbols' version when the classes were made
   Signature signature_;
   Order order_;  // most recently used first
   std::unordered_map<std::string_view, Order::iterator> byBytes_;
-  // While shapes tell the class: the bytes need not be made.
+  // Used while shapes determine the class: the signature is not computed.
   ByShape<Order::iterator> byShape_;
 };
 
-// How the pod sees these nodes, as the cluster is now. Replaces what `view` says of them.
+// Sets in `view` how the pod sees these nodes in the current state of the cluster, replacing their
+// old entries.
 void lookAt(const Profile& profile, const PodInfo& pod, const NodeSet& nodes, NodeView& view);
 
-// 0 to `top` by the highest score there is.
+// Scales the score to 0..`top` by the highest score.
 std::int64_t normalizedScore(std::int64_t score, std::int64_t highest, bool reverse,
                              std::int64_t top = 100);
 // The error for a score outside 0 to 100.

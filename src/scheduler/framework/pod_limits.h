@@ -1,7 +1,8 @@
 #pragma once
 
-// PodLimits: offered by a plugin that limits what some pods may have together whatever runs and whatever leaves, as the
-// max of a quota does, to plugins that place pods together: what is more than that need not be tried.
+// PodLimits: offered by a plugin that limits the total of some pods, whatever runs or is evicted
+// (the max of a quota), to plugins that place pods together: they need not try more pods than the
+// limit allows.
 
 #include <string>
 #include <utility>
@@ -11,18 +12,18 @@
 
 namespace koord::scheduler {
 
-// Whose changes may change a limit; waiting pods hear of them.
+// A change of this resource may change a limit; it wakes waiting pods.
 inline constexpr std::string_view kQuotaResource = "elasticquotas.v1alpha1.scheduling.sigs.k8s.io";
 
 class PodLimits {
  public:
   struct Limit {
-    std::string who;        // the same of all pods that it limits: quota "team"
+    std::string who;        // equal for all pods under this limit: quota "team"
     std::size_t above = 0;  // how many levels above the pod's own
     std::vector<std::pair<ResourceId, std::int64_t>> most;
   };
   virtual ~PodLimits() = default;
-  // Those that the requests of the pod count towards as a whole.
+  // The limits that all requests of the pod count towards.
   virtual std::vector<Limit> limitsOf(const PodInfo& pod) const = 0;
 };
 

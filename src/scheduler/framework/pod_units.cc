@@ -18,14 +18,14 @@ const api::PodCondition* findCondition(const api::Pod& pod, std::string_view typ
   return it == pod.status.conditions.end() ? nullptr : &*it;
 }
 
-// The uid keeps a write off a pod that was created anew under the same name.
+// The uid prevents a write to a new pod of the same name.
 json::object patchOf(const api::Pod& pod, std::string_view part, json::object content) {
   json::object patch{{"metadata", json::object{{"uid", pod.metadata.uid}}}};
   patch.emplace(json::string_view(part.data(), part.size()), std::move(content));
   return patch;
 }
 
-// The PodScheduled condition as far as it is to be changed.
+// The PodScheduled condition; only the fields that change.
 json::object conditionOf(const api::Pod& pod, const FailureReport& failure, bool sameStatus,
                          WallTime now) {
   json::object condition{{"type", "PodScheduled"},
@@ -148,7 +148,7 @@ Task<bool> PodUnits::evict(PodPtr unit, PodPtr preemptor) {
   co_return true;
 }
 
-// Tries a few times where another try may help.
+// Retries a few times after errors that may be temporary.
 Task<void> PodUnits::patchStatus(api::ObjectKey key, json::value patch) {
   Duration wait = std::chrono::milliseconds(10);
   for (int attempt = 1;; ++attempt) {

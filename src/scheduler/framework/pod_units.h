@@ -10,7 +10,7 @@ namespace koord::scheduler {
 
 class PodUnits final : public UnitKind {
  public:
-  // api may be nullptr: then nothing is written, and nothing is known.
+  // If api is nullptr, nothing is written and every unit counts as unbound.
   PodUnits(kube::Api* api, Executor& executor) : api_(api), executor_(executor) {}
 
   api::ObjectReference reference(const PodInfo& unit) const override;

@@ -45,7 +45,8 @@ PluginMask allOf(const Extensions<Point>& list) {
 struct PluginRegistration {
   std::string plugin;
   std::vector<EventRegistration> events;
-  // Of a plugin with credits: its events wake pods that may have some, whoever rejected them.
+  // Set for a plugin with credits: its events also wake pods that may have credits, whichever
+  // plugin rejected them.
   const ViewPlugin* view = nullptr;
 
   bool concerns(const QueuedPod& pod) const {
@@ -84,16 +85,17 @@ struct Profile {
   // Every plugin once; the extensions point into these.
   std::vector<std::unique_ptr<Plugin>> plugins;
   std::vector<const Signed*> signedPlugins;
-  std::vector<const Changing*> changing;  // of these
+  std::vector<const Changing*> changing;  // of signedPlugins
   std::vector<const ViewPlugin*> views;
   std::vector<const AdmitPlugin*> admits;
   std::vector<AfterPostFilterPlugin*> afterPostFilter;
-  GroupPlugin* groups = nullptr;  // nullptr: every pod stands alone
+  GroupPlugin* groups = nullptr;  // nullptr: pods have no groups
   std::string groupsName;
   std::vector<PlanPlugin*> planners;
 
-  // The plugins in use that derive from Offer, in the order of the configuration: how plugins work
-  // together (one gives NUMA hints, another merges them) without knowing each other.
+  // The enabled plugins that derive from Offer, in the order of the configuration. This is how
+  // plugins work together (one gives NUMA hints, another merges them) without a dependency on each
+  // other.
   template <class Offer>
   std::vector<Offer*> offers() const {
     std::vector<Offer*> found;
@@ -102,7 +104,7 @@ struct Profile {
     return found;
   }
 
-  // "" for a pod that stands alone.
+  // "" for a pod without a group.
   std::string groupOf(const PodInfo& pod) const {
     return groups ? groups->groupOf(pod) : std::string();
   }
@@ -112,7 +114,7 @@ struct Profile {
 
   const IdlePlugins& idleFor(const PodInfo& pod) const;
 
-  // Index of the plugin of that name in a list, or npos.
+  // The index of the plugin of that name in a list, or npos.
   template <class Point>
   static std::size_t indexOf(const Extensions<Point>& list, const std::string& name) {
     for (std::size_t i = 0; i < list.size(); ++i)
@@ -142,7 +144,7 @@ void forEachPoint(SomeProfile& profile, F&& fn) {
   fn("postBind", profile.postBind);
 }
 
-// Fills the lists of one point from a plugin; false when it does not take part there.
+// Appends the plugin to the list of one point; false if it does not implement that point.
 template <class Point>
 bool extend(Extensions<Point>& list, Plugin& plugin, std::int64_t weight = 1) {
   auto* point = dynamic_cast<Point*>(&plugin);

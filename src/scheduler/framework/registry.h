@@ -1,6 +1,7 @@
 #pragma once
 
-// The plugins a program has, by name. Each main() builds its table; nothing registers itself.
+// The plugins of a program, by name. Each main() builds its table; plugins do not register
+// themselves.
 
 #include <functional>
 #include <map>
@@ -13,8 +14,8 @@
 
 namespace koord::scheduler {
 
-// Reads its arguments (absent ones take their defaults) and builds the plugin. Problems are noted in
-// `args`; what is returned then is not used.
+// Reads the arguments (absent ones take their defaults) and builds the plugin. Errors are noted in
+// `args`; the result is not used then.
 using PluginFactory = std::function<std::unique_ptr<Plugin>(Fields& args, Handle& handle)>;
 using Registry = std::map<std::string, PluginFactory>;
 

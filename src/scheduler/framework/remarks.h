@@ -1,7 +1,7 @@
 #pragma once
 
-// What a plugin reads in a pod's annotations and can make nothing of, while the pod goes its way: a policy that does
-// not exist, a device type that nobody knows.
+// Events about annotations that a plugin cannot use and ignores: an unknown policy, an unknown
+// device type.
 
 #include <span>
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace koord::scheduler {
 
-// As one event of the pod, of reason InvalidAnnotation. Each of `ignored` names its field. Nothing is told when there
-// is none, or no API to tell it to; repeats are counted on the same event.
+// Records one event of reason InvalidAnnotation on the pod. Each of `ignored` names its field. Does
+// nothing if there are none, or without an API; repeats count on the same event.
 void tellIgnored(Handle& handle, const PodInfo& pod, std::span<const std::string> ignored);
 
 }  // namespace koord::scheduler

@@ -1,8 +1,8 @@
 #pragma once
 
-// SearchScope: where one attempt looks for a node, besides what its pod asks for. A group of pods is
-// placed domain by domain; plugins that plan ahead name nodes that are tried first; scheduler
-// extenders have had their say. One search serves all of them.
+// SearchScope: where one attempt searches, in addition to the pod's own constraints: a domain of
+// nodes for a group, nodes that a planning plugin prefers, or the nodes that scheduler extenders
+// passed.
 
 #include <span>
 
@@ -12,9 +12,9 @@
 namespace koord::scheduler {
 
 struct SearchScope {
-  // Only these nodes come into question; nullptr: all. Kept results of the pod's class are used.
+  // Only these nodes are considered; nullptr: all. Kept results of the pod's class are used.
   const NodeSet* among = nullptr;
-  // Tried one after the other before all others: the first that passes is taken, unscored.
+  // Tried in this order before all others. The first node that passes is taken without scoring.
   std::span<const NodeId> preferred{};
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// What plugins offer to people: what to change so that a node takes a pod, and HTTP services.
+// Services of plugins for users: advice for explain, HTTP routes, metrics.
 
 #include <functional>
 #include <string>
@@ -13,26 +13,26 @@
 
 namespace koord::scheduler {
 
-// Asked by explain for a node that this plugin alone keeps the pod from.
+// Called by explain for a node that only this plugin rejects.
 class RemedyPlugin {
  public:
   virtual ~RemedyPlugin() = default;
-  // "tolerate gpu:NoSchedule"; "" when only a person can tell.
+  // The advice, "tolerate gpu:NoSchedule"; "" if there is none that a program can give.
   virtual std::string remedyFor(const PodInfo& pod, NodeId node) const = 0;
 };
 
-// Adds what it knows of a pod to what explain says of it, as "plugins": {NAME: {...}}: which quota it
-// belongs to, which gang.
+// Adds facts about a pod to the answer of explain, as "plugins": {NAME: {...}}: its quota, its
+// gang.
 class PodFactsPlugin {
  public:
   virtual ~PodFactsPlugin() = default;
   virtual json::value factsOf(const PodInfo& pod) const = 0;  // null = nothing
-  // What it waits for although nodes would take it: others of its gang; "" = nothing.
+  // What the pod waits for although nodes would accept it: other members of its gang; "" = nothing.
   virtual std::string heldBackBy(const PodInfo& /*pod*/) const { return {}; }
 };
 
-// Has metrics of its own: exposition text that follows the scheduler's. Profiles share them: of plugins
-// of the same name the first profile's is asked.
+// Adds metrics in the exposition format after the scheduler's own. Of plugins of the same name in
+// several profiles, the first profile's is called.
 class MetricsPlugin {
  public:
   virtual ~MetricsPlugin() = default;
@@ -44,16 +44,16 @@ class ServicePlugin {
  public:
   virtual ~ServicePlugin() = default;
   struct Route {
-    std::string path;   // below the plugin's: "nodes/", what follows it is `rest`
+    std::string path;   // below the plugin's: "nodes/"; the text after it is `rest`
     std::string shown;  // in the list of services: "nodes/:nodeName"
     std::function<Result<json::value>(const std::string& rest)> answer;
-    // Instead, where the query matters (?includePods=true).
+    // Set instead of `answer` if the query matters (?includePods=true).
     std::function<Result<json::value>(const std::string& rest, const api::StringMap& query)> ask =
         {};
-    // Where it was once, below /apis/v1/plugins/; it answers there, too.
+    // An earlier path below /apis/v1/plugins/ that is served, too.
     std::string formerly = {};
-    // Upstream has it, and answering costs little: the plain port has it, too, for whoever reaches
-    // that. Others are for those who come over --secure-port and may ask.
+    // True for routes that upstream has and that are cheap: they are served without authentication
+    // on the plain port, too. Other routes need --secure-port and authorization.
     bool open = false;
   };
   virtual std::vector<Route> routes() = 0;

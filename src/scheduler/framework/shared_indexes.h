@@ -1,7 +1,7 @@
 #pragma once
 
-// Indexes over all pods that several plugins read. They cost something with every pod that comes or
-// goes, so they are there only when a plugin in use asks for them.
+// Indexes over all pods that several plugins read. They cost time with every pod that is added or
+// removed, so they are created only when a plugin asks for them.
 
 #include "scheduler/engine/claim_users.h"
 #include "scheduler/engine/pod_index.h"

@@ -1,13 +1,13 @@
 #pragma once
 
-// SharedStates: what the plugins of all profiles keep together: one object of each type, made by
-// the plugin that asks for it first. Two profiles that allocate the same devices must not each have
-// a table of them.
+// SharedStates: state that the plugins of all profiles share: one object of each type, created by
+// the first plugin that asks for it. Two profiles that allocate the same devices must not have a
+// table each.
 //
 //   DeviceTable& table = handle.shared().of<DeviceTable>(
 //       [&] { return std::make_unique<DeviceTable>(handle.cluster()); });
 //
-// Lives as long as the cluster and the stores: what is kept here may listen to them.
+// Lives as long as the cluster and the stores, so the objects may listen to them.
 
 #include <map>
 #include <memory>

@@ -1,7 +1,7 @@
 #pragma once
 
-// Signature: what a class of pods has in common, as bytes: equal things, and they alone, have equal
-// bytes.
+// Signature: the properties that a class of pods has in common, as bytes. Equal properties, and
+// only those, have equal bytes.
 
 #include <cstdint>
 #include <string>

@@ -9,7 +9,7 @@ namespace {
 
 constexpr const char* kOperatingMode = "scheduling.koordinator.sh/operating-mode";
 
-// Empties it and gives back its memory, which an assignment would keep.
+// Empties it and releases its memory, which an assignment would keep.
 template <class T>
 void drop(T& value) {
   (void)std::exchange(value, {});
@@ -33,8 +33,8 @@ void slim(api::ContainerStatus& status) {
   status = std::move(kept);
 }
 
-// A container whose status grants what its spec asks for needs no status to be counted. What else
-// the status reports is never counted.
+// A container whose status grants exactly its spec's requests needs no status for counting. Other
+// parts of the status are never counted.
 bool asSpecified(const api::Container& container, const api::ContainerStatus& status) {
   const auto& wanted = container.resources.requests;
   const auto grants = [&](const api::ResourceList& list) {
@@ -57,14 +57,14 @@ void slim(api::List<api::ContainerStatus>& statuses, const api::List<api::Contai
 }
 
 void slimConditions(api::Pod& pod, PodFields keep) {
-  // Of the few pods that other pods use as a reservation it matters whether they are ready.
+  // Pods that other pods use as a reservation need their Ready condition.
   const bool reservation = pod.metadata.labels.contains(kOperatingMode);
   const auto saysWhen = [&](const api::PodCondition& condition) {
     return ((keep & field::kScheduledAt) != 0 && condition.type == "PodScheduled") ||
            ((keep & field::kInitializedAt) != 0 && condition.type == "Initialized");
   };
   api::List<api::PodCondition>
-      kept;  // a list of its own: what moves within one keeps room for longer words
+      kept;  // a new list: moves within one list keep the capacity of longer strings
   for (auto& condition : pod.status.conditions) {
     if ((saysWhen(condition) && condition.status == "True") ||
         condition.type == "PodResizePending" || condition.type == "DisruptionTarget" ||

@@ -1,15 +1,16 @@
 #pragma once
 
-// What of a pod the scheduler keeps. A cluster has many running pods and few pending ones; of a
-// running pod only what takes up room on its node, and what others are spread around, still
-// matters.
+// Removes the parts of a pod that the scheduler does not need. A cluster has many running pods and
+// few pending ones. Of a running pod, only the resources that it uses and the fields that other
+// pods' affinity and spreading read matter.
 
 #include "api/pod.h"
 #include "scheduler/framework/plugin.h"
 
 namespace koord::scheduler {
 
-// For informers, before the object is kept. `keep`: what some plugin needs besides (Plugin::keeps).
+// Called by informers before the object is stored. `keep`: additional fields that plugins need
+// (Plugin::keeps).
 void slimPod(api::Pod& pod, PodFields keep = 0);
 
 }  // namespace koord::scheduler

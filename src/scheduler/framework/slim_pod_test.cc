@@ -36,7 +36,7 @@ TEST(SlimPod, a_running_pod_takes_up_what_it_did_before) {
   api::Pod slim = pod;
   slimPod(slim);
   EXPECT_EQ(model::podRequests(slim), model::podRequests(pod));
-  EXPECT_EQ(slim.status.containerStatuses.size(), 1u);  // the one that says something else
+  EXPECT_EQ(slim.status.containerStatuses.size(), 1u);  // the status that differs from the spec
   EXPECT_EQ(slim.spec.containers[0].resources.limits, pod.spec.containers[0].resources.limits);
   ASSERT_EQ(slim.spec.containers[0].ports.size(), 1u);
   EXPECT_EQ(slim.spec.containers[0].ports[0].hostPort, 81);

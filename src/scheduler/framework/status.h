@@ -1,10 +1,10 @@
 #pragma once
 
-// Status: what a plugin answers for a pod as a whole (for single nodes see NodeFilter). Success unless it
-// says otherwise; the reasons become the text that users read.
+// Status: a plugin's answer for a whole pod (for single nodes see NodeFilter). Success by default.
+// The reasons become the text that users read.
 //
-// Some fifty of them are made and thrown away with every pod, nearly all of which have nothing to say but
-// their code: these cost no more than a number does, and words are kept apart.
+// About fifty are created and destroyed per pod, and nearly all have a code only. Those cost as
+// much as a number; texts are allocated separately.
 
 #include <coroutine>
 #include <optional>
@@ -42,10 +42,10 @@ class Status {
   const std::vector<std::string>& reasons() const;
   std::vector<std::string> takeReasons();
   void setReasons(std::vector<std::string> reasons);
-  // Who said so; set by the runner. "": nobody has.
+  // The plugin that returned this status; set by the caller. "" if none.
   const std::string& plugin() const;
   void setPlugin(std::string plugin);
-  // All reasons.
+  // All reasons, joined.
   std::string message() const;
 
  private:
@@ -59,15 +59,16 @@ class Status {
   api::Boxed<Words> words_;
 };
 
-// An error that says what is being thrown, with a line in the log. In an exception handler only.
+// Returns an error that describes the exception being handled, and logs it. Call in an exception
+// handler only.
 Status statusOfThrown() noexcept;
 
 }  // namespace koord::scheduler
 
 namespace koord::detail {
 
-// What a coroutine throws that answers with a Status is its answer: the coroutines of plugins do, and so
-// a mistake in one of them costs a pod its attempt.
+// Promise of coroutines that return a Status or a result with one, as those of plugins do. An
+// exception becomes the result, so a bug in a plugin costs one pod its attempt.
 template <class Answer, class Promise>
 struct SurvivingPromise : TaskPromiseBase {
   std::optional<Answer> value;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Small questions about claims and volumes that several plugins ask.
+// Helpers for claims and volumes that several plugins use.
 
 #include "api/storage.h"
 #include "scheduler/engine/pod_claims.h"
@@ -18,7 +18,7 @@ inline bool usesClaim(const api::Pod& pod, const api::ObjectMeta& claim) {
   return false;
 }
 
-// A queueing hint: the claim that came or changed is one of the pod's.
+// Queueing hint: Queue if the added or changed claim belongs to the pod.
 inline Hint hintOwnClaim(const PodInfo& pod, const ClusterEvent& event) {
   const auto claim = event.after<api::PersistentVolumeClaim>();
   return claim && usesClaim(*pod.pod, claim->metadata) ? Hint::Queue : Hint::Skip;

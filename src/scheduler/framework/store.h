@@ -1,7 +1,7 @@
 #pragma once
 
-// Store: the objects of one kind, kept current by whoever runs the scheduler: informers in a
-// cluster, the test in a test.
+// Store: the current objects of one kind. Informers update it in a cluster, the test does in a
+// test.
 
 #include <functional>
 #include <memory>
@@ -17,7 +17,7 @@ template <class T>
 class Store {
  public:
   using Object = std::shared_ptr<const T>;
-  // before or after is nullptr for an object that came or went.
+  // before is nullptr for an added object, after for a removed one.
   using Listener = std::function<void(const Object& before, const Object& after)>;
 
   void set(Object object) {

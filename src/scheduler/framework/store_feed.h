@@ -1,6 +1,6 @@
 #pragma once
 
-// makeStoreFeed: informers for stores. Include it where a kind is instantiated, and nowhere else:
+// makeStoreFeed: informers for stores. Include it only where a kind is instantiated:
 //
 //   template std::unique_ptr<StoreFeed> makeStoreFeed(Store<api::Device>&, kube::Api&, Executor&,
 //                                                     Random);

@@ -1,9 +1,9 @@
 #pragma once
 
-// Stores: objects other than pods and nodes that plugins look at, a store for each kind. A store is
-// there from the moment somebody asks for it, which plugins do while they are made; whoever runs
-// the scheduler then keeps all of them current (core/informers.h), and the scheduler wakes waiting
-// pods with their changes. KindOf<T> (object_kind.h) says how.
+// Stores: objects other than pods and nodes that plugins read, one store for each kind. A store is
+// created when a plugin asks for it in its constructor. The program that runs the scheduler then
+// keeps all stores current (core/informers.h), and the scheduler wakes waiting pods on their
+// changes. KindOf<T> (object_kind.h) defines how.
 //
 //   class DeviceShare : ... {
 //     explicit DeviceShare(Handle& handle) : devices_(handle.stores().of<api::Device>()) {}
@@ -25,7 +25,7 @@ class Api;
 
 namespace koord::scheduler {
 
-// What keeps a store as the API has it.
+// Updates a store from the API.
 class StoreFeed {
  public:
   virtual ~StoreFeed() = default;
@@ -34,18 +34,18 @@ class StoreFeed {
   virtual void onSynced(std::function<void()> fn) = 0;
 };
 
-// An informer for a store; store_feed.h defines it, and whoever brings a kind instantiates it
-// there.
+// Returns an informer for a store. Defined in store_feed.h, which the component that adds a kind
+// includes to instantiate it.
 template <class T>
 std::unique_ptr<StoreFeed> makeStoreFeed(Store<T>& store, kube::Api& api, Executor& executor,
                                          Random random);
 
-// A store of whichever kind.
+// A store of any kind.
 class AnyStore {
  public:
   virtual ~AnyStore() = default;
   virtual const ObjectKind& kind() const = 0;
-  // Calls fn with every change, after the plugins that listen have heard of it.
+  // Calls fn with every change, after the store's listeners.
   virtual void onEvent(std::function<void(const ClusterEvent&)> fn) = 0;
   virtual std::unique_ptr<StoreFeed> feed(kube::Api& api, Executor& executor, Random random) = 0;
 };
@@ -56,14 +56,14 @@ class Stores {
   Store<T>& of() {
     return entry<T>().store;
   }
-  // The same store with what our own writes will make of it.
+  // The same store with our own pending writes applied.
   template <class T>
   AssumedStore<T>& assumed() {
     auto& assumed = entry<T>().assumed;
     if (!assumed) assumed = std::make_unique<AssumedStore<T>>(of<T>());
     return *assumed;
   }
-  // Every store, in the order in which they were asked for.
+  // All stores, in the order of their creation.
   const std::vector<AnyStore*>& all() const { return order_; }
 
  private:
@@ -95,7 +95,7 @@ class Stores {
   std::vector<AnyStore*> order_;
 };
 
-// Labels of namespaces, for selectors over them. The stores must outlive it.
+// Labels of namespaces, for selectors over them. The stores must outlive the result.
 NamespaceLabels namespaceLabelsOf(Stores& stores);
 
 }  // namespace koord::scheduler

@@ -1,8 +1,8 @@
 #pragma once
 
-// TentativePlugin: what a pod would be given on a node, for what-if questions that place several pods: those
-// that come after it must find the rest only. Grants and nothing else, which the end of the question takes
-// back (Cluster::Transaction); Reserve is for pods that are placed in earnest.
+// TentativePlugin: allocates what a pod would get on a node in simulations that place several pods,
+// so that later pods find only the rest. It may use grants only, which the end of the simulation
+// reverts (Cluster::Transaction). Reserve is for real placements.
 
 #include "scheduler/engine/node_set.h"
 #include "scheduler/engine/pod_info.h"
@@ -13,7 +13,7 @@ namespace koord::scheduler {
 class TentativePlugin {
  public:
   virtual ~TentativePlugin() = default;
-  // The pod is counted on the node. Other than Success: Reserve would not have it there.
+  // The pod is counted on the node. Not Success: Reserve would fail there.
   virtual Status grant(const PodPtr& pod, NodeId node) = 0;
 };
 

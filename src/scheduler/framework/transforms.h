@@ -1,5 +1,7 @@
 #pragma once
 
+// The transformations of pods and nodes from the model layer, in the scheduler's namespace.
+
 #include "model/transforms.h"
 
 namespace koord::scheduler {

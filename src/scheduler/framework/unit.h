@@ -1,13 +1,13 @@
 #pragma once
 
-// Units: what is queued and placed. Nearly always that is a Pod of the API. But some objects are
-// scheduled as if they were pods: a Reservation takes room on a node for pods that are still to
-// come. Their plugin makes a pod of them in memory, hands it to the scheduler (UnitFeed), and says
-// through a UnitKind how to find, report, evict and name what stands behind it. Everything between
-// queue and binding treats all units alike.
+// Units: what the scheduler queues and places. Nearly all are Pods of the API. Some other objects
+// are scheduled as if they were pods: a Reservation reserves resources on a node for future pods.
+// Their plugin makes a pod of them in memory, adds it to the scheduler (UnitFeed), and provides a
+// UnitKind that finds, reports, evicts and names the object behind it. The code between queue and
+// binding treats all units alike.
 //
-//   who binds a unit   a Bind plugin, which knows its own kind by PodInfo::kind
-//   who counts it      the Cluster, as a pod with the unit's uid
+//   binding    by a Bind plugin, which knows its own kind by PodInfo::kind
+//   counting   by the Cluster, as a pod with the unit's uid
 
 #include <memory>
 #include <optional>
@@ -20,48 +20,48 @@
 
 namespace koord::scheduler {
 
-// A failed attempt, as it is written down with the unit.
+// A failed attempt, as it is written to the unit's object.
 struct FailureReport {
   std::string reason;  // "Unschedulable", "SchedulerError"
   std::string message;
-  // The node that it is promised, "" to take a promise back; absent: as before.
+  // The nominated node; "" clears the nomination; absent leaves it as it is.
   std::optional<std::string> nominatedNode;
 };
 
-// Where a unit is according to the API, asked after a binding that may or may not have succeeded.
+// Where a unit is according to the API. Read after a binding with an unknown result.
 struct PodLocation {
   enum class Kind { Bound, Unbound, Gone } kind = Kind::Unbound;
   std::string node;                         // of Bound
-  std::shared_ptr<const api::Pod> current;  // of Bound: what the feed will show
+  std::shared_ptr<const api::Pod> current;  // of Bound: the object that the informer will deliver
 };
 
 class UnitKind {
  public:
   virtual ~UnitKind() = default;
-  // What events about the unit are about.
+  // The regarding object of events about the unit.
   virtual api::ObjectReference reference(const PodInfo& unit) const = 0;
-  // As people know it.
+  // The unit's name for users.
   virtual std::string nameOf(const PodInfo& unit) const { return unit.key(); }
-  // Whether preemption may send it away.
+  // Returns true if preemption may evict it.
   virtual bool mayBeEvicted(const PodInfo& /*unit*/) const { return true; }
-  // Why it makes nobody leave for it, whatever its priority; "" when it may.
+  // Why the unit may not preempt, whatever its priority; "" if it may.
   virtual std::string mayNotPreempt(const PodInfo& /*unit*/) const { return {}; }
-  // An error when the API could not tell.
+  // Fails if the API server cannot answer.
   virtual Task<Result<PodLocation>> find(PodPtr unit) = 0;
-  // Writes down that no place was found. Nothing is written when the object says the same already.
+  // Writes to the object that no node was found. Writes nothing if the object has the same report
+  // already.
   virtual Task<void> report(PodPtr unit, FailureReport failure) = 0;
-  // Writes down which node the unit is for, because binding will take its time; "" takes that back.
+  // Writes the unit's node to the object before a slow binding; "" clears it.
   virtual Task<void> announce(PodPtr unit, std::string node) = 0;
-  // Adds annotations to the object in a write of their own; they belong on it before it is bound.
+  // Adds annotations in a separate write, before the unit is bound.
   virtual Task<Result<>> annotate(PodPtr unit, api::StringMap annotations) = 0;
-  // Makes it leave its node for another; false when that failed (which was logged). A unit that is
-  // gone has left.
+  // Evicts the unit for the preemptor. Returns false if that failed, and logs it. True if the unit
+  // is already gone.
   virtual Task<bool> evict(PodPtr unit, PodPtr preemptor) = 0;
 };
 
-// How units that are not Pods come to the scheduler. The pod in memory names its node once the
-// object behind it is bound; its uid is the object's. Calls with the same object twice are
-// harmless.
+// The entry for units that are not Pods. The pod in memory names its node once the object behind it
+// is bound; its uid is the object's. Repeated calls with the same object are harmless.
 class UnitFeed {
  public:
   using Object = std::shared_ptr<const api::Pod>;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Pods that Permit plugins have told to wait, between reserve and bind. A pod goes on when every plugin
-// that made it wait has allowed it, and fails on the first rejection or timeout.
+// Pods that Permit plugins delay between Reserve and Bind. A pod continues when every plugin that
+// delays it has allowed it. It fails on the first rejection or timeout.
 
 #include <functional>
 #include <map>
@@ -30,9 +30,11 @@ class WaitingPod {
   NodeId node() const { return node_; }
   std::vector<std::string> pendingPlugins() const;
 
+  // Ends the plugin's delay. The pod continues if it was the last one.
   void allow(const std::string& plugin);
+  // Fails the pod in the plugin's name.
   void reject(const std::string& plugin, const std::string& message);
-  // Success, or the rejection. May be taken once.
+  // Completes with Success or the rejection. Call once.
   Future<Status> takeOutcome() { return std::move(outcome_); }
 
  private:

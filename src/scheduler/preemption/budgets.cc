@@ -10,7 +10,7 @@ DisruptionBudgets::DisruptionBudgets(Store<api::PodDisruptionBudget>& store) {
     auto& here = byNamespace_[meta.namespace_];
     here.erase(meta.name);
     if (!after) return;
-    // One whose selector is empty or cannot be read protects nothing.
+    // A budget whose selector is empty or invalid protects nothing.
     auto selector = api::Selector::compile(after->spec.selector);
     if (selector && !selector->empty()) here[meta.name] = {after, *std::move(selector)};
   };
@@ -29,7 +29,7 @@ DisruptionBudgets::Split DisruptionBudgets::split(const std::vector<PodPtr>& vic
       for (const auto& [name, budget] : here->second) {
         if (!budget.selector.matches(meta.labels)) continue;
         if (budget.object->status.disruptedPods.contains(meta.name))
-          continue;  // on its way out already
+          continue;  // already terminating
         auto& allowed =
             left.try_emplace(&budget, budget.object->status.disruptionsAllowed).first->second;
         breaks |= --allowed < 0;

@@ -1,6 +1,6 @@
 #pragma once
 
-// DisruptionBudgets: which of some victims their PodDisruptionBudgets do not allow to be evicted.
+// DisruptionBudgets: finds the victims whose eviction would violate a PodDisruptionBudget.
 
 #include <map>
 
@@ -12,7 +12,7 @@ namespace koord::scheduler {
 
 class DisruptionBudgets {
  public:
-  // Follows the store, which must not outlive it.
+  // Listens to the store, which must not outlive this object.
   explicit DisruptionBudgets(Store<api::PodDisruptionBudget>& store);
 
   struct Split {
@@ -33,7 +33,7 @@ class DisruptionBudgets {
   std::uint64_t version_ = 0;
 };
 
-// Those of the cluster, which all profiles share.
+// The budgets of the cluster, which all profiles share.
 inline const DisruptionBudgets& disruptionBudgetsOf(Handle& handle) {
   return handle.shared().of<DisruptionBudgets>([&] {
     return std::make_unique<DisruptionBudgets>(handle.stores().of<api::PodDisruptionBudget>());

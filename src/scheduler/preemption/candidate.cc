@@ -19,7 +19,7 @@ bool moreImportant(const PodInfo& a, const PodInfo& b, WallTime now) {
 
 WallTime vacatedBy(std::span<const PodPtr> victims) {
   constexpr Duration kGrace =
-      std::chrono::minutes(1);  // deletionTimestamp is when it should have ended
+      std::chrono::minutes(1);  // after deletionTimestamp, the latest regular end
   WallTime until = WallTime::min();
   for (const PodPtr& victim : victims) {
     if (!leavesByPreemption(*victim->pod)) return WallTime::min();

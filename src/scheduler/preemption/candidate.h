@@ -1,7 +1,7 @@
 #pragma once
 
-// Candidate: a node on which the pod would fit if some pods of lower priority left, and the choice
-// among candidates.
+// Candidate: a node on which the pod would fit without some pods of lower priority, and the
+// selection among candidates.
 
 #include <span>
 #include <vector>
@@ -11,43 +11,44 @@
 
 namespace koord::scheduler {
 
-// What candidates are compared by. Worked out once for each: a burst of pods compares the same ones
-// again and again.
+// The values by which candidates are compared. Computed once for each: a burst of pods compares the
+// same candidates repeatedly.
 struct Harm {
   std::int64_t budgetsBroken = 0;
-  std::int32_t highest = 0;  // of the victims' priorities
-  std::int64_t sum = 0;      // of them, shifted so that more victims never look better than fewer
+  std::int32_t highest = 0;  // highest priority of the victims
+  std::int64_t sum = 0;  // sum of the priorities, shifted so that more victims never look better
   std::size_t victims = 0;
-  // Of the victims of highest priority: when the first one began to run, and whether some have not.
+  // Of the victims of highest priority: the earliest start time, and whether some have not started.
   WallTime earliest = WallTime::max();
   bool unstarted = false;
-  // Until then the node is as good as free: all victims leave for a preemption already, and the room is
-  // promised to nobody. Those that take longer have met an obstacle.
+  // Until this time the node counts as free: all victims already terminate for a preemption, and
+  // the node is not nominated for another pod. Victims that take longer are blocked.
   WallTime vacatedUntil = WallTime::min();
 };
 
-// When all of the victims should have left; WallTime::min() when one of them does not leave for a preemption
-// yet.
+// When all of the victims should have terminated; WallTime::min() if one of them is not being
+// preempted yet.
 WallTime vacatedBy(std::span<const PodPtr> victims);
 
 struct Candidate {
   NodeId node = kNoNode;
   std::vector<PodPtr> victims;  // most important first
-  Harm harm;                    // of them
+  Harm harm;                    // of the victims
 
   Candidate() = default;
-  // There is a victim; budgetsBroken: of how many the disruption budget does not allow it.
+  // Requires at least one victim. budgetsBroken: number of victims whose eviction would violate a
+  // budget.
   Candidate(NodeId at, std::vector<PodPtr> leaving, std::int64_t budgetsBroken);
 };
 
-// When the pod began to run; `now` for one that has not.
+// The pod's start time; `now` if it has not started.
 WallTime startOf(const PodInfo& pod, WallTime now);
 // Higher priority, then longer running.
 bool moreImportant(const PodInfo& a, const PodInfo& b, WallTime now);
 
-// The candidate that hurts least: nobody has to be told to leave; fewest broken budgets; lowest of the highest victim priorities;
-// smallest sum of priorities; fewest victims; the most important victim started latest; first in
-// the list.
+// The candidate that does the least harm. Criteria in order: no new evictions needed; fewest
+// violated budgets; lowest highest victim priority; smallest sum of priorities; fewest victims;
+// latest start of the most important victim; first in the list.
 const Candidate* leastHarm(std::span<const Candidate* const> candidates, WallTime now);
 
 }  // namespace koord::scheduler

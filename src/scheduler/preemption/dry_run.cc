@@ -1,28 +1,26 @@
-// Which pods have to leave a node so that this one fits there, and no more of them than that. As
-// kube-scheduler does it, since users know its choices:
+// Finds the pods that must leave a node so that this pod fits there, and no more than necessary.
+// The choices equal kube-scheduler's, since users know them:
 //
-//   1. Take away all pods that may leave (by rule: those of lower priority). If the pod does not fit
-//      even then, the node is no candidate.
-//   2. Put them back one by one and keep each with which the pod still fits. First come those whose
-//      eviction would break a disruption budget, then the others; within both the more important
-//      ones first (priority, then how long they have run). Those that could not come back are the
-//      victims.
+// 1. Remove all pods that may be victims (by rule: those of lower priority). If the pod still does
+//    not fit, the node is not a candidate.
+// 2. Put them back one by one and keep each with which the pod still fits. First come pods whose
+//    eviction would violate a disruption budget, then the others; within both the more important
+//    ones first (priority, then run time). The pods that could not come back are the victims.
 //
-// This is greedy. The least number of victims would be a knapsack problem, and is not what is
-// wanted: an important pod stays although two others leave for it. The order makes the outcome the
-// same on every run.
+// This is greedy. The least number of victims would be a knapsack problem, and is not the goal: an
+// important pod stays even if two others are evicted for it. The order makes the result
+// deterministic.
 //
-// All of it happens on the cluster itself inside a transaction, so that every filter, quota and
-// ledger judges by its usual tables; pods go and come back with all they were given (grants), and
-// the rollback restores the rest. Pods that were nominated for the node are counted by the search.
+// The dry run changes the cluster's state inside a transaction, so that every filter, quota and
+// ledger judges by its usual tables. Pods are removed and added with their grants, and the rollback
+// restores the rest. The search counts pods that are nominated for the node.
 //
-// Cost: with v pods on the node that may leave, v + 1 runs of all filters on one node and 2 v
-// changes of the cluster. That would be paid for each of N nodes and each pod of a burst of equal
-// pods. Where only Signed plugins judge, the outcome depends on the pod's
-// class and priority, the budgets, and what is on the node; it is kept for each of these and tried
-// again only for nodes in the cluster's change log, so that a burst of b pods costs N + b runs
-// instead of N b. Pods that start, or are told to leave, change the order of importance and nothing else:
-// podDetails.
+// Cost: with v possible victims on the node, v + 1 runs of all filters on one node and 2 v changes
+// of the cluster. Without a cache this applies to each of N nodes and each pod of a burst of equal
+// pods. If only Signed plugins judge, the outcome depends on the pod's class and priority, the
+// budgets, and the node. It is kept for each of these and computed again only for nodes in the
+// cluster's change log, so that a burst of b pods costs N + b runs instead of N b. Pods that start,
+// or begin to terminate, change only the order of importance: podDetails.
 
 #include "scheduler/preemption/dry_run.h"
 
@@ -76,7 +74,7 @@ void DryRun::begin(const CycleState& state, const PodInfo& pod) {
 }
 
 DryRunOutcomePtr DryRun::on(CycleState& state, const PodPtr& pod, NodeId node) {
-  // A node that was promised to this very pod looks different to others like it.
+  // The node that this pod is nominated for looks different to other pods of its class.
   if (!current_ || promised_ == node)
     return std::make_shared<const DryRunOutcome>(tryOut(state, pod, node));
   if (node >= current_->outcomes.size()) current_->outcomes.resize(cluster_.capacity());
@@ -94,7 +92,7 @@ Status DryRun::judge(CycleState& state, const PodPtr& pod, NodeId node) {
 DryRunOutcome DryRun::tryOut(CycleState& state, const PodPtr& pod, NodeId node) {
   DryRunOutcome outcome;
   outcome.podDetails = cluster_.podDetails(node);
-  // Those of its group that are only thought to be there come with it, or it is not placed either.
+  // Members of its group that are only assumed there stay with it, or it is not placed either.
   const bool grouped = !handle_.profile().groupOf(*pod).empty();
   const auto comesAlong = [&](const PodPtr& other) {
     return grouped && cluster_.findPod(other->uid())->assumed &&
@@ -111,15 +109,15 @@ DryRunOutcome DryRun::tryOut(CycleState& state, const PodPtr& pod, NodeId node) 
   const WallTime now = handle_.executor().wallNow();
   std::ranges::sort(lower, [&](const PodPtr& a, const PodPtr& b) {
     if (moreImportant(*a, *b, now) != moreImportant(*b, *a, now)) return moreImportant(*a, *b, now);
-    return a->uid() < b->uid();  // any order will do, if it is always the same
+    return a->uid() < b->uid();  // any order that is always the same
   });
   Cluster::Transaction whatIf(cluster_);
-  std::unordered_map<const PodInfo*, Grants> held;  // what comes back with those that may stay
+  std::unordered_map<const PodInfo*, Grants> held;  // grants of pods that can come back
   for (const PodPtr& other : lower)
     held[other.get()] = std::move(cluster_.removePod(other->uid())->grants);
   outcome.status = judge(state, pod, node);
   if (!outcome.status.ok()) return outcome;
-  // Put back as many as possible, those first that must not leave.
+  // Put back as many as possible, first those whose eviction violates a budget.
   const DisruptionBudgets::Split split = budgets_.split(lower);
   std::vector<PodPtr> victims;
   std::int64_t budgetsBroken = 0;

@@ -1,11 +1,11 @@
 #pragma once
 
-// DryRun: what would have to leave a node for a pod to fit there. Tried on the cluster itself,
-// inside a transaction that takes everything back.
+// DryRun: finds the pods that must leave a node for a pod to fit there. It evicts them from the
+// cluster's state inside a transaction, which is rolled back.
 //
-// Where only Signed plugins judge the pod, the outcome depends on the pod's class and priority, the
-// budgets and the node alone; it is kept until the node changes, so that a burst of equal pods
-// tries each node once and not once per pod.
+// If only Signed plugins judge the pod, the outcome depends only on the pod's class and priority,
+// the budgets and the node. It is kept until the node changes, so that a burst of equal pods tries
+// each node once and not once per pod.
 
 #include <span>
 #include <string>
@@ -21,13 +21,13 @@
 namespace koord::scheduler {
 
 struct DryRunOutcome {
-  Status status;  // Success, or why removing all lower pods does not help
+  Status status;  // Success, or why removing all pods of lower priority does not help
   Candidate candidate;
   std::uint32_t podDetails = 0;  // of the node (Cluster::podDetails)
 };
 using DryRunOutcomePtr = std::shared_ptr<const DryRunOutcome>;
 
-// Why nodes are no candidates: each reason, as often as it was given.
+// Why nodes are no candidates: each reason with its number of nodes.
 std::vector<std::pair<std::string, std::size_t>> reasonsOf(
     std::span<const DryRunOutcomePtr> refused);
 
@@ -40,7 +40,7 @@ class DryRun {
         rules_(rules),
         budgets_(disruptionBudgetsOf(handle)) {}
 
-  // To be called before on(), once per attempt.
+  // Call before on(), once per attempt.
   void begin(const CycleState& state, const PodInfo& pod);
   DryRunOutcomePtr on(CycleState& state, const PodPtr& pod, NodeId node);
 
@@ -51,13 +51,13 @@ class DryRun {
     std::string admitKey;
     std::uint64_t budgets = 0;
     std::uint64_t position = 0;              // in the cluster's change log
-    std::vector<DryRunOutcomePtr> outcomes;  // by node; as long as needed
+    std::vector<DryRunOutcomePtr> outcomes;  // by node; grown as needed
     std::uint64_t lastUse = 0;
   };
   static constexpr std::size_t kMaxKept = 8;
 
   DryRunOutcome tryOut(CycleState& state, const PodPtr& pod, NodeId node);
-  // Whether the pod can have the node as the cluster is now.
+  // Returns Success if the pod fits on the node in the current state of the cluster.
   Status judge(CycleState& state, const PodPtr& pod, NodeId node);
 
   Handle& handle_;
@@ -65,7 +65,7 @@ class DryRun {
   const PreemptionRules& rules_;
   const DisruptionBudgets& budgets_;
   std::vector<Kept> kept_;
-  Kept* current_ = nullptr;  // of this attempt's kind of pod; nullptr when outcomes cannot be kept
+  Kept* current_ = nullptr;  // for this attempt's kind of pod; nullptr if outcomes cannot be kept
   std::optional<NodeId> promised_;  // the node this attempt's pod is nominated for
   std::uint64_t uses_ = 0;
 };

@@ -15,12 +15,12 @@ namespace koord::scheduler {
 
 namespace {
 
-// After evictions that failed, before their preemptor asks again: an API that refuses at once would be
-// asked without end.
+// Backoff after failed evictions, before their preemptor tries again: an API server that refuses at
+// once would be called in a loop.
 constexpr Duration kShortestRest = std::chrono::seconds(1);
 constexpr Duration kLongestRest = std::chrono::minutes(1);
 
-// By then a write of a promise has reached its object or has been given up.
+// After this time, the write of a nomination has reached its object or has been given up.
 constexpr Duration kLongestWrite = std::chrono::minutes(3);
 
 }  // namespace
@@ -58,7 +58,7 @@ void Evictions::note(const PodPtr& before, const PodPtr& after) {
   }
 }
 
-// What is kept of units that wait for room.
+// The state of units that wait for a node.
 void Evictions::noteUnit(const PodInfo& pod, const PodPtr& after) {
   const bool waits = after && pod.pod->spec.nodeName.empty();
   if (!waits) refusals_.erase(pod.uid());
@@ -69,7 +69,7 @@ void Evictions::noteUnit(const PodInfo& pod, const PodPtr& after) {
       waits && !late && pod.pod->status.nominatedNodeName == withdrawn->second.node;
   if (waits && !late && !written) return;
   withdrawn_.erase(withdrawn);
-  // Unless it was promised a node once more, its object speaks of the promise that was taken back.
+  // Unless it was nominated for a node again, its object still shows the cleared nomination.
   if (written && handle_.nominator().nodeOf(pod.uid()).empty()) withdraw(after);
 }
 
@@ -146,7 +146,7 @@ bool Evictions::rests(const std::string& preemptorUid) const {
   return it != refusals_.end() && handle_.executor().steadyNow() < it->second.until;
 }
 
-// A unit that is gone, is on its way out, or has found a node needs nobody's room.
+// A unit that is gone, terminates, or has a node needs no victims.
 bool Evictions::stillNeeded(const Running& running) const {
   if (!running.known) return true;
   const auto& waiting = handle_.knownPods().ours();
@@ -155,7 +155,8 @@ bool Evictions::stillNeeded(const Running& running) const {
          !handle_.cluster().findPod(running.preemptor->uid());
 }
 
-// Others that were promised this node may look for a better one, unless they go there together with it.
+// Other pods that are nominated for this node may search again, unless they are placed there
+// together with it.
 void Evictions::clearNominations(const PodInfo& preemptor, const std::string& node) {
   const auto* nominated = handle_.nominator().on(node);
   if (!nominated) return;
@@ -188,7 +189,8 @@ Task<void> Evictions::run(RunningPtr running, std::vector<PodPtr> victims) {
   const bool good = co_await evicting;
   if (Observer* observer = handle_.observer())
     observer->evicted(good, handle_.executor().steadyNow() - since);
-  // Nobody will tell it of a last victim that went while others had not been told to leave yet.
+  // Wake the preemptor here: its last victim may have gone before the evictions of others were
+  // requested.
   const bool gone = !handle_.cluster().findPod(victims.back()->uid());
   const auto current = running_.find(running->preemptor->uid());
   if (current != running_.end() && current->second == running) running_.erase(current);
@@ -197,14 +199,14 @@ Task<void> Evictions::run(RunningPtr running, std::vector<PodPtr> victims) {
     auto rest = sleepFor(handle_.executor(), noteRefusal(*running));
     co_await rest;
   }
-  // It need not wait for room that will not come.
+  // Its victims will not leave, so it need not wait.
   if (!good || gone) handle_.activate({running->preemptor});
 }
 
 Duration Evictions::noteRefusal(const Running& running) {
   const PodInfo& preemptor = *running.preemptor;
   Refusals& refusals = refusals_[preemptor.uid()];
-  // Where there is no API at all nobody refuses.
+  // Without an API no request can be refused.
   refusals.rest =
       handle_.api() ? std::clamp(refusals.rest * 2, kShortestRest, kLongestRest) : kShortestRest;
   refusals.until = handle_.executor().steadyNow() + refusals.rest;
@@ -229,7 +231,7 @@ Task<void> Evictions::evictAndJoin(RunningPtr running, PodPtr victim, std::share
 Task<bool> Evictions::evict(RunningPtr running, PodPtr victim) {
   if (!stillNeeded(*running)) co_return false;
   const PodPtr preemptor = running->preemptor;
-  // A pod that waits for permission has not been bound: it is enough to refuse it.
+  // A pod that waits at Permit is not bound: rejecting it is enough.
   if (const auto waiting = handle_.waitingPods().find(victim->uid())) {
     waiting->reject(running->by.plugin, "preempted");
     tell(*running, *victim, true);
@@ -247,7 +249,8 @@ Task<bool> Evictions::evict(RunningPtr running, PodPtr victim) {
   co_return true;
 }
 
-// What no object says yet is forgotten here; what one says when that has changed.
+// A nomination that the object does not show yet is removed here; otherwise it is removed when the
+// object has changed.
 Task<void> Evictions::clearNomination(PodPtr pod) {
   const PodPtr now = handle_.knownPods().find(handle_.cluster(), pod->uid());
   const PodPtr current = now ? now : pod;

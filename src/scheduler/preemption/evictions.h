@@ -1,13 +1,14 @@
 #pragma once
 
-// Evictions: makes victims leave in the background, the last one after all others, so that the pod
-// they make room for is not tried again while some of them are still there.
+// Evictions: evicts victims in the background, the last one after all others, so that the preemptor
+// is not tried again while some of them are still there.
 //
-// Nobody leaves against the rules, or for a unit that does not wait for room any more: both are looked at
-// again with every victim, since the API takes its time.
+// No pod is evicted against the rules, or for a unit that does not wait for a node any more. Both
+// are checked again for every victim, because API calls take time.
 //
-// The API may refuse for ever (a webhook, a missing permission). After each refusal the unit rests, twice as
-// long as the last time up to a minute, and an event says so. It may take other room meanwhile.
+// The API server may refuse without limit (a webhook, a missing permission). After each refusal the
+// unit backs off, twice as long as the last time up to a minute, and an event says so. It may use
+// other free resources meanwhile.
 
 #include <memory>
 #include <unordered_map>
@@ -22,36 +23,38 @@ class Evictions {
  public:
   explicit Evictions(Handle& handle);
 
-  // On whose behalf: pods that wait for permission are rejected in the plugin's name, and victims
-  // hear of it from the profile's recorder, which may be nullptr.
+  // The preempting plugin: pods that wait at Permit are rejected in its name, and events on victims
+  // are recorded through `events`, which may be nullptr.
   struct By {
     std::string plugin;
     kube::EventRecorder* events = nullptr;
-    const PreemptionRules* rules = nullptr;  // nullptr: those of PreemptionRules itself
+    const PreemptionRules* rules = nullptr;  // nullptr: the default PreemptionRules
   };
-  // Who makes whom leave which node.
+  // The victims on a node for one preemptor.
   struct Order {
     PodPtr preemptor;
     std::string node;
     std::vector<PodPtr> victims;
   };
-  // All of them begin. False: one of the victims must not leave for its preemptor, so nobody does.
+  // Starts all orders. Returns false and starts none if one of the victims must not be evicted for
+  // its preemptor.
   bool start(std::vector<Order> orders, const By& by);
   bool start(const PodPtr& preemptor, const std::string& node, std::vector<PodPtr> victims,
              const By& by) {
     return start({{preemptor, node, std::move(victims)}}, by);
   }
-  // The pod is not promised its node any more.
+  // Clears the pod's nomination.
   void withdraw(const PodPtr& pod) { tasks_.spawn(clearNomination(pod)); }
-  // Whether the pod has to wait for victims that have not been told to leave yet.
+  // Returns true if the pod must wait for victims whose eviction has not been requested yet.
   bool holdsBack(const std::string& preemptorUid) const;
-  // Whether the API has refused to let its victims leave, and it is too early to ask again.
+  // Returns true during the backoff after the API server refused to evict the pod's victims.
   static constexpr const char* kRefused =
       "not eligible for a while: the API server does not let its victims leave.";
   bool rests(const std::string& preemptorUid) const;
-  // Whether the pod has been told to leave, which its object does not say yet.
+  // Returns true if the pod's eviction was requested, but its object does not show that yet.
   bool told(const PodInfo& victim) const;
-  // Whether somebody on the node leaves for a preemption, of this process or an earlier one.
+  // Returns true if a pod on the node terminates because of a preemption, by this process or an
+  // earlier one.
   bool anyLeaves() const { return !vacating_.empty(); }
   bool anyLeaves(NodeId node) const;
 
@@ -60,9 +63,9 @@ class Evictions {
     PodPtr preemptor;
     std::string node;
     std::string lastVictim;
-    bool known = false;     // that the preemptor waits for a node
+    bool known = false;     // the preemptor is known to wait for a node
     bool onlyLast = false;  // all others have been deleted
-    std::string refused;    // a victim that the API does not let go
+    std::string refused;    // a victim that the API server refused to evict
     By by;
   };
   using RunningPtr = std::shared_ptr<Running>;
@@ -70,12 +73,12 @@ class Evictions {
 
   void note(const PodPtr& before, const PodPtr& after);
   void noteUnit(const PodInfo& pod, const PodPtr& after);
-  // Why one of the victims must not leave, or ""; drops those that need not be told.
+  // Why one of the victims must not be evicted, or "". Removes victims that are being evicted.
   std::string check(const PodInfo& preemptor, const PreemptionRules& rules,
                     std::vector<PodPtr>& victims) const;
   bool stillNeeded(const Running& running) const;
   void begin(Order order, const By& by);
-  // How long the preemptor rests now.
+  // Records the refusal and returns the preemptor's backoff.
   Duration noteRefusal(const Running& running);
 
   // Parameters are values: they live as long as the coroutine.
@@ -97,8 +100,8 @@ class Evictions {
     SteadyTime until{};
   };
   std::unordered_map<std::string, Refusals> refusals_;  // in a row; by preemptor's uid
-  // Promises that were taken back before any object said them, by the pod's uid: the write may be under way. Whoever
-  // writes that node after `until` is somebody else.
+  // Nominations that were cleared before any object showed them, by the pod's uid: their write may
+  // still be in progress. A write of that node after `until` is another client's.
   struct Withdrawn {
     std::string node;
     SteadyTime until{};
@@ -107,7 +110,7 @@ class Evictions {
   TaskGroup tasks_;
 };
 
-// Those of the scheduler, which all profiles and all plugins that preempt share.
+// The evictions of the scheduler, which all profiles and preempting plugins share.
 Evictions& evictionsOf(Handle& handle);
 
 }  // namespace koord::scheduler

@@ -14,7 +14,7 @@ using testing::aPod;
 using testing::PodBuilder;
 using testing::World;
 
-// A unit that is no pod.
+// A unit of another kind than Pod.
 class OtherKind final : public UnitKind {
  public:
   explicit OtherKind(std::string why) : why_(std::move(why)) {}
@@ -40,11 +40,11 @@ struct EvictionsTest : ::testing::Test {
   PodPtr running(const char* name, int priority) {
     return world.bound(aPod(name).request("cpu", "1").priority(priority).nodeName("n"));
   }
-  // Whether somebody was told to leave.
+  // True if an eviction was requested.
   bool start(const PodPtr& preemptor, std::vector<PodPtr> victims) {
     Evictions& evictions = evictionsOf(world);
     const bool good = evictions.start(preemptor, "n", std::move(victims), {"test"});
-    // There is no API here, so whoever was to leave at once has been refused.
+    // There is no API here, so an immediate eviction counts as refused.
     const std::string& uid = preemptor->uid();
     EXPECT_EQ(good, evictions.holdsBack(uid) || evictions.rests(uid));
     return good;

@@ -17,7 +17,7 @@ namespace {
 
 std::vector<const JobPlan::Place*> kindsOf(const JobPlan& plan);
 
-// One plan in the making; lives inside of a transaction.
+// A plan under construction; lives inside a transaction.
 class Planner {
  public:
   Planner(Handle& handle, const PreemptionRules& rules, std::span<const PodPtr> members)
@@ -125,7 +125,7 @@ Status Planner::placeAll(const NodeSet& nodes, const JobPlacer& placer, const Jo
   return {};
 }
 
-// Each member is looked at as if it came last.
+// Each member is judged as if it were placed last.
 bool Planner::stillFits(const std::vector<PodPtr>& members, NodeId node) {
   return std::ranges::all_of(members, [&](const PodPtr& member) {
     Cluster::Transaction without(cluster_);
@@ -137,7 +137,7 @@ bool Planner::stillFits(const std::vector<PodPtr>& members, NodeId node) {
   });
 }
 
-// Whether it may be placed, if it came last.
+// Returns true if the member is admitted when it is placed last.
 bool Planner::admitted(const JobPlan::Place& place) {
   Cluster::Transaction without(cluster_);
   cluster_.removePod(place.member->uid());
@@ -148,7 +148,7 @@ bool Planner::admitted(const JobPlan::Place& place) {
   });
 }
 
-// One for all that are alike.
+// One place for each kind of members that are alike.
 std::vector<const JobPlan::Place*> kindsOf(const JobPlan& plan) {
   std::vector<const JobPlan::Place*> kinds;
   std::set<ShapeId> shapes;
@@ -173,7 +173,7 @@ void Planner::bringBackByNode(const Members& used, JobPlan& plan) {
   }
 }
 
-// Who comes back and takes nothing that the members are measured by is not asked about again.
+// A pod that comes back without changing anything that members are judged by needs no new check.
 void Planner::bringBackOneByOne(const Members& used, JobPlan& plan) {
   std::vector<PodPtr> all;
   std::unordered_map<const PodInfo*, NodeId> nodes;

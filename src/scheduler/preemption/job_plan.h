@@ -1,22 +1,22 @@
 #pragma once
 
-// JobPlan: who would have to leave for all pods of a group to find a node at once.
+// JobPlan: the victims whose eviction lets all pods of a group find a node at once.
 //
-// 1. Everybody who may leave for the group leaves, on all of the nodes in question.
-// 2. The members are placed one after the other, each on the cheapest node that takes it (or where a placer
-//    puts them), with what plugins would give it there (framework/tentative.h); the cost of a node is what
-//    the rules say its victims are worth. If one finds no node that the job cannot do without, preemption
-//    cannot help: nothing that a smaller set of victims frees is more than this.
-// 3. Victims come back, the most important first, as long as the members on their node still fit
-//    there; those whose disruption budget forbids an eviction come back before all others. Nodes
-//    that no member uses get all of theirs back.
-// 4. If some member may not be placed then (AdmitPlugin: its quota is used up by those who are back), they
-//    come back once more, one by one through the whole cluster, as long as all members may be. Some who
-//    have to leave may then be where no member goes.
+// 1. All pods that may be victims of the group are removed from all of the nodes in question.
+// 2. The members are placed one after the other, each on the cheapest node that accepts it (or
+//    where a placer puts them), with tentative grants of the plugins (framework/tentative.h). The
+//    rules compute the cost of a node from its victims. If a required member finds no node,
+//    preemption cannot help: fewer victims free nothing more.
+// 3. Victims are restored, the most important first, as long as the members on their node still fit
+//    there. Those whose eviction would violate a disruption budget are restored before all others.
+//    Nodes without members get all their victims back.
+// 4. If a member is not admitted then (AdmitPlugin: the restored pods use up its quota), the
+//    victims are removed again and restored one by one through the whole cluster, as long as all
+//    members are admitted. Some victims may then be on nodes without members.
 //
-// Everything happens inside a transaction of the Cluster, which is rolled back at the end. The cost
-// is one search per member and one check per victim on the nodes that are used; where a quota is short,
-// besides that a question to it for each pod that may leave.
+// All of this runs inside a transaction of the Cluster, which is rolled back. The cost is one
+// search per member and one check per victim on the nodes that are used. With a short quota, there
+// is also one call of admit() for each possible victim.
 
 #include <functional>
 #include <map>
@@ -28,26 +28,27 @@
 namespace koord::scheduler {
 
 struct JobPlan {
-  Status status;   // Success, or why nobody's leaving would help
-  PodPtr stopped;  // of a failure: the member that found no node, if one did
+  Status status;   // Success, or why evictions would not help
+  PodPtr stopped;  // on failure: the member that found no node, if any
   struct Place {
     PodPtr member;
     NodeId node = kNoNode;
   };
-  std::vector<Place> places;  // in the order of the members; not of those left out
-  std::map<NodeId, std::vector<PodPtr>> victims;  // most important first; by their node
+  std::vector<Place> places;  // in the order of the members, without those left out
+  std::map<NodeId, std::vector<PodPtr>> victims;  // by node; most important first
 };
 
 using JobCost = std::function<std::int64_t(NodeId)>;
-// Chooses nodes for all members at once, in their order, when those who may leave are gone; kNoNode for one
-// that is left out.
+// Chooses nodes for all members at once, in their order, with all possible victims removed. kNoNode
+// for a member that is left out.
 using JobPlacer = std::function<Result<std::vector<NodeId>>(std::span<const PodPtr> members,
                                                             const JobCost& cost)>;
 
-// Whether the job can do without this member, which found no node, and all for which it said so before.
+// Returns true if the job can start without this member, which found no node, and without all
+// earlier ones for which it returned true.
 using JobSpare = std::function<bool(const PodInfo& member)>;
 
-// `members` are pods of one profile, the handle's, which are on no node. During an attempt only.
+// `members` are pods without a node, of the handle's profile. Call only during an attempt.
 JobPlan planJob(Handle& handle, const PreemptionRules& rules, std::span<const PodPtr> members,
                 const NodeSet& nodes, const JobPlacer& placer = {}, const JobSpare& spare = {});
 

@@ -76,7 +76,7 @@ TEST_F(JobPlans, send_no_units_away_that_cannot_leave) {
     using HoldKind::HoldKind;
     bool mayBeEvicted(const PodInfo&) const override { return false; }
   };
-  // As rules may be that do not ask for it.
+  // Like rules that do not check canLeave().
   struct AnyOfLowerPriority final : PreemptionRules {
     bool mayLeave(const PodInfo& victim, const PodInfo& preemptor) const override {
       return victim.priority < preemptor.priority;

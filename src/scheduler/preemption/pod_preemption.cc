@@ -11,8 +11,8 @@ namespace koord::scheduler {
 
 namespace {
 
-// Candidates that judges are asked about: each answer may be a plan for a whole group. After those of least harm come
-// some by chance, other ones each time.
+// The number of candidates that judges are called for: each answer may be a plan for a whole group.
+// After those of least harm some random ones follow, other ones each time.
 constexpr int kMostJudged = 5;
 constexpr int kLeastHarm = 3;
 
@@ -45,7 +45,7 @@ std::string PodPreemption::mayNot(const PodInfo& pod, const Diagnosis& diagnosis
   if (std::string why = rules_.mayNotPreempt(pod); !why.empty()) return why;
   if (evictions_.holdsBack(pod.uid())) return kVictimsLeave;
   if (evictions_.rests(pod.uid())) return Evictions::kRefused;
-  // Not every unit's object has a field for its node, and the write takes a moment.
+  // Some units' objects have no field for their node, and the write takes time.
   std::string promised = handle_.nominator().nodeOf(pod.uid());
   if (promised.empty()) promised = pod.pod->status.nominatedNodeName.str();
   const auto node = cluster_.findNode(promised);
@@ -59,7 +59,7 @@ std::string PodPreemption::mayNot(const PodInfo& pod, const Diagnosis& diagnosis
   return waits ? kVictimsLeave : "";
 }
 
-// From a random one on, but first those that others leave already.
+// From a random position on, but first those with terminating victims.
 std::vector<NodeId> PodPreemption::inOrder(std::vector<NodeId> nodes) {
   if (nodes.empty()) return nodes;
   const auto offset = static_cast<std::ptrdiff_t>(random_.below(nodes.size()));
@@ -80,7 +80,7 @@ PodPreemption::Found PodPreemption::find(CycleState& state, const PodPtr& pod,
   Found found;
   std::vector<DryRunOutcomePtr> refused;
   std::string error;
-  bool harmless = false;  // a candidate that breaks no budget
+  bool harmless = false;  // a candidate that violates no budget
   dryRun_.begin(state, *pod);
   for (const NodeId node : order) {
     if (harmless && found.candidates.size() >= enough) break;

@@ -1,17 +1,17 @@
 #pragma once
 
-// PodPreemption: how a plugin makes room for one pod. Which pods may leave for which the plugin's rules
-// say; what is the same for all plugins is here, so that each keeps these promises:
+// PodPreemption: how a plugin preempts for one pod. The plugin's rules say which pods may be
+// victims. The common part is here, so that every plugin ensures:
 //
-//   - Nobody leaves for a unit that may not preempt, or for one of equal or lower priority.
-//   - A pod that waits for victims to leave its node takes no others, whichever plugin sent those away,
-//     as long as the node can still become its own.
-//   - Nobody leaves for a pod that starts only together with others who would find no room
+//   - No pod is evicted for a unit that may not preempt, or for one of equal or lower priority.
+//   - A pod whose victims still terminate takes no others, whichever plugin chose the victims, as
+//     long as the pod can still get that node.
+//   - No pod is evicted for a pod that starts only with others that would find no node
 //     (PreemptionJudge).
-//   - A node that others leave already for a preemption, and that is promised to nobody, comes before
-//     any other: a pod or a reservation finds its node again after a restart.
+//   - A node whose victims already terminate for a preemption, and that is not nominated for a pod,
+//     comes first: a pod or a reservation finds its node again after a restart.
 //
-// Cost: one dry run for each node that is looked at (dry_run.h).
+// Cost: one dry run for each node that is tried (dry_run.h).
 
 #include "base/random.h"
 #include "scheduler/preemption/dry_run.h"
@@ -19,39 +19,41 @@
 
 namespace koord::scheduler {
 
-// A plugin that knows what room for one pod is worth. Who starts only together with others needs theirs, too.
+// A plugin that knows whether resources for one pod are of use. A pod that starts only with others
+// needs theirs, too.
 class PreemptionJudge {
  public:
   virtual ~PreemptionJudge() = default;
-  // Success, or why it would be in vain that those leave the node for the pod.
+  // Success, or why evicting the candidate's victims for the pod would not help.
   virtual Status worth(const PodPtr& pod, const Candidate& candidate) = 0;
 };
 
 class PodPreemption {
  public:
-  // How many candidates are enough: the larger of both counts.
+  // How many candidates are enough: the larger of both numbers.
   struct Enough {
     std::int64_t percentage = 100;  // of the nodes in question
     std::int64_t absolute = 0;
   };
-  // The rules must outlive it. plugin: in whose name victims leave.
+  // The rules must outlive it. plugin: the name used in messages to victims.
   PodPreemption(Handle& handle, const PreemptionRules& rules, std::string plugin, Enough enough);
 
-  // Why the pod may make nobody leave now; "" when it may.
+  // Why the pod may not preempt now; "" if it may.
   std::string mayNot(const PodInfo& pod, const Diagnosis& diagnosis) const;
 
   struct Found {
-    std::vector<DryRunOutcomePtr> outcomes;  // keeps alive what candidates point to
+    std::vector<DryRunOutcomePtr> outcomes;  // owns the candidates
     std::vector<const Candidate*> candidates;
-    PostFilterResult none;  // the answer when there are no candidates
+    PostFilterResult none;  // the result if there are no candidates
   };
   Found find(CycleState& state, const PodPtr& pod, const Diagnosis& diagnosis);
-  // Sends the victims of the best candidate away that no judge calls in vain; there is a candidate.
+  // Evicts the victims of the best candidate that no judge rejects. Requires at least one
+  // candidate.
   PostFilterResult carryOut(const PodPtr& pod, std::span<const Candidate* const> candidates);
 
   static constexpr const char* kVictimsLeave =
       "not eligible due to a terminating pod on the nominated node.";
-  // What plugins say begins so.
+  // Adds the prefix that messages of plugins have.
   static Status prefixed(Status status);
   static PostFilterResult refusal(std::string why);
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// PreemptionRules: what one kind of preemption allows. Kubernetes' own takes any pod of lower
-// priority; a quota takes pods of the same quota only, and needs to be satisfied afterwards.
+// PreemptionRules: what one kind of preemption allows. Kubernetes' own may evict any pod of lower
+// priority. A quota's may evict pods of the same quota only, and must be satisfied afterwards.
 
 #include <span>
 
@@ -12,7 +12,7 @@
 
 namespace koord::scheduler {
 
-// Whether the pod leaves because a scheduler preempted it.
+// Returns true if the pod terminates because a scheduler preempted it.
 bool leavesByPreemption(const api::Pod& pod);
 
 class PreemptionRules {
@@ -20,32 +20,32 @@ class PreemptionRules {
   static constexpr const char* kNever = "not eligible due to preemptionPolicy=Never.";
 
   virtual ~PreemptionRules() = default;
-  // Why the unit may make nobody leave; "" when it may.
+  // Why the unit may not preempt; "" if it may.
   virtual std::string mayNotPreempt(const PodInfo& preemptor) const;
   static bool neverPreempts(const PodInfo& preemptor);
-  // Whether a preemptor that was promised the node of this lower pod waits for it, besides for those that
-  // leave because of a preemption.
+  // Returns true if a preemptor that is nominated for the node waits for this pod of lower priority
+  // there. It always waits for pods that terminate because of a preemption.
   virtual bool waitsFor(const PodInfo& /*other*/, const PodInfo& /*preemptor*/) const {
     return false;
   }
-  // Whether what stands behind a unit can be sent away at all. For every rule.
+  // Returns true if the object behind the unit can be evicted at all, under any rules.
   static bool canLeave(const PodInfo& victim) {
     return !victim.kind || victim.kind->mayBeEvicted(victim);
   }
   virtual bool mayLeave(const PodInfo& victim, const PodInfo& preemptor) const {
     return victim.priority < preemptor.priority && canLeave(victim);
   }
-  // Asked besides filters and Admit plugins whenever pods come and go in a dry run: whether the
-  // preemptor can have the node now.
+  // Checks whether the preemptor can have the node in the current state. Called in addition to
+  // filters and Admit plugins after each change of a dry run.
   virtual Status admits(const PodInfo& /*preemptor*/, NodeId /*node*/) const { return {}; }
-  // Whether answers depend on nothing but the victim, the preemptor's priority and class, and the
-  // node: outcomes are kept for the next pod of the class then.
+  // Returns true if answers depend only on the victim, the preemptor's priority and class, and the
+  // node: outcomes are then kept for the next pod of the class.
   virtual bool keepOutcomes() const { return true; }
-  // Of a job's preemption: what the victims of a node are worth; the cheapest nodes are used.
+  // The cost of a node's victims in a job's preemption; the cheapest nodes are used.
   virtual std::int64_t cost(NodeId /*node*/, std::span<const PodPtr> victims) const {
     return static_cast<std::int64_t>(victims.size());
   }
-  // What is said of a node that has nobody who may leave.
+  // The message for a node without possible victims.
   virtual std::string noVictims(const PodInfo& /*preemptor*/, const std::string& /*node*/) const {
     return "No preemption victims found for incoming pod";
   }

@@ -37,7 +37,7 @@ bool SchedulingQueue::isEventOfInterest(const ClusterEvent& event) const {
     return false;
   };
   if (event.resource == EventResource::Custom) return look();
-  // There are few kinds of events, and what plugins register for does not change.
+  // There are few kinds of events, and the plugins' registrations are constant.
   const auto [known, fresh] = interest_.try_emplace({event.resource, event.actions}, false);
   if (fresh) known->second = look();
   return known->second;
@@ -66,7 +66,7 @@ SchedulingQueue::Strategy SchedulingQueue::isPodWorthRequeuing(const QueuedPod& 
   if (!pod.profile) return Strategy::Skip;
   Strategy strategy = Strategy::Skip;
   for (const auto& plugin : pod.profile->registrations) {
-    // Few plugins care for an event, and that is told faster than whether they rejected the pod.
+    // Few plugins register for an event. Checking that is faster than checking the pod's rejectors.
     const auto cares = [&](const auto& registration) { return matches(registration, event); };
     const auto first = std::ranges::find_if(plugin.events, cares);
     if (first == plugin.events.end() || !plugin.concerns(pod)) continue;
@@ -74,7 +74,7 @@ SchedulingQueue::Strategy SchedulingQueue::isPodWorthRequeuing(const QueuedPod& 
     for (const auto& registration : std::ranges::subrange(first, plugin.events.end())) {
       if (!matches(registration, event)) continue;
       const SteadyTime since = observer ? executor_.steadyNow() : SteadyTime();
-      // As upstream, one that fails is no reason to let the pod wait.
+      // As upstream, a hint that fails counts as Queue.
       Hint hint = Hint::Queue;
       if (registration.hint)
         guarded(observer, plugin.plugin, "QueueingHint",
@@ -99,12 +99,12 @@ void SchedulingQueue::moveAllToActiveOrBackoffQueue(
     const ClusterEvent& event, const std::function<bool(const PodInfo&)>& affects) {
   if (!isEventOfInterest(event)) return;
   if (!concernsAnybody(event)) return recordForInFlightPods(event, {});
-  // Pods can only leave the map while it is walked; those are collected first.
+  // Pods can only leave the map during iteration; collect them first.
   std::vector<std::pair<Entry*, Strategy>> moves;
   for (const auto& [uid, entry] : unschedulable_) {
     if (affects && !affects(*entry->pod.info)) continue;
     if (entry->place == QueuePlace::Gated) {
-      // Only an event that its gate registered for can open it.
+      // Only an event that its gating plugin registered for can release it.
       const Profile* profile = entry->pod.profile;
       const bool concerned =
           profile &&

@@ -5,23 +5,22 @@
 #include "base/log.h"
 #include "scheduler/framework/attempt_timer.h"
 
-// Where a pod goes after an attempt is decided by what has happened meanwhile. While a pod is in
-// flight, events are written down (one list for all, with where each pod was popped); when it
-// comes back unschedulable its plugins are asked about each of these as if it had been waiting.
-// Without this a node that is added during an attempt would be missed, and the pod would sleep for
-// five minutes.
+// Events during an attempt decide where the pod goes after it. While a pod is in flight, events are
+// recorded (one list for all pods, with the position where each pod was popped). When the pod comes
+// back unschedulable, the hints of its plugins are evaluated for each of these, as if it had been
+// waiting. Otherwise a node that is added during an attempt would be missed, and the pod would
+// sleep for five minutes.
 //
-// An event wakes a pod when a plugin that rejected it says Queue for it: at once, if the pod has no
-// back-off left, else when that has passed. Pods that nothing rejected (an error) come back by
-// back-off alone. Back-off is podInitialBackoffSeconds doubling with each attempt to
-// podMaxBackoffSeconds, and ends are rounded to seconds, so that pods that failed together are
-// tried together, in the order of the queue, and not in the order in which they failed. When
-// nothing else is ready a pod is taken out of back-off early: an idle scheduler has nothing better
-// to do.
+// An event wakes a pod if a plugin that rejected it answers Queue: at once if the pod has no
+// backoff left, else after the backoff. Pods that no plugin rejected (an error) come back by
+// backoff alone. Backoff starts at podInitialBackoffSeconds and doubles with each attempt up to
+// podMaxBackoffSeconds. Its ends are rounded to seconds, so that pods that failed together are
+// tried together, in queue order and not in the order of their failures. If nothing else is ready,
+// a pod is taken out of backoff early: the scheduler is idle otherwise.
 //
-// Cost: an insertion or pop is O(log n) comparisons of the QueueSort plugin; an event
-// O(unschedulable pods) hints, of plugins that have registered for its kind only; memory of events
-// is bounded by the attempts in flight. Rules: backend/queue of kube-scheduler 1.36.
+// Cost: an insertion or pop is O(log n) comparisons of the QueueSort plugin; an event is
+// O(unschedulable pods) hints, only of plugins that registered for its kind; memory of events is
+// bounded by the attempts in flight. Rules: backend/queue of kube-scheduler 1.36.
 
 namespace koord::scheduler {
 
@@ -103,7 +102,7 @@ const Profile* SchedulingQueue::profileOf(const PodInfo& pod) const {
   return it == profiles_.end() ? nullptr : it->second;
 }
 
-// Into the sorted queue of its place. Most pods come in order, so the end is tried first.
+// Inserts into the sorted queue of its place. Most pods come in order, so the end is tried first.
 void SchedulingQueue::insert(Entry& entry) {
   if (entry.place == QueuePlace::Active) {
     entry.inActive = active_.insert(active_.end(), &entry);
@@ -127,7 +126,7 @@ void SchedulingQueue::enterQueue(Entry& entry, QueuePlace place, const std::stri
       entry.backoffEnd = backoffEndOf(entry.pod);
       entry.pod.backoffExpiration = entry.backoffEnd;
       insert(entry);
-      onReady_();  // a pod in back-off is tried early when nothing else is ready
+      onReady_();  // a pod in backoff is tried early if nothing else is ready
       break;
     case QueuePlace::Gated:
       ++gatedCount_;
@@ -140,13 +139,13 @@ void SchedulingQueue::enterQueue(Entry& entry, QueuePlace place, const std::stri
     case QueuePlace::InFlight:
       break;
   }
-  // Gated pods are counted in a gauge of their own, but come in as unschedulable.
+  // Gated pods have a gauge of their own, but enter as unschedulable.
   if (observer)
     observer->incoming(nameOf(place == QueuePlace::Gated ? QueuePlace::Unschedulable : place),
                        event);
 }
 
-// To be called before anything changes that its order depends on.
+// Call before changing anything that its order depends on.
 void SchedulingQueue::leaveQueue(Entry& entry) {
   switch (entry.place) {
     case QueuePlace::Active:
@@ -259,7 +258,7 @@ void SchedulingQueue::update(const PodPtr& before, const PodPtr& after) {
   nominator_.update(before, after);
   Entry& entry = it->second;
   if (entry.pod.profile != profileOf(*after)) {
-    // A label gave it to another profile, which has rejected nothing yet.
+    // A label moved it to another profile, which has rejected nothing yet.
     leaveQueue(entry);
     entry.pod.unschedulablePlugins.clear();
     entry.pod.pendingPlugins.clear();
@@ -321,7 +320,7 @@ std::vector<QueuedPod> SchedulingQueue::popGroups(
   return pods;
 }
 
-// Puts the pod at the end, in no queue yet; an entry that is there is used again.
+// Creates the entry with the last sequence number, in no queue yet, or reuses an existing one.
 SchedulingQueue::Entry& SchedulingQueue::newEntry(QueuedPod pod) {
   Entry& entry = entries_[pod.uid()];
   leaveQueue(entry);

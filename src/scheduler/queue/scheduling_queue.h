@@ -2,12 +2,12 @@
 
 // SchedulingQueue: the pods that wait for a node. A pod is in exactly one place:
 //   active         ready, in the order of the QueueSort plugin;
-//   backoff        rejected before and not to be tried again yet (kept apart from pods whose last attempt
+//   backoff        rejected, and not to be tried again yet (separate from pods whose last attempt
 //                  failed with an error, which are never tried early);
-//   unschedulable  rejected, and nothing has happened since that would change that; gated pods, too;
-//   in flight      taken out by pop() and not done yet.
-// What happens in the cluster moves pods from unschedulable when a plugin that rejected them says that it
-// may help (queueing hints); a timer moves those that have waited five minutes anyway.
+//   unschedulable  rejected, and no event since then may have changed that; gated pods, too;
+//   in flight      taken out by pop() and not finished yet.
+// Cluster events move pods out of unschedulable if a plugin that rejected them accepts the event
+// (queueing hints). A timer moves those that have waited five minutes.
 //
 // In memory only: after a restart every unassigned pod is new.
 
@@ -47,7 +47,7 @@ class SchedulingQueue {
  public:
   using Profiles = std::map<std::string, const Profile*, std::less<>>;  // by schedulerName
 
-  // onReady is called when a pod may be there to pop; it must not pop at once.
+  // onReady is called when a pod may be ready. It must not call pop() directly.
   SchedulingQueue(Executor& executor, QueueOptions options, Profiles profiles, Nominator& nominator,
                   std::function<void()> onReady);
   ~SchedulingQueue();
@@ -57,27 +57,28 @@ class SchedulingQueue {
   // Starts the timers.
   void start();
 
+  // Follow the pod's object: it has appeared, changed, or needs no node any more.
   void add(const PodPtr& pod);
   void update(const PodPtr& before, const PodPtr& after);
   void remove(const PodPtr& pod);
 
-  // The next pod, now in flight. Empty when none is ready.
+  // Takes out the next pod, which is in flight then. nullopt if none is ready.
   std::optional<QueuedPod> pop();
-  // The others of these groups, in their order; now in flight. One of them is ready, so all are
-  // tried, whatever they wait for. Gated ones are left, those that wait after an error, and those
-  // that are not wanted.
+  // Takes out the other members of these groups, in their order; they are in flight then. As one
+  // member is ready all are tried, whatever they wait for. Not taken: gated pods, pods that back
+  // off after an error, and pods that are not `wanted`.
   std::vector<QueuedPod> popGroups(const std::vector<std::string>& groups,
                                    const std::function<bool(const PodInfo&)>& wanted);
-  // Ends the flight of a pod that needs no further attempt.
+  // Ends the flight of a pod that needs no other attempt.
   void done(const std::string& uid);
-  // Ends it by putting the pod back after a failed attempt; where to depends on who rejected it and on
-  // what happened while it was in flight.
+  // Ends the flight of a pod after a failed attempt and puts it back. The place depends on the
+  // plugins that rejected it and on the events during the flight.
   void addUnschedulableIfNotPresent(QueuedPod pod);
 
-  // Something happened in the cluster. `affects`, when given, picks the pods to look at.
+  // Handles a cluster event. `affects`, if set, selects the pods to check.
   void moveAllToActiveOrBackoffQueue(const ClusterEvent& event,
                                      const std::function<bool(const PodInfo&)>& affects = {});
-  // Moves these pods to active now, whatever rejected them.
+  // Moves these pods to active, whatever rejected them.
   void activate(const std::vector<PodPtr>& pods);
 
   void flushBackoff();
@@ -86,14 +87,14 @@ class SchedulingQueue {
   QueuePlace placeOf(const std::string& uid) const;
   const QueuedPod* find(const std::string& uid) const;  // not for pods in flight
   QueueCounts counts() const;
-  // Pods that are unschedulable or gated because of a plugin, by it and their scheduler.
+  // The number of unschedulable or gated pods by plugin and schedulerName.
   std::map<std::pair<std::string, std::string>, std::size_t> rejectedByPlugin() const;
-  // Events that are remembered for pods in flight, by label, and those pods as "PodPopped".
+  // The number of recorded events for pods in flight, by label; those pods count as "PodPopped".
   std::map<std::string, std::size_t> eventsInFlight() const;
-  // The queue's own clock: wall time at the start, moved on steadily.
+  // The queue's clock: wall time at the start, advanced by the steady clock.
   WallTime now() const;
 
-  // Told of every pod that enters a queue, of every hint and of PreEnqueue; nullptr = nobody counts.
+  // Notified of every pod that enters a queue, of every hint and of PreEnqueue; nullptr = none.
   Observer* observer = nullptr;
 
  private:
@@ -112,44 +113,44 @@ class SchedulingQueue {
     QueuedPod pod;
     QueuePlace place = QueuePlace::None;
     std::uint64_t sequence = 0;          // order of arrival, for pods that compare equal
-    WallTime backoffEnd{};               // while in a back-off queue
+    WallTime backoffEnd{};               // while in a backoff queue
     ActiveQueue::iterator inActive{};    // while active
-    BackoffQueue::iterator inBackoff{};  // while in a back-off queue
+    BackoffQueue::iterator inBackoff{};  // while in a backoff queue
   };
   enum class Strategy { Skip, AfterBackoff, Immediately };
 
-  // An event that happened while pods were in flight; with a uid instead: that pod was popped here.
+  // An event during the flight of some pods. If uid is set: the position where that pod was popped.
   struct InFlightEvent {
     std::string uid;
     ClusterEvent event;
-    std::string onlyFor;  // the event concerns this pod alone
+    std::string onlyFor;  // the event applies to this pod only
   };
 
   const Profile* profileOf(const PodInfo& pod) const;
   Entry& newEntry(QueuedPod pod);
   QueuedPod eraseEntry(Entry& entry);
-  // The unit as it is now; its labels may have moved it to another group.
+  // Replaces the pod's object; changed labels may move it to another group.
   void replacePod(Entry& entry, const PodPtr& pod);
   void enterGroup(Entry& entry);
   void leaveGroup(Entry& entry);
-  // Into and out of the queue that `place` names.
+  // Add to and remove from the queue that `place` names.
   void enterQueue(Entry& entry, QueuePlace place, const std::string& event);
   void insert(Entry& entry);
   void leaveQueue(Entry& entry);
-  // Takes a pod out for an attempt; what happens from here on is remembered for it.
+  // Takes a pod out for an attempt. Later events are recorded for it.
   QueuedPod moveToInFlight(Entry& entry);
   bool gated(Entry& entry);
   Status preEnqueue(const Profile& profile, Entry& entry) const;
   void requeue(Entry& entry, Strategy strategy, const std::string& event);
   Strategy isPodWorthRequeuing(const QueuedPod& pod, const ClusterEvent& event) const;
   bool isEventOfInterest(const ClusterEvent& event) const;
-  // Whether somebody was rejected by a plugin that wants to hear of it.
+  // Returns true if a plugin that rejected a pod registered for the event.
   bool concernsAnybody(const ClusterEvent& event) const;
   void countRejectors(const Entry& entry, bool add);
   Duration backoffOf(const QueuedPod& pod) const;
   WallTime backoffEndOf(const QueuedPod& pod) const;
   bool backingOff(const QueuedPod& pod) const;
-  // onlyFor: a pod's uid, or "" for all of them.
+  // onlyFor: a pod's uid, or "" for all pods.
   void recordForInFlightPods(const ClusterEvent& event, const std::string& onlyFor);
   void tick();
 
@@ -166,13 +167,12 @@ class SchedulingQueue {
   std::unordered_map<std::string, std::set<Entry*>> groups_;  // all entries that are in groups
   BackoffQueue backoff_;
   BackoffQueue errorBackoff_;
-  std::unordered_map<std::string, Entry*> unschedulable_;  // gated ones included
-  std::unordered_map<std::string, std::size_t>
-      rejectors_;  // of those: how many each plugin rejected
+  std::unordered_map<std::string, Entry*> unschedulable_;   // including gated pods
+  std::unordered_map<std::string, std::size_t> rejectors_;  // of those: number of pods by plugin
   std::size_t gatedCount_ = 0;
   std::uint64_t lastSequence_ = 0;
 
-  std::list<InFlightEvent> inFlightEvents_;  // in order, with where each pod in flight was popped
+  std::list<InFlightEvent> inFlightEvents_;  // in order, with the positions of pods in flight
   std::unordered_map<std::string, std::list<InFlightEvent>::iterator> inFlightPods_;  // by uid
   mutable boost::unordered_flat_map<std::pair<EventResource, Actions>, bool> interest_;
   TimerId timer_ = 0;

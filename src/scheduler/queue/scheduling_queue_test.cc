@@ -38,7 +38,7 @@ struct QueueFixture {
     extend(profile.queueSort, *sort);
     extend(profile.preEnqueue, *gates);
     profile.registrations.push_back({"SchedulingGates", gates->eventsToRegister()});
-    // "Fit" is woken by pods that leave, "Pending" by nodes that come.
+    // "Fit" is woken by removed pods, "Pending" by added nodes.
     profile.registrations.push_back({"Fit", {{EventResource::Pod, action::kDelete, "", {}}}});
     profile.registrations.push_back({"Pending", {{EventResource::Node, action::kAdd, "", {}}}});
     profile.plugins.push_back(std::move(sort));
@@ -142,7 +142,7 @@ TEST(SchedulingQueue, the_backoff_doubles_up_to_the_maximum) {
     ASSERT_EQ(f.next(), "p");
     const auto before = f.queue->now();
     f.reject({"Fit"});
-    // Another pod keeps the queue busy: otherwise this one would be tried early.
+    // Another pod keeps the queue busy; otherwise this pod would be tried early.
     f.queue->moveAllToActiveOrBackoffQueue(QueueFixture::podGone());
     ASSERT_EQ(f.queue->placeOf(pod->uid()), QueuePlace::Backoff);
     waits.push_back(std::chrono::duration_cast<std::chrono::seconds>(
@@ -162,7 +162,7 @@ TEST(SchedulingQueue,
   f.reject({"Fit"});
   f.add(aPod("broken"));
   EXPECT_EQ(f.next(), "broken");
-  f.reject({});  // an error: nobody rejected it
+  f.reject({});  // an error: no plugin rejected it
   EXPECT_EQ(f.next(), "rejected");
   EXPECT_EQ(f.next(), "");
   f.loop().advance(3s);
@@ -220,7 +220,7 @@ TEST(SchedulingQueue, a_deleted_pod_is_nowhere) {
   EXPECT_EQ(f.next(), "");
 }
 
-// Random operations: every pod that exists is in exactly one place, and none is forgotten.
+// Random operations: every pod is in exactly one place, and none is lost.
 TEST(SchedulingQueue, no_pod_is_lost_or_doubled_under_random_operations) {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     Random random(seed);
@@ -409,7 +409,7 @@ TEST(SchedulingQueue, a_pod_is_not_woken_by_what_the_scheduler_writes_about_it) 
   EXPECT_EQ(f.next(), "p");
   pod.object().status.conditions.emplace_back().type = "PodScheduled";
   const PodPtr told = f.world.pod(pod.version("2"));
-  f.queue->update(first, told);  // while it is tried
+  f.queue->update(first, told);  // during its attempt
   f.popped.info = told;
   f.reject({"Curious"});
   EXPECT_EQ(f.queue->placeOf(told->uid()), QueuePlace::Unschedulable);

@@ -10,7 +10,7 @@ namespace koord::scheduler {
 
 namespace {
 
-// What the plugins say now of a pod that waits.
+// The plugins' current answers for a pending pod.
 struct Finding {
   PodPtr pod;
   Verdicts verdicts;
@@ -72,7 +72,7 @@ Result<json::value> diagnosePod(Scheduler& scheduler, const api::ObjectKey& key,
   const Finding& found = **finding;
   json::object document = diagnosisDocument(scheduler.cluster(), *found.pod, found.diagnosis, now);
   if (!found.held.empty()) {
-    // As upstream tells the members that wait with the one that did not fit.
+    // As upstream reports members that wait because of another member's failure.
     document.emplace("preFilterMessage", found.held);
     document["isRootCausePod"] = found.node.empty();
   }

@@ -42,7 +42,7 @@ json::value decisionJson(const Decision& decision) {
                       {"rejections", std::move(rejections)}};
 }
 
-// The node that lacks least of what the pod asks for, and how much that is.
+// The node that lacks the least of what the pod requests, and how much.
 json::value nearestMiss(const Cluster& cluster, const PodInfo& pod, const NodeSet& rejected) {
   NodeId best = kNoNode;
   double least = 0;
@@ -70,8 +70,7 @@ json::value nearestMiss(const Cluster& cluster, const PodInfo& pod, const NodeSe
   return json::object{{"node", cluster.node(best).name}, {"missing", std::move(missing)}};
 }
 
-// What would have to be done for the one plugin that rejects the node to take it; "" when only a
-// person can tell.
+// The advice of the only plugin that rejects the node; "" if no program can give one.
 std::string changeFor(const Profile& profile, const std::string& plugin, const PodInfo& pod,
                       NodeId node) {
   for (const auto& each : profile.plugins)
@@ -81,8 +80,7 @@ std::string changeFor(const Profile& profile, const std::string& plugin, const P
   return {};
 }
 
-// Nodes that one plugin alone keeps the pod from, by plugin and reason: where the least has to
-// change.
+// Nodes that only one plugin rejects, by plugin and reason: there the least must change.
 json::array butForOne(const Profile& profile, const Cluster& cluster, const PodInfo& pod,
                       const NodeSet& nearly, const Verdicts& verdicts) {
   json::array result;
@@ -120,7 +118,7 @@ json::value scoresJson(const Cluster& cluster, const ScoreTable& table) {
   return rows;
 }
 
-// The plugins of the pod's profile that know something of pods.
+// Facts of the plugins of the pod's profile.
 template <class F>
 void forEachKnowing(const Scheduler& scheduler, const PodInfo& pod, F&& fn) {
   const auto profile = scheduler.profiles().find(pod.pod->spec.schedulerName);
@@ -135,7 +133,7 @@ void addFacts(const Scheduler& scheduler, const PodInfo& pod, json::object& out)
     out.emplace("plugins", std::move(facts));
 }
 
-// Why nodes are rejected, one entry per reason, with the names of some of them.
+// The reasons for rejected nodes, one entry per reason, with the names of some nodes.
 json::array rejectionsJson(const Cluster& cluster, const Diagnosis& diagnosis,
                            const NodeSet& rejected) {
   const Verdicts& verdicts = *diagnosis.verdicts;
@@ -157,14 +155,14 @@ json::array rejectionsJson(const Cluster& cluster, const Diagnosis& diagnosis,
   return rejections;
 }
 
-// Nodes where a single plugin stands in the way, and how much is missing where that is for
-// resources.
+// Nodes that a single plugin rejects, and the missing amounts if it rejects them for resources.
 void addNearMisses(const Cluster& cluster, NodeSearch& search, CycleState& state, const PodPtr& pod,
                    const Diagnosis& diagnosis, const NodeSet& rejected, json::object& out) {
   const Verdicts& verdicts = *diagnosis.verdicts;
   const auto objections = search.objections(state, pod, rejected);
   if (!objections) return;
-  NodeSet nearly, tooFull;  // where one plugin stands in the way, and where that is for resources
+  NodeSet nearly,
+      tooFull;  // rejected by one plugin; of these, for resources
   std::size_t n = 0;
   rejected.forEach([&](NodeId node) {
     if (std::popcount((*objections)[n++]) != 1) return;
@@ -176,7 +174,7 @@ void addNearMisses(const Cluster& cluster, NodeSearch& search, CycleState& state
   out.emplace("butForOne", butForOne(search.profile(), cluster, *pod, nearly, verdicts));
 }
 
-// What the plugins say now.
+// The plugins' current answers.
 void addVerdicts(Scheduler& scheduler, const PodPtr& pod, json::object& out) {
   const auto profile = scheduler.profiles().find(pod->pod->spec.schedulerName);
   if (profile == scheduler.profiles().end()) {

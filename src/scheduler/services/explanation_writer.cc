@@ -1,5 +1,5 @@
-// An answer follows from all nodes and pods, so there is no event after which it has to be given anew:
-// the objects, of which there are few and mostly none, are gone through every few seconds.
+// An answer depends on all nodes and pods, so no event says when to update it. The objects, which
+// are few and mostly none, are visited every few seconds.
 
 #include "scheduler/services/explanation_writer.h"
 
@@ -16,9 +16,9 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration kPeriod = 5s;
-constexpr Duration kWithoutKind = 60s;  // the API server does not know it (yet)
+constexpr Duration kWithoutKind = 60s;  // the API server does not have the kind (yet)
 constexpr Duration kUsualLife = 24h;
-// After each answer, so many times as long as it took to find nothing is answered.
+// After each answer the writer pauses for so many times the duration of its search.
 constexpr int kRestPerAnswer = 9;
 
 constexpr api::ResourceType kExplanations{"scheduling.koordinator.sh", "v1alpha1",
@@ -29,7 +29,7 @@ api::ObjectKey keyOfExplanation(const json::value& explanation) {
           std::string(textAt(explanation, "metadata", "name"))};
 }
 
-// Zero lives until it is deleted; what cannot be read, as long as usual.
+// An object with ttl 0 stays until it is deleted; an invalid ttl counts as the usual one.
 bool isOver(const json::value& explanation, WallTime now) {
   const auto created = parseTime(textAt(explanation, "metadata", "creationTimestamp"));
   const auto ttl = parseDuration(textAt(explanation, "spec", "ttl"));
@@ -66,7 +66,7 @@ std::optional<json::object> ExplanationWriter::statusFor(const json::value& expl
     json::object known = before->get_object();
     known.erase("lastUpdateTime");
     if (known == status) return std::nullopt;
-    // A merge takes nothing away by itself.
+    // A merge patch alone does not remove keys.
     for (const auto& member : known)
       if (!status.contains(member.key())) status[member.key()] = nullptr;
   }
@@ -108,7 +108,7 @@ Task<void> ExplanationWriter::run() {
         Duration worked{};
         auto answering = answer(items->get_array()[i], worked);
         const Result<> answered = co_await answering;
-        // Anybody may have made thousands of them, and each is a search.
+        // Users may have created thousands of them, and each is a search.
         auto rest = sleepFor(executor_, kRestPerAnswer * worked);
         co_await rest;
         if (!answered && answered.error().code != ErrorCode::NotFound &&

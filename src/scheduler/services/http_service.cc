@@ -25,7 +25,8 @@ namespace {
 using ResponderPtr = std::shared_ptr<net::Responder>;
 
 constexpr std::string_view kServices = "/apis/v1/";
-// After answers that grow with the cluster, so many times as long as they took the plain port rests.
+// After an answer that grows with the cluster, the plain port pauses for so many times its
+// duration.
 constexpr int kRestPerWork = 9;
 
 void send(net::Responder& to, const Result<json::value>& result) {
@@ -95,7 +96,7 @@ HttpService::HttpService(Scheduler& scheduler, Metrics& metrics, Executor& execu
              {"/configz", "/flagz", "/healthz", "/livez", "/metrics", "/readyz",
               "/apis/v1/__services__"}},
             executor);
-  // Of pods, which only the leader knows for sure.
+  // Metrics of pods; only the leader knows them reliably.
   router_.add("GET", "/metrics/resources",
               [this](const net::RoutedRequest&, const ResponderPtr& to) {
                 const auto make = [this] { return podResourceMetrics(scheduler_); };
@@ -129,7 +130,7 @@ void HttpService::addDebugFlags() {
       net::sendText(*to, 200, kDebugFlagsPage, "text/html; charset=utf-8");
     });
   }
-  // set: takes the body, or says why not.
+  // set: sets the flag from the body, or returns an error.
   const auto add = [this](const char* flag, const char* name,
                           std::function<Result<>(const std::string& body)> set) {
     router_.add("", std::string("/debug/flags/") + flag,
@@ -151,7 +152,7 @@ void HttpService::addDebugFlags() {
     scheduler_.debug().topScores = static_cast<int>(std::clamp<std::int64_t>(*number, 0, INT_MAX));
     return {};
   });
-  // Upstream answers for all three as if they were f.
+  // Upstream answers for all three in the words of f.
   const auto addSwitch = [&](const char* flag, bool Scheduler::Debug::* value) {
     add(flag, "debugFilterFailure", [this, value](const std::string& body) -> Result<> {
       const auto on = flags::parseBool(body);
@@ -196,7 +197,7 @@ std::string HttpService::closedFor(const std::string& method, const net::Target&
 void HttpService::answerPlain(const net::HttpServer::Handler& route, net::ServerRequest request,
                               ResponderPtr to) const {
   const auto target = net::parseTarget(request.target);
-  if (!target) return route(std::move(request), std::move(to));  // which says what is wrong
+  if (!target) return route(std::move(request), std::move(to));  // it reports the error
   if (const std::string closed = closedFor(request.method, *target); !closed.empty())
     return net::sendText(*to, 403, closed + " over --secure-port only\n");
   if (!target->path.starts_with(kServices)) return route(std::move(request), std::move(to));
@@ -231,7 +232,7 @@ std::set<std::string> HttpService::addPluginRoutes() {
   std::set<std::string> shown{"/apis/v1/__services__", "/apis/v1/diagnosis/:namespace/:pod",
                               "/apis/v1/explain/pods/:namespace/:name", "/apis/v1/nodes/:nodeName",
                               "/apis/v1/scheduleexplanations/:namespace/:pod"};
-  // Profiles share what their plugins tell: the first that has a plugin answers for it.
+  // Profiles share their plugins' services: the first profile that has the plugin answers.
   for (const auto& [name, runtime] : scheduler_.profiles()) {
     for (const auto& plugin : runtime->profile().plugins) {
       auto* service = dynamic_cast<ServicePlugin*>(plugin.get());
@@ -266,7 +267,7 @@ void HttpService::addServices() {
   });
   addAnswer("GET", "/apis/v1/nodes/", For::Anybody,
             [this](const net::RoutedRequest& in) { return describeNode(scheduler_, in.rest); });
-  // About the pod NAMESPACE/NAME that the path ends in.
+  // About the pod NAMESPACE/NAME at the end of the path.
   const auto addPods = [&](const char* path,
                            std::function<Result<json::value>(const api::ObjectKey&)> answer) {
     addAnswer(

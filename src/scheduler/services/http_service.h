@@ -3,16 +3,16 @@
 // The scheduler's HTTP endpoints: those that every program has (net/serving.h, net/profiling.h),
 // the debug flags, and the service engine under /apis/v1/.
 //
-// The plain port is asked by nobody knows whom. It serves what upstream serves there, by GET alone, and
-// spends no more than a tenth of the time on answers that grow with the cluster; metrics, those of pods
-// included, that take long are told again for a while, so that nobody who asks for them keeps others from
-// them. What works something
-// out or changes anything (explain, diagnosis, what-if, includePods, debug flags) is for those who come
-// over TLS, whom a guard has let in (kube/request_guard.h).
+// The plain port does not authenticate. It serves what upstream serves there, by GET only, and
+// spends at most a tenth of the time on answers that grow with the cluster. Expensive metrics
+// pages, including those of pods, are cached for a while, so that one client cannot starve others.
+// Requests that compute or change something (explain, diagnosis, what-if, includePods, debug flags)
+// need TLS and authorization by a guard (kube/request_guard.h).
 //
-// Beyond upstream: /livez and /readyz; GET of a debug flag; explain: GET /apis/v1/explain/pods/NS/NAME, or
-// POST a pod to /apis/v1/explain/pods to ask about one that does not exist; and /apis/v1/diagnosis/NS/POD
-// and /apis/v1/scheduleexplanations/NS/POD for programs (diagnose.h).
+// Beyond upstream: /livez and /readyz; GET of a debug flag; explain: GET
+// /apis/v1/explain/pods/NS/NAME, or POST a pod to /apis/v1/explain/pods to ask about a pod that
+// does not exist; and /apis/v1/diagnosis/NS/POD and /apis/v1/scheduleexplanations/NS/POD for
+// programs (diagnose.h).
 
 #include <functional>
 #include <set>
@@ -23,23 +23,23 @@
 
 namespace koord::scheduler {
 
-// What the process knows beyond its Scheduler.
+// State of the process outside of its Scheduler.
 struct ServiceState {
   std::function<bool()> leading;           // the service engine answers on the leader only
-  std::function<std::string()> unhealthy;  // "" or what is wrong with the lease
+  std::function<std::string()> unhealthy;  // "" or the problem with the lease
   std::function<bool()> synced;
   std::function<bool()> stopping;
   std::function<std::string()> clientMetrics;  // those of kube::Metrics
   std::function<std::string()> auditMetrics = [] { return std::string(); };
   std::function<void()> resetAudit = [] {};
-  net::MetricsPage page;                                   // what goes with all metrics
+  net::MetricsPage page;                                   // added to all metrics
   std::vector<std::pair<std::string, std::string>> flags;  // for /flagz
-  bool openDebugFlags = false;  // can be set without TLS, by whoever reaches the port
+  bool openDebugFlags = false;  // can be set without TLS, by any client of the port
 };
 
 class HttpService {
  public:
-  // All must outlive it, and it the servers that it answers for.
+  // Arguments must outlive it, and it must outlive the servers that it serves.
   HttpService(Scheduler& scheduler, Metrics& metrics, Executor& executor, ServiceState state);
   HttpService(const HttpService&) = delete;
   HttpService& operator=(const HttpService&) = delete;
@@ -49,7 +49,7 @@ class HttpService {
  private:
   using Answer = std::function<Result<json::value>(const net::RoutedRequest&)>;
 
-  // A text that takes long, as it is or as it was shortly before: ten times as long as it took to make.
+  // An expensive text, cached for ten times as long as it took to make.
   class Page {
    public:
     using Bytes = net::Responder::Bytes;
@@ -61,14 +61,14 @@ class HttpService {
     SteadyTime holdUntil_{};
   };
   void addDebugFlags();
-  // Why the plain port does not answer this; "" when it does.
+  // Why the plain port does not serve this request; "" if it does.
   std::string closedFor(const std::string& method, const net::Target& target) const;
-  // A path of the service engine that the plain port has.
+  // Returns true for a path of the service engine that the plain port serves.
   bool isOpen(std::string_view path) const;
   void answerPlain(const net::HttpServer::Handler& route, net::ServerRequest request,
                    std::shared_ptr<net::Responder> to) const;
   enum class For { Anybody, Guarded };
-  // Of the service engine: only the leader answers.
+  // Adds a path of the service engine: only the leader answers.
   void addAnswer(const char* method, const std::string& path, For whom, Answer answer);
   // The paths of all services, as __services__ shows them.
   std::set<std::string> addPluginRoutes();
@@ -79,7 +79,7 @@ class HttpService {
   Executor& executor_;
   ServiceState state_;
   net::Router router_;
-  std::set<std::string, std::less<>> open_;  // what the plain port has of /apis/v1/
+  std::set<std::string, std::less<>> open_;  // paths of /apis/v1/ on the plain port
   mutable SteadyTime restUntil_{};           // of the plain port
   Page metricsPage_;
   Page podResourcesPage_;

@@ -58,9 +58,9 @@ struct Service : testing::SchedulerFixture {
 
   Metrics metrics;
   std::optional<HttpService> service;
-  bool tls = true;  // how requests come
+  bool tls = true;  // how requests arrive
   std::function<std::string()> clientMetrics = [] { return "rest_client_requests_total 7\n"; };
-  std::function<void()> whileAsked;  // as an answer of the service engine is made
+  std::function<void()> whileAsked;  // called while the service engine makes an answer
   bool leading = true;
   bool synced = true;
   std::string unhealthy;
@@ -349,7 +349,7 @@ TEST(HttpService, diagnoses_pods_that_wait) {
   EXPECT_EQ(at(domain, "scheduleExplanation", "nodeFailedDetails")->get_array().size(), 2u);
 }
 
-// Another process may have seen a node that had it.
+// Another process may have observed a node that had it.
 TEST(HttpService, shows_requests_for_a_resource_that_no_node_has) {
   Service s;
   s.node(aNode("a"));

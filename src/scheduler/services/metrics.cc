@@ -25,8 +25,9 @@ using prometheus::Gauge;
 using prometheus::Histogram;
 using prometheus::Labels;
 
-// A series by where its labels are kept in memory, which is the same at every call for the names of
-// plugins, points and profiles. Looking one up in its family would cost more than what it measures.
+// Finds a series by the addresses of its labels, which are the same in every call for names of
+// plugins, points and profiles. A lookup in its family would cost more than the operation that it
+// measures.
 using Place = std::tuple<const void*, const void*, int>;
 struct PlaceHash {
   std::size_t operator()(const Place& place) const {
@@ -119,7 +120,7 @@ struct Metrics::Impl {
   Family<Histogram>& gangCycles =
       histogramFamily(registry, "scheduler_gang_schedule_cycle_duration_seconds",
                       "How long it took to try a gang group, by what came of it and its size");
-  // What upstream counts where the gate EnableInlineBatchSchedule is on, here of every gang.
+  // Upstream counts these with the gate EnableInlineBatchSchedule; here they count for every gang.
   Family<Histogram>& batches =
       histogramFamily(registry, "scheduler_inline_batch_schedule_duration_seconds",
                       "[ALPHA] Time to try all members of a gang group at once, by result");
@@ -168,10 +169,10 @@ struct Metrics::Impl {
 
   ByPlace<Histogram> points, plugins;
   ByPlace<Counter> asked;
-  // Resources of plugins' own kinds are told apart by name, "" for all others.
+  // Custom resources of plugins are distinguished by name, "" for all others.
   std::map<std::tuple<std::string, EventResource, std::string, Actions, Hint>, Histogram*> hints;
   std::map<std::tuple<EventResource, std::string, Actions>, Histogram*> events;
-  // Gauges that have been shown and go to 0 when there is no more to count.
+  // Gauges that were exported once; they are set to 0 when there is nothing to count.
   std::map<std::pair<std::string, std::string>, std::size_t> rejecting;
   std::map<std::string, std::size_t> eventsSeen;
 };
@@ -266,7 +267,7 @@ void Metrics::hint(const std::string& plugin, const ClusterEvent& event, Hint hi
 
 namespace {
 
-// As upstream counts jobs: "0", "1-100", ..., "901-1000", "1000+".
+// Upstream's size classes of jobs: "0", "1-100", ..., "901-1000", "1000+".
 std::string sizeClass(std::size_t pods) {
   if (pods == 0) return "0";
   if (pods > 1000) return "1000+";

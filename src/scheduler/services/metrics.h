@@ -44,7 +44,7 @@ class Metrics final : public Observer {
   void cacheCorrected() override;
   void drifted(std::string_view ledger) override;
 
-  // All counts begin anew.
+  // Resets all counts.
   void reset();
   // The exposition text, with gauges as they are now.
   std::string text(const Scheduler& scheduler);

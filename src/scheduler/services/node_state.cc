@@ -1,5 +1,5 @@
-// GET /apis/v1/nodes/NAME: what the scheduler keeps of a node, in the form in which upstream shows its NodeInfo.
-// Amounts are integers in its units: thousandths of CPUs, bytes, pieces. What is empty is left out.
+// GET /apis/v1/nodes/NAME: the scheduler's state of a node in the format of upstream's NodeInfo.
+// Amounts are integers in its units: millicores, bytes, counts. Empty fields are omitted.
 
 #include <algorithm>
 #include <map>
@@ -36,8 +36,9 @@ struct NodeAmounts {
   }
 };
 
-// The Cluster counts requests for a resource only if some node has had it since the process started. For a resource that
-// this node does not have, the sum is taken from its pods, so that every process shows the same.
+// The Cluster counts requests for a resource only if some node has had it since the process
+// started. For a resource that this node lacks, the sum is computed from its pods, so that every
+// process shows the same.
 std::int64_t requestedOn(const Cluster& cluster, ResourceId resource, NodeId id) {
   if (resource < kFirstScalar || Cluster::columnAt(cluster.allocatable(resource), id) > 0)
     return Cluster::columnAt(cluster.requested(resource), id);
@@ -99,7 +100,8 @@ Result<json::value> describeNode(const Scheduler& scheduler, const std::string& 
   if (!id || !cluster.live().contains(*id))
     return fail(ErrorCode::NotFound, "cannot find node " + name);
   const NodeRow& row = cluster.node(*id);
-  // Upstream counts changes of all nodes and shows the last one of this; here it is the last one of any.
+  // Upstream counts changes of all nodes and shows this node's last one. We show the last change of
+  // any node.
   json::object shown{{"node", api::encode(*row.object)}, {"generation", cluster.changeEnd()}};
   addPods(row, shown);
   addAmounts(cluster, *id, shown);

@@ -19,7 +19,8 @@ std::string_view unitOf(std::string_view resource) {
   return resource.starts_with("attachable-volumes-") ? "integer" : "";
 }
 
-// By hand: a registry would keep a series per pod and resource for a text that is read once.
+// Formatted directly: a registry would keep a series per pod and resource for a text that is read
+// once.
 void addSamples(std::string& out, std::string_view metric, const api::Pod& pod,
                 const std::string& node, const api::ResourceList& amounts) {
   for (const auto& [resource, amount] : amounts) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// What pods ask for, as /metrics/resources tells it: kube_pod_resource_request and
-// kube_pod_resource_limit of every pod that is pending or running, per resource.
+// The resources of pods for /metrics/resources: kube_pod_resource_request and
+// kube_pod_resource_limit of every pending or running pod, per resource.
 
 #include <string>
 
@@ -9,7 +9,7 @@
 
 namespace koord::scheduler {
 
-// Prometheus text, put together anew at each call.
+// Prometheus text, built at each call.
 std::string podResourceMetrics(const Scheduler& scheduler);
 
 }  // namespace koord::scheduler

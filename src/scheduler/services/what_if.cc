@@ -13,7 +13,7 @@ namespace koord::scheduler {
 
 namespace {
 
-// Of a pod's new incarnation: what only the old one was given, or told.
+// Annotations with grants of the old pod, which its successor does not have.
 constexpr std::string_view kGivenToTheOld[] = {
     model::kAnnotationResourceStatus,
     model::kAnnotationDeviceAllocated,
@@ -21,10 +21,10 @@ constexpr std::string_view kGivenToTheOld[] = {
 };
 constexpr const char* kAvoided = "node(s) are left or avoided by the pod";
 
-// One question; lives inside of a transaction.
+// One simulation; lives inside a transaction.
 class Question {
  public:
-  // outOfTime: asked before every step of every move.
+  // outOfTime: called before every step of every move.
   Question(Scheduler& scheduler, Cluster& cluster, const std::vector<WhatIfMove>& moves,
            WhatIfAnswer& answer, std::function<bool()> outOfTime)
       : scheduler_(scheduler),
@@ -33,14 +33,14 @@ class Question {
         answer_(answer),
         outOfTime_(std::move(outOfTime)) {}
 
-  // All moves of the group of the move at this position, or that alone. False: there was no time left
-  // for all of them, and none has happened.
+  // Makes the move at this position with all moves of its group. False: the time was over, and none
+  // of them was made.
   bool makeMoves(const std::vector<std::size_t>& together);
   void describeNodes();
 
  private:
   WhatIfPlace& placeOf(std::size_t i) { return answer_.places[i]; }
-  // The pod leaves its node; false: the move makes no sense.
+  // Removes the pod from its node. False: the move is not possible.
   bool leave(std::size_t i);
   void land(std::size_t i);
   SearchResult search(ProfileRuntime& profile, CycleState& state, const PodPtr& pod,
@@ -59,8 +59,8 @@ class Question {
   std::map<std::string, std::pair<NodeId, WhatIfNode>> nodes_;
 };
 
-// As a controller would make it anew, or as the Reservation that is made for that one beforehand: a copy of the pod
-// that uses no other Reservation (plugins/reservation/wish.h).
+// The pod as its controller would recreate it, or as the Reservation that is created for it
+// beforehand: a copy that uses no other Reservation (plugins/reservation/wish.h).
 std::shared_ptr<const api::Pod> successorOf(const WhatIfMove& move) {
   auto pod = std::make_shared<api::Pod>(*move.pod);
   if (move.stays) {
@@ -126,7 +126,7 @@ bool Question::leave(std::size_t i) {
   return true;
 }
 
-// Nearly always nothing is avoided by chance, and a search of all nodes is the fast one.
+// Usually nothing needs to be avoided, and a search of all nodes is the fast one.
 SearchResult Question::search(ProfileRuntime& profile, CycleState& state, const PodPtr& pod,
                               const NodeSet& avoided) {
   SearchResult result = profile.search().find(state, pod);
@@ -142,7 +142,7 @@ SearchResult Question::search(ProfileRuntime& profile, CycleState& state, const 
   return result;
 }
 
-// In the order of Reserve: what one plugin gives depends on what others gave before it.
+// In the order of Reserve: a plugin's grant depends on the grants of earlier plugins.
 Status Question::give(const Profile& profile, const PodPtr& pod, NodeId node) {
   for (const auto& plugin : profile.reserve) {
     auto* tentative = dynamic_cast<TentativePlugin*>(plugin.point);
@@ -221,7 +221,7 @@ bool Question::makeMoves(const std::vector<std::size_t>& together) {
   return true;
 }
 
-// Moves that are made together, in the order of the first of each group.
+// Moves that are made together, in the order of the first move of each group.
 std::vector<std::vector<std::size_t>> inGroups(const std::vector<WhatIfMove>& moves) {
   std::vector<std::vector<std::size_t>> groups;
   std::map<std::string_view, std::size_t> known;

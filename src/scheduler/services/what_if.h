@@ -1,17 +1,18 @@
 #pragma once
 
-// What-if: where pods would land if they left their nodes now. For descheduling, which asks before it
-// evicts anybody, and for people who plan.
+// What-if: where pods would land if they left their nodes now. For descheduling, which asks before
+// it evicts pods, and for capacity planning.
 //
-// The moves are made one after the other on the live Cluster, within one transaction that is rolled back
-// at the end: each pod leaves its node, is searched a place by its own profile with all of its plugins,
-// and takes it, with what plugins would give it there, so that the next one finds the rest only. What a
-// move frees is free for those after it, as it would be in earnest; a move without a place has not
-// happened. Moves of the same group all find places, or none is made.
+// The moves are made one after the other on the live Cluster, within one transaction that is rolled
+// back. Each pod is removed from its node, its profile searches a node with all plugins, and the
+// pod is placed there with tentative grants, so that the next pod finds only the rest. A move frees
+// resources for the moves after it, as in reality. A move without a node is reverted. Moves of the
+// same group all find nodes, or none is made.
 //
-// Not asked: scheduler extenders, preemption, and pods that wait in the queue; volumes that are bound for
-// the first time are promised to nobody. Cost: one search a move, as for scheduling, and as much to undo
-// it. The scheduler does nothing else meanwhile, so there is a limit to moves and to time.
+// Not considered: scheduler extenders, preemption, and pods in the queue. Volumes that would be
+// bound for the first time are not reserved. Cost: one search per move, as for scheduling, and as
+// much to undo it. The scheduler does nothing else meanwhile, so the number of moves and the time
+// are limited.
 
 #include <string>
 #include <vector>
@@ -21,28 +22,28 @@
 namespace koord::scheduler {
 
 struct WhatIfMove {
-  std::shared_ptr<const api::Pod> pod;  // as it is now
-  std::string from;  // the node it is expected on; "" = wherever it is, which may be nowhere
-  // It leaves only when its new place is held (ReservationFirst): its room is taken, and the place has to be one for
-  // a Reservation.
+  std::shared_ptr<const api::Pod> pod;  // in its current state
+  std::string from;                     // its expected node; "" = any node or none
+  // True if the pod leaves only when its new resources are reserved (ReservationFirst): it keeps
+  // its resources, and the node must accept a Reservation.
   bool stays = false;
-  std::vector<std::string> avoid;  // nodes that it is not to land on
+  std::vector<std::string> avoid;  // nodes that it must not be placed on
   std::string group;               // "" = it moves alone
 };
 
 struct WhatIfPlace {
   enum class State {
     Placed,
-    Unschedulable,  // no node takes it
-    GroupRefused,   // somebody of its group has no place
-    Invalid,        // the move makes no sense: message
-    NotAsked,       // there was no time left: ask again
+    Unschedulable,  // no node accepts it
+    GroupRefused,   // a member of its group has no node
+    Invalid,        // the move is not possible: see message
+    NotAsked,       // the time was over: ask again
   };
   State state = State::NotAsked;
   std::string node;                       // Placed
-  std::string message;                    // all others
+  std::string message;                    // for all other states
   std::vector<Diagnosis::Entry> reasons;  // Unschedulable: which plugin rejects how many nodes
-  std::size_t feasible = 0;               // nodes that take it
+  std::size_t feasible = 0;               // nodes that accept it
 };
 std::string_view nameOf(WhatIfPlace::State state);
 
@@ -51,7 +52,7 @@ struct WhatIfNode {
   struct Amount {
     std::string resource;
     ResourceId id = 0;
-    std::int64_t allocatable = 0, before = 0, after = 0;  // requested, as the engine counts
+    std::int64_t allocatable = 0, before = 0, after = 0;  // requested amounts, as the engine counts
   };
   std::string name;
   std::vector<Amount> amounts;
@@ -67,12 +68,12 @@ struct WhatIfAnswer {
 inline constexpr std::size_t kMostWhatIfMoves = 5000;
 inline constexpr Duration kWhatIfTime = std::chrono::milliseconds(100);
 
-// During no attempt. `limit`: after this much time no further move is looked at.
+// Must not be called during an attempt. No further move is tried after `limit`.
 WhatIfAnswer whatIf(Scheduler& scheduler, const std::vector<WhatIfMove>& moves,
                     Duration limit = kWhatIfTime);
 
-// --- As JSON: {"pods": [{"pod": {...}, "from": "n1", "stays": false, "avoid": ["n2"], "group": ""}]}.
-// Errors name the field. Pods are read as the informers of `scheduler` would.
+// --- As JSON: {"pods": [{"pod": {...}, "from": "n1", "stays": false, "avoid": ["n2"], "group":
+// ""}]}. Errors name the field. Pods are converted as by the informers of `scheduler`.
 Result<std::vector<WhatIfMove>> readWhatIf(const Scheduler& scheduler, std::string_view body);
 json::value whatIfJson(const std::vector<WhatIfMove>& moves, const WhatIfAnswer& answer);
 

@@ -112,7 +112,7 @@ TEST(WhatIf, groups_move_whole_or_not_at_all) {
   EXPECT_THAT(nodesOf(w.ask({leaving(one, "g"), leaving(two, "g")})), ElementsAre("b", "b"));
   w.runs(aPod("other").request("cpu", "1"), "b");
   const auto answer = w.ask({leaving(one, "g"), leaving(two, "g"), leaving(one)});
-  // Room is left as if the group had never tried.
+  // Resources are free as if the group had never been tried.
   EXPECT_THAT(nodesOf(answer), ElementsAre("groupRefused", "unschedulable", "b"));
   EXPECT_THAT(answer.places[0].message, HasSubstr("pod default/two of its group has no place"));
 }
@@ -139,7 +139,7 @@ TEST(WhatIf, rules_of_other_pods_hold_for_the_one_that_moves) {
   const auto pod =
       w.runs(aPod("p").label("app", "web").apart("zone", "app", "web").request("cpu", "1"), "x1");
   w.runs(aPod("q").label("app", "web").request("cpu", "1"), "y1");
-  // It may go where it is alone, which is its own zone; but not while it is there itself.
+  // It may be placed where it is alone, which is its own zone, but only after it has left.
   EXPECT_THAT(nodesOf(w.ask({leaving(pod)})), ElementsAre("x2"));
   EXPECT_THAT(nodesOf(w.ask({{.pod = pod, .from = "x1", .stays = true, .avoid = {"x1"}}})),
               ElementsAre("unschedulable"));
@@ -153,7 +153,7 @@ TEST(WhatIf, a_question_that_takes_too_long_is_answered_in_part) {
   EXPECT_THAT(nodesOf(answer), ElementsAre("notAsked"));
 }
 
-// Rejects nobody, and takes its time.
+// Rejects no node, and is slow.
 class Slow final : public Plugin, public FilterPlugin {
  public:
   explicit Slow(VirtualLoop& loop) : loop_(loop) {}

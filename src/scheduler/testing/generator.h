@@ -1,7 +1,7 @@
 #pragma once
 
-// Generator: random nodes and pods that use most of what the default plugins look at. Pods come
-// from a few shapes, so that classes of equal pods come up again.
+// Generator: random nodes and pods that use most fields that the default plugins read. Pods come
+// from a few shapes, so that classes of equal pods recur.
 
 #include <string>
 
@@ -33,7 +33,7 @@ class Generator {
     return node;
   }
 
-  // One of a few shapes, so that classes come up again.
+  // One of a few shapes, so that classes recur.
   PodBuilder pod(int n, std::uint64_t shapes) {
     Random shape(1000 + random_.below(shapes));
     const auto one = [&](std::initializer_list<const char*> texts) {

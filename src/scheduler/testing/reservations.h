@@ -68,7 +68,7 @@ class ReservationBuilder {
     object_.metadata.resourceVersion = std::move(resourceVersion);
     return *this;
   }
-  // Labels, affinity and the like of the reserve pod.
+  // Sets labels, affinity and other fields of the reserve pod.
   json::object& templateMetadata() { return metadata_; }
   json::object& templateSpec() { return spec_; }
   api::Reservation& object() { return object_; }

@@ -30,7 +30,7 @@ Status Together::judge(const std::string& group, const GroupOutcome&) {
   std::size_t needed = 0;
   const std::string_view text = std::string_view(group).substr(group.find('/') + 1);
   std::from_chars(text.data(), text.data() + text.size(), needed);
-  // Those that were placed just now are counted by now.
+  // Members that were just placed are already counted.
   const auto have = static_cast<std::size_t>(std::ranges::count_if(
       cluster_.pods(), [&](const auto& record) { return groupOf(*record.info) == group; }));
   if (have >= needed) return {};
@@ -64,7 +64,7 @@ std::string AllowanceLedger::verifyValues(NodeId node, Held held) const {
   auto kept = there == usedOn.end() ? std::map<std::string, std::int64_t>() : there->second;
   for (const auto& [name, amount] : counted) kept.try_emplace(name, 0);
   for (const auto& [name, amount] : kept) compare(name, amount, counted[name]);
-  // And the sum over all nodes.
+  // Also the sum over all nodes.
   std::map<std::string, std::int64_t> sums;
   for (const auto& [id, onNode] : usedOn)
     for (const auto& [name, amount] : onNode) sums[name] += amount;

@@ -15,7 +15,7 @@ std::string textIn(const api::StringMap& map, const char* key) {
   return text ? *text : std::string();
 }
 
-// An amount of zero may stand there or not.
+// An amount of zero may be present or not.
 bool sameAmounts(const Resources& a, const Resources& b) {
   Resources rest = a;
   rest.subtract(b);
@@ -70,7 +70,7 @@ Task<Status> HoldKind::bind(PodPtr unit, std::string node) {
   co_return Status{};
 }
 
-// --- Who uses how much of which hold.
+// --- Usage of holds by their owners.
 
 Resources HoldLedger::restOf(const PodInfo& hold, NodeId node) const {
   Resources rest = hold.request;
@@ -89,7 +89,7 @@ std::string HoldLedger::textOf(const HoldShare& share) const {
   return text;
 }
 
-// As textOf() writes it. What nobody could have written is no share.
+// Parses the format of textOf(). Any other text means no share.
 std::optional<HoldShare> HoldLedger::readValue(const PodInfo& pod, NodeId node, const HoldShare*) {
   std::istringstream text(textIn(pod.pod->metadata.annotations, Holds::kShare));
   HoldShare share;

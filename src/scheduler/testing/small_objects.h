@@ -7,14 +7,14 @@
 
 namespace koord::scheduler::testing {
 
-// Room on a node that is kept for pods with the label team=TEAM.
+// Resources on a node that are reserved for pods with the label team=TEAM.
 struct HoldSpec {
   std::string team;
   api::ResourceList requests;
   std::int32_t priority = 0;
 };
 struct HoldStatus {
-  std::string nodeName;  // "" until it is placed
+  std::string nodeName;  // "" until it is scheduled
   std::string message;   // why it is not
 };
 struct Hold {
@@ -24,7 +24,7 @@ struct Hold {
   HoldStatus status;
 };
 
-// How much cpu the pods of its namespace may use together. Of several the least counts.
+// How much cpu the pods of its namespace may use together. Of several objects the smallest counts.
 struct AllowanceSpec {
   std::int64_t milliCpu = 0;
 };

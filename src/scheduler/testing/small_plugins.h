@@ -1,7 +1,7 @@
 #pragma once
 
-// Small plugins that live from the framework as reservations, gangs, quotas and devices do, for its
-// tests. Each reads what it needs from annotations of pods and nodes.
+// Small plugins that use the framework like reservations, gangs, quotas and devices do, for its
+// tests. Each reads annotations of pods and nodes.
 
 #include <map>
 
@@ -17,7 +17,7 @@
 
 namespace koord::scheduler::testing {
 
-// Slots: numbered things of a node that pods are given, as CPUs or devices are.
+// Slots: numbered items of a node that pods are granted, like CPUs or devices.
 //   node annotation test/slots: "0-3"; pod annotation test/wants: "2"; written: test/slots: "0-1"
 class SlotLedger final : public LedgerOf<CpuSet> {
  public:
@@ -25,7 +25,7 @@ class SlotLedger final : public LedgerOf<CpuSet> {
   std::string_view name() const override { return "slots"; }
   CpuSet free(NodeId node) const;
 
-  // To make mistakes with.
+  // Public, so that tests can corrupt it.
   std::map<NodeId, CpuSet> taken;
 
  private:
@@ -70,30 +70,30 @@ class Slots final : public Plugin,
   SlotLedger& ledger_;
 };
 
-// Holds: room on a node that is kept for pods with a label, as reservations do. What is queued and
-// placed is a unit that is no Pod; owners see its room as free, and are counted within it.
+// Holds: resources on a node that are reserved for pods with a label, like reservations. A hold is
+// queued and placed as a unit, not a Pod. Owners see its resources as free, and count within it.
 //   the unit's pod has annotation test/for: "team"; owners have label team=team
 //   written: test/share: "UID cpu=1000 memory=0 ..."
 struct HoldShare {
   std::string hold;  // its uid
   Resources part;    // of the owner's requests that the hold has counted already
-  // The hold is not on the node (any more, or yet): nothing has counted the part.
+  // The hold is not on the node: the part is not counted there.
   bool dormant = false;
   const Resources* covered() const { return dormant ? nullptr : &part; }
   bool operator==(const HoldShare&) const = default;
 };
 
-// Holds and owners come and go in any order, in what-if questions, too. A share is in force exactly
-// while its hold is on the node, which the ledger sees to by listening.
+// Holds and owners are added and removed in any order, in simulations, too. A share is in force
+// while its hold is on the node, which the ledger ensures as a listener.
 class HoldLedger final : public LedgerOf<HoldShare>, public ClusterListener {
  public:
   HoldLedger(Cluster& cluster, const UnitKind& kind) : cluster_(cluster), kind_(kind) {}
   std::string_view name() const override { return "holds"; }
-  // What of a hold no owner uses.
+  // The part of a hold that owners do not use.
   Resources restOf(const PodInfo& hold, NodeId node) const;
   std::string textOf(const HoldShare& share) const;
 
-  // What owners use of each hold, by its uid. Open, to make mistakes with.
+  // What owners use of each hold, by its uid. Public, so that tests can corrupt it.
   struct Use {
     Resources amount;
     int owners = 0;
@@ -119,7 +119,7 @@ class HoldLedger final : public LedgerOf<HoldShare>, public ClusterListener {
   const UnitKind& kind_;
 };
 
-// In memory only; whoever keeps holds as objects derives from it.
+// In memory only; derive from it to keep holds as objects.
 class HoldKind : public UnitKind {
  public:
   explicit HoldKind(Handle& handle) : handle_(handle) {}
@@ -167,15 +167,15 @@ class Holds final : public Plugin,
   bool binds(const PodInfo& unit) const override { return unit.kind == &kind_; }
   Task<Status> bind(CycleState& state, PodPtr pod, std::string nodeName) override;
 
-  // It rejects nothing by itself, but a hold that is placed may take those it is for.
+  // Rejects no node by itself, but a hold that is placed may accept its owners.
   std::vector<EventRegistration> eventsToRegister() const override;
 
   static HoldKind& kindOf(Handle& handle);
   static HoldLedger& ledgerOf(Handle& handle);
 
  private:
-  // The hold on the node that is for the pod, of several the one with the least uid; nullptr when
-  // there is none.
+  // The hold on the node for the pod's team, the lowest uid if there are several; nullptr if there
+  // is none.
   PodPtr holdFor(const PodInfo& pod, NodeId node) const;
   const HoldShare* shareOf(const PodInfo& pod) const;
 
@@ -184,9 +184,9 @@ class Holds final : public Plugin,
   HoldLedger& ledger_;
 };
 
-// Together: pods with annotation test/group "name/N" are placed when at least N of them have a node
-// then, those that run already included; in one zone (node label zone) if there is one that takes
-// all who wait.
+// Together: pods with annotation test/group "name/N" are placed if at least N of them then have a
+// node, including running ones. They go to one zone (node label zone) if a zone accepts all waiting
+// members.
 class Together final : public Plugin, public GroupPlugin {
  public:
   static constexpr std::string_view kName = "Together";
@@ -201,12 +201,12 @@ class Together final : public Plugin, public GroupPlugin {
   Cluster& cluster_;
 };
 
-// Allowance: how much cpu the pods of a namespace may use together, as quotas do. Namespaces
-// without a limit are not limited. What is used is derived from grants; limits are objects.
+// Allowance: how much cpu the pods of a namespace may use together, like a quota. Namespaces
+// without a limit are unlimited. Usage follows from grants; limits are objects.
 class AllowanceLedger final : public LedgerOf<std::int64_t> {  // milli cpu
  public:
   std::string_view name() const override { return "allowance"; }
-  // Open, to make mistakes with.
+  // Public, so that tests can corrupt it.
   std::map<std::string, std::int64_t> used;                      // by namespace
   std::map<NodeId, std::map<std::string, std::int64_t>> usedOn;  // likewise, on each node
   std::map<std::string, std::int64_t> limit;

@@ -31,8 +31,8 @@ void SlotLedger::addValue(NodeId node, const PodInfo&, const CpuSet& slots) {
   taken[node] = taken[node].unionWith(slots);
 }
 
-// Two pods may have the same slot for a moment: whoever lists pods again hears of those that have
-// come before it hears of those that have gone.
+// Two pods may have the same slot for a moment: after a relist, added pods are delivered before
+// removed ones.
 void SlotLedger::removeValue(NodeId node, const PodInfo& pod, const CpuSet& slots) {
   CpuSet freed = slots;
   for (const PodPtr& other : cluster_.node(node).pods) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// World: a cluster, and one profile's framework on it, for tests of plugins and of the search. No
-// API, no queue; time is virtual.
+// World: a cluster and the framework of one profile on it, for tests of plugins and of the search.
+// Without API and queue; time is virtual.
 
 #include <algorithm>
 #include <map>
@@ -15,7 +15,7 @@
 
 namespace koord::scheduler::testing {
 
-// What a text of World::filter begins with: where what a pod waits for could help, and where it could not.
+// The prefixes of World::filter's texts: where an event could help the pod, and where it could not.
 inline const std::string kUnschedulable = "Unschedulable: ";
 inline const std::string kUnresolvable = "UnschedulableAndUnresolvable: ";
 
@@ -42,21 +42,21 @@ class World final : public Handle {
 
   NodeId node(const NodeBuilder& node);
   PodPtr pod(const PodBuilder& pod) { return makePodInfo(cluster_, pod.build()); }
-  // A pod that runs on its spec.nodeName.
+  // Adds a pod that runs on its spec.nodeName.
   PodPtr bound(const PodBuilder& builder);
 
-  // Builds the profile from YAML of a whole configuration ("" = defaults); returns the problems.
+  // Builds the profile from the YAML of a whole configuration ("" = defaults); returns the errors.
   std::vector<std::string> configure(const Registry& registry, const std::string& yaml = "",
                                      std::uint64_t seed = 1);
-  // A profile of just this plugin, at every point it extends.
+  // A profile of this plugin only, at every point that it extends.
   Plugin& only(std::unique_ptr<Plugin> plugin, std::uint64_t seed = 1);
 
-  // What each node answers: "" = passes, else "Code: reasons".
+  // The verdict on each node: "" = passes, else "Code: reasons".
   std::map<std::string, std::string> filter(const PodPtr& pod);
   // Weighted, normalised totals of the given nodes.
   std::map<std::string, std::int64_t> scores(const PodPtr& pod,
                                              std::vector<std::string> nodes = {});
-  // The name of the chosen node, or the failure's message.
+  // The name of the selected node, or the failure's message.
   std::string place(const PodPtr& pod);
 
   VirtualLoop& loop() { return loop_; }
@@ -64,7 +64,7 @@ class World final : public Handle {
   std::vector<std::string> activated;
   const Profile& profile() const override { return *profile_; }
 
-  // Units that plugins have handed in; those with a node are counted there.
+  // Units that plugins have added; those with a node are counted there.
   class Units final : public UnitFeed {
    public:
     explicit Units(World& world) : world_(world) {}

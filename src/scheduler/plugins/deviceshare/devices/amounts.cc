@@ -12,7 +12,7 @@ constexpr std::array<std::string_view, kDeviceResources> kResourceNames{
     "huawei.com/npu-core",     "huawei.com/npu-cpu",        "huawei.com/npu-dvpp",
     "koordinator.sh/rdma",     "koordinator.sh/fpga"};
 
-// Sums stop here, far above what a device has.
+// The upper limit of sums, far above what a device has.
 constexpr std::int64_t kMostOfDevice = std::int64_t{1} << 60;
 
 template <class Enum, class Names>

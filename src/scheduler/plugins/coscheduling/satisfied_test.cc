@@ -1,4 +1,4 @@
-// Gangs that have been satisfied once: their members do not wait for those who are done.
+// Gangs that have been satisfied once: their members do not wait for finished members.
 
 #include "scheduler/plugins/coscheduling/server_fixture.h"
 
@@ -24,7 +24,7 @@ struct OnceSatisfied : ::testing::Test {
     f.run();
     EXPECT_THAT(f.placed(), SizeIs(3));
   }
-  // A scheduler that has seen nothing yet.
+  // A new scheduler without any state.
   void restart(std::shared_ptr<api::PodGroup> group) {
     f.SchedulerFixture::create();
     f.node(aNode("n1").allocatable("cpu", "8"));

@@ -2,7 +2,7 @@
 // Reserve and Bind.
 //
 // Of the reservations that can take the pod, the one with the lowest order wins; without orders,
-// the one that is fullest afterwards, so that others stay whole. The choice follows from the
+// the fullest afterwards, so that others stay whole. The choice follows from the
 // current state of the cluster, so Reserve repeats it instead of keeping it from Score.
 
 #include <fmt/format.h>

@@ -5,8 +5,8 @@
 // All pods request one CPU, so what fits is a number of free places. After every step, when nothing
 // moves, the plain rules say for every gang group whether it may be bound now:
 //   - all of its gangs exist and have their minimum of schedulable members;
-//   - each lacks a number of places, by its policy; once-satisfied gangs whose group had a member on
-//     a node since the group exists lack none;
+//   - each lacks a number of places, by its policy; once-satisfied gangs whose group had a member
+//     on a node since the group exists lack none;
 //   - there are enough free places for all of them.
 // A group that may be bound must be bound, and of other groups no member may have been bound in
 // that step.

@@ -50,8 +50,7 @@ class Feature : protected Writes {
 
   // --- For every scheduler process.
   virtual void join(scheduler::Registry& registry) = 0;
-  virtual std::vector<std::string> plugins()
-      const = 0;  // all of their extension points are enabled
+  virtual std::vector<std::string> plugins() const = 0;  // enabled at all extension points
   virtual void configure(scheduler::ProfileConfig& profile) const;
 
   // --- The life of the cluster.
@@ -69,8 +68,8 @@ class Feature : protected Writes {
   // false if there is no such thing.
   virtual bool calm() { return false; }
 
-  // --- For plain evaluation, with the state of a process. The model leaves out the pod with this
-  // uid.
+  // --- For plain evaluation, with the state of a process.
+  // The model leaves out the pod with this uid.
   virtual void addRules(scheduler::Handle& /*handle*/, const std::string& /*without*/,
                         Model& /*model*/) {}
   // Returns true if the pod is placed together with others, so that a verdict on it alone means
@@ -79,8 +78,8 @@ class Feature : protected Writes {
   // The group of the pod and its requirements, from the store; "": the pod is alone.
   virtual std::string groupState(const api::Pod& /*pod*/) const { return ""; }
 
-  // --- Invariants. Called when a process reserves a node for the unit; `choice` can keep facts
-  // until it is bound.
+  // --- Invariants.
+  // Called when a process reserves a node for the unit; `choice` can keep facts until it is bound.
   virtual void chosen(scheduler::Handle& /*handle*/, const api::Pod& /*pod*/,
                       const Model& /*before*/, Choice& /*choice*/) {}
   // Called with every pod that the store shows bound, and again if a pod that was chosen before it

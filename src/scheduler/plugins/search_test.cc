@@ -259,8 +259,7 @@ struct MarkedWorld {
 
   void mark(const std::string& node, std::int64_t score) {
     plugin.marks[*world.cluster().findNode(node)] = score;
-    world.bound(
-        aPod("change-" + std::to_string(++changes)).nodeName(node));  // so that the node is visited
+    world.bound(aPod("change-" + std::to_string(++changes)).nodeName(node));  // to visit the node
   }
   std::string place() { return world.place(world.pod(aPod("p"))); }
 };

@@ -40,8 +40,7 @@ class GangsFeature final : public Feature {
     int minimum = 0;
     bool podGroup = false;  // its PodGroup defines it, else its members
     std::string mode, policy, wait;
-    std::vector<std::string>
-        group;  // ids of the gangs that are bound together; empty: this gang alone
+    std::vector<std::string> group;  // ids of the gangs that are bound together; empty: only this
     std::string cpu, priority, quota;
     std::string id() const { return namespace_ + '/' + name; }
   };

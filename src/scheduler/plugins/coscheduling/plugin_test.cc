@@ -347,8 +347,7 @@ TEST(Coscheduling, a_hundred_gangs_that_fit_nowhere_are_not_tried_while_nothing_
   for (int g = 0; g < 100; ++g) {
     const std::string name = "g" + std::to_string(g);
     f.gang(name, 2);
-    f.members(name, 0, 2,
-              g % 2 == 0 ? "5" : "300");  // for lack of a node, or of resources in total
+    f.members(name, 0, 2, g % 2 == 0 ? "5" : "300");  // lack a node, or resources in total
   }
   f.run(60s);
   const auto attempts = [&] {

@@ -126,7 +126,8 @@ class DeviceShare final : public Plugin,
   std::vector<ReservationOnNode> matched(const PodInfo& pod, NodeId node) const;
   Hint onNode(const PodInfo& pod, const std::string& name) const;
 
-  // trial.cc The node's use without the pod's own allocation.
+  // trial.cc
+  // The node's use without the pod's own allocation.
   DeviceUse useWithout(const PodInfo& pod, const NodeDevices& node) const;
   Outcome allocate(const PodDevices& devices, const PodInfo& pod, const NodeDevices& node,
                    const Trial& trial) const;

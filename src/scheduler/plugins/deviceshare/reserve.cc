@@ -70,8 +70,7 @@ std::string DeviceShare::notThereAnyMore(const PodInfo& pod, NodeId node,
       // The pod that it takes over has the devices, too; its annotation is written after this.
       if (pod.kind && api::findIn(pod.pod->metadata.annotations, model::kAnnotationIsPreAllocation))
         continue;
-      if (rules_ == DeviceRules::AsUpstream)
-        continue;  // upstream's rounding allocates more than there is
+      if (rules_ == DeviceRules::AsUpstream) continue;  // its rounding exceeds what there is
       if (!known->total.covers(used->second))
         return fmt::format("{} {} of node {} was given to another pod meanwhile", nameOf(type),
                            device.minor, cluster_.node(node).name);

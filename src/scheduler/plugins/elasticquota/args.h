@@ -24,8 +24,7 @@ struct ElasticQuotaArgs {
   bool enableMinQuotaScale = true;
   bool disableDefaultQuotaPreemption = true;
   bool enableQueueHint = false;  // no effect: hints are always available
-  Duration quotaSnapshotUpdateInterval =
-      std::chrono::seconds(120);  // no effect: the state is always current
+  Duration quotaSnapshotUpdateInterval = std::chrono::seconds(120);  // no effect: always current
 
   static ElasticQuotaArgs read(Fields& fields);
 };

@@ -17,9 +17,8 @@ class Quotas;
 
 struct Charge {
   AccountPtr account;
-  bool fixed = false;  // the pod is not preemptible
-  std::shared_ptr<const Resources>
-      within;  // the part of its requests that is already charged; nullptr: none
+  bool fixed = false;                       // the pod is not preemptible
+  std::shared_ptr<const Resources> within;  // the part that is already charged; nullptr: none
   bool operator==(const Charge& other) const {
     return account == other.account && fixed == other.fixed &&
            (within && other.within ? *within == *other.within : within == other.within);

@@ -116,8 +116,7 @@ std::optional<PostFilterResult> ElasticQuota::answerWithoutLooking(const PodInfo
   const bool full = diagnosis.preFilter.plugin() == kName;
   if (full && possible && !handle_.nominator().nodeOf(pod.uid()).empty() && victimsLeave(pod)) {
     result = PodPreemption::refusal(PodPreemption::kVictimsLeave);
-    result.status.code =
-        Code::UnschedulableAndUnresolvable;  // no other plugin may preempt meanwhile
+    result.status.code = Code::UnschedulableAndUnresolvable;  // no other preemption meanwhile
     return result;
   }
   const Place place = quotas_.placeOf(pod);

@@ -39,7 +39,8 @@ class Quotas {
   // The instance that all profiles share; created with the arguments of the first profile.
   static Quotas& of(Handle& handle, const ElasticQuotaArgs& args);
 
-  // --- Pods. The quota that the pod counts in; empty if it is not limited.
+  // --- Pods.
+  // The quota that the pod counts in; empty if it is not limited.
   Place placeOf(const PodInfo& pod) const;
   using Amounts = boost::container::small_vector<PodAmount, 4>;
   // The facts that follow from a pod's shape. Valid until the next call with another pod.
@@ -182,11 +183,10 @@ class Quotas {
   std::map<std::string, std::unique_ptr<NamedTree>, std::less<>> trees_;
   std::map<std::string, Known, std::less<>> known_;
   std::map<std::string, std::set<std::string>, std::less<>> bound_;  // quotas by namespace
-  std::set<std::string> leaving_;  // uids of terminating pods that still count
-  std::set<std::string> overdue_;  // ... and of those that do not
-  std::uint64_t allocatable_ =
-      ~std::uint64_t{0};       // the version of the nodes that the totals are from
-  std::vector<bool> everHad_;  // by resource: whether any node has ever had it
+  std::set<std::string> leaving_;                  // uids of terminating pods that still count
+  std::set<std::string> overdue_;                  // ... and of those that do not
+  std::uint64_t allocatable_ = ~std::uint64_t{0};  // version of the nodes in the totals
+  std::vector<bool> everHad_;                      // by resource: whether any node has ever had it
   bool treeTotalsChanged_ = false;
   std::uint64_t version_ = 0;
   std::string nextVerified_;

@@ -43,8 +43,7 @@ class InterPodAffinity final : public Plugin,
     std::uint64_t version = 0;                    // of the index that they were read from
     std::vector<PodIndex::SumsPtr> affinity;      // pods that match all required terms, per term
     std::vector<PodIndex::SumsPtr> antiAffinity;  // pods that match the term, per term
-    std::vector<PodIndex::SumsPtr>
-        existingAnti;              // existing pods whose anti-affinity selects this pod
+    std::vector<PodIndex::SumsPtr> existingAnti;  // pods whose anti-affinity selects this pod
     bool firstOfItsGroup = false;  // no pod matches its affinity yet, and it matches itself
   };
   // Pods that count for or against a node in their domain.

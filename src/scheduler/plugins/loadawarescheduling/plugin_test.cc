@@ -264,8 +264,7 @@ TEST(LoadAware, touches_a_node_only_when_its_answer_changes) {
 TEST(LoadAware, heeds_limits_of_the_node_before_its_own) {
   LoadWorld f;
   f.node("a", limits(R"({"usageThresholds": {"cpu": 80}})"));
-  f.node("b",
-         limits(R"({"usageThresholds": {"memory": 50}})"));  // replaces all limits: none on cpu
+  f.node("b", limits(R"({"usageThresholds": {"memory": 50}})"));  // replaces all: no cpu limit
   for (const char* node : {"a", "b"}) f.report(node, "7");
   EXPECT_EQ(f.ask("a"), "");
   EXPECT_EQ(f.ask("b"), "");

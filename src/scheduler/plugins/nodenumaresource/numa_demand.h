@@ -25,11 +25,10 @@ struct NumaDemand {
   Status status;                                    // the first error, which holds for all nodes
   boost::container::small_vector<Wanted, 4> wants;  // positive amounts; ascending by id
   std::int64_t milliCpu = 0;
-  int cpus = 0;        // whole CPUs of the request
-  bool binds = false;  // by the pod's own policy
-  CpuBindPolicy required =
-      CpuBindPolicy::None;                   // the annotation's policy, with the default filled in
-  CpuBindPolicy bind = CpuBindPolicy::None;  // of a pod that binds
+  int cpus = 0;                                  // whole CPUs of the request
+  bool binds = false;                            // by the pod's own policy
+  CpuBindPolicy required = CpuBindPolicy::None;  // of the annotation, with the default filled in
+  CpuBindPolicy bind = CpuBindPolicy::None;      // of a pod that binds
   CpuExclusivePolicy exclusive = CpuExclusivePolicy::None;
   NumaPolicy policy = NumaPolicy::None;
   bool apart = false;  // not on one NUMA node with pods that span several, and the other way round

@@ -61,7 +61,8 @@ class NumaRoom {
   // Call it before asking about many sets.
   void addUpSets();
 
-  // --- For hints. The number of requested resources that some zone reports.
+  // --- For hints.
+  // The number of requested resources that some zone reports.
   std::size_t reported() const { return reported_.size(); }
   ResourceId reportedId(std::size_t i) const { return columns_[reported_[i]].id; }
   // The zones that have nothing of it.
@@ -114,9 +115,8 @@ class NumaRoom {
   const ZoneScorer& scorer_;
   const RoomTerms terms_;
   boost::container::small_vector<Column, 8> columns_;
-  boost::container::small_vector<std::size_t, 8>
-      reported_;   // columns that are requested and reported
-  Amounts total_;  // by zone, column
+  boost::container::small_vector<std::size_t, 8> reported_;  // requested and reported columns
+  Amounts total_;                                            // by zone, column
   Amounts free_;
   Positions order_;  // zones by free cpu, then id; only if CPUs are bound
   // For all sets of few zones, by the set as a number; a set's sum is that of a smaller set and a

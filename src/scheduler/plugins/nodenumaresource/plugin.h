@@ -109,7 +109,8 @@ class NodeNumaResource final : public Plugin,
                   NumaMask affinity) const;
   Status judgeDesignated(const PodInfo& pod, const NumaDemand& demand, NodeId node) const;
 
-  // sources.cc In the order in which they are tried. `only`: this reservation, if set.
+  // sources.cc
+  // In the order in which they are tried. `only`: this reservation, if set.
   std::vector<Source> sourcesOf(const PodInfo& pod, const NumaDemand& demand, NodeId node,
                                 const std::string* only = nullptr) const;
   // All that the pod could get from any of them.

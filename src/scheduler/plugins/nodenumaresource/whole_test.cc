@@ -250,8 +250,7 @@ TEST(WholeNuma, the_one_owner_of_a_reservation_gets_its_cpus_whichever_plugin_co
 TEST(WholeNuma, nobody_else_gets_the_cpus_of_a_reservation) {
   Reserving f;
   f.machine("a", {1, 1, 4, 2});
-  f.world.node(
-      testing::nodeOf("a", {1, 1, 8, 2}));  // so that free resources are not what is missing
+  f.world.node(testing::nodeOf("a", {1, 1, 8, 2}));  // so that resources are not missing
   f.reserve(aReservation("r").request("cpu", "6"), R"({"cpuset":"0-5"})");
   EXPECT_THAT(f.ask(aService("other", "4", kWholeCores)), HasSubstr("not enough cpus"));
   EXPECT_EQ(f.ask(aService("other", "2", kWholeCores)), "");

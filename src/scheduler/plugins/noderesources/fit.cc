@@ -53,8 +53,9 @@ std::int64_t creditIn(const NodeCredit& credit, ResourceId id) {
                          : credit.amount.amount(id);
 }
 
-// --- Scores of one node. What differs between kinds of scores and of sums are template arguments,
-// so that the loop over nodes, which is the hottest of the scheduler, asks nothing.
+// --- Scores of one node.
+// What differs between kinds of scores and of sums are template arguments, so that the loop over
+// nodes, which is the hottest of the scheduler, asks nothing.
 
 struct ScoredColumn {
   ResourceId id;

@@ -15,8 +15,7 @@ struct ReservationArgs {
   std::int64_t minCandidateNodesPercentage = 10;  // of preemption
   std::int64_t minCandidateNodesAbsolute = 100;
   std::int64_t controllerWorkers = 1;
-  Duration gcDuration =
-      std::chrono::hours(24);  // how long expired and consumed reservations are kept
+  Duration gcDuration = std::chrono::hours(24);  // how long ended reservations are kept
   Duration gcInterval = std::chrono::seconds(60);
   Duration resyncInterval = std::chrono::seconds(60);
   bool disableGarbageCollection = false;

@@ -71,7 +71,8 @@ class ReservationMatcher {
   // The reservations of the node that the pod may use.
   Matched matchedOn(const PodMatch& match, NodeId node) const;
 
-  // --- Whether the resources suffice. `counted`: the node's requests already include the pod.
+  // --- Whether the resources suffice.
+  // `counted`: the node's requests already include the pod.
   struct Shortage {
     boost::container::small_vector<std::string, 2> ofNode;         // names of resources
     boost::container::small_vector<std::string, 2> ofReservation;  // reasons

@@ -24,9 +24,8 @@ enum class TopologyScope : std::uint8_t { Any, Node, NumaNode, Pcie, Device };
 struct DeviceHint {
   enum class Strategy : std::uint8_t { Usual, ApplyForAll, RequestsAsCount };
   enum class Exclusive : std::uint8_t { No, Device, Pcie };
-  std::optional<api::Selector> selector;  // of devices
-  std::optional<api::Selector>
-      vfSelector;  // set if a virtual function is requested, of the groups that match
+  std::optional<api::Selector> selector;    // of devices
+  std::optional<api::Selector> vfSelector;  // of groups of virtual functions; set if one is needed
   Strategy strategy = Strategy::Usual;
   TopologyScope scope = TopologyScope::Any;
   bool scoped = false;  // a scope is named, whether valid or not

@@ -90,8 +90,7 @@ struct Change {
 
 // One quota in one resource.
 struct Cell {
-  Change
-      self;  // of pods that name this quota itself, even if the quota does not count the resource
+  Change self;  // of its own pods, even if the quota does not count the resource
   Sum childRequest = 0;
   Sum request = 0;
   Sum used = 0;
@@ -119,8 +118,9 @@ class QuotaTree {
   QuotaTree(const QuotaTree&) = delete;
   QuotaTree& operator=(const QuotaTree&) = delete;
 
-  // --- Quotas. The root's name is reserved. Adds or changes a quota. `fresh` gets the new columns:
-  // the caller must add the amounts that pods of all quotas have in them.
+  // --- Quotas.
+  // The root's name is reserved. Adds or changes a quota. `fresh` gets the new columns: the caller
+  // must add the amounts that pods of all quotas have in them.
   QuotaId set(std::string_view name, const Spec& spec, Columns& fresh);
   // The amounts of its own pods must be removed before. Its children are below the root until a
   // quota of this name is set again.
@@ -214,8 +214,7 @@ class QuotaTree {
   };
 
   // topology.cc
-  QuotaId wanted(
-      QuotaId quota) const;  // by the name of its parent; kNoQuota if that does not exist
+  QuotaId wanted(QuotaId quota) const;  // the parent by its name; kNoQuota if it does not exist
   bool onCycle(QuotaId quota) const;
   void membersOfCycle(QuotaId quota, std::vector<QuotaId>& members) const;
   void settle(QuotaId quota);

@@ -85,7 +85,7 @@ class Feature : protected Writes {
   // Called with every pod that the store shows bound, and again if a pod that was chosen before it
   // is bound after it.
   virtual void bound(const api::Pod& /*pod*/, const Choice& /*choice*/) {}
-  virtual void told(const api::Pod& /*pod*/) {}  // called before an eviction, the first time only
+  virtual void told(const api::Pod& /*pod*/) {}  // called once, before the first bound()
   // Adds the amounts on the pod's node, in addition to its pods, that are not for this pod, as far
   // as the process that chose the node must know them.
   virtual void addUsed(const api::Pod& /*pod*/, const Choice& /*choice*/,

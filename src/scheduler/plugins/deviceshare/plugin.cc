@@ -53,7 +53,7 @@ DeviceShare::DeviceShare(Handle& handle, const DeviceShareArgs& args, DeviceRule
 
 DeviceShare::~DeviceShare() = default;
 
-// --- The pod, and who else is in the profile.
+// --- The pod, and the other plugins of the profile.
 
 bool DeviceShare::heedsHints() const {
   if (!heedsHints_) {

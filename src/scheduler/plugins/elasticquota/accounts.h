@@ -116,7 +116,7 @@ struct Account {
   // The charges that nearly all pods have: all of their requests; one of preemptible pods, one of
   // others.
   std::weak_ptr<const Grant> charges[2];
-  // Sums that have not reached the tree, and priorities whose count is 0.
+  // Changes that have not reached the tree and `priorities`.
   ResourceSums due;
   std::vector<std::pair<std::int32_t, std::int64_t>> duePriorities;
   bool waits = false;  // among the tree's due accounts

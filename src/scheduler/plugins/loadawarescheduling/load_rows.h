@@ -18,7 +18,7 @@
 // of its own, and has no amounts from kSmallAmount on. For all other nodes, and for nodes without
 // enough room, the plugin computes the same answers without rows.
 //
-// Most nodes have room for far more than any pod requests. The others, and those without a valid
+// Most nodes have far more free than any pod requests. The others, and those without a valid
 // row, are in the set `near`. Filter visits no other nodes, as long as pods request at most the
 // mark and every expired report has been noticed. A pod that requests more raises the mark, and
 // more nodes become near. If all nodes are near, each visit costs two comparisons.

@@ -67,7 +67,7 @@ class OwnerIndex {
     std::string text;
     std::size_t users = 0;
   };
-  // The index lists of an entry; a nullptr element: the entry is tried against every pod.
+  // The index lists of an entry; anything_ if the entry is tried against every pod.
   std::vector<std::vector<OwnersId>*> placesOf(const OwnerMatcher::Entry& entry);
   template <class F>
   void forEachPlace(const OwnerMatcher& matcher, F&& fn);

@@ -134,7 +134,7 @@ class ReservationPlugin final : public Plugin,
   const ReservationEntry* nominate(const PodInfo& pod, NodeId node, bool counted) const;
   std::int64_t preference(const PodInfo& pod, const ReservationEntry& reservation) const;
   Task<void> dropStaleAnnotation(PodPtr pod);
-  // Reserves for a reserve pod: the pods that it takes over get their shares.
+  // Assigns the pod to its reservation, or to a reserve pod the pods that it takes over.
   Status reserveIn(CycleState& state, const PodPtr& pod, NodeId node);
   Status takeOver(CycleState& state, const PodPtr& pod, NodeId node);
   Task<Status> writeTakenOver(PodPtr pod);

@@ -50,8 +50,8 @@ struct DeviceQuestion {
   ByDeviceType<Minors> required{};
   // Virtual functions to take, by minor and bus id; empty: any.
   ByDeviceType<std::set<std::pair<int, std::string>>> functions{};
-  // True if the answer will be allocated. Secondary devices of nodes with a full plan are only then
-  // examined.
+  // True if the answer will be allocated. If the node has a secondary device for every primary one,
+  // secondary devices are examined only then.
   bool reserving = false;
   // The templates of the node's vendor and model, if the request must equal one.
   const std::vector<GpuTemplate>* templates = nullptr;

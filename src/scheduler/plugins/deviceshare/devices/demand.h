@@ -42,8 +42,8 @@ struct DeviceDemand {
   DeviceRequests requests;
   GpuRequirement gpu;  // if GPUs are requested
   ByDeviceType<std::optional<DeviceHint>> hints;
-  // Types that are allocated together, the primary one first, without types that are not requested
-  // or are requested in full (all devices).
+  // Types that are allocated together, the primary one first; only requested types, without those
+  // whose strategy is ApplyForAll.
   std::vector<DeviceType> joint;
   bool samePcie = false;
   PartitionWish partition;

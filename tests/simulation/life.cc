@@ -274,7 +274,7 @@ void Life::createBudget() {
             {"selector", {{"matchLabels", {{"app", app}}}}}}}});
 }
 
-// --- What goes on by itself.
+// --- Controllers.
 
 void Life::podSeen(const PodObject& pod) {
   if (pod->spec.nodeName.empty() || api::isTerminal(*pod)) return;

@@ -147,7 +147,7 @@ std::vector<PodObject> MigrationsFeature::podsOf(const api::ReplicaSet& set) con
   return pods;
 }
 
-// --- People.
+// --- Users.
 
 void MigrationsFeature::act() {
   const auto sets = sortedSets();
@@ -231,7 +231,7 @@ void MigrationsFeature::createJob() {
                               {"ttl", pick({"20s", "60s"})}}}}));
 }
 
-// --- What goes on by itself.
+// --- Controllers.
 
 void MigrationsFeature::tick() {
   for (const SetPtr& set : sortedSets()) replace(*set);

@@ -153,7 +153,7 @@ TEST_F(OnceSatisfied, a_group_of_gangs_is_when_a_member_of_one_of_them_ran) {
   EXPECT_EQ(f.nodeOf("b-1"), "n1");
 }
 
-// --- Members that are held say what for.
+// --- The reasons of waiting members.
 
 TEST_F(OnceSatisfied, a_member_that_is_held_hears_why_and_hears_it_once) {
   f.gang("g", 3);

@@ -224,7 +224,7 @@ Status DeviceShare::score(const CycleState& state, const PodInfo& pod,
   return {};
 }
 
-// --- What may help.
+// --- Events and remedies.
 
 Hint DeviceShare::onNode(const PodInfo& pod, const std::string& name) const {
   const auto node = cluster_.findNode(name);

@@ -24,7 +24,7 @@ using testing::wholeGpus;
 
 struct Devices : ::testing::Test, DeviceWorld {};
 
-// --- Giving.
+// --- Allocations.
 
 TEST_F(Devices, whole_gpus_are_given_and_written_down) {
   machine("n");
@@ -103,7 +103,7 @@ TEST_F(Devices, pods_without_devices_are_none_of_its_business) {
   EXPECT_TRUE(plugin->factsOf(*world.pod(aPod("q"))).is_null());
 }
 
-// --- What cannot be.
+// --- Rejections.
 
 TEST_F(Devices, requests_that_mean_nothing_are_refused) {
   machine("n");
@@ -475,7 +475,7 @@ TEST_F(Devices, there_are_no_hints_where_nothing_is_known_or_wanted) {
   EXPECT_EQ(none.status.message(), "Insufficient NUMA Scoped Devices");
 }
 
-// --- What people ask.
+// --- Endpoints and explain.
 
 TEST_F(Devices, the_service_tells_totals_and_holders) {
   machine("n");

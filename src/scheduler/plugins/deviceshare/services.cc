@@ -80,7 +80,7 @@ std::string textOfFree(const DeviceAmounts& total, const DeviceAmounts& used) {
 
 }  // namespace
 
-// --- HTTP, as upstream has it, and where the devices are.
+// --- HTTP endpoints: upstream's, and the location of devices.
 
 json::object DeviceShare::describe(NodeId node) const {
   const NodeDevices& here = table_.rowOf(node);

@@ -116,7 +116,7 @@ Task<void> QuotaController::writeSome() {
   }
 }
 
-// --- What is wrong.
+// --- Problems.
 
 void QuotaController::tellProblems() {
   kube::EventRecorder* events = handle_.events();

@@ -236,7 +236,7 @@ TEST(ElasticQuota, without_runtime_max_is_the_limit) {
   EXPECT_EQ(f.nodeOf("p"), "n1");
 }
 
-// --- Which quota.
+// --- The quota of a pod.
 
 TEST(ElasticQuota, a_pod_belongs_to_the_quota_that_it_or_its_namespace_says) {
   QuotaFixture f;
@@ -326,7 +326,7 @@ TEST(ElasticQuota, the_default_quota_limits_nothing_unless_somebody_says_so) {
       << "it is not about quotas";
 }
 
-// --- What goes wrong.
+// --- Problems.
 
 TEST(ElasticQuota, mistakes_in_a_quota_are_told_and_stop_nobody) {
   QuotaFixture f;
@@ -698,7 +698,7 @@ TEST(ElasticQuota, trees_have_totals_of_their_own) {
   EXPECT_EQ(f.amount("outside", "runtime"), "80");
 }
 
-// --- For people.
+// --- Endpoints and explain.
 
 TEST(ElasticQuota, a_tree_ends_when_its_last_quota_moves_to_another_one) {
   QuotaFixture f("{}", {"MultiQuotaTree"});

@@ -276,7 +276,7 @@ std::vector<PodPtr> Quotas::podsOf(const Place& place) const {
   return pods;
 }
 
-// --- Which quota.
+// --- The quota of a pod.
 
 Place Quotas::resolve(bool labelled, std::string_view text) const {
   const auto placeIn = [&](std::string_view name) {

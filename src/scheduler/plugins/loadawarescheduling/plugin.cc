@@ -273,7 +273,7 @@ Status LoadAwareScheduling::reserve(CycleState&, const PodPtr& pod, NodeId) {
   return {};
 }
 
-// --- What may help.
+// --- Events and remedies.
 
 Hint LoadAwareScheduling::onNode(const PodInfo& pod, const std::string& name) const {
   const auto node = cluster_.findNode(name);

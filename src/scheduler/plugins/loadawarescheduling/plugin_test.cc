@@ -379,7 +379,7 @@ TEST(LoadAware, spares_daemon_sets_and_nodes_without_koordlet) {
   EXPECT_EQ(f.ask("unmeasured"), "");
 }
 
-// --- Reports as they may be.
+// --- Unusual reports.
 
 TEST(LoadAware, does_not_trust_clocks_that_are_ahead) {
   LoadWorld f;
@@ -411,7 +411,7 @@ TEST(LoadAware, survives_amounts_that_cannot_be) {
   EXPECT_EQ(f.ask("a"), kExpired);
 }
 
-// --- What others see.
+// --- Events and endpoints.
 
 TEST(LoadAware, wakes_pods_only_for_nodes_that_would_take_them) {
   LoadWorld f;

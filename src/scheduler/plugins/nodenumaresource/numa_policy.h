@@ -12,8 +12,8 @@
 // How. Upstream enumerates all products: with eight NUMA nodes and four resources 255^4. But a
 // preferred candidate is a set that is, preferred, in every list. There are at most as many of them
 // as the first list has hints, and lists in the same order, as they usually are, are walked side by
-// side. Only the policy BestEffort uses a candidate that is not preferred, and only one to which
-// every list contributes: any other is "unsatisfied" and stands for all NUMA nodes. Whether a
+// side. Only the policy BestEffort uses a candidate that is not preferred, and only a set that is
+// in every list: any other is "unsatisfied" and stands for all NUMA nodes. Whether a
 // narrower one exists is computed from the set of reachable intersections, list by list.
 //
 // Cost: the sum of the lengths of the lists; for lists in other orders, the product of two.

@@ -128,7 +128,7 @@ void NumaRoom::trimCpus() {
   std::ranges::stable_sort(order_, {}, [&](std::uint8_t z) { return free(z, c); });
 }
 
-// --- Whether a set would do.
+// --- Whether a set suffices.
 
 void NumaRoom::addUpSets() {
   constexpr std::size_t kMostZones = 8;

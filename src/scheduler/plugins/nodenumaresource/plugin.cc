@@ -147,7 +147,7 @@ Task<Status> NodeNumaResource::preBind(CycleState& state, PodPtr pod, NodeId nod
   co_return Status{};
 }
 
-// --- What may help.
+// --- Events and remedies.
 
 Hint NodeNumaResource::onNode(const PodInfo& pod, const std::string& name) const {
   const auto node = cluster_.findNode(name);

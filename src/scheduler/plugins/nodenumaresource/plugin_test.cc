@@ -395,7 +395,7 @@ TEST(NodeNuma, scores_the_zones_that_the_pod_would_get) {
   EXPECT_EQ(f.score(aPod("p").request("cpu", "4").request("memory", "8Gi")), 50);
 }
 
-// --- What pods hold, in any order of events.
+// --- Allocations, in any order of events.
 
 TEST(NodeNuma, pods_may_be_seen_before_their_nodes_topology) {
   NumaWorld f;
@@ -512,7 +512,7 @@ TEST(NodeNuma, cpus_that_somebody_else_gave_away_are_not_bound) {
   EXPECT_EQ(bind(), "CPUs 3 have been given to default/q meanwhile");
 }
 
-// --- People.
+// --- Endpoints and explain.
 
 TEST(NodeNuma, tells_what_a_node_has) {
   NumaWorld f;

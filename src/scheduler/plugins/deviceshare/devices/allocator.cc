@@ -69,7 +69,7 @@ class Allocation {
   GivenDevices given_;
 };
 
-// --- What is needed.
+// --- The request.
 
 DeviceAnswer Allocation::prepare() {
   for (const DeviceType type : kDeviceTypes) {
@@ -130,7 +130,7 @@ DeviceAnswer Allocation::needAsHinted(DeviceType type, const DeviceHint& hint,
   return {};
 }
 
-// --- What is given.
+// --- The allocation.
 
 DeviceAnswer Allocation::allocate() {
   const auto types =

@@ -280,7 +280,7 @@ TEST(Views, prefer_a_reservations_own_devices) {
             "rdma 3,0");
 }
 
-// --- Devices as they may be written.
+// --- Unusual Devices.
 
 TEST(Inventory, leaves_out_what_cannot_be_and_says_where) {
   DeviceMachine machine = DeviceMachine::eightGpus();

@@ -319,7 +319,7 @@ void QuotaTree::refreshAll() {
   refreshed_ = version_;
 }
 
-// --- From scratch.
+// --- Recomputation.
 
 // Of its own pods and its children; `guaranteed` is what was allocated.
 QuotaTree::Upward QuotaTree::ownSums(QuotaId quota, Column column) const {

@@ -264,7 +264,7 @@ TEST(QuotaTree, a_change_leaves_alone_what_does_not_depend_on_it) {
   EXPECT_EQ(tree.stamp(tree.find("b1")), before);
 }
 
-// --- Held against the plain evaluator, through random histories.
+// --- Compared with the plain evaluator, on random histories.
 
 struct History {
   // crowded: other quotas have named so many resources that no common columns are left.

@@ -157,7 +157,7 @@ void CpuAccumulator::takeFromAll() {
   }
 }
 
-// --- What is free.
+// --- Free CPUs.
 
 CpuAccumulator::Heed CpuAccumulator::heedOf(Group group, Unit unit) const {
   if (rules_ == Rules::Ours) return {true, true};
@@ -234,7 +234,7 @@ int CpuAccumulator::holdersOfCore(Index core) const {
   return sum;
 }
 
-// --- Lists, of what countFree has counted.
+// --- Lists of the CPUs that countFree has counted.
 
 void CpuAccumulator::listCores(Group group, Index index) {
   list_.clear();

@@ -17,7 +17,8 @@ using scheduler::testing::Reference;
 namespace {
 
 constexpr const char* kServed = "it has a place";
-// In which a pod whose victims are gone has its place: a back-off, and the attempts of others.
+// The time in which a pod whose victims are gone must have its place: a back-off, and the attempts
+// of others.
 constexpr Duration kPlaceSoon = 45s;
 
 std::int32_t priorityOfPod(const api::Pod& pod) {
@@ -32,7 +33,7 @@ std::string nameOf(const api::Pod& pod) {
   return fmt::format("{} ({})", pod.metadata.name, priorityOfPod(pod));
 }
 
-// All that the scheduler goes by.
+// The fields that the scheduler decides by.
 std::string essence(const api::Pod& pod) {
   const json::value document = api::encodeObject(pod);
   const auto* spec = at(document, "spec");
@@ -44,7 +45,7 @@ std::string listed(const std::vector<std::string>& names) {
   return names.empty() ? "nobody" : fmt::format("{}", fmt::join(names, ", "));
 }
 
-// What leaving pods can change.
+// Returns true if removing pods can change the reasons.
 bool aboutRoom(const std::vector<std::string>& reasons) {
   return std::ranges::all_of(reasons, [](const std::string& reason) {
     return reason.starts_with("Insufficient ") || reason == "Too many pods";
@@ -68,7 +69,7 @@ std::string Departures::groupOf(const api::Pod& pod) const {
 void Departures::told(const std::string& process, scheduler::Handle& handle,
                       const scheduler::PodInfo& preemptor,
                       std::span<const scheduler::PodPtr> victims) {
-  // What the process keeps of pods is not all that is in the store.
+  // The process stores only a part of the pods' fields.
   const PodObject stored = truth_->stored(*preemptor.pod);
   Departure departure{process, loop_.steadyNow(), stored ? stored : preemptor.pod,
                       groupOf(*preemptor.pod)};
@@ -178,7 +179,7 @@ std::string Departures::excuse(const Departure& departure) const {
   const auto node = truth_->nodes.get({"", departure.node});
   if (!node || node->metadata.resourceVersion != departure.nodeVersion)
     return "the node has changed";
-  // Its node was promised to somebody who matters more, or who matters more has been there.
+  // Its node was nominated for a unit of higher priority, or such a unit has been there.
   for (const Departure& other : open_)
     if (&other != &departure && other.node == departure.node && other.since >= departure.since &&
         priorityOfPod(*other.preemptor) > priorityOfPod(*departure.preemptor))
@@ -186,7 +187,8 @@ std::string Departures::excuse(const Departure& departure) const {
   for (const auto& came : truth_->cameTo(departure.node, departure.since))
     if (came.process != departure.process || priorityOfPod(*came.pod) > priorityOfPod(*now))
       return "somebody matters more, or was placed by who did not know";
-  // Who had been bound there by others, or was put there by nobody's choice, and was not seen yet.
+  // Units that other processes had bound there, or that the simulation put there, and that were not
+  // seen yet.
   const auto former = truth_->cameTo(departure.node, decisions_.starts.at(departure.process));
   for (const auto& pod : truth_->pods.objects()) {
     if (pod->spec.nodeName != departure.node || departure.known.contains(pod->metadata.uid))
@@ -220,7 +222,7 @@ void Departures::check(const Departure& departure, const Model& model) {
   if (std::ranges::any_of(model.nodes,
                           [&](const auto& node) { return model.isUndecided(pod, *node.second); }))
     return;
-  // What volumes do meanwhile plain evaluation cannot tell.
+  // Plain evaluation cannot follow what happens to volumes meanwhile.
   if (!pod.spec.volumes.empty()) return;
   const Reference reference(model, pod);
   if (!departure.group.empty())

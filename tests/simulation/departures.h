@@ -1,16 +1,17 @@
 #pragma once
 
-// Departures: who was told to leave for whom, by which scheduler, and what came of it.
+// Departures: records which scheduler evicts which pods for which preemptor, and what follows.
 //
-// Checked, whatever plugin preempts:
-//  - who leaves matters less than whom it leaves for;
-//  - nobody leaves for a unit that may not preempt: one with preemptionPolicy Never, a Reservation;
-//  - one place at a time: who waits for victims to be gone from the node that it was promised does not
-//    send away others from another node;
-//  - nobody leaves in vain: when all are gone, whom they left for gets its place, unless it is gone or has
-//    changed, the node has changed, or somebody who matters more came to the node.
+// Checks, for every plugin that preempts:
+//  - a victim has a lower priority than its preemptor;
+//  - units that may not preempt have no victims: pods with preemptionPolicy Never, Reservations;
+//  - one node at a time: a preemptor that waits for victims on its nominated node does not evict
+//    others from another node;
+//  - no eviction is in vain: when all victims are gone, the preemptor gets its place, unless it is
+//    gone or has changed, the node has changed, or a unit of higher priority took the node.
 //
-// What came of it is judged when nothing has disturbed the schedulers for a while, and when all is quiet.
+// The results are checked when nothing has disturbed the schedulers for a while, and when all is
+// quiet.
 
 #include <list>
 #include <map>
@@ -33,40 +34,40 @@ class Departures {
  public:
   Departures(VirtualLoop& loop, Journal& journal, const Decisions& decisions)
       : loop_(loop), journal_(journal), decisions_(decisions) {}
-  // Before anything happens.
+  // Call it before the simulation starts.
   void connect(const Truth& truth) { truth_ = &truth; }
 
-  // The process is about to make these leave for the preemptor.
+  // Called when the process is about to evict these pods for the preemptor.
   void told(const std::string& process, scheduler::Handle& handle,
             const scheduler::PodInfo& preemptor, std::span<const scheduler::PodPtr> victims);
-  // About every second. `leader`: the name of the process that leads and whose network is good; "": there
-  // is none.
+  // Called about every second. `leader`: the name of the leading process if its network works; ""
+  // otherwise.
   void tick(const std::string& leader);
-  // Whether somebody who was told to leave is still there.
+  // Returns true if a pod whose eviction was requested still exists.
   bool underWay() const;
-  // What is judged now: with the world as the leader knows it. `final`: all is quiet.
+  // Checks the results, with the world as the leader knows it. `final`: all is quiet.
   void judge(const Model& model, bool final);
-  bool due() const;  // whether there is something to judge before all is quiet
+  bool due() const;  // true if results can be checked before all is quiet
 
  private:
   struct Departure {
     std::string process;
     SteadyTime since{};
     PodObject preemptor;
-    std::string group;  // what it is placed together with, as it was
+    std::string group;  // its group, as it was
     std::string node;
     std::string nodeVersion;
     std::vector<PodObject> victims;
-    std::vector<PodObject> awaited;  // these, and who was leaving already
-    std::set<std::string> known;     // uids of all that the process counted there
-    std::optional<SteadyTime> gone;  // since when all of them are
+    std::vector<PodObject> awaited;  // the victims, and pods that were already terminating
+    std::set<std::string> known;     // uids of all that the process counted on the node
+    std::optional<SteadyTime> gone;  // since when all of them are gone
 
     std::string names() const;
   };
 
   std::string groupOf(const api::Pod& pod) const;
   bool stillThere(const Departure& departure) const;
-  // Why nothing can be said against it; "" when something may.
+  // Why the departure needs no check; "" if it does.
   std::string excuse(const Departure& departure) const;
   void check(const Departure& departure, const Model& model);
   void checkPlaces(const Departure& fresh, scheduler::Handle& handle);
@@ -76,7 +77,7 @@ class Departures {
   const Decisions& decisions_;
   const Truth* truth_ = nullptr;
   std::list<Departure> open_;
-  std::set<std::string> served_;  // uids of those who left for somebody who has a place now
+  std::set<std::string> served_;  // uids of victims whose preemptor has a place
   std::string leader_;
   SteadyTime calmSince_{};
 };

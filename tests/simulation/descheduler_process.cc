@@ -39,7 +39,7 @@ void DeschedulerProcess::start() {
       kube::electionOptions(prepared.configuration.leaderElection);
   election.identity = kube::makeIdentity(random_);
   kube::HttpApiOptions client;
-  client.contentTypes.sent = "application/json";  // what it sends is looked at
+  client.contentTypes.sent = "application/json";  // so that its requests can be parsed
   api_ = std::make_unique<kube::HttpApi>(
       network_, loop_, kube::ClientConfig{.server = "http://server"}, std::move(client));
   metrics_ = std::make_unique<descheduler::Metrics>();
@@ -69,7 +69,7 @@ void DeschedulerProcess::keepRunning() {
   if (!running()) start();
 }
 
-// It is on the stack.
+// Deferred, because its code is on the stack.
 void DeschedulerProcess::giveUp(const std::string& why) {
   journal_.note("descheduler#{} gives up: {}", starts_, why);
   loop_.post([this, alive = alive_, start = starts_] {

@@ -1,8 +1,8 @@
 #pragma once
 
-// DeschedulerProcess: koord-descheduler as a process of its own, with its own connections to the API server
-// and to koord-scheduler, and leader election. It can be killed and started again at any moment; requests
-// that have left it still arrive then.
+// DeschedulerProcess: koord-descheduler as a separate process, with its own connections to the API
+// server and to koord-scheduler, and leader election. It can be killed and restarted at any moment;
+// requests that it has sent still arrive then.
 
 #include <memory>
 #include <string>
@@ -19,7 +19,7 @@ namespace koord::simulation {
 
 class DeschedulerProcess {
  public:
-  // Who is at the other end of its connections.
+  // The servers that it connects to.
   struct Peers {
     net::HttpServer::Handler server;
     net::HttpServer::Handler scheduler;  // at http://scheduler
@@ -31,7 +31,7 @@ class DeschedulerProcess {
   void start();
   // As by SIGKILL.
   void kill();
-  // From now on it runs, and is started again when it gives up, as by kubelet.
+  // Starts it, and restarts it when it ends, as kubelet does.
   void keepRunning();
   bool running() const { return descheduler_ != nullptr; }
   void setFaults(const net::NetworkFaults& faults);

@@ -1,18 +1,18 @@
 #pragma once
 
-// Feature: a part of the scheduler beyond Kubernetes' own plugins, as the simulation tries it out:
-// the plugins of every process, the objects that people create and change for it, what plain
-// evaluation has to know, and what must hold. One file below features/ for each; a line in
-// features.cc takes it into some of the seeds.
+// Feature: a part of the scheduler beyond Kubernetes' own plugins, for the simulation: the plugins
+// of every process, the objects that users create and change for it, its rules for the plain
+// evaluation, and its invariants. Each feature is a file below features/; a line in features.cc
+// adds it to some of the seeds.
 //
 //   definitions   begin() creates custom resources, before any scheduler runs; start() the first
 //                 objects and watches
 //   arrivals      shape() adds to pods and nodes that are about to be created; act() does something
-//   rules         addRules() tells plain evaluation what the feature's plugins know and decide by
-//   invariants    bound() is called with every pod and unit that the store shows bound, differences()
-//                 when all is quiet
+//   rules         addRules() gives plain evaluation the state and the rules of the plugins
+//   invariants    bound() is called with every pod and unit that the store shows bound,
+//                 differences() when all is quiet
 //
-// Features have a source of random numbers of their own: a seed without them goes as it ever did.
+// Features have their own source of random numbers: a seed without features runs as before.
 
 #include <functional>
 #include <memory>
@@ -32,14 +32,14 @@ namespace koord::simulation {
 
 class Process;
 
-// Where a feature lives.
+// The environment of a feature.
 struct Surroundings {
   kube::Api& api;  // straight to the server
   VirtualLoop& loop;
   Journal& journal;
   Truth& truth;
   apiserver::HttpFront& front;
-  std::function<Process*()> leader;  // the scheduler that leads; nullptr: none does
+  std::function<Process*()> leader;  // the leading scheduler; nullptr if none leads
 };
 
 class Feature : protected Writes {
@@ -48,9 +48,9 @@ class Feature : protected Writes {
       : Writes(world.api, world.journal), loop_(world.loop), truth_(world.truth), random_(random) {}
   virtual ~Feature() = default;
 
-  // --- Of every scheduler process.
+  // --- For every scheduler process.
   virtual void join(scheduler::Registry& registry) = 0;
-  virtual std::vector<std::string> plugins() const = 0;  // all of their points are enabled
+  virtual std::vector<std::string> plugins() const = 0;  // enabled at all extension points
   virtual void configure(scheduler::ProfileConfig& profile) const;
 
   // --- The life of the cluster.
@@ -59,57 +59,62 @@ class Feature : protected Writes {
   virtual void shape(scheduler::testing::PodBuilder& /*pod*/) {}
   virtual void shape(scheduler::testing::NodeBuilder& /*node*/) {}
   virtual void shape(api::Reservation& /*reservation*/) {}
-  // Clusters whose nodes seldom change and whose pods ask for room and nothing else.
+  // True for clusters whose nodes seldom change and whose pods request resources only.
   virtual bool crowded() const { return false; }
   virtual void act() {}
-  virtual void tick() {}   // about every second
-  virtual void quiet() {}  // nobody dies and networks are good from now on
-  // When it does not become quiet: ends what keeps pods moving by its nature; false when nothing does.
+  virtual void tick() {}   // called about every second
+  virtual void quiet() {}  // called when processes stop dying and networks work from now on
+  // Called if the cluster does not become quiet: ends what keeps pods moving by design. Returns
+  // false if there is no such thing.
   virtual bool calm() { return false; }
 
-  // --- Plain evaluation, with what a process knows. The model leaves out the pod of this uid.
+  // --- For plain evaluation, with the state of a process.
+  // The model leaves out the pod with this uid.
   virtual void addRules(scheduler::Handle& /*handle*/, const std::string& /*without*/,
                         Model& /*model*/) {}
-  // Whether the pod is placed together with others: a verdict on it alone means little then.
+  // Returns true if the pod is placed together with others, so that a verdict on it alone means
+  // little.
   virtual bool placesTogether(const api::Pod& /*pod*/) const { return false; }
-  // What the pod is placed together with and what that asks for, as it is in the store; "": it alone.
+  // The group of the pod and its requirements, from the store; "": the pod is alone.
   virtual std::string groupState(const api::Pod& /*pod*/) const { return ""; }
 
-  // --- What must hold.
-  // A process reserves a node for the unit; `choice` can keep facts until it is bound.
+  // --- Invariants.
+  // Called when a process reserves a node for the unit; `choice` can keep facts until it is bound.
   virtual void chosen(scheduler::Handle& /*handle*/, const api::Pod& /*pod*/,
                       const Model& /*before*/, Choice& /*choice*/) {}
-  // With every pod that the store shows bound, and again when one that was chosen before it is bound
-  // after it.
+  // Called with every pod that the store shows bound, and again if a pod that was chosen before it
+  // is bound after it.
   virtual void bound(const api::Pod& /*pod*/, const Choice& /*choice*/) {}
-  virtual void told(const api::Pod& /*pod*/) {}  // the first time only, before
-  // What is taken of the pod's node beside the pods on it and is not for this pod, as far as who
-  // chose the node has to know.
+  virtual void told(const api::Pod& /*pod*/) {}  // called once, before the first bound()
+  // Adds the amounts on the pod's node, in addition to its pods, that are not for this pod, as far
+  // as the process that chose the node must know them.
   virtual void addUsed(const api::Pod& /*pod*/, const Choice& /*choice*/,
                        std::map<std::string, std::int64_t>& /*used*/) {}
-  // Whether the feature's own kind of preemption may have sent the pod away.
+  // Returns true if the feature's own preemption may have evicted the pod.
   virtual bool mayEvict(const api::Pod& /*pod*/) const { return false; }
-  // The store's units that are no Pods, as the scheduler sees them.
+  // The units of the store that are not Pods, as the scheduler sees them.
   virtual std::vector<PodObject> units() const { return {}; }
-  // When what decides who may run has changed last, beside pods and nodes: limits.
+  // When limits last changed: what decides whether pods may run, other than pods and nodes.
   virtual SteadyTime rulesChanged() const { return SteadyTime::min(); }
-  // When all is quiet: how what the process believes differs from the store; "" when it does not.
+  // Called when all is quiet: the difference between the process's state and the store; "" if none.
   virtual std::string differences(scheduler::Handle& /*handle*/, const Model& /*model*/) {
     return "";
   }
-  // At any moment: how what the process counts of a node differs from what its pods say.
+  // Called at any moment: the difference between what the process counts for a node and what the
+  // node's pods say; "" if none.
   virtual std::string check(scheduler::Handle& /*handle*/, scheduler::NodeId /*node*/) {
     return "";
   }
-  // When all is quiet: whether somebody waits who could run, in words, beside pods that stand alone.
+  // Called when all is quiet: which units wait though they could run, apart from single pods; "" if
+  // none.
   virtual std::string waitsInVain(const Model& /*model*/) { return ""; }
 
  protected:
-  // A custom resource of any content, with or without a status of its own.
+  // Defines a custom resource with arbitrary content, with or without a status subresource.
   enum class Status { Apart, Within };
   void define(const api::ResourceType& type, Status status = Status::Apart);
-  // All points of the plugin, and preemption in the order of the configuration that is shipped:
-  // DefaultPreemption comes last, and the witness looks first.
+  // Enables all extension points of the plugin, with preemption in the order of the default
+  // configuration: DefaultPreemption comes last, and the witness first.
   static void enableAsShipped(scheduler::ProfileConfig& profile, const std::string& plugin);
   template <class T>
   const T* anyOf(const std::vector<T>& all) {
@@ -124,13 +129,13 @@ class Feature : protected Writes {
   Random random_;
 };
 
-// Those that this seed is tried with: none for an eighth, small ones for two, plugins of jobs, of
-// machines, or both for three, and those of jobs in a crowd for two; `only` names those that every seed has
-// instead.
+// The features of this seed: none for an eighth of the seeds, small ones for two eighths; plugins
+// for jobs, for nodes, or both for three; plugins for jobs in a crowd for two. `only` replaces the
+// choice for every seed.
 Features featuresOf(std::uint64_t seed, const Surroundings& world,
                     const std::set<std::string>& only);
 
-// The text of an annotation or label; "" when there is none.
+// The text of an annotation or label; "" if it is missing.
 inline std::string textOf(const api::StringMap& map, const char* key) {
   const auto* text = api::findIn(map, key);
   return text ? *text : std::string();

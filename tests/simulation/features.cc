@@ -17,8 +17,8 @@ namespace koord::simulation {
 
 namespace {
 
-// Of eight seeds two have small features, one those of jobs, one those of machines, one both, and two those of
-// jobs in a crowd; not always all of them.
+// Of eight seeds two have small features, one those for jobs, one those for nodes, one both, and
+// two those for jobs in a crowd; not always all of them.
 constexpr std::uint64_t kEvery = 8;
 constexpr double kShare = 0.7;
 constexpr double kShareInCrowd = 0.4;
@@ -35,7 +35,7 @@ Features featuresOf(std::uint64_t seed, const Surroundings& world,
   const bool jobs = kind == 1 || kind == 5 || crowd;
   const bool machines = kind == 4 || kind == 5;
   Random random(seed ^ kSalt);
-  // A crowd and one or two others find what is between them.
+  // A crowd with one or two other features finds the defects between them.
   const double share = kind == 7 ? kShareInCrowd : kShare;
   const auto add = [&]<class F>(const char* name, bool wanted, std::type_identity<F>) {
     if (only.empty() && !wanted) return;
@@ -47,14 +47,14 @@ Features featuresOf(std::uint64_t seed, const Surroundings& world,
   add("holds", small, std::type_identity<HoldsFeature>());
   add("groups", small, std::type_identity<GroupsFeature>());
   add("allowances", small, std::type_identity<AllowancesFeature>());
-  // In the order in which the shipped configuration has them reserve.
+  // In the order in which the default configuration runs their Reserve.
   add("cpus", machines, std::type_identity<CpusFeature>());
   add("devices", machines, std::type_identity<DevicesFeature>());
   add("reservations", jobs, std::type_identity<ReservationsFeature>());
   add("gangs", jobs, std::type_identity<GangsFeature>());
   add("quotas", jobs, std::type_identity<QuotasFeature>());
   add("migrations", jobs, std::type_identity<MigrationsFeature>());
-  // Last, so that it has the last word on what pods ask for.
+  // Last, so that it decides what pods request.
   if (only.empty() ? crowd : only.contains("crowds"))
     features.push_back(std::make_unique<CrowdsFeature>(world, random.fork()));
   return features;

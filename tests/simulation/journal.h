@@ -1,8 +1,7 @@
 #pragma once
 
-// Journal: what happened in a run, on virtual time, and the first thing that must not have
-// happened. Keeps the last lines only; the fingerprint is of all of them, so two runs of a seed can
-// be compared.
+// Journal: the events of a run on virtual time, and the first violated invariant. Keeps the last
+// lines only. The fingerprint covers all lines, so that two runs of a seed can be compared.
 
 #include <fmt/format.h>
 
@@ -20,14 +19,14 @@ class Journal {
  public:
   explicit Journal(const Clock& clock, bool verbose) : clock_(clock), verbose_(verbose) {}
 
-  // Invariants that are told and not counted: known not to hold yet.
+  // Invariants that are reported and not counted, because they are known to be violated.
   static inline std::set<std::string, std::less<>> tolerated;
 
   template <class... Args>
   void note(fmt::format_string<Args...> format, Args&&... args) {
     write(fmt::format(format, std::forward<Args>(args)...));
   }
-  // The first one counts: what follows may only follow from it.
+  // Only the first violation counts: later ones may follow from it.
   template <class... Args>
   void violated(std::string_view invariant, fmt::format_string<Args...> format, Args&&... args) {
     if (failed()) return;

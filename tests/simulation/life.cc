@@ -158,7 +158,7 @@ void Life::addVolumes(scheduler::testing::PodBuilder& pod) {
             {"storageClassName", class_},
             {"resources", {{"requests", {{"storage", "1Gi"}}}}}}}});
   pod.claim(name);
-  // Another one, perhaps with a user already, or in the other namespace, or nowhere.
+  // Another volume, possibly in use, in the other namespace, or missing.
   if (const auto other = random_.below(lastVolume_ + 2);
       random_.chance(0.3) && other + 1 != lastVolume_)
     pod.claim(fmt::format("claim-{}", 1 + other));
@@ -274,14 +274,14 @@ void Life::createBudget() {
             {"selector", {{"matchLabels", {{"app", app}}}}}}}});
 }
 
-// --- What goes on by itself.
+// --- Controllers.
 
 void Life::podSeen(const PodObject& pod) {
   if (pod->spec.nodeName.empty() || api::isTerminal(*pod)) return;
   const bool leaving = pod->metadata.deletionTimestamp.has_value();
   if (!leaving && pod->status.phase == "Running") return;
   std::uint64_t most = leaving ? 4'000'000'000 : 1'000'000'000;
-  constexpr std::int64_t kUsual = 30;  // what the server puts where nothing is said
+  constexpr std::int64_t kUsual = 30;  // the server's default
   if (const auto grace = pod->spec.terminationGracePeriodSeconds.value_or(kUsual);
       crowded_ && leaving && grace != kUsual)
     most = static_cast<std::uint64_t>(grace) * 1'000'000'000;
@@ -377,7 +377,7 @@ void Life::provision() {
                         {"name", claim->metadata.name},
                         {"uid", claim->metadata.uid}}}};
     json::object metadata{{"name", name}};
-    if (labelled && random_.chance(0.5)) {  // the old way to say where a volume is
+    if (labelled && random_.chance(0.5)) {  // the old way to specify the location of a volume
       metadata["labels"] = {{kZone, random_.chance(0.5) ? *labelled : "z__" + *labelled}};
     } else if (zone) {
       spec["nodeAffinity"] = {

@@ -1,8 +1,9 @@
 #pragma once
 
-// Life: what happens in a cluster apart from scheduling. People create, change and delete pods,
-// nodes and budgets at random; kubelets start and stop pods; a provisioner makes volumes; budgets
-// get their counts; pods of nodes that are gone are collected. It writes straight to the server.
+// Life: what happens in a cluster apart from scheduling. Users create, change and delete pods,
+// nodes and budgets at random; kubelets start and stop pods; a provisioner creates volumes; the
+// status of budgets is updated; pods of deleted nodes are garbage-collected. It writes straight to
+// the server.
 
 #include "scheduler/testing/generator.h"
 #include "simulation/feature.h"
@@ -15,11 +16,11 @@ class Life : Writes {
   Life(kube::Api& api, VirtualLoop& loop, Truth& truth, Journal& journal, const Features& features,
        Random random);
 
-  // Namespaces, classes and the first nodes.
+  // Creates namespaces, classes and the first nodes.
   void begin();
-  // Something happens.
+  // Makes one random change.
   void act();
-  // What goes on by itself; to be called about every second.
+  // Runs the controllers; call it about every second.
   void tick();
   void createPod();
 
@@ -53,7 +54,7 @@ class Life : Writes {
   Random random_;
   scheduler::testing::Generator generate_;
   std::uint64_t shapes_;
-  double volumes_;  // the share of pods that have some
+  double volumes_;  // the share of pods that have volumes
   bool crowded_ = false;
   int lastPod_ = 0;
   int lastNode_ = 0;

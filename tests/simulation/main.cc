@@ -1,5 +1,5 @@
-// koord_simulation: runs the scheduler in simulated clusters, one per seed, and checks what has to
-// hold (see simulation.h). A seed that fails fails again in the same way:
+// koord_simulation: runs the scheduler in simulated clusters, one per seed, and checks the
+// invariants (see simulation.h). A failing seed always fails in the same way:
 //
 //   koord_simulation --first-seed 42 --verbose
 

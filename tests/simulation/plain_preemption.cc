@@ -26,7 +26,7 @@ bool isPreempted(const api::Pod& pod) {
          });
 }
 
-// No pod that leaves changes these.
+// Returns true if removing pods cannot change the reasons.
 bool unresolvable(const std::vector<std::string>& reasons) {
   static const std::set<std::string> kReasons{
       "node(s) were unschedulable", "node(s) had untolerated taint(s)",
@@ -37,7 +37,7 @@ bool unresolvable(const std::vector<std::string>& reasons) {
       reasons, [](const auto& reason) { return kReasons.contains(reason) || isLasting(reason); });
 }
 
-// Whether each victim's eviction breaks a budget, in the order given.
+// Whether each victim's eviction violates a budget, in the order given.
 std::vector<bool> breaking(const std::vector<PodObject>& victims,
                            const std::vector<BudgetObject>& budgets) {
   std::vector<std::int64_t> left;
@@ -117,7 +117,7 @@ std::map<std::string, PlainPlan> plansFor(const Model& model, const api::Pod& po
   for (const auto& [name, node] : model.nodes) {
     const bool excluded = std::ranges::any_of(
         model.excluding, [&](const auto& rule) { return !rule(model, pod, *node).empty(); });
-    // Who is not admitted has not been judged on the node.
+    // A pod that is not admitted has not been judged on the node.
     const bool admitted = !model.admit || model.admit(model, pod, *node).empty();
     if (excluded || (admitted && unresolvable(Reference::judgeOn(model, pod, name)))) continue;
     if (auto plan = planOn(model, pod, name, budgets, now)) plans[name] = *std::move(plan);

@@ -1,7 +1,7 @@
 #pragma once
 
-// Upstream's rules of preemption on API objects, plainly: which pods would have to leave a node,
-// and how much harm that does. What the scheduler decided is compared with it.
+// Upstream's rules of preemption on API objects, in simple code: the victims on a node, and the
+// cost of evicting them. The simulation compares the scheduler's decision with it.
 
 #include <optional>
 #include <string>
@@ -21,20 +21,20 @@ struct PlainPlan {
   std::int64_t budgetsBroken = 0;
   bool promised = false;  // the node, to others
 
-  // Less is better: whether somebody has to be told to leave a node that is not being vacated already,
-  // broken budgets, highest priority, sum of priorities, number, and how long the most important of them have
-  // run.
+  // The cost; less is better: whether an eviction is needed on a node that is not being vacated
+  // already, violated budgets, highest priority, sum of priorities, number, and how long the most
+  // important victims have run.
   using Harm =
       std::tuple<bool, std::int64_t, std::int64_t, std::int64_t, std::size_t, std::int64_t>;
   Harm harm(WallTime now) const;
 };
 
-// Nothing when the pod would not fit on the node even if all pods of lower priority left, or when
-// no pod has a lower priority.
+// nullopt if the pod would not fit on the node even without all pods of lower priority, or if no
+// pod has a lower priority.
 std::optional<PlainPlan> planOn(const Model& model, const api::Pod& pod, const std::string& node,
                                 const std::vector<BudgetObject>& budgets, WallTime now);
 
-// The plans of all nodes on which removing pods can help, by node.
+// The plans of all nodes where removing pods can help, by node.
 std::map<std::string, PlainPlan> plansFor(const Model& model, const api::Pod& pod,
                                           const std::vector<BudgetObject>& budgets, WallTime now);
 

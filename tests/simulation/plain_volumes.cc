@@ -28,7 +28,7 @@ bool contains(const std::vector<std::string>& list, const std::string& text) {
   return std::ranges::find(list, text) != list.end();
 }
 
-// One pod's volumes against one node.
+// Judges one pod's volumes on one node.
 class Judge {
  public:
   Judge(const StorageModel& storage, const std::set<std::string>& used, const Model& model,
@@ -82,7 +82,7 @@ class Judge {
 
   bool sharesDisk() const {
     const auto disksOf = [](const api::Pod& pod) {
-      std::vector<std::pair<std::string, bool>> disks;  // with whether it is only read
+      std::vector<std::pair<std::string, bool>> disks;  // and whether it is read-only
       for (const auto& volume : pod.spec.volumes) {
         const json::value* flag = at(volume.gcePersistentDisk, "readOnly");
         if (!volume.gcePersistentDisk.is_null())
@@ -104,7 +104,7 @@ class Judge {
     const auto sole = [&](const std::string& name) {
       return contains(claim(name).spec.accessModes, "ReadWriteOncePod");
     };
-    // Upstream forgets about claims that nobody uses, unless the pod has disks to be asked about.
+    // Upstream skips claims without users, unless the pod has disks to check.
     const bool disks = std::ranges::any_of(
         pod_.spec.volumes, [](const auto& volume) { return !volume.gcePersistentDisk.is_null(); });
     if (!disks && std::ranges::none_of(claims_, [&](const auto& name) {
@@ -117,7 +117,7 @@ class Judge {
     return false;
   }
 
-  // A claim's volume, or what it is going to be, by driver.
+  // A claim's volume, or its future volume, by driver.
   std::set<std::pair<std::string, std::string>> attachedFor(const api::Pod& pod) const {
     std::set<std::pair<std::string, std::string>> found;
     for (const auto& name : claimsOf(pod)) {
@@ -173,7 +173,7 @@ class Judge {
            });
   }
 
-  // Claims choose one after the other, the smallest volumes first, and take no volume back.
+  // Claims choose one after the other, the smallest volumes first, without backtracking.
   std::vector<std::string> unbindable() const {
     std::set<std::string> reasons;
     std::set<const Volume*> taken;
@@ -212,7 +212,7 @@ class Judge {
   bool otherZone() const {
     constexpr const char* kZone = "topology.kubernetes.io/zone";
     const auto* here = api::findIn(node_.metadata.labels, kZone);
-    if (!here) return false;  // of no zone: anything goes
+    if (!here) return false;  // without a zone: every node matches
     return std::ranges::any_of(claims_, [&](const auto& name) {
       const Volume* volume = volumeOf(claim(name));
       const auto* zone = volume ? api::findIn(volume->metadata.labels, kZone) : nullptr;

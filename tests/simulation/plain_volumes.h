@@ -1,7 +1,7 @@
 #pragma once
 
-// Upstream's rules for volumes on API objects, plainly: why a pod's claims and disks keep it from a
-// node. What the scheduler decided is compared with it.
+// Upstream's rules for volumes on API objects, in simple code: why a pod's claims and disks keep it
+// from a node. The simulation compares the scheduler's decision with it.
 
 #include <map>
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace koord::simulation {
 
-// Storage as a scheduler sees it, with what it has promised itself.
+// Storage as a scheduler sees it, including its own assumed bindings.
 struct StorageModel {
   std::map<std::string, std::shared_ptr<const api::PersistentVolumeClaim>> claims;  // "ns/name"
   std::map<std::string, std::shared_ptr<const api::PersistentVolume>> volumes;
@@ -23,12 +23,11 @@ struct StorageModel {
   explicit StorageModel(scheduler::Stores& stores);
 };
 
-// Lets the model judge volumes by this storage. A claim for one pod alone that nobody uses now may
-// be promised to several pods: upstream asks who uses it before it counts the pods that are to
-// come.
+// Makes the model judge volumes by this storage. A ReadWriteOncePod claim without a user may be
+// promised to several pods: upstream checks the users before it counts nominated pods.
 void addStorage(scheduler::testing::Model& model, StorageModel storage);
 
-// The reasons that no pod's leaving changes.
+// Returns true for reasons that no removal of pods changes.
 bool isLasting(const std::string& reason);
 
 }  // namespace koord::simulation

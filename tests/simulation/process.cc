@@ -110,7 +110,7 @@ void Process::keepRunning() {
   if (!running()) start();
 }
 
-// It is on the stack.
+// Deferred, because its code is on the stack.
 void Process::endLater() {
   loop_.post([this, alive = alive_, start = starts_] {
     if (!*alive || start != starts_) return;

@@ -1,8 +1,8 @@
 #pragma once
 
-// Process: koord-scheduler as a process of its own, with its own connection to the API server and
-// leader election. It can be killed and started again at any moment; requests that have left it
-// still arrive then.
+// Process: koord-scheduler as a separate process, with its own connection to the API server and
+// leader election. It can be killed and restarted at any moment; requests that it has sent still
+// arrive then.
 
 #include <memory>
 #include <string>
@@ -26,17 +26,17 @@ class Process final : public kube::Component {
   void start();
   // As by SIGKILL.
   void kill();
-  // As by SIGTERM; it runs on until it has put things in order.
+  // As by SIGTERM; it runs until its shutdown is complete.
   void stop();
-  // From now on it runs, and is started again when it ends, as by kubelet.
+  // Starts it, and restarts it when it ends, as kubelet does.
   void keepRunning();
   bool running() const { return program_ != nullptr; }
-  // While it runs.
+  // Call it only while the process runs.
   const scheduler::Scheduler& scheduler() const { return program_->scheduler(); }
   Witness& witness() { return *witness_; }
-  // Answers a what-if question as its HTTP service does.
+  // Answers a what-if simulation as its HTTP service does.
   Result<json::value> whatIf(const std::string& body);
-  const std::string& name() const { return name_; }  // with the number of its start
+  const std::string& name() const { return name_; }  // with the number of the start
   net::SimNetwork& network() { return network_; }
 
   Executor& executor() override { return loop_; }

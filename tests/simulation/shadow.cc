@@ -22,7 +22,7 @@ namespace {
 using scheduler::Scheduler;
 using scheduler::ServicePlugin;
 
-// How often something has changed, which is nobody's room; and what was once, which is remembered by who saw it.
+// Counters of changes, and events that only the process that saw them remembers.
 bool isCount(std::string_view key) {
   return key == "runtimeVersion" || key == "generation" || key == "onceResourceSatisfied" ||
          key == "OnceResourceSatisfied";
@@ -32,13 +32,13 @@ bool isNothing(const json::value& value) {
   const auto* list = value.if_array();
   return value.is_null() || (object && object->empty()) || (list && list->empty());
 }
-// Of a NUMA node: nothing is taken there.
+// An entry of a NUMA node without use.
 bool isEmptyPart(const json::value& value) {
   const auto* object = value.if_object();
   return object && object->size() == 1 && object->contains("node");
 }
 
-// Neither the order in which objects came nor what is empty makes a difference.
+// The order in which objects arrived and empty entries do not matter.
 json::value sorted(json::value value) {
   if (auto* object = value.if_object()) {
     std::map<std::string, json::value> members;
@@ -60,7 +60,7 @@ json::value sorted(json::value value) {
   return value;
 }
 
-// Beyond what objects say themselves.
+// Facts beyond the objects themselves.
 json::value nodeFacts(const Scheduler& scheduler, const std::string& name) {
   json::value shown = scheduler::describeNode(scheduler, name).value_or(json::value(nullptr));
   auto* object = shown.if_object();
@@ -75,7 +75,7 @@ json::value nodeFacts(const Scheduler& scheduler, const std::string& name) {
   return shown;
 }
 
-// All that it keeps of nodes and of plugins' own, as its services show it.
+// Its whole state of nodes and of plugins, as its endpoints show it.
 std::map<std::string, json::value> factsOf(const Scheduler& scheduler,
                                            const std::vector<std::string>& nodes) {
   std::map<std::string, json::value> facts;
@@ -101,7 +101,7 @@ std::map<std::string, json::value> factsOf(const Scheduler& scheduler,
   return facts;
 }
 
-// The first thing that differs within them.
+// The first difference within the values.
 std::string firstDifference(const json::value& a, const json::value& b, const std::string& path) {
   if (a == b) return "";
   const auto* one = a.if_object();

@@ -1,8 +1,9 @@
 #pragma once
 
-// Shadow: what a scheduler that starts now would keep, from the store alone. Whoever ran through must keep the
-// same: room taken on nodes, what pods were granted, what quotas use, ask for and are entitled to, how far
-// gangs are. It is read in no time, schedules nothing and writes nothing.
+// Shadow: the state that a newly started scheduler would have, from the store alone. A scheduler
+// that has run all the time must have the same state: requests on nodes, grants of pods, the use,
+// request and runtime of quotas, and the progress of gangs. The shadow reads without virtual time
+// passing; it schedules nothing and writes nothing.
 
 #include <memory>
 #include <string>
@@ -16,17 +17,17 @@ namespace koord::simulation {
 
 class Shadow {
  public:
-  // `running` is whose configuration it has.
+  // `running` is the process whose configuration it uses.
   Shadow(kube::Api& api, VirtualLoop& loop, Journal& journal, const Features& features,
          const Process& running);
-  // How what `running` keeps differs; "" when it does not, or when it has not heard of everything yet and
-  // cannot be compared.
+  // The difference to the state of `running`; "" if none, or if `running` has not received
+  // everything yet and cannot be compared.
   std::string difference(const Process& running, const Truth& truth) const;
 
  private:
   bool comparable(const Process& running, const Truth& truth) const;
 
-  Decisions decisions_;  // nobody's: it decides nothing
+  Decisions decisions_;  // unused: it decides nothing
   Witness witness_;
   std::unique_ptr<scheduler::Scheduler> scheduler_;
   std::unique_ptr<scheduler::Informers> informers_;

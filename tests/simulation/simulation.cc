@@ -20,7 +20,8 @@ using scheduler::testing::Reference;
 
 namespace {
 
-// Nothing changes for so long once all has been done; members of incomplete gangs hear of it within 20 s.
+// The time without a change after which the run is quiet; members of incomplete gangs get a message
+// within 20 s.
 constexpr Duration kQuiet = 25s;
 
 class Simulation {
@@ -72,7 +73,7 @@ class Simulation {
     apiserver::ServerOptions options;
     options.inlineCommits = true;
     options.seed = seed;
-    options.historyEvents = 64;  // who loses a watch for long has to list again
+    options.historyEvents = 64;  // a client that loses a watch for long must list again
     return *apiserver::Server::open(loop, std::move(options));
   }
   static std::unique_ptr<apiserver::HttpFront> openFront(apiserver::Server& server) {
@@ -84,7 +85,7 @@ class Simulation {
 
   Process& any() { return *processes_[random_.below(processes_.size())]; }
 
-  // Kills, stops, starts, or makes a network good or bad.
+  // Kills, stops or starts a process, or makes a network good or bad.
   void disturb() {
     Process& process = any();
     const double dice = random_.unit();
@@ -112,14 +113,14 @@ class Simulation {
     }
   }
 
-  // At any point of what it is about to do.
+  // At any point of its work.
   void killLeaderSoon() {
     loop_.runAfter(Duration(extra_.below(50'000'000)), [this] {
       if (Process* process = leader()) process->kill();
     });
   }
 
-  // Time goes by, and what has to hold at any moment is looked at.
+  // Lets time pass, and checks the invariants that hold at any moment.
   void pass(Duration time) {
     while (time > 0ns && !journal_.failed()) {
       const Duration part = std::min<Duration>(time, 1s);
@@ -145,14 +146,14 @@ class Simulation {
            0;
   }
 
-  // What victims left for.
+  // Checks the results of evictions.
   void lookAtDepartures() {
     Process* process = leader();
     departures_.tick(process && isGood(process->network().faults) ? process->name() : "");
     if (departures_.due()) departures_.judge(process->witness().model(), false);
   }
 
-  // Who would start now and who has run through keep the same.
+  // A newly started scheduler and the running one must have the same state.
   void lookAtShadow(Process& process) {
     if (!process.witness().ready()) return;
     const Shadow shadow(api_, loop_, journal_, features_, process);
@@ -160,7 +161,7 @@ class Simulation {
       journal_.violated("a restart changes nothing", "{}: {}", process.name(), wrong);
   }
 
-  // Of some node, at whatever moment this is.
+  // Checks a random node.
   void checkLedgers(Process& process) {
     const scheduler::Cluster& cluster = process.scheduler().cluster();
     if (cluster.capacity() == 0) return;
@@ -179,7 +180,7 @@ class Simulation {
     return "";
   }
 
-  // The store's pods, and what is scheduled as if it were one.
+  // The store's pods, and the units that are scheduled like pods.
   std::vector<PodObject> units() const {
     std::vector<PodObject> all = truth_.sortedPods();
     for (const auto& feature : features_)
@@ -215,10 +216,10 @@ class Simulation {
       process->keepRunning();
     }
     for (auto& feature : features_) feature->quiet();
-    // One more pod, so that a leader shows itself.
+    // Creates one more pod, so that the leader becomes known.
     const std::size_t attempts = decisions_.attempts;
     life_.createPod();
-    // A binding that is given up after half a minute sends its pod into back-off once more.
+    // A binding that is abandoned after half a minute sends its pod into back-off once more.
     SteadyTime lastBinding{};
     const auto quiet = [&] {
       if (!leader() || leader()->scheduler().cluster().assumedTotal() > 0)
@@ -232,7 +233,7 @@ class Simulation {
       while (!quiet() && loop_.steadyNow() < limit && !journal_.failed()) pass(1s);
       return quiet();
     };
-    // A watch whose connection has gone silent is given up by its own timeout, after ten minutes.
+    // A watch with a silent connection times out after ten minutes.
     if (!settled(12min)) {
       bool calmer = false;
       for (auto& feature : features_) calmer |= feature->calm();
@@ -246,7 +247,7 @@ class Simulation {
     checkNobodyFits(*leader());
   }
 
-  // How what the scheduler believes differs from the store; "" when it does not.
+  // The difference between the scheduler's state and the store; "" if none.
   std::string differences(Process& process) {
     const scheduler::Scheduler& scheduler = process.scheduler();
     const scheduler::Cluster& cluster = scheduler.cluster();
@@ -292,8 +293,9 @@ class Simulation {
     return "";
   }
 
-  // By now a pod has the node that it is nominated for, or the nomination is gone: what it waited for has happened. A pod
-  // that may not preempt keeps the nomination that its status shows, whichever component wrote it.
+  // A pod must have its nominated node already, or the nomination must be gone: what it waited for
+  // has happened. A pod that may not preempt keeps the nomination in its status, whichever
+  // component wrote it.
   void checkNominations(Process& process) {
     const auto& nominator = process.witness().handle().nominator();
     for (const auto& [node, pods] : nominator.byNode())
@@ -313,7 +315,7 @@ class Simulation {
       about->insert(std::string(textAt(event, "involvedObject", "uid")));
   }
 
-  // By its condition or an event. Those behind scheduling gates hear of them from the API server.
+  // By its condition or an event. Pods with scheduling gates get theirs from the API server.
   void checkReasons() {
     std::set<std::string> about;
     TaskGroup listing;
@@ -334,7 +336,7 @@ class Simulation {
     }
   }
 
-  // No pod is left behind: events have woken each that they made fit.
+  // No pod is forgotten: events have woken every pod that they made schedulable.
   void checkNobodyFits(Process& process) {
     const Model model = process.witness().model();
     departures_.judge(model, true);
@@ -366,7 +368,7 @@ class Simulation {
   Journal journal_;
   Decisions decisions_;
   std::unique_ptr<apiserver::Server> server_;
-  // What watches leave for the server to clean up has to reach it while it lives.
+  // Watches that need a clean-up by the server must reach it while it lives.
   struct Drain {
     VirtualLoop& loop;
     ~Drain() { loop.runReady(); }
@@ -377,7 +379,7 @@ class Simulation {
   Truth truth_;
   Life life_;
   Features features_;
-  Random extra_;  // what seeds without features do not need
+  Random extra_;  // not used by seeds without features
   Random restarts_;
   std::array<std::unique_ptr<Process>, 2> processes_;
   SteadyTime nextTick_{};

@@ -26,7 +26,7 @@ const api::List<api::PodAffinityTerm>& requiredApart(const api::Pod& pod) {
 }
 
 bool isAbout(const api::Pod& owner, const api::PodAffinityTerm& term, const api::Pod& other) {
-  // Selectors over namespaces are left to the witness.
+  // The witness checks selectors over namespaces.
   if (term.namespaceSelector) return false;
   const auto& there = other.metadata.namespace_;
   const bool here = term.namespaces.empty()
@@ -87,8 +87,8 @@ std::vector<PodObject> Truth::sortedPods() const {
 
 bool Truth::knew(const Choice& choice, const std::string& uid, const std::string& node) const {
   const auto binding = bindings_.find(uid);
-  if (binding == bindings_.end()) return false;  // not by a scheduler
-  // What a leader has not heard of yet it may believe elsewhere, too: it has just put it there.
+  if (binding == bindings_.end()) return false;  // not bound by a scheduler
+  // A leader may have placed the unit on another node itself before it receives the binding.
   const auto known = choice.known.find(uid);
   if (binding->second.process == choice.process) return binding->second.number <= choice.number;
   return binding->second.time < decisions_.starts.at(choice.process) ||
@@ -212,8 +212,8 @@ void Truth::checkRoom(const api::Pod& pod, const Choice& choice) {
   }
 }
 
-// Between others there may be a conflict: of two leaders, one after the other, the second may not have
-// seen yet what the first had bound.
+// Other processes may conflict: the second of two leaders may not have seen yet what the first had
+// bound.
 void Truth::checkPorts(const api::Pod& pod, const Choice& choice) {
   const auto portsOf = [](const api::Pod& of) {
     std::set<std::int32_t> ports;

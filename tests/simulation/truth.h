@@ -1,22 +1,22 @@
 #pragma once
 
-// Truth: the objects in the store, without faults in between, and what must hold of them with every
-// change, whatever the schedulers believe:
+// Truth: the objects in the store, read without faults, and the invariants that are checked with
+// every change, whatever the schedulers believe:
 //  - a pod is bound once, to a node that a scheduler chose for it;
-//  - a node that takes a pod has room for it, in every resource, and its host ports are free;
+//  - a node that gets a pod has enough free for it, in every resource, and its host ports are free;
 //  - required anti-affinity holds between pods that schedulers placed;
 //  - a ReadWriteOncePod claim has one user, no node has more volumes than it can attach, and a
-//    volume is usable where its pod is; a volume has one claim and a claim one volume, for good;
-//  - what features say (feature.h);
-//  - who is evicted for another pod was chosen as a victim by upstream's rules and matters less.
+//    volume is usable where its pod is; a volume has one claim and a claim one volume, permanently;
+//  - the invariants of features (feature.h);
+//  - a victim of preemption was chosen by upstream's rules and has a lower priority.
 //
-// A node that changed on the way counts as it was when the scheduler chose it, or as it was at any
-// moment since: nobody can know better. Likewise a scheduler that was a standby may not have seen
-// yet what its predecessor bound last; what was bound before it even started it has to know.
+// If a node changed in between, any of its states since the scheduler chose it is acceptable: no
+// scheduler can know better. Likewise, a scheduler that was a standby may not have seen yet what
+// its predecessor bound last; it must know what was bound before it started.
 //
-// Each pod is judged by those that had been chosen a node before it: what is free to one may not be
-// to another (a reservation that matches), so sums alone say nothing. Bindings arrive in any order;
-// one that is late has those judged anew that were chosen after it.
+// Each pod is checked against the pods for which a node was chosen before it: what is free for one
+// may not be free for another (a reservation that matches), so sums alone say nothing. Bindings
+// arrive in any order; after a late one, the pods that were chosen after it are checked again.
 
 #include <map>
 #include <string>
@@ -29,7 +29,7 @@
 
 namespace koord::simulation {
 
-// Pods with this label are put on their nodes by the simulation itself.
+// The simulation itself assigns pods with this label to nodes.
 inline constexpr const char* kForeign = "foreign";
 
 class Feature;
@@ -55,31 +55,33 @@ class Truth {
 
   // --- For features.
   using NodeObject = std::shared_ptr<const api::Node>;
-  // A unit that is no Pod, as if it were one, has been bound.
+  // Called when a unit that is not a Pod has been bound; `pod` represents it.
   void bound(const PodObject& pod);
-  // Something else than a pod or node has changed.
+  // Called when something other than a pod or node has changed.
   void touched() { lastChange_ = loop_.steadyNow(); }
-  // What the node was since the scheduler chose it; the first is what the scheduler saw.
+  // The states of the node since the scheduler chose it; the first is what the scheduler
+  // saw.
   std::vector<NodeObject> versionsSince(const Choice& choice) const;
-  // Whether whoever made this choice has to know that this unit is on the node.
+  // Returns true if the process that made this choice must know that the unit is on the node.
   bool knew(const Choice& choice, const std::string& uid, const std::string& node) const;
-  // The running pods that whoever made this choice has to know, by name; on one node or on all.
+  // The running pods that the process that made this choice must know, by name; on one node or on
+  // all.
   std::vector<PodObject> others(const Choice& choice, const std::string& node = "") const;
-  // Those on its node, and units that are no Pods.
+  // The pods on its node, and units that are not Pods.
   std::vector<PodObject> holders(const Choice& choice) const;
   const Features& features() const { return features_; }
-  // Who was bound to the node after having been chosen for it at or after that time.
+  // Units that were bound to the node and chosen for it at or after that time.
   struct Came {
     std::string process;
     PodObject pod;
   };
   std::vector<Came> cameTo(const std::string& node, SteadyTime since) const;
-  // The pod or other unit of this uid as it is in the store; nullptr: it is not there.
+  // The pod or other unit with this uid in the store; nullptr if it does not exist.
   PodObject stored(const api::Pod& pod) const;
 
  private:
   void changed(const PodObject& before, const PodObject& after);
-  // The last choice of the node it is on; nullptr: nobody's.
+  // The last choice of its node; nullptr if no scheduler chose it.
   const Choice* choiceOf(const api::Pod& pod) const;
   void check(const api::Pod& pod, const Choice& choice);
   void evicted(const api::Pod& pod);

@@ -28,7 +28,7 @@ class Witness::AtWork final : public scheduler::Plugin,
     if (!witness_.away_) witness_.tried(pod);
     return {Status::skip(), {}};
   }
-  // Where others than DefaultPreemption may end the attempt.
+  // Runs where plugins other than DefaultPreemption may end the attempt.
   PostFilterResult postFilter(CycleState&, const PodPtr& pod,
                               const scheduler::Diagnosis&) override {
     witness_.rejected(pod);
@@ -41,7 +41,7 @@ class Witness::AtWork final : public scheduler::Plugin,
     return {};
   }
   void unreserve(CycleState&, const PodPtr&, NodeId) override {}
-  // It rejects nothing, so nothing has to wake a pod for it.
+  // It rejects nothing, so no event needs to wake a pod for it.
   std::vector<scheduler::EventRegistration> eventsToRegister() const override { return {}; }
 
  private:
@@ -171,7 +171,7 @@ std::vector<BudgetObject> Witness::budgets() const {
   return budgets;
 }
 
-// Searches of preemption count, too: a plan for a gang looks at every member once per victim.
+// Searches of preemption count, too: a plan for a gang visits every member once per victim.
 void Witness::countAtOnce(const PodInfo& pod) {
   constexpr std::size_t kTooOften = 20'000;
   const SteadyTime now = handle_->executor().steadyNow();
@@ -201,13 +201,13 @@ void Witness::tried(const PodInfo& pod) {
   journal_.note("{} tries {} for the {}. time", process_, pod.key(), history.attempts);
   if (!again || placedWithOthers(*pod.pod)) return;
   const scheduler::Decision& last = log->back();
-  // What others were given since it was chosen is found out later (PreBind).
+  // PreBind finds out later what other pods got since the choice.
   if (last.result == "unschedulable" && last.time == std::exchange(history.chosen, WallTime{}) &&
       last.message.find("meanwhile") == std::string::npos)
     journal_.violated("what is chosen is had", "{} had a node, and then: {}", pod.key(),
                       last.message);
-  if (last.time == std::exchange(history.lastEnd, last.time)) return;  // counted already
-  // An attempt without any node rejects nothing: upstream counts it as an error, too.
+  if (last.time == std::exchange(history.lastEnd, last.time)) return;  // already counted
+  // An attempt without any node has no rejection: upstream counts it as an error, too.
   const bool error =
       last.result == "error" || last.message == "no nodes available to schedule pods";
   error ? ++history.errors : ++history.rejections;
@@ -256,11 +256,11 @@ void Witness::chosen(const PodPtr& pod, NodeId id) {
                       fmt::format("{}", fmt::join(outcome.reasons.at(row.name), ", ")));
     return;
   }
-  // A pod goes where it was promised a place.
+  // A pod goes to its nominated node.
   if (pod->pod->status.nominatedNodeName == row.name) return;
-  // Scores rest on which nodes there are to choose from.
+  // Scores depend on the set of candidate nodes.
   if (!undecidedNodes(now, *pod->pod).empty()) return;
-  if (placedWithOthers(*pod->pod)) return;  // in a domain that may have better nodes outside
+  if (placedWithOthers(*pod->pod)) return;  // its domain may exclude better nodes
   for (const auto& [name, total] : outcome.totals)
     if (total > outcome.totals.at(row.name))
       journal_.violated("chosen node", "{} goes to {} with {}, {} has {}", pod->key(), row.name,
@@ -286,7 +286,7 @@ std::set<std::string> Witness::undecidedNodes(const Model& model, const api::Pod
   return names;
 }
 
-// Nodes that are plain as they are may be undecided once others have left.
+// Nodes that plain evaluation can decide now may be undecided without the victims.
 bool Witness::plainToPreemption(const Model& model, const api::Pod& pod) {
   Model without = model;
   std::erase_if(without.pods, [&](const auto& entry) {
@@ -304,8 +304,8 @@ void Witness::preempted(const PodPtr& pod, const PostFilterResult& result, const
     journal_.violated("preemption policy", "{} must not preempt", pod->key());
   if (result.status.message().find("not eligible") != std::string::npos) return;
   if (placedWithOthers(*pod->pod) || !plainToPreemption(model, *pod->pod)) {
-    // It was judged with others of its group on nodes, or by what plain evaluation does not know; what
-    // it may do alone is bounded all the same.
+    // The verdict included other members of its group, or rules that plain evaluation does not
+    // know; the limits of the pod alone still apply.
     for (const auto& other : model.pods)
       if (other.second->spec.nodeName == node &&
           other.second->spec.priority.value_or(0) < pod->priority)

@@ -1,14 +1,17 @@
 #pragma once
 
 // Witness: watches one scheduler process from inside, as a plugin of its profile and around
-// DefaultPreemption, and compares each decision with a plain evaluation of the rules on the objects
+// DefaultPreemption. It compares each decision with a plain evaluation of the rules on the objects
 // that the scheduler had before it.
 //
-// Checked: a pod goes to a node that fits and that no other beats, and gets it; a pod is called
-// unschedulable only when no node fits; preemption removes the pods that upstream's rules name, from the node
-// where it hurts least, or nothing when it would not help; no attempt comes before its back-off has
-// ended, unless nothing else was ready; a process that has been followed by another stays silent; time
-// goes on: no process tries pods without end at one instant of virtual time.
+// Checks:
+//  - a pod gets a node that fits and that no other node outscores;
+//  - a pod is unschedulable only if no node fits;
+//  - preemption evicts the victims of upstream's rules, from the node with the lowest cost, or
+//    nothing if it would not help;
+//  - no attempt starts before its back-off has ended, unless no other pod is ready;
+//  - a process that has lost the leadership stays silent;
+//  - no process tries pods endlessly at one instant of virtual time.
 
 #include <functional>
 #include <map>
@@ -25,29 +28,29 @@
 
 namespace koord::simulation {
 
-// A node that some scheduler chose for a pod, and what it knew of it.
+// A node that a scheduler chose for a pod, and what it knew about the node.
 struct Choice {
   std::string process;
   std::string node;
   std::string nodeVersion;                   // resourceVersion of the Node object
-  std::map<std::string, std::string> known;  // the nodes it saw pods on, by their uids
-  bool limited = false;                      // it had seen how many volumes the node can attach
+  std::map<std::string, std::string> known;  // the nodes of the pods that it saw, by the pods' uids
+  bool limited = false;                      // it had seen the node's limit of volumes
   SteadyTime time{};
   std::uint64_t number = 0;                   // of all choices
-  std::map<std::string, std::int64_t> facts;  // what features want to know later
+  std::map<std::string, std::int64_t> facts;  // facts that features need later
 };
 
 class Departures;
 
-// What all processes decided, for those who look at the store.
+// The decisions of all processes, for the checks of the store.
 struct Decisions {
-  Departures* departures = nullptr;                    // who is told to leave
+  Departures* departures = nullptr;                    // evictions for preemption
   std::map<std::string, std::vector<Choice>> choices;  // by the pod's uid
   std::set<std::string> victims;                       // uids
   std::map<std::string, SteadyTime> starts;            // of processes
   std::size_t attempts = 0;
-  std::uint64_t chosen = 0;        // times
-  std::string leader;              // the process that tried a pod last
+  std::uint64_t chosen = 0;        // number of choices
+  std::string leader;              // the process that last tried a pod
   std::set<std::string> followed;  // processes that led before it
 };
 
@@ -62,18 +65,19 @@ class Witness {
   Witness(std::string process, Journal& journal, Decisions& decisions, const Features& features);
   ~Witness();
 
-  // Adds the witness to the registry, and puts it around DefaultPreemption. It has to outlive the
-  // scheduler that is made from it.
+  // Adds the witness to the registry, and wraps it around DefaultPreemption. Must outlive the
+  // scheduler that is built from the registry.
   void join(scheduler::Registry& registry);
-  // Called once when the process tries pods without end, as it never lets time go by: to end it.
+  // Called once if the process tries pods endlessly, so that virtual time would never advance. Must
+  // end the process.
   std::function<void()> onRunaway;
-  // What is searched meanwhile is no attempt.
+  // While true, searches do not count as attempts.
   void lookAway(bool away) { away_ = away; }
-  // The scheduler, once it has been made.
+  // Sets the scheduler, once it exists.
   void watch(const scheduler::Scheduler& scheduler) { scheduler_ = &scheduler; }
 
-  // What the scheduler believes, as API objects; the pod of this uid is left out. Storage as it is
-  // now unless another is given.
+  // The scheduler's state as API objects, without the pod of this uid. With the current storage
+  // unless another is given.
   Model model(const std::string& without = "", const StorageModel* storage = nullptr);
   bool ready() const { return handle_ != nullptr; }
   scheduler::Handle& handle() { return *handle_; }
@@ -81,7 +85,7 @@ class Witness {
  private:
   class AtWork;      // the plugin
   class Preemption;  // around DefaultPreemption
-  class Audit;       // hears who is told to leave, whichever plugin preempts
+  class Audit;       // notified of evictions of all plugins
 
   void tried(const scheduler::PodInfo& pod);
   void countAtOnce(const scheduler::PodInfo& pod);
@@ -89,22 +93,22 @@ class Witness {
   void rejected(const scheduler::PodPtr& pod);
   void preempted(const scheduler::PodPtr& pod, const scheduler::PostFilterResult& result,
                  const Model& model);
-  // Where plain evaluation cannot tell.
+  // The nodes that plain evaluation cannot decide.
   static std::set<std::string> undecidedNodes(const Model& model, const api::Pod& pod);
   static bool plainToPreemption(const Model& model, const api::Pod& pod);
-  // What such a pod is told alone, others of its kind have a part in.
+  // Returns true for a pod whose verdict depends on other pods of its group.
   bool placedWithOthers(const api::Pod& pod) const;
   PodObject onNode(const scheduler::Cluster::PodRecord& record);
   std::vector<BudgetObject> budgets() const;
 
-  // What is known of a pod that has been tried.
+  // The history of a pod that has been tried.
   struct History {
     int attempts = 0;
     int rejections = 0;
     int errors = 0;  // in a row
     WallTime lastEnd{};
-    int preemptions = 0;  // each may bring the pod back early, once its victims are gone
-    WallTime chosen{};    // a node for it, in the attempt before this one
+    int preemptions = 0;  // each may make the pod ready early, once its victims are gone
+    WallTime chosen{};    // when the previous attempt chose a node
   };
 
   const std::string process_;
@@ -116,12 +120,12 @@ class Witness {
   std::unique_ptr<Audit> audit_;
   std::map<std::string, History> history_;  // by uid
   SteadyTime instant_{};
-  std::size_t triedAtOnce_ = 0;  // in that instant
-  std::size_t rejected_ = 0;     // the attempt that was last found to have no node
+  std::size_t triedAtOnce_ = 0;  // at that instant
+  std::size_t rejected_ = 0;     // the last attempt without a node
   bool away_ = false;
-  // As the attempt at hand found it: choosing a node promises volumes.
+  // As the current attempt found it, because choosing a node assumes volumes.
   std::optional<StorageModel> storage_;
-  // Assumed pods with their nodes filled in.
+  // Assumed pods with their node names set.
   std::unordered_map<const scheduler::PodInfo*, std::pair<scheduler::PodPtr, PodObject>> assumed_;
 };
 

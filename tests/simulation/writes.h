@@ -1,6 +1,7 @@
 #pragma once
 
-// Writes: what people and controllers of the simulation write to the store, straight to the server.
+// Writes: what the users and controllers of the simulation write to the store, straight to the
+// server.
 
 #include <string>
 
@@ -14,14 +15,14 @@ class Writes {
   Writes(kube::Api& api, Journal& journal) : api_(api), journal_(journal) {}
 
  protected:
-  // Writes that may fail because things have moved on.
+  // Writes that may fail because the object has changed.
   template <class T>
   void write(Task<Result<T>> task) {
     tasks_.spawn(ended(std::move(task)));
   }
-  // Objects that the server has to accept.
+  // Creates objects that the server must accept.
   void create(const api::ResourceType& type, const std::string& namespace_, json::value object);
-  // Of this incarnation of the object.
+  // Only if the object still has this uid.
   void patch(const api::ResourceType& type, const api::ObjectMeta& meta, json::value patch,
              std::string subresource = "");
   void remove(const api::ResourceType& type, const api::ObjectMeta& meta,

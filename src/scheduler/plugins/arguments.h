@@ -8,7 +8,7 @@
 
 namespace koord::scheduler {
 
-// Ordered by plugin name. Plugins without arguments are left out.
+// Ordered by plugin name, without plugins that have no arguments.
 std::vector<ObjectHelp> describeArguments();
 
 }  // namespace koord::scheduler

@@ -20,7 +20,7 @@ struct Hints {
   World world;
   Hints() { EXPECT_TRUE(world.configure(makeRegistry()).empty()); }
 
-  // "queue" or "skip"; "none" when the plugin has not registered for the event.
+  // "queue" or "skip"; "none" if the plugin has not registered for the event.
   std::string ask(const std::string& plugin, const PodBuilder& pod, const ClusterEvent& event) {
     const PodPtr info = world.pod(pod);
     std::string answer = "none";
@@ -55,7 +55,7 @@ struct Hints {
     }
     return answer;
   }
-  // The pod itself, when `before` is it.
+  // The pod itself is updated from `before`.
   std::string podChanged(const std::string& plugin, const PodBuilder& pod, const PodBuilder& before,
                          const PodBuilder& after) {
     ClusterEvent event;
@@ -95,7 +95,7 @@ TEST(Hints, of_plugins_that_look_at_nodes) {
   struct Row {
     const char* plugin;
     PodBuilder pod;
-    std::optional<NodeBuilder> before;  // none: the node is new
+    std::optional<NodeBuilder> before;  // nullopt: the node is new
     NodeBuilder after;
     const char* answer;
   };

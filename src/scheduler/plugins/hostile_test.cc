@@ -1,5 +1,5 @@
-// What users and nodes may send to harm: the scheduler neither fails nor wraps around, and does not
-// keep what is gone. How long it takes is measured by bench_scheduler --filter Hostile.
+// Hostile input from users and nodes: the scheduler neither fails nor overflows, and does not keep
+// removed state. bench_scheduler --filter Hostile measures its speed.
 
 #include <gtest/gtest.h>
 
@@ -41,7 +41,7 @@ TEST(HostileInput, symbols_of_labels_taints_and_images_that_are_gone_are_given_u
   EXPECT_EQ(world.place(pod(kTimes - 1)), "n1");
   EXPECT_EQ(world.place(pod(5)),
             "0/2 nodes are available: 2 node(s) didn't match Pod's node affinity/selector.");
-  // What was known before holds still.
+  // Earlier state is still valid.
   EXPECT_EQ(world.place(world.pod(aPod("b").label("app", "b").nodeSelector("zone", "z"))),
             "0/2 nodes are available: 1 node(s) didn't match Pod's node affinity/selector, "
             "1 node(s) didn't satisfy existing pods anti-affinity rules.");
@@ -86,7 +86,7 @@ TEST(HostileInput, amounts_at_the_edge_of_64_bits_neither_fit_nor_wrap) {
       EXPECT_EQ(world.place(world.pod(pod)) == "n1", c.fits) << c.name << " of " << resource;
     }
   }
-  // Put there by somebody else, thousands of them.
+  // Bound by another scheduler, thousands of them.
   World world;
   ASSERT_TRUE(world.configure(makeRegistry()).empty());
   world.node(aNode("n1").allocatable("pods", "100000"));
@@ -116,7 +116,7 @@ TEST(HostileInput, selectors_of_every_operator_with_garbage_reject_or_pass_but_d
                                                                       {std::string(70'000, 'x')}}) {
         const PodPtr pod = world.pod(aPod("p").requireNode({{{key, op, values}}, {}}));
         const std::string answer = world.place(pod);
-        // No number that is not one compares as if it was.
+        // A text that is not a number must not compare like a number.
         const std::string_view kind(op);
         if ((kind == "Gt" || kind == "Lt") && answer == "n1") {
           EXPECT_TRUE(std::string_view(key) == "rank" || std::string_view(key) == "signed") << key;

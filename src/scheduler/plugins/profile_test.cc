@@ -1,4 +1,4 @@
-// How a profile's plugins come together, with the plugins that there are.
+// How the plugins of a profile are combined, with the plugins of the registry.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -44,7 +44,7 @@ std::string orderAt(const std::string& profile, const std::string& point) {
   return text.substr(begin, text.find('\n', begin) - begin);
 }
 
-// Reads a plugin's arguments: none, and those that a written configuration has for none.
+// Parses a plugin's arguments: none, and the explicit defaults of a written configuration.
 template <class Args>
 std::pair<Args, Args> absentAndWritten(const char* plugin) {
   std::vector<std::string> errors;
@@ -124,7 +124,7 @@ TEST(Profile, arguments_in_force_are_filled_in_as_upstream_does) {
   EXPECT_EQ(textAt(inForce("Coscheduling", "{}"), "defaultTimeout"), "10m0s");
 }
 
-// The configuration that deploy/ has for koord-scheduler.
+// The configuration for koord-scheduler in deploy/.
 std::string deployedConfiguration() {
   const auto text = readFile(KOORD_DEPLOY "/manifests/scheduler-config.yaml");
   const auto documents = parseYamlDocuments(*text);
@@ -151,7 +151,7 @@ TEST(Profile, the_shipped_configuration_has_plugins_in_upstreams_order) {
     for (const auto& extension : list) result.push_back(extension.name);
     return result;
   };
-  // In this order; what Kubernetes has itself comes first.
+  // In this order; Kubernetes' own plugins come first.
   const auto expectLast = [&](const auto& list, const std::vector<std::string>& expected) {
     auto last = names(list);
     ASSERT_GE(last.size(), expected.size());
@@ -209,7 +209,7 @@ TEST(Profile, plugins_are_in_the_order_that_upstream_has) {
                "PodTopologySpread(2) InterPodAffinity(2) NodeResourcesBalancedAllocation(1) "
                "ImageLocality(1)"},
            Row{"{}", "preEnqueue", "SchedulingGates DefaultPreemption"},
-           // What overrides a multiPoint plugin comes first.
+           // A plugin that overrides a multiPoint plugin comes first.
            Row{"{plugins: {filter: {enabled: [{name: NodeAffinity}]}}}", "filter",
                "NodeAffinity NodeUnschedulable NodeName TaintToleration NodePorts NodeResourcesFit "
                "VolumeRestrictions NodeVolumeLimits VolumeBinding VolumeZone PodTopologySpread "
@@ -227,7 +227,7 @@ TEST(Profile, plugins_are_in_the_order_that_upstream_has) {
                "score",
                "NodeResourcesFit(1) PodTopologySpread(2) InterPodAffinity(2) "
                "NodeResourcesBalancedAllocation(1) ImageLocality(1) TaintToleration(7)"},
-           // As upstream: a list of its own takes no weight from the defaults.
+           // As upstream: an explicit list takes no weights from the defaults.
            Row{"{plugins: {score: {enabled: [{name: TaintToleration}, {name: NodeAffinity, weight: "
                "5}]}}}",
                "score",

@@ -1,7 +1,7 @@
 #pragma once
 
-// A slow, plain evaluation of the default plugins' rules on every node, written from the rules and
-// from API objects alone, for tests to compare the engine with.
+// A slow, simple evaluation of the default plugins' rules on every node, from the rules and from
+// API objects alone. Tests compare the engine with it.
 
 #include <fmt/format.h>
 
@@ -17,40 +17,41 @@
 
 namespace koord::scheduler::testing {
 
-// What the cluster looks like, as API objects.
+// The state of the cluster as API objects.
 struct Model {
   std::map<std::string, std::shared_ptr<const api::Node>> nodes;
   std::map<std::string, std::shared_ptr<const api::Pod>> pods;  // bound, by uid
   std::map<std::string, api::StringMap> namespaces;             // their labels
-  // Pending pods that preemption has promised a node, by the node's name.
+  // Pending pods with a nominated node, by the node's name.
   std::map<std::string, std::vector<std::shared_ptr<const api::Pod>>> nominated;
-  std::set<std::string> promised;  // uids of those in `pods` that are only to come
+  std::set<std::string> promised;  // uids of those in `pods` that are only nominated
   using Rule =
       std::function<std::vector<std::string>(const Model&, const api::Pod&, const api::Node&)>;
-  Rule volumes;  // why volumes keep a pod from a node; without it volumes are left out
-  // --- Of plugins beyond Kubernetes' own.
-  std::vector<Rule> rules;  // why a node will not do
-  // Why the pod may not run whatever room nodes have, if it went to this one; "" when it may.
+  Rule volumes;  // why volumes keep a pod from a node; without it volumes are ignored
+  // --- For plugins beyond Kubernetes' own.
+  std::vector<Rule> rules;  // why a node is rejected
+  // Why the pod may not run on this node, no matter what is free; "" if it may.
   std::function<std::string(const Model&, const api::Pod&, const api::Node&)> admit;
-  // Whether two pods are placed together: they do not keep each other off promised nodes.
+  // Returns true if two pods are placed together: their nominations do not exclude each other.
   std::function<bool(const api::Pod&, const api::Pod&)> sameGroup;
-  // What of the amount that pods take of a node does not count for this one: it is theirs only once,
-  // or kept for this one. Of "pods", how many.
+  // The part of the amount used on a node that does not count for this pod, because it is counted
+  // twice or reserved for this pod. For "pods": the number.
   std::function<std::int64_t(const Model&, const api::Pod&, const api::Node&, const std::string&)>
       given;
-  // What of a pod's own requests is not its own any more: others are counted for it.
+  // The part of a pod's requests that does not count because other pods are counted for it.
   std::function<std::int64_t(const Model&, const api::Pod&, const std::string&)> covered;
-  // Whose requests it takes over if it goes to the node, and how much of them: a uid, "" = nobody's.
+  // The uid of the pod whose requests it takes over if it goes to the node, and the amount; uid "":
+  // none.
   std::function<std::pair<std::string, std::int64_t>(const Model&, const api::Pod&,
                                                      const api::Node&, const std::string&)>
       takesOver;
-  // Why a node does not come into question at all, whoever leaves it.
+  // Why a node cannot be a candidate, no matter which pods are evicted.
   std::vector<Rule> excluding;
-  // Whether affinity and spreading of the first pod do not see the second one.
+  // Returns true if affinity and spreading of the first pod ignore the second one.
   std::function<bool(const Model&, const api::Pod&, const api::Pod&)> hidden;
-  // Whether a pod can be preempted by nobody.
+  // Returns true if no pod can preempt the pod.
   std::vector<std::function<bool(const api::Pod&)>> staying;
-  // Where the rules above take a node, but only the plugin could tell.
+  // Returns true if only the plugin can decide about a node that the rules above accept.
   std::vector<std::function<bool(const Model&, const api::Pod&, const api::Node&)>> undecided;
   bool isUndecided(const api::Pod& pod, const api::Node& node) const {
     return std::ranges::any_of(undecided, [&](const auto& each) { return each(*this, pod, node); });
@@ -126,7 +127,7 @@ class Reference {
   }
   const Outcome& outcome() const { return outcome_; }
 
-  // Why one node will not do; empty when it will.
+  // Why one node is rejected; empty if it is feasible.
   static std::vector<std::string> judgeOn(const Model& model, const api::Pod& pod,
                                           const std::string& node) {
     const Reference one(model, pod, OneNode{});
@@ -145,7 +146,7 @@ class Reference {
       if (constraint.whenUnsatisfiable == "DoNotSchedule") hard_.push_back(spreadOf(constraint));
   }
 
-  // With the pods on the node that are to come there and matter no less.
+  // With the pods nominated to the node that have at least the same priority.
   std::vector<std::string> judgePromised(const api::Node& node) const {
     const auto nominated = model_.nominated.find(node.metadata.name);
     if (nominated == model_.nominated.end()) return {};
@@ -163,8 +164,8 @@ class Reference {
     }
     if (then.pods.size() == model_.pods.size()) return {};
     Reference later(then, pod_, OneNode{});
-    // PreFilter leaves InterPodAffinity out of an attempt that begins with nothing for it to look at, and
-    // kube-scheduler does not ask it again when promised pods are added.
+    // PreFilter skips InterPodAffinity if it has nothing to check when the attempt begins, and
+    // kube-scheduler does not run it again when it adds nominated pods.
     later.skipsAffinity_ =
         keptAway_.empty() && required(pod_, false).empty() && required(pod_, true).empty();
     return later.judge(node);
@@ -233,7 +234,7 @@ class Reference {
     return reasons;
   }
 
-  // --- Pods near and apart.
+  // --- Pod affinity and anti-affinity.
   using Terms = api::List<api::PodAffinityTerm>;
   using Weighted = api::List<api::WeightedPodAffinityTerm>;
   using PerValue =
@@ -445,7 +446,7 @@ class Reference {
       const std::int64_t all = amountIn(node.status.allocatable, cpu ? "cpu" : "memory");
       if (all == 0) continue;
       api::Pod alone = pod_;
-      alone.spec.resources = {};  // those of the whole pod do not count here
+      alone.spec.resources = {};  // resources of the whole pod do not count here
       const auto own = model::podTotals(alone);
       std::int64_t others = 0;
       forEachPodOn(node, [&](const api::Pod& other) {

@@ -35,7 +35,7 @@ namespace koord::scheduler {
 
 namespace {
 
-// A plugin without arguments. As upstream, whatever is given to it means nothing.
+// A plugin without arguments. As upstream, arguments for it are ignored.
 template <class P>
 void add(Registry& registry) {
   registry.emplace(P::kName, [](Fields&, Handle& handle) -> std::unique_ptr<Plugin> {

@@ -1,6 +1,6 @@
-// The search against a plain evaluation of every plugin's rules on every node, written from the
-// rules and from API objects alone: random clusters, pods and changes must give the same feasible
-// nodes, messages and choices.
+// Compares the search with a plain evaluation of every plugin's rules on every node, written from
+// the rules and from API objects alone: random clusters, pods and changes must give the same
+// feasible nodes, messages and choices.
 
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ using testing::PodBuilder;
 using testing::Reference;
 using testing::World;
 
-// One random cluster, in our engine and as plain objects, and what happens to it.
+// One random cluster, in the engine and as plain objects, and its random events.
 class Walk {
  public:
   explicit Walk(std::uint64_t seed)
@@ -42,7 +42,7 @@ class Walk {
       model_.namespaces[name] = object.metadata.labels;
       world_.stores().of<api::Namespace>().set(std::make_shared<const api::Namespace>(object));
     }
-    // Small clusters find most, large ones need several words of a node set.
+    // Small clusters find most defects, large ones need several words of a node set.
     nodes_ = static_cast<int>(1 + random_.below(random_.chance(0.1) ? 90 : 20));
     for (int n = 0; n < nodes_; ++n) addNode(n);
     nominates_ = random_.chance(0.5);
@@ -93,7 +93,7 @@ class Walk {
     model_.pods.erase(gone);
   }
 
-  // What is tried and taken back must leave no trace.
+  // A simulation that is reverted must leave no trace.
   void playWhatIf() {
     Cluster::Transaction whatIf(world_.cluster());
     for (const auto& [uid, pod] : std::map(model_.pods))
@@ -119,12 +119,12 @@ class Walk {
     model_.nominated.erase(model_.nominated.begin());
   }
 
-  // A pod comes: both say where it can go, and it takes the place that ours has chosen.
+  // A pod is added: both must agree on the feasible nodes, and it goes to the chosen one.
   void place() {
     PodBuilder builder = generate_.pod(step_, shapes_);
     if (nominates_) builder.priority(static_cast<std::int32_t>(random_.below(3)));
     const PodPtr pod = world_.pod(builder);
-    // A pod is not in its own way where it is nominated itself.
+    // A pod does not compete with itself on its nominated node.
     if (nominates_ && random_.chance(0.3))
       world_.nominator().add(pod, {true, "n" + std::to_string(random_.below(nodes_))});
     const Reference reference(model_, *pod->pod);
@@ -186,7 +186,7 @@ void runSeed(std::uint64_t seed) {
   for (int step = 0; step < 60 && !::testing::Test::HasFatalFailure(); ++step) walk.step(step);
 }
 
-// The plain evaluation is what takes the time, without optimisation most of all.
+// The plain evaluation takes most of the time, above all without optimization.
 #ifdef NDEBUG
 constexpr std::uint64_t kSeeds = 1500;
 #else
@@ -238,7 +238,7 @@ TEST(NodeSearch, a_pod_goes_to_its_nominated_node_when_that_still_fits) {
   EXPECT_NE(world.place(world.pod(aPod("p").request("cpu", "2").nominated("tight"))), "tight");
 }
 
-// Likes nodes as the test says.
+// Scores nodes as the test says.
 struct Marks final : Plugin, Signed, ScorePlugin {
   std::map<NodeId, std::int64_t> marks;
   std::string_view name() const override { return "Marks"; }
@@ -251,7 +251,7 @@ struct Marks final : Plugin, Signed, ScorePlugin {
   Normalization normalization() const override { return Normalization::Highest; }
 };
 
-// Nodes whose marks change, one at a time, so that what is kept of the others is used.
+// Nodes whose marks change one at a time, so that cached scores of the others are used.
 struct MarkedWorld {
   World world;
   Marks& plugin = dynamic_cast<Marks&>(world.only(std::make_unique<Marks>()));
@@ -259,7 +259,7 @@ struct MarkedWorld {
 
   void mark(const std::string& node, std::int64_t score) {
     plugin.marks[*world.cluster().findNode(node)] = score;
-    world.bound(aPod("change-" + std::to_string(++changes)).nodeName(node));  // so it is looked at
+    world.bound(aPod("change-" + std::to_string(++changes)).nodeName(node));  // to visit the node
   }
   std::string place() { return world.place(world.pod(aPod("p"))); }
 };

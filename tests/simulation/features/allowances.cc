@@ -78,8 +78,8 @@ void AllowancesFeature::act() {
 void AllowancesFeature::addRules(scheduler::Handle& handle, const std::string& without,
                                  Model& model) {
   const auto& ledger = Allowance::ledgerOf(handle);
-  // By namespace. Pods of nodes that are gone count, though the model does not have them; those that
-  // are promised a node do not.
+  // By namespace. Pods of deleted nodes count, although the model does not have them; nominated
+  // pods do not.
   struct Charges {
     std::map<std::string, std::int64_t> hidden, limits;
   };
@@ -110,7 +110,8 @@ void AllowancesFeature::chosen(scheduler::Handle& handle, const api::Pod& pod, c
   known_[{choice.process, namespace_}].push_back({choice.time, limitOf(handle, namespace_)});
 }
 
-// By what the process knew then, or when it chose other pods since: those may be bound already.
+// By what the process knew then, or when it chose nodes for other pods since: those may be bound
+// already.
 void AllowancesFeature::bound(const api::Pod& pod, const Choice& choice) {
   const std::string& namespace_ = pod.metadata.namespace_;
   std::int64_t limit = 0;

@@ -1,7 +1,7 @@
 #pragma once
 
-// How much cpu the pods of a namespace may use together (scheduler/testing/small_plugins.h). No
-// scheduler goes beyond what it knows to be allowed.
+// Limits of the cpu that the pods of a namespace use together (scheduler/testing/small_plugins.h).
+// Invariant: no scheduler exceeds the limit that it knows.
 
 #include "scheduler/testing/small_objects.h"
 #include "simulation/feature.h"

@@ -63,8 +63,9 @@ CpusFeature::CpusFeature(const Surroundings& world, Random random)
                           }});
 }
 
-// Its scores are left out: plain evaluation does not know them. It reserves before Reservation, as in the
-// configuration that is shipped; plugins of single points would come after those of all points.
+// Its scores are not used, because plain evaluation does not know them. It reserves before
+// Reservation, as in the default configuration; plugins of single extension points would come after
+// those of all points.
 void CpusFeature::configure(scheduler::ProfileConfig& profile) const {
   profile.plugins["multiPoint"].enabled.push_back({"NodeNUMAResource", 0});
   for (const char* point : {"preScore", "score"})
@@ -89,7 +90,7 @@ Machine CpusFeature::anyMachine() {
   return machine;
 }
 
-// Before its node is there, or long after.
+// Before its node exists, or long after.
 void CpusFeature::report(const std::string& node) {
   loop_.runAfter(Duration(random_.chance(0.5) ? 0 : random_.below(15'000'000'000)), [this, node] {
     const auto topology = scheduler::testing::topologyOf(node, machines_[node]);
@@ -196,7 +197,7 @@ void CpusFeature::changeTopology(const Topology& topology) {
          {"zones", *at(now, "zones")}});
 }
 
-// Those of nodes that are gone go, too.
+// Deletes the topologies of deleted nodes.
 void CpusFeature::tick() {
   std::map<std::string, std::shared_ptr<const Topology>> sorted;
   for (const auto& topology : topologies_.objects()) sorted[topology->metadata.name] = topology;
@@ -241,7 +242,7 @@ void CpusFeature::addRules(scheduler::Handle& handle, const std::string& without
     return reasons;
   });
   model.undecided.push_back([plain](const Model& now, const api::Pod& pod, const api::Node& node) {
-    // Which reservation takes the pod depends on what CPUs it holds.
+    // Which reservation the pod uses depends on its CPUs.
     const bool matched = now.given && now.given(now, pod, node, "pods") > 0;
     return plain->ask(now, pod, node) == Answer::Undecided ||
            (matched && PlainCpus::concerns(pod, node));
@@ -293,7 +294,7 @@ void CpusFeature::bound(const api::Pod& pod, const Choice& choice) {
   checkZones(pod, choice, own, machines);
 }
 
-// Of a reservation and its owners the larger counts.
+// The larger of a reservation and its owners counts.
 std::int64_t CpusFeature::sumOf(const std::vector<PodObject>& holders, int numa,
                                 const std::string& resource, const std::string& without) {
   std::map<std::string, std::int64_t> owners;  // by reservation
@@ -311,7 +312,8 @@ std::int64_t CpusFeature::sumOf(const std::vector<PodObject>& holders, int numa,
   return sum;
 }
 
-// A node may have become smaller: who takes part of what its reservation held before takes nothing.
+// A node may have become smaller: a pod that uses a part of what its reservation had before adds
+// nothing.
 void CpusFeature::checkZones(const api::Pod& pod, const Choice& choice, const PlainCpuGrant& own,
                              const std::vector<MachinePtr>& machines) {
   if (PlainReservations::ignores(pod)) return;

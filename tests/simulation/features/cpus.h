@@ -1,8 +1,9 @@
 #pragma once
 
-// CPUs of their own and NUMA nodes (plugins/nodenumaresource): nodes with topologies that come late, change
-// and go, policies of pods and nodes. No CPU is given twice or beyond what its node has, no NUMA node gives
-// more than it has, and what pods say that they were given is what every process counts.
+// Exclusive CPUs and NUMA nodes (plugins/nodenumaresource): topologies that appear late, change and
+// disappear, and policies of pods and nodes. Invariants: no CPU is allocated twice or beyond what
+// its node has, no NUMA node gives more than it has, and the allocations in annotations are what
+// every process counts.
 
 #include "scheduler/plugins/nodenumaresource/numa_builders.h"
 #include "simulation/feature.h"
@@ -39,11 +40,11 @@ class CpusFeature final : public Feature {
   void changeNode(const api::Node& node);
   void changeTopology(const Topology& topology);
   MachinePtr machineOf(const Topology& topology);
-  // As a scheduler has it.
+  // As a scheduler parses it.
   MachinePtr machineOf(const scheduler::CpuReport& report);
-  // What the node had when it was chosen, and since.
+  // The node's topologies since it was chosen.
   std::vector<MachinePtr> machinesSince(const Choice& choice) const;
-  // What holders have of it, all but one.
+  // What the holders use of it, without one of them.
   static std::int64_t sumOf(const std::vector<PodObject>& holders, int numa,
                             const std::string& resource, const std::string& without = "");
   void checkZones(const api::Pod& pod, const Choice& choice, const PlainCpuGrant& own,
@@ -51,9 +52,9 @@ class CpusFeature final : public Feature {
 
   kube::Informer<Topology> topologies_;
   std::map<std::string, MachinePtr> byVersion_;
-  // By node, oldest first; version 0: it is gone.
+  // By node, oldest first; version 0: deleted.
   std::map<std::string, std::vector<std::pair<std::int64_t, MachinePtr>>> history_;
-  std::map<std::string, scheduler::testing::Machine> machines_;  // of nodes, as they are
+  std::map<std::string, scheduler::testing::Machine> machines_;  // of nodes, current
 };
 
 }  // namespace koord::simulation

@@ -39,7 +39,7 @@ void CrowdsFeature::shape(scheduler::testing::NodeBuilder& node) {
       .allocatable("pods", pick({"4", "110", "110"}));
 }
 
-// Whoever preempts may die while its victims leave.
+// The preemptor's process may die while victims terminate.
 void CrowdsFeature::podChanged(const PodObject& before, const PodObject& after) {
   const bool leaves = !before->metadata.deletionTimestamp && after->metadata.deletionTimestamp;
   if (!leaves || quiet_ || !random_.chance(0.1)) return;

@@ -1,9 +1,9 @@
 #pragma once
 
-// Crowds: clusters without room. Few and small nodes that seldom change; pods that ask for CPUs and
-// nothing else, of priorities from negative to the system's; some take long to leave. Schedulers die while
-// victims leave, and members of gangs that have ended or were deleted come back. What is decided is judged by
-// those who look at everything (witness.h, departures.h, truth.h).
+// Crowds: full clusters. Few and small nodes that seldom change; pods that request CPUs only, with
+// priorities from negative to the system's; some terminate slowly. Schedulers die while victims
+// terminate, and members of gangs that have ended or were deleted are created again. witness.h,
+// departures.h and truth.h check the decisions.
 
 #include "simulation/feature.h"
 

@@ -70,8 +70,9 @@ DevicesFeature::DevicesFeature(const Surroundings& world, Random random)
                        }});
 }
 
-// Its scores are left out: plain evaluation does not know them. It reserves before Reservation, as in the
-// configuration that is shipped; plugins of single points would come after those of all points.
+// Its scores are not used, because plain evaluation does not know them. It reserves before
+// Reservation, as in the default configuration; plugins of single extension points would come after
+// those of all points.
 void DevicesFeature::configure(scheduler::ProfileConfig& profile) const {
   profile.plugins["multiPoint"].enabled.push_back({"DeviceShare", 0});
   for (const char* point : {"preScore", "score"})
@@ -115,7 +116,7 @@ api::Device DevicesFeature::anyDevice(const std::string& node) {
   return device;
 }
 
-// Before its node is there, or long after.
+// Before its node exists, or long after.
 void DevicesFeature::report(const std::string& node) {
   loop_.runAfter(Duration(random_.chance(0.5) ? 0 : random_.below(15'000'000'000)), [this, node] {
     write(kube::createObject(api_, Device::kType, {"", ""}, api::encodeObject(plans_[node])));
@@ -158,7 +159,7 @@ void DevicesFeature::shape(scheduler::testing::PodBuilder& pod) {
       annotations[std::string(scheduler::kAnnotationDeviceHint)] =
           R"({"rdma":{"vfSelector":{"matchLabels":{"type":"general"}}}})";
   }
-  // The API server takes no pod that asks for devices without limits.
+  // The API server rejects pods that request devices without limits.
   auto& resources = pod.object().spec.containers.back().resources;
   for (const auto& [name, amount] : resources.requests)
     if (name.find('/') != std::string::npos) resources.limits[name] = amount;
@@ -212,7 +213,7 @@ void DevicesFeature::changeDevice(const Device& device) {
         {{"spec", {{"devices", list ? *list : json::value(json::array())}}}});
 }
 
-// Those of nodes that are gone go, too.
+// Deletes the Devices of deleted nodes.
 void DevicesFeature::tick() {
   std::map<std::string, DevicePtr> sorted;
   for (const auto& device : devices_.objects()) sorted[device->metadata.name] = device;
@@ -239,7 +240,7 @@ void DevicesFeature::addRules(scheduler::Handle& handle, const std::string& with
     return reasons;
   });
   model.undecided.push_back([plain](const Model& now, const api::Pod& pod, const api::Node& node) {
-    // Which reservation takes the pod depends on what devices it holds.
+    // Which reservation the pod uses depends on its devices.
     const bool matched = now.given && now.given(now, pod, node, "pods") > 0;
     return plain->ask(now, pod, node) == Answer::Undecided ||
            (matched && !PlainDeviceWish::of(pod).parts.empty());
@@ -319,7 +320,7 @@ void DevicesFeature::bound(const api::Pod& pod, const Choice& choice) {
           most = std::max(most, part->second.at(resource));
       }
       const std::int64_t sum = sumOf(holders, device, resource);
-      // Who takes part of what its reservation held before takes nothing.
+      // A pod that uses a part of what its reservation had before adds nothing.
       const bool adds = sum > sumOf(holders, device, resource, pod.metadata.uid);
       if (sum > most && adds && !PlainReservations::ignores(pod))
         journal_.violated("devices", "{} takes {} {} of {} to {} of {} {}", name, device.first,

@@ -1,8 +1,9 @@
 #pragma once
 
-// Devices of nodes (plugins/deviceshare): GPUs, whole and shared, network cards and their virtual functions,
-// which come late, fall ill, vanish and come back. No part of a device is given twice or beyond what there
-// is, no function to two pods, and what pods say that they were given is what every process counts.
+// Devices of nodes (plugins/deviceshare): GPUs, whole and shared, network cards and their virtual
+// functions, which appear late, become unhealthy, disappear and come back. Invariants: no part of a
+// device is allocated twice or beyond its capacity, no virtual function to two pods, and the
+// allocations in annotations are what every process counts.
 
 #include "api/device.h"
 #include "simulation/feature.h"
@@ -37,14 +38,14 @@ class DevicesFeature final : public Feature {
   api::Device anyDevice(const std::string& node);
   void report(const std::string& node);
   void changeDevice(const Device& device);
-  // What the node had when it was chosen, and since.
+  // The node's devices since it was chosen.
   std::vector<DevicePtr> devicesSince(const Choice& choice) const;
-  // Of a part of a device, what all that are known take together.
+  // What all known holders use of a part of a device.
   static std::int64_t sumOf(const std::vector<PodObject>& holders, const DeviceKey& device,
                             const std::string& resource, const std::string& without = "");
 
   kube::Informer<Device> devices_;
-  // By node, oldest first; nullptr: it is gone.
+  // By node, oldest first; nullptr: deleted.
   std::map<std::string, std::vector<std::pair<std::int64_t, DevicePtr>>> history_;
   std::map<std::string, api::Device> plans_;  // of nodes
 };

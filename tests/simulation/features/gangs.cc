@@ -34,8 +34,8 @@ std::string listOf(const std::vector<std::string>& ids) {
   return toJson(list);
 }
 
-// Places pods one after the other, each where it scores best; how many of each gang there is room for
-// when ties go to the first or to the last node.
+// Places pods one after the other, each where it scores best. Returns how many of each gang fit if
+// ties go to the first or to the last node.
 std::map<std::string, int> roomFor(Model model, const std::vector<PodObject>& pods, bool first) {
   std::map<std::string, int> placed;
   for (const PodObject& pod : pods) {
@@ -102,7 +102,8 @@ void GangsFeature::plan(Plan& plan) {
   plan.wait = pick({"3s", "8s", "15s"});
 }
 
-// One or two gangs come, their members one by one; some are never complete, some have too many.
+// One or two gangs are created, their members one by one; some are never complete, some have too
+// many members.
 void GangsFeature::act() {
   if (random_.chance(inCrowd() ? 0.1 : 0.25)) return changeOne();
   const auto waiting = std::ranges::count_if(truth_.pods.objects(), [](const auto& pod) {
@@ -198,7 +199,7 @@ void GangsFeature::changeOne() {
   patch(api::PodGroup::kType, it->second->metadata, {{"spec", {{"minMember", minimum}}}});
 }
 
-// Gates of members open some time.
+// Removes scheduling gates of members after some time.
 void GangsFeature::tick() {
   for (const auto& pod : truth_.sortedPods())
     if (!gangOf(*pod).empty() && !pod->spec.schedulingGates.empty() && random_.chance(0.1))
@@ -213,7 +214,8 @@ bool GangsFeature::inCrowd() const {
   return std::ranges::any_of(truth_.features(), [](const auto& one) { return one->crowded(); });
 }
 
-// Who has ended or was deleted is made again, as by a workload, as long as there are others.
+// Members that ended or were deleted are created again, as by a workload, as long as there are
+// others.
 void GangsFeature::replaceMembers() {
   if (truth_.pods.size() > kMaxGangPods) return;
   std::map<std::string, std::size_t> present;
@@ -227,7 +229,7 @@ void GangsFeature::replaceMembers() {
   }
 }
 
-// A leader that comes knows who is bound, and not who was.
+// A new leader knows which members are bound, and not which were.
 void GangsFeature::noteSatisfied() {
   const Process* leader = leader_();
   if (!leader) return;
@@ -238,8 +240,8 @@ void GangsFeature::noteSatisfied() {
       satisfied_.insert(groupIdOf(*pod));
 }
 
-// NonStrict gangs that lack places hold what they got in turn, each until its time is over: one of
-// them waits in peace, several never do.
+// NonStrict gangs that lack nodes take turns to hold theirs until their time is over: a single gang
+// waits without changes, several never do.
 bool GangsFeature::calm() {
   std::map<std::string, std::vector<PodObject>> waiting;  // by group
   for (const auto& pod : truth_.sortedPods()) {
@@ -320,7 +322,8 @@ void GangsFeature::chosen(scheduler::Handle& handle, const api::Pod& pod, const 
     if (plan.podGroup) {
       const auto object = handle.stores().of<api::PodGroup>().get({plan.namespace_, plan.name});
       standing.minimum = object ? object->spec.minMember : INT_MAX;
-      // Its status may say that its members had nodes, or have said so when the process read it first.
+      // Its status may say that its members had nodes, or may have said so when the process first
+      // read it.
       satisfied |=
           object && (saysMembersHadNodes(*object) || hadNodes_.contains(object->metadata.uid));
     }
@@ -329,7 +332,7 @@ void GangsFeature::chosen(scheduler::Handle& handle, const api::Pod& pod, const 
       ++(record.info->pod->spec.nodeName.empty() ? standing.waiting : standing.running);
     }
     satisfied |= standing.running > 0 || satisfied_.contains(groupIdOf(pod));
-    // Whoever has bound a member knows that its group was whole before the watch says so.
+    // A process that has bound a member knows that its group was complete before the watch says so.
     for (const auto& member : truth_.pods.objects())
       satisfied |= gangOf(*member) == id && !member->spec.nodeName.empty();
     standings.push_back(std::move(standing));
@@ -338,18 +341,18 @@ void GangsFeature::chosen(scheduler::Handle& handle, const api::Pod& pod, const 
   past_[{choice.process, groupIdOf(pod)}][choice.time] = std::move(standings);
 }
 
-// When it was chosen, or at some moment since: those that wait hold on to their places.
+// When it was chosen, or at a moment since: waiting members keep their nodes.
 void GangsFeature::bound(const api::Pod& pod, const Choice& choice) {
   if (!placesTogether(pod)) return;
   const Standing* lacking = nullptr;
   const auto& past = past_[{choice.process, groupIdOf(pod)}];
   for (auto it = past.lower_bound(choice.time); it != past.end(); ++it) {
-    // A gang that only wants to have been whole once lets its members go alone then.
+    // A once-satisfied gang then lets its members be bound alone.
     const bool free = std::ranges::any_of(it->second, [&](const Standing& gang) {
       return gang.id == gangOf(pod) && gang.policy == "once-satisfied" && gang.satisfied;
     });
     if (free) return;
-    // A minimum that was lowered since counts from when the process heard of it.
+    // A minimum that was lowered since counts from when the process received it.
     const auto lack = std::ranges::find_if(it->second, [&](const Standing& gang) {
       const int now = minimumOf(gang.id);
       return lacks(now < 0 ? gang.minimum : std::min(gang.minimum, now), gang.policy, gang.waiting,
@@ -411,7 +414,7 @@ std::string GangsFeature::whyVain(const Model& model, const std::vector<std::str
         (counts[id].ready < minimumOf(id) &&
          !(satisfied && plans_.at(id).policy == "once-satisfied")))
       return "";
-  // As many of each gang as it lacks come before those beyond.
+  // For each gang, as many members as it lacks come before further ones.
   std::map<std::string, int> left;
   for (const std::string& id : group)
     left[id] = lacks(minimumOf(id), plans_.at(id).policy, 0, counts[id].running, satisfied);

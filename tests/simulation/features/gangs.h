@@ -1,8 +1,8 @@
 #pragma once
 
-// Gangs (plugins/coscheduling): PodGroups and gangs that their members describe, Strict and NonStrict,
-// alone and bound together with others. Whoever binds a member has places for as many as every gang of
-// its group needs, and no gang waits that would fit.
+// Gangs (plugins/coscheduling): PodGroups and gangs in annotations of their members, Strict and
+// NonStrict, alone and bound together with others. Invariants: a process that binds a member has
+// nodes for the minimum of every gang of the group, and no gang waits that would fit.
 
 #include <set>
 
@@ -34,24 +34,25 @@ class GangsFeature final : public Feature {
   std::string waitsInVain(const Model& model) override;
 
  private:
-  // What it asks for, as it was made.
+  // The gang's definition, as created.
   struct Plan {
     std::string name, namespace_;
     int minimum = 0;
-    bool podGroup = false;  // its PodGroup says so, else its members
+    bool podGroup = false;  // its PodGroup defines it, else its members
     std::string mode, policy, wait;
-    std::vector<std::string> group;  // ids of the gangs that are bound together; none: it alone
+    std::vector<std::string> group;  // ids of the gangs that are bound together; empty: only this
     std::string cpu, priority, quota;
     std::string id() const { return namespace_ + '/' + name; }
   };
-  // How far a gang had come when somebody of its group was chosen a node, as the process knew it.
+  // The progress of a gang when a process chose a node for a member of its group, as the process
+  // knew it.
   struct Standing {
     std::string id;
     int minimum = 0;
     std::string policy;
-    int waiting = 0;  // with a node that the API does not show yet
+    int waiting = 0;  // with a node that the API server does not show yet
     int running = 0;
-    bool satisfied = false;  // somebody of its group runs
+    bool satisfied = false;  // a member of its group runs
   };
 
   void plan(Plan& plan);
@@ -63,17 +64,17 @@ class GangsFeature final : public Feature {
   bool inCrowd() const;
   std::vector<std::string> groupOf(const std::string& id) const;
   std::string groupIdOf(const api::Pod& pod) const;
-  // By the store; 0 when nothing says it.
+  // From the store; 0 if no object says it.
   int minimumOf(const std::string& id) const;
   std::string whyVain(const Model& model, const std::vector<std::string>& group) const;
 
   kube::Informer<api::PodGroup> groups_;
   // Uids of PodGroups whose status has said that their members had nodes.
   std::set<std::string> hadNodes_;
-  std::map<std::string, Plan> plans_;  // by id, of all that ever were
+  std::map<std::string, Plan> plans_;  // by id, including deleted ones
   // All gangs of a group at one moment, by process and group.
   std::map<std::pair<std::string, std::string>, std::map<SteadyTime, std::vector<Standing>>> past_;
-  // Groups of which the leader has seen somebody bound: once is for good.
+  // Groups of which the leader has seen a bound member; never reset.
   std::set<std::string> satisfied_;
   std::string satisfiedFor_;  // the leader's name
   const std::function<Process*()> leader_;

@@ -20,8 +20,8 @@ std::size_t neededBy(const std::string& group) {
   return std::stoul(group.substr(group.find('/') + 1));
 }
 
-// Places members, which are alike, one after the other, each where it scores best; how many there is
-// room for when ties go to the first or to the last node.
+// Places members, which are alike, one after the other, each where it scores best. Returns how many
+// fit if ties go to the first or to the last node.
 std::size_t roomForGroup(Model model, const std::vector<PodObject>& members, bool first) {
   std::size_t placed = 0;
   for (const PodObject& member : members) {
@@ -41,7 +41,7 @@ std::size_t roomForGroup(Model model, const std::vector<PodObject>& members, boo
 
 }  // namespace
 
-// Not in a constructor: not all features that are made are tried, and the truth outlives them.
+// Not in a constructor: not all features that are created are used, and the truth outlives them.
 void GroupsFeature::begin() {
   const auto seen = [this](const PodObject& pod) {
     if (placesTogether(*pod)) members_[groupOf(*pod)].insert(pod->metadata.uid);
@@ -59,7 +59,8 @@ std::vector<std::string> GroupsFeature::plugins() const {
   return {std::string(Together::kName)};
 }
 
-// A group comes, its members one by one; some groups are never complete, some pods too many.
+// A group is created, its members one by one; some groups are never complete, some have too many
+// pods.
 void GroupsFeature::act() {
   const std::uint64_t needed = 2 + random_.below(4);
   std::uint64_t count = needed;

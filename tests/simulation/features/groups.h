@@ -1,7 +1,8 @@
 #pragma once
 
-// Groups of pods that are placed together or not at all (scheduler/testing/small_plugins.h): whoever
-// binds a member has places for as many as the group needs, and no group waits that would fit.
+// Groups of pods that are placed together or not at all (scheduler/testing/small_plugins.h).
+// Invariants: a process that binds a member has nodes for as many as the group needs, and no group
+// waits that would fit.
 
 #include <set>
 
@@ -27,8 +28,8 @@ class GroupsFeature final : public Feature {
   void createMember(const std::string& group, int n, const std::string& cpu,
                     const std::string& priority, bool gated);
 
-  std::map<std::string, std::set<std::string>> members_;  // uids by group, of all that ever were
-  // Members that a process chose a node for at that moment.
+  std::map<std::string, std::set<std::string>> members_;  // uids by group, including deleted pods
+  // Members for which a process chose a node at that moment.
   std::map<std::tuple<std::string, SteadyTime, std::string>, std::set<std::string>> chosen_;
   int lastGroup_ = 0;
 };

@@ -34,7 +34,7 @@ PodObject unitOf(const Hold& hold) {
   return unit;
 }
 
-// Holds as objects of the API.
+// Holds as API objects.
 class ApiHolds final : public HoldKind {
  public:
   explicit ApiHolds(scheduler::Handle& handle) : HoldKind(handle) {
@@ -80,7 +80,7 @@ class ApiHolds final : public HoldKind {
     co_return deleted || deleted.error().code == ErrorCode::NotFound ||
         deleted.error().code == ErrorCode::Conflict;
   }
-  // Only the version that was placed: whoever is not the leader any more must not move it.
+  // Only under the resource version that was placed: a former leader must not move it.
   Task<Status> bind(PodPtr unit, std::string node) override {
     json::object status{{"nodeName", std::move(node)}, {"message", nullptr}};
     auto writing = writeStatus(unit, std::move(status), unit->pod->metadata.resourceVersion);
@@ -101,7 +101,7 @@ class ApiHolds final : public HoldKind {
   }
 };
 
-// What a pod's annotation says that it uses of which hold; no uid = none.
+// The hold in a pod's annotation and the part of it that the pod uses; no uid: none.
 struct Share {
   std::string hold;
   std::map<std::string, std::int64_t> amounts;
@@ -177,7 +177,7 @@ void HoldsFeature::act() {
   }
 }
 
-// Holds on nodes that are gone are collected.
+// Deletes holds on deleted nodes.
 void HoldsFeature::tick() {
   for (const auto& hold : sorted())
     if (!hold->status.nodeName.empty() && !truth_.nodes.get({"", hold->status.nodeName}))
@@ -200,7 +200,7 @@ std::vector<PodObject> HoldsFeature::units() const {
   return units;
 }
 
-// A share is counted by the hold, and what owners leave of a hold is free to its team.
+// A share counts in its hold, and what owners do not use of a hold is free for its team.
 void HoldsFeature::addRules(scheduler::Handle& handle, const std::string&, Model& model) {
   struct Given {
     std::map<std::string, std::string> teams;  // by hold
@@ -229,7 +229,7 @@ void HoldsFeature::addRules(scheduler::Handle& handle, const std::string&, Model
       return there != now.pods.end() && there->second->spec.nodeName == node.metadata.name;
     };
     std::int64_t sum = 0;
-    std::string mine;  // the hold with the least uid, as it happens
+    std::string mine;  // the hold with the least uid, as in the plugin
     for (const auto& [uid, owner] : given->teams)
       if (mine.empty() && !team.empty() && owner == team && here(uid)) mine = uid;
     if (!mine.empty()) {
@@ -274,7 +274,7 @@ void HoldsFeature::bound(const api::Pod& pod, const Choice& choice) {
                         hold.metadata.name, sum, all, name);
 }
 
-// The rest of the pod's own hold is free to it, also where a node has become too small for all.
+// The rest of the pod's own hold is free for it, even where a node has become too small for all.
 void HoldsFeature::addUsed(const api::Pod& pod, const Choice& choice,
                            std::map<std::string, std::int64_t>& used) {
   const std::string& node = pod.spec.nodeName;

@@ -1,8 +1,8 @@
 #pragma once
 
-// Room on nodes that is held for pods of a team (scheduler/testing/small_plugins.h): objects that
-// are scheduled as if they were pods. A hold is bound once, to a node with room for it; its owners
-// use no more of it than there is, and nobody else uses any.
+// Resources on nodes that are reserved for pods of a team (scheduler/testing/small_plugins.h):
+// objects that are scheduled as if they were pods. Invariants: a hold is bound once, to a node with
+// enough free; its owners use at most what it has, and no other pod uses any of it.
 
 #include "scheduler/testing/small_objects.h"
 #include "simulation/feature.h"

@@ -1,4 +1,4 @@
-// What must hold of pods that move, whatever dies.
+// The invariants of migrated pods, whichever process dies.
 
 #include <algorithm>
 
@@ -13,14 +13,14 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// As kDescheduler in migrations.cc says.
+// As in kDescheduler in migrations.cc.
 constexpr Duration kNoReturn = 3min;
 constexpr std::size_t kMostPerNode = 1;
 constexpr std::size_t kMostArriving = 1;
 constexpr std::size_t kMostPerWorkload = 1;
-// Jobs live for a minute at most; then they have to end, and clear away what they made.
+// Jobs time out after a minute; then they must end, and remove what they created.
 constexpr Duration kSoonOver = 60s + 30s;
-// Time in which what changes meanwhile cannot have been known.
+// The time in which a change may be unknown to the descheduler.
 constexpr Duration kUnknown = 2s;
 constexpr Duration kPeace = 60s;
 
@@ -97,7 +97,7 @@ void MigrationsFeature::checkLimits() {
   }
 }
 
-// Whether somebody says that the pod goes where its kind has just left.
+// Checks whether the pod goes to a node that its workload has just left.
 void MigrationsFeature::checkReturn(const Job& job) {
   const std::string planned = said(job, descheduler::kAnnotationPlannedNode);
   const std::string workload = said(job, descheduler::kAnnotationWorkload);
@@ -150,7 +150,7 @@ void MigrationsFeature::evicting(const api::ObjectKey& key, const std::string& u
   if (own->spec.mode == "ReservationFirst") checkRoom(*own, *pod);
 }
 
-// Room is held for whoever comes in its place.
+// Resources are reserved for the replacement pod.
 void MigrationsFeature::checkRoom(const Job& job, const api::Pod& pod) {
   const auto& options = job.spec.reservationOptions;
   const std::string name =
@@ -178,7 +178,7 @@ void MigrationsFeature::podChanged(const PodObject& before, const PodObject& aft
   if (asked != lastAsked_.end() && loop_.steadyNow() - asked->second < 1s) checkBudgets(*before);
 }
 
-// Who counts budgets does so each second, and does not know who left since.
+// The budgets are counted every second, and do not include pods that left since.
 void MigrationsFeature::checkBudgets(const api::Pod& pod) {
   const SteadyTime now = loop_.steadyNow();
   std::erase_if(losses_, [&](const Loss& loss) { return now - loss.time > kUnknown; });
@@ -207,7 +207,8 @@ std::string MigrationsFeature::differences(scheduler::Handle&, const Model&) {
   const SteadyTime now = loop_.steadyNow();
   for (const JobPtr& job : sortedJobs()) {
     if (isOver(*job)) continue;
-    // Nobody may have been able to see to it before: without a leader, or with a network that loses its writes.
+    // It may have been impossible before: without a leader, or with a network that loses its
+    // writes.
     if (now - std::max(known_.at(job->metadata.uid).since, quietSince_) > kSoonOver + 30s)
       journal_.violated("jobs end", "{} is {}: {}", job->metadata.name, job->status.phase.view(),
                         job->status.message);

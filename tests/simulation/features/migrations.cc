@@ -17,8 +17,8 @@ constexpr const char* kSet = "set";
 constexpr std::size_t kMostSets = 3;
 constexpr Duration kReportEach = 10s;
 
-// What leaves a node is not to come back to it for three minutes (migration_rules.cc). One pod of a workload moves
-// at a time.
+// A pod that leaves a node must not return to it for three minutes (migration_rules.cc). One pod of
+// a workload moves at a time.
 constexpr const char* kDescheduler = R"(
 apiVersion: descheduler/v1alpha2
 kind: DeschedulerConfiguration
@@ -51,7 +51,7 @@ void refuse(net::Responder& to, int status, const std::string& why) {
   to.respond(status, {{"Content-Type", "text/plain"}}, why);
 }
 
-// koord-scheduler's service for what-if questions, of the process that leads.
+// The leading koord-scheduler's endpoint for what-if simulations.
 net::HttpServer::Handler schedulerOf(const std::function<Process*()>& leader) {
   return [leader](const net::ServerRequest& request, const std::shared_ptr<net::Responder>& to) {
     if (request.target != "/apis/v1/whatif/pods") return refuse(*to, 404, "no such thing");
@@ -101,7 +101,7 @@ void MigrationsFeature::makeProcess() {
     world_.front.handle(std::move(request), std::move(responder));
   };
   peers.scheduler = schedulerOf(world_.leader);
-  // Without the plugin nobody would ever place a Reservation.
+  // Without the plugin, no scheduler would ever place a Reservation.
   const bool holds = random_.chance(0.8) && holdsRoom();
   process_ = std::make_unique<DeschedulerProcess>(
       loop_, journal_, std::move(peers),
@@ -114,7 +114,7 @@ void MigrationsFeature::begin() {
       {{},
        [this](const auto& before, const auto& after) { podChanged(before, after); },
        [this](const auto& pod) { podChanged(pod, nullptr); }});
-  // Quotas are there, too.
+  // Quotas exist, too.
   write(kube::createObject(api_, api::Namespace::kType, {"", ""},
                            {{"metadata", {{"name", "koordinator-system"}}}}));
   define(Job::kType);
@@ -147,7 +147,7 @@ std::vector<PodObject> MigrationsFeature::podsOf(const api::ReplicaSet& set) con
   return pods;
 }
 
-// --- People.
+// --- Users.
 
 void MigrationsFeature::act() {
   const auto sets = sortedSets();
@@ -166,7 +166,7 @@ void MigrationsFeature::act() {
 void MigrationsFeature::disturb() {
   if (!process_->running()) return process_->start();
   if (random_.chance(0.3)) return process_->kill();
-  if (random_.chance(0.5)) {  // at any point of what it is about to do
+  if (random_.chance(0.5)) {  // at any point of its work
     loop_.runAfter(Duration(random_.below(12'000'000'000)), [this] {
       if (!quiet_) process_->kill();
     });
@@ -231,7 +231,7 @@ void MigrationsFeature::createJob() {
                               {"ttl", pick({"20s", "60s"})}}}}));
 }
 
-// --- What goes on by itself.
+// --- Controllers.
 
 void MigrationsFeature::tick() {
   for (const SetPtr& set : sortedSets()) replace(*set);
@@ -285,7 +285,7 @@ std::int64_t MigrationsFeature::loadOf(const api::Pod& pod) const {
   return load != loads_.end() ? load->second : amountIn(model::podRequests(pod), "cpu") / 2;
 }
 
-// koordlet and koord-manager: what nodes and pods use.
+// koordlet and koord-manager: the usage of nodes and pods.
 void MigrationsFeature::report() {
   std::map<std::string, json::array> pods;
   std::map<std::string, std::int64_t> used;

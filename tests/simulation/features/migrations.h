@@ -1,13 +1,19 @@
 #pragma once
 
-// Migration of pods by koord-descheduler: LowNodeLoad and the MigrationController, with koord-scheduler asked
-// where pods would land. Workloads whose pods come back, load that follows the pods, budgets, jobs made by
-// hand; the descheduler dies and comes back like the schedulers.
+// Migration of pods by koord-descheduler: LowNodeLoad and the MigrationController, with simulations
+// by koord-scheduler of where pods would land. There are workloads whose pods are created again,
+// load that follows the pods, budgets, and jobs created by users; the descheduler dies and restarts
+// like the schedulers.
 //
-// Checked: a pod is only evicted for a job that is about it, by uid, once, and where a place is to be held for
-// it first, when that is there, on another node; no limit on pods that move is exceeded; no budget is broken;
-// what left a node does not come back to it soon; jobs are over when their time is; when all is quiet nothing
-// moves any more, no job is open and no room is held for pods that came or will not come.
+// Checks:
+//  - a pod is only evicted for a job that names it, by uid, once, and, if a reservation is required
+//    first, when that is available, on another node;
+//  - no limit on migrating pods is exceeded;
+//  - no budget is violated;
+//  - a pod that left a node does not return to it soon;
+//  - jobs end at their timeout;
+//  - when all is quiet, no pod is migrated, no job is open, and no resources are reserved for pods
+//    that arrived or will not arrive.
 
 #include "api/migration.h"
 #include "api/slo.h"
@@ -27,8 +33,9 @@ class MigrationsFeature final : public Feature {
   void act() override;
   void tick() override;
   void quiet() override;
-  // What watches did not bring for ten minutes nodes may still have to be relieved for. And pods that wait take the
-  // place of those that come back for ever, where what preempts them does not get what they leave (a NUMA node).
+  // If watches lost events for ten minutes, nodes may still have to be relieved. Also, waiting pods
+  // replace returning pods indefinitely if the preemptor does not get what its victims leave (a
+  // NUMA node).
   bool calm() override;
   std::string differences(scheduler::Handle& handle, const Model& model) override;
 
@@ -37,7 +44,7 @@ class MigrationsFeature final : public Feature {
   using JobPtr = std::shared_ptr<const Job>;
   using SetPtr = std::shared_ptr<const api::ReplicaSet>;
 
-  // migrations.cc: what goes on
+  // migrations.cc: the events
   void makeProcess();
   void disturb();
   void createSet();
@@ -48,15 +55,15 @@ class MigrationsFeature final : public Feature {
   void report();
   std::int64_t loadOf(const api::Pod& pod) const;  // milli-CPUs
   std::vector<SetPtr> sortedSets() const;
-  // Pods of the set that are there to stay.
+  // The running pods of the set that are not about to be removed.
   std::vector<PodObject> podsOf(const api::ReplicaSet& set) const;
-  bool holdsRoom() const;  // there are Reservations
+  bool holdsRoom() const;  // Reservations exist
 
-  // migration_rules.cc: what must hold
+  // migration_rules.cc: the invariants
   void jobChanged(const JobPtr& before, const JobPtr& after);
   void checkLimits();
   void checkReturn(const Job& job);
-  // A request of the descheduler reaches the server.
+  // Called when a request of the descheduler reaches the server.
   void asked(const net::ServerRequest& request);
   void evicting(const api::ObjectKey& key, const std::string& uid);
   void checkRoom(const Job& job, const api::Pod& pod);
@@ -74,24 +81,24 @@ class MigrationsFeature final : public Feature {
   int lastSet_ = 0, lastPod_ = 0, lastJob_ = 0;
   bool quiet_ = false;
   SteadyTime quietSince_{};
-  bool calm_ = false;  // what is lost does not come back
+  bool calm_ = false;  // lost pods are not created again
 
   struct Known {
     SteadyTime since{};
     std::optional<SteadyTime> over;
     std::string workload, from;
-    bool moved = false;  // and well
+    bool moved = false;  // successfully
   };
-  std::map<std::string, Known> known_;  // jobs that ever were, by uid
+  std::map<std::string, Known> known_;  // all jobs by uid, including deleted ones
   SteadyTime lastJobMade_{};
-  std::map<std::string, std::string> evicted_;     // by the pod's uid, the job
-  std::map<std::string, SteadyTime> lastAsked_;    // to evict, by the pod's uid
+  std::map<std::string, std::string> evicted_;     // the job, by the pod's uid
+  std::map<std::string, SteadyTime> lastAsked_;    // requests to evict, by the pod's uid
   std::map<std::string, SteadyTime> roomChanged_;  // of Reservations, by name
   struct Loss {
     SteadyTime time{};
     PodObject pod;
   };
-  std::vector<Loss> losses_;  // of pods that ran
+  std::vector<Loss> losses_;  // of running pods
 };
 
 }  // namespace koord::simulation

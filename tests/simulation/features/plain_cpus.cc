@@ -156,7 +156,7 @@ struct PlainCpus::Room {
   const PlainMachine* machine = nullptr;
   CpuSet taken;
   ZoneAmounts free;
-  std::set<int> shared;   // NUMA nodes with pods that have CPUs of others, too
+  std::set<int> shared;   // NUMA nodes with pods that also have CPUs of other NUMA nodes
   bool reserved = false;  // a reservation holds something
 
   std::int64_t freeIn(int numa, const std::string& resource) const {
@@ -165,7 +165,7 @@ struct PlainCpus::Room {
     const auto amount = zone->second.find(resource);
     return amount == zone->second.end() ? 0 : std::max<std::int64_t>(amount->second, 0);
   }
-  // Of what is wanted, what some zone has.
+  // The part of the request that some zone reports.
   std::map<std::string, std::int64_t> reported(const api::Pod& pod) const {
     auto wanted = wantedBy(pod);
     std::erase_if(wanted, [&](const auto& entry) {

@@ -1,9 +1,9 @@
 #pragma once
 
-// PlainCpus: who can have CPUs of his own and parts of NUMA nodes, on API objects alone, for plain
-// evaluation. It counts CPUs and amounts and chooses none. What it cannot tell without the arithmetic of the
-// plugin it calls undecided: sets of several NUMA nodes for who is bound, devices under a NUMA policy, and
-// nodes on which a reservation holds CPUs.
+// PlainCpus: which pods can get exclusive CPUs and parts of NUMA nodes, from API objects alone, for
+// plain evaluation. It counts CPUs and amounts and chooses none. Cases that need the plugin's
+// arithmetic are undecided: sets of several NUMA nodes for bound pods, devices under a NUMA policy,
+// and nodes on which a reservation holds CPUs.
 
 #include <map>
 #include <memory>
@@ -18,23 +18,23 @@ namespace koord::simulation {
 
 using ZoneAmounts = std::map<int, std::map<std::string, std::int64_t>>;  // by NUMA node, resource
 
-// What a NodeResourceTopology says.
+// The content of a NodeResourceTopology.
 struct PlainMachine {
   struct Cpu {
     int id = 0, core = 0, numa = 0;
   };
   std::vector<Cpu> cpus;
   CpuSet reserved;
-  ZoneAmounts zones;  // what pods may have
+  ZoneAmounts zones;  // what pods may use
   static PlainMachine of(const api::NodeResourceTopology& topology);
 
-  int threads() const;  // of a core
+  int threads() const;  // per core
   CpuSet usable() const;
-  // How many of the free CPUs a pod can have of one NUMA node, or of all (-1).
+  // How many of the free CPUs a pod can get on one NUMA node, or on all (-1).
   int countFree(const CpuSet& held, int numa, const std::string& bind, bool required) const;
 };
 
-// What a pod says that it was given (annotation resource-status).
+// A pod's allocation (annotation resource-status).
 struct PlainCpuGrant {
   CpuSet cpus;
   ZoneAmounts zones;
@@ -42,11 +42,11 @@ struct PlainCpuGrant {
   static PlainCpuGrant of(const api::StringMap& annotations);
 };
 
-// What a pod asks for.
+// A pod's request.
 struct PlainCpuWish {
   std::string policy;  // for NUMA nodes; "": none
   bool apart = false;
-  bool binds = false;  // by its own wish
+  bool binds = false;  // by its own policy
   std::string bind;
   bool required = false;
   std::int64_t milliCpu = 0;
@@ -61,7 +61,7 @@ class PlainCpus {
 
   enum class Answer { Fits, Lacks, Undecided };
   Answer ask(const Model& now, const api::Pod& pod, const api::Node& node) const;
-  // Whether CPUs or NUMA nodes of this node matter to the pod.
+  // Returns true if CPUs or NUMA nodes of this node matter to the pod.
   static bool concerns(const api::Pod& pod, const api::Node& node);
 
  private:
@@ -72,7 +72,7 @@ class PlainCpus {
   static bool fitsTogether(const Room& room, const api::Pod& pod, bool ofEverything);
 };
 
-// Whether the pod asks for any device.
+// Returns true if the pod requests any device.
 bool asksForDevices(const api::Pod& pod);
 
 }  // namespace koord::simulation

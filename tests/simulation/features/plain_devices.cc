@@ -110,7 +110,7 @@ PlainDevices::Answer PlainDevices::ask(const Model& now, const api::Pod& pod,
       for (const auto& [resource, amount] : amounts)
         if (free.contains(key)) free[key][resource] -= amount;
   }
-  if (!used && !listed.contains(name)) return Answer::Fits;  // nobody knows of devices there
+  if (!used && !listed.contains(name)) return Answer::Fits;  // devices are unknown there
   if (reserved) return Answer::Undecided;
   const bool enough = std::ranges::all_of(wish.parts, [&](const auto& part) {
     return part.count <= std::ranges::count_if(free, [&](const auto& device) {

@@ -1,8 +1,8 @@
 #pragma once
 
-// PlainDevices: who can have which devices, on API objects alone, for plain evaluation. Devices are counted:
-// so many GPUs of which so much is free. Virtual functions, joint allocation, and nodes on which a
-// reservation holds devices are called undecided.
+// PlainDevices: which pods can get which devices, from API objects alone, for plain evaluation.
+// Devices are counted: how many GPUs have how much free. Virtual functions, joint allocation, and
+// nodes on which a reservation holds devices are undecided.
 
 #include <map>
 #include <memory>
@@ -15,11 +15,11 @@
 
 namespace koord::simulation {
 
-// By type and number, the amounts of each.
+// Type and minor.
 using DeviceKey = std::pair<std::string, int>;
 using DeviceParts = std::map<DeviceKey, std::map<std::string, std::int64_t>>;
 
-// What a pod says that it was given (annotation device-allocated).
+// A pod's allocation (annotation device-allocated).
 struct PlainDeviceGrant {
   DeviceParts parts;
   std::set<std::pair<DeviceKey, std::string>> functions;  // with their bus ids
@@ -27,11 +27,11 @@ struct PlainDeviceGrant {
   static PlainDeviceGrant of(const api::StringMap& annotations);
 };
 
-// What a node has that works.
+// The healthy devices of a node.
 DeviceParts partsOf(const api::Device& device);
 std::set<std::pair<DeviceKey, std::string>> functionsOf(const api::Device& device);
 
-// What a pod asks for: so many devices of a type with so much of each.
+// A pod's request: a number of devices of a type with an amount of each.
 struct PlainDeviceWish {
   struct Part {
     std::string type;
@@ -39,7 +39,7 @@ struct PlainDeviceWish {
     std::map<std::string, std::int64_t> each;
   };
   std::vector<Part> parts;
-  bool simple = true;  // counting tells everything
+  bool simple = true;  // counting decides everything
   static PlainDeviceWish of(const api::Pod& pod);
 };
 
@@ -47,7 +47,7 @@ class PlainDevices {
  public:
   using Model = scheduler::testing::Model;
   std::map<std::string, std::shared_ptr<const DeviceParts>> devices;  // by node
-  std::set<std::string> listed;                  // nodes that have, or had, some
+  std::set<std::string> listed;                  // nodes that have, or had, devices
   std::map<std::string, PlainDeviceGrant> held;  // by uid
 
   enum class Answer { Fits, Lacks, Undecided };

@@ -107,7 +107,7 @@ std::string PlainQuotas::admit(const Model& now, const api::Pod& pod, const api:
   const std::string quota = quotaOf(pod);
   if (isApart(quota)) return "";
   const auto requests = model::podRequests(pod);
-  // Those of its quota, and of the quotas below it, which a pod can name as well.
+  // The pods of its quota, and of the quotas below it, which a pod can name as well.
   const auto within = [&](std::string name) {
     for (std::size_t depth = 0; depth <= tree_.quotas.size() && !name.empty(); ++depth) {
       if (name == quota) return true;

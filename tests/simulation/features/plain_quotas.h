@@ -1,7 +1,7 @@
 #pragma once
 
-// PlainQuotas: what quotas are entitled to and use, on API objects alone, for plain evaluation; the
-// arithmetic is that of the reference tree (plugins/elasticquota/tree/reference_tree.h).
+// PlainQuotas: what quotas are entitled to and use, from API objects alone, for plain evaluation.
+// The arithmetic is that of the reference tree (plugins/elasticquota/tree/reference_tree.h).
 
 #include <map>
 #include <string>
@@ -20,9 +20,9 @@ class PlainQuotas {
 
   explicit PlainQuotas(std::map<std::string, Object> objects);  // by name
 
-  // What there is to share. All of it comes before the rest.
+  // Adds to the total. Call it for all nodes before any pod is added.
   void addNode(const api::Node& node);
-  // A pod's amounts, without what is covered, as something that is asked for, or used, or both.
+  // How a pod's amounts count, without the covered part: as request, as use, or both.
   struct Counts {
     bool asks = false, runs = false;
   };
@@ -34,8 +34,8 @@ class PlainQuotas {
   std::optional<std::int64_t> limitOf(const std::string& quota, const std::string& resource);
   std::int64_t runtimeOf(const std::string& quota, const std::string& resource);
   std::int64_t usedOf(const std::string& quota, const std::string& resource);
-  // "" when its quota takes the pod on this node. `runs` is what plain evaluation lets run, `hidden`
-  // counts the same and is not among it.
+  // "" if its quota admits the pod on this node. `runs` is what plain evaluation lets run; `hidden`
+  // counts the same and is not part of it.
   std::string admit(const Model& now, const api::Pod& pod, const api::Node& node);
   const std::map<std::string, Object>& objects() const { return objects_; }
 

@@ -256,7 +256,8 @@ std::int64_t PlainReservations::fullness(const Model& now, const api::Pod& pod,
   return count == 0 ? 0 : sum / count;
 }
 
-// The lowest order wins; without one, what is fullest with the pod, first by name.
+// The lowest order wins; without orders, the reservation that is fullest with the pod, first by
+// name.
 std::string PlainReservations::nominated(const Model& now, const api::Pod& pod,
                                          const api::Node& node) const {
   Matched matched = matchedOn(now, pod, node.metadata.name);
@@ -288,7 +289,7 @@ std::pair<std::string, std::int64_t> PlainReservations::takesOver(
   return {uid, std::min(unusedOf(now, uid, resource), asksFor(pod, resource))};
 }
 
-// The lowest order wins; without one, what is fullest with the pod.
+// The lowest order wins; without orders, the reservation that is fullest with the pod.
 void PlainReservations::score(const Model& now, const api::Pod& pod, Outcome& outcome) const {
   if (isReservePod(pod) || ignores(pod)) return;
   std::set<std::int64_t> orders;

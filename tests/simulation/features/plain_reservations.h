@@ -2,8 +2,9 @@
 
 // PlainReservations: the rules of reservations on API objects alone, for plain evaluation.
 //
-// A node counts, for each reservation on it, the larger of what is reserved and what its owners ask
-// for. A pod that uses a reservation finds the rest of it free, and of all others nothing.
+// A node counts, for each reservation on it, the larger of what is reserved and what its owners
+// request. For a pod that uses a reservation, the unused part of it is free; other reservations are
+// not.
 
 #include <map>
 #include <string>
@@ -19,33 +20,33 @@ class PlainReservations {
   using Model = scheduler::testing::Model;
   struct Held {
     std::shared_ptr<const api::Reservation> object;
-    bool bound = false;  // on its node as the API says it, and not only by a choice
+    bool bound = false;  // bound according to the API server, not only chosen
   };
-  std::map<std::string, Held> held;         // by uid; those whose reserve pods are on nodes
-  std::map<std::string, std::string> uses;  // the uid of a pod's reservation, by that of the pod
-  std::map<std::string, std::string> policies;  // of all, by uid
+  std::map<std::string, Held> held;  // by uid; of reservations whose reserve pods are on nodes
+  std::map<std::string, std::string> uses;      // the uid of a pod's reservation, by the pod's uid
+  std::map<std::string, std::string> policies;  // of all reservations, by uid
 
   static bool isReservePod(const api::Pod& pod);
   static bool owns(const api::Pod& pod, const api::Reservation& reservation);
-  // Whether the pod must run in a reservation, and may run where any is.
+  // Returns true if the pod must use a reservation.
   static bool required(const api::Pod& pod);
   static bool ignores(const api::Pod& pod);
-  // The uid of the one that the pod says it uses; "": none.
+  // The uid of the reservation in the pod's annotation; "": none.
   static std::string reservationOf(const api::Pod& pod);
-  // Whether what one of them holds may be the other's: a reserve pod and who uses it.
+  // Returns true if one of them may use what the other holds: a reserve pod and its owner.
   static bool mayShare(const api::Pod& a, const api::Pod& b);
 
-  // --- What plain evaluation is told (reference_evaluator.h).
+  // --- Rules for plain evaluation (reference_evaluator.h).
   std::int64_t given(const Model& now, const api::Pod& pod, const api::Node& node,
                      const std::string& resource) const;
-  // What owners use of what this reserve pod holds.
+  // What owners use of this reserve pod's resources.
   std::int64_t covered(const Model& now, const api::Pod& reservePod,
                        const std::string& resource) const;
   std::vector<std::string> exclude(const Model& now, const api::Pod& pod,
                                    const api::Node& node) const;
   std::vector<std::string> judge(const Model& now, const api::Pod& pod,
                                  const api::Node& node) const;
-  // The reservation that the pod would use on the node and what of it, as takesOver() tells it.
+  // The reservation that the pod would use on the node, and the amount, in the form of takesOver().
   std::pair<std::string, std::int64_t> takesOver(const Model& now, const api::Pod& pod,
                                                  const api::Node& node,
                                                  const std::string& resource) const;
@@ -66,7 +67,7 @@ class PlainReservations {
                 const std::string* with, std::size_t matched) const;
   bool takes(const Model& now, const api::Pod& pod, const api::Node& node, const std::string& uid,
              std::size_t matched) const;
-  // The uid of the one that the pod would use; "": none.
+  // The uid of the reservation that the pod would use; "": none.
   std::string nominated(const Model& now, const api::Pod& pod, const api::Node& node) const;
   bool concerns(const Model& now, const api::Pod& pod, const std::string& uid) const;
   std::int64_t fullness(const Model& now, const api::Pod& pod, const std::string& uid) const;

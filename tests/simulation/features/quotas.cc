@@ -102,7 +102,7 @@ std::map<std::string, PlainQuotas::Object> QuotasFeature::objects() const {
   return objects;
 }
 
-// As the process knows the world; the pod of this uid only asks.
+// As the process knows the world; the pod of this uid does not count.
 std::shared_ptr<PlainQuotas> QuotasFeature::plainOf(scheduler::Handle& handle,
                                                     const std::string& without,
                                                     const Model& model) const {
@@ -114,7 +114,7 @@ std::shared_ptr<PlainQuotas> QuotasFeature::plainOf(scheduler::Handle& handle,
   auto plain = std::make_shared<PlainQuotas>(std::move(objects));
   handle.cluster().live().forEach(
       [&](scheduler::NodeId node) { plain->addNode(*handle.cluster().node(node).object); });
-  // Reservations and owners on nodes that are gone are used, and use, as ever.
+  // Reservations and owners on deleted nodes still count.
   Model everywhere = model;
   for (const auto& record : handle.cluster().pods()) {
     if (record.info->uid() == without || model.pods.contains(record.info->uid())) continue;
@@ -136,7 +136,7 @@ std::shared_ptr<PlainQuotas> QuotasFeature::plainOf(scheduler::Handle& handle,
         covered[resource] = resource == PlainQuotas::kResources[0] ? Quantity::ofMilli(amount)
                                                                    : Quantity::of(amount);
       }
-    // One that was deleted while it was being bound has its place still, and asks for nothing.
+    // A pod that was deleted while it was being bound still has its place, but requests nothing.
     const auto& known = handle.knownPods();
     const bool asks = !record.assumed || known.ours().contains(record.info->uid());
     plain->addPod(*pod, covered, {.asks = asks, .runs = true});
@@ -155,7 +155,7 @@ void QuotasFeature::addRules(scheduler::Handle& handle, const std::string& witho
   };
 }
 
-// For another one of its quota that matters more.
+// For a pod of its quota with higher priority.
 bool QuotasFeature::mayEvict(const api::Pod& victim) const {
   const PlainQuotas plain(objects());
   return !plain.isFixed(victim) && std::ranges::any_of(truth_.pods.objects(), [&](const auto& pod) {
@@ -174,8 +174,8 @@ void QuotasFeature::chosen(scheduler::Handle& handle, const api::Pod& pod, const
   known_[{choice.process, quota}].push_back(std::move(known));
 }
 
-// By what the process knew then, or when it chose other pods since: those may be bound already. Owners of
-// reservations are left out: what is theirs has been charged before.
+// By what the process knew then, or when it chose nodes for other pods since: those may be bound
+// already. Owners of reservations are skipped: their reservation has been charged before.
 void QuotasFeature::bound(const api::Pod& pod, const Choice& choice) {
   const PlainQuotas plain(objects());
   const auto held = [](const api::Pod& one) {
@@ -223,7 +223,7 @@ std::string QuotasFeature::differences(scheduler::Handle& handle, const Model& m
         text ? api::decodeText<api::ResourceList>(*text) : Result<api::ResourceList>();
     for (const char* resource : PlainQuotas::kResources) {
       if (!text || !plain->limitOf(name, resource)) continue;
-      // Where the quota above does not name the resource, max is what it is entitled to.
+      // Where the parent does not name the resource, a quota is entitled to its max.
       const std::int64_t is = plain->runtimeOf(name, resource);
       const std::int64_t shown = runtime ? amountIn(*runtime, resource) : -1;
       if (shown != is && shown != plain->limitOf(name, resource))

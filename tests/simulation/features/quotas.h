@@ -1,8 +1,8 @@
 #pragma once
 
-// Elastic quotas (plugins/elasticquota): a small tree of them, which comes, changes and goes while pods
-// name them. Nobody is let in beyond what its quota is entitled to, as far as the scheduler knew; when
-// all is quiet, what quotas show is the sum of pods.
+// Elastic quotas (plugins/elasticquota): a small tree of quotas that are added, changed and removed
+// while pods name them. Invariants: no pod is admitted beyond what its quota is entitled to, as far
+// as the scheduler knew; when all is quiet, the status of quotas is the sum over the pods.
 
 #include "simulation/feature.h"
 #include "simulation/features/plain_quotas.h"
@@ -37,10 +37,10 @@ class QuotasFeature final : public Feature {
 
   std::shared_ptr<PlainQuotas> plainOf(scheduler::Handle& handle, const std::string& without,
                                        const Model& model) const;
-  std::map<std::string, PlainQuotas::Object> objects() const;  // of the store
+  std::map<std::string, PlainQuotas::Object> objects() const;  // from the store
 
   kube::Informer<Quota> quotas_;
-  SteadyTime changed_ = SteadyTime::min();  // of what people say in them
+  SteadyTime changed_ = SteadyTime::min();  // when users last changed them
   std::map<std::pair<std::string, std::string>, std::vector<Known>> known_;  // by process and quota
 };
 

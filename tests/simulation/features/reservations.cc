@@ -18,7 +18,7 @@ using scheduler::testing::amountIn;
 namespace {
 
 constexpr std::size_t kMost = 7;
-constexpr Duration kSoon = 20s;       // in which whoever's time is up has ended
+constexpr Duration kSoon = 20s;  // the time after expiry in which a reservation must have ended
 constexpr Duration kSeenWithin = 5s;  // until schedulers have received a change
 
 PodObject unitOf(const api::Reservation& reservation) {
@@ -153,7 +153,7 @@ void ReservationsFeature::changeOne(const api::Reservation& reservation) {
   }
 }
 
-// Those that are over are cleared away some time.
+// Deletes ended reservations after some time.
 void ReservationsFeature::tick() {
   for (const auto& one : sorted())
     if (scheduler::isReservationTerminal(*one) && random_.chance(0.1))
@@ -260,7 +260,7 @@ void ReservationsFeature::bound(const api::Pod& pod, const Choice& choice) {
                         all, resource);
 }
 
-// What owners leave of a reservation is taken, but for whoever may use it.
+// The unused part of a reservation counts as used, except for its possible owners.
 void ReservationsFeature::addUsed(const api::Pod& pod, const Choice& choice,
                                   std::map<std::string, std::int64_t>& used) {
   const std::string& node = pod.spec.nodeName;
@@ -278,7 +278,7 @@ void ReservationsFeature::addUsed(const api::Pod& pod, const Choice& choice,
         owners[name] += amountIn(model::podRequests(*other), name);
     }
     if (uid == mine) continue;
-    // An owner has the place of the reserve pod, and that of one which matches is in nobody's way.
+    // An owner has the reserve pod's place, and the place of a matching reservation does not count.
     if (owners.empty() && !PlainReservations::owns(pod, *one)) ++used["pods"];
     for (const auto& [name, quantity] : one->status.allocatable)
       used[name] +=

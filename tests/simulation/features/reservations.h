@@ -1,9 +1,9 @@
 #pragma once
 
-// Reservations (plugins/reservation): room on nodes that is held for owners to come. A reservation is
-// placed once; it is used by its owners alone, where it is, by one when it says so, and within itself
-// where it is Restricted; when all is quiet its status says who uses how much, and those whose time is
-// up have ended.
+// Reservations (plugins/reservation): resources on nodes that are reserved for future owners.
+// Invariants: a reservation is placed once; only its owners use it, on its node; only one owner
+// uses it if it says so; Restricted limits what owners use; when all is quiet, its status has the
+// owners and their use, and expired reservations have ended.
 
 #include "simulation/feature.h"
 #include "simulation/features/plain_reservations.h"
@@ -42,7 +42,7 @@ class ReservationsFeature final : public Feature {
 
   kube::Informer<api::Reservation> reservations_;
   std::map<std::string, Object> ever_;           // by uid, as last seen
-  SteadyTime rulesChanged_ = SteadyTime::min();  // a reservation was opened or closed
+  SteadyTime rulesChanged_ = SteadyTime::min();  // when a reservation was opened or closed
   int last_ = 0;
 };
 

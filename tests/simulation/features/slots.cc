@@ -38,7 +38,7 @@ void SlotsFeature::shape(scheduler::testing::NodeBuilder& node) {
     node.object().metadata.annotations[Slots::kSlots] = pick({"0-1", "0-3", "1,4,7", "0-7"});
 }
 
-// A node comes to have other slots; some that are gone may be in use.
+// A node gets other slots; some of the removed ones may be in use.
 void SlotsFeature::act() {
   std::map<std::string, Truth::NodeObject> sorted;
   for (const auto& node : truth_.nodes.objects()) sorted[node->metadata.name] = node;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Numbered slots of nodes (scheduler/testing/small_plugins.h). No slot is given to two pods, and a
-// pod gets as many as it wants, of those that its node has.
+// Numbered slots of nodes (scheduler/testing/small_plugins.h). Invariants: no slot is allocated to
+// two pods, and a pod gets as many as it requests, from the slots of its node.
 
 #include "simulation/feature.h"
 

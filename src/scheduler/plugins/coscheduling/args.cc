@@ -14,7 +14,7 @@ CoschedulingArgs CoschedulingArgs::read(Fields& fields) {
                                                formatDuration(args.defaultTimeout)));
   }
   args.controllerWorkers = fields.integer("controllerWorkers", 1, 1, INT32_MAX);
-  (void)fields.boolean("skipCheckScheduleCycle", false);  // upstream reads it, and no more
+  (void)fields.boolean("skipCheckScheduleCycle", false);  // upstream reads it and ignores it
   args.enablePreemption = fields.boolean("enablePreemption", false);
   args.awareNetworkTopology = fields.boolean("awareNetworkTopology", false);
   args.defaultMatchPolicy = fields.text("defaultMatchPolicy", args.defaultMatchPolicy);

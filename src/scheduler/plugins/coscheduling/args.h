@@ -11,7 +11,7 @@ struct CoschedulingArgs {
   std::int64_t controllerWorkers = 1;
   bool enablePreemption = false;
   bool awareNetworkTopology = false;
-  std::string defaultMatchPolicy = "once-satisfied";  // as it was given: no text is refused
+  std::string defaultMatchPolicy = "once-satisfied";  // as configured: every text is accepted
 
   static CoschedulingArgs read(Fields& fields);
 };

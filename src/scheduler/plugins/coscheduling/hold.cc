@@ -52,7 +52,7 @@ void GangHold::lost(const std::string& uid) {
   }
 }
 
-// The time of all is over with that of the first.
+// The waiting time of all members ends with that of the first.
 void GangHold::expire() {
   notBefore_[groupId_] = handle_.executor().steadyNow() + (until_ - since_);
   giveBack("the waiting time of GangGroup \"" + groupId_ + "\" is over");

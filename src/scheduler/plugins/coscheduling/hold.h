@@ -1,14 +1,16 @@
 #pragma once
 
-// Hold: the places that members of a NonStrict gang group keep while they wait for the rest of it.
+// Hold: the nodes that members of a NonStrict gang group reserve while they wait for the rest of
+// the group.
 //
-// A group that is short of places may hold on to what it got, so that room which comes free bit by
-// bit adds up. Two groups that do so can starve each other for good, each with what the other needs.
-// So only one does at a time, in the whole scheduler: the one whose members have the highest priority,
-// and of equals the one that holds already. Who outranks it takes over, and the other gives back its
-// places. A hold ends when the group has what it needs, when its waiting time (counted from its first
-// member) is over, or when its last member goes; a group whose time ran out may not hold again for as
-// long as it held, so that others have their turn.
+// A group that lacks nodes may keep those that it got, so that resources that are freed bit by bit
+// add up. Two groups that do so can starve each other indefinitely, each with what the other needs.
+// So only one group holds at a time, in the whole scheduler: the group whose members have the
+// highest priority; among equals, the group that already holds. A group with higher priority takes
+// over, and the previous group releases its nodes. A hold ends when the group has what it needs,
+// when its waiting time (counted from its first member) is over, or when its last member is
+// removed. A group whose time is over may not hold again for as long as it held, so that other
+// groups have their turn.
 
 #include <map>
 #include <optional>
@@ -23,21 +25,21 @@ class GangHold {
  public:
   GangHold(Handle& handle, std::string plugin) : handle_(handle), plugin_(std::move(plugin)) {}
 
-  // The group that holds places, or "".
+  // The group that holds; "" if none.
   const std::string& groupId() const { return groupId_; }
   const std::set<std::string>& members() const { return members_; }  // uids
-  // How long members that come now may wait.
+  // How long members that are added now may wait.
   Duration timeLeft(const std::string& groupId, Duration waitTime) const;
 
-  // Lets the group keep these places, too; false when another one goes first. Members of a group that
-  // has to give way are rejected.
+  // Lets the group hold these members' nodes, too. Returns false if another group has precedence.
+  // Rejects the members of the previous group if it has to release its nodes.
   bool keep(const std::string& groupId, std::int32_t priority, Duration waitTime,
             std::span<const PodPtr> members);
-  // The group has what it needs: all that wait go on.
+  // Called when the group has what it needs: allows all waiting members.
   void allow();
-  // Nobody waits any more.
+  // Rejects all waiting members and ends the hold.
   void giveBack(const std::string& why);
-  // One of them has lost its place.
+  // Called when a member has lost its node.
   void lost(const std::string& uid);
 
  private:

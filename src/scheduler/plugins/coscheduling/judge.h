@@ -1,6 +1,6 @@
 #pragma once
 
-// When a gang may be bound, as plain rules on numbers.
+// The rules for when a gang may be bound, on plain numbers.
 
 #include <string>
 #include <string_view>
@@ -9,16 +9,16 @@
 
 namespace koord::scheduler {
 
-// Where the members of a gang are.
+// How many members of a gang are in which state.
 struct GangStanding {
   std::int64_t minimum = 0;
   MatchPolicy policy = MatchPolicy::OnceSatisfied;
-  std::int64_t waiting = 0;  // have a place, not bound
+  std::int64_t waiting = 0;  // have a node, not bound
   std::int64_t bound = 0;
-  bool satisfied = false;  // a member of its group was bound, or let go, before
+  bool satisfied = false;  // a member of its group was bound or allowed before
 };
 
-// How many places the gang lacks before it may be bound; 0: none.
+// How many more members must get a node before the gang may be bound; 0: none.
 std::int64_t lacks(const GangStanding& gang);
 
 // "gang a/b has 1 of 3 members placed"

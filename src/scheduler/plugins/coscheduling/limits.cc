@@ -14,7 +14,7 @@ namespace koord::scheduler {
 
 namespace {
 
-// The members that a limit is about, by gang.
+// The members that a limit applies to, by gang.
 struct Limited {
   PodLimits::Limit limit;
   std::vector<RoomDemand> inside;

@@ -1,10 +1,12 @@
 #pragma once
 
-// Limits: whether what a gang group needs at least is more than its members may ever have together (PodLimits). Like
-// room.h it is looked at before any search, and never says no to what could be.
+// Limits: whether the minimum of a gang group exceeds what its members may ever have together
+// (PodLimits). Like room.h, it is checked before any search, and never rejects a group that could
+// be scheduled.
 //
-// Of each gang so many members are to be placed. Of these as many belong to a limited set as there are not enough others
-// outside of it; they take at least the smallest requests in it.
+// Each gang needs its minimum of members to be placed. Members outside of a limited set are counted
+// first; the rest of the minimum must be in the set, with at least the smallest requests of its
+// members.
 
 #include <optional>
 #include <string>
@@ -13,12 +15,12 @@
 
 namespace koord::scheduler {
 
-// "Insufficient quotas, its members need at least 6 cpu, and the max of quota "team", 1 level above theirs, is 4";
-// nullopt: they may.
+// "Insufficient quotas, its members need at least 6 cpu, and the max of quota "team", 1 level above
+// theirs, is 4"; nullopt if no limit is exceeded.
 std::optional<std::string> overLimit(const Cluster& cluster, const Profile& profile,
                                      std::span<const RoomDemand> demands);
 
-// Whether limits may be others after it; most events of quotas tell of what they use.
+// Returns true if limits may change with the event; most events of quotas report their use only.
 bool changesLimits(const ClusterEvent& event);
 
 }  // namespace koord::scheduler

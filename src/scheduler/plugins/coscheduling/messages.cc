@@ -13,7 +13,7 @@ std::string listed(const std::vector<std::string>& texts) {
   return fmt::format("[{}]", fmt::join(texts, " "));
 }
 
-// Go's %q, as far as our texts go.
+// Go's %q, for the characters in our texts.
 std::string quoted(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {

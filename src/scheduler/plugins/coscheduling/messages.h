@@ -1,6 +1,6 @@
 #pragma once
 
-// What members of gangs are told; the words are upstream's where upstream has some.
+// Messages for members of gangs, in upstream's words where upstream has the message.
 
 #include <string>
 #include <vector>
@@ -22,7 +22,7 @@ struct Lacking {
 std::string basicCheck(const std::vector<std::string>& group, const Lacking& lacking,
                        const std::string& gang, const PodInfo& pod);
 
-// A member found no node: what all others hear.
+// A member found no node: the message for all other members.
 std::string rejected(const std::string& groupId, const PodInfo& member, const std::string& reason,
                      std::size_t waiting);
 

@@ -78,7 +78,7 @@ Task<void> NetworkController::write(std::shared_ptr<const api::ClusterNetworkTop
   const Result<json::value> reply = co_await patching;
   busy_ = false;
   if (reply) co_return;
-  seen_ = nullptr;  // again with the next look
+  seen_ = nullptr;  // retried at the next check
   if (reply.error().code != ErrorCode::Conflict && reply.error().code != ErrorCode::NotFound)
     log::warn("status of ClusterNetworkTopology {}: {}", object->metadata.name,
               reply.error().message);

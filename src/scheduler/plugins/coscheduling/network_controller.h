@@ -1,8 +1,9 @@
 #pragma once
 
-// NetworkController: writes into the status of the ClusterNetworkTopology "default" which places the
-// scheduler sees in it, and tells in an event what is wrong with it. On the leader only; the status with
-// --enable-network-topology-manager only, since an upstream scheduler beside this one may write it.
+// NetworkController: writes the places that the scheduler sees into the status of the
+// ClusterNetworkTopology "default", and records an event if the object is invalid. Runs on the
+// leader only. It writes the status with --enable-network-topology-manager only, because an
+// upstream scheduler may write it in parallel.
 
 #include <memory>
 #include <string>
@@ -14,11 +15,11 @@ namespace koord::scheduler {
 
 class NetworkController {
  public:
-  // The handle has an API.
+  // The handle must have an API.
   NetworkController(Handle& handle, NetworkTopology& network)
       : handle_(handle), network_(network) {}
 
-  // Every few seconds.
+  // Runs every few seconds.
   void look();
 
  private:
@@ -34,7 +35,7 @@ class NetworkController {
   TaskGroup tasks_;
 };
 
-// {"detailStatus": [...]}: the places from the cluster down, nodes left out.
+// {"detailStatus": [...]}: the places from the cluster down, without nodes.
 json::value networkStatus(const NetworkTree& tree);
 
 }  // namespace koord::scheduler

@@ -27,7 +27,7 @@ std::int64_t indexOf(const PodInfo& pod) {
   return error == std::errc() && end == text->data() + text->size() ? index : -1;
 }
 
-// One of those whose index cannot be read is told so; it comes after those that have one.
+// A member whose index is invalid gets an event; it comes after those that have one.
 void tellOfIndex(Handle& handle, std::span<const PodPtr> members) {
   const auto wrong = std::ranges::find_if(members, [](const PodPtr& pod) {
     return api::findIn(pod->pod->metadata.annotations, kIndex) && indexOf(*pod) < 0;
@@ -41,7 +41,7 @@ void tellOfIndex(Handle& handle, std::span<const PodPtr> members) {
       "Scheduling");
 }
 
-// Of the wish's rules, by level of the tree; an error names a layer that is not there.
+// The wish's rules, by level of the tree; an error names a layer that does not exist.
 Result<NetworkDemand> demandOf(const std::vector<NetworkGather>& rules, const NetworkTree& tree) {
   NetworkDemand demand;
   demand.multiples.resize(tree.layers().depth() + 1);
@@ -91,7 +91,7 @@ bool networkOrder(const PodInfo& a, const PodInfo& b) {
   return a.pod->metadata.name < b.pod->metadata.name;
 }
 
-// What nodes offer these members.
+// Computes what nodes offer to these members.
 class NetworkPlacement::Trial {
  public:
   Trial(Handle& handle, std::span<const PodPtr> members)
@@ -101,9 +101,9 @@ class NetworkPlacement::Trial {
         states_(members.size()),
         granting_(handle.profile().offers<TentativePlugin>()) {}
 
-  // Other than Success: nothing is offered, as the result says.
+  // If the result is not Success, nothing is offered; the result says why.
   SearchResult run(std::vector<NetworkOffer>& offers);
-  // Why nodes do not take more: "0/5 nodes are available: ...", and who says so.
+  // Why nodes do not take more: "0/5 nodes are available: ...", and which plugin says so.
   Diagnosis reasons();
 
  private:
@@ -122,7 +122,7 @@ class NetworkPlacement::Trial {
 
 Status NetworkPlacement::Trial::fits(std::size_t member, NodeId node, bool others) {
   NodeSearch& search = handle_.search();
-  // What other plugins say may rest on the members that are there by now.
+  // Verdicts of other plugins may depend on the members that are already there.
   if (others && !search.decidingClass(states_[member])) {
     CycleState state;
     if (SearchResult prepared = search.prepare(state, members_[member]); !prepared.status.ok())
@@ -187,13 +187,13 @@ Diagnosis NetworkPlacement::Trial::reasons() {
   return diagnosis;
 }
 
-// The plans for all members, or else for the needed ones; demand.pods is how many that are.
+// The plans for all members, or else for the needed ones; demand.pods is the number of the latter.
 NetworkPlacement::Answer NetworkPlacement::plansFor(const NetworkWish& wish,
                                                     const NetworkTree& tree,
                                                     std::span<const NetworkOffer> offers,
                                                     NetworkDemand& demand) {
   Answer answer;
-  // Where the gang needs none of them any more, one by one will do.
+  // If the gang does not need the rest, members may be placed one by one.
   std::vector<bool> some = wish.needed;
   if (std::ranges::find(some, true) == some.end()) some[0] = true;
   for (const bool all : {true, false}) {

@@ -1,15 +1,16 @@
 #pragma once
 
-// NetworkPlacement: which nodes the members of a gang go to, so that they are where in the network the
-// gang wants them. How many members each node would take is tried out: the members are put onto it
-// one after the other, with what plugins would give them, until one does not fit; all of that is
-// taken back. The rest is arithmetic (network/planner.h).
+// NetworkPlacement: plans the nodes of a gang's members by the gang's requirements on the network.
+// It finds out by trial how many members each node can take: it adds members to the node one after
+// the other, with what plugins would allocate to them, until one does not fit, and reverts
+// everything. The rest is arithmetic (network/planner.h).
 //
-// A node is tried without the members that other nodes would take: a plan may break rules of theirs
-// that span nodes. So there are several plans, of which the group's cycle keeps the first that holds,
-// and places that the members may be searched nodes in when none does.
+// Each node is tried alone, without the members that other nodes would take, so a plan may break
+// rules that span nodes. Therefore the answer has several plans, of which the group's cycle uses
+// the first that works, and the nodes to search member by member if no plan works.
 //
-// Cost: two filterings of the nodes that take the first member, and one for each further place on them.
+// Cost: two filter runs over the nodes that take the first member, and one for each further member
+// on them.
 
 #include <functional>
 
@@ -24,9 +25,9 @@ namespace koord::scheduler {
 struct NetworkWish {
   const std::vector<NetworkGather>& rules;
   std::span<const PodPtr> members;            // in their order
-  std::vector<bool> needed;                   // of them, those that the gang cannot do without
-  std::optional<NodeId> with;                 // where a member is already
-  std::function<std::int64_t(NodeId)> score;  // may be empty: all alike
+  std::vector<bool> needed;                   // of them, the members that the gang requires
+  std::optional<NodeId> with;                 // the node of a member that is already placed
+  std::function<std::int64_t(NodeId)> score;  // may be empty: all nodes are equal
 };
 
 class NetworkPlacement {
@@ -34,15 +35,16 @@ class NetworkPlacement {
   NetworkPlacement(Handle& handle, NetworkTopology& network) : handle_(handle), network_(network) {}
 
   struct Answer {
-    // Each with a node for every member; kNoNode: it is left out. All of them, or else the needed ones.
+    // Each has a node for every member; kNoNode: the member is left out. Plans have all members, or
+    // else the needed ones.
     std::vector<std::vector<NodeId>> plans;
-    // Where members may be placed one by one if no plan holds; none where they come in multiples.
+    // The nodes to search member by member if no plan works; empty if members come in multiples.
     std::vector<NodeSet> scopes;
-    // Why there are none.
+    // Why there are no plans.
     Status status;
     Diagnosis diagnosis;
   };
-  // During an attempt only.
+  // Call during an attempt only.
   Answer plan(const NetworkWish& wish);
 
  private:
@@ -55,7 +57,7 @@ class NetworkPlacement {
   NetworkTopology& network_;
 };
 
-// By network-topology-index, those without one last, then by name.
+// By network-topology-index, pods without an index last, then by name.
 bool networkOrder(const PodInfo& a, const PodInfo& b);
 
 }  // namespace koord::scheduler

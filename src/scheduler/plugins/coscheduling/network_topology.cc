@@ -63,7 +63,7 @@ std::string NetworkTopology::problem() {
 }
 
 void NetworkTopology::count(NodeId node, const PodInfo& pod, std::int64_t change) {
-  if (pod.pod->metadata.annotations.empty()) return;  // nearly every one
+  if (pod.pod->metadata.annotations.empty()) return;  // true for nearly every pod
   const std::string_view selector = networkSelectorOf(pod);
   if (selector.empty()) return;
   auto entry = existing_.find(selector);

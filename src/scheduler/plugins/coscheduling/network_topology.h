@@ -1,11 +1,11 @@
 #pragma once
 
-// NetworkTopology: the cluster's network as its ClusterNetworkTopology "default" and the labels of nodes
-// say it, and the pods that others want to be near to. One for all profiles.
+// NetworkTopology: the cluster's network from the ClusterNetworkTopology "default" and the labels
+// of nodes, and the pods that others want to be close to. All profiles share one NetworkTopology.
 //
-// The tree is made anew when somebody asks and nodes, their labels or the object have changed. Pods
-// with the annotation network-topology-selector are counted by node as they come and go, what-if
-// changes included.
+// The tree is rebuilt on demand if nodes, their labels or the object have changed. Pods with the
+// annotation network-topology-selector are counted by node when they are added and removed, in
+// simulations too.
 
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <map>
@@ -35,13 +35,13 @@ class NetworkTopology final : private ClusterListener {
   NetworkTopology(const NetworkTopology&) = delete;
   NetworkTopology& operator=(const NetworkTopology&) = delete;
 
-  // nullptr: there is no such object, or it makes no sense.
+  // nullptr if the object does not exist or is invalid.
   std::shared_ptr<const NetworkTree> tree();
   std::shared_ptr<const api::ClusterNetworkTopology> object() const;
-  // What is wrong with it; "" when nothing is.
+  // Why the object is invalid; "" if it is valid.
   std::string problem();
 
-  // Sets how many pods with that selector each node has.
+  // Sets the number of pods with that selector on each node.
   void countExisting(const std::string& selector, std::vector<NetworkOffer>& offers) const;
 
  private:
@@ -54,7 +54,7 @@ class NetworkTopology final : private ClusterListener {
 
   Handle& handle_;
   Store<api::ClusterNetworkTopology>& objects_;
-  std::shared_ptr<const api::ClusterNetworkTopology> read_;  // what tree_ was made of
+  std::shared_ptr<const api::ClusterNetworkTopology> read_;  // what tree_ was built from
   std::optional<std::uint64_t> places_;                      // likewise, the version of the nodes
   std::shared_ptr<const NetworkTree> tree_;
   std::string problem_;
@@ -63,7 +63,7 @@ class NetworkTopology final : private ClusterListener {
 
 NetworkTopology& networkTopologyOf(Handle& handle);
 
-// The pod's selector, "" when it has none.
+// The pod's selector; "" if it has none.
 std::string_view networkSelectorOf(const PodInfo& pod);
 
 }  // namespace koord::scheduler

@@ -1,11 +1,11 @@
 #pragma once
 
-// Coscheduling: gangs. Pods that name a PodGroup, or a gang in their annotations, are placed when as
-// many of them as the gang needs have a node, and not before; gangs that name each other are bound
+// Coscheduling: gangs. Pods that name a PodGroup, or a gang in their annotations, are bound only
+// when as many of them as the gang needs have a node. Gangs that name each other are bound
 // together.
 //
-// This is what one profile sees of it; who belongs together is in gangs.h, how groups are tried in
-// gang_cycles.h, what is written of them in pod_group_controller.h.
+// This class is the plugin of one profile. gangs.h has the membership, gang_cycles.h the scheduling
+// of groups, pod_group_controller.h the status of PodGroups.
 
 #include "scheduler/framework/controller.h"
 #include "scheduler/framework/registry.h"
@@ -39,10 +39,10 @@ class Coscheduling final : public Plugin,
   std::string_view name() const override { return kName; }
   PluginPoints idleAt(const PodInfo& pod) const override;
 
-  // Pods are judged one by one by others: nothing depends on the gang.
+  // Skipped: other plugins judge pods one by one, and no verdict depends on the gang.
   PreFilterResult preFilter(CycleState&, const PodInfo&) override { return {Status::skip(), {}}; }
-  // Those with a network-topology-selector score nodes by how close in the network they are to the
-  // pods with the same.
+  // Pods with a network-topology-selector prefer nodes close in the network to the pods with the
+  // same selector.
   Status preScore(CycleState& state, const PodInfo& pod, std::span<const NodeId> nodes) override;
   Status score(const CycleState& state, const PodInfo& pod, std::span<const NodeId> nodes,
                std::span<std::int64_t> scores) override;
@@ -74,7 +74,7 @@ class Coscheduling final : public Plugin,
   PermitResult permit(CycleState& state, const PodPtr& pod, NodeId node) override;
   Status preBindPreFlight(CycleState& state, const PodPtr& pod, NodeId node) override;
   Task<Status> preBind(CycleState& state, PodPtr pod, NodeId node) override;
-  // The API shows it bound soon.
+  // Does nothing: the API server soon shows the pod as bound.
   void postBind(CycleState&, const PodPtr&, const std::string&) override {}
   std::vector<EventRegistration> eventsToRegister() const override;
   std::vector<Route> routes() override;
@@ -90,7 +90,7 @@ class Coscheduling final : public Plugin,
   NetworkTopology& network_;
   NetworkPlacement placement_;
   JobPreemption preemption_;
-  ByShape<bool> unselecting_;  // no place in a network is asked for
+  ByShape<bool> unselecting_;  // pods without a network-topology-selector
 };
 
 }  // namespace koord::scheduler

@@ -1,4 +1,4 @@
-// Gangs in a whole scheduler: who waits for whom, what they are told and what is written on them.
+// Gangs in a whole scheduler: which members wait, their messages and their status.
 
 #include "scheduler/plugins/coscheduling/plugin.h"
 
@@ -347,7 +347,7 @@ TEST(Coscheduling, a_hundred_gangs_that_fit_nowhere_are_not_tried_while_nothing_
   for (int g = 0; g < 100; ++g) {
     const std::string name = "g" + std::to_string(g);
     f.gang(name, 2);
-    f.members(name, 0, 2, g % 2 == 0 ? "5" : "300");  // for want of a node, or of room in all
+    f.members(name, 0, 2, g % 2 == 0 ? "5" : "300");  // lack a node, or resources in total
   }
   f.run(60s);
   const auto attempts = [&] {
@@ -469,7 +469,7 @@ TEST(Coscheduling, a_job_for_which_nobody_has_to_leave_comes_back_for_its_promis
   for (const char* low : {"low-1", "low-2"}) f.create(aPod(low).request("cpu", "500m").priority(1));
   f.run();
   ASSERT_NE(f.nodeOf("low-1"), f.nodeOf("low-2"));
-  // Scores put the first two on a node each; the third needs one of them.
+  // Scoring puts the first two on a node each; the third needs one of these nodes.
   f.gang("g", 3);
   for (const char* name : {"g-0", "g-1"}) f.create(f.member(name, "g", "1500m").priority(10));
   f.create(f.member("g-2", "g", "3500m").priority(10));
@@ -664,7 +664,7 @@ TEST(Coscheduling, a_member_that_changes_its_label_joins_the_other_gang) {
   EXPECT_THAT(f.placed(), ElementsAre("a-0", "b-0"));
 }
 
-// A NonStrict gang may keep what it got.
+// A NonStrict gang may keep the nodes that it got.
 struct NonStrictTest : ::testing::Test {
   GangFixture f;
   void gang(const std::string& name, int minimum, int timeout = 0) {

@@ -1,13 +1,15 @@
-// The plugin beside a plain evaluation of the rules, on random sequences of what may happen to gangs:
-// groups and members come, change and go, nodes come, running members end, the scheduler restarts.
+// Compares the plugin with a plain evaluation of the rules, on random sequences of events: groups
+// and members are added, changed and removed, nodes are added, running members end, the scheduler
+// restarts.
 //
-// All pods ask for one CPU, so what fits is a number of free places. After every step, when the world
-// has come to rest, the plain rules say for every gang group whether it may be bound now:
-//   - all of its gangs are there and have their minimum of members that may be placed;
-//   - each lacks so many places, by its policy; once-satisfied gangs whose group had a member on a node since
-//     there is such a group lack none;
-//   - there is room for all of them.
-// What may be bound must be, and of what may not nobody may have been bound in that step.
+// All pods request one CPU, so what fits is a number of free places. After every step, when nothing
+// moves, the plain rules say for every gang group whether it may be bound now:
+//   - all of its gangs exist and have their minimum of schedulable members;
+//   - each lacks a number of places, by its policy; once-satisfied gangs whose group had a member
+//     on a node since the group exists lack none;
+//   - there are enough free places for all of them.
+// A group that may be bound must be bound, and of other groups no member may have been bound in
+// that step.
 
 #include "scheduler/plugins/coscheduling/gang_fixture.h"
 
@@ -37,7 +39,7 @@ class GangWorld {
   void step() {
     const std::set<std::string> before = f.placed();
     const std::string did = act();
-    // Longer than the longest back-off, for all that wait in turn.
+    // Longer than the longest back-off, for all pods that wait in turn.
     f.run(45s);
     std::set<std::vector<int>> groups;
     for (const auto& [gang, it] : gangs_) groups.insert(groupOf(gang));
@@ -153,7 +155,7 @@ class GangWorld {
     return {std::min(gang, neighbour(gang)), std::max(gang, neighbour(gang))};
   }
 
-  // How many places the group of the gang needs at once to go on; -1: it may not.
+  // How many places the gang's group needs at once; -1: it may not be bound.
   int needs(int gang, const std::set<std::string>& bound) const {
     bool satisfied = satisfied_.contains(groupOf(gang));
     for (const int each : groupOf(gang))

@@ -20,8 +20,8 @@ std::int64_t leastSum(std::vector<std::int64_t>& amounts, std::int64_t count) {
   return sum;
 }
 
-// Pods are looked at anew after so many changes for each of them: whatever was counted wrongly is right
-// again, and it costs each change as good as nothing.
+// Pods are counted again after this many changes per pod: that corrects any error, and costs almost
+// nothing per change.
 constexpr std::uint64_t kChangesPerPod = 4;
 
 }  // namespace
@@ -37,7 +37,7 @@ RoomNeed needOf(std::span<const RoomDemand> demands) {
         if (amount > 0) asked[id].push_back(amount);
       });
     for (auto& [id, amounts] : asked) {
-      // Those that ask for nothing are the smallest.
+      // Candidates without a request are the smallest.
       const auto without = std::ssize(demand.candidates) - std::ssize(amounts);
       if (demand.count <= without) continue;
       need.amount.set(

@@ -1,24 +1,25 @@
 #pragma once
 
-// Room: whether all nodes together have what a gang group needs at least. A cheap look before the
-// search, so that a gang which is larger than what is free costs a sum and not a search per member.
+// Room: whether all nodes together have the minimum that a gang group needs. A cheap check before
+// the search, so that a gang that is larger than the free resources costs a sum and not a search
+// per member.
 //
-// Needed, by resource: of each gang the smallest requests of as many members as it lacks (of every
-// resource by itself, so this is never more than any choice of members takes), or the PodGroup's
-// minResources where they say more and no member has a place yet.
+// Needed, by resource: for each gang, the smallest requests of as many members as it lacks (of
+// every resource separately, so this is never more than any choice of members takes), or the
+// PodGroup's minResources if they are larger and no member has a node yet.
 //
-// There: what is allocatable less what is requested, summed over the nodes where that is positive.
-// Which nodes suit the members is not looked at, nor what fits on one node: when this says no, no
-// search can say yes. Three things make it look at more:
-//   - pods of lower priority that could be made to leave count as free;
-//   - members that see parts of nodes as free which are not (reservations) are held against what is
-//     allocatable;
-//   - resources that no member asks for do not count.
-// Hundreds of gangs that wait ask the same question after every pod that leaves, and every node that comes to
-// have more. So what they ask for is kept: what is free on all nodes until a node changes, and what pods of
-// each priority hold, counted as pods come and go from when somebody first asks.
-// Cost of a question: a pass over a column per resource until it is enough, or none where the sum of all
-// nodes is known; one look at all pods when the first one is short of room and some may be preempted.
+// Available: allocatable less requested, summed over the nodes where that is positive. The check
+// ignores which nodes suit the members, and what fits on one node: if it fails, no search can
+// succeed. Three exceptions make the check more lenient:
+//   - pods of lower priority that could be preempted count as free;
+//   - members for which parts of nodes are free that are not for others (reservations) are compared
+//     with allocatable;
+//   - resources that no member requests do not count.
+// Hundreds of waiting gangs repeat the check after every pod that is removed and every node that
+// gets more resources. So the inputs are cached: what is free on all nodes until a node changes,
+// and what pods of each priority use, updated with every pod from the first check on. Cost of a
+// check: a pass over a column per resource until it is enough, or none if the sum of all nodes is
+// known; one pass over all pods when the first check fails and some pods may be preempted.
 
 #include <array>
 #include <cstdint>
@@ -33,7 +34,7 @@
 
 namespace koord::scheduler {
 
-// So many of these pods have to be placed.
+// How many of these pods must be placed.
 struct RoomDemand {
   std::vector<PodPtr> candidates;
   std::int64_t count = 0;
@@ -47,40 +48,40 @@ RoomNeed needOf(std::span<const RoomDemand> demands);
 
 struct RoomShortage {
   ResourceId resource = 0;
-  bool pods = false;  // it is about how many pods nodes take, and not about a resource
+  bool pods = false;  // the shortage is of the number of pods per node, not of a resource
   std::int64_t needed = 0;
   std::int64_t there = 0;
-  bool allocatable = false;  // not even with all nodes empty
+  bool allocatable = false;  // not enough even if all nodes were empty
 };
 
-// How room is counted for a group.
+// How free resources are counted for a group.
 struct RoomView {
-  bool credits = false;                  // some member sees more than is free
-  std::optional<std::int32_t> preempts;  // pods below this priority may be made to leave
+  bool credits = false;                  // some member may use more than what is free
+  std::optional<std::int32_t> preempts;  // pods below this priority may be preempted
 };
 
 class RoomSums final : private ClusterListener {
  public:
-  // The cluster lives as long as this or goes first.
+  // Must outlive `cluster`, which calls it as a listener.
   explicit RoomSums(Cluster& cluster) : cluster_(cluster) {}
   RoomSums(const RoomSums&) = delete;
   RoomSums& operator=(const RoomSums&) = delete;
 
-  // Not in a what-if question.
+  // Must not be called in a simulation.
   std::optional<RoomShortage> shortageOf(const RoomNeed& need, const RoomView& view);
-  // Nobody asks for a while: nothing is counted until somebody does.
+  // Stops counting until the next check.
   void rest();
-  // How many pods and nodes were looked at so far.
+  // The number of pods and nodes visited so far.
   std::uint64_t looks() const { return looks_; }
 
  private:
-  // What pods of one priority hold, by resource id, and how many they are. Wide: what was added can be
-  // taken off again.
+  // What pods of one priority request, by resource id, and their number. Wide, so that additions
+  // can be reverted exactly.
   struct Held {
     std::vector<__int128> amounts;
     std::int64_t pods = 0;
   };
-  // A sum over all nodes that was needed; until a node changes.
+  // A cached sum over all nodes; valid until a node changes.
   struct FreeSum {
     std::int64_t amount = 0;
     bool known = false;
@@ -96,20 +97,20 @@ class RoomSums final : private ClusterListener {
   RoomNeed heldBelow(std::int32_t priority);
   std::optional<RoomShortage> firstShortage(const RoomNeed& need, bool empty,
                                             const RoomNeed& besides);
-  // What a column of what there is leaves over one of what is taken: of all nodes, or of so many that it
-  // is enough. What nodes have when they are empty changes so rarely that all are summed up at once.
+  // The sum of `all` less `taken`, over all nodes, or over so many that it is enough. The
+  // allocatable of nodes changes so rarely that it is summed up over all nodes at once.
   std::int64_t freeSum(FreeSum& sum, std::span<const std::int64_t> all,
                        std::span<const std::int64_t> taken, std::int64_t start,
                        std::int64_t enough);
 
   Cluster& cluster_;
   std::uint64_t position_ = 0;  // in the cluster's change log
-  std::uint64_t nodes_ = 0;     // its version of what nodes have
+  std::uint64_t nodes_ = 0;     // the version of the nodes' allocatable
   std::array<std::vector<FreeSum>, 2>
-      free_;  // with all nodes empty or not; by resource, of pods first
+      free_;  // for allocatable or free; by resource, the number of pods first
   bool listening_ = false;
   bool following_ = false;
-  std::uint64_t changes_ = 0;          // since the pods were looked at
+  std::uint64_t changes_ = 0;          // since the last pass over the pods
   std::map<std::int32_t, Held> held_;  // by priority
   std::uint64_t looks_ = 0;
 };
@@ -118,7 +119,7 @@ RoomView roomViewOf(const Profile& profile, std::span<const PodPtr> members);
 
 // "its members need at least 40 cpu, and all nodes together have 12 free"
 std::string describe(const Cluster& cluster, const RoomShortage& shortage);
-// The same as a search of all nodes says it: "0/2 nodes are available: 2 Insufficient cpu."
+// The same in the words of a search of all nodes: "0/2 nodes are available: 2 Insufficient cpu."
 std::string insufficient(const Cluster& cluster, const RoomShortage& shortage);
 
 }  // namespace koord::scheduler

@@ -1,4 +1,5 @@
-// Whether there is room for a gang at all: sums that are kept while pods and nodes come and go.
+// The check of free resources for a gang: sums that are updated as pods and nodes are added and
+// removed.
 
 #include "scheduler/plugins/coscheduling/room.h"
 
@@ -21,7 +22,7 @@ RoomNeed cpus(std::int64_t millis, std::int64_t pods = 0) {
   return need;
 }
 
-// By the definition: every node and every pod is looked at.
+// By the definition: visits every node and every pod.
 std::int64_t plainRoom(const Cluster& cluster, std::optional<std::int32_t> preempts) {
   std::int64_t sum = 0;
   cluster.live().forEach([&](NodeId node) {
@@ -82,7 +83,7 @@ TEST(RoomSums, agree_with_a_look_at_all_pods_and_nodes_whatever_comes_and_goes) 
   }
 }
 
-// 200 gangs that wait for room, 100,000 pods on 1,000 nodes; pods leave one by one.
+// 200 gangs wait for resources, 100,000 pods on 1,000 nodes; pods are removed one by one.
 TEST(RoomSums, cost_an_event_one_pass_over_the_nodes_however_many_gangs_and_pods_there_are) {
   World world;
   Cluster& cluster = world.cluster();
@@ -102,7 +103,7 @@ TEST(RoomSums, cost_an_event_one_pass_over_the_nodes_however_many_gangs_and_pods
   RoomSums sums(cluster);
   const auto askForAll = [&] {
     for (int gang = 0; gang < kGangs; ++gang) {
-      // More than pods of priority 0 and 1 hold, less than all nodes have.
+      // More than pods of priority 0 and 1 request, less than all nodes have.
       const std::int64_t needed = (70'000 + gang) * std::int64_t{1000};
       EXPECT_TRUE(sums.shortageOf(cpus(needed, 2), {false, 2}));
     }

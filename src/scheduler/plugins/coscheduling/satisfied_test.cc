@@ -1,4 +1,4 @@
-// Gangs that have been satisfied once: their members do not wait for those who are done.
+// Gangs that have been satisfied once: their members do not wait for finished members.
 
 #include "scheduler/plugins/coscheduling/server_fixture.h"
 
@@ -24,7 +24,7 @@ struct OnceSatisfied : ::testing::Test {
     f.run();
     EXPECT_THAT(f.placed(), SizeIs(3));
   }
-  // A scheduler that has seen nothing yet.
+  // A new scheduler without any state.
   void restart(std::shared_ptr<api::PodGroup> group) {
     f.SchedulerFixture::create();
     f.node(aNode("n1").allocatable("cpu", "8"));
@@ -153,7 +153,7 @@ TEST_F(OnceSatisfied, a_group_of_gangs_is_when_a_member_of_one_of_them_ran) {
   EXPECT_EQ(f.nodeOf("b-1"), "n1");
 }
 
-// --- Members that are held say what for.
+// --- The reasons of waiting members.
 
 TEST_F(OnceSatisfied, a_member_that_is_held_hears_why_and_hears_it_once) {
   f.gang("g", 3);

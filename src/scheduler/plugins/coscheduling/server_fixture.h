@@ -1,7 +1,7 @@
 #pragma once
 
-// Gangs on an API that behaves as a server does with what is written to it: nominated nodes are kept in
-// the pods' status, and deleted pods stay for their time of grace.
+// Gangs on an API that handles writes as a server does: it keeps nominated nodes in the pods'
+// status, and deleted pods for their grace period.
 
 #include <map>
 #include <string>
@@ -28,7 +28,7 @@ struct ServerFixture : GangFixture {
     }
     return answer(request);
   }
-  // The pod is deleted, and there until its grace is over.
+  // The pod is terminating until its grace period is over.
   void leave(const std::string& name) {
     auto leaving = std::make_shared<api::Pod>(*pods.at(name));
     if (leaving->metadata.deletionTimestamp) return;
@@ -71,7 +71,7 @@ struct ServerFixture : GangFixture {
     return pods.at(pod)->status.nominatedNodeName.str();
   }
 
-  std::map<std::string, Duration> grace;  // by pod; the others go at once
+  std::map<std::string, Duration> grace;  // by pod; other pods end at once
 
  private:
   void touch(api::Pod& pod) { pod.metadata.resourceVersion = std::to_string(++version_); }

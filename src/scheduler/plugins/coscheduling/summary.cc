@@ -81,7 +81,7 @@ std::string gangLacks(const GangCycles& cycles, const Gangs& gangs, const Gang& 
 
 namespace {
 
-// NAMESPACE/NAME; of Kubernetes' own PodGroups those that Koordinator has no gang of the same name of.
+// NAMESPACE/NAME. For Kubernetes' own PodGroups, only if Koordinator has no gang of the same name.
 const Gang* gangAt(const Gangs& gangs, const std::string& path) {
   const Gang* gang = gangs.find(path);
   return gang ? gang : gangs.find(fmt::format("{}/{}", api::WorkloadPodGroup::kType.group, path));

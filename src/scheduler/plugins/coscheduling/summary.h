@@ -1,10 +1,10 @@
 #pragma once
 
-// What people are shown of gangs, below /apis/v1/plugins/Coscheduling/:
+// What operators see of gangs, below /apis/v1/plugins/Coscheduling/:
 //
 //   gangs                      every gang by its id, as upstream shows it
-//   gang/NAMESPACE/NAME        one
-//   diagnosis/NAMESPACE/NAME   one, with what its group has, what it lacks and why it waits
+//   gang/NAMESPACE/NAME        one gang
+//   diagnosis/NAMESPACE/NAME   one gang, with what its group has, what it lacks and why it waits
 //   explain/NAMESPACE/POD      what a pod's gang group has, what it lacks and why it waits
 
 #include <vector>
@@ -20,10 +20,10 @@ json::object gangSummary(const GangCycles& cycles, const Gangs& gangs, const Gan
 //  "waitingFor": text}
 json::object explainGang(const GangCycles& cycles, const Gangs& gangs, const Gang& gang);
 
-// The same text; "" for a gang that needs nothing but its turn.
+// The same as a text; "" for a gang that only waits for its turn.
 std::string gangLacks(const GangCycles& cycles, const Gangs& gangs, const Gang& gang);
 
-// Both in one.
+// Both in one object.
 json::object diagnoseGang(const GangCycles& cycles, const Gangs& gangs, const Gang& gang);
 
 std::vector<ServicePlugin::Route> gangRoutes(GangCycles& cycles);

@@ -7,13 +7,13 @@ namespace koord::scheduler {
 
 namespace {
 
-// nullptr: the node has no such label, or is not known.
+// nullptr if the node has no such label, or is not known.
 const std::string* valueOf(const Cluster& cluster, NodeId node, const std::string& key) {
   const auto& object = cluster.node(node).object;
   return object ? api::findIn(object->metadata.labels, key) : nullptr;
 }
 
-// Where the members are that have a place: the domain of the one that comes first by name.
+// The domain of the members that are placed: that of the first by name.
 const std::string* takenValue(const Cluster& cluster, const Gang& gang, const std::string& key) {
   const PodInfo* first = nullptr;
   const std::string* value = nullptr;

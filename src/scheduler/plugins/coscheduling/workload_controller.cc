@@ -91,7 +91,7 @@ Task<Result<>> WorkloadController::sync(std::string id) {
   auto patching = kube::mergePatch(*handle_.api(), api::WorkloadPodGroup::kType,
                                    api::keyOf(object->metadata), std::move(patch), "status");
   const Result<json::value> reply = co_await patching;
-  // Somebody else has written meanwhile: the new version is looked at when it is seen.
+  // Another writer was faster: the new version is checked when it is seen.
   if (reply || reply.error().code == ErrorCode::NotFound ||
       reply.error().code == ErrorCode::Conflict)
     co_return Result<>{};

@@ -1,13 +1,14 @@
 #pragma once
 
-// WorkloadController: keeps the condition PodGroupScheduled of Kubernetes' own PodGroups. On the
-// leader only.
+// WorkloadController: writes the condition PodGroupScheduled of Kubernetes' own PodGroups. Runs on
+// the leader only.
 //
-// True once as many members as the group needs are bound, and from then on for good, as
-// kube-scheduler has it; False with reason Unschedulable and the refusal's text after a try that
-// found no place. A group is looked at when its members change, and those that wait each period,
-// since a refusal is not a change of any object. What is written is the list of conditions as it was
-// read with this one set, under the version that was read: another writer's condition is not lost.
+// The condition is True once as many members as the group needs are bound, and then stays True, as
+// in kube-scheduler. It is False with reason Unschedulable and the rejection's text after an
+// attempt that found no nodes. A group is checked when its members change; waiting groups are also
+// checked each period, because a rejection changes no object. The write replaces the list of
+// conditions under the resource version that was read, with this one condition set, so that no
+// condition of another writer is lost.
 
 #include <memory>
 #include <optional>
@@ -20,17 +21,17 @@ namespace koord::scheduler {
 
 class WorkloadController {
  public:
-  // The handle has an API.
+  // The handle must have an API.
   WorkloadController(Handle& handle, GangCycles& cycles);
   WorkloadController(const WorkloadController&) = delete;
   WorkloadController& operator=(const WorkloadController&) = delete;
 
   void start();
-  // Each period.
+  // Runs each period.
   void look();
 
  private:
-  // As it should be; nullopt: there is nothing to say, or what is there stays.
+  // The condition to write; nullopt if nothing is to be written.
   std::optional<api::Condition> conditionOf(const Gang& gang) const;
   void changed(const std::string& id);
   Task<Result<>> sync(std::string id);

@@ -188,7 +188,7 @@ TEST(Workload, a_minimum_that_is_not_above_zero_is_named) {
               ElementsAre(HasSubstr("spec.schedulingPolicy: Required value")));
 }
 
-// An API that takes the writes of status.
+// An API that accepts writes of status.
 struct StatusTest : ::testing::Test {
   WorkloadFixture f;
   std::vector<std::string> patches;

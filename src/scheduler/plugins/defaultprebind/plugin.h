@@ -1,8 +1,8 @@
 #pragma once
 
-// DefaultPreBind: upstream's writer of what other PreBind plugins want changed of a pod. Here that
-// travels with the binding (CycleState::annotations), whether a profile names this plugin or not, so
-// nothing is left for it to do; it is known so that configurations with it load.
+// DefaultPreBind: upstream's plugin that writes the changes of a pod that other PreBind plugins
+// request. Here such changes are written with the binding (CycleState::annotations), with or
+// without this plugin, so it does nothing. It exists so that configurations with it load.
 
 #include "scheduler/framework/plugin.h"
 

@@ -78,8 +78,7 @@ Task<PostFilterResult> DefaultPreemption::confirm(PodPtr pod,
 }
 
 std::vector<EventRegistration> DefaultPreemption::eventsToRegister() const {
-  // Never by its own account: registered so that a pod held back is looked at when a victim has
-  // gone.
+  // Not for its own verdicts: registered so that a pod held back is checked when a victim is gone.
   return {{EventResource::Pod, action::kDelete, "",
            [](const PodInfo&, const ClusterEvent&) { return Hint::Skip; }}};
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-// DefaultPreemption: when no node fits a pod, finds one that would if pods of lower priority left,
-// sends those away, and nominates the node.
+// DefaultPreemption: if no node fits a pod, finds a node that would fit without pods of lower
+// priority, evicts those pods, and nominates the node.
 
 #include "scheduler/framework/registry.h"
 #include "scheduler/plugins/defaultpreemption/args.h"
@@ -22,14 +22,14 @@ class DefaultPreemption final : public Plugin,
                     {args.minCandidateNodesPercentage, args.minCandidateNodesAbsolute}),
         evictions_(evictionsOf(handle)) {}
   std::string_view name() const override { return kName; }
-  // Holds the pod back until its victims have been told to leave.
+  // Keeps the pod out of the active queue until its victims' evictions have been requested.
   Status preEnqueue(const PodInfo& pod) override;
   PostFilterResult postFilter(CycleState& state, const PodPtr& pod,
                               const Diagnosis& diagnosis) override;
   std::vector<EventRegistration> eventsToRegister() const override;
 
  private:
-  // Asks extenders which of the candidates they agree to.
+  // Asks extenders which of the candidates they accept.
   Task<PostFilterResult> confirm(PodPtr pod, std::vector<DryRunOutcomePtr> outcomes);
 
   Handle& handle_;

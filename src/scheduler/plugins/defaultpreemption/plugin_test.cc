@@ -39,7 +39,7 @@ struct PreemptionTest : ::testing::Test {
   }
   struct Answer {
     std::string node;     // nominated
-    std::string message;  // of the failure as a whole
+    std::string message;  // of the whole failure
     std::size_t victims = 0;
   };
   Answer preempt(const PodBuilder& builder) {
@@ -50,10 +50,10 @@ struct PreemptionTest : ::testing::Test {
     const PostFilterResult result =
         world.profile().postFilter.at(0).point->postFilter(state, pod, found.diagnosis);
     found.diagnosis.postFilterMessage = result.status.message();
-    world.loop().advance(2s);  // until it is clear that nobody can be told to leave, without an API
+    world.loop().advance(2s);  // until it is clear that no pod can be evicted without an API
     return {result.nomination.node, found.diagnosis.message(), result.victims.value_or(0)};
   }
-  // Who would have to leave the node, or why it does not help.
+  // The victims on the node, or why preemption does not help.
   std::string victims(const PodBuilder& builder, const std::string& node) {
     const PodPtr pod = world.pod(builder);
     CycleState state;

@@ -23,7 +23,7 @@ constexpr const char* kHamiLock = "hami.io/mutex.lock";
 constexpr const char* kCambriconLock = "cambricon.com/dsmlu.lock";
 constexpr std::int64_t kCambriconUnit = std::int64_t{256} << 20;
 constexpr std::int64_t kMetaxUnit = std::int64_t{1} << 20;
-// Locks that nobody takes off are not for ever.
+// A lock that is not removed expires after this time.
 constexpr Duration kLongestLock = 5min;
 constexpr int kLockAttempts = 5;
 
@@ -39,7 +39,7 @@ std::string minorsText(const std::vector<GivenDevice>& gpus, std::string_view pr
   return text;
 }
 
-// Cores and units of memory, which both must be there.
+// Cores and units of memory; both must be present.
 Result<std::pair<std::int64_t, std::int64_t>> sharesOf(const GivenDevice& gpu, std::int64_t unit) {
   if (!gpu.amounts.has(DeviceResource::GpuCore))
     return fail(ErrorCode::Invalid, "gpu core resource is required");
@@ -147,7 +147,7 @@ Task<Result<>> DeviceAdaption::adapt(CycleState* state, PodPtr pod, std::string 
   co_return labelled;
 }
 
-// A pod that is gone, or has taken too long, holds nothing any more.
+// A pod that is gone, or took too long, does not hold the lock.
 Task<Result<bool>> DeviceAdaption::isHeld(DeviceLock lock) {
   if (handle_.executor().wallNow() - lock.since > kLongestLock) co_return false;
   auto reading = kube::get<api::Pod>(*handle_.api(), lock.pod);
@@ -157,7 +157,7 @@ Task<Result<bool>> DeviceAdaption::isHeld(DeviceLock lock) {
   co_return fail(Error(holder.error()));
 }
 
-// Two that lock at once are told apart by the version of the node.
+// Of two concurrent locks, one fails on the resource version of the node.
 Task<Result<>> DeviceAdaption::lock(PodPtr pod, std::string node, std::string key) {
   if (!handle_.api()) co_return fail(ErrorCode::Unavailable, "there is no API");
   for (int attempt = 1;; ++attempt) {

@@ -1,8 +1,8 @@
 #pragma once
 
-// DeviceAdaption: tells vendors' device plugins, which know nothing of koord-scheduler, which devices a
-// pod was given, each in its own words: annotations of the pod, a label for HAMi, and a lock on the
-// node where a plugin can only tell pods apart by taking one at a time.
+// DeviceAdaption: tells vendors' device plugins, which do not know koord-scheduler, which devices a
+// pod was allocated, each in its own format: annotations of the pod, a label for HAMi, and a lock
+// on the node if a plugin can identify pods only one at a time.
 
 #include "base/task.h"
 #include "scheduler/framework/cycle_state.h"
@@ -11,13 +11,13 @@
 
 namespace koord::scheduler {
 
-// What is to be written for a pod.
+// What to write for a pod.
 struct DeviceWords {
   api::StringMap annotations;
-  std::string lock;  // annotation of the node; nearly always none
+  std::string lock;  // annotation of the node; rarely set
 };
-// deviceLabels: of the node's Device, for vendor and model; ids: of the GPUs, as they are given. An
-// error says what the vendor's plugin cannot do.
+// deviceLabels: of the node's Device, for vendor and model; ids: of the GPUs, in the order of the
+// allocation. Fails if the vendor's plugin does not support the allocation.
 Result<DeviceWords> wordsFor(const GivenDevices& given, const api::StringMap& deviceLabels,
                              const std::vector<std::string>& ids, WallTime now);
 
@@ -31,7 +31,8 @@ Result<DeviceLock> parseDeviceLock(std::string_view text);
 class DeviceAdaption {
  public:
   explicit DeviceAdaption(Handle& handle) : handle_(handle) {}
-  // Adds to the annotations that travel with the binding, and writes the rest. `state` outlives it.
+  // Adds to the annotations that are written with the binding, and writes the rest. `state` must
+  // outlive the task.
   Task<Result<>> adapt(CycleState* state, PodPtr pod, std::string node, GivenDevices given,
                        api::StringMap deviceLabels, std::vector<std::string> ids);
 

@@ -4,14 +4,14 @@ namespace koord::scheduler {
 
 DeviceShareArgs DeviceShareArgs::read(Fields& fields) {
   DeviceShareArgs args;
-  fields.text("allocator");  // deprecated, means nothing
+  fields.text("allocator");  // deprecated, without effect
   args.scoringStrategy = ScoringStrategy::read(fields, "scoringStrategy", args.scoringStrategy);
   args.disableDeviceNUMATopologyAlignment =
       fields.boolean("disableDeviceNUMATopologyAlignment", false);
   const bool given = fields.has("gpuSharedResourceTemplatesConfig");
   Fields config = fields.object("gpuSharedResourceTemplatesConfig");
   if (given) {
-    // As upstream, what is left out of it is not filled in.
+    // As upstream, missing fields of it get no defaults.
     args.templates.configMapNamespace = config.text("configMapNamespace");
     args.templates.configMapName = config.text("configMapName");
     args.templates.matchedResources = config.texts("matchedResources");

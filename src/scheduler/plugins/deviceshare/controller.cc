@@ -1,5 +1,5 @@
-// What DeviceShare does beside placing pods, on the leader: it follows the ConfigMaps that have
-// templates of shared GPUs, and tells what is wrong in Devices.
+// DeviceShare's work on the leader other than scheduling: it follows the ConfigMaps with templates
+// of shared GPUs, and reports invalid Devices.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -14,7 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Keeps the templates as one ConfigMap has them.
+// Keeps the templates equal to one ConfigMap.
 class TemplateFollower {
  public:
   TemplateFollower(Handle& handle, const api::ObjectKey& name, GpuTemplates& templates)
@@ -57,7 +57,7 @@ class TemplateFollower {
   kube::Informer<api::ConfigMap> informer_;
 };
 
-// Says of every Device what is wrong in it, once.
+// Reports the problems of every Device, once.
 class ProblemTeller {
  public:
   ProblemTeller(Handle& handle, DeviceTable& table) : handle_(handle), table_(table) {

@@ -1,6 +1,7 @@
 #pragma once
 
-// Device as a kind that plugins look at: what koordlet finds of accelerators and network cards.
+// Registers Device as a kind of objects that plugins read: the accelerators and network cards that
+// koordlet finds.
 
 #include "api/device.h"
 #include "api/sharing.h"
@@ -13,8 +14,8 @@ struct KindOf<api::Device> {
   static constexpr ObjectKind value{.event = EventResource::Custom,
                                     .customResource = "devices.v1alpha1.scheduling.koordinator.sh",
                                     .firstList = FirstList::BeforePods};
-  // Old names of resources become those of today; amounts and labels, which are those of many
-  // devices, are held once.
+  // Replaces old names of resources by the current ones. Amounts and labels that many devices share
+  // are stored once.
   class Reader {
    public:
     void read(api::Device& device);

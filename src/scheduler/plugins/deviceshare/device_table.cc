@@ -80,7 +80,7 @@ void DeviceTable::nodeChanged(NodeId node) {
   NodeDevices& here = row(node);
   const NodeRow& known = cluster_.node(node);
   if (!known.object) {
-    // Pods that are still there keep what they have.
+    // Remaining pods keep their allocations.
     here.name.clear();
     here.listed = false;
     here.inventory = DeviceInventory();
@@ -95,7 +95,7 @@ void DeviceTable::nodeChanged(NodeId node) {
   readDevice(node);
 }
 
-// Of a Device that is gone nothing is left to be had, but what pods have they keep.
+// After a Device is deleted, nothing is left to allocate, but pods keep their allocations.
 void DeviceTable::readDevice(NodeId node) {
   NodeDevices& here = row(node);
   const auto object = objects_.get({"", cluster_.node(node).name});
@@ -119,7 +119,7 @@ std::optional<DeviceGrant> DeviceTable::readValue(const PodInfo& pod, NodeId,
   if (!text) return std::nullopt;
   auto given = parseGivenDevices(*text);
   if (!given) {
-    // Whatever was written over it, the pod has the devices that it was given.
+    // If the annotation was overwritten, the pod still has its allocation.
     log::warn("pod {}: metadata.annotations[{}]: {}; {}", pod.key(),
               model::kAnnotationDeviceAllocated, given.error().message,
               held ? "its last known devices count" : "it counts as having no devices");

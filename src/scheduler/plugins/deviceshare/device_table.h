@@ -1,8 +1,8 @@
 #pragma once
 
-// DeviceTable: the devices of every node, from Device objects, and what pods were given of them, from
-// the grants of the pods that the Cluster counts. Which of the two is seen first does not matter: what
-// is in use is known without the Device, and outlives it. One for all profiles.
+// DeviceTable: the devices of every node, from Device objects, and their allocations, from the
+// grants of the pods that the Cluster counts. The two arrive in any order: allocations are known
+// before the Device is read and after it is deleted. All profiles share one DeviceTable.
 
 #include "api/device.h"
 #include "scheduler/framework/handle.h"
@@ -13,21 +13,22 @@ namespace koord::scheduler {
 
 struct DeviceGrant {
   GivenDevices given;
-  std::string reservation;  // the uid of the one within which it was given; nearly always none
-  bool reserves = false;    // what is given is for the owners of the reservation with the pod's uid
+  std::string reservation;  // the uid of the reservation that it was allocated from; rarely set
+  bool reserves = false;    // the devices are for the owners of the reservation with the pod's uid
   bool operator==(const DeviceGrant&) const = default;
 };
 
 struct NodeDevices {
-  std::string name;  // of the node that the rest was read for
-  // The node has a Device, or had one: then no devices means none, and not that nobody knows.
+  std::string name;  // of the node that the other fields were read for
+  // The node has, or had, a Device. Without devices it then has none; otherwise its devices are
+  // unknown.
   bool listed = false;
   DeviceInventory inventory;
   NodeGpus gpus;
   std::string isolationProvider;
   DeviceUse use;
   std::map<std::string, ReservedDevices> reserved;  // by uid of the reservation
-  // False: devices are none of the scheduler's business there.
+  // False if the scheduler does not manage devices on the node.
   bool known() const { return listed || !use.empty(); }
 };
 
@@ -38,26 +39,26 @@ class DeviceTable final : public LedgerOf<DeviceGrant>, private ClusterListener 
 
   std::string_view name() const override { return "devices"; }
   bool silent(const PodInfo& pod) const override;
-  // nullptr where nothing is known of devices.
+  // nullptr if nothing is known about the node's devices.
   const NodeDevices* at(NodeId node) const {
     return node < rows_.size() && rows_[node].known() ? &rows_[node] : nullptr;
   }
-  // What is known of the node, be it only labels.
+  // The row of the node, even if it has labels only.
   const NodeDevices& rowOf(NodeId node) const {
     static const NodeDevices kNothing;
     return node < rows_.size() ? rows_[node] : kNothing;
   }
-  // What the pod holds; nullptr: nothing, or it is on no node.
+  // The pod's allocation; nullptr if it has none or is not on a node.
   const DeviceGrant* grantOf(const std::string& podUid) const;
   void give(const PodInfo& pod, DeviceGrant grant);
   void takeBack(const PodInfo& pod);
-  // fn(pod, grant) for the node's pods that hold something.
+  // Calls fn(pod, grant) for the node's pods that have devices.
   template <class F>
   void forEachPod(NodeId node, F&& fn) const {
     for (const PodPtr& pod : cluster_.node(node).pods)
       if (const DeviceGrant* grant = grantOf(pod->uid())) fn(*pod, *grant);
   }
-  // Called with every Device that has been read. One listener.
+  // Called with every Device that has been read. There is one listener.
   using Listener = std::function<void(const DeviceInventory&)>;
   void onDevice(Listener fn) { onDevice_ = std::move(fn); }
 
@@ -75,7 +76,8 @@ class DeviceTable final : public LedgerOf<DeviceGrant>, private ClusterListener 
 
   NodeDevices& row(NodeId node);
   void readDevice(NodeId node);
-  // The one of the pod's reservation, changed by `change`, and what the node counts for it.
+  // Applies `change` to the devices of the pod's reservation and updates what the node counts for
+  // it.
   template <class Change>
   static void changeReserved(NodeDevices& devices, const std::string& reservation, Change&& change);
   static void count(NodeDevices& devices, const PodInfo& pod, const DeviceGrant& grant, bool add);

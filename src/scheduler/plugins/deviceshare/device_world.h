@@ -1,7 +1,6 @@
 #pragma once
 
-// A world with Devices, for this folder's tests: the shipped plugins that have to do with them, or
-// others by configuration.
+// A test world with Devices: the default plugins that concern them, or others by configuration.
 
 #include <gtest/gtest.h>
 
@@ -42,7 +41,7 @@ struct DeviceWorld {
     return DeviceTable::of(world).rowOf(id(node));
   }
 
-  // 96 CPUs and as much as one likes of everything that pods here ask for.
+  // 96 CPUs and unlimited amounts of the other resources that the tests request.
   void node(const std::string& name, const api::StringMap& labels = {}) {
     NodeBuilder builder = aNode(name);
     builder.allocatable("cpu", "96").allocatable("memory", "512Gi");
@@ -71,11 +70,12 @@ struct DeviceWorld {
     set(name, DeviceMachine::eightGpus(withRdma));
   }
 
-  // Why the pod cannot be on the node, "" when it can.
+  // Why the filter rejects the node, "" if it does not.
   std::string answer(const PodBuilder& pod, const std::string& node) {
     return world.filter(world.pod(pod))[node];
   }
-  // Gives the pod a place, has it bound and seen; "node gpu 0,1 rdma 0", or why there is none.
+  // Schedules the pod, binds it and shows it to the scheduler. Returns "node gpu 0,1 rdma 0", or
+  // the reason of the failure.
   std::string schedule(const PodBuilder& builder, const std::string& only = "") {
     const PodPtr pod = world.pod(builder);
     CycleState state;
@@ -125,7 +125,7 @@ struct DeviceWorld {
     auto binding = plugin->preBind(*state, pod, node);
     *out = co_await binding;
   }
-  // " gpu 0,1 rdma 0"; percent where it is not all of a GPU: " gpu 0:50".
+  // " gpu 0,1 rdma 0"; with percent for a part of a GPU: " gpu 0:50".
   std::string holds(const std::string& uid) {
     const DeviceGrant* grant = DeviceTable::of(world).grantOf(uid);
     std::string text;
@@ -152,7 +152,7 @@ struct DeviceWorld {
   }
   static std::string nameOfPod(PodBuilder builder) { return builder.object().metadata.name; }
 
-  std::map<std::string, PodBuilder> running;  // as the API shows them
+  std::map<std::string, PodBuilder> running;  // as the API server has them
 };
 
 inline PodBuilder gpuPod(const std::string& name, const std::string& resource,

@@ -1,9 +1,9 @@
-// NUMA hints: from which sets of NUMA nodes the pod could have its devices.
+// NUMA hints: from which sets of NUMA nodes the pod could get its devices.
 //
-// A set is good if the pod gets everything from the devices on it (devices whose place is unknown are
-// on all). Preferred are the smallest that are good; of them the one that gives the same GPUs as all
-// NUMA nodes together would, since these are the best ones. Cost: an allocation for each set; nodes
-// have two NUMA nodes, rarely eight.
+// A set is feasible if the pod gets everything from the devices on it (devices whose location is
+// unknown are on all). The smallest feasible sets are preferred; of them the set that gives the
+// same GPUs as all NUMA nodes together would, because these are the best ones. Cost: an allocation
+// for each set; nodes have two NUMA nodes, rarely eight.
 
 #include <bit>
 #include <set>
@@ -14,7 +14,7 @@ namespace koord::scheduler {
 
 namespace {
 
-constexpr std::int64_t kSameGpus = 500;  // above what CPUs score, so that devices decide
+constexpr std::int64_t kSameGpus = 500;  // above the scores of CPUs, so that devices decide
 constexpr const char* kFewOnNuma = "Insufficient NUMA Scoped Devices";
 constexpr const char* kNoPlace = "Designated Allocation Lack NUMA Node ID";
 
@@ -47,7 +47,7 @@ int countOn(const DeviceInventory& inventory, DeviceType type, NumaMask mask) {
   return count;
 }
 
-// Whether a type that is on these NUMA nodes has too few devices there, used or not.
+// Returns true if a requested type has too few devices on these NUMA nodes, used or not.
 bool tooFew(const DeviceInventory& inventory, const DeviceDemand& demand, NumaMask mask) {
   if (!demand.wants(DeviceType::Gpu)) return false;
   const int count = countOn(inventory, DeviceType::Gpu, mask);
@@ -61,7 +61,7 @@ Status asStatus(const DeviceAnswer& answer) {
       unresolvable ? Code::UnschedulableAndUnresolvable : Code::Unschedulable, answer.reasons, {}};
 }
 
-// Of devices that are given already.
+// Hints for devices that are already allocated.
 NumaHints ofDesignated(const DeviceDemand& demand, const GivenDevices& given,
                        const DeviceInventory& inventory) {
   NumaMask mask = kAnyNuma;

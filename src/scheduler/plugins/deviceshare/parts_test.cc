@@ -1,4 +1,5 @@
-// What is read and written beside Devices: records of devices, templates, words for vendors' plugins.
+// Unit tests of formats other than Devices: allocations, templates, annotations for vendors'
+// plugins.
 
 #include <gmock/gmock.h>
 

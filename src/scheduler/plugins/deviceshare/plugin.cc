@@ -53,7 +53,7 @@ DeviceShare::DeviceShare(Handle& handle, const DeviceShareArgs& args, DeviceRule
 
 DeviceShare::~DeviceShare() = default;
 
-// --- The pod, and who else is in the profile.
+// --- The pod, and the other plugins of the profile.
 
 bool DeviceShare::heedsHints() const {
   if (!heedsHints_) {
@@ -88,8 +88,8 @@ void DeviceShare::sign(const PodInfo& pod, Signature& signature) const {
   reader_.sign(pod, signature);
 }
 
-// What templates there are matters to those alone that have to be of one; which those are is known
-// from the pod, and nearly none is.
+// Templates matter only to pods whose request must equal one. The pod's request says which these
+// are; nearly none is.
 std::uint64_t DeviceShare::epoch(const CycleState& state, const PodInfo&) const {
   const auto* devices = state.get<PodDevices>(kPod);
   return devices && devices->byTemplate ? templates_.version() : 0;
@@ -109,7 +109,7 @@ PreFilterResult DeviceShare::preFilter(CycleState& state, const PodInfo& pod) {
 
 Status DeviceShare::admits(const PodDevices& pod, const NodeDevices& node) const {
   if (!pod.demand.wants(DeviceType::Gpu) || !pod.demand.gpu.shared) return {};
-  // Upstream calls the former an error, which ends the attempt for all nodes.
+  // Upstream returns an error for the first mismatch, which ends the attempt for all nodes.
   if (!pod.isolationProvider.empty() && pod.isolationProvider != node.isolationProvider)
     return Status::unresolvable(kNoProvider);
   for (const auto& unsupported : args_.gpuShareUnsupportedModels) {
@@ -134,7 +134,7 @@ NumaMask DeviceShare::affinityOf(const PodInfo& pod, NodeId node, bool reserving
       .value_or(kAnyNuma);
 }
 
-// mayMatch: reservations of the node may be for the pod.
+// mayMatch: reservations of the node may match the pod.
 Status DeviceShare::judge(const PodDevices& devices, const PodInfo& pod, NodeId node,
                           bool mayMatch) const {
   if (Status status = admits(devices, table_.rowOf(node)); !status.ok()) return status;
@@ -197,7 +197,7 @@ std::int64_t DeviceShare::scoreOn(const PodDevices& devices, const PodInfo& pod,
     const std::string nominated = others->nominationOf(pod, node, false);
     const auto left = leftOf(pod, *here, nominated);
     if (left) use.remove(*left);
-    // Within a Restricted one there is nothing but what is reserved.
+    // A Restricted reservation gives only what is reserved.
     const auto all = left ? matched(pod, node) : std::vector<ReservationOnNode>();
     const auto it = std::ranges::find(all, nominated, &ReservationOnNode::uid);
     if (it != all.end() && it->restricted) {
@@ -224,7 +224,7 @@ Status DeviceShare::score(const CycleState& state, const PodInfo& pod,
   return {};
 }
 
-// --- What may help.
+// --- Events and remedies.
 
 Hint DeviceShare::onNode(const PodInfo& pod, const std::string& name) const {
   const auto node = cluster_.findNode(name);
@@ -246,8 +246,8 @@ std::vector<EventRegistration> DeviceShare::eventsToRegister() const {
   const auto onTemplates = [this](const PodInfo& pod, const ClusterEvent&) {
     return of(pod).error.empty() ? Hint::Queue : Hint::Skip;
   };
-  // Upstream waits for pods and Devices only; but a node without a Device takes the pod, too, and
-  // labels say what it can share; and the pod may want less.
+  // Upstream waits for pods and Devices only. But a node without a Device accepts the pod, too,
+  // labels say what can be shared, and the pod may request less after a change.
   return {onOwnMetadata(),
           {EventResource::Pod, action::kDelete, "", onDeparture},
           {EventResource::Node, action::kAdd | action::kUpdateNodeLabel, "", onNodeEvent},

@@ -1,14 +1,14 @@
 #pragma once
 
-// DeviceShare: gives pods GPUs, network cards and FPGAs of a node, whole or in parts.
+// DeviceShare: allocates GPUs, network cards and FPGAs of a node to pods, whole or in parts.
 //
-// What devices nodes have and who holds them is in device_table.h, what a pod asks for in
-// pod_devices.h, and which devices it gets is worked out by devices/allocator.h. Here is what an
-// attempt makes of them.
+// device_table.h has the devices and their allocations, pod_devices.h what a pod requests, and
+// devices/allocator.h chooses the devices. This class is the plugin: what it does at each extension
+// point.
 //
-// Answers for a node depend on what the pod asks for, on reservations that match it (whose changes
-// touch their nodes), on the node's devices and who holds them, and on its labels; so they are kept for
-// the pod's class until the node changes.
+// The verdict on a node depends on the pod's request, the reservations that match it (whose changes
+// touch their nodes), the node's devices, their allocations and the node's labels. It is therefore
+// cached for the pod's class until the node changes.
 
 #include "scheduler/framework/controller.h"
 #include "scheduler/framework/numa_hints.h"
@@ -91,23 +91,23 @@ class DeviceShare final : public Plugin,
   std::string metrics() const override;
   std::vector<Route> routes() override;
 
-  // controller.cc: follows the ConfigMaps of templates, and tells of mistakes in Devices.
+  // controller.cc: follows the ConfigMaps of templates, and reports invalid Devices.
   Task<void> run() override;
 
  private:
-  // What a trial allocation may take, and what for.
+  // What a trial allocation may use, and its purpose.
   struct Trial {
-    bool reserving = false;  // the answer is for keeps
+    bool reserving = false;  // the result will be allocated, not only judged
     NumaMask affinity = kAnyNuma;
-    // The matched reservations of the node that come into question; empty: the node alone.
+    // The matched reservations of the node to try; empty: the node alone.
     std::span<const ReservationOnNode> reservations;
-    // Set for a reserve pod: where it may take pods over.
+    // Set for a reserve pod: the node on which it may take pods over.
     NodeId takingOver = kNoNode;
   };
   struct Outcome {
     DeviceAnswer answer;
-    std::string reservation;  // within which; "" is the node alone
-    // Why no reservation would do, as they say it.
+    std::string reservation;  // the reservation to allocate from; "": the node alone
+    // Why each reservation was rejected, as messages.
     std::vector<std::string> ofReservations;
   };
   enum class Within : std::uint8_t { Only, Preferred };
@@ -117,7 +117,7 @@ class DeviceShare final : public Plugin,
   bool heedsHints() const;
   ReservationsOffer* reservations() const;
   NumaAffinityOffer* numaAffinity() const;
-  // Before any device is looked at.
+  // Checks that do not need the devices.
   Status admits(const PodDevices& pod, const NodeDevices& node) const;
   Status judge(const PodDevices& devices, const PodInfo& pod, NodeId node, bool mayMatch) const;
   std::int64_t scoreOn(const PodDevices& devices, const PodInfo& pod, NodeId node,
@@ -127,7 +127,7 @@ class DeviceShare final : public Plugin,
   Hint onNode(const PodInfo& pod, const std::string& name) const;
 
   // trial.cc
-  // The node's use as the pod sees it: without what it holds itself.
+  // The node's use without the pod's own allocation.
   DeviceUse useWithout(const PodInfo& pod, const NodeDevices& node) const;
   Outcome allocate(const PodDevices& devices, const PodInfo& pod, const NodeDevices& node,
                    const Trial& trial) const;
@@ -141,11 +141,12 @@ class DeviceShare final : public Plugin,
                             const ReservationOnNode& reservation, const Trial& trial) const;
   DeviceQuestion questionFor(const PodDevices& devices, const NodeDevices& node,
                              const DeviceOffer& offer, const Trial& trial) const;
-  // A reserve pod that takes pods over has to get what these have of its types; nullopt: they have nothing.
+  // A reserve pod that takes pods over must include their devices of its types; nullopt if they
+  // have none.
   std::optional<DeviceAnswer> allocateAround(const PodDevices& devices, const PodInfo& pod,
                                              const NodeDevices& node, const DeviceUse& use,
                                              const Trial& trial) const;
-  // What is left of the reservation but for the pod; nullopt: it holds no devices.
+  // What is left of the reservation without the pod; nullopt if it has no devices.
   std::optional<GivenDevices> leftOf(const PodInfo& pod, const NodeDevices& node,
                                      const std::string& reservation) const;
 
@@ -173,8 +174,8 @@ class DeviceShare final : public Plugin,
   DeviceTable& table_;
   GpuTemplates& templates_;
   PodDevicesReader reader_;
-  std::unique_ptr<DeviceAdaption> adaption_;  // nullptr: the gate is off
-  // Of the profile, once it is complete.
+  std::unique_ptr<DeviceAdaption> adaption_;  // nullptr if the feature gate is off
+  // Of the profile; set at first use, when the profile is complete.
   mutable std::optional<bool> heedsHints_;
   mutable std::optional<ReservationsOffer*> reservations_;
   mutable std::optional<NumaAffinityOffer*> numaAffinity_;

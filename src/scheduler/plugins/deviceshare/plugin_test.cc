@@ -24,7 +24,7 @@ using testing::wholeGpus;
 
 struct Devices : ::testing::Test, DeviceWorld {};
 
-// --- Giving.
+// --- Allocations.
 
 TEST_F(Devices, whole_gpus_are_given_and_written_down) {
   machine("n");
@@ -52,7 +52,7 @@ TEST_F(Devices, gpus_are_given_once) {
 TEST_F(Devices, parts_of_gpus_go_to_one_that_is_in_use) {
   machine("n");
   EXPECT_EQ(schedule(percentOfGpu("a", "50")), "n gpu 0:50");
-  // The switch that is in use; on it the emptier one, since least allocated is best.
+  // The switch in use; on it the emptier GPU, since the strategy is least allocated.
   EXPECT_EQ(schedule(percentOfGpu("b", "50")), "n gpu 1:50");
   EXPECT_EQ(schedule(percentOfGpu("c", "60")), "n gpu 2:60");
   EXPECT_EQ(schedule(wholeGpus("d", "5")), "n gpu 3,4,5,6,7");
@@ -103,7 +103,7 @@ TEST_F(Devices, pods_without_devices_are_none_of_its_business) {
   EXPECT_TRUE(plugin->factsOf(*world.pod(aPod("q"))).is_null());
 }
 
-// --- What cannot be.
+// --- Rejections.
 
 TEST_F(Devices, requests_that_mean_nothing_are_refused) {
   machine("n");
@@ -162,7 +162,7 @@ TEST(DevicesOfZones, a_node_under_best_effort_is_scored_as_a_whole) {
     EXPECT_TRUE(f.plugin->score(state, *pod, nodes, scores).ok());
     return scores.front();
   };
-  // Of the whole node more is left than of one of its NUMA nodes.
+  // The whole node has more left than one of its NUMA nodes.
   EXPECT_EQ(scored("BestEffort"), scored("None"));
   EXPECT_NE(scored("SingleNUMANode"), scored("None"));
 }
@@ -222,7 +222,7 @@ profiles:
       each.set(name, machine.gpu(0, 0, "a").gpu(1, 0, "a"));
     }
     EXPECT_THAT(each.schedule(percentOfGpu("a", "50"), "used"), HasSubstr("used gpu 0:50"));
-    // The example of the specification: 62 and 87, of 100 for the highest.
+    // The example of the specification: 62 and 87; 100 for the highest.
     const auto scores = each.world.scores(each.world.pod(gpuPod("p", "koordinator.sh/gpu", "50")));
     EXPECT_EQ(scores.at("used"), binpack ? 100 : 71);
     EXPECT_EQ(scores.at("idle"), binpack ? 32 : 100);
@@ -475,7 +475,7 @@ TEST_F(Devices, there_are_no_hints_where_nothing_is_known_or_wanted) {
   EXPECT_EQ(none.status.message(), "Insufficient NUMA Scoped Devices");
 }
 
-// --- What people ask.
+// --- Endpoints and explain.
 
 TEST_F(Devices, the_service_tells_totals_and_holders) {
   machine("n");

@@ -21,12 +21,13 @@ constexpr std::string_view kDeviceNames[] = {
     model::kNpuCore,   model::kNpuCpu,  model::kNpuDvpp,   model::kRdma,
     model::kFpga};
 
-// What else the plugin's answers depend on.
+// The other inputs of the plugin's answers.
 const std::string_view kReadAnnotations[] = {kAnnotationDeviceHint, kAnnotationDeviceJoint,
                                              kAnnotationPartitionSpec,
                                              model::kAnnotationDeviceAllocated};
 
-// {"extensions": {"DeviceShare": {}}} in a scheduling hint: what was recorded before is wanted again.
+// {"extensions": {"DeviceShare": {}}} in a scheduling hint: the recorded allocation is requested
+// again.
 bool asksForRecorded(const api::StringMap& annotations) {
   for (const std::string_view key :
        {model::kAnnotationSchedulingHint, model::kAnnotationSchedulingHintDeprecated}) {

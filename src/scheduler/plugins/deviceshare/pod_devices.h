@@ -1,6 +1,6 @@
 #pragma once
 
-// PodDevices: everything a pod says about devices, read once for an attempt.
+// PodDevices: everything that a pod says about devices, parsed once per attempt.
 
 #include <memory>
 
@@ -13,28 +13,28 @@
 namespace koord::scheduler {
 
 struct PodDevices {
-  std::shared_ptr<const api::Pod> pod;  // that this is of
+  std::shared_ptr<const api::Pod> pod;  // the pod that was parsed
   DeviceDemand demand;
-  std::string error;   // why no node can take it; as users read it
-  bool plain = false;  // quickFit can answer
+  std::string error;   // why no node can take it; a message for users
+  bool plain = false;  // quickFit can answer for it
   bool byTemplate = false;
   std::string isolationProvider;
   bool ignoresReservations = false;
-  // Devices that it has to get, since it had them before (SchedulingHint asks for that).
+  // The devices that it must get because it had them before (SchedulingHint requests that).
   std::optional<GivenDevices> designated;
 
   bool wanted() const { return !demand.empty(); }
 };
 
-// Reads pods; keeps the last one, since an attempt asks about one pod on many nodes.
+// Parses pods. Caches the last one, because an attempt asks about one pod on many nodes.
 class PodDevicesReader {
  public:
   PodDevicesReader(Cluster& cluster, const GpuTemplates& templates,
                    std::vector<std::string> templatedResources);
 
-  // Whether the pod requests any device at all. Fast.
+  // Returns true if the pod requests any device. Fast.
   bool concerns(const PodInfo& pod) const;
-  // hints: whether the profile heeds scheduling hints.
+  // hints: whether the profile uses scheduling hints.
   const PodDevices& of(const PodInfo& pod, bool hints) const;
   void sign(const PodInfo& pod, Signature& signature) const;
 

@@ -1,4 +1,4 @@
-// Why a pod has the devices that it has, in words: where they lie, and by which rule they came first.
+// Explains why a pod has its devices: their location, and the rule that put them first.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -58,7 +58,7 @@ std::string DeviceShare::reasonFor(const PodDevices& devices, const NodeDevices&
   return text.empty() ? text : text + "; " + ruleFor(devices, node);
 }
 
-// What the pod would get there now, and why; nothing where it does not fit.
+// What the pod would get there now, and why; nothing if it does not fit.
 void DeviceShare::addOutlook(const PodDevices& devices, const PodInfo& pod, NodeId node,
                              json::object& into) const {
   const NodeDevices& here = *table_.at(node);

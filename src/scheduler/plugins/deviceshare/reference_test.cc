@@ -1,5 +1,6 @@
-// What the plugin keeps up to date step by step, against a plain evaluation of all of it: nodes of a few
-// GPUs without topology, pods that come, are seen and go, a reservation, Devices that change and vanish.
+// Compares the plugin's incremental state with a plain evaluation: nodes of a few GPUs without
+// topology, pods that are added, seen and removed, a reservation, Devices that change and
+// disappear.
 
 #include <gtest/gtest.h>
 
@@ -15,7 +16,7 @@ using testing::DeviceWorld;
 using testing::gpuPod;
 using testing::PodBuilder;
 
-// Percent of each GPU, and who has it.
+// The used percent of each GPU, and the pods that use it.
 struct PlainGpuNode {
   bool listed = false;  // has had a Device
   std::map<int, bool> healthy;
@@ -157,8 +158,8 @@ TEST(DeviceShareReference, agrees_after_any_sequence_of_events) {
   }
 }
 
-// Owners of a reservation and others, against sums: nobody gets what is not there, and nobody but owners
-// what is reserved.
+// Owners of a reservation and other pods, compared with sums: no pod gets more than there is, and
+// only owners get reserved devices.
 TEST(DeviceShareReference, reserved_devices_are_never_given_to_others) {
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     std::mt19937_64 random(seed);

@@ -1,4 +1,4 @@
-// Reservations that hold devices: whether a pod can have what it needs within one.
+// Reservations that hold devices: whether a pod can get what it needs from one of them.
 
 #include <algorithm>
 
@@ -18,7 +18,7 @@ Status DeviceShare::filterReservation(const PodInfo& pod, const ReservationOnNod
   const NodeDevices* here = table_.at(node);
   if (!devices.wanted() || !devices.error.empty() || !here) return {};
   if (!leftOf(pod, *here, reservation.uid)) return {};
-  // Once the pod has its devices they are of one reservation, or of none.
+  // After Reserve, the pod's devices are from one reservation, or from none.
   const DeviceGrant* held = table_.grantOf(pod.uid());
   const Cluster::PodRecord* record = held ? cluster_.findPod(pod.uid()) : nullptr;
   if (record && record->node == node)
@@ -45,7 +45,7 @@ std::int64_t DeviceShare::scoreReservation(const PodInfo& pod, const Reservation
         at(offer.only, type)[device.minor].add(device.amounts);
   DeviceQuestion question = questionFor(devices, *here, offer, {});
   question.scoring = &scoring_;
-  // A sum over types; the Reservation plugin counts to 100.
+  // The score is a sum over types; the Reservation plugin expects 0 to 100.
   const auto types = std::ranges::count_if(devices.demand.requests,
                                            [](const auto& request) { return !request.empty(); });
   return allocator_.score(question).value_or(0) / std::max<std::int64_t>(types, 1);

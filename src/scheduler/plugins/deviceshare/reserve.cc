@@ -1,4 +1,4 @@
-// What becomes of the choice: Reserve gives the devices to the pod, PreBind writes them down.
+// Records the choice: Reserve assigns the devices to the pod, PreBind writes the annotation.
 
 #include <fmt/format.h>
 
@@ -51,8 +51,8 @@ Status DeviceShare::preBindPreFlight(CycleState&, const PodPtr& pod, NodeId) {
   return reader_.concerns(*pod) && table_.grantOf(pod->uid()) ? Status{} : Status::skip();
 }
 
-// Between Reserve and now the Device may have changed, or somebody else may have been seen with the
-// same devices (another leader's choice): then it is better not to bind.
+// Since Reserve the Device may have changed, or another pod may have been seen with the same
+// devices (chosen by another leader); then the pod must not be bound.
 std::string DeviceShare::notThereAnyMore(const PodInfo& pod, NodeId node,
                                          const GivenDevices& given) const {
   const NodeDevices& here = table_.rowOf(node);
@@ -67,10 +67,10 @@ std::string DeviceShare::notThereAnyMore(const PodInfo& pod, NodeId node,
                            cluster_.node(node).name);
       const auto used = here.use.of(type).find(device.minor);
       if (used == here.use.of(type).end() || of(pod).ignoresReservations) continue;
-      // The pod that it takes over has it, too, and is told so after this.
+      // The pod that it takes over has the devices, too; its annotation is written after this.
       if (pod.kind && api::findIn(pod.pod->metadata.annotations, model::kAnnotationIsPreAllocation))
         continue;
-      if (rules_ == DeviceRules::AsUpstream) continue;  // its rounding gives out more than there is
+      if (rules_ == DeviceRules::AsUpstream) continue;  // its rounding exceeds what there is
       if (!known->total.covers(used->second))
         return fmt::format("{} {} of node {} was given to another pod meanwhile", nameOf(type),
                            device.minor, cluster_.node(node).name);

@@ -54,7 +54,7 @@ GivenDevices ReservedDevices::counted() const {
     for (auto& [minor, device] : reserved) {
       const auto [it, fresh] = at(sums, type).try_emplace(minor, device);
       if (fresh) continue;
-      // What is missing to the larger of both.
+      // Adds what is missing to the larger of both.
       it->second.amounts.add(device.amounts.minus(it->second.amounts));
       for (const GivenFunction& function : device.functions)
         if (!hasFunction(it->second, function)) it->second.functions.push_back(function);

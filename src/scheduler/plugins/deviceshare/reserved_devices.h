@@ -1,10 +1,10 @@
 #pragma once
 
-// ReservedDevices: the devices of one reservation, with what its owners have of them.
+// ReservedDevices: the devices of one reservation and the allocations of its owners.
 //
-// A node counts, device by device, the larger of what is reserved and what owners have: their part is
-// within the reservation's, and what they have beyond it comes from the rest of the node. What is
-// left is free to other owners, and to nobody else.
+// A node counts, device by device, the larger of what is reserved and what owners use: their part
+// is within the reservation, and what exceeds it comes from the rest of the node. What is left is
+// free for other owners only.
 
 #include "scheduler/plugins/deviceshare/devices/use.h"
 
@@ -12,17 +12,17 @@ namespace koord::scheduler {
 
 class ReservedDevices {
  public:
-  void setReserved(const GivenDevices* devices);  // nullptr: the reservation is not there
+  void setReserved(const GivenDevices* devices);  // nullptr: the reservation does not exist
   void addOwner(const std::string& uid, const GivenDevices& devices);
   void removeOwner(const std::string& uid);
 
   bool empty() const { return !reserved_ && owners_.empty(); }
   bool isReserved() const { return reserved_.has_value(); }
-  // What the node counts for all of it.
+  // What the node counts for the reservation and its owners.
   GivenDevices counted() const;
-  // Reserved, and no owner's. A device is named though nothing of it is left.
+  // Reserved and not used by owners. Includes devices of which nothing is left.
   GivenDevices left() const;
-  // Without what this pod has of it.
+  // A copy without this owner's allocation.
   ReservedDevices without(const std::string& uid) const;
   const std::map<std::string, GivenDevices>& owners() const { return owners_; }
   bool operator==(const ReservedDevices&) const = default;

@@ -1,4 +1,4 @@
-// What people may ask about devices: over HTTP, for explain, and as metrics.
+// HTTP endpoints about devices, facts for explain, and metrics.
 
 #include <fmt/format.h>
 
@@ -23,7 +23,7 @@ json::object amountsJson(const DeviceAmounts& amounts) {
   return out;
 }
 
-// fn(minor, total, used) for every device that is listed or in use.
+// Calls fn(minor, total, used) for every device that is listed or in use.
 template <class F>
 void forEachDevice(const NodeDevices& node, DeviceType type, F&& fn) {
   std::map<int, std::pair<DeviceAmounts, DeviceAmounts>> devices;
@@ -32,14 +32,14 @@ void forEachDevice(const NodeDevices& node, DeviceType type, F&& fn) {
   for (const auto& [minor, amounts] : devices) fn(minor, amounts.first, amounts.second);
 }
 
-// How the GPUs of a cluster are used.
+// The use of the GPUs of a cluster.
 struct GpuCount {
   int idle = 0;
   int shared = 0;
   int full = 0;
   int unhealthy = 0;
   std::int64_t free = 0;       // percent of GPUs
-  std::int64_t freeParts = 0;  // of those that are shared
+  std::int64_t freeParts = 0;  // of shared GPUs
 
   void add(const DeviceAmounts& total, const DeviceAmounts& used) {
     const std::int64_t all = total[DeviceResource::GpuCore];
@@ -81,7 +81,7 @@ std::string textOfFree(const DeviceAmounts& total, const DeviceAmounts& used) {
 
 }  // namespace
 
-// --- HTTP, as upstream has it, and where the devices are.
+// --- HTTP endpoints: upstream's, and the location of devices.
 
 json::object DeviceShare::describe(NodeId node) const {
   const NodeDevices& here = table_.rowOf(node);
@@ -161,7 +161,7 @@ std::string DeviceShare::remedyFor(const PodInfo& pod, NodeId node) const {
   return fmt::format("free GPUs there: {}", textOfGpus(*here));
 }
 
-// Where there is something of what it asks for. The nodes with most left come first.
+// The nodes that have some of the requested devices free. The nodes with most left come first.
 void DeviceShare::addNodes(const PodDevices& devices, const PodInfo& pod,
                            json::object& facts) const {
   std::vector<std::pair<std::int64_t, NodeId>> order;
@@ -202,7 +202,7 @@ void DeviceShare::addNodes(const PodDevices& devices, const PodInfo& pod,
   facts["nodesWithDevices"] = order.size();
 }
 
-// What it asks for and what it has; and where there is something left.
+// Its request, its allocation, and the nodes that have some left.
 json::value DeviceShare::factsOf(const PodInfo& pod) const {
   const PodDevices& devices = of(pod);
   const DeviceGrant* grant = table_.grantOf(pod.uid());

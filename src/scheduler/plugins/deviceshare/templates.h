@@ -17,25 +17,25 @@
 
 namespace koord::scheduler {
 
-// As what their changes wake pods.
+// The name of the event by which changed templates wake pods.
 inline constexpr std::string_view kTemplatesChanged = "configmaps.v1";
 
 class GpuTemplates {
  public:
-  // Of the ConfigMap, shared by the profiles that name it.
+  // The templates of the ConfigMap, shared by the profiles that name it.
   static GpuTemplates& of(Handle& handle, const api::ObjectKey& configMap);
-  // All that profiles name.
+  // All instances, by the ConfigMap that profiles name.
   static std::map<api::ObjectKey, std::unique_ptr<GpuTemplates>>& all(Handle& handle);
 
-  // Errors name the field; what was known stays then, as upstream.
+  // Errors name the field; the previous templates then stay in force, as upstream.
   Result<> set(std::string_view yaml);
   void clear();
-  // Rises with every change.
+  // Increases with every change.
   std::uint64_t version() const { return version_; }
 
-  // Whether some template of some model has just these amounts.
+  // Returns true if a template of any model has exactly these amounts.
   bool anyOf(const DeviceAmounts& amounts) const;
-  // Those of nodes with these labels; without any, none.
+  // The templates for nodes with these labels; empty if there are none.
   const std::vector<GpuTemplate>& of(const NodeGpus& node) const;
 
  private:

@@ -1,11 +1,12 @@
-// Which devices of a node a pod would get: of the reservations that it may use, or of the node alone.
+// Which devices of a node a pod would get: from the reservations that it may use, or from the node
+// alone.
 //
-// A reservation's devices are in use, as far as others are concerned; what its owners have not taken
-// is free to the pod within it. Reservations are asked in the order of their names; under the policy
-// Restricted the pod gets nothing else of the types that are reserved. Under other policies it gets
-// the reservation's devices where they are enough, and only else those together with free ones of the
-// node. Upstream lets the allocator choose among all of these at once, so that an owner may end up
-// beside its reservation, which then holds devices for nobody.
+// A reservation's devices are in use for other pods; what its owners do not use is free for the pod
+// within it. Reservations are tried in the order of their names. Under the policy Restricted the
+// pod gets nothing else of the reserved types. Under other policies it gets the reservation's
+// devices if they suffice, otherwise those together with free ones of the node. Upstream lets the
+// allocator choose among all of these at once, so that an owner may end up outside of its
+// reservation, which then holds unused devices.
 //
 // Cost: one to three runs of the allocator for each matching reservation; without any, one.
 
@@ -161,7 +162,7 @@ DeviceShare::Outcome DeviceShare::allocate(const PodDevices& devices, const PodI
   Outcome outcome;
   const DeviceUse use = useWithout(pod, node);
   if (devices.ignoresReservations) {
-    // All that reservations hold and nobody uses is free to it.
+    // Everything that reservations hold and their owners do not use is free for it.
     DeviceUse open = use;
     for (const ReservationOnNode& reservation : trial.reservations)
       if (const auto left = leftOf(pod, node, reservation.uid)) open.remove(*left);

@@ -6,7 +6,7 @@ namespace koord::scheduler {
 
 namespace {
 
-// "gpu, nic"; "" when the pod names none.
+// "gpu, nic"; "" if the pod names none.
 std::string claimsOf(const PodInfo& pod) {
   const auto* claims = pod.pod->spec.resourceClaims.if_array();
   std::string names;

@@ -1,8 +1,8 @@
 #pragma once
 
-// DynamicResources: pods that name spec.resourceClaims stay where they are. Claims are not
-// allocated here yet, and a node does not start a pod whose claims are not. Profiles have this
-// plugin whether they name it or not (framework/build_profile.cc).
+// DynamicResources: pods with spec.resourceClaims stay unschedulable. The scheduler does not
+// allocate claims yet, and a node does not start a pod whose claims are not allocated. Profiles
+// always have this plugin (framework/build_profile.cc).
 
 #include "scheduler/framework/registry.h"
 
@@ -18,7 +18,7 @@ class DynamicResources final : public Plugin,
   void sign(const PodInfo& pod, Signature& signature) const override;
   bool signsShape() const override { return true; }
   PreFilterResult preFilter(CycleState& state, const PodInfo& pod) override;
-  // Nothing that happens to the cluster helps.
+  // No event makes such a pod schedulable.
   std::vector<EventRegistration> eventsToRegister() const override { return {}; }
 };
 

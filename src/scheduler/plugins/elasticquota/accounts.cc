@@ -27,7 +27,7 @@ std::optional<std::int32_t> NamedTree::lowestPriority(quota::QuotaId quota) {
   return it->second.begin()->first;
 }
 
-// Only of quotas that are apart the limit is the max, whatever others ask for.
+// Only for quotas that are apart is the limit the max, whatever other quotas request.
 bool NamedTree::unlimited(quota::QuotaId quota) const {
   const quota::Spec& spec = quotas_.spec(quota);
   return spec.apart &&

@@ -1,9 +1,10 @@
 #pragma once
 
-// Accounts: pods that always belong to the same quota, because they say the same about it: those with the
-// same label quota.scheduling.koordinator.sh/name, or, without it, those of the same namespace. What pods
-// ask for and use is added up per account; which quota an account counts in can change (a quota comes or
-// goes), and then its sums move as a whole, and no pod has to be looked at.
+// Accounts group the pods that always belong to the same quota: those with the same value of the
+// label quota.scheduling.koordinator.sh/name or, without the label, those of the same namespace.
+// The requests and the use of pods are summed per account. When the quota of an account changes,
+// because a quota is added or removed, the account's sums move as a whole, and no pod has to be
+// visited.
 
 #include <algorithm>
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -26,24 +27,23 @@ namespace koord::scheduler {
 class Grant;
 struct Account;
 
-// Trees of quotas have an id; "" is the default one. What accounts are charged reaches the tree when somebody
-// looks at it: quotas without limits, as the default one nearly always is, are charged by many and looked at by
-// few.
+// A tree of quotas and its id; "" is the default tree. Charges of accounts reach the tree only when
+// it is read: quotas without limits, usually the default one, are charged often and read rarely.
 class NamedTree {
  public:
   NamedTree(std::string treeId, const quota::QuotaTree::Settings& settings);
   const std::string id;
 
-  // With all that accounts were charged so far. Who keeps it sees later charges only after asking again.
+  // The tree with all charges so far. A kept reference shows later charges only after another call.
   quota::QuotaTree& quotas() {
     settle();
     return quotas_;
   }
   const std::string& name(quota::QuotaId quota) const { return quotas_.name(quota); }
-  // Whether nothing that pods use can exceed it.
+  // Returns true if no use by pods can exceed the quota.
   bool unlimited(quota::QuotaId quota) const;
 
-  // How many pods on nodes have this priority and may be preempted, by quota.
+  // The number of preemptible pods on nodes by priority, per quota.
   using Priorities = std::map<std::int32_t, std::int64_t>;
   std::optional<std::int32_t> lowestPriority(quota::QuotaId quota);
 
@@ -59,7 +59,7 @@ class NamedTree {
   std::vector<Account*> due_;  // those with charges that have not reached the tree
 };
 
-// A quota of a tree; none when pods are not limited.
+// A quota of a tree; empty if the pods are not limited.
 struct Place {
   NamedTree* tree = nullptr;
   quota::QuotaId quota = quota::kNoQuota;
@@ -70,11 +70,11 @@ struct Place {
   bool unlimited() const { return tree->unlimited(quota); }
 };
 
-// What pods ask for of a resource.
+// A resource and the amount that a pod requests of it.
 using PodAmount = std::pair<ResourceId, std::int64_t>;
 
-// Sums by resource, of those that somebody has named here: mostly two to four, while there may be any
-// number of names in the cluster.
+// Sums by resource, only for the resources that pods request: usually two to four, while the
+// cluster may have any number of names.
 class ResourceSums {
  public:
   quota::Change& operator[](ResourceId resource) {
@@ -82,7 +82,7 @@ class ResourceSums {
     if (it != sums_.end() && it->first == resource) return it->second;
     return sums_.insert(it, {resource, {}})->second;
   }
-  // Zero where nobody has named it.
+  // Zero for a resource without a sum.
   quota::Change of(ResourceId resource) const {
     const auto it =
         std::ranges::lower_bound(sums_, resource, {}, [](const auto& sum) { return sum.first; });
@@ -95,7 +95,7 @@ class ResourceSums {
 
  private:
   using Sums = std::vector<std::pair<ResourceId, quota::Change>>;
-  // The first that is not before it; there are few, but somebody may have thousands.
+  // The first sum at or after the resource. Sorted, because an account may have thousands.
   Sums::iterator place(ResourceId resource) {
     if (sums_.size() > 16)
       return std::ranges::lower_bound(sums_, resource, {},
@@ -109,13 +109,14 @@ class ResourceSums {
 
 struct Account {
   std::string text;       // the label's value, or the namespace
-  bool labelled = false;  // by label
+  bool labelled = false;  // the text is a label's value
   Place place;
   ResourceSums sums;
   NamedTree::Priorities priorities;
-  // The charges of nearly all pods: all that they ask for, of those that may be preempted and of others.
+  // The charges that nearly all pods have: all of their requests; one of preemptible pods, one of
+  // others.
   std::weak_ptr<const Grant> charges[2];
-  // Sums that the tree has not heard of; priorities that nobody has.
+  // Changes that have not reached the tree and `priorities`.
   ResourceSums due;
   std::vector<std::pair<std::int32_t, std::int64_t>> duePriorities;
   bool waits = false;  // among the tree's due accounts
@@ -126,10 +127,10 @@ using AccountPtr = std::shared_ptr<Account>;
 
 class Accounts {
  public:
-  // nullptr: nobody has asked for it yet.
+  // nullptr if there is no such account yet.
   Account* find(bool labelled, std::string_view text) const;
-  // Makes it when it is not there; `fresh` says so: its place is to be set. The reference is good
-  // until the next call.
+  // Returns the account and creates it if needed; `fresh` is true if it was created, and its place
+  // has to be set. The reference is valid until the next call.
   const AccountPtr& get(bool labelled, std::string_view text, bool& fresh);
   template <class F>
   void forEach(F&& fn) const {
@@ -137,12 +138,13 @@ class Accounts {
       for (const auto& [text, account] : *map) fn(*account);
   }
   std::size_t size() const { return byLabel_.size() + byNamespace_.size(); }
-  // Called before accounts that nobody has any more are dropped: who keeps some in a cache lets go of them.
+  // Called before unused accounts are dropped. Caches of accounts must release theirs.
   std::function<void()> onSweep;
 
-  // Adds to the sums of an account and, when somebody looks, of the quota that it counts in.
+  // Adds to the sums of an account and, when the tree is next read, to those of its quota.
   static void add(Account& account, ResourceId resource, const quota::Change& change);
-  // Only to one of them in each resource, or (-1) away from it. Amounts are ascending by resource.
+  // Adds the amounts to one of the sums in each resource, or subtracts them (-1). Amounts are
+  // ascending by resource.
   static void add(Account& account, std::span<const PodAmount> amounts,
                   quota::Sum quota::Change::* sum, int sign);
   static void addPriority(Account& account, std::int32_t priority, std::int64_t pods);
@@ -154,7 +156,7 @@ class Accounts {
     if (!account.waits) noteDue(account);
   }
   using Map = boost::unordered_flat_map<std::string, AccountPtr, TextHash, std::equal_to<>>;
-  void sweep();  // those that nobody has any more
+  void sweep();  // drops unused accounts
 
   Map byLabel_;
   Map byNamespace_;

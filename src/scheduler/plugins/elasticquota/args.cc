@@ -11,7 +11,7 @@ namespace koord::scheduler {
 
 namespace {
 
-// As good as everything.
+// Almost unlimited.
 api::ResourceList noLimit() {
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max() / 5;
   api::ResourceList list;

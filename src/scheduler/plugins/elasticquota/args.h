@@ -13,18 +13,18 @@ namespace koord::scheduler {
 
 struct ElasticQuotaArgs {
   Duration delayEvictTime =
-      std::chrono::seconds(120);  // above its runtime for so long, it is revoked
+      std::chrono::seconds(120);  // how long a quota is above its runtime before it is revoked
   Duration revokePodInterval = std::chrono::seconds(1);
   api::ResourceList defaultQuotaGroupMax;
   api::ResourceList systemQuotaGroupMax;
   std::string quotaGroupNamespace = "koordinator-system";
-  bool monitorAllQuotas = false;  // revoke at all
+  bool monitorAllQuotas = false;  // whether to revoke at all
   bool enableCheckParentQuota = false;
   bool enableRuntimeQuota = true;  // the limit is runtime, else max
   bool enableMinQuotaScale = true;
   bool disableDefaultQuotaPreemption = true;
-  bool enableQueueHint = false;                                      // hints are always there
-  Duration quotaSnapshotUpdateInterval = std::chrono::seconds(120);  // and never out of date
+  bool enableQueueHint = false;  // no effect: hints are always available
+  Duration quotaSnapshotUpdateInterval = std::chrono::seconds(120);  // no effect: always current
 
   static ElasticQuotaArgs read(Fields& fields);
 };

@@ -92,7 +92,7 @@ std::string ChargeLedger::compare(const Sweep& sweep) const {
       if (kept.used == right.used && kept.fixedUsed == right.fixedUsed) continue;
       difference += fmt::format("{} {}: used is {}, counted {}; ", account.text, resource,
                                 quota::clamped(kept.used), quota::clamped(right.used));
-      // Put right: pods are judged by these sums.
+      // Corrected, because pods are judged by these sums.
       Accounts::add(
           account, resource,
           {.used = right.used - kept.used, .fixedUsed = right.fixedUsed - kept.fixedUsed});

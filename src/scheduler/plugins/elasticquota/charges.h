@@ -1,12 +1,12 @@
 #pragma once
 
-// Charges: what a pod on a node counts for in its quota. A grant (engine/grants.h), so that it is there
-// as long as the pod is, and goes and comes back with it in every what-if question. What a quota uses is
-// the sum of charges, and of nothing else.
+// Charges: what a pod on a node counts for in its quota. A charge is a grant (engine/grants.h), so
+// it exists as long as the pod is on the node, and follows the pod in every simulation. The use of
+// a quota is the sum of its charges.
 //
-// What is counted once on a node is charged once. Of a reserve pod and its owners (plugins/reservation) the
-// owners are charged for all they ask for, and the reserve pod for what they leave of it: a reservation
-// that is used moves to the quotas of its owners.
+// What a node counts once is charged once. For a reserve pod and its owners (plugins/reservation),
+// the owners are charged for all of their requests, and the reserve pod for what they leave of it:
+// a reservation that is used moves to the quotas of its owners.
 
 #include "scheduler/engine/grants.h"
 #include "scheduler/plugins/elasticquota/accounts.h"
@@ -17,8 +17,8 @@ class Quotas;
 
 struct Charge {
   AccountPtr account;
-  bool fixed = false;                       // the pod is not to be preempted
-  std::shared_ptr<const Resources> within;  // of its requests: charged already; nullptr: nothing
+  bool fixed = false;                       // the pod is not preemptible
+  std::shared_ptr<const Resources> within;  // the part that is already charged; nullptr: none
   bool operator==(const Charge& other) const {
     return account == other.account && fixed == other.fixed &&
            (within && other.within ? *within == *other.within : within == other.within);
@@ -41,9 +41,9 @@ class ChargeLedger final : public LedgerOf<Charge> {
   void removeValue(NodeId node, const PodInfo& pod, const Charge& charge) override;
   std::string verifyValues(NodeId node, Held held) const override;
 
-  // Nodes are verified one by one, while pods come and go, but a quota's pods are on many: what the pods
-  // of the nodes that have been looked at add up to is kept current until it is all of them. Then it has
-  // to be what the accounts say.
+  // Verifies the sums. Nodes are verified one by one while pods are added and removed, but a
+  // quota's pods are on many nodes. The sum over the pods of the verified nodes is kept current;
+  // once all nodes are verified, it must equal the accounts.
   struct Sweep {
     NodeSet nodes;
     std::size_t pods = 0;
@@ -57,7 +57,7 @@ class ChargeLedger final : public LedgerOf<Charge> {
   mutable Sweep sweep_;
 };
 
-// What is covered of the pod's requests by grants of all other ledgers; nullptr: nothing.
+// The part of the pod's requests that grants of the other ledgers cover; nullptr: none.
 std::shared_ptr<const Resources> coveredOf(const Grants& grants);
 
 }  // namespace koord::scheduler

@@ -18,7 +18,7 @@ namespace {
 constexpr Duration kPeriod = std::chrono::seconds(1);
 constexpr Duration kShortest = std::chrono::milliseconds(100);
 constexpr int kRoundsPerRecount = 60;
-constexpr int kRoundsPerCreation = 10;  // of quotas that are not there
+constexpr int kRoundsPerCreation = 10;  // for quotas that do not exist
 constexpr std::size_t kQuotasPerCheck = 16;
 constexpr std::size_t kWriters = 8;
 constexpr std::array kBuiltIn{model::kRootQuota, model::kSystemQuota, model::kDefaultQuota};
@@ -116,7 +116,7 @@ Task<void> QuotaController::writeSome() {
   }
 }
 
-// --- What is wrong.
+// --- Problems.
 
 void QuotaController::tellProblems() {
   kube::EventRecorder* events = handle_.events();
@@ -142,7 +142,7 @@ void QuotaController::tellProblems() {
   });
 }
 
-// Sums are derived anew, some in every round; what differs is a mistake of ours.
+// Recomputes sums, some in every round; a difference is a defect of this program.
 void QuotaController::check() {
   std::string difference = quotas_.verifySome(kQuotasPerCheck);
   if (++rounds_ % kRoundsPerRecount == 0) difference += quotas_.verifyRequests();

@@ -1,8 +1,11 @@
 #pragma once
 
-// QuotaController: what the leader does about quotas beside placing pods: it creates the built-in ones,
-// writes down what quotas ask for, use and are entitled to when that has changed, tells what is wrong with
-// an object, checks sums, and evicts pods from quotas that use too much.
+// QuotaController: the leader's work on quotas other than scheduling. It
+// - creates the built-in quotas;
+// - writes the request, use and runtime of quotas to their objects when they have changed;
+// - reports invalid objects;
+// - verifies sums;
+// - evicts pods from quotas that use too much.
 
 #include <map>
 #include <set>
@@ -45,8 +48,8 @@ class QuotaController {
   Quotas& quotas_;
   const ElasticQuotaArgs args_;
   std::map<std::string, Written> written_;                // by quota
-  std::vector<Write> writes_;                             // to be done, last first
-  std::map<std::string, std::vector<std::string>> told_;  // problems, by quota
+  std::vector<Write> writes_;                             // pending, last first
+  std::map<std::string, std::vector<std::string>> told_;  // reported problems, by quota
   std::map<std::string, SteadyTime> within_;  // when a quota was last within its runtime
   std::set<std::string> evicting_;            // uids
   std::set<std::string> creating_;

@@ -1,4 +1,5 @@
-// Pods that are placed together, and quotas: testing/small_groups.cc stands for any plugin of groups.
+// Groups of pods that are placed together, and quotas: testing/small_groups.cc stands for any
+// plugin of groups.
 
 #include "scheduler/plugins/elasticquota/quota_fixture.h"
 #include "scheduler/testing/small_plugins.h"
@@ -36,7 +37,7 @@ struct WithGroups : QuotaFixture {
   }
 };
 
-// The try itself charges the quota for those that found a node, and gives all of it back.
+// The attempt itself charges the quota for the members that found a node, and reverts all charges.
 TEST(ElasticQuotaGroups, that_are_refused_are_not_woken_by_what_they_gave_back) {
   WithGroups f;
   f.set(aQuota("q").max("cpu", "2"));
@@ -58,7 +59,7 @@ TEST(ElasticQuotaGroups, that_are_refused_are_not_woken_by_what_they_gave_back) 
   f.expectSound();
 }
 
-// Gangs, and what their members may have together at most.
+// Gangs, and the limits of their members together.
 struct WithGangs : QuotaFixture {
   explicit WithGangs(const std::string& args = "{}") : QuotaFixture(args) {
     configuration_.profiles.front().plugins["multiPoint"].enabled.push_back({"Coscheduling", 0});
@@ -77,7 +78,7 @@ struct WithGangs : QuotaFixture {
     const auto* log = scheduler->decisions().of("default/" + pod);
     return log && !log->empty() ? log->back().message : "";
   }
-  // What explain says that the gang waits for.
+  // The reason in explain why the gang waits.
   std::string explained(const std::string& pod) {
     const PodPtr info = scheduler->pending({"default", pod});
     std::string text;

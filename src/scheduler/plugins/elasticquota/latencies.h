@@ -1,6 +1,6 @@
 #pragma once
 
-// How long operations on quotas take: scheduler_elastic_quota_process_latency.
+// The latency of operations on quotas: metric scheduler_elastic_quota_process_latency.
 
 #include <array>
 #include <string>
@@ -27,7 +27,7 @@ class Latencies {
  public:
   explicit Latencies(const Clock& clock) : clock_(clock) {}
 
-  // Measures from here to the end of the scope.
+  // Measures from its construction to the end of the scope.
   class Timer {
    public:
     Timer(Latencies& latencies, QuotaOperation operation)
@@ -44,11 +44,11 @@ class Latencies {
 
   void observe(QuotaOperation operation, Duration took);
   void statusWritten(Duration took);
-  // Exposition text.
+  // The metric in Prometheus exposition format.
   std::string text() const;
 
  private:
-  // Bounds first * 2^n seconds.
+  // Bucket bounds: first * 2^n seconds.
   template <std::size_t N>
   struct Histogram {
     std::array<std::uint64_t, N + 1> counts{};

@@ -23,7 +23,7 @@ Shortage ElasticQuota::judge(const Place& place, const PodInfo& pod) const {
   return shortageOf(place, askOf(quotas_, place, pod), quotas_.fixed(pod), rules_);
 }
 
-// Nothing that the pod asks for is too much: nobody has to know how much that is, or what is used.
+// Returns true if no request of the pod can exceed a limit, so that sums need not be computed.
 bool ElasticQuota::takesAll(const Place& place, const PodInfo& pod) const {
   return place.unlimited() && !quotas_.fixed(pod);
 }
@@ -33,7 +33,8 @@ bool ElasticQuota::hasCredits(const PodInfo& pod) const {
                              [&](const ViewPlugin* view) { return view->hasCredits(pod); });
 }
 
-// What a reservation frees for the pod, and in which quota, is found out by letting the pod have it.
+// What a reservation frees for the pod, and in which quota, is computed by giving it to the pod in
+// a simulation.
 Shortage ElasticQuota::judgeOn(const Place& place, const PodPtr& pod, NodeId node) const {
   Cluster::Transaction whatIf(cluster_);
   if (!cluster_.assume(pod, node)) return judge(place, *pod);
@@ -75,13 +76,14 @@ PreFilterResult ElasticQuota::preFilterLimited(const PodInfo& pod) {
   result.status =
       Status::unschedulable(textOf(quotas_, place, askOf(quotas_, place, pod), shortage, rules_));
   if (!hasCredits(pod)) return result;
-  // What a reservation holds for it may have been charged to its quota already.
+  // Resources that are reserved for it may already be charged to its quota.
   std::vector<std::string> nodes = reservedNodes(place, std::make_shared<const PodInfo>(pod));
   if (!nodes.empty()) result.nodeNames = std::move(nodes);
   return result;
 }
 
-// Of the quotas that a verdict looks at (shortageOf). Pods that a reservation is charged for may be charged nothing.
+// The quotas that a verdict checks (shortageOf). Pods for which a reservation is charged may not be
+// charged at all.
 std::vector<PodLimits::Limit> ElasticQuota::limitsOf(const PodInfo& pod) const {
   const Place place = quotas_.placeOf(pod);
   if (!place || place.unlimited() || quotas_.ignores(pod) || quotas_.ignoresSome(pod) ||
@@ -116,7 +118,7 @@ std::optional<std::string> ElasticQuota::admitKey(const PodInfo& pod) const {
   return place.tree->id + '/' + roomOf(place, quotas_.fixed(pod), rules_);
 }
 
-// What of its requests something else on the node has been charged for decides about the charge.
+// The charge depends on the part of its requests that is charged to something else on the node.
 GrantPtr ElasticQuota::chargeOf(const Quotas::Member& member,
                                 std::shared_ptr<const Resources> within) {
   if (!within) return member.whole;
@@ -139,7 +141,7 @@ Status ElasticQuota::reserve(CycleState&, const PodPtr& pod, NodeId) {
   return {};
 }
 
-// What its reservation covers is known now.
+// The part that its reservation covers is known now.
 Status ElasticQuota::judgeReserve(const Place& place, const PodInfo& pod, bool fixed,
                                   const Resources* within) {
   const QuotaAsk ask = askOf(quotas_, place, pod, within);
@@ -158,7 +160,7 @@ Status ElasticQuota::grant(const PodPtr& pod, NodeId) {
   return {};
 }
 
-// Whether a pod that was turned away would not be now.
+// Returns true if a rejected pod would be admitted now.
 bool ElasticQuota::helps(const PodInfo& pod) const {
   const Place place = quotas_.placeOf(pod);
   if (!place) return true;

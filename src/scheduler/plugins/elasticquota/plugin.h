@@ -1,8 +1,8 @@
 #pragma once
 
-// ElasticQuota: the pods of a team use together no more than their quota is entitled to, as the quotas of
-// all teams share what the cluster has (quotas.h, tree/). Below it, pods of higher priority may take the
-// place of others of the same quota.
+// ElasticQuota: limits what the pods of a quota use together to what the quota is entitled to,
+// given that all quotas share the cluster's resources (quotas.h, tree/). Within a quota, pods of
+// higher priority may preempt others.
 
 #include "scheduler/framework/controller.h"
 #include "scheduler/framework/services.h"
@@ -14,18 +14,20 @@
 
 namespace koord::scheduler {
 
-// Who may leave for a pod: lower ones of its own quota.
+// Possible victims: pods of the same quota with lower priority.
 class QuotaPreemption final : public PreemptionRules {
  public:
   QuotaPreemption(const Quotas& quotas, bool spareDefault)
       : quotas_(quotas), spareDefault_(spareDefault) {}
   bool mayLeave(const PodInfo& victim, const PodInfo& preemptor) const override;
-  // Any end of a pod of the quota makes room in it, whatever for.
+  // Returns true for every terminating pod of the quota: its end frees quota on whichever node it
+  // is.
   bool waitsFor(const PodInfo& other, const PodInfo& preemptor) const override;
-  // By priority: many low pods cost more than few, and one of high priority as much as several of low.
+  // By priority: many pods of low priority cost more than few, and one pod of high priority costs
+  // as much as several of low priority.
   std::int64_t cost(NodeId node, std::span<const PodPtr> victims) const override;
   std::string noVictims(const PodInfo& preemptor, const std::string& node) const override;
-  // Whether anybody may, on any node.
+  // Returns false if the pod can certainly preempt no pod on any node.
   bool possible(const PodInfo& preemptor) const;
 
  private:
@@ -33,9 +35,9 @@ class QuotaPreemption final : public PreemptionRules {
   const bool spareDefault_;
 };
 
-// Not Signed, on purpose: it judges pods and no nodes, so it is asked once per attempt, which is a few
-// comparisons; were quotas part of a pod's class, each of a thousand quotas would have verdicts on all nodes
-// of its own.
+// Not Signed, on purpose. The plugin judges pods and not nodes, so it runs once per attempt and
+// costs a few comparisons. If the quota were part of a pod's class, each of a thousand quotas would
+// have its own cached verdicts on all nodes.
 class ElasticQuota final : public Plugin,
                            public PreFilterPlugin,
                            public PostFilterPlugin,
@@ -65,7 +67,7 @@ class ElasticQuota final : public Plugin,
   std::string metrics() const override;
 
   Quotas& quotasForTests() { return quotas_; }
-  // Which quota the pod counts in, and at which level it would be turned away, for explain.
+  // The quota that the pod counts in, and the level that would reject it; for explain.
   json::value factsOf(const PodInfo& pod) const override;
   std::vector<Limit> limitsOf(const PodInfo& pod) const override;
 
@@ -75,20 +77,22 @@ class ElasticQuota final : public Plugin,
   Status judgeReserve(const Place& place, const PodInfo& pod, bool fixed, const Resources* within);
   static GrantPtr chargeOf(const Quotas::Member& member, std::shared_ptr<const Resources> within);
   bool takesAll(const Place& place, const PodInfo& pod) const;
-  // What is short on this node, where a reservation may have been charged for the pod already.
+  // What the quota lacks for the pod on this node, where a reservation may already be charged for
+  // the pod.
   Shortage judgeOn(const Place& place, const PodPtr& pod, NodeId node) const;
-  // Nodes on which a reservation has been charged for so much of the pod that the rest fits.
+  // The nodes on which a reservation is already charged for so much of the pod that the rest fits.
   std::vector<std::string> reservedNodes(const Place& place, const PodPtr& pod) const;
   bool hasCredits(const PodInfo& pod) const;
   bool helps(const PodInfo& pod) const;
   std::optional<PostFilterResult> answerWithoutLooking(const PodInfo& pod,
                                                        const Diagnosis& diagnosis,
                                                        bool possible) const;
-  // Makes lower pods of the quota leave whatever nodes they are on; nothing when that gives no room either.
+  // Evicts pods of lower priority of the quota from any nodes; nullopt if that would not free
+  // enough either.
   std::optional<PostFilterResult> preemptAcrossNodes(const PodPtr& pod);
-  // Whether lower pods of the quota leave for a preemption, on any node.
+  // Returns true if pods of lower priority of the quota are being preempted, on any node.
   bool victimsLeave(const PodInfo& pod) const;
-  using Reasons = std::vector<std::pair<std::string, std::size_t>>;  // how many nodes give each
+  using Reasons = std::vector<std::pair<std::string, std::size_t>>;  // reason and number of nodes
   Status noCandidate(const PodInfo& pod, const Diagnosis& diagnosis, std::size_t tried,
                      std::size_t without, Reasons reasons) const;
 

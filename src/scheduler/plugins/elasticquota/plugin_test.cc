@@ -71,7 +71,7 @@ TEST(ElasticQuota, wakes_a_pod_when_a_neighbour_asks_for_less) {
   f.node(aNode("n1"));  // 4 cpu
   for (const char* name : {"a", "b"}) f.set(aQuota(name).max("cpu", "4"));
   f.run(100ms);
-  f.create(f.of("greedy", "b", "9"));  // fits nowhere, and its quota asks for 4 all the same
+  f.create(f.of("greedy", "b", "9"));  // fits nowhere, but its quota still requests 4
   f.run(1s);
   f.create(f.of("p", "a", "3"));
   f.run();
@@ -236,7 +236,7 @@ TEST(ElasticQuota, without_runtime_max_is_the_limit) {
   EXPECT_EQ(f.nodeOf("p"), "n1");
 }
 
-// --- Which quota.
+// --- The quota of a pod.
 
 TEST(ElasticQuota, a_pod_belongs_to_the_quota_that_it_or_its_namespace_says) {
   QuotaFixture f;
@@ -326,7 +326,7 @@ TEST(ElasticQuota, the_default_quota_limits_nothing_unless_somebody_says_so) {
       << "it is not about quotas";
 }
 
-// --- What goes wrong.
+// --- Problems.
 
 TEST(ElasticQuota, mistakes_in_a_quota_are_told_and_stop_nobody) {
   QuotaFixture f;
@@ -419,7 +419,8 @@ TEST(ElasticQuota, preemption_spares_pods_that_are_not_preemptible_and_the_defau
                         "preemptor pod high."));
 }
 
-// It is about the quota and nobody else: whoever sets the label does not stand in the way of the node's own pods.
+// The label is about the quota only: it does not protect the pod from the preemption of other pods
+// of the node.
 TEST(ElasticQuota, a_pod_that_is_not_preemptible_in_its_quota_leaves_for_others_all_the_same) {
   QuotaFixture f;
   f.node(aNode("n1").allocatable("cpu", "4"));
@@ -458,7 +459,8 @@ TEST(ElasticQuota, a_pod_that_waits_for_victims_of_other_quotas_takes_none_of_it
   f.expectSound();
 }
 
-// What pods of others would give back is not theirs: their quotas are entitled to it.
+// What the quota frees by evicting pods of other quotas does not belong to it: those quotas are
+// entitled to it.
 TEST(ElasticQuota, nobody_of_another_quota_leaves_for_a_pod_whose_quota_has_no_room) {
   QuotaFixture f;
   f.node(aNode("n1").allocatable("cpu", "12"));
@@ -476,7 +478,7 @@ TEST(ElasticQuota, nobody_of_another_quota_leaves_for_a_pod_whose_quota_has_no_r
 
 // --- Status and the built-in quotas.
 
-// A full quota of 6 CPUs whose lower pods are on three nodes.
+// A full quota of 6 CPUs whose pods of lower priority are on three nodes.
 struct LowerPodsOnSeveralNodes : ::testing::Test {
   QuotaFixture f{"{enableRuntimeQuota: false}"};
   LowerPodsOnSeveralNodes() {
@@ -696,7 +698,7 @@ TEST(ElasticQuota, trees_have_totals_of_their_own) {
   EXPECT_EQ(f.amount("outside", "runtime"), "80");
 }
 
-// --- For people.
+// --- Endpoints and explain.
 
 TEST(ElasticQuota, a_tree_ends_when_its_last_quota_moves_to_another_one) {
   QuotaFixture f("{}", {"MultiQuotaTree"});

@@ -1,14 +1,15 @@
-// Preemption within a quota: as Kubernetes' own, but victims are pods of the preemptor's quota, and what
-// they give back is room in the quota as well as on a node. Every node is a candidate.
+// Preemption within a quota: like Kubernetes' own, but victims are pods of the preemptor's quota,
+// and they free quota as well as resources of a node. Every node is a candidate.
 //
-// A pod stays a victim if the filters fail with it or the quota has no room with it: both are asked for in
-// one question (DryRun judges by filters and Admit plugins), so that nobody is listed twice. Nodes are
-// tried once for all pods of a class, and again when they, or the room in the quota, change.
+// A pod stays a victim if the filters fail with it or the quota is exceeded with it. One dry run
+// decides both (DryRun judges by filters and Admit plugins), so that no victim is listed twice.
+// Nodes are tried once for all pods of a class, and again when they, or the free part of the quota,
+// change.
 //
-// Where no node alone is a candidate, lower pods of the quota leave from several nodes: as many as the quota needs, the
-// least important first, and those that are in the way on the node that the pod goes to (preemption/job_plan.h). Upstream
-// does not do so, and the pod waits for as long as the quota is full. This costs one look at all pods per attempt, and a
-// plan for one pod.
+// If no node alone is a candidate, pods of lower priority of the quota are evicted from several
+// nodes: as many as the quota needs, the least important first, and the pods in the way on the node
+// that the pod goes to (preemption/job_plan.h). Upstream does not do so, and the pod waits as long
+// as the quota is full. This costs one pass over all pods per attempt, and a plan for one pod.
 
 #include <fmt/format.h>
 
@@ -23,7 +24,7 @@ namespace koord::scheduler {
 
 namespace {
 
-constexpr std::size_t kNodesNamed = 10;  // beyond, reasons are not told by node
+constexpr std::size_t kNodesNamed = 10;  // above this, reasons are not listed by node
 
 }  // namespace
 
@@ -59,7 +60,7 @@ bool QuotaPreemption::possible(const PodInfo& preemptor) const {
   return lowest && *lowest < preemptor.priority;
 }
 
-// What is said when no node's pods can make room.
+// The result if no node's pods can free enough.
 Status ElasticQuota::noCandidate(const PodInfo& pod, const Diagnosis& diagnosis, std::size_t tried,
                                  std::size_t without, Reasons reasons) const {
   if (without > 0)
@@ -69,7 +70,7 @@ Status ElasticQuota::noCandidate(const PodInfo& pod, const Diagnosis& diagnosis,
     reasons.emplace_back("Preemption is not helpful for scheduling", diagnosis.totalNodes - tried);
   Status status = PodPreemption::prefixed(Status::unschedulable(fmt::format(
       "0/{} nodes are available: {}.", diagnosis.totalNodes, reasonsText(std::move(reasons)))));
-  // If it is the quota that is full, no other preemption helps: pods of other quotas give it no room.
+  // If the quota is full, no other preemption helps: pods of other quotas free nothing in it.
   if (diagnosis.preFilter.plugin() == kName) status.code = Code::UnschedulableAndUnresolvable;
   return status;
 }
@@ -94,20 +95,20 @@ std::optional<PostFilterResult> ElasticQuota::preemptAcrossNodes(const PodPtr& p
   const WallTime now = handle_.executor().wallNow();
   std::ranges::stable_sort(
       victims, [&](const PodPtr& a, const PodPtr& b) { return moreImportant(*a, *b, now); });
-  // There is one candidate, so nobody asks how many budgets it breaks.
+  // There is one candidate, so the number of violated budgets does not matter.
   const Candidate candidate(plan.places.front().node, std::move(victims), 0);
   const Candidate* const only = &candidate;
   return preemption_.carryOut(pod, std::span(&only, 1));
 }
 
-// The answer where nobody may leave for the pod now; nothing where somebody may.
+// The answer if no pod may be evicted now; nullopt if some pod may.
 std::optional<PostFilterResult> ElasticQuota::answerWithoutLooking(const PodInfo& pod,
                                                                    const Diagnosis& diagnosis,
                                                                    bool possible) const {
   PostFilterResult result;
   result.victims = 0;
   if (pod.kind && !pod.kind->mayNotPreempt(pod).empty()) {
-    result.status.code = Code::Unschedulable;  // DefaultPreemption says so
+    result.status.code = Code::Unschedulable;  // DefaultPreemption does the same
     return result;
   }
   if (std::string why = preemption_.mayNot(pod, diagnosis); !why.empty())
@@ -115,12 +116,12 @@ std::optional<PostFilterResult> ElasticQuota::answerWithoutLooking(const PodInfo
   const bool full = diagnosis.preFilter.plugin() == kName;
   if (full && possible && !handle_.nominator().nodeOf(pod.uid()).empty() && victimsLeave(pod)) {
     result = PodPreemption::refusal(PodPreemption::kVictimsLeave);
-    result.status.code = Code::UnschedulableAndUnresolvable;  // nobody else makes room meanwhile
+    result.status.code = Code::UnschedulableAndUnresolvable;  // no other preemption meanwhile
     return result;
   }
   const Place place = quotas_.placeOf(pod);
   if (!full && (!place || place.name() == model::kDefaultQuota) && !possible) {
-    // It is not about quotas: what is to be said others say.
+    // The quota is not the cause: other plugins report the reason.
     result.status.code = Code::Unschedulable;
     return result;
   }
@@ -134,7 +135,7 @@ PostFilterResult ElasticQuota::postFilter(CycleState& state, const PodPtr& pod,
   PostFilterResult result;
   result.victims = 0;
   const std::vector<NodeId> potential = diagnosis.nodesWith(Code::Unschedulable, cluster_.live());
-  std::vector<DryRunOutcomePtr> outcomes;  // keeps alive what the others point to
+  std::vector<DryRunOutcomePtr> outcomes;  // keeps alive what the other variables point to
   std::vector<const Candidate*> candidates;
   std::vector<DryRunOutcomePtr> refused;
   Reasons reasons;

@@ -1,6 +1,6 @@
 #pragma once
 
-// A whole scheduler with ElasticQuota, on an API that keeps quotas, for the plugin's tests.
+// A whole scheduler with ElasticQuota, on an API that stores quotas, for the plugin's tests.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -53,7 +53,7 @@ struct QuotaFixture : SchedulerFixture {
   std::vector<std::string> evicted;
   std::function<Result<std::string>(const std::string& pod)> beforeEviction;
 
-  // args: what follows "args:" in flow style.
+  // args: the text after "args:", in flow style.
   explicit QuotaFixture(const std::string& args = "{}", std::set<std::string, std::less<>> on = {})
       : SchedulerFixture(configured(args)) {
     gates = std::move(on);
@@ -141,7 +141,7 @@ profiles:
         if (auto* found = dynamic_cast<ElasticQuota*>(plugin.get())) return *found;
     throw std::logic_error("no plugin");
   }
-  // What a route of the plugin answers.
+  // The answer of a route of the plugin.
   json::value ask(const std::string& path, const api::StringMap& query = {}) {
     for (const auto& route : plugin().routes()) {
       const bool exact = !route.path.ends_with('/');

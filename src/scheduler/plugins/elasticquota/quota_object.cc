@@ -19,7 +19,7 @@ std::string textIn(const api::StringMap& map, std::string_view key) {
   return text ? *text : std::string();
 }
 
-// A ResourceList inside an annotation; nullopt when there is none or it cannot be read.
+// A ResourceList in an annotation; nullopt if it is missing or invalid.
 std::optional<api::ResourceList> amountsIn(const api::ElasticQuota& quota, std::string_view key,
                                            std::vector<std::string>& problems) {
   const auto* text = api::findIn(quota.metadata.annotations, key);
@@ -62,7 +62,7 @@ std::vector<std::string> namespacesOf(const api::ElasticQuota& quota,
   return namespaces;
 }
 
-// Each is an event.
+// Each becomes an event.
 void shorten(std::vector<std::string>& problems) {
   constexpr std::size_t kTold = 20;
   if (problems.size() <= kTold) return;
@@ -71,7 +71,7 @@ void shorten(std::vector<std::string>& problems) {
   problems.push_back(fmt::format("there are {} more mistakes like these", more));
 }
 
-// Amounts of the spec, by the names of today; negative ones count as nothing.
+// Amounts of the spec, under the current names; negative ones count as 0.
 quota::Amounts checked(api::ResourceList list, std::string_view field, ResourceNames& names,
                        std::vector<std::string>& problems) {
   renameBatchResources(list);

@@ -60,7 +60,7 @@ void Quotas::tell() {
   if (changed_ && !cluster_.whatIf()) changed_();
 }
 
-// Columns that have come to be get what is known of all accounts that count in the tree.
+// Adds the amounts of all accounts of the tree to its new columns.
 void Quotas::feed(NamedTree& tree, const quota::Columns& fresh) {
   if (fresh.empty()) return;
   quota::QuotaTree& quotas = tree.quotas();
@@ -72,10 +72,10 @@ void Quotas::feed(NamedTree& tree, const quota::Columns& fresh) {
   });
 }
 
-// The quotas that are there whether there is an object or not.
+// The quotas that exist with or without an object.
 void Quotas::setBuiltIn(std::string_view name) {
   Known& known = known_[std::string(name)];
-  // What an object said that is gone now.
+  // From an object that is gone now.
   const QuotaObject before = std::exchange(known.read, {});
   treeTotalsChanged_ |= before.treeRoot;
   known.read.spec.apart = true;
@@ -146,7 +146,8 @@ void Quotas::objectChanged(const std::shared_ptr<const api::ElasticQuota>& befor
   tell();
 }
 
-// The webhook keeps quotas that are in use; whoever gets around it is told where their pods count now.
+// The webhook keeps quotas that are in use. If it was bypassed, an event says where their pods
+// count now.
 void Quotas::noteDeparture(const std::shared_ptr<const api::ElasticQuota>& last) {
   constexpr std::size_t kKept = 1000;
   const Place place = find(last->metadata.name);
@@ -167,13 +168,13 @@ void Quotas::count(const std::string& name, Known& known) {
   const QuotaObject before = std::exchange(known.read, readQuota(*known.counting, resources()));
   QuotaObject& read = known.read;
   if (read.spec.apart && known.counting->spec.max.empty()) {
-    // Built in, and the object says nothing of it.
+    // Built in, and the object does not set it.
     read.spec.max = read.spec.weight = withoutLimit(amountsOf(builtInMax(name), resources()));
   }
   NamedTree& home = tree(manyTrees_ && !read.spec.apart ? read.tree : "");
   treeTotalsChanged_ |= manyTrees_ && (read.treeRoot || before.treeRoot);
   if (known.place && known.place.tree != &home) {
-    // Its pods are taken along: away from here, and back with rehome.
+    // Its pods move with it: removed here, and added again by rehome.
     const Place old = std::exchange(known.place, {});
     rehome(name, before.namespaces);
     old.quotas().erase(old.quota);
@@ -201,7 +202,7 @@ void Quotas::remove(const std::string& name) {
   dropIfEmpty(old.tree);
 }
 
-// Anybody may name a tree, so one without quotas does not stay. The default tree does.
+// Any user may name a tree, so a tree without quotas is removed, except the default tree.
 void Quotas::dropIfEmpty(NamedTree* tree) {
   if (tree->id.empty() || tree->quotas().size() > 0) return;
   version_ += tree->quotas().version() + 1;
@@ -275,7 +276,7 @@ std::vector<PodPtr> Quotas::podsOf(const Place& place) const {
   return pods;
 }
 
-// --- Which quota.
+// --- The quota of a pod.
 
 Place Quotas::resolve(bool labelled, std::string_view text) const {
   const auto placeIn = [&](std::string_view name) {
@@ -326,8 +327,8 @@ bool Quotas::fixed(const PodInfo& pod) const {
   return known ? known->fixed : isFixed(pod.pod->metadata.labels);
 }
 
-// Accounts that say this label, and those of the namespace of the same name and of these ones, count
-// where they belong now.
+// Moves accounts to the quotas where they belong now: those with this label, and those of the
+// namespace of the same name and of these namespaces.
 void Quotas::rehome(std::string_view label, std::span<const std::string> namespaces) {
   const auto move = [&](bool labelled, std::string_view text) {
     Account* const account = accounts_.find(labelled, text);
@@ -370,7 +371,7 @@ void Quotas::podChanged(const PodPtr& before, const PodPtr& after) {
   const Latencies::Timer timer(latencies_, !before  ? QuotaOperation::OnPodAdd
                                            : !after ? QuotaOperation::OnPodDelete
                                                     : QuotaOperation::OnPodUpdate);
-  // A status update, nearly always.
+  // Nearly always a status update.
   const bool same = before && after && leaves(*before) == leaves(*after) &&
                     ((before->shape != 0 && before->shape == after->shape) ||
                      (before->request == after->request && before->labelSet == after->labelSet));
@@ -420,7 +421,7 @@ void Quotas::charge(const PodInfo& pod, const Charge& charge, int sign) {
     return tell();
   }
   const Amounts charged = asked(pod, charge.within.get());
-  // What a reservation has been charged for is not asked for again.
+  // What a reservation is charged for is not requested again.
   if (charge.within) {
     add(asked(pod, nullptr), &quota::Change::request, &quota::Change::fixedRequest, -sign);
     add(charged, &quota::Change::request, &quota::Change::fixedRequest, sign);
@@ -431,7 +432,7 @@ void Quotas::charge(const PodInfo& pod, const Charge& charge, int sign) {
 
 // --- Runtimes.
 
-// What the nodes have: all of it for the default tree, but for what other trees were given.
+// The resources of the nodes: all of them for the default tree, less what other trees have.
 void Quotas::syncTotals() {
   if (allocatable_ == cluster_.allocatableVersion() && !treeTotalsChanged_) return;
   allocatable_ = cluster_.allocatableVersion();

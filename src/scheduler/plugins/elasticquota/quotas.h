@@ -1,14 +1,14 @@
 #pragma once
 
-// Quotas: what the scheduler knows of elastic quotas, shared by all profiles: the trees, which quota a pod
-// belongs to, and what its pods ask for and use.
+// Quotas: the scheduler's state of elastic quotas, shared by all profiles: the trees, the quota of
+// each pod, and what the pods of a quota request and use.
 //
 //   ElasticQuota objects -> trees        (quota_object.h, tree/)
 //   pods on nodes        -> used         (charges.h: the ledger)
 //   all known pods       -> request      (framework/known_pods.h)
 //   nodes                -> the total
 //
-// Each of these is the one truth of its part; nothing else is kept of a pod.
+// Each of these is the only source for its part. No other state is kept per pod.
 
 #include <boost/container/small_vector.hpp>
 #include <map>
@@ -36,33 +36,33 @@ class Quotas {
   Quotas(Handle& handle, const ElasticQuotaArgs& args);
   Quotas(const Quotas&) = delete;
   Quotas& operator=(const Quotas&) = delete;
-  // The one of all profiles; made with the arguments of the first.
+  // The instance that all profiles share; created with the arguments of the first profile.
   static Quotas& of(Handle& handle, const ElasticQuotaArgs& args);
 
   // --- Pods.
-  // Which quota the pod counts in; none when it is not limited.
+  // The quota that the pod counts in; empty if it is not limited.
   Place placeOf(const PodInfo& pod) const;
   using Amounts = boost::container::small_vector<PodAmount, 4>;
-  // What of a pod's shape matters here. Good until another pod is asked about.
+  // The facts that follow from a pod's shape. Valid until the next call with another pod.
   struct Member {
-    AccountPtr account;  // nullptr when it can never count anywhere (DisableDefaultQuota)
-    bool fixed = false;  // it must not be preempted, by its label
-    GrantPtr whole;      // the charge of all that it asks for
-    Amounts amounts;     // of that
-    // Nothing that its pods ask for is too much.
+    AccountPtr account;  // nullptr if it never counts in a quota (DisableDefaultQuota)
+    bool fixed = false;  // not preemptible, by its label
+    GrantPtr whole;      // the charge for all of its requests
+    Amounts amounts;     // the amounts of that charge
+    // Returns true if no request of its pods can exceed the quota.
     bool unlimited() const { return !fixed && account->place.unlimited(); }
   };
   const Member& memberOf(const PodInfo& pod);
   AccountPtr accountOf(const PodInfo& pod) { return memberOf(pod).account; }
-  // Whether it must not be preempted, by its label.
+  // Returns true if the pod is not preemptible, by its label.
   bool fixed(const PodInfo& pod) const;
-  // A pod that is on its way out, and by the gates counts no more.
+  // Returns true for a terminating pod that, by the feature gates, does not count.
   bool ignores(const PodInfo& pod) const;
-  // Whether less is counted than it requests.
+  // Returns true if the pod counts for less than it requests.
   bool ignoresSome(const PodInfo& pod) const {
     return ignoreOverhead_ && !pod.pod->spec.overhead.empty();
   }
-  // fn(resource, amount) for what it asks for, without what is `within` something charged already.
+  // Calls fn(resource, amount) for its requests, without the part `within` that is already charged.
   template <class F>
   void forEachAmount(const PodInfo& pod, const Resources* within, F&& fn) const {
     pod.request.forEach([&](ResourceId resource, std::int64_t amount) {
@@ -82,27 +82,27 @@ class Quotas {
 
   // --- Quotas.
   Place find(std::string_view name) const;
-  // The object that counts; nullptr for a quota that is there without one (built in).
+  // The object in effect; nullptr for a built-in quota without an object.
   std::shared_ptr<const api::ElasticQuota> object(std::string_view name) const;
   template <class F>
   void forEachObject(F&& fn) const {
     for (const auto& [name, known] : known_)
       if (known.counting) fn(name, *known.counting);
   }
-  // What a built-in quota's max is said to be: by its object, or by the arguments.
+  // The max of a built-in quota: from its object, or else from the arguments.
   api::ResourceList builtInMax(std::string_view name) const;
-  // Of a tree's root: what is on nodes that take nobody, as its profile wrote it.
+  // Of a tree's root: the resources of unschedulable nodes, as the quota profile wrote them.
   api::ResourceList unschedulable(std::string_view name) const;
-  // The pods on nodes that are charged to this very quota.
+  // The pods on nodes that are charged to this quota itself, not to its children.
   std::vector<PodPtr> podsOf(const Place& place) const;
-  // What happened to objects that somebody should hear of, since the last call.
+  // Events to record about objects, since the last call.
   struct Note {
     std::shared_ptr<const api::ElasticQuota> about;
     std::string_view reason;
     std::string text;
   };
   std::vector<Note> takeNotes() { return std::exchange(notes_, {}); }
-  // What is wrong with it now, and with others of its name.
+  // The current problems of the quota, including other objects of the same name.
   std::vector<std::string> problemsOf(const std::string& name) const;
   const std::map<std::string, std::unique_ptr<NamedTree>, std::less<>>& trees() const {
     return trees_;
@@ -110,26 +110,26 @@ class Quotas {
   const ElasticQuotaArgs& args() const { return args_; }
   ResourceNames& resources() const { return cluster_.resources(); }
 
-  // Brings runtimes on the way to the quota up to date; nothing during a what-if question.
+  // Updates the runtimes on the path to the quota. Does nothing during a simulation.
   void refresh(const Place& place);
   void refreshAll();
-  // Rises with every change that may matter to a pod's verdict.
+  // Increases with every change that may affect a pod's verdict.
   std::uint64_t version() const { return version_ + versionOfTrees(); }
 
-  // --- For people and checks.
+  // --- For operators and checks.
   ChargeLedger& ledger() { return ledger_; }
   const ChargeLedger& ledger() const { return ledger_; }
   const Accounts& accounts() const { return accounts_; }
   const KnownPods& pods() const { return pods_; }
   Cluster& cluster() const { return cluster_; }
   Latencies& latencies() { return latencies_; }
-  // Derives what pods ask for anew; the difference in words. What differs is put right.
+  // Recomputes the requests of pods, corrects the sums that differ, and describes the difference.
   std::string verifyRequests();
-  // Checks some quotas' sums and runtimes, others with each call; likewise.
+  // Verifies the sums and runtimes of some quotas, of others with each call; likewise.
   std::string verifySome(std::size_t quotas);
-  // Pods whose time to leave is over (ElasticQuotaIgnoreTerminatingPod).
+  // Stops counting pods whose grace period is over (ElasticQuotaIgnoreTerminatingPod).
   void ignoreOverdue();
-  // Called when something changed, not from within a what-if question.
+  // Called when something has changed, never during a simulation.
   void onChange(std::function<void()> fn) { changed_ = std::move(fn); }
 
   // --- For the ledger.
@@ -137,7 +137,7 @@ class Quotas {
 
  private:
   struct Known {
-    // Objects of this name; the oldest counts.
+    // The objects of this name; the oldest is in effect.
     std::map<api::ObjectKey, std::shared_ptr<const api::ElasticQuota>> objects;
     std::shared_ptr<const api::ElasticQuota> counting;
     QuotaObject read;
@@ -170,9 +170,9 @@ class Quotas {
   Cluster& cluster_;
   ElasticQuotaArgs args_;
   const bool ignoreOverhead_;
-  const bool ignoreLeaving_;  // at once
-  const bool ignoreOverdue_;  // when their time is over
-  const bool defaultQuota_;   // there is one
+  const bool ignoreLeaving_;  // terminating pods do not count
+  const bool ignoreOverdue_;  // ... once their grace period is over
+  const bool defaultQuota_;   // pods without a quota count in the default quota
   const bool manyTrees_;
   quota::QuotaTree::Settings settings_;
   KnownPods& pods_;
@@ -183,10 +183,10 @@ class Quotas {
   std::map<std::string, std::unique_ptr<NamedTree>, std::less<>> trees_;
   std::map<std::string, Known, std::less<>> known_;
   std::map<std::string, std::set<std::string>, std::less<>> bound_;  // quotas by namespace
-  std::set<std::string> leaving_;                  // uids of pods that are still counted
-  std::set<std::string> overdue_;                  // and of those that are not any more
-  std::uint64_t allocatable_ = ~std::uint64_t{0};  // the version of nodes that totals are of
-  std::vector<bool> everHad_;                      // by resource: some node has had it
+  std::set<std::string> leaving_;                  // uids of terminating pods that still count
+  std::set<std::string> overdue_;                  // ... and of those that do not
+  std::uint64_t allocatable_ = ~std::uint64_t{0};  // version of the nodes in the totals
+  std::vector<bool> everHad_;                      // by resource: whether any node has ever had it
   bool treeTotalsChanged_ = false;
   std::uint64_t version_ = 0;
   std::string nextVerified_;

@@ -1,5 +1,5 @@
-// Quotas, pods and nodes that come, change and go at random, with mistakes of every kind in between: what
-// is kept equals what is counted anew, no quota uses more than its rules allow, and nobody is forgotten.
+// Random changes of quotas, pods and nodes, with mistakes of every kind in between: the stored sums
+// equal recomputed sums, no quota uses more than its rules allow, and no pod is forgotten.
 
 #include <fmt/format.h>
 
@@ -103,7 +103,7 @@ struct Chaos {
         return pod();
     }
   }
-  // A pod that its quota and some node could take is not left waiting.
+  // A pod that its quota and a node could take does not stay waiting.
   void expectNobodyForgotten() {
     f.run(30s);
     for (const auto& [uid, pod] : f.scheduler->pendingPods()) {

@@ -1,5 +1,5 @@
-// What is held for pods, and what its owners are charged for: testing/small_holds.cc stands for any plugin
-// that covers a part of its owners' requests.
+// Resources that are reserved for pods, and the charges of their owners: testing/small_holds.cc
+// stands for any plugin that covers a part of its owners' requests.
 
 #include "scheduler/plugins/elasticquota/quota_fixture.h"
 #include "scheduler/testing/small_plugins.h"
@@ -102,7 +102,7 @@ TEST(ElasticQuotaReservations, pods_of_the_quota_leave_for_an_owner_where_nothin
   f.create(f.of("low", "q", "2").nodeSelector("kubernetes.io/hostname", "n2"));
   f.run();
   ASSERT_EQ(f.nodeOf("low"), "n2");
-  // It would have room in the quota on n1, where it may not go.
+  // On n1 the quota would suffice, but the pod may not run there.
   f.create(f.of("o", "q", "2")
                .label(Holds::kTeam, "blue")
                .nodeSelector("kubernetes.io/hostname", "n2")

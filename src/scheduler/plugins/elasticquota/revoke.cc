@@ -13,7 +13,7 @@ namespace {
 
 constexpr QuotaRules kByRuntime{};
 
-// What the quota uses, as pods are taken off and put back.
+// The use of the quota while pods are removed and put back.
 struct Use {
   const quota::QuotaTree& tree;
   quota::QuotaId quota;
@@ -32,7 +32,7 @@ struct Use {
   bool within() const {
     return std::ranges::all_of(used, [this](const auto& sum) { return within(sum.first); });
   }
-  // In each resource that the pod asks for.
+  // In each resource that the pod requests.
   bool withinFor(const QuotaAsk& ask) const {
     return std::ranges::all_of(
         ask, [this](const auto& part) { return part.second == 0 || within(part.first); });
@@ -57,7 +57,7 @@ std::vector<PodPtr> toRevoke(const Quotas& quotas, const Place& place, std::vect
     return askOf(quotas, place, pod, charge ? charge->within.get() : nullptr);
   };
   Use use(place);
-  // Who leaves already makes room without being told, and makes it once.
+  // Terminating pods free their resources without an eviction, and only once.
   std::erase_if(pods, [&](const PodPtr& pod) {
     if (!pod->pod->metadata.deletionTimestamp) return false;
     use.move(askBy(*pod), -1);
@@ -70,7 +70,8 @@ std::vector<PodPtr> toRevoke(const Quotas& quotas, const Place& place, std::vect
     use.move(askBy(*pod), -1);
     taken.push_back(pod);
   }
-  // Where the eviction of all of them is not enough, a pod stays that asks for nothing of what is exceeded.
+  // If the eviction of all pods is not enough, a pod that requests none of the exceeded resources
+  // stays.
   std::vector<PodPtr> leaving;
   for (auto it = taken.rbegin(); it != taken.rend(); ++it) {
     const QuotaAsk ask = askBy(**it);

@@ -1,22 +1,22 @@
 #pragma once
 
-// Who has to leave a quota that uses more than it is entitled to.
+// Selects the pods to evict from a quota that uses more than it is entitled to.
 //
-//   1. From the least important on (priority, then who started last), pods are taken off until the quota
-//      is within its runtime. Pods that are not preemptible are passed over.
-//   2. If that is not enough, all of them leave. Else those that fit again come back, the most important
-//      first.
+//   1. Pods are removed in ascending order of importance (priority, then latest start first), until
+//      the quota is within its runtime. Pods that are not preemptible are skipped.
+//   2. If that is not enough, all removed pods are evicted. Otherwise, those that fit again are
+//      kept, the most important first.
 //
-// All resources of the quota count, also those that a pod does not ask for.
+// All resources of the quota count, including those that a pod does not request.
 
 #include "scheduler/plugins/elasticquota/quotas.h"
 
 namespace koord::scheduler {
 
-// Whether the quota uses more than its stored runtime in some resource.
+// Returns true if the quota uses more than its stored runtime in any resource.
 bool isOverUsed(const Place& place);
 
-// `pods` are the quota's own, in any order; children that use too much are looked at by themselves.
+// `pods` are the quota's own, in any order; children that use too much are handled separately.
 std::vector<PodPtr> toRevoke(const Quotas& quotas, const Place& place, std::vector<PodPtr> pods,
                              WallTime now);
 

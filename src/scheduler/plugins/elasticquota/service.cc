@@ -1,5 +1,5 @@
-// What ElasticQuota tells people: quotas over HTTP as upstream does, the arithmetic behind a runtime, what
-// explain says of a pod, and metrics.
+// ElasticQuota's HTTP endpoints, as upstream's, with the arithmetic of runtimes, the facts for
+// explain, and metrics.
 
 #include <fmt/format.h>
 
@@ -38,10 +38,10 @@ json::object requestJson(const Quotas& quotas, const PodInfo& pod) {
   return object;
 }
 
-// What pods say of themselves, by their quota.
+// The entries of pods, by their quota.
 using PodCaches = std::map<std::pair<const NamedTree*, QuotaId>, json::object>;
 
-// Of all quotas, or of `only`: one look at every pod.
+// For all quotas, or for `only`: one pass over all pods.
 PodCaches podCaches(const Quotas& quotas, const Place& only = {}) {
   PodCaches caches;
   quotas.pods().forEach(quotas.cluster(), [&](const PodPtr& pod) {
@@ -95,7 +95,7 @@ json::array pathJson(const Place& place) {
   return path;
 }
 
-// How the runtime of a quota in one resource came about.
+// How the runtime of a quota in one resource was computed.
 json::object arithmetic(const Quotas& quotas, const Place& place, Column column) {
   const QuotaTree& tree = place.quotas();
   const Cell& cell = tree.cell(place.quota, column);
@@ -196,7 +196,7 @@ std::string sentence(const Quotas& quotas, const Place& place, Column column) {
   return told;
 }
 
-// What there is for all quotas: the nodes', less what those use that take no part in sharing.
+// The amount for all quotas: that of the nodes, less the use of the quotas that are apart.
 json::array rootArithmetic(const Quotas& quotas, const Place& place) {
   const QuotaTree& tree = place.quotas();
   json::array lines;
@@ -213,7 +213,7 @@ json::array rootArithmetic(const Quotas& quotas, const Place& place) {
   return lines;
 }
 
-// The quota and those above it, but for the root, which has no limit.
+// The quota and its ancestors without the root, which has no limit.
 json::array levelsJson(const Quotas& quotas, const Place& place) {
   const QuotaTree& tree = place.quotas();
   json::array levels;
@@ -230,7 +230,7 @@ json::array levelsJson(const Quotas& quotas, const Place& place) {
     json::array full, lines;
     quota::forEachColumn(tree.maxColumns(next), [&](Column column) {
       const Cell& cell = tree.cell(next, column);
-      // A limit of nothing that nobody asks for keeps nobody out.
+      // A limit of 0 that no pod requests rejects no pod.
       if (cell.used >= cell.limit && (cell.used > 0 || cell.request > 0 || cell.max == 0))
         full.push_back(json::string(fmt::format("{}: uses {} of {}",
                                                 quotas.resources().name(tree.resource(column)),
@@ -245,7 +245,7 @@ json::array levelsJson(const Quotas& quotas, const Place& place) {
   return levels;
 }
 
-// Those of the quota and of all below it that were charged most, by the resource that is scarcest.
+// The pods of the quota and its descendants with the largest charges, by the scarcest resource.
 json::array biggestUsers(const Quotas& quotas, const Place& place) {
   const QuotaTree& tree = place.quotas();
   std::optional<Column> scarce;

@@ -22,7 +22,7 @@ QuotaSummary summaryOf(const Quotas& quotas, const Place& place) {
     const std::string& name = quotas.resources().name(tree.resource(column));
     list[name] = quantityOf(name, quota::clamped(amount));
   };
-  // Of the root, what there is of resources that nobody asks for, too.
+  // For the root, also the totals of resources that no pod requests.
   const bool root = place.quota == QuotaTree::kRoot;
   const Columns columns = root ? tree.columns() : tree.cellColumns(place.quota);
   quota::forEachColumn(columns, [&](Column column) {
@@ -50,7 +50,7 @@ QuotaSummary summaryOf(const Quotas& quotas, const Place& place) {
     put(summary.selfNonPreemptibleRequest, column, self.fixedRequest, none);
     put(summary.selfNonPreemptibleUsed, column, self.fixedUsed, none);
   });
-  // Counted as no limit at all; to be shown as it is said.
+  // Counted as no limit; shown as configured.
   if (place.quota != QuotaTree::kRoot && tree.spec(place.quota).apart)
     summary.max = summary.sharedWeight = quotas.builtInMax(place.name());
   return summary;
@@ -86,7 +86,7 @@ bool sameAmounts(const api::ResourceList& a, const api::ResourceList& b) {
 
 namespace {
 
-// What an annotation says; nullopt when nobody can read it.
+// The content of an annotation; nullopt if it is invalid.
 std::optional<api::ResourceList> writtenIn(const api::ElasticQuota& object, std::string_view key) {
   api::ResourceList list;
   const auto* text = api::findIn(object.metadata.annotations, key);

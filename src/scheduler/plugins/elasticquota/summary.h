@@ -1,6 +1,6 @@
 #pragma once
 
-// What is known of a quota, as people and annotations say it.
+// The state of a quota for operators, endpoints and annotations.
 
 #include "api/elasticquota.h"
 #include "scheduler/plugins/elasticquota/quotas.h"
@@ -14,18 +14,18 @@ struct QuotaSummary {
   api::ResourceList selfRequest, selfUsed, selfNonPreemptibleRequest, selfNonPreemptibleUsed;
 };
 
-// By runtimes as they are; refresh first. What max names is there even if it is 0.
+// With the stored runtimes; call refresh first. Includes the resources of max with amount 0.
 QuotaSummary summaryOf(const Quotas& quotas, const Place& place);
 
-// Field names as in metrics, without "sharedWeight", "min", "max": those that are annotations, by key.
+// The fields that are written as annotations, by key: all except "sharedWeight", "min" and "max".
 std::vector<std::pair<std::string_view, const api::ResourceList*>> annotationsOf(
     const QuotaSummary& summary);
 
 json::object listJson(const api::ResourceList& list);
-// Whether two lists say the same, where nothing and 0 are the same.
+// Returns true if the lists are equal, where a missing resource equals 0.
 bool sameAmounts(const api::ResourceList& a, const api::ResourceList& b);
 
-// A merge patch that brings the object's annotations and status up to date; null when they are.
+// A merge patch that updates the object's annotations and status; null if they are current.
 json::value statusPatch(const api::ElasticQuota& object, const QuotaSummary& summary);
 
 }  // namespace koord::scheduler

@@ -16,7 +16,7 @@ using quota::Sum;
 
 namespace {
 
-// In order. Who names thousands of resources is shown some.
+// In order. Lists of thousands of resources are cut off.
 std::string joined(std::vector<std::string> parts, std::string_view between) {
   constexpr std::size_t kShown = 64;
   std::ranges::sort(parts);
@@ -149,7 +149,7 @@ std::string textOf(const Quotas& quotas, const Place& place, const QuotaAsk& ask
         "exceedDimensions: [{}]",
         tree.name(full), limit, used(&Cell::used), request, tooMuch);
   }
-  // As upstream: from the one that is full, and those above it that were not looked at are left out.
+  // As upstream: from the full quota on; quotas above it that were not checked are left out.
   std::vector<std::string> path;
   for (QuotaId next = place.quota; next != full; next = tree.parent(next))
     path.push_back(tree.name(next));

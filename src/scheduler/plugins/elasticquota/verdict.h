@@ -1,6 +1,7 @@
 #pragma once
 
-// Whether a quota, and those above it, have room for a pod, and the words for it when not.
+// Decides whether a quota and its ancestors have enough left for a pod, and makes the message if
+// not.
 
 #include <boost/container/small_vector.hpp>
 #include <string>
@@ -9,28 +10,29 @@
 
 namespace koord::scheduler {
 
-// What limits a pod, by the arguments of its profile.
+// The limits that apply to a pod, from the arguments of its profile.
 struct QuotaRules {
-  bool runtime = true;     // the limit is what a quota is entitled to now, else its max
-  bool ancestors = false;  // the quotas above count, too
+  bool runtime = true;     // the limit is the quota's runtime, else its max
+  bool ancestors = false;  // the ancestors' limits count, too
 };
 
-// What a pod asks of its quota: only what the quota's max names, by column.
+// The pod's requests of the resources in the quota's max, by column.
 using QuotaAsk = boost::container::small_vector<std::pair<quota::Column, std::int64_t>, 4>;
 QuotaAsk askOf(const Quotas& quotas, const Place& place, const PodInfo& pod,
                const Resources* within = nullptr);
 
 struct Shortage {
   enum class Kind { None, Limit, Fixed, Ancestor } kind = Kind::None;
-  quota::QuotaId quota = quota::kNoQuota;  // that is full
+  quota::QuotaId quota = quota::kNoQuota;  // the quota that is full
   quota::Columns exceeded;
   explicit operator bool() const { return kind != Kind::None; }
 };
 
-// By the cluster as it is, what-if changes included; runtimes as they were when they were last refreshed.
+// Uses the current state of the cluster, including simulated changes, and the runtimes of the last
+// refresh.
 //
-// As upstream, a pod's own quota must not be exceeded in any resource, also not in one that the pod does
-// not ask for; those above it only in what it asks for.
+// As upstream, a pod's own quota must not be exceeded in any resource, including those that the pod
+// does not request; ancestors must not be exceeded in the resources that it requests.
 Shortage shortageOf(const Place& place, const QuotaAsk& ask, bool fixed, const QuotaRules& rules);
 
 // "Insufficient quotas, quotaName: ..."
@@ -38,7 +40,8 @@ std::string textOf(const Quotas& quotas, const Place& place, const QuotaAsk& ask
                    const Shortage& shortage, const QuotaRules& rules);
 
 std::int64_t limitOf(const quota::Cell& cell, const QuotaRules& rules);
-// How much more the quota, and those above it, take in each resource: what verdicts rest on, as bytes.
+// What the quota and its ancestors have left in each resource, as bytes: verdicts depend on nothing
+// else.
 std::string roomOf(const Place& place, bool fixed, const QuotaRules& rules);
 
 // "cpu:40,memory:100Gi", "<empty>"

@@ -43,7 +43,7 @@ void QuotaWaker::changed() {
   });
 }
 
-// Nobody of the quota waits: all that is asked for is used.
+// No pod of the quota waits: all requests are in use.
 bool QuotaWaker::idle(const Place& place) {
   const quota::QuotaTree& tree = place.quotas();
   bool waiting = false;
@@ -61,7 +61,7 @@ void QuotaWaker::look() {
     Room& room = it->second;
     const Place place = quotas_.find(room.name);
     if (!place || place.quotas().serial(place.quota) != room.serial) {
-      relieved = true;  // its pods belong to another one now
+      relieved = true;  // its pods belong to another quota now
       it = full_.erase(it);
       continue;
     }

@@ -1,9 +1,9 @@
 #pragma once
 
-// QuotaWaker: tells waiting pods when a full quota has room again. What gives it room is not only a pod
-// that goes or a quota that changes: a neighbour that asks for less leaves more to others. It looks at
-// quotas that have turned pods away, after something has changed, and only at these: pods of a full quota
-// cost nothing while nothing changes.
+// QuotaWaker: wakes waiting pods when a full quota has free resources again. The cause is not only
+// a pod that ends or a quota that changes: a sibling that requests less leaves more to the others.
+// It checks the quotas that have rejected pods, after a change, and only these: pods of a full
+// quota cost nothing while nothing changes.
 
 #include <map>
 
@@ -19,15 +19,16 @@ class QuotaWaker {
   QuotaWaker& operator=(const QuotaWaker&) = delete;
   static QuotaWaker& of(Handle& handle, Quotas& quotas, QuotaRules rules);
 
-  // The quota has turned a pod away.
+  // Called when the quota has rejected a pod.
   void full(const Place& place);
 
  private:
   struct Room {
     std::string name;
     std::uint64_t serial = 0;
-    // By column, on the way to the root, since somebody last looked. Empty at first: an attempt may still take room
-    // and give it back, as members of a gang do from one another, and that is no news.
+    // By column, the amount left on the path to the root at the last check. Empty at first: an
+    // attempt may still reserve and release resources, as members of a gang do, which must not wake
+    // pods.
     std::vector<std::int64_t> left;
   };
   std::vector<std::int64_t> leftOf(const Place& place) const;

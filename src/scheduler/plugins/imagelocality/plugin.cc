@@ -45,7 +45,7 @@ std::uint64_t ImageLocality::epoch(const CycleState&, const PodInfo& pod) const 
     epoch = epoch * 1000003 + found.version;
     spread |= found.nodes > 0;
   });
-  // The share of all nodes matters only when there is something to share.
+  // The share of all nodes that have an image matters only if there is such an image.
   return spread ? epoch * 1000003 + cluster_.nodesVersion() + 1 : epoch;
 }
 
@@ -69,7 +69,7 @@ Status ImageLocality::score(const CycleState&, const PodInfo& pod, std::span<con
     }
   });
   if (!any) return {};
-  // Images of volumes count towards the sum, but not towards what is the most that can be had.
+  // Images of volumes count in the sum, but not in the maximum.
   const api::PodSpec& spec = pod.pod->spec;
   const auto containers =
       static_cast<std::int64_t>(spec.initContainers.size() + spec.containers.size());

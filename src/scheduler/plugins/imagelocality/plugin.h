@@ -1,7 +1,7 @@
 #pragma once
 
-// ImageLocality: prefers nodes that hold the pod's images. A large image that few nodes have counts less,
-// so that it does not draw all pods to those nodes.
+// ImageLocality: prefers nodes that have the pod's images. A large image that few nodes have counts
+// less, so that it does not draw all pods to those nodes.
 
 #include "scheduler/framework/registry.h"
 

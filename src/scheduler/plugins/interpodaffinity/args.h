@@ -7,7 +7,8 @@
 namespace koord::scheduler {
 
 struct InterPodAffinityArgs {
-  // What a running pod's required affinity counts when nodes are scored for a pod it wants near.
+  // The weight of a running pod's required affinity when nodes are scored for a pod that it
+  // selects.
   std::int64_t hardPodAffinityWeight = 1;  // 0 to 100
   bool ignorePreferredTermsOfExistingPods = false;
 

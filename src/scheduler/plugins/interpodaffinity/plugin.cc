@@ -71,7 +71,7 @@ PreFilterResult InterPodAffinity::preFilter(CycleState& state, const PodInfo& po
 }
 
 Status InterPodAffinity::filter(const CycleState& state, const PodInfo& pod, NodeFilter& nodes) {
-  // What-if changes, and questions about other pods, make it necessary to look again.
+  // Simulations, and questions about other pods, require a new look-up.
   const std::uint64_t attempt = *state.get<std::uint64_t>(kAffinityAttempt);
   if (conditions_.attempt != attempt || conditions_.version != index_.version()) {
     work(pod);
@@ -192,8 +192,8 @@ Status InterPodAffinity::normalize(const CycleState&, const PodInfo&, std::span<
   return {};
 }
 
-// One matching term of several is enough to wake the pod when a pod that it avoids goes away:
-// asking for all of them would leave pods waiting that could run.
+// One matching term of several is enough to wake the pod when a pod that it avoids is removed:
+// requiring all of them would leave pods waiting that could run.
 Hint InterPodAffinity::onPod(const PodInfo& pod, const ClusterEvent& event) const {
   static const PodTerms kNone;
   const PodTerms& terms = pod.terms ? *pod.terms : kNone;
@@ -202,7 +202,8 @@ Hint InterPodAffinity::onPod(const PodInfo& pod, const ClusterEvent& event) cons
     return matchesAny(terms.antiAffinity, other) ||
            (other.terms && matchesAny(other.terms->antiAffinity, pod));
   };
-  // With nobody left that it wants to be near, it may be the first of its group; kube-scheduler leaves it asleep.
+  // If no pod matches its affinity any more, it may be the first of its group; kube-scheduler does
+  // not wake it.
   const auto wantedLikeItself = [&](const PodInfo& other) {
     return matchesAll(terms.affinity, other) && matchesAll(terms.affinity, pod);
   };
@@ -220,7 +221,7 @@ Hint InterPodAffinity::onPod(const PodInfo& pod, const ClusterEvent& event) cons
 
 Hint InterPodAffinity::onNode(const PodInfo& pod, const ClusterEvent& event) const {
   if (!event.newNode) return Hint::Skip;
-  // Rejected by the anti-affinity of others alone: their keys are not known here.
+  // Rejected by the anti-affinity of others alone, whose keys are not known here.
   if (!pod.terms || (pod.terms->affinity.empty() && pod.terms->antiAffinity.empty()))
     return Hint::Queue;
   const auto valueIn = [&](const std::shared_ptr<const api::Node>& node, TermId term) {

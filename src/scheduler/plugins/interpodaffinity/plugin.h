@@ -4,8 +4,8 @@
 // away from pods whose own anti-affinity selects them. "Near" is the same value of the term's
 // topology label.
 //
-// Nothing here looks at pods: the pod index knows how many of a kind are in each topology domain,
-// and which nodes these are.
+// The plugin does not visit pods: the pod index has the number of pods of a kind per topology
+// domain, and the nodes of the domains.
 
 #include "scheduler/framework/registry.h"
 #include "scheduler/framework/shared_indexes.h"
@@ -37,14 +37,14 @@ class InterPodAffinity final : public Plugin,
   std::vector<EventRegistration> eventsToRegister() const override;
 
  private:
-  // What a pod's filter compares nodes with: by domain,
+  // The inputs of a pod's filter, by domain.
   struct Conditions {
-    std::uint64_t attempt = 0;                    // whose they are
-    std::uint64_t version = 0;                    // of the index they were taken from
+    std::uint64_t attempt = 0;                    // of which they are
+    std::uint64_t version = 0;                    // of the index that they were read from
     std::vector<PodIndex::SumsPtr> affinity;      // pods that match all required terms, per term
     std::vector<PodIndex::SumsPtr> antiAffinity;  // pods that match the term, per term
-    std::vector<PodIndex::SumsPtr> existingAnti;  // pods that keep this one away
-    bool firstOfItsGroup = false;  // nothing to be near yet, and the pod itself is what it wants
+    std::vector<PodIndex::SumsPtr> existingAnti;  // pods whose anti-affinity selects this pod
+    bool firstOfItsGroup = false;  // no pod matches its affinity yet, and it matches itself
   };
   // Pods that count for or against a node in their domain.
   struct Preference {
@@ -57,7 +57,7 @@ class InterPodAffinity final : public Plugin,
     std::vector<std::int64_t> byDomain;
   };
 
-  // nullptr where no pod is what the term is about.
+  // nullptr if the term selects no existing pod.
   PodIndex::SumsPtr sumsOf(const AffinityTerm& term) {
     PodIndex::Tally& counts = index_.counts({{term.pods}, true});
     return counts.empty() ? nullptr : index_.sums(counts, term.topologyKey);
@@ -73,7 +73,7 @@ class InterPodAffinity final : public Plugin,
   PodIndex& index_;
   InterPodAffinityArgs args_;
   std::uint64_t attempts_ = 0;
-  Conditions conditions_;             // of the attempt that asked last
+  Conditions conditions_;             // of the last attempt
   std::vector<Preferred> preferred_;  // from preScore to score
 };
 

@@ -12,27 +12,27 @@
 
 namespace koord::scheduler {
 
-// cpu in thousandths of a core, everything else in its own unit. Nearly always cpu and memory.
+// cpu in millicores, everything else in its own unit. Usually cpu and memory only.
 using LoadAmounts = boost::container::small_vector<std::int64_t, 2>;
 
-// What is beyond counts as this much, so that the loads of thousands of pods can be added up and
-// compared in percent. 1 PiB, or a million million cores.
+// The upper limit of an amount, so that the loads of thousands of pods can be added and compared in
+// percent. 1 PiB, or 10^12 cores.
 inline constexpr std::int64_t kMostLoad = std::int64_t{1} << 50;
 
 class LoadResources {
  public:
-  // cpu and memory, and what the arguments name; sorted.
+  // cpu, memory and the resources that the arguments name; sorted.
   explicit LoadResources(const LoadAwareSchedulingArgs& args);
 
   std::size_t size() const { return names_.size(); }
   const std::string& name(std::size_t i) const { return names_[i]; }
   const std::vector<std::string>& names() const { return names_; }
   LoadAmounts none() const { return LoadAmounts(size(), 0); }
-  // Names that are not in the list are ignored; what is negative counts as nothing.
+  // Other names are skipped; negative amounts count as 0.
   LoadAmounts of(const api::ResourceList& list) const;
   LoadAmounts of(const LoadAwareSchedulingArgs::ByResource& numbers) const;
   LoadAmounts of(const LoadReport::PodUsage& usage) const;
-  // For people and the HTTP service: quantities, by name.
+  // Quantities by name, for operators and the HTTP service.
   json::object toJson(const LoadAmounts& amounts) const;
 
  private:
@@ -41,7 +41,7 @@ class LoadResources {
   std::size_t memory_ = 0;
 };
 
-// In thousandths for cpu; from 0 to kMostLoad.
+// In millicores for cpu; from 0 to kMostLoad.
 std::int64_t loadAmount(std::string_view resource, const Quantity& quantity);
 
 bool isNothing(const LoadAmounts& amounts);

@@ -56,13 +56,13 @@ Args Args::read(Fields& fields) {
   args.enableScheduleWhenNodeMetricsExpired =
       fields.boolean("enableScheduleWhenNodeMetricsExpired", false);
   args.dominantResourceWeight = fields.integer("dominantResourceWeight", 0, 0, 100);
-  // None is not given, except where only the dominant resource is to count.
+  // Weights may be missing only if just the dominant resource counts.
   if (auto weights = fields.integers("resourceWeights", 1, 100);
       !weights.empty() || args.dominantResourceWeight != 0)
     args.resourceWeights = std::move(weights);
   if (auto thresholds = fields.integers("usageThresholds", 0, 100); !thresholds.empty())
     args.usageThresholds = std::move(thresholds);
-  // As upstream, without bounds: what is no percentage keeps nobody off.
+  // As upstream, without bounds: a value that is not a percentage rejects no node.
   args.prodUsageThresholds = fields.integers("prodUsageThresholds", INT64_MIN, kMostThreshold);
   for (auto& [resource, threshold] : args.prodUsageThresholds)
     threshold = std::max<std::int64_t>(threshold, 0);

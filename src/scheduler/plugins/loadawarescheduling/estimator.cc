@@ -15,10 +15,10 @@ namespace {
 
 constexpr std::int64_t kGuessedCpu = 250;
 constexpr std::int64_t kGuessedMemory = 200LL << 20;
-// No load is forced for longer: ten years.
+// The longest time for which an estimate is forced: ten years.
 constexpr std::int64_t kMostSeconds = 10LL * 365 * 86400;
 
-// Requests and limits of the pod as a whole; those of its only container as they are.
+// Requests and limits of the pod as a whole; a single container's are used directly.
 struct Asked {
   const api::ResourceList* requests = nullptr;
   const api::ResourceList* limits = nullptr;
@@ -44,7 +44,7 @@ std::int64_t amountIn(const api::ResourceList& list, std::string_view name) {
   return 0;
 }
 
-// Of what is asked for under this name.
+// From the request and the limit under this name.
 std::int64_t estimated(const Asked& asked, std::string_view name, std::int64_t factor,
                        std::int64_t guess) {
   const std::int64_t most = amountIn(*asked.limits, name);
@@ -142,7 +142,7 @@ const Estimator::Known& Estimator::known(const PodInfo& pod) const {
   });
 }
 
-// -1: not at all.
+// -1: the estimate is not forced.
 std::int64_t Estimator::secondsFor(const api::Pod& pod, std::string_view annotation,
                                    const std::optional<std::int64_t>& usual) const {
   std::int64_t seconds = -1;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Estimator: how much of a node a pod will use, before anybody has measured it, and for how long
-// that estimate counts for more than what is measured.
+// Estimator: estimates how much of a node a pod will use before its usage is measured, and for how
+// long the estimate has precedence over the measurement.
 
 #include <array>
 
@@ -17,12 +17,12 @@ inline constexpr std::string_view kAnnotationSecondsAfterScheduled =
 inline constexpr std::string_view kAnnotationSecondsAfterInitialized =
     "scheduling.koordinator.sh/load-estimated-seconds-after-initialized";
 
-// What a pod is taken to load its node with.
+// The estimated load of a pod on its node.
 struct AssignedLoad {
   std::shared_ptr<const LoadAmounts> estimated;  // of all pods of its shape; never nullptr
-  WallTime since{};                              // when it was placed
-  std::optional<WallTime> forced;  // until then the estimate counts, whatever is measured
-  bool prod = false;               // by its own priority class
+  WallTime since{};                              // when the pod was scheduled
+  std::optional<WallTime> forced;  // until then the estimate has precedence over the measurement
+  bool prod = false;               // by the pod's own priority class
 
   const LoadAmounts& estimate() const { return *estimated; }
   bool operator==(const AssignedLoad& other) const {
@@ -37,7 +37,7 @@ class Estimator {
     LoadAwareSchedulingArgs::ByResource factors;  // percent of the request or limit
     std::optional<std::int64_t> secondsAfterScheduled;
     std::optional<std::int64_t> secondsAfterInitialized;
-    bool customizable = false;  // pods may say otherwise, in annotations
+    bool customizable = false;  // annotations of pods may override them
     bool operator==(const Settings&) const = default;
   };
   static Settings settingsOf(const LoadAwareSchedulingArgs& args);
@@ -48,19 +48,19 @@ class Estimator {
     LoadAmounts amounts;
     bool prod = false;
   };
-  // By the larger of limit and request of what the pod's priority class asks for (batch-cpu for
-  // batch pods), times the factor, and at most the limit; a guess where neither is given.
+  // The larger of the limit and the request of the resource for the pod's priority class (batch-cpu
+  // for batch pods), times the factor, and at most the limit; a default if the pod has neither.
   Estimate estimate(const api::Pod& pod) const;
-  // The same, worked out once for all pods of a shape. Good until another pod is asked about.
+  // The same, computed once for all pods of a shape. Valid until the next call with another pod.
   const Estimate& estimateOf(const PodInfo& pod) const { return known(pod).estimate; }
-  // `placed`: when it came to its node, unless its status says so.
+  // `placed`: when it was assigned to its node, unless its status says so.
   AssignedLoad assigned(const PodInfo& pod, WallTime placed) const;
-  // Whether that is what a pod of this one's shape was assigned before; false: perhaps.
+  // Returns true if a pod of this shape was certainly assigned the same load before.
   bool stays(const PodInfo& pod, const AssignedLoad& before) const;
 
  private:
-  // What pods of a priority class ask for where others ask for the resource, and what counts where
-  // they ask for none of it. "": they have no such thing.
+  // The resource that pods of a priority class request in place of the given one, and the default
+  // amount without a request. "": the class has no such resource.
   struct Named {
     std::string_view name;
     std::int64_t guess = 0;
@@ -69,7 +69,7 @@ class Estimator {
 
   std::int64_t factorOf(std::size_t resource, const json::object* custom) const;
   json::value customFactors(const api::Pod& pod) const;
-  // Whether some pods' estimates count for more than what is measured.
+  // Returns true if the estimates of some pods have precedence over the measurement.
   bool forces() const {
     return settings_.customizable || settings_.secondsAfterInitialized ||
            settings_.secondsAfterScheduled;
@@ -92,7 +92,7 @@ class Estimator {
   mutable ByShape<Known> estimates_;
 };
 
-// When the pod was placed, if its status says so.
+// When the pod was scheduled, if its status says so.
 std::optional<WallTime> scheduledAt(const api::Pod& pod);
 
 }  // namespace koord::scheduler

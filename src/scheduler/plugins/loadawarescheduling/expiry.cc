@@ -13,7 +13,8 @@ void Expiry::set(NodeId node, std::optional<WallTime> when) {
   arm();
 }
 
-// A timer that is early costs a look; reports come all the time, so it is not moved for each.
+// A timer that fires early costs one check; reports arrive all the time, so the timer is not moved
+// for each.
 void Expiry::arm() {
   if (queue_.empty()) return;
   const WallTime first = queue_.begin()->first;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Expiry: when reports of nodes become too old. What a plugin says of a node changes then though
-// nothing has happened, so the node is marked as changed. One timer, for the oldest report.
+// Expiry: when the reports of nodes expire. The plugin's verdict on a node then changes without an
+// event, so the node is marked as changed. It uses one timer, for the oldest report.
 
 #include <functional>
 #include <set>
@@ -21,11 +21,11 @@ class Expiry {
   Expiry(const Expiry&) = delete;
   Expiry& operator=(const Expiry&) = delete;
 
-  // nullopt: never. A time that is past is not told of.
+  // nullopt: never. A time in the past is not reported.
   void set(NodeId node, std::optional<WallTime> when);
-  // Whether a time is set that has not come.
+  // Returns true if a time is set that is still to come.
   bool watches(NodeId node) const { return node < times_.size() && times_[node]; }
-  // Whether all have been told of whose time has come. A timer may be late.
+  // Returns true if all expired nodes have been reported. A timer may be late.
   bool told(WallTime now) const { return queue_.empty() || queue_.begin()->first > now; }
 
  private:

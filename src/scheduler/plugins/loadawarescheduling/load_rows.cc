@@ -10,10 +10,11 @@ namespace koord::scheduler {
 namespace {
 
 constexpr std::int64_t kAnything = std::numeric_limits<std::int64_t>::max();
-// Of limits and weights: what they are multiplied with stays within 64 and 32 bits.
+// The bound of limits and weights: products with it stay within 64 and 32 bits.
 constexpr std::int64_t kSmallNumber = 1 << 17;
 
-// The resources that have a number; where there is one, it is both. False: there are none, or too many.
+// The resources that have a number; a single one fills both places. Returns false if there are
+// none, or too many.
 bool resourcesWith(const LoadAmounts& numbers, LoadRows::Pair<std::size_t>& resources) {
   std::size_t count = 0;
   for (std::size_t i = 0; i < numbers.size(); ++i) {
@@ -63,7 +64,7 @@ LoadRows::Size LoadRows::sizeOf(NodeId node) const {
     const std::int64_t limited = judges_ ? table_.capacity(node, nullptr, limited_[i]) : 0;
     const std::int64_t weighed = scores_ ? table_.capacity(node, nullptr, weighed_[i]) : 0;
     if (limited >= kSmallAmount || weighed >= kSmallAmount) return {};
-    // What a node does not have is not limited there.
+    // A resource that the node does not have is not limited.
     size.allowed[i] = limited == 0 ? kAnything : limited * (*limits_)[limited_[i]] / 100;
     size.capacity[i] = weighed;
   }
@@ -72,7 +73,7 @@ LoadRows::Size LoadRows::sizeOf(NodeId node) const {
 }
 
 void LoadRows::load(NodeId node, bool fresh) {
-  if (node >= rows_.size()) return;  // it is not there yet
+  if (node >= rows_.size()) return;  // it does not exist yet
   Row& row = rows_[node];
   const Size& size = sizes_[node];
   const NodeLoad* const load = table_.at(node);
@@ -104,7 +105,7 @@ void LoadRows::judge(const LoadAmounts& estimate, const NodeSet& nodes, WallTime
 }
 
 void LoadRows::moveMark(const Pair<std::int64_t>& takes) {
-  // Not by every pod that takes a little more.
+  // The mark does not move for every pod that requests a little more.
   for (std::size_t i = 0; i < kMost; ++i)
     if (takes[i] > mark_[i]) mark_[i] = takes[i] + takes[i] / 2;
   for (NodeId node = 0; node < rows_.size(); ++node)

@@ -1,26 +1,30 @@
 #pragma once
 
-// LoadRows: what a profile's answers about a node are worked out from, in one row for each node.
+// LoadRows: the inputs of a profile's verdicts and scores, one row per node.
 //
-// With k classes of pods in turn, a node that changed is asked about by each of them, k times. So all that does not
-// depend on the pod is worked out once, when the node's load or capacity changes:
+// With k classes of pods in turn, each class asks about a node that changed, k times in all. So
+// everything that does not depend on the pod is computed once, when the node's load or capacity
+// changes:
 //
-//   Filter   A node is below a limit, whatever is rounded, if (used + estimate) * 100 <= capacity * limit. These are
-//            whole numbers, so that is estimate <= room, where room = capacity * limit / 100 - used, rounded down.
-//   Score    (capacity - used - estimate) * 100 / capacity, rounded down, by two doubles: (capacity - used) * 100 and
-//            capacity. They are exact, and so is what their quotient rounds down to, below kSmallAmount.
+//   Filter   A node is below a limit, no matter how the percentage is rounded, if
+//            (used + estimate) * 100 <= capacity * limit. These are integers, so that is
+//            estimate <= room, where room = capacity * limit / 100 - used, rounded down.
+//   Score    (capacity - used - estimate) * 100 / capacity, rounded down, from two doubles:
+//            (capacity - used) * 100 and capacity. Below kSmallAmount they are exact, and so is
+//            their quotient rounded down.
 //
-// An answer is then a comparison, or a subtraction and a division, for each of two resources, which stand on one
-// cache line. A row is good for a node that is reported with what is used of it, says nothing of its own, and has
-// no giant amounts. For all others, and where there is no room, the plugin goes the long way to the same answers.
+// An answer is then a comparison, or a subtraction and a division, for each of two resources, which
+// share one cache line. A row is valid for a node that has a report with its usage, has no settings
+// of its own, and has no amounts from kSmallAmount on. For all other nodes, and for nodes without
+// enough room, the plugin computes the same answers without rows.
 //
-// Most nodes have room for far more than any pod takes. The others, and those without a good row, are the set `near`;
-// Filter looks at no other nodes, as long as pods take no more than a mark and no report has become too old unnoticed.
-// A pod that takes more moves the mark up, and with it there are more nodes near. Where all are, a look at each costs
-// two comparisons.
+// Most nodes have far more free than any pod requests. The others, and those without a valid
+// row, are in the set `near`. Filter visits no other nodes, as long as pods request at most the
+// mark and every expired report has been noticed. A pod that requests more raises the mark, and
+// more nodes become near. If all nodes are near, each visit costs two comparisons.
 //
-// Cost: a change of load O(1); Filter O(nodes / 64 + those in question that are near), and O(nodes) when the mark
-// moves, which it does by half at least; Score O(nodes in question).
+// Cost: a change of load O(1); Filter O(nodes / 64 + near nodes in question), and O(nodes) when the
+// mark moves, which it does by half at least; Score O(nodes in question).
 
 #include <array>
 
@@ -30,39 +34,41 @@ namespace koord::scheduler {
 
 class LoadRows {
  public:
-  // Of resources that are limited, or weighed. There are nearly always two of them, cpu and memory; if there are more,
-  // no row is good for that. Where there is but one, the second allows anything, or weighs nothing.
+  // The number of resources that are limited, or weighted: usually two, cpu and memory. If there
+  // are more, rows are never valid. If there is only one, the second has no limit, or no weight.
   static constexpr std::size_t kMost = 2;
   template <class Number>
   using Pair = std::array<Number, kMost>;
 
   struct alignas(64) Row {
-    WallTime updated = WallTime::min();  // min(): it is not good
+    WallTime updated = WallTime::min();  // min(): the row is not valid
     Pair<std::int64_t> room{};
-    Pair<double> left{};      // in hundredths: what is not used, before the pod comes
+    Pair<double> left{};      // in hundredths: what is unused without the pod
     Pair<double> capacity{};  // at least 1
   };
 
-  // Of what prod pods use, or all. limits, weights: by resource; 0: none. nullptr: nothing is limited. They must
-  // outlive it.
+  // prod: use the usage of prod pods instead of all pods. limits, weights: by resource; 0: none.
+  // nullptr: no limits. They must outlive this object.
   LoadRows(const LoadTable& table, bool prod, const LoadAmounts* limits,
            const LoadAmounts& weights);
 
   bool judges() const { return judges_; }
   bool scores() const { return scores_; }
-  // The node's load changed, or what it has. fresh: its report is not too old, and tooOld() will follow once it is.
+  // Called when the node's load or capacity has changed. fresh: its report has not expired, and
+  // tooOld() will be called when it does.
   void load(NodeId node, bool fresh);
   void resize(NodeId node, bool fresh);
   void tooOld(NodeId node) { near_.insert(node); }
 
-  // Adds those of the nodes to `rest` that may be above their limits with a pod of this estimate, or whose report may
-  // be too old, as one of `oldest` is. fresh: tooOld() has been called for all of these.
+  // Adds to `rest` the nodes that may exceed their limits with a pod of this estimate, or whose
+  // report may have expired, as a report of time `oldest` has. fresh: tooOld() has been called for
+  // all nodes with an expired report.
   void judge(const LoadAmounts& estimate, const NodeSet& nodes, WallTime oldest, bool fresh,
              std::vector<NodeId>& rest);
 
   // By node.
   const Row* rows() const { return rows_.data(); }
-  // The score of a node for it is the sum of what it says for its row's two resources.
+  // What a pod's score needs. The score of a node is the sum over the two resources of its row.
   struct Scale {
     Pair<double> takes{};  // in hundredths
     Pair<std::uint32_t> weights{};
@@ -78,11 +84,11 @@ class LoadRows {
   }
 
  private:
-  // What it has.
+  // The capacity of a node.
   struct Size {
-    bool good = false;              // no giant amounts, and it says nothing of its own
+    bool good = false;              // no amounts from kSmallAmount on and no settings of its own
     Pair<std::int64_t> allowed{};   // of the limited resources
-    Pair<std::int64_t> capacity{};  // of the weighed ones
+    Pair<std::int64_t> capacity{};  // of the weighted ones
   };
   static bool fits(const Row& row, const Pair<std::int64_t>& takes) {
     return takes[0] <= row.room[0] && takes[1] <= row.room[1];
@@ -98,10 +104,10 @@ class LoadRows {
   bool scores_ = false;
   Pair<std::size_t> limited_{};  // the resources
   Pair<std::size_t> weighed_{};
-  Scale scale_;  // of a pod that takes nothing
+  Scale scale_;  // of a pod that requests nothing
   std::vector<Row> rows_;
   std::vector<Size> sizes_;
-  // What pods may take without looking at nodes that are not near.
+  // What pods may request without a visit to nodes that are not near.
   Pair<std::int64_t> mark_{};
   NodeSet near_;
 };

@@ -17,7 +17,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Clocks of nodes and ours differ by less.
+// The largest expected difference between clocks of nodes and ours.
 constexpr Duration kClockSkew = 10s;
 
 struct LoadTables {
@@ -175,7 +175,7 @@ void LoadTable::assign(const PodInfo& pod) {
   cluster_.regrant(*record, id(), grantFor(estimator_.assigned(pod, executor_.wallNow())));
 }
 
-// Pods of one workload are placed at the same time, mostly.
+// Pods of one workload are usually scheduled at the same time.
 const GrantPtr& LoadTable::grantFor(const AssignedLoad& load) {
   if (!last_ || !(lastLoad_ == load)) {
     lastLoad_ = load;

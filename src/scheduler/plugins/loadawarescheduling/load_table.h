@@ -1,9 +1,9 @@
 #pragma once
 
 // LoadTable: the load of every node, from NodeMetrics and from the pods that the Cluster counts.
-// What a pod is taken to use is a grant of its record (engine/grants.h), so sums follow every
-// move of a pod, what-if changes included. Profiles whose arguments say the same about estimates
-// share one table.
+// The estimated load of a pod is a grant of its record (engine/grants.h), so the sums follow every
+// move of a pod, in simulations too. Profiles whose arguments agree about estimates share one
+// table.
 
 #include <functional>
 #include <map>
@@ -34,22 +34,23 @@ class LoadTable final : public LedgerOf<AssignedLoad>, private ClusterListener {
 
   // nullptr for a node without a NodeMetric.
   const NodeLoad* at(NodeId node) const;
-  // nullptr for a node without annotations about its load; nearly every one.
+  // nullptr for a node without annotations about its load, which most nodes are.
   const NodeSettings* settingsOf(NodeId node) const;
-  // How many nodes have a NodeMetric, or annotations about their load.
+  // The number of nodes that have a NodeMetric or annotations about their load.
   std::size_t reports() const { return reported_; }
   std::size_t settings() const { return withSettings_; }
-  // What the node has of the resource for its pods.
+  // The node's capacity of the resource for pods.
   std::int64_t capacity(NodeId node, const NodeSettings* settings, std::size_t resource) const;
 
-  // Gives the pod its load on the node where it is counted. What is no Pod has none.
+  // Gives the pod its load on the node where it is counted. Units that are not Pods have no load.
   void assign(const PodInfo& pod);
-  // Called when a node's report came, changed or went.
+  // Called when a node's report is added, changed or removed.
   void onReport(std::function<void(NodeId)> fn) { listeners_.push_back(std::move(fn)); }
-  // Called when what a node is loaded with may have changed; resized: what it has, or says of itself, may have, too.
+  // Called when the load of a node may have changed; resized: its capacity or settings may have
+  // changed, too.
   using LoadListener = std::function<void(NodeId node, bool resized)>;
   void onLoad(LoadListener fn) { loadListeners_.push_back(std::move(fn)); }
-  // fn(pod, load) for the node's pods.
+  // Calls fn(pod, load) for the node's pods.
   template <class F>
   void forEachPod(NodeId node, F&& fn) const {
     for (const PodPtr& pod : cluster_.node(node).pods) {
@@ -64,7 +65,7 @@ class LoadTable final : public LedgerOf<AssignedLoad>, private ClusterListener {
   struct Row {
     std::unique_ptr<NodeSettings> settings;
     NodeLoad load;
-    std::string name;  // of the node that the report is of
+    std::string name;  // of the node that the report is for
   };
   std::optional<AssignedLoad> readValue(const PodInfo& pod, NodeId node,
                                         const AssignedLoad* held) override;
@@ -79,17 +80,17 @@ class LoadTable final : public LedgerOf<AssignedLoad>, private ClusterListener {
   void allocatableChanged(NodeId node) override { tellLoad(node, true); }
 
   Row& row(NodeId node);
-  // From the NodeMetric of its name, if there is one.
+  // Reads the NodeMetric of the node's name, if there is one.
   void report(NodeId node);
   void changed(NodeId node, const NodeLoad& before);
   void tellLoad(NodeId node, bool resized = false) const {
     for (const auto& fn : loadListeners_) fn(node, resized);
   }
 
-  // What is wrong with what a node says of its load, or with its report.
+  // Where a problem is: in the node's annotations or in its report.
   enum class Source : std::uint8_t { Node, Report };
   void tellReport(NodeId node, const LoadReport& report, WallTime now);
-  // Once, and not with every report that is wrong in the same way; "": nothing is wrong any more.
+  // Reports a problem once, and again only if it changes; "": the problem is solved.
   void tell(NodeId node, Source source, const api::ResourceType& type, const api::ObjectMeta& about,
             std::string text);
 
@@ -99,7 +100,7 @@ class LoadTable final : public LedgerOf<AssignedLoad>, private ClusterListener {
   Store<LoadReport>& reports_;
   Settings settings_;
   Estimator estimator_;
-  AssignedLoad lastLoad_;  // that last_ is of
+  AssignedLoad lastLoad_;  // the load that last_ is for
   GrantPtr last_;
   std::vector<ResourceId> ids_;  // of the resources
   std::vector<Row> rows_;        // by node
@@ -107,7 +108,7 @@ class LoadTable final : public LedgerOf<AssignedLoad>, private ClusterListener {
   std::size_t withSettings_ = 0;
   std::vector<std::function<void(NodeId)>> listeners_;
   std::vector<LoadListener> loadListeners_;
-  std::map<std::pair<NodeId, Source>, std::string> told_;  // as long as it is so
+  std::map<std::pair<NodeId, Source>, std::string> told_;  // while the problem persists
 };
 
 }  // namespace koord::scheduler

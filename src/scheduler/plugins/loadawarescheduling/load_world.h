@@ -53,7 +53,7 @@ struct LoadWorld {
               const std::vector<Reported>& pods = {}) {
     report(metric(node, cpu, memory, pods));
   }
-  // A pod of so many CPUs and 1 GiB that is seen on the node, placed at this time.
+  // A pod with these CPUs and 1 GiB that is bound to the node, scheduled at this time.
   PodPtr bound(const std::string& name, const std::string& node, const std::string& cpu,
                std::optional<WallTime> placed = std::nullopt) {
     PodBuilder builder = pod(name, cpu);
@@ -69,7 +69,7 @@ struct LoadWorld {
     builder.request("cpu", cpu).request("memory", "1Gi");
     return builder;
   }
-  // What the nodes say to a pod of so many CPUs: "" = may come.
+  // The verdict of the node on a pod with these CPUs; "" if it passes.
   std::string ask(const std::string& node, const std::string& cpu = "1") {
     return world.filter(world.pod(pod("asking", cpu)))[node];
   }

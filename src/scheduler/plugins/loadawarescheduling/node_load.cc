@@ -46,7 +46,7 @@ void NodeLoad::readAggregates(const LoadResources& resources, const api::NodeMet
           {type, aggregate.duration.value_or(Duration::zero()), resources.of(usage.resources)});
     }
   }
-  // Of one that is there twice, the last counts.
+  // Of duplicates, the last counts.
   std::ranges::stable_sort(aggregates_, [](const Aggregate& a, const Aggregate& b) {
     return std::tie(a.type, a.span) < std::tie(b.type, b.span);
   });
@@ -80,7 +80,7 @@ void NodeLoad::count(const PodInfo& pod, const AssignedLoad& load, int sign) {
 
 const LoadAmounts* NodeLoad::usageOver(const Aggregation& wanted, bool exact) const {
   const LoadAmounts* longest = nullptr;
-  const LoadAmounts* next = nullptr;  // the shortest span that is no shorter than the wanted one
+  const LoadAmounts* next = nullptr;  // the shortest duration that is at least the wanted one
   Duration nextSpan{};
   for (const Aggregate& aggregate : aggregates_) {
     if (aggregate.type != wanted.type) continue;

@@ -1,17 +1,17 @@
 #pragma once
 
-// NodeLoad: how loaded a node is: what koordlet last measured on it, and, for pods that came since
-// or are not in the measurement yet, what they are estimated to use.
+// NodeLoad: the load of a node: what koordlet last measured, and the estimated usage of pods that
+// were added since or are not in the measurement yet.
 //
 // For a pod with estimate e whose usage u was reported (or was not):
-//   lacking   u is missing, or too young to trust (the pod came less than a reporting interval
-//             before the report), or the estimate is forced for longer
+//   lacking   u is missing, or too recent to trust (the pod was added less than a reporting
+//             interval before the report), or the estimate is forced for longer
 //   delta     max(0, e - u) when lacking: what to add to the node's usage for it
-// Usage of prod pods is the sum of what is reported of pods that are prod, by the report and by
-// themselves; a prod pod that the report calls otherwise counts with its whole estimate.
+// The usage of prod pods is the sum over the pods that are prod both in the report and by
+// themselves. A prod pod that the report has in another class counts with its whole estimate.
 //
-// Sums are kept by adding pods to them and taking pods away, each exactly as it was added; the
-// report, once it changes, is followed by adding all pods anew. Costs: a pod, one look-up in the report.
+// Sums are kept by adding pods and subtracting them, each exactly as it was added. When the report
+// changes, all pods are added again. Cost: one look-up in the report per pod.
 
 #include <algorithm>
 #include <memory>
@@ -28,7 +28,7 @@ class LoadShare {
   // Of one resource.
   struct Amounts {
     std::int64_t prodUsage = 0;
-    std::int64_t estimated = 0;  // of what all pods are estimated to use
+    std::int64_t estimated = 0;  // over all pods, the estimated usage
     std::int64_t delta = 0;
     std::int64_t prodDelta = 0;
   };
@@ -57,35 +57,35 @@ class LoadShare {
 
 class NodeLoad {
  public:
-  // How old a report is counts from when the node says it measured, but not from the future: a
-  // clock that is ahead does not make a report good for longer. `seen`: when it came. `resources`
-  // must outlive it.
+  // The age of a report counts from the node's time of measurement, but not from the future: a
+  // clock that is ahead does not extend the validity of a report. `seen`: when it arrived.
+  // `resources` must outlive this object.
   void setReport(const LoadResources& resources, std::shared_ptr<const LoadReport> report,
                  WallTime seen, bool prodIncludesSystem);
   void clear() { *this = {}; }
 
   void addPod(const PodInfo& pod, const AssignedLoad& load) { count(pod, load, 1); }
   void removePod(const PodInfo& pod, const AssignedLoad& load) { count(pod, load, -1); }
-  // Good as long as the load is there.
+  // Valid as long as the load exists.
   LoadShare shareOf(const PodInfo& pod, const AssignedLoad& load) const;
 
   bool reported() const { return report_ != nullptr; }
-  // Whether the report has measurements of the node in it.
+  // Returns true if the report has measurements of the node.
   bool measured() const { return measured_; }
-  // nullopt: the report does not say.
+  // nullopt if the report does not say.
   std::optional<WallTime> updated() const { return updated_; }
 
-  // What the node's pods are taken to use of it.
+  // The usage of the node by its pods, reported or estimated.
   const LoadAmounts& prodUsage() const { return prodUsage_; }
   const LoadAmounts& prodDelta() const { return prodDelta_; }
   const LoadAmounts& delta() const { return delta_; }
   const LoadAmounts& estimated() const { return estimated_; }
   const LoadAmounts& prod() const { return prod_; }  // prodUsage and prodDelta
-  const LoadAmounts& all() const { return all_; }    // what is measured, and delta
-  // By aggregated usage. Of a span that is not reported, the next longer one is taken; where there
-  // is none, the sum of estimates. With `exact`, as upstream, only the span itself is.
+  const LoadAmounts& all() const { return all_; }    // the measured usage and delta
+  // With aggregated usage. If the duration is not reported, the next longer one is used; if there
+  // is none, the sum of estimates. With `exact`, as upstream, only the duration itself is used.
   LoadAmounts aggregated(const Aggregation& wanted, bool exact = false) const;
-  // Whether an answer of any kind differs.
+  // Returns true if all answers are equal.
   bool sameAnswers(const NodeLoad& other) const;
 
  private:
@@ -99,7 +99,7 @@ class NodeLoad {
   void count(const PodInfo& pod, const AssignedLoad& load, int sign);
   const LoadAmounts* usageOver(const Aggregation& wanted, bool exact) const;
 
-  // What is asked for most stands first.
+  // The members that are read most come first.
   bool measured_ = false;
   std::optional<WallTime> updated_;
   LoadAmounts all_;

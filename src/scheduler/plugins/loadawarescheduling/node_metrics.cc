@@ -14,7 +14,7 @@ namespace koord::scheduler {
 
 namespace {
 
-constexpr std::size_t kMostTold = 500;  // characters; the rest is more of the same
+constexpr std::size_t kMostTold = 500;  // in characters; the rest is similar
 
 template <class Word>
 std::uint64_t wordAt(std::string_view text, std::size_t at) {
@@ -23,7 +23,7 @@ std::uint64_t wordAt(std::string_view text, std::size_t at) {
   return word;
 }
 
-// Of a text's length and its last eight bytes: names of pods differ there.
+// Hashes a text's length and its last eight bytes, where names of pods differ.
 std::uint64_t endOf(std::string_view text) {
   using Half = std::uint32_t;
   const std::size_t size = text.size();
@@ -34,8 +34,8 @@ std::uint64_t endOf(std::string_view text) {
   return end;
 }
 
-// Every pod that comes or goes is looked up, so this is a few instructions. Pods of a node whose names are as long
-// and end alike are compared.
+// Every pod that is added or removed is looked up, so this takes a few instructions. Pods of a node
+// whose names have the same length and end are compared.
 std::uint64_t hashOf(std::string_view namespace_, std::string_view name) {
   const std::uint64_t hash = endOf(name) * 0x9e3779b97f4a7c15ULL;
   return (hash ^ hash >> 32) + endOf(namespace_) * 0xc2b2ae3d27d4eb4fULL;
@@ -59,7 +59,7 @@ LoadReport::PodUsage usageOf(api::PodMetricInfo pod) {
   return usage;
 }
 
-// Nobody uses less than nothing.
+// Negative usage is invalid.
 void checkUsage(const std::string& path, const api::ResourceList& usage, std::string& problems) {
   for (const auto& [resource, amount] : usage) {
     if (amount.sign() >= 0) continue;
@@ -89,7 +89,7 @@ std::string problemsOf(const api::NodeMetricStatus& status) {
 const LoadReport::PodUsage* LoadReport::of(const api::ObjectMeta& pod) const {
   const std::uint64_t hash = hashOf(pod.namespace_, pod.name);
   auto at = std::ranges::lower_bound(pods, hash, {}, &PodUsage::hash);
-  const PodUsage* found = nullptr;  // of one that is there twice, the last counts
+  const PodUsage* found = nullptr;  // of duplicates, the last counts
   for (; at != pods.end() && at->hash == hash; ++at)
     if (at->name == pod.name && at->namespace_ == pod.namespace_) found = &*at;
   return found;

@@ -1,7 +1,7 @@
 #pragma once
 
-// NodeMetrics as the scheduler keeps them: of what koordlet measures on a node, that which load is worked out from.
-// With 150,000 pods in them, all else would be most of what a scheduler holds.
+// NodeMetrics as the scheduler stores them: only the measurements that loads are computed from.
+// With 150,000 pods, the rest would be most of the scheduler's memory.
 
 #include <optional>
 #include <vector>
@@ -31,10 +31,10 @@ struct LoadReport {
   api::NodeMetricSpec spec;
   api::Time updateTime;
   std::optional<api::NodeMetricInfo> node;
-  std::vector<PodUsage> pods;  // by hash; those that have something to say
-  std::string problems;        // amounts that cannot be, by field
+  std::vector<PodUsage> pods;  // by hash; only pods with measurements
+  std::string problems;        // invalid amounts, by field
 
-  // nullptr: nothing was reported of the pod.
+  // nullptr if the report has nothing about the pod.
   const PodUsage* of(const api::ObjectMeta& pod) const;
 };
 

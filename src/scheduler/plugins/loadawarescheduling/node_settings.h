@@ -1,7 +1,7 @@
 #pragma once
 
-// NodeSettings: what annotations of a node say about its load: limits of its own instead of the
-// plugin's, and the room that it had before it was amplified.
+// NodeSettings: a node's annotations about its load: its own limits in place of the plugin's, and
+// its allocatable resources before amplification.
 
 #include <functional>
 #include <optional>
@@ -15,14 +15,14 @@ inline constexpr std::string_view kAnnotationUsageThresholds =
     "scheduling.koordinator.sh/usage-thresholds";
 using model::kAnnotationRawAllocatable;
 
-// Usage as koordlet adds it up over a while: of which kind ("p95"), and over how long; 0 = the
-// longest while there is.
+// Usage that koordlet aggregates: the kind ("p95") and the duration; 0 = the longest available
+// duration.
 struct Aggregation {
   std::string type;
   Duration span{};
 };
 
-// The most that a node may be loaded, in percent by resource; 0 = no limit. nullopt: not given.
+// The limits of a node's load, in percent by resource; 0 = no limit. nullopt: not set.
 struct UsageLimits {
   std::optional<LoadAmounts> usage;
   std::optional<LoadAmounts> prod;  // of prod pods together
@@ -35,7 +35,7 @@ struct UsageLimits {
 
 struct NodeSettings {
   UsageLimits limits;
-  // By resource; -1: as allocatable says.
+  // By resource; -1: the node's allocatable applies.
   std::optional<LoadAmounts> rawAllocatable;
 
   bool empty() const {
@@ -45,12 +45,12 @@ struct NodeSettings {
 
 // {"usageThresholds": {"cpu": 80}, "prodUsageThresholds": {...}, "aggregatedUsage":
 // {"usageThresholds": {...}, "usageAggregationType": "p95", "usageAggregatedDuration": "5m"}}.
-// Parts that are empty are not given. Errors name the field.
+// Empty parts count as not set. Errors name the field.
 Result<UsageLimits> parseUsageLimits(const LoadResources& resources, std::string_view annotation);
 // {"cpu": "104", "memory": "400Gi"}
 Result<LoadAmounts> parseRawAllocatable(const LoadResources& resources,
                                         std::string_view annotation);
-// An annotation that is malformed is as if it were not there; `problem` hears of it.
+// An invalid annotation counts as absent; `problem` gets the reason.
 NodeSettings readSettings(const LoadResources& resources, const api::StringMap& annotations,
                           const std::function<void(std::string)>& problem);
 

@@ -20,7 +20,7 @@ std::int64_t scoreOfLeft(std::int64_t used, std::int64_t capacity) {
   return capacity == 0 || used > capacity ? 0 : (capacity - used) * 100 / capacity;
 }
 
-// Of what is given for the node, or for all.
+// The node's own setting, or else the setting for all nodes.
 template <class T>
 const T* either(const NodeSettings* settings, std::optional<T> UsageLimits::* part,
                 const UsageLimits& usual) {
@@ -103,7 +103,7 @@ void LoadAwareScheduling::sign(const PodInfo& pod, Signature& signature) const {
 
 // --- One node.
 
-// What was reported then, or before, is too old.
+// A report from this time or before has expired.
 WallTime LoadAwareScheduling::tooOld(WallTime now) const {
   return now -
          std::chrono::seconds(std::min<std::int64_t>(args_.nodeMetricExpirationSeconds, 1 << 30));
@@ -166,7 +166,7 @@ LoadAwareScheduling::Excess LoadAwareScheduling::compare(const Incoming& pod, No
     const std::int64_t capacity = table_.capacity(node, settings, i);
     if (capacity == 0) continue;
     const std::int64_t amount = load[i] + pod.estimate[i];
-    // No rounding makes that too much.
+    // No rounding can exceed the limit.
     if (__int128{amount} * 100 <= __int128{capacity} * limits[i]) continue;
     const std::int64_t percent = percentOf(amount, capacity);
     if (percent > limits[i]) return {rule.kind, i, percent, limits[i]};
@@ -273,7 +273,7 @@ Status LoadAwareScheduling::reserve(CycleState&, const PodPtr& pod, NodeId) {
   return {};
 }
 
-// --- What may help.
+// --- Events and remedies.
 
 Hint LoadAwareScheduling::onNode(const PodInfo& pod, const std::string& name) const {
   const auto node = cluster_.findNode(name);

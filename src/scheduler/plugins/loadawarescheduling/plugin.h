@@ -1,11 +1,11 @@
 #pragma once
 
-// LoadAwareScheduling: keeps pods off nodes that are hot already, and prefers those with more left,
-// by what koordlet measures (NodeMetric) and by what pods that came since will use. What is
-// measured and estimated of a node is in LoadTable; here it is compared with limits and capacities.
+// LoadAwareScheduling: rejects nodes with a high load, and prefers nodes with a low load, by what
+// koordlet measures (NodeMetric) and by the estimated usage of pods that were added since.
+// LoadTable has the loads; this class compares them with limits and capacities.
 //
-// Answers for a node depend on the pod's estimate, its being prod or of a DaemonSet, and on the
-// node: its NodeMetric, its pods, its annotations. They are kept until one of these changes, or the
+// The verdict on a node depends on the pod's estimate, on whether it is prod or of a DaemonSet, and
+// on the node's NodeMetric, pods and annotations. It is cached until one of these changes or the
 // NodeMetric expires.
 
 #include "scheduler/framework/plugin.h"
@@ -28,12 +28,12 @@ class LoadAwareScheduling final : public Plugin,
                                   public ServicePlugin {
  public:
   static constexpr std::string_view kName = "LoadAwareScheduling";
-  // AsUpstream: an aggregation over a span that is not reported counts as not reported at all.
+  // AsUpstream: aggregated usage whose duration is not reported counts as not reported.
   enum class Rules : std::uint8_t { Ours, AsUpstream };
   LoadAwareScheduling(Handle& handle, const LoadAwareSchedulingArgs& args,
                       Rules rules = Rules::Ours);
   std::string_view name() const override { return kName; }
-  // When pods were placed and initialised.
+  // When pods were scheduled and initialized.
   PodFields keeps() const override {
     const bool initialized =
         args_.allowCustomizeEstimation || args_.estimatedSecondsAfterInitialized;
@@ -41,12 +41,12 @@ class LoadAwareScheduling final : public Plugin,
   }
   void sign(const PodInfo& pod, Signature& signature) const override;
   bool signsShape() const override { return true; }
-  // Nothing to prepare, but a point at which configurations name it.
+  // Does nothing; exists because configurations name the plugin at this extension point.
   PreFilterResult preFilter(CycleState&, const PodInfo&) override { return {}; }
   Status filter(const CycleState& state, const PodInfo& pod, NodeFilter& nodes) override;
   Status score(const CycleState& state, const PodInfo& pod, std::span<const NodeId> nodes,
                std::span<std::int64_t> scores) override;
-  // As long as nobody reports anything.
+  // Returns true as long as no node reports anything.
   bool indifferent(const PodInfo&) override { return table_.reports() == 0; }
   Status reserve(CycleState& state, const PodPtr& pod, NodeId node) override;
   Status grant(const PodPtr& pod, NodeId node) override {
@@ -58,38 +58,38 @@ class LoadAwareScheduling final : public Plugin,
   std::vector<Route> routes() override;
 
  private:
-  // What of a pod matters here.
+  // The facts about a pod that matter here.
   struct Incoming {
     LoadAmounts estimate;
     bool prod = false;
     bool daemon = false;
   };
-  // Why a node is too hot.
+  // A limit that a node exceeds.
   struct Excess {
     enum class Kind : std::uint8_t { None, Expired, Usage, Aggregated } kind = Kind::None;
     std::size_t resource = 0;
-    std::int64_t percent = 0;  // what it would be
+    std::int64_t percent = 0;  // the load with the pod
     std::int64_t limit = 0;
   };
-  // Good until another pod is asked about.
+  // Valid until the next call with another pod.
   const Incoming& incomingOf(const PodInfo& pod) const;
-  // By what a node is judged.
+  // The limits to apply to a node.
   struct Rule {
-    const LoadAmounts* limits = nullptr;  // nullptr: there are none
+    const LoadAmounts* limits = nullptr;  // nullptr: no limits
     Excess::Kind kind = Excess::Kind::Usage;
     bool byProd = false;
-    const Aggregation* over = nullptr;  // of usage that is added up
+    const Aggregation* over = nullptr;  // the aggregation of usage to compare, if any
   };
   Rule ruleFor(const Incoming& pod, const NodeSettings* settings) const;
   Excess judge(const Incoming& pod, NodeId node, WallTime now) const;
-  // usual: of nodes that say nothing themselves.
+  // usual: the rule for nodes without settings of their own.
   Excess judge(const Incoming& pod, NodeId node, const Rule& usual, WallTime tooOld) const;
   Excess compare(const Incoming& pod, NodeId node, const NodeSettings* settings, const Rule& rule,
                  const LoadAmounts& load) const;
   std::int64_t scoreOf(const Incoming& pod, NodeId node, WallTime tooOld) const;
   std::int64_t scoreOf(const Incoming& pod, NodeId node, const NodeSettings* settings,
                        const LoadAmounts& used) const;
-  // Of the nodes in rest_.
+  // Judges the nodes in rest_.
   void judgeRest(const Incoming& pod, const Rule& usual, WallTime oldest, NodeFilter& nodes);
   void writeRows(NodeId node, bool resized);
   WallTime tooOld(WallTime now) const;
@@ -111,8 +111,8 @@ class LoadAwareScheduling final : public Plugin,
   std::optional<Aggregation> scoredOver_;
   LoadRows all_;
   LoadRows prod_;
-  const bool byProd_;         // somebody looks at it
-  std::vector<NodeId> rest_;  // that have to be judged the long way
+  const bool byProd_;         // limits or scores need the usage of prod pods
+  std::vector<NodeId> rest_;  // nodes that must be judged without rows
   mutable ByShape<Incoming> incoming_;
   Expiry expiry_;
 };

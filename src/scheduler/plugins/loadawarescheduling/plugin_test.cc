@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 const std::string kHotCpu = "Unschedulable: node(s) cpu usage exceed threshold";
 const std::string kExpired = "Unschedulable: node(s) nodeMetric expired";
 
-// Changes from here on are told each by itself.
+// From here on, each change is logged separately.
 std::uint64_t positionNow(LoadWorld& f) {
   const std::uint64_t position = f.world.cluster().changeEnd();
   (void)f.world.cluster().changesSince(position);
@@ -82,7 +82,7 @@ TEST(LoadAware, keeps_pods_off_nodes_that_would_be_too_hot) {
   f.node("a");
   f.report("a", "6");  // 6850 of 10000 with the pod
   EXPECT_EQ(f.ask("a"), kHotCpu);
-  f.report("a", "5600m");  // 64.5 is 65, which is no more than the limit
+  f.report("a", "5600m");  // 64.5 is 65 when rounded, which does not exceed the limit
   EXPECT_EQ(f.ask("a"), "");
   f.report("a", "1", "19Gi");
   EXPECT_EQ(f.ask("a"), "Unschedulable: node(s) memory usage exceed threshold");
@@ -122,7 +122,7 @@ TEST(LoadAware, counts_pods_that_came_since_the_report_until_they_are_measured) 
   f.node("a");
   f.bound("young", "a", "2");  // is estimated at 1700m
   f.pass(10s);
-  f.report("a", "4", "0", {{"young", "500m"}});  // 1200m more, as it came within the interval
+  f.report("a", "4", "0", {{"young", "500m"}});  // 1200m more, as it was added within the interval
   EXPECT_EQ(f.ask("a", "1"), "");                // 6050
   EXPECT_EQ(f.ask("a", "2"), kHotCpu);           // 6900
   f.pass(60s);
@@ -151,7 +151,7 @@ TEST(LoadAware, counts_what_it_has_placed_and_takes_back_what_was_not_bound) {
   EXPECT_EQ(f.world.cluster().verifyNode(0), "");
 }
 
-// Which is found out without reading it again, unless it is said to have been placed at another time.
+// The plugin finds out without parsing the pod again, unless its time of scheduling has changed.
 TEST(LoadAware, keeps_what_a_pod_was_given_when_it_is_seen_again_in_the_same_shape) {
   for (const bool forces : {false, true}) {
     LoadAwareSchedulingArgs args;
@@ -205,7 +205,7 @@ TEST(LoadAware, forgets_a_node_that_was_removed_and_knows_it_when_it_comes_back)
   f.report("a", "9");
   EXPECT_EQ(f.ask("a"), kHotCpu);
   f.world.cluster().removeNode("a");
-  f.node("b");  // takes its place
+  f.node("b");  // gets the node id of "a"
   EXPECT_EQ(f.ask("b"), "");
   f.node("a");
   EXPECT_EQ(f.ask("a"), kHotCpu);
@@ -264,7 +264,7 @@ TEST(LoadAware, touches_a_node_only_when_its_answer_changes) {
 TEST(LoadAware, heeds_limits_of_the_node_before_its_own) {
   LoadWorld f;
   f.node("a", limits(R"({"usageThresholds": {"cpu": 80}})"));
-  f.node("b", limits(R"({"usageThresholds": {"memory": 50}})"));  // all of it: no limit on cpu
+  f.node("b", limits(R"({"usageThresholds": {"memory": 50}})"));  // replaces all: no cpu limit
   for (const char* node : {"a", "b"}) f.report(node, "7");
   EXPECT_EQ(f.ask("a"), "");
   EXPECT_EQ(f.ask("b"), "");
@@ -331,8 +331,8 @@ TEST(LoadAware, judges_prod_pods_by_prod_usage) {
   auto batch = aPod("batch");
   batch.priority(5500);
   EXPECT_EQ(f.world.filter(f.world.pod(batch))["a"], kHotCpu);  // 9250 by all limits
-  f.report("a", "9", "0", {{"p", "3", false}});  // which the node says is no prod pod
-  EXPECT_EQ(f.ask("a", "1"), kHotCpu);           // counts with its estimate, 3400, then
+  f.report("a", "9", "0", {{"p", "3", false}});  // which is not a prod pod according to the node
+  EXPECT_EQ(f.ask("a", "1"), kHotCpu);           // then counts with its estimate, 3400
   EXPECT_EQ(f.ask("a", "600m"), "");
 }
 
@@ -355,7 +355,7 @@ TEST(LoadAware, takes_the_next_longer_time_that_is_aggregated) {
   over(5min, "3");
   f.report(metric);
   EXPECT_EQ(f.ask("a"), "");
-  // Where nothing as long is reported, estimates are all there is.
+  // If no duration is as long, only estimates are left.
   metric.status.nodeMetric->aggregatedNodeUsages.resize(1);
   f.report(metric);
   EXPECT_EQ(f.ask("a", "8"), "Unschedulable: node(s) cpu aggregated usage exceed threshold");
@@ -379,7 +379,7 @@ TEST(LoadAware, spares_daemon_sets_and_nodes_without_koordlet) {
   EXPECT_EQ(f.ask("unmeasured"), "");
 }
 
-// --- Reports as they may be.
+// --- Unusual reports.
 
 TEST(LoadAware, does_not_trust_clocks_that_are_ahead) {
   LoadWorld f;
@@ -411,7 +411,7 @@ TEST(LoadAware, survives_amounts_that_cannot_be) {
   EXPECT_EQ(f.ask("a"), kExpired);
 }
 
-// --- What others see.
+// --- Events and endpoints.
 
 TEST(LoadAware, wakes_pods_only_for_nodes_that_would_take_them) {
   LoadWorld f;

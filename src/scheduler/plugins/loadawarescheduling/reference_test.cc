@@ -1,4 +1,4 @@
-// What the plugin keeps up to date step by step, against a plain evaluation of all of it.
+// Compares the plugin's incremental state with a plain evaluation.
 
 #include <gtest/gtest.h>
 
@@ -97,14 +97,14 @@ struct LoadPlay {
     Model::Metric metric{100 * pick(0, 60), now(), {}};
     std::vector<Reported> reported;
     for (const auto& [name, pod] : model.pods) {
-      if (pick(0, 3) == 0) continue;  // also of pods that are elsewhere
+      if (pick(0, 3) == 0) continue;  // also of pods that are on other nodes
       metric.pods[name] = 100 * pick(0, 15);
       reported.push_back({name, std::to_string(metric.pods[name]) + "m"});
     }
     f.report(node, std::to_string(metric.cpu) + "m", "0", reported);
     model.metrics[node] = metric;
   }
-  // The wall clock alone: timers know nothing of it.
+  // Moves the wall clock alone: timers do not notice.
   void jump() { f.world.loop().jumpWallClock(std::chrono::seconds(pick(-200, 200))); }
   void lose() {
     const std::string node = anyNode();
@@ -160,8 +160,8 @@ TEST(LoadAwareReference, agrees_after_any_sequence_of_events) {
   }
 }
 
-// What is read from rows (LoadRows) and what is worked out for a node that has thresholds of its own
-// are two ways to the same answers.
+// The answers from rows (LoadRows) and the answers for a node with its own thresholds are computed
+// in two ways and must be equal.
 struct Twins {
   static LoadAwareSchedulingArgs args(std::uint64_t seed) {
     LoadAwareSchedulingArgs args;
@@ -192,7 +192,7 @@ struct Twins {
     }
     f.world.node(node);
   }
-  // Amounts that are not there, odd, or giant among them.
+  // Including missing, invalid and giant amounts.
   void resize() {
     const std::string cpu = std::to_string(pick(0, 4) == 0 ? 0 : pick(1, 20000)) + "m";
     const int kind = pick(0, 9);

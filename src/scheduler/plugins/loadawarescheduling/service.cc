@@ -1,4 +1,4 @@
-// What the plugin's HTTP service tells of a node.
+// The plugin's HTTP endpoint about a node.
 
 #include <algorithm>
 

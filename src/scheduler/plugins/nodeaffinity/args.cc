@@ -8,7 +8,7 @@ namespace koord::scheduler {
 NodeAffinityArgs NodeAffinityArgs::read(Fields& fields) {
   NodeAffinityArgs args;
   if (const json::value* document = fields.raw("addedAffinity")) {
-    // As part of a whole Affinity: that is the type the codec knows.
+    // Wrapped in an Affinity, which is the type that the codec knows.
     json::object wrapped;
     wrapped.emplace("nodeAffinity", *document);
     auto affinity =

@@ -25,7 +25,7 @@ const api::NodeSelector* requiredOf(const PodInfo& pod) {
   return &*affinity->requiredDuringSchedulingIgnoredDuringExecution;
 }
 
-// The node names that the terms pin the pod to; absent when some term names none.
+// The node names that the terms allow; nullopt if a term names none.
 std::optional<std::set<std::string>> pinnedNames(const api::NodeSelector& selector) {
   std::set<std::string> all;
   for (const auto& term : selector.nodeSelectorTerms) {
@@ -46,7 +46,7 @@ std::optional<std::set<std::string>> pinnedNames(const api::NodeSelector& select
   return all;
 }
 
-// What a pod requires of a node, in both forms: for many nodes and for few.
+// The pod's requirements in two forms: for many nodes and for few.
 struct Required {
   api::RequiredNodeAffinity pod;
   SymbolSelector selector;

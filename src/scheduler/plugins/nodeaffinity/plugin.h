@@ -1,7 +1,8 @@
 #pragma once
 
-// NodeAffinity: spec.nodeSelector and node affinity: rejects nodes whose labels (or name) do not match what
-// the pod requires, and prefers nodes by the weights of the preferred terms they meet.
+// NodeAffinity: spec.nodeSelector and node affinity. Rejects nodes whose labels (or name) do not
+// match the pod's required terms, and prefers nodes by the weights of the preferred terms that they
+// match.
 
 #include "api/selector.h"
 #include "scheduler/framework/registry.h"

@@ -48,7 +48,7 @@ Status NodeDeclaredFeatures::filter(const CycleState&, const PodInfo& pod, NodeF
   return {};
 }
 
-// A pod's own needs never change.
+// The needs of a pod never change.
 std::vector<EventRegistration> NodeDeclaredFeatures::eventsToRegister() const {
   return {{EventResource::Node, action::kAdd | action::kUpdateNodeDeclaredFeature, "",
            [](const PodInfo&, const ClusterEvent& event) {

@@ -1,8 +1,8 @@
 #pragma once
 
-// NodeDeclaredFeatures: keeps pods off nodes whose kubelet does not declare a feature that the pod needs
-// (status.declaredFeatures). Of the features that kubelets of 1.36 declare two matter before a pod runs:
-// RestartAllContainersOnContainerExits and UserNamespacesHostNetworkSupport.
+// NodeDeclaredFeatures: keeps pods off nodes whose kubelet does not declare a feature that the pod
+// needs (status.declaredFeatures). Of the features that kubelets of 1.36 declare, two matter before
+// a pod runs: RestartAllContainersOnContainerExits and UserNamespacesHostNetworkSupport.
 
 #include "scheduler/framework/registry.h"
 #include "scheduler/framework/services.h"

@@ -1,6 +1,6 @@
 #pragma once
 
-// NodeName: a pod that names its node fits there only.
+// NodeName: a pod with spec.nodeName fits on that node only.
 
 #include "scheduler/framework/registry.h"
 

@@ -7,7 +7,7 @@
 namespace koord::scheduler {
 
 struct NodeNUMAResourceArgs {
-  // FullPCPUs, SpreadByPCPUs; "": pods that say nothing of it are not bound to CPUs.
+  // FullPCPUs, SpreadByPCPUs; "": pods without a policy are not bound to CPUs.
   std::string defaultCPUBindPolicy = "FullPCPUs";
   ScoringStrategy scoringStrategy{ScoringStrategy::Type::LeastAllocated,
                                   {{"cpu", 1}, {"memory", 1}}};

@@ -1,8 +1,7 @@
 // Which nodes have the CPUs and NUMA zones for a pod.
 //
-// Most pods are not bound and most nodes have no policy: these are not even looked at. A bound pod's
-// CPUs are counted and not chosen: where there are enough of the kind that its policy takes, they
-// are found in Reserve.
+// Most pods are not bound and most nodes have no policy: these are not even visited. A bound pod's
+// CPUs are counted and not chosen: if enough CPUs suit its policy, Reserve finds them.
 
 #include <algorithm>
 
@@ -54,12 +53,12 @@ Status NodeNumaResource::judge(const PodInfo& pod, const NumaDemand& demand, Nod
   if (bind.binds()) {
     if (Status status = judgeBinding(demand, about); !status.ok()) return status;
   }
-  // BestEffort as well: what it cannot be given at all it is better told here than in Reserve.
+  // BestEffort as well: Filter should reject what Reserve could not allocate.
   if (*policy != NumaPolicy::None) return decide(pod, demand, node).status;
   return bind.binds() ? judgeAny(pod, demand, node, kAnyNuma) : Status{};
 }
 
-// Pods that are bound use up real CPUs of a node whose capacity is said to be more than that.
+// Pods that are bound use physical CPUs of a node whose capacity is amplified.
 Status NodeNumaResource::judgeAmplified(const NumaDemand& demand, NodeId node,
                                         const NodeCredit* credit, bool binds) const {
   const NumaNode& about = table_.at(node);
@@ -87,7 +86,7 @@ Status NodeNumaResource::judgeBinding(const NumaDemand& demand, const NumaNode& 
   return {};
 }
 
-// Whether some reservation, or the node, has it.
+// Checks whether any reservation, or the node, has enough.
 Status NodeNumaResource::judgeAny(const PodInfo& pod, const NumaDemand& demand, NodeId node,
                                   NumaMask affinity) const {
   Status status;

@@ -1,5 +1,5 @@
-// NUMA affinity: what this plugin says of sets of NUMA nodes as one provider among others, and how the
-// hints of all of them become the pod's affinity on a node.
+// NUMA affinity: this plugin's hints as one provider among others, and how the hints of all
+// providers become the pod's affinity on a node.
 
 #include <algorithm>
 #include <bit>
@@ -29,7 +29,7 @@ NumaHints NodeNumaResource::numaHints(const PodInfo& pod, NodeId node) {
   std::vector<Source> sources = sourcesOf(pod, demand, node);
   NumaRoom widest(table_, node, demand, zoneScorer_, everything(pod, node, sources));
   widest.addUpSets();
-  std::vector<std::unique_ptr<NumaRoom>> rooms;  // if there are several
+  std::vector<std::unique_ptr<NumaRoom>> rooms;  // if there are several sources
   for (Source& source : sources) {
     if (sources.size() == 1 && source.reservation.empty()) break;
     rooms.push_back(
@@ -76,8 +76,8 @@ Status NodeNumaResource::checkNuma(const PodInfo& pod, NodeId node, NumaMask aff
   return judgeAny(pod, demandOf(pod), node, affinity);
 }
 
-// A pod that wants a NUMA node for itself is kept off one where others have CPUs of several, and off
-// several of which one is somebody's.
+// A pod that requests a NUMA node exclusively is kept off a NUMA node where others have CPUs of
+// several, and off several NUMA nodes if a pod has one of them exclusively.
 bool NodeNumaResource::shuns(NodeId node, NumaMask mask) const {
   const bool several = std::popcount(mask) > 1;
   for (const NumaZone& zone : table_.at(node).zones) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Machines and pods with CPUs, for this folder's tests and for benchmarks.
+// Nodes and pods with CPUs, for this folder's tests and for benchmarks.
 
 #include <fmt/format.h>
 
@@ -56,7 +56,7 @@ inline std::shared_ptr<api::NodeResourceTopology> topologyOf(const std::string& 
   return topology;
 }
 
-// As its informer hands it on.
+// As its informer delivers it.
 inline std::shared_ptr<const CpuReport> asReported(const api::NodeResourceTopology& topology) {
   static KindOf<CpuReport>::Reader reader;
   auto report = std::make_shared<CpuReport>(topology);
@@ -71,7 +71,7 @@ inline NodeBuilder nodeOf(const std::string& name, const Machine& machine) {
   return node;
 }
 
-// A service that asks for CPUs of its own.
+// A latency-sensitive pod that requests exclusive CPUs.
 inline PodBuilder aService(const std::string& name, const std::string& cpu,
                            const std::string& spec = "") {
   PodBuilder pod = aPod(name);
@@ -86,7 +86,7 @@ inline PodBuilder withNumaPolicy(PodBuilder pod, const std::string& policy,
       R"({{"numaTopologyPolicy":"{}","singleNUMANodeExclusive":"{}"}})", policy, exclusive);
   return pod;
 }
-// A pod that runs and was given this.
+// A running pod with this allocation.
 inline PodBuilder given(PodBuilder pod, const std::string& node, const std::string& status) {
   pod.nodeName(node);
   pod.object().metadata.annotations[std::string(model::kAnnotationResourceStatus)] = status;

@@ -40,14 +40,14 @@ Status readDocuments(const api::StringMap& annotations, std::optional<ResourceSp
   return read(kAnnotationNumaSpec, numa);
 }
 
-// Only services of the highest classes get CPUs of their own because they ask for it.
+// Only latency-sensitive pods of the highest classes get exclusive CPUs by request.
 bool mayBind(const api::Pod& pod) {
   const model::Qos qos = model::rawQos(pod);
   return (qos == model::Qos::LSE || qos == model::Qos::LSR) &&
          model::priorityClassWithDefault(pod) == model::PriorityClass::Prod;
 }
 
-// A policy that nobody knows is as if nothing were said of it.
+// An unknown policy counts as missing.
 void checkKnown(std::string_view annotation, std::string_view field, std::string_view value,
                 std::initializer_list<std::string_view> known, std::vector<std::string>& ignored) {
   if (value.empty() || std::ranges::find(known, value) != known.end()) return;
@@ -96,7 +96,7 @@ void readBinding(const ResourceSpecDocument& spec, CpuBindPolicy defaultBind, Nu
   if (spec.preferredCPUBindPolicy.empty()) bind = CpuBindPolicy::Default;
   bind = filledIn(bind, defaultBind);
   demand.required = filledIn(cpuBindPolicyOf(spec.requiredCPUBindPolicy), defaultBind);
-  // A policy that is required and unknown is one with which nothing is bound.
+  // A required policy that is unknown means no binding.
   if (!spec.requiredCPUBindPolicy.empty()) bind = demand.required;
   if (!binds(bind)) {
     demand.required = CpuBindPolicy::None;
@@ -118,7 +118,7 @@ NumaDemand readNumaDemand(ResourceNames& names, const PodInfo& pod, CpuBindPolic
   NumaDemand demand;
   const api::Pod& object = *pod.pod;
   const api::StringMap& annotations = object.metadata.annotations;
-  // Documents that are there. Most pods have none.
+  // The parsed annotations. Most pods have none.
   std::optional<ResourceSpecDocument> spec;
   std::optional<NumaSpecDocument> numa;
   if (Status status = readDocuments(annotations, spec, numa); !status.ok()) {

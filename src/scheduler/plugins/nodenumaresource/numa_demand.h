@@ -1,6 +1,6 @@
 #pragma once
 
-// NumaDemand: everything a pod says about the CPUs and NUMA nodes that it wants.
+// NumaDemand: a pod's request of CPUs and NUMA nodes.
 
 #include <boost/container/small_vector.hpp>
 #include <memory>
@@ -22,20 +22,20 @@ struct NumaDemand {
     ResourceId id = 0;
     std::int64_t amount = 0;
   };
-  Status status;                                    // what of it cannot be: for all nodes
-  boost::container::small_vector<Wanted, 4> wants;  // more than nothing; ascending by id
+  Status status;                                    // the first error, which holds for all nodes
+  boost::container::small_vector<Wanted, 4> wants;  // positive amounts; ascending by id
   std::int64_t milliCpu = 0;
-  int cpus = 0;                                  // whole ones of it
-  bool binds = false;                            // by the pod's own wish
-  CpuBindPolicy required = CpuBindPolicy::None;  // as the annotation has it, default filled in
+  int cpus = 0;                                  // whole CPUs of the request
+  bool binds = false;                            // by the pod's own policy
+  CpuBindPolicy required = CpuBindPolicy::None;  // of the annotation, with the default filled in
   CpuBindPolicy bind = CpuBindPolicy::None;      // of a pod that binds
   CpuExclusivePolicy exclusive = CpuExclusivePolicy::None;
   NumaPolicy policy = NumaPolicy::None;
-  bool apart = false;  // from pods on several NUMA nodes if it is on one, and the other way round
-  std::shared_ptr<const NumaGrant> designated;  // what it is to have again
+  bool apart = false;  // not on one NUMA node with pods that span several, and the other way round
+  std::shared_ptr<const NumaGrant> designated;  // the allocation that it must get again
   bool ignoresReservations = false;
   bool needsReservation = false;
-  std::vector<std::string> ignored;  // what it says that means nothing, by field
+  std::vector<std::string> ignored;  // values without effect, by field
 
   bool nothing() const { return wants.empty(); }
   std::int64_t amountOf(ResourceId id) const {
@@ -43,15 +43,16 @@ struct NumaDemand {
       if (wanted.id == id) return wanted.amount;
     return 0;
   }
-  // Nothing but amounts: what most nodes have to say does not matter to it (NumaNode::particular).
+  // True if it has nothing but amounts: the settings of most nodes do not matter to it
+  // (NumaNode::particular).
   bool plain() const { return !binds && policy == NumaPolicy::None && !designated; }
   void sign(Signature& signature) const;
 };
 
-// defaultBind: of pods that say nothing, or Default.
+// defaultBind: the policy of pods that have none, or Default.
 NumaDemand readNumaDemand(ResourceNames& names, const PodInfo& pod, CpuBindPolicy defaultBind);
 
-// How a pod is bound on a node: by its own wish or the node's.
+// How a pod is bound on a node: by its own policy or the node's.
 struct NodeBind {
   CpuBindPolicy policy = CpuBindPolicy::None;  // None: it is not bound there
   bool required = false;
@@ -59,8 +60,8 @@ struct NodeBind {
 };
 NodeBind bindOn(const NumaDemand& demand, const NumaNode& node);
 
-// The annotation resource-spec with the policy that is in force filled in where it is not said;
-// nothing when it says that already. Reading it must have gone well.
+// The annotation resource-spec with the policy in force filled in if it is missing; nullopt if it
+// is there already. The annotation must be valid.
 std::optional<std::string> completedSpec(const api::StringMap& annotations, const NodeBind& bind);
 
 }  // namespace koord::scheduler

@@ -13,7 +13,7 @@ namespace koord::scheduler {
 
 namespace {
 
-// No machine has more; sums of these are far from overflowing.
+// No node has more; sums of it cannot overflow.
 constexpr std::int64_t kMostHeld = std::int64_t{1} << 53;
 
 Result<NumaGrant> grantIn(ResourceNames& names, const ResourceStatusDocument& status) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// NumaGrant: the CPUs and the amounts by NUMA node that a pod was given, as the annotation
-// scheduling.koordinator.sh/resource-status of pods and reservations has them:
+// NumaGrant: the CPUs and the amounts by NUMA node that a pod was allocated, in the format of the
+// annotation scheduling.koordinator.sh/resource-status of pods and reservations:
 //
 //   {"cpuset": "0-3", "numaNodeResources": [{"node": 0, "resources": {"cpu": "4"}}]}
 
@@ -26,7 +26,8 @@ struct NumaGrant {
   CpuSet cpus;
   CpuExclusivePolicy exclusive = CpuExclusivePolicy::None;
   std::vector<NumaAmounts> numa;  // by id
-  // What the pod is kept to; it is written down nowhere, and no part of what is granted.
+  // The NUMA nodes that the pod is restricted to. Not written to annotations, and not part of what
+  // is granted.
   NumaMask affinity = kAnyNuma;
 
   bool nothing() const { return cpus.empty() && numa.empty(); }
@@ -35,7 +36,7 @@ struct NumaGrant {
   }
 };
 
-// What the annotations say, with how exclusive the pod wants its CPUs (resource-spec); nothing when
+// The allocation in the annotations, with the pod's exclusivity policy (resource-spec); nullopt if
 // there is no status or it is empty. The error names annotation and field.
 Result<std::optional<NumaGrant>> readNumaGrant(ResourceNames& names,
                                                const api::StringMap& annotations);

@@ -15,7 +15,7 @@ namespace koord::scheduler {
 
 namespace {
 
-// Sums of this much for all pods of a node are far from overflowing.
+// Sums of it over all pods of a node cannot overflow.
 constexpr std::int64_t kMostOfZone = std::int64_t{1} << 53;
 
 class Reader {
@@ -73,7 +73,7 @@ class Reader {
       node_.problems.push_back(std::move(problem));
   }
 
-  // Zones of nodes whose capacity is said to be more than it is; unless the report says so itself.
+  // Amplifies the zones of nodes with amplified capacity, unless the report has amplified them.
   void amplifyZones(const CpuReport* report) {
     if (report && api::findIn(report->metadata.annotations, kAnnotationAmplification)) return;
     for (NumaZone& zone : node_.zones) {
@@ -178,7 +178,7 @@ class Reader {
     if (!node_.zoneSets.empty()) node_.allZones = node_.zoneSets.back();
   }
 
-  // Amounts that contradict each other, or the CPUs that are reported. They count as they are.
+  // Reports amounts that contradict each other or the reported CPUs. They count as they are.
   void addUp(const api::TopologyZone& zone, const std::string& path,
              const api::StringMap& annotations) {
     const bool amplified = api::findIn(annotations, kAnnotationAmplification) != nullptr;

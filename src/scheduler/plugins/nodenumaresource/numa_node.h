@@ -1,8 +1,8 @@
 #pragma once
 
-// NumaNode: what one node says about its CPUs and NUMA zones, from its NodeResourceTopology and its
-// own labels and annotations. Read once per change of these. What cannot be read counts as not said
-// and is told as a problem.
+// NumaNode: the CPUs and NUMA zones of one node, from its NodeResourceTopology and its own labels
+// and annotations. Parsed once per change of these. Invalid values count as missing and are
+// reported as problems.
 
 #include <array>
 #include <map>
@@ -29,7 +29,7 @@ inline constexpr std::string_view kLabelCpuBindPolicy = "node.koordinator.sh/cpu
 inline constexpr std::string_view kLabelNumaStrategy = "node.koordinator.sh/numa-allocate-strategy";
 inline constexpr std::string_view kLabelNumaPolicy = "node.koordinator.sh/numa-topology-policy";
 
-// How the parts of a pod that lie on NUMA nodes have to lie together.
+// How the NUMA nodes of a pod's parts must be aligned.
 enum class NumaPolicy : std::uint8_t { None, BestEffort, Restricted, SingleNumaNode };
 // "BestEffort", "Restricted", "SingleNUMANode"; None for any other text.
 NumaPolicy numaPolicyOf(std::string_view text);
@@ -46,31 +46,31 @@ struct NumaZone {
 struct NumaNode {
   bool reported = false;  // there is a NodeResourceTopology
   std::shared_ptr<const CpuTopology> topology;
-  CpuSet reserved;  // CPUs that pods of ours do not get
-  // By id, which are below kMostNumaNodes: of a node with others the zones are not used at all.
+  CpuSet reserved;  // CPUs that the scheduler must not allocate
+  // By id, all below kMostNumaNodes. If a node has other ids, its zones are not used at all.
   std::vector<NumaZone> zones;
   std::vector<NumaMask> zoneSets;  // numaSubsets of them
   NumaMask allZones = 0;
   std::array<std::uint8_t, kMostNumaNodes> zoneAt{};  // position in `zones` by id
   NumaPolicy policy = NumaPolicy::None;
-  CpuBindPolicy bind = CpuBindPolicy::None;  // every pod is bound like this
+  CpuBindPolicy bind = CpuBindPolicy::None;  // the policy for every pod
   std::optional<NumaStrategy> strategy;
-  std::map<std::string, double, std::less<>> ratios;  // of the Node; above 1 only
+  std::map<std::string, double, std::less<>> ratios;  // of the Node; only ratios above 1
   double cpuRatio = 1;
   bool badRatios = false;
-  json::value kubelet;  // its CPU policy as it was reported; null without
+  json::value kubelet;  // its CPU policy as reported; null without
   std::vector<std::string> problems;
 
-  const CpuTopology& cpus() const;  // not valid: nothing can be bound
+  const CpuTopology& cpus() const;  // not valid: no pod can be bound
   bool valid() const { return cpus().valid(); }
-  // It demands something of every pod.
+  // True if the node has requirements for every pod.
   bool particular() const {
     return bind != CpuBindPolicy::None || policy != NumaPolicy::None || cpuRatio > 1 || badRatios;
   }
   bool special() const { return reported || particular(); }
 };
 
-// Either object may be missing.
+// Either object may be missing (nullptr).
 NumaNode readNumaNode(ResourceNames& names, const api::Node* node, const CpuReport* report);
 
 }  // namespace koord::scheduler

@@ -114,7 +114,7 @@ TEST(NumaNode, amounts_that_contradict_each_other_are_told) {
               ElementsAre("zones[0].resources[0].allocatable: 80 is more than the 8 CPUs of that "
                           "NUMA node",
                           "zones[0].resources[1].allocatable: 2Gi is more than the capacity 1Gi"));
-  // Zones that are amplified in the report have more than the CPUs that there are.
+  // Zones that are amplified in the report have more than the physical CPUs.
   first[1].capacity = first[1].allocatable;
   r.say(kAnnotationAmplification, R"({"cpu": 10})");
   EXPECT_THAT(r.read().problems, IsEmpty());

@@ -12,7 +12,7 @@ namespace {
 
 using Hints = std::span<const NumaHint>;
 
-// More sets than this are not followed.
+// The limit of the number of reachable sets.
 constexpr std::size_t kMostReached = 1 << 10;
 
 struct Best {
@@ -52,7 +52,7 @@ class Merger {
   struct Candidate {
     NumaMask mask = 0;
     std::int64_t score = 0;
-    std::size_t lists = 0;  // that have it
+    std::size_t lists = 0;  // the number of lists that have it
   };
 
   static bool anywhere(Hints hints) {
@@ -62,7 +62,7 @@ class Merger {
     return (hint.preferred || !preferred) && hint.mask != kAnyNuma && (hint.mask & ~all_) == 0;
   }
 
-  // Sets that stand in every list that names sets, in the order of the first of these.
+  // The sets that are in every list that names sets, in the order of the first of these lists.
   Best bestOf(bool preferred) {
     std::vector<Candidate> candidates;
     std::size_t lists = 0;
@@ -91,8 +91,8 @@ class Merger {
     return best;
   }
 
-  // Counts the list for candidates that stand in it. Lists are nearly always in the same order, so
-  // looking on from the last one finds the next.
+  // Counts the list for the candidates in it. Lists are nearly always in the same order, so a
+  // search from the last match on finds the next.
   void keepCommon(std::vector<Candidate>& candidates, std::size_t lists, Hints hints,
                   bool preferred) const {
     std::size_t next = 0;
@@ -121,7 +121,7 @@ class Merger {
 
   bool shunned(NumaMask mask) const { return shuns_ && shuns_(mask); }
 
-  // How many NUMA nodes the smallest set has that hints can have in common.
+  // The number of NUMA nodes of the smallest intersection of hints.
   int narrowest() const {
     boost::unordered_flat_set<NumaMask> reached{all_};
     for (const Hints hints : lists_) {
@@ -141,7 +141,7 @@ class Merger {
   NumaPolicy policy_;
   NumaMask all_;
   const std::function<bool(NumaMask)>& shuns_;
-  std::vector<std::vector<NumaHint>> filtered_;  // what lists_ shows, if not all
+  std::vector<std::vector<NumaHint>> filtered_;  // what lists_ refers to if not all hints are used
   std::vector<Hints> lists_;
 };
 
@@ -173,7 +173,7 @@ std::string unaligned(NumaPolicy policy, std::span<const NumaHints> providers) {
 }  // namespace
 
 std::string textOf(NumaMask mask) {
-  // As wide as upstream writes it, which is short of a zero for powers of four.
+  // As wide as upstream writes it, which lacks a zero for powers of four.
   int width = 2;
   for (int k = 62; k >= 2; k -= 2) {
     if (mask > NumaMask{1} << k) {

@@ -16,7 +16,7 @@ NumaHints provider(std::vector<NumaResourceHints> resources) {
   return {{}, std::move(resources)};
 }
 
-// The rules as they are written down: every product of one hint of each list.
+// The rules by definition: every product of one hint of each list.
 struct PlainMerge {
   struct Merged {
     NumaMask mask = 0;
@@ -100,7 +100,7 @@ TEST(NumaPolicy, merges_like_the_product_of_all_lists) {
     } else if (restricted) {
       ASSERT_FALSE(choice.admitted) << round;
     } else if (!best.unsatisfied && choice.mask != plain.all) {
-      // Which of several sets of one size is up to the order of products.
+      // The order of products decides between sets of one size.
       ASSERT_EQ(std::popcount(choice.mask), std::popcount(best.mask)) << round;
       ++narrowed;
     }

@@ -67,7 +67,7 @@ void NumaRoom::readZone(std::size_t z) {
     const ResourceId id = columns_[c].id;
     std::int64_t used = any ? taken->amounts.amount(id) : 0;
     if (id == kCpu && node_.cpuRatio > 1 && any) {
-      // CPUs that are bound are real ones. As upstream, where amounts are counted by zone at all.
+      // CPUs that are bound are physical ones. As upstream, only where amounts are counted by zone.
       const std::int64_t bound =
           std::int64_t{1000} *
           table_.use(id_).held().intersect(node_.cpus().cpusOfNuma(zone.id)).size();
@@ -114,7 +114,7 @@ int NumaRoom::usableCpus(int numa) const {
                                                                             bind_.required);
 }
 
-// No more cpu is free in a zone than CPUs are that the policy allows, and the order of zones by it.
+// Limits the free cpu of a zone to the CPUs that the policy allows, and orders the zones by it.
 void NumaRoom::trimCpus() {
   const auto column = std::ranges::find(columns_, kCpu, &Column::id);
   if (column == columns_.end()) return;
@@ -128,7 +128,7 @@ void NumaRoom::trimCpus() {
   std::ranges::stable_sort(order_, {}, [&](std::uint8_t z) { return free(z, c); });
 }
 
-// --- Whether a set would do.
+// --- Whether a set suffices.
 
 void NumaRoom::addUpSets() {
   constexpr std::size_t kMostZones = 8;
@@ -174,7 +174,7 @@ bool NumaRoom::enough(NumaMask affinity, std::size_t column) const {
   return freeIn(affinity, column) >= columns_[column].wanted;
 }
 
-// What bound cpu is given out in.
+// The unit in which bound cpu is allocated.
 std::int64_t NumaRoom::unit() const {
   const bool whole = bind_.required && bind_.policy == CpuBindPolicy::FullPCPUs;
   return std::int64_t{1000} * (whole ? std::max(node_.cpus().cpusPerCore(), 1) : 1);
@@ -207,7 +207,7 @@ std::int64_t NumaRoom::split(NumaMask affinity, std::size_t column, F&& fn) cons
 bool NumaRoom::cpusFit(NumaMask affinity) const {
   const auto column = std::ranges::find(columns_, kCpu, &Column::id);
   if (column == columns_.end()) return false;
-  // Where every zone has the largest share there is nothing to find out.
+  // If every zone has the largest share, no split is needed.
   if (summed(affinity) && demand_.milliCpu % unit() == 0 &&
       setLeastCpu_[affinity] >= largestShare_[static_cast<std::size_t>(std::popcount(affinity))])
     return true;

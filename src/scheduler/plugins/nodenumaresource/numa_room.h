@@ -1,20 +1,20 @@
 #pragma once
 
-// NumaRoom: what one pod may have of one node: CPUs, and amounts of resources by NUMA zone; which sets
-// of zones would do for it, and what exactly it would get.
+// NumaRoom: what one pod may get on one node: CPUs, and amounts of resources by NUMA zone; which
+// sets of zones suffice, and the exact allocation.
 //
-// What it computes. Of each resource that zones report, a set of zones has the sum of what is free in
-// them. The pod's amount is split over them: an equal share from each, in order of what is free, least
-// first, so that the larger ones make up for what the smaller ones lack. A bound pod's share of cpu is
-// in whole CPUs, or whole cores where its policy is required; and the CPUs must be there, too.
+// What it computes. For each resource that zones report, a set of zones has the sum of its free
+// amounts. The pod's amount is split over the zones: an equal share from each, in order of what is
+// free, least first, so that the larger ones make up for the smaller ones. A bound pod's share of
+// cpu is in whole CPUs, or whole cores if its policy is required; and the CPUs must be free, too.
 //
-// How. All of what is free is put into one array at first. Whether a set would do is then a few sums
-// for each resource: a split succeeds exactly if the sum is large enough (amounts are integers, and the
-// last zone, which has most, takes the rest). Only bound CPUs are split to find out, and only counted:
-// whoever has enough CPUs, or whole cores, finds them (accumulator.h).
+// How. All free amounts are put into one array first. Whether a set suffices is then a few sums for
+// each resource: a split succeeds exactly if the sum is large enough (amounts are integers, and the
+// last zone, which has most, takes the rest). Only bound CPUs are split for the check, and only
+// counted: if there are enough CPUs, or whole cores, the accumulator finds them (accumulator.h).
 //
-// Cost: sets x zones x resources, a few additions each; where many sets of few zones are asked about, sets
-// x resources. Eight zones with four resources, 255 sets: some microseconds.
+// Cost: sets x zones x resources, a few additions each; for many sets of few zones, sets x
+// resources. Eight zones with four resources, 255 sets: some microseconds.
 
 #include <array>
 #include <bit>
@@ -27,17 +27,17 @@
 
 namespace koord::scheduler {
 
-// What a pod sees otherwise than everybody does.
+// How the pod's view of the node differs from the general one.
 struct RoomTerms {
-  // Counted as taken, and free to the pod: what a reservation holds for it, what is counted twice since
-  // reservation and owner hold it, what the pod itself holds.
+  // Allocated, but free for the pod: what its reservation holds, what reservation and owner hold
+  // twice, what the pod itself holds.
   std::vector<CpuSet> cpus;
   std::vector<NumaAmounts> amounts;
-  // It gets nothing else.
+  // The only CPUs that it may get.
   std::optional<CpuSet> onlyCpus;
-  std::vector<ResourceId> limited;       // of these resources it gets
-  std::vector<NumaAmounts> onlyAmounts;  // no more than this
-  CpuSet preferred;                      // CPUs that it gets first
+  std::vector<ResourceId> limited;       // the resources to limit
+  std::vector<NumaAmounts> onlyAmounts;  // ... to these amounts
+  CpuSet preferred;                      // CPUs to take first
 };
 
 struct RoomTaken {
@@ -47,26 +47,27 @@ struct RoomTaken {
 
 class NumaRoom {
  public:
-  // All of these must outlive it and stay as they are.
+  // All arguments must outlive this object and must not change.
   NumaRoom(const NumaTable& table, NodeId node, const NumaDemand& demand, const ZoneScorer& scorer,
            RoomTerms terms = {});
 
-  // Without allocating anything.
+  // Does not allocate memory.
   bool fits(NumaMask affinity) const;
   // The same with reasons.
   Status check(NumaMask affinity) const;
   // kAnyNuma: no amounts by zone.
   RoomTaken take(CpuAccumulator& accumulator, NumaMask affinity, NumaStrategy strategy) const;
 
-  // To be called before many sets are asked about.
+  // Call it before asking about many sets.
   void addUpSets();
 
-  // --- For hints. Resources that some zone reports, of those that the pod asks for.
+  // --- For hints.
+  // The number of requested resources that some zone reports.
   std::size_t reported() const { return reported_.size(); }
   ResourceId reportedId(std::size_t i) const { return columns_[reported_[i]].id; }
   // The zones that have nothing of it.
   NumaMask lacking(std::size_t i) const;
-  // 0 to 100 for these zones. boundCpu: in thousandths, what counts as used of cpu instead.
+  // 0 to 100 for these zones. boundCpu: in millicores; the used cpu to score instead.
   std::int64_t score(NumaMask affinity, std::optional<std::int64_t> boundCpu = {}) const;
 
  private:
@@ -86,7 +87,7 @@ class NumaRoom {
   bool plain() const { return terms_.cpus.empty() && !terms_.onlyCpus; }
   CpuSet availableFrom(const CpuUse& use) const;
 
-  // fn(position) for zones of the set.
+  // Calls fn(position) for zones of the set.
   template <class F>
   void forEachOf(NumaMask affinity, F&& fn) const {
     for (NumaMask rest = affinity & node_.allZones; rest != 0; rest &= rest - 1)
@@ -100,7 +101,7 @@ class NumaRoom {
   bool enough(NumaMask affinity, std::size_t column) const;
   bool summed(NumaMask affinity) const { return affinity < setCount_; }
   std::int64_t freeIn(NumaMask affinity, std::size_t column) const;
-  // fn(zone, amount) for what is taken of each; what is left over.
+  // Calls fn(zone, amount) for what is taken of each. Returns what is left over.
   template <class F>
   std::int64_t split(NumaMask affinity, std::size_t column, F&& fn) const;
   bool cpusFit(NumaMask affinity) const;
@@ -114,15 +115,16 @@ class NumaRoom {
   const ZoneScorer& scorer_;
   const RoomTerms terms_;
   boost::container::small_vector<Column, 8> columns_;
-  boost::container::small_vector<std::size_t, 8> reported_;  // columns that are wanted and there
+  boost::container::small_vector<std::size_t, 8> reported_;  // requested and reported columns
   Amounts total_;                                            // by zone, column
   Amounts free_;
   Positions order_;  // zones by free cpu, then id; only if CPUs are bound
-  // Of all sets of few zones, by the set as a number; a set's sum is that of a smaller one and a zone.
+  // For all sets of few zones, by the set as a number; a set's sum is that of a smaller set and a
+  // zone.
   NumaMask setCount_ = 0;
   std::vector<std::int64_t> setFree_;      // by set, column
   std::vector<std::int64_t> setTotal_;     // likewise
-  std::vector<std::int64_t> setLeastCpu_;  // what each zone of it has of CPUs to bind, at least
+  std::vector<std::int64_t> setLeastCpu_;  // the smallest number of CPUs to bind over its zones
   std::array<std::int64_t, kMostNumaNodes + 1> largestShare_{};  // of bound cpu, by number of zones
   NodeFreeCpus counted_;
 };

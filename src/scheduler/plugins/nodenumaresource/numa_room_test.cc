@@ -17,7 +17,7 @@ using testing::Machine;
 using testing::NumaWorld;
 using testing::PodBuilder;
 
-// Holders of some CPUs and of parts of zones, which need not agree.
+// Adds holders of some CPUs and of parts of zones, which need not agree.
 void occupy(NumaWorld& f, const Machine& machine, Random& random) {
   const auto pods = random.below(4);
   for (std::uint64_t i = 0; i < pods; ++i) {
@@ -55,7 +55,7 @@ TEST(NumaRoom, says_before_what_comes_of_it) {
     const PodPtr pod = f.world.pod(randomPod(random, random.below(2) == 0));
     const NumaDemand demand =
         readNumaDemand(f.cluster().resources(), *pod, CpuBindPolicy::FullPCPUs);
-    // Whole cores of an odd number of CPUs are refused before anybody looks at the room.
+    // An odd number of CPUs with whole cores is rejected before the free resources are checked.
     if (demand.required == CpuBindPolicy::FullPCPUs && demand.cpus % 2 != 0) continue;
     const ZoneScorer scorer(f.cluster().resources(), NodeNUMAResourceArgs().numaScoringStrategy);
     const NumaRoom plain(f.table(), node, demand, scorer);

@@ -1,7 +1,7 @@
 #pragma once
 
-// ZoneScorer: how well what a pod asks for suits what there is, as the weighted mean over some
-// resources of the share that stays free (LeastAllocated) or is used (MostAllocated).
+// ZoneScorer: scores a request against the free resources: the weighted mean over some resources of
+// the part that stays free (LeastAllocated) or is used (MostAllocated).
 
 #include <algorithm>
 #include <vector>
@@ -22,11 +22,11 @@ class ZoneScorer {
   const std::vector<Weighed>& resources() const { return resources_; }
   bool prefersUsed() const { return most_; }
 
-  // Adds one resource after the other to a mean.
+  // Adds the resources to a mean one by one.
   class Mean {
    public:
     explicit Mean(bool most) : most_(most) {}
-    // capacity 0: the resource does not count. requested: with the pod.
+    // capacity 0: the resource does not count. requested: includes the pod.
     void add(std::int64_t requested, std::int64_t capacity, std::int64_t weight);
     std::int64_t score() const { return weights_ == 0 ? 0 : sum_ / weights_; }
 
@@ -42,7 +42,7 @@ class ZoneScorer {
   bool most_ = false;
 };
 
-// Inline: it is asked for every node and resource.
+// Inline because it runs for every node and resource.
 inline void ZoneScorer::Mean::add(std::int64_t requested, std::int64_t capacity,
                                   std::int64_t weight) {
   if (capacity <= 0) return;
@@ -52,7 +52,8 @@ inline void ZoneScorer::Mean::add(std::int64_t requested, std::int64_t capacity,
   } else if (requested <= capacity) {
     part = capacity - std::max<std::int64_t>(requested, 0);
   }
-  // Doubles are exact here: percents of amounts below 2^46 are told apart from whole numbers.
+  // Doubles are exact here: percents of amounts below 2^46 differ from the next integer by more
+  // than the rounding error.
   constexpr std::int64_t kExact = std::int64_t{1} << 46;
   const std::int64_t percent =
       capacity < kExact ? static_cast<std::int64_t>(static_cast<double>(part * 100) /

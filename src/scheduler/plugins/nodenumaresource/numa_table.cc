@@ -30,7 +30,7 @@ bool isNothing(const Resources& amounts) {
   return nothing;
 }
 
-// Entries of nothing are no difference.
+// Entries with amount 0 equal missing ones.
 void tidy(std::vector<NumaAmounts>& held) {
   for (NumaAmounts& part : held) {
     auto& scalars = part.amounts.scalars;
@@ -176,7 +176,7 @@ void NumaTable::read(NodeId node) {
   tell(node, before ? *before : NumaNode());
 }
 
-// What is wrong with it, once.
+// Reports the problems of the node, once.
 void NumaTable::tell(NodeId node, const NumaNode& before) const {
   const NumaNode& now = at(node);
   const NodeRow& known = cluster_.node(node);

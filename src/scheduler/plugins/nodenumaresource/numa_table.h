@@ -1,10 +1,10 @@
 #pragma once
 
-// NumaTable: the CPUs and NUMA zones of every node, and who holds what of them. What nodes have
-// comes from their objects (NumaNode), what pods hold from their records in the Cluster: it is the
-// ledger "cpus". The two are kept apart and meet only when somebody asks, so their order does not
-// matter: pods may be read before the topology of their node, or a topology may change under them.
-// One for all profiles.
+// NumaTable: the CPUs and NUMA zones of every node, and their allocations. The zones come from the
+// nodes' objects (NumaNode), the allocations from the pods' records in the Cluster: this is the
+// ledger "cpus". The two are separate and are combined on demand, so their order does not matter:
+// pods may be read before the topology of their node, and the topology may change later. All
+// profiles share one NumaTable.
 
 #include "scheduler/engine/cluster.h"
 #include "scheduler/framework/handle.h"
@@ -15,12 +15,12 @@
 
 namespace koord::scheduler {
 
-// How many CPUs there are for the taking, of one NUMA node or all.
+// The number of free CPUs of one NUMA node or of all.
 struct FreeCpus {
   int all = 0;
-  int whole = 0;  // on cores that are free altogether
-  int cores = 0;  // with at least one
-  // What of them a pod can have.
+  int whole = 0;  // on cores that are entirely free
+  int cores = 0;  // with at least one free CPU
+  // The number that a pod with this policy can use.
   int usable(CpuBindPolicy policy, bool required) const {
     if (!required) return all;
     return policy == CpuBindPolicy::FullPCPUs ? whole : cores;
@@ -43,27 +43,28 @@ class NumaTable final : public LedgerOf<NumaGrant>, public ClusterListener {
 
   const std::string& nameOf(ResourceId id) const { return cluster_.resources().name(id); }
   const NumaNode& at(NodeId node) const;
-  // The nodes that make a difference to pods which ask for nothing in particular.
+  // The nodes that matter to pods with a plain request.
   const NodeSet& particular() const { return particular_; }
   const CpuUse& use(NodeId node) const;
-  // By id; amounts of NUMA nodes that are not there are those of pods that were there before it.
+  // By id. Includes amounts on NUMA nodes that do not exist, from pods that were allocated under an
+  // earlier topology.
   const std::vector<NumaAmounts>& held(NodeId node) const;
   bool anyHeld(NodeId node) const {
     return node < rows_.size() && !(rows_[node].held.empty() && rows_[node].use.held().empty());
   }
-  // CPUs that nobody holds and nobody has reserved.
+  // CPUs that are neither allocated nor reserved.
   const NodeFreeCpus& free(NodeId node) const;
-  // nullptr when the pod is not on a node, or holds nothing.
+  // nullptr if the pod is not on a node or has no allocation.
   const NumaGrant* grantOf(const std::string& uid) const;
   const NumaGrant* grantOn(const std::string& uid, NodeId node) const;
-  // Of pods with CPUs, where those lie. Ones with several NUMA nodes are on all of these.
+  // The pods with CPUs, by NUMA node. A pod on several NUMA nodes counts on all of these.
   struct Residents {
-    bool single = false;  // some have CPUs of this one only
-    bool shared = false;  // some have CPUs of others, too
+    bool single = false;  // some have CPUs of this NUMA node only
+    bool shared = false;  // some also have CPUs of other NUMA nodes
   };
   Residents residents(NodeId node, int numa) const;
 
-  // Nothing: takes away what the pod holds.
+  // An empty grant removes the pod's allocation.
   void assign(const PodInfo& pod, NumaGrant grant);
   template <class F>  // fn(pod, grant)
   void forEachPod(NodeId node, F&& fn) const {
@@ -78,7 +79,7 @@ class NumaTable final : public LedgerOf<NumaGrant>, public ClusterListener {
     CpuUse use;
     std::vector<NumaAmounts> held;
     mutable NodeFreeCpus free;
-    mutable bool counted = false;  // free is right
+    mutable bool counted = false;  // free is current
   };
   std::optional<NumaGrant> readValue(const PodInfo& pod, NodeId node,
                                      const NumaGrant* held) override;

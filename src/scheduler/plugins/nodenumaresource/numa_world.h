@@ -1,6 +1,6 @@
 #pragma once
 
-// A world with CPU topologies, for this folder's tests.
+// A test world with CPU topologies.
 
 #include <gtest/gtest.h>
 
@@ -58,16 +58,17 @@ struct NumaWorld {
     report(topologyOf(name, machine));
     return added;
   }
-  // Why the pod cannot be on the node, "" when it can.
+  // Why the filter rejects the node, "" if it does not.
   std::string ask(const PodBuilder& pod, const std::string& node = "a") {
     return world.filter(world.pod(pod))[node];
   }
-  // Gives the pod the node, and what Reserve gives it: its annotation resource-status; or why not.
+  // Assigns the pod to the node and runs Reserve. Returns its annotation resource-status, or the
+  // reason of the failure.
   std::string place(const PodBuilder& builder, const std::string& node = "a") {
     const PodPtr pod = world.pod(builder);
     EXPECT_TRUE(cluster().assume(pod, id(node)));
     CycleState state;
-    // A profile of one plugin has no list of those that reserve.
+    // A profile of one plugin has no list of Reserve plugins.
     std::vector<ReservePlugin*> reserving;
     for (const auto& each : world.profile().reserve) reserving.push_back(each.point);
     if (reserving.empty()) reserving.push_back(plugin);

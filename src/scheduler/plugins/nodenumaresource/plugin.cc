@@ -111,9 +111,9 @@ void NodeNumaResource::unreserve(CycleState& state, const PodPtr&, NodeId) {
   state.annotations().erase(std::string(model::kAnnotationResourceSpec));
 }
 
-// Somebody else may have given the same CPUs away since they were chosen: another scheduler, or this
-// one before it lost the lead. A reserve pod shares its CPUs with owners, and so does a pod that stands for a
-// reservation.
+// Since the choice, another scheduler, or this one before it lost the leadership, may have
+// allocated the same CPUs. A reserve pod shares its CPUs with owners, and so does a pod that
+// represents a reservation.
 std::string NodeNumaResource::takenMeanwhile(const PodInfo& pod, const NumaGrant& grant,
                                              NodeId node) const {
   std::string taken;
@@ -147,13 +147,13 @@ Task<Status> NodeNumaResource::preBind(CycleState& state, PodPtr pod, NodeId nod
   co_return Status{};
 }
 
-// --- What may help.
+// --- Events and remedies.
 
 Hint NodeNumaResource::onNode(const PodInfo& pod, const std::string& name) const {
   const NumaDemand& demand = demandOf(pod);
   if (!demand.status.ok()) return Hint::Skip;  // no node can help
   const auto node = cluster_.findNode(name);
-  // What a pod sees as free of a reservation is not known here.
+  // What is free for the pod in a reservation is not known here.
   if (!node || table_.at(*node).cpuRatio > 1) return Hint::Queue;
   return judge(pod, demand, *node, nullptr).ok() ? Hint::Queue : Hint::Skip;
 }
@@ -171,8 +171,8 @@ std::vector<EventRegistration> NodeNumaResource::eventsToRegister() const {
     return own || demandOf(pod).status.ok() ? Hint::Queue : Hint::Skip;
   };
   using namespace action;
-  // Upstream heeds departures and topologies only; labels and ratios of nodes, and what the pod
-  // itself wants, say as much.
+  // Upstream uses deletions and topologies only; labels and ratios of nodes, and the pod's own
+  // request, matter as much.
   return {
       onOwnMetadata(),
       {EventResource::Pod, kDelete | kUpdatePodScaleDown, "", onPodEvent},

@@ -1,12 +1,12 @@
 #pragma once
 
-// NodeNUMAResource: gives pods CPUs of their own, and keeps what they get, of devices too, on as few
-// NUMA nodes as policies of pods and nodes demand.
+// NodeNUMAResource: allocates exclusive CPUs to pods, and places CPUs, amounts and devices on as
+// few NUMA nodes as the policies of pods and nodes demand.
 //
-// What nodes have and pods hold is in NumaTable, what a pod asks for in NumaDemand, whether and how it
-// fits in NumaRoom, how hints of several plugins become one set of NUMA nodes in chooseNuma. Here is
-// what an attempt makes of them. Nothing is kept from one step of an attempt to the next but the
-// grant: every step works out what it needs from the pod and the node as they are.
+// NumaTable has the nodes and allocations, NumaDemand a pod's request, NumaRoom decides whether and
+// how it fits, and chooseNuma merges the hints of several plugins. This class is the plugin: what
+// it does at each extension point. Only the grant is kept from one step of an attempt to the next:
+// every step computes its input from the current pod and node.
 
 #include "scheduler/framework/plugin.h"
 #include "scheduler/framework/services.h"
@@ -82,13 +82,13 @@ class NodeNumaResource final : public Plugin,
  private:
   // Where a pod's CPUs and amounts on a node may come from.
   struct Source {
-    std::string reservation;  // uid; "": what nobody has reserved
+    std::string reservation;  // uid; "": unreserved resources
     RoomTerms terms;
   };
 
-  // Good until another pod is asked about.
+  // Valid until the next call with another pod.
   const NumaDemand& demandOf(const PodInfo& pod) const;
-  // The pod's or the node's; nullopt: they contradict each other.
+  // The pod's policy or the node's; nullopt if they contradict each other.
   static std::optional<NumaPolicy> policyOf(const NumaDemand& demand, const NumaNode& node);
   NumaStrategy strategyOf(const NumaNode& node) const {
     return node.strategy.value_or(args_.numaScoringStrategy.type ==
@@ -110,10 +110,10 @@ class NodeNumaResource final : public Plugin,
   Status judgeDesignated(const PodInfo& pod, const NumaDemand& demand, NodeId node) const;
 
   // sources.cc
-  // In the order in which they are tried. `only`: this reservation, if it has any.
+  // In the order in which they are tried. `only`: this reservation, if set.
   std::vector<Source> sourcesOf(const PodInfo& pod, const NumaDemand& demand, NodeId node,
                                 const std::string* only = nullptr) const;
-  // All that the pod could have of any of them.
+  // All that the pod could get from any of them.
   RoomTerms everything(const PodInfo& pod, NodeId node, const std::vector<Source>& sources) const;
   const ReservationsOffer* reservations() const;
 
@@ -162,7 +162,7 @@ class NodeNumaResource final : public Plugin,
   const ZoneScorer zoneScorer_;
   mutable CpuAccumulator accumulator_;
   mutable ByShape<NumaDemand> demands_;
-  // Of the profile, once it is complete.
+  // Of the profile; set at first use, when the profile is complete.
   mutable std::optional<std::vector<NumaHintProvider*>> providers_;
   mutable std::optional<const ReservationsOffer*> reservations_;
 };

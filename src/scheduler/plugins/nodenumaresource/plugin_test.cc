@@ -181,7 +181,7 @@ TEST(NodeNuma, best_effort_aligns_as_well_as_it_can_and_has_to_have_room_at_all)
             R"({"numaNodeResources":[{"node":0,"resources":{"cpu":"2"}},)"
             R"({"node":1,"resources":{"cpu":"7"}}]})");
   EXPECT_EQ(f.ask(aPod("r").request("cpu", "1")), "");
-  // Reserve would refuse it, again and again.
+  // Otherwise Reserve would reject it again and again.
   EXPECT_EQ(f.ask(aPod("s").request("cpu", "9")), "Unschedulable: Insufficient NUMA cpu");
 }
 
@@ -310,7 +310,7 @@ TEST(NodeNuma, scores_by_what_stays_free) {
   EXPECT_EQ(most.score(aPod("p").request("cpu", "10").request("memory", "20Gi")), 35);
 }
 
-// Pods that ask for nothing in particular are scored by columns, but for nodes that differ.
+// Pods with plain requests are scored by columns, except on particular nodes.
 TEST(NodeNuma, scores_a_node_alike_alone_and_among_others) {
   NumaWorld f;
   Random random(3);
@@ -354,8 +354,8 @@ TEST(NodeNuma, scores_a_node_alike_alone_and_among_others) {
   EXPECT_EQ(f.table().particular().size(), 60u);
 }
 
-// NodeResourcesFit scores by the same rule. Its scores are taken where nodes give no reason for others; what is
-// chosen is what all plugins, asked one by one, like best.
+// NodeResourcesFit scores by the same rule. Its scores are reused unless a node is particular; the
+// choice must be that of all plugins called one by one.
 TEST(NodeNuma, shares_scores_with_NodeResourcesFit_where_they_are_the_same) {
   NumaWorld f({}, testing::kWithNuma);
   Random random(11);
@@ -408,7 +408,7 @@ TEST(NodeNuma, scores_the_zones_that_the_pod_would_get) {
   EXPECT_EQ(f.score(aPod("p").request("cpu", "4").request("memory", "8Gi")), 50);
 }
 
-// --- What pods hold, in any order of events.
+// --- Allocations, in any order of events.
 
 TEST(NodeNuma, pods_may_be_seen_before_their_nodes_topology) {
   NumaWorld f;
@@ -525,7 +525,7 @@ TEST(NodeNuma, cpus_that_somebody_else_gave_away_are_not_bound) {
   EXPECT_EQ(bind(), "CPUs 3 have been given to default/q meanwhile");
 }
 
-// --- People.
+// --- Endpoints and explain.
 
 TEST(NodeNuma, tells_what_a_node_has) {
   NumaWorld f;

@@ -1,4 +1,4 @@
-// Why a pod has the CPUs that it has, in words: where they lie, and by which rule they came first.
+// Explains why a pod has its CPUs: their location, and the rule that put them first.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -64,7 +64,7 @@ std::string NodeNumaResource::reasonFor(const NumaDemand& demand, NodeId node,
   return fmt::format("{}; {}; {}", text, ruleOf(bind.policy), orderOf(strategyOf(about)));
 }
 
-// What it would get there now; nothing where it does not fit.
+// What it would get there now; nothing if it does not fit.
 std::string NodeNumaResource::wouldGet(const PodInfo& pod, const NumaDemand& demand,
                                        NodeId node) const {
   if (!demand.status.ok() || !judge(pod, demand, node, nullptr).ok()) return "";

@@ -1,5 +1,5 @@
-// The plugin against plain rules, on random machines and histories: who may go where, that no CPU and
-// no part of a zone is given twice, and that annotations say all there is to know.
+// Compares the plugin with plain rules on random nodes and histories: the verdicts, that no CPU and
+// no part of a zone is allocated twice, and that annotations have the complete state.
 
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ using testing::Machine;
 using testing::NumaWorld;
 using testing::PodBuilder;
 
-// What pods hold, in plain maps.
+// The allocations of pods in plain maps.
 struct PlainCpus {
   Machine machine;
   std::string policy;
@@ -36,7 +36,7 @@ struct PlainCpus {
       if (const auto part = pod.second.find(numa); part != pod.second.end()) free -= part->second;
     return std::max<std::int64_t>(free, 0);
   }
-  // CPUs of the NUMA node that a pod can have; -1: of all.
+  // The CPUs of the NUMA node that a pod can get; -1: of all NUMA nodes.
   int cpusFor(int numa, bool whole) const {
     int count = 0;
     for (int first = 0; first < machine.cpus(); first += machine.threads) {
@@ -48,7 +48,7 @@ struct PlainCpus {
     }
     return count;
   }
-  // Whether a pod of so many CPUs may come; bound: to whole cores or any.
+  // Returns true if a pod with this number of CPUs fits; bound: to whole cores or any.
   bool takes(int cpus, bool bound, bool whole) const {
     if (bound && whole && cpus % machine.threads != 0) return false;
     if (policy.empty()) return !bound || cpusFor(-1, whole) >= cpus;
@@ -127,7 +127,7 @@ TEST(NumaReference, verdicts_and_grants_follow_the_plain_rules) {
       }
     }
     f.expectSound();
-    // Whoever reads the annotations anew, before the node is known, finds the same.
+    // A scheduler that reads the annotations again, before the node is known, has the same state.
     NumaWorld again;
     for (auto& [name, pod] : running) again.world.bound(pod);
     again.machine("a", plain.machine, labels);

@@ -1,5 +1,5 @@
-// How well nodes suit a pod. Without a NUMA policy it is the share of the whole node that stays free
-// (or is used); with one, that of the NUMA nodes that the pod would get.
+// Scores nodes for a pod. Without a NUMA policy the score is the share of the whole node that stays
+// free (or is used); with one, that of the NUMA nodes that the pod would get.
 
 #include <algorithm>
 #include <boost/container/small_vector.hpp>
@@ -13,17 +13,17 @@ namespace koord::scheduler {
 
 namespace {
 
-// Of one resource, by node.
+// One resource, by node.
 struct ScoredColumn {
   const std::int64_t* allocatable;
   const std::int64_t* requested;
-  std::int64_t amount;  // that the pod asks for
+  std::int64_t amount;  // the pod's request
   std::int64_t weight;
 };
 using ScoredColumns = boost::container::small_vector<ScoredColumn, 4>;
 
-// The weighted mean over the resources that the node has. What differs between kinds of scores is a
-// template argument: the loop over nodes asks nothing.
+// The weighted mean over the resources that the node has. The kind of score is a template argument,
+// so that the loop over nodes has no branches on it.
 template <bool most, class Percent>
 std::int64_t meanOf(const ScoredColumns& columns, NodeId node) {
   std::int64_t sum = 0;
@@ -39,8 +39,9 @@ std::int64_t meanOf(const ScoredColumns& columns, NodeId node) {
   return weights == 0 ? 0 : sum / weights;
 }
 
-// The same for cpu and memory, or any two of small amounts and the same weight, which is nearly always: nothing
-// is asked in the loop that can be known before. Up to 100 times a small amount is exact as a double.
+// The same for cpu and memory, or any two resources with small amounts and the same weight, which
+// is nearly always the case: the loop has no branches on what is known before. Up to 100 times a
+// small amount is exact as a double.
 template <bool most>
 void meansOfTwo(const ScoredColumns& columns, std::span<const NodeId> nodes,
                 std::span<std::int64_t> scores) {
@@ -86,7 +87,7 @@ Status NodeNumaResource::score(const CycleState& state, const PodInfo& pod,
     return {};
   }
   scorePlain(demand, nodes, scores);
-  // Some nodes are not like all the others to the pod.
+  // Nodes that are not like all others for the pod.
   const NodeSet& particular = table_.particular();
   for (std::size_t n = 0; !particular.empty() && n < nodes.size(); ++n)
     if (particular.contains(nodes[n]))
@@ -110,8 +111,8 @@ const ScorePlugin* NodeNumaResource::sharesRule(const PodInfo& pod) const {
   return nullptr;
 }
 
-// They differ on nodes that are particular, that the pod sees in another way than others, and where pods
-// that do not say what they need are guessed to need something.
+// They differ on particular nodes, on nodes that the pod sees in another way than other pods, and
+// for default amounts of pods without requests.
 bool NodeNumaResource::sameScores(const CycleState& state, std::span<const NodeId> nodes) const {
   if (!state.view().empty()) return false;
   const std::int64_t* const cpu = cluster_.requested(kCpu).data();
@@ -125,7 +126,7 @@ bool NodeNumaResource::sameScores(const CycleState& state, std::span<const NodeI
          std::ranges::none_of(nodes, [&](NodeId node) { return particular.contains(node); });
 }
 
-// What scoreWhole says of nodes that are not particular, read from the columns of the cluster.
+// The scores of scoreWhole for nodes that are not particular, from the columns of the cluster.
 void NodeNumaResource::scorePlain(const NumaDemand& demand, std::span<const NodeId> nodes,
                                   std::span<std::int64_t> scores) const {
   ScoredColumns columns;
@@ -169,7 +170,7 @@ std::int64_t NodeNumaResource::scoreOf(const PodInfo& pod, const NumaDemand& dem
     if (!room.fits(*affinity)) continue;
     std::optional<std::int64_t> boundCpu;
     if (bind.binds()) {
-      // What is held for the pod and beyond what it takes is not held by others.
+      // What is reserved for the pod beyond its request is not held by others.
       const int spared = std::max(source.terms.preferred.size() - demand.cpus, 0);
       const int held = std::max(table_.use(node).held().size() - spared, 0);
       boundCpu = amplify(std::int64_t{1000} * held, about.cpuRatio);
@@ -178,7 +179,7 @@ std::int64_t NodeNumaResource::scoreOf(const PodInfo& pod, const NumaDemand& dem
     if (*affinity == kAnyNuma)
       return scoreWhole(demand, node, credit, boundCpu.value_or(usedOf(kCpu, node, credit)));
     if (source.terms.limited.empty()) return room.score(*affinity, boundCpu);
-    // That the pod gets no more than is reserved says nothing of how full the zones are.
+    // The limit of the pod to what is reserved does not matter for the use of the zones.
     source.terms.limited.clear();
     return NumaRoom(table_, node, demand, nodeScorer_, std::move(source.terms))
         .score(*affinity, boundCpu);

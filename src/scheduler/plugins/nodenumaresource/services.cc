@@ -1,4 +1,4 @@
-// What the plugin tells people: its HTTP service, facts of a pod and what would help it.
+// The plugin's HTTP endpoints, facts of a pod for explain, and remedies.
 
 #include <fmt/format.h>
 
@@ -130,7 +130,7 @@ Result<json::value> NodeNumaResource::describe(const std::string& name) const {
   return json::value(std::move(out));
 }
 
-// Of nodes on which pods have CPUs of their own; elsewhere all are free.
+// Only of nodes on which pods have exclusive CPUs; on others all are free.
 std::string NodeNumaResource::metrics() const {
   std::string text =
       "# HELP scheduler_numa_cpus CPUs of nodes on which some are bound to pods, by NUMA node\n"
@@ -162,10 +162,10 @@ std::string NodeNumaResource::metrics() const {
   return text;
 }
 
-// Where most is free for it.
+// The nodes where most is free for the pod.
 json::array NodeNumaResource::freest(const PodInfo& pod, const NumaDemand& demand) const {
   constexpr std::size_t kShown = 5;
-  std::vector<std::pair<int, NodeId>> nodes;  // by what it could have, most first
+  std::vector<std::pair<int, NodeId>> nodes;  // by what the pod could get, most first
   cluster_.live().forEach([&](NodeId node) {
     const NodeBind bind = bindOn(demand, table_.at(node));
     if (!bind.binds() || !table_.at(node).valid()) return;

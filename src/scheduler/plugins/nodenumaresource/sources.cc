@@ -1,9 +1,10 @@
-// Where the CPUs and amounts of a pod may come from: a reservation that matches it, or what nobody has
-// reserved.
+// Where the CPUs and amounts of a pod may come from: a reservation that matches it, or unreserved
+// resources.
 //
-// A reserve pod and the owners of its reservation are both in the table, so what owners use of it is
-// counted twice; that much is given back. What is left of a reservation is free to a pod that uses
-// it, and to no other. What the pods hold that a reserve pod takes over it gets first. A pod's own grant, if it has one already, is free to the pod.
+// A reserve pod and the owners of its reservation are both in the table, so what owners use of it
+// is counted twice; that amount is subtracted. What is left of a reservation is free for a pod that
+// uses it, and for no other. A reserve pod first gets the allocations of the pods that it takes
+// over. A pod's own grant, if it already has one, is free for the pod.
 
 #include <algorithm>
 
@@ -36,7 +37,7 @@ void append(std::vector<NumaAmounts>& to, const std::vector<NumaAmounts>& parts)
   to.insert(to.end(), parts.begin(), parts.end());
 }
 
-// Of the resources that are named, no more than this.
+// Limits the named resources to these amounts.
 void limit(RoomTerms& terms, const std::vector<NumaAmounts>& named,
            std::vector<NumaAmounts> amounts) {
   for (const NumaAmounts& part : named)
@@ -47,14 +48,14 @@ void limit(RoomTerms& terms, const std::vector<NumaAmounts>& named,
   terms.onlyAmounts = std::move(amounts);
 }
 
-// What a reservation has of a node.
+// What a reservation has on a node.
 struct Reserved {
   std::string uid;
   bool restricted = false;
   const NumaGrant* all = nullptr;
-  CpuSet cpus;                     // that no owner has
+  CpuSet cpus;                     // not used by owners
   std::vector<NumaAmounts> rest;   // likewise
-  std::vector<NumaAmounts> twice;  // what owners have of it
+  std::vector<NumaAmounts> twice;  // the part that owners use
 };
 
 std::optional<Reserved> read(const NumaTable& table, const ReservationOnNode& reservation,
@@ -139,7 +140,7 @@ std::vector<NodeNumaResource::Source> NodeNumaResource::sourcesOf(const PodInfo&
     if (!reserved.all->cpus.empty()) source.terms.onlyCpus = reserved.cpus;
     limit(source.terms, reserved.all->numa, std::move(reserved.rest));
   }
-  // Of a reservation without CPUs and zones a pod uses what the node has.
+  // With a reservation without CPUs and zones, a pod uses the node's resources.
   const bool mustUseOne = only || demand.needsReservation;
   if (!mustUseOne || sources.empty()) sources.push_back({"", std::move(base)});
   return sources;
@@ -150,7 +151,7 @@ RoomTerms NodeNumaResource::everything(const PodInfo& pod, NodeId node,
   RoomTerms all;
   for (const Source& source : sources) {
     all.cpus.insert(all.cpus.end(), source.terms.cpus.begin(), source.terms.cpus.end());
-    // What all of them have in common is in there once only.
+    // The common part of all sources is added only once.
     if (&source == &sources.front()) append(all.amounts, source.terms.amounts);
   }
   if (sources.size() < 2) return all;

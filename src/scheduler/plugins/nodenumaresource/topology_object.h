@@ -1,6 +1,7 @@
 #pragma once
 
-// NodeResourceTopologies as the scheduler keeps a kind of objects (framework/object_kind.h).
+// Registers NodeResourceTopology as a kind of objects that the scheduler caches
+// (framework/object_kind.h).
 
 #include <memory>
 #include <string>
@@ -15,25 +16,25 @@
 
 namespace koord::scheduler {
 
-// Without what nobody reads of it. Of its CPUs, which are some kilobytes of text, only what the text
-// says is kept.
+// Only the fields that the scheduler reads. The text about its CPUs, of some kilobytes, is replaced
+// by its parsed form.
 struct CpuReport : api::NodeResourceTopology {
   CpuReport() = default;
   explicit CpuReport(api::NodeResourceTopology object)
       : api::NodeResourceTopology(std::move(object)) {}
-  // One for all machines that say the same; nullptr: it says nothing that can be read.
+  // Shared by all nodes with the same text; nullptr if it is missing or invalid.
   std::shared_ptr<const CpuTopology> topology;
-  std::string problem;  // why not
+  std::string problem;  // why it is invalid
 };
 
-// CPU topologies by what was reported: most nodes of a cluster are one of a few machines.
+// CPU topologies by the reported text: most nodes of a cluster have one of a few hardware models.
 class CpuTopologies {
  public:
   Result<std::shared_ptr<const CpuTopology>> parse(const std::string& annotation);
 
  private:
   std::unordered_map<std::string, std::weak_ptr<const CpuTopology>> byText_;
-  std::size_t sweep_ = 64;  // entries when those of nobody are dropped
+  std::size_t sweep_ = 64;  // the number of entries at which unused ones are dropped
 };
 
 template <>

@@ -264,7 +264,7 @@ TEST(WholeNuma, the_one_owner_of_a_reservation_gets_its_cpus_whichever_plugin_co
 TEST(WholeNuma, nobody_else_gets_the_cpus_of_a_reservation) {
   Reserving f;
   f.machine("a", {1, 1, 4, 2});
-  f.world.node(testing::nodeOf("a", {1, 1, 8, 2}));  // so that room is not what is missing
+  f.world.node(testing::nodeOf("a", {1, 1, 8, 2}));  // so that resources are not missing
   f.reserve(aReservation("r").request("cpu", "6"), R"({"cpuset":"0-5"})");
   EXPECT_THAT(f.ask(aService("other", "4", kWholeCores)), HasSubstr("not enough cpus"));
   EXPECT_EQ(f.ask(aService("other", "2", kWholeCores)), "");
@@ -299,7 +299,7 @@ TEST(WholeNuma, an_owner_is_scored_by_the_zone_and_not_by_what_is_reserved_of_it
   };
   // CPUs: four of eight are bound, and it takes four; memory: 4 of 16 GiB.
   EXPECT_EQ(score("4"), (0 + 75) / 2);
-  // Two of the four that are held for it stay free to it.
+  // Two of the four reserved CPUs stay free for it.
   EXPECT_EQ(score("2"), (50 + 75) / 2);
 }
 

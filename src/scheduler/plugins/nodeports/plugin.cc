@@ -32,7 +32,7 @@ Status NodePorts::filter(const CycleState& state, const PodInfo& pod, NodeFilter
     const NodeCredit* credit = !view ? nullptr : view->on(node);
     const bool taken =
         std::ranges::any_of(cluster_.node(node).usedPorts, [&](const HostPort& used) {
-          // Ports that the pod's own reservation holds for it.
+          // Ports that the pod's own reservation reserves for it.
           if (credit && std::ranges::find(credit->ports, used) != credit->ports.end()) return false;
           return std::ranges::any_of(pod.ports,
                                      [&](const HostPort& port) { return conflict(used, port); });

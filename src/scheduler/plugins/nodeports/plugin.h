@@ -1,7 +1,7 @@
 #pragma once
 
-// NodePorts: a host port that the pod wants must be free on the node: no pod there may have the same
-// protocol and port on the same address or with either address 0.0.0.0.
+// NodePorts: a host port that the pod requests must be free on the node: no pod there may have the
+// same protocol and port on the same address or with either address 0.0.0.0.
 
 #include "scheduler/framework/registry.h"
 

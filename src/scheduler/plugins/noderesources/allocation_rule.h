@@ -1,8 +1,8 @@
 #pragma once
 
-// AllocationRule: how a plugin scores nodes for one pod by the weighted mean of what would be free, or used, of some
-// resources. Plugins with equal rules give equal scores wherever they count the same as taken, so that one of
-// them need not work them out again (ScorePlugin::sharesRule).
+// AllocationRule: the parameters of a score that is the weighted mean of what would be free, or
+// used, of some resources, for one pod. Plugins with equal rules give equal scores where they count
+// the same usage, so that the scores are computed once (ScorePlugin::sharesRule).
 
 #include <algorithm>
 #include <boost/container/small_vector.hpp>
@@ -30,12 +30,12 @@ struct AllocationRule {
   }
 };
 
-// A plugin that scores by such rules, where cpu and memory taken by pods that ask for none are guessed
-// (Cluster::nonZeroCpu, nonZeroMemory).
+// A plugin that scores by such rules, with default amounts of cpu and memory for pods that request
+// none (Cluster::nonZeroCpu, nonZeroMemory).
 class AllocationScorer {
  public:
   virtual ~AllocationScorer() = default;
-  // nullptr when it scores the pod by another rule than that.
+  // nullptr if it scores the pod by another rule.
   virtual const ScorePlugin* scorerBy(const AllocationRule& rule, const PodInfo& pod) const = 0;
 };
 

@@ -25,7 +25,7 @@ void readShape(Fields ratio, std::vector<ShapePoint>& shape) {
 }
 
 void readStrategy(Fields strategy, NodeResourcesFitArgs& args) {
-  // A strategy that is given has to say its type; only without one there is a default.
+  // A strategy must have a type; there is a default only without a strategy.
   const std::string type = strategy.text("type");
   if (type == "LeastAllocated") {
     args.type = ScoringType::LeastAllocated;

@@ -11,7 +11,7 @@ namespace koord::scheduler {
 
 enum class ScoringType { LeastAllocated, MostAllocated, RequestedToCapacityRatio };
 
-// Score (0 to 10) at a utilisation in percent; in between it is interpolated.
+// The score (0 to 10) at a utilization in percent; interpolated in between.
 struct ShapePoint {
   std::int64_t utilization = 0;
   std::int64_t score = 0;
@@ -29,8 +29,8 @@ struct NodeResourcesFitArgs {
 
 // How a node's balance is turned into a score.
 enum class BalanceMode {
-  AfterPod,     // how balanced it is with the pod: Kubernetes up to 1.35
-  Improvement,  // how much the pod improves it: Kubernetes 1.36
+  AfterPod,     // the balance with the pod: Kubernetes up to 1.35
+  Improvement,  // the improvement of the balance by the pod: Kubernetes 1.36
 };
 
 struct NodeResourcesBalancedAllocationArgs {

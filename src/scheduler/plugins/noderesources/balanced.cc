@@ -47,7 +47,7 @@ Status NodeResourcesBalancedAllocation::score(const CycleState& state, const Pod
   const auto result = [this](std::int64_t after, auto&& before) {
     return mode_ == BalanceMode::AfterPod ? after : 50 + (50 + after - before()) / 2;
   };
-  // Of any node, as the pod sees it.
+  // For any node, as the pod sees it.
   boost::container::small_vector<double, 4> with;
   boost::container::small_vector<double, 4> without;
   const auto scoreOn = [&](NodeId node, const NodeCredit& credit) {

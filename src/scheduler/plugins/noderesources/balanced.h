@@ -1,6 +1,7 @@
 #pragma once
 
-// NodeResourcesBalancedAllocation: prefers nodes whose resources would be used in equal shares.
+// NodeResourcesBalancedAllocation: prefers nodes whose resources would be used in equal
+// proportions.
 
 #include <boost/container/small_vector.hpp>
 
@@ -24,16 +25,16 @@ class NodeResourcesBalancedAllocation final : public Plugin,
                std::span<std::int64_t> scores) override;
 
  private:
-  // What of the cluster is compared for a pod.
+  // The inputs of a resource for one pod.
   struct Column {
     ResourceId id;
     const std::int64_t* allocatable;  // by node
     const std::int64_t* requested;
-    std::int64_t amount;  // what the pod asks for
+    std::int64_t amount;  // the pod's request
   };
   struct Columns {
     boost::container::small_vector<Column, 4> list;
-    bool small = true;  // no sum is beyond 64 bits
+    bool small = true;  // no sum overflows 64 bits
   };
   Columns columnsFor(const PodInfo& pod) const;
 

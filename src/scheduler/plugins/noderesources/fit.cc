@@ -30,8 +30,8 @@ struct Weighed {
   std::int64_t memory = 0;
 };
 
-// What the pod itself counts with in scores. As in kube-scheduler, amounts for the pod as a whole
-// are left out and its containers' taken, though of pods on nodes the former count.
+// What the pod itself counts with in scores. As in kube-scheduler, its containers' requests count
+// and pod-level resources do not, although the latter count for pods on nodes.
 Weighed weighedOf(const PodInfo& pod) {
   if (!pod.pod->spec.resources) return {pod.nonZeroCpu, pod.nonZeroMemory};
   const api::ResourceList sums =
@@ -53,8 +53,9 @@ std::int64_t creditIn(const NodeCredit& credit, ResourceId id) {
                          : credit.amount.amount(id);
 }
 
-// --- Scores of one node. What differs between kinds of scores and of sums are template arguments,
-// so that the loop over nodes, which is the hottest of the scheduler, asks nothing.
+// --- Scores of one node.
+// What differs between kinds of scores and of sums are template arguments, so that the loop over
+// nodes, which is the hottest of the scheduler, asks nothing.
 
 struct ScoredColumn {
   ResourceId id;
@@ -65,7 +66,7 @@ struct ScoredColumn {
 };
 using ScoredColumns = boost::container::small_vector<ScoredColumn, 4>;
 
-// What is taken of a node with the pod on it.
+// The requests on a node including the pod.
 struct PlainSum {  // of small amounts
   using Percent = SmallPercent;
   std::int64_t operator()(const ScoredColumn& column, NodeId node) const {
@@ -115,7 +116,7 @@ std::int64_t meanOf(const ScoredColumns& columns, NodeId node, const Sum& sumOf)
   return weights == 0 ? 0 : sum / weights;
 }
 
-// Likewise, of what the line says to the used share; resources that it gives nothing do not count.
+// Likewise, of the function's value at the used share; resources with value 0 do not count.
 template <class Sum>
 std::int64_t meanOnLine(const BrokenLine& line, const ScoredColumns& columns, NodeId node,
                         const Sum& sumOf) {
@@ -148,7 +149,7 @@ bool NodeResourcesFit::ignored(const std::string& resource) const {
          std::ranges::find(args_.ignoredResourceGroups, group) != args_.ignoredResourceGroups.end();
 }
 
-// What has to fit, in the order in which reasons are told.
+// The resources that must fit, in the order of the reasons.
 std::vector<NodeResourcesFit::Wanted> NodeResourcesFit::wantedOf(const PodInfo& pod) const {
   std::vector<Wanted> wanted;
   pod.request.forEach([&](ResourceId id, std::int64_t amount) {
@@ -179,12 +180,12 @@ PreFilterResult NodeResourcesFit::preFilter(CycleState& state, const PodInfo& po
   return {};
 }
 
-// The columns that the filter reads for one pod. fits() is the hot loop: nearly all nodes pass it or
-// are out at the first resource; all the rest is for nodes that do not fit as everybody sees them.
+// The columns that the filter reads for one pod. fits() is the hot loop: nearly all nodes pass it
+// or fail at the first resource; the rest is for nodes that fail there.
 class NodeResourcesFit::Room {
  public:
-  // One bit per resource that is short, the last two for "too many pods" and "can never fit". Of
-  // resources beyond the 62nd all share a bit, so such sets do not tell the reasons.
+  // One bit per resource that is short, the last two for "too many pods" and "can never fit".
+  // Resources beyond the 62nd share a bit, so such sets do not identify the reasons.
   using Shortage = std::uint64_t;
   static constexpr Shortage kPods = 1ULL << 62;
   static constexpr Shortage kNever = 1ULL << 63;
@@ -196,7 +197,7 @@ class NodeResourcesFit::Room {
         allowedPods_(cluster.allowedPods().data()),
         nothing_(std::ranges::any_of(wanted, &Wanted::beyond) ? cluster.podCount().size() : 0) {
     for (const Wanted& resource : wanted) {
-      // Of what is asked beyond measure no node has anything.
+      // No node has a resource whose request overflows.
       const auto allocatable =
           resource.beyond ? std::span(nothing_) : cluster.allocatable(resource.id);
       columns_.push_back(
@@ -206,14 +207,14 @@ class NodeResourcesFit::Room {
   Room(const Room&) = delete;
   Room& operator=(const Room&) = delete;
 
-  // As everybody sees the node. A credit can only make it better.
+  // Without the pod's credit, which can only make the verdict better.
   bool fits(NodeId node) const {
     if (podCount_[node] >= allowedPods_[node]) return false;
     for (const Column& column : columns_)
       if (column.amount > column.allocatable[node] - column.requested[node]) return false;
     return true;
   }
-  // As the pod sees it, with its credit, which may be nullptr. 0: it fits.
+  // With the pod's credit on the node, which may be nullptr. 0: it fits.
   Shortage shortageOn(NodeId node, const NodeCredit* credit) const {
     const std::int64_t pods = podCount_[node] - (credit ? credit->pods : 0);
     Shortage shortage = pods >= allowedPods_[node] ? kPods : 0;
@@ -251,7 +252,7 @@ class NodeResourcesFit::Room {
   const std::vector<Wanted>& wanted_;
   const std::int64_t* podCount_;
   const std::int64_t* allowedPods_;
-  std::vector<std::int64_t> nothing_;  // a column of zeros, where one is needed
+  std::vector<std::int64_t> nothing_;  // a column of zeros, if one is needed
   boost::container::small_vector<Column, 4> columns_;
 };
 
@@ -295,7 +296,7 @@ Status NodeResourcesFit::score(const CycleState& state, const PodInfo& pod,
     columns.push_back({id, cluster_.allocatable(id).data(), used.data(), amount, weight});
     small &= cluster_.highest(id) < kSmallAmount && amount < kSmallAmount;
   }
-  // As everybody sees the nodes; then the few on which the pod has a credit.
+  // First without credits on all nodes; then the few nodes on which the pod has a credit.
   const auto scoreAll = [&](auto score) {
     const auto with = [&](auto sum) {
       for (std::size_t n = 0; n < nodes.size(); ++n) scores[n] = score(columns, nodes[n], sum);
@@ -322,7 +323,7 @@ Status NodeResourcesFit::score(const CycleState& state, const PodInfo& pod,
   return {};
 }
 
-// Asked once for a class: what the compiler makes inline here it does not in the loops above.
+// Called once per class. Cold, so that the compiler does not inline it instead of the loops above.
 [[gnu::cold]] const ScorePlugin* NodeResourcesFit::scorerBy(const AllocationRule& rule,
                                                             const PodInfo& pod) const {
   if (args_.type == ScoringType::RequestedToCapacityRatio) return nullptr;
@@ -338,7 +339,7 @@ Status NodeResourcesFit::score(const CycleState& state, const PodInfo& pod,
 Hint NodeResourcesFit::onNode(const PodInfo& pod, const ClusterEvent& event) const {
   if (!event.newNode) return Hint::Skip;
   const auto& now = event.newNode->status.allocatable;
-  // Interning needs a table of its own here: a hint must not change the cluster's columns.
+  // Interning needs its own table here: a hint must not change the cluster's columns.
   const auto amountIn = [&](const api::ResourceList& list, ResourceId id) -> std::int64_t {
     const auto it = list.find(cluster_.resources().name(id));
     if (it == list.end()) return 0;

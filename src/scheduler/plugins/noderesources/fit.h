@@ -1,8 +1,8 @@
 #pragma once
 
-// NodeResourcesFit: a node must have room for everything the pod requests; and nodes are preferred
-// by how much of the configured resources would be left (LeastAllocated), used (MostAllocated), or
-// by a line over utilisation (RequestedToCapacityRatio).
+// NodeResourcesFit: rejects nodes without enough free resources for the pod's requests. Scores
+// nodes by how much of the configured resources would be left (LeastAllocated), used
+// (MostAllocated), or by a function of the utilization (RequestedToCapacityRatio).
 
 #include "scheduler/framework/counted_resources.h"
 #include "scheduler/framework/registry.h"
@@ -44,7 +44,7 @@ class NodeResourcesFit final : public Plugin,
   struct Wanted {
     ResourceId id = 0;
     std::int64_t amount = 0;
-    bool beyond = false;  // more than the amount can say
+    bool beyond = false;  // the request overflows the amount
     std::string reason;
   };
   class Room;

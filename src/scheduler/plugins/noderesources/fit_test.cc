@@ -12,8 +12,8 @@ using testing::PodBuilder;
 using testing::quantity;
 using testing::World;
 
-// Seen with kube-scheduler 1.36: a pod that is placed counts with its containers, one that runs
-// with all.
+// Observed with kube-scheduler 1.36: the pod being scheduled counts with its containers, a running
+// pod with pod-level resources, too.
 TEST(NodeResourcesFit, amounts_of_the_pod_as_a_whole_count_in_scores_once_it_runs) {
   World world;
   world.only(std::make_unique<NodeResourcesFit>(world, NodeResourcesFitArgs{}));
@@ -47,7 +47,7 @@ struct OneNode {
   std::string differences() { return world.cluster().verifyNode(*world.cluster().findNode("n")); }
 };
 
-constexpr const char* kHighest = "9223372036854775807";  // 2^63 - 1, what 8Ei is read as
+constexpr const char* kHighest = "9223372036854775807";  // 2^63 - 1, which 8Ei is clamped to
 
 TEST(NodeResourcesFit, requests_for_what_no_node_has_cost_no_column_and_count_once_a_node_has_it) {
   OneNode one("8Gi");
@@ -106,7 +106,7 @@ TEST(NodeResourcesFit, what_one_huge_pod_leaves_is_counted_to_the_byte) {
 
 TEST(NodeResourcesFit, sums_beyond_what_can_be_said_come_back_exactly) {
   OneNode node("7Ei");
-  // Put there by somebody else: 12Ei on a node of 7Ei.
+  // Bound by another scheduler: 12Ei on a node of 7Ei.
   for (const char* name : {"a", "b", "c"}) node.run(name, "4Ei");
   EXPECT_EQ(node.differences(), "");
   EXPECT_FALSE(node.fits("1"));
@@ -133,7 +133,7 @@ TEST(NodeResourcesFit, a_what_if_with_huge_pods_leaves_no_trace) {
   EXPECT_EQ(node.differences(), "");
 }
 
-// Once an amount beyond measure was there, sums and shares are worked out the careful way.
+// Once an overflowing amount was there, sums and shares are computed in the slow, exact way.
 TEST(NodeResourcesFit, scores_are_the_same_whether_huge_amounts_were_ever_there_or_not) {
   for (const ScoringType type : {ScoringType::LeastAllocated, ScoringType::MostAllocated}) {
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {

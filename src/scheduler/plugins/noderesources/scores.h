@@ -1,7 +1,7 @@
 #pragma once
 
-// How well a node's resources suit a pod, as pure functions: amounts are what is allocatable and
-// what is requested with the pod; scores are 0 to 100.
+// Scores of a node's resources for a pod, as pure functions. The amounts are what is allocatable
+// and what is requested including the pod; scores are 0 to 100.
 
 #include <algorithm>
 #include <cmath>
@@ -13,8 +13,8 @@
 
 namespace koord::scheduler {
 
-// Quotients of integers below this are told apart from whole numbers by doubles, which are several
-// times as fast to divide; sums of two of them are far from overflowing.
+// Below this, doubles distinguish quotients of integers from the next integer. Their division is
+// several times as fast, and sums of two amounts cannot overflow.
 inline constexpr std::int64_t kSmallAmount = std::int64_t{1} << 45;
 
 // part * 100 / whole, where 0 <= part <= whole.
@@ -30,19 +30,19 @@ struct AnyPercent {
   }
 };
 
-// The free share; 0 when overcommitted. allocatable > 0. Inline, as is the next: they are asked for
-// every node and resource.
+// The free share; 0 if overcommitted. allocatable > 0. Inline, like the next function, because it
+// runs for every node and resource.
 template <class Percent = AnyPercent>
 std::int64_t leastAllocatedScore(std::int64_t requested, std::int64_t allocatable) {
   return Percent()(std::max<std::int64_t>(allocatable - requested, 0), allocatable);
 }
-// The used share; 100 when overcommitted.
+// The used share; 100 if overcommitted.
 template <class Percent = AnyPercent>
 std::int64_t mostAllocatedScore(std::int64_t requested, std::int64_t allocatable) {
   return Percent()(std::min(requested, allocatable), allocatable);
 }
 
-// A line through points, flat beyond both ends.
+// A piecewise linear function through points, constant beyond both ends.
 class BrokenLine {
  public:
   // x must increase strictly.
@@ -54,7 +54,7 @@ class BrokenLine {
   std::vector<std::pair<std::int64_t, std::int64_t>> points_;
 };
 
-// 100 when all fractions (0 to 1) are equal, less the more they differ.
+// 100 if all fractions (0 to 1) are equal, less the more they differ.
 std::int64_t balanceScore(std::span<const double> fractions);
 inline std::int64_t balanceScore(double one, double other) {
   return static_cast<std::int64_t>((1 - std::abs((one - other) / 2)) * 100);

@@ -1,6 +1,6 @@
 #pragma once
 
-// NodeResourcesFitPlusArgs: a strategy of its own for each resource.
+// NodeResourcesFitPlusArgs: a strategy for each resource.
 
 #include <map>
 #include <string>

@@ -32,7 +32,7 @@ std::int64_t NodeResourcesFitPlus::amountOf(const PodInfo& pod, ResourceId id) c
   if (!pod.pod->spec.resources) {
     return id == kCpu ? pod.nonZeroCpu : id == kMemory ? pod.nonZeroMemory : pod.request.amount(id);
   }
-  // Of amounts for the pod as a whole only the names count.
+  // Of pod-level resources only the names count.
   const api::ResourceList sums =
       model::podRequests(*pod.pod, {.skipPodLevel = true, .missing = &model::nonZeroRequests()});
   const auto it = sums.find(cluster_.resources().name(id));
@@ -76,7 +76,7 @@ std::int64_t NodeResourcesFitPlus::scoreOn(const AskedList& asked, NodeId node,
     weights += strategy.weight;
   }
   if (weights == 0) return 100;
-  // Weights below 0, which nobody refuses, could bring it out of its range.
+  // Weights below 0, which are not rejected, could leave the range.
   return std::clamp<std::int64_t>(static_cast<std::int64_t>(sum / weights), 0, 100);
 }
 

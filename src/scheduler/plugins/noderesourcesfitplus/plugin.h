@@ -1,8 +1,9 @@
 #pragma once
 
-// NodeResourcesFitPlus: prefers nodes by how full the pod would leave them, with a strategy for each
-// resource: pods that ask for GPUs are packed onto few nodes, while cpu is spread. The score is the
-// weighted mean over the configured resources that the pod asks for; 100 when it asks for none.
+// NodeResourcesFitPlus: scores nodes by their utilization with the pod, with a strategy for each
+// resource: for example, pods that request GPUs are packed onto few nodes, while cpu is spread. The
+// score is the weighted mean over the configured resources that the pod requests; 100 if it
+// requests none.
 
 #include <boost/container/small_vector.hpp>
 
@@ -32,14 +33,14 @@ class NodeResourcesFitPlus final : public Plugin,
     Kind kind = Kind::Unknown;  // scores 0, and its weight counts
     std::int64_t weight = 0;
   };
-  // One that counts for a pod.
+  // A configured resource that the pod requests.
   struct Asked {
     Strategy strategy;
     std::int64_t amount = 0;
     std::span<const std::int64_t> allocatable, used;  // by node
   };
   using AskedList = boost::container::small_vector<Asked, 4>;
-  // As scores count it: with 100 milli and 200 MiB for each container that asks for none.
+  // As scores count it: containers without a request count with 100 milli-CPUs and 200 MiB.
   std::int64_t amountOf(const PodInfo& pod, ResourceId id) const;
   AskedList askedBy(const PodInfo& pod) const;
   static std::int64_t scoreOn(const AskedList& asked, NodeId node, const NodeCredit* credit);

@@ -90,10 +90,10 @@ TEST(NodeResourcesFitPlus, takes_overhead_in_the_unit_of_its_resource) {
   EXPECT_EQ(f.score(pod), 50);
 }
 
-// --- The rules once more, from the objects alone.
+// --- Compared with the rules on the objects alone.
 
 struct Asked {
-  std::int64_t cpu = -1, memory = -1, gpu = -1;  // -1: does not say
+  std::int64_t cpu = -1, memory = -1, gpu = -1;  // -1: not set
   std::int64_t of(const std::string& name) const {
     return name == "cpu" ? cpu : name == "memory" ? memory : gpu;
   }

@@ -13,7 +13,7 @@ class Attachments {
  public:
   using ByName = std::map<std::string, std::shared_ptr<const api::VolumeAttachment>>;
 
-  // Follows the store, which must not outlive it.
+  // Follows the store. Must outlive the store.
   explicit Attachments(Store<api::VolumeAttachment>& store) {
     using Object = Store<api::VolumeAttachment>::Object;
     const auto note = [this](const Object& before, const Object& after) {
@@ -38,7 +38,7 @@ class Attachments {
   std::unordered_map<std::string, ByName> byNode_;
 };
 
-// Those of the cluster, which all profiles share.
+// The instance of the cluster, which all profiles share.
 inline const Attachments& attachmentsOf(Handle& handle) {
   return handle.shared().of<Attachments>(
       [&] { return std::make_unique<Attachments>(handle.stores().of<api::VolumeAttachment>()); });

@@ -20,8 +20,7 @@ std::map<std::string, std::int64_t> limitsOf(const api::CSINode& node) {
 
 }  // namespace
 
-// A claim that has no volume yet counts as the volume it will be given. What cannot be told is not
-// counted.
+// A claim without a volume counts as the volume that it will get. Unknown volumes are not counted.
 void NodeVolumeLimits::addVolume(const std::string& namespace_, const std::string& claimName,
                                  Volumes& out) const {
   const auto claim = claims_.get({namespace_, claimName});
@@ -62,7 +61,7 @@ bool NodeVolumeLimits::exceeds(NodeId id, const Volumes& wanted) const {
                                 [&](const auto& volume) { return volume.first == limit.first; });
   });
   if (limits.empty()) return false;
-  // Far from the limit nothing has to be looked up.
+  // Far from the limit no look-up is needed.
   const auto& attached = attachments_.on(node.name);
   const std::int64_t most =
       users_.usesOn(id) + static_cast<std::int64_t>(attached.size() + wanted.size());
@@ -89,7 +88,7 @@ bool NodeVolumeLimits::exceeds(NodeId id, const Volumes& wanted) const {
 
 Status NodeVolumeLimits::filter(const CycleState& state, const PodInfo&, NodeFilter& nodes) {
   const auto& [wanted, missing] = *state.get<Wanted>(kWantedVolumes);
-  // Not before: VolumeBinding says better what a claim is waiting for.
+  // Reported last, because VolumeBinding's message about a waiting claim is more precise.
   if (!missing.empty()) nodes.rejectAll(Code::UnschedulableAndUnresolvable, missing);
   if (wanted.empty()) return {};
   VerdictId full = kPasses;

@@ -1,6 +1,6 @@
 #pragma once
 
-// NodeVolumeLimits: a node can hold only so many volumes of each CSI driver.
+// NodeVolumeLimits: limits the number of volumes of each CSI driver on a node.
 
 #include <set>
 
@@ -34,7 +34,7 @@ class NodeVolumeLimits final : public Plugin,
   using Volumes = std::set<std::pair<std::string, std::string>>;
   struct Wanted {
     Volumes volumes;
-    std::string missing;  // what to say of a claim that is not there
+    std::string missing;  // the message about a claim that does not exist
   };
 
   void addVolume(const std::string& namespace_, const std::string& claim, Volumes& out) const;

@@ -31,8 +31,8 @@ SpreadConstraint compile(Symbols& symbols, const api::TopologySpreadConstraint& 
   return constraint;
 }
 
-// The API merges matchLabelKeys into the selector already; for pods it made before it did, so do
-// we.
+// The API server merges matchLabelKeys into the selector; this handles pods that were created
+// before it did.
 std::optional<api::LabelSelector> withMatchLabelKeys(
     const api::TopologySpreadConstraint& constraint, const api::Pod& pod) {
   auto selector = constraint.labelSelector;

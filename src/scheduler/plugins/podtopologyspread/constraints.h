@@ -1,6 +1,6 @@
 #pragma once
 
-// The spread constraints that hold for a pod: its own, or the defaults where it has none.
+// The spread constraints of a pod: its own, or the defaults if it has none.
 
 #include "scheduler/engine/cluster.h"
 #include "scheduler/plugins/podtopologyspread/args.h"
@@ -12,9 +12,9 @@ struct SpreadConstraint {
   std::int64_t maxSkew = 1;
   Symbol key = 0;  // topology label
   PodSelector pods;
-  bool countsNone = false;  // an empty selector: it selects all pods, yet none is counted
+  bool countsNone = false;  // an empty selector: it selects all pods, but none is counted
   std::int64_t minDomains = 1;
-  bool honorAffinity = true;  // only nodes that meet the pod's node affinity take part
+  bool honorAffinity = true;  // only nodes that match the pod's node affinity count
   bool honorTaints = false;   // only nodes whose taints the pod tolerates
 };
 
@@ -25,11 +25,12 @@ class SpreadConstraints {
   SpreadConstraints(Symbols& symbols, const PodSpreadDefaults& owners,
                     const PodTopologySpreadArgs& args);
 
-  // Those of one action. Fails when a selector of the pod's cannot be read.
+  // The constraints of one action. Fails if a selector of the pod is invalid.
   Result<std::vector<SpreadConstraint>> of(const PodInfo& pod, SpreadAction action) const;
-  // Whether there are none, told without reading selectors.
+  // Returns true if there are none; does not parse selectors.
   bool none(const PodInfo& pod, SpreadAction action) const;
-  // Nodes without one of the labels take no part, unless the constraints are the system's own.
+  // Returns true if nodes without one of the labels do not count: unless the constraints are the
+  // system defaults.
   bool needAllKeys(const PodInfo& pod) const {
     return !system_ || !pod.pod->spec.topologySpreadConstraints.empty();
   }

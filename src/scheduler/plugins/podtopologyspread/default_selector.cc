@@ -12,7 +12,7 @@ PodSpreadDefaults::PodSpreadDefaults(Stores& stores)
                            const Store<api::Service>::Object& after) {
     const api::ObjectMeta& meta = (after ? after : before)->metadata;
     Services& here = services_[meta.namespace_];
-    // One without a selector selects nothing.
+    // A Service without a selector selects nothing.
     if (after && !after->spec.selector.empty()) {
       here[meta.name] = after->spec.selector;
     } else {

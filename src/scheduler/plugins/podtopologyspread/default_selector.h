@@ -1,7 +1,7 @@
 #pragma once
 
-// Which pods a pod without spread constraints of its own is spread among: those that the Services
-// selecting it and the object owning it select.
+// The default selector for a pod without spread constraints: it selects the pods of the Services
+// that select the pod and of the object that owns it.
 
 #include <map>
 
@@ -12,9 +12,9 @@ namespace koord::scheduler {
 
 class PodSpreadDefaults {
  public:
-  // Follows the stores, which must not outlive it.
+  // Follows the stores. Must outlive the stores.
   explicit PodSpreadDefaults(Stores& stores);
-  // Empty when nothing selects or owns the pod.
+  // Empty if no Service selects the pod and no object owns it.
   api::Selector selectorFor(const api::Pod& pod) const;
 
  private:
@@ -26,7 +26,7 @@ class PodSpreadDefaults {
   std::unordered_map<std::string, Services> services_;  // by namespace
 };
 
-// Those of the cluster, which all profiles share.
+// The instance of the cluster, which all profiles share.
 inline const PodSpreadDefaults& podSpreadDefaultsOf(Handle& handle) {
   return handle.shared().of<PodSpreadDefaults>(
       [&] { return std::make_unique<PodSpreadDefaults>(handle.stores()); });

@@ -95,7 +95,7 @@ void PodTopologySpread::prepare(const PodInfo& pod, std::vector<SpreadConstraint
   hard_.version = index_.version();
 }
 
-// The matching pods in each domain, of nodes that take part.
+// Counts the matching pods per domain, on nodes that count.
 void PodTopologySpread::count(Spread& spread) {
   spread.sums = nullptr;
   spread.own.clear();
@@ -116,7 +116,7 @@ void PodTopologySpread::count(Spread& spread) {
 void PodTopologySpread::findLeast(Spread& spread) {
   const std::size_t domains = spread.participants->domains;
   spread.least = 0;
-  // Domains that should be there and are not count as empty ones.
+  // Domains missing to minDomains count as empty.
   if (domains < static_cast<std::size_t>(std::max<std::int64_t>(spread.constraint.minDomains, 1)) ||
       spread.counts().size() < domains) {
     return;
@@ -147,7 +147,7 @@ Status PodTopologySpread::filter(const CycleState& state, const PodInfo& pod, No
     if (!constraints) return Status::of(constraints.error());
     prepare(pod, *std::move(constraints));
     hard_.attempt = attempt;
-  } else if (hard_.version != index_.version()) {  // what-if changes: pods, not nodes
+  } else if (hard_.version != index_.version()) {  // simulated changes: pods, not nodes
     for (Spread& spread : hard_.spreads) {
       count(spread);
       findLeast(spread);
@@ -186,13 +186,13 @@ Status PodTopologySpread::filter(const CycleState& state, const PodInfo& pod, No
   return {};
 }
 
-// A pod waits for others to come or go only where that shifts a count of one of its constraints.
+// Only pods that change a count of one of its constraints can help a pod.
 Hint PodTopologySpread::onPod(const PodInfo& pod, const ClusterEvent& event) const {
   const PodInfo* before = event.oldPod.get();
   const PodInfo* after = event.newPod.get();
   const PodInfo& other = after ? *after : *before;
   const bool own = other.uid() == pod.uid();
-  // Nearly all pods are told apart by this, and it costs next to nothing.
+  // This decides for nearly all pods, and costs almost nothing.
   if (!own && other.pod->metadata.namespace_ != pod.pod->metadata.namespace_) return Hint::Skip;
   const auto constraints = constraints_.of(pod, SpreadAction::DoNotSchedule);
   if (!constraints) return Hint::Queue;

@@ -39,24 +39,24 @@ class PodTopologySpread final : public Plugin,
   std::vector<EventRegistration> eventsToRegister() const override;
 
  private:
-  // The nodes that take part in a constraint.
+  // The nodes that count for a constraint.
   struct Participants {
     NodeSet nodes;
-    bool all = false;         // that have the label
-    std::size_t domains = 0;  // that they are in
+    bool all = false;         // all nodes that have the label
+    std::size_t domains = 0;  // of these nodes
   };
-  // A constraint at work: its domains and the matching pods in them.
+  // A constraint with its domains and the matching pods in them.
   struct Spread {
     SpreadConstraint constraint;
     bool selfMatches = false;
     std::shared_ptr<const Participants> participants;
-    PodIndex::SumsPtr sums;  // by domain, when all nodes take part
-    NodeAmounts own;         // the same when they do not
-    std::int64_t least = 0;  // smallest count
+    PodIndex::SumsPtr sums;  // by domain, if all nodes count
+    NodeAmounts own;         // the same if they do not
+    std::int64_t least = 0;  // the smallest count
     double weight = 0;       // of a pod, in scores
 
     const NodeAmounts& counts() const { return sums ? sums->byDomain : own; }
-    // Whether a domain with so many pods takes no more.
+    // Returns true if a domain with this count cannot take another pod.
     bool full(std::int64_t count) const {
       return count + (selfMatches ? 1 : 0) - least > constraint.maxSkew;
     }
@@ -83,11 +83,11 @@ class PodTopologySpread final : public Plugin,
   const PodSpreadDefaults& owners_;
   SpreadConstraints constraints_;
   const NodeAmounts none_;
-  // By what they depend on, for as long as the cluster's version of places is this one.
+  // By what they depend on; valid for the cluster's version of places below.
   std::unordered_map<std::string, std::shared_ptr<const Participants>> participants_;
   std::uint64_t places_ = 0;
   std::uint64_t attempts_ = 0;
-  // Hard constraints of the attempt that asked last.
+  // The hard constraints of the last attempt.
   struct {
     std::uint64_t attempt = 0;
     std::uint64_t version = 0;

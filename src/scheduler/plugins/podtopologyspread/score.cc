@@ -1,4 +1,4 @@
-// The score of PodTopologySpread: what ScheduleAnyway constraints make of the feasible nodes.
+// The score of PodTopologySpread: rates the feasible nodes by the ScheduleAnyway constraints.
 
 #include <algorithm>
 #include <cmath>
@@ -11,25 +11,25 @@ namespace {
 
 constexpr std::string_view kHostname = "kubernetes.io/hostname";
 
-// Half away from zero, of a number that is not negative. std::llround is a call into libm.
+// Rounds half up; the value is not negative. std::llround is a call into libm.
 std::int64_t rounded(double value) {
   const auto whole = static_cast<std::int64_t>(value);
   return whole + static_cast<std::int64_t>(value - static_cast<double>(whole) >= 0.5);
 }
 
-// 100 for the least cost, and the less the higher it is.
+// 100 for the least cost, and less for higher costs.
 std::int64_t normalized(std::int64_t cost, std::int64_t least, std::int64_t most) {
   if (most == 0) return 100;
   const std::int64_t inverted = most + least - cost;
-  // Quotients of integers this small are told apart from whole numbers by doubles, which are
-  // several times as fast to divide.
+  // For integers this small, doubles distinguish quotients from the next integer, and divide
+  // several times as fast.
   if (most < std::int64_t{1} << 40)
     return static_cast<std::int64_t>(static_cast<double>(100 * inverted) /
                                      static_cast<double>(most));
   return static_cast<std::int64_t>(static_cast<__int128>(100) * inverted / most);
 }
 
-// Differences weigh the more the more domains there are, if only logarithmically.
+// The weight of differences increases with the number of domains, logarithmically.
 double weightOf(std::size_t domains) {
   return std::log(static_cast<double>(domains) + 2);
 }
@@ -68,7 +68,8 @@ Status PodTopologySpread::preScore(CycleState&, const PodInfo& pod, std::span<co
     std::vector<std::int64_t>& counts = soft_.counts.emplace_back();
     std::size_t size = scored;
     if (cluster_.symbols().text(spread.constraint.key) != kHostname) {
-      // Domains that no node in question is in do not count; all nodes without the label are one.
+      // Domains without a node in question do not count; all nodes without the label are one
+      // domain.
       const auto unlabelled = static_cast<std::size_t>(topology.domains);
       std::vector<char> exists(unlabelled + 1, 0);
       for (std::size_t n = 0; n < nodes.size(); ++n) {
@@ -89,7 +90,7 @@ Status PodTopologySpread::preScore(CycleState&, const PodInfo& pod, std::span<co
 Status PodTopologySpread::score(const CycleState&, const PodInfo&, std::span<const NodeId> nodes,
                                 std::span<std::int64_t> scores) {
   std::vector<double> sums(nodes.size(), 0);
-  std::vector<double> costs;  // of a domain; by node for host names, which count a node's own pods
+  std::vector<double> costs;  // by domain; by node for host names, where a node's own pods count
   for (std::size_t i = 0; i < soft_.spreads.size(); ++i) {
     const Spread& spread = soft_.spreads[i];
     const std::int32_t* domainOf = index_.topology(spread.constraint.key).domainOf.data();
@@ -125,7 +126,7 @@ Status PodTopologySpread::normalize(const CycleState&, const PodInfo&,
     least = std::min(least, scores[n]);
     most = std::max(most, scores[n]);
   }
-  if (least == INT64_MAX) {  // of no node in question
+  if (least == INT64_MAX) {  // no node in question
     std::ranges::fill(scores, 0);
     return {};
   }
@@ -134,7 +135,8 @@ Status PodTopologySpread::normalize(const CycleState&, const PodInfo&,
   return {};
 }
 
-// What one constraint costs each of the nodes; they all have its label unless they need not.
+// The cost of one constraint on each of the nodes. All of them have its label, unless the label is
+// not required.
 std::optional<NodeParts> PodTopologySpread::costs(Spread& spread, const NodeSet& scored) {
   constexpr std::size_t kFewDomains = 64;
   const PodIndex::Topology& topology = index_.topology(spread.constraint.key);
@@ -157,7 +159,7 @@ std::optional<NodeParts> PodTopologySpread::costs(Spread& spread, const NodeSet&
     return parts;
   }
   if (topology.all.size() > kFewDomains) return std::nullopt;
-  // Domains that no node in question is in do not count; all nodes without the label are one.
+  // Domains without a node in question do not count; all nodes without the label are one domain.
   std::vector<std::pair<NodeSet, std::int64_t>> domains;
   count(spread);
   for (std::int32_t domain = 0; domain < topology.domains; ++domain) {

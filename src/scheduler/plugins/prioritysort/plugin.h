@@ -1,6 +1,6 @@
 #pragma once
 
-// PrioritySort: the queue's order: higher spec.priority first, then who has waited longer.
+// PrioritySort: the order of the queue: higher spec.priority first, then the longer waiting time.
 
 #include "scheduler/framework/registry.h"
 

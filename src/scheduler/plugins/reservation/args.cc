@@ -12,7 +12,7 @@ namespace koord::scheduler {
 
 namespace {
 
-// Seconds; 0 and nothing are the default.
+// In seconds; 0 or a missing value mean the default.
 Duration secondsOf(Fields& fields, std::string_view name, Duration absent) {
   constexpr std::int64_t kMost = 100LL * 365 * 24 * 3600;
   const std::int64_t seconds = fields.integer(name, 0, 0, kMost);

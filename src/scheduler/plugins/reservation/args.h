@@ -15,7 +15,7 @@ struct ReservationArgs {
   std::int64_t minCandidateNodesPercentage = 10;  // of preemption
   std::int64_t minCandidateNodesAbsolute = 100;
   std::int64_t controllerWorkers = 1;
-  Duration gcDuration = std::chrono::hours(24);  // expired and consumed ones are kept so long
+  Duration gcDuration = std::chrono::hours(24);  // how long ended reservations are kept
   Duration gcInterval = std::chrono::seconds(60);
   Duration resyncInterval = std::chrono::seconds(60);
   bool disableGarbageCollection = false;
@@ -23,16 +23,16 @@ struct ReservationArgs {
   std::string clusterLabelKey = "pod.koordinator.sh/is-pre-allocatable";
   std::string clusterPriorityAnnotationKey = "pod.koordinator.sh/pre-allocatable-priority";
   bool preferNoPreAllocatedPods = false;
-  // Resources that neither the reservation nor the rest of the node is asked for.
+  // Resources that are checked neither in the reservation nor in the rest of the node.
   std::vector<std::string> ignoredResources;
   std::vector<std::string> ignoredResourceGroups;
-  // reservationSelectorIndex: labels of reservations by which pods ask for them.
+  // reservationSelectorIndex: labels of reservations that pods select them by.
   bool indexEnabled = false;
   std::vector<std::string> indexKeyPrefixes;
   std::vector<std::string> indexKeys;
 
   static ReservationArgs read(Fields& fields);
-  // Whether it is left out of all checks.
+  // Returns true if all checks leave out the resource.
   bool ignores(const std::string& resource) const;
 };
 

@@ -30,13 +30,13 @@ std::int64_t orderOf(const api::Reservation& reservation) {
   return error == std::errc{} && end == text->data() + text->size() ? order : 0;
 }
 
-// Under which it is listed. No Reservation has a name with a slash.
+// Its key in byName_. No Reservation has a name with a slash.
 std::string listedAs(const ReservationEntry& entry) {
   if (!entry.operating) return entry.name();
   return entry.object->metadata.namespace_ + "/" + entry.name();
 }
 
-// Whether the reserve pods of both are the same but for their version.
+// Returns true if the reserve pods of both differ at most in their version.
 bool sameUnit(const api::Reservation& a, const api::Reservation& b) {
   return a.status.phase == b.status.phase && a.status.nodeName == b.status.nodeName &&
          a.status.allocatable == b.status.allocatable && a.metadata.labels == b.metadata.labels &&
@@ -155,8 +155,8 @@ void ReservationBook::podChanged(const PodPtr& before, const PodPtr& after) {
   }
   ++version_;
   if (onChange) onChange(uid);
-  // Owners that wait hear of it as of a Reservation: nothing else tells them that the pod is ready, or
-  // that nobody uses it any more.
+  // Waiting owners are notified as of a Reservation: no other event says that the pod is ready or
+  // unused.
   const ReservationPtr now = find(uid);
   if (entry || now)
     handle_.notify(eventOf(KindOf<api::Reservation>::value, entry ? entry->object : nullptr,
@@ -221,7 +221,7 @@ void ReservationBook::readRoom(ReservationEntry& entry) {
   const auto* options = api::findIn(entry.object->metadata.annotations,
                                     model::kAnnotationReservationRestrictedOptions);
   if (options && entry.policy == AllocatePolicy::Restricted) {
-    // What cannot be read is told by problems.h.
+    // problems.h reports what is invalid.
     if (auto read = api::decodeText<api::ReservationRestrictedOptions>(*options, api::Reading::Go))
       limited = std::move(read->resources);
   }
@@ -238,9 +238,9 @@ void ReservationBook::readRoom(ReservationEntry& entry) {
   }
 }
 
-// Tells the scheduler of the reserve pod what has become of it.
+// Passes changes of the reserve pod to the scheduler.
 void ReservationBook::feed(const ReservationEntry* before, const ReservationEntry* after) {
-  // A pod that is a reservation comes by itself.
+  // A pod in operating mode arrives as a pod.
   if ((before && before->operating) || (after && after->operating)) return;
   const auto was = before ? before->unit : nullptr;
   const auto is = after ? after->unit : nullptr;

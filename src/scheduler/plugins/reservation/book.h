@@ -1,8 +1,9 @@
 #pragma once
 
-// ReservationBook: the reservations there are, read once per change of an object, and where they
-// are. It follows the store and hands their reserve pods to the scheduler; what owners use of them is
-// in the ledger, and what nodes have is in the Cluster. One for all profiles.
+// ReservationBook: the cache of the reservations and of the nodes that they are placed on. It
+// follows the store, parses each object once per change and passes the reserve pods to the
+// scheduler. The ledger holds what owners use of the reservations; the Cluster holds the nodes. All
+// profiles share one ReservationBook.
 
 #include <algorithm>
 #include <map>
@@ -22,46 +23,47 @@ namespace koord::scheduler {
 
 class ReservationKind;
 
-// How owners may go beyond what is reserved.
+// Whether owners may use more than what is reserved.
 enum class AllocatePolicy : std::uint8_t { Default, Aligned, Restricted };
 
-// A reservation as it is read from its object.
+// A parsed reservation.
 struct ReservationEntry {
   std::shared_ptr<const api::Reservation> object;
-  // While it waits for a node or has one; nullptr: it is over, or cannot be scheduled.
+  // The reserve pod of a reservation that is placed or waits for a node; nullptr if the reservation
+  // has ended or cannot be scheduled.
   std::shared_ptr<const api::Pod> unit;
-  // In operating mode "Reservation": the pod that is one. There is no object of its own, nobody writes a
-  // status, and `unit` is the pod.
+  // True for a pod in operating mode "Reservation". It has no Reservation object and no status, and
+  // `unit` is the pod itself.
   bool operating = false;
-  std::string error;        // why it cannot be scheduled, with the field
-  std::string ownersError;  // why nobody can use it
+  std::string error;        // why it cannot be scheduled, with the field's path
+  std::string ownersError;  // why no pod can use it
   OwnersId owners = kNoOwners;
-  bool available = false;  // placed, says its phase
+  bool available = false;  // its phase says that it is placed
   bool allocateOnce = true;
-  bool taken = false;   // in operating mode: it says that somebody uses it
+  bool taken = false;   // in operating mode: its annotation names a current owner
   bool closed = false;  // takes no new owners: unschedulable, or being deleted
   AllocatePolicy policy = AllocatePolicy::Default;
-  std::int64_t order = 0;  // 0: it has none
+  std::int64_t order = 0;  // 0: no order label
   api::ResourceList allocatable;
-  Resources room;                    // the same as amounts
-  std::optional<std::int64_t> pods;  // how many owners it takes, where it says so
-  std::vector<ResourceId> names;     // what it limits under Restricted, by name
-  Resources reserved;                // what of it nobody may use
+  Resources room;                    // `allocatable` as amounts
+  std::optional<std::int64_t> pods;  // the number of owners that it takes; nullopt: no limit
+  std::vector<ResourceId> names;     // the resources that policy Restricted limits, by name
+  Resources reserved;                // the part that no pod may use
   const ReservationUse* use = nullptr;
-  NodeId node = kNoNode;  // where it is filed
+  NodeId node = kNoNode;  // the node in whose list it is
 
   const std::string& name() const { return object->metadata.name; }
   const std::string& uid() const { return object->metadata.uid; }
-  // Whether pods that match may use it now.
+  // Returns true if pods that match may use it now.
   bool usable() const {
     return available && ownersError.empty() && use->counted() && !taken &&
            !(allocateOnce && use->owners > 0);
   }
-  // What of it no owner uses; never negative.
+  // The amount that no owner uses; never negative.
   std::int64_t unused(ResourceId id) const {
     return std::max<std::int64_t>(room.amount(id) - use->requests.amount(id), 0);
   }
-  // What of that owners may still have.
+  // The amount that owners may still use: unused() less `reserved`.
   std::int64_t remaining(ResourceId id) const {
     return std::max<std::int64_t>(unused(id) - reserved.amount(id), 0);
   }
@@ -73,25 +75,25 @@ class ReservationBook final : public ClusterListener {
   explicit ReservationBook(Handle& handle);
   ~ReservationBook() override;
 
-  // The one of all profiles.
+  // The instance that all profiles share.
   static ReservationBook& of(Handle& handle);
 
-  // Those that are placed on the node, by name.
+  // The reservations that are placed on the node, by name.
   std::span<const ReservationPtr> on(NodeId node) const {
     return node < byNode_.size() ? std::span<const ReservationPtr>(byNode_[node])
                                  : std::span<const ReservationPtr>();
   }
-  // The nodes of those with this list of owners, with repeats.
+  // The nodes of the reservations that have this list of owners, with duplicates.
   std::span<const NodeId> nodesOf(OwnersId owners) const {
     const auto it = byOwners_.find(owners);
     return it == byOwners_.end() ? std::span<const NodeId>() : std::span<const NodeId>(it->second);
   }
-  // Rises when one comes to a node, leaves it, or has other owners.
+  // Increases when a reservation is placed on a node, leaves its node, or gets other owners.
   std::uint64_t placesVersion() const { return placesVersion_; }
-  // nullptr when there is none.
+  // Both return nullptr if there is no such reservation.
   ReservationPtr find(const std::string& uid) const;
   ReservationPtr named(const std::string& name) const;
-  // By name; pods in operating mode by namespace and name.
+  // By name; pods in operating mode by "namespace/name".
   const std::map<std::string, ReservationPtr>& all() const { return byName_; }
 
   const OwnerIndex& owners() const { return owners_; }
@@ -101,15 +103,15 @@ class ReservationBook final : public ClusterListener {
   ReservationKind& kind() const { return *kind_; }
   bool isReservePod(const PodInfo& pod) const;
 
-  // Rises with everything that may change which reservations a pod can use, and where.
+  // Increases with every change that may affect which reservations a pod can use, and where.
   std::uint64_t version() const;
-  // How many orders come after this one, of those that usable reservations have.
+  // The number of distinct orders of usable reservations that come after this order.
   int ordersAfter(std::int64_t order) const;
-  // Rises when that may differ.
+  // Increases when the result of ordersAfter() may change.
   std::uint64_t ordersVersion() const { return ordersVersion_; }
 
-  // Called with the uid of a reservation of which something has changed: the object, its owners,
-  // its node. One listener: the controller, once it runs.
+  // Called with the uid of a reservation when its object, its owners or its node change. There is
+  // one listener: the controller, once it runs.
   std::function<void(const std::string& uid)> onChange;
 
   // ClusterListener

@@ -29,7 +29,7 @@ json::value listOf(const api::List<api::ReservationCondition>& conditions) {
   return memberOf(document, "conditions");
 }
 
-// Its conditions with this one in place of the one of its type.
+// The conditions with this one in place of the previous one of its type.
 api::List<api::ReservationCondition> conditionsWith(const api::Reservation& reservation,
                                                     api::ReservationCondition condition) {
   api::List<api::ReservationCondition> conditions = reservation.status.conditions;
@@ -68,7 +68,7 @@ json::object placedStatus(const api::Reservation& reservation, const std::string
                        {"nodeName", node},
                        {"conditions", listOf({conditionOf(kScheduled, "True", "Scheduled", now),
                                               conditionOf(kReady, "True", "Available", now)})}};
-  // Of something that was recorded before nothing must stay.
+  // No amount of an earlier record may remain.
   json::object amounts;
   for (const auto& [name, amount] : reservation.status.allocatable)
     if (!status.allocatable.contains(name)) amounts[name] = nullptr;

@@ -1,6 +1,6 @@
 #pragma once
 
-// What is written into the status of a Reservation, as members of a merge patch.
+// What the controller writes into the status of a Reservation, as members of a merge patch.
 
 #include <string>
 
@@ -10,24 +10,24 @@
 
 namespace koord::scheduler {
 
-// nullptr when there is none.
+// nullptr if there is none.
 const api::ReservationCondition* findCondition(const api::Reservation& reservation,
                                                std::string_view type);
 
-// Placed, and there for its owners; as upstream also while pods that it took over hold all of it.
+// Available on the node. As upstream, also while pods that it took over use all of it.
 json::object placedStatus(const api::Reservation& reservation, const std::string& node,
                           api::ResourceList allocatable, WallTime now);
-// An earlier version had it wait for the pods that it took over.
+// Ready, for a reservation that an earlier version left waiting for the pods that it took over.
 json::object readyStatus(const api::Reservation& reservation, WallTime now);
-// No place was found; absent when it says so already.
+// No node was found; nullopt if the status already says so.
 std::optional<json::object> unscheduledStatus(const api::Reservation& reservation,
                                               const std::string& message, WallTime now);
-// Over: it has expired, or lost its node.
+// Failed: it has expired, or its node is gone.
 json::object expiredStatus(const api::Reservation& reservation, WallTime now);
-// Over: its one owner has it.
+// Succeeded: its only owner uses it.
 json::object consumedStatus(const api::Reservation& reservation, WallTime now);
 
-// Failed because it expired, or lost its node.
+// Returns true if it failed because it expired or because its node is gone.
 bool isReservationExpired(const api::Reservation& reservation);
 
 }  // namespace koord::scheduler

@@ -20,7 +20,7 @@ namespace koord::scheduler {
 
 namespace {
 
-// The wall clock may jump: who waits for a time of day looks again after so long.
+// The wall clock may jump, so a wait for a time of day checks again after this duration.
 constexpr Duration kLongestWait = std::chrono::seconds(15);
 
 json::object amountsPatch(const api::ResourceList& before, const api::ResourceList& after) {
@@ -31,7 +31,7 @@ json::object amountsPatch(const api::ResourceList& before, const api::ResourceLi
   return patch;
 }
 
-// Whether the reservation's time is up because of itself, not of its owners.
+// Returns true if the reservation has expired by itself, not because of its owners.
 bool overAt(const std::optional<WallTime>& end, WallTime now) {
   return end && now > *end;
 }
@@ -53,7 +53,7 @@ Result<std::optional<WallTime>> endOf(const api::Reservation& reservation) {
   }
   if (!ttl || !reservation.metadata.creationTimestamp) return std::optional<WallTime>();
   const WallTime created = *reservation.metadata.creationTimestamp;
-  // Beyond the end of time is never.
+  // Later than the last representable time: never.
   if (*ttl > WallTime::max() - created) return std::optional<WallTime>();
   return std::optional<WallTime>(created + *ttl);
 }
@@ -129,7 +129,7 @@ bool ReservationController::lostNode(const api::Reservation& reservation) const 
   return !node || !cluster_.live().contains(*node);
 }
 
-// All of them at once, and only once as long as they are the same.
+// Reports all problems at once, and again only if they change.
 void ReservationController::tellProblems(const ReservationEntry& entry) {
   std::vector<std::string> problems;
   if (!entry.operating) problems = problemsOf(*entry.object);
@@ -212,7 +212,7 @@ Task<Result<>> ReservationController::release(std::string uid) {
   co_return Result<>{};
 }
 
-// Expired, or its node is gone.
+// Called when it has expired or its node is gone.
 Task<Result<>> ReservationController::end(ReservationPtr entry) {
   ReservationKind::Change change =
       [this](const api::Reservation& reservation) -> Result<std::optional<json::object>> {
@@ -228,7 +228,7 @@ Task<Result<>> ReservationController::end(ReservationPtr entry) {
   co_return changed;
 }
 
-// It will never be tried, so nobody else says why.
+// It is never tried, so nothing else reports the reason.
 Task<Result<>> ReservationController::tellInvalid(ReservationPtr entry) {
   ReservationKind::Change change =
       [this, error = entry->error](
@@ -273,7 +273,7 @@ void ReservationController::arm() {
   });
 }
 
-// Over for long enough, or of a node that is no more.
+// Returns true if it ended long enough ago, or its node does not exist.
 bool ReservationController::isGarbage(const api::Reservation& reservation) const {
   const bool expired = isReservationExpired(reservation);
   if (!expired && reservation.status.phase != "Succeeded") return false;

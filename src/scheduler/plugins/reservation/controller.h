@@ -1,9 +1,10 @@
 #pragma once
 
-// ReservationController: keeps the status of reservations and lets them end.
+// ReservationController: writes the status of reservations, ends them and deletes those that ended
+// long ago.
 //
-// It looks at a reservation when the object, its owners or its node change, and when it expires;
-// what it writes follows from the ledger. Nothing is written that the object says already.
+// It syncs a reservation when its object, its owners or its node change, and when it expires. The
+// status follows from the ledger; a write that would not change the object is skipped.
 
 #include <map>
 #include <set>
@@ -23,21 +24,21 @@ class ReservationController {
   ReservationController(const ReservationController&) = delete;
   ReservationController& operator=(const ReservationController&) = delete;
 
-  // Never ends.
+  // Runs until the controller is destroyed.
   Task<void> run();
 
  private:
   Task<Result<>> sync(std::string uid);
   Task<Result<>> end(ReservationPtr entry);
   Task<Result<>> tellInvalid(ReservationPtr entry);
-  // Takes the annotation of a reservation that is no more off the pods that still have it.
+  // Removes the annotation of a deleted reservation from the pods that still have it.
   Task<Result<>> release(std::string uid);
   Task<void> collectGarbage();
   void enqueue(const std::string& uid);
   bool lostNode(const api::Reservation& reservation) const;
   bool isGarbage(const api::Reservation& reservation) const;
   void tellProblems(const ReservationEntry& entry);
-  // When it is over by itself; remembered until then. Never for one that does not expire.
+  // Schedules a sync for the time when the reservation expires; nullopt if it does not expire.
   void expectEnd(const std::string& uid, std::optional<WallTime> at);
   void arm();
 
@@ -49,16 +50,16 @@ class ReservationController {
   std::vector<std::unique_ptr<kube::WorkQueue>> workers_;  // by hash of the uid
   std::set<std::pair<WallTime, std::string>> ends_;
   std::map<std::string, WallTime> endOf_;
-  std::map<std::string, std::string> told_;  // problems, by uid
+  std::map<std::string, std::string> told_;  // reported problems, by uid
   TimerId timer_ = 0;
 };
 
-// When a reservation expires: absent for never, an error for a time that cannot be read.
-// `expires` counts where it is given, else ttl; a ttl of 0 is never.
+// When a reservation expires; nullopt if never, an error if the time cannot be parsed. `expires`
+// has precedence over `ttl`; a ttl of 0 means never.
 Result<std::optional<WallTime>> endOf(const api::Reservation& reservation);
 
-// The status as the ledger has it, where it differs from the object's; absent when it does not. Pods
-// count from the moment they are seen as bound.
+// The status according to the ledger; nullopt if the object already has it. Pods count once they
+// are seen as bound.
 std::optional<json::object> usedStatus(const Cluster& cluster, const ReservationEntry& entry,
                                        const api::Reservation& reservation, WallTime now);
 

@@ -12,7 +12,7 @@ namespace koord::scheduler {
 
 namespace {
 
-// "" for one that matches.
+// "" if it matches.
 std::string mismatch(MatchVerdict verdict, const api::Taint* taint) {
   switch (verdict) {
     case MatchVerdict::NotOwner:
@@ -32,7 +32,7 @@ std::string mismatch(MatchVerdict verdict, const api::Taint* taint) {
   }
 }
 
-// "" for one that takes owners now.
+// "" if it takes new owners.
 std::string closedToAll(const ReservationEntry& reservation) {
   if (reservation.usable()) return "";
   if (!reservation.available && reservation.operating) return "it does not run, or is not ready";
@@ -47,7 +47,7 @@ std::string closedToAll(const ReservationEntry& reservation) {
 
 }  // namespace
 
-// What the other plugins say of its node.
+// The rejections of the node by other plugins.
 std::string ReservationPlugin::whyNotThere(const PodInfo& pod, NodeId node) const {
   const NodeRow& row = cluster_.node(node);
   const api::RequiredNodeAffinity demanded(pod.pod->spec);
@@ -60,7 +60,7 @@ std::string ReservationPlugin::whyNotThere(const PodInfo& pod, NodeId node) cons
   return handle_.search().filterNode(state, asked, node).message();
 }
 
-// Why this one is not what the pod runs on, "" when it could be.
+// Why the pod does not use this reservation; "" if it could.
 std::string ReservationPlugin::whyUnused(const PodInfo& pod, const PodMatch& match,
                                          const ReservationEntry& reservation, bool& matched) const {
   const api::Taint* taint = nullptr;
@@ -90,7 +90,7 @@ std::string ReservationPlugin::whyUnused(const PodInfo& pod, const PodMatch& mat
 }
 
 json::value ReservationPlugin::explainPod(const PodInfo& pod) const {
-  const PodMatch match = matcher_.of(pod);  // others may be asked for meanwhile
+  const PodMatch match = matcher_.of(pod);  // a copy: calls below may ask for other pods
   const std::string own = reservationOf(pod.uid());
   json::array list;
   for (const auto& [name, reservation] : book_.all()) {
@@ -100,7 +100,7 @@ json::value ReservationPlugin::explainPod(const PodInfo& pod) const {
       matched = true;
       reason = "the pod uses it";
     }
-    // Thousands of others are no answer to anybody.
+    // Thousands of other reservations are not an answer.
     if (!matched && !std::ranges::binary_search(match.owners, reservation->owners) &&
         match.wish.name != name)
       continue;

@@ -1,10 +1,11 @@
-// Which nodes take a pod that may use reservations, and which take a reservation.
+// Which nodes accept a pod that may use reservations, and which accept a reservation.
 //
 // A node counts, for each of its reservations, the larger of what is reserved and what its owners
-// ask for. A pod may use one of those that match it: what is left of that one is free to it, all
-// others are not. Under the policy Restricted it must also fit into what is left, in the resources
-// that are limited. A pod that need not use a reservation goes beside them where the node alone has
-// room. Cost: a few comparisons per matching reservation of a node; other nodes cost a lookup.
+// request. A pod may use one of the reservations that match it: the unused part of that one is free
+// for the pod, other reservations are not. Under the policy Restricted it must also fit into the
+// unused part, in the resources that are limited. A pod that need not use a reservation is placed
+// outside of them if the node alone has enough free. Cost: a few comparisons per matching
+// reservation of a node; other nodes cost a look-up.
 
 #include <fmt/format.h>
 
@@ -39,7 +40,7 @@ PreFilterResult ReservationPlugin::preFilterReservePod(const PodInfo& pod) const
   if (!PreAllocation::allowed(pod))
     return {PreAllocation::demanded(pod) ? Status::unresolvable(kNobodyToTakeOver) : Status{}, {}};
   const ReservationPtr own = book_.find(pod.uid());
-  if (!own) return {};  // Filter says so
+  if (!own) return {};  // Filter reports it
   if (std::string why = preAllocation_.refusal(*own); !why.empty())
     return {Status::unresolvable(std::move(why)), {}};
   if (!PreAllocation::demanded(pod)) return {};
@@ -51,7 +52,7 @@ PreFilterResult ReservationPlugin::preFilterReservePod(const PodInfo& pod) const
   return {{}, std::move(nodes)};
 }
 
-// One that is to be a reservation itself is of policy Aligned.
+// A pod that represents a future reservation has policy Aligned.
 bool ReservationPlugin::conflicts(AllocatePolicy own, NodeId node) const {
   return std::ranges::any_of(book_.on(node), [&](const ReservationPtr& other) {
     const bool anyDefault =
@@ -85,8 +86,8 @@ Status ReservationPlugin::filter(const CycleState&, const PodInfo& pod, NodeFilt
   return {};
 }
 
-// Reservations that owners may exceed in any way cannot tell whose the room beside them is: they do
-// not go together with those of other policies.
+// If owners may exceed a reservation in any way, the resources next to it cannot be attributed:
+// such reservations exclude those of other policies.
 Status ReservationPlugin::filterReservePod(const PodInfo& pod, NodeFilter& nodes) const {
   const ReservationPtr own = book_.find(pod.uid());
   if (!own) {

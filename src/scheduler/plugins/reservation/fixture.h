@@ -1,6 +1,6 @@
 #pragma once
 
-// A world with reservations, for this folder's tests.
+// A test world with reservations.
 
 #include <gtest/gtest.h>
 
@@ -46,12 +46,12 @@ struct ReservationWorld {
   std::int64_t used(const std::string& node, ResourceId resource = kCpu) {
     return Cluster::columnAt(cluster().requested(resource), id(node));
   }
-  // Why the pod cannot be on the node, "" when it can.
+  // Why the filter rejects the node, "" if it does not.
   std::string answer(const PodBuilder& pod, const std::string& node) {
     return world.filter(world.pod(pod))[node];
   }
-  // Gives the pod a place and what Reserve plugins give it; the node with its reservation, or why
-  // there is none.
+  // Schedules the pod and runs the Reserve plugins. Returns the node with its reservation, or the
+  // reason of the failure.
   std::string schedule(const PodBuilder& builder, const std::string& only = "") {
     const PodPtr pod = world.pod(builder);
     CycleState state;
@@ -81,7 +81,7 @@ struct ReservationWorld {
     if (!allocated) return text;
     return text + " in " + api::decodeText<api::ReservationAllocated>(*allocated)->name;
   }
-  // A pod that runs, as the API shows it, in the reservation unless that is "".
+  // Shows a running pod, in the reservation unless that is "".
   void running(PodBuilder pod, const std::string& node, const std::string& reservation) {
     if (!reservation.empty()) {
       pod.object().metadata.annotations[model::kAnnotationReservationAllocated] =

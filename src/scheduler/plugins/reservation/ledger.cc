@@ -21,7 +21,7 @@ std::string shown(const Resources& amounts) {
   return text.empty() ? "nothing" : text;
 }
 
-// An entry of nothing is no difference.
+// An entry with amount 0 equals a missing one.
 bool sameAmounts(const Resources& a, const Resources& b) {
   bool same = true;
   a.forEach([&](ResourceId id, std::int64_t amount) { same &= amount == b.amount(id); });
@@ -123,7 +123,7 @@ std::optional<ReservationShare> ReservationLedger::readValue(const PodInfo& pod,
     return promised->second;
   }
   promises_.erase(pod.uid());
-  // What was assumed is bound now: whoever waits for that looks again.
+  // An assumed unit is bound now; the listener may wait for that.
   if (onChange) onChange(read->uid);
   return ReservationShare{std::move(read->uid), std::move(read->name), {}};
 }
@@ -183,7 +183,7 @@ void ReservationLedger::settleNow(Cluster& cluster) {
   for (const std::string& reservation : reservations) {
     const Cluster::PodRecord* record = cluster.findPod(reservation);
     const ReservationUse* use = find(reservation);
-    // One that is only assumed has no owners yet.
+    // A reservation that is only assumed has no owners yet.
     if (!record || !use || !use->counted() || !reserves(*record->info)) continue;
     ReservationShare share;
     share.used = usedOf(*record->info, *use);
@@ -240,7 +240,7 @@ std::string ReservationLedger::verifyValues(NodeId node, Held held) const {
       difference += fmt::format("{}: kept {} as used, counted {}; ", pod->uid(), shown(share->used),
                                 shown(used));
   }
-  // What is kept of this node without a pod that holds it.
+  // Entries for this node without a pod that has them.
   for (const auto& [reservation, kept] : uses_)
     if (kept.use.node == node && !counted.contains(reservation))
       difference += fmt::format("{}: kept, but its reserve pod is not there; ", reservation);

@@ -1,14 +1,15 @@
 #pragma once
 
-// ReservationLedger: who uses which reservation, and how much of it.
+// ReservationLedger: which pods use which reservation, and how much of it.
 //
-// Two kinds of grants. An owner's says which reservation it uses; it comes from Reserve, or from the
-// pod's annotation. A reserve pod's says how much of it its owners use, and follows from the owners:
-// per resource the smaller of what it reserves and what they request. That much of the reserve pod
-// is covered, so that its node counts the larger of the two and not the sum.
+// There are two kinds of grants. An owner's grant names the reservation that it uses; it comes from
+// Reserve or from the pod's annotation. A reserve pod's grant says how much of it the owners use,
+// and is computed from the owners: per resource the smaller of what it reserves and what they
+// request. That amount of the reserve pod is covered, so that its node counts the larger of the two
+// and not the sum.
 //
-// An owner uses a reservation where both are on the same node; what an annotation says of a
-// reservation elsewhere is kept, and means nothing.
+// An owner uses a reservation if both are on the same node. An annotation that names a reservation
+// on another node is kept without effect.
 
 #include <functional>
 #include <map>
@@ -24,24 +25,24 @@ namespace koord::scheduler {
 class UnitKind;
 
 struct ReservationShare {
-  std::string reservation;  // uid: the one that the pod uses; "" for a reserve pod
-  std::string name;         // of the reservation, as the annotation says it
-  Resources used;           // of a reserve pod: by its owners
+  std::string reservation;  // uid of the reservation that the pod uses; "" for a reserve pod
+  std::string name;         // of the reservation, from the annotation
+  Resources used;           // of a reserve pod: the amount that its owners use
 
   const Resources* covered() const { return reservation.empty() ? &used : nullptr; }
   bool operator==(const ReservationShare&) const = default;
 };
 
-// What is known of one reservation.
+// The use of one reservation.
 struct ReservationUse {
-  // The node on which the reserve pod is counted and can be used: it is bound, and not only chosen.
+  // The node on which the reserve pod is bound and counted, not only assumed; kNoNode if none.
   NodeId node = kNoNode;
   struct Owner {
     NodeId node = kNoNode;
     Resources requests;
   };
-  std::map<std::string, Owner> pods;  // by uid; all that name it
-  // Of those on its node:
+  std::map<std::string, Owner> pods;  // by uid; all pods that name the reservation
+  // Of the pods on its node:
   std::size_t owners = 0;
   Resources requests;
 
@@ -50,30 +51,30 @@ struct ReservationUse {
 
 class ReservationLedger final : public LedgerOf<ReservationShare> {
  public:
-  // `kind` is that of reserve pods.
+  // `kind` is the kind of the reserve pods.
   explicit ReservationLedger(const UnitKind& kind) : kind_(kind) {}
   std::string_view name() const override { return "reservations"; }
-  // What is promised is granted at once.
+  // A promised share is granted at once, so a later read need not find it.
   bool silent(const PodInfo& pod) const override;
 
-  // Lives on until release().
+  // The entry stays until release().
   const ReservationUse& keep(const std::string& reservation);
-  // What it has promised is taken back.
+  // Also reverts the shares that the reservation has promised.
   void release(Cluster& cluster, const std::string& reservation);
-  // nullptr when nothing is known of it.
+  // nullptr if the ledger has no entry for it.
   const ReservationUse* find(const std::string& reservation) const;
-  // Pods that a reservation is taking over: each has its share, though nothing is written down yet. Until
-  // the annotation is seen, or it is taken back.
+  // Gives shares to pods that a reservation is taking over before their annotations are written. A
+  // share stays until the annotation is seen or withdraw() reverts it.
   void promise(Cluster& cluster, const std::string& pod, ReservationShare share);
-  // Takes back all that the reservation has promised: to these.
+  // Reverts all shares that the reservation has promised. Returns the uids of the pods.
   std::vector<std::string> withdraw(Cluster& cluster, const std::string& reservation);
   const std::map<std::string, ReservationShare>& promises() const { return promises_; }
 
-  // Rises with every change.
+  // Increases with every change.
   std::uint64_t version() const { return version_; }
 
-  // Called with the uid of a reservation whose owners have changed or were seen anew, what-if
-  // changes included.
+  // Called with the uid of a reservation when its owners change or are read again, in simulations
+  // too.
   std::function<void(const std::string& reservation)> onChange;
 
  private:
@@ -94,7 +95,7 @@ class ReservationLedger final : public LedgerOf<ReservationShare> {
     if (!unsettled_.empty()) settleNow(cluster);
   }
 
-  // Whether the pod keeps the room of a reservation: a reserve pod, or one in operating mode.
+  // Returns true for a pod that reserves resources: a reserve pod or a pod in operating mode.
   bool reserves(const PodInfo& pod) const;
   void changed(const std::string& reservation);
   void recount(ReservationUse& use) const;

@@ -35,7 +35,7 @@ const PodMatch& ReservationMatcher::of(const PodInfo& pod) const {
     findNodes();
     return last_;
   }
-  // The nodes are likely those of this pod, too.
+  // The pods of a template usually have the same nodes.
   last_.pod = pod.pod;
   last_.owners.clear();
   last_.requests.clear();
@@ -139,8 +139,8 @@ bool ReservationMatcher::concerns(const PodInfo& pod, const ReservationEntry& re
                              [&](ResourceId id) { return pod.request.amount(id) > 0; });
 }
 
-// The node counts for each reservation what it reserves or what its owners ask for, whichever is
-// more. To a pod that uses this one the rest of it is free, and of all others nothing is.
+// For each reservation, the node counts the larger of what is reserved and what its owners request.
+// For a pod that uses this one, the unused part is free; other reservations are not.
 void ReservationMatcher::addNodeShortage(const PodMatch& match, const PodInfo& pod, NodeId node,
                                          const ReservationEntry* reservation, std::size_t matched,
                                          bool counted, Shortage& shortage) const {

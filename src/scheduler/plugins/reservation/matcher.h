@@ -1,9 +1,11 @@
 #pragma once
 
-// ReservationMatcher: which reservations a pod may use, and which of them fit.
+// ReservationMatcher: which reservations a pod may use, and which of them have enough free
+// resources.
 //
-// A pod's part in the answer (its wishes, the lists of owners that select it) is worked out once and
-// kept for the pod that was asked about last, since an attempt asks about one pod on many nodes.
+// An attempt asks about one pod on many nodes. The part of the answer that depends on the pod only
+// (its affinity, the lists of owners that select it) is therefore computed once and cached for the
+// last pod.
 
 #include <boost/container/small_vector.hpp>
 #include <functional>
@@ -14,26 +16,26 @@
 
 namespace koord::scheduler {
 
-// What a pod asks for of one resource.
+// The pod's request of one resource.
 struct WantedAmount {
   ResourceId id = 0;
   std::int64_t amount = 0;
 };
 
-// What is known of a pod before any reservation is looked at.
+// The part that depends on the pod only.
 struct PodMatch {
   std::shared_ptr<const api::Pod> pod;
   ReservationWish wish;
   std::vector<OwnersId> owners;
-  NodeSet nodes;                     // where reservations are that select it as owner
+  NodeSet nodes;                     // the nodes with reservations that select the pod as owner
   api::ResourceList requests;        // for exact matches only
-  std::vector<WantedAmount> wanted;  // without what is ignored
+  std::vector<WantedAmount> wanted;  // without ignored resources
   bool matchesAnything() const { return wish.ignoresReservations || !owners.empty(); }
-  // False: certainly none.
+  // Returns false if the node certainly has no reservation for the pod.
   bool mayMatchOn(NodeId node) const { return wish.ignoresReservations || nodes.contains(node); }
 };
 
-// Why a reservation that selects the pod as owner is not for it.
+// Why the pod cannot use a reservation that selects it as owner.
 enum class MatchVerdict : std::uint8_t {
   Matched,
   NotOwner,
@@ -46,55 +48,57 @@ enum class MatchVerdict : std::uint8_t {
 
 class ReservationMatcher {
  public:
-  // omitNodeLabels: affinity sees labels of reservations only.
+  // omitNodeLabels: the affinity is matched with labels of reservations only.
   ReservationMatcher(const ReservationBook& book, const Cluster& cluster, ReservationArgs args,
                      bool omitNodeLabels)
       : book_(book), cluster_(cluster), args_(std::move(args)), omitNodeLabels_(omitNodeLabels) {}
 
-  // Whether the pod surely says nothing about reservations, and none anything about it. Fast, where of()
-  // may not be.
+  // Returns true if the pod certainly neither asks for reservations nor is selected by any. Always
+  // fast, unlike of().
   bool indifferent(const PodInfo& pod) const {
     return pod.shape != 0 && book_.owners().empty() && !wishes(pod);
   }
-  // Good until the next call with another pod.
+  // The reference is valid until the next call with another pod.
   const PodMatch& of(const PodInfo& pod) const;
 
-  // `taint` is set with the verdict Taint.
+  // Sets `taint` if the verdict is Taint.
   MatchVerdict judge(const PodMatch& match, const ReservationEntry& reservation,
                      const api::Taint** taint = nullptr) const;
-  // The same of a reservation that could be on the node, without asking who its owners are.
+  // Like judge(), for a reservation that could be placed on the node; does not check the owners.
   MatchVerdict judgeWish(const PodMatch& match, const ReservationEntry& reservation, NodeId node,
                          const api::Taint** taint = nullptr) const;
   using Matched = boost::container::small_vector<const ReservationEntry*, 4>;
-  // Those of the node that the pod may use.
+  // The reservations of the node that the pod may use.
   Matched matchedOn(const PodMatch& match, NodeId node) const;
 
-  // --- Whether it fits. `counted`: the pod is on the node already and counted there.
+  // --- Whether the resources suffice.
+  // `counted`: the node's requests already include the pod.
   struct Shortage {
     boost::container::small_vector<std::string, 2> ofNode;         // names of resources
     boost::container::small_vector<std::string, 2> ofReservation;  // reasons
     bool none() const { return ofNode.empty() && ofReservation.empty(); }
   };
-  // With what is left of the reservation and of the node. `matched`: how many reservations of the
-  // node the pod may use, whose reserve pods are not in its way.
+  // Compares with what is left of the reservation and of the node. `matched`: the number of
+  // reservations of the node that the pod may use; their reserve pods do not count against it.
   Shortage shortage(const PodMatch& match, const PodInfo& pod, const ReservationEntry& reservation,
                     std::size_t matched, bool counted) const;
-  // Of the node alone.
+  // Compares with the node alone.
   Shortage shortageOfNode(const PodMatch& match, const PodInfo& pod, NodeId node,
                           std::size_t matched, bool counted) const;
-  // Whether the reservation has anything that the pod asks for.
+  // Returns true if the reservation has any resource that the pod requests.
   bool concerns(const PodMatch& match, const ReservationEntry& reservation) const;
   bool concerns(const PodInfo& pod, const ReservationEntry& reservation) const;
-  // Why so much, of so many pods, is more than what is left of the reservation; nothing when it fits.
+  // Why requests of this size and number of pods exceed what is left of the reservation; empty if
+  // they fit.
   std::vector<std::string> shortageWithin(const ReservationEntry& reservation,
                                           const Resources& amount, std::size_t pods) const;
-  // 0 to 100: how full it would be.
+  // 0 to 100: the utilization of the reservation with the pod.
   std::int64_t fullness(const PodInfo& pod, const ReservationEntry& reservation) const;
 
  private:
   bool matchesAffinity(const PodMatch& match, const ReservationEntry& reservation,
                        NodeId node) const;
-  // `reservation`: nullptr is the node alone.
+  // `reservation`: nullptr for the node alone.
   void addNodeShortage(const PodMatch& match, const PodInfo& pod, NodeId node,
                        const ReservationEntry* reservation, std::size_t matched, bool counted,
                        Shortage& shortage) const;
@@ -106,18 +110,18 @@ class ReservationMatcher {
   const Cluster& cluster_;
   const ReservationArgs args_;
   const bool omitNodeLabels_;
-  // Whether the pod says something about reservations.
+  // Returns true if the pod asks for reservations.
   bool wishes(const PodInfo& pod) const {
     return wishes_.of(pod, [&] { return ReservationWish::isThere(*pod.pod); });
   }
-  // Finds the nodes anew where that is needed.
+  // Recomputes last_.nodes if the reservations have changed.
   void findNodes() const;
 
   mutable ByShape<bool> wishes_;
   mutable PodMatch last_;
-  mutable bool wished_ = false;             // last_.wish says something
+  mutable bool wished_ = false;             // last_.wish asks for something
   mutable std::uint64_t lastOwners_ = 0;    // version of the index
-  mutable std::vector<OwnersId> nodesFor_;  // whose nodes last_ has
+  mutable std::vector<OwnersId> nodesFor_;  // the lists whose nodes last_ has
   mutable std::uint64_t lastPlaces_ = 0;    // version of the book
 };
 

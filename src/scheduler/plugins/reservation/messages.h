@@ -1,6 +1,6 @@
 #pragma once
 
-// What is told about reservations when a pod finds no node.
+// The messages about reservations for a pod that finds no node.
 
 #include <map>
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace koord::scheduler {
 
-// The reservations whose owners the pod is among, and why they were of no use.
+// Counts the reservations that select the pod as owner, by the reason why it could not use them.
 struct ReservationCounts {
   int ownerMatched = 0;
   int nameMatched = 0;
@@ -18,15 +18,15 @@ struct ReservationCounts {
   int unschedulable = 0;
   int notExact = 0;
   std::map<std::string, int> taints;       // by "{key: value}"
-  std::map<std::string, int> nodeReasons;  // of those that the pod could use otherwise
+  std::map<std::string, int> nodeReasons;  // of reservations that the pod could use otherwise
 
-  // "3 Reservation(s) didn't match affinity rules", ...; nothing when it is owner of none and does
-  // not ask for one.
+  // "3 Reservation(s) didn't match affinity rules", ...; empty if no reservation selects the pod
+  // and it does not require one.
   std::vector<std::string> reasons(bool required) const;
 };
 
-// Of a message "0/5 nodes are available: ..." what it says of reservations:
-// "0/2 reservations are available: 2 Reservation(s) is unschedulable."
+// The part about reservations of a message "0/5 nodes are available: ...": "0/2 reservations are
+// available: 2 Reservation(s) is unschedulable."
 std::optional<std::string> reservationLevelMessage(const std::string& message);
 
 }  // namespace koord::scheduler

@@ -1,9 +1,9 @@
-// Which reservation of a node a pod uses, how good that is, and what becomes of it: Score, Reserve
-// and Bind.
+// Which reservation of a node a pod uses, how well it scores, and how it is recorded: Score,
+// Reserve and Bind.
 //
-// Of the reservations that take the pod, the one with the lowest order wins, else the one that is
-// fullest afterwards, so that others stay whole. The choice follows from the cluster as it is, so
-// it is made anew when the pod has its node, instead of being kept from scoring.
+// Of the reservations that can take the pod, the one with the lowest order wins; without orders,
+// the fullest afterwards, so that others stay whole. The choice follows from the
+// current state of the cluster, so Reserve repeats it instead of keeping it from Score.
 
 #include <fmt/format.h>
 
@@ -20,14 +20,14 @@ namespace koord::scheduler {
 
 namespace {
 
-// A node with an order beats all without one; each order beats all that come after it. Twice as
-// much is enough for the best to be 100 after scaling and the next to be less.
+// A node with an order scores above all nodes without one; each order scores above all that come
+// after it. Twice as much is enough for the best to be 100 after scaling and the next to be less.
 constexpr std::int64_t kOrdered = 1000;
 constexpr int kMostOrders = 40;
-// Of an attempt: uids of the pods that it takes over.
+// State of an attempt: uids of the pods that the reserve pod takes over.
 constexpr std::string_view kTakenOver = "Reservation/takenOver";
 
-// Sets the pod's annotation, or takes it away.
+// Sets or removes the pod's annotation.
 json::value annotationPatch(const std::string& uid, json::value text) {
   json::object annotations;
   annotations[json::string(model::kAnnotationReservationAllocated)] = std::move(text);
@@ -130,7 +130,7 @@ Status ReservationPlugin::reserveIn(CycleState& state, const PodPtr& pod, NodeId
   if (match.wish.ignoresReservations) return {};
   const ReservationEntry* reservation = nominate(*pod, node, true);
   if (!reservation) return match.wish.required ? Status::unschedulable(kNoneMatches) : Status{};
-  // Only who names it comes so far.
+  // Only pods that require the reservation by name get this far.
   if (reservation->object->metadata.deletionTimestamp)
     return Status::error("target reservation is terminating");
   const api::ReservationAllocated allocated{reservation->name(), reservation->uid()};
@@ -148,8 +148,8 @@ Status ReservationPlugin::grant(const PodPtr& pod, NodeId node) {
   return {};
 }
 
-// They hold their share from now on, so that nobody else takes them over, or their room; it is written down
-// before the reservation becomes available.
+// The pods get their share at once, so that no other reservation takes them or their resources
+// over. The annotations are written before the reservation becomes available.
 Status ReservationPlugin::takeOver(CycleState& state, const PodPtr& pod, NodeId node) {
   if (!PreAllocation::allowed(*pod)) return {};
   const ReservationPtr own = book_.find(pod->uid());
@@ -169,7 +169,8 @@ Status ReservationPlugin::takeOver(CycleState& state, const PodPtr& pod, NodeId 
 void ReservationPlugin::unreserve(CycleState& state, const PodPtr& pod, NodeId) {
   if (book_.isReservePod(*pod)) {
     std::vector<std::string> pods = book_.ledger().withdraw(cluster_, pod->uid());
-    // What pods say already is where the next attempt begins; of a reservation that is gone there is none.
+    // The next attempt begins with the annotations that pods already have; a reservation that is
+    // gone has no next attempt.
     const auto* taken = state.get<std::vector<std::string>>(kTakenOver);
     if (taken && !book_.find(pod->uid())) pods = *taken;
     if (!pods.empty() && handle_.api()) tasks_.spawn(dropTakenOver(std::move(pods), pod->uid()));
@@ -200,7 +201,7 @@ Task<void> ReservationPlugin::dropStaleAnnotation(PodPtr pod) {
               patched.error().message);
 }
 
-// A failed attempt may have written it for some. What a later attempt has written stays.
+// A failed attempt may have written it for some pods. What a later attempt has written stays.
 Task<void> ReservationPlugin::dropTakenOver(std::vector<std::string> pods,
                                             std::string reservation) {
   for (const std::string& uid : pods) {
@@ -256,8 +257,8 @@ Task<Status> ReservationPlugin::writeTakenOver(PodPtr pod) {
   co_return Status{};
 }
 
-// The annotation of a pod is there since Reserve, and travels with the binding. Those of pods that a
-// reservation takes over are written here.
+// The pod's own annotation is set in Reserve and written with the binding. PreBind writes those of
+// the pods that a reservation takes over.
 Status ReservationPlugin::preBindPreFlight(CycleState&, const PodPtr& pod, NodeId) {
   const bool writes = book_.isReservePod(*pod) && PreAllocation::allowed(*pod);
   return writes ? Status{} : Status::skip();

@@ -1,8 +1,8 @@
 #pragma once
 
-// How plugins for CPUs and devices take part in the use of reservations. They derive from these, and
-// the Reservation plugin finds them in its profile (Profile::offers); the other way round they find
-// the Reservation plugin as ReservationsOffer.
+// The interfaces between the Reservation plugin and the plugins for CPUs and devices. Those plugins
+// implement ReservationFilterOffer and ReservationScoreOffer, and the Reservation plugin finds them
+// in its profile (Profile::offers). They find the Reservation plugin as ReservationsOffer.
 
 #include <span>
 #include <string>
@@ -14,31 +14,33 @@
 
 namespace koord::scheduler {
 
-// A reservation, as other plugins need to know it.
+// A reservation as other plugins see it.
 struct ReservationOnNode {
   std::string uid;
   std::string name;
-  bool aligned = false;             // owners may take more, of the same alignment
-  bool restricted = false;          // owners may take nothing else
+  bool aligned = false;             // policy Aligned: owners may use more, with the same alignment
+  bool restricted = false;          // policy Restricted: owners may use nothing else
   std::vector<std::string> owners;  // uids of the pods that use it
 };
 
-// Whether the pod can have what it needs of CPUs or devices within one reservation of a node.
+// Decides whether one reservation of a node has the CPUs or devices that the pod needs.
 class ReservationFilterOffer {
  public:
   virtual ~ReservationFilterOffer() = default;
-  // Success, or a rejection whose reasons are told with those of the reservation. By the cluster as
-  // it is now. Kept like a filter's verdict: until the node changes.
+  // Returns success, or a rejection whose reasons are reported with those of the reservation. Uses
+  // the current state of the cluster. The verdict is cached like a filter's: until the node
+  // changes.
   virtual Status filterReservation(const PodInfo& pod, const ReservationOnNode& reservation,
                                    NodeId node) = 0;
-  // Asked when one has to be chosen; nothing else when that is the same.
+  // Called when a reservation of the node is chosen. Override it only if the result differs from
+  // filterReservation().
   virtual Status filterNomination(const PodInfo& pod, const ReservationOnNode& reservation,
                                   NodeId node) {
     return filterReservation(pod, reservation, node);
   }
 };
 
-// Which of several reservations of a node is the best for the pod.
+// Scores the reservations of a node for the pod.
 class ReservationScoreOffer {
  public:
   virtual ~ReservationScoreOffer() = default;
@@ -46,25 +48,25 @@ class ReservationScoreOffer {
                                         NodeId node) = 0;  // 0 to 100
 };
 
-// What the Reservation plugin tells: whose CPUs and devices are free to a pod on a node. What the
-// reserve pod of a matched one holds, less what its owners hold, is; of all others nothing is.
+// Says which CPUs and devices of a node are free for a pod. The part of a matched reservation that
+// its owners do not use is free for the pod; no part of the other reservations is.
 class ReservationsOffer {
  public:
   virtual ~ReservationsOffer() = default;
-  // The one that the pod uses already is among them.
+  // Includes the reservation that the pod already uses.
   virtual std::vector<ReservationOnNode> matchedReservations(const PodInfo& pod,
                                                              NodeId node) const = 0;
-  // All that are placed on the node and do not match.
+  // All reservations that are placed on the node and do not match.
   virtual std::vector<ReservationOnNode> otherReservations(const PodInfo& pod,
                                                            NodeId node) const = 0;
-  // The uid of the one that the pod would use on the node, as things are; "" for none. `counted`: the
-  // pod is on the node already. Who comes before the Reservation plugin in Reserve learns from it whose
-  // things to take: it chooses by the same rules.
+  // The uid of the reservation that the pod would use on the node now; "" if none. `counted`: the
+  // node's requests already include the pod. Plugins that run before the Reservation plugin in
+  // Reserve call it to know from which reservation to allocate; it applies the same rules.
   virtual std::string nominationOf(const PodInfo& pod, NodeId node, bool counted) const = 0;
-  // The pods of the node that a reserve pod would take over (pre-allocation), as things are: what they hold of
-  // CPUs and devices has to be part of what it gets.
+  // The pods of the node that a reserve pod would take over now (pre-allocation). Their CPUs and
+  // devices must be part of what the reserve pod gets.
   virtual std::vector<PodPtr> takenOver(const PodInfo& reservePod, NodeId node) const = 0;
-  // The one that the pod uses, once Reserve has chosen; "" for none.
+  // The uid of the reservation that the pod uses, once Reserve has chosen it; "" if none.
   virtual std::string reservationOf(const std::string& podUid) const = 0;
 };
 

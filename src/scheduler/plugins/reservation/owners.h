@@ -1,15 +1,15 @@
 #pragma once
 
-// Who may use a reservation: its `owners`, compiled, and an index over all of them.
+// Which pods may use a reservation: its `owners`, compiled, and an index over all of them.
 //
-// There may be thousands of reservations, and every pod has to be matched with all of them each
-// time that it is tried. Two things make that cheap. Equal lists of owners, as the reservations of
-// one job have, are compiled and matched once. And each entry of a list is filed under one thing
-// that a pod must have to be matched by it: a label with its value, a uid, a name; a pod is then
-// tried against what is filed under its own labels, names and owners only. Entries that name no such
-// thing ("everybody but ...") are tried against every pod.
+// There may be thousands of reservations, and every pod is matched with all of them each time that
+// it is tried. Two things make that cheap:
+// - Equal lists of owners, as the reservations of one job have, are compiled and matched once.
+// - Each entry of a list is indexed by one thing that a pod must have to match it: a label with its
+//   value, a uid or a name. A pod is tried only against the entries under its own labels, names and
+//   owners. Entries that require no such thing ("everything but ...") are tried against every pod.
 //
-// The number of a list is never used again, so that it can stand for the list in a signature.
+// The id of a list is never reused, so that it can stand for the list in a signature.
 
 #include <map>
 #include <string>
@@ -26,20 +26,20 @@ namespace koord::scheduler {
 using OwnersId = std::uint32_t;
 inline constexpr OwnersId kNoOwners = 0;
 
-// One list: the entries are alternatives, the fields of an entry must all match.
+// One list: a pod must match all fields of at least one entry.
 class OwnerMatcher {
  public:
   // The error names the entry and its field.
   static Result<OwnerMatcher> compile(const api::List<api::ReservationOwner>& owners);
   bool matches(const api::Pod& pod) const;
-  // Whether it does, and the labels of an entry that asks for any do.
+  // Returns true if the pod matches the list and the label selector of an entry that has one.
   bool matchesByLabels(const api::Pod& pod) const;
 
  private:
   friend class OwnerIndex;
   struct Entry {
     api::ReservationOwner owner;
-    api::Selector labels;  // everything, where none are asked for
+    api::Selector labels;  // matches everything if the entry has no selector
     bool matches(const api::Pod& pod) const;
   };
   std::vector<Entry> entries_;
@@ -47,16 +47,17 @@ class OwnerMatcher {
 
 class OwnerIndex {
  public:
-  // The number of the list; kNoOwners with what is wrong with it in `error`. Each call is to be
-  // matched by one of release().
+  // Returns the id of the list, or kNoOwners and the reason in `error`. Each call must be paired
+  // with a call of release().
   OwnersId add(const api::List<api::ReservationOwner>& owners, std::string& error);
   void release(OwnersId id);
   bool empty() const { return lists_.empty(); }
-  // Whether the list matches the pod, and asks for labels that it has.
+  // Returns true if the pod matches the label selector of an entry; entries without a selector do
+  // not count.
   bool selectsByLabels(OwnersId id, const api::Pod& pod) const;
   // The lists that match the pod, ascending.
   std::vector<OwnersId> matching(const api::Pod& pod) const;
-  // Rises when a list comes or goes.
+  // Increases when a list is added or removed.
   std::uint64_t version() const { return version_; }
 
  private:
@@ -66,7 +67,7 @@ class OwnerIndex {
     std::string text;
     std::size_t users = 0;
   };
-  // What an entry is filed under; nullptr: it is tried against every pod.
+  // The index lists of an entry; anything_ if the entry is tried against every pod.
   std::vector<std::vector<OwnersId>*> placesOf(const OwnerMatcher::Entry& entry);
   template <class F>
   void forEachPlace(const OwnerMatcher& matcher, F&& fn);

@@ -1,4 +1,4 @@
-// Owners, wishes, reserve pods, messages and arguments by themselves.
+// Unit tests of owners, wishes, reserve pods, messages and arguments.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

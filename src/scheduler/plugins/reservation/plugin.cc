@@ -12,7 +12,7 @@ namespace koord::scheduler {
 
 namespace {
 
-// What pre-allocation goes by, of the reservation and not of its reserve pod.
+// The inputs of pre-allocation from the reservation that are not in its reserve pod.
 void signPreAllocation(const PodInfo& pod, const ReservationPtr& reservation,
                        Signature& signature) {
   signature.add(static_cast<std::int64_t>(PreAllocation::allowed(pod)));
@@ -70,13 +70,14 @@ void ReservationPlugin::sign(const PodInfo& pod, Signature& signature) const {
   signature.add(static_cast<std::int64_t>(match.owners.size()));
   for (const OwnersId owners : match.owners) signature.add(std::int64_t{owners});
   ReservationWish::sign(*pod.pod, signature);
-  // Which nodes come into question is part of what is said before the filters.
+  // The candidate nodes are part of the answer before the filters.
   if (match.wish.required) signRequiredNodeAffinity(pod.pod->spec, signature);
 }
 
-// Another one whenever a pod has come, gone, or been seen to be bound: who can be taken over is asked for anew then.
+// Changes whenever a pod is added, removed or seen as bound: the candidates for pre-allocation must
+// be looked up again then.
 std::uint64_t ReservationPlugin::podsEpoch() const {
-  // Until it is read, the log notes a node once however often it changes.
+  // Until the log is read, it notes a node once for any number of changes.
   (void)cluster_.changesSince(cluster_.changeEnd());
   return cluster_.changeEnd() * 1000003 + cluster_.assumedTotal();
 }
@@ -89,7 +90,7 @@ std::uint64_t ReservationPlugin::epoch(const CycleState&, const PodInfo& pod) co
 
 std::uint64_t ReservationPlugin::preFilterEpoch(const PodInfo& pod) const {
   if (matcher_.indifferent(pod)) return 0;
-  // Which nodes have somebody to take over may change with any pod.
+  // Any pod may change which nodes have candidates for pre-allocation.
   if (book_.isReservePod(pod)) return PreAllocation::demanded(pod) ? podsEpoch() : 0;
   return matcher_.of(pod).wish.required ? book_.version() : 0;
 }
@@ -99,7 +100,7 @@ bool ReservationPlugin::hasCredits(const PodInfo& pod) const {
   return matcher_.of(pod).matchesAnything();
 }
 
-// The room of those whom it could take over. Which of them it may, and how many, Filter says.
+// The resources of the pods that it could take over. Filter decides which of them, and how many.
 bool ReservationPlugin::addTakeable(const PodInfo& pod, NodeId node, NodeCredit& credit) const {
   const ReservationPtr own = book_.find(pod.uid());
   if (!own || !PreAllocation::allowed(pod) || !preAllocation_.refusal(*own).empty()) return false;
@@ -203,8 +204,8 @@ std::vector<EventRegistration> ReservationPlugin::eventsToRegister() const {
   const auto onReservation = [this](const PodInfo& pod, const ClusterEvent& event) {
     const auto before = event.before<api::Reservation>();
     const auto after = event.after<api::Reservation>();
-    // One that goes, or is consumed, frees what it held; whoever waits for a node with its policy
-    // may go there.
+    // A reservation that is deleted or consumed frees its resources, and its node may accept
+    // waiting reservations of its policy.
     if (book_.isReservePod(pod))
       return pod.uid() == (after ? after : before)->metadata.uid ? Hint::Skip : Hint::Queue;
     const PodMatch& match = matcher_.of(pod);
@@ -214,8 +215,8 @@ std::vector<EventRegistration> ReservationPlugin::eventsToRegister() const {
     const bool owned = reservation && std::ranges::binary_search(match.owners, reservation->owners);
     return owned ? Hint::Queue : Hint::Skip;
   };
-  // Upstream waits for pods that go and for reservations only; but room comes with nodes, too, and
-  // a pod can come to be owner of something, or want another reservation or none.
+  // Upstream waits for deleted pods and for reservations only. But nodes bring resources, too, and
+  // a changed pod can become owner of a reservation, or require another one or none.
   const auto onPod = [this](const PodInfo& pod, const ClusterEvent& event) {
     if (book_.isReservePod(pod) && PreAllocation::allowed(pod)) return Hint::Queue;
     if (event.newPod && isOperatingPod(*event.newPod->pod)) return Hint::Queue;
@@ -236,7 +237,7 @@ std::vector<EventRegistration> ReservationPlugin::eventsToRegister() const {
            std::string(KindOf<api::Reservation>::value.customResource), onReservation}};
 }
 
-// Those that match, and the one that it uses already: it may take no other owner any more.
+// The reservations that match, and its current one, which may not take other owners.
 ReservationMatcher::Matched ReservationPlugin::openTo(const PodInfo& pod, NodeId node) const {
   ReservationMatcher::Matched open = matcher_.matchedOn(matcher_.of(pod), node);
   const std::string own = reservationOf(pod.uid());

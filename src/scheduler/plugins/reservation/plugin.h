@@ -1,10 +1,10 @@
 #pragma once
 
-// Reservation: places reservations as if they were pods, keeps their room for the pods that own
-// them, and gives it to these.
+// Reservation: schedules reservations as if they were pods, keeps their resources for the pods that
+// own them, and gives the resources to those pods.
 //
-// Who may use which reservation is in matcher.h; which reservations there are in book.h; who uses
-// which in ledger.h. Here is what an attempt makes of them.
+// matcher.h decides which pods may use which reservation, book.h caches the reservations, ledger.h
+// records their use. This class is the plugin: what it does at each extension point.
 
 #include "scheduler/framework/controller.h"
 #include "scheduler/framework/registry.h"
@@ -19,8 +19,8 @@
 
 namespace koord::scheduler {
 
-// What reservations' own preemption takes, for pods and for reservations: anybody of lower priority who may
-// be preempted.
+// The rules of the plugin's own preemption, for pods and for reservations: every pod of lower
+// priority that may be preempted is a possible victim.
 class ReservationPreemptionRules final : public PreemptionRules {
  public:
   std::string mayNotPreempt(const PodInfo& preemptor) const override {
@@ -56,12 +56,12 @@ class ReservationPlugin final : public Plugin,
   ReservationPlugin(Handle& handle, const ReservationArgs& args);
   ~ReservationPlugin() override;
   std::string_view name() const override { return kName; }
-  // Only reserve pods are prepared, which have no shape.
+  // PreBind acts on reserve pods only, which have no shape.
   PluginPoints idleAt(const PodInfo&) const override { return when::kPreBind; }
 
   // plugin.cc
   void sign(const PodInfo& pod, Signature& signature) const override;
-  // Owners may be named.
+  // Owners may be selected by name.
   bool signsShape() const override { return true; }
   bool shapesTell() const override { return book_.owners().empty(); }
   std::uint64_t epoch(const CycleState& state, const PodInfo& pod) const override;
@@ -114,12 +114,12 @@ class ReservationPlugin final : public Plugin,
  private:
   // filter.cc
   Status filterReservePod(const PodInfo& pod, NodeFilter& nodes) const;
-  // Whether a reservation of this policy cannot be on the node, because of another one there.
+  // Returns true if a reservation with this policy conflicts with another one on the node.
   bool conflicts(AllocatePolicy own, NodeId node) const;
   PreFilterResult preFilterReservePod(const PodInfo& pod) const;
-  // What one node answers: Success, or the rejection.
+  // The verdict on one node: success or a rejection.
   Status judge(const PodInfo& pod, const PodMatch& match, NodeId node) const;
-  // Whether the reservation itself takes the pod.
+  // What the reservation lacks for the pod.
   ReservationMatcher::Shortage tryOne(const PodInfo& pod, const PodMatch& match,
                                       const ReservationEntry& reservation, std::size_t matched,
                                       bool counted, bool nominating) const;
@@ -130,11 +130,11 @@ class ReservationPlugin final : public Plugin,
   ReservationMatcher::Matched openTo(const PodInfo& pod, NodeId node) const;
 
   // nominate.cc
-  // The reservation of the node that the pod is to use; nullptr: none.
+  // The reservation of the node that the pod should use; nullptr if none.
   const ReservationEntry* nominate(const PodInfo& pod, NodeId node, bool counted) const;
   std::int64_t preference(const PodInfo& pod, const ReservationEntry& reservation) const;
   Task<void> dropStaleAnnotation(PodPtr pod);
-  // The pods that are taken over with it.
+  // Assigns the pod to its reservation, or to a reserve pod the pods that it takes over.
   Status reserveIn(CycleState& state, const PodPtr& pod, NodeId node);
   Status takeOver(CycleState& state, const PodPtr& pod, NodeId node);
   Task<Status> writeTakenOver(PodPtr pod);
@@ -168,7 +168,7 @@ class ReservationPlugin final : public Plugin,
   SelectorIndex selectorIndex_;
   const ReservationPreemptionRules rules_;
   PodPreemption preemption_;
-  // Of the profile, once it is complete.
+  // Of the profile; set at first use, when the profile is complete.
   mutable std::optional<std::vector<ReservationFilterOffer*>> filters_;
   mutable std::optional<std::vector<ReservationScoreOffer*>> scorers_;
   TaskGroup tasks_;

@@ -354,7 +354,7 @@ TEST_F(Reservations, policies_that_do_not_go_together_are_kept_apart) {
   EXPECT_EQ(answers.at("b"), "");
 }
 
-// What a what-if question asks about in place of a Reservation that is to hold a pod's new place.
+// The pod of a dry run that represents a Reservation for a pod's new place.
 TEST_F(Reservations, that_are_to_be_use_no_other_and_stay_off_where_policies_do_not_go_together) {
   const auto toBe = [](PodBuilder pod) {
     pod.object().metadata.annotations[model::kAnnotationReservePod] = "true";

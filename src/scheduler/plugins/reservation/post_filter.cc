@@ -1,4 +1,5 @@
-// What a pod that found no node is told about reservations, and preemption that looks into them.
+// The messages about reservations for a pod that found no node, and preemption that considers
+// reservations.
 
 #include <fmt/format.h>
 
@@ -16,7 +17,7 @@ namespace {
 
 constexpr std::size_t kMostOfEvent = 1024;
 
-// What is said of the node.
+// The reasons of the node.
 const std::vector<std::string>& reasonsOn(const Diagnosis& diagnosis, NodeId node) {
   static const std::vector<std::string> kNone;
   if (!diagnosis.preFilter.ok()) return diagnosis.preFilter.reasons();
@@ -47,7 +48,7 @@ std::vector<std::string> ReservationPlugin::reasonsFor(const PodInfo& pod,
   ReservationCounts counts;
   if (match.owners.empty() && !match.wish.required) return {};
   const api::RequiredNodeAffinity demanded(pod.pod->spec);
-  std::map<NodeId, int> left;  // by node: those that only the node keeps the pod from
+  std::map<NodeId, int> left;  // by node: reservations that only the node keeps the pod from
   const auto look = [&](const ReservationPtr& reservation) {
     if (reservation->node == kNoNode || !reservation->usable()) return;
     const NodeRow& node = cluster_.node(reservation->node);
@@ -81,7 +82,7 @@ std::vector<std::string> ReservationPlugin::reasonsFor(const PodInfo& pod,
   if (match.wish.ignoresReservations) {
     for (const auto& [name, reservation] : book_.all()) look(reservation);
   } else {
-    // All others have other owners; there may be thousands of them.
+    // All other reservations have other owners; there may be thousands of them.
     match.nodes.forEach([&](NodeId node) {
       for (const ReservationPtr& reservation : book_.on(node)) look(reservation);
     });
@@ -113,8 +114,9 @@ PostFilterResult ReservationPlugin::postFilter(CycleState& state, const PodPtr& 
   return result;
 }
 
-// As default preemption, but nobody leaves who must not be preempted. What victims use of a
-// reservation is free to a pod that may use it, too, since the dry run takes their grants with them.
+// As default preemption, except that pods that must not be preempted are not victims. What victims
+// use of a reservation is free for a pod that may use it, too, because the dry run removes their
+// grants with them.
 PostFilterResult ReservationPlugin::preempt(CycleState& state, const PodPtr& pod,
                                             const Diagnosis& diagnosis) {
   if (std::string why = preemption_.mayNot(*pod, diagnosis); !why.empty())

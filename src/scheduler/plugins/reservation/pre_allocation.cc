@@ -1,11 +1,12 @@
 // Which pods of a node a reservation takes over.
 //
-// One: of those that fit into it and without which it fits on the node, the one that fills it most.
-// Several, where `enableMultiple` says so: one after the other, the best first, as long as all of them fit
-// into it, until it fits on the node; one that no longer fits in is passed over. Without any that help
-// it is placed on free room, unless a label demands that it takes over somebody. Pods that were told so before
-// an attempt came to nothing, or its process to an end, come first. Cost: a few comparisons
-// for each pod of the node that its owners' labels select. Source: upstream's plugin Reservation.
+// One: of the pods that fit into the reservation, and without which it fits on the node, the pod
+// that fills it most. Several, if `enableMultiple` is set: pods are added in order, best first, as
+// long as all of them fit into the reservation, until it fits on the node; pods that do not fit are
+// skipped. If no pods help, it is placed on free resources, unless a label demands pre-allocation.
+// Pods with the annotation of an earlier attempt, which failed or whose process ended, come first.
+// Cost: a few comparisons for each pod of the node that its owners' labels select. Source:
+// upstream's plugin Reservation.
 
 #include "scheduler/plugins/reservation/pre_allocation.h"
 
@@ -132,7 +133,7 @@ std::vector<std::string> PreAllocation::lacks(const PodInfo& reservePod, NodeId 
     if (amount <= 0 || args_.ignores(name)) return;
     std::int64_t used = Cluster::columnAt(cluster_.requested(id), node) - taken.amount(id);
     if (counted) used -= amount;
-    // Of what no node has nothing is counted as used.
+    // A resource that no node has counts as unused.
     used = std::max<std::int64_t>(used, 0);
     if (amount > Cluster::columnAt(cluster_.allocatable(id), node) - used) names.push_back(name);
   });
@@ -189,7 +190,7 @@ PreAllocation::Choice PreAllocation::choose(const PodInfo& reservePod,
   return choice;
 }
 
-// Upstream leaves the choice between nodes to others when several pods may be taken.
+// If several pods may be taken over, upstream leaves the choice between nodes to other plugins.
 std::int64_t PreAllocation::score(const ReservationEntry& reservation, const Choice& choice) const {
   if (severalAllowed(reservation)) return 100 / (1 + std::ssize(choice.pods));
   return choice.pods.empty() ? 0 : matcher_.fullness(*choice.pods.front(), reservation);

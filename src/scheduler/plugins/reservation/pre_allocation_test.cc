@@ -35,7 +35,7 @@ struct PreAllocations : ::testing::Test, ReservationWorld {
   PodPtr unit(const std::string& name) {
     return makePodInfo(cluster(), book().named(name)->unit, &book().kind());
   }
-  // Where it goes, or why it does not.
+  // Its node, or the reason of the failure.
   std::string place(const ReservationBuilder& builder) {
     set(builder);
     const PodPtr pod = unit(builder.build()->metadata.name);
@@ -49,7 +49,7 @@ struct PreAllocations : ::testing::Test, ReservationWorld {
       if (share.reservation == pod->uid()) who.push_back(uid);
     return taken;
   }
-  std::vector<std::string> who;  // was taken over
+  std::vector<std::string> who;  // the pods that were taken over
 };
 
 TEST_F(PreAllocations, are_counted_with_whom_they_take_over_and_not_beside_him) {

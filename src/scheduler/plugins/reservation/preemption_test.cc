@@ -1,4 +1,5 @@
-// Who makes others leave where reservations are in use: on an API that keeps them, on virtual time.
+// Preemption where reservations are in use: a scheduler on an API that stores them, on virtual
+// time.
 
 #include <gmock/gmock.h>
 
@@ -20,7 +21,7 @@ using testing::webPod;
 using testing::WholeWithReservations;
 using namespace std::chrono_literals;
 
-// In the order of the configuration that is shipped; alone: without DefaultPreemption.
+// In the order of the default configuration; alone: without DefaultPreemption.
 SchedulerConfiguration preempting(const std::string& args, bool alone = false) {
   const std::string others = alone ? "" : ", {name: DefaultPreemption}";
   const std::string disabled = alone ? "disabled: [{name: DefaultPreemption}], " : "";
@@ -40,7 +41,7 @@ profiles:
       .value();
 }
 
-// Machines of 32 CPUs on which pods take their time to leave.
+// Nodes of 32 CPUs whose pods terminate slowly.
 struct BusyMachines : WholeWithReservations {
   explicit BusyMachines(const std::string& args = "{enablePreemption: true}")
       : BusyMachines(preempting(args)) {}
@@ -49,7 +50,7 @@ struct BusyMachines : WholeWithReservations {
     graceful = true;
   }
   void big(const std::string& name) { node(aNode(name).allocatable("cpu", "32")); }
-  // Machine m0 with a victim v0 of 20 CPUs, and so on; small ones come and go beside them.
+  // Node m0 with a victim v0 of 20 CPUs, and so on; small pods are added and removed in addition.
   void threeMachines() {
     for (const char* each : {"0", "1", "2"}) {
       const std::string machine = std::string("m") + each;

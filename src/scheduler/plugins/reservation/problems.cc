@@ -18,7 +18,7 @@ namespace {
 
 using Problems = std::vector<std::string>;
 
-// A label that has to be a number of this size.
+// A label that must be a number of this type.
 template <class Number>
 void checkNumber(const api::Reservation& reservation, std::string_view key, Problems& problems) {
   const std::string* text = api::findIn(reservation.metadata.labels, key);

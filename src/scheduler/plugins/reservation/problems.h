@@ -1,6 +1,6 @@
 #pragma once
 
-// What a Reservation says of itself that cannot be read, or that other fields make void.
+// The fields of a Reservation that cannot be parsed or that other fields override.
 
 #include <string>
 #include <vector>
@@ -9,8 +9,8 @@
 
 namespace koord::scheduler {
 
-// One sentence each, beginning with the field. It is placed and used all the same: as if these fields
-// were not there.
+// One sentence per problem, beginning with the field. The reservation is placed and used as if
+// these fields were absent.
 std::vector<std::string> problemsOf(const api::Reservation& reservation);
 
 }  // namespace koord::scheduler

@@ -1,6 +1,6 @@
-// The plugin against a plain evaluation of the rules, written from the rules alone: random nodes,
-// reservations, owners and pods that come, change and go must give the same nodes, reservations,
-// reasons and sums.
+// Compares the plugin with a plain evaluation of the rules, written from the rules alone: random
+// nodes, reservations, owners and pods that are added, changed and removed must give the same
+// nodes, reservations, reasons and sums.
 
 #include <gmock/gmock.h>
 
@@ -44,7 +44,7 @@ struct PlainNode {
   std::int64_t pods = 0;
 };
 
-// What the cluster is, in plain words.
+// The state of the cluster.
 struct PlainReservations {
   std::map<std::string, PlainNode> nodes;
   std::map<std::string, PlainReservation> reservations;  // by name
@@ -65,7 +65,7 @@ struct PlainReservations {
     }
     return used;
   }
-  // The larger of what is reserved and what owners use, and everybody else.
+  // The larger of what is reserved and what owners use, plus all other pods.
   Amounts takenOn(const std::string& node) const {
     Amounts taken;
     for (const auto& [name, pod] : pods) {
@@ -158,7 +158,7 @@ struct PlainReservations {
     });
     return !anyByNode && fitsNode(pod, node, nullptr);
   }
-  // Those that may be chosen: of the lowest order, else the fullest.
+  // The reservations that may be chosen: those of the lowest order, else the fullest.
   std::set<std::string> choices(const PlainPod& pod, const std::string& node) const {
     const auto matched = matchedOn(pod, node);
     if (pod.ignores || matched.empty()) return {};
@@ -254,7 +254,7 @@ class RandomWorld {
     if (const auto known = plain_.reservations.find(plain.name);
         known != plain_.reservations.end()) {
       if (known->second.over) return;
-      plain = known->second;  // what may be changed of one that is placed
+      plain = known->second;  // the changeable fields of a placed reservation
       plain.closed = random_.chance(0.3);
       plain.tainted = random_.chance(0.3);
       plain.order = below(4);
@@ -284,11 +284,11 @@ class RandomWorld {
       return;
     }
     real_.erase(it->first);
-    // Its owners keep its name, which means nothing any more.
+    // Its owners keep its name, without effect.
     for (auto& [name, pod] : plain_.pods)
       if (pod.reservation == it->first) pod.reservation.clear();
     for (const auto& [name, pod] : std::map(plain_.pods)) {
-      // A later one of that name has the same uid here, which cannot be in a cluster.
+      // A later reservation of that name has the same uid here, which cannot happen in a cluster.
       if (!pod.reservation.empty() || real_.plugin->reservationOf(uidOf(name)).empty()) continue;
       real_.cluster().removePod(uidOf(name));
       plain_.pods.erase(name);

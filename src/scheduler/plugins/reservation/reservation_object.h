@@ -1,6 +1,6 @@
 #pragma once
 
-// Reservations as the scheduler keeps a kind of objects (framework/object_kind.h).
+// Registers Reservation as a kind of objects that the scheduler caches (framework/object_kind.h).
 
 #include "api/reservation.h"
 #include "scheduler/framework/stores.h"

@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kAllOfIt = "__internal_fake_container__";
 
-// Reservations come before pods unless somebody says otherwise.
+// Reservations come before pods by default.
 std::int32_t priorityOf(const api::Reservation& reservation) {
   constexpr std::int32_t kHighest = std::numeric_limits<std::int32_t>::max();
   const std::string* text = api::findIn(reservation.metadata.labels, model::kLabelSubPriority);
@@ -29,7 +29,7 @@ void dropResources(api::List<api::Container>& containers) {
   for (api::Container& container : containers) container.resources = {};
 }
 
-// What was recorded when it was placed counts, whatever the template says now.
+// What was recorded when it was placed counts, even if the template has changed since.
 void askForRecorded(api::Pod& pod, const api::ResourceList& recorded) {
   api::ResourceList wanted = model::podRequests(pod);
   if (recorded.empty() || wanted == recorded) return;
@@ -54,7 +54,7 @@ Result<> checkAmounts(const std::string& field, const api::ResourceList& amounts
   return {};
 }
 
-// The API refuses pods with such amounts; nobody has looked at the template.
+// The API server rejects pods with such amounts, but does not check the template.
 Result<> checkAmounts(const std::string& field, const api::List<api::Container>& containers) {
   for (std::size_t i = 0; i < containers.size(); ++i) {
     const api::ResourceRequirements& resources = containers[i].resources;
@@ -128,7 +128,7 @@ Result<std::shared_ptr<const api::Pod>> makeReservePod(const api::Reservation& r
   if (!pod->spec.priority) pod->spec.priority = priorityOf(reservation);
   if (pod->spec.schedulerName.empty()) pod->spec.schedulerName = "default-scheduler";
   if (isReservationTerminal(reservation)) pod->status.phase = reservation.status.phase;
-  // Claims have a say in where it goes. Those that are made for each pod are not there yet.
+  // Claims restrict the node. Claims that are created per pod do not exist yet.
   erase_if(pod->spec.volumes,
            [](const api::Volume& volume) { return !volume.ephemeral.is_null(); });
   if (isReservationActive(reservation)) askForRecorded(*pod, reservation.status.allocatable);

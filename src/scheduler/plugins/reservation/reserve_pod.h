@@ -1,6 +1,6 @@
 #pragma once
 
-// The pod in memory that stands for a Reservation while it is placed and counted.
+// The reserve pod: the pod in memory that represents a Reservation in scheduling.
 
 #include <array>
 #include <memory>
@@ -12,21 +12,22 @@
 
 namespace koord::scheduler {
 
-// The annotations by which pods and reservations say which CPUs and devices they hold.
+// The annotations by which pods and reservations say which CPUs and devices are allocated to them.
 inline constexpr std::array<std::string_view, 2> kHoldings{model::kAnnotationResourceStatus,
                                                            model::kAnnotationDeviceAllocated};
 
-// The template as a pod, under the name and uid of the Reservation's uid, with its labels and
-// annotations on top. It names its node once the Reservation does, and asks for what was recorded
-// then. The error names the field that is missing or cannot be read.
-// It holds what the reservation's own annotations say. Those of the template, which may be of a pod that runs
-// elsewhere, are wishes at most.
+// Builds the pod from the template. Its name and uid are the Reservation's uid; the Reservation's
+// labels and annotations override the template's. Once the Reservation has a node, the pod names
+// that node and requests what the status records. The allocations are those of the Reservation's
+// own annotations. Allocations in the template, which may come from a running pod, are preferences
+// at most. An error names the field that is missing or invalid.
 Result<std::shared_ptr<const api::Pod>> makeReservePod(const api::Reservation& reservation);
 
-// The first thing without which it cannot be scheduled: "the reservation misses the owner spec".
+// The first reason why it cannot be scheduled: "the reservation misses the owner spec".
 Result<> checkReservation(const api::Reservation& reservation);
 
-// Placed and not over: Available, or Waiting, which earlier versions and other schedulers write.
+// Returns true if it is placed and has not ended: Available, or Waiting, which earlier versions and
+// other schedulers write.
 bool isReservationActive(const api::Reservation& reservation);
 bool isReservationTerminal(const api::Reservation& reservation);  // Succeeded or Failed
 

@@ -98,7 +98,8 @@ std::size_t SelectorIndex::nodesWith(
   return nodes.size();
 }
 
-// Only what the pod asks for is looked at: this is done for every pod that asks by labels.
+// Visits only the labels that the pod asks for, because it runs for every pod that selects by
+// labels.
 void SelectorIndex::count(const ReservationWish& wish) {
   if (!args_.indexEnabled || wish.labels.empty()) return;
   std::optional<std::size_t> fewest;

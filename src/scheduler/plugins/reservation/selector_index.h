@@ -1,8 +1,9 @@
 #pragma once
 
-// The selector index as upstream shows it: which reservations that can be used have a label by which pods may
-// select them (args reservationSelectorIndex). Nothing depends on it here, where reservations are found by
-// their owners; it is worked out when somebody asks, and counted as upstream counts its queries.
+// The selector index as upstream shows it: which usable reservations have a label by which pods may
+// select them (args reservationSelectorIndex). Matching does not use it, because reservations are
+// found by their owners. It is computed on request, and its queries are counted as upstream counts
+// them.
 
 #include <array>
 #include <functional>
@@ -18,9 +19,10 @@ class SelectorIndex {
   SelectorIndex(const ReservationBook& book, const Cluster& cluster, ReservationArgs args)
       : book_(book), cluster_(cluster), args_(std::move(args)) {}
 
-  // What /reservationSelectorIndex answers; `detail`: with the uids by node.
+  // The answer of /reservationSelectorIndex; `detail`: with the uids by node.
   json::object show(bool detail) const;
-  // A pod asks for reservations by labels. Costs a walk over all reservations, where it is enabled.
+  // Called when a pod selects reservations by labels. Walks over all reservations if the index is
+  // enabled.
   void count(const ReservationWish& wish);
   std::string metrics() const;
 
@@ -35,9 +37,9 @@ class SelectorIndex {
   static constexpr int kSteps = 16;  // of the histogram: 1, 2, 4, ...
 
   Buckets buckets() const;
-  // On how many nodes there are usable reservations with such labels.
+  // The number of nodes that have usable reservations with labels for which `indexed` is true.
   std::size_t nodesWith(const std::function<bool(const api::StringMap&)>& indexed) const;
-  // The prefix of the arguments that the label begins with; "" for none.
+  // The configured prefix that the label begins with; "" if none.
   std::string prefixOf(const std::string& key) const;
   bool isKey(const std::string& key) const;
 
@@ -46,7 +48,7 @@ class SelectorIndex {
   const ReservationArgs args_;
   std::uint64_t hits_ = 0;
   std::uint64_t misses_ = 0;
-  std::uint64_t candidates_ = 0;  // sum over hits that had some
+  std::uint64_t candidates_ = 0;  // sum over hits that had candidates
   std::array<std::uint64_t, kSteps + 1> counts_{};
 };
 

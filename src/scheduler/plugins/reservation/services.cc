@@ -1,4 +1,4 @@
-// What people may ask about reservations over HTTP, and as metrics.
+// HTTP endpoints about reservations, facts for explain, and metrics.
 
 #include <fmt/format.h>
 
@@ -25,7 +25,7 @@ json::object amounts(const Cluster& cluster, const ReservationEntry& reservation
   return list;
 }
 
-// As framework.Resource is written.
+// In the format of upstream's framework.Resource.
 json::object resourceOf(const Cluster& cluster, const ReservationEntry& reservation,
                         auto&& amountOf) {
   json::object scalars;

@@ -29,7 +29,7 @@ std::string_view textIn(const api::StringMap& annotations, std::string_view key)
   return text ? std::string_view(*text) : std::string_view();
 }
 
-// How annotations differ from what is to be held.
+// How the annotations differ from the wanted allocations.
 json::object differences(const api::StringMap& now, const api::StringMap& wanted) {
   json::object changed;
   for (const auto& [key, text] : wanted)
@@ -44,7 +44,7 @@ bool holdsTheSame(const api::StringMap& now, const api::StringMap& wanted) {
       kHoldings, [&](std::string_view key) { return textIn(now, key) == textIn(wanted, key); });
 }
 
-// What is held for owners from now on.
+// What is reserved for owners from now on.
 Result<api::ResourceList> allocatableOf(const api::Reservation& reservation, const api::Pod& unit) {
   api::ResourceList amounts =
       isReservationActive(reservation) ? reservation.status.allocatable : model::podRequests(unit);
@@ -121,7 +121,7 @@ Task<Result<PodLocation>> ReservationKind::find(PodPtr unit) {
 
 Task<Result<>> ReservationKind::write(Object current, json::object status) {
   if (!api_) {
-    // Nobody else can have a say: what is written is what there is.
+    // There is no other source: what is written is the new object.
     json::value merged = api::encode(current->status);
     if (!merged.is_object()) merged = json::object{};
     for (auto& member : status) merged.get_object()[member.key()] = member.value();
@@ -146,7 +146,7 @@ Task<Result<>> ReservationKind::write(Object current, json::object status) {
   co_return Result<>{};
 }
 
-// Of the version that was looked at, so that what is written next rests on it.
+// Under the resource version that was read, so that the next write is based on it.
 Task<Result<ReservationKind::Object>> ReservationKind::writeAnnotations(Object current,
                                                                         json::object annotations) {
   if (!api_) co_return fail(ErrorCode::Unavailable, "there is no API to write annotations with");
@@ -203,10 +203,10 @@ Task<Result<>> ReservationKind::changeStatus(std::string name, std::string uid, 
   }
 }
 
-// Annotations and status cannot be written at once. The annotations come first, and the status is written of
-// just the version that has them: a crash in between leaves a Reservation that waits, and whoever places it
-// next, on whichever node, first takes away what it does not hold there. Two leaders, one after the other,
-// cannot mix what they have chosen.
+// Annotations and status cannot be written at once. The annotations are written first, and the
+// status is written under the resource version that has them. After a crash in between, the
+// Reservation is pending, and the scheduler that places it next, on any node, first removes the
+// allocations that do not apply there. Two successive leaders cannot mix their choices.
 Task<Result<>> ReservationKind::bind(PodPtr unit, std::string node, api::StringMap annotations) {
   auto pod = std::make_shared<api::Pod>(*unit->pod);
   for (const auto& [key, value] : annotations)

@@ -1,7 +1,7 @@
 #pragma once
 
-// ReservationKind: what stands behind a reserve pod, and how it is written down: the status of a
-// Reservation.
+// ReservationKind: the kind of reserve pods. It reads and writes the Reservation behind a reserve
+// pod and its status.
 
 #include "kube/api.h"
 #include "scheduler/framework/handle.h"
@@ -15,9 +15,9 @@ class ReservationKind final : public UnitKind {
 
   api::ObjectReference reference(const PodInfo& unit) const override;
   std::string nameOf(const PodInfo& unit) const override;
-  // Whoever owns part of it counts on it.
+  // Its owners rely on it.
   bool mayBeEvicted(const PodInfo&) const override { return false; }
-  // Its priority, the highest unless somebody says otherwise, is to come first among those that wait.
+  // Reservations have the highest priority by default, which only puts them first in the queue.
   std::string mayNotPreempt(const PodInfo&) const override {
     return "not eligible, because reservations do not preempt.";
   }
@@ -27,25 +27,26 @@ class ReservationKind final : public UnitKind {
   Task<Result<>> annotate(PodPtr unit, api::StringMap annotations) override;
   Task<bool> evict(PodPtr unit, PodPtr preemptor) override;
 
-  // Makes the Reservation available on the node, or one that waits for pods that it took over, holding what
-  // the annotations say and nothing else; an error when it is over or gone, or holds something else already.
+  // Makes the Reservation available on the node, with exactly the allocations in the annotations. A
+  // Reservation that waits for pods that it took over becomes available, too. Fails if it has
+  // ended, is gone, or already has other allocations.
   Task<Result<>> bind(PodPtr unit, std::string node, api::StringMap annotations);
 
-  // Changes the status of a Reservation. `change` is asked what to write, given the object as it is
-  // now, and returns nothing when nothing is to be written; it is asked again with a newer object
-  // when somebody else was faster. It must not suspend.
+  // Changes the status of a Reservation. `change` gets the current object and returns the patch, or
+  // nullopt if nothing is to be written. On a conflict it is called again with the newer object. It
+  // must not suspend.
   using Change = std::function<Result<std::optional<json::object>>(const api::Reservation&)>;
-  // What annotations lack before the status can be written; null takes one away.
+  // Returns the annotations to write before the status; null removes one.
   using Preparation = std::function<json::object(const api::Reservation&)>;
   Task<Result<>> changeStatus(std::string name, std::string uid, Change change,
                               Preparation preparation = nullptr);
 
  private:
   using Object = std::shared_ptr<const api::Reservation>;
-  // nullptr when it is gone.
+  // nullptr if it is gone.
   Task<Result<Object>> fetch(std::string name, std::string uid);
   Task<Result<>> write(Object current, json::object status);
-  // The object that comes of it.
+  // Returns the object after the write.
   Task<Result<Object>> writeAnnotations(Object current, json::object annotations);
   Object known(const std::string& name, const std::string& uid) const;
 

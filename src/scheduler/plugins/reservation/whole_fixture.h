@@ -1,6 +1,6 @@
 #pragma once
 
-// A whole scheduler with reservations, on an API that keeps them, on virtual time.
+// A whole scheduler with reservations, on an API that stores them, on virtual time.
 
 #include "scheduler/core/scheduler_fixture.h"
 #include "scheduler/plugins/nodenumaresource/numa_builders.h"
@@ -33,7 +33,7 @@ inline SchedulerConfiguration withReservations(const std::string& args = "") {
   return *std::move(configuration);
 }
 
-// Pods and reservations are given room on NUMA nodes, where a node has the policy for it.
+// Pods and reservations get amounts by NUMA node if a node has the policy for it.
 inline SchedulerConfiguration withNumaNodes() {
   std::string yaml = kWithReservations;
   yaml.replace(yaml.find("{name: Reservation}"), 0, "{name: NodeNUMAResource}, ");
@@ -114,20 +114,20 @@ struct WholeWithReservations : SchedulerFixture {
         api::findIn(pods.at(pod)->metadata.annotations, model::kAnnotationReservationAllocated);
     return text ? *text : "";
   }
-  // What the reservation says that it holds.
+  // The allocation in the reservation's annotation.
   std::string holdings(const std::string& name) {
     const auto* text =
         api::findIn(reservations.at(name)->metadata.annotations, model::kAnnotationResourceStatus);
     return text ? *text : "nothing";
   }
-  // What the scheduler believes that it holds.
+  // The allocation that the scheduler counts.
   std::string counted(const std::string& uid) {
     const NumaGrant* grant = nullptr;
     for (const Ledger* ledger : scheduler->cluster().ledgers())
       if (const auto* table = dynamic_cast<const NumaTable*>(ledger)) grant = table->grantOf(uid);
     return grant ? resourceStatusText(scheduler->cluster().resources(), *grant) : "nothing";
   }
-  // Somebody else writes that it holds this.
+  // Another writer sets the reservation's allocation.
   void claim(const std::string& name, const std::string& holdings, const std::string& node = "") {
     api::Reservation changed = *reservations.at(name);
     changed.metadata.resourceVersion = std::to_string(++version);
@@ -138,7 +138,7 @@ struct WholeWithReservations : SchedulerFixture {
     }
     put(std::make_shared<const api::Reservation>(std::move(changed)));
   }
-  // One of two NUMA nodes with 8 CPUs each.
+  // A node of two NUMA nodes with 8 CPUs each.
   void machine(const std::string& name) {
     node(testing::nodeOf(name, {}).label(std::string(kLabelNumaPolicy), "SingleNUMANode"));
     scheduler->stores().of<CpuReport>().set(asReported(*topologyOf(name, {})));

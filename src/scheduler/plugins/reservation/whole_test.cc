@@ -1,4 +1,4 @@
-// Reservations in a whole scheduler, on an API that keeps them, on virtual time.
+// Reservations in a whole scheduler on an API that stores them, on virtual time.
 
 #include <gmock/gmock.h>
 
@@ -373,7 +373,7 @@ TEST(ReservationScheduling, reservations_preempt_pods_of_lower_priority_where_th
 
 TEST(ReservationScheduling, its_own_preemption_spares_pods_that_say_so) {
   WholeWithReservations f("{enablePreemption: true}");
-  // As shipped: this plugin's comes first.
+  // The default configuration: this plugin's preemption comes first.
   f.node(aNode("n"));
   f.create(aPod("kept")
                .request("cpu", "2")
@@ -451,7 +451,7 @@ TEST(ReservationScheduling, one_deleted_while_it_takes_pods_over_lets_go_of_them
     f.node(aNode("n"));
     f.create(webPod("running", "3"));
     f.run();
-    bool refuses = !writes;  // what is written of the pod
+    bool refuses = !writes;  // writes of the pod
     int conflicts = 0;
     f.api.answer = [&f, &refuses, &conflicts,
                     usual = f.api.answer](const kube::Request& request) -> Result<std::string> {

@@ -11,7 +11,8 @@ namespace koord::scheduler {
 
 namespace {
 
-// Fills `read` from the annotation; false when there is none. What is wrong goes into `error`.
+// Parses the annotation into `read`; returns false if it is missing. `error` gets the problem if it
+// is invalid.
 template <class T>
 bool readAnnotation(const api::Pod& pod, std::string_view key, T& read, std::string& error) {
   const std::string* text = api::findIn(pod.metadata.annotations, key);

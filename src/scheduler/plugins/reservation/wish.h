@@ -1,6 +1,6 @@
 #pragma once
 
-// What a pod says about reservations, in its labels and annotations.
+// What a pod's labels and annotations say about reservations.
 
 #include <optional>
 #include <string>
@@ -14,32 +14,34 @@
 namespace koord::scheduler {
 
 struct ReservationWish {
-  // It takes all reserved room as free and uses no reservation.
+  // It treats all reserved resources as free and uses no reservation.
   bool ignoresReservations = false;
-  // It must use one: it has the annotation, whatever that says.
+  // It must use a reservation: it has the annotation, even if that cannot be parsed.
   bool required = false;
-  std::string name;  // this one only
+  std::string name;  // only the reservation with this name
   api::Selector labels;
   std::optional<api::NodeSelectorMatcher> terms;
   api::List<api::Toleration> tolerations;
-  // These resources must be the same in pod and reservation.
+  // Pod and reservation must request the same amounts of these resources.
   std::optional<std::vector<std::string>> exact;
-  std::string error;  // an annotation that cannot be read: which, and why
+  std::string error;  // which annotation cannot be parsed, and why
 
   static ReservationWish of(const api::Pod& pod);
-  // False: it says nothing of it.
+  // Returns false if the pod says nothing about reservations.
   static bool isThere(const api::Pod& pod);
-  // Everything that `of` looks at.
+  // Adds everything that `of` reads.
   static void sign(const api::Pod& pod, Signature& signature);
   bool anything() const { return ignoresReservations || required || exact || !error.empty(); }
 };
 
-// A pod in a what-if question in place of the reserve pod of a Reservation that is still to be made for it: it uses
-// none of those that there are, and stays off nodes where its own could not be. Not so one that must use a
-// reservation: the new one may be of no use to it.
+// Returns true for the pod that a dry run uses in place of the reserve pod of a Reservation that
+// will be created for it. It uses none of the existing reservations, and avoids nodes where its own
+// reservation could not be. Returns false for a pod that must use a reservation, because the new
+// one may not match it.
 bool isReservationToBe(const api::Pod& pod);
 
-// Whether pod and reservation agree in these resources: one that both lack is no difference.
+// Returns true if pod and reservation agree in these resources. A resource that both lack does not
+// differ.
 bool matchesExactly(const std::vector<std::string>& resources, const api::ResourceList& pod,
                     const api::ResourceList& reservation);
 

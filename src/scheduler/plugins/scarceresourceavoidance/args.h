@@ -10,7 +10,7 @@
 namespace koord::scheduler {
 
 struct ScarceResourceAvoidanceArgs {
-  std::vector<std::string> resources;  // that pods are kept away from which do not ask for them
+  std::vector<std::string> resources;  // keeps pods that do not request them off nodes with them
 
   static ScarceResourceAvoidanceArgs read(Fields& fields);
 };

@@ -19,7 +19,7 @@ void ScarceResourceAvoidance::sign(const PodInfo& pod, Signature& signature) con
   signature.add(std::int64_t{-1});
 }
 
-// Resource by resource, as the cluster keeps them.
+// Resource by resource, in the cluster's layout.
 Status ScarceResourceAvoidance::score(const CycleState&, const PodInfo& pod,
                                       std::span<const NodeId> nodes,
                                       std::span<std::int64_t> scores) {

@@ -1,8 +1,8 @@
 #pragma once
 
-// ScarceResourceAvoidance: keeps pods away from nodes that have what is scarce, and that the pods do not
-// ask for. Of the resources that a node has beyond those the pod asks for, the more are scarce, the lower
-// the score: (beyond - scarce) * 100 / beyond; 100 when none is.
+// ScarceResourceAvoidance: keeps pods off nodes with scarce resources that the pods do not request.
+// Of the resources that a node has and the pod does not request, the more are scarce, the lower the
+// score: (beyond - scarce) * 100 / beyond; 100 if none is scarce.
 
 #include "scheduler/framework/registry.h"
 #include "scheduler/plugins/scarceresourceavoidance/args.h"

@@ -17,7 +17,7 @@ using testing::World;
 
 constexpr const char* kGpu = "nvidia.com/gpu";
 
-// A node with just these.
+// A node with exactly these resources.
 NodeBuilder nodeWith(const std::string& name, const std::vector<std::string>& resources) {
   NodeBuilder node = aNode(name);
   node.object().status.allocatable.clear();

@@ -1,6 +1,7 @@
 #pragma once
 
-// SchedulingGates: a pod with spec.schedulingGates stays out of the active queue until all are gone.
+// SchedulingGates: a pod with spec.schedulingGates stays out of the active queue until all gates
+// are removed.
 
 #include "scheduler/framework/registry.h"
 

@@ -9,7 +9,7 @@
 namespace koord::scheduler {
 
 struct SchedulingHintArgs {
-  std::int64_t maxHintNodes = 100;  // preferred nodes beyond these are not looked at
+  std::int64_t maxHintNodes = 100;  // further preferred nodes are ignored
 
   static SchedulingHintArgs read(Fields& fields) {
     SchedulingHintArgs args;

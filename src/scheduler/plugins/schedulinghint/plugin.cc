@@ -12,7 +12,7 @@ namespace koord::scheduler {
 
 namespace {
 
-// From PreFilter to the plan.
+// The state from PreFilter to the plan.
 constexpr std::string_view kHinted = "SchedulingHint/preferred";
 using Preferred = std::vector<std::string>;
 
@@ -79,7 +79,8 @@ PlanPlugin::Plan SchedulingHint::plan(CycleState& state, const PodPtr&) {
   return plan;
 }
 
-// A pod is kept off all but the nodes that it names: it waits for one of these, or to name others.
+// A pod is kept off all nodes that it does not name: it waits for one of its nodes, or for a change
+// of its hint.
 std::vector<EventRegistration> SchedulingHint::eventsToRegister() const {
   return {{EventResource::Node, action::kAdd, "",
            [](const PodInfo& pod, const ClusterEvent& event) {

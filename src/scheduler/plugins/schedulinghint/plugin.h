@@ -1,14 +1,14 @@
 #pragma once
 
-// SchedulingHint: a pod's annotation says where to look for a node:
+// SchedulingHint: a pod's annotation says which nodes to try:
 //
 //   internal.scheduling.koordinator.sh/scheduling-hint:
 //     {"nodeNames": ["n1", "n2"], "preferredNodeNames": ["n2"], "extensions": {}}
 //
-// It is placed on one of nodeNames, if there are some. The first of preferredNodeNames that takes the pod
-// gets it, whatever the scores; when none does, it is placed as if none had been named. What
-// `extensions` asks for is up to the plugins that it names. The annotation without "internal." counts
-// where the other one is missing or empty.
+// If there are nodeNames, the pod is placed on one of them. The first of preferredNodeNames that
+// fits the pod is chosen, without scoring; if none fits, the pod is placed as if there were none.
+// The plugins named in `extensions` define its content. The annotation without "internal." applies
+// if the other one is missing or empty.
 
 #include "scheduler/framework/group.h"
 #include "scheduler/framework/registry.h"
@@ -20,7 +20,7 @@ struct SchedulingHintText {
   std::vector<std::string> nodeNames;
   std::vector<std::string> preferredNodeNames;
 };
-// Nothing when the pod has no hint; the error names the annotation and what is wrong with it.
+// nullopt if the pod has no hint; the error names the annotation and the problem.
 Result<std::optional<SchedulingHintText>> readSchedulingHint(const api::StringMap& annotations);
 
 class SchedulingHint final : public Plugin,

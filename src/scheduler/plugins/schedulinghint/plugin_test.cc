@@ -26,7 +26,7 @@ PodBuilder hinted(const char* hint, std::string_view key = kHint) {
   return pod;
 }
 
-// Takes no pods on some nodes, and prefers the last ones of all.
+// Rejects pods on some nodes, and prefers the last nodes.
 class Picky final : public Plugin, public FilterPlugin, public ScorePlugin {
  public:
   explicit Picky(NodeSet refused) : refused_(std::move(refused)) {}
@@ -52,7 +52,7 @@ struct SchedulingHintTest : ::testing::Test {
   SchedulingHintTest() {
     for (const char* name : {"a", "b", "c", "d"}) world.node(aNode(name));
   }
-  // A profile of the plugin and one that refuses some of the nodes and likes d best.
+  // A profile of the plugin and a plugin that rejects some of the nodes and prefers d.
   void use(std::int64_t maxHintNodes = 100, std::initializer_list<const char*> refused = {}) {
     NodeSet closed;
     for (const char* name : refused) closed.insert(*world.cluster().findNode(name));
@@ -70,7 +70,7 @@ struct SchedulingHintTest : ::testing::Test {
                         "[{name: Rest}, {name: SchedulingHint}, {name: Picky}]}}}]\n"),
         IsEmpty());
   }
-  // What a profile cannot do without.
+  // The plugins that a profile requires.
   class Rest final : public Plugin, public QueueSortPlugin, public BindPlugin {
    public:
     std::string_view name() const override { return "Rest"; }

@@ -12,7 +12,7 @@ namespace koord::scheduler {
 
 namespace {
 
-// Nodes come with few different sets of taints: each is judged once.
+// Nodes have few distinct sets of taints: each is judged once.
 template <class T>
 class PerTaintSet {
  public:
@@ -21,7 +21,7 @@ class PerTaintSet {
     for (const auto& [known, answer] : known_)
       if (known == set) return answer;
     const T answer = judge();
-    // A cluster where every node has taints of its own gains nothing from remembering.
+    // A cluster where every node has its own taints gains nothing from a cache.
     if (known_.size() < 16) known_.emplace_back(set, answer);
     return answer;
   }

@@ -8,7 +8,7 @@ OptionsByNode::OptionsByNode(Cluster& cluster, std::vector<VolumeOption> options
     : options_(std::move(options)) {
   if (options_.empty()) return;
   byNode_.resize(cluster.capacity());
-  NodeSet wanting = cluster.live();  // that have not got as many yet
+  NodeSet wanting = cluster.live();  // nodes that do not have as many yet
   for (std::uint32_t option = 0; option < options_.size() && !wanting.empty(); ++option) {
     NodeSet usable = wanting;
     if (const auto& where = options_[option].where) narrow(cluster, *where, usable);

@@ -1,7 +1,8 @@
 #pragma once
 
-// What a claim can have on which node, worked out for all nodes at once: volumes and storage that belong to one
-// node each are as many as nodes are, and looking through all of them for every node would cost the square of that.
+// The options of a claim per node, computed for all nodes at once. If each volume or storage object
+// belongs to one node, there are as many as nodes, and scanning all of them for every node would be
+// quadratic.
 
 #include <boost/container/small_vector.hpp>
 #include <cstdint>
@@ -13,14 +14,14 @@
 
 namespace koord::scheduler {
 
-// Which of a claim's options are for each node. Good until a node changes.
+// Which of a claim's options are for each node. Valid until a node changes.
 class OptionsByNode {
  public:
   OptionsByNode() = default;
-  // Of each node the first `most` are kept. Costs O(options x N / 64).
+  // Keeps the first `most` of each node. Costs O(options x N / 64).
   OptionsByNode(Cluster& cluster, std::vector<VolumeOption> options, std::size_t most);
 
-  // The first of the node's for which fits(volume) is true; nullptr when there is none.
+  // The first of the node's options for which fits(volume) is true; nullptr if there is none.
   template <class F>
   VolumePtr first(NodeId node, F&& fits) const {
     if (node >= byNode_.size()) return nullptr;
@@ -34,8 +35,8 @@ class OptionsByNode {
   std::vector<boost::container::small_vector<std::uint32_t, 2>> byNode_;
 };
 
-// Where the driver of the class says that it has room for the claim; nullopt: it does not tell, and may have it
-// anywhere. Good until a node changes.
+// The nodes where the driver of the class reports enough capacity for the claim; nullopt: the
+// driver does not report it, and every node may have it. Valid until a node changes.
 std::optional<NodeSet> nodesWithRoom(Cluster& cluster, const Store<api::CSIDriver>& drivers,
                                      const Store<api::CSIStorageCapacity>& capacities,
                                      const api::StorageClass& class_,

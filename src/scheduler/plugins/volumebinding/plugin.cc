@@ -15,7 +15,7 @@ bool ownedBy(const api::ObjectMeta& claim, const api::Pod& pod) {
   return owner && owner->uid == pod.metadata.uid;
 }
 
-// Why the claim cannot be used at all; "" when it can.
+// Why the claim cannot be used at all; "" if it can.
 std::string problemOf(const PodClaim& used, const api::PersistentVolumeClaim* claim,
                       const api::Pod& pod) {
   if (!claim) {
@@ -137,7 +137,7 @@ VolumeBinding::Plan VolumeBinding::planFor(const Claims& claims, NodeId id) cons
 
 Status VolumeBinding::filter(const CycleState& state, const PodInfo&, NodeFilter& nodes) {
   const Claims& claims = *state.get<Claims>(kClaims);
-  std::vector<std::pair<std::vector<std::string>, VerdictId>> known;  // few different ones
+  std::vector<std::pair<std::vector<std::string>, VerdictId>> known;  // few distinct ones
   nodes.forEach([&](NodeId node) {
     Plan plan = planFor(claims, node);
     if (plan.reasons.empty()) return;
@@ -154,7 +154,7 @@ Status VolumeBinding::filter(const CycleState& state, const PodInfo&, NodeFilter
 
 Status VolumeBinding::reserve(CycleState& state, const PodPtr& pod, NodeId node) {
   const Claims* claims = state.get<Claims>(kClaims);
-  // What is no pod holds a place for pods whose volumes these will be.
+  // A unit that is not a pod reserves a place for pods that will use these volumes.
   if (!claims || pod->kind) return {};
   const Plan plan = planFor(*claims, node);
   VolumePromises promises;
@@ -205,7 +205,7 @@ std::vector<EventRegistration> VolumeBinding::eventsToRegister() const {
           {EventResource::CSINode, kAdd, "", {}},
           {EventResource::CSINode, kUpdate, "",
            [](const PodInfo&, const ClusterEvent& event) {
-             // The one annotation that says which plugins' volumes the node takes through CSI.
+             // The annotation that says which plugins' volumes the node handles through CSI.
              const auto migrated = [](const api::CSINode& node) {
                const auto* plugins = api::findIn(node.metadata.annotations,
                                                  "storage.alpha.kubernetes.io/migrated-plugins");

@@ -1,8 +1,8 @@
 #pragma once
 
-// VolumeBinding: finds nodes where a pod's claims have, or can be given, their volumes; promises
-// volumes to claims when a node has been chosen, and before the pod is bound waits until its claims
-// are.
+// VolumeBinding: finds nodes where a pod's claims have, or can get, their volumes. When a node is
+// chosen, it assumes volumes for the claims; before the pod is bound, it waits until the claims are
+// bound.
 
 #include "scheduler/framework/registry.h"
 #include "scheduler/plugins/volumebinding/args.h"
@@ -11,7 +11,7 @@
 
 namespace koord::scheduler {
 
-// On a claim: the node that its volume is to be made for.
+// On a claim: the node for which its volume is to be provisioned.
 inline constexpr std::string_view kSelectedNode = "volume.kubernetes.io/selected-node";
 
 class VolumeBinding final : public Plugin,
@@ -43,16 +43,16 @@ class VolumeBinding final : public Plugin,
   std::vector<EventRegistration> eventsToRegister() const override;
 
  private:
-  // What a claim without a volume has to choose from.
+  // The options of a claim without a volume.
   struct Delayed {
     ClaimPtr claim;
-    std::string selectedNode;  // where a volume is being made for it; "" = not decided
+    std::string selectedNode;  // where a volume is being provisioned; "": not decided
     std::shared_ptr<const api::StorageClass> class_;
     OptionsByNode options;
-    std::optional<NodeSet> room;  // where a new volume has room; absent: anywhere
+    std::optional<NodeSet> room;  // where a new volume has capacity; nullopt: anywhere
   };
   struct Bound {
-    VolumePtr volume;  // nullptr: it does not exist
+    VolumePtr volume;  // nullptr if it does not exist
     std::optional<api::NodeSelectorMatcher> where;
   };
   struct Claims {
@@ -63,15 +63,15 @@ class VolumeBinding final : public Plugin,
   struct Plan {
     std::vector<std::pair<ClaimPtr, VolumePtr>> bindings;
     std::vector<ClaimPtr> provisioning;
-    std::vector<std::string> reasons;  // why it cannot be; empty = it can
+    std::vector<std::string> reasons;  // why the node is rejected; empty if it is feasible
   };
 
   Plan planFor(const Claims& claims, NodeId node) const;
-  // What the pod was promised; nothing when it is on no node.
+  // The promises to the pod; empty if it is not on a node.
   VolumePromises promisesTo(const PodInfo& pod) const;
   Task<Status> bindVolumes(PodPtr pod, NodeId node);
   Task<Status> write(std::vector<VolumePtr> volumes, std::vector<ClaimPtr> claims);
-  // Success when everything is bound, Wait while it is not.
+  // Success if everything is bound, Wait if not.
   Status progress(const VolumePromises& promises, const PodInfo& pod, const NodeRow& node) const;
 
   Handle& handle_;

@@ -1,6 +1,6 @@
-// PreBind of VolumeBinding: writes what was promised and waits until the volume controller and the
-// provisioners have made it so. What was written stays when a later step fails; the claims'
-// selected node lets the next attempt go on from there.
+// PreBind of VolumeBinding: writes the promises and waits until the volume controller and the
+// provisioners have bound the claims. The writes stay if a later step fails; the claims' selected
+// node lets the next attempt continue.
 
 #include "kube/client.h"
 #include "scheduler/framework/observer.h"
@@ -60,7 +60,7 @@ Task<Status> VolumeBinding::write(std::vector<VolumePtr> volumes, std::vector<Cl
   co_return Status{};
 }
 
-// Looks at what the API shows, not at what was assumed.
+// Uses the API server's objects, not the assumed ones.
 Status VolumeBinding::progress(const VolumePromises& promises, const PodInfo& pod,
                                const NodeRow& node) const {
   const Status waiting{Code::Wait, {}, {}};
@@ -104,7 +104,7 @@ Status VolumeBinding::progress(const VolumePromises& promises, const PodInfo& po
     if (claim->metadata.annotations.empty())
       return Status::error("selectedNode annotation reset for PVC \"" + name + "\"");
     const auto* there = api::findIn(claim->metadata.annotations, kSelectedNode);
-    // A provisioner takes the annotation away when it cannot make a volume there.
+    // A provisioner removes the annotation if it cannot create a volume there.
     if (!there || *there != node.name)
       return Status::error("provisioning failed for PVC \"" + name + "\"");
     if (!claim->spec.volumeName.empty()) {

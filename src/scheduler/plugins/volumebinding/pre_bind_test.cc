@@ -1,5 +1,5 @@
-// PreBind on the embedded API server: informers fill the stores, and the test does the work of the
-// volume controller and of provisioners.
+// PreBind on the embedded API server: informers fill the stores, and the test acts as the volume
+// controller and as provisioners.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -91,7 +91,7 @@ struct PreBind : ::testing::Test {
     tasks.spawn(run(plugin, &state, pod, *world.cluster().findNode(node), &status));
     world.loop().advance(2s);
   }
-  // A claim for which a volume is to be made on n2.
+  // A claim for which a volume is to be provisioned on n2.
   void provision() {
     put(*aClass("fast", "WaitForFirstConsumer", "disk.csi"));
     put(aClaim("c"));
@@ -99,7 +99,7 @@ struct PreBind : ::testing::Test {
     ASSERT_FALSE(HasFatalFailure());
     begin("n2");
   }
-  // A volume that is there already, promised to the claim for n1.
+  // An existing volume that is promised to the claim for n1.
   void promise() {
     put(*aClass("fast", "WaitForFirstConsumer", "kubernetes.io/no-provisioner"));
     put(aClaim("c"));

@@ -1,12 +1,11 @@
 #pragma once
 
-// VolumePromises: the volumes that a pod which is being bound was given for its claims, and the
-// claims for which volumes are being made on its node. A grant: whoever takes the pod off its node
-// takes the promise back, what-if questions included, and nobody else is given the volume
-// meanwhile.
+// VolumePromises: the volumes that the claims of a pod get while the pod is being bound, and the
+// claims whose volumes are being provisioned on its node. A grant: removing the pod from its node,
+// in simulations too, reverts the promise; until then no other claim gets the volume.
 //
-// A promise is needed until the API shows what it says. PreBind waits for that, so a pod that is
-// seen bound holds none any more.
+// A promise is needed until the API server shows it. PreBind waits for that, so a pod that is seen
+// bound has no promises.
 
 #include "scheduler/engine/grants.h"
 #include "scheduler/framework/handle.h"
@@ -29,7 +28,7 @@ class VolumeLedger final : public LedgerOf<VolumePromises> {
   bool silent(const PodInfo&) const override { return true; }
 
  private:
-  // Pods may share a claim, and then hold the same promise.
+  // Pods may share a claim, and then have the same promise.
   using Holders = std::map<api::ObjectKey, std::size_t>;
 
   std::optional<VolumePromises> readValue(const PodInfo&, NodeId, const VolumePromises*) override {
@@ -45,7 +44,7 @@ class VolumeLedger final : public LedgerOf<VolumePromises> {
   Holders claimHolders_;
 };
 
-// That of the cluster, which all profiles share.
+// The ledger of the cluster, which all profiles share.
 VolumeLedger& volumeLedgerOf(Handle& handle);
 
 }  // namespace koord::scheduler

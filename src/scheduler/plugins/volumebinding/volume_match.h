@@ -1,7 +1,7 @@
 #pragma once
 
-// Which PersistentVolume suits a claim, and where new volumes can be made: pure functions of the
-// objects.
+// Which PersistentVolumes match a claim, and where new volumes can be provisioned: pure functions
+// of the objects.
 
 #include "api/selector.h"
 #include "model/volumes.h"
@@ -15,22 +15,22 @@ using VolumePtr = std::shared_ptr<const api::PersistentVolume>;
 using model::isPromisedTo;
 using model::requestedStorage;
 
-// A volume as far as nodes matter.
+// A volume and the nodes where it is usable.
 struct VolumeOption {
   VolumePtr volume;
   Quantity size;
   bool promised = false;  // to this claim
-  // Where it can be used; absent = everywhere.
+  // The nodes where it can be used; nullopt: everywhere.
   std::optional<api::NodeSelectorMatcher> where;
 };
 std::optional<api::NodeSelectorMatcher> whereUsable(const api::PersistentVolume& volume);
-// The volumes that suit the claim, by size and name. The first of them that is usable on a node and not taken by
-// another claim of the pod is the one for that node. One that is promised to the claim is the only one for it,
-// even where it cannot be used.
+// The volumes that match the claim, by size and name. A node gets the first of them that is usable
+// there and not taken by another claim of the pod. A volume that is promised to the claim is the
+// only option, even where it cannot be used.
 std::vector<VolumeOption> optionsFor(const api::PersistentVolumeClaim& claim,
                                      const AssumedStore<api::PersistentVolume>& volumes);
 
-// No terms allow every node.
+// An empty list allows every node.
 bool allowsTopology(const std::vector<api::TopologySelectorTerm>& terms,
                     const api::StringMap& labels);
 

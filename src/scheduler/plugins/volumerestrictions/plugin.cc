@@ -31,7 +31,7 @@ bool shareMonitor(const json::value& a, const json::value& b) {
   });
 }
 
-// The two would be the same disk on one node, in a way that it does not support.
+// Returns true if both would be the same disk on one node, in a way that the disk does not support.
 bool conflict(const api::Volume& a, const api::Volume& b) {
   const auto both = [&](json::value api::Volume::* source) {
     return !(a.*source).is_null() && !(b.*source).is_null();
@@ -117,7 +117,7 @@ std::vector<EventRegistration> VolumeRestrictions::eventsToRegister() const {
            [](const PodInfo& pod, const ClusterEvent& event) {
              if (!event.oldPod) return Hint::Skip;
              const api::Pod& gone = *event.oldPod->pod;
-             // kube-scheduler leaves pods of other namespaces asleep here, also those that wait for
+             // kube-scheduler does not wake pods of other namespaces here, even those that wait for
              // the disk itself.
              if (anyConflict(*pod.pod, gone)) return Hint::Queue;
              if (gone.metadata.namespace_ != pod.pod->metadata.namespace_) return Hint::Skip;

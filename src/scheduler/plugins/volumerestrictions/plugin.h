@@ -1,7 +1,7 @@
 #pragma once
 
-// VolumeRestrictions: no node gets the same disk twice where the disk does not allow it, and a
-// claim that only one pod may use is used by one pod.
+// VolumeRestrictions: keeps a disk from being used twice on a node if it does not allow that, and a
+// ReadWriteOncePod claim from being used by more than one pod.
 
 #include "scheduler/framework/registry.h"
 #include "scheduler/framework/shared_indexes.h"

@@ -33,7 +33,7 @@ struct RestrictionsTest : ::testing::Test {
     pod.object().spec.volumes.emplace_back().*kind = *parseJson(source);
     return pod;
   }
-  // Whether both may be on one node.
+  // Returns true if both may be on one node.
   bool together(json::value api::Volume::* kind, const char* a, const char* b) {
     const PodPtr other = world.bound(withDisk("other", kind, a).nodeName("n1"));
     auto answers = world.filter(world.pod(withDisk("p", kind, b)));

@@ -58,7 +58,7 @@ PreFilterResult VolumeZone::preFilter(CycleState& state, const PodInfo& pod) {
                 {}};
       }
       if (class_->volumeBindingMode == "WaitForFirstConsumer")
-        continue;  // VolumeBinding sees to it
+        continue;  // VolumeBinding handles it
       return {Status::unresolvable("PersistentVolume had no name"), {}};
     }
     const auto bound = volumes_.get({"", claim->spec.volumeName});
@@ -85,7 +85,7 @@ Status VolumeZone::filter(const CycleState& state, const PodInfo&, NodeFilter& n
     if (!constrained) return;
     for (const Topology& topology : topologies) {
       const auto* value = api::findIn(labels, topology.key);
-      // An old label of the volume may be met by the new one of the node.
+      // An old label of the volume may match the new label of the node.
       if (!value && topology.key == kBetaZone) value = api::findIn(labels, kZone);
       if (!value && topology.key == kBetaRegion) value = api::findIn(labels, kRegion);
       if (value && std::ranges::find(topology.values, *value) != topology.values.end()) continue;

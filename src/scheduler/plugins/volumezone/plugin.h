@@ -1,6 +1,7 @@
 #pragma once
 
-// VolumeZone: a pod must run where the zone and region labels of its bound PersistentVolumes say.
+// VolumeZone: rejects nodes outside the zone and region in the labels of the pod's bound
+// PersistentVolumes.
 
 #include "scheduler/framework/registry.h"
 
@@ -25,7 +26,7 @@ class VolumeZone final : public Plugin,
  private:
   struct Topology {  // of one volume
     std::string key;
-    std::vector<std::string> values;  // any of them
+    std::vector<std::string> values;  // any of them matches
   };
 
   Cluster& cluster_;

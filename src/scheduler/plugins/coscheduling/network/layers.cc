@@ -14,7 +14,7 @@ std::unexpected<Error> refuse(std::size_t index, std::string_view field, const s
               fmt::format("spec.networkTopologySpec[{}].{}: {}", index, field, what));
 }
 
-// Which entry describes a layer.
+// The index of the entry that describes a layer, by name.
 Result<std::map<std::string, std::size_t>> entriesOf(const api::ClusterNetworkTopologySpec& spec) {
   std::map<std::string, std::size_t> entries;
   for (std::size_t i = 0; i < spec.networkTopologySpec.size(); ++i) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// NetworkLayers: what a ClusterNetworkTopology says of the cluster's network: its layers, from the
-// cluster as a whole to the nodes, and the labels of nodes that name a place in each.
+// NetworkLayers: the layers of the network in a ClusterNetworkTopology, from the whole cluster down
+// to the nodes, and the labels of nodes that name a place in each layer.
 
 #include <optional>
 #include <string>
@@ -18,7 +18,7 @@ inline constexpr std::string_view kNodeLayer = "NodeTopologyLayer";
 
 struct NetworkLayer {
   std::string name;
-  std::vector<std::string> keys;  // of labels; the first that a node has counts
+  std::vector<std::string> keys;  // of labels; the first that a node has applies
 };
 
 struct NetworkLayers {
@@ -28,7 +28,7 @@ struct NetworkLayers {
   std::optional<std::size_t> levelOf(std::string_view layer) const;
 };
 
-// The layers form one chain down to the nodes; an error names the field that breaks it.
+// The layers must form one chain down to the nodes; an error names the field that breaks it.
 Result<NetworkLayers> layersOf(const api::ClusterNetworkTopologySpec& spec);
 
 }  // namespace koord::scheduler

@@ -9,7 +9,7 @@ namespace koord::scheduler {
 NetworkPlanner::NetworkPlanner(const NetworkTree& tree, std::span<const NetworkOffer> offers,
                                NetworkDemand demand)
     : tree_(tree), demand_(std::move(demand)), sums_(tree.places().size()) {
-  // Those below come after those above.
+  // Children come after their parents.
   for (std::size_t i = sums_.size(); i-- > 0;) {
     const NetworkTree::Place& place = tree_.places()[i];
     Sum& sum = sums_[i];
@@ -35,7 +35,7 @@ std::int64_t NetworkPlanner::floored(std::int64_t slots, std::size_t level) cons
   return slots / multiple * multiple;
 }
 
-// Whether all pods may be in one place of the level, and so in one of each layer above.
+// Returns true if all pods may be in one place of the level, and so in one of each layer above.
 bool NetworkPlanner::comesOut(std::size_t level) const {
   for (std::size_t i = 0; i <= level; ++i)
     if (demand_.pods % multipleAt(i) != 0) return false;
@@ -79,7 +79,7 @@ bool NetworkPlanner::before(PlaceId a, PlaceId b, bool tightFirst) const {
   return a < b;
 }
 
-// Adds a node for each pod that goes there; how many these are.
+// Adds a node for each pod that goes there; returns the number of pods.
 std::int64_t NetworkPlanner::deal(PlaceId id, std::int64_t wanted,
                                   std::vector<NodeId>& nodes) const {
   const NetworkTree::Place& place = tree_.place(id);

@@ -30,7 +30,7 @@ api::ClusterNetworkTopologySpec spinesAndBlocks() {
   return spec;
 }
 
-// Nodes n0, n1, ... by where they are and what they offer.
+// Nodes n0, n1, ... with their location and offer.
 struct NetworkWorld {
   NetworkTree tree{*layersOf(spinesAndBlocks())};
   std::vector<NetworkOffer> offers;
@@ -171,8 +171,8 @@ TEST(Planner, stays_within_the_place_that_it_is_told) {
   EXPECT_THAT(world.best(5), IsEmpty());
 }
 
-// Whatever the network looks like: a plan keeps to what nodes offer, to the scope and to the multiples,
-// and without multiples there is one exactly where some scope takes all pods.
+// For every network: a plan respects the offers, the scope and the multiples, and without multiples
+// there is a plan exactly if some scope takes all pods.
 TEST(Planner, plans_of_random_networks_keep_to_the_rules) {
   Random random(11);
   for (int round = 0; round < 2000; ++round) {

@@ -1,11 +1,12 @@
 #pragma once
 
-// NetworkTree: the places of a cluster's network, from the cluster down to its nodes, with one level per
-// layer. A place is told by its name and the one that it is in: two spines may have a rack of one name.
+// NetworkTree: the places of a cluster's network, from the cluster down to its nodes, with one
+// level per layer. A place is identified by its name and its parent: two spines may have a rack of
+// the same name.
 //
-// A node that lacks the label of some layer is not in the tree. In the layer right above the nodes it
-// gets a place of its own instead, which has its name: nodes without accelerators need no label for
-// these.
+// A node that lacks the label of a layer is not in the tree. The exception is the layer right above
+// the nodes, where such a node gets its own place with the node's name: nodes without accelerators
+// need no label for that layer.
 
 #include <map>
 #include <optional>
@@ -32,15 +33,16 @@ class NetworkTree {
   };
 
   explicit NetworkTree(NetworkLayers layers);
-  // False: it lacks a label.
+  // Returns false if the node lacks a label.
   bool add(NodeId node, const std::string& name, const api::StringMap& labels);
 
   const NetworkLayers& layers() const { return layers_; }
-  // Those above come before those below.
+  // Parents come before their children.
   const std::vector<Place>& places() const { return places_; }
   const Place& place(PlaceId id) const { return places_[id]; }
   std::optional<PlaceId> placeOf(NodeId node) const;
-  // The one of that level, not below its own, that it is in.
+  // The ancestor on that level, which must not be below the place's own; the place itself on its
+  // own level.
   PlaceId above(PlaceId id, std::size_t level) const;
 
  private:

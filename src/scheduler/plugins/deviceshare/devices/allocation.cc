@@ -13,7 +13,7 @@ namespace koord::scheduler {
 
 namespace {
 
-// No device has so many bytes, and sums of this stay far from any end.
+// No device has so many bytes, and sums of it cannot overflow.
 constexpr std::int64_t kMostGiven = std::int64_t{1} << 48;
 
 bool isMinor(std::int64_t minor) {
@@ -92,7 +92,7 @@ json::object describeGivenDevices(const GivenDevices& given, const DeviceInvento
     for (const GivenDevice& device : at(given, type)) {
       const GivenDeviceDocument each = documentOf(device, inventory.find(type, device.minor));
       json::value encoded = api::encode(each);
-      // Upstream always writes the number of a device, and leaves out 0 for functions.
+      // Upstream always writes the minor of a device, and omits 0 for functions.
       json::object ordered{{"minor", each.minor}};
       for (auto& [key, value] : encoded.get_object())
         if (key != "minor") ordered.emplace(key, std::move(value));

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a pod says it was given of its node's devices, as its annotation has it:
+// The devices that a pod was allocated, in the format of its annotation:
 //
 //   scheduling.koordinator.sh/device-allocated:
 //     {"gpu": [{"minor": 0, "resources": {"koordinator.sh/gpu-core": "50", ...}, "id": "GPU-8c25ea37",
@@ -13,10 +13,9 @@
 
 namespace koord::scheduler {
 
-// Types that nobody knows are left out, negative amounts are none. Errors name the field, as
-// "gpu[0].minor".
+// Unknown types are skipped, negative amounts count as 0. Errors name the field, as "gpu[0].minor".
 Result<GivenDevices> parseGivenDevices(std::string_view annotation);
-// With the ids that the node's Device has for them.
+// With the ids that the node's Device has for the devices.
 json::object describeGivenDevices(const GivenDevices& given, const DeviceInventory& inventory);
 
 }  // namespace koord::scheduler

@@ -22,13 +22,13 @@ std::string insufficient(DeviceType type) {
   return fmt::format("Insufficient {} devices", nameOf(type));
 }
 
-// So many devices of a type, with so much of each.
+// A number of devices of a type, with an amount of each.
 struct Needed {
   DeviceAmounts each;
   int count = 1;
 };
 
-// One answer in the making.
+// The state of one allocation.
 class Allocation {
  public:
   Allocation(const DeviceQuestion& question, DeviceRules rules)
@@ -69,12 +69,12 @@ class Allocation {
   GivenDevices given_;
 };
 
-// --- What is needed.
+// --- The request.
 
 DeviceAnswer Allocation::prepare() {
   for (const DeviceType type : kDeviceTypes) {
     if (!demand_.wants(type)) continue;
-    // Such nodes have a secondary device for every primary one: looking for them can wait.
+    // Such nodes have a secondary device for every primary one, so the search for them can wait.
     const bool later = !question_.reserving && !demand_.joint.empty() && !isPrimary(type) &&
                        demand_.wants(DeviceType::Gpu) && !demand_.gpu.shared &&
                        inventory_.secondaryWellPlanned();
@@ -130,7 +130,7 @@ DeviceAnswer Allocation::needAsHinted(DeviceType type, const DeviceHint& hint,
   return {};
 }
 
-// --- What is given.
+// --- The allocation.
 
 DeviceAnswer Allocation::allocate() {
   const auto types =
@@ -187,7 +187,7 @@ Allocation::Pcies Allocation::pciesOf(DeviceType type) const {
   return pcies;
 }
 
-// Up to one for every switch to be near to, if that is more.
+// At most one for every switch to be near to, or `count` if that is more.
 DeviceAnswer Allocation::one(DeviceType type, int count, const Pcies& near) {
   count = std::max(count, 1);
   const int most = std::max(count, static_cast<int>(near.size()));
@@ -204,7 +204,7 @@ DeviceAnswer Allocation::gpus(int count, int most) {
   return gpusByPlace(count, most);
 }
 
-// Several templates that fit leave it to the node to take one.
+// If several templates fit, the node chooses one.
 DeviceAnswer Allocation::gpusByTemplate(int count, int most) {
   std::vector<const GpuTemplate*> fitting;
   for (const GpuTemplate& each : *question_.templates)
@@ -278,7 +278,7 @@ Allocation::Ordered Allocation::ordered(DeviceType type, const Pcies& near) cons
 std::optional<GivenFunction> Allocation::functionOf(DeviceType type, const DeviceSlot& slot) const {
   if (!slot.known) return std::nullopt;
   const auto& wanted = at(question_.functions, type);
-  // Only devices of which some function is wanted are bound to it.
+  // If functions are requested of some devices only, the others are not restricted.
   const auto first = wanted.lower_bound({slot.minor, ""});
   const bool bound = first != wanted.end() && first->first == slot.minor;
   const api::VirtualFunction* best = nullptr;
@@ -301,7 +301,7 @@ std::int64_t Allocation::score() const {
     const auto& slots = at(view_.slots, type);
     if (!at(needed_, type) || at(needed_, type)->each.isZero() || slots.empty()) continue;
     const Needed& needed = *at(needed_, type);
-    // Upstream counts one instance, however many are asked for.
+    // Upstream counts one instance for any number of instances.
     const DeviceAmounts request =
         rules_ == DeviceRules::Ours ? needed.each.times(needed.count) : needed.each;
     sum += question_.scoring->scoreDevices(request, slots);

@@ -1,29 +1,31 @@
 #pragma once
 
-// DeviceAllocator: which devices of a node a pod gets.
+// DeviceAllocator: chooses the devices of a node for a pod.
 //
-// What it computes. For each type that the pod asks for, so many devices with enough free on each.
+// It finds, for each type that the pod requests, the requested number of devices with enough free
+// on each.
 //
-// GPUs. Whole GPUs come from a table of partitions where there is one (groups with fast links of
-// their own): of the partitions of the right size that are free, those of the best group, and of
-// them the one after which most partitions are left, larger ones counting more. A pod or node may
-// insist on partitions; else, where that fails, and for shared GPUs, the tree of node, NUMA nodes
-// and PCIe switches decides: the deepest scope that has enough, among these the one that is in use
-// already on most levels (so that whole switches stay free), then, for shared GPUs, the device that
-// scores best. Where the place of GPUs is not known, or several are shared, it is as for the others.
+// GPUs. If the node has a table of partitions (groups of GPUs with fast links), whole GPUs come
+// from it: of the free partitions of the right size, those of the best group, and of them the
+// partition after which most partitions are left, where larger ones count more. A pod or node may
+// require partitions. Otherwise, if no partition fits, and for shared GPUs, the tree of node, NUMA
+// nodes and PCIe switches decides: the deepest scope that has enough; among these the scope that is
+// already in use on most levels (so that whole switches stay free); then, for shared GPUs, the
+// device with the best score. If the location of GPUs is unknown, or several are shared, they are
+// chosen like other devices.
 //
-// Others. Devices in the order of their scores (in a Filter there are none, and numbers decide), a
-// reservation's own first. Types that are allocated together (GPU and RDMA, say): the first as
-// above, then the others from the PCIe switches of the first, one from each before any gives a
-// second. SamePCIe makes that a must.
+// Other devices. In the order of their scores (a Filter does not score, and minors decide), a
+// reservation's devices first. Types that are allocated together (GPU and RDMA, say): the first
+// type as above, then the others from the PCIe switches of the first, one from each switch before
+// any gives a second. SamePCIe makes that a requirement.
 //
-// Costs: a walk over the devices of each type and one over the tree; nothing is allocated on the
-// heap but what is answered, up to eight devices. Source: the behaviour of koord-scheduler's
-// DeviceShare. Other than there, unless told to be as upstream (DeviceRules):
+// Cost: a walk over the devices of each type and one over the tree. Only the answer is allocated on
+// the heap, up to eight devices. Source: the behaviour of koord-scheduler's DeviceShare.
+// Differences, unless DeviceRules asks for upstream's rules:
 //  - groups of partitions are tried from the best to the worst, as their API says, not backwards;
-//  - among shared GPUs of one switch the strategy decides, not the accident of swapped arguments;
-//  - requiredTopologyScope Device can be met, by one device;
-//  - PCIe-level exclusivity is heeded; numbers of devices may be above 63;
+//  - among shared GPUs of one switch the strategy decides; upstream swaps two arguments;
+//  - requiredTopologyScope Device can be satisfied, by one device;
+//  - PCIe-level exclusivity is enforced; minors may be above 63;
 //  - a node's score counts all instances of a request, not one;
 //  - bytes of memory are rounded up to percent.
 
@@ -31,7 +33,7 @@
 
 namespace koord::scheduler {
 
-// A template for parts of an NPU, which the amounts must equal.
+// A template for a part of an NPU, whose amounts a request must equal.
 struct GpuTemplate {
   std::string name;
   DeviceAmounts amounts;
@@ -42,22 +44,22 @@ struct DeviceQuestion {
   const DeviceDemand& demand;
   // nullptr: all devices are equally good (in a Filter).
   const DeviceScoring* scoring = nullptr;
-  // Devices to take first, and only ones to take; empty: any. The latter where the tree of GPUs
-  // does not decide.
+  // Devices to take first, and the only ones to take; empty: any. `preferred` applies where the
+  // tree of GPUs does not decide.
   ByDeviceType<Minors> preferred{};
   ByDeviceType<Minors> required{};
   // Virtual functions to take, by minor and bus id; empty: any.
   ByDeviceType<std::set<std::pair<int, std::string>>> functions{};
-  // Whether the answer is for keeps: secondary devices of well planned nodes are looked at only
-  // then.
+  // True if the answer will be allocated. If the node has a secondary device for every primary one,
+  // secondary devices are examined only then.
   bool reserving = false;
-  // The templates of the node's vendor and model, when the request has to be of one.
+  // The templates of the node's vendor and model, if the request must equal one.
   const std::vector<GpuTemplate>* templates = nullptr;
 };
 
 struct DeviceAnswer {
   enum class Outcome : std::uint8_t { Given, Unschedulable, Unresolvable } outcome = Outcome::Given;
-  std::vector<std::string> reasons;  // as users read them
+  std::vector<std::string> reasons;  // messages for users
   GivenDevices given;
   bool ok() const { return outcome == Outcome::Given; }
 };
@@ -67,12 +69,11 @@ class DeviceAllocator {
   explicit DeviceAllocator(DeviceRules rules = DeviceRules::Ours) : rules_(rules) {}
 
   DeviceAnswer allocate(const DeviceQuestion& question) const;
-  // What a node is worth: the sum over the types that are asked for. nullopt: the pod cannot be
-  // there at all.
+  // The node's score: the sum over the requested types. nullopt if the pod cannot be on the node.
   std::optional<std::int64_t> score(const DeviceQuestion& question) const;
-  // GPUs of which bytes of memory were given get the percent of that, and the other way round; an
-  // error for one that is not listed as healthy. Percent are rounded up, but not beyond what is
-  // left of the GPU: three thirds of it are all of it.
+  // Sets the percent of GPUs that were allocated by bytes of memory, and the bytes of those
+  // allocated by percent; an error for a GPU that is not listed as healthy. Percent are rounded up,
+  // but not above what is left of the GPU: three thirds are all of it.
   Result<> fillGpuMemory(GivenDevices& given, const DeviceInventory& inventory,
                          const DeviceUse& use) const;
 

@@ -1,5 +1,5 @@
-// The worked examples of device allocation, what we do otherwise than upstream, and what must never
-// happen whatever is asked.
+// The worked examples of device allocation, the differences from upstream, and invariants for every
+// request.
 
 #include "scheduler/plugins/deviceshare/devices/allocator.h"
 
@@ -73,7 +73,7 @@ TEST(SharedGpus, pack_onto_switches_in_use_and_within_one_the_strategy_decides) 
   const auto half = asks({{"koordinator.sh/gpu", "50"}});
   EXPECT_EQ(machine.ask({.requests = half, .scoring = &kLeastFirst}), "gpu 1");
   EXPECT_EQ(machine.ask({.requests = half, .scoring = &kMostFirst}), "gpu 0");
-  // With two in use, upstream cannot tell them apart.
+  // With two in use, upstream cannot distinguish them.
   DeviceMachine pair = DeviceMachine::eightGpus();
   pair.useGpu(0, 20);
   pair.useGpu(1, 40);
@@ -144,7 +144,7 @@ TEST(Partitions, of_a_known_model_leave_the_larger_ones_whole) {
   machine.node.model = "H800";
   EXPECT_EQ(machine.ask("nvidia.com/gpu", "2"), "gpu 2,3");
   EXPECT_EQ(machine.ask("nvidia.com/gpu", "4"), "gpu 4,5,6,7");
-  // Nobody insists on partitions, and there is a tree.
+  // Partitions are not required, and there is a tree.
   EXPECT_EQ(machine.ask("nvidia.com/gpu", "3"), "gpu 4,5,6");
   machine.node.honorsPartitions = true;
   EXPECT_EQ(machine.ask("nvidia.com/gpu", "3"), "node(s) Unsupported number of GPU requests");
@@ -281,7 +281,7 @@ TEST(Views, prefer_a_reservations_own_devices) {
             "rdma 3,0");
 }
 
-// --- Devices as they may be written.
+// --- Unusual Devices.
 
 TEST(Inventory, leaves_out_what_cannot_be_and_says_where) {
   DeviceMachine machine = DeviceMachine::eightGpus();
@@ -340,8 +340,8 @@ TEST(Use, outlives_the_devices_it_is_of) {
   EXPECT_NE(machine.ask("nvidia.com/gpu", "1"), "gpu 1");
 }
 
-// Whatever is asked, no device gives more than it has, no function is given twice, and what is
-// taken back leaves nothing behind.
+// For every request, no device gives more than it has, no function is allocated twice, and
+// releasing an allocation leaves nothing behind.
 TEST(Allocation, never_gives_more_than_there_is) {
   std::mt19937 random(3);
   const auto pick = [&](int low, int high) {

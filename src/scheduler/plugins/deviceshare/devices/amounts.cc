@@ -14,7 +14,7 @@ constexpr std::array<std::string_view, kDeviceResources> kResourceNames{
     model::kGpuCore, model::kGpuMemory, model::kGpuMemoryRatio, model::kNpuCore,
     model::kNpuCpu,  model::kNpuDvpp,   model::kRdma,           model::kFpga};
 
-// Sums stop here, far above what a device has.
+// The upper limit of sums, far above what a device has.
 constexpr std::int64_t kMostOfDevice = std::int64_t{1} << 60;
 
 template <class Enum, class Names>

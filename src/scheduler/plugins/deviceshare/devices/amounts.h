@@ -1,6 +1,6 @@
 #pragma once
 
-// DeviceAmounts: what a device has, what of it is free, or what a pod asks of one.
+// DeviceAmounts: the capacity of a device, its free part, or a pod's request of one device.
 
 #include <array>
 #include <cstdint>
@@ -19,7 +19,7 @@ using ByDeviceType = std::array<T, kDeviceTypes.size()>;  // use at()
 
 std::string_view nameOf(DeviceType type);  // "gpu"
 std::optional<DeviceType> deviceTypeOf(std::string_view name);
-using koord::at;  // of base/json.h, which the ones below would hide
+using koord::at;  // of base/json.h, which the functions below would hide
 template <class T>
 T& at(ByDeviceType<T>& all, DeviceType type) {
   return all[static_cast<std::size_t>(type)];
@@ -43,30 +43,30 @@ inline constexpr std::size_t kDeviceResources = 8;
 std::string_view nameOf(DeviceResource resource);  // "koordinator.sh/gpu-core"
 std::optional<DeviceResource> deviceResourceOf(std::string_view name);
 
-// Amounts are not negative. A resource may be named with nothing of it.
+// Amounts are not negative. A resource may be present with amount 0.
 class DeviceAmounts {
  public:
-  // Names that are none of the above are left out; what is negative counts as nothing.
+  // Other names are skipped; negative amounts count as 0.
   static DeviceAmounts of(const api::ResourceList& list);
   api::ResourceList toList() const;
 
   std::int64_t operator[](DeviceResource resource) const { return values_[index(resource)]; }
   bool has(DeviceResource resource) const { return (named_ >> index(resource) & 1) != 0; }
   void set(DeviceResource resource, std::int64_t value);
-  // Whether there is nothing of anything.
+  // Returns true if all amounts are 0.
   bool isZero() const;
-  // Whether there is enough of everything that is asked.
+  // Returns true if no amount of the request is larger.
   bool covers(const DeviceAmounts& request) const;
 
   void add(const DeviceAmounts& other);
-  // Nothing gets below 0.
+  // Results below 0 become 0.
   void subtract(const DeviceAmounts& other);
   DeviceAmounts minus(const DeviceAmounts& other) const {
     DeviceAmounts rest = *this;
     rest.subtract(other);
     return rest;
   }
-  // The lesser of both; what only one of them names is not there.
+  // The smaller amounts; without the resources that only one of them names.
   DeviceAmounts least(const DeviceAmounts& other) const;
   DeviceAmounts times(std::int64_t factor) const;
   bool operator==(const DeviceAmounts&) const = default;

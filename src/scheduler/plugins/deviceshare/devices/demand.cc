@@ -30,7 +30,7 @@ Result<std::optional<api::Selector>> compileFor(std::string_view what, std::stri
                                               what, type, selector.error().message));
 }
 
-// A value that nobody knows is as if nothing were said.
+// An unknown value counts as missing.
 void checkKnown(std::string_view annotation, const std::string& path, std::string_view value,
                 std::initializer_list<std::string_view> known, DeviceDemand& demand) {
   if (value.empty() || std::ranges::find(known, value) != known.end()) return;

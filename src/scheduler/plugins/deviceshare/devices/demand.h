@@ -1,7 +1,7 @@
 #pragma once
 
-// DeviceDemand: everything a pod says about the devices that it wants: amounts, which devices, how
-// many, how near to each other.
+// DeviceDemand: a pod's request of devices: amounts, which devices, how many, and how close to each
+// other.
 
 #include <vector>
 
@@ -18,36 +18,36 @@ inline constexpr std::string_view kAnnotationDeviceJoint =
 inline constexpr std::string_view kAnnotationPartitionSpec =
     "scheduling.koordinator.sh/gpu-partition-spec";
 
-// What all devices of a pod must have in common; the larger the number, the nearer.
+// What all devices of a pod must have in common; a larger value is closer.
 enum class TopologyScope : std::uint8_t { Any, Node, NumaNode, Pcie, Device };
 
 struct DeviceHint {
   enum class Strategy : std::uint8_t { Usual, ApplyForAll, RequestsAsCount };
   enum class Exclusive : std::uint8_t { No, Device, Pcie };
   std::optional<api::Selector> selector;    // of devices
-  std::optional<api::Selector> vfSelector;  // a virtual function is wanted, of these groups
+  std::optional<api::Selector> vfSelector;  // of groups of virtual functions; set if one is needed
   Strategy strategy = Strategy::Usual;
   TopologyScope scope = TopologyScope::Any;
-  bool scoped = false;  // a scope is named, known or not
+  bool scoped = false;  // a scope is named, whether valid or not
   Exclusive exclusive = Exclusive::No;
 };
 
 struct PartitionWish {
-  bool honor = false;  // partitions, or nothing
+  bool honor = false;  // partitions are required
   bool bestOnly = false;
-  std::optional<std::int64_t> ringBandwidth;  // at least
+  std::optional<std::int64_t> ringBandwidth;  // the minimum
 };
 
 struct DeviceDemand {
   DeviceRequests requests;
-  GpuRequirement gpu;  // when GPUs are requested
+  GpuRequirement gpu;  // if GPUs are requested
   ByDeviceType<std::optional<DeviceHint>> hints;
-  // Types that are allocated together, the primary one first; those that are not requested, or all
-  // of which are, are left out.
+  // Types that are allocated together, the primary one first; only requested types, without those
+  // whose strategy is ApplyForAll.
   std::vector<DeviceType> joint;
   bool samePcie = false;
   PartitionWish partition;
-  // What the annotations say that means nothing, by field: types, strategies and scopes that nobody knows.
+  // Values in annotations that have no effect, by field: unknown types, strategies and scopes.
   std::vector<std::string> ignored;
 
   bool empty() const { return isEmpty(requests); }
@@ -58,8 +58,8 @@ struct DeviceDemand {
   }
 };
 
-// podRequests: all of the pod's. Errors are those that users read; annotations are not looked at
-// when no devices are requested.
+// podRequests: all requests of the pod. Errors are messages for users. Annotations are not read if
+// no devices are requested.
 Result<DeviceDemand> readDeviceDemand(const api::ResourceList& podRequests,
                                       const api::StringMap& annotations);
 

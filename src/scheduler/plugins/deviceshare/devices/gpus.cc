@@ -35,7 +35,7 @@ class Partitions {
   }
 
  private:
-  // Scores in the order in which they are tried. Upstream begins with the lowest.
+  // Scores in the order in which groups are tried. Upstream begins with the lowest.
   std::vector<std::int64_t> groupsOf(const std::vector<GpuPartition>& partitions) const {
     std::vector<std::int64_t> scores;
     for (const GpuPartition& partition : partitions) scores.push_back(partition.score);
@@ -55,7 +55,7 @@ class Partitions {
     return healthy && (!wanted || (partition.ringBandwidth && *wanted <= *partition.ringBandwidth));
   }
 
-  // What is worth having of the partitions that are still free once this one is taken.
+  // The value of the partitions that stay free once this one is taken.
   std::int64_t leftAfter(const GpuPartition& taken) const {
     constexpr std::pair<int, std::int64_t> kWeights[] = {{8, 10000}, {4, 100}, {2, 1}};
     const Minors used = view_.usedGpus.unionWith(taken.set);
@@ -86,7 +86,8 @@ class TreeSearch {
     const auto& hint = question.demand.hints[kGpu];
     if (!hint) return;
     required_ = static_cast<int>(hint->scope);
-    // One device is always on one device. Upstream has no level for that, and never finds it.
+    // One device always satisfies the scope Device. Upstream has no level for it, and never finds
+    // it.
     if (rules == DeviceRules::Ours && hint->scope == TopologyScope::Device && gpu_.count == 1)
       required_ = static_cast<int>(TopologyScope::Pcie);
   }
@@ -94,7 +95,7 @@ class TreeSearch {
   struct Found {
     std::vector<int> minors;
     int depth = 0;
-    int inUse = 0;  // levels on the way that are
+    int inUse = 0;  // levels on the way that are in use
     std::int64_t score = -1;
   };
   std::optional<Found> search(const GpuScope& scope, int depth = 0, int inUse = 0) const {
@@ -121,7 +122,7 @@ class TreeSearch {
     if (a.inUse != b.inUse) return a.inUse > b.inUse;
     return gpu_.shared && a.score > b.score;
   }
-  // nullptr for one that does not have enough.
+  // nullptr if the device does not have enough.
   const DeviceSlot* slotFor(int minor) const {
     const DeviceSlot* slot = view_.find(DeviceType::Gpu, minor);
     return slot && !slot->total.isZero() && slot->free.covers(gpu_.each) ? slot : nullptr;
@@ -147,7 +148,7 @@ class TreeSearch {
     }
     return found.minors.empty() ? std::nullopt : std::optional(found);
   }
-  // Upstream has total and free the wrong way round here, so that devices in use score alike.
+  // Upstream swaps total and free here, so that all devices in use have the same score.
   std::int64_t scoreOf(const DeviceSlot& slot) const {
     if (!scoring_) return 0;
     return rules_ == DeviceRules::Ours

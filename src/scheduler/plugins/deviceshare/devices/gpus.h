@@ -9,9 +9,9 @@ namespace koord::scheduler::devices {
 DeviceAnswer unschedulable(std::string reason);
 DeviceAnswer unresolvable(std::string reason);
 
-// Empty and ok where partitions do not matter.
+// Empty and ok if partitions do not apply.
 DeviceAnswer byPartition(const DeviceQuestion& question, const DeviceView& view, DeviceRules rules);
-// Likewise where the tree of the node's GPUs cannot decide.
+// Empty and ok if the tree of the node's GPUs cannot decide.
 DeviceAnswer byTopology(const DeviceQuestion& question, const DeviceView& view, DeviceRules rules);
 
 }  // namespace koord::scheduler::devices

@@ -39,7 +39,7 @@ Result<GpuPartition> partitionOf(const PartitionDocument& document) {
   return partition;
 }
 
-// Eight GPUs that NVLink joins to pairs, fours and all.
+// Eight GPUs, connected by NVLink as pairs, fours and all.
 GpuPartitions eightByNvLink() {
   GpuPartitions table;
   for (const int size : {1, 2, 4, 8}) {

@@ -1,6 +1,7 @@
 #pragma once
 
-// A machine with devices, for tests: made of parts, asked for devices, and read in one line.
+// A node with devices, for tests: builds it from parts, requests devices, and formats the result as
+// one line.
 
 #include <gtest/gtest.h>
 
@@ -59,10 +60,10 @@ class DeviceMachine {
     std::optional<std::uint64_t> numas;
     ByDeviceType<AmountsByMinor> reusable{};
     ByDeviceType<AmountsByMinor> only{};
-    bool keep = false;  // count what is given as used
+    bool keep = false;  // count the allocation as used
     DeviceRules rules = DeviceRules::Ours;
   };
-  // "gpu 0,1 rdma 0", or why not.
+  // "gpu 0,1 rdma 0", or the reason of the failure.
   std::string ask(const Wish& wish) {
     const auto demand = readDeviceDemand(wish.requests, wish.annotations);
     if (!demand) return demand.error().message;

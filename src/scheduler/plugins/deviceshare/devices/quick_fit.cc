@@ -6,7 +6,7 @@ namespace koord::scheduler {
 
 namespace {
 
-// fn(total, free) for each GPU. Both lists ascend.
+// Calls fn(total, free) for each GPU. Both lists ascend.
 template <class F>
 void forEachGpu(const DeviceInventory& inventory, const DeviceUse& use, F&& fn) {
   const AmountsByMinor& used = use.of(DeviceType::Gpu);
@@ -40,7 +40,7 @@ QuickFit quickFit(const DeviceDemand& demand, const DeviceInventory& inventory,
     fitting += !total.isZero() && free.covers(demand.gpu.each) ? 1 : 0;
   });
   if (fitting >= demand.gpu.count) return QuickFit::Fits;
-  // Partitions are given whole, however much a GPU has.
+  // Partitions are allocated as a whole, whatever a GPU has.
   const bool partitioned = inventory.partitions() || node.partitions();
   return partitioned && !demand.gpu.shared ? QuickFit::AskAllocator : QuickFit::Lacks;
 }

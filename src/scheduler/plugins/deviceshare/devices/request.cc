@@ -51,7 +51,7 @@ std::vector<Combination> combinations() {
   return all;
 }
 
-// The names of a type, whatever is asked with them.
+// The resource names of a type, in any combination.
 const std::vector<std::string_view>& namesOf(DeviceType type) {
   static const ByDeviceType<std::vector<std::string_view>> kNames{
       std::vector<std::string_view>{"nvidia.com/gpu", "amd.com/gpu", "dcu.com/gpu", kGpuName,

@@ -159,7 +159,7 @@ TEST(DeviceDemand, names_the_annotation_that_is_malformed) {
     ASSERT_FALSE(demand) << text;
     EXPECT_THAT(demand.error().message, HasSubstr(error));
   }
-  // Who asks for no devices may say what he likes.
+  // Annotations of a pod that requests no devices are not parsed.
   EXPECT_TRUE(readDeviceDemand({}, {{std::string(kAnnotationDeviceHint), "{"}}));
 }
 

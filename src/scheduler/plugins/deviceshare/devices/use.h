@@ -1,7 +1,7 @@
 #pragma once
 
-// What pods have been given of a node's devices: one pod's share, and the sum over all pods. Both
-// know of no Device object, so they are right before it has been read and after it is gone.
+// The allocated devices of a node: one pod's share, and the sum over all pods. Both are independent
+// of the Device object, so they are correct before it is read and after it is deleted.
 
 #include <algorithm>
 #include <map>
@@ -23,7 +23,7 @@ struct GivenDevice {
   int minor = 0;
   DeviceAmounts amounts;
   std::vector<GivenFunction> functions;
-  std::string gpuTemplate;  // that the amounts are of; usually none
+  std::string gpuTemplate;  // the template of the amounts; rarely set
   bool operator==(const GivenDevice&) const = default;
 };
 
@@ -36,7 +36,7 @@ using AmountsByMinor = std::map<int, DeviceAmounts>;
 class DeviceUse {
  public:
   void add(const GivenDevices& given);
-  // What was added before.
+  // `given` must have been added before.
   void remove(const GivenDevices& given);
 
   // Only devices of which something is used.
@@ -48,7 +48,7 @@ class DeviceUse {
     return std::ranges::all_of(used_, [](const auto& used) { return used.empty(); }) &&
            std::ranges::all_of(functions_, [](const auto& taken) { return taken.empty(); });
   }
-  // Whether the amounts are the same; a resource that is named with nothing of it is no difference.
+  // Returns true if the amounts are equal; a resource with amount 0 equals a missing one.
   bool operator==(const DeviceUse& other) const;
 
  private:

@@ -9,7 +9,7 @@ namespace {
 
 using Slots = std::vector<DeviceSlot>;
 
-// All of a type, listed or in use.
+// All devices of a type, listed or in use.
 Slots allOf(const DeviceOffer& offer, DeviceType type) {
   Slots slots;
   for (const KnownDevice& known : offer.inventory.of(type))
@@ -23,7 +23,7 @@ Slots allOf(const DeviceOffer& offer, DeviceType type) {
   return slots;
 }
 
-// What may be taken over is free.
+// Counts what may be taken over as free.
 void giveBack(const AmountsByMinor& reusable, const AmountsByMinor& used, Slots& slots) {
   for (DeviceSlot& slot : slots) {
     const auto given = reusable.find(slot.minor);
@@ -49,8 +49,8 @@ bool onNuma(const DeviceSlot& slot, const std::optional<std::uint64_t>& numas) {
   return id == -1 || (id >= 0 && id < 64 && (*numas >> id & 1) != 0);
 }
 
-// Leaves the devices of PCIe switches on which nothing is used. Upstream computes these, and then
-// leaves all.
+// Keeps the devices of PCIe switches on which nothing is used. Upstream computes these, and then
+// keeps all.
 void keepFreeSwitches(Slots& slots) {
   std::set<std::pair<int, std::string>> inUse;
   const auto placeOf = [](const DeviceSlot& slot) {
@@ -79,7 +79,7 @@ Slots chosen(const DeviceOffer& offer, const DeviceDemand& demand, DeviceType ty
   const auto& hint = at(demand.hints, type);
   if (exclusive(hint, rules)) keepFreeSwitches(slots);
   if (!at(offer.only, type).empty()) keepOnly(at(offer.only, type), slots);
-  // Where nothing is left of any, there is nothing to rate either.
+  // If nothing is left of any device, there is nothing to score.
   if (std::ranges::all_of(slots, [](const DeviceSlot& slot) { return slot.free.isZero(); }))
     return {};
   std::erase_if(slots, [&](const DeviceSlot& slot) {

@@ -1,7 +1,8 @@
 #pragma once
 
-// DeviceView: what of a node's devices one pod may have: those that match its wishes, with what is
-// free of each, counting as free what it may take over, and no more than a reservation holds.
+// DeviceView: the devices of a node that one pod may use: those that match its constraints, with
+// the free amount of each. What the pod may take over counts as free; a reservation limits the
+// amounts.
 
 #include "scheduler/plugins/deviceshare/devices/demand.h"
 #include "scheduler/plugins/deviceshare/devices/inventory.h"
@@ -9,32 +10,33 @@
 
 namespace koord::scheduler {
 
-// Which rules apply where ours differ from upstream's; see the comments where they do.
+// Which rules apply where ours differ from upstream's; the comments at each difference explain it.
 enum class DeviceRules : std::uint8_t { Ours, AsUpstream };
 
-// A node as one question about it sees it.
+// The input of one question about a node.
 struct DeviceOffer {
   const DeviceInventory& inventory;
   const DeviceUse& use;
   NodeGpus node;
-  // NUMA nodes, by bit of their id, that devices have to be on; those of an unknown one always are.
+  // The NUMA nodes, by bit of their id, that devices must be on; devices of an unknown NUMA node
+  // always qualify.
   std::optional<std::uint64_t> numas;
-  // What the pod may take over of what is used: of its reservation, of pods that it preempts.
+  // The used amounts that the pod may take over: of its reservation, of pods that it preempts.
   ByDeviceType<AmountsByMinor> reusable{};
-  // Only these, and no more of each: of a reservation that is all the pod may have.
+  // The only devices and amounts to use: what a reservation has for the pod.
   ByDeviceType<AmountsByMinor> only{};
 };
 
 struct DeviceSlot {
   int minor = 0;
-  const KnownDevice* known = nullptr;  // nullptr: in use, but not listed
+  const KnownDevice* known = nullptr;  // nullptr: in use, but not in the Device
   DeviceAmounts total;
   DeviceAmounts free;
 };
 
 struct DeviceView {
   ByDeviceType<std::vector<DeviceSlot>> slots;  // by minor
-  Minors usedGpus;                              // by others, wholly or in part
+  Minors usedGpus;                              // by others, in whole or in part
   const DeviceSlot* find(DeviceType type, int minor) const;
 };
 

@@ -1,5 +1,6 @@
-// The columns of a QuotaTree: one for each resource that some quota names, given back when none does.
-// There is no limit to them: were there one, whoever reaches it would take away other quotas' limits.
+// The columns of a QuotaTree: one for each resource that a quota names, released when no quota
+// names it. Their number is not limited: a limit would let the quota that reaches it remove other
+// quotas' limits.
 
 #include <algorithm>
 #include <utility>
@@ -33,7 +34,7 @@ Column QuotaTree::hold(ResourceKey resource, Columns& fresh) {
   return column;
 }
 
-// Takes a quota's hold on these columns away.
+// Releases a quota's hold on these columns.
 void QuotaTree::release(const Columns& columns) {
   forEachColumn(columns, [&](Column column) {
     if (--holders_[column] == 0) vacate(column);

@@ -1,8 +1,8 @@
 #pragma once
 
-// Columns: a set of the columns of a QuotaTree, of which there may be any number. Nearly always all of
-// them are among the first 64, and a set is one word; others cost a bit for each column below the
-// highest.
+// Columns: a set of columns of a QuotaTree, whose number is not bounded. Nearly always all of them
+// are among the first 64, and the set is one word. Other columns cost a bit for each column below
+// the highest.
 
 #include <algorithm>
 #include <bit>
@@ -13,7 +13,7 @@
 namespace koord::scheduler::quota {
 
 using Column = std::uint32_t;
-// The first so many columns are common ones: every quota has cells for them.
+// The number of common columns: every quota has cells for them.
 inline constexpr Column kCommonColumns = 64;
 
 class Columns {
@@ -51,7 +51,7 @@ class Columns {
     trim();
     return *this;
   }
-  // Takes the others away.
+  // Set difference.
   Columns& operator-=(const Columns& other) {
     low_ &= ~other.low_;
     for (std::size_t n = 0; n < std::min(high_.size(), other.high_.size()); ++n)
@@ -62,18 +62,18 @@ class Columns {
   friend Columns operator|(Columns a, const Columns& b) { return a |= b; }
   friend Columns operator&(Columns a, const Columns& b) { return a &= b; }
   friend Columns operator-(Columns a, const Columns& b) { return a -= b; }
-  // What is in one of them only.
+  // Symmetric difference.
   friend Columns operator^(const Columns& a, const Columns& b) { return (a - b) | (b - a); }
   bool operator==(const Columns&) const = default;
 
-  // Those of both that are common, and all others of this.
+  // The common columns that are in both, and all other columns of this set.
   Columns withCommonOf(const Columns& other) const {
     Columns result = *this;
     result.low_ = other.low_;
     return result;
   }
 
-  // In ascending order. The set must not be changed meanwhile.
+  // Calls fn in ascending order. The set must not change meanwhile.
   template <class F>
   void forEach(F&& fn) const {
     eachOf(low_, 0, fn);

@@ -28,7 +28,7 @@ bool QuotaTree::hasRuntime(QuotaId quota, Column column) const {
   return inUse_.contains(column);
 }
 
-// What its children share of its own.
+// The columns in which its children share its amount.
 Columns QuotaTree::sharedColumns(QuotaId quota) const {
   if (quota == kRoot) return inUse_;
   Columns shared = nodes_[quota].hasMax;
@@ -55,7 +55,7 @@ void QuotaTree::markDirty(QuotaId quota, Column column) {
   ++version_;
 }
 
-// Without recursion: quotas may hang in a chain that is longer than the stack is deep.
+// Not recursive: a chain of quotas may be longer than the stack is deep.
 std::vector<QuotaId> QuotaTree::withAllBelow(QuotaId quota) const {
   std::vector<QuotaId> all{quota};
   for (std::size_t n = 0; n < all.size(); ++n) {
@@ -65,7 +65,7 @@ std::vector<QuotaId> QuotaTree::withAllBelow(QuotaId quota) const {
   return all;
 }
 
-// Where runtimes are worked out has changed for all below.
+// The set of columns with runtimes has changed for all descendants.
 void QuotaTree::markBelowDirty(QuotaId quota, const Columns& columns) {
   if (columns.empty()) return;
   for (const QuotaId each : withAllBelow(quota)) markDirty(each, columns);
@@ -90,7 +90,7 @@ QuotaTree::Upward QuotaTree::upward(QuotaId quota, Column column) const {
   return {{limited(quota, column), c.used, c.fixedRequest, c.fixedUsed}, c.guaranteed};
 }
 
-// What follows from a cell's own sums.
+// Recomputes the values that follow from a cell's own sums.
 void QuotaTree::derive(QuotaId quota, Column column) {
   Cell& c = at(quota, column);
   const Node& node = nodes_[quota];
@@ -100,7 +100,7 @@ void QuotaTree::derive(QuotaId quota, Column column) {
   c.guaranteed = settings_.guarantee && quota != kRoot ? std::max<Sum>(c.allocated, c.min) : 0;
 }
 
-// A child's part of its parent's sums has changed.
+// Updates the parent after a change of a child's part of its sums.
 void QuotaTree::push(QuotaId parent, Column column, const Upward& before, const Upward& after) {
   if (parent == kNoQuota) return;
   const Change change{after.change.request - before.change.request,
@@ -112,8 +112,8 @@ void QuotaTree::push(QuotaId parent, Column column, const Upward& before, const 
   if (!change.isZero() || allocated != 0) count(parent, column, change, allocated);
 }
 
-// Adds to a quota's sums, and to those above it: what a parent counts of a child differs from what
-// the child counts in its request, which is limited, and in what is guaranteed to it.
+// Adds to the sums of a quota and its ancestors. What a parent counts for a child differs from the
+// child's own sums in the request, which is limited, and in the guaranteed amount.
 void QuotaTree::count(QuotaId quota, Column column, Change change, Sum allocated) {
   for (;;) {
     Node& node = nodes_[quota];
@@ -128,7 +128,7 @@ void QuotaTree::count(QuotaId quota, Column column, Change change, Sum allocated
     derive(quota, column);
     ++node.stamp;
     ++version_;
-    // Less is left for everybody else.
+    // The other quotas have less.
     if (node.spec.apart && change.used != 0) markDirty(kRoot, column);
     quota = node.parent;
     if (quota == kNoQuota) return;
@@ -149,8 +149,8 @@ void QuotaTree::addSelf(QuotaId quota, Column column, const Change& change) {
   count(quota, column, change, change.used);
 }
 
-// Puts a specification into force: takes the quota's part out of its parent's sums, changes the
-// quota, and puts its part back.
+// Applies a specification: removes the quota's part from its parent's sums, changes the quota, and
+// adds its part again.
 void QuotaTree::apply(QuotaId quota, const Spec& spec, Columns& fresh) {
   const QuotaId parent = nodes_[quota].parent;
   const Columns known = cellColumns(quota);
@@ -169,7 +169,7 @@ void QuotaTree::apply(QuotaId quota, const Spec& spec, Columns& fresh) {
   node.hasMin = hasMin;
   node.spec = spec;
 
-  // Own pods count in what max names.
+  // Own pods count in the columns of max.
   const Columns changed = (counted ^ hasMax) & inUse_;
   forEachColumn(changed, [&](Column column) {
     Cell& c = at(quota, column);
@@ -273,7 +273,8 @@ void QuotaTree::share(QuotaId quota, Column column) {
   for (std::size_t n = 0; n < sharers_.size(); ++n) setRuntime(sharers_[n], column, runtimes_[n]);
 }
 
-// What a quota does not name in its max it does not limit: its children are held by their own.
+// A quota does not limit resources that are not in its max: its children have their own limits
+// only.
 void QuotaTree::leaveUnshared(QuotaId quota, Column column) {
   sharersOf(quota, column, sharers_);
   for (const QuotaId child : sharers_) {
@@ -302,7 +303,7 @@ void QuotaTree::redistributeAll(QuotaId quota) {
 }
 
 void QuotaTree::refresh(QuotaId quota) {
-  // The limit of one that is apart is its max, whatever the others get.
+  // The limit of a quota that is apart is its max, whatever the other quotas get.
   if (refreshed_ == version_ || nodes_[quota].spec.apart) return;
   boost::container::small_vector<QuotaId, 16> path;
   for (QuotaId next = nodes_[quota].parent; next != kNoQuota; next = nodes_[next].parent)
@@ -318,7 +319,7 @@ void QuotaTree::refreshAll() {
   refreshed_ = version_;
 }
 
-// --- From scratch.
+// --- Recomputation.
 
 // Of its own pods and its children; `guaranteed` is what was allocated.
 QuotaTree::Upward QuotaTree::ownSums(QuotaId quota, Column column) const {

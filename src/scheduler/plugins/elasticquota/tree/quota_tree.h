@@ -1,37 +1,36 @@
 #pragma once
 
-// QuotaTree: quotas in a tree, what their pods ask for and use, and what each of them is entitled to.
+// QuotaTree: a tree of quotas, what their pods request and use, and what each quota is entitled to.
 //
-// Who feeds it says what each quota is (set, erase), what the pods that name a quota ask for and use
-// (addSelf), and how much there is (setTotal). From this follow, per quota and resource:
+// The caller sets the quotas (set, erase), the requests and the use of the pods that name a quota
+// (addSelf), and the total of each resource (setTotal). The tree derives, per quota and resource:
 //
-//   childRequest  what its own pods ask for, and the limited requests of its children
-//   request       the same, or min where a quota does not lend and asks for less
-//   limited       request, but not more than max: what its parent counts
-//   used          of its own pods and its children; so for non-preemptible pods
-//   scaledMin     min, or its part of what there is when the mins of all siblings are more than that
+//   childRequest  the request of its own pods, and the limited requests of its children
+//   request       the same, or min if the quota does not lend and requests less
+//   limited       request, but at most max: what its parent counts
+//   used          of its own pods and its children; the same for non-preemptible pods
+//   scaledMin     min, or its share of the total if the mins of all siblings exceed the total
 //   runtime       what it may use now (redistribution.h)
 //   limit         the smaller of runtime and max
 //
-// Sums are kept current as they come, up the path to the root: O(depth) for a change of one resource.
-// Runtimes are worked out when they are asked for, and only where something has changed: a quota is
-// dirty in a resource when a claim of its children or its own runtime did. All children of a quota are
-// worked out together, so that results do not depend on who asks first. What depends on nothing that
-// changed is not touched.
+// Sums are updated at once, along the path to the root: O(depth) for a change of one resource.
+// Runtimes are computed on demand, and only where something has changed: a quota is dirty in a
+// resource if a claim of its children or its own runtime changed. The runtimes of all children of a
+// quota are computed together, so that results do not depend on the order of queries. Runtimes that
+// depend on no change are not recomputed.
 //
-// Quotas hang below the one that they name as parent. While that is not there, or would make a cycle,
-// they hang below the root, and `hanging` says why. The root is always there. A quota that is `apart`
-// (Koordinator's default and system quota) is below the root, but takes no part in its redistribution:
-// what it uses is taken from the total, and its limit is its max.
+// A quota is a child of the quota that it names as parent. If that quota does not exist, or would
+// make a cycle, the quota is a child of the root, and `hanging` says why. The root always exists. A
+// quota that is `apart` (Koordinator's default and system quotas) is below the root but takes no
+// part in its redistribution: its use is subtracted from the total, and its limit is its max.
 //
-// Layout: a row of cells per quota, a column per resource that some quota names; the first 64 columns
-// all in one block. Who names more resources than that, in however many quotas, makes further columns:
-// there a quota has a cell only where it, or something below it, counts the resource. So a name costs
-// what those pay who use it. Sums over pods are exact in 128 bits, however large the amounts are;
-// everything else is in 64.
+// Layout: a row of cells per quota, and a column per resource that any quota names. The first 64
+// columns are in one block. More resources make further columns, where a quota has a cell only if
+// the quota, or a quota below it, counts the resource. So a resource name costs only the quotas
+// that use it. Sums over pods are exact in 128 bits; everything else has 64 bits.
 //
-// Units: thousandths of a core for cpu, whole units for everything else; to the tree they are numbers,
-// as resources are. Not thread-safe.
+// Units: millicores for cpu, whole units for everything else. Amounts and resources are plain
+// numbers to the tree. Not thread-safe.
 
 #include <cstdint>
 #include <optional>
@@ -51,19 +50,20 @@ namespace koord::scheduler::quota {
 
 using QuotaId = std::uint32_t;
 inline constexpr QuotaId kNoQuota = ~QuotaId{0};
-using ResourceKey = std::uint32_t;  // whatever numbers the feeder gives resources
+using ResourceKey = std::uint32_t;  // chosen by the caller
 using Sum = __int128;
 
-// As much of a sum as 64 bits can say.
+// The sum limited to 64 bits.
 std::int64_t clamped(Sum sum);
 
 using Amounts = std::vector<std::pair<ResourceKey, std::int64_t>>;
 
-// What a quota is. Amounts are not negative. No weight for a resource means that it does not borrow.
+// The definition of a quota. Amounts are not negative. Without a weight for a resource, the quota
+// does not borrow it.
 struct Spec {
   std::string parent;  // "" = the root
   bool lends = true;
-  bool isParent = false;  // for people
+  bool isParent = false;  // for display
   bool apart = false;
   Amounts max;
   Amounts min;
@@ -71,15 +71,15 @@ struct Spec {
   bool operator==(const Spec&) const = default;
 };
 
-// What pods do to a quota in one resource.
+// The request and the use of pods in one resource.
 struct Change {
   Sum request = 0;
   Sum used = 0;
-  Sum fixedRequest = 0;  // of pods that are not preemptible
+  Sum fixedRequest = 0;  // of non-preemptible pods
   Sum fixedUsed = 0;
   bool isZero() const { return request == 0 && used == 0 && fixedRequest == 0 && fixedUsed == 0; }
   Change& operator+=(const Change& other) {
-    // Mostly there is one of them.
+    // Usually only one is set.
     if (other.request != 0) request += other.request;
     if (other.used != 0) used += other.used;
     if (other.fixedRequest != 0) fixedRequest += other.fixedRequest;
@@ -90,27 +90,27 @@ struct Change {
 
 // One quota in one resource.
 struct Cell {
-  Change self;  // of pods that name this very quota, whether it counts the resource or not
+  Change self;  // of its own pods, even if the quota does not count the resource
   Sum childRequest = 0;
   Sum request = 0;
   Sum used = 0;
   Sum fixedRequest = 0;
   Sum fixedUsed = 0;
-  Sum allocated = 0;     // with guarantees: own use and what children are guaranteed
+  Sum allocated = 0;     // with guarantees: own use and what is guaranteed to children
   Sum guaranteed = 0;    // with guarantees: the larger of allocated and min
-  std::int64_t max = 0;  // where hasMax
+  std::int64_t max = 0;  // valid if hasMax
   std::int64_t min = 0;
   std::int64_t weight = 0;
   std::int64_t scaledMin = 0;
   std::int64_t runtime = 0;
-  std::int64_t limit = 0;  // where hasMax
+  std::int64_t limit = 0;  // valid if hasMax
 };
 
 class QuotaTree {
  public:
   struct Settings {
     bool scaleMin = true;
-    bool guarantee = false;  // what was given is not taken back by redistribution
+    bool guarantee = false;  // redistribution does not take back what was allocated
   };
   static constexpr QuotaId kRoot = 0;
 
@@ -118,21 +118,22 @@ class QuotaTree {
   QuotaTree(const QuotaTree&) = delete;
   QuotaTree& operator=(const QuotaTree&) = delete;
 
-  // --- Quotas. The root's name is taken.
-  // Adds or changes one. `fresh` gets the columns that have come to be: the feeder has to add what pods
-  // of all quotas have of them.
+  // --- Quotas.
+  // The root's name is reserved. Adds or changes a quota. `fresh` gets the new columns: the caller
+  // must add the amounts that pods of all quotas have in them.
   QuotaId set(std::string_view name, const Spec& spec, Columns& fresh);
-  // Its pods have to be taken away before. Its children hang below the root until it comes back.
+  // The amounts of its own pods must be removed before. Its children are below the root until a
+  // quota of this name is set again.
   void erase(QuotaId quota);
   QuotaId find(std::string_view name) const;
-  std::size_t size() const { return ids_.size(); }  // the root not among them
+  std::size_t size() const { return ids_.size(); }  // without the root
 
   enum class Hanging { WhereItSays, ParentMissing, Cycle };
   Hanging hanging(QuotaId quota) const { return nodes_[quota].hanging; }
   const std::string& name(QuotaId quota) const { return nodes_[quota].name; }
-  // Never used again for another quota.
+  // Never reused for another quota.
   std::uint64_t serial(QuotaId quota) const { return nodes_[quota].serial; }
-  // Rises when anything of its cells does.
+  // Increases when any of its cells changes.
   std::uint64_t stamp(QuotaId quota) const { return nodes_[quota].stamp; }
   const Spec& spec(QuotaId quota) const { return nodes_[quota].spec; }
   QuotaId parent(QuotaId quota) const { return nodes_[quota].parent; }
@@ -150,20 +151,22 @@ class QuotaTree {
   const Columns& columns() const { return inUse_; }
   const Columns& maxColumns(QuotaId quota) const { return nodes_[quota].hasMax; }
   const Columns& minColumns(QuotaId quota) const { return nodes_[quota].hasMin; }
-  // Where it has cells; in all others of them everything is 0.
+  // The columns in which it has cells; in all others everything is 0.
   Columns cellColumns(QuotaId quota) const { return nodes_[quota].wide.withCommonOf(inUse_); }
-  // Whether its runtime is worked out there: where its parent has it, or where that is the root.
+  // Returns true if the tree computes its runtime in the column: it is not apart, and its ancestors
+  // below the root have the resource in max.
   bool hasRuntime(QuotaId quota, Column column) const;
 
   // --- Amounts.
   void addSelf(QuotaId quota, Column column, const Change& change);
-  // How much there is of a resource; nullopt: nobody has said.
+  // The total of a resource; nullopt: unknown.
   void setTotal(ResourceKey resource, std::optional<std::int64_t> total);
   std::optional<std::int64_t> total(Column column) const;
-  // What the children of a quota share: the total without what quotas that are apart use, or runtime.
+  // What the children of a quota share: its runtime, or for the root the total less the use of the
+  // quotas that are apart.
   std::int64_t available(QuotaId quota, Column column) const;
 
-  // Rises with every change of anything.
+  // Increases with every change.
   std::uint64_t version() const { return version_; }
 
   // --- Runtimes.
@@ -174,16 +177,16 @@ class QuotaTree {
     return furtherCell(quota, column);
   }
   Sum limited(QuotaId quota, Column column) const;
-  // The claims of a quota's children in a resource, in their order.
+  // The claims of a quota's children in a resource, in the order of the children.
   std::vector<Claim> claims(QuotaId quota, Column column) const;
 
-  // Derives every sum and runtime from what was fed, and compares: the first difference in words with
-  // both values, "" when there is none. All has to be refreshed.
+  // Recomputes every sum and runtime from the input and compares. Returns the first difference with
+  // both values, "" if there is none. Everything must be refreshed.
   std::string verify() const;
-  // The same for one quota by what its children and its own pods say, and for the runtimes of its
-  // children if they are current: O(children).
+  // Verifies one quota against its children and its own pods, and the runtimes of its children if
+  // they are current: O(children).
   std::string verifyQuota(QuotaId quota) const;
-  // Derives every sum anew.
+  // Recomputes every sum.
   void rebuild();
 
  private:
@@ -195,23 +198,23 @@ class QuotaTree {
     std::vector<QuotaId> children;
     Columns hasMax;
     Columns hasMin;
-    Columns named;  // max, min or weight: the column is held
-    Columns dirty;  // its children's runtimes are to be worked out
-    Columns wide;   // of its cells beyond the common ones
+    Columns named;  // in max, min or weight: the column is held
+    Columns dirty;  // where its children's runtimes must be recomputed
+    Columns wide;   // where it has cells beyond the common columns
     std::unordered_map<Column, Cell> further;
     std::uint64_t serial = 0;
     std::uint64_t stamp = 0;
     bool alive = false;
   };
   static constexpr Column kNoColumn = ~Column{0};
-  // What a parent adds up of a child.
+  // What a parent sums up over its children.
   struct Upward {
     Change change;  // with request limited
     Sum guaranteed = 0;
   };
 
   // topology.cc
-  QuotaId wanted(QuotaId quota) const;  // by the name it gives; kNoQuota when that is not there
+  QuotaId wanted(QuotaId quota) const;  // the parent by its name; kNoQuota if it does not exist
   bool onCycle(QuotaId quota) const;
   void membersOfCycle(QuotaId quota, std::vector<QuotaId>& members) const;
   void settle(QuotaId quota);
@@ -232,7 +235,7 @@ class QuotaTree {
   void place(QuotaId quota, const Amounts& amounts, Columns& present, std::int64_t Cell::* field,
              Columns& named, Columns& fresh);
 
-  // Stays where it is while cells of other quotas or columns come.
+  // The reference stays valid while cells of other quotas or columns are added.
   Cell& at(QuotaId quota, Column column) {
     if (column < kCommonColumns) return cells_[quota * stride_ + column];
     return furtherAt(quota, column);
@@ -247,13 +250,13 @@ class QuotaTree {
   void markDirty(QuotaId quota, Column column);
   void markBelowDirty(QuotaId quota, const Columns& columns);
   void markAllBelowDirty(QuotaId quota);
-  // The quota and all below it, parents first.
+  // The quota and all of its descendants, parents first.
   std::vector<QuotaId> withAllBelow(QuotaId quota) const;
   // Of a quota and its children.
   Columns cellColumnsAround(QuotaId quota) const;
   Columns sharedColumns(QuotaId quota) const;
-  // The children that share what a quota has in a column, in their order: all that are not apart, less
-  // some that neither have nor want anything.
+  // The children that share the quota's amount in a column, in their order: all that are not apart,
+  // except some that neither have nor request anything.
   void sharersOf(QuotaId quota, Column column, std::vector<QuotaId>& sharers) const;
   Claim claimOf(QuotaId child, Column column) const;
   void share(QuotaId quota, Column column);
@@ -268,20 +271,20 @@ class QuotaTree {
   std::vector<Node> nodes_;
   std::vector<QuotaId> free_;
   std::unordered_map<std::string, QuotaId> ids_;
-  // Quotas by the name of the parent that they ask for, whether it is there or not.
+  // Quotas by the name of their parent, whether that exists or not.
   std::unordered_map<std::string, std::unordered_set<QuotaId>> wishes_;
   std::uint64_t lastSerial_ = 0;
   std::uint64_t version_ = 1;
-  std::uint64_t refreshed_ = 0;  // the version at which nothing was dirty
+  std::uint64_t refreshed_ = 0;  // the version at which no quota was dirty
 
   std::vector<Cell> cells_;  // by quota, then common column
   std::size_t stride_ = 4;
   std::vector<std::vector<QuotaId>> rows_;  // by further column: quotas with a cell, in no order
   Columns inUse_;
-  std::set<Column> vacant_;                          // of those that were in use
+  std::set<Column> vacant_;                          // columns that were in use and are free
   std::vector<ResourceKey> resources_;               // by column
   std::vector<Column> columnOf_;                     // by resource
-  std::vector<std::uint32_t> holders_;               // by column: quotas that name it
+  std::vector<std::uint32_t> holders_;               // by column: the number of quotas that name it
   std::vector<std::optional<std::int64_t>> totals_;  // by resource
   std::vector<QuotaId> sharers_;                     // scratch
   std::vector<Claim> claims_;

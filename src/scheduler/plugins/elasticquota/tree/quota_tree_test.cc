@@ -107,7 +107,7 @@ TEST(QuotaTree, scales_mins_when_there_is_less_and_back_when_there_is_more) {
     tree.ask(name, 200'000);
   }
   tree.setTotal(kCpu, 200'000);
-  // All at once: 66666 each, and the two units that are left by name.
+  // All at once: 66666 each, and the two units that remain go by name.
   EXPECT_EQ(tree.runtime("c"), 66'666);
   EXPECT_EQ(tree.runtime("a"), 66'667);
   EXPECT_EQ(tree.runtime("b"), 66'667);
@@ -264,10 +264,10 @@ TEST(QuotaTree, a_change_leaves_alone_what_does_not_depend_on_it) {
   EXPECT_EQ(tree.stamp(tree.find("b1")), before);
 }
 
-// --- Held against the plain evaluator, through random histories.
+// --- Compared with the plain evaluator, on random histories.
 
 struct History {
-  // crowded: somebody else has named so many resources that there are no common columns left.
+  // crowded: other quotas have named so many resources that no common columns are left.
   History(std::uint64_t seed, bool crowded)
       : random(seed), settings{random.chance(0.7), random.chance(0.3)}, tree("root", settings) {
     if (crowded) {
@@ -317,7 +317,7 @@ struct History {
     spec.weight = list(quota.weight);
     Columns fresh;
     tree.set(name, spec, fresh);
-    // The feeder's part: all that is known of the columns that have come to be.
+    // The caller's part: adds the known amounts of new columns.
     forEachColumn(fresh, [&](Column column) {
       const int resource = static_cast<int>(tree.resource(column));
       for (const auto& [other, sums] : reference.quotas) {
@@ -370,7 +370,7 @@ struct History {
     }
   }
 
-  // What differs, in words.
+  // Describes the difference.
   std::string compare() {
     for (const ResourceKey resource : {0u, 1u, 2u}) {
       const auto column = tree.columnOf(resource);

@@ -13,7 +13,7 @@ struct Share {
   Wide remainder = 0;
 };
 
-// Deals `left` out among the borrowers by weight.
+// Distributes `left` among the borrowers by weight.
 void dealOut(std::span<const Claim> claims, std::span<const std::uint32_t> borrowers, Wide left,
              Wide weights, std::span<std::int64_t> runtime, std::vector<Share>& shares) {
   shares.clear();

@@ -1,7 +1,7 @@
 #pragma once
 
-// The rules of a quota tree in plain code, for one resource at a time and from scratch: what the
-// QuotaTree is held against.
+// The rules of a quota tree in simple code, for one resource at a time and recomputed from the
+// input. Tests compare the QuotaTree with it.
 
 #include <algorithm>
 #include <map>
@@ -38,7 +38,7 @@ struct ReferenceTree {
     return it == amounts.end() ? 0 : it->second;
   }
 
-  // Where the quota hangs: "" = below the root.
+  // The parent in effect: "" = the root.
   std::string parentOf(const std::string& name) const {
     const auto valid = [&](const std::string& quota) {
       const auto it = quotas.find(quota);
@@ -48,7 +48,7 @@ struct ReferenceTree {
     if (quota.apart || !valid(quota.parent)) return "";
     std::set<std::string> seen;
     for (std::string next = quota.parent; valid(next); next = quotas.at(next).parent) {
-      if (next == name) return "";  // a cycle with this one
+      if (next == name) return "";  // a cycle with this quota
       if (!seen.insert(next).second) break;
     }
     return quota.parent;
@@ -93,7 +93,7 @@ struct ReferenceTree {
     values.guaranteed = guarantee ? std::max(values.allocated, min) : 0;
   }
 
-  // Shares what there is among the children, and then what they have among theirs.
+  // Distributes the amount among the children, and then their runtimes among their children.
   void share(const std::string& parent, int resource, std::optional<std::int64_t> there,
              bool counts, std::map<std::string, Values>& all) const {
     std::vector<std::string> names;

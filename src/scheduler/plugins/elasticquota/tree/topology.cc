@@ -1,10 +1,10 @@
-// Where the quotas of a QuotaTree hang.
+// The parents in effect of the quotas of a QuotaTree.
 //
-// Every quota names its parent. Followed from quota to quota, these names lead to the root, to a name
-// that nobody has, or into a cycle. Members of a cycle hang below the root, each of them, so that it
-// does not matter which came first; quotas below a cycle stay where they say. A change of one quota can
-// break the cycle that it was in and close another one that it is in, and no others: only their
-// members, and the quotas that name it, are looked at again.
+// Every quota names its parent. Followed from quota to quota, these names lead to the root, to a
+// name that does not exist, or into a cycle. Each member of a cycle becomes a child of the root, so
+// that the order of creation does not matter; quotas below a cycle stay under their parents. A
+// change of one quota can break the cycle that it was in and close another cycle, and
+// no others: only the members of these cycles, and the quotas that name it, are visited again.
 //
 // Cost: the length of the path to the root.
 
@@ -32,7 +32,7 @@ void QuotaTree::membersOfCycle(QuotaId quota, std::vector<QuotaId>& members) con
   const std::size_t before = members.size();
   members.push_back(quota);
   for (QuotaId next = wanted(quota); next != quota; next = wanted(next)) {
-    // Outside of a cycle, or on the way into one that does not have this quota.
+    // Not part of a cycle, or on the way into a cycle without this quota.
     if (next == kRoot || next == kNoQuota || members.size() - before > ids_.size()) {
       members.resize(before);
       return;
@@ -68,7 +68,7 @@ void QuotaTree::detach(QuotaId quota) {
   markDirty(parent, own);
 }
 
-// Hangs the quota where it belongs now.
+// Moves the quota below its parent in effect.
 void QuotaTree::settle(QuotaId quota) {
   Node& node = nodes_[quota];
   QuotaId parent = wanted(quota);
@@ -81,8 +81,8 @@ void QuotaTree::settle(QuotaId quota) {
   attach(quota, parent);
 }
 
-// After a change of where the quota, or its name, leads. All that may hang elsewhere are taken off
-// before any of them is hung up again: in between, a path could lead in a circle.
+// Called after a change of the parent of the quota, or of its name. All quotas that may move are
+// detached before any is attached again: in between, a path could lead in a circle.
 void QuotaTree::settleAround(QuotaId quota, std::vector<QuotaId> affected) {
   if (nodes_[quota].alive) {
     affected.push_back(quota);

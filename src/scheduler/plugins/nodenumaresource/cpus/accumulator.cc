@@ -6,7 +6,7 @@ namespace koord::scheduler {
 
 namespace {
 
-// Room for every count of CPUs in a part of a key.
+// The bits of a key's part; any count of CPUs fits.
 constexpr int kBits = 20;
 constexpr std::uint64_t kMost = (1ULL << kBits) - 1;
 
@@ -83,7 +83,7 @@ void CpuAccumulator::takeWholeCores() {
   takeWholeSockets();
 }
 
-// More than any socket has left: whole ones, the largest first, then cores of the smallest.
+// More than any socket has left: whole sockets, the largest first, then cores of the smallest.
 void CpuAccumulator::takeWholeSockets() {
   countFree(Unit::Core, {});
   std::vector<Index> order;
@@ -106,14 +106,14 @@ void CpuAccumulator::takeWholeSockets() {
   const int perCore = topology_->cpusPerCore();
   if (needed_ < perCore) return;
   for (const Index socket : aside) {
-    // Upstream forgets to look here, and takes a core for the rest that is less than one.
+    // Upstream does not check this, and takes a core for a remainder of less than one.
     if (needed_ < perCore && rules_ == Rules::Ours) return;
     takeCoresOf(socket);
     if (done()) return;
   }
 }
 
-// Core by core, while a whole one is needed; at least one.
+// Takes core by core while a whole one is needed; at least one.
 void CpuAccumulator::takeCoresOf(Index socket) {
   listCores(Group::Socket, socket);
   const auto perCore = static_cast<std::size_t>(topology_->cpusPerCore());
@@ -122,14 +122,14 @@ void CpuAccumulator::takeCoresOf(Index socket) {
   takeListed(std::min(cores * perCore, list_.size()));
 }
 
-// All from one NUMA node or socket, if one has enough.
+// Takes all from one NUMA node or socket, if one has enough.
 bool CpuAccumulator::takeFromOne(Group group, Unit unit) {
   if (needed_ > (group == Group::Numa ? topology_->cpusPerNuma() : topology_->cpusPerSocket())) {
     return false;
   }
   for (const bool alone : {true, false}) {
-    // Where nobody is in the way, both ways come to the same, but for single CPUs: those of other
-    // cores are wanted first.
+    // Without exclusivity of other pods both passes are equal, except for single CPUs, where those
+    // of other cores come first.
     if (!alone && !contested_ && unit == Unit::Core) break;
     const Unit taken = alone && unit == Unit::Cpu ? Unit::OnePerCore : unit;
     countFree(taken, alone ? heedOf(group, unit) : Heed{});
@@ -157,7 +157,7 @@ void CpuAccumulator::takeFromAll() {
   }
 }
 
-// --- What is free.
+// --- Free CPUs.
 
 CpuAccumulator::Heed CpuAccumulator::heedOf(Group group, Unit unit) const {
   if (rules_ == Rules::Ours) return {true, true};
@@ -202,13 +202,13 @@ void CpuAccumulator::countFree(Unit unit, Heed heed) {
   }
 }
 
-// What is to come first gets the lower number.
+// What should come first gets the lower number.
 std::uint64_t CpuAccumulator::strategic(int free) const {
   const auto count = static_cast<std::uint64_t>(free);
   return request_.strategy == NumaStrategy::MostAllocated ? count : kMost - count;
 }
 
-// The NUMA node or socket to take all from; -1 when none has enough.
+// The NUMA node or socket to take all from; -1 if none has enough.
 int CpuAccumulator::first(Group group, Unit unit) const {
   const std::vector<Free>& groups = group == Group::Numa ? numas_ : sockets_;
   int best = -1;
@@ -216,7 +216,7 @@ int CpuAccumulator::first(Group group, Unit unit) const {
   for (std::size_t i = 0; i < groups.size(); ++i) {
     const Free& free = groups[i];
     if (free.usable < needed_) continue;
-    // Of single CPUs in a NUMA node, all count.
+    // For single CPUs in a NUMA node, all count.
     const bool byAll = group == Group::Numa && unit != Unit::Core;
     const std::uint64_t inSocket = group == Group::Numa ? strategic(sockets_[free.socket].all) : 0;
     const std::uint64_t key = strategic(byAll ? free.all : free.usable) << kBits | inSocket;
@@ -234,7 +234,7 @@ int CpuAccumulator::holdersOfCore(Index core) const {
   return sum;
 }
 
-// --- Lists, of what countFree has counted.
+// --- Lists of the CPUs that countFree has counted.
 
 void CpuAccumulator::listCores(Group group, Index index) {
   list_.clear();
@@ -297,7 +297,7 @@ void CpuAccumulator::listAll() {
   }
 }
 
-// Every core gives one CPU before any gives another, else in the order there is.
+// Every core gives one CPU before any gives another; otherwise the order is kept.
 void CpuAccumulator::spread() {
   if (list_.size() <= static_cast<std::size_t>(topology_->cpusPerCore())) return;
   byCore_.assign(freeInCore_.size(), 0);

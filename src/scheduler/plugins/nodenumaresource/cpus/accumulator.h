@@ -1,35 +1,35 @@
 #pragma once
 
-// CpuAccumulator: which CPUs of a node a pod gets.
+// CpuAccumulator: chooses the CPUs of a node for a pod.
 //
 // What it computes. n of the available CPUs, close to each other (one NUMA node, else one socket,
-// else as few sockets as possible), whole cores or spread over cores as the policy says, away from
-// pods that do not want to share, and on the NUMA nodes that the strategy fills first. Exclusivity
-// and closeness are wishes: when there are n CPUs, n CPUs are found.
+// else as few sockets as possible), on whole cores or spread over cores by the policy, away from
+// pods that request exclusivity, and on the NUMA nodes that the strategy fills first. Exclusivity
+// and closeness are preferences: if n CPUs are available, n CPUs are found.
 //
-// How. With FullPCPUs, or where a core is one CPU: the whole free cores of the first NUMA node that
+// How. With FullPCPUs, or if a core is one CPU: the whole free cores of the first NUMA node that
 // has enough of them; else those of the first socket that has; else of whole sockets, the largest
 // first, and of the smallest remaining ones core by core. Otherwise: the free CPUs of the first
-// NUMA node, else of the first socket, that has enough. Whatever is still missing then comes from
-// all free CPUs, on sockets that the pod is on already and from broken cores first. In each of the
-// steps CPUs are taken so that every core gives one before any gives a second, unless whole cores
-// are wanted; and each step is tried without the cores or NUMA nodes of others that want them
-// alone, then with them. "First" among NUMA nodes is by the strategy: most or least that is free
-// in the node, then in its socket, then the lower id. Where CPUs may be held several times, those
-// with fewer holders come first within all this.
+// NUMA node, else of the first socket, that has enough. What is still missing then comes from all
+// free CPUs, first from sockets that the pod is on already and from partly used cores. Each step
+// takes CPUs so that every core gives one before any gives a second, unless whole cores are
+// required. Each step is tried without the cores or NUMA nodes of pods that request exclusivity,
+// then with them. The strategy orders the NUMA nodes: most or least free in the node, then in its
+// socket, then the lower id. If CPUs may be held several times, those with fewer holders come first
+// within all this.
 //
-// Why so. The results are those of koord-scheduler (cpu_accumulator.go: takeCPUs), so that nodes
-// packed by either are packed alike. Maps and sorted lists of all NUMA nodes are not needed for it:
-// one pass counts what is free by core, NUMA node and socket, the first group is the least of a few
-// keys, and only its CPUs are listed. A choice costs a few passes over the CPUs; where all free
-// cores have to be ordered, a sort of them.
+// Why so. The results are those of koord-scheduler (cpu_accumulator.go: takeCPUs), so that both
+// pack nodes alike. Maps and sorted lists of all NUMA nodes are not needed: one pass counts the
+// free CPUs by core, NUMA node and socket, the first group is the minimum of a few keys, and only
+// its CPUs are listed. A choice costs a few passes over the CPUs, and a sort if all free cores must
+// be ordered.
 //
-// Other than there, unless told to be as upstream: wishes to be alone are heeded in every step (not
-// there: cores in the first, NUMA nodes on sockets), and an odd count that spans sockets is not
-// rounded up to whole cores.
+// Differences, unless asked for upstream's rules: every step respects exclusivity (upstream: cores
+// in the first, NUMA nodes on sockets), and an odd count that spans sockets is not rounded up to
+// whole cores.
 //
-// The accumulator keeps buffers between calls; one for a thread. The topology and the use that a
-// call is given must not change during it.
+// The accumulator keeps buffers between calls; use one per thread. The topology and the use that a
+// call gets must not change during it.
 
 #include <optional>
 
@@ -49,10 +49,10 @@ class CpuAccumulator {
   enum class Rules : std::uint8_t { Ours, AsUpstream };
   explicit CpuAccumulator(Rules rules = Rules::Ours) : rules_(rules) {}
 
-  // nullopt: fewer are available than needed. maxHolders: how many pods may hold a CPU.
+  // nullopt if fewer are available than requested. maxHolders: how many pods may hold a CPU.
   std::optional<CpuSet> take(const CpuTopology& topology, const CpuUse& use, int maxHolders,
                              const CpuSet& available, const CpuRequest& request);
-  // From the preferred ones first.
+  // Takes the preferred ones first.
   std::optional<CpuSet> takePreferred(const CpuTopology& topology, const CpuUse& use,
                                       int maxHolders, const CpuSet& available,
                                       const CpuSet& preferred, const CpuRequest& request);
@@ -61,15 +61,15 @@ class CpuAccumulator {
   using Index = CpuTopology::Index;
   enum class Group : std::uint8_t { Numa, Socket };
   enum class Unit : std::uint8_t { Core, OnePerCore, Cpu };  // what a step takes
-  // Which wishes of others a step heeds, if the pod has the same.
+  // Which exclusivity requests of other pods a step respects, if the pod has the same policy.
   struct Heed {
     bool core = false;
     bool numa = false;
   };
-  // What is free in a NUMA node or a socket, as one step sees it.
+  // The free CPUs of a NUMA node or a socket in one step.
   struct Free {
     int all = 0;     // CPUs
-    int usable = 0;  // of them, what the step would take
+    int usable = 0;  // of them, the CPUs that the step can take
     Index socket = 0;
   };
 
@@ -100,16 +100,16 @@ class CpuAccumulator {
 
   Rules rules_;
 
-  // Of one call.
+  // The arguments of one call.
   const CpuTopology* topology_ = nullptr;
   const CpuUse* use_ = nullptr;
   bool counted_ = false;  // CPUs may have several holders
   int needed_ = 0;
   CpuRequest request_;
-  bool contested_ = false;  // the pod wants to be alone, and so does somebody else
+  bool contested_ = false;  // the pod requests exclusivity, and another pod does, too
   CpuSet result_;
   std::vector<std::uint8_t> free_;       // by CPU
-  std::vector<std::uint8_t> coreTaken_;  // by core: somebody wants it alone
+  std::vector<std::uint8_t> coreTaken_;  // by core: a pod has it exclusively
   std::vector<std::uint8_t> numaTaken_;  // by NUMA node
   std::vector<int> resultBySocket_;
   std::vector<int> freeInCore_;

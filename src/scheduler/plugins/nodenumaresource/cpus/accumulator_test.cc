@@ -20,7 +20,7 @@ using CpuExclusivePolicy::PCPULevel;
 constexpr auto kMostAllocated = NumaStrategy::MostAllocated;
 constexpr auto kLeast = NumaStrategy::LeastAllocated;
 
-// Siblings have numbers beside each other.
+// Siblings have adjacent numbers.
 CpuTopology adjacent(int sockets, int numasPerSocket, int coresPerNuma, int threads) {
   std::vector<CpuRecord> records;
   for (int socket = 0; socket < sockets; ++socket)

@@ -14,7 +14,7 @@ CpuChoice failed(std::string reason) {
   return {{}, std::move(reason)};
 }
 
-// So many CPUs of each NUMA node, or as many as it has.
+// Takes this number of CPUs of each NUMA node, or as many as it has.
 CpuSet takeShares(CpuAccumulator& accumulator, const CpuOffer& offer, const CpuSet& available,
                   const CpuDemand& demand, const Shares& shares) {
   CpuSet result;
@@ -40,8 +40,8 @@ std::vector<std::pair<int, int>> evenShares(const CpuTopology& topology, const C
   Shares shares;
   for (const int numa : topology.numaIds())
     shares.emplace_back(numa, usable.intersect(topology.cpusOfNuma(numa)).size() / unit);
-  if (shares.empty()) return shares;  // an unknown topology, without cores, too
-  // Those that have least come first, so that the others make up for what they cannot give.
+  if (shares.empty()) return shares;  // includes an unknown topology, without cores
+  // The smallest come first, so that the others make up for what these lack.
   std::ranges::stable_sort(shares, std::ranges::less{}, &std::pair<int, int>::second);
   int left = count / unit;
   auto nodes = static_cast<int>(shares.size());

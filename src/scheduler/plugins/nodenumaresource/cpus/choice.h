@@ -1,8 +1,8 @@
 #pragma once
 
-// The CPUs of a pod on one node, with everything that a pod and a node can ask of them: a policy
-// that is required and not only preferred, amounts by NUMA node that were given to it before, CPUs
-// that are its own already, and equal shares of all NUMA nodes.
+// The choice of a pod's CPUs on one node with all constraints of the pod and the node: a required
+// policy, amounts by NUMA node that were allocated before, CPUs that it already has, and equal
+// shares of all NUMA nodes.
 
 #include <string>
 
@@ -10,7 +10,7 @@
 
 namespace koord::scheduler {
 
-// What a node has to give, as the pod sees it.
+// What a node offers to the pod.
 struct CpuOffer {
   const CpuTopology& topology;  // valid
   const CpuUse& use;            // without what the pod may take over (CpuUse::without)
@@ -20,16 +20,16 @@ struct CpuOffer {
 
 struct CpuDemand {
   CpuRequest request;
-  bool required = false;  // the policy is
-  CpuSet preferred;       // taken first, as far as they are available
-  // Where the CPUs have to come from, as (NUMA id, CPUs), ascending; empty: from anywhere. Less is
-  // taken where less is available, and the sum must still be that of the request.
+  bool required = false;  // the policy is required, not only preferred
+  CpuSet preferred;       // taken first if available
+  // Where the CPUs must come from, as (NUMA id, CPUs), ascending; empty: from anywhere. If less is
+  // available, less is taken, and the sum must still be that of the request.
   std::vector<std::pair<int, int>> byNuma;
 };
 
 struct CpuChoice {
   CpuSet cpus;
-  std::string failure;  // the reason that users read; empty: all went well
+  std::string failure;  // the reason, for users; empty on success
   bool ok() const { return failure.empty(); }
 };
 
@@ -37,9 +37,9 @@ inline constexpr std::string_view kNotEnoughCpus = "not enough cpus available to
 
 CpuChoice chooseCpus(CpuAccumulator& accumulator, const CpuOffer& offer, const CpuDemand& demand);
 
-// An equal share for every NUMA node, as far as it has so many: (NUMA id, CPUs), ascending. Whole
-// cores with FullPCPUs, of which a rest that is no core has no share. The shares add up to what is
-// wanted, less that rest, wherever there is enough.
+// An equal share for every NUMA node, limited by what it has: (NUMA id, CPUs), ascending. Whole
+// cores with FullPCPUs; a remainder below a core is in no share. The shares add up to the request
+// without that remainder if enough is available.
 std::vector<std::pair<int, int>> evenShares(const CpuTopology& topology, const CpuSet& available,
                                             CpuBindPolicy bind, int count);
 

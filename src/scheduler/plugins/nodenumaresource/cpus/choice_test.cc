@@ -58,7 +58,7 @@ TEST_F(Choosing, takes_from_each_numa_node_what_it_was_given_there) {
   EXPECT_EQ(choose(demand).cpus.toString(), "0-1,8-11");
   use.add(cpuList("8-13"));
   EXPECT_EQ(choose(demand).failure, kNotEnoughCpus);  // 2 and 2
-  demand.byNuma = {{7, 6}};                           // which is not there
+  demand.byNuma = {{7, 6}};                           // does not exist
   EXPECT_EQ(choose(demand).failure, kNotEnoughCpus);
 }
 
@@ -110,7 +110,7 @@ TEST(CpuUse, remembers_every_holder_and_what_each_of_them_wants) {
   EXPECT_EQ(use.held().toString(), "0-3");
   use.remove(cpuList("0-3"), CpuExclusivePolicy::PCPULevel);
   EXPECT_EQ(use, CpuUse());
-  use.remove(cpuList("0-3"));  // which nobody holds
+  use.remove(cpuList("0-3"));  // without holders
   EXPECT_EQ(use, CpuUse());
 }
 

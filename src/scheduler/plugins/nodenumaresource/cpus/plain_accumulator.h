@@ -1,6 +1,6 @@
 #pragma once
 
-// The rules of CpuAccumulator written down plainly, with lists of everything, for its tests.
+// The rules of CpuAccumulator in simple code, with lists of everything, for its tests.
 
 #include <algorithm>
 #include <map>

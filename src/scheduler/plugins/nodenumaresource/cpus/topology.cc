@@ -13,7 +13,7 @@ namespace koord::scheduler {
 
 namespace {
 
-// Numbers of sockets and cores share one word: socket << 16 | core.
+// The numbers of sockets and cores share one word: socket << 16 | core.
 constexpr int kMostNumber = 1 << 15;
 
 std::string whatIsWrong(const CpuRecord& record) {
@@ -116,7 +116,7 @@ Result<CpuTopology> CpuTopology::parse(std::string_view annotation) {
          {std::pair{"id", &CpuRecord::id}, std::pair{"core", &CpuRecord::core},
           std::pair{"socket", &CpuRecord::socket}, std::pair{"node", &CpuRecord::numa}}) {
       const json::value* value = find(entry, name);
-      if (!value || value->is_null()) continue;  // as Go reads it: 0
+      if (!value || value->is_null()) continue;  // as Go parses it: 0
       const auto number = wholeNumber(*value);
       if (!number || !std::in_range<int>(*number)) {
         return fail(ErrorCode::Invalid, fmt::format("detail[{}].{}: expected a number, got {}", i,

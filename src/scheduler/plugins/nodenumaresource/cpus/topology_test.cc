@@ -69,7 +69,7 @@ TEST(CpuTopology, tells_cores_of_numa_nodes_apart_that_have_one_number) {
   EXPECT_EQ(topology.cpusPerCore(), 1);
 }
 
-// A topology that makes no sense in any way still gives each CPU once.
+// A topology that is inconsistent in every way still gives each CPU once.
 TEST(CpuTopology, with_gaps_and_shared_numa_nodes_is_good_enough_to_choose_from) {
   const std::vector<CpuRecord> records{
       {65535, 30000, 32767, 7}, {40, 2, 0, 9}, {41, 2, 0, 9}, {42, 2, 0, 9}, {0, 0, 5, 9},

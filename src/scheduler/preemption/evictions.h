@@ -9,6 +9,7 @@
 // The API may refuse for ever (a webhook, a missing permission). After each refusal the unit rests, twice as
 // long as the last time up to a minute, and an event says so. It may take other room meanwhile.
 
+#include <functional>
 #include <memory>
 #include <unordered_map>
 #include <unordered_set>
@@ -45,6 +46,8 @@ class Evictions {
   void withdraw(const PodPtr& pod) { tasks_.spawn(clearNomination(pod)); }
   // Whether the pod has to wait for victims that have not been told to leave yet.
   bool holdsBack(const std::string& preemptorUid) const;
+  // One of the pods that have to wait so and for which `wanted` is true; nullptr: there is none.
+  PodPtr heldBack(const std::function<bool(const PodInfo&)>& wanted) const;
   // Whether the API has refused to let its victims leave, and it is too early to ask again.
   static constexpr const char* kRefused =
       "not eligible for a while: the API server does not let its victims leave.";

@@ -2,7 +2,7 @@
 
 // Crowds: clusters without room. Few and small nodes that seldom change; pods that ask for CPUs and
 // nothing else, of priorities from negative to the system's; some take long to leave. Schedulers die while
-// victims leave, and members of gangs that have ended or were deleted come back. What is decided is judged by
+// victims leave, members of gangs that have ended or were deleted come back, and so do victims. What is decided is judged by
 // those who look at everything (witness.h, departures.h, truth.h).
 
 #include "simulation/feature.h"
@@ -22,9 +22,11 @@ class CrowdsFeature final : public Feature {
 
  private:
   void podChanged(const PodObject& before, const PodObject& after);
+  void podGone(const api::Pod& last);
 
   const std::function<Process*()> leader_;
   bool quiet_ = false;
+  int lastAgain_ = 0;
 };
 
 }  // namespace koord::simulation

@@ -432,6 +432,23 @@ TEST_P(Replaced, nobody_takes_the_nodes_while_the_last_of_several_victims_takes_
   f.expectThatTheGangRuns();
 }
 
+// The pod that g-0 waits for leaves first. When the last victim of g-1 leaves, it is no event that g-0 waits for.
+TEST(GangPreemption, a_victim_that_leaves_the_node_of_one_member_wakes_its_gang) {
+  FullCluster f(json::object{{"enablePreemption", true}});
+  for (const char* name : {"n1", "n2"})
+    f.node(aNode(name).allocatable("cpu", "2").label("name", name));
+  f.create(f.running("port", "1", 0, "n1").hostPort(80));
+  for (const char* victim : {"first", "second"}) f.create(f.running(victim, "1", 0, "n2"));
+  f.run();
+  f.gang("g", 2);
+  f.create(f.member("g-0", "g", "1").priority(10).nodeSelector("name", "n1").hostPort(80));
+  f.create(f.member("g-1", "g", "2").priority(10).nodeSelector("name", "n2"));
+  f.run(10s);
+  EXPECT_THAT(f.deletions, UnorderedElementsAre("port", "first", "second"));
+  EXPECT_EQ(f.nodeOf("g-0"), "n1");
+  EXPECT_EQ(f.nodeOf("g-1"), "n2");
+}
+
 // --- Promises of plans for whole gangs.
 
 struct WithQuota : ServerFixture {

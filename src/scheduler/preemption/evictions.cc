@@ -10,6 +10,7 @@
 #include "kube/events.h"
 #include "scheduler/framework/audit.h"
 #include "scheduler/framework/observer.h"
+#include "scheduler/framework/profile.h"
 
 namespace koord::scheduler {
 
@@ -139,6 +140,13 @@ bool Evictions::holdsBack(const std::string& preemptorUid) const {
   if (!it->second->onlyLast) return true;
   const auto* last = handle_.cluster().findPod(it->second->lastVictim);
   return last && !last->info->pod->metadata.deletionTimestamp;
+}
+
+PodPtr Evictions::heldBack(const std::function<bool(const PodInfo&)>& wanted) const {
+  for (const auto& [uid, running] : running_)
+    if (wanted(*running->preemptor) && holdsBack(uid) && stillNeeded(*running))
+      return running->preemptor;
+  return nullptr;
 }
 
 bool Evictions::rests(const std::string& preemptorUid) const {

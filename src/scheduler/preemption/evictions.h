@@ -10,6 +10,7 @@
 // unit backs off, twice as long as the last time up to a minute, and an event says so. It may use
 // other free resources meanwhile.
 
+#include <functional>
 #include <memory>
 #include <unordered_map>
 #include <unordered_set>
@@ -47,6 +48,8 @@ class Evictions {
   void withdraw(const PodPtr& pod) { tasks_.spawn(clearNomination(pod)); }
   // Returns true if the pod must wait for victims whose eviction has not been requested yet.
   bool holdsBack(const std::string& preemptorUid) const;
+  // Returns a preemptor that must wait like this and for which `wanted` is true; nullptr if there is none.
+  PodPtr heldBack(const std::function<bool(const PodInfo&)>& wanted) const;
   // Returns true during the backoff after the API server refused to evict the pod's victims.
   static constexpr const char* kRefused =
       "not eligible for a while: the API server does not let its victims leave.";

@@ -305,13 +305,20 @@ std::optional<QueuedPod> SchedulingQueue::pop() {
 
 std::vector<QueuedPod> SchedulingQueue::popGroups(
     const std::vector<std::string>& groups, const std::function<bool(const PodInfo&)>& wanted) {
+  // No event need have told that the gate of a member has opened, so the plugins are asked again: about a copy,
+  // since the answer must not change what is counted of a member that stays.
+  const auto held = [&](const Entry& entry) {
+    if (entry.place != QueuePlace::Gated || !entry.pod.profile) return false;
+    Entry copy;
+    copy.pod = entry.pod;
+    return !preEnqueue(*entry.pod.profile, copy).ok();
+  };
   std::vector<Entry*> members;
   for (const std::string& group : groups) {
     const auto known = groups_.find(group);
     if (known == groups_.end()) continue;
     for (Entry* entry : known->second)
-      if (entry->place != QueuePlace::Gated && entry->place != QueuePlace::ErrorBackoff &&
-          wanted(*entry->pod.info))
+      if (entry->place != QueuePlace::ErrorBackoff && wanted(*entry->pod.info) && !held(*entry))
         members.push_back(entry);
   }
   std::ranges::sort(members, ActiveOrder{this});
@@ -362,6 +369,7 @@ QueuedPod SchedulingQueue::moveToInFlight(Entry& entry) {
   QueuedPod pod = eraseEntry(entry);
   ++pod.attempts;
   pod.backoffExpiration.reset();
+  pod.gatingPlugin.clear();
   inFlightPods_[pod.uid()] =
       inFlightEvents_.insert(inFlightEvents_.end(), InFlightEvent{pod.uid(), {}, {}});
   return pod;

@@ -337,6 +337,41 @@ TEST(SchedulingQueue, a_group_is_handed_out_together_as_far_as_it_is_wanted) {
   EXPECT_EQ(f.queue->pop()->info->pod->metadata.name, "a2");
 }
 
+bool anyPod(const PodInfo&) {
+  return true;
+}
+
+// Holds pods back while it is closed.
+struct Gate final : Plugin, PreEnqueuePlugin {
+  bool closed = true;
+  std::string_view name() const override { return "Gate"; }
+  Status preEnqueue(const PodInfo& pod) override {
+    const bool held = closed && pod.pod->metadata.name.starts_with("held");
+    return held ? Status::unresolvable("closed") : Status();
+  }
+};
+
+TEST(SchedulingQueue, a_held_member_is_handed_out_with_its_group_once_its_gate_is_open) {
+  ByLabel groups;
+  Gate gate;
+  QueueFixture f;
+  f.profile.groups = &groups;
+  extend(f.profile.preEnqueue, gate);
+  const PodPtr held = f.add(aPod("held").label("group", "a"));
+  f.add(aPod("first").label("group", "a"));
+  EXPECT_EQ(f.next(), "first");
+  EXPECT_TRUE(f.queue->popGroups({"a"}, anyPod).empty());
+  EXPECT_EQ(f.queue->placeOf(held->uid()), QueuePlace::Gated);
+  gate.closed = false;
+  const auto others = f.queue->popGroups({"a"}, anyPod);
+  ASSERT_EQ(others.size(), 1u);
+  EXPECT_EQ(f.queue->counts().gated, 0u);
+  // Nothing holds it back any more: refused, it waits like any other.
+  f.popped = others.front();
+  f.reject({"Fit"});
+  EXPECT_EQ(f.queue->placeOf(held->uid()), QueuePlace::Unschedulable);
+}
+
 TEST(SchedulingQueue, labels_move_a_waiting_pod_to_another_group) {
   ByLabel groups;
   QueueFixture f;
@@ -347,10 +382,6 @@ TEST(SchedulingQueue, labels_move_a_waiting_pod_to_another_group) {
   f.queue->update(before, f.world.pod(aPod("p").label("group", "b").version("2")));
   EXPECT_TRUE(f.queue->popGroups({"a"}, all).empty());
   EXPECT_EQ(f.queue->popGroups({"b"}, all).size(), 1u);
-}
-
-bool anyPod(const PodInfo&) {
-  return true;
 }
 
 TEST(SchedulingQueue, a_pod_that_comes_into_another_group_is_handed_out_with_that_one) {

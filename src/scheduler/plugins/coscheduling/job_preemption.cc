@@ -221,6 +221,21 @@ std::string JobPreemption::notEligible(const PodInfo& pod, std::span<const PodPt
   return {};
 }
 
+Status JobPreemption::victimsTold(const PodInfo& pod) const {
+  const Gang* gang = cycles_.gangs().gangOf(pod);
+  if (!gang || cycles_.gangs().free(*gang)) return {};
+  const PodPtr held = evictionsOf(handle_).heldBack(
+      [&](const PodInfo& preemptor) { return handle_.profile().sameGroup(preemptor, pod); });
+  if (!held) return {};
+  return Status::unresolvable(
+      fmt::format("waiting for the preemption for pod {} of its gang to be finished", held->key()));
+}
+
+bool JobPreemption::vacates(const ClusterEvent& event, const PodInfo& pod) const {
+  const std::string node = handle_.nominator().nodeOf(pod.uid());
+  return !node.empty() && event.oldPod && event.oldPod->pod->spec.nodeName == node;
+}
+
 PostFilterResult JobPreemption::preempt(const PodPtr& pod, const Diagnosis& diagnosis) {
   const Gang* gang = cycles_.gangs().gangOf(*pod);
   const std::string job = gang ? Gangs::groupIdOf(*gang) : pod->key();

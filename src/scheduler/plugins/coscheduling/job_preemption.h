@@ -40,6 +40,11 @@ class JobPreemption {
 
   PostFilterResult preempt(const PodPtr& pod, const Diagnosis& diagnosis);
   PostFilterResult checkHelps(const PodPtr& pod, const Diagnosis& diagnosis);
+  // Whether no member of the pod's gang waits for victims that have not been told to leave yet. All members wait for
+  // them, since a gang that is tried without one of its members is refused, and loses what it was promised.
+  Status victimsTold(const PodInfo& pod) const;
+  // Whether the event is about a pod on the node that this member is promised.
+  bool vacates(const ClusterEvent& event, const PodInfo& pod) const;
   // Success, or why it is in vain for the gang that those leave for one of its members.
   Status worth(const PodPtr& pod, const Candidate& candidate);
 

@@ -154,7 +154,9 @@ PluginPoints Coscheduling::idleAt(const PodInfo& pod) const {
 }
 
 Status Coscheduling::preEnqueue(const PodInfo& pod) {
-  return gangs_.alone(pod) ? Status{} : gangs_.check(pod);
+  if (gangs_.alone(pod)) return {};
+  const Status complete = gangs_.check(pod);
+  return complete.ok() ? preemption_.victimsTold(pod) : complete;
 }
 
 PostFilterResult Coscheduling::postFilter(CycleState& /*state*/, const PodPtr& pod,
@@ -197,8 +199,11 @@ Task<Status> Coscheduling::preBind(CycleState& state, PodPtr pod, NodeId /*node*
 }
 
 std::vector<EventRegistration> Coscheduling::eventsToRegister() const {
-  const auto hint = [this](const PodInfo& pod, const ClusterEvent&) {
+  const auto room = [this](const PodInfo& pod, const ClusterEvent&) {
     return cycles_.roomHint(pod);
+  };
+  const auto freed = [this](const PodInfo& pod, const ClusterEvent& event) {
+    return preemption_.vacates(event, pod) ? Hint::Queue : cycles_.roomHint(pod);
   };
   const auto planned = [this](const PodInfo& pod, const ClusterEvent&) {
     return cycles_.planHint(pod);
@@ -208,8 +213,8 @@ std::vector<EventRegistration> Coscheduling::eventsToRegister() const {
   };
   // A member that is held may be put into another gang.
   return {onOwnMetadata(),
-          {EventResource::AssignedPod, action::kDelete | action::kUpdatePodScaleDown, "", hint},
-          {EventResource::Node, action::kAdd | action::kUpdateNodeAllocatable, "", hint},
+          {EventResource::AssignedPod, action::kDelete | action::kUpdatePodScaleDown, "", freed},
+          {EventResource::Node, action::kAdd | action::kUpdateNodeAllocatable, "", room},
           {EventResource::Node, action::kAdd | action::kUpdateNodeLabel, "", planned},
           {EventResource::Custom, action::kAll, std::string(kQuotaResource), limited},
           {EventResource::Custom, action::kAdd | action::kUpdate,

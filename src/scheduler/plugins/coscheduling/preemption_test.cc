@@ -352,6 +352,103 @@ TEST_F(WhileVictimsLeave, a_gang_whose_waiting_time_ends_keeps_what_it_was_promi
   expectThatTheGangStarts();
 }
 
+// --- Victims that a controller replaces at once, by pods that look for a node again.
+
+struct Recreating : ServerFixture {
+  // By a plan for the whole gang, or for one member after the other.
+  explicit Recreating(bool plans) : ServerFixture(json::object{{"enablePreemption", plans}}) {
+    api.answer = [this](const kube::Request& request) {
+      const bool deletes = request.resource == "pods" && request.verb == kube::Verb::Delete;
+      return deletes ? deletePod(request.name) : serve(request);
+    };
+  }
+  Result<std::string> deletePod(const std::string& name) {
+    deletions.push_back(name);
+    if (grace.contains(name)) {
+      leave(name);
+    } else {
+      // The scheduler sees the pod go before it has the reply.
+      const auto pod = pods.extract(name).mapped();
+      scheduler->podDeleted(pod);
+    }
+    create(aPod("new-" + name).request("cpu", "1").priority(0));
+    // From the first of the two victims of one member on, the API is slow: the other member has its node long before
+    // the second one is told to leave.
+    if (name != "single") api.latency = 500ms;
+    return "{}";
+  }
+  // A gang of two members, each of which needs a node of its own. The node with one victim is emptied sooner than the
+  // other.
+  void start(const std::string& sooner) {
+    for (const char* name : {"n1", "n2"}) {
+      node(aNode(name).allocatable("cpu", "2").label("name", name));
+      if (name == sooner) {
+        create(running("single", "2", 0, name));
+      } else {
+        for (const char* victim : {"first", "second"}) create(running(victim, "1", 0, name));
+      }
+    }
+    run();
+    gang("g", 2);
+    create(member("g-0", "g", "2").priority(10).nodeSelector("name", "n1"));
+    create(member("g-1", "g", "2").priority(10).nodeSelector("name", "n2"));
+  }
+  void expectThatTheGangRuns() {
+    EXPECT_THAT(deletions, UnorderedElementsAre("single", "first", "second"));
+    EXPECT_NE(nodeOf("g-0"), "");
+    EXPECT_NE(nodeOf("g-1"), "");
+    expectSound();
+  }
+};
+
+struct Replaced : ::testing::TestWithParam<std::tuple<bool, const char*>> {
+  Recreating f{std::get<0>(GetParam())};
+  void start() { f.start(std::get<1>(GetParam())); }
+};
+INSTANTIATE_TEST_SUITE_P(, Replaced,
+                         ::testing::Combine(::testing::Bool(), ::testing::Values("n1", "n2")));
+
+TEST_P(Replaced, members_wait_for_each_others_victims_so_that_nobody_takes_their_nodes) {
+  start();
+  f.run(10s);
+  f.expectThatTheGangRuns();
+}
+
+TEST_P(Replaced, nobody_takes_the_nodes_while_a_victim_takes_its_time) {
+  f.grace["single"] = 60s;
+  start();
+  f.run(50s);
+  EXPECT_EQ(f.nodeOf("g-0"), "");
+  f.run(60s);
+  f.expectThatTheGangRuns();
+}
+
+TEST_P(Replaced, nobody_takes_the_nodes_while_the_last_of_several_victims_takes_its_time) {
+  f.grace["first"] = f.grace["second"] = 60s;
+  start();
+  f.run(50s);
+  EXPECT_EQ(f.nodeOf("g-0"), "");
+  f.run(60s);
+  f.expectThatTheGangRuns();
+}
+
+// The pod that g-0 waits for leaves first. When the last victim of g-1 leaves, it is no event that g-0 waits for.
+TEST(GangPreemption, a_victim_that_leaves_the_node_of_one_member_wakes_its_gang) {
+  FullCluster f(json::object{{"enablePreemption", true}});
+  for (const char* name : {"n1", "n2"})
+    f.node(aNode(name).allocatable("cpu", "2").label("name", name));
+  f.create(f.running("port", "1", 0, "n1").hostPort(80));
+  for (const char* victim : {"first", "second"}) f.create(f.running(victim, "1", 0, "n2"));
+  f.run();
+  f.gang("g", 2);
+  f.create(f.member("g-0", "g", "1").priority(10).nodeSelector("name", "n1").hostPort(80));
+  f.create(f.member("g-1", "g", "2").priority(10).nodeSelector("name", "n2"));
+  f.run(10s);
+  EXPECT_THAT(f.deletions, UnorderedElementsAre("port", "first", "second"));
+  EXPECT_EQ(f.nodeOf("g-0"), "n1");
+  EXPECT_EQ(f.nodeOf("g-1"), "n2");
+}
+
 // --- Promises of plans for whole gangs.
 
 struct WithQuota : ServerFixture {

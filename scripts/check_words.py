@@ -13,7 +13,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PATTERNS = [(re.compile(pattern, re.IGNORECASE), advice) for pattern, advice in (
     (r"\b(?:of )?one (?:that|who|which)\b", "name the thing"),
-    (r"\bno longer\b", "say what is: \"does not\""),
+    (r"\bno longer\b(?! than)", "say what is: \"does not\""),
     (r"\banew\b", "\"again\", \"rebuilt\" or \"recomputed\""),
     (r"\b(?:whoever|whomever)\b", "name the actor"),
     (r"\b(?:nobody|somebody|anybody)\b", "name the actor"),

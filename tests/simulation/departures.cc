@@ -61,7 +61,7 @@ std::string Departures::Departure::names() const {
 }
 
 std::string Departures::groupOf(const api::Pod& pod) const {
-  for (const auto& feature : truth_->features())
+  for (const auto& feature : invariants_->features())
     if (std::string group = feature->groupState(pod); !group.empty()) return group;
   return "";
 }
@@ -70,7 +70,7 @@ void Departures::told(const std::string& process, scheduler::Handle& handle,
                       const scheduler::PodInfo& preemptor,
                       std::span<const scheduler::PodPtr> victims) {
   // The process stores only a part of the pods' fields.
-  const PodObject stored = truth_->stored(*preemptor.pod);
+  const PodObject stored = invariants_->stored(*preemptor.pod);
   Departure departure{process, loop_.steadyNow(), stored ? stored : preemptor.pod,
                       groupOf(*preemptor.pod)};
   for (const auto& victim : victims) {
@@ -124,7 +124,7 @@ void Departures::checkPlaces(const Departure& fresh, scheduler::Handle& handle) 
 
 bool Departures::stillThere(const Departure& departure) const {
   return std::ranges::any_of(departure.awaited, [&](const PodObject& victim) {
-    const auto now = truth_->stored(*victim);
+    const auto now = invariants_->stored(*victim);
     return now && !api::isTerminal(*now) && !now->spec.nodeName.empty();
   });
 }
@@ -132,7 +132,7 @@ bool Departures::stillThere(const Departure& departure) const {
 bool Departures::underWay() const {
   return std::ranges::any_of(open_, [&](const Departure& departure) {
     return std::ranges::any_of(departure.awaited, [&](const PodObject& victim) {
-      const auto now = truth_->stored(*victim);
+      const auto now = invariants_->stored(*victim);
       return now && leaves(*now);
     });
   });
@@ -163,7 +163,7 @@ bool Departures::due() const {
 }
 
 std::string Departures::excuse(const Departure& departure) const {
-  const auto now = truth_->stored(*departure.preemptor);
+  const auto now = invariants_->stored(*departure.preemptor);
   if (!now || api::isTerminal(*now) || leaves(*now)) return "it is gone";
   if (!now->spec.nodeName.empty()) return kServed;
   if (std::ranges::all_of(departure.victims, [&](const PodObject& victim) {
@@ -171,12 +171,12 @@ std::string Departures::excuse(const Departure& departure) const {
       }))
     return "they left for others, too";
   if (essence(*now) != essence(*departure.preemptor)) return "it has changed";
-  if (std::ranges::any_of(truth_->features(), [&](const auto& feature) {
+  if (std::ranges::any_of(invariants_->features(), [&](const auto& feature) {
         return feature->rulesChanged() >= departure.since;
       }))
     return "other rules hold now";
   if (groupOf(*now) != departure.group) return "its group has changed";
-  const auto node = truth_->nodes.get({"", departure.node});
+  const auto node = invariants_->nodes.get({"", departure.node});
   if (!node || node->metadata.resourceVersion != departure.nodeVersion)
     return "the node has changed";
   // Its node was nominated for a unit of higher priority, or such a unit has been there.
@@ -184,13 +184,13 @@ std::string Departures::excuse(const Departure& departure) const {
     if (&other != &departure && other.node == departure.node && other.since >= departure.since &&
         priorityOfPod(*other.preemptor) > priorityOfPod(*departure.preemptor))
       return "somebody matters more";
-  for (const auto& came : truth_->cameTo(departure.node, departure.since))
+  for (const auto& came : invariants_->cameTo(departure.node, departure.since))
     if (came.process != departure.process || priorityOfPod(*came.pod) > priorityOfPod(*now))
       return "somebody matters more, or was placed by who did not know";
   // Units that other processes had bound there, or that the simulation put there, and that were not
   // seen yet.
-  const auto former = truth_->cameTo(departure.node, decisions_.starts.at(departure.process));
-  for (const auto& pod : truth_->pods.objects()) {
+  const auto former = invariants_->cameTo(departure.node, decisions_.starts.at(departure.process));
+  for (const auto& pod : invariants_->pods.objects()) {
     if (pod->spec.nodeName != departure.node || departure.known.contains(pod->metadata.uid))
       continue;
     if (pod->metadata.labels.contains(kForeign) ||
@@ -217,7 +217,7 @@ void Departures::judge(const Model& model, bool final) {
 void Departures::check(const Departure& departure, const Model& model) {
   const api::Pod& pod = *departure.preemptor;
   const bool together = std::ranges::any_of(
-      truth_->features(), [&](const auto& feature) { return feature->placesTogether(pod); });
+      invariants_->features(), [&](const auto& feature) { return feature->placesTogether(pod); });
   if (together && departure.group.empty()) return;
   if (std::ranges::any_of(model.nodes,
                           [&](const auto& node) { return model.isUndecided(pod, *node.second); }))

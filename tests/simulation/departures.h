@@ -22,20 +22,20 @@
 
 #include "base/virtual_loop.h"
 #include "scheduler/framework/handle.h"
+#include "simulation/decision_checker.h"
 #include "simulation/journal.h"
 #include "simulation/plain_preemption.h"
-#include "simulation/witness.h"
 
 namespace koord::simulation {
 
-class Truth;
+class Invariants;
 
 class Departures {
  public:
   Departures(VirtualLoop& loop, Journal& journal, const Decisions& decisions)
       : loop_(loop), journal_(journal), decisions_(decisions) {}
   // Call it before the simulation starts.
-  void connect(const Truth& truth) { truth_ = &truth; }
+  void connect(const Invariants& invariants) { invariants_ = &invariants; }
 
   // Called when the process is about to evict these pods for the preemptor.
   void told(const std::string& process, scheduler::Handle& handle,
@@ -75,7 +75,7 @@ class Departures {
   VirtualLoop& loop_;
   Journal& journal_;
   const Decisions& decisions_;
-  const Truth* truth_ = nullptr;
+  const Invariants* invariants_ = nullptr;
   std::list<Departure> open_;
   std::set<std::string> served_;  // uids of victims whose preemptor has a place
   std::string leader_;

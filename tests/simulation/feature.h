@@ -25,7 +25,7 @@
 #include "scheduler/config/types.h"
 #include "scheduler/framework/registry.h"
 #include "scheduler/testing/builders.h"
-#include "simulation/truth.h"
+#include "simulation/invariants.h"
 #include "simulation/writes.h"
 
 namespace koord::simulation {
@@ -37,7 +37,7 @@ struct Surroundings {
   kube::Api& api;  // straight to the server
   VirtualLoop& loop;
   Journal& journal;
-  Truth& truth;
+  Invariants& invariants;
   apiserver::HttpFront& front;
   std::function<Process*()> leader;  // the leading scheduler; nullptr if none leads
 };
@@ -45,7 +45,10 @@ struct Surroundings {
 class Feature : protected Writes {
  public:
   Feature(const Surroundings& world, Random random)
-      : Writes(world.api, world.journal), loop_(world.loop), truth_(world.truth), random_(random) {}
+      : Writes(world.api, world.journal),
+        loop_(world.loop),
+        invariants_(world.invariants),
+        random_(random) {}
   virtual ~Feature() = default;
 
   // --- For every scheduler process.
@@ -114,7 +117,7 @@ class Feature : protected Writes {
   enum class Status { Apart, Within };
   void define(const api::ResourceType& type, Status status = Status::Apart);
   // Enables all extension points of the plugin, with preemption in the order of the default
-  // configuration: DefaultPreemption comes last, and the witness first.
+  // configuration: DefaultPreemption comes last, and the checker first.
   static void enableAsShipped(scheduler::ProfileConfig& profile, const std::string& plugin);
   template <class T>
   const T* anyOf(const std::vector<T>& all) {
@@ -125,7 +128,7 @@ class Feature : protected Writes {
   }
 
   VirtualLoop& loop_;
-  Truth& truth_;
+  Invariants& invariants_;
   Random random_;
 };
 

@@ -70,7 +70,8 @@ void Feature::enableAsShipped(scheduler::ProfileConfig& profile, const std::stri
   scheduler::PluginSet& postFilter = profile.plugins["postFilter"];
   if (postFilter.enabled.empty()) {
     postFilter.disabled = {"*"};
-    postFilter.enabled = {{std::string(Witness::kName), 0}, {std::string(Witness::kPreemption), 0}};
+    postFilter.enabled = {{std::string(DecisionChecker::kName), 0},
+                          {std::string(DecisionChecker::kPreemption), 0}};
   }
   postFilter.enabled.insert(postFilter.enabled.end() - 1, {plugin, 0});
 }

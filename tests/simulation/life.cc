@@ -18,19 +18,19 @@ constexpr std::size_t kMaxNodes = 16;
 
 }  // namespace
 
-Life::Life(kube::Api& api, VirtualLoop& loop, Truth& truth, Journal& journal,
+Life::Life(kube::Api& api, VirtualLoop& loop, Invariants& invariants, Journal& journal,
            const Features& features, Random random)
     : Writes(api, journal),
       loop_(loop),
-      truth_(truth),
+      invariants_(invariants),
       features_(features),
       random_(random.fork()),
       generate_(random.next()),
       shapes_(1 + random_.below(12)),
       volumes_(random_.chance(0.3) ? 0.5 : 0.1) {
-  truth_.pods.addHandler({[this](const auto& pod) { podSeen(pod); },
-                          [this](const auto&, const auto& pod) { podSeen(pod); },
-                          {}});
+  invariants_.pods.addHandler({[this](const auto& pod) { podSeen(pod); },
+                               [this](const auto&, const auto& pod) { podSeen(pod); },
+                               {}});
 }
 
 void Life::patch(const api::ResourceType& type, const api::ObjectMeta& meta, json::value patch,
@@ -44,7 +44,7 @@ void Life::patch(const api::ResourceType& type, const api::ObjectMeta& meta, jso
 
 std::vector<std::shared_ptr<const api::Node>> Life::sortedNodes() const {
   std::vector<std::shared_ptr<const api::Node>> all;
-  for (const auto& node : truth_.nodes.objects()) all.push_back(node);
+  for (const auto& node : invariants_.nodes.objects()) all.push_back(node);
   std::ranges::sort(all, {}, [](const auto& node) { return node->metadata.name; });
   return all;
 }
@@ -86,7 +86,7 @@ void Life::act() {
   if (dice < 0.35) {
     createPods();
   } else if (dice < 0.55) {
-    const auto pods = truth_.sortedPods();
+    const auto pods = invariants_.sortedPods();
     if (const auto* pod = anyOf(pods)) {
       journal_.note("somebody deletes pod {}", (*pod)->metadata.name);
       kube::DeleteOptions options;
@@ -97,7 +97,7 @@ void Life::act() {
   } else if (dice < 0.70) {
     changePod();
   } else if (dice < 0.76) {
-    if (truth_.nodes.size() < kMaxNodes) createNode();
+    if (invariants_.nodes.size() < kMaxNodes) createNode();
   } else if (dice < 0.80) {
     const auto nodes = sortedNodes();
     if (nodes.size() > 1) {
@@ -114,7 +114,7 @@ void Life::act() {
 
 void Life::createPods() {
   const std::uint64_t count = 1 + random_.below(random_.chance(0.2) ? 16 : 4);
-  for (std::uint64_t i = 0; i < count && truth_.pods.size() < kMaxPods; ++i) createPod();
+  for (std::uint64_t i = 0; i < count && invariants_.pods.size() < kMaxPods; ++i) createPod();
 }
 
 void Life::createPod() {
@@ -235,7 +235,7 @@ void Life::changeNode() {
 }
 
 void Life::changePod() {
-  const auto pods = truth_.sortedPods();
+  const auto pods = invariants_.sortedPods();
   const auto* found = anyOf(pods);
   if (!found) return;
   const api::Pod& pod = **found;
@@ -262,7 +262,7 @@ void Life::changePod() {
 void Life::createBudget() {
   const std::string app = generate_.pick({"a", "b", "c"});
   const std::string namespace_ = generate_.pick({"default", "other"});
-  const auto known = truth_.budgets.get({namespace_, app});
+  const auto known = invariants_.budgets.get({namespace_, app});
   if (known) {
     write(kube::deleteObject(api_, api::PodDisruptionBudget::kType, {namespace_, app}));
     return;
@@ -304,8 +304,9 @@ void Life::tick() {
 }
 
 void Life::collect() {
-  for (const auto& pod : truth_.sortedPods()) {
-    const bool lost = !pod->spec.nodeName.empty() && !truth_.nodes.get({"", pod->spec.nodeName});
+  for (const auto& pod : invariants_.sortedPods()) {
+    const bool lost =
+        !pod->spec.nodeName.empty() && !invariants_.nodes.get({"", pod->spec.nodeName});
     if (!lost && !(api::isTerminal(*pod) && random_.chance(0.1))) continue;
     kube::DeleteOptions options{pod->metadata.uid, "", 0, ""};
     write(kube::deleteObject(api_, api::Pod::kType, api::keyOf(pod->metadata), options));
@@ -314,12 +315,12 @@ void Life::collect() {
 
 void Life::countBudgets() {
   std::map<std::string, BudgetObject> sorted;
-  for (const auto& budget : truth_.budgets.objects())
+  for (const auto& budget : invariants_.budgets.objects())
     sorted[api::keyOf(budget->metadata).toString()] = budget;
   for (const auto& [key, budget] : sorted) {
     const auto selector = api::Selector::compile(budget->spec.selector);
     std::int32_t healthy = 0;
-    for (const auto& pod : truth_.pods.objects())
+    for (const auto& pod : invariants_.pods.objects())
       healthy += pod->metadata.namespace_ == budget->metadata.namespace_ &&
                  pod->status.phase == "Running" && !pod->metadata.deletionTimestamp &&
                  selector->matches(pod->metadata.labels);
@@ -343,11 +344,11 @@ void Life::countBudgets() {
 // The volume controller and a provisioner in one.
 void Life::provision() {
   std::map<std::string, std::shared_ptr<const api::PersistentVolumeClaim>> unbound;
-  for (const auto& claim : truth_.claims.objects())
+  for (const auto& claim : invariants_.claims.objects())
     if (claim->spec.volumeName.empty()) unbound[api::keyOf(claim->metadata).toString()] = claim;
   for (const auto& [key, claim] : unbound) {
     std::string promised;
-    for (const auto& volume : truth_.volumes.objects())
+    for (const auto& volume : invariants_.volumes.objects())
       if (volume->spec.claimRef && volume->spec.claimRef->uid == claim->metadata.uid)
         promised = volume->metadata.name;
     if (!promised.empty()) {
@@ -364,7 +365,7 @@ void Life::provision() {
       continue;
     }
     const std::string name = "pv-" + claim->metadata.uid;
-    const auto object = node ? truth_.nodes.get({"", *node}) : nullptr;
+    const auto object = node ? invariants_.nodes.get({"", *node}) : nullptr;
     const auto* zone = object ? api::findIn(object->metadata.labels, "zone") : nullptr;
     const auto* labelled = object ? api::findIn(object->metadata.labels, kZone) : nullptr;
     json::object spec{{"accessModes", json::array{claim->spec.accessModes.front()}},

@@ -13,8 +13,8 @@ namespace koord::simulation {
 
 class Life : Writes {
  public:
-  Life(kube::Api& api, VirtualLoop& loop, Truth& truth, Journal& journal, const Features& features,
-       Random random);
+  Life(kube::Api& api, VirtualLoop& loop, Invariants& invariants, Journal& journal,
+       const Features& features, Random random);
 
   // Creates namespaces, classes and the first nodes.
   void begin();
@@ -49,7 +49,7 @@ class Life : Writes {
   std::vector<std::shared_ptr<const api::Node>> sortedNodes() const;
 
   VirtualLoop& loop_;
-  Truth& truth_;
+  Invariants& invariants_;
   const Features& features_;
   Random random_;
   scheduler::testing::Generator generate_;

@@ -16,8 +16,8 @@ kind: KubeSchedulerConfiguration
 profiles:
 - schedulerName: default-scheduler
   plugins:
-    preFilter: {enabled: [{name: Witness}]}
-    reserve: {enabled: [{name: Witness}]}
+    preFilter: {enabled: [{name: DecisionChecker}]}
+    reserve: {enabled: [{name: DecisionChecker}]}
   pluginConfig:
   - name: VolumeBinding
     args: {bindTimeoutSeconds: 20}
@@ -55,10 +55,10 @@ void Process::start() {
   if (starts_ % 2 == 0) client.contentTypes.sent = "application/json";
   api_ = std::make_unique<kube::HttpApi>(
       network_, loop_, kube::ClientConfig{.server = "http://server"}, std::move(client));
-  witness_ = std::make_unique<Witness>(name_, journal_, decisions_, features_);
+  checker_ = std::make_unique<DecisionChecker>(name_, journal_, decisions_, features_);
   scheduler::Registry registry = scheduler::makeRegistry();
-  witness_->onRunaway = [this] { endLater(); };
-  witness_->join(registry);
+  checker_->onRunaway = [this] { endLater(); };
+  checker_->join(registry);
   auto configuration = scheduler::parseConfiguration(kConfiguration);
   if (!configuration) throw std::runtime_error(configuration.error().message);
   scheduler::SchedulerOptions options;
@@ -73,16 +73,16 @@ void Process::start() {
   auto program = scheduler::startScheduler(*this, flags, std::move(options), registry);
   if (!program) throw std::runtime_error(program.error().message);
   program_ = *std::move(program);
-  witness_->watch(program_->scheduler());
+  checker_->watch(program_->scheduler());
 }
 
 Result<json::value> Process::whatIf(const std::string& body) {
   scheduler::Scheduler& scheduler = program_->scheduler();
   const auto moves = scheduler::readWhatIf(scheduler, body);
   if (!moves) return fail(Error(moves.error()));
-  witness_->lookAway(true);
+  checker_->lookAway(true);
   const scheduler::WhatIfAnswer answer = scheduler::whatIf(scheduler, *moves);
-  witness_->lookAway(false);
+  checker_->lookAway(false);
   return scheduler::whatIfJson(*moves, answer);
 }
 
@@ -90,7 +90,7 @@ void Process::kill() {
   if (!program_) return;
   journal_.note("{} dies", name_);
   program_.reset();
-  witness_.reset();
+  checker_.reset();
   api_.reset();
 }
 

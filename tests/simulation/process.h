@@ -13,7 +13,7 @@
 #include "kube/http_api.h"
 #include "net/testing/sim_network.h"
 #include "scheduler/app/app.h"
-#include "simulation/witness.h"
+#include "simulation/decision_checker.h"
 
 namespace koord::simulation {
 
@@ -33,7 +33,7 @@ class Process final : public kube::Component {
   bool running() const { return program_ != nullptr; }
   // Call it only while the process runs.
   const scheduler::Scheduler& scheduler() const { return program_->scheduler(); }
-  Witness& witness() { return *witness_; }
+  DecisionChecker& checker() { return *checker_; }
   // Answers a what-if simulation as its HTTP service does.
   Result<json::value> whatIf(const std::string& body);
   const std::string& name() const { return name_; }  // with the number of the start
@@ -61,7 +61,7 @@ class Process final : public kube::Component {
   bool keptRunning_ = false;
   std::shared_ptr<kube::Metrics> metrics_;
   std::unique_ptr<kube::HttpApi> api_;
-  std::unique_ptr<Witness> witness_;
+  std::unique_ptr<DecisionChecker> checker_;
   std::unique_ptr<scheduler::RunningScheduler> program_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

@@ -144,23 +144,23 @@ bool sameObjects(Scheduler& a, Scheduler& b) {
 
 Shadow::Shadow(kube::Api& api, VirtualLoop& loop, Journal& journal, const Features& features,
                const Process& running)
-    : witness_("shadow", journal, decisions_, features) {
+    : checker_("shadow", journal, decisions_, features) {
   scheduler::Registry registry = scheduler::makeRegistry();
-  witness_.join(registry);
+  checker_.join(registry);
   scheduler::SchedulerOptions options;
   options.configuration = running.scheduler().configuration();
   for (const auto& feature : features) feature->join(registry);
   auto made = Scheduler::create(std::move(options), registry, loop, &api);
   if (!made) throw std::runtime_error(made.error().message);
   scheduler_ = *std::move(made);
-  witness_.watch(*scheduler_);
+  checker_.watch(*scheduler_);
   informers_ = std::make_unique<scheduler::Informers>(api, loop, *scheduler_, Random(1));
   informers_->start();
   loop.runReady();
   if (!informers_->synced()) throw std::runtime_error("a shadow cannot read the store at once");
 }
 
-bool Shadow::comparable(const Process& running, const Truth& truth) const {
+bool Shadow::comparable(const Process& running, const Invariants& invariants) const {
   auto& theirs = const_cast<Scheduler&>(running.scheduler());
   const auto& cluster = theirs.cluster();
   if (cluster.assumedTotal() > 0 || theirs.bindingsUnderWay() > 0) return false;
@@ -168,13 +168,13 @@ bool Shadow::comparable(const Process& running, const Truth& truth) const {
     return std::pair(one.cluster().podTotal(), one.pendingPods().size());
   };
   if (known(theirs) != known(*scheduler_)) return false;
-  for (const auto& node : truth.nodes.objects()) {
+  for (const auto& node : invariants.nodes.objects()) {
     const auto id = cluster.findNode(node->metadata.name);
     if (!id || !cluster.node(*id).object ||
         cluster.node(*id).object->metadata.resourceVersion != node->metadata.resourceVersion)
       return false;
   }
-  for (const auto& pod : truth.pods.objects())
+  for (const auto& pod : invariants.pods.objects())
     if (versionIn(theirs, *pod) != versionIn(*scheduler_, *pod)) return false;
   return cluster.liveCount() == scheduler_->cluster().liveCount() &&
          sameObjects<api::PodGroup>(theirs, *scheduler_) &&
@@ -185,10 +185,10 @@ bool Shadow::comparable(const Process& running, const Truth& truth) const {
          sameObjects<api::ElasticQuota>(theirs, *scheduler_);
 }
 
-std::string Shadow::difference(const Process& running, const Truth& truth) const {
-  if (!comparable(running, truth)) return "";
+std::string Shadow::difference(const Process& running, const Invariants& invariants) const {
+  if (!comparable(running, invariants)) return "";
   std::vector<std::string> nodes;
-  for (const auto& node : truth.nodes.objects()) nodes.push_back(node->metadata.name);
+  for (const auto& node : invariants.nodes.objects()) nodes.push_back(node->metadata.name);
   std::ranges::sort(nodes);
   const auto is = factsOf(running.scheduler(), nodes);
   const auto would = factsOf(*scheduler_, nodes);

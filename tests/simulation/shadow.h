@@ -22,13 +22,13 @@ class Shadow {
          const Process& running);
   // The difference to the state of `running`; "" if none, or if `running` has not received
   // everything yet and cannot be compared.
-  std::string difference(const Process& running, const Truth& truth) const;
+  std::string difference(const Process& running, const Invariants& invariants) const;
 
  private:
-  bool comparable(const Process& running, const Truth& truth) const;
+  bool comparable(const Process& running, const Invariants& invariants) const;
 
   Decisions decisions_;  // unused: it decides nothing
-  Witness witness_;
+  DecisionChecker checker_;
   std::unique_ptr<scheduler::Scheduler> scheduler_;
   std::unique_ptr<scheduler::Informers> informers_;
 };

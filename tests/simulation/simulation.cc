@@ -33,13 +33,14 @@ class Simulation {
         front_(openFront(*server_)),
         api_(*server_, loop_),
         departures_(loop_, journal_, decisions_),
-        truth_(api_, loop_, journal_, decisions_, features_),
-        life_(api_, loop_, truth_, journal_, features_, random_.fork()),
+        invariants_(api_, loop_, journal_, decisions_, features_),
+        life_(api_, loop_, invariants_, journal_, features_, random_.fork()),
         features_(featuresOf(
-            seed, {api_, loop_, journal_, truth_, *front_, [this] { return leader(); }}, features)),
+            seed, {api_, loop_, journal_, invariants_, *front_, [this] { return leader(); }},
+            features)),
         extra_(~seed),
         restarts_(seed ^ 0x5bd1e9955bd1e995U) {
-    departures_.connect(truth_);
+    departures_.connect(invariants_);
     decisions_.departures = &departures_;
     for (std::size_t i = 0; i < processes_.size(); ++i)
       processes_[i] =
@@ -47,7 +48,7 @@ class Simulation {
                                     journal_, decisions_, features_, random_.fork());
   }
   RunOutcome run() {
-    truth_.start();
+    invariants_.start();
     for (auto& feature : features_) feature->begin();
     life_.begin();
     loop_.advance(10ms);
@@ -64,8 +65,8 @@ class Simulation {
       pass(Duration(random_.below(random_.chance(0.1) ? 10'000'000'000 : 1'500'000'000)));
     }
     if (!journal_.failed()) settle();
-    return {journal_.violation(), journal_.lastLines(), journal_.fingerprint(),
-            decisions_.attempts,  truth_.boundCount(),  decisions_.victims.size()};
+    return {journal_.violation(), journal_.lastLines(),     journal_.fingerprint(),
+            decisions_.attempts,  invariants_.boundCount(), decisions_.victims.size()};
   }
 
  private:
@@ -150,14 +151,14 @@ class Simulation {
   void lookAtDepartures() {
     Process* process = leader();
     departures_.tick(process && isGood(process->network().faults) ? process->name() : "");
-    if (departures_.due()) departures_.judge(process->witness().model(), false);
+    if (departures_.due()) departures_.judge(process->checker().model(), false);
   }
 
   // A newly started scheduler and the running one must have the same state.
   void lookAtShadow(Process& process) {
-    if (!process.witness().ready()) return;
+    if (!process.checker().ready()) return;
     const Shadow shadow(api_, loop_, journal_, features_, process);
-    if (const auto wrong = shadow.difference(process, truth_); !wrong.empty())
+    if (const auto wrong = shadow.difference(process, invariants_); !wrong.empty())
       journal_.violated("a restart changes nothing", "{}: {}", process.name(), wrong);
   }
 
@@ -173,16 +174,16 @@ class Simulation {
                         cluster.node(node).name, wrong);
   }
   std::string disagreement(Process& process, scheduler::NodeId node) {
-    if (!process.witness().ready()) return "";
+    if (!process.checker().ready()) return "";
     for (const auto& feature : features_)
-      if (auto wrong = feature->check(process.witness().handle(), node); !wrong.empty())
+      if (auto wrong = feature->check(process.checker().handle(), node); !wrong.empty())
         return wrong;
     return "";
   }
 
   // The store's pods, and the units that are scheduled like pods.
   std::vector<PodObject> units() const {
-    std::vector<PodObject> all = truth_.sortedPods();
+    std::vector<PodObject> all = invariants_.sortedPods();
     for (const auto& feature : features_)
       std::ranges::copy(feature->units(), std::back_inserter(all));
     return all;
@@ -225,7 +226,7 @@ class Simulation {
       if (!leader() || leader()->scheduler().cluster().assumedTotal() > 0)
         lastBinding = loop_.steadyNow();
       return decisions_.attempts > attempts && leader() && !departures_.underWay() &&
-             loop_.steadyNow() - std::max(truth_.lastChange(), lastBinding) > kQuiet &&
+             loop_.steadyNow() - std::max(invariants_.lastChange(), lastBinding) > kQuiet &&
              differences(*leader()).empty();
     };
     const auto settled = [&](Duration time) {
@@ -251,9 +252,9 @@ class Simulation {
   std::string differences(Process& process) {
     const scheduler::Scheduler& scheduler = process.scheduler();
     const scheduler::Cluster& cluster = scheduler.cluster();
-    if (cluster.liveCount() != truth_.nodes.size())
-      return fmt::format("{} of {} nodes", cluster.liveCount(), truth_.nodes.size());
-    for (const auto& node : truth_.nodes.objects()) {
+    if (cluster.liveCount() != invariants_.nodes.size())
+      return fmt::format("{} of {} nodes", cluster.liveCount(), invariants_.nodes.size());
+    for (const auto& node : invariants_.nodes.objects()) {
       const auto id = cluster.findNode(node->metadata.name);
       if (!id || !cluster.node(*id).object ||
           cluster.node(*id).object->metadata.resourceVersion != node->metadata.resourceVersion)
@@ -286,9 +287,9 @@ class Simulation {
     if (queued != waiting || counts.gated != gated)
       return fmt::format("{} pods are queued, {} wait", queued, waiting);
     if (features_.empty()) return "";
-    const Model model = process.witness().model();
+    const Model model = process.checker().model();
     for (const auto& feature : features_)
-      if (auto what = feature->differences(process.witness().handle(), model); !what.empty())
+      if (auto what = feature->differences(process.checker().handle(), model); !what.empty())
         return what;
     return "";
   }
@@ -297,7 +298,7 @@ class Simulation {
   // has happened. A pod that may not preempt keeps the nomination in its status, whichever
   // component wrote it.
   void checkNominations(Process& process) {
-    const auto& nominator = process.witness().handle().nominator();
+    const auto& nominator = process.checker().handle().nominator();
     for (const auto& [node, pods] : nominator.byNode())
       for (const auto& pod : pods)
         if (!nominator.foreign(pod->uid()) && pod->pod->spec.preemptionPolicy != "Never")
@@ -322,7 +323,7 @@ class Simulation {
     listing.spawn(listEvents(&api_, &about));
     loop_.advance(1s);
     if (about.empty()) return journal_.violated("who waits hears why", "there are no events");
-    for (const auto& pod : truth_.sortedPods()) {
+    for (const auto& pod : invariants_.sortedPods()) {
       if (!pod->spec.nodeName.empty() || !pod->spec.schedulingGates.empty() ||
           pod->metadata.deletionTimestamp || api::isTerminal(*pod))
         continue;
@@ -338,7 +339,7 @@ class Simulation {
 
   // No pod is forgotten: events have woken every pod that they made schedulable.
   void checkNobodyFits(Process& process) {
-    const Model model = process.witness().model();
+    const Model model = process.checker().model();
     departures_.judge(model, true);
     checkNominations(process);
     lookAtShadow(process);
@@ -376,7 +377,7 @@ class Simulation {
   std::unique_ptr<apiserver::HttpFront> front_;
   apiserver::LocalApi api_;
   Departures departures_;
-  Truth truth_;
+  Invariants invariants_;
   Life life_;
   Features features_;
   Random extra_;  // not used by seeds without features

@@ -22,7 +22,7 @@ void Scheduler::startAudit() {
 void Scheduler::note(PreemptionNote& note, const PodInfo& pod,
                      const PostFilterResult& answer) const {
   if (!shared_.audit || !answer.victims || pod.pod->spec.preemptionPolicy == "Never") return;
-  if (*answer.victims == 0 && pod.kind && !pod.kind->mayNotPreempt(pod).empty()) return;
+  if (*answer.victims == 0 && pod.kind && !pod.kind->preemptionBlockedReason(pod).empty()) return;
   // A pod that keeps its nomination waits for victims there.
   const bool waits = !answer.nomination.override && !shared_.nominator.nodeOf(pod.uid()).empty();
   const PreemptionOutcome outcome = *answer.victims > 0 ? PreemptionOutcome::Nominated

@@ -100,10 +100,11 @@ Task<Status> Scheduler::tryDomain(const std::string& group, std::vector<Member>&
       continue;
     }
     failed.push_back({member.attempt->pod.info, reasonOf(member.result)});
-    bool goesOn = false;
-    guarded(observer_, kGroups, "GoesOn",
-            [&] { goesOn = plugin.goesOn(group, {placed, failed, pods.subspan(tried)}); });
-    if (!goesOn) break;
+    bool shouldContinue = false;
+    guarded(observer_, kGroups, "GoesOn", [&] {
+      shouldContinue = plugin.shouldContinue(group, {placed, failed, pods.subspan(tried)});
+    });
+    if (!shouldContinue) break;
   }
   // Extenders take their time, in which pods may go.
   for (Member& member : members) {

@@ -86,7 +86,7 @@ Result<std::unique_ptr<Scheduler>> Scheduler::create(SchedulerOptions options,
 PodFields Scheduler::podFieldsKept() const {
   PodFields fields = 0;
   for (const auto& [name, runtime] : profiles_)
-    for (const auto& plugin : runtime->profile().plugins) fields |= plugin->keeps();
+    for (const auto& plugin : runtime->profile().plugins) fields |= plugin->requiredPodFields();
   return fields;
 }
 

@@ -21,7 +21,7 @@ constexpr const char* kMark = "mark";
 class PodMarks final : public LedgerOf<std::string> {
  public:
   std::string_view name() const override { return "marks"; }
-  bool silent(const PodInfo& pod) const override {
+  bool hasNothingToRead(const PodInfo& pod) const override {
     return !api::findIn(pod.pod->metadata.annotations, kMark);
   }
   int reads = 0;
@@ -53,7 +53,7 @@ class Choosy final : public Plugin,
   }
   std::string_view name() const override { return kName; }
   static bool wanted(const PodInfo& pod) { return pod.pod->metadata.labels.contains("choosy"); }
-  PluginPoints idleAt(const PodInfo& pod) const override {
+  PluginPoints skippedPoints(const PodInfo& pod) const override {
     return wanted(pod) ? 0 : when::kPreFilter | when::kReserve | when::kPermit;
   }
   PreFilterResult preFilter(CycleState&, const PodInfo&) override {

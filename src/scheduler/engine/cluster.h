@@ -313,7 +313,7 @@ class Cluster {
   void rereadPod(const PodRecord& pod, LedgerId ledger);
   // `before`: the shape in which it was last observed.
   void rereadAll(const PodRecord& pod, ShapeId before);
-  // The ledgers that read pods of this pod's shape (Ledger::silent).
+  // The ledgers that read pods of this pod's shape (Ledger::hasNothingToRead).
   const std::vector<Ledger*>& readersOf(const PodInfo& pod) const;
   void count(NodeId node, const PodInfo& pod, bool add);
   void addRequested(NodeId node, const Resources& amount, bool negative);

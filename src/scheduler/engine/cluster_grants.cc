@@ -44,18 +44,20 @@ void Cluster::rereadAll(const PodRecord& pod, ShapeId before) {
   for (const Ledger* ledger : readersOf(*pod.info)) {
     const Grant* const grant = pod.grants.of(ledger->id()).get();
     held -= grant ? 1 : 0;
-    if (!grant || !again || !ledger->staysInShape(*pod.info, *grant)) rereadPod(pod, ledger->id());
+    if (!grant || !again || !ledger->unchangedInShape(*pod.info, *grant))
+      rereadPod(pod, ledger->id());
   }
   if (held == 0) return;  // pods without readers usually have no grants
   for (const Ledger* ledger : ledgers_)
-    if (ledger->silent(*pod.info) && pod.grants.of(ledger->id())) rereadPod(pod, ledger->id());
+    if (ledger->hasNothingToRead(*pod.info) && pod.grants.of(ledger->id()))
+      rereadPod(pod, ledger->id());
 }
 
 const std::vector<Ledger*>& Cluster::readersOf(const PodInfo& pod) const {
   if (pod.shape == 0) return ledgers_;
   return readers_.of(pod, [&] {
     std::vector<Ledger*> readers = ledgers_;
-    std::erase_if(readers, [&](const Ledger* ledger) { return ledger->silent(pod); });
+    std::erase_if(readers, [&](const Ledger* ledger) { return ledger->hasNothingToRead(pod); });
     return readers;
   });
 }

@@ -91,10 +91,12 @@ class Ledger {
   virtual GrantPtr read(const PodInfo& pod, NodeId node, const GrantPtr& held) = 0;
   // Returns true if pods of this pod's shape (pod_shapes.h) have nothing to read. Pods without a
   // grant are not read again then.
-  virtual bool silent(const PodInfo& /*pod*/) const { return false; }
+  virtual bool hasNothingToRead(const PodInfo& /*pod*/) const { return false; }
   // Returns true if the grant stays the same when the pod is observed again in the same shape.
   // read() is not called then. Must be fast.
-  virtual bool staysInShape(const PodInfo& /*pod*/, const Grant& /*held*/) const { return false; }
+  virtual bool unchangedInShape(const PodInfo& /*pod*/, const Grant& /*held*/) const {
+    return false;
+  }
   // True for a ledger that charges for what a pod uses and must know what other grants cover.
   // readGrants() may correct its grant by the pod's other grants. Called after all ledgers have
   // read the pod, and when a covering grant is added, changed or removed.
@@ -144,7 +146,7 @@ class LedgerOf : public Ledger {
     if (held && valueOf(*held) == *value) return held;
     return sharedGrant(*std::move(value));
   }
-  bool staysInShape(const PodInfo& pod, const Grant& held) const final {
+  bool unchangedInShape(const PodInfo& pod, const Grant& held) const final {
     return staysValue(pod, valueOf(held));
   }
   void add(NodeId node, const PodInfo& pod, const Grant& grant) final {

@@ -226,7 +226,7 @@ namespace {
 template <class Point>
 bool isIdle(const Point& point, const PodInfo& pod, PluginPoints where) {
   const auto* plugin = dynamic_cast<const Plugin*>(&point);
-  return plugin && (plugin->idleAt(pod) & where) != 0;
+  return plugin && (plugin->skippedPoints(pod) & where) != 0;
 }
 
 template <class Point>

@@ -86,7 +86,9 @@ class GroupPlugin {
   }
   // Called after a member that found no node. Returns true if the remaining members are to be
   // tried. If false, judge() must reject.
-  virtual bool goesOn(const std::string& /*group*/, const GroupOutcome& /*soFar*/) { return true; }
+  virtual bool shouldContinue(const std::string& /*group*/, const GroupOutcome& /*soFar*/) {
+    return true;
+  }
   // Judges the outcome. Success: the placed members are bound. Wait: they keep their nodes, and
   // Permit plugins have set what they wait for. Any other status reverts the placed members and
   // becomes their status.

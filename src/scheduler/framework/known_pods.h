@@ -28,11 +28,11 @@ class KnownPods {
   using Listener = std::function<void(const PodPtr& before, const PodPtr& after)>;
   // Returns true if the listener needs changes of pods of this pod's shape (engine/pod_shapes.h).
   // Called once per shape. A change is delivered if it returns true for the old or the new pod.
-  using Heeds = std::function<bool(const PodInfo& pod)>;
-  void listen(Listener listener, Heeds heeds = [](const PodInfo&) { return true; }) {
+  using ListenerFilter = std::function<bool(const PodInfo& pod)>;
+  void listen(Listener listener, ListenerFilter heeds = [](const PodInfo&) { return true; }) {
     listeners_.push_back(std::move(listener));
     heeds_.push_back(std::move(heeds));
-    heeding_.clear();
+    listenerMask_.clear();
   }
 
   // Units without a node, by uid; until their binding is observed.
@@ -58,7 +58,8 @@ class KnownPods {
  private:
   friend class Scheduler;
   void tell(const PodPtr& before, const PodPtr& after) const {
-    std::uint64_t heeding = (before ? heedingFor(*before) : 0) | (after ? heedingFor(*after) : 0);
+    std::uint64_t heeding =
+        (before ? listenersFor(*before) : 0) | (after ? listenersFor(*after) : 0);
     if (listeners_.size() < kMasked) heeding &= (std::uint64_t{1} << listeners_.size()) - 1;
     for (; heeding != 0; heeding &= heeding - 1)
       tell(listeners_[static_cast<std::size_t>(std::countr_zero(heeding))], before, after);
@@ -69,9 +70,9 @@ class KnownPods {
   }
   // By listener; listeners from kMasked on receive every change.
   static constexpr std::size_t kMasked = 64;
-  std::uint64_t heedingFor(const PodInfo& pod) const {
+  std::uint64_t listenersFor(const PodInfo& pod) const {
     if (pod.shape == 0) return ~std::uint64_t{0};
-    return heeding_.of(pod, [&] {
+    return listenerMask_.of(pod, [&] {
       std::uint64_t heeding = 0;
       for (std::size_t n = 0; n < std::min(heeds_.size(), kMasked); ++n)
         if (heeds_[n](pod)) heeding |= std::uint64_t{1} << n;
@@ -91,8 +92,8 @@ class KnownPods {
   }
 
   std::vector<Listener> listeners_;
-  std::vector<Heeds> heeds_;
-  mutable ByShape<std::uint64_t> heeding_;
+  std::vector<ListenerFilter> heeds_;
+  mutable ByShape<std::uint64_t> listenerMask_;
   Waiting ours_;
   Waiting others_;
 };

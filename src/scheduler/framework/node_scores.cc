@@ -46,7 +46,7 @@ void NodeSearch::findSharedRules(PodClass& podClass, const PodInfo& pod) const {
   };
   podClass.sharedRules.clear();
   for (std::size_t i = 0; i < plugins.size(); ++i) {
-    const ScorePlugin* other = plain(i) ? plugins[i].point->sharesRule(pod) : nullptr;
+    const ScorePlugin* other = plain(i) ? plugins[i].point->scoreAlias(pod) : nullptr;
     if (!other) continue;
     const auto found = std::ranges::find(plugins, other, [](const auto& each) {
       return static_cast<const ScorePlugin*>(each.point);

@@ -234,16 +234,16 @@ bool NodeSearch::runPreFilter(CycleState& state, const PodPtr& pod, Attempt& att
   for (; rest != 0; rest &= rest - 1) {
     const std::size_t i = firstIn(rest);
     const auto& plugin = profile_.preFilter[i];
-    bool goesOn = true;
+    bool shouldContinue = true;
     if (plugin.signedPlugin) {
-      goesOn = take(podClass.preFilter[i], i, attempt, soFar, result);
+      shouldContinue = take(podClass.preFilter[i], i, attempt, soFar, result);
     } else {
       const PreFilterResult own = timer_.plugin(
           plugin.name, "PreFilter", [&] { return plugin.point->preFilter(state, *pod); });
       if (own.status.ok() && !own.nodeNames) continue;
-      goesOn = take(own, i, attempt, soFar, result);
+      shouldContinue = take(own, i, attempt, soFar, result);
     }
-    if (goesOn) continue;
+    if (shouldContinue) continue;
     countIdle((PluginMask{1} << i) - 1);
     return false;
   }

@@ -60,11 +60,11 @@ class Plugin {
   // The name in configurations, messages and metrics.
   virtual std::string_view name() const = 0;
   // The fields of running pods that the plugin reads.
-  virtual PodFields keeps() const { return 0; }
+  virtual PodFields requiredPodFields() const { return 0; }
   // The points where the plugin has nothing to do for any pod of this pod's shape
   // (engine/pod_shapes.h), in any state of the cluster: it would return Skip, or Success at Reserve
   // and Permit. Called once per shape.
-  virtual PluginPoints idleAt(const PodInfo& /*pod*/) const { return 0; }
+  virtual PluginPoints skippedPoints(const PodInfo& /*pod*/) const { return 0; }
 };
 
 // A plugin whose answer for a node follows from the pod's signature and the node's state.
@@ -74,8 +74,8 @@ class Signed {
   // Adds every property of the pod that the plugin's answers depend on.
   virtual void sign(const PodInfo& pod, Signature& signature) const = 0;
   // Returns true if everything that sign() adds for a pod of the API without a node name follows
-  // from the pod's shape (engine/pod_shapes.h). For a Changing plugin, shapesTell() must hold, too.
-  virtual bool signsShape() const { return false; }
+  // from the pod's shape (engine/pod_shapes.h). For a Changing plugin, shapeStillDetermines() must hold, too.
+  virtual bool shapeDeterminesSignature() const { return false; }
 };
 
 // A Signed plugin whose answers can change although the pod and the node do not. All its functions
@@ -83,9 +83,9 @@ class Signed {
 class Changing {
  public:
   virtual ~Changing() = default;
-  // For a plugin with signsShape(): returns true if what sign() adds currently follows from the
+  // For a plugin with shapeDeterminesSignature(): returns true if what sign() adds currently follows from the
   // shape.
-  virtual bool shapesTell() const { return true; }
+  virtual bool shapeStillDetermines() const { return true; }
   // Rises when answers for unchanged nodes may have changed (another node has pulled an image).
   virtual std::uint64_t epoch(const CycleState& /*state*/, const PodInfo& /*pod*/) const {
     return 0;
@@ -172,7 +172,7 @@ struct TaskPromise<scheduler::PostFilterResult>
     : SurvivingPromise<scheduler::PostFilterResult, TaskPromise<scheduler::PostFilterResult>> {
   void unhandled_exception() noexcept {
     value.emplace();
-    value->status = scheduler::statusOfThrown();
+    value->status = scheduler::statusFromException();
   }
 };
 
@@ -223,10 +223,11 @@ class ScorePlugin {
   virtual Normalization normalization() const { return Normalization::None; }
   // For a Signed plugin without normalization: returns another such plugin of the profile that
   // scores pods of this class by the same rule; nullptr if there is none. Called once per class.
-  virtual const ScorePlugin* sharesRule(const PodInfo& /*pod*/) const { return nullptr; }
-  // Returns true if the scores of sharesRule()'s plugin equal this plugin's scores on all these
+  virtual const ScorePlugin* scoreAlias(const PodInfo& /*pod*/) const { return nullptr; }
+  // Returns true if the scores of scoreAlias()'s plugin equal this plugin's scores on all these
   // nodes. They are used then and score() is not called. Must cost much less than score().
-  virtual bool sameScores(const CycleState& /*state*/, std::span<const NodeId> /*nodes*/) const {
+  virtual bool scoresEqualAlias(const CycleState& /*state*/,
+                                std::span<const NodeId> /*nodes*/) const {
     return false;
   }
   // Returns true if PreScore will return Skip for this pod, whichever nodes are feasible. If this

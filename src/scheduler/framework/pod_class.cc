@@ -83,7 +83,7 @@ void lookAt(const Profile& profile, const PodInfo& pod, const NodeSet& nodes, No
 PodClasses::PodClasses(Cluster& cluster, const Profile& profile)
     : cluster_(cluster),
       profile_(profile),
-      signShapes_(std::ranges::all_of(profile.signedPlugins, &Signed::signsShape)) {
+      signShapes_(std::ranges::all_of(profile.signedPlugins, &Signed::shapeDeterminesSignature)) {
   for (std::size_t i = 0; i < profile.preFilter.size(); ++i) {
     const auto& plugin = profile.preFilter[i];
     if (!plugin.signedPlugin) continue;
@@ -96,10 +96,10 @@ PodClasses::PodClasses(Cluster& cluster, const Profile& profile)
 
 std::shared_ptr<PodClass> PodClasses::of(const PodInfo& pod) {
   if (std::exchange(symbols_, cluster_.symbolsVersion()) != cluster_.symbolsVersion()) clear();
-  const bool shapesTell =
-      signShapes_ && std::ranges::all_of(profile_.changing, &Changing::shapesTell);
-  if (!shapesTell) byShape_.clear();  // a shape does not determine the class then
-  const bool byShape = shapesTell && pod.shape != 0 && pod.pod->spec.nodeName.empty();
+  const bool shapeStillDetermines =
+      signShapes_ && std::ranges::all_of(profile_.changing, &Changing::shapeStillDetermines);
+  if (!shapeStillDetermines) byShape_.clear();  // a shape does not determine the class then
+  const bool byShape = shapeStillDetermines && pod.shape != 0 && pod.pod->spec.nodeName.empty();
   order_.splice(order_.begin(), order_,
                 byShape ? byShape_.of(pod, [&] { return find(pod); }) : find(pod));
   std::shared_ptr<PodClass> podClass = order_.front();
@@ -404,7 +404,7 @@ void ClassNodes::shareRules(std::span<const NodeId> nodes, const AttemptTimer& t
   }
   for (const auto& [scorer, source] : sharedRules_) {
     const auto& plugin = profile_.score[scorer->position];
-    if (!plugin.point->sameScores(class_.state, nodes)) continue;
+    if (!plugin.point->scoresEqualAlias(class_.state, nodes)) continue;
     source->weight += std::exchange(scorer->weight, 0);
     timer.plugin(plugin.name, "Score", [] { return Status{}; });
   }

@@ -43,7 +43,7 @@ struct PodClass {
   Status preScore;           // the first failure of a Signed plugin's PreScore
   PluginMask skipScore = 0;  // Signed Score plugins with nothing to score
   // Positions of Signed Score plugins and of the plugins whose rule they share
-  // (ScorePlugin::sharesRule).
+  // (ScorePlugin::scoreAlias).
   boost::container::small_vector<std::pair<std::size_t, std::size_t>, 1> sharedRules;
   std::unique_ptr<ClassNodes> nodes;  // absent until the class is asked for all nodes
   // By priority of the pods that were searched.

@@ -54,7 +54,7 @@ struct PluginRegistration {
   }
 };
 
-// Of each list, the positions of plugins that have nothing to do (Plugin::idleAt).
+// Of each list, the positions of plugins that have nothing to do (Plugin::skippedPoints).
 struct IdlePlugins {
   PluginMask preFilter = 0;
   PluginMask planners = 0;

@@ -10,7 +10,7 @@
 namespace koord::scheduler {
 
 // Called by informers before the object is stored. `keep`: additional fields that plugins need
-// (Plugin::keeps).
+// (Plugin::requiredPodFields).
 void slimPod(api::Pod& pod, PodFields keep = 0);
 
 }  // namespace koord::scheduler

@@ -48,7 +48,7 @@ std::string Status::message() const {
   return fmt::format("{}", fmt::join(reasons(), ", "));
 }
 
-Status statusOfThrown() noexcept {
+Status statusFromException() noexcept {
   try {
     throw;
   } catch (const std::exception& thrown) {

@@ -61,7 +61,7 @@ class Status {
 
 // Returns an error that describes the exception being handled, and logs it. Call in an exception
 // handler only.
-Status statusOfThrown() noexcept;
+Status statusFromException() noexcept;
 
 }  // namespace koord::scheduler
 
@@ -85,7 +85,7 @@ struct SurvivingPromise : TaskPromiseBase {
 template <>
 struct TaskPromise<scheduler::Status>
     : SurvivingPromise<scheduler::Status, TaskPromise<scheduler::Status>> {
-  void unhandled_exception() noexcept { value.emplace(scheduler::statusOfThrown()); }
+  void unhandled_exception() noexcept { value.emplace(scheduler::statusFromException()); }
 };
 
 }  // namespace koord::detail

@@ -45,7 +45,7 @@ class UnitKind {
   // Returns true if preemption may evict it.
   virtual bool mayBeEvicted(const PodInfo& /*unit*/) const { return true; }
   // Why the unit may not preempt, whatever its priority; "" if it may.
-  virtual std::string mayNotPreempt(const PodInfo& /*unit*/) const { return {}; }
+  virtual std::string preemptionBlockedReason(const PodInfo& /*unit*/) const { return {}; }
   // Fails if the API server cannot answer.
   virtual Task<Result<PodLocation>> find(PodPtr unit) = 0;
   // Writes to the object that no node was found. Writes nothing if the object has the same report

@@ -84,7 +84,7 @@ bool Evictions::told(const PodInfo& victim) const {
 
 std::string Evictions::check(const PodInfo& preemptor, const PreemptionRules& rules,
                              std::vector<PodPtr>& victims) const {
-  if (std::string why = rules.mayNotPreempt(preemptor); !why.empty()) return why;
+  if (std::string why = rules.preemptionBlockedReason(preemptor); !why.empty()) return why;
   std::vector<PodPtr> left;
   for (const PodPtr& victim : victims) {
     const auto* counted = handle_.cluster().findPod(victim->uid());

@@ -19,7 +19,7 @@ class OtherKind final : public UnitKind {
  public:
   explicit OtherKind(std::string why) : why_(std::move(why)) {}
   api::ObjectReference reference(const PodInfo&) const override { return {}; }
-  std::string mayNotPreempt(const PodInfo&) const override { return why_; }
+  std::string preemptionBlockedReason(const PodInfo&) const override { return why_; }
   bool mayBeEvicted(const PodInfo&) const override { return false; }
   Task<Result<PodLocation>> find(PodPtr) override { co_return PodLocation{}; }
   Task<void> report(PodPtr, FailureReport) override { co_return; }

@@ -42,7 +42,7 @@ PostFilterResult PodPreemption::refusal(std::string why) {
 }
 
 std::string PodPreemption::mayNot(const PodInfo& pod, const Diagnosis& diagnosis) const {
-  if (std::string why = rules_.mayNotPreempt(pod); !why.empty()) return why;
+  if (std::string why = rules_.preemptionBlockedReason(pod); !why.empty()) return why;
   if (evictions_.holdsBack(pod.uid())) return kVictimsLeave;
   if (evictions_.rests(pod.uid())) return Evictions::kRefused;
   // Some units' objects have no field for their node, and the write takes time.

@@ -16,9 +16,9 @@ bool PreemptionRules::neverPreempts(const PodInfo& preemptor) {
   return preemptor.pod->spec.preemptionPolicy == "Never";
 }
 
-std::string PreemptionRules::mayNotPreempt(const PodInfo& preemptor) const {
+std::string PreemptionRules::preemptionBlockedReason(const PodInfo& preemptor) const {
   if (neverPreempts(preemptor)) return kNever;
-  return preemptor.kind ? preemptor.kind->mayNotPreempt(preemptor) : std::string();
+  return preemptor.kind ? preemptor.kind->preemptionBlockedReason(preemptor) : std::string();
 }
 
 }  // namespace koord::scheduler

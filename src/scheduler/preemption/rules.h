@@ -21,7 +21,7 @@ class PreemptionRules {
 
   virtual ~PreemptionRules() = default;
   // Why the unit may not preempt; "" if it may.
-  virtual std::string mayNotPreempt(const PodInfo& preemptor) const;
+  virtual std::string preemptionBlockedReason(const PodInfo& preemptor) const;
   static bool neverPreempts(const PodInfo& preemptor);
   // Returns true if a preemptor that is nominated for the node waits for this pod of lower priority
   // there. It always waits for pods that terminate because of a preemption.

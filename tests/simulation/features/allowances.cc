@@ -31,7 +31,7 @@ std::int64_t limitOf(scheduler::Handle& handle, const std::string& namespace_) {
 
 AllowancesFeature::AllowancesFeature(const Surroundings& world, Random random)
     : Feature(world, random), limits_(world.api, world.loop) {
-  const auto seen = [this](const auto&) { truth_.touched(); };
+  const auto seen = [this](const auto&) { invariants_.touched(); };
   limits_.addHandler({seen, [seen](const auto&, const auto& after) { seen(after); }, seen});
 }
 
@@ -118,7 +118,7 @@ void AllowancesFeature::bound(const api::Pod& pod, const Choice& choice) {
   for (const Known& known : known_[{choice.process, namespace_}])
     if (known.time >= choice.time) limit = std::max(limit, known.limit);
   std::int64_t sum = 0;
-  for (const auto& other : truth_.others(choice))
+  for (const auto& other : invariants_.others(choice))
     if (other->metadata.namespace_ == namespace_) sum += cpuOf(*other);
   if (sum > limit)
     journal_.violated("allowances", "{} takes {} to {}m cpu of {}m", pod.metadata.name, namespace_,
@@ -127,7 +127,7 @@ void AllowancesFeature::bound(const api::Pod& pod, const Choice& choice) {
 
 std::string AllowancesFeature::differences(scheduler::Handle& handle, const Model&) {
   std::map<std::string, std::int64_t> sums;
-  for (const auto& pod : truth_.pods.objects())
+  for (const auto& pod : invariants_.pods.objects())
     if (!pod->spec.nodeName.empty() && !api::isTerminal(*pod))
       sums[pod->metadata.namespace_] += cpuOf(*pod);
   for (const char* namespace_ : {"default", "other"}) {

@@ -52,13 +52,13 @@ std::int64_t versionOf(const api::ObjectMeta& meta) {
 CpusFeature::CpusFeature(const Surroundings& world, Random random)
     : Feature(world, random), topologies_(world.api, world.loop) {
   const auto seen = [this](const auto& topology) {
-    truth_.touched();
+    invariants_.touched();
     history_[topology->metadata.name].emplace_back(versionOf(topology->metadata),
                                                    machineOf(*topology));
   };
   topologies_.addHandler({seen, [seen](const auto&, const auto& after) { seen(after); },
                           [this](const auto& topology) {
-                            truth_.touched();
+                            invariants_.touched();
                             history_[topology->metadata.name].emplace_back(0, nullptr);
                           }});
 }
@@ -147,8 +147,8 @@ void CpusFeature::shape(api::Reservation& reservation) {
 }
 
 void CpusFeature::act() {
-  std::map<std::string, Truth::NodeObject> sorted;
-  for (const auto& node : truth_.nodes.objects()) sorted[node->metadata.name] = node;
+  std::map<std::string, Invariants::NodeObject> sorted;
+  for (const auto& node : invariants_.nodes.objects()) sorted[node->metadata.name] = node;
   if (sorted.empty()) return;
   const auto it =
       std::next(sorted.begin(), static_cast<std::ptrdiff_t>(random_.below(sorted.size())));
@@ -202,7 +202,7 @@ void CpusFeature::tick() {
   std::map<std::string, std::shared_ptr<const Topology>> sorted;
   for (const auto& topology : topologies_.objects()) sorted[topology->metadata.name] = topology;
   for (const auto& [name, topology] : sorted)
-    if (!truth_.nodes.get({"", name}) && random_.chance(0.05))
+    if (!invariants_.nodes.get({"", name}) && random_.chance(0.05))
       remove(Topology::kType, topology->metadata);
 }
 
@@ -284,7 +284,7 @@ void CpusFeature::bound(const api::Pod& pod, const Choice& choice) {
       }))
     journal_.violated("CPUs that are there", "{} has {}, which {} never had", name,
                       own.cpus.toString(), choice.node);
-  for (const auto& other : truth_.holders(choice)) {
+  for (const auto& other : invariants_.holders(choice)) {
     if (other->metadata.uid == pod.metadata.uid || PlainReservations::mayShare(pod, *other))
       continue;
     if (const CpuSet both = own.cpus.intersect(grantOf(*other).cpus); !both.empty())
@@ -317,7 +317,7 @@ std::int64_t CpusFeature::sumOf(const std::vector<PodObject>& holders, int numa,
 void CpusFeature::checkZones(const api::Pod& pod, const Choice& choice, const PlainCpuGrant& own,
                              const std::vector<MachinePtr>& machines) {
   if (PlainReservations::ignores(pod)) return;
-  const auto holders = truth_.holders(choice);
+  const auto holders = invariants_.holders(choice);
   for (const auto& [numa, amounts] : own.zones) {
     for (const auto& [resource, amount] : amounts) {
       const std::int64_t sum = sumOf(holders, numa, resource);
@@ -335,7 +335,7 @@ std::string CpusFeature::check(scheduler::Handle& handle, scheduler::NodeId node
   const auto& table = NumaTable::of(handle);
   for (const auto& info : handle.cluster().node(node).pods) {
     const auto* record = handle.cluster().findPod(info->uid());
-    const auto pod = truth_.stored(*info->pod);
+    const auto pod = invariants_.stored(*info->pod);
     if (!record || record->assumed || !pod) continue;
     const auto* grant = table.in(record->grants);
     const PlainCpuGrant is =

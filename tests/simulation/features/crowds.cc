@@ -17,7 +17,7 @@ CrowdsFeature::CrowdsFeature(const Surroundings& world, Random random)
     : Feature(world, random), leader_(world.leader) {}
 
 void CrowdsFeature::begin() {
-  truth_.pods.addHandler(
+  invariants_.pods.addHandler(
       {{},
        [this](const auto& before, const auto& after) { podChanged(before, after); },
        [this](const auto& last) { podGone(*last); }});
@@ -63,11 +63,11 @@ void CrowdsFeature::podChanged(const PodObject& before, const PodObject& after) 
 // A workload replaces a pod that was preempted at once, here by one of low priority. It may take the room that was made
 // for others, unless that is kept for them.
 void CrowdsFeature::podGone(const api::Pod& last) {
-  if (quiet_ || truth_.pods.size() > kMostPods || !scheduler::leavesByPreemption(last) ||
+  if (quiet_ || invariants_.pods.size() > kMostPods || !scheduler::leavesByPreemption(last) ||
       !random_.chance(0.5))
     return;
   const bool inGroup = std::ranges::any_of(
-      truth_.features(), [&](const auto& one) { return one->placesTogether(last); });
+      invariants_.features(), [&](const auto& one) { return one->placesTogether(last); });
   if (inGroup) return;  // the feature that made the group replaces its members
   api::Pod again;
   again.metadata.name = fmt::format("again-{}", ++lastAgain_);

@@ -3,7 +3,7 @@
 // Crowds: full clusters. Few and small nodes that seldom change; pods that request CPUs only, with
 // priorities from negative to the system's; some terminate slowly. Schedulers die while victims
 // terminate. Victims, and members of gangs that have ended or were deleted, are created again.
-// witness.h, departures.h and truth.h check the decisions.
+// decision_checker.h, departures.h and invariants.h check the decisions.
 
 #include "simulation/feature.h"
 

@@ -60,12 +60,12 @@ std::int64_t deviceVersionOf(const api::ObjectMeta& meta) {
 DevicesFeature::DevicesFeature(const Surroundings& world, Random random)
     : Feature(world, random), devices_(world.api, world.loop) {
   const auto seen = [this](const auto& device) {
-    truth_.touched();
+    invariants_.touched();
     history_[device->metadata.name].emplace_back(deviceVersionOf(device->metadata), device);
   };
   devices_.addHandler({seen, [seen](const auto&, const auto& after) { seen(after); },
                        [this](const auto& device) {
-                         truth_.touched();
+                         invariants_.touched();
                          history_[device->metadata.name].emplace_back(0, nullptr);
                        }});
 }
@@ -177,8 +177,8 @@ void DevicesFeature::shape(api::Reservation& reservation) {
 }
 
 void DevicesFeature::act() {
-  std::map<std::string, Truth::NodeObject> sorted;
-  for (const auto& node : truth_.nodes.objects())
+  std::map<std::string, Invariants::NodeObject> sorted;
+  for (const auto& node : invariants_.nodes.objects())
     if (plans_.contains(node->metadata.name)) sorted[node->metadata.name] = node;
   if (sorted.empty()) return;
   const auto it =
@@ -218,7 +218,7 @@ void DevicesFeature::tick() {
   std::map<std::string, DevicePtr> sorted;
   for (const auto& device : devices_.objects()) sorted[device->metadata.name] = device;
   for (const auto& [name, device] : sorted)
-    if (!truth_.nodes.get({"", name}) && random_.chance(0.05))
+    if (!invariants_.nodes.get({"", name}) && random_.chance(0.05))
       remove(Device::kType, device->metadata);
 }
 
@@ -309,7 +309,7 @@ void DevicesFeature::bound(const api::Pod& pod, const Choice& choice) {
   }
   if (own == PlainDeviceGrant()) return;
   const auto devices = devicesSince(choice);
-  const auto holders = truth_.holders(choice);
+  const auto holders = invariants_.holders(choice);
   for (const auto& [device, amounts] : own.parts) {
     for (const auto& [resource, amount] : amounts) {
       std::int64_t most = 0;
@@ -343,7 +343,7 @@ std::string DevicesFeature::check(scheduler::Handle& handle, scheduler::NodeId n
   const auto& table = DeviceTable::of(handle);
   for (const auto& info : handle.cluster().node(node).pods) {
     const auto* record = handle.cluster().findPod(info->uid());
-    const auto pod = truth_.stored(*info->pod);
+    const auto pod = invariants_.stored(*info->pod);
     if (!record || record->assumed || !pod) continue;
     const auto* grant = table.in(record->grants);
     const PlainDeviceGrant is = grant ? plainOf(grant->given) : PlainDeviceGrant();

@@ -71,10 +71,10 @@ GangsFeature::GangsFeature(const Surroundings& world, Random random)
       groups_(world.api, world.loop),
       leader_(world.leader),
       preempts_(random_.chance(0.4)) {
-  const auto touched = [this](const auto&) { truth_.touched(); };
+  const auto touched = [this](const auto&) { invariants_.touched(); };
   const auto seen = [this](const auto& group) {
     if (saysMembersHadNodes(*group)) hadNodes_.insert(group->metadata.uid);
-    truth_.touched();
+    invariants_.touched();
   };
   groups_.addHandler({seen, [seen](const auto&, const auto& after) { seen(after); }, touched});
 }
@@ -106,10 +106,11 @@ void GangsFeature::plan(Plan& plan) {
 // many members.
 void GangsFeature::act() {
   if (random_.chance(inCrowd() ? 0.1 : 0.25)) return changeOne();
-  const auto waiting = std::ranges::count_if(truth_.pods.objects(), [](const auto& pod) {
+  const auto waiting = std::ranges::count_if(invariants_.pods.objects(), [](const auto& pod) {
     return !gangOf(*pod).empty() && pod->spec.nodeName.empty();
   });
-  if (truth_.pods.size() + 12 > kMaxGangPods || static_cast<std::size_t>(waiting) > kMaxMembers)
+  if (invariants_.pods.size() + 12 > kMaxGangPods ||
+      static_cast<std::size_t>(waiting) > kMaxMembers)
     return;
   std::vector<Plan> gangs(random_.chance(0.25) ? 2 : 1);
   Plan alike;
@@ -201,7 +202,7 @@ void GangsFeature::changeOne() {
 
 // Removes scheduling gates of members after some time.
 void GangsFeature::tick() {
-  for (const auto& pod : truth_.sortedPods())
+  for (const auto& pod : invariants_.sortedPods())
     if (!gangOf(*pod).empty() && !pod->spec.schedulingGates.empty() && random_.chance(0.1))
       write(kube::mergePatch(
           api_, api::Pod::kType, api::keyOf(pod->metadata),
@@ -211,19 +212,20 @@ void GangsFeature::tick() {
 }
 
 bool GangsFeature::inCrowd() const {
-  return std::ranges::any_of(truth_.features(), [](const auto& one) { return one->crowded(); });
+  return std::ranges::any_of(invariants_.features(),
+                             [](const auto& one) { return one->crowded(); });
 }
 
 // Members that ended or were deleted are created again, as by a workload, as long as there are
 // others.
 void GangsFeature::replaceMembers() {
-  if (truth_.pods.size() > kMaxGangPods) return;
+  if (invariants_.pods.size() > kMaxGangPods) return;
   std::map<std::string, std::size_t> present;
-  for (const auto& pod : truth_.pods.objects()) ++present[gangOf(*pod)];
+  for (const auto& pod : invariants_.pods.objects()) ++present[gangOf(*pod)];
   for (const auto& [id, plan] : plans_) {
     if (!present.contains(id) || !random_.chance(0.05)) continue;
     const auto n = static_cast<int>(random_.below(static_cast<std::uint64_t>(plan.minimum)));
-    if (truth_.pods.get({plan.namespace_, fmt::format("{}-{}", plan.name, n)})) continue;
+    if (invariants_.pods.get({plan.namespace_, fmt::format("{}-{}", plan.name, n)})) continue;
     journal_.note("{}-{} is made again", plan.name, n);
     createMember(plan, n, false);
   }
@@ -235,7 +237,7 @@ void GangsFeature::noteSatisfied() {
   if (!leader) return;
   if (leader->name() != satisfiedFor_) satisfied_.clear();
   satisfiedFor_ = leader->name();
-  for (const auto& pod : truth_.pods.objects())
+  for (const auto& pod : invariants_.pods.objects())
     if (!gangOf(*pod).empty() && !pod->spec.nodeName.empty() && !api::isTerminal(*pod))
       satisfied_.insert(groupIdOf(*pod));
 }
@@ -244,7 +246,7 @@ void GangsFeature::noteSatisfied() {
 // waits without changes, several never do.
 bool GangsFeature::calm() {
   std::map<std::string, std::vector<PodObject>> waiting;  // by group
-  for (const auto& pod : truth_.sortedPods()) {
+  for (const auto& pod : invariants_.sortedPods()) {
     const auto plan = plans_.find(gangOf(*pod));
     if (plan != plans_.end() && plan->second.mode == "NonStrict" && pod->spec.nodeName.empty())
       waiting[groupIdOf(*pod)].push_back(pod);
@@ -277,7 +279,7 @@ std::string GangsFeature::groupState(const api::Pod& pod) const {
   for (const std::string& id : groupOf(gangOf(pod))) {
     state += fmt::format("{}gang {} of {}:", state.empty() ? "" : "; ", id,
                          plans_.contains(id) ? minimumOf(id) : -1);
-    for (const auto& member : truth_.sortedPods())
+    for (const auto& member : invariants_.sortedPods())
       if (gangOf(*member) == id && !api::isTerminal(*member))
         state += fmt::format(" {} ({}){}{}", member->metadata.name, member->metadata.uid,
                              member->spec.nodeName.empty() ? "" : " on " + member->spec.nodeName,
@@ -288,7 +290,7 @@ std::string GangsFeature::groupState(const api::Pod& pod) const {
 
 // For the members of a gang of higher priority.
 bool GangsFeature::mayEvict(const api::Pod& victim) const {
-  return preempts_ && std::ranges::any_of(truth_.pods.objects(), [&](const auto& pod) {
+  return preempts_ && std::ranges::any_of(invariants_.pods.objects(), [&](const auto& pod) {
            return !gangOf(*pod).empty() &&
                   pod->spec.priority.value_or(0) > victim.spec.priority.value_or(0);
          });
@@ -333,7 +335,7 @@ void GangsFeature::chosen(scheduler::Handle& handle, const api::Pod& pod, const 
     }
     satisfied |= standing.running > 0 || satisfied_.contains(groupIdOf(pod));
     // A process that has bound a member knows that its group was complete before the watch says so.
-    for (const auto& member : truth_.pods.objects())
+    for (const auto& member : invariants_.pods.objects())
       satisfied |= gangOf(*member) == id && !member->spec.nodeName.empty();
     standings.push_back(std::move(standing));
   }
@@ -378,7 +380,7 @@ std::string GangsFeature::differences(scheduler::Handle& handle, const Model&) {
         status.phase == "Failed" || status.phase == "Finished")
       continue;
     int scheduled = 0, running = 0;
-    for (const auto& pod : truth_.pods.objects()) {
+    for (const auto& pod : invariants_.pods.objects()) {
       if (gangOf(*pod) != id) continue;
       scheduled += !pod->spec.nodeName.empty();
       running += pod->status.phase == "Running";
@@ -397,7 +399,7 @@ std::string GangsFeature::whyVain(const Model& model, const std::vector<std::str
   std::map<std::string, Count> counts;
   std::vector<PodObject> waiting;
   bool satisfied = false;
-  for (const auto& pod : truth_.sortedPods()) {
+  for (const auto& pod : invariants_.sortedPods()) {
     const std::string id = gangOf(*pod);
     if (std::ranges::find(group, id) == group.end() || api::isTerminal(*pod)) continue;
     counts[id].ready += ready(*pod);

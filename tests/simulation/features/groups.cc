@@ -41,12 +41,12 @@ std::size_t roomForGroup(Model model, const std::vector<PodObject>& members, boo
 
 }  // namespace
 
-// Not in a constructor: not all features that are created are used, and the truth outlives them.
+// Not in a constructor: not all features that are created are used, and the invariants outlives them.
 void GroupsFeature::begin() {
   const auto seen = [this](const PodObject& pod) {
     if (placesTogether(*pod)) members_[groupOf(*pod)].insert(pod->metadata.uid);
   };
-  truth_.pods.addHandler({seen, [seen](const auto&, const auto& after) { seen(after); }, {}});
+  invariants_.pods.addHandler({seen, [seen](const auto&, const auto& after) { seen(after); }, {}});
 }
 
 void GroupsFeature::join(scheduler::Registry& registry) {
@@ -66,7 +66,7 @@ void GroupsFeature::act() {
   std::uint64_t count = needed;
   if (random_.chance(0.2)) count += 1;
   if (random_.chance(0.1)) count -= 1;
-  if (truth_.pods.size() + count > kMaxGroupPods) return;
+  if (invariants_.pods.size() + count > kMaxGroupPods) return;
   const std::string group = fmt::format("g{}/{}", ++lastGroup_, needed);
   const std::string cpu = pick({"500m", "1", "2"});
   const std::string priority = pick({"", "", "low", "high"});
@@ -121,7 +121,7 @@ void GroupsFeature::bound(const api::Pod& pod, const Choice& choice) {
 
 std::string GroupsFeature::waitsInVain(const Model& model) {
   std::map<std::string, std::vector<PodObject>> waiting;
-  for (const auto& pod : truth_.sortedPods())
+  for (const auto& pod : invariants_.sortedPods())
     if (placesTogether(*pod) && pod->spec.nodeName.empty() && pod->spec.schedulingGates.empty() &&
         !pod->metadata.deletionTimestamp)
       waiting[groupOf(*pod)].push_back(pod);

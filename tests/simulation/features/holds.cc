@@ -124,7 +124,7 @@ HoldsFeature::HoldsFeature(const Surroundings& world, Random random)
   holds_.addHandler({[this](const auto& hold) { changed(nullptr, hold); },
                      [this](const auto& before, const auto& after) { changed(before, after); },
                      [this](const auto& hold) {
-                       truth_.touched();
+                       invariants_.touched();
                        journal_.note("hold {} is gone", hold->metadata.name);
                      }});
 }
@@ -180,18 +180,18 @@ void HoldsFeature::act() {
 // Deletes holds on deleted nodes.
 void HoldsFeature::tick() {
   for (const auto& hold : sorted())
-    if (!hold->status.nodeName.empty() && !truth_.nodes.get({"", hold->status.nodeName}))
+    if (!hold->status.nodeName.empty() && !invariants_.nodes.get({"", hold->status.nodeName}))
       remove(Hold::kType, hold->metadata);
 }
 
 void HoldsFeature::changed(const HoldObject& before, const HoldObject& after) {
-  truth_.touched();
+  invariants_.touched();
   ever_[after->metadata.uid] = after;
   const std::string was = before ? before->status.nodeName : "";
   const std::string& is = after->status.nodeName;
   if (!was.empty() && was != is)
     journal_.violated("bound once", "{} moves from {} to {}", after->metadata.name, was, is);
-  if (was.empty() && !is.empty()) truth_.bound(unitOf(*after));
+  if (was.empty() && !is.empty()) invariants_.bound(unitOf(*after));
 }
 
 std::vector<PodObject> HoldsFeature::units() const {
@@ -265,7 +265,7 @@ void HoldsFeature::bound(const api::Pod& pod, const Choice& choice) {
     journal_.violated("holds of owners", "{} on {} uses {} on {}", pod.metadata.name,
                       pod.spec.nodeName, hold.metadata.name, hold.status.nodeName);
   std::map<std::string, std::int64_t> sums;
-  for (const auto& other : truth_.others(choice, pod.spec.nodeName))
+  for (const auto& other : invariants_.others(choice, pod.spec.nodeName))
     if (const Share share = shareOf(*other); share.hold == own.hold)
       for (const auto& [name, amount] : share.amounts) sums[name] += amount;
   for (const auto& [name, sum] : sums)
@@ -280,11 +280,12 @@ void HoldsFeature::addUsed(const api::Pod& pod, const Choice& choice,
   const std::string& node = pod.spec.nodeName;
   const std::string mine = shareOf(pod).hold;
   std::map<std::string, std::map<std::string, std::int64_t>> shares;  // by hold
-  for (const auto& other : truth_.others(choice, node))
+  for (const auto& other : invariants_.others(choice, node))
     for (const auto& [name, amount] : shareOf(*other).amounts)
       shares[shareOf(*other).hold][name] += amount;
   for (const auto& hold : holds_.objects()) {
-    if (hold->status.nodeName != node || !truth_.knew(choice, hold->metadata.uid, node)) continue;
+    if (hold->status.nodeName != node || !invariants_.knew(choice, hold->metadata.uid, node))
+      continue;
     ++used["pods"];
     if (hold->metadata.uid == mine) continue;
     for (const auto& [name, quantity] : hold->spec.requests)

@@ -53,7 +53,7 @@ std::vector<MigrationsFeature::JobPtr> MigrationsFeature::sortedJobs() const {
 }
 
 void MigrationsFeature::jobChanged(const JobPtr& before, const JobPtr& after) {
-  truth_.touched();
+  invariants_.touched();
   const std::string& name = after->metadata.name;
   Known& known = known_[after->metadata.uid];
   if (!before) {
@@ -84,7 +84,8 @@ void MigrationsFeature::checkLimits() {
     if (!to.empty() && isEvicting(*job) && ++targets[to] > kMostArriving)
       journal_.violated("limits", "{} pods are on their way to {} at a time, {} of {} too",
                         targets[to], to, job->spec.podRef.name, job->metadata.name);
-    const PodObject pod = truth_.pods.get({job->spec.podRef.namespace_, job->spec.podRef.name});
+    const PodObject pod =
+        invariants_.pods.get({job->spec.podRef.namespace_, job->spec.podRef.name});
     if (!pod || pod->metadata.uid != job->spec.podRef.uid) continue;  // it has left
     const std::string& from = pod->spec.nodeName;
     const std::string workload = said(*job, descheduler::kAnnotationWorkload);
@@ -133,7 +134,7 @@ void MigrationsFeature::evicting(const api::ObjectKey& key, const std::string& u
   if (uid.empty())
     return journal_.violated("evictions", "{} is evicted whoever it is by now", key.name);
   lastAsked_[uid] = loop_.steadyNow();
-  const PodObject pod = truth_.pods.get(key);
+  const PodObject pod = invariants_.pods.get(key);
   if (!pod || pod->metadata.uid != uid) return;  // refused
   JobPtr own;
   for (const JobPtr& job : sortedJobs())
@@ -182,7 +183,7 @@ void MigrationsFeature::podChanged(const PodObject& before, const PodObject& aft
 void MigrationsFeature::checkBudgets(const api::Pod& pod) {
   const SteadyTime now = loop_.steadyNow();
   std::erase_if(losses_, [&](const Loss& loss) { return now - loss.time > kUnknown; });
-  for (const auto& budget : truth_.budgets.objects()) {
+  for (const auto& budget : invariants_.budgets.objects()) {
     const auto selector = api::Selector::compile(budget->spec.selector);
     const auto covers = [&](const api::Pod& one) {
       return one.metadata.namespace_ == budget->metadata.namespace_ &&
@@ -190,7 +191,7 @@ void MigrationsFeature::checkBudgets(const api::Pod& pod) {
     };
     if (!covers(pod)) continue;
     std::int64_t healthy = 0;
-    for (const auto& other : truth_.pods.objects())
+    for (const auto& other : invariants_.pods.objects())
       healthy += other->metadata.uid != pod.metadata.uid && covers(*other) &&
                  other->status.phase == "Running" && !other->metadata.deletionTimestamp;
     for (const Loss& loss : losses_)

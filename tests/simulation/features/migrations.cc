@@ -81,7 +81,7 @@ MigrationsFeature::MigrationsFeature(const Surroundings& world, Random random)
       reservations_(world.api, world.loop) {
   jobs_.addHandler({[this](const auto& job) { jobChanged(nullptr, job); },
                     [this](const auto& before, const auto& after) { jobChanged(before, after); },
-                    [this](const auto&) { truth_.touched(); }});
+                    [this](const auto&) { invariants_.touched(); }});
   const auto seen = [this](const auto& one) {
     roomChanged_[one->metadata.name] = loop_.steadyNow();
   };
@@ -89,7 +89,7 @@ MigrationsFeature::MigrationsFeature(const Surroundings& world, Random random)
 }
 
 bool MigrationsFeature::holdsRoom() const {
-  return std::ranges::any_of(truth_.features(), [](const auto& feature) {
+  return std::ranges::any_of(invariants_.features(), [](const auto& feature) {
     return std::ranges::count(feature->plugins(), "Reservation") > 0;
   });
 }
@@ -110,7 +110,7 @@ void MigrationsFeature::makeProcess() {
 
 void MigrationsFeature::begin() {
   makeProcess();
-  truth_.pods.addHandler(
+  invariants_.pods.addHandler(
       {{},
        [this](const auto& before, const auto& after) { podChanged(before, after); },
        [this](const auto& pod) { podChanged(pod, nullptr); }});
@@ -139,7 +139,7 @@ std::vector<MigrationsFeature::SetPtr> MigrationsFeature::sortedSets() const {
 
 std::vector<PodObject> MigrationsFeature::podsOf(const api::ReplicaSet& set) const {
   std::vector<PodObject> pods;
-  for (const auto& pod : truth_.sortedPods())
+  for (const auto& pod : invariants_.sortedPods())
     if (!pod->metadata.deletionTimestamp && !api::isTerminal(*pod) &&
         std::ranges::any_of(pod->metadata.ownerReferences,
                             [&](const auto& owner) { return owner.uid == set.metadata.uid; }))
@@ -215,7 +215,7 @@ void MigrationsFeature::changeSet(const api::ReplicaSet& set) {
 }
 
 void MigrationsFeature::createJob() {
-  const auto pods = truth_.sortedPods();
+  const auto pods = invariants_.sortedPods();
   const auto* found = anyOf(pods);
   if (!found) return;
   const api::Pod& pod = **found;
@@ -266,7 +266,7 @@ void MigrationsFeature::replace(const api::ReplicaSet& set) {
 }
 
 void MigrationsFeature::makeReady() {
-  for (const PodObject& pod : truth_.sortedPods()) {
+  for (const PodObject& pod : invariants_.sortedPods()) {
     const auto& conditions = pod->status.conditions;
     if (!pod->metadata.labels.contains(kSet) || pod->status.phase != "Running" ||
         std::ranges::any_of(conditions, [](const auto& one) { return one.type == "Ready"; }))
@@ -289,7 +289,7 @@ std::int64_t MigrationsFeature::loadOf(const api::Pod& pod) const {
 void MigrationsFeature::report() {
   std::map<std::string, json::array> pods;
   std::map<std::string, std::int64_t> used;
-  for (const PodObject& pod : truth_.sortedPods()) {
+  for (const PodObject& pod : invariants_.sortedPods()) {
     if (pod->spec.nodeName.empty() || pod->status.phase != "Running") continue;
     const std::int64_t load = loadOf(*pod);
     used[pod->spec.nodeName] += load;
@@ -298,8 +298,8 @@ void MigrationsFeature::report() {
                                         {"namespace", pod->metadata.namespace_},
                                         {"podUsage", {{"resources", usage}}}});
   }
-  std::map<std::string, Truth::NodeObject> sorted;
-  for (const auto& node : truth_.nodes.objects()) sorted[node->metadata.name] = node;
+  std::map<std::string, Invariants::NodeObject> sorted;
+  for (const auto& node : invariants_.nodes.objects()) sorted[node->metadata.name] = node;
   for (const auto& [name, node] : sorted) {
     const json::object usage{{"cpu", fmt::format("{}m", used[name])}, {"memory", "512Mi"}};
     json::object status{{"updateTime", formatTime(loop_.wallNow())},

@@ -26,12 +26,12 @@ PlainQuotas::Object older(const PlainQuotas::Object& a, const PlainQuotas::Objec
 QuotasFeature::QuotasFeature(const Surroundings& world, Random random)
     : Feature(world, random), quotas_(world.api, world.loop) {
   const auto seen = [this](const auto&) {
-    truth_.touched();
+    invariants_.touched();
     changed_ = loop_.steadyNow();
   };
   quotas_.addHandler({seen,
                       [this, seen](const auto& before, const auto& after) {
-                        truth_.touched();
+                        invariants_.touched();
                         if (before->metadata.generation != after->metadata.generation ||
                             before->spec.max != after->spec.max ||
                             before->spec.min != after->spec.min)
@@ -158,10 +158,11 @@ void QuotasFeature::addRules(scheduler::Handle& handle, const std::string& witho
 // For a pod of its quota with higher priority.
 bool QuotasFeature::mayEvict(const api::Pod& victim) const {
   const PlainQuotas plain(objects());
-  return !plain.isFixed(victim) && std::ranges::any_of(truth_.pods.objects(), [&](const auto& pod) {
-    return plain.quotaOf(*pod) == plain.quotaOf(victim) &&
-           pod->spec.priority.value_or(0) > victim.spec.priority.value_or(0);
-  });
+  return !plain.isFixed(victim) &&
+         std::ranges::any_of(invariants_.pods.objects(), [&](const auto& pod) {
+           return plain.quotaOf(*pod) == plain.quotaOf(victim) &&
+                  pod->spec.priority.value_or(0) > victim.spec.priority.value_or(0);
+         });
 }
 
 void QuotasFeature::chosen(scheduler::Handle& handle, const api::Pod& pod, const Model& before,
@@ -196,7 +197,7 @@ void QuotasFeature::bound(const api::Pod& pod, const Choice& choice) {
     }
     if (!limited) continue;
     std::int64_t sum = 0;
-    for (const auto& other : truth_.others(choice))
+    for (const auto& other : invariants_.others(choice))
       if (plain.quotaOf(*other) == quota && !held(*other))
         sum += amountIn(model::podRequests(*other), resource);
     if (sum > *most && amountIn(model::podRequests(pod), resource) > 0)

@@ -40,7 +40,7 @@ ReservationsFeature::ReservationsFeature(const Surroundings& world, Random rando
       {[this](const auto& one) { changed(nullptr, one); },
        [this](const auto& before, const auto& after) { changed(before, after); },
        [this](const auto& one) {
-         truth_.touched();
+         invariants_.touched();
          journal_.note("reservation {} is gone", one->metadata.name);
        }});
 }
@@ -129,7 +129,7 @@ void ReservationsFeature::createOne() {
   if (random_.chance(0.2))
     spec.expires = formatTime(loop_.wallNow() + Duration(random_.below(40'000'000'000)));
   if (random_.chance(0.2)) spec.taints.push_back({"t", "", "NoSchedule", {}});
-  for (const auto& feature : truth_.features()) feature->shape(reservation);
+  for (const auto& feature : invariants_.features()) feature->shape(reservation);
   journal_.note("{} for app {} is created ({}{}, ttl {})", meta.name, app, spec.allocatePolicy,
                 isOnce(reservation) ? ", once" : "", *spec.ttl);
   create(api::Reservation::kType, "", api::encodeObject(reservation));
@@ -161,7 +161,7 @@ void ReservationsFeature::tick() {
 }
 
 void ReservationsFeature::changed(const Object& before, const Object& after) {
-  truth_.touched();
+  invariants_.touched();
   ever_[after->metadata.uid] = after;
   const std::string& name = after->metadata.name;
   const std::string was = before ? before->status.nodeName : "";
@@ -174,7 +174,7 @@ void ReservationsFeature::changed(const Object& before, const Object& after) {
       before->status.phase != after->status.phase)
     journal_.violated("over is over", "{} was {} and is {}", name, before->status.phase,
                       after->status.phase);
-  if (was.empty() && !is.empty()) truth_.bound(unitOf(*after));
+  if (was.empty() && !is.empty()) invariants_.bound(unitOf(*after));
 }
 
 void ReservationsFeature::addRules(scheduler::Handle& handle, const std::string& without,
@@ -245,7 +245,7 @@ void ReservationsFeature::bound(const api::Pod& pod, const Choice& choice) {
     journal_.violated("owners", "{} on {} uses {} on {}", name, pod.spec.nodeName, its,
                       reservation.status.nodeName);
   std::map<std::string, std::int64_t> sums;
-  for (const auto& other : truth_.others(choice, pod.spec.nodeName)) {
+  for (const auto& other : invariants_.others(choice, pod.spec.nodeName)) {
     if (PlainReservations::reservationOf(*other) != uid) continue;
     if (isOnce(reservation) && other->metadata.uid != pod.metadata.uid)
       journal_.violated("given once", "{} is given to {} and {}", its, other->metadata.name, name);
@@ -269,10 +269,10 @@ void ReservationsFeature::addUsed(const api::Pod& pod, const Choice& choice,
   for (const auto& one : sorted()) {
     const std::string& uid = one->metadata.uid;
     if (!scheduler::isReservationActive(*one) || one->status.nodeName != node ||
-        !truth_.knew(choice, uid, node))
+        !invariants_.knew(choice, uid, node))
       continue;
     std::map<std::string, std::int64_t> owners;
-    for (const auto& other : truth_.others(choice, node)) {
+    for (const auto& other : invariants_.others(choice, node)) {
       if (PlainReservations::reservationOf(*other) != uid) continue;
       for (const auto& [name, quantity] : one->status.allocatable)
         owners[name] += amountIn(model::podRequests(*other), name);
@@ -288,7 +288,7 @@ void ReservationsFeature::addUsed(const api::Pod& pod, const Choice& choice,
 
 std::vector<PodObject> ReservationsFeature::ownersOf(const api::Reservation& reservation) const {
   std::vector<PodObject> owners;
-  for (const auto& pod : truth_.sortedPods())
+  for (const auto& pod : invariants_.sortedPods())
     if (PlainReservations::reservationOf(*pod) == reservation.metadata.uid &&
         !api::isTerminal(*pod) && pod->spec.nodeName == reservation.status.nodeName)
       owners.push_back(pod);

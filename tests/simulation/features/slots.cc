@@ -40,8 +40,8 @@ void SlotsFeature::shape(scheduler::testing::NodeBuilder& node) {
 
 // A node gets other slots; some of the removed ones may be in use.
 void SlotsFeature::act() {
-  std::map<std::string, Truth::NodeObject> sorted;
-  for (const auto& node : truth_.nodes.objects()) sorted[node->metadata.name] = node;
+  std::map<std::string, Invariants::NodeObject> sorted;
+  for (const auto& node : invariants_.nodes.objects()) sorted[node->metadata.name] = node;
   if (sorted.empty()) return;
   const auto it =
       std::next(sorted.begin(), static_cast<std::ptrdiff_t>(random_.below(sorted.size())));
@@ -80,11 +80,11 @@ void SlotsFeature::bound(const api::Pod& pod, const Choice& choice) {
   if (own.size() != slotsWantedBy(pod))
     journal_.violated("slots that are wanted", "{} wants {} and has {}", name, slotsWantedBy(pod),
                       own.toString());
-  const CpuSet all = slotsOf(truth_.versionsSince(choice).front()->metadata);
+  const CpuSet all = slotsOf(invariants_.versionsSince(choice).front()->metadata);
   if (!own.isSubsetOf(all))
     journal_.violated("slots that are there", "{} has {} of the {} on {}", name, own.toString(),
                       all.toString(), choice.node);
-  for (const auto& other : truth_.others(choice, choice.node))
+  for (const auto& other : invariants_.others(choice, choice.node))
     if (other->metadata.uid != pod.metadata.uid && slotsOf(other->metadata).intersects(own))
       journal_.violated("one pod per slot", "{} has {} and {} has {} on {}", name, own.toString(),
                         other->metadata.name, slotsOf(other->metadata).toString(), choice.node);

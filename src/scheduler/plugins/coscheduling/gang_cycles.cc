@@ -130,8 +130,8 @@ Status GangCycles::begin(const Profile& profile, const std::string& id,
   if (const Status complete = gangs_.check(*members.front()); !gang || !complete.ok())
     return complete;
   promises_.clear();
-  trying_ = {Gangs::groupIdOf(*gang), {}, false};
-  for (const auto& [member, count] : lacking(*gang)) trying_.lacked[member->id] = count;
+  attempt_ = {Gangs::groupIdOf(*gang), {}, false};
+  for (const auto& [member, count] : lacking(*gang)) attempt_.lacked[member->id] = count;
   const Cluster& cluster = gangs_.handle().cluster();
   GangRefusal looked;
   if (const auto over = overLimit(cluster, profile, demandsOf(*gang, members))) {
@@ -150,18 +150,18 @@ Status GangCycles::begin(const Profile& profile, const std::string& id,
 Status GangCycles::refuseAtOnce(const Gang& gang, std::span<const PodPtr> members,
                                 const std::string& why, GangRefusal looked,
                                 const std::string& searched) {
-  std::string message = fmt::format("GangGroup \"{}\" cannot be placed: {}", trying_.groupId, why);
+  std::string message = fmt::format("GangGroup \"{}\" cannot be placed: {}", attempt_.groupId, why);
   if (!searched.empty()) {
     message = fmt::format("{}; it cannot be placed: {}",
-                          messages::rejected(trying_.groupId, *members.front(), searched, 0), why);
+                          messages::rejected(attempt_.groupId, *members.front(), searched, 0), why);
   }
   Status refused = refuse(gang, std::move(message), {});
-  GangRefusal& refusal = refusals_[trying_.groupId];
+  GangRefusal& refusal = refusals_[attempt_.groupId];
   refusal.need = std::move(looked.need);
   refusal.view = looked.view;
   refusal.limited = looked.limited;
   refusal.lead = members.front()->uid();
-  leads_[refusal.lead] = trying_.groupId;
+  leads_[refusal.lead] = attempt_.groupId;
   return refused;
 }
 
@@ -176,8 +176,8 @@ std::vector<std::size_t> GangCycles::orderOf(const std::string& id,
     });
     return order;
   }
-  if (trying_.lacked.size() == 1) return {};
-  auto lacked = trying_.lacked;
+  if (attempt_.lacked.size() == 1) return {};
+  auto lacked = attempt_.lacked;
   std::vector<std::size_t> order, beyond;
   for (std::size_t i = 0; i < members.size(); ++i) {
     const auto gang = lacked.find(gangIdOf(*members[i]->pod));
@@ -187,15 +187,15 @@ std::vector<std::size_t> GangCycles::orderOf(const std::string& id,
   return order;
 }
 
-bool GangCycles::goesOn(const std::string& id, const GroupOutcome& soFar) const {
+bool GangCycles::shouldContinue(const std::string& id, const GroupOutcome& soFar) const {
   const Gang* gang = gangs_.find(id);
   if (!gang) return false;
   if (mayHold(*gang)) return true;
-  if (trying_.lacked.size() == 1) {
+  if (attempt_.lacked.size() == 1) {
     const auto may = static_cast<std::int64_t>(soFar.placed.size() + soFar.untried.size());
-    return may >= trying_.lacked.begin()->second;
+    return may >= attempt_.lacked.begin()->second;
   }
-  auto lacked = trying_.lacked;
+  auto lacked = attempt_.lacked;
   for (const auto pods : {soFar.placed, soFar.untried})
     for (const PodPtr& pod : pods)
       if (const auto it = lacked.find(gangIdOf(*pod->pod)); it != lacked.end()) --it->second;
@@ -205,14 +205,14 @@ bool GangCycles::goesOn(const std::string& id, const GroupOutcome& soFar) const 
 GroupPlan GangCycles::planByNetwork(const Gang& gang, std::span<const PodPtr> members,
                                     NetworkPlacement& placement) {
   NetworkWish wish{*gangs_.networkOf(gang), members, {}, {}, {}};
-  auto lacked = trying_.lacked;
+  auto lacked = attempt_.lacked;
   for (const PodPtr& pod : members) {
     const auto it = lacked.find(gangIdOf(*pod->pod));
     wish.needed.push_back(it != lacked.end() && it->second-- > 0);
   }
   wish.with = nodeOfMember(gang);
   NetworkPlacement::Answer answer = placement.plan(wish);
-  trying_.unplanned = !answer.status.ok();
+  attempt_.unplanned = !answer.status.ok();
   GroupPlan plan;
   plan.status = std::move(answer.status);
   plan.diagnosis = std::move(answer.diagnosis);
@@ -265,8 +265,8 @@ Status GangCycles::judge(const std::string& id, const GroupOutcome& outcome) {
   }
   if (!complete.ok()) return complete;
   std::string text = refusalText(*gang, outcome);
-  if (mayHold(*gang) && (!outcome.placed.empty() || hold_.groupId() == trying_.groupId)) {
-    if (hold_.keep(trying_.groupId, priorityOf(outcome.placed), gang->spec->waitTime,
+  if (mayHold(*gang) && (!outcome.placed.empty() || hold_.groupId() == attempt_.groupId)) {
+    if (hold_.keep(attempt_.groupId, priorityOf(outcome.placed), gang->spec->waitTime,
                    outcome.placed)) {
       refuse(*gang, std::move(text), outcome);
       return {Code::Wait, {}, {}};
@@ -334,7 +334,7 @@ Status GangCycles::refuse(const Gang& gang, std::string message, const GroupOutc
   const auto [it, added] = refusals_.try_emplace(Gangs::groupIdOf(gang));
   refusal.since = added ? gangs_.handle().executor().wallNow() : it->second.since;
   leads_.erase(it->second.lead);
-  if (trying_.unplanned && !outcome.failed.empty()) {
+  if (attempt_.unplanned && !outcome.failed.empty()) {
     refusal.unplanned = true;
     refusal.lead = outcome.failed.front().pod->uid();
     leads_[refusal.lead] = it->first;

@@ -4,7 +4,7 @@
 // all profiles.
 //
 //   begin     is the group complete, and is there room at all (room.h)?
-//   goesOn    a member found no node: can those left still make up the minimum?
+//   shouldContinue    a member found no node: can those left still make up the minimum?
 //   judge     does every gang of the group have its minimum (judge.h)? Then all that have a place,
 //             those that waited for it included, are let go together.
 //
@@ -51,7 +51,7 @@ class GangCycles {
   Status begin(const Profile& profile, const std::string& gang, std::span<const PodPtr> members);
   // As many members of each gang as it lacks come before those beyond.
   std::vector<std::size_t> orderOf(const std::string& gang, std::span<const PodPtr> members) const;
-  bool goesOn(const std::string& gang, const GroupOutcome& soFar) const;
+  bool shouldContinue(const std::string& gang, const GroupOutcome& soFar) const;
   Status judge(const std::string& gang, const GroupOutcome& outcome);
   PermitResult permit(const PodInfo& pod) const;
   // The pod has lost its place.
@@ -101,12 +101,12 @@ class GangCycles {
   GangHold hold_;
   mutable RoomSums sums_;
   // Of the group that is being tried: places that its gangs had before, by gang.
-  struct Trying {
+  struct GroupAttempt {
     std::string groupId;
     std::unordered_map<std::string, std::int64_t> lacked;
     bool unplanned = false;
   };
-  Trying trying_;
+  GroupAttempt attempt_;
   std::map<std::string, GangRefusal> refusals_;         // by group
   std::unordered_map<std::string, std::string> leads_;  // group by uid
   std::map<std::string, std::string> promises_;

@@ -207,7 +207,8 @@ JobPlan JobPreemption::planFor(const PodInfo& pod, const PreemptionRules& rules,
 std::string JobPreemption::notEligible(const PodInfo& pod, std::span<const PodPtr> members) const {
   if (PreemptionRules::neverPreempts(pod)) return PreemptionRules::kNever;
   for (const PodPtr& member : members) {
-    if (std::string why = member->kind ? member->kind->mayNotPreempt(*member) : ""; !why.empty())
+    if (std::string why = member->kind ? member->kind->preemptionBlockedReason(*member) : "";
+        !why.empty())
       return why;
     if (evictionsOf(handle_).holdsBack(member->uid()))
       return "not eligible due to terminating pod on the nominated node.";

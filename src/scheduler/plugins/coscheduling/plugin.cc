@@ -134,8 +134,8 @@ Status Coscheduling::score(const CycleState& state, const PodInfo& /*pod*/,
   return {};
 }
 
-bool Coscheduling::goesOn(const std::string& group, const GroupOutcome& soFar) {
-  return cycles_.goesOn(group, soFar);
+bool Coscheduling::shouldContinue(const std::string& group, const GroupOutcome& soFar) {
+  return cycles_.shouldContinue(group, soFar);
 }
 
 Status Coscheduling::judge(const std::string& group, const GroupOutcome& outcome) {
@@ -146,7 +146,7 @@ Nomination Coscheduling::nominationOf(const PodInfo& pod) const {
   return cycles_.nominationOf(pod);
 }
 
-PluginPoints Coscheduling::idleAt(const PodInfo& pod) const {
+PluginPoints Coscheduling::skippedPoints(const PodInfo& pod) const {
   PluginPoints points = when::kPreFilter | when::kReserve;
   if (!gangs_.alone(pod)) return points;
   points |= when::kPermit | when::kPreEnqueue;

@@ -37,7 +37,7 @@ class Coscheduling final : public Plugin,
   static constexpr std::string_view kName = "Coscheduling";
   Coscheduling(Handle& handle, const CoschedulingArgs& args);
   std::string_view name() const override { return kName; }
-  PluginPoints idleAt(const PodInfo& pod) const override;
+  PluginPoints skippedPoints(const PodInfo& pod) const override;
 
   // Skipped: other plugins judge pods one by one, and no verdict depends on the gang.
   PreFilterResult preFilter(CycleState&, const PodInfo&) override { return {Status::skip(), {}}; }
@@ -58,7 +58,7 @@ class Coscheduling final : public Plugin,
   std::vector<std::size_t> orderOf(const std::string& group,
                                    std::span<const PodPtr> members) const override;
   GroupPlan planOf(const std::string& group, std::span<const PodPtr> members) override;
-  bool goesOn(const std::string& group, const GroupOutcome& soFar) override;
+  bool shouldContinue(const std::string& group, const GroupOutcome& soFar) override;
   Status judge(const std::string& group, const GroupOutcome& outcome) override;
   Nomination nominationOf(const PodInfo& pod) const override;
   std::size_t waitingGroups() const override { return cycles_.waitingGroups(); }

@@ -12,7 +12,7 @@ class DefaultPreBind final : public Plugin, public PreBindPlugin {
  public:
   static constexpr std::string_view kName = "DefaultPreBind";
   std::string_view name() const override { return kName; }
-  PluginPoints idleAt(const PodInfo&) const override { return when::kPreBind; }
+  PluginPoints skippedPoints(const PodInfo&) const override { return when::kPreBind; }
   Status preBindPreFlight(CycleState&, const PodPtr&, NodeId) override { return Status::skip(); }
   Task<Status> preBind(CycleState&, PodPtr, NodeId) override { co_return Status{}; }
 };

@@ -108,7 +108,7 @@ void DeviceTable::readDevice(NodeId node) {
 
 // --- Pods.
 
-bool DeviceTable::silent(const PodInfo& pod) const {
+bool DeviceTable::hasNothingToRead(const PodInfo& pod) const {
   return !api::findIn(pod.pod->metadata.annotations, model::kAnnotationDeviceAllocated);
 }
 

@@ -38,7 +38,7 @@ class DeviceTable final : public LedgerOf<DeviceGrant>, private ClusterListener 
   static DeviceTable& of(Handle& handle);
 
   std::string_view name() const override { return "devices"; }
-  bool silent(const PodInfo& pod) const override;
+  bool hasNothingToRead(const PodInfo& pod) const override;
   // nullptr if nothing is known about the node's devices.
   const NodeDevices* at(NodeId node) const {
     return node < rows_.size() && rows_[node].known() ? &rows_[node] : nullptr;

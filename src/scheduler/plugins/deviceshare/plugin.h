@@ -48,13 +48,13 @@ class DeviceShare final : public Plugin,
   DeviceShare(Handle& handle, const DeviceShareArgs& args, DeviceRules rules = DeviceRules::Ours);
   ~DeviceShare() override;
   std::string_view name() const override { return kName; }
-  PluginPoints idleAt(const PodInfo& pod) const override {
+  PluginPoints skippedPoints(const PodInfo& pod) const override {
     return reader_.concerns(pod) ? 0 : when::kReserve | when::kPreBind;
   }
 
   // plugin.cc
   void sign(const PodInfo& pod, Signature& signature) const override;
-  bool signsShape() const override { return true; }
+  bool shapeDeterminesSignature() const override { return true; }
   std::uint64_t epoch(const CycleState& state, const PodInfo& pod) const override;
   std::uint64_t preFilterEpoch(const PodInfo& pod) const override;
   PreFilterResult preFilter(CycleState& state, const PodInfo& pod) override;

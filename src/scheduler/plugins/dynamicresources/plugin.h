@@ -16,7 +16,7 @@ class DynamicResources final : public Plugin,
   static constexpr std::string_view kName = "DynamicResources";
   std::string_view name() const override { return kName; }
   void sign(const PodInfo& pod, Signature& signature) const override;
-  bool signsShape() const override { return true; }
+  bool shapeDeterminesSignature() const override { return true; }
   PreFilterResult preFilter(CycleState& state, const PodInfo& pod) override;
   // No event makes such a pod schedulable.
   std::vector<EventRegistration> eventsToRegister() const override { return {}; }

@@ -107,7 +107,7 @@ std::optional<PostFilterResult> ElasticQuota::answerWithoutLooking(const PodInfo
                                                                    bool possible) const {
   PostFilterResult result;
   result.victims = 0;
-  if (pod.kind && !pod.kind->mayNotPreempt(pod).empty()) {
+  if (pod.kind && !pod.kind->preemptionBlockedReason(pod).empty()) {
     result.status.code = Code::Unschedulable;  // DefaultPreemption does the same
     return result;
   }

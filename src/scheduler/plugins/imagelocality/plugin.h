@@ -13,7 +13,7 @@ class ImageLocality final : public Plugin, public Signed, public Changing, publi
   explicit ImageLocality(Handle& handle) : cluster_(handle.cluster()) {}
   std::string_view name() const override { return kName; }
   void sign(const PodInfo& pod, Signature& signature) const override;
-  bool signsShape() const override { return true; }
+  bool shapeDeterminesSignature() const override { return true; }
   std::uint64_t epoch(const CycleState& state, const PodInfo& pod) const override;
   Status score(const CycleState& state, const PodInfo& pod, std::span<const NodeId> nodes,
                std::span<std::int64_t> scores) override;

@@ -34,13 +34,13 @@ class LoadAwareScheduling final : public Plugin,
                       Rules rules = Rules::Ours);
   std::string_view name() const override { return kName; }
   // When pods were scheduled and initialized.
-  PodFields keeps() const override {
+  PodFields requiredPodFields() const override {
     const bool initialized =
         args_.allowCustomizeEstimation || args_.estimatedSecondsAfterInitialized;
     return field::kScheduledAt | (initialized ? field::kInitializedAt : 0);
   }
   void sign(const PodInfo& pod, Signature& signature) const override;
-  bool signsShape() const override { return true; }
+  bool shapeDeterminesSignature() const override { return true; }
   // Does nothing; exists because configurations name the plugin at this extension point.
   PreFilterResult preFilter(CycleState&, const PodInfo&) override { return {}; }
   Status filter(const CycleState& state, const PodInfo& pod, NodeFilter& nodes) override;

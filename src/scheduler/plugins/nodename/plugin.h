@@ -12,7 +12,7 @@ class NodeName final : public Plugin, public Signed, public FilterPlugin, public
   explicit NodeName(Handle& handle) : cluster_(handle.cluster()) {}
   std::string_view name() const override { return kName; }
   void sign(const PodInfo& pod, Signature& signature) const override;
-  bool signsShape() const override { return true; }
+  bool shapeDeterminesSignature() const override { return true; }
   Status filter(const CycleState& state, const PodInfo& pod, NodeFilter& nodes) override;
   std::vector<EventRegistration> eventsToRegister() const override;
 

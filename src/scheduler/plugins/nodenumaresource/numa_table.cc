@@ -193,7 +193,7 @@ void NumaTable::tell(NodeId node, const NumaNode& before) const {
 
 // --- Pods.
 
-bool NumaTable::silent(const PodInfo& pod) const {
+bool NumaTable::hasNothingToRead(const PodInfo& pod) const {
   const auto grant = readNumaGrant(cluster_.resources(), pod.pod->metadata.annotations);
   return grant && !*grant;
 }

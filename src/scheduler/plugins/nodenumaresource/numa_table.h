@@ -39,7 +39,7 @@ class NumaTable final : public LedgerOf<NumaGrant>, public ClusterListener {
   static NumaTable& of(Handle& handle);
 
   std::string_view name() const override { return "cpus"; }
-  bool silent(const PodInfo& pod) const override;
+  bool hasNothingToRead(const PodInfo& pod) const override;
 
   const std::string& nameOf(ResourceId id) const { return cluster_.resources().name(id); }
   const NumaNode& at(NodeId node) const;

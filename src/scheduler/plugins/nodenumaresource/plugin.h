@@ -43,7 +43,7 @@ class NodeNumaResource final : public Plugin,
 
   // plugin.cc
   void sign(const PodInfo& pod, Signature& signature) const override;
-  bool signsShape() const override { return true; }
+  bool shapeDeterminesSignature() const override { return true; }
   PreFilterResult preFilter(CycleState& state, const PodInfo& pod) override;
   Status reserve(CycleState& state, const PodPtr& pod, NodeId node) override;
   Status grant(const PodPtr& pod, NodeId node) override {
@@ -70,8 +70,8 @@ class NodeNumaResource final : public Plugin,
   Status preScore(CycleState& state, const PodInfo& pod, std::span<const NodeId> nodes) override;
   Status score(const CycleState& state, const PodInfo& pod, std::span<const NodeId> nodes,
                std::span<std::int64_t> scores) override;
-  const ScorePlugin* sharesRule(const PodInfo& pod) const override;
-  bool sameScores(const CycleState& state, std::span<const NodeId> nodes) const override;
+  const ScorePlugin* scoreAlias(const PodInfo& pod) const override;
+  bool scoresEqualAlias(const CycleState& state, std::span<const NodeId> nodes) const override;
 
   // services.cc
   std::string remedyFor(const PodInfo& pod, NodeId node) const override;

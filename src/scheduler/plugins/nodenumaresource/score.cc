@@ -98,7 +98,7 @@ Status NodeNumaResource::score(const CycleState& state, const PodInfo& pod,
   return {};
 }
 
-const ScorePlugin* NodeNumaResource::sharesRule(const PodInfo& pod) const {
+const ScorePlugin* NodeNumaResource::scoreAlias(const PodInfo& pod) const {
   const NumaDemand& demand = demandOf(pod);
   if (demand.nothing() || !demand.plain()) return nullptr;
   AllocationRule rule{.prefersUsed = nodeScorer_.prefersUsed(), .parts = {}};
@@ -113,7 +113,8 @@ const ScorePlugin* NodeNumaResource::sharesRule(const PodInfo& pod) const {
 
 // They differ on particular nodes, on nodes that the pod sees in another way than other pods, and
 // for default amounts of pods without requests.
-bool NodeNumaResource::sameScores(const CycleState& state, std::span<const NodeId> nodes) const {
+bool NodeNumaResource::scoresEqualAlias(const CycleState& state,
+                                        std::span<const NodeId> nodes) const {
   if (!state.view().empty()) return false;
   const std::int64_t* const cpu = cluster_.requested(kCpu).data();
   const std::int64_t* const memory = cluster_.requested(kMemory).data();

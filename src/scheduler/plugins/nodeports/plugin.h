@@ -17,7 +17,7 @@ class NodePorts final : public Plugin,
   explicit NodePorts(Handle& handle);
   std::string_view name() const override { return kName; }
   void sign(const PodInfo& pod, Signature& signature) const override;
-  bool signsShape() const override { return true; }
+  bool shapeDeterminesSignature() const override { return true; }
   PreFilterResult preFilter(CycleState& state, const PodInfo& pod) override;
   Status filter(const CycleState& state, const PodInfo& pod, NodeFilter& nodes) override;
   std::vector<EventRegistration> eventsToRegister() const override;

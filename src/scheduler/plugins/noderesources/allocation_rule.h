@@ -2,7 +2,7 @@
 
 // AllocationRule: the parameters of a score that is the weighted mean of what would be free, or
 // used, of some resources, for one pod. Plugins with equal rules give equal scores where they count
-// the same usage, so that the scores are computed once (ScorePlugin::sharesRule).
+// the same usage, so that the scores are computed once (ScorePlugin::scoreAlias).
 
 #include <algorithm>
 #include <boost/container/small_vector.hpp>

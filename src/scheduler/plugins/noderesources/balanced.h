@@ -19,7 +19,7 @@ class NodeResourcesBalancedAllocation final : public Plugin,
   NodeResourcesBalancedAllocation(Handle& handle, const NodeResourcesBalancedAllocationArgs& args);
   std::string_view name() const override { return kName; }
   void sign(const PodInfo& pod, Signature& signature) const override;
-  bool signsShape() const override { return true; }
+  bool shapeDeterminesSignature() const override { return true; }
   Status preScore(CycleState& state, const PodInfo& pod, std::span<const NodeId> nodes) override;
   Status score(const CycleState& state, const PodInfo& pod, std::span<const NodeId> nodes,
                std::span<std::int64_t> scores) override;

@@ -27,7 +27,7 @@ class NodeResourcesFit final : public Plugin,
   NodeResourcesFit(Handle& handle, const NodeResourcesFitArgs& args);
   std::string_view name() const override { return kName; }
   void sign(const PodInfo& pod, Signature& signature) const override;
-  bool signsShape() const override { return true; }
+  bool shapeDeterminesSignature() const override { return true; }
   PreFilterResult preFilter(CycleState& state, const PodInfo& pod) override;
   Status filter(const CycleState& state, const PodInfo& pod, NodeFilter& nodes) override;
   Status preScore(CycleState& state, const PodInfo& pod, std::span<const NodeId> nodes) override;

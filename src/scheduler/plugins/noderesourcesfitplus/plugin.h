@@ -21,7 +21,7 @@ class NodeResourcesFitPlus final : public Plugin,
   NodeResourcesFitPlus(Handle& handle, const NodeResourcesFitPlusArgs& args);
   std::string_view name() const override { return kName; }
   void sign(const PodInfo& pod, Signature& signature) const override;
-  bool signsShape() const override { return true; }
+  bool shapeDeterminesSignature() const override { return true; }
   Status preScore(CycleState&, const PodInfo&, std::span<const NodeId>) override { return {}; }
   Status score(const CycleState& state, const PodInfo& pod, std::span<const NodeId> nodes,
                std::span<std::int64_t> scores) override;

@@ -18,7 +18,7 @@ class NodeUnschedulable final : public Plugin,
   explicit NodeUnschedulable(Handle& handle) : cluster_(handle.cluster()) {}
   std::string_view name() const override { return kName; }
   void sign(const PodInfo& pod, Signature& signature) const override;
-  bool signsShape() const override { return true; }
+  bool shapeDeterminesSignature() const override { return true; }
   Status filter(const CycleState& state, const PodInfo& pod, NodeFilter& nodes) override;
   std::vector<EventRegistration> eventsToRegister() const override;
   std::string remedyFor(const PodInfo&, NodeId) const override { return "uncordon the node"; }

@@ -77,7 +77,7 @@ bool ReservationLedger::reserves(const PodInfo& pod) const {
   return pod.kind ? pod.kind == &kind_ : isOperatingPod(*pod.pod);
 }
 
-bool ReservationLedger::silent(const PodInfo& pod) const {
+bool ReservationLedger::hasNothingToRead(const PodInfo& pod) const {
   return !reserves(pod) &&
          !api::findIn(pod.pod->metadata.annotations, model::kAnnotationReservationAllocated);
 }

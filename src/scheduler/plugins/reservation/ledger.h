@@ -55,7 +55,7 @@ class ReservationLedger final : public LedgerOf<ReservationShare> {
   explicit ReservationLedger(const UnitKind& kind) : kind_(kind) {}
   std::string_view name() const override { return "reservations"; }
   // A promised share is granted at once, so a later read need not find it.
-  bool silent(const PodInfo& pod) const override;
+  bool hasNothingToRead(const PodInfo& pod) const override;
 
   // The entry stays until release().
   const ReservationUse& keep(const std::string& reservation);

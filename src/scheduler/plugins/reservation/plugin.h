@@ -23,7 +23,7 @@ namespace koord::scheduler {
 // priority that may be preempted is a possible victim.
 class ReservationPreemptionRules final : public PreemptionRules {
  public:
-  std::string mayNotPreempt(const PodInfo& preemptor) const override {
+  std::string preemptionBlockedReason(const PodInfo& preemptor) const override {
     return neverPreempts(preemptor) ? kNever : "";
   }
   bool mayLeave(const PodInfo& victim, const PodInfo& preemptor) const override;
@@ -57,13 +57,13 @@ class ReservationPlugin final : public Plugin,
   ~ReservationPlugin() override;
   std::string_view name() const override { return kName; }
   // PreBind acts on reserve pods only, which have no shape.
-  PluginPoints idleAt(const PodInfo&) const override { return when::kPreBind; }
+  PluginPoints skippedPoints(const PodInfo&) const override { return when::kPreBind; }
 
   // plugin.cc
   void sign(const PodInfo& pod, Signature& signature) const override;
   // Owners may be selected by name.
-  bool signsShape() const override { return true; }
-  bool shapesTell() const override { return book_.owners().empty(); }
+  bool shapeDeterminesSignature() const override { return true; }
+  bool shapeStillDetermines() const override { return book_.owners().empty(); }
   std::uint64_t epoch(const CycleState& state, const PodInfo& pod) const override;
   std::uint64_t preFilterEpoch(const PodInfo& pod) const override;
   bool hasCredits(const PodInfo& pod) const override;

@@ -18,7 +18,7 @@ class ReservationKind final : public UnitKind {
   // Its owners rely on it.
   bool mayBeEvicted(const PodInfo&) const override { return false; }
   // Reservations have the highest priority by default, which only puts them first in the queue.
-  std::string mayNotPreempt(const PodInfo&) const override {
+  std::string preemptionBlockedReason(const PodInfo&) const override {
     return "not eligible, because reservations do not preempt.";
   }
   Task<Result<PodLocation>> find(PodPtr unit) override;

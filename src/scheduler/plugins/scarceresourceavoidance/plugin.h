@@ -18,7 +18,7 @@ class ScarceResourceAvoidance final : public Plugin,
   ScarceResourceAvoidance(Handle& handle, const ScarceResourceAvoidanceArgs& args);
   std::string_view name() const override { return kName; }
   void sign(const PodInfo& pod, Signature& signature) const override;
-  bool signsShape() const override { return true; }
+  bool shapeDeterminesSignature() const override { return true; }
   Status preScore(CycleState&, const PodInfo&, std::span<const NodeId>) override { return {}; }
   Status score(const CycleState& state, const PodInfo& pod, std::span<const NodeId> nodes,
                std::span<std::int64_t> scores) override;

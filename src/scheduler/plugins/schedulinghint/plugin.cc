@@ -54,7 +54,7 @@ Result<std::optional<SchedulingHintText>> readSchedulingHint(const api::StringMa
   return std::nullopt;
 }
 
-PluginPoints SchedulingHint::idleAt(const PodInfo& pod) const {
+PluginPoints SchedulingHint::skippedPoints(const PodInfo& pod) const {
   const auto hint = readSchedulingHint(pod.pod->metadata.annotations);
   return hint && !*hint ? when::kPreFilter | when::kPlan : 0;
 }

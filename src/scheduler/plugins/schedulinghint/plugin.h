@@ -32,7 +32,7 @@ class SchedulingHint final : public Plugin,
   SchedulingHint(Handle& handle, const SchedulingHintArgs& args)
       : cluster_(handle.cluster()), args_(args) {}
   std::string_view name() const override { return kName; }
-  PluginPoints idleAt(const PodInfo& pod) const override;
+  PluginPoints skippedPoints(const PodInfo& pod) const override;
   PreFilterResult preFilter(CycleState& state, const PodInfo& pod) override;
   Plan plan(CycleState& state, const PodPtr& pod) override;
   std::vector<EventRegistration> eventsToRegister() const override;

@@ -20,7 +20,7 @@ class TaintToleration final : public Plugin,
   explicit TaintToleration(Handle& handle) : cluster_(handle.cluster()) {}
   std::string_view name() const override { return kName; }
   void sign(const PodInfo& pod, Signature& signature) const override;
-  bool signsShape() const override { return true; }
+  bool shapeDeterminesSignature() const override { return true; }
   Status filter(const CycleState& state, const PodInfo& pod, NodeFilter& nodes) override;
   Status preScore(CycleState& state, const PodInfo& pod, std::span<const NodeId> nodes) override;
   Status score(const CycleState& state, const PodInfo& pod, std::span<const NodeId> nodes,

@@ -25,7 +25,7 @@ class VolumeLedger final : public LedgerOf<VolumePromises> {
                AssumedStore<api::PersistentVolumeClaim>& claims)
       : volumes_(volumes), claims_(claims) {}
   std::string_view name() const override { return "volumes"; }
-  bool silent(const PodInfo&) const override { return true; }
+  bool hasNothingToRead(const PodInfo&) const override { return true; }
 
  private:
   // Pods may share a claim, and then have the same promise.

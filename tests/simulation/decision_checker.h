@@ -1,6 +1,6 @@
 #pragma once
 
-// Witness: watches one scheduler process from inside, as a plugin of its profile and around
+// DecisionChecker: watches one scheduler process from inside, as a plugin of its profile and around
 // DefaultPreemption. It compares each decision with a plain evaluation of the rules on the objects
 // that the scheduler had before it.
 //
@@ -57,15 +57,16 @@ struct Decisions {
 class Feature;
 using Features = std::vector<std::unique_ptr<Feature>>;
 
-class Witness {
+class DecisionChecker {
  public:
-  static constexpr std::string_view kName = "Witness";
+  static constexpr std::string_view kName = "DecisionChecker";
   static constexpr std::string_view kPreemption = "DefaultPreemption";
 
-  Witness(std::string process, Journal& journal, Decisions& decisions, const Features& features);
-  ~Witness();
+  DecisionChecker(std::string process, Journal& journal, Decisions& decisions,
+                  const Features& features);
+  ~DecisionChecker();
 
-  // Adds the witness to the registry, and wraps it around DefaultPreemption. Must outlive the
+  // Adds the checker to the registry, and wraps it around DefaultPreemption. Must outlive the
   // scheduler that is built from the registry.
   void join(scheduler::Registry& registry);
   // Called once if the process tries pods endlessly, so that virtual time would never advance. Must

@@ -1,4 +1,4 @@
-#include "simulation/truth.h"
+#include "simulation/invariants.h"
 
 #include <fmt/ranges.h>
 
@@ -26,7 +26,7 @@ const api::List<api::PodAffinityTerm>& requiredApart(const api::Pod& pod) {
 }
 
 bool isAbout(const api::Pod& owner, const api::PodAffinityTerm& term, const api::Pod& other) {
-  // The witness checks selectors over namespaces.
+  // The checker checks selectors over namespaces.
   if (term.namespaceSelector) return false;
   const auto& there = other.metadata.namespace_;
   const bool here = term.namespaces.empty()
@@ -37,8 +37,8 @@ bool isAbout(const api::Pod& owner, const api::PodAffinityTerm& term, const api:
 
 }  // namespace
 
-Truth::Truth(kube::Api& api, VirtualLoop& loop, Journal& journal, const Decisions& decisions,
-             const Features& features)
+Invariants::Invariants(kube::Api& api, VirtualLoop& loop, Journal& journal,
+                       const Decisions& decisions, const Features& features)
     : pods(api, loop),
       nodes(api, loop),
       claims(api, loop),
@@ -68,7 +68,7 @@ Truth::Truth(kube::Api& api, VirtualLoop& loop, Journal& journal, const Decision
                     [this](const auto&) { lastChange_ = loop_.steadyNow(); }});
 }
 
-void Truth::start() {
+void Invariants::start() {
   pods.start();
   nodes.start();
   claims.start();
@@ -76,7 +76,7 @@ void Truth::start() {
   budgets.start();
 }
 
-std::vector<PodObject> Truth::sortedPods() const {
+std::vector<PodObject> Invariants::sortedPods() const {
   std::vector<PodObject> all;
   for (const auto& pod : pods.objects()) all.push_back(pod);
   std::ranges::sort(all, {}, [](const auto& pod) {
@@ -85,7 +85,7 @@ std::vector<PodObject> Truth::sortedPods() const {
   return all;
 }
 
-bool Truth::knew(const Choice& choice, const std::string& uid, const std::string& node) const {
+bool Invariants::knew(const Choice& choice, const std::string& uid, const std::string& node) const {
   const auto binding = bindings_.find(uid);
   if (binding == bindings_.end()) return false;  // not bound by a scheduler
   // A leader may have placed the unit on another node itself before it receives the binding.
@@ -95,7 +95,7 @@ bool Truth::knew(const Choice& choice, const std::string& uid, const std::string
          (known != choice.known.end() && known->second == node);
 }
 
-std::vector<PodObject> Truth::others(const Choice& choice, const std::string& node) const {
+std::vector<PodObject> Invariants::others(const Choice& choice, const std::string& node) const {
   std::vector<PodObject> found;
   for (const auto& pod : sortedPods()) {
     if (pod->spec.nodeName.empty() || api::isTerminal(*pod)) continue;
@@ -105,7 +105,7 @@ std::vector<PodObject> Truth::others(const Choice& choice, const std::string& no
   return found;
 }
 
-std::vector<PodObject> Truth::holders(const Choice& choice) const {
+std::vector<PodObject> Invariants::holders(const Choice& choice) const {
   std::vector<PodObject> found = others(choice, choice.node);
   for (const auto& feature : features_)
     for (const PodObject& unit : feature->units())
@@ -114,7 +114,7 @@ std::vector<PodObject> Truth::holders(const Choice& choice) const {
   return found;
 }
 
-std::vector<Truth::Came> Truth::cameTo(const std::string& node, SteadyTime since) const {
+std::vector<Invariants::Came> Invariants::cameTo(const std::string& node, SteadyTime since) const {
   std::map<std::uint64_t, Came> found;
   for (const auto& [uid, binding] : bindings_)
     if (binding.pod->spec.nodeName == node && binding.chosen >= since)
@@ -124,7 +124,7 @@ std::vector<Truth::Came> Truth::cameTo(const std::string& node, SteadyTime since
   return came;
 }
 
-PodObject Truth::stored(const api::Pod& pod) const {
+PodObject Invariants::stored(const api::Pod& pod) const {
   PodObject found = pods.get(api::keyOf(pod.metadata));
   for (const auto& feature : features_) {
     if (found) break;
@@ -134,7 +134,7 @@ PodObject Truth::stored(const api::Pod& pod) const {
   return found && found->metadata.uid == pod.metadata.uid ? found : nullptr;
 }
 
-void Truth::changed(const PodObject& before, const PodObject& after) {
+void Invariants::changed(const PodObject& before, const PodObject& after) {
   lastChange_ = loop_.steadyNow();
   if (foreign(*after)) return;
   const std::string was = before ? before->spec.nodeName : "";
@@ -146,14 +146,14 @@ void Truth::changed(const PodObject& before, const PodObject& after) {
   if (after->metadata.deletionTimestamp && !left) evicted(*after);
 }
 
-const Choice* Truth::choiceOf(const api::Pod& pod) const {
+const Choice* Invariants::choiceOf(const api::Pod& pod) const {
   const auto choices = decisions_.choices.find(pod.metadata.uid);
   if (choices == decisions_.choices.end()) return nullptr;
   const auto one = std::ranges::find(choices->second, pod.spec.nodeName, &Choice::node);
   return one == choices->second.end() ? nullptr : &*one;
 }
 
-void Truth::bound(const PodObject& pod) {
+void Invariants::bound(const PodObject& pod) {
   journal_.note("pod {} is bound to {}", pod->metadata.name, pod->spec.nodeName);
   const Choice* choice = choiceOf(*pod);
   if (!choice)
@@ -172,7 +172,7 @@ void Truth::bound(const PodObject& pod) {
   }
 }
 
-void Truth::check(const api::Pod& pod, const Choice& choice) {
+void Invariants::check(const api::Pod& pod, const Choice& choice) {
   checkRoom(pod, choice);
   checkPorts(pod, choice);
   checkApart(pod, choice);
@@ -180,14 +180,14 @@ void Truth::check(const api::Pod& pod, const Choice& choice) {
   for (const auto& feature : features_) feature->bound(pod, choice);
 }
 
-std::vector<Truth::NodeObject> Truth::versionsSince(const Choice& choice) const {
+std::vector<Invariants::NodeObject> Invariants::versionsSince(const Choice& choice) const {
   const auto& all = history_.at(choice.node);
   const auto known = std::ranges::find_if(
       all, [&](const auto& node) { return node->metadata.resourceVersion == choice.nodeVersion; });
   return {known, all.end()};
 }
 
-void Truth::checkRoom(const api::Pod& pod, const Choice& choice) {
+void Invariants::checkRoom(const api::Pod& pod, const Choice& choice) {
   const auto versions = versionsSince(choice);
   std::map<std::string, std::int64_t> used;
   for (const auto& other : others(choice, pod.spec.nodeName)) {
@@ -214,7 +214,7 @@ void Truth::checkRoom(const api::Pod& pod, const Choice& choice) {
 
 // Other processes may conflict: the second of two leaders may not have seen yet what the first had
 // bound.
-void Truth::checkPorts(const api::Pod& pod, const Choice& choice) {
+void Invariants::checkPorts(const api::Pod& pod, const Choice& choice) {
   const auto portsOf = [](const api::Pod& of) {
     std::set<std::int32_t> ports;
     for (const auto& container : of.spec.containers)
@@ -234,7 +234,7 @@ void Truth::checkPorts(const api::Pod& pod, const Choice& choice) {
 }
 
 // Only for labels that nodes never change.
-void Truth::checkApart(const api::Pod& pod, const Choice& choice) {
+void Invariants::checkApart(const api::Pod& pod, const Choice& choice) {
   const auto valueOn = [&](const std::string& node, const std::string& key) -> std::string {
     const auto object = nodes.get({"", node});
     const auto* value = object ? api::findIn(object->metadata.labels, key) : nullptr;
@@ -258,13 +258,13 @@ void Truth::checkApart(const api::Pod& pod, const Choice& choice) {
   }
 }
 
-std::shared_ptr<const api::PersistentVolume> Truth::volumeOf(const api::Pod& pod,
-                                                             const std::string& claim) const {
+std::shared_ptr<const api::PersistentVolume> Invariants::volumeOf(const api::Pod& pod,
+                                                                  const std::string& claim) const {
   const auto object = claims.get({pod.metadata.namespace_, claim});
   return object ? volumes.get({"", object->spec.volumeName}) : nullptr;
 }
 
-void Truth::checkVolumes(const api::Pod& pod, const Choice& choice) {
+void Invariants::checkVolumes(const api::Pod& pod, const Choice& choice) {
   const auto versions = versionsSince(choice);
   std::set<std::string> attached;
   for (const auto& other : others(choice, pod.spec.nodeName)) {
@@ -312,7 +312,7 @@ void Truth::checkVolumes(const api::Pod& pod, const Choice& choice) {
   }
 }
 
-void Truth::promised(const api::PersistentVolume* before, const api::PersistentVolume& after) {
+void Invariants::promised(const api::PersistentVolume* before, const api::PersistentVolume& after) {
   const auto uidOf = [](const api::PersistentVolume* volume) {
     return volume && volume->spec.claimRef ? volume->spec.claimRef->uid : std::string();
   };
@@ -327,8 +327,8 @@ void Truth::promised(const api::PersistentVolume* before, const api::PersistentV
                         other->metadata.name, after.spec.claimRef->name);
 }
 
-void Truth::claimed(const api::PersistentVolumeClaim& before,
-                    const api::PersistentVolumeClaim& after) {
+void Invariants::claimed(const api::PersistentVolumeClaim& before,
+                         const api::PersistentVolumeClaim& after) {
   const std::string& volume = after.spec.volumeName;
   if (volume == before.spec.volumeName) return;
   if (!before.spec.volumeName.empty())
@@ -340,7 +340,7 @@ void Truth::claimed(const api::PersistentVolumeClaim& before,
                         other->metadata.name, volume);
 }
 
-void Truth::evicted(const api::Pod& pod) {
+void Invariants::evicted(const api::Pod& pod) {
   const bool preempted = std::ranges::any_of(pod.status.conditions, [](const auto& condition) {
     return condition.type == "DisruptionTarget" && condition.reason == "PreemptionByScheduler";
   });

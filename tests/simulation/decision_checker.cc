@@ -1,4 +1,4 @@
-#include "simulation/witness.h"
+#include "simulation/decision_checker.h"
 
 #include <algorithm>
 
@@ -16,28 +16,28 @@ using scheduler::PostFilterResult;
 using scheduler::Status;
 using scheduler::testing::Reference;
 
-class Witness::AtWork final : public scheduler::Plugin,
-                              public scheduler::PreFilterPlugin,
-                              public scheduler::PostFilterPlugin,
-                              public scheduler::ReservePlugin,
-                              public scheduler::EnqueueExtensions {
+class DecisionChecker::AtWork final : public scheduler::Plugin,
+                                      public scheduler::PreFilterPlugin,
+                                      public scheduler::PostFilterPlugin,
+                                      public scheduler::ReservePlugin,
+                                      public scheduler::EnqueueExtensions {
  public:
-  explicit AtWork(Witness& witness) : witness_(witness) {}
+  explicit AtWork(DecisionChecker& checker) : checker_(checker) {}
   std::string_view name() const override { return kName; }
   scheduler::PreFilterResult preFilter(CycleState&, const PodInfo& pod) override {
-    if (!witness_.away_) witness_.tried(pod);
+    if (!checker_.away_) checker_.tried(pod);
     return {Status::skip(), {}};
   }
   // Runs where plugins other than DefaultPreemption may end the attempt.
   PostFilterResult postFilter(CycleState&, const PodPtr& pod,
                               const scheduler::Diagnosis&) override {
-    witness_.rejected(pod);
+    checker_.rejected(pod);
     PostFilterResult none;
     none.status.code = scheduler::Code::Unschedulable;
     return none;
   }
   Status reserve(CycleState&, const PodPtr& pod, NodeId node) override {
-    witness_.chosen(pod, node);
+    checker_.chosen(pod, node);
     return {};
   }
   void unreserve(CycleState&, const PodPtr&, NodeId) override {}
@@ -45,27 +45,27 @@ class Witness::AtWork final : public scheduler::Plugin,
   std::vector<scheduler::EventRegistration> eventsToRegister() const override { return {}; }
 
  private:
-  Witness& witness_;
+  DecisionChecker& checker_;
 };
 
-class Witness::Preemption final : public scheduler::Plugin,
-                                  public scheduler::PreEnqueuePlugin,
-                                  public scheduler::PostFilterPlugin,
-                                  public scheduler::EnqueueExtensions {
+class DecisionChecker::Preemption final : public scheduler::Plugin,
+                                          public scheduler::PreEnqueuePlugin,
+                                          public scheduler::PostFilterPlugin,
+                                          public scheduler::EnqueueExtensions {
  public:
-  Preemption(Witness& witness, std::unique_ptr<Plugin> inner)
-      : witness_(witness), inner_(std::move(inner)) {}
+  Preemption(DecisionChecker& checker, std::unique_ptr<Plugin> inner)
+      : checker_(checker), inner_(std::move(inner)) {}
   std::string_view name() const override { return kPreemption; }
   Status preEnqueue(const PodInfo& pod) override {
     return dynamic_cast<PreEnqueuePlugin&>(*inner_).preEnqueue(pod);
   }
   PostFilterResult postFilter(CycleState& state, const PodPtr& pod,
                               const scheduler::Diagnosis& diagnosis) override {
-    witness_.rejected(pod);
-    const Model model = witness_.model();
+    checker_.rejected(pod);
+    const Model model = checker_.model();
     PostFilterResult result =
         dynamic_cast<PostFilterPlugin&>(*inner_).postFilter(state, pod, diagnosis);
-    witness_.preempted(pod, result, model);
+    checker_.preempted(pod, result, model);
     return result;
   }
   std::vector<scheduler::EventRegistration> eventsToRegister() const override {
@@ -73,13 +73,13 @@ class Witness::Preemption final : public scheduler::Plugin,
   }
 
  private:
-  Witness& witness_;
+  DecisionChecker& checker_;
   std::unique_ptr<Plugin> inner_;
 };
 
-class Witness::Audit final : public scheduler::WorkloadAudit {
+class DecisionChecker::Audit final : public scheduler::WorkloadAudit {
  public:
-  explicit Audit(Witness& witness) : witness_(witness) {}
+  explicit Audit(DecisionChecker& checker) : checker_(checker) {}
   void podSeen(const PodInfo&) override {}
   void podGone(const PodInfo&) override {}
   void attempted(const PodInfo&) override {}
@@ -87,7 +87,7 @@ class Witness::Audit final : public scheduler::WorkloadAudit {
   void scheduled(const PodInfo&, const std::string&) override {}
   void preempted(const PodInfo&, scheduler::PreemptionOutcome, const std::string&) override {}
   void victims(const PodInfo& preemptor, std::span<const PodPtr> victims) override {
-    witness_.decisions_.departures->told(witness_.process_, *witness_.handle_, preemptor, victims);
+    checker_.decisions_.departures->told(checker_.process_, *checker_.handle_, preemptor, victims);
   }
   void podLeft(const std::string&) override {}
   void groupSeen(const std::string&, const GroupSeen&) override {}
@@ -98,20 +98,20 @@ class Witness::Audit final : public scheduler::WorkloadAudit {
   void groupGone(const std::string&) override {}
 
  private:
-  Witness& witness_;
+  DecisionChecker& checker_;
 };
 
-Witness::Witness(std::string process, Journal& journal, Decisions& decisions,
-                 const Features& features)
+DecisionChecker::DecisionChecker(std::string process, Journal& journal, Decisions& decisions,
+                                 const Features& features)
     : process_(std::move(process)),
       journal_(journal),
       decisions_(decisions),
       features_(features),
       audit_(std::make_unique<Audit>(*this)) {}
 
-Witness::~Witness() = default;
+DecisionChecker::~DecisionChecker() = default;
 
-void Witness::join(scheduler::Registry& registry) {
+void DecisionChecker::join(scheduler::Registry& registry) {
   registry[std::string(kName)] = [this](scheduler::Fields&, scheduler::Handle& handle) {
     handle_ = &handle;
     using scheduler::AuditSlot;
@@ -125,7 +125,7 @@ void Witness::join(scheduler::Registry& registry) {
   };
 }
 
-PodObject Witness::onNode(const scheduler::Cluster::PodRecord& record) {
+PodObject DecisionChecker::onNode(const scheduler::Cluster::PodRecord& record) {
   const PodInfo& info = *record.info;
   if (!info.pod->spec.nodeName.empty()) return info.pod;
   if (assumed_.size() > 1000) assumed_.clear();
@@ -139,7 +139,7 @@ PodObject Witness::onNode(const scheduler::Cluster::PodRecord& record) {
   return known.second;
 }
 
-Model Witness::model(const std::string& without, const StorageModel* storage) {
+Model DecisionChecker::model(const std::string& without, const StorageModel* storage) {
   Model model;
   const auto& cluster = handle_->cluster();
   cluster.live().forEach(
@@ -157,12 +157,12 @@ Model Witness::model(const std::string& without, const StorageModel* storage) {
   return model;
 }
 
-bool Witness::placedWithOthers(const api::Pod& pod) const {
+bool DecisionChecker::placedWithOthers(const api::Pod& pod) const {
   return std::ranges::any_of(features_,
                              [&](const auto& feature) { return feature->placesTogether(pod); });
 }
 
-std::vector<BudgetObject> Witness::budgets() const {
+std::vector<BudgetObject> DecisionChecker::budgets() const {
   std::map<std::string, BudgetObject> sorted;
   for (const auto& [key, object] : handle_->stores().of<api::PodDisruptionBudget>().all())
     sorted[key.toString()] = object;
@@ -172,7 +172,7 @@ std::vector<BudgetObject> Witness::budgets() const {
 }
 
 // Searches of preemption count, too: a plan for a gang visits every member once per victim.
-void Witness::countAtOnce(const PodInfo& pod) {
+void DecisionChecker::countAtOnce(const PodInfo& pod) {
   constexpr std::size_t kTooOften = 20'000;
   const SteadyTime now = handle_->executor().steadyNow();
   if (std::exchange(instant_, now) != now) triedAtOnce_ = 0;
@@ -182,7 +182,7 @@ void Witness::countAtOnce(const PodInfo& pod) {
   if (onRunaway) onRunaway();
 }
 
-void Witness::tried(const PodInfo& pod) {
+void DecisionChecker::tried(const PodInfo& pod) {
   countAtOnce(pod);
   if (decisions_.followed.contains(process_))
     journal_.violated("one leader", "{} tries {} after {} began to", process_, pod.key(),
@@ -228,7 +228,7 @@ void Witness::tried(const PodInfo& pod) {
                     count, error ? "error" : "rejection");
 }
 
-void Witness::chosen(const PodPtr& pod, NodeId id) {
+void DecisionChecker::chosen(const PodPtr& pod, NodeId id) {
   const auto& row = handle_->cluster().node(id);
   journal_.note("{} chooses {} for {}", process_, row.name, pod->key());
   if (!handle_->cluster().live().contains(id)) {
@@ -267,7 +267,7 @@ void Witness::chosen(const PodPtr& pod, NodeId id) {
                         outcome.totals.at(row.name), name, total);
 }
 
-void Witness::rejected(const PodPtr& pod) {
+void DecisionChecker::rejected(const PodPtr& pod) {
   if (placedWithOthers(*pod->pod)) return;
   if (std::exchange(rejected_, decisions_.attempts) == decisions_.attempts) return;  // seen above
   const Model now = model();
@@ -279,7 +279,7 @@ void Witness::rejected(const PodPtr& pod) {
                     fmt::format("{}", fmt::join(feasible, ", ")));
 }
 
-std::set<std::string> Witness::undecidedNodes(const Model& model, const api::Pod& pod) {
+std::set<std::string> DecisionChecker::undecidedNodes(const Model& model, const api::Pod& pod) {
   std::set<std::string> names;
   for (const auto& [name, node] : model.nodes)
     if (model.isUndecided(pod, *node)) names.insert(name);
@@ -287,7 +287,7 @@ std::set<std::string> Witness::undecidedNodes(const Model& model, const api::Pod
 }
 
 // Nodes that plain evaluation can decide now may be undecided without the victims.
-bool Witness::plainToPreemption(const Model& model, const api::Pod& pod) {
+bool DecisionChecker::plainToPreemption(const Model& model, const api::Pod& pod) {
   Model without = model;
   std::erase_if(without.pods, [&](const auto& entry) {
     return entry.second->spec.priority.value_or(0) < pod.spec.priority.value_or(0);
@@ -295,7 +295,8 @@ bool Witness::plainToPreemption(const Model& model, const api::Pod& pod) {
   return undecidedNodes(model, pod).empty() && undecidedNodes(without, pod).empty();
 }
 
-void Witness::preempted(const PodPtr& pod, const PostFilterResult& result, const Model& model) {
+void DecisionChecker::preempted(const PodPtr& pod, const PostFilterResult& result,
+                                const Model& model) {
   const std::size_t victims = result.status.ok() ? result.victims.value_or(0) : 0;
   const std::string& node = result.nomination.node;
   if (victims > 0)

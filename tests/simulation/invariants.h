@@ -1,6 +1,6 @@
 #pragma once
 
-// Truth: the objects in the store, read without faults, and the invariants that are checked with
+// Invariants: the objects in the store, read without faults, and the invariants that are checked with
 // every change, whatever the schedulers believe:
 //  - a pod is bound once, to a node that a scheduler chose for it;
 //  - a node that gets a pod has enough free for it, in every resource, and its host ports are free;
@@ -24,8 +24,8 @@
 #include "api/storage.h"
 #include "base/virtual_loop.h"
 #include "kube/informer.h"
+#include "simulation/decision_checker.h"
 #include "simulation/journal.h"
-#include "simulation/witness.h"
 
 namespace koord::simulation {
 
@@ -35,10 +35,10 @@ inline constexpr const char* kForeign = "foreign";
 class Feature;
 using Features = std::vector<std::unique_ptr<Feature>>;
 
-class Truth {
+class Invariants {
  public:
-  Truth(kube::Api& api, VirtualLoop& loop, Journal& journal, const Decisions& decisions,
-        const Features& features);
+  Invariants(kube::Api& api, VirtualLoop& loop, Journal& journal, const Decisions& decisions,
+             const Features& features);
 
   kube::Informer<api::Pod> pods;
   kube::Informer<api::Node> nodes;

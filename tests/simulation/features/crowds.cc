@@ -1,26 +1,15 @@
 #include "simulation/features/crowds.h"
 
-#include <algorithm>
-
-#include "scheduler/preemption/rules.h"
 #include "simulation/process.h"
 
 namespace koord::simulation {
-
-namespace {
-
-constexpr std::size_t kMostPods = 60;  // with those that come again
-
-}  // namespace
 
 CrowdsFeature::CrowdsFeature(const Surroundings& world, Random random)
     : Feature(world, random), leader_(world.leader) {}
 
 void CrowdsFeature::begin() {
   invariants_.pods.addHandler(
-      {{},
-       [this](const auto& before, const auto& after) { podChanged(before, after); },
-       [this](const auto& last) { podGone(*last); }});
+      {{}, [this](const auto& before, const auto& after) { podChanged(before, after); }, {}});
 }
 
 void CrowdsFeature::shape(scheduler::testing::PodBuilder& pod) {
@@ -58,26 +47,6 @@ void CrowdsFeature::podChanged(const PodObject& before, const PodObject& after) 
     if (quiet_) return;
     if (Process* process = leader_()) process->kill();
   });
-}
-
-// A workload replaces a pod that was preempted at once, here by one of low priority. It may take the room that was made
-// for others, unless that is kept for them.
-void CrowdsFeature::podGone(const api::Pod& last) {
-  if (quiet_ || invariants_.pods.size() > kMostPods || !scheduler::leavesByPreemption(last) ||
-      !random_.chance(0.5))
-    return;
-  const bool inGroup = std::ranges::any_of(
-      invariants_.features(), [&](const auto& one) { return one->placesTogether(last); });
-  if (inGroup) return;  // the feature that made the group replaces its members
-  api::Pod again;
-  again.metadata.name = fmt::format("again-{}", ++lastAgain_);
-  again.metadata.namespace_ = last.metadata.namespace_;
-  again.metadata.labels = last.metadata.labels;
-  again.spec.containers = last.spec.containers;
-  again.spec.schedulerName = last.spec.schedulerName;
-  again.spec.priorityClassName = "low";
-  journal_.note("pod {} replaces {}", again.metadata.name, last.metadata.name);
-  create(api::Pod::kType, again.metadata.namespace_, api::encodeObject(again));
 }
 
 }  // namespace koord::simulation

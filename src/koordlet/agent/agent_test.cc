@@ -70,7 +70,7 @@ TEST_P(AgentTest, BestEffortIsHeldDownWhileAServiceSuffersFromItsNeighbours) {
   };
   waits(1);
   startAgent();
-  seconds(45 * 60, 2, 4);  // what is normal is learnt
+  seconds(45 * 60, 2, 4);  // the baselines are learnt
   EXPECT_EQ(beCpus().size(), 8);
   waits(40);
   seconds(4 * 60, 2, 4);
@@ -418,7 +418,7 @@ TEST_P(AgentTest, StarvingBestEffortPodsAreEvictedUntilTheOthersAreSatisfied) {
   EXPECT_THAT(textAt(qos(), "cpuEvict", "lastEviction"), HasSubstr("d/a"));
 }
 
-// Kills what it is told to, except containers with "stuck" in their ids.
+// Kills the requested containers, except those with "stuck" in their ids.
 struct FakeRuntime final : ContainerRuntime {
   FakeRuntime(Executor& executor, std::vector<std::string>& killed)
       : executor(executor), killed(killed) {}
@@ -540,7 +540,7 @@ TEST_P(AgentTest, NodeMetricIsReportedAtOnceAndThenEveryInterval) {
   EXPECT_NEAR(status.status.nodeMetric->nodeUsage.resources.at("cpu").toDouble(), 4.5, 0.1);
   EXPECT_EQ(status.status.nodeMetric->nodeUsage.resources.at("memory").toString(), "10Gi");
   EXPECT_NEAR(status.status.nodeMetric->systemUsage.resources.at("cpu").toDouble(), 0.5, 0.1);
-  // A minute of samples says nothing about five.
+  // One minute of samples is not enough for an aggregate of five minutes.
   ASSERT_THAT(status.status.nodeMetric->aggregatedNodeUsages, SizeIs(3));
   EXPECT_TRUE(status.status.nodeMetric->aggregatedNodeUsages[0].usage.at("p95").resources.empty());
   ASSERT_THAT(status.status.podsMetric, SizeIs(2));
@@ -609,7 +609,7 @@ TEST_P(AgentTest, ARestartedAgentGoesOnFromWhatTheKernelHas) {
   startAgent();
   seconds(15, 6, 4);
   ASSERT_EQ(beCpus().size(), 4);
-  agent_.reset();  // as after a kill: nothing is given back
+  agent_.reset();  // as after a kill: nothing is reverted
   seconds(5, 6, 4);
   EXPECT_EQ(beCpus().size(), 4);
   startAgent();

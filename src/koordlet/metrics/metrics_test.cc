@@ -12,7 +12,7 @@ namespace {
 using namespace std::chrono_literals;
 using Names = std::set<std::string>;
 
-// Dashboards rely on the type and label names of each metric.
+// The type and label names of a metric, on which dashboards rely.
 struct Shape {
   std::string type;
   Names labels;

@@ -263,8 +263,7 @@ Agent::~Agent() {
 void Agent::start() {
   metrics_.started(options_.nodeName, executor_.wallNow());
   loadHistory();
-  // Before the hooks: the limits of all BE pods together must be lifted before single pods get
-  // more.
+  // Before the hooks: the limits of all BE pods together must rise before those of single pods.
   if (options_.gates.enabled("BECPUSuppress")) states_.onSlo([this] { suppress_.policyChanged(); });
   states_.onNode([this] {
     ratio_.take(*states_.node());

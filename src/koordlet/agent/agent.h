@@ -57,10 +57,12 @@ class Agent {
         AgentSources sources, Random random);
   ~Agent();
 
+  // Loads the history and starts all loops; call once.
   void start();
 
   // The findings on this host, one per line: what koordlet found, what is off and why.
   std::vector<std::string> report() const;
+  // The functions behind the pages of koordlet's HTTP service.
   ServiceViews views();
 
   const States& states() const { return states_; }

@@ -11,7 +11,7 @@ using testing::SizeIs;
 
 class AgentTest : public AgentFixture {
  protected:
-  // The cgroups whose quota was written after so many changes, in that order.
+  // The cgroups whose quota was written after the first `changes` changes, in order.
   std::vector<std::string> quotaWritesSince(std::uint64_t changes) const {
     std::vector<std::string> cgroups;
     const auto& entries = agent_->audit().entries();
@@ -121,7 +121,7 @@ TEST_P(AgentTest, TheQuotaPolicyFollowsTheBudgetAndIsGivenBackWhenSwitchedOff) {
   seconds(15, 4, 2);  // 10.4 - 4 - 0.5 = 5.9 cores
   EXPECT_NEAR(static_cast<double>(beQuota()), 590'000, 16'000);
   EXPECT_EQ(beCpus().size(), 16);
-  // Its own quota would throttle a second time.
+  // The pod's own quota would throttle a second time.
   EXPECT_EQ(files_.cgroupText(CgroupFile::CpuCfsQuota, be_),
             GetParam() == CgroupVersion::V1 ? "-1" : "max 100000");
   seconds(2, 8, 2);
@@ -159,7 +159,7 @@ TEST_P(AgentTest, ManagedBestEffortStaysWhereTheSchedulerPlacedItAndTheRestIsNot
   cluster_.putSlo(R"({"enable":true,"cpuSuppressThresholdPercent":65})");
   startAgent();
   files_.setCgroupText(CgroupFile::CpusetCpus, be_, "2-5");
-  seconds(25, 9, 4);  // it would be held to two CPUs
+  seconds(25, 9, 4);  // CPU suppress would limit it to two CPUs
   EXPECT_EQ(beCpus().toString(), "2-15");
   EXPECT_EQ(files_.cgroupText(CgroupFile::CpusetCpus, free), "2-15");
   EXPECT_EQ(files_.cgroupText(CgroupFile::CpusetCpus, be_), "2-15") << "its NUMA node, less LSE's";
@@ -377,11 +377,11 @@ TEST_P(AgentTest, MemoryPressureEvictsTheOrderedPrefixAndThenWaits) {
   startAgent();
   seconds(5, 1, 0);
   EXPECT_THAT(cluster_.evictions, IsEmpty());
-  files_.setMemoryUsed(48 * kGiB);  // 75%: 15% of 64 GiB are to go, 9.6 GiB
+  files_.setMemoryUsed(48 * kGiB);  // 75%: 15% of 64 GiB must be freed, 9.6 GiB
   seconds(3, 1, 0);
   EXPECT_THAT(cluster_.evictions, ElementsAre("b", "a"));
   EXPECT_THAT(textAt(qos(), "memoryEvict", "lastEviction"), HasSubstr("d/b, d/a"));
-  seconds(6, 1, 0);  // still full, but those two are on their way
+  seconds(6, 1, 0);  // still full, but the two evicted pods are terminating
   EXPECT_THAT(cluster_.evictions, ElementsAre("b", "a"));
 }
 

@@ -135,8 +135,7 @@ class AgentFixture : public testing::TestWithParam<CgroupVersion> {
     agent_->start();
   }
 
-  // One second in which the pods use that many cores. Counters move just before koordlet reads
-  // them.
+  // One second in which the pods use that many cores. Counters move just before koordlet's round.
   void second(double ls, double be, double system = 0.5) {
     files_.burn(ls_, ls, std::chrono::seconds(1));
     if (!be_.empty()) files_.burn(be_, be, std::chrono::seconds(1));

@@ -71,7 +71,7 @@ TEST_P(BadInput, ThresholdsThatContradictEachOtherEvictNobody) {
   files_.setMemoryUsed(60 * kGiB);
   files_.setMemory(podDir(CgroupDriver::Cgroupfs, KubeQos::BestEffort, "be"), 20 * kGiB);
   constexpr std::string_view kContradictory[] = {
-      // Below what is to be reached, and so on.
+      // Thresholds at or below the lower bounds, and so on.
       R"({"resourceUsedThresholdWithBE":{"enable":true,"memoryEvictThresholdPercent":70,
           "memoryEvictLowerPercent":70}})",
       R"({"resourceUsedThresholdWithBE":{"enable":true,"memoryEvictThresholdPercent":50,

@@ -16,6 +16,7 @@ struct Finding {
   bool fine = true;  // false: something that the options ask for is off
   std::string text;
 };
+// The findings on this host, without requests to the API server or kubelet.
 std::vector<Finding> examine(const Host& host, const AgentOptions& options);
 
 // One line per finding, which starts with "ok" or "off"; the last line is the summary.

@@ -12,12 +12,13 @@
 
 namespace koord::koordlet {
 
-// The servers to check. All must outlive the task of examineCluster().
+// The servers to check. They must outlive the task of examineCluster().
 struct DoctorSources {
   kube::Api* api = nullptr;
   PodSource* kubelet = nullptr;
   KubeletConfigSource* config = nullptr;  // null: kubelet's configuration is not checked
 };
+// The findings on kubelet, its configuration and the node's API objects.
 Task<std::vector<Finding>> examineCluster(DoctorSources sources, std::string nodeName);
 
 }  // namespace koord::koordlet

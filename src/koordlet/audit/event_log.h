@@ -25,8 +25,7 @@ struct AuditOptions {
   std::int64_t maxEvents = 2048;  // in an answer
 };
 
-// The verbosity level of an entry: 0 evictions, 1 the quota of BE pods, 3 other values, 5 moved
-// tasks.
+// The level of an entry: 0 evictions, 1 the quota of BE pods, 3 other values, 5 moved tasks.
 int levelOf(const AuditEntry& entry);
 // The line without its line end: {"createdAt", "level", "type", "namespace", "name", "reason",
 // "message"}.
@@ -36,6 +35,8 @@ class EventLog {
  public:
   explicit EventLog(AuditOptions options);
 
+  // Adds a line. Drops entries above the verbosity, and all entries while 1 MiB of lines is
+  // waiting.
   void add(const AuditEntry& entry);
   // Writes the waiting lines, and rotates the files.
   void flush(WallTime now);

@@ -22,6 +22,7 @@ class ColdPageCollector {
 
   // Sets the kernel's scan period. Returns false if this kernel does not count cold pages.
   bool start();
+  // One round: samples the node, pods and host applications.
   void collect();
 
  private:

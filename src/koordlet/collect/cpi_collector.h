@@ -24,6 +24,7 @@ class CpiCollector {
   // The beginning and the end of a counting window.
   void begin();
   void end();
+  // Why the last container could not be counted; empty if it could.
   const std::string& problem() const { return problem_; }
 
  private:

@@ -159,8 +159,7 @@ TEST(BatchResource, QuotasAreOfThePeriodThatTheCgroupHas) {
     };
     // The containers are about to be created.
     EXPECT_THAT(quotas(), ElementsAre("200500", "200000", "1000"));
-    // kubelet runs with --cpu-cfs-quota-period=10ms, which applies to containers but not to BE
-    // pods.
+    // kubelet runs with --cpu-cfs-quota-period=10ms, which applies to containers, not to BE pods.
     files.addPod(KubeQos::BestEffort, "u", {"containerd://a", "containerd://b"});
     for (const auto& container : pod.containers)
       version == CgroupVersion::V2

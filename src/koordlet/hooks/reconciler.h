@@ -26,8 +26,7 @@ class Reconciler {
   void add(std::string name, std::unique_ptr<Hook> hook) {
     hooks_.push_back({std::move(name), std::move(hook)});
   }
-  // Called for each pass, hook, level and file with the time to apply the hook's values and the
-  // result.
+  // Called for each pass, hook, level and file with the result and the time of the writes.
   using Observer =
       std::function<void(std::string_view level, std::string_view file, bool ok, Duration took)>;
   void setObserver(Observer observer) { observer_ = std::move(observer); }
@@ -38,8 +37,8 @@ class Reconciler {
   // One pass over all pods. Returns false if the kernel refused a value.
   bool reconcile();
 
-  // All hooks, for a pod that the runtime is about to create. Calls prepare() if no round has done
-  // so.
+  // All hooks, for a pod that the runtime is about to create. Calls prepare() before the first
+  // round.
   const std::vector<Named>& prepared();
 
  private:

@@ -40,6 +40,7 @@ class InterferenceDetector {
   std::vector<Interference> current() const;
   // The entry of a pod in NodeMetric's extensions; null if the pod does not suffer.
   json::value extensionOf(const std::string& podUid) const;
+  // The verdicts and the number of baselines, for the status page.
   json::value view() const;
 
  private:

@@ -98,8 +98,7 @@ const MetricCache::Series* MetricCache::find(Metric metric, std::string_view sub
 std::pair<std::size_t, std::size_t> MetricCache::range(const Series& series, WallTime from,
                                                        WallTime to) const {
   if (to < epoch_) return {0, 0};
-  // Sample times are rounded down to whole ticks. `from` is too, or a sample at `from` would be
-  // lost.
+  // Sample times are rounded down to ticks. `from` is too, or a sample at `from` would be lost.
   const std::uint32_t first = tickOf(from);
   const std::uint32_t last = tickOf(to);
   std::size_t end = series.size;

@@ -105,6 +105,7 @@ class Socket {
   // `protocol`: NETLINK_ROUTE or NETLINK_NETFILTER.
   static Result<Socket> open(int protocol);
 
+  // Sends a message and waits until the kernel acknowledges it.
   Result<> request(Message message);
   // All objects of the kind that the message requests, each as the bytes after its netlink header.
   // If the list changes while the kernel writes it, it is read again.

@@ -97,8 +97,7 @@ BatchResourceHook::Known& BatchResourceHook::limitsOf(const PodView& pod) {
   known = {pod.pod, std::nullopt, {}, {}};
   const auto spec = batchResourcesOf(pod);
   if (!spec) return known;
-  // By the annotation if the spec has no batch resources. The runtime does not pass the spec at
-  // all.
+  // By the annotation if the spec has no batch resources. The runtime does not pass the spec.
   known.whole = isEmpty(askedBySpec(pod.pod->spec)) ? podLimits(*spec) : podLimits(*pod.pod);
   for (const auto& list : {spec->containers, spec->initContainers})
     for (const auto& [name, container] : list)

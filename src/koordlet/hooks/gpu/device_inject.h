@@ -2,8 +2,7 @@
 
 // Gives a container, when it is created, the devices that the scheduler allocated to its pod: the
 // names of its GPUs, the limits of shared GPUs if HAMi-core enforces them (gate GPUEnvInject), and
-// the device files of its RDMA cards (gate RDMADeviceInject). Running containers cannot get
-// devices.
+// the device files of its RDMA cards (gate RDMADeviceInject). Running containers get no devices.
 
 #include "koordlet/hooks/hook.h"
 

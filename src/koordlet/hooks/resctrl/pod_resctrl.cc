@@ -121,8 +121,7 @@ Result<> ResctrlHook::apply(const PodView& pod) {
                                                 schemata.error().message));
   const std::string group = resctrlGroupOf(pod);
   if (auto made = resctrl::makeGroup(host_.dirs, group); !made) return fail(made.error());
-  // Not cached: a line for the same caches can be limiting or unlimited, depending on the
-  // annotation.
+  // Not cached: which line limits the same caches depends on the annotation.
   const std::string path = resctrl::rootDir(host_.dirs) + group + "/schemata";
   const auto set = [&](const std::string& line) -> Result<> {
     if (line.empty()) return {};

@@ -32,8 +32,7 @@ class ResctrlHook final : public Hook {
  public:
   ResctrlHook(const Host& host, ResourceExecutor& executor, const Clock& clock);
 
-  // Removes groups that have had no pod for ten seconds: the pod of a new group may not be listed
-  // yet.
+  // Removes groups without a pod for ten seconds: the pod of a new group may not be listed yet.
   void prepare(const States& states, HookUpdates& updates) override;
   void wanted(const PodView& pod, HookUpdates& updates) override;
   Result<> starting(const PodView& pod, const ContainerView& container,

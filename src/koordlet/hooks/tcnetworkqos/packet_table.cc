@@ -34,8 +34,7 @@
 //
 // Packets of processes in the host network are classified by cgroup: with net_cls by the class id
 // of the cgroup, on cgroup version 2 by the pod's cgroup itself, with a map for each depth at which
-// pods are. The latter is done in the output hook, because the kernel does not know the socket
-// later.
+// pods are. The latter is done in the output hook: later, the kernel does not know the socket.
 //
 // If a packet's address is in no map, the packet keeps its priority, so it falls into the qdisc's
 // default class. Priority "mangle" is before masquerading, so the address is the pod's own.

@@ -15,8 +15,7 @@ class TcNetworkQosHook final : public Hook {
  public:
   explicit TcNetworkQosHook(const Host& host) : host_(host) {}
   void prepare(const States& states, HookUpdates& updates) override;
-  // Sets net_cls.classid, if that controller exists, which classifies processes in the host
-  // network.
+  // Sets net_cls.classid, by which processes in the host network are classified, if it exists.
   void wanted(const PodView& pod, HookUpdates& updates) override;
 
   const TrafficPlan& plan() const { return plan_; }
@@ -25,8 +24,7 @@ class TcNetworkQosHook final : public Hook {
   bool hasNetCls() const;
   // On cgroup version 2: adds the cgroups of pods in the host network to the plan.
   void addCgroups(const States& states);
-  // Returns true if the pod's cgroup has a class id of koordlet, e.g. from a former koordlet
-  // process.
+  // Returns true if the pod's cgroup has a class id of koordlet, e.g. of a former process.
   bool hasId(const PodView& pod) const;
   Result<> apply();
 

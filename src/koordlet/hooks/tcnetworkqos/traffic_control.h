@@ -5,8 +5,7 @@
 // priorities to their classes: for pods by address, before masquerading, for processes in the host
 // network by cgroup. Both are read back and repaired; a plan without classes removes them.
 //
-// A qdisc of another program is never replaced. It has a handle, which the kernel's default does
-// not.
+// A qdisc of another program, which has a handle unlike the kernel's default, is never replaced.
 
 #include "koordlet/hooks/tcnetworkqos/traffic_plan.h"
 #include "koordlet/netlink/netlink.h"
@@ -29,6 +28,7 @@ class TrafficControl {
     TrafficClass held;
     std::uint64_t bytes = 0;
   };
+  // The kernel's classes on the interface, by minor.
   Result<std::map<std::uint32_t, Counted>> classes();
 
  private:

@@ -9,8 +9,8 @@
 // limit; the system's guaranteed rate is the rest. A pod with a limit (annotation
 // koordinator.sh/networkQOS) has its own class below 1:1.
 //
-// A token bucket needs a rate: a class without a guaranteed rate gets kTrickle and borrows the
-// rest. Rules: TCNetworkQoS of upstream's koordlet, which converts bits to bytes twice for pods.
+// A token bucket needs a rate: a class without a guaranteed rate gets kTrickle and can borrow more.
+// Rules: TCNetworkQoS of upstream's koordlet, which converts bits to bytes twice for pods.
 
 namespace koord::koordlet {
 namespace {

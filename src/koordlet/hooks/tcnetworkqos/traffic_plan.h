@@ -36,8 +36,7 @@ struct TrafficPlan {
   std::vector<TrafficClass> classes;               // parents first; empty: nothing is shaped
   std::map<std::string, std::uint32_t> addresses;  // minor, by the pods' IP addresses as text
   std::map<std::string, std::uint32_t> pods;       // minor, by uid
-  // For pods in the host network, on cgroup version 2: by the cgroup's id, with its depth below the
-  // root.
+  // For pods in the host network, on cgroup version 2: by the cgroup's id; `level` is its depth.
   struct OfCgroup {
     int level = 0;
     std::uint32_t minor = 0;
@@ -52,12 +51,14 @@ class TrafficNumbers {
  public:
   // The pod's number, a new one if it has none; 0 if all numbers are taken.
   std::uint32_t of(const std::string& uid);
+  // Drops the numbers of all other pods.
   void keepOnly(std::span<const std::string> uids);
 
  private:
   std::map<std::string, std::uint32_t> numbers_;
 };
 
+// The plan for these pods; without classes if the node's bandwidth is not known.
 TrafficPlan planTraffic(const NodeBandwidth& bandwidth, std::span<const PodView> pods,
                         TrafficNumbers& numbers);
 

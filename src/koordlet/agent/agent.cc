@@ -338,8 +338,7 @@ Task<void> Agent::collectLoop() {
   for (;;) {
     collector_.setPageCache(options_.pageCache || reporter_.memoryWithPageCacheWanted());
     collector_.collectDemand();
-    // At once: an LS pod that needs its CPU back must not wait for the next timer or for the other
-    // samples.
+    // At once: an LS pod that needs its CPU back must not wait for a timer or the other samples.
     if (suppressesWithSamples()) suppress_.run();
     collector_.collectRest();
     numa_.collect();

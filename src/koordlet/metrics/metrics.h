@@ -44,8 +44,7 @@ class Metrics {
   // One pass of the reconciler over the values of one hook for one file on one level (kubeqos, pod,
   // container).
   void hookReconciled(std::string_view level, std::string_view resource, bool ok, Duration took);
-  // Not in upstream: the connection to the container runtime as its plugin, and the runtime's
-  // calls.
+  // Not in upstream: the connection to the container runtime by NRI, and the runtime's calls.
   void nriConnected(bool connected);
   void nriCalled(std::string_view method, bool ok);
   void kubeletRequest(const std::string& path, int code, Duration took);
@@ -65,8 +64,7 @@ class Metrics {
   // The predicted reclaimable resources of prod pods; zeros if not known.
   void prodReclaimable(bool known, double cores, double bytes);
 
-  // Not in upstream: the CPU normalisation ratio in force, and whether the Node's annotation is
-  // valid.
+  // Not in upstream: the CPU normalisation ratio, and whether the Node's annotation is valid.
   void cpuRatio(double ratio, bool valid);
   // The CPUs that pods share. With `members`, each CPU is also a series.
   void sharePools(const CpuSet& shared, const CpuSet& bestEffort, bool members);
@@ -74,8 +72,7 @@ class Metrics {
     std::string podUid, podName, podNamespace, container;
   };
   void oomScore(const ContainerName& container, int score);
-  // Not in upstream: koordlet pauses its writes of a value that another program keeps changing
-  // back.
+  // Not in upstream: koordlet pauses its writes of a value that another program changes back.
   void fight(const std::string& type);
 
   // How long tasks waited, as the kernel's average; `resource` is cpu, mem or io.
@@ -118,8 +115,7 @@ class Metrics {
   void containerResources(const std::vector<ContainerResource>& requests,
                           const std::vector<ContainerResource>& limits);
 
-  // Drops series without an update for five minutes, where upstream does. Call it about once a
-  // minute.
+  // Drops series without an update for five minutes, where upstream does. Call about once a minute.
   void collectGarbage(WallTime now);
 
   std::string internalText() const;

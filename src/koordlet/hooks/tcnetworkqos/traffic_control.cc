@@ -17,8 +17,8 @@
 // addresses change or when the table is missing. New classes are written before the table and
 // unwanted classes removed after it, so that no packet is sent into a class that does not exist.
 //
-// Size of a bucket: the bytes that the class sends in a millisecond, plus one packet. A tick is
-// 64 ns.
+// Size of a bucket: the bytes of a millisecond at the class's rate, plus one packet. A tick is 64
+// ns.
 
 namespace koord::koordlet {
 namespace {

@@ -86,7 +86,7 @@ RuntimeHookOptions observed(RuntimeHookOptions options, Metrics& metrics) {
   return options;
 }
 
-// Counting takes two descriptors a CPU; half of what the process may open is enough for it.
+// A container's counters take two descriptors per CPU. They may take half of the process's limit.
 std::size_t containersAtOnce(const Host& host) {
   const std::size_t cpus = host.topology ? std::max<std::size_t>(host.topology->count(), 1) : 1;
   return static_cast<std::size_t>(::sysconf(_SC_OPEN_MAX)) / 2 / (2 * cpus);
@@ -167,7 +167,7 @@ void Agent::addDevices() {
             withSlash(options_.dirs.varLibKubelet) + "pod-resources/kubelet.sock"});
 }
 
-// What is written and why goes into metrics and the log of events.
+// Records each write and its reason in the metrics and the audit log.
 void Agent::observe() {
   resources_.setObserver([this](std::string_view type, bool ok, Duration took) {
     metrics_.resourceUpdate(type, ok, took);
@@ -263,8 +263,7 @@ Agent::~Agent() {
 void Agent::start() {
   metrics_.started(options_.nodeName, executor_.wallNow());
   loadHistory();
-  // Before the hooks: what best effort as a whole is held to must be lifted before its pods are
-  // given more.
+  // Before the hooks: the limits of all BE pods together must rise before those of single pods.
   if (options_.gates.enabled("BECPUSuppress")) states_.onSlo([this] { suppress_.policyChanged(); });
   states_.onNode([this] {
     ratio_.take(*states_.node());
@@ -339,12 +338,12 @@ Task<void> Agent::collectLoop() {
   for (;;) {
     collector_.setPageCache(options_.pageCache || reporter_.memoryWithPageCacheWanted());
     collector_.collectDemand();
-    // At once: a service that needs its CPU back should wait neither for the next timer nor for the other samples.
+    // At once: an LS pod that needs its CPU back must not wait for a timer or the other samples.
     if (suppressesWithSamples()) suppress_.run();
     collector_.collectRest();
     numa_.collect();
     if (gpuCollector_) gpuCollector_->collect();
-    // Even steps; rounds that were missed (a suspended machine) are not made up for.
+    // Even steps. Missed rounds, e.g. of a suspended host, are skipped.
     next = std::max(next + options_.collectInterval, executor_.steadyNow());
     auto pause = sleepUntil(executor_, next);
     co_await pause;
@@ -368,7 +367,7 @@ Task<void> Agent::cpiLoop() {
   }
 }
 
-// Who waits, who suffers.
+// Starts the collectors of CPI and pressure, and the interference detector if one of them runs.
 void Agent::startPressure() {
   const bool cpi = options_.gates.enabled("CPICollector") && options_.cpiInterval > 0s;
   const bool psi = options_.gates.enabled("PSICollector");
@@ -393,7 +392,7 @@ void Agent::startMonitoring() {
 void Agent::judgeInterference() {
   interference_.run();
   if (!reliefFeatures(options_.gates).any()) return;
-  // NodeSLO's switch for measures against best effort counts here, too.
+  // NodeSLO's switch for measures against BE pods applies here, too.
   const EffectiveSlo* slo = states_.slo();
   const bool on = slo && slo->beEnabled();
   relief_.run(on ? interference_.current() : std::vector<Interference>{});
@@ -435,7 +434,8 @@ void Agent::collectGarbage() {
   eventQueries_.collectGarbage();
 }
 
-// What containers are promised is there only while it is read: a thousand series are a megabyte.
+// The series of containers' requests and limits exist only while they are read: a thousand series
+// take a megabyte.
 std::string Agent::externalText() {
   std::vector<Metrics::ContainerResource> requests, limits;
   for (const auto& pod : states_.pods())

@@ -1,11 +1,11 @@
 #pragma once
 
 // koordlet as a whole: one actor that measures the node, reports, and protects its
-// latency-sensitive pods. It works with what it finds: a missing object, kernel feature or
-// directory switches off what needs it, and nothing else.
+// latency-sensitive pods. A missing object, kernel feature or directory switches off only what
+// needs it.
 //
-// Values in the kernel outlive the process on purpose: a koordlet that is restarted takes them up
-// where it left them, and pods are never unprotected in between.
+// Values in the kernel outlive the process on purpose: pods stay protected while koordlet restarts,
+// and the new process continues from these values.
 
 #include <functional>
 #include <memory>
@@ -40,26 +40,29 @@
 
 namespace koord::koordlet {
 
-// What the agent asks besides files and the API server.
+// Sources of the agent in addition to files and the API server.
 struct AgentSources {
   std::unique_ptr<PodSource> pods;
-  KubeletConfigSource* kubeletConfig = nullptr;  // null: kubelet's policies are not looked at
-  std::unique_ptr<GpuSource> gpus = nullptr;     // null: GPUs are not looked at
+  KubeletConfigSource* kubeletConfig = nullptr;         // null: kubelet's policies are not read
+  std::unique_ptr<GpuSource> gpus = nullptr;            // null: GPUs are not measured
   std::unique_ptr<ContainerRuntime> runtime = nullptr;  // null: pods are evicted through the API
-  std::unique_ptr<CoreSched> coreSched = nullptr;       // null: the kernel's
+  std::unique_ptr<CoreSched> coreSched = nullptr;       // null: the kernel's interface
 };
 
 class Agent {
  public:
-  // All of them outlive the agent. Calls and callbacks on the executor's thread.
+  // The references and pointers must outlive the agent. All calls and callbacks are on the
+  // executor's thread.
   Agent(Executor& executor, kube::Api& api, AgentOptions options, Host host, Metrics& metrics,
         AgentSources sources, Random random);
   ~Agent();
 
+  // Loads the history and starts all loops; call once.
   void start();
 
-  // What was found on this machine and what is off and why, line by line.
+  // The findings on this host, one per line: what koordlet found, what is off and why.
   std::vector<std::string> report() const;
+  // The functions behind the pages of koordlet's HTTP service.
   ServiceViews views();
 
   const States& states() const { return states_; }
@@ -82,7 +85,7 @@ class Agent {
   void addStrategies();
   void addHooks();
   void collectGarbage();
-  // One that outlives the process.
+  // The path of a file that outlives the process.
   std::string fileOf(const char* name) const { return withSlash(options_.historyDir) + name; }
   void loadHistory();
   void saveHistory();
@@ -120,8 +123,8 @@ class Agent {
   CpuEvict cpuEvict_;
   MemoryEvict memoryEvict_;
   InterferenceRelief relief_;
-  std::unique_ptr<kube::Informer<api::PersistentVolumeClaim>> claims_;  // null: nobody asks
-  // Those that need nothing but files, with the name under which they are shown.
+  std::unique_ptr<kube::Informer<api::PersistentVolumeClaim>> claims_;  // null: not needed
+  // The strategies that need files only, with the name in the status views.
   struct Named {
     std::string name;
     std::unique_ptr<Strategy> strategy;
@@ -131,13 +134,13 @@ class Agent {
   RuntimeHooks runtimeHooks_;
   NodeInformers informers_;
   PodPoller poller_;
-  std::unique_ptr<PodWatch> watch_;  // null: new containers are seen when kubelet tells of them
+  std::unique_ptr<PodWatch> watch_;  // null: new containers are seen when kubelet lists them
   std::unique_ptr<PodResourcesProxy> podResources_;  // null: its gate is off
   Prediction prediction_;
   NodeMetricReporter reporter_;
   DeviceReporter deviceReporter_;
   TopologyReporter topologyReporter_;
-  std::string historyProblem_;  // told once
+  std::string historyProblem_;  // logged once
   TaskGroup tasks_;
 };
 

@@ -11,7 +11,7 @@ using testing::SizeIs;
 
 class AgentTest : public AgentFixture {
  protected:
-  // The cgroups whose quota was written after so many changes, in that order.
+  // The cgroups whose quota was written after the first `changes` changes, in order.
   std::vector<std::string> quotaWritesSince(std::uint64_t changes) const {
     std::vector<std::string> cgroups;
     const auto& entries = agent_->audit().entries();
@@ -70,7 +70,7 @@ TEST_P(AgentTest, BestEffortIsHeldDownWhileAServiceSuffersFromItsNeighbours) {
   };
   waits(1);
   startAgent();
-  seconds(45 * 60, 2, 4);  // what is normal is learnt
+  seconds(45 * 60, 2, 4);  // the baselines are learnt
   EXPECT_EQ(beCpus().size(), 8);
   waits(40);
   seconds(4 * 60, 2, 4);
@@ -121,7 +121,7 @@ TEST_P(AgentTest, TheQuotaPolicyFollowsTheBudgetAndIsGivenBackWhenSwitchedOff) {
   seconds(15, 4, 2);  // 10.4 - 4 - 0.5 = 5.9 cores
   EXPECT_NEAR(static_cast<double>(beQuota()), 590'000, 16'000);
   EXPECT_EQ(beCpus().size(), 16);
-  // Its own quota would throttle a second time.
+  // The pod's own quota would throttle a second time.
   EXPECT_EQ(files_.cgroupText(CgroupFile::CpuCfsQuota, be_),
             GetParam() == CgroupVersion::V1 ? "-1" : "max 100000");
   seconds(2, 8, 2);
@@ -159,7 +159,7 @@ TEST_P(AgentTest, ManagedBestEffortStaysWhereTheSchedulerPlacedItAndTheRestIsNot
   cluster_.putSlo(R"({"enable":true,"cpuSuppressThresholdPercent":65})");
   startAgent();
   files_.setCgroupText(CgroupFile::CpusetCpus, be_, "2-5");
-  seconds(25, 9, 4);  // it would be held to two CPUs
+  seconds(25, 9, 4);  // CPU suppress would limit it to two CPUs
   EXPECT_EQ(beCpus().toString(), "2-15");
   EXPECT_EQ(files_.cgroupText(CgroupFile::CpusetCpus, free), "2-15");
   EXPECT_EQ(files_.cgroupText(CgroupFile::CpusetCpus, be_), "2-15") << "its NUMA node, less LSE's";
@@ -377,11 +377,11 @@ TEST_P(AgentTest, MemoryPressureEvictsTheOrderedPrefixAndThenWaits) {
   startAgent();
   seconds(5, 1, 0);
   EXPECT_THAT(cluster_.evictions, IsEmpty());
-  files_.setMemoryUsed(48 * kGiB);  // 75%: 15% of 64 GiB are to go, 9.6 GiB
+  files_.setMemoryUsed(48 * kGiB);  // 75%: 15% of 64 GiB must be freed, 9.6 GiB
   seconds(3, 1, 0);
   EXPECT_THAT(cluster_.evictions, ElementsAre("b", "a"));
   EXPECT_THAT(textAt(qos(), "memoryEvict", "lastEviction"), HasSubstr("d/b, d/a"));
-  seconds(6, 1, 0);  // still full, but those two are on their way
+  seconds(6, 1, 0);  // still full, but the two evicted pods are terminating
   EXPECT_THAT(cluster_.evictions, ElementsAre("b", "a"));
 }
 
@@ -418,7 +418,7 @@ TEST_P(AgentTest, StarvingBestEffortPodsAreEvictedUntilTheOthersAreSatisfied) {
   EXPECT_THAT(textAt(qos(), "cpuEvict", "lastEviction"), HasSubstr("d/a"));
 }
 
-// Kills what it is told to, except containers with "stuck" in their ids.
+// Kills the requested containers, except those with "stuck" in their ids.
 struct FakeRuntime final : ContainerRuntime {
   FakeRuntime(Executor& executor, std::vector<std::string>& killed)
       : executor(executor), killed(killed) {}
@@ -540,7 +540,7 @@ TEST_P(AgentTest, NodeMetricIsReportedAtOnceAndThenEveryInterval) {
   EXPECT_NEAR(status.status.nodeMetric->nodeUsage.resources.at("cpu").toDouble(), 4.5, 0.1);
   EXPECT_EQ(status.status.nodeMetric->nodeUsage.resources.at("memory").toString(), "10Gi");
   EXPECT_NEAR(status.status.nodeMetric->systemUsage.resources.at("cpu").toDouble(), 0.5, 0.1);
-  // A minute of samples says nothing about five.
+  // One minute of samples is not enough for an aggregate of five minutes.
   ASSERT_THAT(status.status.nodeMetric->aggregatedNodeUsages, SizeIs(3));
   EXPECT_TRUE(status.status.nodeMetric->aggregatedNodeUsages[0].usage.at("p95").resources.empty());
   ASSERT_THAT(status.status.podsMetric, SizeIs(2));
@@ -609,7 +609,7 @@ TEST_P(AgentTest, ARestartedAgentGoesOnFromWhatTheKernelHas) {
   startAgent();
   seconds(15, 6, 4);
   ASSERT_EQ(beCpus().size(), 4);
-  agent_.reset();  // as after a kill: nothing is given back
+  agent_.reset();  // as after a kill: nothing is reverted
   seconds(5, 6, 4);
   EXPECT_EQ(beCpus().size(), 4);
   startAgent();

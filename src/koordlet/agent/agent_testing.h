@@ -1,7 +1,7 @@
 #pragma once
 
-// A koordlet as a whole, on a machine made of files, with an API server and a kubelet of a few lines: for tests that say
-// what happens on the node, second by second, and look at what koordlet does about it.
+// A whole koordlet on a fake host made of files, with a small fake API server and kubelet. Tests
+// state what happens on the node in each second and check how koordlet reacts.
 
 #include <fmt/core.h>
 #include <gmock/gmock.h>
@@ -20,7 +20,7 @@
 
 namespace koord::koordlet {
 
-// The API objects of one node, and what koordlet writes there.
+// The API objects of one node, and what koordlet writes to the API server.
 class FakeCluster {
  public:
   explicit FakeCluster(Executor& executor) : api(executor) {
@@ -50,7 +50,7 @@ class FakeCluster {
   kube::FakeApi api;
   std::vector<json::value> reports;      // NodeMetric status patches
   std::vector<std::string> evictions;    // pod names
-  std::vector<std::string> refusedPods;  // whose eviction a budget forbids
+  std::vector<std::string> refusedPods;  // pods whose eviction a disruption budget forbids
 
  private:
   Result<std::string> answer(const kube::Request& request) {
@@ -98,7 +98,7 @@ struct BorrowedPods final : PodSource {
   }
 };
 
-// A koordlet on a machine of 16 CPUs and 64 GiB that is made of files, with a latency-sensitive pod "ls".
+// A koordlet on a fake host of 16 CPUs and 64 GiB, with a latency-sensitive pod "ls".
 class AgentFixture : public testing::TestWithParam<CgroupVersion> {
  protected:
   AgentFixture() {
@@ -135,7 +135,7 @@ class AgentFixture : public testing::TestWithParam<CgroupVersion> {
     agent_->start();
   }
 
-  // One second in which the pods use that many cores; counters move just before koordlet looks.
+  // One second in which the pods use that many cores. Counters move just before koordlet's round.
   void second(double ls, double be, double system = 0.5) {
     files_.burn(ls_, ls, std::chrono::seconds(1));
     if (!be_.empty()) files_.burn(be_, be, std::chrono::seconds(1));

@@ -1,6 +1,7 @@
 #include "koordlet/agent/agent_testing.h"
 
-// Input that is wrong: what was good stays in force, the one thing is named, the rest goes on.
+// Invalid input: the last valid values stay in force, koordlet names what is invalid, and
+// everything else continues.
 
 namespace koord::koordlet {
 namespace {
@@ -70,7 +71,7 @@ TEST_P(BadInput, ThresholdsThatContradictEachOtherEvictNobody) {
   files_.setMemoryUsed(60 * kGiB);
   files_.setMemory(podDir(CgroupDriver::Cgroupfs, KubeQos::BestEffort, "be"), 20 * kGiB);
   constexpr std::string_view kContradictory[] = {
-      // Below what is to be reached, and so on.
+      // Thresholds at or below the lower bounds, and so on.
       R"({"resourceUsedThresholdWithBE":{"enable":true,"memoryEvictThresholdPercent":70,
           "memoryEvictLowerPercent":70}})",
       R"({"resourceUsedThresholdWithBE":{"enable":true,"memoryEvictThresholdPercent":50,
@@ -123,7 +124,7 @@ TEST_P(BadInput, HugeValuesOfQosClassesReachNoFile) {
   EXPECT_LE(writes() - before, 20U);
 }
 
-// Everything that koordlet reads of the machine and of its pods, torn at once.
+// Everything that koordlet reads of the host and of its pods, torn at once.
 TEST_P(BadInput, TornFilesOfTheMachineChangeNothingAndAreReadAgainWhenTheyAreWhole) {
   putSpec(kGood);
   startAgent();
@@ -173,7 +174,7 @@ TEST_P(BadInput, CgroupsThatVanishInTheMiddleLeaveTheOthersMeasuredAndHeld) {
     addPod(fmt::format("short-{}", i), KubeQos::BestEffort, "BE", 5500, kBatchPod);
   startAgent();
   seconds(15, 2, 4);
-  for (int i = 0; i < 20; ++i) {  // kubelet goes on listing them
+  for (int i = 0; i < 20; ++i) {  // kubelet continues to list them
     files_.removePod(KubeQos::BestEffort, fmt::format("short-{}", i));
     seconds(1, i % 2 ? 2 : 6, 3);
     EXPECT_EQ(files_.cgroupText(CgroupFile::CpusetCpus, be_), beCpus().toString());
@@ -182,7 +183,7 @@ TEST_P(BadInput, CgroupsThatVanishInTheMiddleLeaveTheOthersMeasuredAndHeld) {
   EXPECT_TRUE(agent_->cache().last(Metric::PodCpu, "be", loop_.wallNow() - 2s, loop_.wallNow()));
 }
 
-// Lists of a kubelet that takes the question and never answers.
+// A kubelet that accepts requests and never answers.
 struct SilentPods final : PodSource {
   explicit SilentPods(FakePods& pods, Executor& executor) : source(pods), executor(executor) {}
   FakePods& source;

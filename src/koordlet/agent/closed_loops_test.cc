@@ -4,9 +4,9 @@
 #include "koordlet/agent/agent_testing.h"
 #include "koordlet/system/conversions.h"
 
-// Each strategy against a machine that reacts: pods want CPU and memory, get what the cgroups allow them, and koordlet
-// sees the outcome in the next second. What is looked at is the whole way: how fast a limit arrives, that it steps over
-// nothing on its way, and that it stays where it is afterwards.
+// Each strategy against a simulated host that reacts: pods want CPU and memory, get what the
+// cgroups allow, and koordlet sees the outcome in the next second. The tests check how fast a limit
+// reaches its target, that it does not overshoot, and that it stays there.
 
 namespace koord::koordlet {
 namespace {
@@ -37,7 +37,7 @@ class ClosedLoops : public AgentFixture {
   void putSpec(std::string_view spec) {
     cluster_.put("nodeslos", fmt::format(R"({{"metadata":{{"name":"n1"}},"spec":{}}})", spec));
   }
-  // Best effort takes what its CPUs and its quota leave it, and what services do not use.
+  // BE pods take what their CPUs, their quota and the LS pods leave them.
   double given(double ls, double wanted) {
     double most = std::min(static_cast<double>(beCpus().size()), kCpus - ls - 0.5);
     if (const auto quota = beQuota(); quota > 0)
@@ -61,7 +61,7 @@ TEST_P(ClosedLoops, TheCpusOfBestEffortFollowAServicesDay) {
   constexpr int kGrowth = 2;  // a tenth of the CPUs
   const double day[] = {1, 3, 6, 9, 9, 4, 1};
   for (const double ls : day) {
-    // 65 % of 16 CPUs, less the service and half a core of the system's.
+    // 65 % of 16 CPUs, less the LS pod's usage and half a core of the system.
     const int target = std::max(static_cast<int>(std::ceil(10.4 - ls - 0.5)), 2);
     int before = beCpus().size();
     for (int i = 0; i < 12; ++i) {
@@ -206,7 +206,8 @@ TEST_P(ClosedLoops, StarvingBestEffortGoesUntilTheRestIsSatisfiedAndNotAllAtOnce
       std::erase_if(pods_.pods, [&](const auto& pod) { return pod->metadata.name == name; });
     }
   }
-  // 8 cores are enough for 12, 4 are not: one goes, and then 4 of 8 are a half, which is not above the lower bound.
+  // 8 cores are enough for 12, 4 are not: one pod is evicted, and then 4 of 8 are a half, which is
+  // not above the lower bound.
   ASSERT_FALSE(at.empty());
   EXPECT_GE(at.front(), 60 + 6) << "not before a third of the window has been bad";
   for (std::size_t i = 1; i < at.size(); ++i) EXPECT_GE(at[i] - at[i - 1], 20) << "the cool-down";

@@ -21,7 +21,7 @@ class Report {
  public:
   void fine(std::string text) { findings_.push_back({true, std::move(text)}); }
   void off(std::string text) { findings_.push_back({false, std::move(text)}); }
-  // What a gate switches on and the machine must have.
+  // A feature that a gate switches on and that the host must support.
   void needs(const AgentOptions& options, std::string_view gate, const Result<>& has) {
     if (!options.gates.enabled(std::string(gate))) return;
     if (has) {

@@ -1,7 +1,8 @@
 #pragma once
 
-// What koordlet finds on this machine, and what is off and why: logged at the start, and printed by `koordlet doctor`
-// with what the API server and kubelet say (doctor_cluster.h).
+// What koordlet finds on this host, and what is off and why. koordlet logs it at the start, and
+// `koordlet doctor` prints it together with the checks of the API server and kubelet
+// (doctor_cluster.h).
 
 #include <string>
 #include <vector>
@@ -12,12 +13,13 @@
 namespace koord::koordlet {
 
 struct Finding {
-  bool fine = true;  // false: something that was asked for is off
+  bool fine = true;  // false: something that the options ask for is off
   std::string text;
 };
+// The findings on this host, without requests to the API server or kubelet.
 std::vector<Finding> examine(const Host& host, const AgentOptions& options);
 
-// Line by line, "ok" or "off" first; ends with a sum.
+// One line per finding, which starts with "ok" or "off"; the last line is the summary.
 std::string doctorText(const std::vector<Finding>& findings);
 
 }  // namespace koord::koordlet

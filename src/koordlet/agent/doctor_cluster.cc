@@ -8,7 +8,8 @@
 namespace koord::koordlet {
 namespace {
 
-// Where kubelet is silent, koordlet watches the same pods at the API server (states/pod_fallback.h).
+// If kubelet does not answer, koordlet watches the same pods at the API server
+// (states/pod_fallback.h).
 Task<Finding> askForPods(DoctorSources sources, api::Node node) {
   auto listing = sources.kubelet->list(node);
   const auto pods = co_await listing;

@@ -1,7 +1,7 @@
 #pragma once
 
-// The half of `koordlet doctor` that asks others: whether the API server and kubelet answer who asks, and what koordlet
-// does where they do not. Reads only.
+// The checks of `koordlet doctor` over the network: whether the API server and kubelet answer with
+// these credentials, and what koordlet does if they do not. Reads only.
 
 #include <string>
 #include <vector>
@@ -12,12 +12,13 @@
 
 namespace koord::koordlet {
 
-// Whom to ask; all outlive the answer.
+// The servers to check. They must outlive the task of examineCluster().
 struct DoctorSources {
   kube::Api* api = nullptr;
   PodSource* kubelet = nullptr;
-  KubeletConfigSource* config = nullptr;  // null: it is not to be asked
+  KubeletConfigSource* config = nullptr;  // null: kubelet's configuration is not checked
 };
+// The findings on kubelet, its configuration and the node's API objects.
 Task<std::vector<Finding>> examineCluster(DoctorSources sources, std::string nodeName);
 
 }  // namespace koord::koordlet

@@ -1,4 +1,4 @@
-// Who is evicted for CPU, seen at the API server.
+// Which pods are evicted for CPU, seen at the API server.
 
 #include "koordlet/agent/agent_testing.h"
 
@@ -67,7 +67,7 @@ TEST_P(EvictedForCpu, SidecarsCountAsReleased) {
       pod.spec.initContainers.push_back(sidecar);
     });
   }
-  // 20 cores were promised of 16; the lower bound asks for 5.6 of them back: three pods.
+  // BE pods request 20 cores of 16; the lower bound requires 5.6 of them back: three pods.
   start("CPUAllocatableEvict=true", kPromises, R"({"kubernetes.io/batch-cpu":"16000"})");
   seconds(30, 1, 1);
   std::ranges::sort(cluster_.evictions);

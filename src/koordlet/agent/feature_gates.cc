@@ -29,7 +29,7 @@ std::vector<flags::FeatureGate> gates() {
       {"Accelerators", false, true},
       {"RDMADevices", false, true},
       {"CPICollector", false, true},
-      {"Libpfm4", false, true},  // what it counts in one group always is, without that library
+      {"Libpfm4", false, true},  // the events are always counted in one group, without libpfm4
       {"PSICollector", false, true},
       {"ResctrlCollector", false, true},
       {"ColdPageCollector", false, true},
@@ -56,7 +56,7 @@ std::vector<flags::FeatureGate> gates() {
       {"InterferenceEvict", false, true},
   };
   std::vector<flags::FeatureGate> gates;
-  // Upstream has the same rule: what is on by default is beta.
+  // As in upstream: a gate that is on by default is beta.
   for (const Gate& gate : kGates)
     gates.push_back(
         {std::string(gate.name), gate.enabled ? "BETA" : "ALPHA", gate.enabled, gate.available});

@@ -1,7 +1,7 @@
 #pragma once
 
-// koordlet's feature gates: names and defaults of upstream. A gate that is on by default for
-// something that this version does not have is accepted and reported as off at start.
+// koordlet's feature gates, with upstream's names and defaults. A gate that is on by default for a
+// feature that this version does not have is accepted and reported as off at start.
 
 #include <string_view>
 
@@ -12,7 +12,7 @@ namespace koord::koordlet {
 class FeatureGates : public flags::FeatureGates {
  public:
   FeatureGates();
-  // "A=true,B=false" over the defaults.
+  // The defaults, changed by a text like "A=true,B=false".
   static Result<FeatureGates> parse(std::string_view text);
 };
 

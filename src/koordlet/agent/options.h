@@ -1,6 +1,6 @@
 #pragma once
 
-// Everything a user can set, as far as this version does something with it; defaults as upstream.
+// All options that have an effect in this version, with upstream's defaults.
 
 #include <chrono>
 #include <string>
@@ -22,7 +22,7 @@ struct AgentOptions {
   FeatureGates gates;
 
   Duration collectInterval =
-      std::chrono::seconds(1);  // below 1 s: no measuring and no QoS strategies
+      std::chrono::seconds(1);  // below 1 s: no measurements and no QoS strategies
   Duration systemOutdated = std::chrono::seconds(10);
   Duration cpuInfoInterval = std::chrono::seconds(60);
   bool pageCache = false;
@@ -52,7 +52,7 @@ struct AgentOptions {
   bool onlyEvictByApi = false;
   RuntimeEndpoints runtimes;
   bool watchCgroups =
-      false;  // by inotify, on a thread: the program does, tests on virtual time not
+      false;  // by inotify, on a thread; on in the program, off in tests on virtual time
   bool keepCpuQuota = false;  // of pods that are pinned to CPUs
   std::string hamiLibrary = "/usr/local/vgpu/libvgpu.so";
   AuditOptions audit;
@@ -62,7 +62,7 @@ struct AgentOptions {
   std::string terwayDir = "/host-var-lib/terway/qos/";
 };
 
-// As /configz shows them.
+// The options as /configz shows them.
 json::value describe(const AgentOptions& options);
 
 }  // namespace koord::koordlet

@@ -1,6 +1,7 @@
-// A koordlet that is killed at any moment and started again ends in the same files as one that ran through, whatever
-// changes while it is down: NodeSLO, the Node, pods, what kubelet writes. So it is with cookies of core scheduling, the
-// cache that tasks have by resctrl, and what terway is told. Random histories are played on two machines.
+// A koordlet that is killed at any moment and started again leaves the same files as a koordlet
+// that ran without a break, whatever changes while it is down: NodeSLO, the Node, pods, kubelet's
+// values. The same is true for core scheduling cookies, the tasks' cache by resctrl and terway's
+// files. Random histories are played on two fake hosts.
 
 #include <fmt/format.h>
 
@@ -20,7 +21,7 @@ using namespace std::chrono_literals;
 
 constexpr int kHistories = 40;
 constexpr int kSteps = 12;
-constexpr int kQuiet = 75;  // seconds; every file is looked at once a minute
+constexpr int kQuiet = 75;  // seconds; every file is checked once a minute
 
 constexpr CgroupFile kCompared[] = {
     CgroupFile::CpuShares,        CgroupFile::CpuCfsQuota,    CgroupFile::CpuCfsBurst,
@@ -34,7 +35,8 @@ constexpr CgroupFile kOfDisks[] = {
     CgroupFile::BlkioWriteBps, CgroupFile::BlkioCostWeight,
 };
 
-// The kernel's side of resctrl: a new group has all of both caches and their bandwidth, a thread is in one group alone.
+// The kernel's side of resctrl: a new group has all of both caches and their bandwidth, and a
+// thread is in exactly one group.
 class FakeResctrl {
  public:
   static constexpr const char* kAll = "L3:0=ff;1=ff;\nMB:0=100;1=100;\n";
@@ -44,7 +46,7 @@ class FakeResctrl {
     tree_.write("sys/fs/resctrl/info/L3/cbm_mask", "ff\n");
     tree_.write("sys/fs/resctrl/schemata", kAll);
   }
-  // After koordlet had its turn.
+  // After koordlet's round.
   void settle() {
     for (const auto& group : listDirs(tree_.path(kRoot))) {
       if (group == "info") continue;
@@ -83,7 +85,7 @@ class FakeResctrl {
   std::map<int, std::string> groups_;
 };
 
-// One machine with its koordlet.
+// One fake host with its koordlet.
 class RestartMachine : public AgentFixture {
  public:
   void TestBody() override {}
@@ -139,7 +141,7 @@ class RestartMachine : public AgentFixture {
     quotas_[name] = quota;
     kubeletWrites(name);
   }
-  // `value` "": the annotation goes.
+  // `value` "": the annotation is removed.
   void annotate(const std::string& name, const std::string& key, const std::string& value) {
     for (auto& known : pods_.pods) {
       if (known->metadata.name != name) continue;
@@ -202,7 +204,7 @@ class RestartMachine : public AgentFixture {
     const bool off = files_.tree().read("proc/sys/kernel/sched_group_identity_enabled") == "0";
     return file == CgroupFile::CpuBvtWarpNs && off ? "0" : asKernel(files_.cgroupText(file, dir));
   }
-  // With whom each shares a core, and what it has of the cache.
+  // The tasks that each task shares a core with, and its part of the cache.
   void addTasks(std::map<std::string, std::string>& result) {
     std::map<std::uint64_t, int> first;  // task with that cookie
     for (const auto& [name, tasks] : tasks_)
@@ -228,19 +230,20 @@ class RestartMachine : public AgentFixture {
     for (const CgroupFile file : kOfDisks) names.emplace_back(nameOf(file));
     return names;
   }
-  // The kernel shows whole pages, and a disk that is not looked after like one that never was.
+  // The kernel shows whole pages, and no difference between a disk whose limits were removed and a
+  // disk that never had limits.
   static std::string asKernel(std::string text) {
     if (text == "253:0 enable=0") return "";
     return text == "9223372036854775807" || text == "9223372036854771712" ? "max" : text;
   }
-  // The kernel shows no line for what is not limited.
+  // The kernel shows no line without a limit.
   std::string diskText(const std::string& dir, const std::string& name) {
     const auto text = files_.tree().read((v2() ? "cgroup/" : "cgroup/blkio/") + dir + "/" + name);
     const bool none = text == "253:0 0" || text == "253:0 100" ||
                       text == "253:0 rbps=max wbps=max riops=max wiops=max";
     return none ? "" : text;
   }
-  // Files that the machine does not make by itself.
+  // Files that the fake host does not make by itself.
   void complete(const std::string& dir) {
     files_.setCgroupText(CgroupFile::MemoryMin, dir, "0\n");
     files_.setCgroupText(CgroupFile::MemoryLow, dir, "0\n");
@@ -375,9 +378,8 @@ HistoryStep podStep(Random& random, const std::string& name) {
 struct RandomHistory {
   struct Event {
     HistoryStep step;
-    int seconds = 0;  // that pass after it
-    bool toggles =
-        false;  // the koordlet of the second machine is killed, or started again, before it
+    int seconds = 0;       // that pass after it
+    bool toggles = false;  // the koordlet of the second host is killed, or started again, before it
   };
   std::vector<Event> events;
 };
@@ -431,7 +433,7 @@ INSTANTIATE_TEST_SUITE_P(V1AndV2, RestartEquivalence,
                            return info.param == CgroupVersion::V1 ? "V1" : "V2";
                          });
 
-// KOORD_HISTORIES: how many, instead.
+// KOORD_HISTORIES overrides the number of histories.
 TEST_P(RestartEquivalence, AKoordletThatWasKilledEndsInTheSameFilesAsOneThatRanThrough) {
   const char* more = std::getenv("KOORD_HISTORIES");
   const int histories = more ? std::atoi(more) : kHistories;

@@ -1,5 +1,6 @@
-// Kubelet makes the directories of a pod and writes its own values there some time later, koordlet writes as soon as it
-// sees them. Whoever comes last, and whenever: the values are koordlet's within 200 ms, and stay.
+// Kubelet makes the directories of a pod and writes its own values there some time later; koordlet
+// writes as soon as it sees them. Whatever the order and the times, koordlet's values are in place
+// within 200 ms, and stay.
 
 #include "koordlet/agent/agent_testing.h"
 
@@ -12,7 +13,7 @@ constexpr Duration kRight = 200ms;
 
 class YoungCgroups : public AgentFixture {
  protected:
-  // Without watches, which may come too late.
+  // Without watches, which may be too late.
   YoungCgroups() {
     cluster_.putSlo(R"({"enable":false})");
     startAgent();
@@ -50,7 +51,7 @@ TEST_P(YoungCgroups, ValuesAreRightSoonAndStayWheneverKubeletWrites) {
     const std::string name = fmt::format("pod-{}", number++);
     const std::string container = addBatchPod(name);
     const std::string pod = container.substr(0, container.rfind('/'));
-    // Until it was listed.
+    // Until kubelet lists the pod.
     for (int i = 0; i < 4000 && values(container) != wanted(); ++i) loop_.advance(10ms);
     ASSERT_EQ(values(container), wanted());
     loop_.advance(moment);

@@ -114,7 +114,7 @@ Result<> EventLog::write(WallTime now) {
   const bool known = ::fstat(fd, &before) == 0;
   const auto size = ::write(fd, waiting_.data(), waiting_.size());
   const int error = errno;
-  // Half a line, of a full disk, is taken back.
+  // An incomplete line, e.g. on a full disk, is removed.
   const bool whole = size == static_cast<ssize_t>(waiting_.size());
   if (!whole && size > 0 && known) (void)!::ftruncate(fd, before.st_size);
   ::close(fd);

@@ -1,10 +1,12 @@
 #pragma once
 
-// What koordlet did, in files that outlive it (gate AuditEvents): one JSON object a line in <folder>/audit.log, which
-// becomes audit-<time>-<n>.log at 2 MiB; the oldest of those go when all take more than they may.
+// The audit log of koordlet's changes, in files that outlive the process (gate AuditEvents): one
+// JSON object per line in <folder>/audit.log. At 2 MiB the file is renamed to audit-<time>-<n>.log;
+// the oldest of these are removed when all files together exceed maxMegabytes.
 //
-// Lines are kept in memory until flush(), which is called every few seconds and before anybody reads, and never waits
-// for the disk. A folder that cannot be written is said once, and koordlet goes on.
+// Lines are kept in memory until flush(), which is called every few seconds and before each read,
+// and never waits for the disk. If the folder cannot be written, koordlet logs that once and
+// continues.
 
 #include <string>
 
@@ -23,22 +25,25 @@ struct AuditOptions {
   std::int64_t maxEvents = 2048;  // in an answer
 };
 
-// How much detail an entry is: 0 evictions, 1 the quota of best effort, 3 other values, 5 tasks that are moved.
+// The level of an entry: 0 evictions, 1 the quota of BE pods, 3 other values, 5 moved tasks.
 int levelOf(const AuditEntry& entry);
-// The line, without its end: {"createdAt", "level", "type", "namespace", "name", "reason", "message"}.
+// The line without its line end: {"createdAt", "level", "type", "namespace", "name", "reason",
+// "message"}.
 std::string eventText(const AuditEntry& entry);
 
 class EventLog {
  public:
   explicit EventLog(AuditOptions options);
 
+  // Adds a line. Drops entries above the verbosity, and all entries while 1 MiB of lines is
+  // waiting.
   void add(const AuditEntry& entry);
-  // Writes what is waiting, and rotates.
+  // Writes the waiting lines, and rotates the files.
   void flush(WallTime now);
-  // Why nothing is written; "" when all is well.
+  // Why the last flush failed; "" if it succeeded.
   const std::string& problem() const { return problem_; }
   const AuditOptions& options() const { return options_; }
-  // The files that there are, newest first.
+  // The paths of the existing files, newest first.
   std::vector<std::string> files() const;
 
  private:

@@ -15,7 +15,7 @@ namespace koord::koordlet {
 namespace {
 
 constexpr std::int64_t kPiece = 64 * 1024;
-constexpr std::size_t kLongestLine = 1 << 20;  // longer ones are no events
+constexpr std::size_t kLongestLine = 1 << 20;  // longer lines are not events
 constexpr std::int64_t kUsualSize = 256;
 constexpr Duration kIdle = std::chrono::minutes(10);
 
@@ -63,7 +63,7 @@ std::optional<std::string> BackwardLines::next() {
     const auto size = static_cast<std::size_t>(std::min(position_, kPiece));
     std::string piece(size, '\0');
     const auto got = ::pread(fd_, piece.data(), size, position_ - static_cast<std::int64_t>(size));
-    if (got != static_cast<ssize_t>(size)) return std::nullopt;  // somebody shortened it
+    if (got != static_cast<ssize_t>(size)) return std::nullopt;  // the file was truncated
     position_ -= static_cast<std::int64_t>(size);
     held_.insert(0, piece);
   }
@@ -103,7 +103,7 @@ EventPage EventQueries::page(std::string_view size, std::string_view token) {
     return {409, "pageToken is not known, or has expired; ask again without one", {}, ""};
   reader->used = clock_.steadyNow();
   EventPage page;
-  // A line that is no event, of a machine that lost power, is passed over.
+  // Skips lines that are not events, e.g. after a power failure.
   while (static_cast<std::int64_t>(page.events.size()) < wanted && !reader->files.empty()) {
     auto line = reader->files.front().next();
     if (!line) {

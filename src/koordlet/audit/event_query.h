@@ -1,7 +1,7 @@
 #pragma once
 
-// Answers GET /events: events newest first, page by page. A query without a token begins one and holds open the files
-// that there were, so rotation neither hides events from it nor shows them twice.
+// Answers GET /events: events newest first, page by page. A request without a token begins a query,
+// which keeps its files open, so that rotation neither hides events from it nor shows them twice.
 
 #include <list>
 #include <optional>
@@ -14,21 +14,21 @@ namespace koord::koordlet {
 // The lines of a file from the last to the first, in pieces of 64 KiB.
 class BackwardLines {
  public:
-  // The file may grow; lines after the ones that it has now are not seen.
+  // The file may grow; lines that are added after open() are not read.
   static Result<BackwardLines> open(const std::string& path);
   BackwardLines(BackwardLines&& other) noexcept;
   BackwardLines& operator=(BackwardLines&& other) noexcept;
   ~BackwardLines();
 
-  // Without its end; nullopt at the beginning of the file. Empty lines are left out.
+  // The next line without its line end; nullopt at the beginning of the file. Skips empty lines.
   std::optional<std::string> next();
 
  private:
   BackwardLines(int fd, std::int64_t end) : fd_(fd), position_(end) {}
 
   int fd_ = -1;
-  std::int64_t position_ = 0;  // of what has been read
-  std::string held_;           // from there on, up to the lines that were given out
+  std::int64_t position_ = 0;  // the file is read from here to the end
+  std::string held_;           // the bytes from position_ up to the lines already returned
 };
 
 struct EventPage {
@@ -42,9 +42,9 @@ class EventQueries {
  public:
   EventQueries(const Clock& clock, EventLog& log, Random random);
 
-  // `size` as given, "" for none; `token` likewise.
+  // `size` and `token` as in the request; "" if absent.
   EventPage page(std::string_view size, std::string_view token);
-  // Closes what nobody has asked for in ten minutes; call about once a minute.
+  // Closes queries without a request in the last ten minutes. Call it about once a minute.
   void collectGarbage();
 
  private:

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kBoundary = 5;  // the first bucket of cold pages
 constexpr std::string_view kScanSeconds = "5";
-// Clean and dirty, evictable and not: all of files, none of anonymous memory or slabs.
+// File pages: clean and dirty, evictable and unevictable. No anonymous memory, no slabs.
 constexpr std::array<std::string_view, 4> kKinds = {"cfei", "dfei", "cfui", "dfui"};
 
 }  // namespace
@@ -66,7 +66,7 @@ void ColdPageCollector::take(const std::string& dir, std::string_view subject, M
 void ColdPageCollector::collect() {
   const auto memory = readMemInfo(host_.dirs.procRoot);
   const auto cold = coldOf("");
-  if (!memory || !cold) return;  // without the node nothing is reported
+  if (!memory || !cold) return;  // without the node's value nothing is reported
   cache_.append(Metric::NodeMemoryWithHotPages, "", clock_.wallNow(),
                 std::max(static_cast<double>(memory->total - memory->free) - *cold, 0.0));
   for (const auto& pod : states_.pods())

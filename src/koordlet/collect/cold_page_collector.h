@@ -1,7 +1,8 @@
 #pragma once
 
-// Memory that nobody has touched for a while (gate ColdPageCollector), as Anolis' kidled counts it in cgroup v1's
-// memory.idle_page_stats. What is used without it is what NodeMetric reports under the policy usageWithHotPageCache.
+// Cold memory (gate ColdPageCollector): pages without access for a while, as Anolis' kidled counts
+// them in cgroup v1's memory.idle_page_stats. NodeMetric reports the usage without cold pages under
+// the policy usageWithHotPageCache.
 
 #include "koordlet/metriccache/metric_cache.h"
 #include "koordlet/states/states.h"
@@ -10,8 +11,8 @@
 
 namespace koord::koordlet {
 
-// The bytes of all kinds of file pages that were idle for as long as the boundary's bucket says, or longer. An error
-// when there is no such line.
+// The bytes of file pages, of all kinds, in the boundary's bucket (kBoundary) and in the buckets of
+// longer idle times. Fails if there is no line of file pages.
 Result<std::int64_t> coldBytesIn(std::string_view idlePageStats);
 
 class ColdPageCollector {
@@ -19,8 +20,9 @@ class ColdPageCollector {
   ColdPageCollector(const Host& host, const Clock& clock, const States& states, MetricCache& cache)
       : host_(host), clock_(clock), states_(states), cache_(cache), reader_(host.layout) {}
 
-  // Whether this kernel counts them; if so, it is told how often to look.
+  // Sets the kernel's scan period. Returns false if this kernel does not count cold pages.
   bool start();
+  // One round: samples the node, pods and host applications.
   void collect();
 
  private:

@@ -8,21 +8,21 @@
 #include "model/resources.h"
 #include "model/well_known.h"
 
-// Usage is the difference of two counters over the time between their readings, taken here and not
-// by the kernel. A counter's first reading gives nothing, one that runs backwards (a cgroup that
-// was made anew under its old name) begins again. All samples of a round have the time of its
-// beginning, and all readings of a step that of the step: rounds are a second apart, and reading takes milliseconds.
+// Usage is the difference of two readings of a counter over the time between them, by this
+// process's clock. A counter's first reading gives no sample. A counter that goes back, because its
+// cgroup was removed and created again, starts again. All samples of a round have the time of its
+// beginning, and all readings of a step the time of the step: rounds are a second apart, and
+// reading takes milliseconds.
 //
-// The node's CPU comes from /proc/stat and that of pods from their cgroups; both are in the same
-// unit, nanoseconds of CPU per nanosecond, which is cores. What the node used and neither pods nor
-// host applications did is the system's. It is only computed when all of these are known: with the
-// pods missing, everything would look like the system's, and best effort would be held down for
-// nothing.
+// The node's CPU comes from /proc/stat, that of pods from their cgroups. Both are in nanoseconds of
+// CPU per nanosecond, which is cores. System usage is the node's usage less that of pods and host
+// applications. It is computed only if all of these are known: without the pods, all usage would
+// count as the system's, and BE pods would be suppressed for no reason.
 //
-// The limit of best effort (BeCpuRealLimit) is the tightest of what holds it: the CPUs of its
-// cgroup and of its containers, and the quota.
+// The limit of BE pods (BeCpuRealLimit) is the smallest of their limits: the CPUs of their QoS
+// cgroup, the CPUs of their containers, and the quota.
 //
-// Cost: a few files per pod and container each second, which are kept open and read again
+// Cost: a few files per pod and container each second. They stay open and are read again
 // (open_files.h).
 
 namespace koord::koordlet {
@@ -35,7 +35,7 @@ double coresOf(const RateKeeper::Delta& delta, double nsPerCount) {
          static_cast<double>(delta.elapsed.count());
 }
 
-// Milli-cores of batch-cpu that best-effort pods were promised.
+// Milli-cores of batch-cpu that BE pods request.
 std::int64_t batchRequest(const std::vector<PodView>& pods) {
   Quantity sum;
   for (const auto& view : pods) {
@@ -82,7 +82,7 @@ void Collector::collectDemand() {
 }
 
 void Collector::collectRest() {
-  steady_ = clock_.steadyNow();  // whoever acted in between took some time
+  steady_ = clock_.steadyNow();  // CPU suppress may have run since collectDemand()
   for (const auto& view : states_.pods()) {
     if (!view.active()) continue;
     collectMemory(view.dir, view.uid(), kPod);
@@ -240,7 +240,7 @@ void Collector::collectSystem() {
   };
   const auto nodeCpu = last(Metric::NodeCpu, "");
   const auto nodeMemory = last(Metric::NodeMemory, "");
-  // Without the pods everything would count as system.
+  // Without the pods all usage would count as the system's.
   if (!nodeCpu || !nodeMemory || !states_.podsSynced()) return;
   double cpu = *nodeCpu, memory = *nodeMemory;
   for (const auto& view : states_.pods()) {

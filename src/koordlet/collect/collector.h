@@ -1,9 +1,9 @@
 #pragma once
 
-// Measures the node, its pods and containers, best effort as a whole, host applications and what is
-// left (the system), each round, and puts the samples into the metric cache. A file that cannot be
-// read (a pod that ended in the middle of the round, garbage) costs that one sample and nothing
-// else.
+// Measures the node, its pods and containers, all BE pods together, host applications and the rest
+// (the system) in each round, and appends the samples to the metric cache. A file that cannot be
+// read, e.g. of a pod that ended in the middle of the round, or that is malformed costs only its
+// own sample.
 
 #include "koordlet/collect/rate.h"
 #include "koordlet/metriccache/metric_cache.h"
@@ -17,7 +17,7 @@ namespace koord::koordlet {
 
 struct CollectorOptions {
   Duration interval = std::chrono::seconds(1);
-  Duration systemOutdated = std::chrono::seconds(10);  // older inputs do not make system usage
+  Duration systemOutdated = std::chrono::seconds(10);  // older inputs are not used for the system
   Duration cpuInfoInterval = std::chrono::seconds(60);
   bool pageCache = false;  // --enable-pagecache-collector
 };
@@ -27,18 +27,19 @@ class Collector {
   Collector(Host& host, const Clock& clock, const States& states, MetricCache& cache,
             Metrics& metrics, CollectorOptions options);
 
-  // One round in two steps. First what decides how much is left for best effort, the CPU of the node, of pods and of
-  // host applications, so that whoever acts on it need not wait for the rest: memory, containers and what is derived.
+  // One round in two steps. collectDemand() measures the CPU of the node, pods and host
+  // applications, from which CPU suppress computes the CPU for BE pods, so that it need not wait
+  // for the rest: memory, containers and derived values.
   void collectDemand();
   void collectRest();
   void collect() {
     collectDemand();
     collectRest();
   }
-  // Every kind of measurement that does not depend on pods has worked once.
+  // Returns true if every kind of measurement that does not depend on pods has succeeded once.
   bool ready() const { return nodeReady_; }
 
-  // Whether memory is also to be measured with page cache: somebody reports it.
+  // Switches the measurement of memory with page cache, which is needed if a report contains it.
   void setPageCache(bool wanted) { options_.pageCache = wanted; }
 
  private:
@@ -72,9 +73,9 @@ class Collector {
   SteadyTime steady_{};
 
   RateKeeper nodeCpu_, cgroupCpu_;
-  RatesKeeper<2> throttling_;  // periods, and those in which it was throttled
+  RatesKeeper<2> throttling_;  // CFS periods, and throttled CFS periods
   CpuTicks ticks_;
-  std::string text_;  // of a file; keeps its memory
+  std::string text_;  // buffer for files
   bool nodeReady_ = false;
   std::optional<SteadyTime> cpuInfoAt_;
   SteadyTime collectedGarbage_{};

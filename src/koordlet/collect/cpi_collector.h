@@ -1,7 +1,7 @@
 #pragma once
 
-// Cycles and instructions of containers (gate CPICollector): counted for ten seconds of each minute,
-// for as many containers at a time as descriptors allow, the others in the next minutes.
+// Counts cycles and instructions of containers (gate CPICollector) for ten seconds of each minute.
+// If the file descriptors do not suffice for all containers, the containers take turns.
 
 #include <functional>
 #include <memory>
@@ -18,12 +18,13 @@ class CpiCollector {
  public:
   using Open = std::function<Result<std::unique_ptr<PerfCounters>>(const std::string& dir,
                                                                    const CpuSet& cpus)>;
-  // `atOnce`: containers that are counted at the same time.
+  // `atOnce`: the most containers that are counted at the same time.
   CpiCollector(const Host& host, const Clock& clock, const States& states, MetricCache& cache,
                Metrics& metrics, std::size_t atOnce, Open open = openPerfCounters);
-  // The beginning and the end of a window.
+  // The beginning and the end of a counting window.
   void begin();
   void end();
+  // Why the last container could not be counted; empty if it could.
   const std::string& problem() const { return problem_; }
 
  private:
@@ -31,7 +32,7 @@ class CpiCollector {
     Metrics::Subject who;
     std::unique_ptr<PerfCounters> counters;
   };
-  // All containers that run, in the order in which they take turns.
+  // All running containers, in the order in which they take turns.
   std::vector<std::pair<Metrics::Subject, std::string>> containers() const;
 
   const Host& host_;
@@ -42,7 +43,7 @@ class CpiCollector {
   std::size_t atOnce_;
   Open open_;
   std::vector<Counted> counted_;
-  std::string next_;  // the id of the container whose turn it is
+  std::string next_;  // the id of the container with which the next window begins
   std::string problem_;
 };
 

@@ -16,7 +16,7 @@ struct GpuUse {
 };
 
 std::string_view lastComponent(std::string_view path) {
-  return path.substr(path.rfind('/') + 1);  // all of it without a slash
+  return path.substr(path.rfind('/') + 1);  // the whole path if it has no slash
 }
 
 }  // namespace

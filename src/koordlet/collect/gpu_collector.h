@@ -1,7 +1,7 @@
 #pragma once
 
-// Samples of what processes use of the GPUs: of each GPU as a whole, and of the pods and containers
-// whose processes they are. The GPUs themselves go into States.
+// Samples the usage of GPUs: per GPU, and per pod and container by their processes. The list of
+// GPUs goes into States.
 
 #include "koordlet/devices/gpu_source.h"
 #include "koordlet/metriccache/metric_cache.h"
@@ -15,12 +15,12 @@ class GpuCollector {
   GpuCollector(const HostDirs& dirs, const Clock& clock, States& states, MetricCache& cache,
                GpuSource& source);
 
-  // Asks for a reading; its samples have the time at which it comes. While the driver does not
-  // answer there are none.
+  // Requests a reading. Its samples have the time at which the reading arrives. While the driver
+  // does not answer, there are no samples.
   void collect();
 
  private:
-  // The names of all cgroups of containers, which are unique on a machine.
+  // Owners by the name of the container's cgroup, which is unique on a host.
   struct Owner {
     std::string pod;
     std::string container;

@@ -5,9 +5,10 @@
 
 #include "base/log.h"
 
-// A node's CPU is the sum of its CPUs' ticks. Its memory is without page cache, as far as its own meminfo tells, and
-// so is that of pods: the system has what is left. The system's CPU is divided as the nodes' is, since cgroups do
-// not count CPU time by node.
+// A NUMA node's CPU usage is the sum of the ticks of its CPUs. Its memory usage, and that of its
+// pods, is without page cache, as far as the NUMA node's meminfo says; the system's part is the
+// difference. The system's CPU usage is divided in proportion to the NUMA nodes' CPU usage, because
+// cgroups do not count CPU time by NUMA node.
 
 namespace koord::koordlet {
 namespace {
@@ -15,7 +16,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration kBetween = 10s;
-constexpr int kAtOnce = 2;  // the base and the first sample do not wait
+constexpr int kAtOnce = 2;  // the base and the first sample do not wait for kBetween
 
 }  // namespace
 

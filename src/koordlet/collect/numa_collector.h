@@ -1,7 +1,8 @@
 #pragma once
 
-// What is used on each NUMA node, and how much of that is the system's: CPU and memory, every ten seconds. Asking
-// for each pod's memory by node makes the kernel add up the counters of all CPUs, which is not worth it each second.
+// Samples CPU and memory usage of each NUMA node, and the system's part of it, every ten seconds.
+// It is not done each second, because the kernel adds up the counters of all CPUs for each pod's
+// memory by NUMA node.
 
 #include <optional>
 #include <string>
@@ -18,19 +19,20 @@ namespace koord::koordlet {
 
 class NumaCollector {
  public:
-  // `interval`: between two samples of the node, whose system's share is divided here.
+  // `interval`: the time between two samples of the node. The node's system usage is divided here
+  // among the NUMA nodes.
   NumaCollector(const Host& host, const Clock& clock, const States& states, MetricCache& cache,
                 Duration interval);
-  // Called after each round of the node's samples; does something when it is time.
+  // Called after each round of the node's samples. Does nothing if the last sample is too recent.
   void collect();
 
  private:
   bool due();
-  // By node; empty while it cannot be said.
+  // Cores by NUMA node; empty if unknown.
   std::vector<double> collectCpu();
   void shareSystemCpu(const std::vector<double>& cores);
   void collectMemory(std::size_t nodes);
-  // Bytes of all pods by node; nullopt while the pods are not known.
+  // Bytes of all pods by NUMA node; nullptr while the pods are not known.
   const std::vector<std::int64_t>* memoryOfPods(std::size_t nodes);
 
   const Host& host_;

@@ -30,7 +30,7 @@ class NumaCollecting : public testing::TestWithParam<CgroupVersion> {
     states_.setPods({viewOf(object, CgroupDriver::Cgroupfs)});
     collector_.emplace(*host_, loop_, states_, cache_, 1s);
   }
-  // As the kernel tells it: half of what is not used is free, the other half page cache.
+  // As the kernel reports it: half of the unused memory is free, the other half is page cache.
   void setMemory(int node, std::int64_t used) {
     const std::int64_t rest = (4096 * kMiB - used) / 2 / 1024;
     files_.tree().write(fmt::format("sys/devices/system/node/node{}/meminfo", node),
@@ -49,7 +49,7 @@ class NumaCollecting : public testing::TestWithParam<CgroupVersion> {
                           nodes)
             : fmt::format("anon {}\nfile N0=70000 N1=1\nunevictable N0=0 N1=4096\n", nodes));
   }
-  // `ticks` more of each CPU of each node; a hundred are a second.
+  // Adds `ticks` to each CPU of each NUMA node; a hundred ticks are a second.
   void round(int ticksOfNode0, int ticksOfNode1) {
     std::string text = "cpu 0 0 0 0 0 0 0\n";
     for (int cpu = 0; cpu < 8; ++cpu)

@@ -106,7 +106,7 @@ TEST_F(PressureTest, AMachineWithoutCountersSaysSo) {
   EXPECT_THAT(collector.problem(), HasSubstr("no such device"));
 }
 
-// This machine may have none; then the error must say what was refused.
+// This host may have no performance counters; then the error must name the directory.
 TEST(PerfCountersTest, TheKernelCountsOrSaysWhyNot) {
   const auto counters = openPerfCounters("/sys/fs/cgroup", {0});
   if (counters) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// Pressure stall information of pods and containers (gate PSICollector), every ten seconds: into the
-// metric cache for those who decide, into the metrics for people.
+// Pressure stall information of pods and containers (gate PSICollector), every ten seconds. It goes
+// into the metric cache for the strategies, and into the metrics for operators.
 
 #include "koordlet/metriccache/metric_cache.h"
 #include "koordlet/metrics/metrics.h"
@@ -16,11 +16,11 @@ class PsiCollector {
   PsiCollector(const Host& host, const Clock& clock, const States& states, MetricCache& cache,
                Metrics& metrics);
   void collect();
-  // Why there is none; empty when the last round found some.
+  // Why the last round found no pressure information; empty if it found some.
   const std::string& problem() const { return problem_; }
 
  private:
-  // The six series of a pod or a container, in the order of the enumeration.
+  // Samples the six series of a pod or container, from `first` on in the order of Metric.
   void take(const std::string& dir, const std::string& subject, Metric first,
             const Metrics::Subject& who);
 

@@ -1,8 +1,8 @@
 #pragma once
 
-// Rates from counters that only go up: the first reading of a subject is the base and gives no
-// rate, nor does one after a counter went back (its cgroup was made anew) or after a pause of
-// many intervals.
+// Rates from counters that only go up. There is no rate for the first reading of a subject, which
+// is the base, for a reading after which a counter is lower (its cgroup was created again), and for
+// a reading after a pause longer than `expiry`.
 
 #include <algorithm>
 #include <array>
@@ -15,7 +15,7 @@
 
 namespace koord::koordlet {
 
-// N counters of each subject, which are read together.
+// N counters per subject, which are read together.
 template <std::size_t N>
 class RatesKeeper {
  public:
@@ -27,9 +27,9 @@ class RatesKeeper {
     Counters amounts{};
     Duration elapsed{0};
   };
-  // Takes a reading; what was counted since the last one, if that can be said.
+  // Takes a reading. Returns the amounts since the last reading; nullopt if there is no rate.
   std::optional<Delta> take(std::string_view subject, const Counters& counters, SteadyTime now) {
-    // A torn file; what was known stays the base.
+    // A torn file; the last reading stays the base.
     if (std::ranges::any_of(counters, [](std::int64_t counter) { return counter < 0; }))
       return std::nullopt;
     const auto it = bases_.find(subject);

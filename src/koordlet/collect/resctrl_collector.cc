@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kCachePrefix = "mon_L3_";
 
-// The kernel says "Unavailable" or "Error" where the hardware cannot count now.
+// The kernel writes "Unavailable" or "Error" if the hardware cannot count at the moment.
 std::optional<std::int64_t> numberIn(const std::string& path) {
   const auto text = readSmallFile(path);
   const auto number = text ? parseInt(*text) : fail(text.error());
@@ -21,7 +21,7 @@ std::optional<std::int64_t> numberIn(const std::string& path) {
 }  // namespace
 
 void ResctrlCollector::collectCache(const std::string& group, const std::string& directory) {
-  // mon_L3_00: the cache's id, with a zero before it.
+  // mon_L3_00: the cache's id, with a leading zero.
   const auto id = parseInt(
       std::string_view(directory).substr(directory.rfind(kCachePrefix) + kCachePrefix.size()));
   if (!id) return;

@@ -1,8 +1,8 @@
 #pragma once
 
-// What the classes' resctrl groups have in the last-level caches and move to and from memory (gate ResctrlCollector
-// with --enable-resctrl-collector): metrics per class and cache. Upstream exports the kernel's byte counters as they
-// are; here they are bytes per second.
+// Last-level cache occupancy and memory bandwidth of the QoS classes' resctrl groups (gate
+// ResctrlCollector with --enable-resctrl-collector), as metrics per class and cache. Upstream
+// exports the kernel's byte counters as they are; here the bandwidth is in bytes per second.
 
 #include "koordlet/collect/rate.h"
 #include "koordlet/metrics/metrics.h"
@@ -14,7 +14,7 @@ class ResctrlCollector {
  public:
   ResctrlCollector(const Host& host, const Clock& clock, Metrics& metrics, Duration interval)
       : host_(host), clock_(clock), metrics_(metrics), rates_(interval * 20) {}
-  // One round. Groups and caches that are not there are left out.
+  // One round. Groups and caches that do not exist are skipped.
   void collect();
 
  private:

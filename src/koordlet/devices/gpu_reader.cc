@@ -5,15 +5,14 @@
 #include <algorithm>
 #include <array>
 
-// A process's share of a GPU is the newest sample that the driver took of it since we last asked;
-// the driver makes samples only of processes that do something, so one without a new sample used
-// nothing. GPUs whose driver takes no samples (partitioned ones) are measured as a whole.
+// A process's share of a GPU is the newest sample that the driver has taken of it since the last
+// reading. The driver samples only active processes, so a process without a new sample used
+// nothing. GPUs without samples (partitioned GPUs) are measured as a whole.
 //
-// A GPU is ill after a critical Xid error other than those that only an application causes, when it
-// falls off the bus, or when it cannot tell errors. It counts as well again when it has been
-// answering for ten minutes without another error and has no memory that waits for a reset: the
-// errors after which a GPU must not be used are those after which it does not answer, or which leave
-// rows to be remapped.
+// A GPU is unhealthy after a critical Xid error that an application alone cannot cause, when it
+// falls off the bus, or if it does not support health checks. It is healthy again when it has
+// answered for ten minutes without another error and no memory rows wait for a reset. That
+// suffices: after an error that makes a GPU unusable it does not answer, or has rows to remap.
 //
 // Sources: NVIDIA's NVML reference and its table of Xid errors. Cost: about ten calls per GPU,
 // below a millisecond each.
@@ -25,7 +24,7 @@ using namespace std::chrono_literals;
 
 constexpr Duration kConvalescence = 10min;
 
-// Errors of the program that runs on the GPU, not of the GPU.
+// Xid errors of the program that runs on the GPU, not of the GPU.
 constexpr std::array<std::uint64_t, 6> kApplicationErrors = {13, 31, 43, 45, 68, 109};
 
 constexpr std::string_view kNoHealthCheck = "DeviceHealthCheckNotSupported";
@@ -66,7 +65,7 @@ Result<> GpuReader::find(SteadyTime now) {
   for (const auto device : *devices) {
     auto identity = nvml_->identify(device);
     const auto memory = nvml_->memory(device);
-    if (!identity || !memory) continue;  // told below as lost, if it was ever seen
+    if (!identity || !memory) continue;  // reported below as lost if it is known
     Known& known = known_[identity->uuid];
     known.gpu.identity = *std::move(identity);
     known.gpu.memoryTotal = memory->total;
@@ -121,7 +120,7 @@ void GpuReader::measure(Known& known, Nvml::Device device) {
   if (!processes) return;
   std::uint64_t memory = 0;
   for (auto& process : gpu.processes) {
-    if (process.memory == nvml::kNotAvailable) return;  // what the device says stays
+    if (process.memory == nvml::kNotAvailable) return;  // the device's values stay
     memory += process.memory;
   }
   gpu.memoryUsed = memory;
@@ -153,7 +152,7 @@ void GpuReader::recover(Known& known, Nvml::Device device, SteadyTime now) {
 Result<GpuReading> GpuReader::read(SteadyTime now) {
   if (auto opened = open(); !opened) return fail(std::move(opened.error()));
   if (auto found = find(now); !found) {
-    nvml_.reset();  // a driver that was loaded anew wants a new start
+    nvml_.reset();  // NVML must be initialized again after the driver is reloaded
     return fail(std::move(found.error()));
   }
   for (auto& [device, known] : present_) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// Reads all GPUs of this machine through NVML: which there are, what processes use of them, and
-// whether they are well. Blocks as NVML does (see nvml.h); gpu_source.h moves it off the actor.
+// Reads all GPUs of this host through NVML: the list, the usage per process, and the health. Blocks
+// as NVML does (see nvml.h); gpu_source.h calls it on another thread.
 
 #include <map>
 #include <memory>
@@ -20,7 +20,7 @@ struct GpuFault {
 };
 
 struct GpuProcess {
-  int pid = 0;  // of the host
+  int pid = 0;  // in the host's PID namespace
   std::uint64_t memory = 0;
   unsigned core = 0;  // percent of the GPU
 };
@@ -29,7 +29,7 @@ struct Gpu {
   GpuIdentity identity;
   std::uint64_t memoryTotal = 0;
   std::optional<GpuFault> fault;
-  // Of all its processes; where the driver cannot tell them apart, of the device.
+  // Sums over all processes; the device's values if the driver does not report processes.
   std::uint64_t memoryUsed = 0;
   unsigned core = 0;
   std::vector<GpuProcess> processes;
@@ -44,15 +44,15 @@ class GpuReader {
  public:
   explicit GpuReader(std::string library = "libnvidia-ml.so.1") : library_(std::move(library)) {}
 
-  // An error when the driver does not answer; the next call tries to open it anew.
+  // Fails if the driver does not answer; the next call opens the library again.
   Result<GpuReading> read(SteadyTime now);
 
  private:
-  // A GPU that was seen, by UUID; it stays when it falls off the bus.
+  // A GPU that was found once, by UUID. It stays in the list when it falls off the bus.
   struct Known {
     Gpu gpu;
     bool watched = false;
-    bool present = false;         // in this reading
+    bool present = false;         // found in this reading
     std::uint64_t sampledUs = 0;  // time of the newest sample that was read
     SteadyTime faultAt{};         // of its last error
   };

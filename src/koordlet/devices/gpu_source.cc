@@ -11,12 +11,12 @@ struct NvmlSource::Shared {
 
   std::mutex mutex;
   std::condition_variable wake;
-  Executor* executor;  // null once the source is gone
+  Executor* executor;  // null after the source is destroyed
   bool wanted = false;
   SteadyTime now{};
-  Callback answer;  // posted when the reading is there
+  Callback answer;  // posted when the reading is complete
   Result<GpuReading> result = GpuReading{};
-  GpuReader reader;  // of the thread alone
+  GpuReader reader;  // used by the thread only
 };
 
 NvmlSource::NvmlSource(Executor& executor, GpuReader reader)
@@ -68,7 +68,7 @@ void NvmlSource::run(const std::shared_ptr<Shared>& shared) {
     shared->result = std::move(result);
     shared->executor->post(std::exchange(shared->answer, nullptr));
   }
-  shared->answer = nullptr;  // it holds what it is kept in
+  shared->answer = nullptr;  // it holds a reference to `shared`: breaks the cycle
 }
 
 }  // namespace koord::koordlet

@@ -1,8 +1,8 @@
 #pragma once
 
-// Where GPU readings come from, without waiting. The driver may take its time when a GPU is sick:
-// it is asked on a thread of its own, and as long as it does not answer there are no new readings,
-// and nothing else waits.
+// GPU readings without blocking the actor. The driver may hang when a GPU is unhealthy, so a
+// separate thread calls it. While the driver does not answer, there are no new readings, and
+// nothing else waits.
 
 #include <atomic>
 #include <functional>
@@ -16,18 +16,18 @@ class GpuSource {
  public:
   using Done = std::function<void(Result<GpuReading>)>;
   virtual ~GpuSource() = default;
-  // Calls `done` on the executor's thread later, never after the source is gone. False when the
-  // last reading has not ended.
+  // Calls `done` later on the executor's thread, never after the source is destroyed. Returns false
+  // if the last reading has not ended; then `done` is not called.
   virtual bool read(Done done) = 0;
 };
 
 class NvmlSource final : public GpuSource {
  public:
   NvmlSource(Executor& executor, GpuReader reader);
-  // Does not wait for a driver that hangs.
+  // Does not wait for a hanging driver.
   ~NvmlSource() override;
   bool read(Done done) override;
-  // Of all sources; those of sources that are gone may wait for the driver still.
+  // The threads of all sources. The thread of a destroyed source may still wait for the driver.
   static int runningThreads() { return threads_; }
 
  private:
@@ -36,7 +36,7 @@ class NvmlSource final : public GpuSource {
   static void run(const std::shared_ptr<Shared>& shared);
 
   Executor& executor_;
-  std::shared_ptr<Shared> shared_;  // with the thread
+  std::shared_ptr<Shared> shared_;  // shared with the thread
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

@@ -10,7 +10,7 @@
 namespace koord::koordlet {
 namespace {
 
-// The stand-in's state is everybody's: threads of one test end before the next one begins.
+// The fake library's state is global, so the threads of a test must end before the next test.
 struct NvmlSourceTest : testing::Test {
   ~NvmlSourceTest() override {
     while (NvmlSource::runningThreads() > 0) std::this_thread::yield();

@@ -1,11 +1,12 @@
 #pragma once
 
-// A runtime hook: the values it wants in the cgroup files of pods and containers. It is asked again
-// and again, so it keeps no account of what it set: by the reconciler (reconciler.h) for pods that
-// run, and by the container runtime's hooks (runtimehooks/) for a pod or container that is about to
-// be made. Such a pod has no more than metadata, labels, annotations and its cgroup, and the one
-// container in question, whose directory the runtime is going to make: what is wanted in it reaches
-// the runtime as CPU shares, quota, memory limit and cpuset; other files wait for the reconciler.
+// A runtime hook gives the values that it wants in the cgroup files of pods and containers. It is
+// called repeatedly, so it does not record what it set: by the reconciler (reconciler.h) for
+// running pods, and by the container runtime's hooks (runtimehooks/) for a pod or container that is
+// about to be created. Such a pod has only metadata, labels, annotations, its cgroup and the one
+// container in question, whose directory the runtime is about to create. Of the values for this
+// container, CPU shares, quota, memory limit and cpuset go to the runtime; the reconciler writes
+// the others later.
 
 #include <cstdint>
 #include <optional>
@@ -22,7 +23,7 @@ struct HookUpdates {
   UpdateList qos;  // QoS class directories
   UpdateList pods;
   UpdateList containers;
-  // Files that are no cgroup's, of processes that run; looked at in every pass.
+  // Files of running processes, outside of cgroups; checked in every pass.
   std::vector<FileUpdate> files;
 
   void clear() {
@@ -31,8 +32,8 @@ struct HookUpdates {
   }
 };
 
-// What a container gets as it is made, and at no other time. Mounts, devices and the resctrl group
-// reach it through NRI only.
+// Settings that a container can get only when it is created. Mounts, devices and the resctrl group
+// need NRI.
 struct ContainerStart {
   struct Mount {
     std::string source;
@@ -55,13 +56,15 @@ struct ContainerStart {
 class Hook {
  public:
   virtual ~Hook() = default;
-  // Called once before the pods of each round.
+  // Called once per round, before wanted(). Adds values that do not belong to a pod.
   virtual void prepare(const States& states, HookUpdates& updates) = 0;
-  // Called for each active pod.
+  // Called for each active pod. Adds the pod's values.
   virtual void wanted(const PodView& pod, HookUpdates& updates) = 0;
-  // A container is about to be made. An error reaches the runtime if the policy for hooks is Fail.
+  // Called when a container is about to be created. An error reaches the runtime if the policy for
+  // hooks is Fail.
   virtual Result<> starting(const PodView&, const ContainerView&, ContainerStart&) { return {}; }
-  // A pod is about to be made (its cgroup is there, its containers are not), or has been removed.
+  // Called when a pod is about to be created (its cgroup exists, its containers do not), and when
+  // it has been removed.
   virtual Result<> podStarting(const PodView&) { return {}; }
   virtual void podRemoved(const PodView&) {}
 };

@@ -15,7 +15,7 @@
 #include "koordlet/hooks/terwayqos/terway_qos.h"
 #include "koordlet/testing/fake_host.h"
 
-// One table per hook: what a pod says, and what becomes of it.
+// One table per hook: the pod's input and the expected values.
 
 namespace koord::koordlet {
 namespace {
@@ -144,7 +144,7 @@ TEST(HookTables, AQuotaThatWasShortenedIsRestored) {
   EXPECT_THAT(quotaAt(R"({"node.koordinator.sh/cpu-normalization-ratio":"1.6"})"),
               ElementsAre("250000"));
   EXPECT_THAT(quotaAt(R"({"node.koordinator.sh/cpu-normalization-ratio":"??"})"),
-              ElementsAre("250000"));  // what was known stays
+              ElementsAre("250000"));  // the last valid ratio stays
   EXPECT_THAT(quotaAt("{}"), ElementsAre("400000"));
 }
 
@@ -168,7 +168,7 @@ TEST(HookTables, AQuotaThatAFormerProcessShortenedIsRestored) {
   };
   EXPECT_THAT(quotas("200000 100000"), ElementsAre("400000"));
   EXPECT_THAT(quotas("400000 100000"), IsEmpty());
-  EXPECT_THAT(quotas("40000 10000"), IsEmpty());  // kubelet was told another period
+  EXPECT_THAT(quotas("40000 10000"), IsEmpty());  // kubelet is configured with another period
   EXPECT_THAT(quotas("max 100000"), IsEmpty());
 }
 
@@ -177,7 +177,7 @@ TEST(HookTables, AContainerThatCouldNotBeLookedAtIsLookedAtAgain) {
   const Host host = *Host::detect(files.dirs());
   const auto pod = viewOfText({.qos = "LS", .resources = R"({"limits":{"cpu":"4"}})"});
   PodView unknown = pod;
-  unknown.containers[0].dir.clear();  // kubelet was started just now
+  unknown.containers[0].dir.clear();  // kubelet has just started
   files.addPod(KubeQos::Burstable, "u", {"containerd://" + pod.containers[0].id});
   files.setCgroupText(CgroupFile::CpuCfsQuota, pod.containers[0].dir, "200000 100000");
   CpuNormalizationHook hook(host);
@@ -197,7 +197,7 @@ TEST(HookTables, AQuotaThatComesAfterTheFirstLookIsRestored) {
   files.addPod(KubeQos::Burstable, "u", {"containerd://" + pod.containers[0].id});
   CpuNormalizationHook hook(host);
   const States states = statesOf(R"({"metadata":{}})");
-  // The runtime writes what a former koordlet told it, after the look at the new container.
+  // The runtime writes the quota of a former koordlet process after the check of the new container.
   HookUpdates updates;
   for (const char* found : {"max 100000", "200000 100000"}) {
     files.setCgroupText(CgroupFile::CpuCfsQuota, pod.containers[0].dir, found);
@@ -212,7 +212,7 @@ TEST(HookTables, AShortenedQuotaOfThePodAloneIsRestored) {
   const Host host = *Host::detect(files.dirs());
   const auto pod = viewOfText({.qos = "LS", .resources = R"({"limits":{"cpu":"4"}})"});
   files.addPod(KubeQos::Burstable, "u", {"containerd://" + pod.containers[0].id});
-  // The container was started again while no koordlet ran.
+  // The container was restarted while koordlet did not run.
   files.setCgroupText(CgroupFile::CpuCfsQuota, pod.containers[0].dir, "400000 100000");
   files.setCgroupText(CgroupFile::CpuCfsQuota, pod.dir, "200000 100000");
   CpuNormalizationHook hook(host);

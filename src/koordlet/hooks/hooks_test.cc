@@ -105,7 +105,7 @@ TEST(BatchResource, SidecarsHaveLimitsAndCountForThePod) {
                           "kubepods/besteffort/podu cpu.cfs_quota_us=300000",
                           "kubepods/besteffort/podu memory.limit_in_bytes=5368709120"));
   EXPECT_EQ(updates.containers.size(), 6U);
-  // One that says nothing is not limited, and neither is the pod.
+  // A container without batch resources is not limited, and neither is the pod.
   const auto open = updatesOf(withSidecar(batch("1000/2Gi", "2000/4Gi"), "{}"), states);
   EXPECT_THAT(texts(open.pods), ElementsAre("kubepods/besteffort/podu cpu.shares=1024",
                                             "kubepods/besteffort/podu cpu.cfs_quota_us=-1",
@@ -157,9 +157,9 @@ TEST(BatchResource, QuotasAreOfThePeriodThatTheCgroupHas) {
       return std::vector{updates.pods[1].value, updates.containers[1].value,
                          updates.containers[4].value};
     };
-    // The containers are about to be made.
+    // The containers are about to be created.
     EXPECT_THAT(quotas(), ElementsAre("200500", "200000", "1000"));
-    // Kubelet was started with --cpu-cfs-quota-period=10ms, which containers get and pods of best effort do not.
+    // kubelet runs with --cpu-cfs-quota-period=10ms, which applies to containers, not to BE pods.
     files.addPod(KubeQos::BestEffort, "u", {"containerd://a", "containerd://b"});
     for (const auto& container : pod.containers)
       version == CgroupVersion::V2
@@ -271,7 +271,7 @@ TEST(GroupIdentity, AHostApplicationThatNodeSloDropsHasNoIdentityAnyMoreAlsoAfte
     for (int pass = 0; pass < 10; ++pass)
       EXPECT_THAT(classesOf(*hook, false),
                   testing::Contains("host-latency-sensitive/nginx cpu.bvt_warp_ns=0"));
-    // It is somebody else's then.
+    // Other programs may use the cgroup then.
     EXPECT_THAT(classesOf(*hook, false), testing::SizeIs(3));
   }
 }

@@ -5,10 +5,10 @@
 namespace koord::koordlet {
 namespace {
 
-// After a value that the kernel refused: often another one must change first (a child's quota may
-// not be above its parent's), and its writer runs every second.
+// The pause after a value that the kernel refused: often another value must change first (a child's
+// quota may not exceed its parent's), and its writer runs every second.
 constexpr Duration kRetry = std::chrono::seconds(1);
-// Who has just written is left to read back what he wrote: runc does, and fails where it differs.
+// The pause after a write of another program: runc reads its values back and fails if they differ.
 constexpr Duration kQuiet = std::chrono::milliseconds(50);
 
 }  // namespace
@@ -56,7 +56,7 @@ bool Reconciler::apply(const HookUpdates& updates) {
   const SteadyTime start = executor_.steadyNow();
   const bool classes = resources_.updateBatch(updates.qos).failed == 0;
   observe("kubeqos", updates.qos, classes, start);
-  // Limits of a pod and of its containers move together, in the order that the kernel accepts.
+  // Limits of a pod and its containers are written together, in the order that the kernel accepts.
   const SteadyTime second = executor_.steadyNow();
   const std::span<const CgroupUpdate> levels[] = {updates.pods, updates.containers};
   const bool pods = resources_.updateLeveled(levels).failed == 0;
@@ -83,7 +83,7 @@ bool Reconciler::reconcile() {
 }
 
 const std::vector<Reconciler::Named>& Reconciler::prepared() {
-  HookUpdates ofTheNode;  // the next round's
+  HookUpdates ofTheNode;  // not applied here; the next round adds them again
   if (!prepared_)
     for (const auto& [name, hook] : hooks_) hook->prepare(states_, ofTheNode);
   prepared_ = true;

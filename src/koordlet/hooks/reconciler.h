@@ -1,8 +1,8 @@
 #pragma once
 
 // Applies the hooks' values to all pods: when the pods or the NodeSLO change, and every reconcile
-// interval, which repairs what somebody else changed. New cgroups are looked at more often, so that what kubelet or a
-// runtime writes there after us does not stay.
+// interval, which repairs changes of other programs. New cgroups are checked more often, so that
+// values that kubelet or a runtime writes after koordlet do not stay.
 
 #include <functional>
 #include <memory>
@@ -26,25 +26,26 @@ class Reconciler {
   void add(std::string name, std::unique_ptr<Hook> hook) {
     hooks_.push_back({std::move(name), std::move(hook)});
   }
-  // Told for each pass, level and file, how long it took to apply what one hook wanted there.
+  // Called for each pass, hook, level and file with the result and the time of the writes.
   using Observer =
       std::function<void(std::string_view level, std::string_view file, bool ok, Duration took)>;
   void setObserver(Observer observer) { observer_ = std::move(observer); }
   void start();
-  // A change of the states, or of what is in the kernel: one pass soon, however many come together.
+  // Requests a pass soon, after a change of the states or of values in the kernel. Several requests
+  // cause one pass.
   void request();
-  // One pass over all pods; false when the kernel refused a value.
+  // One pass over all pods. Returns false if the kernel refused a value.
   bool reconcile();
 
-  // All hooks, which have seen the node, in the last round or now: for a pod that the runtime is about
-  // to make.
+  // All hooks, for a pod that the runtime is about to create. Calls prepare() before the first
+  // round.
   const std::vector<Named>& prepared();
 
  private:
   Task<void> loop();
-  // As long as there are young cgroups.
+  // Checks new cgroups as long as there are any.
   Task<void> look();
-  // Whether the kernel took all of it.
+  // Returns true if the kernel accepted all values.
   bool apply(const HookUpdates& updates);
   void observe(std::string_view level, std::span<const CgroupUpdate> updates, bool ok,
                SteadyTime since) const;
@@ -55,11 +56,11 @@ class Reconciler {
   Duration interval_;
   Observer observer_;
   std::vector<Named> hooks_;
-  HookUpdates updates_;  // of one hook; keep their memory
+  HookUpdates updates_;  // buffer for one hook
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   bool requested_ = false;
-  bool prepared_ = false;  // the hooks have seen the node
-  bool settled_ = true;    // the last pass went through
+  bool prepared_ = false;  // prepare() of the hooks has been called
+  bool settled_ = true;    // the last pass of loop() succeeded
   bool looking_ = false;
   TaskGroup tasks_;
 };

@@ -6,14 +6,14 @@
 namespace koord::koordlet {
 namespace {
 
-// A figure that never moves has no deviation; a twentieth of it is nothing to talk about.
+// The least deviation, as a fraction of the mean: a constant metric has no deviation of its own.
 constexpr double kLeastDeviation = 0.05;
 
 }  // namespace
 
 void Baseline::learn(double value) {
   ++count_;
-  // The first values count alike, later ones with the weight of the fading.
+  // The first values have equal weights, later values the weight kFading.
   const double weight = std::max(1.0 / static_cast<double>(count_), kFading);
   const double difference = value - mean_;
   mean_ += weight * difference;

@@ -1,6 +1,6 @@
 #pragma once
 
-// What is normal for one figure of one application: its mean and deviation, in which old values fade.
+// The normal range of one metric of one application: mean and deviation with exponential decay.
 
 #include <cstdint>
 #include <optional>
@@ -9,20 +9,20 @@ namespace koord::koordlet {
 
 class Baseline {
  public:
-  // Values are taken until there are enough to say what is normal, and after that only those that
-  // are, so that a noisy neighbour who stays does not become normal.
+  // Adds a value. After ready(), the caller adds normal values only, so that a permanent noisy
+  // neighbour does not become normal.
   void learn(double value);
-  // Whether there are enough values to judge by.
+  // Returns true if there are enough values (kEnough) to judge by.
   bool ready() const { return count_ >= kEnough; }
   double mean() const { return mean_; }
   double deviation() const;
-  // How many deviations above the mean; nullopt while not ready.
+  // How many deviations `value` is above the mean; nullopt while not ready.
   std::optional<double> score(double value) const;
 
   static constexpr std::int64_t kEnough = 30;
 
  private:
-  static constexpr double kFading = 1.0 / 240;  // a value of four hours ago counts a third
+  static constexpr double kFading = 1.0 / 240;  // after four hours a value counts about a third
 
   std::int64_t count_ = 0;
   double mean_ = 0;

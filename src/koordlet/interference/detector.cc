@@ -6,16 +6,16 @@
 
 #include "base/log.h"
 
-// A figure is suspicious when it is more than three deviations above the application's mean, at least
-// a fifth above it, and large enough to matter. Three suspicious rounds of the last five are a
-// verdict, none in five its end: single bad minutes, of which every application has some, say
-// nothing. Figures that are not suspicious are learnt.
+// A value is suspicious if it is more than three deviations above the application's mean, at least
+// a fifth above it, and large enough to matter. Three suspicious rounds of the last five begin a
+// verdict; five rounds without suspicion end it. Single bad minutes, which every application has,
+// do not count. Values that are not suspicious are learnt.
 //
-// Best-effort pods are not judged: they are meant to wait. Cycles per instruction tell of caches and
-// memory bandwidth that somebody else uses, whatever the load; waiting times tell of the resource
-// itself. Cost: a few sums per container and minute; the baselines of applications that have not run
-// for a day are forgotten. The rule for cycles is that of CPI2 (Zhang et al., EuroSys 2013), with
-// fading means instead of days of history.
+// BE pods are not judged, because they are meant to wait. Cycles per instruction show contention
+// for caches and memory bandwidth, whatever the load; waiting times show contention for the
+// resource itself. Cost: a few sums per container and minute. The baselines of applications that
+// have not run for a day are dropped. The rule for cycles is that of CPI2 (Zhang et al., EuroSys
+// 2013), with decaying means instead of days of history.
 
 namespace koord::koordlet {
 namespace {
@@ -28,7 +28,7 @@ constexpr std::size_t kRounds = 5;
 constexpr std::ptrdiff_t kSuspicious = 3;
 constexpr double kLeastCpi = 0.3;
 constexpr double kLeastWait = 5;            // percent
-constexpr double kLeastInstructions = 1e8;  // in a window; fewer say nothing
+constexpr double kLeastInstructions = 1e8;  // in a window; fewer are not judged
 constexpr Duration kWindow = 55s;           // of one round
 constexpr Duration kForget = 24h;
 
@@ -38,7 +38,7 @@ std::string applicationOf(const api::Pod& pod) {
   for (const auto& owner : pod.metadata.ownerReferences) {
     if (!owner.controller) continue;
     std::string name = owner.name;
-    // Each revision of a Deployment has a ReplicaSet of its own, "name-<hash>".
+    // Each revision of a Deployment has its own ReplicaSet, "name-<hash>".
     if (owner.kind == "ReplicaSet")
       if (const auto dash = name.rfind('-'); dash != std::string::npos) name.resize(dash);
     return fmt::format("{}/{}", pod.metadata.namespace_, name);

@@ -1,9 +1,9 @@
 #pragma once
 
-// Says which latency-sensitive pods suffer from their neighbours: their cycles per instruction, or
-// the time they wait for CPU, memory or I/O, are far above what is normal for their application, and
-// have been for a while. The verdict has its reason: a metric, the pod's entry in NodeMetric, the
-// audit. Once a minute.
+// Detects latency-sensitive pods that suffer from their neighbours: for a while, their cycles per
+// instruction, or the time that they wait for CPU, memory or I/O, have been far above their
+// application's normal range. The verdict and its reason go into a metric, the pod's entry in
+// NodeMetric and the audit log. Runs once a minute.
 
 #include <deque>
 #include <map>
@@ -17,14 +17,14 @@
 
 namespace koord::koordlet {
 
-// Pods of one application are judged by what is normal for all of them: namespace and owner.
+// "<namespace>/<owner>": the application of a pod. All pods of an application share baselines.
 std::string applicationOf(const api::Pod& pod);
 
 struct Interference {
   std::string podUid, pod, podNamespace, container, application;
   std::string cause;  // "cpi", "cpu", "memory", "io"
   double value = 0;   // cycles per instruction, or percent of the time
-  double normal = 0;  // the mean
+  double normal = 0;  // the mean of the baseline
   double deviation = 0;
   WallTime since{};
   std::string reason() const;
@@ -36,17 +36,18 @@ class InterferenceDetector {
                        Metrics& metrics, AuditRing& audit);
   // One round.
   void run();
-  // What holds now, by container and cause.
+  // The verdicts in force, by container and cause.
   std::vector<Interference> current() const;
-  // The entry of a pod in NodeMetric's extensions; null where it does not suffer.
+  // The entry of a pod in NodeMetric's extensions; null if the pod does not suffer.
   json::value extensionOf(const std::string& podUid) const;
+  // The verdicts and the number of baselines, for the status page.
   json::value view() const;
 
  private:
   struct Figure {
     std::string_view cause;
     double value = 0;
-    double least = 0;  // below it nothing is suspicious
+    double least = 0;  // smaller values are not suspicious
   };
   // The last few rounds of one container and cause.
   struct Suspicion {

@@ -28,7 +28,7 @@ PodView podOf(std::string_view uid, std::string_view qos) {
 class InterferenceTest : public testing::Test {
  protected:
   InterferenceTest() { states_.setPods({podOf("a", "LS"), podOf("b", "BE")}); }
-  // One minute with so many cycles per instruction, and that much waiting for the CPU.
+  // One minute with `cpi` cycles per instruction, in which tasks wait for the CPU `wait` percent.
   void minute(double cpi, double wait = 1) {
     loop_.advance(60s);
     for (const auto* id : {"a-c", "b-c"}) {
@@ -53,7 +53,7 @@ class InterferenceTest : public testing::Test {
 TEST_F(InterferenceTest, AVerdictNeedsABaselineAndThreeBadMinutes) {
   normal(10);
   minute(3);
-  EXPECT_THAT(detector_.current(), IsEmpty());  // nothing is known of it yet
+  EXPECT_THAT(detector_.current(), IsEmpty());  // the baseline is not ready yet
   normal(120);
   minute(2);
   minute(2);

@@ -1,8 +1,8 @@
 #pragma once
 
 // Aggregates over a window of samples, as upstream computes them: the percentile p of n sorted
-// samples is the one at index trunc(float32(n) * p) - 1, at least 0, so small windows lean low (of
-// two, the lower).
+// samples is the sample at index trunc(float32(n) * p) - 1, at least 0. Small windows therefore
+// give low values: of two samples, the lower.
 
 #include <cstddef>
 #include <span>
@@ -20,9 +20,9 @@ struct Aggregates {
   std::size_t count = 0;
 };
 
-// In time order; must not be empty.
+// `values` are in time order and must not be empty.
 Aggregates aggregate(std::vector<double> values);
-// The same, and sorts them.
+// The same without a copy: sorts `values`.
 Aggregates aggregateInPlace(std::span<double> values);
 
 }  // namespace koord::koordlet

@@ -9,7 +9,7 @@
 #include "koordlet/system/small_file.h"
 
 // The file: a magic word, then per series its number and its samples (time in nanoseconds since
-// 1970, value), all in the byte order of the machine, and a checksum of everything before it.
+// 1970, value), all in the byte order of the host, and a checksum of everything before it.
 
 namespace koord::koordlet {
 namespace {
@@ -41,7 +41,7 @@ std::uint64_t checksum(std::string_view text) {  // FNV-1a
   return sum;
 }
 
-// Checked as a whole before: what is short now was written by somebody else.
+// The checksum is already checked. A text that is too short now comes from another writer: false.
 bool loadSeries(MetricCache& cache, std::string_view& text, WallTime now, Duration horizon) {
   std::uint32_t number = 0, count = 0;
   if (!take(text, number) || !take(text, count)) return false;

@@ -1,7 +1,7 @@
 #pragma once
 
-// The history of the node as a file, so that reports over half an hour do not begin anew with every
-// restart. Pods are not in it: nobody looks further back than some minutes there.
+// The node's history as a file, so that reports over half an hour continue after a restart. Series
+// of pods are not in it, because their readers use the last few minutes only.
 
 #include <string>
 
@@ -10,10 +10,10 @@
 
 namespace koord::koordlet {
 
-// Replaces the file; about 100 KiB.
+// Replaces the file, which takes about 100 KiB.
 Result<> saveHistory(const MetricCache& cache, const std::string& path);
-// Into a cache without samples. What lies in the future or is too old for the cache is left out. An
-// error when the file is missing or damaged; then nothing was loaded.
+// Loads the file into a cache without samples. Skips samples in the future and samples older than
+// the cache's horizon. Fails if the file is missing or damaged; then nothing is loaded.
 Result<> loadHistory(MetricCache& cache, const std::string& path, WallTime now);
 
 }  // namespace koord::koordlet

@@ -8,7 +8,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// 32 bits of these last for a year and a third; then the history starts anew.
+// 32 bits of ticks last for a year and a third; then the cache is cleared.
 constexpr Duration kTick = 10ms;
 
 }  // namespace
@@ -38,7 +38,7 @@ Duration MetricCache::horizonOf(Metric metric) const {
     case Metric::BeCpuRealLimit:
     case Metric::BeCpuRequest:
       return horizons_.node;
-    // Only what they are now is asked of containers.
+    // Only the newest samples of these series are used.
     case Metric::ContainerCpu:
     case Metric::ContainerMemory:
     case Metric::ContainerMemoryWithPageCache:
@@ -75,7 +75,7 @@ void MetricCache::push(Series& series, Sample sample, std::size_t capacity) {
 }
 
 void MetricCache::append(Metric metric, std::string_view subject, WallTime time, double value) {
-  // The epoch leaves room for a clock that is set back a little.
+  // The epoch is a day earlier, in case the clock is set back a little.
   const bool overflows = (time - epoch_) / kTick > std::numeric_limits<std::uint32_t>::max();
   if (epoch_ == WallTime{} || time < epoch_ || overflows) {
     series_.clear();
@@ -98,7 +98,7 @@ const MetricCache::Series* MetricCache::find(Metric metric, std::string_view sub
 std::pair<std::size_t, std::size_t> MetricCache::range(const Series& series, WallTime from,
                                                        WallTime to) const {
   if (to < epoch_) return {0, 0};
-  // Times are kept in whole ticks, rounded down; so is `from`, or a sample taken at `from` is lost.
+  // Sample times are rounded down to ticks. `from` is too, or a sample at `from` would be lost.
   const std::uint32_t first = tickOf(from);
   const std::uint32_t last = tickOf(to);
   std::size_t end = series.size;

@@ -1,11 +1,11 @@
 #pragma once
 
-// The recent past of every measured series, in memory: one ring of samples per (kind, subject),
-// sized by how far back the consumers of that kind look, so that memory is bounded by the number of
-// subjects. At one sample per second, 250 pods with 500 containers take about 6 MiB.
+// The recent samples of every series, in memory: one ring per (metric, subject), sized by the
+// history that the consumers of that metric need, so that the number of subjects bounds the memory.
+// At one sample per second, 250 pods with 500 containers take about 6 MiB.
 //
-// Times are wall-clock times, because reports are about them. When the clock is set back, the
-// samples that would lie in the future are dropped. Not thread-safe: one actor writes and reads.
+// Times are wall-clock times, because reports use them. When the clock is set back, samples that
+// are now in the future are dropped. Not thread-safe: one actor writes and reads.
 
 #include <optional>
 #include <string>
@@ -25,7 +25,7 @@ enum class Metric : std::uint8_t {
   NodeMemoryWithPageCache,
   SystemCpu,
   SystemMemory,
-  BeCpuUsage,  // milli-cores, as are the next two
+  BeCpuUsage,  // milli-cores, as the next two
   BeCpuRealLimit,
   BeCpuRequest,
   PodCpu,
@@ -39,15 +39,15 @@ enum class Metric : std::uint8_t {
   HostAppCpu,
   HostAppMemory,
   HostAppMemoryWithPageCache,
-  // Percent of a GPU and bytes. The subject is the GPU's UUID, after "<pod uid>/" or
-  // "<container id>/" where it is what these use of it.
+  // Percent of a GPU, and bytes. The subject is the GPU's UUID, prefixed with "<pod uid>/" or
+  // "<container id>/" for the usage of a pod or container.
   NodeGpuCore,
   NodeGpuMemory,
   PodGpuCore,
   PodGpuMemory,
   ContainerGpuCore,
   ContainerGpuMemory,
-  // Of one window: what the container's processes did on all CPUs.
+  // Counts of one window, over all CPUs and all processes of the container.
   ContainerCycles,
   ContainerInstructions,
   // Percent of the last ten seconds in which some, or all, tasks waited for the resource.
@@ -63,7 +63,7 @@ enum class Metric : std::uint8_t {
   ContainerMemoryFull,
   ContainerIoSome,
   ContainerIoFull,
-  // With the page cache that is in use (cold_page_collector.h).
+  // With the page cache in use, without cold pages (cold_page_collector.h).
   NodeMemoryWithHotPages,
   PodMemoryWithHotPages,
   HostAppMemoryWithHotPages,
@@ -76,23 +76,23 @@ enum class Metric : std::uint8_t {
 
 class MetricCache {
  public:
-  // How much history is kept.
+  // How long samples are kept.
   struct Horizons {
     Duration node = std::chrono::minutes(31);
     Duration subject =
         std::chrono::minutes(5) + std::chrono::seconds(10);  // pods, containers, host apps
-    Duration brief = std::chrono::seconds(20);  // throttling and containers, where only now matters
+    Duration brief = std::chrono::seconds(20);  // throttling and containers: only the newest matter
     bool operator==(const Horizons&) const = default;
   };
 
   MetricCache(Duration interval, Horizons horizons);
 
-  // Takes effect as series go on; what was already forgotten does not come back.
+  // Takes effect with each series' next sample. Samples that were already dropped are not restored.
   void setHorizons(Horizons horizons) { horizons_ = horizons; }
 
   void append(Metric metric, std::string_view subject, WallTime time, double value);
 
-  // Samples with from <= time <= to. nullopt when there are none.
+  // The functions below use samples with from <= time <= to, and return nullopt if there are none.
   std::optional<double> last(Metric metric, std::string_view subject, WallTime from,
                              WallTime to) const;
   std::optional<double> average(Metric metric, std::string_view subject, WallTime from,
@@ -117,7 +117,7 @@ class MetricCache {
   }
   Duration nodeHorizon() const { return horizons_.node; }
 
-  // Drops series whose last sample has left its horizon: pods that are gone.
+  // Drops series whose last sample is older than the horizon, e.g. those of removed pods.
   void collectGarbage(WallTime now);
   std::size_t seriesCount() const { return series_.size(); }
   std::size_t memoryBytes() const;
@@ -129,7 +129,7 @@ class MetricCache {
   };
   struct Series {
     std::vector<Sample> ring;
-    std::size_t head = 0;  // of the oldest, once the ring is full
+    std::size_t head = 0;  // index of the oldest sample; 0 until the ring is full
     std::size_t size = 0;
     const Sample& sample(std::size_t i) const { return ring[(head + i) % ring.size()]; }
   };
@@ -164,7 +164,7 @@ class MetricCache {
   Duration horizonOf(Metric metric) const;
   void push(Series& series, Sample sample, std::size_t capacity);
   static void resize(Series& series, std::size_t capacity);
-  // [first, second) of the samples within the times.
+  // The indexes [first, second) of the samples with from <= time <= to.
   std::pair<std::size_t, std::size_t> range(const Series& series, WallTime from, WallTime to) const;
   const Series* find(Metric metric, std::string_view subject) const;
 
@@ -172,7 +172,7 @@ class MetricCache {
   Horizons horizons_;
   WallTime epoch_{};
   std::unordered_map<Key, Series, Hash, Equal> series_;
-  mutable std::vector<double> values_;  // of one window, keeps its memory
+  mutable std::vector<double> values_;  // buffer for one window
 };
 
 }  // namespace koord::koordlet

@@ -78,7 +78,7 @@ TEST(MetricCache, AClockSetBackDropsTheSamplesThatAreNowInTheFuture) {
   ASSERT_TRUE(window);
   EXPECT_EQ(window->aggregates.count, 6U);
   EXPECT_EQ(window->aggregates.last, 7);
-  cache.append(Metric::NodeCpu, "", kStart - 72h, 9);  // beyond the epoch: all anew
+  cache.append(Metric::NodeCpu, "", kStart - 72h, 9);  // before the epoch: clears all
   EXPECT_THAT(cache.last(Metric::NodeCpu, "", kStart - 73h, kStart), Optional(9));
 }
 

@@ -29,7 +29,7 @@ Family<Histogram>& histogram(Registry& registry, const std::string& name, const 
   return net::histogramFamily(registry, "koordlet_" + name, help);
 }
 
-// A series with the label node alone, found once: it is set every second.
+// A series with the label node only. It is set every second, so the lookup is done once.
 class NodeSeries {
  public:
   NodeSeries(Family<Gauge>& family, std::string node) : gauge_(&family.Add({{"node", node}})) {}
@@ -39,8 +39,8 @@ class NodeSeries {
   Gauge* gauge_;
 };
 
-// Histograms by what distinguishes them, of which there are a few dozen: to make labels for each observation costs
-// more than to look through them. They are never taken out of their family.
+// A few dozen histograms by their labels. A linear search is cheaper than new labels for each
+// observation. They are never removed from their family.
 class KnownHistograms {
  public:
   template <class Make>
@@ -105,7 +105,7 @@ struct Metrics::Impl {
       internal, "nri_reconnections", "how often the container runtime took the plugin again");
   Family<Counter>& nriEvents =
       counter(internal, "nri_events", "calls of the container runtime that were answered");
-  bool nriKnown = false;  // it has been connected before
+  bool nriKnown = false;  // true after the first connection
   Family<Histogram>& kubelet = histogram(internal, "kubelet_request_duration_seconds",
                                          "kubelet request duration in seconds");
   Family<Gauge>& hostApps =
@@ -173,9 +173,9 @@ struct Metrics::Impl {
   Family<Gauge>& limits =
       gauge(external, "container_resource_limits", "the container limits of resources");
 
-  // Made when they are first set, for the node as it is called now.
+  // Created at the first update, with the node's name at that time.
   std::optional<NodeSeries> usedCpuOfNode, usedMemoryOfNode, suppressLsOfNode, suppressBeOfNode;
-  std::pair<std::string, Gauge*> suppressOfType;  // the one set last
+  std::pair<std::string, Gauge*> suppressOfType;  // the last type that was set
   KnownHistograms knownUpdates, knownReconciled;
 
   std::vector<Gauge*> occupancySeries, bandwidthSeries;
@@ -183,14 +183,14 @@ struct Metrics::Impl {
   std::vector<Gauge*> cpiSeries, containerPsiSeries, podPsiSeries;
   std::vector<Gauge*> poolSeries, bePoolSeries;
   std::map<Gauge*, std::optional<WallTime>> oomSeries;
-  CpuSet pool, bePool;  // as in the series
+  CpuSet pool, bePool;  // the CPUs in the series
   std::vector<Gauge*> hostAppSeries, requestSeries, limitSeries;
   std::vector<Gauge*> burstSeries, quotaSeries, cookieSeries;
   std::vector<Gauge*> reportedSeries[4];
-  // When last updated; empty until the next garbage collection stamps it.
+  // Times of the last update; nullopt until the next garbage collection sets them.
   std::map<Counter*, std::optional<WallTime>> details, managedSeries;
 
-  // By node, NUMA nodes, system, NUMA nodes' system.
+  // Index: 0 node, 1 NUMA nodes, 2 system, 3 system per NUMA node.
   Family<Gauge>& reported(std::size_t which) const {
     Family<Gauge>* all[] = {&reportedNode, &reportedNumaNode, &reportedSystem, &reportedNumaSystem};
     return *all[which];
@@ -578,7 +578,7 @@ void Metrics::nodeAllocatable(const std::string& resource, const std::string& un
 
 void Metrics::containerResources(const std::vector<ContainerResource>& requests,
                                  const std::vector<ContainerResource>& limits) {
-  // The units are upstream's, right for half of the series each; dashboards match on them.
+  // The units are upstream's, which dashboards match. Each is right for half of its series only.
   impl_->fill(impl_->requests, impl_->requestSeries, "integer", requests);
   impl_->fill(impl_->limits, impl_->limitSeries, "byte", limits);
 }

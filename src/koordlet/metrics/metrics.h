@@ -1,8 +1,8 @@
 #pragma once
 
-// koordlet's Prometheus metrics, under upstream's names, types and labels: internal ones are about
-// koordlet itself, external ones about the node's resources and pods. Series with the label node
-// are recorded only once the Node object is known.
+// koordlet's Prometheus metrics, with upstream's names, types and labels. Internal metrics are
+// about koordlet itself, external metrics about the node's resources and pods. Series with the
+// label node are recorded only after setNode().
 
 #include <memory>
 #include <optional>
@@ -39,19 +39,20 @@ class Metrics {
   void nodeNumaInfo(bool ok);
   void nodeStorageInfo(bool ok);
   void resourceUpdate(std::string_view type, bool ok, Duration took);
-  // A hook that was called as the runtime was about to make or change something.
+  // One call of a hook before the runtime creates or changes a pod or container.
   void runtimeHook(const std::string& hook, std::string_view stage, bool ok, Duration took);
-  // The values that one hook wanted in one file of one level (kubeqos, pod, container), as the reconciler applied
-  // them in one pass.
+  // One pass of the reconciler over the values of one hook for one file on one level (kubeqos, pod,
+  // container).
   void hookReconciled(std::string_view level, std::string_view resource, bool ok, Duration took);
-  // Not in upstream: koordlet as a plugin of the container runtime, and what the runtime calls.
+  // Not in upstream: the connection to the container runtime by NRI, and the runtime's calls.
   void nriConnected(bool connected);
   void nriCalled(std::string_view method, bool ok);
   void kubeletRequest(const std::string& path, int code, Duration took);
   void hostApplication(const std::string& name, const std::string& resource,
                        const std::string& priorityClass, const std::string& qos, double value);
   void resetHostApplications();
-  // With the gate NodeMetricPromMetrics: what was reported in NodeMetric; of a NUMA node, or of the whole.
+  // With the gate NodeMetricPromMetrics: the usage reported in NodeMetric, of the system or the
+  // node; of one NUMA node, or of the whole node if nullopt.
   void reportedUsage(bool system, std::optional<int> numaNode, const std::string& resource,
                      const std::string& unit, double value);
   void resetReportedUsage();
@@ -60,41 +61,41 @@ class Metrics {
     double reclaimableCores, reclaimableBytes, peakCores, peakBytes;
   };
   void predicted(const std::string& predictor, const Predicted& predicted);
-  // What prod pods will not need; zeros where it could not be said.
+  // The predicted reclaimable resources of prod pods; zeros if not known.
   void prodReclaimable(bool known, double cores, double bytes);
 
-  // Not in upstream: the CPU normalisation ratio in force, and whether the Node's annotation can be read.
+  // Not in upstream: the CPU normalisation ratio, and whether the Node's annotation is valid.
   void cpuRatio(double ratio, bool valid);
-  // CPUs that pods share; with `members`, each CPU is a series.
+  // The CPUs that pods share. With `members`, each CPU is also a series.
   void sharePools(const CpuSet& shared, const CpuSet& bestEffort, bool members);
   struct ContainerName {
     std::string podUid, podName, podNamespace, container;
   };
   void oomScore(const ContainerName& container, int score);
-  // Not in upstream: values that somebody else kept changing back, left alone for a while.
+  // Not in upstream: koordlet pauses its writes of a value that another program changes back.
   void fight(const std::string& type);
 
-  // How long tasks waited, as the kernel averages it; `resource` is cpu, mem or io.
+  // How long tasks waited, as the kernel's average; `resource` is cpu, mem or io.
   struct PressureSeries {
     std::string resource, precision, degree;  // avg10, avg60, avg300; some, full
     bool cpuFullSupported = false;
     double value = 0;
   };
-  struct Subject {  // of a container; without one, of a pod
+  struct Subject {  // a container, or a pod if the container's fields are empty
     std::string podUid, podName, podNamespace, containerId, containerName;
   };
   void pressure(const Subject& subject, const PressureSeries& series);
   void resetPressure();
-  // Not in upstream: containers that suffer from their neighbours, and what of.
+  // Not in upstream: containers that suffer from their neighbours, and the cause.
   void interference(const Subject& container, const std::string& cause, double value,
                     double normal);
   void resetInterference();
-  // Of a class's resctrl group in one cache: bytes, and bytes per second of that type.
+  // Values of a QoS class's resctrl group in one cache: bytes, and bytes per second of that type.
   void cacheOccupancy(const std::string& qos, const std::string& cache, double bytes);
   void memoryBandwidth(const std::string& qos, const std::string& cache, const std::string& type,
                        double rate);
   void resetMonitoring();
-  // CPU burst: what a container may save up, and its quota while that is above its own.
+  // CPU burst: a container's CFS burst, and its CFS quota while CPU burst has raised it.
   void scaledBurst(const Subject& container, double us);
   void scaledQuota(const Subject& container, double us);
   void resetScaledQuotas();
@@ -109,11 +110,12 @@ class Metrics {
     std::string resource, podUid, podName, podNamespace, containerId, containerName;
     double value = 0;
   };
-  // All of them anew: what is not in the lists is gone. A kilobyte each, so they are here only while they are read.
+  // Replaces all series; series that are not in the lists are removed. A series takes a kilobyte,
+  // so they exist only while they are read.
   void containerResources(const std::vector<ContainerResource>& requests,
                           const std::vector<ContainerResource>& limits);
 
-  // Drops what was not updated for five minutes, where upstream does. Call about once a minute.
+  // Drops series without an update for five minutes, where upstream does. Call about once a minute.
   void collectGarbage(WallTime now);
 
   std::string internalText() const;

@@ -12,7 +12,7 @@ namespace {
 using namespace std::chrono_literals;
 using Names = std::set<std::string>;
 
-// What dashboards rely on: type and label names of each metric.
+// The type and label names of a metric, on which dashboards rely.
 struct Shape {
   std::string type;
   Names labels;
@@ -23,7 +23,7 @@ void PrintTo(const Shape& shape, std::ostream* out) {
   for (const auto& label : shape.labels) *out << ' ' << label;
 }
 
-// By name, of those that have series; the parts of a histogram count for the whole.
+// By name, of the metrics that have series; the parts of a histogram count as one metric.
 std::map<std::string, Shape> shapesIn(const std::string& text) {
   std::map<std::string, std::string> types;
   std::map<std::string, Shape> shapes;

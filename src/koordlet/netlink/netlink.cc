@@ -14,19 +14,19 @@
 #include <cerrno>
 #include <limits>
 
-// The kernel handles a request within the call that sends it, and queues its answers on the socket. Answers that an
-// earlier request left there, because it failed before it had read them, are told by their sequence numbers.
+// The kernel handles a request within the call that sends it, and queues its answers on the socket.
+// A request that fails may leave unread answers in the queue; sequence numbers identify them.
 //
-// Of a transaction the last message asks for an acknowledgement. The kernel answers for the whole transaction with the
-// sequence number of its first message (out of memory), or for each message that it refuses, before it acknowledges
-// the last one.
+// The last message of a transaction requests an acknowledgement. Before it, the kernel sends an
+// error for each message that it refuses, or one error for the whole transaction (out of memory)
+// with the sequence number of its first message.
 
 namespace koord::koordlet::netlink {
 namespace {
 
 constexpr std::size_t kMostOfMessage = 4096;
 constexpr std::size_t kMostOfAnswer = 32 * 1024;  // as much as the kernel writes at once
-// Pages of a batch: a message may be as large as an attribute of 64 KiB makes it.
+// Pages of a batch. A message may contain an attribute of 64 KiB.
 constexpr std::uint32_t kBatchPage = 128 * 1024, kMostOfBatchMessage = 80 * 1024;
 constexpr timeval kPatience{2, 0};
 constexpr int kDumpAttempts = 10;
@@ -40,7 +40,7 @@ std::optional<Error> errorIn(const nlmsghdr* message) {
   if (error->error == 0) return std::nullopt;
   const int number = -error->error;
   std::string said = std::strerror(number);
-  // NETLINK_CAP_ACK: the kernel repeats no more than the header of the request, and attributes follow.
+  // NETLINK_CAP_ACK: the kernel repeats only the header of the request; attributes follow.
   if (const auto text = message->nlmsg_flags & NLM_F_ACK_TLVS
                             ? attributeIn(payload, sizeof(nlmsgerr), NLMSGERR_ATTR_MSG)
                             : std::nullopt)
@@ -51,7 +51,7 @@ std::optional<Error> errorIn(const nlmsghdr* message) {
   return Error{code, std::move(said), {}};
 }
 
-// The end of a dump says whether the kernel gave it up.
+// The error in the message that ends a dump; nullopt if the dump is complete.
 std::optional<Error> errorOfDump(const nlmsghdr* done) {
   const std::string_view payload(static_cast<const char*>(mnl_nlmsg_get_payload(done)),
                                  mnl_nlmsg_get_payload_len(done));
@@ -144,7 +144,7 @@ Result<Socket> Socket::open(int protocol) {
   if (mnl_socket_bind(socket, 0, MNL_SOCKET_AUTOPID) < 0)
     return fail(errnoError("bind a netlink socket", errno));
   int on = 1;
-  // Kernels before 4.12 have neither, and say less about errors.
+  // Kernels before 4.12 support neither option and report fewer details of errors.
   mnl_socket_setsockopt(socket, NETLINK_EXT_ACK, &on, sizeof on);
   mnl_socket_setsockopt(socket, NETLINK_CAP_ACK, &on, sizeof on);
   if (::setsockopt(mnl_socket_get_fd(socket), SOL_SOCKET, SO_RCVTIMEO, &kPatience,
@@ -171,7 +171,7 @@ Result<> Socket::send(std::vector<iovec> parts) {
   const int fd = mnl_socket_get_fd(socket_.get());
   std::size_t size = 0;
   for (const auto& part : parts) size += part.iov_len;
-  // The kernel takes a transaction in one piece, and no more than the send buffer has room for.
+  // The kernel takes a transaction in one piece, which must fit into the send buffer.
   const int room = static_cast<int>(std::min<std::size_t>(size, std::numeric_limits<int>::max()));
   ::setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &room, sizeof room);
   sockaddr_nl kernel{};
@@ -197,7 +197,8 @@ Result<Socket::Reply> Socket::receive(std::uint32_t first, std::uint32_t last) {
       if (number == EAGAIN) return fail(ErrorCode::Timeout, "the kernel does not answer");
       if (number != ENOSPC && number != ENOBUFS)
         return fail(errnoError("receive from netlink", number));
-      // ENOSPC is libmnl's word for MSG_TRUNC. The rest has to be read, since the kernel begins no other list before.
+      // libmnl reports MSG_TRUNC as ENOSPC. The rest must be read, because the kernel does not
+      // begin another list before.
       lost = errnoError("part of the kernel's answer was lost", number);
       continue;
     }

@@ -3,8 +3,9 @@
 // Requests to the kernel by netlink (libmnl): links, routes, queueing disciplines and traffic classes
 // (NETLINK_ROUTE), and nf_tables (NETLINK_NETFILTER).
 //
-// Calls block until the kernel has answered, which it does at once; after two seconds without an answer they fail with
-// Timeout. A socket belongs to the network namespace of the thread that opened it, and is used by one thread at a time.
+// Calls block until the kernel has answered, which it does at once. After two seconds without an
+// answer they fail with Timeout. A socket belongs to the network namespace of the thread that
+// opened it. Only one thread at a time may use it.
 
 #include <cstdint>
 #include <cstring>
@@ -24,8 +25,8 @@ struct nlmsghdr;
 
 namespace koord::koordlet::netlink {
 
-// A request: a netlink header, the fixed header of the family (such as tcmsg), then attributes, which may be nested. A
-// message of more than 4 KiB is refused when it is sent.
+// A request: a netlink header, the fixed header of the family (such as tcmsg), then attributes,
+// which may be nested. Sending a message of more than 4 KiB fails.
 class Message {
  public:
   template <class Header>
@@ -41,7 +42,7 @@ class Message {
   void addStruct(std::uint16_t attribute, const T& value) {
     add(attribute, bytesOf(value));
   }
-  // The attributes that are added in fn() are nested in this one.
+  // The attributes that fn() adds are nested in this one.
   template <class Fn>
   void nest(std::uint16_t attribute, Fn fn) {
     const std::size_t at = begin(attribute);
@@ -73,7 +74,7 @@ class Batch {
  private:
   friend class Socket;
   explicit Batch(std::uint32_t sequence);
-  // Ends the transaction; its messages in parts.
+  // Ends the transaction. Returns its messages in parts.
   std::vector<iovec> finish();
   char* end() const;  // where the next message goes
 
@@ -84,10 +85,11 @@ class Batch {
   std::uint32_t sequence_;  // of the last message
 };
 
-// The value of an attribute among those that follow a header of `skip` bytes; nullopt when it is absent.
+// The value of an attribute among those that follow a header of `skip` bytes; nullopt if absent.
 std::optional<std::string_view> attributeIn(std::string_view payload, std::size_t skip,
                                             std::uint16_t attribute);
-// A number or struct from the start of `bytes`, which need not be aligned; nullopt when there are too few.
+// A number or struct from the start of `bytes`, which need not be aligned; nullopt if `bytes` is
+// too short.
 template <class T>
 std::optional<T> readAs(std::string_view bytes) {
   if (bytes.size() < sizeof(T)) return std::nullopt;
@@ -96,20 +98,22 @@ std::optional<T> readAs(std::string_view bytes) {
   return value;
 }
 
-// Errors are NotFound (the kernel said ENOENT or ENODEV), Conflict (EEXIST, EBUSY), Timeout (no answer), else Io.
+// Errors: NotFound (the kernel returned ENOENT or ENODEV), Conflict (EEXIST, EBUSY), Timeout (no
+// answer), else Io.
 class Socket {
  public:
   // `protocol`: NETLINK_ROUTE or NETLINK_NETFILTER.
   static Result<Socket> open(int protocol);
 
+  // Sends a message and waits until the kernel acknowledges it.
   Result<> request(Message message);
-  // All objects of the kind that the message asks for, each as the bytes after its netlink header. A list that changed
-  // while the kernel wrote it is read again.
+  // All objects of the kind that the message requests, each as the bytes after its netlink header.
+  // If the list changes while the kernel writes it, it is read again.
   Result<std::vector<std::string>> dump(Message message);
-  // The nf_tables messages that fill() adds take effect together, or none of them does.
+  // Sends the nf_tables messages that fill() adds. Either all of them take effect, or none.
   Result<> transaction(const std::function<void(Batch&)>& fill);
 
-  // The address at which the kernel answers.
+  // The netlink port id of this socket, to which the kernel sends its answers.
   std::uint32_t port() const;
 
  private:
@@ -118,12 +122,13 @@ class Socket {
   };
   struct Reply {
     std::vector<std::string> objects;
-    bool interrupted = false;  // the list changed meanwhile
+    bool interrupted = false;  // the list changed while it was read
   };
   explicit Socket(mnl_socket* socket) : socket_(socket) {}
   Result<> send(Message& message, std::uint16_t flags);
   Result<> send(std::vector<iovec> parts);
-  // Reads the answers to the messages `first` to `last`, until the last one is acknowledged or one is refused.
+  // Reads the answers to the messages `first` to `last`, until the kernel acknowledges the last
+  // message or refuses one.
   Result<Reply> receive(std::uint32_t first, std::uint32_t last);
 
   std::unique_ptr<mnl_socket, Close> socket_;

@@ -18,7 +18,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// On a thread of its own, in a network namespace with nothing but lo.
+// Runs on its own thread, in a network namespace that has only lo.
 void inEmptyNetwork(const std::function<void()>& fn) {
   bool skipped = false;
   std::thread([&] {
@@ -46,7 +46,7 @@ class Forger {
                        sizeof address),
               static_cast<ssize_t>(bytes.size()));
   }
-  // What a kernel that refuses a request sends.
+  // The answer of a kernel that refuses a request.
   void refuse(const Socket& to, std::uint32_t sequence) {
     nlmsghdr header{};
     header.nlmsg_type = NLMSG_ERROR;

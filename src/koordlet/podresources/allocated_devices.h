@@ -1,7 +1,7 @@
 #pragma once
 
-// Answers of kubelet's pod-resources service, with the devices that koord-scheduler allocated: kubelet knows only those
-// of device plugins.
+// Adds the devices that koord-scheduler allocated to the answers of kubelet's pod-resources
+// service. kubelet knows only the devices of device plugins.
 
 #include <functional>
 #include <string>
@@ -19,11 +19,13 @@ struct ResourceDevices {
   std::vector<std::string> ids;
   bool operator==(const ResourceDevices&) const = default;
 };
-// By the annotation scheduling.koordinator.sh/device-allocated: bus ids of virtual functions, or ids of devices.
+// The devices in the annotation scheduling.koordinator.sh/device-allocated: bus ids of virtual
+// functions, or ids of devices.
 std::vector<ResourceDevices> devicesAllocatedTo(const PodView& pod);
 
-// `reply`: a ListPodResourcesResponse or GetPodResourcesResponse. The first container of a pod has its devices added,
-// sorted by resource. Fields that koordlet does not know are kept. An error when it is no such message.
+// Returns `reply`, a ListPodResourcesResponse or GetPodResourcesResponse, with each pod's devices
+// added to its first container, sorted by resource. Keeps unknown fields. Fails if `reply` is not
+// such a message.
 using DevicesOf = std::function<std::vector<ResourceDevices>(std::string_view podNamespace,
                                                              std::string_view pod)>;
 Result<std::string> withAllocatedDevices(std::string_view reply, const DevicesOf& devicesOf);

@@ -5,8 +5,9 @@
 #include "koordlet/podresources/allocated_devices.h"
 #include "koordlet/system/host_dirs.h"
 
-// Bytes have a thread of their own; pods are looked up on koordlet's. A call that kubelet does not answer fails as
-// kubelet's would, and one whose answer cannot be read is handed on as it came.
+// A separate thread does the network I/O; pods are looked up on koordlet's executor. If kubelet's
+// call fails, the client gets kubelet's error. If kubelet's answer cannot be decoded, the client
+// gets it unchanged.
 
 namespace koord::koordlet {
 namespace {

@@ -1,8 +1,9 @@
 #pragma once
 
-// Kubelet's pod-resources service, served again with the devices that koord-scheduler allocated (gate
-// PodResourcesProxy): who asks which pod has which GPU, such as exporters of their metrics, asks here. Calls are passed
-// on to kubelet's own socket and their answers completed (allocated_devices.h).
+// A proxy of kubelet's pod-resources service that adds the devices allocated by koord-scheduler
+// (gate PodResourcesProxy). Its clients, e.g. exporters of GPU metrics, learn which pod has which
+// device. The proxy forwards calls to kubelet's socket and completes the answers
+// (allocated_devices.h).
 
 #include <memory>
 #include <string>
@@ -18,13 +19,13 @@ namespace koord::koordlet {
 class PodResourcesProxy {
  public:
   struct Options {
-    std::string folder;         // its socket is kubelet.sock there
-    std::string kubeletSocket;  // kubelet's own
+    std::string folder;         // of the proxy's socket, kubelet.sock
+    std::string kubeletSocket;  // path of kubelet's socket
   };
-  // `states` and the executor outlive it.
+  // `executor` and `states` must outlive the proxy.
   PodResourcesProxy(Executor& executor, const States& states, Options options);
   ~PodResourcesProxy();
-  // Listens; what cannot be done is logged and tried again.
+  // Starts to listen. A failure is logged and retried.
   void start();
 
  private:
@@ -38,7 +39,7 @@ class PodResourcesProxy {
   Options options_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   std::unique_ptr<net::IoThread> thread_;
-  // Of the thread alone.
+  // Used on thread_ only.
   std::unique_ptr<net::GrpcChannel> kubelet_;
   std::unique_ptr<net::GrpcServer> server_;
   std::unique_ptr<TaskGroup> calls_;

@@ -31,7 +31,7 @@ std::string podMessage(const std::string& name) {
          field(3, field(1, "side"));
 }
 
-// The message with its fields in the order in which they are written anew.
+// The message with its fields in the order in which koordlet writes them.
 std::string inOrder(const std::string& message) {
   podresources::ListPodResourcesResponse response;
   EXPECT_TRUE(response.ParseFromString(message));

@@ -1,5 +1,6 @@
-// While nothing happens on the node, koordlet writes nothing and asks for no memory in most seconds, however many pods there are.
-// What it asks for is counted by allocation functions of this program's own, so it is the same in each run.
+// While nothing happens on the node, koordlet writes nothing and allocates no memory in most
+// seconds, whatever the number of pods. The test program's own allocation functions count the
+// allocations, so the count is the same in each run.
 
 #include <cstdlib>
 #include <new>
@@ -43,7 +44,7 @@ void* counted(void* memory, std::size_t size) {
 namespace koord::koordlet {
 namespace {
 
-// Lists, reports, checkpoints and history of a minute with 81 pods, and what the API server that stands in makes of it.
+// Lists, reports, checkpoints and history of a minute with 81 pods, and the fake API server's part.
 constexpr std::size_t kMinute = 1280 << 10;
 
 class SteadyState : public AgentFixture {
@@ -61,7 +62,7 @@ class SteadyState : public AgentFixture {
     startAgent();
     for (int i = 0; i < 90; ++i) calmSecond();
   }
-  // What koordlet asks for in it; the machine's part is not counted.
+  // koordlet's allocations in it; those of the fake host are not counted.
   std::size_t calmSecond() {
     files_.burn(ls_, 2, std::chrono::seconds(1));
     files_.burnSystem(0.5, std::chrono::seconds(1));
@@ -85,7 +86,7 @@ INSTANTIATE_TEST_SUITE_P(V1AndV2, SteadyState,
                            return info.param == CgroupVersion::V1 ? "V1" : "V2";
                          });
 
-// A third of all seconds have no pass of three, ten or sixty seconds in them.
+// A third of all seconds contain no pass of three, ten or sixty seconds.
 TEST_P(SteadyState, APlainSecondAsksForNothing) {
   addPods(40);
   settleDown();

@@ -9,13 +9,13 @@
 namespace koord::koordlet {
 namespace {
 
-// -1 when the list has no positive amount of it.
+// The amount of `name`; -1 if the list has no positive amount of it.
 std::int64_t limitOf(const api::ResourceList& limits, std::string_view name) {
   const std::int64_t value = model::amountOf(limits, name).value();
   return value > 0 ? value : -1;
 }
 
-// By the containers' own words; empty where they have none about batch resources.
+// The batch resources in the containers' specs; empty if they have none.
 model::ExtendedResourceSpec askedBySpec(const api::PodSpec& spec) {
   const auto isOther = [](const auto& entry) {
     const auto names = [&](std::string_view name) {
@@ -97,7 +97,7 @@ BatchResourceHook::Known& BatchResourceHook::limitsOf(const PodView& pod) {
   known = {pod.pod, std::nullopt, {}, {}};
   const auto spec = batchResourcesOf(pod);
   if (!spec) return known;
-  // By the annotation where the specification says nothing, or is not known: the runtime does not tell it.
+  // By the annotation if the spec has no batch resources. The runtime does not pass the spec.
   known.whole = isEmpty(askedBySpec(pod.pod->spec)) ? podLimits(*spec) : podLimits(*pod.pod);
   for (const auto& list : {spec->containers, spec->initContainers})
     for (const auto& [name, container] : list)
@@ -108,7 +108,7 @@ BatchResourceHook::Known& BatchResourceHook::limitsOf(const PodView& pod) {
 std::int64_t BatchResourceHook::periodOf(const std::string& dir, Known& known) {
   if (const auto it = known.periods.find(dir); it != known.periods.end()) return it->second;
   const auto period = reader_.cfsPeriodUs(dir);
-  if (!period) return kCfsPeriodUs;  // it is about to be made
+  if (!period) return kCfsPeriodUs;  // the cgroup is about to be created
   known.periods.emplace(dir, *period);
   return *period;
 }

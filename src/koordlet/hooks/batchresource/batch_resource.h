@@ -1,9 +1,9 @@
 #pragma once
 
-// Pods of batch resources are BestEffort for Kubernetes, so kubelet gives them no CPU weight and no
-// limit. This hook does, from their batch-cpu and batch-memory: cpu.shares, the CFS quota and the
-// memory limit of the pod and of each container. While CPU suppress works by the quota of all
-// best-effort pods together, theirs is unlimited: two quotas at work would throttle twice.
+// Pods with batch resources have Kubernetes' QoS class BestEffort, so kubelet gives them no CPU
+// weight and no limit. This hook does, from their batch-cpu and batch-memory: cpu.shares, the CFS
+// quota and the memory limit of the pod and of each container. While CPU suppress limits the quota
+// of all BE pods together, their own quotas are unlimited, because two quotas would throttle twice.
 
 #include <map>
 #include <memory>
@@ -26,12 +26,12 @@ struct BatchLimits {
   bool operator==(const BatchLimits&) const = default;
 };
 BatchLimits podLimits(const model::ExtendedResourceSpec& spec);
-// With init containers and sidecars. One container without a limit, and the pod has none.
+// Includes init containers and sidecars. If one container has no limit, the pod has no limit.
 BatchLimits podLimits(const api::Pod& pod);
 BatchLimits containerLimits(const model::ExtendedResourceContainer& container);
 
-// What best-effort pods ask for: by their spec or, if that says nothing, by annotation. nullopt for
-// pods that are not BE or have no batch resources.
+// The batch resources of a BE pod, from its spec or else from its annotation. nullopt if the pod is
+// not BE or has no batch resources.
 std::optional<model::ExtendedResourceSpec> batchResourcesOf(const PodView& pod);
 
 class BatchResourceHook final : public Hook {
@@ -41,12 +41,12 @@ class BatchResourceHook final : public Hook {
   void wanted(const PodView& pod, HookUpdates& updates) override;
 
  private:
-  // What a pod's object says, as long as it is the same object.
+  // The values computed from a pod's object; valid while the pod has the same object.
   struct Known {
     std::shared_ptr<const api::Pod> pod;
-    std::optional<BatchLimits> whole;  // none: it is not about this pod
+    std::optional<BatchLimits> whole;  // nullopt: the hook skips this pod
     std::map<std::string, BatchLimits, std::less<>> containers;
-    // In microseconds, by cgroup. Who makes a cgroup sets its period once.
+    // CFS periods in microseconds, by cgroup. A cgroup's creator sets its period once.
     std::map<std::string, std::int64_t> periods;
   };
   Known& limitsOf(const PodView& pod);

@@ -9,21 +9,22 @@
 #include "koordlet/system/small_file.h"
 #include "model/well_known.h"
 
-// Cookies live in the kernel, in the processes, and nothing is kept here that could differ from it:
-// in each pass the processes of a pod are asked for theirs. The cookie that most of the known members
-// of a group have is the group's; who lacks it gets it from one of them, and a group without any gets
-// a new one. A koordlet that is restarted therefore finds its groups again. Children inherit the
-// cookie of their parent, so that in the steady state asking is all: one call per process and pass.
+// Cookies belong to processes and live in the kernel. koordlet keeps no copy that could differ:
+// each pass reads the cookies of the pods' processes. A group's cookie is the cookie that most of
+// its known members have. Members without it get it from a process that has it; a group without a
+// cookie gets a new cookie. A restarted koordlet therefore finds its groups again. Children inherit
+// the cookie of their parent, so the steady state costs one call per process and pass.
 //
-// When the policy is switched off cookies are taken back, those of a former process, too; others may use cookies where
-// koordlet never did. So a file marks that it did.
+// When the policy is switched off, koordlet clears the cookies, including those that a former
+// koordlet process set. Other programs may use cookies on nodes where koordlet never did, so a
+// marker file records that koordlet did.
 //
 // Group identity and core scheduling exclude each other in kernels that have both.
 
 namespace koord::koordlet {
 namespace {
 
-// One is enough, unless a pod is not listed just then.
+// One pass is enough, unless a pod is temporarily not listed.
 constexpr int kPassesToTakeBack = 10;
 
 CoreSchedRule::Class classOf(const std::optional<api::ResourceQOS>& qos, bool policy) {
@@ -32,7 +33,7 @@ CoreSchedRule::Class classOf(const std::optional<api::ResourceQOS>& qos, bool po
   return {true, cpu.coreExpeller.value_or(false), cpu.schedIdle.value_or(0) == 1};
 }
 
-// Written unless it is there already; kernels without the file are as they are.
+// Writes the value if the file has another one. Does nothing on kernels without the file.
 Result<> set(const std::string& path, std::string_view value) {
   const auto current = readSmallFile(path);
   if (!current || trim(*current) == value) return {};
@@ -148,7 +149,7 @@ void CoreSchedHook::prepare(const States& states, HookUpdates& updates) {
   active_ = !rule_.enabled() || switchOn();
   if (!active_) return;
   addIdle(updates);
-  // Who has which cookie, and which of them is the group's.
+  // The members of each group by cookie; the most frequent cookie is the group's.
   std::map<std::string, std::map<std::uint64_t, std::vector<int>>> members;
   for (const auto& pod : states.pods()) {
     const auto group = pod.active() ? coreSchedGroup(pod, rule_) : std::nullopt;
@@ -171,7 +172,7 @@ std::vector<int> CoreSchedHook::processesOf(const PodView& pod) const {
     const auto text = path ? readSmallFile(*path) : fail(path.error());
     if (!text) continue;
     forEachLine(*text, [&](std::string_view line) {
-      // Processes of other namespaces are 0.
+      // Processes of other PID namespaces read as 0.
       if (const auto pid = parseInt(line); pid && *pid > 0 && *pid <= INT32_MAX)
         pids.push_back(static_cast<int>(*pid));
     });
@@ -190,7 +191,7 @@ void CoreSchedHook::join(const std::string& group, const std::vector<int>& pids)
   if (known.cookie == 0) {
     if (!took(group, kernel_->create(lacking.front()))) return;
     const auto cookie = kernel_->cookieOf(lacking.front());
-    if (!cookie) return;  // it ended just now; the next pass tries another
+    if (!cookie) return;  // the process has ended; the next pass tries another
     known = {lacking.front(), *cookie};
     lacking.erase(lacking.begin());
   }

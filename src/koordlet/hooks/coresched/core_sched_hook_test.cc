@@ -54,7 +54,7 @@ constexpr std::string_view kTeam = R"(,"koordinator.sh/core-sched-group-id":"tea
 TEST_F(CoreSchedTest, AGroupHasOneCookieAndOthersHaveOthers) {
   addPod("a", "LS", kTeam, "11\n12\n");
   addPod("b", "LS", kTeam, "21\n");
-  addPod("c", "BE", kTeam, "31\n");  // no expeller: apart
+  addPod("c", "BE", kTeam, "31\n");  // no expeller: another group
   addPod("d", "LS", R"(,"koordinator.sh/core-sched-policy":"exclusive")", "41\n");
   addPod("e", "LS", R"(,"koordinator.sh/core-sched-policy":"none")", "51\n");
   addPod("f", "SYSTEM", "", "61\n");
@@ -85,8 +85,8 @@ TEST_F(CoreSchedTest, CookiesAndWhatIsDoneToThemAreTold) {
   pass(hook);
   EXPECT_EQ(told,
             (std::map<std::string, std::uint64_t>{{"a/main in team-expeller", cookies_[11]}}));
-  EXPECT_THAT(managed, testing::ElementsAre(std::pair("team-expeller", true),    // made
-                                            std::pair("team-expeller", true)));  // and handed on
+  EXPECT_THAT(managed, testing::ElementsAre(std::pair("team-expeller", true),    // created
+                                            std::pair("team-expeller", true)));  // and copied
   managed.clear();
   pass(hook);
   EXPECT_EQ(told.size(), 1U);
@@ -108,7 +108,7 @@ TEST_F(CoreSchedTest, ARestartFindsTheCookiesAgain) {
 TEST_F(CoreSchedTest, ItIsTakenBackWithAnotherPolicy) {
   addPod("a", "LS", kTeam, "11\n");
   auto updates = pass(hook_);
-  EXPECT_EQ(updates.qos.back().value, "1");  // best effort is idle
+  EXPECT_EQ(updates.qos.back().value, "1");  // the BE directory is idle
   EXPECT_NE(cookies_[11], 0U);
   setPolicy("groupIdentity");
   updates = pass(hook_);
@@ -118,7 +118,7 @@ TEST_F(CoreSchedTest, ItIsTakenBackWithAnotherPolicy) {
 
 TEST_F(CoreSchedTest, AMachineThatNeverUsedItIsLeftAlone) {
   setPolicy("groupIdentity");
-  cookies_[11] = 5;  // somebody else's
+  cookies_[11] = 5;  // of another program
   addPod("a", "LS", "", "11\n");
   EXPECT_TRUE(pass(hook_).qos.empty());
   EXPECT_EQ(cookies_[11], 5U);
@@ -140,7 +140,7 @@ TEST_F(CoreSchedTest, WhatAFormerProcessGaveIsTakenBackWhenItIsSwitchedOff) {
   EXPECT_EQ(cookies_[12], 0U);
   ASSERT_FALSE(updates.qos.empty());
   for (const auto& update : updates.qos) EXPECT_EQ(update.value, "0");
-  // After some passes others may use cookies.
+  // After some passes other programs may use cookies.
   for (int i = 0; i < 10; ++i) pass(next);
   cookies_[11] = 5;
   pass(next);

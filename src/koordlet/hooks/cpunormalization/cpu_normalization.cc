@@ -8,11 +8,12 @@
 #include "model/resources.h"
 #include "model/well_known.h"
 
-// Pods whose quota CPU burst moves are left to it, since two writers of one value would undo each other: there it begins
-// at the same value (CpuBurst::normalize). A pod's own annotation decides before the node's strategy, as there.
+// The hook skips pods whose quota CPU burst changes, because two writers of one value would undo
+// each other; CPU burst starts from the same normalized value (CpuBurst::normalize). As in CPU
+// burst, a pod's annotation overrides the node's strategy.
 //
-// While the ratio is 1 nothing is written, unless quotas were shrunk before: by this process, or by one before it, which is
-// seen by a quota below the nominal one.
+// While the ratio is 1, nothing is written unless quotas were shrunk before, by this process or by
+// a former one. A quota below nominal shows the latter.
 
 namespace koord::koordlet {
 namespace {
@@ -32,7 +33,7 @@ std::int64_t quotaOfLimit(const api::ResourceList& limits) {
   return milliCpuToQuota(model::amountOf(limits, model::kCpu).milliValue());
 }
 
-// Of the whole pod; -1 where one container has no limit.
+// The nominal quota of the whole pod; -1 if a container has no limit.
 std::int64_t nominalOf(const api::Pod& pod) {
   const auto isLimited = [](const api::Container& container) {
     return quotaOfLimit(container.resources.limits) > 0;
@@ -60,7 +61,7 @@ bool CpuNormalizationHook::isShrunk(const std::string& dir, std::int64_t nominal
   if (nominal <= 0 || dir.empty() || seen_.contains(dir)) return false;
   const auto quota = reader_.cfsQuotaUs(dir);
   const auto period = quota ? reader_.cfsPeriodUs(dir) : quota;
-  // Without a quota the runtime, or kubelet, is still to write it.
+  // Without a quota: the runtime or kubelet has not written it yet.
   if (!period || *quota <= 0) return false;
   seen_.insert(dir);
   return *quota < quotaInPeriod(nominal, *period);

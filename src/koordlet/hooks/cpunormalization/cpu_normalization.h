@@ -1,8 +1,8 @@
 #pragma once
 
-// CPU normalisation (gate CPUNormalization): where a machine's CPUs are faster than nominal, the
-// quota of pods that share CPUs shrinks by the same factor, so that a core of quota means the same
-// work everywhere. Best-effort pods have it in their batch resources, pinned pods have no quota.
+// CPU normalisation (gate CPUNormalization): if a node's CPUs are faster than nominal, the quota of
+// pods that share CPUs shrinks by the same factor, so that a core of quota means the same work on
+// all nodes. The hook for batch resources does this for BE pods; pinned pods have no quota.
 
 #include <unordered_set>
 
@@ -20,17 +20,17 @@ class CpuNormalizationHook final : public Hook {
 
  private:
   bool concerns(const PodView& pod) const;
-  // Whether the pod or one of its containers has less than its nominal quota. Each cgroup is looked at until it has
-  // been seen with a quota.
+  // Returns true if the pod or one of its containers has less than its nominal quota. Each cgroup
+  // is checked until it has a quota.
   bool foundShrunk(const PodView& pod);
   bool isShrunk(const std::string& dir, std::int64_t nominal);
-  // The quota in the period that the cgroup has.
+  // The quota for the CFS period of the cgroup.
   std::string quotaOf(std::int64_t nominal, const std::string& dir);
 
   CgroupReader reader_;
   CpuRatio ratio_;
-  bool shrunk_ = false;  // quotas were below nominal at some time, and are to be restored
-  std::unordered_set<std::string> seen_;  // cgroups, while nothing is known to be shrunk
+  bool shrunk_ = false;  // quotas were below nominal at some time, and must be restored
+  std::unordered_set<std::string> seen_;  // cgroups already checked, while shrunk_ is false
   bool nodeBursts_ = false;
 };
 

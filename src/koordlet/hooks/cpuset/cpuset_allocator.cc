@@ -6,17 +6,17 @@
 #include "model/resources.h"
 #include "model/well_known.h"
 
-// The first that applies:
+// The first rule that applies:
 //   1. pinned by the scheduler (resource-status has a cpuset): those CPUs;
 //   2. placed on NUMA nodes by the scheduler: the shared pools of these nodes;
 //   3. SYSTEM pods: the CPUs that the node names for them;
 //   4. LS: all shared pools;
-//   5. best effort for Kubernetes: nothing, CPU suppress holds it;
-//   6. kubelet's static policy is on: nothing, it has an opinion of its own;
+//   5. Kubernetes' QoS class BestEffort: nothing, CPU suppress sets their CPUs;
+//   6. kubelet's static policy is on: nothing, kubelet sets the CPUs;
 //   7. all others: all shared pools.
-// The pools are worked out here, in every pass, from the same parts as those in the
-// NodeResourceTopology (topology/): an LSE pod that has just come takes its CPUs out of everybody
-// else's sets at once and not when the object has been written.
+// The pools are computed here in every pass, from the same parts as those in the
+// NodeResourceTopology (topology/), so that the CPUs of a new LSE pod leave the sets of all other
+// pods at once and not only after the object has been written.
 //
 // Rules: cpuset hook of upstream's koordlet.
 
@@ -25,7 +25,7 @@ namespace {
 
 struct ResourceStatus {
   CpuSet cpus;
-  std::vector<int> numaNodes;  // with CPU from them
+  std::vector<int> numaNodes;  // the NUMA nodes from which the pod has CPU
 };
 
 std::optional<std::string_view> annotationText(const PodView& pod) {
@@ -102,14 +102,14 @@ void CpusetHook::prepare(const States& states, HookUpdates& updates) {
     log::v(4, "the last known state of kubelet's CPU manager stays: {}", state.error().message);
   }
   pools_ = cpuPools(*states.node(), *host_.topology, kubelet_, states.pods());
-  // Nothing below kubepods can have CPUs that it has not.
+  // Cgroups below kubepods cannot have CPUs that kubepods does not have.
   if (const auto allowed = reader_.cpuset(host_.kubepods()); allowed && !allowed->empty())
     for (auto* pool : {&pools_->shared, &pools_->bestEffort}) *pool = pool->intersect(*allowed);
   if (onPools_) onPools_(*pools_);
   if (states.slo() && !pools_->shared.empty()) addApplications(states, updates);
 }
 
-// One that is dropped has all of what is above it.
+// An application that NodeSLO does not name any more gets all CPUs of its parent cgroup.
 void CpusetHook::addApplications(const States& states, HookUpdates& updates) {
   const auto set = [&](const std::string& dir, const CpuSet& cpus) {
     updates.qos.push_back({CgroupFile::CpusetCpus, dir, cpus.toString(), "CPUSetAllocator"});

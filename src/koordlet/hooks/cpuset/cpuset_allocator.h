@@ -1,8 +1,8 @@
 #pragma once
 
-// Which CPUs a pod's containers run on (gate CPUSetAllocator): those that the scheduler pinned it to,
-// or the pools that pods share, so that they stay off the CPUs of others. Best effort is held by CPU
-// suppress, and what nobody says anything about is left to kubelet's static policy, if it has that.
+// The CPUs of a pod's containers (gate CPUSetAllocator): the CPUs to which the scheduler pinned the
+// pod, or the shared pools, so that pods stay off the CPUs of pinned pods. CPU suppress sets the
+// CPUs of BE pods; kubelet's static policy, if it is on, sets the CPUs of the remaining pods.
 
 #include "koordlet/hooks/hook.h"
 #include "koordlet/states/host_application.h"
@@ -12,21 +12,22 @@
 namespace koord::koordlet {
 
 struct CpusetDecision {
-  CpuSet cpus;  // empty: nothing to say
-  // Pinned pods have their CPUs to themselves; a quota on top would only stop them at its end.
+  CpuSet cpus;  // empty: the hook does not set the CPUs
+  // True for pinned pods, which have their CPUs exclusively: a CFS quota would only throttle them.
   bool unlimited = false;
 };
-// `cpus` is the machine's. A resource-status that cannot be read says nothing.
-// `beManaged`: best effort that the scheduler placed on NUMA nodes stays there (gate BECPUManager).
+// `cpus`: the host's topology. `beManaged`: BE pods that the scheduler placed on NUMA nodes stay
+// there (gate BECPUManager). A resource-status annotation that is not valid is ignored.
 CpusetDecision cpusetOf(const PodView& pod, const CpuPools& pools, const CpuTopology& cpus,
                         bool beManaged = false);
 
 class CpusetHook final : public Hook {
  public:
-  // Told of the pools whenever they are worked out anew.
+  // Called with the pools each time they are recomputed.
   using PoolsFn = std::function<void(const CpuPools&)>;
   // `unsetQuota` false: quotas of pinned pods stay (--disable-unset-cpu-quota).
-  // `applications`: a file that outlives the process, for host applications that NodeSLO names; "" for none.
+  // `applications`: path of a file that outlives the process, with the host applications of
+  // NodeSLO; "" for none.
   CpusetHook(const Host& host, bool unsetQuota, PoolsFn onPools = nullptr, bool beManaged = false,
              std::string applications = "");
 
@@ -41,7 +42,7 @@ class CpusetHook final : public Hook {
   PoolsFn onPools_;
   bool beManaged_;
   CgroupReader reader_;
-  CpuManagerState kubelet_;  // as last read
+  CpuManagerState kubelet_;  // as read last
   std::optional<CpuPools> pools_;
   NamedApplications applications_;
 };

@@ -39,7 +39,7 @@ AllocatedDevice deviceIn(const json::value& item) {
   return device;
 }
 
-// `name` below /dev.
+// The device file `name` below /dev; `root` is the directory in which koordlet sees /dev.
 Result<ContainerStart::Device> deviceFile(const std::string& root, const std::string& name) {
   struct stat info{};
   std::string path = root + name;
@@ -49,7 +49,7 @@ Result<ContainerStart::Device> deviceFile(const std::string& root, const std::st
                                 static_cast<std::int64_t>(minor(info.st_rdev)), kDeviceMode};
 }
 
-// A bus id is used as a name of a directory.
+// A bus id is used as the name of a directory.
 bool isBusId(std::string_view id) {
   return !id.empty() &&
          id.find_first_not_of("0123456789abcdefABCDEF:.") == std::string_view::npos &&

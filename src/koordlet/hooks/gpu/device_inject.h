@@ -1,21 +1,21 @@
 #pragma once
 
-// What a container gets of the devices that the scheduler allocated to its pod, as it is made: the
-// names of its GPUs, and limits of shared ones where HAMi-core enforces them (gate GPUEnvInject); the
-// device files of its RDMA cards (gate RDMADeviceInject). Running containers cannot be given more.
+// Gives a container, when it is created, the devices that the scheduler allocated to its pod: the
+// names of its GPUs, the limits of shared GPUs if HAMi-core enforces them (gate GPUEnvInject), and
+// the device files of its RDMA cards (gate RDMADeviceInject). Running containers get no devices.
 
 #include "koordlet/hooks/hook.h"
 
 namespace koord::koordlet {
 
-// Of the annotation scheduling.koordinator.sh/device-allocated.
+// A device in the annotation scheduling.koordinator.sh/device-allocated.
 struct AllocatedDevice {
   std::int64_t minor = 0;
   std::string id;
   json::value resources;
   std::vector<std::string> functions;  // bus ids of virtual functions
 };
-// Devices of a type, "gpu" or "rdma"; none without the annotation. An error when it is nonsense.
+// Devices of a type, "gpu" or "rdma"; none without the annotation. Fails if it is malformed.
 Result<std::vector<AllocatedDevice>> allocatedDevices(const PodView& pod, std::string_view type);
 
 class GpuEnvHook final : public Hook {
@@ -38,7 +38,7 @@ class GpuEnvHook final : public Hook {
 
 class RdmaDeviceHook final : public Hook {
  public:
-  // `deviceRoot`: where the files of /dev are looked at.
+  // `deviceRoot`: the directory in which koordlet sees the host's /dev.
   explicit RdmaDeviceHook(const Host& host, std::string deviceRoot = "/dev/")
       : host_(host), deviceRoot_(std::move(deviceRoot)) {}
   void prepare(const States&, HookUpdates&) override {}

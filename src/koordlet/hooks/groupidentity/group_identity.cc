@@ -20,7 +20,7 @@ std::int64_t valueOf(const std::optional<api::ResourceQOS>& qos, bool& enabled) 
   return qos->cpuQOS->groupIdentity.value_or(0);
 }
 
-// A pod's own {"enable": bool, "groupIdentity": n}; nullopt when it says nothing or nonsense.
+// A pod's own {"enable": bool, "groupIdentity": n}; nullopt if absent or invalid.
 std::optional<std::int64_t> annotated(const PodView& pod) {
   if (pod.qos != model::Qos::LS) return std::nullopt;
   const auto* text = api::findIn(pod.pod->metadata.annotations, model::kAnnotationCpuQos);
@@ -89,7 +89,7 @@ std::int64_t bvtOf(const GroupIdentityRule& rule, const api::HostApplicationSpec
 std::int64_t bvtOf(const GroupIdentityRule& rule, KubeQos qosDirectory) {
   switch (qosDirectory) {
     case KubeQos::Guaranteed:
-      return 0;  // the root of all others
+      return 0;  // the parent of the other QoS directories
     case KubeQos::Burstable:
       return rule.ls;
     case KubeQos::BestEffort:
@@ -109,7 +109,7 @@ bool GroupIdentityHook::supported() const {
 bool GroupIdentityHook::switchOn() const {
   const std::string group = sysctl(host_, "sched_group_identity_enabled");
   const std::string core = sysctl(host_, "sched_core");
-  if (!pathExists(group)) return true;  // kernels without the switch have it always on
+  if (!pathExists(group)) return true;  // always on in kernels without the sysctl
   for (const auto& [path, value] : {std::pair(core, "0"), std::pair(group, "1")}) {
     const auto current = readSmallFile(path);
     if (!current || *current == value) continue;
@@ -135,8 +135,8 @@ void GroupIdentityHook::prepare(const States& states, HookUpdates& updates) {
   addDirectories(states, updates);
 }
 
-// Besides the pods: the QoS classes, host applications, and pods that nobody lists any more, whose
-// processes may run for a while yet.
+// Adds the directories other than those of listed pods: QoS classes, host applications, and pods
+// that are not listed but whose processes may still run.
 void GroupIdentityHook::addDirectories(const States& states, HookUpdates& updates) {
   const auto set = [](UpdateList& to, std::string dir, std::int64_t value) {
     to.push_back(

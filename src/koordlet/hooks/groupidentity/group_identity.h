@@ -1,8 +1,8 @@
 #pragma once
 
-// Group identity (bvt) of kernels that have cpu.bvt_warp_ns: latency-sensitive groups preempt, best
-// effort yields at once. The value comes from the QoS class in NodeSLO, 0 where the class has it
-// switched off.
+// Group identity (bvt) on kernels with cpu.bvt_warp_ns: latency-sensitive cgroups preempt BE
+// cgroups, which yield at once. The value comes from the QoS class in NodeSLO, 0 if the class has
+// it switched off.
 
 #include "koordlet/hooks/hook.h"
 #include "koordlet/states/host_application.h"
@@ -21,22 +21,23 @@ struct GroupIdentityRule {
 GroupIdentityRule groupIdentityRule(const api::ResourceQOSStrategy& strategy);
 std::int64_t bvtOf(const GroupIdentityRule& rule, const PodView& pod);
 std::int64_t bvtOf(const GroupIdentityRule& rule, KubeQos qosDirectory);
-// Of a pod of which only the directory is known, and of a host application.
+// The values of a pod of which only the directory is known, and of a host application.
 std::int64_t bvtOfUnknownPod(const GroupIdentityRule& rule, KubeQos qos);
 std::int64_t bvtOf(const GroupIdentityRule& rule, const api::HostApplicationSpec& application);
 
 class GroupIdentityHook final : public Hook {
  public:
-  // `applications`: a file that outlives the process, for those that NodeSLO names; "" for none.
+  // `applications`: path of a file that outlives the process, with the host applications of
+  // NodeSLO; "" for none.
   explicit GroupIdentityHook(const Host& host, std::string applications = "");
-  // Whether the kernel has it in any form.
+  // Returns true if the kernel supports group identity: the cgroup file or the sysctl exists.
   bool supported() const;
   void prepare(const States& states, HookUpdates& updates) override;
   void wanted(const PodView& pod, HookUpdates& updates) override;
 
  private:
   void addDirectories(const States& states, HookUpdates& updates);
-  // The kernel's switch for all of it; false when it cannot be turned on.
+  // Turns on group identity by sysctl. Returns false on failure.
   bool switchOn() const;
 
   const Host& host_;

@@ -1,20 +1,20 @@
 #pragma once
 
-// Whom the kernel kills first when memory runs out (gate OOMScoreAdj): annotations of a pod set the
-// score of its containers' processes, all alike (koordinator.sh/oom-score-adj) or each its own
-// (koordinator.sh/oom-score-adj-spec, a JSON object by container). Processes that are made later
-// inherit it; the reconciler looks again for those that came otherwise.
+// The order in which the kernel kills processes when memory runs out (gate OOMScoreAdj). A pod's
+// annotations set the score of its containers' processes: one for all containers
+// (koordinator.sh/oom-score-adj) or one per container (koordinator.sh/oom-score-adj-spec, a JSON
+// object by container). Child processes inherit it; the reconciler sets it for other new processes.
 
 #include "koordlet/hooks/hook.h"
 
 namespace koord::koordlet {
 
-// -1000 to 1000; nullopt where the annotations say nothing of the container, or nonsense.
+// -1000 to 1000; nullopt if the annotations do not name the container or are malformed.
 std::optional<int> oomScoreOf(const PodView& pod, std::string_view container);
 
 class OomScoreHook final : public Hook {
  public:
-  // Told of each container with a score of its own.
+  // Called for each container with a score from annotations.
   using ScoreFn = std::function<void(const PodView&, const std::string& container, int score)>;
   explicit OomScoreHook(const Host& host, ScoreFn onScore = nullptr);
   void prepare(const States&, HookUpdates&) override {}

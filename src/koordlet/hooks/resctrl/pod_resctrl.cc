@@ -22,7 +22,7 @@ const std::string* annotationOf(const PodView& pod) {
   return api::findIn(pod.pod->metadata.annotations, model::kAnnotationResctrl);
 }
 
-// Nothing in a uid leads out of the directory, unless somebody means harm.
+// Returns false for a uid that, as a name, could lead out of the directory.
 bool isPlainName(std::string_view uid) {
   return !uid.empty() && uid.find_first_of("/.") == std::string_view::npos;
 }
@@ -43,7 +43,7 @@ std::optional<std::int64_t> bandwidthIn(const resctrl::Machine& machine,
   return resctrl::bandwidthOf(machine.bandwidth, percent->get_int64());
 }
 
-// For all caches, then for single ones; an error names the part.
+// The values for all caches, then those for single caches. An error names the invalid part.
 template <class Read>
 Result<resctrl::Domains> domainsOf(const json::value& part, const resctrl::Domains& caches,
                                    Read read) {
@@ -65,7 +65,7 @@ Result<resctrl::Domains> domainsOf(const json::value& part, const resctrl::Domai
   return domains;
 }
 
-// `value` for the caches that are not among the named.
+// `value` for the caches that are not in `named`.
 resctrl::Domains restOf(const resctrl::Domains& named, const resctrl::Domains& caches,
                         std::int64_t value) {
   resctrl::Domains rest;
@@ -121,7 +121,7 @@ Result<> ResctrlHook::apply(const PodView& pod) {
                                                 schemata.error().message));
   const std::string group = resctrlGroupOf(pod);
   if (auto made = resctrl::makeGroup(host_.dirs, group); !made) return fail(made.error());
-  // Not cached: lines of the same caches change places when the annotation does.
+  // Not cached: which line limits the same caches depends on the annotation.
   const std::string path = resctrl::rootDir(host_.dirs) + group + "/schemata";
   const auto set = [&](const std::string& line) -> Result<> {
     if (line.empty()) return {};
@@ -132,7 +132,8 @@ Result<> ResctrlHook::apply(const PodView& pod) {
   };
   for (const auto& line : {schemata->l3, schemata->mb})
     if (auto done = set(line); !done) return done;
-  // Somebody's exclusive group may have a part of these; the pod has what was left to it then.
+  // Errors are ignored: an exclusive group of another program may own a part of these caches, and
+  // the pod keeps the rest.
   for (const auto& line : {schemata->restL3, schemata->restMb}) (void)set(line);
   return {};
 }
@@ -199,7 +200,8 @@ void ResctrlHook::moveTasks(const PodView& pod) {
 
 void ResctrlHook::wanted(const PodView& pod, HookUpdates&) {
   if (!annotationOf(pod) || !supported_) return;
-  // About to be made: what was not made in podStarting is made for the reconciler's pods only.
+  // Without a phase the pod is about to be created. A group that podStarting() failed to create is
+  // created only in a pass of the reconciler.
   if (pod.pod->status.phase.str().empty()) return;
   const auto applied = apply(pod);
   std::string& told = problems_[pod.uid()];

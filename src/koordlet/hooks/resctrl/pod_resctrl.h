@@ -7,9 +7,9 @@
 //            "schemataPerCache": [{"cacheID": 1, "range": [0, 30]}]},
 //    "mb":  {"schemata": {"percent": 50}, "schemataPerCache": [{"cacheID": 1, "percent": 20}]}}
 //
-// Each such pod has a resctrl group of its own, koordlet-<uid>, made before its containers and
-// removed with it. Of caches that the annotation does not name it has everything, as a new group has; an annotation of
-// before may have named them.
+// Each such pod has its own resctrl group, koordlet-<uid>, which is created before its containers
+// and removed with the pod. The pod gets all of the caches that the annotation does not name, as a
+// new group does. They are written explicitly, because an earlier annotation may have limited them.
 
 #include <set>
 
@@ -19,11 +19,11 @@
 namespace koord::koordlet {
 
 struct PodSchemata {
-  // Lines; "" without caches.
+  // Schemata lines; "" if they would name no cache.
   std::string l3, mb;          // what the annotation says
-  std::string restL3, restMb;  // everything, of the other caches
+  std::string restL3, restMb;  // no limit, for the other caches
 };
-// An error says what in the annotation makes no sense; a part without sense is left out whole.
+// Fails if the annotation is not valid; the error names the invalid part.
 Result<PodSchemata> podSchemata(const resctrl::Machine& machine, std::string_view annotation);
 
 std::string resctrlGroupOf(const PodView& pod);
@@ -32,8 +32,7 @@ class ResctrlHook final : public Hook {
  public:
   ResctrlHook(const Host& host, ResourceExecutor& executor, const Clock& clock);
 
-  // Groups of pods that are gone go once they are older than ten seconds: the pod of a new one may
-  // not be listed yet.
+  // Removes groups without a pod for ten seconds: the pod of a new group may not be listed yet.
   void prepare(const States& states, HookUpdates& updates) override;
   void wanted(const PodView& pod, HookUpdates& updates) override;
   Result<> starting(const PodView& pod, const ContainerView& container,
@@ -51,8 +50,8 @@ class ResctrlHook final : public Hook {
   const Clock& clock_;
   Result<> supported_;
   bool amd_;
-  std::map<std::string, SteadyTime> orphans_;    // groups, since when no pod is known
-  std::map<std::string, std::string> problems_;  // by pod uid, told once
+  std::map<std::string, SteadyTime> orphans_;    // groups without a known pod, and since when
+  std::map<std::string, std::string> problems_;  // by pod uid, logged once
 };
 
 }  // namespace koord::koordlet

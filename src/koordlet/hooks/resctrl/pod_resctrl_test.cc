@@ -75,7 +75,7 @@ class PodResctrlTest : public testing::Test {
   States states_;
   Host host_ = *Host::detect(files_.dirs());
   ResourceExecutor executor_{host_, loop_, {}, audit_};
-  std::optional<ResctrlHook> hook_;  // looks at the machine when it is made
+  std::optional<ResctrlHook> hook_;  // the constructor reads the host's files
   std::string dir_;
   PodView pod_;
 };
@@ -95,7 +95,7 @@ TEST_F(PodResctrlTest, AGroupThatIsMadeAnewHasItsCacheAtOnce) {
   HookUpdates updates;
   hook_->wanted(pod_, updates);
   ASSERT_EQ(tree.read("sys/fs/resctrl/koordlet-u/schemata"), "L3:0=f;\nMB:0=100;");
-  tree.remove("sys/fs/resctrl/koordlet-u");  // with a sandbox of before
+  tree.remove("sys/fs/resctrl/koordlet-u");  // with the previous sandbox
   hook_->wanted(pod_, updates);
   tree.write("sys/fs/resctrl/koordlet-u/schemata", "L3:0=ff\nMB:0=100\n");
   hook_->wanted(pod_, updates);

@@ -14,7 +14,7 @@
 #include <memory>
 #include <set>
 
-// What nft(8) would show as
+// The table, as nft(8) shows it:
 //
 //   table inet koordlet_network_qos {
 //     map class4 { type ipv4_addr : classid; elements = { 10.0.0.7 : 1:3, ... } }
@@ -32,11 +32,11 @@
 //     }
 //   }
 //
-// What processes in the node's network send is known by their cgroup: where there is net_cls by the class that it names,
-// and on version 2 by the pod's cgroup itself, with a map for each depth at which pods are. The second is asked on the
-// way out, since the kernel knows no socket later.
+// Packets of processes in the host network are classified by cgroup: with net_cls by the class id
+// of the cgroup, on cgroup version 2 by the pod's cgroup itself, with a map for each depth at which
+// pods are. The latter is done in the output hook: later, the kernel does not know the socket.
 //
-// A packet whose address is in no map ends its rule and keeps the priority that it has, so it falls into the qdisc's
+// If a packet's address is in no map, the packet keeps its priority, so it falls into the qdisc's
 // default class. Priority "mangle" is before masquerading, so the address is the pod's own.
 
 namespace koord::koordlet::packettable {
@@ -51,12 +51,12 @@ struct Chain {
 };
 constexpr Chain kPostrouting{"postrouting", NF_INET_POST_ROUTING};
 constexpr Chain kOutput{"output", NF_INET_LOCAL_OUT};
-// Types of keys and values, which only nft(8) uses, to print them.
+// Types of keys and values. Only nft(8) uses them, to print the elements.
 constexpr std::uint32_t kIpv4Type = 7, kIpv6Type = 8, kClassIdType = 23, kCgroupType = 46;
 constexpr std::uint32_t kMap4 = 1, kMap6 = 2, kCgroupMaps = 10;
 constexpr std::int32_t kManglePriority = -150;
 
-// A map to classes.
+// A map from keys to classes.
 struct ClassMap {
   std::string name;
   std::uint32_t id, keyType, keySize;
@@ -88,7 +88,7 @@ void addTable(Batch& batch, std::uint16_t type, std::uint16_t flags) {
   batch.add(type, flags, [&](nlmsghdr* m) { nftnl_table_nlmsg_build_payload(m, table.get()); });
 }
 
-// The table is made first, so that removing it is no error where it is absent.
+// Creates the table first, so that the removal does not fail if the table is absent.
 void addRemoval(Batch& batch) {
   addTable(batch, NFT_MSG_NEWTABLE, NLM_F_CREATE);
   addTable(batch, NFT_MSG_DELTABLE, 0);
@@ -118,7 +118,7 @@ Elements elementsOf(const Family& family, const std::map<std::string, std::uint3
   return elements;
 }
 
-// A cgroup's id is a number of the machine's own byte order.
+// A cgroup's id is a number in the host's byte order.
 Elements elementsOf(int level, const std::map<std::uint64_t, TrafficPlan::OfCgroup>& cgroups) {
   Elements elements;
   for (const auto& [id, of] : cgroups)
@@ -145,11 +145,11 @@ void addMap(Batch& batch, const ClassMap& map, const Elements& elements) {
     nftnl_set_elem* const element = nftnl_set_elem_alloc();
     nftnl_set_elem_set(element, NFTNL_SET_ELEM_KEY, key.data(),
                        static_cast<std::uint32_t>(key.size()));
-    // A priority is a number of the machine's own byte order.
+    // A priority is a number in the host's byte order.
     nftnl_set_elem_set(element, NFTNL_SET_ELEM_DATA, &value, sizeof value);
     nftnl_set_elem_add(set.get(), element);
   }
-  // A message has as many elements as its 64 KiB take.
+  // Each message contains as many elements as fit into its 64 KiB.
   const ElementsPtr next(nftnl_set_elems_iter_create(set.get()));
   for (bool more = true; more;)
     batch.add(NFT_MSG_NEWSETELEM, NLM_F_CREATE, [&](nlmsghdr* m) {
@@ -216,7 +216,7 @@ class Rule {
   nftnl_expr* add(const char* name, std::initializer_list<Number> numbers) {
     nftnl_expr* const expression = nftnl_expr_alloc(name);
     for (const auto& [attribute, value] : numbers) nftnl_expr_set_u32(expression, attribute, value);
-    nftnl_rule_add_expr(rule_.get(), expression);  // which owns it
+    nftnl_rule_add_expr(rule_.get(), expression);  // the rule owns it
     return expression;
   }
 

@@ -8,10 +8,10 @@
 
 namespace koord::koordlet::packettable {
 
-// Makes the table, in place of the one that may be there. `byNetCls`: the cgroup controller net_cls exists, and processes
-// in the node's network are of the class that their cgroup has there.
+// Creates the table or replaces the existing one. `byNetCls`: the cgroup controller net_cls exists;
+// it gives the class of processes in the host network.
 Result<> replace(netlink::Socket& filter, const TrafficPlan& plan, bool byNetCls);
-// Removes the table; not an error when it is absent.
+// Removes the table. Succeeds if it is absent.
 Result<> remove(netlink::Socket& filter);
 Result<bool> exists(netlink::Socket& filter);
 

@@ -9,7 +9,7 @@
 
 namespace koord::koordlet {
 
-// Version 2 has no such controller.
+// cgroup version 2 does not have this controller.
 bool TcNetworkQosHook::hasNetCls() const {
   return host_.layout.has(Subsystem::NetCls) &&
          host_.layout.version(Subsystem::NetCls) == CgroupVersion::V1;
@@ -67,7 +67,7 @@ void TcNetworkQosHook::wanted(const PodView& pod, HookUpdates& updates) {
   if (const auto it = plan_.pods.find(pod.uid()); it != plan_.pods.end()) {
     id = std::to_string(trafficId(it->second));
   } else if (!wasOn_ && !hasId(pod)) {
-    return;  // others may use other ids
+    return;  // other programs may use other ids
   }
   updates.pods.push_back({CgroupFile::NetClsClassId, pod.dir, id, "netqos reconcile"});
   for (const auto& container : pod.containers)

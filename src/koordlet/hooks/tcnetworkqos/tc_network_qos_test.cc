@@ -109,7 +109,8 @@ TEST(TrafficPlan, MoreIsPromisedThanThereIs) {
   EXPECT_EQ(plan.classes[2].rate, 900'000u);
 }
 
-// A network namespace with one interface, which has the default route. Its peer takes everything and says nothing.
+// A network namespace with one interface, which has the default route. Its peer accepts everything
+// and sends nothing.
 class Network {
  public:
   Network() : route_(*netlink::Socket::open(NETLINK_ROUTE)) {
@@ -129,7 +130,7 @@ class Network {
   int index() const { return index_; }
   netlink::Socket& socket() { return route_; }
 
-  // Packets of 1,000 bytes from that address to nowhere.
+  // Sends packets of 1,000 bytes from that address to an unused address.
   static void send(const char* from, int count) {
     const int fd = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     sockaddr_in address{};
@@ -180,7 +181,7 @@ class Network {
   int index_ = 0;
 };
 
-// In a namespace of its own, on a thread that ends with it.
+// Runs in its own namespace, on a thread that ends with it.
 void inNetwork(const std::function<void(Network&)>& fn) {
   std::string skipped;
   std::thread([&] {
@@ -240,7 +241,7 @@ TEST(TrafficControl, ROOT_PacketsGoIntoTheClassesOfTheirPods) {
   });
 }
 
-// A cgroup of net_cls, mounted for the calling thread alone, in which it is while this lives.
+// A cgroup of net_cls, mounted for the calling thread only. The thread is in it until destruction.
 class ClassCgroup {
  public:
   ClassCgroup() {
@@ -333,13 +334,13 @@ TEST(TrafficControl, ROOT_AnotherKoordletTakesUpWhatTheLastOneLeft) {
   });
 }
 
-// The classes after a random history of NodeSLO and pods, in which a koordlet is killed and started again or is not.
-// Single pods' classes have any numbers.
+// The classes after a random history of NodeSLO and pods, with or without a koordlet that is killed
+// and started again. The numbers of single pods' classes may differ.
 std::vector<TrafficClass> afterHistory(std::uint64_t seed, bool dies) {
   std::vector<TrafficClass> held;
   inNetwork([&](Network&) {
     auto control = *TrafficControl::open();
-    ASSERT_TRUE(control.apply(planOf("1G", {}), false));  // it knows the interface now
+    ASSERT_TRUE(control.apply(planOf("1G", {}), false));  // finds the interface
     ASSERT_TRUE(control.apply({}, false));
     FakeHost files(CgroupVersion::V2, {});
     const Host host = *Host::detect(files.dirs());
@@ -403,7 +404,7 @@ TEST(TrafficControl, ROOT_AQdiscOfOthersStays) {
   });
 }
 
-// A cgroup of version 2 with this thread's process in it; both are gone with it.
+// A cgroup of version 2 with this thread's process in it. Destruction removes the cgroup.
 class UnifiedCgroup {
  public:
   explicit UnifiedCgroup(const std::string& mountPoint) : root_(mountPoint) {

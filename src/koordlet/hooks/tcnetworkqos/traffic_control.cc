@@ -12,12 +12,13 @@
 #include "base/log.h"
 #include "koordlet/hooks/tcnetworkqos/packet_table.h"
 
-// The kernel is looked at in every pass and only what differs is written: a class that is written anew loses its
-// tokens. The table is replaced as a whole, in one transaction, when the pods' addresses changed or it is gone.
-// Classes come before the table, so no packet is sent into a class that is not there; what is no longer wanted goes
-// after it.
+// Each pass reads the kernel's state and writes only differences, because a class that is written
+// again loses its tokens. The table is replaced as a whole, in one transaction, when the pods'
+// addresses change or when the table is missing. New classes are written before the table and
+// unwanted classes removed after it, so that no packet is sent into a class that does not exist.
 //
-// Sizes of buckets: what a class sends in a millisecond, and one packet. Ticks are 64 ns.
+// Size of a bucket: the bytes of a millisecond at the class's rate, plus one packet. A tick is 64
+// ns.
 
 namespace koord::koordlet {
 namespace {
@@ -48,7 +49,7 @@ std::uint32_t atMost32(std::uint64_t value) {
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(value, UINT32_MAX));
 }
 
-// How long the bucket's bytes take at that rate of bytes a second.
+// The time to send the bucket's bytes at that rate, in bytes per second.
 std::uint32_t ticksOf(std::uint64_t rate) {
   return atMost32((1'000'000 + kMtu * 1'000'000'000ull / rate) / kTick);
 }
@@ -60,7 +61,7 @@ tc_ratespec rateSpec(std::uint64_t rate) {
   return spec;
 }
 
-// Rates in bits, to whole bytes.
+// The class in a message of the kernel, which reports rates in whole bytes per second.
 std::optional<TrafficControl::Counted> countedIn(std::string_view payload) {
   const auto header = readAs<tcmsg>(payload);
   if (!header || (header->tcm_handle & 0xffff0000) != kQdisc) return std::nullopt;
@@ -83,7 +84,8 @@ std::optional<TrafficControl::Counted> countedIn(std::string_view payload) {
   return counted;
 }
 
-// Inner classes have no priority of their own, and bytes are whole.
+// Returns true if the kernel's class is as wanted. The kernel keeps no priority for inner classes,
+// and rates in whole bytes per second.
 bool holds(const TrafficClass& held, const TrafficClass& wanted) {
   return held.parent == wanted.parent && held.rate / 8 == wanted.rate / 8 &&
          held.ceil / 8 == wanted.ceil / 8 &&
@@ -226,7 +228,7 @@ Result<> TrafficControl::applyTable(const TrafficPlan& plan, bool byNetCls) {
     return {};
   auto done = packettable::replace(filter_, plan, byNetCls);
   if (!done && !plan.cgroups.empty()) {
-    // Kernels without nft_socket do not know whose cgroup a packet is of.
+    // Kernels without nft_socket do not know the cgroup of a packet.
     if (!std::exchange(toldOfCgroups_, true))
       log::warn("what pods in the node's network send counts as the system's: {}",
                 done.error().message);
@@ -239,7 +241,8 @@ Result<> TrafficControl::applyTable(const TrafficPlan& plan, bool byNetCls) {
   return {};
 }
 
-// The table says that the qdisc is ours: without it another's htb with the same name stays.
+// The table marks the qdisc as koordlet's. Without the table, an HTB qdisc with the same handle
+// belongs to another program and stays.
 Result<> TrafficControl::remove() {
   auto there = packettable::exists(filter_);
   if (!there || !*there) return {};

@@ -1,11 +1,11 @@
 #pragma once
 
-// Brings the kernel to a TrafficPlan: an HTB qdisc 1: with its classes on the interface of the default route, and
-// an nf_tables table of our own, "koordlet_network_qos", that puts packets into classes by their priority: those of
-// pods by their address, before it is masqueraded, those of processes in the node's network by their
-// cgroup. Both are read back and mended; a plan without classes takes them away.
+// Applies a TrafficPlan to the kernel: an HTB qdisc 1: with its classes on the interface of the
+// default route, and koordlet's nf_tables table "koordlet_network_qos", which sets packets'
+// priorities to their classes: for pods by address, before masquerading, for processes in the host
+// network by cgroup. Both are read back and repaired; a plan without classes removes them.
 //
-// A qdisc that somebody made (it has a handle, which the kernel's own choice has not) is never replaced.
+// A qdisc of another program, which has a handle unlike the kernel's default, is never replaced.
 
 #include "koordlet/hooks/tcnetworkqos/traffic_plan.h"
 #include "koordlet/netlink/netlink.h"
@@ -14,27 +14,28 @@ namespace koord::koordlet {
 
 class TrafficControl {
  public:
-  // In the network namespace of the calling thread.
+  // Works in the network namespace of the calling thread.
   static Result<TrafficControl> open();
 
-  // `byNetCls`: that controller is there. An error says what the kernel refused; what is done stays, and the next call
-  // carries on.
+  // `byNetCls`: the cgroup controller net_cls exists. An error says what the kernel refused; the
+  // changes made before stay, and the next call continues.
   Result<> apply(const TrafficPlan& plan, bool byNetCls);
   // The interface that is shaped; "" before the first plan with classes.
   const std::string& interface() const { return interface_; }
 
-  // What is in the kernel now, for one class: nullopt when it is not there.
+  // A class as it is in the kernel now, and the bytes that it has sent.
   struct Counted {
     TrafficClass held;
     std::uint64_t bytes = 0;
   };
+  // The kernel's classes on the interface, by minor.
   Result<std::map<std::uint32_t, Counted>> classes();
 
  private:
   TrafficControl(netlink::Socket route, netlink::Socket filter)
       : route_(std::move(route)), filter_(std::move(filter)) {}
   Result<> findInterface();
-  // Whether the root qdisc is ours; an error when it is somebody else's.
+  // Returns true if the root qdisc is koordlet's. Fails if it belongs to another program.
   Result<bool> hasQdisc();
   Result<> makeQdisc();
   Result<> setClass(const TrafficClass& wanted);
@@ -47,7 +48,7 @@ class TrafficControl {
   std::string interface_;
   int index_ = 0;
   std::optional<TrafficPlan> inTable_;  // the plan whose addresses and cgroups the table has
-  bool toldOfCgroups_ = false;          // that this kernel cannot tell them
+  bool toldOfCgroups_ = false;          // logged that this kernel cannot classify by cgroup
 };
 
 }  // namespace koord::koordlet

@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <set>
 
-// Below the class of all traffic, 1:1, which has the node's whole bandwidth, are three: 1:2 for the system and
-// whatever is of no pod, 1:3 for latency-sensitive pods, 1:4 for best effort. LS and BE are promised what NodeSLO
-// requests for them and may take up to its limit, or everything; the system is promised the rest. A pod with a
-// limit of its own (annotation koordinator.sh/networkQOS) has a class of its own below 1:1.
+// Class 1:1 is for all traffic and has the node's whole bandwidth. Below it are three classes: 1:2
+// for the system and all traffic without a pod, 1:3 for LS pods, 1:4 for BE pods. The guaranteed
+// rates of LS and BE are NodeSLO's requests, their ceilings its limits, or everything without a
+// limit; the system's guaranteed rate is the rest. A pod with a limit (annotation
+// koordinator.sh/networkQOS) has its own class below 1:1.
 //
-// A token bucket needs a rate: who is promised nothing gets a trickle, and lives on what is left over.
+// A token bucket needs a rate: a class without a guaranteed rate gets kTrickle and can borrow more.
 // Rules: TCNetworkQoS of upstream's koordlet, which converts bits to bytes twice for pods.
 
 namespace koord::koordlet {
@@ -74,7 +75,7 @@ TrafficPlan planTraffic(const NodeBandwidth& bandwidth, std::span<const PodView>
       plan.classes.push_back({minor, kAllTraffic, limit, limit, level + 1});
     }
     plan.pods[pod.uid()] = minor;
-    // The node's own address is no pod's.
+    // The address of a pod in the host network is the node's.
     if (pod.pod->spec.hostNetwork) continue;
     if (!pod.pod->status.podIP.empty()) plan.addresses[std::string(pod.pod->status.podIP)] = minor;
     for (const auto& address : pod.pod->status.podIPs)

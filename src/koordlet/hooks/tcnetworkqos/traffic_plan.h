@@ -1,7 +1,7 @@
 #pragma once
 
-// What the traffic that leaves a node is held to: classes of a hierarchical token bucket, and whose packets go
-// into which. Rates are bits per second.
+// The limits of a node's egress traffic: classes of a hierarchical token bucket, and the class of
+// each pod's packets. Rates are in bits per second.
 
 #include <compare>
 #include <cstdint>
@@ -14,8 +14,8 @@
 
 namespace koord::koordlet {
 
-// Class 1:<minor>. It gets `rate` in any case, and up to `ceil` of what others leave; of those that want more,
-// the one with the smallest `prio` comes first.
+// Class 1:<minor>. It gets `rate` in any case and borrows up to `ceil` from other classes. Classes
+// with a smaller `prio` borrow first.
 struct TrafficClass {
   std::uint32_t minor = 0;
   std::uint32_t parent = 0;  // 0: the qdisc itself
@@ -27,7 +27,7 @@ struct TrafficClass {
 
 inline constexpr std::uint32_t kAllTraffic = 1, kSystemTraffic = 2, kLsTraffic = 3, kBeTraffic = 4;
 inline constexpr std::uint32_t kFirstPodTraffic = 0x100, kLastPodTraffic = 0xfff0;
-// "1:3" as the kernel has it: net_cls.classid and a packet's priority.
+// The id of class 1:<minor> in the kernel's form, for net_cls.classid and a packet's priority.
 constexpr std::uint32_t trafficId(std::uint32_t minor) {
   return 0x10000 | minor;
 }
@@ -36,7 +36,7 @@ struct TrafficPlan {
   std::vector<TrafficClass> classes;               // parents first; empty: nothing is shaped
   std::map<std::string, std::uint32_t> addresses;  // minor, by the pods' IP addresses as text
   std::map<std::string, std::uint32_t> pods;       // minor, by uid
-  // Of pods in the node's network, on cgroup version 2: by the cgroup's id, with its depth below the root.
+  // For pods in the host network, on cgroup version 2: by the cgroup's id; `level` is its depth.
   struct OfCgroup {
     int level = 0;
     std::uint32_t minor = 0;
@@ -46,17 +46,19 @@ struct TrafficPlan {
   bool operator==(const TrafficPlan&) const = default;
 };
 
-// The numbers of classes that belong to single pods: a pod keeps its number as long as it has one.
+// The minor numbers of single pods' classes. A pod keeps its number until keepOnly() drops it.
 class TrafficNumbers {
  public:
-  // 0 when there are no more numbers.
+  // The pod's number, a new one if it has none; 0 if all numbers are taken.
   std::uint32_t of(const std::string& uid);
+  // Drops the numbers of all other pods.
   void keepOnly(std::span<const std::string> uids);
 
  private:
   std::map<std::string, std::uint32_t> numbers_;
 };
 
+// The plan for these pods; without classes if the node's bandwidth is not known.
 TrafficPlan planTraffic(const NodeBandwidth& bandwidth, std::span<const PodView> pods,
                         TrafficNumbers& numbers);
 

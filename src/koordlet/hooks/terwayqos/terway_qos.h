@@ -1,8 +1,8 @@
 #pragma once
 
-// Network QoS by terway (gate TerwayQoS, NodeSLO policy "terway-qos"): terway's own agent shapes the
-// traffic; we tell it in two files what the node has, what each class gets, and which pod is of which
-// class. Under another policy the files go.
+// Network QoS by terway (gate TerwayQoS, NodeSLO policy "terway-qos"): terway's agent shapes the
+// traffic. koordlet writes two files for it: the bandwidth of the node and of each class, and the
+// class of each pod. Under another policy koordlet removes the files.
 
 #include "koordlet/hooks/hook.h"
 #include "koordlet/states/bandwidth.h"
@@ -16,7 +16,7 @@ json::object terwayPod(const PodView& pod, std::int64_t total);
 
 class TerwayQosHook final : public Hook {
  public:
-  // `directory` is terway's, of which the host's name is /var/lib/terway/qos.
+  // `directory`: terway's directory, on the host /var/lib/terway/qos.
   TerwayQosHook(std::string directory, ResourceExecutor& executor);
   void prepare(const States& states, HookUpdates& updates) override;
   void wanted(const PodView&, HookUpdates&) override {}
@@ -26,7 +26,7 @@ class TerwayQosHook final : public Hook {
 
   std::string directory_;
   ResourceExecutor& executor_;
-  std::string problem_;  // told once
+  std::string problem_;  // logged once
 };
 
 }  // namespace koord::koordlet

@@ -14,10 +14,10 @@
 #include "model/resources.h"
 #include "model/well_known.h"
 
-// Every minute each pod's model takes the 90th percentile of the pod's last minute, so that one
-// busy second in a minute does not make a peak. The priority classes take the sums of their pods,
-// and the system what the node used beyond its pods. When the node was not measured, nothing is
-// learnt of the system: a system that uses nothing would be a lesson for weeks.
+// Every minute each pod's model gets the 90th percentile of the pod's last minute, so that one busy
+// second in a minute is not a peak. The models of the priority classes get the sums of their pods, and
+// the system's gets the node's usage minus that of its pods. Without a measurement of the node the
+// system's model gets nothing: a sample of zero would distort it for weeks.
 //
 // Cost: a few microseconds per pod and minute, 3 KiB per model.
 

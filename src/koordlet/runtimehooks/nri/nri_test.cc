@@ -351,7 +351,7 @@ TEST_F(NriConnectionTest, ItRegistersAnswersAndComesBackAfterTheRuntimeWasGone) 
     told.push_back(std::string(method) + (ok ? "" : " failed"));
   };
   Connection connection(loop_, loop_, plugin_, observed);
-  connection.start();  // nobody listens yet
+  connection.start();  // no runtime listens yet
   std::optional<FakeNriRuntime> runtime;
   for (int round = 1; round <= 2; ++round) {
     runtime.emplace(loop_, path_);

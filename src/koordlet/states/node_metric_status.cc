@@ -115,7 +115,7 @@ ReportPolicy reportPolicyOf(const api::NodeMetricSpec& spec) {
   policy.aggregateWindows = {5min, 10min, 30min};
   if (!spec.metricCollectPolicy) return policy;
   const auto& given = *spec.metricCollectPolicy;
-  // A day is more than anybody looks back, and keeps the arithmetic far from overflow.
+  // The cap of one day exceeds all useful windows and prevents overflow.
   const auto seconds = [](std::int64_t value, std::int64_t minimum) {
     return std::chrono::seconds(std::clamp<std::int64_t>(value, minimum, 86'400));
   };

@@ -74,7 +74,7 @@ std::vector<std::string> PodPoller::missingFrom(const Pods& pods) {
   Dirs listed;
   for (const auto& pod : pods) listed.insert(viewOf(pod, host_.driver).dir);
   std::vector<std::string> missing = podDirsBesides(listed);
-  // An empty cgroup tells of no pod: it may be one that nobody took away.
+  // An empty cgroup does not mean that its pod exists: the cgroup may be left over.
   std::erase_if(missing, [this](const std::string& dir) { return !runs(dir); });
   return missing;
 }
@@ -158,7 +158,7 @@ void PodPoller::complete(std::vector<PodView>& views) {
     if (known == pod->containers.end()) {
       pod->containers.push_back(container);
     } else if (known->dir.empty() || !known->running) {
-      *known = container;  // kubelet still tells of the one before, or of none
+      *known = container;  // kubelet still reports the previous container, or none
     }
   }
 }

@@ -14,7 +14,7 @@ ContainerView viewOf(const api::ContainerStatus& status, const std::string& podD
   if (separator == std::string::npos || separator + 3 == status.containerID.size()) return view;
   if (auto name = containerDirName(driver, status.containerID)) {
     view.id = status.containerID.substr(separator + 3);
-    // One that is being made is the runtime's to write to (pod_watch.h).
+    // While a container is being created, only the runtime may write to its cgroup (pod_watch.h).
     if (!status.state.waiting) view.dir = joinPath(podDir, *name);
   }
   return view;

@@ -135,7 +135,7 @@ TEST_F(PodWatchTest, WithoutARuntimeKubeletIsAskedUntilItKnowsTheContainer) {
   poller_.start();
   runUntil([this] { return source_.lists >= 1 && !states_.pods().empty(); });
   files_.addPod(KubeQos::BestEffort, "u", {"containerd://c1"});
-  // It tells of it in its fourth answer from now on.
+  // Kubelet reports it from its fourth reply on.
   const int before = source_.lists;
   runUntil([&] { return source_.lists >= before + 3; });
   api::Pod pod = *source_.pods[0];
@@ -149,7 +149,7 @@ TEST_F(PodWatchTest, WithoutARuntimeKubeletIsAskedUntilItKnowsTheContainer) {
   });
 }
 
-// Time is virtual here: all directories are made before anybody watches, so that nothing is told.
+// Time is virtual here: all directories are created before the watches, so that no event arrives.
 class PodWatchInTime : public testing::Test {
  protected:
   PodWatchInTime() {

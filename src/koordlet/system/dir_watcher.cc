@@ -57,7 +57,7 @@ void DirWatcher::Shared::take(const inotify_event& event, std::vector<Event>& ev
   const auto found = dirs.find(event.wd);
   if (found == dirs.end()) return;
   if (event.mask & IN_IGNORED) {
-    // One of the same name may be watched by now.
+    // A new directory of the same name may already be watched.
     const auto now = numbers.find(found->second);
     if (now != numbers.end() && now->second == event.wd) numbers.erase(now);
     dirs.erase(found);

@@ -139,7 +139,7 @@ CpuSet reservation(const api::Node& node, const CpuTopology& topology, json::obj
 
 struct SystemCpus {
   CpuSet all;
-  bool exclusive = true;  // nobody else may use them
+  bool exclusive = true;  // true if other pods may not use them
 };
 SystemCpus systemQos(const api::Node& node, json::value& annotation) {
   annotation = json::object();

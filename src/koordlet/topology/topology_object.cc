@@ -4,12 +4,12 @@
 #include "model/node_names.h"
 #include "model/well_known.h"
 
-// The NodeResourceTopology object: made anew, or brought in line with what is wanted.
+// Builds the NodeResourceTopology object, or the patch of an existing one.
 
 namespace koord::koordlet {
 namespace {
 
-// What we say of a zone.
+// The resources of a zone that koordlet reports.
 constexpr std::string_view kOurs[] = {model::kCpu, model::kMemory, kHugePages2Mi, kHugePages1Gi};
 
 const json::object* named(const json::value& list, std::string_view name) {

@@ -88,7 +88,7 @@ void Prediction::start() {
 }
 
 Task<void> Prediction::loop() {
-  // Which files are of pods that are gone is known once the pods are.
+  // Wait for the pods, to know which files belong to removed pods.
   while (!states_.podsSynced() || !states_.node()) {
     auto wait = sleepFor(executor_, 1s);
     co_await wait;
@@ -244,7 +244,7 @@ void Prediction::save() {
     oldest.resize(static_cast<std::size_t>(std::max<std::int64_t>(options_.savesPerStep, 0)));
   std::string problem;
   for (const auto& [saved, key] : oldest) {
-    // Uids are file names here; what would lead elsewhere is not kept.
+    // Uids become file names; a uid that leads out of the directory is not saved.
     if (key.find('/') != std::string::npos || key.starts_with('.')) continue;
     Model& model = models_.find(key)->second;
     const auto written =

@@ -30,7 +30,7 @@ bool ResourceExecutor::forgetChanged(std::string_view dir, Values& values,
     if (!cgroupFilePath(host_.layout, one.file, dir, path_)) return false;
     if (one.missing) return pathExists(path_);
     const auto encoded = encodeCgroupValue(one.file, version, one.value);
-    // What cannot be read is found out when it is handed in.
+    // The next update reports a file that cannot be read.
     return encoded && readValueFile(path_, current_) &&
            !sameCgroupValue(one.file, version, current_, *encoded);
   });
@@ -129,7 +129,7 @@ bool ResourceExecutor::lookAtYoung() {
 }
 
 std::optional<Duration> ResourceExecutor::nextLook() const {
-  // One may come that is younger than those that are there.
+  // A newer cgroup may be added at any time, so the shortest interval.
   return young_.empty() ? std::nullopt : std::optional(kOften);
 }
 

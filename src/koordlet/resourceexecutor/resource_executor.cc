@@ -70,7 +70,7 @@ bool ResourceExecutor::supported(CgroupFile file, std::string_view dir) {
   const auto known = supportedInKubepods_.find(file);
   if (known != supportedInKubepods_.end()) return known->second;
   const bool there = exists(host_.kubepods());
-  // Before kubelet has made its directory nothing can be said for good.
+  // The answer is final only once kubelet has created its directory.
   if (there || pathExists(host_.layout.dir(subsystemOf(file), host_.kubepods())))
     supportedInKubepods_.emplace(file, there);
   return there;
@@ -216,7 +216,7 @@ Result<UpdateOutcome> ResourceExecutor::apply(const CgroupValue& update, Caching
       outcome && (*outcome == UpdateOutcome::Written || *outcome == UpdateOutcome::Unchanged);
   if (applied) {
     if (!failures_.empty()) failures_.erase(failureKey(update));
-    // What another owner of the file had written there is not there any more.
+    // Without caching, forget what another strategy has written to the same file.
     caching == Caching::Yes ? remember(update) : forget(update);
   }
   if (outcome && *outcome == UpdateOutcome::Gone && caching == Caching::Yes) awaitFile(update);
@@ -338,7 +338,7 @@ bool ResourceExecutor::loosen(const CgroupValue& update, Caching caching, BatchR
     return gone;
   }
   const auto merged = mergedValue(update.file, version, current_, update.value);
-  // What cannot be read cannot be compared; the second pass replaces it.
+  // A malformed content cannot be compared; the second pass replaces it.
   if (!merged || !*merged) {
     left.current.assign(current_);
     left.read = true;

@@ -135,7 +135,7 @@ std::vector<RuntimeEndpoint> findRuntimes(const HostDirs& dirs, const RuntimeEnd
   };
   add("containerd", given.containerd, {"containerd/containerd.sock", "containerd.sock"});
   add("cri-o", given.crio, {"crio/crio.sock", "crio.sock"});
-  // Docker's containers by the adapter that kubelet needs for them, too.
+  // Docker's containers through cri-dockerd, the adapter that kubelet needs, too.
   add("docker", given.docker, {"cri-dockerd.sock"});
   add("pouch", given.pouch, {"pouchcri.sock"});
   return found;

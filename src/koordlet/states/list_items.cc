@@ -19,7 +19,7 @@ class Scanner {
     ++at_;
     return true;
   }
-  // The text of the value that comes next; empty when it breaks off.
+  // The text of the next value; empty if it is truncated.
   std::string_view value() {
     const char first = peek();
     const std::size_t begin = at_;

@@ -9,7 +9,7 @@ ContainerView viewOf(const api::ContainerStatus& status, const std::string& podD
   view.name = status.name;
   view.init = init;
   view.running = status.state.running.has_value();
-  // Ids of unknown runtimes, and empty ones, have no directory that we could know.
+  // The directory of ids of unknown runtimes, and of empty ids, is unknown.
   const auto separator = status.containerID.find("://");
   if (separator == std::string::npos || separator + 3 == status.containerID.size()) return view;
   if (auto name = containerDirName(driver, status.containerID)) {

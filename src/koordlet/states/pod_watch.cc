@@ -29,7 +29,7 @@ std::size_t watchesToTake(const HostDirs& dirs) {
   return static_cast<std::size_t>(std::max<std::int64_t>(number.value_or(8192), 0)) / 4;
 }
 
-// Whether a container of the pod is not known to run. Init containers that have ended are not waited for.
+// Returns true if a container of the pod is not known to run. Ignores init containers that have ended.
 bool awaitsContainers(const PodView& pod) {
   const auto isAwaited = [&](const api::Container& container, bool ends) {
     const auto known = std::ranges::find(pod.containers, container.name, &ContainerView::name);
@@ -130,7 +130,8 @@ void PodWatch::take(const DirWatcher::Event& event) {
   if (told_.remade) told_.remade(event.dir + event.name);
   if (event.what == Removed) return;  // kubelet reports the end
   if (parsePodDirName(host_.driver, event.name)) {
-    poller_.request();  // once it is listed it is watched, and what is in it already is looked at
+    poller_
+        .request();  // once the pod is listed, its directory is watched and existing containers are found
   } else {
     identify();
   }

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::array<std::string_view, kSubsystems> kNames = {
     "cpu", "cpuset", "cpuacct", "memory", "blkio", "net_cls", "perf_event"};
-// What does the same work in v2; "" = part of every v2 cgroup or replaced by something else.
+// The controller's name in v2; "" = part of every v2 cgroup or replaced by another mechanism.
 constexpr std::array<std::string_view, kSubsystems> kV2Controllers = {"cpu", "cpuset", "", "memory",
                                                                       "io",  "",       ""};
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Models of CPU and memory usage: one pair of histograms per pod, per priority class, for the node and
-// for the system. CPU in cores, memory in bytes.
+// Models of CPU and memory usage: one pair of histograms per pod, per priority class, for the node
+// and for the system. CPU in cores, memory in bytes.
 
 #include <map>
 #include <optional>
@@ -45,11 +45,13 @@ class Model {
 
   void add(double cores, double bytes, WallTime time);
   Amount percentile(double share) const;
-  // The peak: the 95th percentile of CPU, and the 98th of memory, because memory cannot be throttled.
+  // The peak: the 95th percentile of CPU, and the 98th of memory, because memory cannot be
+  // throttled.
   Amount peak() const;
 
   WallTime updated{};  // when something was last added
-  // The same, and when it was last saved, on the monotonic clock, because the wall clock may be set.
+  // The same, and when it was last saved, on the monotonic clock, because the wall clock may be
+  // set.
   SteadyTime learnt{};
   std::optional<SteadyTime> saved;
 

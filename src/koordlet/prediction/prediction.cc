@@ -15,9 +15,9 @@
 #include "model/well_known.h"
 
 // Every minute each pod's model gets the 90th percentile of the pod's last minute, so that one busy
-// second in a minute is not a peak. The models of the priority classes get the sums of their pods, and
-// the system's gets the node's usage minus that of its pods. Without a measurement of the node the
-// system's model gets nothing: a sample of zero would distort it for weeks.
+// second in a minute is not a peak. The models of the priority classes get the sums of their pods,
+// and the system's gets the node's usage minus that of its pods. Without a measurement of the node
+// the system's model gets nothing: a sample of zero would distort it for weeks.
 //
 // Cost: a few microseconds per pod and minute, 3 KiB per model.
 

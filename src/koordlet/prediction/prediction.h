@@ -1,8 +1,8 @@
 #pragma once
 
-// Learns the usage of pods and the node, and predicts how much of the requests of prod pods will stay
-// unused. koord-manager turns that into mid resources. Models are saved to files, a few a minute, so
-// that a restart loses at most some minutes of learning.
+// Learns the usage of pods and the node, and predicts how much of the requests of prod pods will
+// stay unused. koord-manager turns that into mid resources. Models are saved to files, a few a
+// minute, so that a restart loses at most some minutes of learning.
 
 #include <map>
 #include <set>

@@ -72,8 +72,8 @@ TEST_F(Predicting, WhatASteadyPodRequestedTooMuchIsReclaimable) {
   for (int i = 0; i < 100; ++i) minute(prediction);
   const auto forecast = prediction.prod();
   ASSERT_TRUE(forecast) << forecast.error().message;
-  // By class: 4 cores minus 1.1 times (1.035 of the pods, 1.035 of the system, and 0.025 of an empty
-  // model); by pod 2862m. The smaller one counts.
+  // By class: 4 cores minus 1.1 times (1.035 of the pods, 1.035 of the system, and 0.025 of an
+  // empty model); by pod 2862m. The smaller one counts.
   EXPECT_EQ(forecast->peak.milli, 2304);
   EXPECT_EQ(forecast->reclaimable.milli, 4000 - 2304);
   EXPECT_THAT(metrics_.externalText(),

@@ -5,10 +5,10 @@
 //   by pod:    sum over pods of request - peak, never below 0
 //   by class:  requests of all - peak of (system + prod + unclassified pods together)
 //
-// The first is cautious if pods peak at different times, the second if single pods use less than all
-// of them together with the system. Neither exceeds what the node has left. Peaks include a safety
-// margin. New pods and pods without a model count with their full request. Rules: upstream's peak
-// predictors.
+// The first is cautious if pods peak at different times, the second if single pods use less than
+// all of them together with the system. Neither exceeds what the node has left. Peaks include a
+// safety margin. New pods and pods without a model count with their full request. Rules: upstream's
+// peak predictors.
 
 #include <functional>
 #include <optional>

@@ -1,8 +1,8 @@
 #pragma once
 
 // The last changes that koordlet made on this node: cgroup, file, old and new value, and reason.
-// Served as JSON, so that an operator can ask "who set this quota". Bounded: a new entry replaces the
-// oldest one.
+// Served as JSON, so that an operator can ask "who set this quota". Bounded: a new entry replaces
+// the oldest one.
 
 #include <deque>
 #include <functional>

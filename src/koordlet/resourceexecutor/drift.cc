@@ -3,13 +3,13 @@
 #include "koordlet/resourceexecutor/resource_executor.h"
 #include "koordlet/system/small_file.h"
 
-// Detection of other writers. PodWatch reports which file was written (changed). A watch may start too
-// late or be missing, and kubelet writes its own values some time after it has created a cgroup, so
-// that ours may be there first. So the files of a cgroup are read ten times a second for two seconds
-// after the first value for it, then once a second for ten seconds; both start again when another
-// process changes a value within the first minute. After a start of koordlet all cgroups are new. On
-// cgroup v1 the directories of one cgroup are created one after the other; a missing file is awaited in
-// the same way. Cost: one small read per value and look.
+// Detection of other writers. PodWatch reports which file was written (changed). A watch may start
+// too late or be missing, and kubelet writes its own values some time after it has created a
+// cgroup, so that ours may be there first. So the files of a cgroup are read ten times a second for
+// two seconds after the first value for it, then once a second for ten seconds; both start again
+// when another process changes a value within the first minute. After a start of koordlet all
+// cgroups are new. On cgroup v1 the directories of one cgroup are created one after the other; a
+// missing file is awaited in the same way. Cost: one small read per value and look.
 
 namespace koord::koordlet {
 

@@ -1,10 +1,10 @@
 #pragma once
 
-// The only writer of cgroup files. Each strategy and hook passes its wanted values in every round. The
-// executor writes only values that differ, reads each file again at least once a minute (another
-// process may have changed it), keeps parent and child limits consistent while both change, and
-// records each change. It reads the files of new cgroups much more often (lookAtYoung), because the
-// runtime and kubelet may still write there.
+// The only writer of cgroup files. Each strategy and hook passes its wanted values in every round.
+// The executor writes only values that differ, reads each file again at least once a minute
+// (another process may have changed it), keeps parent and child limits consistent while both
+// change, and records each change. It reads the files of new cgroups much more often (lookAtYoung),
+// because the runtime and kubelet may still write there.
 //
 // Values have the format of cgroup v1 ("1024" shares, quota "-1") on all hosts.
 
@@ -40,8 +40,8 @@ struct CgroupValue {
       : CgroupValue(update.file, update.dir, update.value, update.reason) {}
 };
 
-// Values in the order in which they were added. clear() keeps their memory, so a list that is rebuilt in each round
-// allocates none.
+// Values in the order in which they were added. clear() keeps their memory, so a list that is
+// rebuilt in each round allocates none.
 class UpdateList {
  public:
   using value_type = CgroupUpdate;
@@ -116,25 +116,26 @@ class ResourceExecutor {
   };
   // Applies updates that are independent of each other.
   BatchResult updateBatch(std::span<const CgroupUpdate> updates, Caching caching = Caching::Yes);
-  // Applies levels from top (QoS class) to bottom (container). First pass, top down: writes the values
-  // that grow, so that a parent is never tighter than its children; cpusets become the union of old
-  // and new. Second pass, bottom up: writes the final values.
+  // Applies levels from top (QoS class) to bottom (container). First pass, top down: writes the
+  // values that grow, so that a parent is never tighter than its children; cpusets become the union
+  // of old and new. Second pass, bottom up: writes the final values.
   BatchResult updateLeveled(std::span<const std::span<const CgroupUpdate>> levels,
                             Caching caching = Caching::Yes);
   BatchResult updateLeveled(std::span<const std::vector<CgroupUpdate>> levels,
                             Caching caching = Caching::Yes);
 
-  // Updates one file outside of cgroups; Gone if it does not exist. Logs failures as those of cgroups.
+  // Updates one file outside of cgroups; Gone if it does not exist. Logs failures as those of
+  // cgroups.
   Result<UpdateOutcome> updateFile(const FileUpdate& update, Caching caching = Caching::Yes);
   // Called when a file outside of cgroups was created again: forgets all of its settings.
   void forgetFile(const std::string& path);
-  // Writes thread ids to a file that takes one id per write. Threads that have ended are not an error.
-  // Returns how many ids the kernel accepted.
+  // Writes thread ids to a file that takes one id per write. Threads that have ended are not an
+  // error. Returns how many ids the kernel accepted.
   Result<int> moveTasks(const std::string& path, std::span<const int> ids,
                         const std::string& reason);
 
-  // Called when another process may have changed a file. Reads it; if it differs from the last written
-  // value, forgets that value, so that the next update writes it again. Returns true then.
+  // Called when another process may have changed a file. Reads it; if it differs from the last
+  // written value, forgets that value, so that the next update writes it again. Returns true then.
   bool changed(const std::string& path);
   // Called when a cgroup's directory (full path) was created or removed.
   void forgetDir(const std::string& path);
@@ -150,7 +151,8 @@ class ResourceExecutor {
   // Sets a function that is called when the first cgroup becomes new.
   void onYoung(std::function<void()> fn) { onYoung_ = std::move(fn); }
 
-  // Called once each time that the executor yields to another process that keeps changing a value back.
+  // Called once each time that the executor yields to another process that keeps changing a value
+  // back.
   using OnFight = std::function<void(std::string_view file, std::string_view dir)>;
   void onFight(OnFight fn) { onFight_ = std::move(fn); }
   // The contested values: [{"cgroup", "file", "ours", "theirs", "until"}].
@@ -219,7 +221,8 @@ class ResourceExecutor {
   // Writes `value` unless the file has it. `current`: the content, if it was read just now.
   Result<UpdateOutcome> writeIfDifferent(const CgroupValue& update, std::string_view value,
                                          Caching caching, const std::string* current = nullptr);
-  // First pass for one update. Returns true if it needs no second pass; else fills in `left` for it.
+  // First pass for one update. Returns true if it needs no second pass; else fills in `left` for
+  // it.
   bool loosen(const CgroupValue& update, Caching caching, BatchResult& result, Tightening& left);
   void updateOne(const CgroupValue& update, Caching caching, BatchResult& result,
                  const std::string* current = nullptr);
@@ -248,8 +251,8 @@ class ResourceExecutor {
   std::unordered_map<std::string, SteadyTime> failures_;  // last logged: once a minute is enough
 };
 
-// The value that a first pass writes, given a file's current and wanted value; nullopt if nothing may
-// be written before the children have changed. An error if either value is malformed.
+// The value that a first pass writes, given a file's current and wanted value; nullopt if nothing
+// may be written before the children have changed. An error if either value is malformed.
 bool isMergeable(CgroupFile file);
 Result<std::optional<std::string>> mergedValue(CgroupFile file, CgroupVersion version,
                                                std::string_view current, std::string_view wanted);

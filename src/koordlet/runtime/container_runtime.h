@@ -1,7 +1,7 @@
 #pragma once
 
-// Client of the node's container runtime. koordlet uses it to kill containers at once, and to find the
-// container of a new cgroup. containerd, CRI-O and pouch speak CRI, gRPC on a unix socket.
+// Client of the node's container runtime. koordlet uses it to kill containers at once, and to find
+// the container of a new cgroup. containerd, CRI-O and pouch speak CRI, gRPC on a unix socket.
 
 #include <memory>
 #include <string>

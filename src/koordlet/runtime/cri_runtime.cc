@@ -62,8 +62,8 @@ class CriRuntime final : public ContainerRuntime {
       completer.complete(fail(ErrorCode::NotFound, "no socket of a container runtime was found"));
       return std::move(future);
     }
-    // A node has one runtime. There may be more sockets (containerd below Docker, without CRI), so if a socket does not
-    // answer, the next call asks the next one.
+    // A node has one runtime. There may be more sockets (containerd below Docker, without CRI), so
+    // if a socket does not answer, the next call asks the next one.
     const std::size_t asked = asked_;
     onLoop(Call{schemes_[asked], kList, {}, kPatience},
            [this, asked, completer = completer](Result<std::string> reply) {

@@ -20,7 +20,8 @@ std::optional<std::int64_t> numberIn(const std::string& text) {
   return value;
 }
 
-// Takes values that the runtime can set when it creates the container; the reconciler sets all others.
+// Takes values that the runtime can set when it creates the container; the reconciler sets all
+// others.
 void take(const CgroupUpdate& update, ContainerValues& values) {
   switch (update.file) {
     case CgroupFile::CpuShares:

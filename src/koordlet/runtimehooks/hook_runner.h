@@ -1,9 +1,9 @@
 #pragma once
 
-// Runs koordlet's hooks (hooks/hook.h) when the container runtime is about to create or update a pod or
-// a container. They yield the same values that the reconciler enforces later, but before the first
-// instruction of the container. A container's values go to the runtime, its pod's into the cgroup that
-// kubelet has created.
+// Runs koordlet's hooks (hooks/hook.h) when the container runtime is about to create or update a
+// pod or a container. They yield the same values that the reconciler enforces later, but before the
+// first instruction of the container. A container's values go to the runtime, its pod's into the
+// cgroup that kubelet has created.
 //
 // Runs on koordlet's thread. Both ways to the runtime use it: hook_service.h and nri/.
 
@@ -75,8 +75,9 @@ class HookRunner {
   Options options_;
 };
 
-// "/kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-pod1.slice" as a directory relative to
-// a hierarchy. A bare slice name is completed with its parent slices, which the name contains.
+// "/kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-pod1.slice" as a directory
+// relative to a hierarchy. A bare slice name is completed with its parent slices, which the name
+// contains.
 std::string cgroupDirOf(const std::string& cgroupParent);
 
 }  // namespace koord::koordlet

@@ -1,10 +1,10 @@
 #pragma once
 
-// Serves runtime.v1alpha1.RuntimeHookService, which koord-runtime-proxy calls, on a unix socket, and
-// writes the proxy's configuration file for it.
+// Serves runtime.v1alpha1.RuntimeHookService, which koord-runtime-proxy calls, on a unix socket,
+// and writes the proxy's configuration file for it.
 //
-// A separate thread serves the socket; each call is answered on koordlet's thread. A reply repeats the
-// request with the hooks' values in it, as the proxy expects of a hook server.
+// A separate thread serves the socket; each call is answered on koordlet's thread. A reply repeats
+// the request with the hooks' values in it, as the proxy expects of a hook server.
 
 #include <memory>
 #include <set>

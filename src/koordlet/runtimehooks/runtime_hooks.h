@@ -1,8 +1,8 @@
 #pragma once
 
 // Starts both ways by which koordlet takes part in the creation of containers: behind
-// koord-runtime-proxy (hook_service.h) and as an NRI plugin of the runtime (nri/connection.h). They may
-// run at the same time, together with the reconciler: all yield the same values.
+// koord-runtime-proxy (hook_service.h) and as an NRI plugin of the runtime (nri/connection.h). They
+// may run at the same time, together with the reconciler: all yield the same values.
 
 #include <memory>
 

@@ -7,7 +7,7 @@
 //                                                    known
 //   /apis/v1/qos                                     the state of the QoS strategies, with reasons
 //   /apis/v1/audit?limit=&cgroup=                    the last changes on this node, newest first
-//   /events                                          audit events, page by page (audit/event_query.h)
+//   /events                                          audit events by page (audit/event_query.h)
 //   /configz, /version, /debug/flags/v               as every program (net/serving.h)
 
 #include <functional>

@@ -1,6 +1,7 @@
 #pragma once
 
-// Network bandwidth of QoS classes and pods, all in bits per second. Writers of other units convert.
+// Network bandwidth of QoS classes and pods, all in bits per second. Writers of other units
+// convert.
 
 #include <cstdint>
 #include <optional>
@@ -20,8 +21,8 @@ struct NodeBandwidth {
   Bandwidth ls;
   Bandwidth be;
 };
-// Reads NodeSLO: a number is a percentage of the node's total, a text a quantity. Ignores invalid values
-// and disabled classes. Values are capped at the total.
+// Reads NodeSLO: a number is a percentage of the node's total, a text a quantity. Ignores invalid
+// values and disabled classes. Values are capped at the total.
 NodeBandwidth nodeBandwidth(const EffectiveSlo& slo);
 
 // From the annotation koordinator.sh/networkQOS: {"ingressLimit": "80M", "egressLimit": "80M"}.

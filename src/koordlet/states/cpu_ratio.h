@@ -1,8 +1,8 @@
 #pragma once
 
-// How much faster than nominal this node's CPUs are, from the annotation that koord-manager writes to
-// the Node. Quotas are divided by it. Ignored: a value that is not a positive number, and a change of
-// less than a hundredth.
+// How much faster than nominal this node's CPUs are, from the annotation that koord-manager writes
+// to the Node. Quotas are divided by it. Ignored: a value that is not a positive number, and a
+// change of less than a hundredth.
 
 #include <string>
 
@@ -28,8 +28,8 @@ class CpuRatio {
   bool valid_ = true;
 };
 
-// Returns true if the quotas of the pod's containers are divided by the ratio: those of pods that share CPUs. BE pods
-// are limited by their batch resources, and pinned pods have no quota.
+// Returns true if the quotas of the pod's containers are divided by the ratio: those of pods that
+// share CPUs. BE pods are limited by their batch resources, and pinned pods have no quota.
 bool isNormalized(const PodView& pod);
 
 }  // namespace koord::koordlet

@@ -21,10 +21,10 @@ struct DeviceInventory {
   std::vector<RdmaCard> rdmaCards;
 };
 
-// `existing` is the current object, nullptr if there is none. Kinds of devices that are not reported
-// keep their entries there, as do GPUs until the driver answers; when it has stopped to answer they
-// are unhealthy. Unchanged conditions keep their time. nullopt if there is neither an object nor
-// anything to report.
+// `existing` is the current object, nullptr if there is none. Kinds of devices that are not
+// reported keep their entries there, as do GPUs until the driver answers; when it has stopped to
+// answer they are unhealthy. Unchanged conditions keep their time. nullopt if there is neither an
+// object nor anything to report.
 struct DeviceReport {
   api::List<api::DeviceInfo> devices;                        // by type and minor
   std::map<std::string, std::optional<std::string>> labels;  // nullopt: remove the label

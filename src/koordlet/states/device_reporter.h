@@ -1,7 +1,7 @@
 #pragma once
 
-// Keeps this node's Device object in sync with the detected GPUs and RDMA cards (gates Accelerators and
-// RDMADevices). Writes only changes; labels and kinds of devices of other writers stay.
+// Keeps this node's Device object in sync with the detected GPUs and RDMA cards (gates Accelerators
+// and RDMADevices). Writes only changes; labels and kinds of devices of other writers stay.
 
 #include <set>
 

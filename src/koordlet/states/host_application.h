@@ -15,14 +15,16 @@ namespace koord::koordlet {
 // The relative cgroup directory of a host application; "" if its path leads out of the hierarchy.
 std::string hostApplicationDir(const api::HostApplicationSpec& application, CgroupDriver driver);
 
-// Remembers the cgroups of host applications that got values, so that these can be reverted when NodeSLO drops the
-// application. NodeSLO may drop one while koordlet does not run, so they are saved to a file.
+// Remembers the cgroups of host applications that got values, so that these can be reverted when
+// NodeSLO drops the application. NodeSLO may drop one while koordlet does not run, so they are
+// saved to a file.
 class NamedApplications {
  public:
   // `file` "": kept in memory only.
   explicit NamedApplications(std::string file);
-  // Call once in each pass with the named cgroups. Returns the cgroups that were dropped, whose values the caller
-  // reverts. A cgroup is returned for some passes only, because another program may set its values later.
+  // Call once in each pass with the named cgroups. Returns the cgroups that were dropped, whose
+  // values the caller reverts. A cgroup is returned for some passes only, because another program
+  // may set its values later.
   std::vector<std::string> dropped(const std::set<std::string>& named);
 
  private:

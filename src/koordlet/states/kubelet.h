@@ -35,14 +35,14 @@ struct KubeletOptions {
   std::chrono::milliseconds timeout{3000};
   bool insecure = false;  // plain HTTP on the read-only port
   int readOnlyPort = 10255;
-  // koordlet's identity for HTTPS: client certificate and token. Kubelet's certificate is not verified,
-  // as upstream: in most clusters it is self-signed.
+  // koordlet's identity for HTTPS: client certificate and token. Kubelet's certificate is not
+  // verified, as upstream: in most clusters it is self-signed.
   std::shared_ptr<const net::TlsConfig> tls;            // null = no client certificate
   std::shared_ptr<kube::CredentialSource> credentials;  // null = those of tls alone
 };
 
-// Decodes successive PodLists: a pod whose text equals that in the last list reuses the last list's object. Drops
-// fields that koordlet does not use, such as environments and affinities.
+// Decodes successive PodLists: a pod whose text equals that in the last list reuses the last list's
+// object. Drops fields that koordlet does not use, such as environments and affinities.
 class PodListDecoder {
  public:
   // Malformed items are skipped and logged.

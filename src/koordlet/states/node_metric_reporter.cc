@@ -14,7 +14,8 @@ using namespace std::chrono_literals;
 constexpr double kReportsPerSecond = 0.1;
 constexpr double kReportBurst = 2;
 
-// A merge patch keeps fields that it does not mention, so fields that this report lacks are set to null.
+// A merge patch keeps fields that it does not mention, so fields that this report lacks are set to
+// null.
 json::value statusPatch(const api::NodeMetricStatus& status) {
   json::value document = api::encode(status);
   auto& fields = document.get_object();

@@ -1,8 +1,8 @@
 #pragma once
 
-// Reports measurements in the status of this node's NodeMetric: averages and percentiles of node and
-// system usage, averages per pod and host application. koord-manager owns the object and its spec (the
-// interval and the windows).
+// Reports measurements in the status of this node's NodeMetric: averages and percentiles of node
+// and system usage, averages per pod and host application. koord-manager owns the object and its
+// spec (the interval and the windows).
 
 #include "api/slo.h"
 #include "base/random.h"
@@ -24,8 +24,8 @@ struct ReportPolicy {
 // The spec over the defaults; values that are too small are raised to the minimum.
 ReportPolicy reportPolicyOf(const api::NodeMetricSpec& spec);
 
-// The part of prod pods' requests that will stay unused, and their predicted peak. CPU in milli-cores,
-// memory in bytes.
+// The part of prod pods' requests that will stay unused, and their predicted peak. CPU in
+// milli-cores, memory in bytes.
 struct ProdForecast {
   std::int64_t reclaimableMilli = 0, reclaimableBytes = 0;
   std::int64_t peakMilli = 0, peakBytes = 0;

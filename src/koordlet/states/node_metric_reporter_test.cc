@@ -12,7 +12,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Checks a report with all fields against the schema of the custom resource, as the API server does.
+// Checks a report with all fields against the schema of the custom resource, as the API server
+// does.
 TEST(NodeMetricReporting, AFullReportIsWhatTheApiServerTakes) {
   VirtualLoop loop;
   apiserver::EmbeddedCluster cluster(loop);

@@ -1,7 +1,8 @@
 #pragma once
 
-// The pods from kubelet or, if kubelet does not answer for long (its port is closed, or it denies access), a watch of
-// the API server for this node. That yields the same pods a little later, because kubelet writes their status there.
+// The pods from kubelet or, if kubelet does not answer for long (its port is closed, or it denies
+// access), a watch of the API server for this node. That yields the same pods a little later,
+// because kubelet writes their status there.
 
 #include <memory>
 

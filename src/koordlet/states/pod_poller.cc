@@ -20,7 +20,8 @@ constexpr Duration kBetweenLooks = 10ms;  // how often to check whether a list i
 constexpr Duration kShortestPause = 50ms, kLongestPause = 200ms;
 constexpr int kBurst = 10;  // lists
 
-// Returns true if kubelet read the pod from a file or a URL: it knows such pods without the API server.
+// Returns true if kubelet read the pod from a file or a URL: it knows such pods without the API
+// server.
 bool isStatic(const api::Pod& pod) {
   const auto* source = api::findIn(pod.metadata.annotations, "kubernetes.io/config.source");
   return source && *source != "api";

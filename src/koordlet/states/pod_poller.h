@@ -1,12 +1,14 @@
 #pragma once
 
-// Keeps States' pods current: lists the source every sync interval, and at once on request (pod_watch.h) or when the
-// kubepods cgroups have a pod directory that no known pod owns. If the source fails, the pods stay as they are.
+// Keeps States' pods current: lists the source every sync interval, and at once on request
+// (pod_watch.h) or when the kubepods cgroups have a pod directory that no known pod owns. If the
+// source fails, the pods stay as they are.
 //
-// A kubelet that was started while the API server is unreachable lists only static pods or none, while all others run.
-// Such a list is accepted, and known pods that it lacks stay as long as processes run in their cgroups. Before the
-// first accepted list, unknown cgroups with processes mean that pods are missing, so the list is refused, but for
-// kPatience at most, because no pod may own them.
+// A kubelet that was started while the API server is unreachable lists only static pods or none,
+// while all others run. Such a list is accepted, and known pods that it lacks stay as long as
+// processes run in their cgroups. Before the first accepted list, unknown cgroups with processes
+// mean that pods are missing, so the list is refused, but for kPatience at most, because no pod may
+// own them.
 
 #include <map>
 #include <optional>
@@ -26,8 +28,9 @@ class PodPoller {
   static constexpr Duration kPatience = std::chrono::minutes(5);
 
   void start();
-  // Lists soon. Rate limit: ten lists at once, then one every 50 to 200 ms, the longer a list takes the fewer. With
-  // Anything, States is set even if the pods are unchanged; with News only if they changed.
+  // Lists soon. Rate limit: ten lists at once, then one every 50 to 200 ms, the longer a list takes
+  // the fewer. With Anything, States is set even if the pods are unchanged; with News only if they
+  // changed.
   enum class Wanted { Anything, News };
   void request(Wanted wanted = Wanted::Anything);
   // Adds a running container that kubelet does not report yet: that takes it a second or more. Kept

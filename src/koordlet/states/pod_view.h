@@ -1,7 +1,7 @@
 #pragma once
 
-// A pod of this node for koordlet's components: the object, its QoS, and the cgroup directories of the
-// pod and its containers.
+// A pod of this node for koordlet's components: the object, its QoS, and the cgroup directories of
+// the pod and its containers.
 
 #include <memory>
 #include <string>

@@ -7,20 +7,21 @@
 
 // The watched directories are those of the QoS classes, for pods, and those of known pods, for
 // containers, in the cpu hierarchy (any would do). A missed event (a pod and its container created
-// between two looks) is caught at the next change of the pods: a directory in a pod that belongs to no
-// known container is treated as if it were new. Sandboxes stay unknown, because the runtime does not
-// list them as containers. Files are watched before koordlet first writes there, so that no later write
-// is missed.
+// between two looks) is caught at the next change of the pods: a directory in a pod that belongs to
+// no known container is treated as if it were new. Sandboxes stay unknown, because the runtime does
+// not list them as containers. Files are watched before koordlet first writes there, so that no
+// later write is missed.
 
 namespace koord::koordlet {
 namespace {
 
 using namespace std::chrono_literals;
 
-// How often the runtime is asked whether a container that is being created runs. A container that takes
-// longer than most waits for something, so it is asked less often.
+// How often the runtime is asked whether a container that is being created runs. A container that
+// takes longer than most waits for something, so it is asked less often.
 constexpr Duration kAskAgain = 25ms, kSlowly = 1s, kLong = 3s;
-// How often kubelet is asked for a container that it does not report yet: soon at first, then the interval doubles.
+// How often kubelet is asked for a container that it does not report yet: soon at first, then the
+// interval doubles.
 constexpr Duration kAskKubeletFirst = 25ms, kAskKubelet = 200ms;
 
 std::size_t watchesToTake(const HostDirs& dirs) {
@@ -29,7 +30,8 @@ std::size_t watchesToTake(const HostDirs& dirs) {
   return static_cast<std::size_t>(std::max<std::int64_t>(number.value_or(8192), 0)) / 4;
 }
 
-// Returns true if a container of the pod is not known to run. Ignores init containers that have ended.
+// Returns true if a container of the pod is not known to run. Ignores init containers that have
+// ended.
 bool awaitsContainers(const PodView& pod) {
   const auto isAwaited = [&](const api::Container& container, bool ends) {
     const auto known = std::ranges::find(pod.containers, container.name, &ContainerView::name);
@@ -130,8 +132,7 @@ void PodWatch::take(const DirWatcher::Event& event) {
   if (told_.remade) told_.remade(event.dir + event.name);
   if (event.what == Removed) return;  // kubelet reports the end
   if (parsePodDirName(host_.driver, event.name)) {
-    poller_
-        .request();  // once the pod is listed, its directory is watched and existing containers are found
+    poller_.request();  // the list adds a watch and finds existing containers
   } else {
     identify();
   }
@@ -144,7 +145,8 @@ void PodWatch::identify() {
   askKubelet();
 }
 
-// Asks for a limited time, and not about sandboxes, which kubelet never lists: each reply has all pods.
+// Asks for a limited time, and not about sandboxes, which kubelet never lists: each reply has all
+// pods.
 void PodWatch::askKubelet() {
   executor_.cancel(next_);
   if (beingMade_ >= kLong) return;

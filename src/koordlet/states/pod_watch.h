@@ -1,16 +1,17 @@
 #pragma once
 
-// Detects new pods and containers by their cgroups, before kubelet reports them: a pod's limits must be
-// in force within a tenth of a second of its start. A new pod makes the poller list at once; the
-// container runtime says which container a new cgroup is. Also reports when another process writes into
-// the cgroups of pods and containers: kubelet does after it has created one, when a pod is resized and,
-// with its static CPU manager, every ten seconds.
+// Detects new pods and containers by their cgroups, before kubelet reports them: a pod's limits
+// must be in force within a tenth of a second of its start. A new pod makes the poller list at
+// once; the container runtime says which container a new cgroup is. Also reports when another
+// process writes into the cgroups of pods and containers: kubelet does after it has created one,
+// when a pod is resized and, with its static CPU manager, every ten seconds.
 //
-// Nothing is reported while the runtime is writing: runc reads back what it has written, and does not
-// start or update a container whose shares differ then. New containers are reported once they run, and
-// writes after kQuiet without a further write, or after five times kQuiet.
+// Nothing is reported while the runtime is writing: runc reads back what it has written, and does
+// not start or update a container whose shares differ then. New containers are reported once they
+// run, and writes after kQuiet without a further write, or after five times kQuiet.
 //
-// The kernel has a limited number of watches for all programs: at most a quarter of them is used for files.
+// The kernel has a limited number of watches for all programs: at most a quarter of them is used
+// for files.
 
 #include <algorithm>
 #include <map>

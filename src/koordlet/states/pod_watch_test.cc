@@ -109,7 +109,8 @@ TEST_F(PodWatchTest, AContainerThatIsBeingMadeIsLeftToTheRuntime) {
   runtime_.containers = {{"c1", "main", "u", false}};
   files_.addPod(KubeQos::BestEffort, "u", {"containerd://c1"});
   runtime_.onList = [this] {
-    // The container runs from the runtime's fourth reply on. No event reports that, only the replies.
+    // The container runs from the runtime's fourth reply on. No event reports that, only the
+    // replies.
     EXPECT_TRUE(states_.pods()[0].containers.empty());
     if (++runtime_.lists == 3) runtime_.containers[0].running = true;
   };

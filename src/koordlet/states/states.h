@@ -1,8 +1,8 @@
 #pragma once
 
-// The current state of koordlet's node: the Node object, the effective NodeSLO, the pods. Each part has
-// one writer (informers.h, pod_poller.h); other components read it and may register callbacks for
-// changes. Callbacks run in the order in which they were added, on the actor's thread.
+// The current state of koordlet's node: the Node object, the effective NodeSLO, the pods. Each part
+// has one writer (informers.h, pod_poller.h); other components read it and may register callbacks
+// for changes. Callbacks run in the order in which they were added, on the actor's thread.
 
 #include <functional>
 #include <memory>
@@ -35,8 +35,8 @@ class States {
 
   const GpuState& gpus() const { return gpus_; }
 
-  // Version numbers of the pods and of the NodeSLO. A cache of values that depend on them compares versions to know
-  // when to recompute.
+  // Version numbers of the pods and of the NodeSLO. A cache of values that depend on them compares
+  // versions to know when to recompute.
   struct Versions {
     std::uint64_t pods = 0, slo = 0;
     bool operator==(const Versions&) const = default;

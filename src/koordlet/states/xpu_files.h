@@ -1,7 +1,7 @@
 #pragma once
 
-// Accelerators of vendors other than NVIDIA: their plugins write files into a folder, each with a JSON list of
-// {"vendor", "model", "uuid", "minor", "resources", "topology", "status"}.
+// Accelerators of vendors other than NVIDIA: their plugins write files into a folder, each with a
+// JSON list of {"vendor", "model", "uuid", "minor", "resources", "topology", "status"}.
 
 #include <map>
 #include <optional>
@@ -20,9 +20,9 @@ struct XpuInventory {
   std::optional<json::value> partitions;      // sets of linked devices, by size
   std::vector<std::string> problems;          // skipped files and entries
 };
-// Reads all files of the folder, of any name: koord-device-daemon's is "ic-device". Skips folders, and files whose name
-// begins with a dot, because they are being written. A malformed file loses only its own devices. Conditions have the
-// time `now`.
+// Reads all files of the folder, of any name: koord-device-daemon's is "ic-device". Skips folders,
+// and files whose name begins with a dot, because they are being written. A malformed file loses
+// only its own devices. Conditions have the time `now`.
 XpuInventory readXpus(const std::string& folder, WallTime now);
 
 }  // namespace koord::koordlet

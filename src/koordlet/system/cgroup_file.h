@@ -1,7 +1,7 @@
 #pragma once
 
-// The table of cgroup files that koordlet uses: one row per resource, named as its v1 file, with the v2
-// file that replaces it, the valid values, and how to detect whether the kernel has it.
+// The table of cgroup files that koordlet uses: one row per resource, named as its v1 file, with
+// the v2 file that replaces it, the valid values, and how to detect whether the kernel has it.
 
 #include <optional>
 #include <string>
@@ -62,20 +62,22 @@ std::optional<CgroupFile> cgroupFileOfName(std::string_view name);
 Subsystem subsystemOf(CgroupFile file);
 // The file's name in that version; "" if that version does not have it.
 std::string_view fileNameIn(CgroupFile file, CgroupVersion version);
-// Checks a value in the encoding of that version (encodeCgroupValue): cpu.weight has another range than
-// cpu.shares.
+// Checks a value in the encoding of that version (encodeCgroupValue): cpu.weight has another range
+// than cpu.shares.
 Result<> validateCgroupValue(CgroupFile file, CgroupVersion version, std::string_view value);
 // Returns the text for the file: v2 has "max" for -1, and a weight for shares.
 Result<std::string> encodeCgroupValue(CgroupFile file, CgroupVersion version,
                                       std::string_view value);
-// Returns true if the content `current` means the same as `encoded`, in any format that the kernel prints.
+// Returns true if the content `current` means the same as `encoded`, in any format that the kernel
+// prints.
 bool sameCgroupValue(CgroupFile file, CgroupVersion version, std::string_view current,
                      std::string_view encoded);
 
 // The device of a value of a block I/O file, "8:16"; "" for other files.
 std::string_view deviceOf(CgroupFile file, std::string_view value);
 
-// Returns the full path of a cgroup's file; NotFound if this host's cgroup version does not have it.
+// Returns the full path of a cgroup's file; NotFound if this host's cgroup version does not have
+// it.
 Result<std::string> cgroupFilePath(const CgroupLayout& layout, CgroupFile file,
                                    std::string_view dir);
 // The same into a buffer that keeps its memory.

@@ -54,8 +54,8 @@ Result<CgroupLayout> CgroupLayout::detect(const HostDirs& dirs) {
     std::string controllers;
     if (auto text = readSmallFile(unified + "cgroup.controllers")) controllers = *std::move(text);
     for (std::size_t i = 0; i < kSubsystems; ++i) {
-      // In a hybrid, v2 has only the controllers that v1 does not mount; there cpu.stat alone does not
-      // replace cpuacct.
+      // In a hybrid, v2 has only the controllers that v1 does not mount; there cpu.stat alone does
+      // not replace cpuacct.
       const bool usable =
           kV2Controllers[i].empty() ? unified == root : hasWord(controllers, kV2Controllers[i]);
       if (!layout.table_[i] && usable) layout.table_[i] = Hierarchy{CgroupVersion::V2, unified};

@@ -1,9 +1,9 @@
 #pragma once
 
-// The cgroup controllers of this host with version and mount point. Read from /proc/self/mountinfo: v1
-// with one or several controllers per mount, the unified v2 hierarchy, and hybrids, where a controller
-// is in v1 if it is mounted there and else in v2. If mountinfo does not have the cgroup root (a fake
-// tree, a bind mount), the layout follows from the directories.
+// The cgroup controllers of this host with version and mount point. Read from /proc/self/mountinfo:
+// v1 with one or several controllers per mount, the unified v2 hierarchy, and hybrids, where a
+// controller is in v1 if it is mounted there and else in v2. If mountinfo does not have the cgroup
+// root (a fake tree, a bind mount), the layout follows from the directories.
 
 #include <array>
 #include <optional>
@@ -23,7 +23,8 @@ std::string_view nameOf(Subsystem subsystem);
 
 class CgroupLayout {
  public:
-  // Returns an error if there is neither a cpu nor a memory controller, because nothing can be measured.
+  // Returns an error if there is neither a cpu nor a memory controller, because nothing can be
+  // measured.
   static Result<CgroupLayout> detect(const HostDirs& dirs);
 
   bool has(Subsystem subsystem) const { return at(subsystem).has_value(); }

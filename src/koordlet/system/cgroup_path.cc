@@ -20,7 +20,8 @@ constexpr std::array kRuntimes = {
     RuntimeName{"cri-o", "crio-"},
 };
 
-// Prefixes of scopes whose names contain the id. A bare "crio-<id>" is checked last because it has no suffix.
+// Prefixes of scopes whose names contain the id. A bare "crio-<id>" is checked last because it has
+// no suffix.
 constexpr std::array<std::string_view, 4> kScopePrefixes = {"docker-", "cri-containerd-", "crio-",
                                                             "pouch-"};
 constexpr std::array<std::string_view, 3> kPodSlicePrefixes = {

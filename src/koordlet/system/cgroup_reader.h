@@ -37,7 +37,8 @@ class CgroupReader {
   Result<std::int64_t> cpuUsageNs(std::string_view dir);
   Result<CpuThrottling> cpuThrottling(std::string_view dir);
   Result<MemoryCounters> memoryStat(std::string_view dir);
-  // Adds to `bytes`, by NUMA node, the part of memoryStat().usage() on that node; ignores nodes beyond its size.
+  // Adds to `bytes`, by NUMA node, the part of memoryStat().usage() on that node; ignores nodes
+  // beyond its size.
   Result<> addMemoryByNode(std::string_view dir, std::vector<std::int64_t>& bytes);
   // -1 = no limit, for quota and memory limit.
   Result<std::int64_t> cfsQuotaUs(std::string_view dir);
@@ -52,8 +53,8 @@ class CgroupReader {
     Result<CpuThrottling> throttling;
   };
   CpuReading cpu(std::string_view dir);
-  // Closes files that were not read since the last call. A reader of pods' cgroups must call it about once a minute;
-  // otherwise it keeps files of removed pods open.
+  // Closes files that were not read since the last call. A reader of pods' cgroups must call it
+  // about once a minute; otherwise it keeps files of removed pods open.
   void closeUnused() { files_.closeUnused(); }
 
  private:

@@ -19,8 +19,8 @@ inline constexpr std::int64_t kUnlimited = INT64_MAX;  // "max" where an amount 
 std::int64_t milliCpuToShares(std::int64_t milli);
 // Microseconds per kCfsPeriodUs, at least kMinQuotaUs; -1 (no limit) for 0 and less.
 std::int64_t milliCpuToQuota(std::int64_t milli);
-// Converts a quota for kCfsPeriodUs to another period, at least kMinQuotaUs; kubelet's flag --cpu-cfs-quota-period sets
-// the period.
+// Converts a quota for kCfsPeriodUs to another period, at least kMinQuotaUs; kubelet's flag
+// --cpu-cfs-quota-period sets the period.
 std::int64_t quotaInPeriod(std::int64_t quota, std::int64_t periodUs);
 // cpu.shares of v1 <-> cpu.weight of v2; out of range is an error.
 Result<std::int64_t> sharesToWeight(std::int64_t shares);

@@ -1,8 +1,8 @@
 #pragma once
 
 // The state file of kubelet's CPU manager: its policy, and the exclusive CPUs of containers of
-// Guaranteed pods. Kubelet resets the cpusets of all other containers periodically, so components that
-// set cpusets must know them.
+// Guaranteed pods. Kubelet resets the cpusets of all other containers periodically, so components
+// that set cpusets must know them.
 
 #include <map>
 #include <string>
@@ -20,8 +20,8 @@ struct CpuManagerState {
   bool operator==(const CpuManagerState&) const = default;
 };
 
-// The file cpu_manager_state in kubelet's directory, for reads in each second: parses it only if its text has changed.
-// A missing or empty file is an empty state. Not thread-safe.
+// The file cpu_manager_state in kubelet's directory, for reads in each second: parses it only if
+// its text has changed. A missing or empty file is an empty state. Not thread-safe.
 class CpuManagerFile {
  public:
   explicit CpuManagerFile(const HostDirs& dirs) : path_(dirs.varLibKubelet + "cpu_manager_state") {}

@@ -1,7 +1,7 @@
 #pragma once
 
-// The host's CPUs: which share a core, a last-level cache, a NUMA node and a socket. Read from /sys;
-// without that (some sandboxes) from /proc/cpuinfo, or assumed to be one flat socket.
+// The host's CPUs: which share a core, a last-level cache, a NUMA node and a socket. Read from
+// /sys; without that (some sandboxes) from /proc/cpuinfo, or assumed to be one flat socket.
 
 #include <string>
 #include <vector>

@@ -45,7 +45,8 @@ std::uint32_t maskOf(DirWatcher::Interest interest) {
   return (interest != Files ? kMade | kRemoved : 0) | (interest != Directories ? IN_MODIFY : 0);
 }
 
-// The kernel itself updates these files and reports that as a write: memory.events, memory.events.local.
+// The kernel itself updates these files and reports that as a write: memory.events,
+// memory.events.local.
 bool countsEvents(std::string_view name) {
   return name.ends_with(".events") || name.ends_with(".events.local");
 }

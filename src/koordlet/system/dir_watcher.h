@@ -29,7 +29,8 @@ class DirWatcher {
   DirWatcher(const DirWatcher&) = delete;
   DirWatcher& operator=(const DirWatcher&) = delete;
 
-  // Creation and removal of directories, writes to files, or both. Ignores files in which the kernel counts events.
+  // Creation and removal of directories, writes to files, or both. Ignores files in which the
+  // kernel counts events.
   enum class Interest { Directories, Files, All };
   // A second watch of a directory adds its interest to the first. A removed directory is forgotten.
   Result<> watch(const std::string& dir, Interest interest);

@@ -1,7 +1,7 @@
 #pragma once
 
-// The host as koordlet detects it at start: directories, cgroup layout, cgroup driver, CPUs. The driver
-// may be detected later than the rest, when kubelet creates its first cgroup.
+// The host as koordlet detects it at start: directories, cgroup layout, cgroup driver, CPUs. The
+// driver may be detected later than the rest, when kubelet creates its first cgroup.
 
 #include <optional>
 #include <string>

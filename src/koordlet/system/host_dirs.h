@@ -1,8 +1,8 @@
 #pragma once
 
 // The directories of the host's files. All files that koordlet reads or writes on a host are below
-// them, so a container with the host's file systems at other paths, or a test with a fake tree, only
-// sets other values. Each ends in a slash.
+// them, so a container with the host's file systems at other paths, or a test with a fake tree,
+// only sets other values. Each ends in a slash.
 
 #include <string>
 

@@ -1,12 +1,12 @@
 #pragma once
 
-// NVIDIA's management library (NVML), opened at run time: a node without GPUs does not need it, and one
-// koordlet works with every driver. Each function wraps one call of the library and handles its buffers
-// and error codes. Memory is in bytes, utilisation in percent of the whole device.
+// NVIDIA's management library (NVML), opened at run time: a node without GPUs does not need it, and
+// one koordlet works with every driver. Each function wraps one call of the library and handles its
+// buffers and error codes. Memory is in bytes, utilisation in percent of the whole device.
 //
-// Errors: NotFound if the library, the function or the capability is missing, Unavailable if the driver
-// or the GPU does not answer, Internal for everything else. If a GPU is faulty, calls may block without
-// limit, so do not call on an actor's thread. NVML is safe to call from any thread.
+// Errors: NotFound if the library, the function or the capability is missing, Unavailable if the
+// driver or the GPU does not answer, Internal for everything else. If a GPU is faulty, calls may
+// block without limit, so do not call on an actor's thread. NVML is safe to call from any thread.
 
 #include <memory>
 #include <string>

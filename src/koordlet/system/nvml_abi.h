@@ -1,9 +1,9 @@
 #pragma once
 
-// The binary interface of the part of NVIDIA's management library that koordlet calls. The library is
-// opened at run time, so the build needs neither its header nor its import library. Names in comments
-// are those of the C interface. Functions with several versions have different structs in each, so the
-// version is part of the symbol that is looked up.
+// The binary interface of the part of NVIDIA's management library that koordlet calls. The library
+// is opened at run time, so the build needs neither its header nor its import library. Names in
+// comments are those of the C interface. Functions with several versions have different structs in
+// each, so the version is part of the symbol that is looked up.
 
 #include <cstdint>
 

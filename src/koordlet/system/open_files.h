@@ -1,8 +1,8 @@
 #pragma once
 
-// Keeps small files open that are read every second: for cgroup files, the path look-up costs up to ten
-// times as much as the read. The next read detects that a file's cgroup was removed, and opens the path
-// again. Not thread-safe.
+// Keeps small files open that are read every second: for cgroup files, the path look-up costs up to
+// ten times as much as the read. The next read detects that a file's cgroup was removed, and opens
+// the path again. Not thread-safe.
 
 #include <cstdint>
 #include <string>

@@ -1,7 +1,8 @@
 #pragma once
 
-// Cycles and instructions of cgroups, from the CPUs' hardware counters (perf_event in cgroup mode). An
-// open counter runs on every CPU and needs two descriptors per CPU. Virtual machines often have none.
+// Cycles and instructions of cgroups, from the CPUs' hardware counters (perf_event in cgroup mode).
+// An open counter runs on every CPU and needs two descriptors per CPU. Virtual machines often have
+// none.
 
 #include <cstdint>
 #include <memory>

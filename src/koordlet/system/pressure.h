@@ -1,7 +1,7 @@
 #pragma once
 
-// Pressure stall information (PSI): how long tasks of a cgroup, or of the host, waited for CPU, memory
-// or I/O, in percent of the last 10, 60 and 300 seconds.
+// Pressure stall information (PSI): how long tasks of a cgroup, or of the host, waited for CPU,
+// memory or I/O, in percent of the last 10, 60 and 300 seconds.
 
 #include <optional>
 #include <string>

@@ -41,11 +41,11 @@ struct ZoneMemory {
   std::int64_t hugePages2Mi = 0, hugePages1Gi = 0;
   bool operator==(const ZoneMemory&) const = default;
 };
-// Returns the memory of each NUMA node, from 0 on without gaps; a host that does not show any has one. Omits nodes after
-// them that are the memory of a device.
+// Returns the memory of each NUMA node, from 0 on without gaps; a host that does not show any has
+// one. Omits nodes after them that are the memory of a device.
 Result<std::vector<ZoneMemory>> readZoneMemory(const HostDirs& dirs);
-// Bytes in use on a NUMA node, `text` as above: memory that is neither free nor reclaimable at once. The kernel reports
-// this (MemAvailable) only for the whole host, so it is computed.
+// Bytes in use on a NUMA node, `text` as above: memory that is neither free nor reclaimable at
+// once. The kernel reports this (MemAvailable) only for the whole host, so it is computed.
 Result<std::int64_t> readZoneUsed(const HostDirs& dirs, int node, std::string& text);
 
 // Returns the cgroup driver of the running kubelet; NotFound if no kubelet runs.

@@ -15,8 +15,8 @@ namespace koord::koordlet::resctrl {
 namespace {
 
 constexpr std::string_view kAmd = "AuthenticAMD";
-// The full bandwidth of a die as upstream assumes it, in eighths of GB/s: 25 GB/s per memory channel,
-// eight channels per socket shared by eight dies, of which four fifths are usable.
+// The full bandwidth of a die as upstream assumes it, in eighths of GB/s: 25 GB/s per memory
+// channel, eight channels per socket shared by eight dies, of which four fifths are usable.
 constexpr std::int64_t kAmdWhole = 160;
 
 std::optional<std::int64_t> numberIn(std::string_view text, int base) {

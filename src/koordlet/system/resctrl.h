@@ -1,8 +1,8 @@
 #pragma once
 
-// Last-level cache and memory bandwidth per group of tasks: the kernel's resctrl file system on Intel
-// and AMD CPUs. This file has its formats and arithmetic; qos/resctrl and hooks/resctrl decide which
-// group gets how much.
+// Last-level cache and memory bandwidth per group of tasks: the kernel's resctrl file system on
+// Intel and AMD CPUs. This file has its formats and arithmetic; qos/resctrl and hooks/resctrl
+// decide which group gets how much.
 //
 // A group is a directory below <sys/fs>/resctrl with a file `schemata`, lines such as
 // "L3:0=7ff;1=7ff" (cache ways as a hexadecimal mask, per cache) and "MB:0=100;1=100" (percent on

@@ -1,7 +1,7 @@
 #pragma once
 
-// Finds the disk of a device, a volume group or a mount point. Reads /sys/block and the mounts of the
-// host's process 1; runs no tools.
+// Finds the disk of a device, a volume group or a mount point. Reads /sys/block and the mounts of
+// the host's process 1; runs no tools.
 
 #include <map>
 #include <optional>
@@ -18,8 +18,8 @@ class Storage {
   static Storage read(const HostDirs& dirs);
   bool empty() const { return disks_.empty(); }
 
-  // Each returns the device number of a disk, "253:16". Partitions count as their disk; a volume group
-  // must be on one disk only.
+  // Each returns the device number of a disk, "253:16". Partitions count as their disk; a volume
+  // group must be on one disk only.
   std::optional<std::string> ofDevice(std::string_view path) const;  // "/dev/vdb1"
   std::optional<std::string> ofVolumeGroup(const std::string& name) const;
   std::optional<std::string> ofMountPoint(const std::string& point) const;

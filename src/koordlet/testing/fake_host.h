@@ -1,7 +1,7 @@
 #pragma once
 
-// A fake host made of files: CPUs, memory, and a kubepods tree on cgroup v1 (one controller per mount)
-// or v2. A test advances its counters and reads back as text what koordlet writes.
+// A fake host made of files: CPUs, memory, and a kubepods tree on cgroup v1 (one controller per
+// mount) or v2. A test advances its counters and reads back as text what koordlet writes.
 //
 //   FakeHost host(CgroupVersion::V2, {.cpus = 16, .memoryBytes = 64LL << 30});
 //   const auto pod = host.addPod(KubeQos::BestEffort, "uid-1", {"containerd://c1"});
@@ -55,8 +55,9 @@ class FakeHost {
   // Content of a cgroup's file; on v2 in the format of v2 ("max 100000").
   std::string cgroupText(CgroupFile file, std::string_view dir) const;
   void setCgroupText(CgroupFile file, std::string_view dir, std::string_view text);
-  // Completes written values as a kernel does; the files keep the written text until then. On v2 adds
-  // the period to cpu.max and updates cpuset.cpus.effective. Call it after each round of koordlet.
+  // Completes written values as a kernel does; the files keep the written text until then. On v2
+  // adds the period to cpu.max and updates cpuset.cpus.effective. Call it after each round of
+  // koordlet.
   void settle();
 
  private:

@@ -1,10 +1,11 @@
 #pragma once
 
 // Computes the wanted content of this node's NodeResourceTopology: its CPUs, which of them pods may
-// share, the configuration of kubelet's managers, and its NUMA zones. The scheduler places pods by it.
+// share, the configuration of kubelet's managers, and its NUMA zones. The scheduler places pods by
+// it.
 //
 // Shared pools, per NUMA node:
-//   LS = CPUs - those that kubelet assigned to single pods - those pinned by any pod - reserved - system QoS
+//   LS = CPUs - assigned by kubelet to single pods - pinned by any pod - reserved - system QoS
 //   BE = the same, but of the pinned CPUs only those of LSE pods are subtracted
 // Rules: upstream's koordlet.
 
@@ -76,8 +77,8 @@ struct NodeTopology {
 // Returns an error if the host's CPUs and memory have different NUMA nodes.
 Result<NodeTopology> nodeTopology(const NodeTopologyInput& input);
 
-// Return the object to create, and the merge patch for an existing one; null if nothing differs. The
-// patch removes zones of other names, and keeps what others wrote into ours (resources, costs).
+// Return the object to create, and the merge patch for an existing one; null if nothing differs.
+// The patch removes zones of other names, and keeps what others wrote into ours (resources, costs).
 json::value newTopologyObject(const NodeTopology& wanted, const api::Node& node);
 json::value topologyPatch(const NodeTopology& wanted, const json::value& existing);
 

@@ -1,8 +1,8 @@
 #pragma once
 
-// Keeps this node's NodeResourceTopology in sync with the host (gate NodeTopologyReport). Computes the
-// wanted content every few seconds; reads the object when that changed, and once a minute because
-// another writer may have changed it.
+// Keeps this node's NodeResourceTopology in sync with the host (gate NodeTopologyReport). Computes
+// the wanted content every few seconds; reads the object when that changed, and once a minute
+// because another writer may have changed it.
 
 #include "base/task.h"
 #include "koordlet/states/kubelet.h"

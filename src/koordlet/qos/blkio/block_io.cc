@@ -10,12 +10,12 @@
 #include "model/well_known.h"
 
 // First, each block of the configuration is resolved to a disk: by device, by volume group, or by
-// the mount point of a volume of the pod. A block without a disk is reported and skipped; the others
-// apply. Each disk then has a line in each file, "<number> <value>", or "<number> <key>=<value>" on
-// v2, which the kernel keeps until another line replaces it. Disks whose limits were removed get the
-// defaults: disks that this process limited, and disks that it finds in a cgroup's files when it
-// reads them first, which an earlier process limited. The root's files may belong to other software
-// as long as NodeSLO does not configure them.
+// the mount point of a volume of the pod. A block without a disk is reported and skipped; the
+// others apply. Each disk then has a line in each file, "<number> <value>", or "<number>
+// <key>=<value>" on v2, which the kernel keeps until another line replaces it. Disks whose limits
+// were removed get the defaults: disks that this process limited, and disks that it finds in a
+// cgroup's files when it reads them first, which an earlier process limited. The root's files may
+// belong to other software as long as NodeSLO does not configure them.
 //
 // Only BE pods are limited. Rules: blkio of upstream's koordlet; upstream has no cgroup v2.
 

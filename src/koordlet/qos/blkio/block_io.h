@@ -1,8 +1,9 @@
 #pragma once
 
 // Block I/O of BE pods (gate BlkIOReconcile): rates and weights per disk for the besteffort cgroup
-// and for pods with an annotation, and the latencies at which the kernel takes a disk as overloaded.
-// Files: blkio.* on cgroup v1 (weights need Anolis), io.max, io.weight and io.cost on v2.
+// and for pods with an annotation, and the latencies at which the kernel takes a disk as
+// overloaded. Files: blkio.* on cgroup v1 (weights need Anolis), io.max, io.weight and io.cost on
+// v2.
 
 #include <map>
 #include <set>

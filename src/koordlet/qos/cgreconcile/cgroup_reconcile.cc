@@ -7,16 +7,16 @@
 #include "model/resources.h"
 #include "model/well_known.h"
 
-// The values of containers and pods follow from their requests. The directory of a QoS class has the
-// sums of its pods; that of Guaranteed pods, the parent of the other two, has the sum of all. A
-// cgroup is never protected more than its parent, so all values go through the leveled update, which
-// keeps a parent's protection at least as large as its children's.
+// The values of containers and pods follow from their requests. The directory of a QoS class has
+// the sums of its pods; that of Guaranteed pods, the parent of the other two, has the sum of all. A
+// cgroup is never protected more than its parent, so all values go through the leveled update,
+// which keeps a parent's protection at least as large as its children's.
 //
 // The protection of all classes together is capped at the node's allocatable memory. If more were
 // protected, reclaim could free nothing and the OOM killer would run. (Upstream does not cap it.)
 //
-// Cost: a dozen values per pod and container, of which the executor writes the differing ones; a file
-// that the kernel lacks costs a look-up. Rules: cgreconcile of upstream's koordlet.
+// Cost: a dozen values per pod and container, of which the executor writes the differing ones; a
+// file that the kernel lacks costs a look-up. Rules: cgreconcile of upstream's koordlet.
 
 namespace koord::koordlet {
 namespace {

@@ -1,8 +1,9 @@
 #pragma once
 
-// Memory QoS (gate CgroupReconcile): protects the requested memory of LS pods from reclaim, throttles
-// containers that come near their limits and, on kernels that support it (Anolis), sets how early to
-// reclaim and which cgroup the OOM killer takes first. memory_qos.h computes the values.
+// Memory QoS (gate CgroupReconcile): protects the requested memory of LS pods from reclaim,
+// throttles containers that come near their limits and, on kernels that support it (Anolis), sets
+// how early to reclaim and which cgroup the OOM killer takes first. memory_qos.h computes the
+// values.
 
 #include "koordlet/qos/cgreconcile/memory_qos.h"
 #include "koordlet/qos/strategy.h"

@@ -1,8 +1,8 @@
 #pragma once
 
-// Memory QoS of a pod, from NodeSLO (for its QoS class) and its annotation koordinator.sh/memoryQOS,
-// and the resulting values of memory cgroup files. All amounts are bytes; an absent value is not
-// written.
+// Memory QoS of a pod, from NodeSLO (for its QoS class) and its annotation
+// koordinator.sh/memoryQOS, and the resulting values of memory cgroup files. All amounts are bytes;
+// an absent value is not written.
 
 #include <optional>
 
@@ -15,8 +15,8 @@ namespace koord::koordlet::memoryqos {
 // malformed or out of bounds is ignored.
 std::optional<api::MemoryQOS> configOf(const PodView& pod,
                                        const api::ResourceQOSStrategy& strategy);
-// Returns the memory QoS of a QoS directory: Guaranteed counts as LSR, Burstable as LS, BestEffort as
-// BE.
+// Returns the memory QoS of a QoS directory: Guaranteed counts as LSR, Burstable as LS, BestEffort
+// as BE.
 const api::MemoryQOS* configOf(KubeQos directory, const api::ResourceQOSStrategy& strategy);
 
 // Request and limit of a pod or container: memory, or batch-memory for BE. limit -1 = none.

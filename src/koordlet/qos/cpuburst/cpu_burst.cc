@@ -9,8 +9,8 @@
 #include "model/well_known.h"
 
 // The kernel requires that the quota of a pod is at least that of each of its containers. So a
-// container's quota grows after its pod's and shrinks before it. The pod's quota changes by the same
-// amount as the container's; a pod without a quota keeps none.
+// container's quota grows after its pod's and shrinks before it. The pod's quota changes by the
+// same amount as the container's; a pod without a quota keeps none.
 //
 // Anolis kernels accept a burst above the quota. Mainline kernels refuse that, and refuse a quota
 // below the burst. After the first refusal each container's burst is capped at its smallest quota.
@@ -217,8 +217,8 @@ void CpuBurst::applyQuota(Planned& planned) {
     const QuotaStep step =
         cpuburst::onNode(wishOf(container, planning.limitMilli, planned.strategy), node_);
     const std::int64_t nominal = quotaInPeriod(planning.nominal, *period);
-    // The runtime creates a container with the nominal quota. Our quota can equal it only where it is the maximum that
-    // burst allows; there a container is taken as new at most once.
+    // The runtime creates a container with the nominal quota. Our quota can equal it only where it
+    // is the maximum that burst allows; there a container is taken as new at most once.
     const bool asMade = base < nominal && *current == nominal &&
                         (normalized_.insert(container.id).second ||
                          nominal != cpuburst::mostQuota(base, planned.strategy));

@@ -23,7 +23,8 @@ class CpuBurst {
   CpuBurst(const Host& host, const Clock& clock, const States& states, const MetricCache& cache,
            ResourceExecutor& executor, Random random, Duration interval, Duration collectInterval);
 
-  // If CPUs are faster than nominal, base quotas are divided by the ratio. The ratio must outlive this object.
+  // If CPUs are faster than nominal, base quotas are divided by the ratio. The ratio must outlive
+  // this object.
   void normalize(const CpuRatio& ratio) { ratio_ = &ratio; }
   // Runs one round. Quotas start from the kernel's current values, so they survive a restart.
   void run();

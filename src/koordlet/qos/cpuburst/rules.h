@@ -2,8 +2,8 @@
 
 // CPU burst: the rules. A container that is throttled although its node has free CPU gets more, in
 // two ways. The kernel accumulates its unused quota up to a fixed amount (CPU burst), and koordlet
-// raises its quota step by step while it is throttled and lowers it when the node's shared CPUs fill
-// up (CFS quota burst). Quotas are microseconds per 100 ms; the rules are upstream's.
+// raises its quota step by step while it is throttled and lowers it when the node's shared CPUs
+// fill up (CFS quota burst). Quotas are microseconds per 100 ms; the rules are upstream's.
 
 #include <cstdint>
 #include <optional>
@@ -37,8 +37,8 @@ NodeState nodeStateOf(std::size_t cpus, std::optional<double> nodeCores,
 enum class QuotaStep { Up, Down, Remain, Reset };
 // The step that a node in that state allows a container that wants `wish`.
 QuotaStep onNode(QuotaStep wish, NodeState state);
-// The quota after a step: up is 1.2 times, down 0.8 times the current one. It stays between the base
-// quota and the percentage of it that the strategy allows.
+// The quota after a step: up is 1.2 times, down 0.8 times the current one. It stays between the
+// base quota and the percentage of it that the strategy allows.
 std::int64_t nextQuota(QuotaStep step, std::int64_t current, std::int64_t base,
                        const api::CPUBurstStrategy& strategy);
 
@@ -46,7 +46,8 @@ std::int64_t nextQuota(QuotaStep step, std::int64_t current, std::int64_t base,
 std::int64_t mostQuota(std::int64_t base, const api::CPUBurstStrategy& strategy);
 
 // Bounds how long a container may use more than its limit. A token bucket: use above the limit
-// removes tokens, use below 60% of it adds some. One token is one percent of the limit for a second.
+// removes tokens, use below 60% of it adds some. One token is one percent of the limit for a
+// second.
 class Limiter {
  public:
   // `tokens`: the initial number.
@@ -55,7 +56,8 @@ class Limiter {
     return periodSeconds * (percent - 100);
   }
 
-  // Accounts for the use since the last call, in percent of the limit. Returns true if tokens are left.
+  // Accounts for the use since the last call, in percent of the limit. Returns true if tokens are
+  // left.
   bool allow(std::int64_t usagePercent, SteadyTime now);
   std::int64_t tokens() const { return tokens_; }
   std::int64_t capacity() const { return capacity_; }

@@ -1,10 +1,10 @@
 #pragma once
 
-// Evicts pods when the node's CPU is short. Runs every second, with a cool-down after each eviction.
-// Three features share one account of released CPU, in this order: BE pods that are starved for a
-// while (BECPUEvict, satisfaction.h), pods of lower priorities whose requests exceed the node's
-// allocatable (CPUAllocatableEvict), and pods that allow eviction when the node's usage reaches a
-// threshold (CPUEvict).
+// Evicts pods when the node's CPU is short. Runs every second, with a cool-down after each
+// eviction. Three features share one account of released CPU, in this order: BE pods that are
+// starved for a while (BECPUEvict, satisfaction.h), pods of lower priorities whose requests exceed
+// the node's allocatable (CPUAllocatableEvict), and pods that allow eviction when the node's usage
+// reaches a threshold (CPUEvict).
 
 #include "base/json.h"
 #include "koordlet/metriccache/metric_cache.h"

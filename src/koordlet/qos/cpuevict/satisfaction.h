@@ -1,8 +1,8 @@
 #pragma once
 
-// CPU satisfaction of BE pods: limit / request. Some of them should run elsewhere if they use nearly
-// all of their limit (otherwise they need no more) and the limit is a small part of their requests.
-// The amount to release is such that the other BE pods are satisfied. All in milli-cores.
+// CPU satisfaction of BE pods: limit / request. Some of them should run elsewhere if they use
+// nearly all of their limit (otherwise they need no more) and the limit is a small part of their
+// requests. The amount to release is such that the other BE pods are satisfied. All in milli-cores.
 
 #include <cstdint>
 #include <memory>

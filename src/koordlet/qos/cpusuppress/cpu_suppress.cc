@@ -14,28 +14,28 @@
 #include "model/resources.h"
 #include "model/well_known.h"
 
-// One round, every second. (1) Compute the budget (budget.h): what is left of the node's ceiling, from
-// the newest sample of the node and of each pod. (2) The policy turns it into a set of CPUs
+// One round, every second. (1) Compute the budget (budget.h): what is left of the node's ceiling,
+// from the newest sample of the node and of each pod. (2) The policy turns it into a set of CPUs
 // (cpuset_policy.h) or a quota (quota_policy.h). (3) The resource executor writes the values that
-// differ from the kernel's. (4) The other policy's setting is reverted, so that a change of policy, or
-// switching the feature off, leaves nothing behind.
+// differ from the kernel's. (4) The other policy's setting is reverted, so that a change of policy,
+// or switching the feature off, leaves nothing behind.
 //
-// It is a control loop without a model: the CPU for BE pods is recomputed from the current use of all
-// others. Shrinking takes effect at once, because an LS pod must get its CPU back when it needs it.
-// Growing goes in steps of a tenth of the node, so that a dip of one second in an LS pod's use does
-// not let batch jobs take all of that CPU and lose it again.
+// It is a control loop without a model: the CPU for BE pods is recomputed from the current use of
+// all others. Shrinking takes effect at once, because an LS pod must get its CPU back when it needs
+// it. Growing goes in steps of a tenth of the node, so that a dip of one second in an LS pod's use
+// does not let batch jobs take all of that CPU and lose it again.
 //
 // A cpuset is written on three levels, the besteffort cgroup, its pods and their containers. cgroup
 // v1 refuses a child that has CPUs which its parent lacks, and a parent that drops CPUs which a
 // child still has; ResourceExecutor::updateLeveled widens from the top and then narrows from the
-// bottom. Directories are listed in the file system and not taken from the pod list, because sandboxes
-// and terminating pods have processes, too.
+// bottom. Directories are listed in the file system and not taken from the pod list, because
+// sandboxes and terminating pods have processes, too.
 //
 // Kubelet's static CPU manager assigns CPUs to single pods, and resets the cpusets of all other
-// containers every ten seconds. BE pods never get the CPUs that it assigned, suppressed or not. With
-// this policy the QoS class and the pods get all CPUs that BE pods may ever have; only containers,
-// which kubelet resets, get the chosen set. Their files are read again every second, so that a reset
-// lasts at most a second.
+// containers every ten seconds. BE pods never get the CPUs that it assigned, suppressed or not.
+// With this policy the QoS class and the pods get all CPUs that BE pods may ever have; only
+// containers, which kubelet resets, get the chosen set. Their files are read again every second, so
+// that a reset lasts at most a second.
 //
 // A missing input (no NodeSLO, no sample within two intervals, no pods) leaves everything as it is:
 // without data no pod gets more CPUs. Cost: O(pods + CPUs) and some file reads per second. Rules:
@@ -51,7 +51,8 @@ double cores(std::int64_t milli) {
   return static_cast<double>(milli) / 1000;
 }
 
-// The hash of a pod's or container's directory. The hashes are added up, so the order of the list does not matter.
+// The hash of a pod's or container's directory. The hashes are added up, so the order of the list
+// does not matter.
 std::size_t hashOf(std::string_view pod, std::string_view container) {
   const std::hash<std::string_view> hash;
   return (hash(pod) * 31 ^ hash(container)) * 31;
@@ -226,7 +227,8 @@ void CpuSuppress::adjustCpuset(std::int64_t budgetMilli) {
   input.budgetMilli = std::max<std::int64_t>(budgetMilli + 999, 0) / 1000 * 1000;  // whole CPUs
   if (input != chosenFor_) {
     chosen_ = cpusuppress::chooseCpuset(input);
-    // Too few CPUs to choose from: BE pods get all of them. Unchanged, they would keep CPUs that other pods own.
+    // Too few CPUs to choose from: BE pods get all of them. Unchanged, they would keep CPUs that
+    // other pods own.
     if (chosen_.empty())
       chosen_ = cpusuppress::unsuppressedCpuset(input.cpus, input.pods, input.excluded);
     chosenFor_ = input;

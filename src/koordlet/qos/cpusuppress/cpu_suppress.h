@@ -1,8 +1,8 @@
 #pragma once
 
-// Holds BE pods below the CPU ceiling of the node, every second: by the set of CPUs that they may run
-// on (policy cpuset) or by the quota of their common cgroup (policy cfsQuota). When the feature is
-// switched off, or the other policy is in force, its settings are reverted.
+// Holds BE pods below the CPU ceiling of the node, every second: by the set of CPUs that they may
+// run on (policy cpuset) or by the quota of their common cgroup (policy cfsQuota). When the feature
+// is switched off, or the other policy is in force, its settings are reverted.
 
 #include <optional>
 #include <string>
@@ -36,16 +36,17 @@ class CpuSuppress {
     std::string reason = "not run yet";
   };
 
-  // `managed`: true if the gate BECPUManager is on. Then BE pods are not suppressed: pods with CPUs or NUMA nodes from
-  // the scheduler keep what the hooks set, the others get all CPUs that BE pods may have.
+  // `managed`: true if the gate BECPUManager is on. Then BE pods are not suppressed: pods with CPUs
+  // or NUMA nodes from the scheduler keep what the hooks set, the others get all CPUs that BE pods
+  // may have.
   CpuSuppress(const Host& host, const Clock& clock, const States& states, const MetricCache& cache,
               ResourceExecutor& executor, Metrics& metrics, Duration collectInterval,
               bool managed = false);
 
   // Runs one round.
   void run();
-  // Called when NodeSLO changed. Removes the besteffort quota at once if the policy has none: pods are
-  // about to get their own quotas, and the kernel refuses quotas above their parent's.
+  // Called when NodeSLO changed. Removes the besteffort quota at once if the policy has none: pods
+  // are about to get their own quotas, and the kernel refuses quotas above their parent's.
   void policyChanged();
   const Status& status() const { return status_; }
   // Caps the budget of BE pods, for the given reason; nullopt removes the cap.
@@ -69,7 +70,8 @@ class CpuSuppress {
   // CPUs that BE pods must not have, for any budget.
   CpuSet excluded();
   void writeCpuset(const CpuSet& cpus, const CpuSet& above, std::string_view reason);
-  // Calls onPod(pod) and onContainer(pod, name) for the directories below the besteffort cgroup, with their names.
+  // Calls onPod(pod) and onContainer(pod, name) for the directories below the besteffort cgroup,
+  // with their names.
   template <class OnPod, class OnContainer>
   void forEachDirectory(OnPod onPod, OnContainer onContainer);
   // A hash of the directories below the besteffort cgroup.

@@ -2,10 +2,11 @@
 
 // The cpuset policy: which CPUs BE pods get for a budget.
 //
-// CPUs that an LSE pod owns exclusively are excluded. The budget is split in proportion between CPUs of
-// LSR pods and the rest, so that BE pods do not crowd one kind. Within each kind whole cores are taken
-// first, in turn from each NUMA node. So BE pods and others share as few cores as possible, and memory
-// bandwidth is spread. The set grows by at most a tenth of the node per round and shrinks at once.
+// CPUs that an LSE pod owns exclusively are excluded. The budget is split in proportion between
+// CPUs of LSR pods and the rest, so that BE pods do not crowd one kind. Within each kind whole
+// cores are taken first, in turn from each NUMA node. So BE pods and others share as few cores as
+// possible, and memory bandwidth is spread. The set grows by at most a tenth of the node per round
+// and shrinks at once.
 
 #include <optional>
 #include <vector>

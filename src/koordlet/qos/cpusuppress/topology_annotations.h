@@ -10,9 +10,9 @@
 
 namespace koord::koordlet::cpusuppress {
 
-// From a node's annotations: CPUs reserved for processes outside of Kubernetes, and the exclusive CPUs
-// of the system QoS. A malformed annotation excludes nothing. If only a number of CPUs is reserved, the
-// topology determines which; nullptr if it is not known.
+// From a node's annotations: CPUs reserved for processes outside of Kubernetes, and the exclusive
+// CPUs of the system QoS. A malformed annotation excludes nothing. If only a number of CPUs is
+// reserved, the topology determines which; nullptr if it is not known.
 CpuSet excludedCpus(const api::StringMap& nodeAnnotations, const CpuTopology* topology);
 
 // CPUs that kubelet assigned to single pods exclusively. Pods that Koordinator pins do not count:

@@ -5,9 +5,9 @@
 // nor a grace period delays it on a node that is about to run out. Without a runtime, or with
 // only-evict-by-api, it evicts pods through the Eviction API.
 //
-// An evicted pod is remembered, so that its amounts count as released and it is not evicted twice: for
-// two minutes after an eviction, which takes the grace period, and for ten seconds after a kill,
-// because kubelet may start its containers again.
+// An evicted pod is remembered, so that its amounts count as released and it is not evicted twice:
+// for two minutes after an eviction, which takes the grace period, and for ten seconds after a
+// kill, because kubelet may start its containers again.
 
 #include <map>
 #include <memory>
@@ -42,11 +42,11 @@ struct EvictionTask {
 struct EvictionResult {
   std::vector<std::string> evicted;  // namespace/name, newly evicted
   std::vector<std::string> refused;  // "namespace/name: reason"
-  // A refused eviction is an attempt as well: its cause (a disruption budget) changes slower than once
-  // a second.
+  // A refused eviction is an attempt as well: its cause (a disruption budget) changes slower than
+  // once a second.
   bool attempted() const { return !evicted.empty() || !refused.empty(); }
-  // Writes the result into a strategy's status: appends to `reason`, and sets `lastEviction` if a pod
-  // was evicted.
+  // Writes the result into a strategy's status: appends to `reason`, and sets `lastEviction` if a
+  // pod was evicted.
   void tell(WallTime now, std::string& lastEviction, std::string& reason) const;
 };
 
@@ -56,14 +56,14 @@ class Evictor {
   Evictor(kube::Api& api, Executor& executor, kube::EventRecorder& events, AuditRing& audit,
           Metrics& metrics, ContainerRuntime* runtime = nullptr);
 
-  // For each task, evicts candidates in order until all amounts of the task are released. Skips a pod
-  // that the API refuses to evict.
+  // For each task, evicts candidates in order until all amounts of the task are released. Skips a
+  // pod that the API refuses to evict.
   Task<EvictionResult> evict(std::vector<EvictionTask> tasks);
 
  private:
   Task<Result<>> evictOne(std::shared_ptr<const api::Pod> pod, const EvictionTask& task);
-  // Ids of the pod's running containers, as in pod status. The status from kubelet is seconds old; if containers are
-  // missing there, the runtime is asked.
+  // Ids of the pod's running containers, as in pod status. The status from kubelet is seconds old;
+  // if containers are missing there, the runtime is asked.
   Task<std::vector<std::string>> runningContainers(std::shared_ptr<const api::Pod> pod);
   // Kills the pod's containers; an error if none could be killed, so that nothing is released.
   Task<Result<>> kill(std::shared_ptr<const api::Pod> pod);
@@ -78,8 +78,8 @@ class Evictor {
   std::unordered_map<std::string, SteadyTime> remembered_;  // by uid: when the entry expires
 };
 
-// Returns true if the pod's annotation koordinator.sh/eviction-policy, a list of features, allows the
-// feature to evict it. Without the annotation all may; with a malformed one none.
+// Returns true if the pod's annotation koordinator.sh/eviction-policy, a list of features, allows
+// the feature to evict it. Without the annotation all may; with a malformed one none.
 bool allowsEviction(const api::Pod& pod, std::string_view feature);
 
 }  // namespace koord::koordlet

@@ -153,7 +153,8 @@ std::vector<EvictionCandidate> victimsByPromise(std::string_view resource,
     if (!mayGo(user, priorityThreshold)) continue;
     const std::string name = accountOf(*user.pod, resource);
     const std::int64_t amount = promisedTo(*user.pod, name);
-    // Native resources are kubelet's to defend: their pods are victims, but release nothing that counts.
+    // Native resources are kubelet's to defend: their pods are victims, but release nothing that
+    // counts.
     Amounts releases;
     if (name != resource) releases[name] = amount;
     ranked.push_back({user.pod, amount, std::move(releases)});

@@ -1,8 +1,8 @@
 #pragma once
 
-// Victims up to a priority when the node lacks CPU or memory: which pods, in which order, and how much
-// to release when their requests exceed the node's allocatable. The same for both resources; amounts
-// are bytes or milli-cores.
+// Victims up to a priority when the node lacks CPU or memory: which pods, in which order, and how
+// much to release when their requests exceed the node's allocatable. The same for both resources;
+// amounts are bytes or milli-cores.
 
 #include <optional>
 #include <vector>
@@ -26,7 +26,8 @@ struct PromiseBounds {
   std::int64_t lowerPercent = 0;  // evictions stop at this
   std::int32_t priority = 0;
 };
-// Both checks build the field names in errors from the prefix `fields`: "cpuEvict" or "memoryEvict".
+// Both checks build the field names in errors from the prefix `fields`: "cpuEvict" or
+// "memoryEvict".
 Result<PromiseBounds> promiseBounds(std::string_view fields, std::optional<std::int64_t> threshold,
                                     std::optional<std::int64_t> lower,
                                     std::optional<std::int32_t> priority);
@@ -38,15 +39,16 @@ struct UsageBounds {
 Result<UsageBounds> usageBounds(std::string_view fields, std::optional<std::int64_t> threshold,
                                 std::optional<std::int64_t> lower);
 
-// The pods whose requests count: all running and pending ones, including those that may not be evicted.
+// The pods whose requests count: all running and pending ones, including those that may not be
+// evicted.
 std::vector<PodUse> promisedPods(const std::vector<PodView>& pods);
 // Returns the amounts to release. `resource` is "cpu" or "memory". Omits kinds within the bounds.
 Amounts releaseByPromises(std::string_view resource, const PromiseBounds& bounds,
                           const api::ResourceList& allocatable, const std::vector<PodUse>& pods);
 
-// Active pods that allow eviction (label koordinator.sh/eviction-enabled), have a sample and a priority
-// of at most `priorityThreshold`. Order: eviction priority, priority, sub-priority, then the larger
-// amount first.
+// Active pods that allow eviction (label koordinator.sh/eviction-enabled), have a sample and a
+// priority of at most `priorityThreshold`. Order: eviction priority, priority, sub-priority, then
+// the larger amount first.
 std::vector<EvictionCandidate> victimsByUse(std::string_view resource,
                                             const std::vector<PodUse>& pods,
                                             std::int32_t priorityThreshold);

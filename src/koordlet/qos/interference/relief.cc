@@ -7,18 +7,21 @@
 #include "model/resources.h"
 #include "model/well_known.h"
 
-// Verdicts "cpi" and "cpu" mean that the CPU time of other pods interferes, so less CPU for BE pods helps. In each
-// minute with such a verdict the ceiling of BE pods falls by a quarter, at first from their average usage of the last
-// minute. In each minute without one it rises by a third, until it exceeds the node's capacity. So one minute undoes a
-// step down, and BE pods settle within a step of the highest ceiling without interference. CPU suppress uses the
-// smaller of its budget and the ceiling, and is otherwise unchanged.
+// Verdicts "cpi" and "cpu" mean that the CPU time of other pods interferes, so less CPU for BE pods
+// helps. In each minute with such a verdict the ceiling of BE pods falls by a quarter, at first
+// from their average usage of the last minute. In each minute without one it rises by a third,
+// until it exceeds the node's capacity. So one minute undoes a step down, and BE pods settle within
+// a step of the highest ceiling without interference. CPU suppress uses the smaller of its budget
+// and the ceiling, and is otherwise unchanged.
 //
-// One BE pod is evicted if a CPU verdict holds for five minutes with the ceiling at its minimum (ten minutes if BE pods
-// are not suppressed), or if a verdict "memory" holds for five minutes. The victim has the lowest priority and, among
-// equals, the largest use of that resource. The next eviction is at least ten minutes later, because verdicts need
-// minutes to end. "io" has no action, because koordlet does not measure which pod reads and writes.
+// One BE pod is evicted if a CPU verdict holds for five minutes with the ceiling at its minimum
+// (ten minutes if BE pods are not suppressed), or if a verdict "memory" holds for five minutes. The
+// victim has the lowest priority and, among equals, the largest use of that resource. The next
+// eviction is at least ten minutes later, because verdicts need minutes to end. "io" has no action,
+// because koordlet does not measure which pod reads and writes.
 //
-// The rule, to throttle and after a while to kill, is that of CPI2 (Zhang et al., EuroSys 2013), in smaller steps.
+// The rule, to throttle and after a while to kill, is that of CPI2 (Zhang et al., EuroSys 2013), in
+// smaller steps.
 
 namespace koord::koordlet {
 namespace {

@@ -1,8 +1,8 @@
 #pragma once
 
-// Acts on the verdicts of interference/ (off by default; gates InterferenceCPUSuppress and InterferenceEvict). While an
-// LS pod suffers from interference, BE pods get less CPU in each round; if that does not help, a BE pod is evicted.
-// Runs once a minute, after the detector.
+// Acts on the verdicts of interference/ (off by default; gates InterferenceCPUSuppress and
+// InterferenceEvict). While an LS pod suffers from interference, BE pods get less CPU in each
+// round; if that does not help, a BE pod is evicted. Runs once a minute, after the detector.
 
 #include "koordlet/interference/detector.h"
 #include "koordlet/qos/evictor/evictor.h"

@@ -1,9 +1,9 @@
 #pragma once
 
-// Evicts pods when the node's memory usage or the sum of memory requests is too high, until it would
-// be back below the lower threshold. Then waits for the cool-down until the usage shows the effect.
-// The features (gates BEMemoryEvict, MemoryAllocatableEvict, MemoryEvict) work in this order on one
-// account of released memory.
+// Evicts pods when the node's memory usage or the sum of memory requests is too high, until it
+// would be back below the lower threshold. Then waits for the cool-down until the usage shows the
+// effect. The features (gates BEMemoryEvict, MemoryAllocatableEvict, MemoryEvict) work in this
+// order on one account of released memory.
 
 #include "koordlet/metriccache/metric_cache.h"
 #include "koordlet/qos/evictor/evictor.h"

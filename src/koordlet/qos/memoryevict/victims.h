@@ -1,8 +1,8 @@
 #pragma once
 
-// How much memory to release, and which pods are evicted first: among BE pods (BEMemoryEvict), among
-// all pods up to a priority that allow it (MemoryEvict), and among the same pods when their requests
-// exceed the node's allocatable (MemoryAllocatableEvict).
+// How much memory to release, and which pods are evicted first: among BE pods (BEMemoryEvict),
+// among all pods up to a priority that allow it (MemoryEvict), and among the same pods when their
+// requests exceed the node's allocatable (MemoryAllocatableEvict).
 
 #include <optional>
 #include <vector>
@@ -28,10 +28,10 @@ Result<> checkUsedThresholds(const api::ResourceThresholdStrategy& strategy);
 Release releaseByUsed(const api::ResourceThresholdStrategy& strategy, std::int64_t usedBytes,
                       std::int64_t capacityBytes);
 
-// By requests: for each kind of memory (memory, batch-memory, mid-memory), if the requests of pods up
-// to allocatableEvictPriorityThreshold exceed memoryAllocatableEvictThresholdPercent (110) of the
-// node's allocatable, the amount down to memoryAllocatableEvictLowerPercent (100). Omits kinds within
-// the bounds.
+// By requests: for each kind of memory (memory, batch-memory, mid-memory), if the requests of pods
+// up to allocatableEvictPriorityThreshold exceed memoryAllocatableEvictThresholdPercent (110) of
+// the node's allocatable, the amount down to memoryAllocatableEvictLowerPercent (100). Omits kinds
+// within the bounds.
 Result<> checkAllocatableThresholds(const api::ResourceThresholdStrategy& strategy);
 Amounts releaseByAllocatable(const api::ResourceThresholdStrategy& strategy,
                              const api::ResourceList& allocatable,

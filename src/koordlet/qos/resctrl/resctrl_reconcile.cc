@@ -12,14 +12,14 @@
 // cache; (3) threads of pods that are not in their class's group yet are moved there. A class that is
 // switched off has all ways and all bandwidth, so its threads may stay where they are.
 //
-// If no class was ever switched on, the host is left as it is: the hardware has about a dozen groups,
-// and other software may need them. Threads are found by cgroup directory, sandboxes included. A new
-// thread starts in the group of its parent, so after the first round only new containers are left.
-// hooks/resctrl handles pods with a resctrl annotation.
+// If no class was ever switched on, the host is left as it is: the hardware has about a dozen
+// groups, and other software may need them. Threads are found by cgroup directory, sandboxes
+// included. A new thread starts in the group of its parent, so after the first round only new
+// containers are left. hooks/resctrl handles pods with a resctrl annotation.
 //
-// Cost if a class is switched on: per round one read of three task lists, and one of each container's
-// threads. Rules: resctrl of upstream's koordlet. Different from upstream: caches are named by their
-// ids, which may have gaps, and values are rounded to what the hardware accepts
+// Cost if a class is switched on: per round one read of three task lists, and one of each
+// container's threads. Rules: resctrl of upstream's koordlet. Different from upstream: caches are
+// named by their ids, which may have gaps, and values are rounded to what the hardware accepts
 // (info/L3/min_cbm_bits, info/MB/bandwidth_gran).
 
 namespace koord::koordlet {

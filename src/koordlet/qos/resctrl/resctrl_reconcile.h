@@ -1,8 +1,8 @@
 #pragma once
 
 // Splits last-level cache and memory bandwidth between the QoS classes on nodes with resctrl (gate
-// RdtResctrl): groups LSR, LS and BE get the cache ways and the bandwidth of NodeSLO, and the threads
-// of all pods are in the group of their class.
+// RdtResctrl): groups LSR, LS and BE get the cache ways and the bandwidth of NodeSLO, and the
+// threads of all pods are in the group of their class.
 
 #include <array>
 #include <set>

@@ -1,8 +1,8 @@
 #pragma once
 
-// Settings of the host's kernel (gate SystemConfig): how early memory is reclaimed, and switches that
-// only some kernels have. Settings that NodeSLO does not name, that are out of the kernel's bounds or
-// that this kernel lacks stay unchanged.
+// Settings of the host's kernel (gate SystemConfig): how early memory is reclaimed, and switches
+// that only some kernels have. Settings that NodeSLO does not name, that are out of the kernel's
+// bounds or that this kernel lacks stay unchanged.
 
 #include <vector>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// The plugin's connection to the runtime: registers, answers calls, and reconnects when the connection
-// is lost or the runtime starts later.
+// The plugin's connection to the runtime: registers, answers calls, and reconnects when the
+// connection is lost or the runtime starts later.
 
 #include <functional>
 #include <memory>
@@ -24,13 +24,16 @@ struct Options {
   Duration backoffCap = std::chrono::minutes(1);
   double backoffFactor = 2;
   int backoffSteps = 2'147'483'647;  // failed attempts in a row after which it gives up
-  // Called on the executor's thread: true when the runtime has accepted the plugin, false when it is gone.
+  // Called on the executor's thread: true when the runtime has accepted the plugin, false when it
+  // is gone.
   std::function<void(bool)> onConnected = [](bool) {};
-  // Called for each call from the runtime: its method ("unknown" if it is not served), and whether it succeeded.
+  // Called for each call from the runtime: its method ("unknown" if it is not served), and whether
+  // it succeeded.
   std::function<void(std::string_view, bool)> onCalled = [](std::string_view, bool) {};
 };
 
-// Checks the options: a plugin's name consists of letters, digits and _.+-, its index of two digits.
+// Checks the options: a plugin's name consists of letters, digits and _.+-, its index of two
+// digits.
 Result<> check(const Options& options);
 
 // Runs on the loop's thread; calls from the runtime are answered on the executor's.

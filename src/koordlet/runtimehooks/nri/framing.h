@@ -33,8 +33,8 @@ struct TtrpcFrame {
   bool operator==(const TtrpcFrame&) const = default;
 };
 
-// Encodes a frame for the socket, in pieces of at most 4,096 bytes, because the runtime (Go) reads a
-// piece into a buffer of that size.
+// Encodes a frame for the socket, in pieces of at most 4,096 bytes, because the runtime (Go) reads
+// a piece into a buffer of that size.
 std::string encode(std::uint32_t stream, const TtrpcFrame& frame);
 
 class FrameReader {
@@ -44,8 +44,8 @@ class FrameReader {
     TtrpcFrame frame;
   };
   void add(std::string_view bytes) { input_ += bytes; }
-  // Returns the next complete frame; nullopt if more bytes are needed. An error means that the bytes do
-  // not follow the protocol, and the rest of the stream cannot be read.
+  // Returns the next complete frame; nullopt if more bytes are needed. An error means that the
+  // bytes do not follow the protocol, and the rest of the stream cannot be read.
   Result<std::optional<Arrived>> next();
 
  private:

@@ -1,7 +1,7 @@
 #pragma once
 
-// A fake of NVIDIA's management library: a shared library that tests open as koordlet opens the real
-// one, with GPUs that a test defines.
+// A fake of NVIDIA's management library: a shared library that tests open as koordlet opens the
+// real one, with GPUs that a test defines.
 //
 //   FakeNvml nvml;                              // no GPUs yet
 //   nvml.state().gpus[0].memoryUsed = ...;      // the library reads this at every call

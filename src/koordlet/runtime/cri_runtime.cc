@@ -113,8 +113,7 @@ class CriRuntime final : public ContainerRuntime {
   std::map<std::string, std::unique_ptr<net::GrpcChannel>> channels_;
   std::unique_ptr<TaskGroup> tasks_;
   std::vector<std::string> schemes_;
-  std::atomic<std::size_t> asked_ =
-      0;  // index of the scheme that list() asks: the last that answered
+  std::atomic<std::size_t> asked_ = 0;  // index of the scheme that list() asks
 };
 
 }  // namespace

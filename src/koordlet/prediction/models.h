@@ -1,7 +1,7 @@
 #pragma once
 
-// What was learnt about the use of CPU and memory: one pair of histograms per pod, per priority
-// class, for the node and for the system. CPU in cores, memory in bytes.
+// Models of CPU and memory usage: one pair of histograms per pod, per priority class, for the node
+// and for the system. CPU in cores, memory in bytes.
 
 #include <map>
 #include <optional>
@@ -35,7 +35,7 @@ struct Amount {
   bool operator==(const Amount&) const = default;
 };
 Amount operator+(Amount a, Amount b);
-Amount smaller(Amount a, Amount b);  // each of both
+Amount smaller(Amount a, Amount b);  // for CPU and memory separately
 Amount larger(Amount a, Amount b);
 Amount operator-(Amount a, Amount b);
 
@@ -45,16 +45,17 @@ class Model {
 
   void add(double cores, double bytes, WallTime time);
   Amount percentile(double share) const;
-  // The peak that pods are taken to have: 95% of the time for CPU, 98% for memory, which cannot be
+  // The peak: the 95th percentile of CPU, and the 98th of memory, because memory cannot be
   // throttled.
   Amount peak() const;
 
   WallTime updated{};  // when something was last added
-  // The same, and when it was last saved, as the machine counts time: its clock may be set.
+  // The same, and when it was last saved, on the monotonic clock, because the wall clock may be
+  // set.
   SteadyTime learnt{};
   std::optional<SteadyTime> saved;
 
-  // {"UID", "CPU", "Memory", "LastUpdated"}, the file that upstream writes.
+  // {"UID", "CPU", "Memory", "LastUpdated"}, upstream's file format.
   json::value save(std::string_view key, WallTime now) const;
   static Result<Model> load(const json::value& document, HalfLives halfLives);
 

@@ -14,10 +14,10 @@
 #include "model/resources.h"
 #include "model/well_known.h"
 
-// Every minute each pod's model takes the 90th percentile of the pod's last minute, so that one
-// busy second in a minute does not make a peak. The priority classes take the sums of their pods,
-// and the system what the node used beyond its pods. When the node was not measured, nothing is
-// learnt of the system: a system that uses nothing would be a lesson for weeks.
+// Every minute each pod's model gets the 90th percentile of the pod's last minute, so that one busy
+// second in a minute is not a peak. The models of the priority classes get the sums of their pods,
+// and the system's gets the node's usage minus that of its pods. Without a measurement of the node
+// the system's model gets nothing: a sample of zero would distort it for weeks.
 //
 // Cost: a few microseconds per pod and minute, 3 KiB per model.
 
@@ -88,7 +88,7 @@ void Prediction::start() {
 }
 
 Task<void> Prediction::loop() {
-  // Which files are of pods that are gone is known once the pods are.
+  // Wait for the pods, to know which files belong to removed pods.
   while (!states_.podsSynced() || !states_.node()) {
     auto wait = sleepFor(executor_, 1s);
     co_await wait;
@@ -244,7 +244,7 @@ void Prediction::save() {
     oldest.resize(static_cast<std::size_t>(std::max<std::int64_t>(options_.savesPerStep, 0)));
   std::string problem;
   for (const auto& [saved, key] : oldest) {
-    // Uids are file names here; what would lead elsewhere is not kept.
+    // Uids become file names; a uid that leads out of the directory is not saved.
     if (key.find('/') != std::string::npos || key.starts_with('.')) continue;
     Model& model = models_.find(key)->second;
     const auto written =

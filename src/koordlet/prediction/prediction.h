@@ -1,8 +1,8 @@
 #pragma once
 
-// Learns what pods and the node use, and says how much of what prod pods requested will stay
-// unused: koord-manager turns that into mid resources. What was learnt is kept in files, a few
-// models a minute, so that a restart costs at most some minutes of learning.
+// Learns the usage of pods and the node, and predicts how much of the requests of prod pods will
+// stay unused. koord-manager turns that into mid resources. Models are saved to files, a few a
+// minute, so that a restart loses at most some minutes of learning.
 
 #include <map>
 #include <set>
@@ -33,7 +33,8 @@ class Prediction {
              PredictionOptions options);
   void start();
 
-  // The least reclaimable and the largest peak of all predictors; an error until enough is known.
+  // Returns the smallest reclaimable amount and the largest peak of all predictors; an error until
+  // enough is known.
   Result<prediction::Forecast> prod() const;
   std::size_t modelCount() const { return models_.size(); }
 
@@ -58,7 +59,7 @@ class Prediction {
   std::map<std::string, prediction::Model, std::less<>> models_;
   mutable std::vector<prediction::Amount> requests_;  // of the pods, in their order
   mutable std::uint64_t requestsFor_ = 0;             // their version
-  std::string saveProblem_;                           // told once
+  std::string saveProblem_;                           // logged once
   TaskGroup tasks_;
 };
 

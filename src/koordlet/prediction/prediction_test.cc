@@ -44,7 +44,7 @@ class Predicting : public testing::Test {
     views_.push_back(viewOf(std::make_shared<const api::Pod>(pod), CgroupDriver::Systemd));
     states_.setPods(views_);
   }
-  // A minute in which the pod uses that much, and the node a core more.
+  // A minute in which the pod uses these amounts, and the node one core more.
   void minute(Prediction& prediction, double cores = 1, std::int64_t bytes = kGiB) {
     loop_.advance(1min);
     const WallTime now = loop_.wallNow();
@@ -72,8 +72,8 @@ TEST_F(Predicting, WhatASteadyPodRequestedTooMuchIsReclaimable) {
   for (int i = 0; i < 100; ++i) minute(prediction);
   const auto forecast = prediction.prod();
   ASSERT_TRUE(forecast) << forecast.error().message;
-  // By class: 4 cores less 1.1 times (1.035 of the pods and 1.035 of the system, and 0.025 of
-  // nothing); by pod 2862m. The least counts.
+  // By class: 4 cores minus 1.1 times (1.035 of the pods, 1.035 of the system, and 0.025 of an
+  // empty model); by pod 2862m. The smaller one counts.
   EXPECT_EQ(forecast->peak.milli, 2304);
   EXPECT_EQ(forecast->reclaimable.milli, 4000 - 2304);
   EXPECT_THAT(metrics_.externalText(),
@@ -154,14 +154,14 @@ TEST_F(Predicting, AClockThatIsSetCostsNothingThatWasLearnt) {
   minute(prediction);
   prediction.save();
   const std::size_t models = prediction.modelCount();
-  // No sample is within the last minute of a clock that was just set forward.
+  // After the clock was set forward, no sample is within its last minute.
   loop_.jumpWallClock(48h);
   loop_.advance(1min);
   prediction.train();
   prediction.collectGarbage();
   EXPECT_EQ(prediction.modelCount(), models);
   EXPECT_NE(tree_.read("checkpoints/web"), "");
-  // Nor does a clock that was set back keep from saving.
+  // A clock that was set back does not prevent saving either.
   loop_.jumpWallClock(-96h);
   loop_.advance(11min);
   minute(prediction);

@@ -1,14 +1,14 @@
 #pragma once
 
-// How much of what prod pods requested they will not need: the least that two views agree on.
+// How much of the requests of prod pods will stay unused: the smaller of two estimates.
 //
 //   by pod:    sum over pods of request - peak, never below 0
 //   by class:  requests of all - peak of (system + prod + unclassified pods together)
 //
-// The first is cautious where pods peak at different times, the second where single pods are
-// quieter than all of them together with the system. Neither gives more than the node has left.
-// Peaks have a margin of safety on top. Pods that are too young to be known, or have no model,
-// count with all of their request. Rules: upstream's peak predictors.
+// The first is cautious if pods peak at different times, the second if single pods use less than
+// all of them together with the system. Neither exceeds what the node has left. Peaks include a
+// safety margin. New pods and pods without a model count with their full request. Rules: upstream's
+// peak predictors.
 
 #include <functional>
 #include <optional>
@@ -33,7 +33,7 @@ struct ReclaimOptions {
   std::int64_t safetyMarginPercent = 10;
 };
 
-// The peak of a key's model; nullopt when there is none.
+// Returns the peak of a key's model; nullopt if there is none.
 using PeakOf = std::function<std::optional<Amount>(std::string_view key)>;
 
 struct Forecast {
@@ -41,10 +41,10 @@ struct Forecast {
   Amount peak;
 };
 
-// Without a node's allocatable there is nothing that it is held against.
+// Without a node's allocatable the result has no upper bound.
 Forecast forecastByPod(const std::vector<PodDemand>& pods, const PeakOf& peakOf,
                        const ReclaimOptions& options, std::optional<Amount> allocatable);
-// An error names the model that is missing.
+// An error names the missing model.
 Result<Forecast> forecastByClass(const std::vector<PodDemand>& pods, const PeakOf& peakOf,
                                  const ReclaimOptions& options, std::optional<Amount> allocatable);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the agent runs again and again: one round of a strategy, and what it does now, for people.
+// A strategy that the agent runs periodically, with a view of its state for operators.
 
 #include "base/json.h"
 
@@ -9,7 +9,7 @@ namespace koord::koordlet {
 class Strategy {
  public:
   virtual ~Strategy() = default;
-  // One round. Whatever is missing costs that round and nothing else.
+  // Runs one round. A missing input affects that round only.
   virtual void run() = 0;
   // {"reason": "...", ...}
   virtual json::value view() const = 0;

@@ -1,8 +1,8 @@
 #pragma once
 
-// The last changes koordlet made on this machine: which cgroup, which file, from what to what, and
-// why. Served as JSON, so that a person can ask "who set this quota". Bounded: the oldest entry
-// goes first.
+// The last changes that koordlet made on this node: cgroup, file, old and new value, and reason.
+// Served as JSON, so that an operator can ask "who set this quota". Bounded: a new entry replaces
+// the oldest one.
 
 #include <deque>
 #include <functional>
@@ -33,7 +33,7 @@ class AuditRing {
     entries_.push_back(std::move(entry));
     ++added_;
   }
-  // Told of each change that follows; functions cannot be taken back.
+  // Adds a function that is called for each further change. Functions cannot be removed.
   void onAdd(std::function<void(const AuditEntry&)> fn) { onAdd_.push_back(std::move(fn)); }
   const std::deque<AuditEntry>& entries() const { return entries_; }
   std::uint64_t added() const { return added_; }

@@ -3,12 +3,13 @@
 #include "koordlet/resourceexecutor/resource_executor.h"
 #include "koordlet/system/small_file.h"
 
-// What others write. Whoever watches the files says which was written (changed). A watch may come too
-// late or not at all, and kubelet writes its own values some time after it has made a cgroup, so that
-// ours may be there first: cgroups are looked at ten times a second for two seconds after they were handed in for the
-// first time, and once a second for ten; both begin anew while somebody changes values, within a minute. A koordlet that
-// was started just now does so with all of them. On cgroup v1 the directories of one cgroup are made one after the
-// other; a file that is not there yet is waited for in the same way. Cost of a look: one small read for each value.
+// Detection of other writers. PodWatch reports which file was written (changed). A watch may start
+// too late or be missing, and kubelet writes its own values some time after it has created a
+// cgroup, so that ours may be there first. So the files of a cgroup are read ten times a second for
+// two seconds after the first value for it, then once a second for ten seconds; both start again
+// when another process changes a value within the first minute. After a start of koordlet all
+// cgroups are new. On cgroup v1 the directories of one cgroup are created one after the other; a
+// missing file is awaited in the same way. Cost: one small read per value and look.
 
 namespace koord::koordlet {
 
@@ -29,7 +30,7 @@ bool ResourceExecutor::forgetChanged(std::string_view dir, Values& values,
     if (!cgroupFilePath(host_.layout, one.file, dir, path_)) return false;
     if (one.missing) return pathExists(path_);
     const auto encoded = encodeCgroupValue(one.file, version, one.value);
-    // What cannot be read is found out when it is handed in.
+    // The next update reports a file that cannot be read.
     return encoded && readValueFile(path_, current_) &&
            !sameCgroupValue(one.file, version, current_, *encoded);
   });
@@ -128,7 +129,7 @@ bool ResourceExecutor::lookAtYoung() {
 }
 
 std::optional<Duration> ResourceExecutor::nextLook() const {
-  // One may come that is younger than those that are there.
+  // A newer cgroup may be added at any time, so the shortest interval.
   return young_.empty() ? std::nullopt : std::optional(kOften);
 }
 

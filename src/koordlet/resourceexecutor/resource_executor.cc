@@ -5,26 +5,26 @@
 #include "base/log.h"
 #include "koordlet/system/small_file.h"
 
-// Strategies say every round what they want; the executor turns that into as few writes as
-// possible. A value that was written or found right is remembered for a minute, and within that
-// nothing is read or written. After it the file is read, and written only when it differs: whoever
-// else writes there (kubelet, a runtime, a person) is overruled once a minute, and the audit shows
-// it. Values are compared by meaning, as the kernel writes "0-3" where "0,1,2,3" was given.
+// Strategies pass their wanted values in every round; the executor writes as few as possible. It
+// remembers a value that was written or found correct for a minute, in which it neither reads nor
+// writes the file. After that it reads the file, and writes if the value differs. So other writers
+// (kubelet, a runtime, a user) are overruled once a minute, and the audit shows it. Values are
+// compared by meaning: the kernel prints "0-3" for "0,1,2,3".
 //
 // Limits of a parent and its children must agree at every moment (updateLeveled). A wider cpuset,
 // or a larger limit, must be set in the parent first; a narrower one in the children first; and a
-// change may be both. So there are two passes: from the top down each file is loosened, to the
-// union of old and new or the larger of both, then from the bottom up each is set to what is
-// wanted. A file that already has its final value after the first pass is left out of the second.
+// change may be both. So there are two passes: top down each file is loosened, to the union of old
+// and new or the larger of both; then bottom up each gets its wanted value. The second pass skips
+// files that have their final value after the first.
 //
-// Somebody else may want another value for good, such as kubelet's static CPU manager. What is changed
-// back a few times a minute is not fought over: it is left alone for some minutes, which is logged,
-// counted and on record, and then tried again. Only the suppression of best effort is written on (Caching::Insist):
-// giving way would leave services without their CPU.
+// Another process, such as kubelet's static CPU manager, may permanently want another value. A
+// value that is changed back a few times a minute is left alone for some minutes, which is logged,
+// counted and recorded, and then tried again. Only CPU suppression of BE pods keeps writing
+// (Caching::Insist): yielding would leave LS pods without their CPU.
 //
-// A cgroup that is gone is no failure: pods end in the middle of a round. Failures are logged once
-// a minute per file, since the next round will fail, too. Cost: a hash look-up per value and no
-// memory in the common case.
+// A removed cgroup is not a failure: pods end in the middle of a round. Failures are logged once a
+// minute per file, because the next round fails, too. Cost: a hash look-up per value and no
+// allocation in the common case.
 
 namespace koord::koordlet {
 
@@ -70,7 +70,7 @@ bool ResourceExecutor::supported(CgroupFile file, std::string_view dir) {
   const auto known = supportedInKubepods_.find(file);
   if (known != supportedInKubepods_.end()) return known->second;
   const bool there = exists(host_.kubepods());
-  // Before kubelet has made its directory nothing can be said for good.
+  // The answer is final only once kubelet has created its directory.
   if (there || pathExists(host_.layout.dir(subsystemOf(file), host_.kubepods())))
     supportedInKubepods_.emplace(file, there);
   return there;
@@ -216,7 +216,7 @@ Result<UpdateOutcome> ResourceExecutor::apply(const CgroupValue& update, Caching
       outcome && (*outcome == UpdateOutcome::Written || *outcome == UpdateOutcome::Unchanged);
   if (applied) {
     if (!failures_.empty()) failures_.erase(failureKey(update));
-    // What another owner of the file had written there is not there any more.
+    // Without caching, forget what another strategy has written to the same file.
     caching == Caching::Yes ? remember(update) : forget(update);
   }
   if (outcome && *outcome == UpdateOutcome::Gone && caching == Caching::Yes) awaitFile(update);
@@ -338,7 +338,7 @@ bool ResourceExecutor::loosen(const CgroupValue& update, Caching caching, BatchR
     return gone;
   }
   const auto merged = mergedValue(update.file, version, current_, update.value);
-  // What cannot be read cannot be compared; the second pass replaces it.
+  // A malformed content cannot be compared; the second pass replaces it.
   if (!merged || !*merged) {
     left.current.assign(current_);
     left.read = true;

@@ -1,12 +1,12 @@
 #pragma once
 
-// The one writer of cgroup files. Everybody who wants a value in the kernel hands it here every
-// round; the executor writes only what differs, looks at the file again at least once a minute
-// (somebody else may have changed it), keeps parent and child limits consistent while both move,
-// and records each change. Cgroups that are new to it are looked at far more often (lookAtYoung),
-// since whoever made them is still to write there.
+// The only writer of cgroup files. Each strategy and hook passes its wanted values in every round.
+// The executor writes only values that differ, reads each file again at least once a minute
+// (another process may have changed it), keeps parent and child limits consistent while both
+// change, and records each change. It reads the files of new cgroups much more often (lookAtYoung),
+// because the runtime and kubelet may still write there.
 //
-// Values are given as for cgroup v1 ("1024" shares, quota "-1"), whatever the machine has.
+// Values have the format of cgroup v1 ("1024" shares, quota "-1") on all hosts.
 
 #include <functional>
 #include <optional>
@@ -26,10 +26,10 @@ struct CgroupUpdate {
   CgroupFile file = {};
   std::string dir;  // relative to the hierarchy
   std::string value;
-  std::string_view reason;  // for the audit; a text that stays
+  std::string_view reason;  // for the audit; must outlive the update, such as a literal
 };
 
-// The same without owning its texts: most of what is handed in each second is there already.
+// The same without owning its texts: most values that are passed each second are in force already.
 struct CgroupValue {
   CgroupFile file;
   std::string_view dir, value, reason;
@@ -40,8 +40,8 @@ struct CgroupValue {
       : CgroupValue(update.file, update.dir, update.value, update.reason) {}
 };
 
-// Values in the order in which they were added. After clear() the memory of the last ones is used again, so that lists
-// that are made anew in each round cost none.
+// Values in the order in which they were added. clear() keeps their memory, so a list that is
+// rebuilt in each round allocates none.
 class UpdateList {
  public:
   using value_type = CgroupUpdate;
@@ -70,29 +70,29 @@ class UpdateList {
   std::size_t size_ = 0;
 };
 
-// A file that is no cgroup's: of resctrl, /proc/sys, /sys.
+// A file outside of cgroups: of resctrl, /proc/sys, /sys.
 struct FileUpdate {
   std::string path;
   std::string value;
   std::string reason;
   std::string type = "default";  // for the metric, "resctrl-schema"
-  // Whether a file that reads `current` says the value already; null compares texts.
+  // Returns true if a file with the content `current` has the value already. Null compares texts.
   bool (*says)(std::string_view current, std::string_view value) = nullptr;
-  std::string part = {};  // which setting, where one file holds several
+  std::string part = {};  // the name of the setting, if one file holds several
 };
 
 enum class UpdateOutcome {
   Written,
-  Unchanged,    // the file has the value already, or had it when last looked at
+  Unchanged,    // the file has the value already, or had it when last read
   Unsupported,  // this kernel or cgroup version does not have the file
-  Gone,         // the cgroup is not there (any more)
-  Contested,    // somebody keeps changing it back; left alone for a while
+  Gone,         // the cgroup does not exist
+  Contested,    // another process keeps changing it back; left alone for a while
 };
 
 class ResourceExecutor {
  public:
   struct Options {
-    Duration forceUpdate = std::chrono::seconds(60);  // look at a file again after this
+    Duration forceUpdate = std::chrono::seconds(60);  // a file is read again after this
     Duration cacheExpiry = std::chrono::minutes(2);
   };
   // Called for each write attempt: what (the cgroup file's name or a FileUpdate's type), how long it
@@ -105,62 +105,64 @@ class ResourceExecutor {
 
   enum class Caching {
     Yes,
-    No,      // its owner looks at the file every round
-    Insist,  // and does not give way to others who keep changing it
+    No,      // the file is read in every round
+    Insist,  // as No, and written even if another process keeps changing it
   };
-  // An error: a value out of range, or the kernel refused it. It is not logged here.
+  // Returns an error if the value is out of range or the kernel refuses it. The caller logs it.
   Result<UpdateOutcome> update(const CgroupValue& update, Caching caching = Caching::Yes);
   struct BatchResult {
     int written = 0;
-    int failed = 0;  // the kernel refused; logged, at most once a minute per file
+    int failed = 0;  // refused by the kernel; logged at most once a minute per file
   };
-  // Updates independent of each other.
+  // Applies updates that are independent of each other.
   BatchResult updateBatch(std::span<const CgroupUpdate> updates, Caching caching = Caching::Yes);
-  // Levels from top (QoS class) to bottom (container). First pass, top down: what grows is written,
-  // so that a parent is never tighter than its child wants; cpusets become the union of old and
-  // new. Second pass, bottom up: everything gets its target.
+  // Applies levels from top (QoS class) to bottom (container). First pass, top down: writes the
+  // values that grow, so that a parent is never tighter than its children; cpusets become the union
+  // of old and new. Second pass, bottom up: writes the final values.
   BatchResult updateLeveled(std::span<const std::span<const CgroupUpdate>> levels,
                             Caching caching = Caching::Yes);
   BatchResult updateLeveled(std::span<const std::vector<CgroupUpdate>> levels,
                             Caching caching = Caching::Yes);
 
-  // One file that is no cgroup's; missing ones are Gone. Failures are logged as those of cgroups.
+  // Updates one file outside of cgroups; Gone if it does not exist. Logs failures as those of
+  // cgroups.
   Result<UpdateOutcome> updateFile(const FileUpdate& update, Caching caching = Caching::Yes);
-  // A file that is no cgroup's was made anew, with all of its settings.
+  // Called when a file outside of cgroups was created again: forgets all of its settings.
   void forgetFile(const std::string& path);
-  // Writes the thread ids one by one to a file that takes one a write; those of threads that ended
-  // are no failure. How many were taken.
+  // Writes thread ids to a file that takes one id per write. Threads that have ended are not an
+  // error. Returns how many ids the kernel accepted.
   Result<int> moveTasks(const std::string& path, std::span<const int> ids,
                         const std::string& reason);
 
-  // A file may have been changed by somebody: it is read, and where it says something else than what
-  // was last written there, that is written again when it is handed in next. True then.
+  // Called when another process may have changed a file. Reads it; if it differs from the last
+  // written value, forgets that value, so that the next update writes it again. Returns true then.
   bool changed(const std::string& path);
-  // A cgroup's directory, by its full path, is there anew or no more.
+  // Called when a cgroup's directory (full path) was created or removed.
   void forgetDir(const std::string& path);
-  // Anything may have been changed.
+  // Called when any file may have changed.
   void forgetAll();
-  // How many values were forgotten so.
+  // How many values these functions have forgotten.
   std::uint64_t forgotten() const { return forgotten_; }
 
-  // Looks at the values of cgroups that were handed in for the first time not long ago; true when one was
-  // changed by somebody, as by `changed`. When it is time for the next look; never while none is young.
+  // Reads the files of new cgroups, as `changed` does. Returns true if another process changed one.
+  // nextLook() is the time until the next call; nullopt if there is no new cgroup.
   bool lookAtYoung();
   std::optional<Duration> nextLook() const;
-  // Told when the first cgroup is young again.
+  // Sets a function that is called when the first cgroup becomes new.
   void onYoung(std::function<void()> fn) { onYoung_ = std::move(fn); }
 
-  // Somebody else keeps changing a value back: told once each time that a fight is given up.
+  // Called once each time that the executor yields to another process that keeps changing a value
+  // back.
   using OnFight = std::function<void(std::string_view file, std::string_view dir)>;
   void onFight(OnFight fn) { onFight_ = std::move(fn); }
-  // The values that are left alone now: [{"cgroup", "file", "ours", "theirs", "until"}].
+  // The contested values: [{"cgroup", "file", "ours", "theirs", "until"}].
   json::value fightsView() const;
 
-  // Forgets values not handed in for a while. Call about once a minute.
+  // Forgets values that were not passed for a while. Call about once a minute.
   void collectGarbage();
   std::size_t cacheSize() const;
 
-  // Whether the kernel has the file, where it is to be written.
+  // Returns true if the kernel has the file in that cgroup.
   bool supported(CgroupFile file, std::string_view dir);
 
  private:
@@ -170,39 +172,39 @@ class ResourceExecutor {
   };
   struct CachedValue : Cached {
     CgroupFile file;
-    bool missing = false;  // the file was not there yet, while the cgroup was
+    bool missing = false;  // true if the cgroup exists and the file does not yet
   };
   struct TextHash : std::hash<std::string_view> {
     using is_transparent = void;
   };
 
-  // Who else writes to a file, as far as its content tells.
+  // A conflict with another writer of a file, as seen from the file's content.
   struct Contest {
     std::string dir, file;
     std::string ours, theirs;
-    int lost = 0;  // times that ours was gone, since
+    int lost = 0;  // how often our value was overwritten since `since`
     SteadyTime since{};
     SteadyTime restUntil{};
-    SteadyTime at{};  // last looked at
+    SteadyTime at{};  // when last read
   };
-  // Takes account of what a file has; true when it is to be left alone.
+  // Accounts for the content of a file. Returns true if the file is to be left alone.
   bool contested(const CgroupValue& update, CgroupVersion version, const std::string& path,
                  std::string_view current, Caching caching);
 
   using Values = std::vector<CachedValue>;
   struct Young {
     std::string dir;
-    SteadyTime born{};   // when it was first handed in
-    SteadyTime since{};  // or one of its values was last changed by somebody
+    SteadyTime born{};   // when a value for it was first passed
+    SteadyTime since{};  // that, or when another process last changed one of its values
     SteadyTime looked{};
   };
   void addYoung(std::string_view dir);
-  // A value of a young cgroup was repaired: whoever wrote there may do so again.
+  // Called when a value of a new cgroup was repaired: the other writer may write again.
   void keepYoung(std::string_view dir);
   std::vector<Young>::iterator young(std::string_view dir);
-  // The file of a value was not there.
+  // Called when the file of a value does not exist.
   void awaitFile(const CgroupValue& update);
-  // Forgets those values of a cgroup for which `concerned` is true and whose file says something else.
+  // Forgets the values of a cgroup for which `concerned` returns true and whose file differs.
   bool forgetChanged(std::string_view dir, Values& values,
                      const std::function<bool(CgroupFile)>& concerned);
   CachedValue* cached(const CgroupValue& update);
@@ -210,23 +212,24 @@ class ResourceExecutor {
   bool fresh(const CgroupValue& update, CgroupVersion version);
   void remember(const CgroupValue& update);
   Result<UpdateOutcome> writeFile(const FileUpdate& update);
-  // What the second pass of a leveled update is to do, and what the first found in the file.
+  // An update for the second pass of a leveled update, and the content that the first pass read.
   struct Tightening {
     const CgroupUpdate* update = nullptr;
     std::string current;
     bool read = false;
   };
-  // Writes `value` unless the file has it: `current`, where that was read just now.
+  // Writes `value` unless the file has it. `current`: the content, if it was read just now.
   Result<UpdateOutcome> writeIfDifferent(const CgroupValue& update, std::string_view value,
                                          Caching caching, const std::string* current = nullptr);
-  // First pass for one update; true when it needs no second pass, for which `left` is filled in else.
+  // First pass for one update. Returns true if it needs no second pass; else fills in `left` for
+  // it.
   bool loosen(const CgroupValue& update, Caching caching, BatchResult& result, Tightening& left);
   void updateOne(const CgroupValue& update, Caching caching, BatchResult& result,
                  const std::string* current = nullptr);
   Result<UpdateOutcome> apply(const CgroupValue& update, Caching caching,
                               const std::string* current);
   void logFailure(const CgroupValue& update, const Error& error);
-  // Whether a failure of that key is to be logged: once a minute.
+  // Returns true if a failure of that key is to be logged: once a minute.
   bool worthLogging(const std::string& key);
 
   const Host& host_;
@@ -234,23 +237,22 @@ class ResourceExecutor {
   Options options_;
   AuditRing& audit_;
   Observer observer_;
-  // By directory, so that a value is found without making a path of it.
+  // By directory, so that a look-up needs no path.
   std::unordered_map<std::string, Values, TextHash, std::equal_to<>> cache_;
   std::vector<Young> young_;
   std::function<void()> onYoung_;
-  std::unordered_map<std::string, Cached> files_;      // those of no cgroup, by path
+  std::unordered_map<std::string, Cached> files_;      // files outside of cgroups, by path
   std::unordered_map<std::string, Contest> contests_;  // by path
   std::string path_, current_, key_;                   // keep their memory between calls
-  std::vector<Tightening> second_;                     // so does this
+  std::vector<Tightening> second_;                     // keeps its memory, too
   OnFight onFight_;
   std::uint64_t forgotten_ = 0;
   std::unordered_map<CgroupFile, bool> supportedInKubepods_;
   std::unordered_map<std::string, SteadyTime> failures_;  // last logged: once a minute is enough
 };
 
-// How a first pass treats a file, given what is in it and what is wanted: the value to write now,
-// or nullopt when nothing may be written before the children have moved. An error when either
-// cannot be read.
+// The value that a first pass writes, given a file's current and wanted value; nullopt if nothing
+// may be written before the children have changed. An error if either value is malformed.
 bool isMergeable(CgroupFile file);
 Result<std::optional<std::string>> mergedValue(CgroupFile file, CgroupVersion version,
                                                std::string_view current, std::string_view wanted);

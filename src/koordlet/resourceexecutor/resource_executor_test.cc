@@ -149,7 +149,7 @@ TEST_P(ResourceExecutorTest, AFightIsGivenUpAndTriedAgainLater) {
         f.executor
             .update({CgroupFile::CpusetCpus, f.be(), "0-1", "test"}, ResourceExecutor::Caching::Yes)
             .value();
-    f.files.setCgroupText(CgroupFile::CpusetCpus, f.be(), "0-7");  // somebody else
+    f.files.setCgroupText(CgroupFile::CpusetCpus, f.be(), "0-7");  // another writer
     f.executor.changed(f.host.layout.dir(Subsystem::Cpuset, f.be()) + "cpuset.cpus");
     f.loop.advance(1s);
     return outcome;
@@ -320,7 +320,7 @@ TEST_P(ResourceExecutorTest, FilesThatComeLateAreSeenThoughTheirCgroupIsLongKnow
     f.loop.advance(100ms);
     EXPECT_TRUE(f.executor.lookAtYoung());
   }
-  // One that never comes is not waited for for ever.
+  // The wait for a file that never appears ends.
   f.files.tree().remove("cgroup/memory/" + pod);
   for (int i = 0; i < 60; ++i) {
     f.set(CgroupFile::MemoryLimit, pod, "4096");

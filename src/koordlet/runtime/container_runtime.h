@@ -1,8 +1,7 @@
 #pragma once
 
-// The container runtime of this node, as far as koordlet talks to it by itself: it kills containers
-// that must go now, and asks which container a new cgroup is. containerd, CRI-O and pouch speak CRI,
-// gRPC on a unix socket.
+// Client of the node's container runtime. koordlet uses it to kill containers at once, and to find
+// the container of a new cgroup. containerd, CRI-O and pouch speak CRI, gRPC on a unix socket.
 
 #include <memory>
 #include <string>
@@ -18,17 +17,17 @@ struct RuntimeContainer {
   std::string id;
   std::string name;  // in the pod's spec
   std::string podUid;
-  bool running = true;  // false: it has been made, and is about to be started
-  std::string scheme;   // that pod status puts before the id: "containerd"
+  bool running = true;  // false: created and not started yet
+  std::string scheme;   // the prefix of the id in pod status: "containerd"
 };
 
 class ContainerRuntime {
  public:
   virtual ~ContainerRuntime() = default;
-  // Ends a container, given as in pod status ("containerd://<id>"): asked to, and killed when `grace`
-  // is over. One that runs no more is no error; NotFound where no runtime answers for its kind.
+  // Stops a container, given as in pod status ("containerd://<id>"): SIGTERM, and SIGKILL after
+  // `grace`. Success if it has already stopped; NotFound if no runtime serves its scheme.
   virtual Future<Result<>> stop(const std::string& containerId, Duration grace) = 0;
-  // Containers that run, with those that were just made.
+  // Returns the containers that are created or running.
   virtual Future<Result<std::vector<RuntimeContainer>>> list() = 0;
 };
 
@@ -38,12 +37,12 @@ struct RuntimeEndpoint {
   std::string socket;
 };
 struct RuntimeEndpoints {
-  std::string containerd, crio, docker, pouch;  // given by hand; empty: searched for
+  std::string containerd, crio, docker, pouch;  // from flags; empty: the default paths are searched
 };
-// Those that exist.
+// Returns the endpoints that exist.
 std::vector<RuntimeEndpoint> findRuntimes(const HostDirs& dirs, const RuntimeEndpoints& given);
 
-// Calls go out on a thread of their own, answers come on `executor`, which outlives the runtime.
+// Calls run on a separate thread; replies arrive on `executor`, which must outlive the runtime.
 std::unique_ptr<ContainerRuntime> makeCriRuntime(Executor& executor,
                                                  std::vector<RuntimeEndpoint> endpoints);
 

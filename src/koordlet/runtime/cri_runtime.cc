@@ -49,7 +49,7 @@ class CriRuntime final : public ContainerRuntime {
     auto message = stopContainerRequest(containerId.substr(separator + 3), seconds.count());
     onLoop(Call{scheme, kStop, std::move(message), kPatience + grace},
            [completer = completer](Result<std::string> reply) {
-             // One that is gone already is what was wanted.
+             // A removed container has stopped, so NotFound is a success.
              const bool gone = !reply && reply.error().code == ErrorCode::NotFound;
              completer.complete(reply || gone ? Result<>{} : Result<>(fail(reply.error())));
            });
@@ -62,8 +62,8 @@ class CriRuntime final : public ContainerRuntime {
       completer.complete(fail(ErrorCode::NotFound, "no socket of a container runtime was found"));
       return std::move(future);
     }
-    // A node has one runtime. There may be more sockets (containerd below Docker, without CRI), so after one that does not
-    // answer the next is asked.
+    // A node has one runtime. There may be more sockets (containerd below Docker, without CRI), so
+    // if a socket does not answer, the next call asks the next one.
     const std::size_t asked = asked_;
     onLoop(Call{schemes_[asked], kList, {}, kPatience},
            [this, asked, completer = completer](Result<std::string> reply) {
@@ -109,11 +109,11 @@ class CriRuntime final : public ContainerRuntime {
 
   Executor& executor_;
   net::IoThread io_;
-  // Of the thread alone.
+  // Used on io_'s thread only.
   std::map<std::string, std::unique_ptr<net::GrpcChannel>> channels_;
   std::unique_ptr<TaskGroup> tasks_;
   std::vector<std::string> schemes_;
-  std::atomic<std::size_t> asked_ = 0;  // for containers: the one that answered last
+  std::atomic<std::size_t> asked_ = 0;  // index of the scheme that list() asks
 };
 
 }  // namespace
@@ -134,7 +134,7 @@ std::vector<RuntimeEndpoint> findRuntimes(const HostDirs& dirs, const RuntimeEnd
   };
   add("containerd", given.containerd, {"containerd/containerd.sock", "containerd.sock"});
   add("cri-o", given.crio, {"crio/crio.sock", "crio.sock"});
-  // Docker's containers by the adapter that kubelet needs for them, too.
+  // Docker's containers through cri-dockerd, the adapter that kubelet needs, too.
   add("docker", given.docker, {"cri-dockerd.sock"});
   add("pouch", given.pouch, {"pouchcri.sock"});
   return found;

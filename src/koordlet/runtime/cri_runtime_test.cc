@@ -65,7 +65,7 @@ TEST(CriMessages, GarbageIsAnError) {
   EXPECT_TRUE(containersInReply("")->empty());
 }
 
-// A runtime that is really called, on a socket.
+// Calls a fake runtime over a real socket.
 class CriRuntimeTest : public testing::Test {
  protected:
   CriRuntimeTest() {

@@ -9,7 +9,7 @@
 namespace koord::koordlet {
 namespace {
 
-// The directory of a container that has no id yet, among the values that hooks want.
+// Stands for the directory of a container without an id in the hooks' updates.
 constexpr std::string_view kUnnamed = "container-to-be";
 constexpr std::string_view kDockerAnnotation = "io.kubernetes.docker.type";
 
@@ -20,7 +20,8 @@ std::optional<std::int64_t> numberIn(const std::string& text) {
   return value;
 }
 
-// What the runtime can set as it makes the container; all else is the reconciler's.
+// Takes values that the runtime can set when it creates the container; the reconciler sets all
+// others.
 void take(const CgroupUpdate& update, ContainerValues& values) {
   switch (update.file) {
     case CgroupFile::CpuShares:
@@ -65,7 +66,7 @@ HookRunner::HookRunner(Executor& executor, const Host& host, const States& state
       resources_(resources),
       options_(std::move(options)) {}
 
-// As the API shows the pod, where it is known already; the runtime knows no spec.
+// The pod from the API if it is known already, because the runtime does not have its spec.
 PodView HookRunner::viewOf(const HookedPod& pod) const {
   const PodView* const known = states_.podOf(pod.uid);
   api::Pod object = known ? *known->pod : api::Pod();
@@ -127,7 +128,7 @@ Result<> HookRunner::runPod(const HookedPod& pod) {
   auto updates =
       atStage("PreRunPodSandbox", view, [&](Hook& hook) { return hook.podStarting(view); });
   if (!updates) return fail(std::move(updates.error()));
-  // Other directories (of QoS classes, of other pods) are the reconciler's.
+  // The reconciler writes other directories (of QoS classes, of other pods).
   std::vector<CgroupUpdate> own[1];
   std::ranges::copy_if(updates->pods, std::back_inserter(own[0]),
                        [&](const CgroupUpdate& update) { return update.dir == view.dir; });

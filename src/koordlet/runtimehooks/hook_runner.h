@@ -1,11 +1,11 @@
 #pragma once
 
-// What koordlet's hooks (hooks/hook.h) say when the container runtime is about to make a pod or a
-// container, or to change one: the same values that the reconciler repairs later, a moment before
-// the first instruction of the container. Those of a container go to the runtime, those of its pod
-// into the cgroup that kubelet has made.
+// Runs koordlet's hooks (hooks/hook.h) when the container runtime is about to create or update a
+// pod or a container. They yield the same values that the reconciler enforces later, but before the
+// first instruction of the container. A container's values go to the runtime, its pod's into the
+// cgroup that kubelet has created.
 //
-// On koordlet's thread. Both ways to the runtime use it: hook_service.h and nri/.
+// Runs on koordlet's thread. Both ways to the runtime use it: hook_service.h and nri/.
 
 #include <functional>
 #include <map>
@@ -31,28 +31,28 @@ struct HookedContainer {
   std::string id;  // "" before the runtime has given it one
 };
 
-// What hooks want for a container; what no hook spoke about is absent.
+// The values that hooks set for a container; a value that no hook sets is absent.
 struct ContainerValues {
   std::optional<std::int64_t> shares;
   std::optional<std::int64_t> quota;   // -1 = none
   std::optional<std::int64_t> memory;  // bytes; -1 = none
   std::optional<std::string> cpuset;   // "" = all
-  ContainerStart start;                // only when it is made
+  ContainerStart start;                // only when the container is created
 };
 
 class HookRunner {
  public:
   struct Options {
     std::string runtimeType = "containerd";
-    bool failOnError = false;  // errors of hooks reach the runtime
-    // Told of each hook that was called: its name, the stage, whether it went well, how long it took.
+    bool failOnError = false;  // true if errors of hooks are returned to the runtime
+    // Called after each hook with its name, the stage, whether it succeeded, and the duration.
     std::function<void(const std::string&, std::string_view, bool, Duration)> observe;
   };
 
   HookRunner(Executor& executor, const Host& host, const States& states, Reconciler& reconciler,
              ResourceExecutor& resources, Options options);
 
-  // The pod's cgroup is there, its containers are not.
+  // Called when the pod's cgroup exists and its containers do not yet.
   Result<> runPod(const HookedPod& pod);
   void podRemoved(const HookedPod& pod);
   Result<ContainerValues> createContainer(const HookedPod& pod, const HookedContainer& container);
@@ -61,7 +61,7 @@ class HookRunner {
  private:
   PodView viewOf(const HookedPod& pod) const;
   void addContainer(PodView& view, const HookedPod& pod, const HookedContainer& container) const;
-  // What all hooks want for the pod, once `act` has been done with each.
+  // Calls `act` for each hook and returns the updates of all hooks for the pod.
   Result<HookUpdates> atStage(std::string_view stage, const PodView& view,
                               const std::function<Result<>(Hook&)>& act);
   static ContainerValues valuesOf(const PodView& view, const HookUpdates& updates);
@@ -75,8 +75,9 @@ class HookRunner {
   Options options_;
 };
 
-// "/kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-pod1.slice" as a directory below a
-// hierarchy; a slice's name alone is completed by the slices that it says it is in.
+// "/kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-pod1.slice" as a directory
+// relative to a hierarchy. A bare slice name is completed with its parent slices, which the name
+// contains.
 std::string cgroupDirOf(const std::string& cgroupParent);
 
 }  // namespace koord::koordlet

@@ -18,7 +18,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::string_view kServicePath = "/runtime.v1alpha1.RuntimeHookService/";
-// The stages that hooks have something to say in.
+// The stages for which there are hooks.
 constexpr const char* kStages[] = {"PreRunPodSandbox", "PreCreateContainer",
                                    "PreUpdateContainerResources"};
 constexpr Duration kPauseToListen = 10s;
@@ -161,7 +161,7 @@ Result<> HookService::listen() {
             if (method.starts_with(kServicePath)) method.remove_prefix(kServicePath.size());
             try {
               answer(answerHook(*runner, method, request.message));
-            } catch (...) {  // the answer goes unanswered, which is Internal
+            } catch (...) {  // no reply is sent; the caller gets Internal
               log::error("{}: unexpected exception: {}", request.method, thrownText());
             }
           });

@@ -1,10 +1,10 @@
 #pragma once
 
-// runtime.v1alpha1.RuntimeHookService, by which koord-runtime-proxy asks koordlet, on a unix socket,
-// and the file that tells the proxy about it.
+// Serves runtime.v1alpha1.RuntimeHookService, which koord-runtime-proxy calls, on a unix socket,
+// and writes the proxy's configuration file for it.
 //
-// The socket is served by a thread of its own; each question is answered on koordlet's. An answer
-// repeats what was asked with the hooks' values in it, as the proxy expects of a hook server.
+// A separate thread serves the socket; each call is answered on koordlet's thread. A reply repeats
+// the request with the hooks' values in it, as the proxy expects of a hook server.
 
 #include <memory>
 #include <set>
@@ -25,17 +25,17 @@ struct HookServiceOptions {
   std::set<std::string> disabledStages;                          // "PreRunPodSandbox"
 };
 
-// The answer to one call: by the name of the method, "PreRunPodSandboxHook". On koordlet's thread.
+// Returns the reply to one call of a method, "PreRunPodSandboxHook". Call on koordlet's thread.
 net::GrpcReply answerHook(HookRunner& runner, std::string_view method, const std::string& message);
 
-// The file for the proxy, tab-indented JSON as upstream's.
+// The proxy's configuration file, tab-indented JSON like upstream's.
 std::string hookServerConfig(const HookServiceOptions& options);
 
 class HookService {
  public:
   HookService(Executor& executor, HookRunner& runner, HookServiceOptions options);
   ~HookService();
-  // Listens and writes the file; what cannot be done is logged and tried again.
+  // Listens and writes the file. Failures are logged and retried.
   void start();
 
  private:

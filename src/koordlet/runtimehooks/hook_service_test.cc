@@ -26,7 +26,7 @@ constexpr const char* kSpec =
         "requests":{"kubernetes.io/batch-cpu":"1000","kubernetes.io/batch-memory":"2Gi"},
         "limits":{"kubernetes.io/batch-cpu":"2000","kubernetes.io/batch-memory":"4Gi"}}}})";
 
-// A hook that gives what only the making of a container can give.
+// A hook that sets values which apply only when a container is created.
 class StartHook final : public Hook {
  public:
   void prepare(const States&, HookUpdates&) override { ++prepared; }
@@ -120,7 +120,7 @@ TEST_F(RuntimeHooksTest, AContainerGetsItsBatchResourcesAndKeepsWhatItHadOtherwi
   EXPECT_EQ(answer.container_envs().at("A"), "\xff");
   EXPECT_EQ(answer.container_envs().at("GPUS"), "be-1/main");
   EXPECT_EQ(answer.pod_cgroup_parent(), "/" + podDir_);
-  // The pod's own cgroup is not this call's.
+  // This call does not write the pod's cgroup.
   EXPECT_NE(files_.cgroupText(CgroupFile::CpuCfsQuota, podDir_), "200000");
 }
 
@@ -206,7 +206,7 @@ TEST_F(RuntimeHooksTest, WhatIsNoQuestionIsRefused) {
   EXPECT_EQ(answerHook(runner(), "PreRunPodSandboxHook", "\xff").error().code,
             net::GrpcCode::InvalidArgument);
   EXPECT_EQ(answerHook(runner(), "SomethingElse", "").error().code, net::GrpcCode::Unimplemented);
-  // Nothing but a name: no pod, no cgroup, no error.
+  // An empty message: no pod, no cgroup, no error.
   EXPECT_TRUE(answerHook(runner(), "PreRunPodSandboxHook", ""));
   EXPECT_TRUE(answerHook(runner(), "PreCreateContainerHook", ""));
 }
@@ -228,7 +228,7 @@ TEST(HookServerConfig, IsUpstreamsFileWithoutTheStagesThatAreSwitchedOff) {
             "\t\t\"PreRunPodSandbox\",\n\t\t\"PreUpdateContainerResources\"\n\t]\n}\n");
 }
 
-// By gRPC's reflection, as grpcurl asks.
+// Checks gRPC's reflection, which grpcurl uses.
 void saysWhatItIs(net::IoLoop& loop, const std::string& socket) {
   namespace messages = grpc::reflection::v1;
   net::StreamClient client(loop, socket,

@@ -1,8 +1,8 @@
 #pragma once
 
-// Both ways by which koordlet is there when a container is made: behind koord-runtime-proxy
-// (hook_service.h) and as an NRI plugin of the runtime (nri/connection.h). They may be used at the
-// same time, as may the reconciler: the values are the same.
+// Starts both ways by which koordlet takes part in the creation of containers: behind
+// koord-runtime-proxy (hook_service.h) and as an NRI plugin of the runtime (nri/connection.h). They
+// may run at the same time, together with the reconciler: all yield the same values.
 
 #include <memory>
 

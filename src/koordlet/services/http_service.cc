@@ -25,7 +25,7 @@ void sendAudit(const ServiceViews& views, const net::Target& target, net::Respon
   net::sendJson(to, 200, views.audit(limit, target.param("cgroup")));
 }
 
-// Whether one of the media ranges that are asked for is JSON's.
+// Returns true if the Accept header accepts the media type of JSON.
 bool wantsJson(std::string_view accept) {
   while (!accept.empty()) {
     const auto comma = accept.find(',');
@@ -46,7 +46,7 @@ void sendEvents(const ServiceViews& views, const net::RoutedRequest& request, ne
   if (page.status != 200) return net::sendText(to, page.status, page.error + "\n");
   const std::string lines = fmt::format("{}", fmt::join(page.events, "\n"));
   if (wantsJson(net::headerOf(request.request.headers, "accept"))) {
-    // The events are JSON as they are.
+    // The events are JSON already.
     std::string body = fmt::format(R"({{"NextPageToken":"{}","Events":[{}]}})", page.nextToken,
                                    fmt::join(page.events, ","));
     to.respond(200, {{"content-type", "application/json; charset=utf-8"}},

@@ -1,13 +1,13 @@
 #pragma once
 
-// What koordlet answers over HTTP:
+// koordlet's HTTP endpoints:
 //   /metrics, /internal-metrics, /external-metrics   Prometheus text
-//   /healthz, /livez                                 "ok" while the process turns
-//   /readyz                                          500 with the reason until it measures and
-//                                                    knows the pods
-//   /apis/v1/qos                                     what is done to best-effort pods now, and why
-//   /apis/v1/audit?limit=&cgroup=                    the last changes on this machine, newest first
-//   /events                          what was done, page by page (audit/event_query.h)
+//   /healthz, /livez                                 "ok" while the process runs
+//   /readyz                                          500 with the reason until metrics and pods are
+//                                                    known
+//   /apis/v1/qos                                     the state of the QoS strategies, with reasons
+//   /apis/v1/audit?limit=&cgroup=                    the last changes on this node, newest first
+//   /events                                          audit events by page (audit/event_query.h)
 //   /configz, /version, /debug/flags/v               as every program (net/serving.h)
 
 #include <functional>
@@ -26,7 +26,7 @@ struct ServiceViews {
   std::function<std::string()> externalMetrics;
   std::function<json::value()> qos;
   std::function<json::value(std::size_t limit, std::string_view cgroup)> audit;
-  // Gate AuditEventsHTTPHandler; null without it.
+  // Null unless the gate AuditEventsHTTPHandler is on.
   std::function<EventPage(std::string_view size, std::string_view token)> events;
   std::function<std::string()> notReady;  // "" when ready
   std::function<json::value()> configz;

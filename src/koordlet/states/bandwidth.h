@@ -1,7 +1,7 @@
 #pragma once
 
-// Network bandwidth of QoS classes and pods, all in bits per second; who writes something else
-// converts once.
+// Network bandwidth of QoS classes and pods, all in bits per second. Writers of other units
+// convert.
 
 #include <cstdint>
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace koord::koordlet {
 
-// What a class is promised and held to; absent: nothing said.
+// Guaranteed and maximum bandwidth of a class; absent if NodeSLO does not set it.
 struct Bandwidth {
   std::optional<std::int64_t> ingressMin, ingressMax, egressMin, egressMax;
 };
@@ -21,21 +21,21 @@ struct NodeBandwidth {
   Bandwidth ls;
   Bandwidth be;
 };
-// A number is a percentage of the node's total, a text a quantity. Values that make no sense, and
-// classes that are off, say nothing; nothing is more than the total.
+// Reads NodeSLO: a number is a percentage of the node's total, a text a quantity. Ignores invalid
+// values and disabled classes. Values are capped at the total.
 NodeBandwidth nodeBandwidth(const EffectiveSlo& slo);
 
-// Of the annotation koordinator.sh/networkQOS: {"ingressLimit": "80M", "egressLimit": "80M"}.
+// From the annotation koordinator.sh/networkQOS: {"ingressLimit": "80M", "egressLimit": "80M"}.
 struct PodBandwidth {
   std::int64_t ingress = 0;  // 0: no limit
   std::int64_t egress = 0;
 };
 std::optional<PodBandwidth> podBandwidth(const PodView& pod, std::int64_t total);
 
-// How much a pod's traffic matters: 0 the system's, 1 latency-sensitive, 2 best effort.
+// The priority of a pod's traffic: 0 system, 1 LS, 2 BE.
 int networkLevel(const PodView& pod);
 
-// The policy of NodeSLO: "tc" unless it says otherwise.
+// Returns true if NodeSLO has that network policy; the default is "tc".
 bool usesNetPolicy(const EffectiveSlo& slo, std::string_view policy);
 
 }  // namespace koord::koordlet

@@ -1,8 +1,8 @@
 #pragma once
 
-// How much faster than nominal this machine's CPUs are, by the annotation that koord-manager writes
-// on the Node. Quotas are divided by it. A text that is no positive number changes nothing, nor does
-// a change of less than a hundredth.
+// How much faster than nominal this node's CPUs are, from the annotation that koord-manager writes
+// to the Node. Quotas are divided by it. Ignored: a value that is not a positive number, and a
+// change of less than a hundredth.
 
 #include <string>
 
@@ -14,12 +14,12 @@ namespace koord::koordlet {
 class CpuRatio {
  public:
   void take(const api::Node& node);
-  // 1 while the node has no ratio, or one below.
+  // 1 if the node has no ratio, or a ratio below 1.
   double value() const { return ratio_ > 1 ? ratio_ : 1; }
   bool known() const { return known_; }
-  // Whether the node's annotation could be read; else an older one is in force.
+  // Returns true if the node's annotation is valid; else the previous ratio stays in force.
   bool valid() const { return valid_; }
-  // Microseconds for the same work; only positive quotas shrink.
+  // Returns the quota for the same work, in microseconds. Only positive quotas are divided.
   std::int64_t quota(std::int64_t nominal) const;
 
  private:
@@ -28,8 +28,8 @@ class CpuRatio {
   bool valid_ = true;
 };
 
-// Whether the quota of the pod's containers is divided by the ratio: of pods that share CPUs. What best effort has is in
-// its batch resources, and pinned pods have no quota.
+// Returns true if the quotas of the pod's containers are divided by the ratio: those of pods that
+// share CPUs. BE pods are limited by their batch resources, and pinned pods have no quota.
 bool isNormalized(const PodView& pod);
 
 }  // namespace koord::koordlet

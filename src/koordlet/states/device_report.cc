@@ -14,7 +14,7 @@ constexpr std::string_view kGpuType = "gpu";
 constexpr std::string_view kRdmaType = "rdma";
 constexpr std::string_view kHealthy = "Healthy";
 
-// As a label may be: "Tesla V100-SXM2-32GB" -> "Tesla-V100-SXM2-32GB".
+// Converts to a valid label value: "Tesla V100-SXM2-32GB" -> "Tesla-V100-SXM2-32GB".
 std::string labelValue(std::string_view text) {
   std::string label(text.substr(0, 63));
   for (char& c : label)
@@ -114,7 +114,7 @@ void addXpus(const XpuInventory& xpus, const api::Device* existing, DeviceReport
     report.annotations[std::string(model::kAnnotationGpuPartitions)] = *xpus.partitions;
 }
 
-// What the object has of a kind that is not read now.
+// Keeps the object's entries of kinds that are not read now.
 void keep(const DeviceInventory& inventory, const api::Device& existing, WallTime now,
           DeviceReport& report) {
   for (const auto& device : existing.spec.devices) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// The Device object of this node as it should be: its GPUs and RDMA cards, with where they sit and
-// whether they are well.
+// Computes the wanted Device object of this node: its GPUs and RDMA cards, with their place in the
+// topology and their health.
 
 #include "api/core.h"
 #include "api/device.h"
@@ -13,29 +13,29 @@ namespace koord::koordlet {
 
 struct DeviceInventory {
   bool reportsGpus = false;
-  std::optional<GpuReading> gpus;          // none: the driver has not answered yet
-  std::string driverProblem;               // not empty: it has stopped answering for good
-  std::map<std::string, PciPlace> places;  // of GPUs, by bus id, as far as they are known
-  XpuInventory xpus;                       // where there are some, they are the node's GPUs
+  std::optional<GpuReading> gpus;  // none: the driver has not answered yet
+  std::string driverProblem;       // not empty: the driver has permanently stopped to answer
+  std::map<std::string, PciPlace> places;  // of GPUs, by bus id, as far as known
+  XpuInventory xpus;                       // if there are some, they are the node's GPUs
   bool reportsRdma = false;
   std::vector<RdmaCard> rdmaCards;
 };
 
-// `existing` is the object as it is, nullptr when there is none. Kinds of devices that are not
-// reported keep the entries that they have there, as do GPUs while the driver has not answered;
-// when it answers no more they are ill. Unchanged conditions keep their time. nullopt when there is
-// neither an object nor anything to report.
+// `existing` is the current object, nullptr if there is none. Kinds of devices that are not
+// reported keep their entries there, as do GPUs until the driver answers; when it has stopped to
+// answer they are unhealthy. Unchanged conditions keep their time. nullopt if there is neither an
+// object nor anything to report.
 struct DeviceReport {
   api::List<api::DeviceInfo> devices;                        // by type and minor
-  std::map<std::string, std::optional<std::string>> labels;  // without a value: to be removed
+  std::map<std::string, std::optional<std::string>> labels;  // nullopt: remove the label
   std::map<std::string, json::value> annotations;            // as documents
 };
 std::optional<DeviceReport> deviceReport(const DeviceInventory& inventory,
                                          const api::Device* existing, WallTime now);
 
-// spec.devices as written, with the fields that must not be left out when they are 0.
+// spec.devices as JSON, including the fields that must be present if they are 0.
 json::array devicesJson(const api::List<api::DeviceInfo>& devices);
-// Whether the object already says what the report says.
+// Returns true if the object equals the report.
 bool saysTheSame(const DeviceReport& report, const api::Device& object);
 
 }  // namespace koord::koordlet

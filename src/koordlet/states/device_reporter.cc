@@ -10,7 +10,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A driver that is silent for less is being loaded anew.
+// A driver that does not answer for less time may be reloading.
 constexpr Duration kDriverPatience = 1min;
 
 json::object labelsOf(const DeviceReport& report) {
@@ -78,7 +78,7 @@ DeviceInventory DeviceReporter::take() {
   inventory.reportsRdma = options_.rdma;
   const GpuState& gpus = states_.gpus();
   inventory.gpus = gpus.reading;
-  // Who writes the files may be starting anew, too.
+  // The plugin that writes the files may be restarting, too.
   const auto silentSince = std::max(gpus.problemSince, xpusSeenAt_.value_or(gpus.problemSince));
   if (!gpus.problem.empty() && executor_.steadyNow() - silentSince >= kDriverPatience)
     inventory.driverProblem =

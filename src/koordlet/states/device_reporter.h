@@ -1,8 +1,7 @@
 #pragma once
 
-// Keeps this node's Device object in step with the GPUs and RDMA cards that are found (gates
-// Accelerators and RDMADevices). Written only when something changed; labels and kinds of devices
-// of others stay.
+// Keeps this node's Device object in sync with the detected GPUs and RDMA cards (gates Accelerators
+// and RDMADevices). Writes only changes; labels and kinds of devices of other writers stay.
 
 #include <set>
 
@@ -21,8 +20,8 @@ class DeviceReporter {
     Duration interval = std::chrono::seconds(3);
     bool gpus = false;
     bool rdma = false;
-    std::string xpuFolder = "";  // of files about other accelerators; "": there are none
-    bool xpuOnly = false;        // NVIDIA's are not looked at
+    std::string xpuFolder = "";  // with files about other accelerators (xpu_files.h); "": none
+    bool xpuOnly = false;        // true if NVIDIA GPUs are ignored
   };
   DeviceReporter(kube::Api& api, Executor& executor, const States& states, Options options,
                  Random random);
@@ -39,8 +38,8 @@ class DeviceReporter {
   const States& states_;
   Options options_;
   kube::Informer<api::Device> informer_;
-  std::set<std::string> told_;            // problems of files
-  std::optional<SteadyTime> xpusSeenAt_;  // when files told of accelerators for the last time
+  std::set<std::string> told_;            // logged problems of files
+  std::optional<SteadyTime> xpusSeenAt_;  // when the files last listed accelerators
   TaskGroup tasks_;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Host applications: services of the machine outside of Kubernetes that NodeSLO names.
+// Host applications: processes of the host outside of Kubernetes that NodeSLO names.
 
 #include <map>
 #include <set>
@@ -12,17 +12,19 @@
 
 namespace koord::koordlet {
 
-// The relative cgroup directory of a host application; "" when its names lead out of the hierarchy.
+// The relative cgroup directory of a host application; "" if its path leads out of the hierarchy.
 std::string hostApplicationDir(const api::HostApplicationSpec& application, CgroupDriver driver);
 
-// Which cgroups were given values for as long as NodeSLO names their applications. NodeSLO may drop one while no koordlet
-// runs, so they are kept in a file, too.
+// Remembers the cgroups of host applications that got values, so that these can be reverted when
+// NodeSLO drops the application. NodeSLO may drop one while koordlet does not run, so they are
+// saved to a file.
 class NamedApplications {
  public:
-  // `file` "": kept in memory alone.
+  // `file` "": kept in memory only.
   explicit NamedApplications(std::string file);
-  // Once in each pass, with those that are named now. The others, of which what they were given is to be taken back; for
-  // some passes, since somebody else may give them values then.
+  // Call once in each pass with the named cgroups. Returns the cgroups that were dropped, whose
+  // values the caller reverts. A cgroup is returned for some passes only, because another program
+  // may set its values later.
   std::vector<std::string> dropped(const std::set<std::string>& named);
 
  private:
@@ -30,7 +32,7 @@ class NamedApplications {
 
   std::string file_;
   bool saved_ = true;
-  std::map<std::string, int> passes_;  // by cgroup: since it was dropped
+  std::map<std::string, int> passes_;  // by cgroup: passes since it was dropped
 };
 
 }  // namespace koord::koordlet

@@ -1,6 +1,6 @@
 #pragma once
 
-// Watches this node's Node and NodeSLO objects and keeps States in step with them.
+// Watches this node's Node and NodeSLO objects and keeps States in sync with them.
 
 #include "base/random.h"
 #include "koordlet/metrics/metrics.h"

@@ -29,7 +29,7 @@ Result<std::string> kubeletUrl(const api::Node& node, const KubeletOptions& opti
 
 namespace {
 
-// Three quarters of a pod are what others need to know.
+// koordlet does not use three quarters of a pod's text.
 void dropUnread(api::Pod& pod) {
   const auto drop = [](auto& member) { member = {}; };
   drop(pod.spec.affinity);

@@ -14,16 +14,16 @@
 
 namespace koord::koordlet {
 
-// Where pods come from; one implementation asks kubelet, tests have their own.
+// The source of the node's pods. One implementation asks kubelet, tests have others.
 class PodSource {
  public:
   virtual ~PodSource() = default;
-  // All pods of the node, in any phase. An empty list is an answer like any other here.
+  // Returns all pods of the node, in any phase. An empty list is valid here.
   virtual Task<Result<std::vector<std::shared_ptr<const api::Pod>>>> list(
       const api::Node& node) = 0;
 };
 
-// Kubelet's answer to GET /configz. NotFound where it has none.
+// Kubelet's reply to GET /configz. NotFound if it does not serve that.
 class KubeletConfigSource {
  public:
   virtual ~KubeletConfigSource() = default;
@@ -35,23 +35,23 @@ struct KubeletOptions {
   std::chrono::milliseconds timeout{3000};
   bool insecure = false;  // plain HTTP on the read-only port
   int readOnlyPort = 10255;
-  // Who we are, for HTTPS: client certificate and token. Kubelet's own certificate is not verified,
-  // as upstream: most clusters let kubelets sign it by themselves.
+  // koordlet's identity for HTTPS: client certificate and token. Kubelet's certificate is not
+  // verified, as upstream: in most clusters it is self-signed.
   std::shared_ptr<const net::TlsConfig> tls;            // null = no client certificate
   std::shared_ptr<kube::CredentialSource> credentials;  // null = those of tls alone
 };
 
-// Reads PodLists that come again and again: a pod whose text is that of the last list is the object of the last list.
-// What koordlet never looks at, such as environments and affinities, is dropped.
+// Decodes successive PodLists: a pod whose text equals that in the last list reuses the last list's
+// object. Drops fields that koordlet does not use, such as environments and affinities.
 class PodListDecoder {
  public:
-  // Items that cannot be read are left out and logged.
+  // Malformed items are skipped and logged.
   Result<std::vector<std::shared_ptr<const api::Pod>>> decode(std::string_view body);
 
  private:
   struct Known {
     std::size_t size = 0;    // of the text
-    std::uint64_t list = 0;  // the last one that it was in
+    std::uint64_t list = 0;  // the number of the last list with it
     std::shared_ptr<const api::Pod> pod;
   };
   std::unordered_map<std::size_t, Known> known_;  // by the hash of the text
@@ -66,7 +66,7 @@ class KubeletSource final : public PodSource, public KubeletConfigSource {
   Task<Result<json::value>> config(const api::Node& node) override;
 
  private:
-  // The body of the answer to GET of a path, "/pods/".
+  // Returns the body of the reply to GET of a path, "/pods/".
   Task<Result<std::string>> fetch(const api::Node& node, std::string path);
   Task<Result<>> authenticate(net::HttpRequest& request);
 
@@ -78,7 +78,7 @@ class KubeletSource final : public PodSource, public KubeletConfigSource {
   PodListDecoder decoder_;
 };
 
-// "https://10.0.0.7:10250/pods/"; an error names what the Node lacks.
+// "https://10.0.0.7:10250/pods/"; an error names the field that the Node lacks.
 Result<std::string> kubeletUrl(const api::Node& node, const KubeletOptions& options,
                                std::string_view path);
 }  // namespace koord::koordlet

@@ -9,7 +9,7 @@ class Scanner {
  public:
   explicit Scanner(std::string_view text) : text_(text) {}
 
-  // The next character that is no blank; '\0' at the end.
+  // The next non-blank character; '\0' at the end.
   char peek() {
     at_ = std::min(text_.find_first_not_of(" \t\r\n", at_), text_.size());
     return at_ < text_.size() ? text_[at_] : '\0';
@@ -19,7 +19,7 @@ class Scanner {
     ++at_;
     return true;
   }
-  // The text of the value that comes next; empty when it breaks off.
+  // The text of the next value; empty if it is truncated.
   std::string_view value() {
     const char first = peek();
     const std::size_t begin = at_;

@@ -14,7 +14,8 @@ using namespace std::chrono_literals;
 constexpr double kReportsPerSecond = 0.1;
 constexpr double kReportBurst = 2;
 
-// A merge patch leaves alone what it does not mention; what this report no longer has must go.
+// A merge patch keeps fields that it does not mention, so fields that this report lacks are set to
+// null.
 json::value statusPatch(const api::NodeMetricStatus& status) {
   json::value document = api::encode(status);
   auto& fields = document.get_object();
@@ -25,7 +26,7 @@ json::value statusPatch(const api::NodeMetricStatus& status) {
     for (const auto* name :
          {"aggregatedNodeUsages", "aggregatedSystemUsages", "numaUsages", "systemUsage"})
       if (!info->get_object().contains(name)) info->get_object()[name] = nullptr;
-    // A number that must be there and is left out when it is 0.
+    // A required number that the encoder omits if it is 0.
     if (auto* zones = find(*info, "numaUsages"); zones && zones->is_array())
       for (auto& zone : zones->get_array()) zone.get_object().emplace("numaNodeID", 0);
   }
@@ -128,13 +129,13 @@ Task<void> NodeMetricReporter::report() {
 }
 
 Task<void> NodeMetricReporter::loop() {
-  // The first report goes out as soon as there is something to say: a node that (re)starts is of no
-  // use to the cluster until then.
+  // The first report is sent as soon as there are samples: until then the cluster cannot use a
+  // (re)started node.
   const SteadyTime start = executor_.steadyNow();
   const auto ready = [&] {
     if (!generation_ || !states_.podsSynced()) return false;
     const auto status = nodeMetricStatus(policy_, cache_, states_, executor_.wallNow());
-    // Without its pods the node's usage would all pass for the system's.
+    // Without its pods all usage of the node would count as the system's.
     return status && (!status->podsMetric.empty() || states_.pods().empty());
   };
   while (!ready() && executor_.steadyNow() - start < policy_.interval) {

@@ -1,8 +1,8 @@
 #pragma once
 
-// Reports what was measured into the status of this node's NodeMetric: averages and percentiles of
-// node and system usage, averages per pod and host application. The object and its spec (how often,
-// over which windows) belong to koord-manager.
+// Reports measurements in the status of this node's NodeMetric: averages and percentiles of node
+// and system usage, averages per pod and host application. koord-manager owns the object and its
+// spec (the interval and the windows).
 
 #include "api/slo.h"
 #include "base/random.h"
@@ -19,18 +19,18 @@ struct ReportPolicy {
   Duration window = std::chrono::seconds(300);  // of the averages
   std::vector<Duration> aggregateWindows;       // of the percentiles
   bool memoryWithPageCache = false;
-  bool memoryWithHotPages = false;  // where they are measured; else without page cache
+  bool memoryWithHotPages = false;  // if hot pages are measured; else without page cache
 };
-// The spec over the defaults, with what is too small raised to the minimum.
+// The spec over the defaults; values that are too small are raised to the minimum.
 ReportPolicy reportPolicyOf(const api::NodeMetricSpec& spec);
 
-// What prod pods will not need of what they requested, and what they will need at most. CPU in
+// The part of prod pods' requests that will stay unused, and their predicted peak. CPU in
 // milli-cores, memory in bytes.
 struct ProdForecast {
   std::int64_t reclaimableMilli = 0, reclaimableBytes = 0;
   std::int64_t peakMilli = 0, peakBytes = 0;
 };
-// nullopt while nothing can be said.
+// Returns nullopt while there is no prediction.
 using ProdForecaster = std::function<std::optional<ProdForecast>()>;
 void addForecast(const std::optional<ProdForecast>& forecast, api::NodeMetricStatus& status);
 
@@ -47,7 +47,7 @@ class NodeMetricReporter {
   };
   NodeMetricReporter(kube::Api& api, Executor& executor, MetricCache& cache, const States& states,
                      Metrics& metrics, Options options, ProdForecaster forecaster, Random random);
-  // What to put into the `extensions` of a pod's entry; null: nothing.
+  // Returns the `extensions` of a pod's entry; null for none.
   using PodExtensions = std::function<json::value(const std::string& podUid)>;
   void setPodExtensions(PodExtensions fn) { podExtensions_ = std::move(fn); }
   void start();

@@ -12,8 +12,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Everything that a report may have, against the schema of the custom resource: what the API server would refuse is
-// refused here.
+// Checks a report with all fields against the schema of the custom resource, as the API server
+// does.
 TEST(NodeMetricReporting, AFullReportIsWhatTheApiServerTakes) {
   VirtualLoop loop;
   apiserver::EmbeddedCluster cluster(loop);

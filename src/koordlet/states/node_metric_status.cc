@@ -7,7 +7,7 @@
 #include "model/resources.h"
 #include "model/well_known.h"
 
-// From samples to the numbers of NodeMetric's status.
+// Computes NodeMetric's status from samples.
 
 namespace koord::koordlet {
 namespace {
@@ -27,7 +27,7 @@ api::ResourceMap resourceMap(double cores, double bytes) {
   return amounts(static_cast<std::int64_t>(cores * 1000), static_cast<std::int64_t>(bytes));
 }
 
-// The system is sampled from when the pods are known, the node from the start: over the first
+// Samples of the system begin when the pods are known, those of the node at start. So in the first
 // window the average of the part can be above that of the whole.
 api::ResourceMap notMore(api::ResourceMap part, const api::ResourceMap& whole) {
   for (const auto* name : {"cpu", "memory"})
@@ -52,7 +52,7 @@ class Windows {
     return resourceMap(*cores, *bytes);
   }
 
-  // What was used of each GPU, by a pod or, without one, by all.
+  // Usage of each GPU, by a pod or, without one, by all.
   std::vector<api::DeviceUsage> devices(const GpuState& gpus, std::string_view pod,
                                         Duration window) const {
     std::vector<api::DeviceUsage> result;
@@ -79,7 +79,7 @@ class Windows {
   }
 
   // One entry per window. Without samples over at least half of the window its values are empty: a
-  // percentile over the first minute would pass for one over half an hour.
+  // percentile over one minute must not appear as one over half an hour.
   std::vector<api::AggregatedUsage> aggregated(Metric cpu, Metric memory,
                                                const std::vector<Duration>& windows) const {
     std::vector<api::AggregatedUsage> result;
@@ -115,7 +115,7 @@ ReportPolicy reportPolicyOf(const api::NodeMetricSpec& spec) {
   policy.aggregateWindows = {5min, 10min, 30min};
   if (!spec.metricCollectPolicy) return policy;
   const auto& given = *spec.metricCollectPolicy;
-  // A day is more than anybody looks back, and keeps the arithmetic far from overflow.
+  // The cap of one day exceeds all useful windows and prevents overflow.
   const auto seconds = [](std::int64_t value, std::int64_t minimum) {
     return std::chrono::seconds(std::clamp<std::int64_t>(value, minimum, 86'400));
   };
@@ -132,7 +132,7 @@ ReportPolicy reportPolicyOf(const api::NodeMetricSpec& spec) {
   return policy;
 }
 
-// Which series of memory a policy reports.
+// The series of memory that a policy reports.
 struct MemorySeries {
   Metric node = Metric::NodeMemory, pod = Metric::PodMemory, application = Metric::HostAppMemory;
 };
@@ -149,7 +149,7 @@ MemorySeries memorySeriesOf(const ReportPolicy& policy, const MetricCache& cache
 }
 
 void addForecast(const std::optional<ProdForecast>& forecast, api::NodeMetricStatus& status) {
-  // Present and empty while nothing is known, as upstream.
+  // Present and empty while there is no prediction, as upstream.
   status.prodReclaimableMetric.emplace();
   if (!forecast) return;
   status.prodReclaimableMetric->resource =
@@ -157,7 +157,7 @@ void addForecast(const std::optional<ProdForecast>& forecast, api::NodeMetricSta
   status.prodPeakMetric.emplace().resource = amounts(forecast->peakMilli, forecast->peakBytes);
 }
 
-// Nodes without samples are left out; what their system used may be.
+// Omits nodes without samples. The system's usage of a node is optional.
 std::vector<api::NumaUsage> numaUsages(const Windows& windows, Duration window) {
   std::vector<api::NumaUsage> usages;
   for (int node = 0; node < kMaxNumaNodes; ++node) {

@@ -55,7 +55,7 @@ Result<Strategy> layered(const Strategy& base, const json::value& section) {
   return api::decode<Strategy>(overlay(api::encode(base), section));
 }
 
-// Switched off means that the kernel is to forget it, so the values are set, not left alone.
+// Switching a feature off must revert the kernel's values, so neutral values are set.
 void neutralize(std::optional<api::ResourceQOS>& qos) {
   if (!qos) return;
   if (qos->cpuQOS && !qos->cpuQOS->enable.value_or(false)) qos->cpuQOS = cpuQos(0, false);

@@ -1,7 +1,7 @@
 #pragma once
 
-// NodeSLO as koordlet applies it: what the object says laid over koordlet's own defaults, and
-// neutral values for QoS features that are switched off.
+// NodeSLO as koordlet applies it: the object overlaid on koordlet's defaults, and neutral values
+// for QoS features that are switched off.
 
 #include <vector>
 
@@ -23,8 +23,8 @@ struct EffectiveSlo {
 
 EffectiveSlo defaultSlo();
 
-// A section that cannot be read or is out of bounds keeps what `last` has there; each such section
-// adds a line to `problems`.
+// A section that is malformed or out of bounds keeps its value in `last` and adds a line to
+// `problems`.
 EffectiveSlo effectiveSlo(const api::NodeSLOSpec& spec, const EffectiveSlo& last,
                           std::vector<std::string>& problems);
 

@@ -8,8 +8,8 @@ namespace {
 
 constexpr std::string_view kAnnotationConfigHash = "kubernetes.io/config.hash";
 
-// Cgroups of a static pod are named by what kubelet read in its file; the API server has a mirror of it, with a uid
-// of its own.
+// Cgroups of a static pod have the uid that kubelet derives from its file; the API server has a
+// mirror pod with another uid.
 void nameAsKubelet(api::Pod& pod) {
   const auto& annotations = pod.metadata.annotations;
   const auto* uid = api::findIn(annotations, kAnnotationConfigHash);

@@ -1,7 +1,8 @@
 #pragma once
 
-// Kubelet's pods, and where kubelet does not answer for long (its port is closed to us, or it refuses us), the API
-// server's, watched for this node. These are the same pods a little later: kubelet writes what it sees there, too.
+// The pods from kubelet or, if kubelet does not answer for long (its port is closed, or it denies
+// access), a watch of the API server for this node. That yields the same pods a little later,
+// because kubelet writes their status there.
 
 #include <memory>
 
@@ -13,8 +14,8 @@ namespace koord::koordlet {
 
 class PodFallback final : public PodSource {
  public:
-  // A kubelet that is restarted keeps its pods meanwhile, so it is waited for.
-  static constexpr int kPatience = 3;  // lists that fail in a row
+  // Pods stay the same while kubelet restarts, so the fallback waits for some failures.
+  static constexpr int kPatience = 3;  // failed lists in a row
 
   PodFallback(std::unique_ptr<PodSource> kubelet, kube::Api& api, Executor& executor,
               Random random);

@@ -14,13 +14,14 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration kLook = 1s;            // how often to look for new directories
-constexpr Duration kBetweenLooks = 10ms;  // whether a list has come
+constexpr Duration kBetweenLooks = 10ms;  // how often to check whether a list is complete
 // Limits of a new container should not wait long for the next list, and kubelet should not spend more than half of its
 // time on lists.
 constexpr Duration kShortestPause = 50ms, kLongestPause = 200ms;
 constexpr int kBurst = 10;  // lists
 
-// Read from a file of the node, or from a URL: kubelet knows those without the API server.
+// Returns true if kubelet read the pod from a file or a URL: it knows such pods without the API
+// server.
 bool isStatic(const api::Pod& pod) {
   const auto* source = api::findIn(pod.metadata.annotations, "kubernetes.io/config.source");
   return source && *source != "api";
@@ -53,10 +54,8 @@ std::vector<std::string> PodPoller::podDirsBesides(const Dirs& known) {
       dir_.resize(stem);
       if (!known.contains(dir_.append(name))) found.push_back(dir_);
     };
-    forEachDir(
-        path_,
-        std::ref(
-            look));  // by reference: it is too large for a function to hold without memory of its own
+    forEachDir(path_,
+               std::ref(look));  // by reference: std::function would allocate memory for a copy
   }
   return found;
 }
@@ -74,7 +73,7 @@ std::vector<std::string> PodPoller::missingFrom(const Pods& pods) {
   Dirs listed;
   for (const auto& pod : pods) listed.insert(viewOf(pod, host_.driver).dir);
   std::vector<std::string> missing = podDirsBesides(listed);
-  // An empty cgroup tells of no pod: it may be one that nobody took away.
+  // An empty cgroup does not mean that its pod exists: the cgroup may be left over.
   std::erase_if(missing, [this](const std::string& dir) { return !runs(dir); });
   return missing;
 }
@@ -115,11 +114,11 @@ void PodPoller::request(Wanted wanted) {
 
 Task<void> PodPoller::syncSoon() {
   const Duration pause = std::clamp(2 * took_, kShortestPause, kLongestPause);
-  // When the bucket is full again; each request takes a part of it.
+  // The time when the bucket is full again; each request takes one token.
   bucketFull_ = std::max(bucketFull_, executor_.steadyNow()) + pause;
   auto waiting = sleepUntil(executor_, bucketFull_ - kBurst * pause);
   co_await waiting;
-  // A list that is under way may have been made before what is asked for.
+  // A running list may lack the change that caused this request, so wait for its end.
   while (syncing_) {
     auto other = sleepFor(executor_, kBetweenLooks);
     co_await other;
@@ -158,7 +157,7 @@ void PodPoller::complete(std::vector<PodView>& views) {
     if (known == pod->containers.end()) {
       pod->containers.push_back(container);
     } else if (known->dir.empty() || !known->running) {
-      *known = container;  // kubelet still tells of the one before, or of none
+      *known = container;  // kubelet still reports the previous container, or none
     }
   }
 }

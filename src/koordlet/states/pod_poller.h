@@ -1,12 +1,14 @@
 #pragma once
 
-// Keeps States' pods current: asks the source every sync interval, and at once when it is told to (pod_watch.h) or when
-// a pod directory has appeared in the kubepods cgroups that no known pod owns. A source that fails changes nothing.
+// Keeps States' pods current: lists the source every sync interval, and at once on request
+// (pod_watch.h) or when the kubepods cgroups have a pod directory that no known pod owns. If the
+// source fails, the pods stay as they are.
 //
-// A kubelet that was started while the API server is away lists static pods alone, or none, while all others run on.
-// Pods that it lists are taken from such a list; known pods that it lacks stay as long as processes run in their cgroups.
-// Before the first list was taken, other cgroups with processes mean that pods are missing, so the list is refused; but
-// not for longer than kPatience, since nobody may own them.
+// A kubelet that was started while the API server is unreachable lists only static pods or none,
+// while all others run. Such a list is accepted, and known pods that it lacks stay as long as
+// processes run in their cgroups. Before the first accepted list, unknown cgroups with processes
+// mean that pods are missing, so the list is refused, but for kPatience at most, because no pod may
+// own them.
 
 #include <map>
 #include <optional>
@@ -26,36 +28,37 @@ class PodPoller {
   static constexpr Duration kPatience = std::chrono::minutes(5);
 
   void start();
-  // Lists soon. However often it is asked, ten lists come at once, and then one every 50 to 200 ms: the longer a list
-  // takes, the fewer. The pods are handed on though they are as before, unless only news are wanted.
+  // Lists soon. Rate limit: ten lists at once, then one every 50 to 200 ms, the longer a list takes
+  // the fewer. With Anything, States is set even if the pods are unchanged; with News only if they
+  // changed.
   enum class Wanted { Anything, News };
   void request(Wanted wanted = Wanted::Anything);
-  // A container that runs and that kubelet does not tell of yet: it takes a second or more to see
-  // what it started. Kept until kubelet knows it, or its cgroup is gone.
+  // Adds a running container that kubelet does not report yet: that takes it a second or more. Kept
+  // until kubelet reports it, or its cgroup is removed.
   void learn(const std::string& podUid, ContainerView container);
-  // What went wrong last; empty after a success.
+  // The last error; empty after a success.
   const std::string& lastError() const { return lastError_; }
 
  private:
   Task<void> loop();
   Task<void> syncSoon();
-  // `told`: somebody says that there is something new, so that the pods are handed on though they are as before.
+  // `told`: a caller wants the pods set even if they are unchanged.
   Task<void> sync(bool told);
-  // What the source tells of need not be kept.
+  // Drops learned containers that the source reports.
   void forgetTold(const std::vector<PodView>& views);
-  // Adds what was learnt and is not known to the source.
+  // Adds learned containers that the source does not report.
   void complete(std::vector<PodView>& views);
-  // The directories of pods that are not among these.
+  // podDirsBesides() returns the directories of pods that are not in `known`.
   using Dirs = std::unordered_set<std::string>;
   std::vector<std::string> podDirsBesides(const Dirs& known);
-  // Whether there are processes in a cgroup.
+  // Returns true if there are processes in a cgroup.
   bool runs(const std::string& dir) const;
   using Pods = std::vector<std::shared_ptr<const api::Pod>>;
-  // Cgroups of pods that run and are not in a list of static pods.
+  // If the list has static pods only: the cgroups of running pods that it lacks.
   std::vector<std::string> missingFrom(const Pods& pods);
-  // Adds the known pods that the list lacks; false when it is not to be believed.
+  // Adds the known running pods that the list lacks. Returns false if the list is refused.
   bool completeList(Pods& pods);
-  // Those of the pods that are known.
+  // The directories of the known pods.
   const Dirs& knownDirs();
 
   Executor& executor_;
@@ -64,15 +67,15 @@ class PodPoller {
   PodSource& source_;
   Duration interval_;
   std::map<std::string, ContainerView> learned_;         // by cgroup
-  std::vector<std::shared_ptr<const api::Pod>> listed_;  // last handed on, without what was learned
+  std::vector<std::shared_ptr<const api::Pod>> listed_;  // the last accepted list
   Dirs known_;
   std::uint64_t knownFor_ = 0;  // the version of the pods
   std::string dir_, path_;      // keep their memory
   CgroupDriver listedFor_ = CgroupDriver::Cgroupfs;
   bool requested_ = false;
-  bool anything_ = false;  // wanted by one of the requests
+  bool anything_ = false;  // true if a pending request wants Anything
   bool syncing_ = false;
-  Duration took_{};  // the last list
+  Duration took_{};  // duration of the last list
   SteadyTime bucketFull_{};
   std::optional<SteadyTime> incompleteSince_;
   std::string lastError_ = "no list yet";

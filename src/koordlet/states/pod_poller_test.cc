@@ -55,12 +55,12 @@ TEST_F(PodPollerTest, AKubeletThatKnowsStaticPodsOnlyIsNotBelievedWhileOthersRun
   poller_.start();
   loop_.advance(1s);
   ASSERT_EQ(states_.pods().size(), 2U);
-  // Kubelet starts again, and the API server is away.
+  // Kubelet restarts while the API server is unreachable.
   source_.pods.pop_back();
   loop_.advance(60s);
   EXPECT_EQ(states_.pods().size(), 2U);
   EXPECT_THAT(poller_.lastError(), testing::HasSubstr("static pods only"));
-  // Static pods change all the same.
+  // Changes of static pods still apply.
   list("another", "file");
   loop_.advance(60s);
   EXPECT_EQ(states_.pods().size(), 3U);

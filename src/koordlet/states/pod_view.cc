@@ -9,12 +9,12 @@ ContainerView viewOf(const api::ContainerStatus& status, const std::string& podD
   view.name = status.name;
   view.init = init;
   view.running = status.state.running.has_value();
-  // Ids of unknown runtimes, and empty ones, have no directory that we could know.
+  // The directory of ids of unknown runtimes, and of empty ids, is unknown.
   const auto separator = status.containerID.find("://");
   if (separator == std::string::npos || separator + 3 == status.containerID.size()) return view;
   if (auto name = containerDirName(driver, status.containerID)) {
     view.id = status.containerID.substr(separator + 3);
-    // One that is being made is the runtime's to write to (pod_watch.h).
+    // While a container is being created, only the runtime may write to its cgroup (pod_watch.h).
     if (!status.state.waiting) view.dir = joinPath(podDir, *name);
   }
   return view;

@@ -1,7 +1,7 @@
 #pragma once
 
-// A pod of this node as koordlet's parts look at it: the object, its QoS, and the cgroup
-// directories of the pod and its containers.
+// A pod of this node for koordlet's components: the object, its QoS, and the cgroup directories of
+// the pod and its containers.
 
 #include <memory>
 #include <string>
@@ -15,8 +15,8 @@ namespace koord::koordlet {
 
 struct ContainerView {
   std::string name;
-  std::string id;   // without "containerd://"; empty while the container has not been made
-  std::string dir;  // cgroup; empty while the id is unknown, and until it has been started
+  std::string id;   // without "containerd://"; empty until the container is created
+  std::string dir;  // cgroup; empty while the id is unknown, and until the container is started
   bool init = false;
   bool running = false;
 };
@@ -29,17 +29,17 @@ struct PodView {
   std::vector<ContainerView> containers;  // those with a status, init containers first
 
   const std::string& uid() const { return pod->metadata.uid; }
-  // Phase Running or Pending; others have nothing to limit.
+  // Returns true in phase Running or Pending; others have nothing to limit.
   bool active() const { return pod->status.phase == "Running" || pod->status.phase == "Pending"; }
   bool bestEffort() const { return qos == model::Qos::BE; }
 };
 
 PodView viewOf(std::shared_ptr<const api::Pod> pod, CgroupDriver driver);
 
-// As in the pod's status, "containerd://<id>"; the id alone while the status does not tell of it.
+// As in the pod's status, "containerd://<id>"; the bare id while the status does not have it.
 std::string containerIdOf(const PodView& pod, const ContainerView& container);
 
-// The container of the spec with that name, init containers included; nullptr when there is none.
+// The container of the spec with that name, init containers included; nullptr if there is none.
 const api::Container* containerOf(const api::Pod& pod, std::string_view name);
 
 }  // namespace koord::koordlet

@@ -5,22 +5,23 @@
 #include "base/log.h"
 #include "koordlet/system/small_file.h"
 
-// Watched are the directories of the QoS classes, for pods, and those of known pods, for containers;
-// the cpu hierarchy is as good as any. What was missed (a pod and its container made between two
-// looks) is found when the pods change next: a directory in a pod that belongs to no known container
-// is asked about as if it had just been made. Sandboxes stay unknown; the runtime does not list them
-// as containers. Files are watched before koordlet writes there for the first time, so that no later
-// write is missed.
+// The watched directories are those of the QoS classes, for pods, and those of known pods, for
+// containers, in the cpu hierarchy (any would do). A missed event (a pod and its container created
+// between two looks) is caught at the next change of the pods: a directory in a pod that belongs to
+// no known container is treated as if it were new. Sandboxes stay unknown, because the runtime does
+// not list them as containers. Files are watched before koordlet first writes there, so that no
+// later write is missed.
 
 namespace koord::koordlet {
 namespace {
 
 using namespace std::chrono_literals;
 
-// How often the runtime is asked whether a container runs that is being made. One that takes longer
-// than most waits for something.
+// How often the runtime is asked whether a container that is being created runs. A container that
+// takes longer than most waits for something, so it is asked less often.
 constexpr Duration kAskAgain = 25ms, kSlowly = 1s, kLong = 3s;
-// How often kubelet is asked for a container that it does not tell of yet: soon at first, and twice as long each time.
+// How often kubelet is asked for a container that it does not report yet: soon at first, then the
+// interval doubles.
 constexpr Duration kAskKubeletFirst = 25ms, kAskKubelet = 200ms;
 
 std::size_t watchesToTake(const HostDirs& dirs) {
@@ -29,7 +30,8 @@ std::size_t watchesToTake(const HostDirs& dirs) {
   return static_cast<std::size_t>(std::max<std::int64_t>(number.value_or(8192), 0)) / 4;
 }
 
-// Whether a container of the pod is not known to run. Init containers that have ended are not waited for.
+// Returns true if a container of the pod is not known to run. Ignores init containers that have
+// ended.
 bool awaitsContainers(const PodView& pod) {
   const auto isAwaited = [&](const api::Container& container, bool ends) {
     const auto known = std::ranges::find(pod.containers, container.name, &ContainerView::name);
@@ -42,7 +44,7 @@ bool awaitsContainers(const PodView& pod) {
          });
 }
 
-// Whether the pod's directory has one that is none of its known containers.
+// Returns true if the pod's directory has a directory of no known container.
 bool hasUnknown(const PodView& pod, const std::string& dir) {
   for (const auto& name : listDirs(dir)) {
     const std::string own = joinPath(pod.dir, name);
@@ -128,9 +130,9 @@ void PodWatch::take(const DirWatcher::Event& event) {
     return identify();
   }
   if (told_.remade) told_.remade(event.dir + event.name);
-  if (event.what == Removed) return;  // kubelet tells of the end
+  if (event.what == Removed) return;  // kubelet reports the end
   if (parsePodDirName(host_.driver, event.name)) {
-    poller_.request();  // once it is listed it is watched, and what is in it already is looked at
+    poller_.request();  // the list adds a watch and finds existing containers
   } else {
     identify();
   }
@@ -143,7 +145,8 @@ void PodWatch::identify() {
   askKubelet();
 }
 
-// Not for ever, and not about sandboxes, of which kubelet never tells: each answer costs it all of its pods.
+// Asks for a limited time, and not about sandboxes, which kubelet never lists: each reply has all
+// pods.
 void PodWatch::askKubelet() {
   executor_.cancel(next_);
   if (beingMade_ >= kLong) return;
@@ -213,7 +216,7 @@ bool PodWatch::learn(const std::vector<RuntimeContainer>& containers) {
     });
     const auto* spec = known ? nullptr : containerOf(*pod->pod, container.name);
     if (!spec) continue;
-    // Of the names that runtimes give to cgroups, the one that is there.
+    // Runtimes name cgroups differently: find the name that exists.
     for (const auto* scheme : {"containerd", "cri-o", "docker", "pouch"}) {
       const auto name = containerDirName(host_.driver, std::string(scheme) + "://" + container.id);
       const std::string dir = name ? joinPath(pod->dir, *name) : "";

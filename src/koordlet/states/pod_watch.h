@@ -1,16 +1,17 @@
 #pragma once
 
-// Sees pods and containers as they are made, by their cgroups, before kubelet tells of them: a pod's
-// limits are to hold within a tenth of a second of its start, and not when kubelet has seen it. New
-// pods make the poller list at once; which container a new cgroup is, the container runtime knows.
-// Also tells when somebody writes into the cgroups of pods and containers: kubelet does after it has
-// made one, when a pod is resized and, by its static CPU manager, every ten seconds.
+// Detects new pods and containers by their cgroups, before kubelet reports them: a pod's limits
+// must be in force within a tenth of a second of its start. A new pod makes the poller list at
+// once; the container runtime says which container a new cgroup is. Also reports when another
+// process writes into the cgroups of pods and containers: kubelet does after it has created one,
+// when a pod is resized and, with its static CPU manager, every ten seconds.
 //
-// Nothing is told while the runtime is still writing: runc reads back what it has written, and a
-// container whose shares say something else then is not started, or not updated. New containers are
-// told of once they run, writes once they have been over for kQuiet, or going on for five times that.
+// Nothing is reported while the runtime is writing: runc reads back what it has written, and does
+// not start or update a container whose shares differ then. New containers are reported once they
+// run, and writes after kQuiet without a further write, or after five times kQuiet.
 //
-// Watches are the kernel's to give, to all programs together: at most a quarter of them is taken for files.
+// The kernel has a limited number of watches for all programs: at most a quarter of them is used
+// for files.
 
 #include <algorithm>
 #include <map>
@@ -23,37 +24,36 @@ namespace koord::koordlet {
 
 class PodWatch {
  public:
-  // All with full paths. Any may be empty.
+  // Callbacks, with full paths. Each may be empty.
   struct Told {
     std::function<void(const std::string& path)>
-        written;  // a file in the cgroup of a pod or container
-    std::function<void(const std::string& dir)>
-        remade;                  // a cgroup that was made or removed just now
-    std::function<void()> lost;  // nobody knows what was written
+        written;  // a file in the cgroup of a pod or container was written
+    std::function<void(const std::string& dir)> remade;  // a cgroup was created or removed
+    std::function<void()> lost;  // events were lost: any file may have been written
   };
   static constexpr Duration kQuiet = std::chrono::milliseconds(60);
-  // `runtime` may be null: then kubelet is asked until it knows.
+  // `runtime` may be null: then kubelet is asked until it reports the container.
   PodWatch(Executor& executor, const Host& host, States& states, PodPoller& poller,
            ContainerRuntime* runtime, Told told);
   ~PodWatch();
   void start();
-  // Why nothing is seen; empty while watching works.
+  // Why watching fails; empty while it works.
   const std::string& problem() const { return problem_; }
   std::size_t watches() const { return watcher_.size(); }
 
  private:
   void watch(const std::string& dir, DirWatcher::Interest interest);
-  // Watches for what is not watched yet.
+  // Adds the missing watches.
   void refresh();
   void watchFiles(const std::string& cgroup);
   void take(const DirWatcher::Event& event);
   void takeWritten(const DirWatcher::Event& event);
   void identify();
   void askRuntime();
-  // While a pod has a directory of which nobody has told.
+  // Asks kubelet repeatedly while a pod has a directory of an unknown container.
   void askKubelet();
   Task<void> ask();
-  // False: some are still being made.
+  // Returns false if some containers are still being created.
   bool learn(const std::vector<RuntimeContainer>& containers);
   Task<void> tellWritten();
 
@@ -67,13 +67,13 @@ class PodWatch {
   DirWatcher watcher_;
   bool asking_ = false;
   bool again_ = false;
-  Duration beingMade_{};  // how long containers have been waited for
-  TimerId next_ = 0;      // when the runtime is asked for them again
+  Duration beingMade_{};  // how long it has waited for new containers
+  TimerId next_ = 0;      // timer of the next question to the runtime or kubelet
   struct Writing {
     SteadyTime first, last;
     SteadyTime tellAt() const { return std::min(last + kQuiet, first + 5 * kQuiet); }
   };
-  std::map<std::string, Writing> written_;  // files, until it is told
+  std::map<std::string, Writing> written_;  // files with writes that are not reported yet
   std::string problem_;
   TaskGroup tasks_;
 };

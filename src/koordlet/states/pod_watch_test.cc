@@ -72,7 +72,7 @@ class PodWatchTest : public testing::Test {
   States states_;
   KnownPods source_;
   KnownContainers runtime_{loop_};
-  // So slow that only what is seen is listed.
+  // The interval is so long that only watch events cause lists.
   PodPoller poller_{loop_, host_, states_, source_, 1h};
   std::vector<std::string> written_;
   std::function<bool()> done_;
@@ -91,7 +91,7 @@ TEST_F(PodWatchTest, AContainerIsKnownBeforeKubeletTellsOfIt) {
   EXPECT_EQ(container.dir, "kubepods/besteffort/podu/c1");
   EXPECT_EQ(container.name, "main");
   EXPECT_TRUE(container.running);
-  // A list that does not have it yet does not take it away, and its end does.
+  // A list that does not have the container yet does not remove it; its end does.
   poller_.request();
   runUntil([this] { return source_.lists >= 3; });
   EXPECT_EQ(states_.pods()[0].containers.size(), 1U);
@@ -109,7 +109,8 @@ TEST_F(PodWatchTest, AContainerThatIsBeingMadeIsLeftToTheRuntime) {
   runtime_.containers = {{"c1", "main", "u", false}};
   files_.addPod(KubeQos::BestEffort, "u", {"containerd://c1"});
   runtime_.onList = [this] {
-    // It runs with the fourth answer, of which nothing but the answers tells.
+    // The container runs from the runtime's fourth reply on. No event reports that, only the
+    // replies.
     EXPECT_TRUE(states_.pods()[0].containers.empty());
     if (++runtime_.lists == 3) runtime_.containers[0].running = true;
   };
@@ -135,7 +136,7 @@ TEST_F(PodWatchTest, WithoutARuntimeKubeletIsAskedUntilItKnowsTheContainer) {
   poller_.start();
   runUntil([this] { return source_.lists >= 1 && !states_.pods().empty(); });
   files_.addPod(KubeQos::BestEffort, "u", {"containerd://c1"});
-  // It tells of it in its fourth answer from now on.
+  // Kubelet reports it from its fourth reply on.
   const int before = source_.lists;
   runUntil([&] { return source_.lists >= before + 3; });
   api::Pod pod = *source_.pods[0];
@@ -149,7 +150,7 @@ TEST_F(PodWatchTest, WithoutARuntimeKubeletIsAskedUntilItKnowsTheContainer) {
   });
 }
 
-// Time is virtual here: all directories are made before anybody watches, so that nothing is told.
+// Time is virtual here: all directories are created before the watches, so that no event arrives.
 class PodWatchInTime : public testing::Test {
  protected:
   PodWatchInTime() {

@@ -1,8 +1,8 @@
 #pragma once
 
-// What koordlet knows about its node right now: the Node object, the effective NodeSLO, the pods.
-// One writer fills it in (informers.h, pod_poller.h); everybody else reads, and may ask to be told
-// of changes. Callbacks run in the order in which they were added, on the actor's thread.
+// The current state of koordlet's node: the Node object, the effective NodeSLO, the pods. Each part
+// has one writer (informers.h, pod_poller.h); other components read it and may register callbacks
+// for changes. Callbacks run in the order in which they were added, on the actor's thread.
 
 #include <functional>
 #include <memory>
@@ -15,7 +15,7 @@
 
 namespace koord::koordlet {
 
-// The GPUs as they were read last, and since when reading fails, if it does.
+// The last reading of the GPUs, and since when reading fails, if it does.
 struct GpuState {
   std::optional<GpuReading> reading;  // none before the first success
   std::string problem;                // empty while reading works
@@ -24,19 +24,19 @@ struct GpuState {
 
 class States {
  public:
-  // Empty and not synced until the first list came.
+  // Empty and not synced until the first list.
   const std::vector<PodView>& pods() const { return pods_; }
   bool podsSynced() const { return podsSynced_; }
   const PodView* podOf(std::string_view uid) const;
-  // nullptr until the object was seen.
+  // nullptr until the object is known.
   const std::shared_ptr<const api::Node>& node() const { return node_; }
-  // nullptr until a NodeSLO was seen; a deleted one stays in force.
+  // nullptr until a NodeSLO is known; a deleted one stays in force.
   const EffectiveSlo* slo() const { return slo_ ? &*slo_ : nullptr; }
 
   const GpuState& gpus() const { return gpus_; }
 
-  // Numbers that change with the pods, and with the NodeSLO: who keeps what follows from these knows when to work
-  // it out anew.
+  // Version numbers of the pods and of the NodeSLO. A cache of values that depend on them compares
+  // versions to know when to recompute.
   struct Versions {
     std::uint64_t pods = 0, slo = 0;
     bool operator==(const Versions&) const = default;

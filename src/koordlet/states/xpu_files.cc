@@ -12,8 +12,9 @@
 #include "model/node_names.h"
 #include "model/well_known.h"
 
-// Formats: upstream's koordlet (XPU device infos). Partitions follow from the links that each device names: its peers
-// and itself are one, {"<how many>": [{"minors", "gpuLinkType", "allocationScore"}]}.
+// Formats: upstream's koordlet (XPU device infos). Partitions follow from the links that each
+// device names: a device and its peers form one, {"<how many>": [{"minors", "gpuLinkType",
+// "allocationScore"}]}.
 
 namespace koord::koordlet {
 namespace {
@@ -32,7 +33,8 @@ api::DeviceTopology topologyIn(const json::value& topology) {
           std::string(textAt(topology, "pcieID")), std::string(textAt(topology, "busID"))};
 }
 
-// "chip error", which upstream's daemon writes, as the reason of a condition may be: "chip_error".
+// Converts to a valid reason of a condition: "chip error", which upstream's daemon writes, to
+// "chip_error".
 std::string reasonOf(std::string_view code) {
   std::string reason(code.substr(0, kLongestReason));
   for (char& c : reason)

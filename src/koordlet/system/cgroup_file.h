@@ -1,7 +1,7 @@
 #pragma once
 
-// The table of cgroup files koordlet knows: one row per resource, named as its v1 file, with the v2
-// file that takes its place, the values it accepts, and how to find out whether the kernel has it.
+// The table of cgroup files that koordlet uses: one row per resource, named as its v1 file, with
+// the v2 file that replaces it, the valid values, and how to detect whether the kernel has it.
 
 #include <optional>
 #include <string>
@@ -53,32 +53,34 @@ enum class CgroupFile {
   BlkioCostQos,
   BlkioCostModel,
   NetClsClassId,
-  IoMax,  // of v2 only, as is the next
+  IoMax,  // v2 only, as the next one
   IoWeight,
 };
 
 std::string_view nameOf(CgroupFile file);  // the v1 name: "cpu.cfs_quota_us"
 std::optional<CgroupFile> cgroupFileOfName(std::string_view name);
 Subsystem subsystemOf(CgroupFile file);
-// The file's name in that version; "" when that version has no such thing.
+// The file's name in that version; "" if that version does not have it.
 std::string_view fileNameIn(CgroupFile file, CgroupVersion version);
-// Checks a value as it is written to the file of that version (encodeCgroupValue): cpu.weight has
-// another range than cpu.shares.
+// Checks a value in the encoding of that version (encodeCgroupValue): cpu.weight has another range
+// than cpu.shares.
 Result<> validateCgroupValue(CgroupFile file, CgroupVersion version, std::string_view value);
-// The text that goes into the file: v2 wants "max" for -1, and a weight for shares.
+// Returns the text for the file: v2 has "max" for -1, and a weight for shares.
 Result<std::string> encodeCgroupValue(CgroupFile file, CgroupVersion version,
                                       std::string_view value);
-// Whether a file that reads `current` already means `encoded`, however the kernel prints it.
+// Returns true if the content `current` means the same as `encoded`, in any format that the kernel
+// prints.
 bool sameCgroupValue(CgroupFile file, CgroupVersion version, std::string_view current,
                      std::string_view encoded);
 
-// The device that a value of block I/O is about, "8:16"; "" for other files.
+// The device of a value of a block I/O file, "8:16"; "" for other files.
 std::string_view deviceOf(CgroupFile file, std::string_view value);
 
-// The full path of a cgroup's file; NotFound when this machine's cgroup version does not have it.
+// Returns the full path of a cgroup's file; NotFound if this host's cgroup version does not have
+// it.
 Result<std::string> cgroupFilePath(const CgroupLayout& layout, CgroupFile file,
                                    std::string_view dir);
-// The same into a text that keeps its memory.
+// The same into a buffer that keeps its memory.
 Result<> cgroupFilePath(const CgroupLayout& layout, CgroupFile file, std::string_view dir,
                         std::string& path);
 // Where to look whether the kernel supports a file.

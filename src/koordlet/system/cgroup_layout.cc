@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::array<std::string_view, kSubsystems> kNames = {
     "cpu", "cpuset", "cpuacct", "memory", "blkio", "net_cls", "perf_event"};
-// What does the same work in v2; "" = part of every v2 cgroup or replaced by something else.
+// The controller's name in v2; "" = part of every v2 cgroup or replaced by another mechanism.
 constexpr std::array<std::string_view, kSubsystems> kV2Controllers = {"cpu", "cpuset", "", "memory",
                                                                       "io",  "",       ""};
 
@@ -54,8 +54,8 @@ Result<CgroupLayout> CgroupLayout::detect(const HostDirs& dirs) {
     std::string controllers;
     if (auto text = readSmallFile(unified + "cgroup.controllers")) controllers = *std::move(text);
     for (std::size_t i = 0; i < kSubsystems; ++i) {
-      // In a hybrid only the controllers that v1 left over are usable; cpu.stat alone is no cpuacct
-      // there.
+      // In a hybrid, v2 has only the controllers that v1 does not mount; there cpu.stat alone does
+      // not replace cpuacct.
       const bool usable =
           kV2Controllers[i].empty() ? unified == root : hasWord(controllers, kV2Controllers[i]);
       if (!layout.table_[i] && usable) layout.table_[i] = Hierarchy{CgroupVersion::V2, unified};

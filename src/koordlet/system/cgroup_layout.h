@@ -1,10 +1,9 @@
 #pragma once
 
-// Which cgroup controllers this machine has, in which version, mounted where. Found in
-// /proc/self/mountinfo: v1 with one controller per mount or several on one, the unified v2
-// hierarchy, and hybrids, where a controller is in v1 if it is mounted there and else in v2. Under
-// a cgroup root that mountinfo does not know (a fake tree, a bind mount from elsewhere) the
-// directories themselves tell.
+// The cgroup controllers of this host with version and mount point. Read from /proc/self/mountinfo:
+// v1 with one or several controllers per mount, the unified v2 hierarchy, and hybrids, where a
+// controller is in v1 if it is mounted there and else in v2. If mountinfo does not have the cgroup
+// root (a fake tree, a bind mount), the layout follows from the directories.
 
 #include <array>
 #include <optional>
@@ -24,17 +23,18 @@ std::string_view nameOf(Subsystem subsystem);
 
 class CgroupLayout {
  public:
-  // An error when there is neither a cpu nor a memory controller: nothing could be measured.
+  // Returns an error if there is neither a cpu nor a memory controller, because nothing can be
+  // measured.
   static Result<CgroupLayout> detect(const HostDirs& dirs);
 
   bool has(Subsystem subsystem) const { return at(subsystem).has_value(); }
-  // V1 for one that is missing, so that its paths are those an error message should name.
+  // V1 for a missing controller, so that error messages name its usual path.
   CgroupVersion version(Subsystem subsystem) const {
     return has(subsystem) ? at(subsystem)->version : CgroupVersion::V1;
   }
   // The directory of a cgroup, given relative to the hierarchy ("kubepods/burstable").
   std::string dir(Subsystem subsystem, std::string_view relative) const;
-  // The same into a text that keeps its memory.
+  // The same into a buffer that keeps its memory.
   void dir(Subsystem subsystem, std::string_view relative, std::string& path) const;
   // "cgroup v1 (cpu, cpuacct: /sys/fs/cgroup/cpu,cpuacct/; ...)"
   std::string describe() const;

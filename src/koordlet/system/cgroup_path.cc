@@ -20,7 +20,8 @@ constexpr std::array kRuntimes = {
     RuntimeName{"cri-o", "crio-"},
 };
 
-// Scopes whose names tell the id; a bare "crio-<id>" comes last because it has no suffix to check.
+// Prefixes of scopes whose names contain the id. A bare "crio-<id>" is checked last because it has
+// no suffix.
 constexpr std::array<std::string_view, 4> kScopePrefixes = {"docker-", "cri-containerd-", "crio-",
                                                             "pouch-"};
 constexpr std::array<std::string_view, 3> kPodSlicePrefixes = {
@@ -65,7 +66,7 @@ const std::string& kubepodsDir(CgroupDriver driver) {
   return driver == CgroupDriver::Systemd ? systemd : cgroupfs;
 }
 
-// They are asked for many times each second.
+// Cached, because they are needed many times each second.
 const std::string& qosDir(CgroupDriver driver, KubeQos qos) {
   static const auto make = [](CgroupDriver of, KubeQos one) {
     const std::string& root = kubepodsDir(of);

@@ -1,6 +1,6 @@
 #pragma once
 
-// Names of the cgroup directories that kubelet and container runtimes make for pods, per cgroup
+// Names of the cgroup directories that kubelet and container runtimes create for pods, per cgroup
 // driver. All paths are relative to a cgroup hierarchy and have no slash at either end.
 
 #include <string>
@@ -28,7 +28,7 @@ std::string podDir(CgroupDriver driver, KubeQos qos, std::string_view uid);
 // From a container id as in pod status, "containerd://<id>"; docker, containerd, pouch and cri-o.
 Result<std::string> containerDirName(CgroupDriver driver, std::string_view containerId);
 
-// The id in a directory's name; a pod's is its uid (with underscores under systemd).
+// Parse the id in a directory's name; a pod's is its uid (with underscores under systemd).
 bool isPodDirName(CgroupDriver driver, std::string_view name);
 Result<std::string> parsePodDirName(CgroupDriver driver, std::string_view name);
 Result<std::string> parseContainerDirName(CgroupDriver driver, std::string_view name);

@@ -79,7 +79,7 @@ Result<CpuThrottling> CgroupReader::cpuThrottling(std::string_view dir) {
 
 CgroupReader::CpuReading CgroupReader::cpu(std::string_view dir) {
   auto usage = cpuUsageNs(dir);
-  // What the usage was read from is still in the buffer.
+  // The file of the usage is still in the buffer.
   if (usage && layout_.version(Subsystem::Cpuacct) == CgroupVersion::V2 &&
       layout_.version(Subsystem::Cpu) == CgroupVersion::V2)
     return {std::move(usage), throttlingInCpuStat()};

@@ -1,7 +1,7 @@
 #pragma once
 
 // Typed reads of cgroup files, the same on v1 and v2. Errors name the file; NotFound means that the
-// cgroup (a pod that ended) or the resource is not there.
+// cgroup (of a pod that ended) or the resource does not exist.
 
 #include <cstdint>
 #include <string>
@@ -33,11 +33,12 @@ class CgroupReader {
  public:
   explicit CgroupReader(const CgroupLayout& layout) : layout_(layout) {}
 
-  // CPU time used since the cgroup was made.
+  // CPU time used since the cgroup was created.
   Result<std::int64_t> cpuUsageNs(std::string_view dir);
   Result<CpuThrottling> cpuThrottling(std::string_view dir);
   Result<MemoryCounters> memoryStat(std::string_view dir);
-  // Adds to `bytes`, by NUMA node, what of memoryStat().usage() is on each; nodes beyond it are left out.
+  // Adds to `bytes`, by NUMA node, the part of memoryStat().usage() on that node; ignores nodes
+  // beyond its size.
   Result<> addMemoryByNode(std::string_view dir, std::vector<std::int64_t>& bytes);
   // -1 = no limit, for quota and memory limit.
   Result<std::int64_t> cfsQuotaUs(std::string_view dir);
@@ -52,15 +53,15 @@ class CgroupReader {
     Result<CpuThrottling> throttling;
   };
   CpuReading cpu(std::string_view dir);
-  // Closes the files of cgroups that were not read since the last call; about once a minute. Whoever reads those of pods
-  // calls it, or holds files of pods that are gone.
+  // Closes files that were not read since the last call. A reader of pods' cgroups must call it
+  // about once a minute; otherwise it keeps files of removed pods open.
   void closeUnused() { files_.closeUnused(); }
 
  private:
-  // The file's path in path_, its content in buffer_.
+  // Reads the file's content into buffer_ and its path into path_.
   Result<> load(CgroupFile file, std::string_view dir);
   Result<std::int64_t> loadInt(CgroupFile file, std::string_view dir);
-  // From buffer_, which has cpu.stat.
+  // Parses buffer_, which holds cpu.stat.
   Result<std::int64_t> usageInCpuStat() const;
   Result<CpuThrottling> throttlingInCpuStat() const;
   std::unexpected<Error> malformed(std::string_view why) const;

@@ -35,7 +35,8 @@ class KernelCoreSched final : public CoreSched {
     return cookie;
   }
   Result<> create(int pid) override { return call(kCreate, pid, kThreadGroup, nullptr); }
-  // A cookie is taken over by the thread that hands it on; one that ends with it does that.
+  // The thread that passes a cookie on must first take it over itself, so a temporary thread does
+  // this.
   Result<> hand(int from, const std::vector<int>& to) override {
     Result<> result;
     std::thread([&] {

@@ -1,8 +1,8 @@
 #pragma once
 
-// Core scheduling of Linux: processes with the same cookie, and only these, may run on the two
-// threads of one core at the same time. A cookie is a number of the kernel's; it is made for a
-// process and handed from process to process. All threads of a process have the same here.
+// Linux core scheduling: only processes with the same cookie may run on the two threads of one core
+// at the same time. A cookie is a number of the kernel; it is created for a process and copied from
+// process to process. Here all threads of a process have the same cookie.
 
 #include <cstdint>
 #include <memory>
@@ -15,15 +15,16 @@ namespace koord::koordlet {
 class CoreSched {
  public:
   virtual ~CoreSched() = default;
-  // 0: none. NotFound where the process is gone; Unavailable where the kernel has none of it.
+  // Returns 0 if the process has no cookie. NotFound if the process has ended; Unavailable if the
+  // kernel has no core scheduling.
   virtual Result<std::uint64_t> cookieOf(int pid) = 0;
-  // A cookie of its own for the process.
+  // Creates a new cookie for the process.
   virtual Result<> create(int pid) = 0;
-  // Hands the cookie of a process, or none (from = 0), to others; those that are gone are passed
-  // over.
+  // Copies the cookie of a process, or none (from = 0), to other processes. Skips processes that
+  // have ended.
   virtual Result<> hand(int from, const std::vector<int>& to) = 0;
 };
-// This thread's own cookie is never touched.
+// Never changes the calling thread's own cookie.
 std::unique_ptr<CoreSched> makeCoreSched();
 
 }  // namespace koord::koordlet

@@ -1,7 +1,7 @@
 #pragma once
 
-// The machine's CPUs: which share a core, a last-level cache, a NUMA node and a socket. Read from
-// /sys; a machine without that (some sandboxes) is taken from /proc/cpuinfo, or as one flat socket.
+// The host's CPUs: which share a core, a last-level cache, a NUMA node and a socket. Read from
+// /sys; without that (some sandboxes) from /proc/cpuinfo, or assumed to be one flat socket.
 
 #include <string>
 #include <vector>
@@ -14,7 +14,7 @@ namespace koord::koordlet {
 
 struct CpuPlace {
   int cpu = 0;
-  int core = 0;  // numbered over the whole machine, as lscpu does
+  int core = 0;  // numbered over the whole host, as lscpu does
   int l3 = 0;
   int node = 0;  // NUMA node
   int socket = 0;
@@ -32,8 +32,8 @@ struct CpuBasicInfo {
   std::string model;
   std::string vendor;
   bool hyperThreading = false;
-  bool turbo = false;      // of Intel's driver; others do not say
-  std::string l3WaysMask;  // of resctrl, "fffff"; empty without
+  bool turbo = false;      // from Intel's driver; false with others
+  std::string l3WaysMask;  // from resctrl, "fffff"; empty without resctrl
   bool operator==(const CpuBasicInfo&) const = default;
 };
 

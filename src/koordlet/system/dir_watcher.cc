@@ -45,7 +45,8 @@ std::uint32_t maskOf(DirWatcher::Interest interest) {
   return (interest != Files ? kMade | kRemoved : 0) | (interest != Directories ? IN_MODIFY : 0);
 }
 
-// The kernel says that it has written to these itself: memory.events, memory.events.local.
+// The kernel itself updates these files and reports that as a write: memory.events,
+// memory.events.local.
 bool countsEvents(std::string_view name) {
   return name.ends_with(".events") || name.ends_with(".events.local");
 }
@@ -57,7 +58,7 @@ void DirWatcher::Shared::take(const inotify_event& event, std::vector<Event>& ev
   const auto found = dirs.find(event.wd);
   if (found == dirs.end()) return;
   if (event.mask & IN_IGNORED) {
-    // One of the same name may be watched by now.
+    // A new directory of the same name may already be watched.
     const auto now = numbers.find(found->second);
     if (now != numbers.end() && now->second == event.wd) numbers.erase(now);
     dirs.erase(found);
@@ -111,7 +112,7 @@ DirWatcher::DirWatcher(Executor& executor, OnEvent onEvent) : shared_(std::make_
 }
 
 DirWatcher::~DirWatcher() {
-  // Events that were posted find no one to tell; they run on this thread, after us.
+  // Drops posted events: they run on this thread after the destructor.
   shared_->onEvent = nullptr;
   const std::lock_guard lock(shared_->mutex);
   shared_->executor = nullptr;

@@ -1,8 +1,8 @@
 #pragma once
 
-// Tells when directories are made or removed in a directory, or files in it are written: inotify, on
-// a thread of its own. cgroup file systems tell as others do. Where the kernel gives no more watches
-// nothing is told; whoever listens looks by itself from time to time.
+// Reports when directories are created or removed in a directory, or files in it are written. Uses
+// inotify on a separate thread; it works on cgroup file systems, too. If the kernel grants no more
+// watches there are no events, so callers must also poll from time to time.
 
 #include <functional>
 #include <memory>
@@ -23,15 +23,16 @@ class DirWatcher {
   };
   using OnEvent = std::function<void(const Event&)>;
 
-  // Events come on the executor, which outlives the watcher.
+  // Calls onEvent on the executor, which must outlive the watcher.
   DirWatcher(Executor& executor, OnEvent onEvent);
   ~DirWatcher();
   DirWatcher(const DirWatcher&) = delete;
   DirWatcher& operator=(const DirWatcher&) = delete;
 
-  // What is made and removed, what is written, or both. Files in which the kernel counts events are left out.
+  // Creation and removal of directories, writes to files, or both. Ignores files in which the
+  // kernel counts events.
   enum class Interest { Directories, Files, All };
-  // Watching twice is watching once, for both interests. A directory that goes is forgotten.
+  // A second watch of a directory adds its interest to the first. A removed directory is forgotten.
   Result<> watch(const std::string& dir, Interest interest);
   bool watches(const std::string& dir) const;
   std::size_t size() const;

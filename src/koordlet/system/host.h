@@ -1,7 +1,7 @@
 #pragma once
 
-// The machine as koordlet found it at start: directories, cgroup layout, cgroup driver, CPUs. The
-// driver may be found later than the rest, when kubelet makes its first cgroup.
+// The host as koordlet detects it at start: directories, cgroup layout, cgroup driver, CPUs. The
+// driver may be detected later than the rest, when kubelet creates its first cgroup.
 
 #include <optional>
 #include <string>
@@ -17,22 +17,22 @@ struct Host {
   HostDirs dirs;
   CgroupLayout layout;
   CgroupDriver driver = CgroupDriver::Systemd;
-  std::string driverSource;  // "kubepods.slice exists"; empty while nothing told
+  std::string driverSource;  // "kubepods.slice exists"; empty while the driver is unknown
   std::optional<CpuTopology> topology;
 
   static Result<Host> detect(HostDirs dirs);
-  // Looks for kubepods directories, then for kubelet; false when neither is there yet.
+  // Looks for kubepods directories, then for kubelet. Returns false if there is neither yet.
   bool detectDriver();
-  // The cgroup of Guaranteed pods and above the other two QoS classes.
+  // The cgroup of Guaranteed pods, the parent of the other two QoS classes.
   const std::string& kubepods() const { return kubepodsDir(driver); }
   const std::string& besteffort() const { return qosDir(driver, KubeQos::BestEffort); }
 };
 
-// Whether the kernel has what the optional features need; each with the reason when it does not.
+// A kernel feature that an optional koordlet feature needs, with the reason if it is missing.
 struct Capability {
   std::string name;  // "resctrl"
   bool present = false;
-  std::string detail;  // what was found or is missing
+  std::string detail;  // what was found or what is missing
 };
 std::vector<Capability> probeCapabilities(const Host& host);
 

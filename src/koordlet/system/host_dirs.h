@@ -1,7 +1,7 @@
 #pragma once
 
-// Where the host's files are. Everything koordlet reads or writes on a machine lies below these
-// directories, so that a container with the host mounted elsewhere, or a test with a fake tree,
+// The directories of the host's files. All files that koordlet reads or writes on a host are below
+// them, so a container with the host's file systems at other paths, or a test with a fake tree,
 // only sets other values. Each ends in a slash.
 
 #include <string>

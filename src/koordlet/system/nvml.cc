@@ -25,7 +25,7 @@ ErrorCode codeOf(Return code) {
   }
 }
 
-// Lists are asked for with room for so many entries; more are an error of the driver's.
+// The largest buffer for a list; more entries are an error of the driver.
 constexpr std::size_t kMostEntries = 65'536;
 
 template <std::size_t N>
@@ -48,7 +48,7 @@ struct Nvml::Functions {
   Return (*minor)(Device, unsigned*);
   Return (*pci)(Device, nvml::PciInfo*);
   Return (*memory)(Device, nvml::Memory*);
-  // Those that older drivers lack are null.
+  // Null if the driver is too old to have the function.
   Return (*utilization)(Device, nvml::Utilization*);
   Return (*processes)(Device, unsigned*, nvml::ProcessInfo*);
   Return (*samples)(Device, nvml::ProcessSample*, unsigned*, unsigned long long);
@@ -59,7 +59,7 @@ struct Nvml::Functions {
   Return (*registerEvents)(Device, unsigned long long, nvml::EventSetHandle*);
   Return (*eventSetWait)(nvml::EventSetHandle*, nvml::EventData*, unsigned);
 
-  // The name of a function that must be there and is not; "" when all are.
+  // Returns the name of a missing required function; "" if there is none.
   std::string load(void* library);
 };
 
@@ -187,7 +187,7 @@ Result<std::vector<nvml::ProcessInfo>> Nvml::processes(Device device) const {
     const Return code =
         call_->processes ? call_->processes(device, &count, list.data()) : nvml::kNotSupported;
     if (code == nvml::kInsufficientSize && list.size() < kMostEntries) {
-      // Processes may come while we ask again.
+      // Processes may start before the next call.
       list.resize(std::max<std::size_t>(list.size() * 2, count + 16));
       continue;
     }
@@ -240,7 +240,7 @@ Result<> Nvml::watchFaults(Device device) {
 
 Result<std::vector<Nvml::Fault>> Nvml::takeFaults() {
   std::vector<Fault> faults;
-  // A GPU that reports errors without end must not keep us here.
+  // A GPU that reports endless errors must not block this loop.
   constexpr int kMostAtOnce = 256;
   for (int i = 0; events_ && i < kMostAtOnce; ++i) {
     nvml::EventData event{};

@@ -1,13 +1,12 @@
 #pragma once
 
-// NVIDIA's management library, opened at run time: a node without GPUs needs nothing of it, and one
-// koordlet fits every driver. One call here is one call there, with its buffers and error codes
-// made safe. Memory is in bytes, utilisation in percent of the whole device.
+// NVIDIA's management library (NVML), opened at run time: a node without GPUs does not need it, and
+// one koordlet works with every driver. Each function wraps one call of the library and handles its
+// buffers and error codes. Memory is in bytes, utilisation in percent of the whole device.
 //
-// Errors: NotFound when the library, the function or the ability is not there, Unavailable when the
-// driver or the GPU does not answer, Internal for everything else. Calls may block for as long as
-// the driver likes when a GPU is sick, so nothing of this belongs on an actor's thread. NVML itself
-// is safe to call from any thread.
+// Errors: NotFound if the library, the function or the capability is missing, Unavailable if the
+// driver or the GPU does not answer, Internal for everything else. If a GPU is faulty, calls may
+// block without limit, so do not call on an actor's thread. NVML is safe to call from any thread.
 
 #include <memory>
 #include <string>
@@ -27,7 +26,7 @@ struct GpuIdentity {
 
 struct GpuMemory {
   std::uint64_t total = 0;
-  std::uint64_t used = 0;  // includes what the driver keeps for itself
+  std::uint64_t used = 0;  // includes the driver's own use
 };
 
 class Nvml {
@@ -40,19 +39,19 @@ class Nvml {
   Nvml& operator=(const Nvml&) = delete;
 
   Result<std::string> driverVersion() const;
-  // Those that answer; a GPU that fell off the bus is left out.
+  // Returns the GPUs that answer; omits a GPU that fell off the bus.
   Result<std::vector<Device>> devices() const;
   Result<GpuIdentity> identify(Device device) const;
   Result<GpuMemory> memory(Device device) const;
-  // How much of the last second at least one kernel ran.
+  // Percent of the last second in which at least one kernel ran.
   Result<unsigned> utilization(Device device) const;
   Result<std::vector<nvml::ProcessInfo>> processes(Device device) const;
-  // What was sampled of processes after that time; none is no error.
+  // Returns the samples of processes after that time; may be empty.
   Result<std::vector<nvml::ProcessSample>> samples(Device device, std::uint64_t afterUs) const;
-  // Whether memory pages or rows wait for a reset to be replaced. False where it cannot be known.
+  // Returns true if memory pages or rows are replaced at the next reset. False if it is unknown.
   bool waitsForReset(Device device) const;
 
-  // Critical Xid errors of the device are told by nextFault from now on.
+  // Makes takeFaults() return critical Xid errors of the device from now on.
   Result<> watchFaults(Device device);
   struct Fault {
     Device device = nullptr;

@@ -1,9 +1,9 @@
 #pragma once
 
-// The part of NVIDIA's management library that koordlet calls, as its binary interface has it: the
-// library is opened at run time, so neither its header nor its import is needed to build. Names in
-// comments are those of the C interface. Functions that exist in several versions have other
-// structs in each, so the version is part of the name that is looked up.
+// The binary interface of the part of NVIDIA's management library that koordlet calls. The library
+// is opened at run time, so the build needs neither its header nor its import library. Names in
+// comments are those of the C interface. Functions with several versions have different structs in
+// each, so the version is part of the symbol that is looked up.
 
 #include <cstdint>
 

@@ -104,7 +104,7 @@ TEST(NvmlTest, AGpuThatIsLostIsLeftOutAndItsCallsAreUnavailable) {
   EXPECT_THAT(memory.error().message, HasSubstr("GPU is lost"));
 }
 
-// The real library where there is one.
+// Uses the real library if there is one.
 TEST(NvmlTest, TheRealDriverTellsPlausibleThings) {
   const auto opened = Nvml::open();
   if (!opened) GTEST_SKIP() << opened.error().message;

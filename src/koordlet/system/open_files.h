@@ -1,8 +1,8 @@
 #pragma once
 
-// Small files that are read every second, kept open: for cgroup files, finding the file costs up to
-// ten times as much as reading it. A file whose cgroup is gone is found out at the next read and
-// looked up anew. Not thread-safe.
+// Keeps small files open that are read every second: for cgroup files, the path look-up costs up to
+// ten times as much as the read. The next read detects that a file's cgroup was removed, and opens
+// the path again. Not thread-safe.
 
 #include <cstdint>
 #include <string>
@@ -15,19 +15,19 @@ namespace koord::koordlet {
 
 class OpenFiles {
  public:
-  // At most so many are kept open; further ones are opened for each read.
+  // Keeps at most `capacity` files open; further files are opened for each read.
   explicit OpenFiles(std::size_t capacity = defaultCapacity());
   ~OpenFiles();
   OpenFiles(const OpenFiles&) = delete;
   OpenFiles& operator=(const OpenFiles&) = delete;
 
-  // As readSmallFile.
+  // Like readSmallFile.
   Result<> read(const std::string& path, std::string& content);
-  // Closes what was not read since the last call.
+  // Closes files that were not read since the last call.
   void closeUnused();
   std::size_t size() const { return files_.size(); }
 
-  // Half of what the process may open.
+  // Half of the process's limit of open files.
   static std::size_t defaultCapacity();
 
  private:
@@ -36,7 +36,7 @@ class OpenFiles {
     bool tellsRemoval;  // reads fail once the file is gone: cgroup file systems
     bool used;
   };
-  // False when the file is no longer there.
+  // Returns false if the file was removed.
   static bool readFrom(const File& file, std::string& content);
 
   std::size_t capacity_;

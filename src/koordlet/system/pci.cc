@@ -17,7 +17,7 @@ std::string pciDirOf(const HostDirs& dirs, std::string_view busId) {
   return fmt::format("{}bus/pci/devices/{}", dirs.sysRoot, busId);
 }
 
-// Where a link leads, as it is written; "" when it is none.
+// The unresolved target of a link; "" if it is not a link.
 std::string linkText(const std::string& path) {
   std::error_code error;
   return std::filesystem::read_symlink(path, error);
@@ -84,7 +84,7 @@ std::vector<RdmaCard> rdmaCards(const HostDirs& dirs) {
     const auto deviceClass = readSmallFile(dir + "/class");
     if (!deviceClass || !deviceClass->starts_with(kNetworkClass)) continue;
     if (pathExists(dir + "/physfn")) continue;  // a virtual function
-    // The physical function's device is made first and has the smallest name.
+    // The physical function's device is created first and has the smallest name.
     const auto devices = listDirs(dir + "/infiniband");
     if (devices.empty()) continue;
     const auto minor = minorOf(devices.front());

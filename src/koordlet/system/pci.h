@@ -1,7 +1,7 @@
 #pragma once
 
-// What /sys tells about PCI devices: where they are in the machine, and which network cards speak
-// RDMA. Addresses are as the kernel writes them, "0000:3b:00.0".
+// PCI devices in /sys: their place in the host's topology, and which network cards support RDMA.
+// Addresses have the kernel's format, "0000:3b:00.0".
 
 #include <string>
 #include <string_view>
@@ -13,10 +13,10 @@
 namespace koord::koordlet {
 
 struct PciPlace {
-  int numaNode = 0;         // 0 where the machine does not say
-  std::string rootComplex;  // "pci0000:3a"; "" when the device's path does not show it
+  int numaNode = 0;         // 0 if unknown
+  std::string rootComplex;  // "pci0000:3a"; "" if the device's path does not show it
 };
-// NotFound when there is no such device.
+// NotFound if there is no such device.
 Result<PciPlace> pciPlaceOf(const HostDirs& dirs, std::string_view busId);
 
 struct RdmaCard {

@@ -1,7 +1,8 @@
 #pragma once
 
-// Cycles and instructions of cgroups, counted by the CPUs (perf_event). Counters run on every CPU
-// while one is open, in cgroup mode: two descriptors per CPU. Virtual machines often have none.
+// Cycles and instructions of cgroups, from the CPUs' hardware counters (perf_event in cgroup mode).
+// An open counter runs on every CPU and needs two descriptors per CPU. Virtual machines often have
+// none.
 
 #include <cstdint>
 #include <memory>
@@ -20,12 +21,12 @@ struct CpuWork {
 class PerfCounters {
  public:
   virtual ~PerfCounters() = default;
-  // What was counted since it was opened, scaled up for the time in which other events had the
-  // counters.
+  // Returns the counts since it was opened, scaled up for the time in which other events used the
+  // hardware counters.
   virtual Result<CpuWork> read() = 0;
 };
-// Of the cgroup with that directory (in the perf_event hierarchy of v1, or v2's). An error says what
-// the kernel refused.
+// Opens counters of the cgroup with that directory (in the perf_event hierarchy of v1, or v2's). An
+// error says what the kernel refused.
 Result<std::unique_ptr<PerfCounters>> openPerfCounters(const std::string& cgroupDir,
                                                        const CpuSet& cpus);
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Pressure stall information: how long tasks of a cgroup, or of the machine, waited for CPU, memory
-// or I/O. Percent of the last 10, 60 and 300 seconds.
+// Pressure stall information (PSI): how long tasks of a cgroup, or of the host, waited for CPU,
+// memory or I/O, in percent of the last 10, 60 and 300 seconds.
 
 #include <optional>
 #include <string>
@@ -25,7 +25,7 @@ Result<Pressure> parsePressure(std::string_view text);
 struct CgroupPressure {
   Pressure cpu, memory, io;
 };
-// Of a cgroup; an error names the file that is missing or cannot be read.
+// Reads the pressure of a cgroup; an error names the missing or malformed file.
 Result<CgroupPressure> readPressure(const CgroupLayout& layout, std::string_view dir);
 
 }  // namespace koord::koordlet

@@ -65,7 +65,7 @@ std::string zoneDir(const HostDirs& dirs, int node) {
   return fmt::format("{}devices/system/node/node{}", dirs.sysRoot, node);
 }
 
-// Nodes that are the memory of a device, as GPUs of Grace Hopper have them.
+// NUMA nodes that are the memory of a device, as on Grace Hopper.
 CpuSet deviceNodes(const HostDirs& dirs) {
   const auto text = readSmallFile(dirs.sysRoot + "devices/system/node/has_generic_initiator");
   return text ? CpuSet::parse(trim(*text)).value_or(CpuSet{}) : CpuSet{};

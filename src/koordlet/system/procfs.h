@@ -1,6 +1,6 @@
 #pragma once
 
-// What /proc tells about the whole machine.
+// Values of the whole host from /proc.
 
 #include <cstdint>
 #include <string>
@@ -18,7 +18,7 @@ struct CpuTicks {
   std::vector<std::pair<int, std::int64_t>> perCpu;  // by CPU number
 };
 Result<CpuTicks> readCpuTicks(const std::string& procRoot);
-// The same into ticks and a text that keep their memory.
+// The same into `ticks`, with the buffer `text`; both keep their memory.
 Result<> readCpuTicks(const std::string& procRoot, CpuTicks& ticks, std::string& text);
 // Ticks per second, the kernel's USER_HZ.
 std::int64_t ticksPerSecond();
@@ -41,14 +41,14 @@ struct ZoneMemory {
   std::int64_t hugePages2Mi = 0, hugePages1Gi = 0;
   bool operator==(const ZoneMemory&) const = default;
 };
-// Of each NUMA node, from 0 on without gaps; a machine that does not show any has one. Nodes that are a device's memory,
-// and come after the others, are left out.
+// Returns the memory of each NUMA node, from 0 on without gaps; a host that does not show any has
+// one. Omits nodes after them that are the memory of a device.
 Result<std::vector<ZoneMemory>> readZoneMemory(const HostDirs& dirs);
-// Bytes in use on a NUMA node, `text` as above: what is neither free nor can be taken back at once, which the kernel
-// tells of the whole machine only (MemAvailable).
+// Bytes in use on a NUMA node, `text` as above: memory that is neither free nor reclaimable at
+// once. The kernel reports this (MemAvailable) only for the whole host, so it is computed.
 Result<std::int64_t> readZoneUsed(const HostDirs& dirs, int node, std::string& text);
 
-// How kubelet on this machine was told to make cgroups; NotFound when no kubelet runs.
+// Returns the cgroup driver of the running kubelet; NotFound if no kubelet runs.
 Result<std::string> cgroupDriverOfKubelet(const std::string& procRoot);
 
 }  // namespace koord::koordlet

@@ -15,8 +15,8 @@ namespace koord::koordlet::resctrl {
 namespace {
 
 constexpr std::string_view kAmd = "AuthenticAMD";
-// 25 GB/s a memory channel, eight channels a socket, eight dies sharing them, four fifths of which is
-// to be had, in eighths of GB/s: what upstream takes as all of a die's bandwidth.
+// The full bandwidth of a die as upstream assumes it, in eighths of GB/s: 25 GB/s per memory
+// channel, eight channels per socket shared by eight dies, of which four fifths are usable.
 constexpr std::int64_t kAmdWhole = 160;
 
 std::optional<std::int64_t> numberIn(std::string_view text, int base) {
@@ -26,7 +26,7 @@ std::optional<std::int64_t> numberIn(std::string_view text, int base) {
   return value;
 }
 
-// "0=7ff;1=7ff;": items that name no cache are passed over, values must be numbers.
+// "0=7ff;1=7ff;": ignores items without a cache id; values must be numbers.
 Result<Domains> domainsIn(std::string_view text, int base) {
   Domains domains;
   while (!text.empty()) {

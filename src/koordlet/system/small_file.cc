@@ -61,7 +61,7 @@ Result<> readValueFile(const std::string& path, std::string& content) {
 }
 
 Result<std::string> readSmallFile(const std::string& path) {
-  // Most answers are a few bytes, and a page would be asked for each of them.
+  // Most files have a few bytes; without this buffer each read would allocate a page.
   static thread_local std::string buffer;
   auto read = readSmallFile(path, buffer);
   if (!read) return fail(std::move(read.error()));
@@ -119,7 +119,7 @@ bool pathExists(const std::string& path) {
   return ::access(path.c_str(), F_OK) == 0;
 }
 
-// With the kernel's own call: opendir() takes 32 KiB for each directory, and gives them back.
+// Uses the system call directly, because opendir() allocates 32 KiB for each directory.
 void forEachDir(const std::string& path, const std::function<void(std::string_view name)>& fn) {
   alignas(dirent64) static thread_local char buffer[32 * 1024];
   const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -12,32 +12,31 @@
 
 namespace koord::koordlet {
 
-// The whole content, without the newline at its end. NotFound also when the kernel says that the
-// cgroup behind the file was removed while it was read (ENODEV).
+// Returns the whole content without the newline at its end. NotFound also if the cgroup of the file
+// was removed during the read (ENODEV).
 Result<std::string> readSmallFile(const std::string& path);
 // The same into a buffer that keeps its memory between calls; for files that are read every second.
 Result<> readSmallFile(const std::string& path, std::string& content);
-// The same in half the system calls for files that the kernel renders as a whole, those of cgroups and of resctrl, or
-// that are regular: there a read that does not fill its buffer has seen the end.
+// The same in half the system calls, for regular files and files that the kernel renders as a whole
+// (cgroups, resctrl): there a read that does not fill its buffer has reached the end.
 Result<> readValueFile(const std::string& path, std::string& content);
-// Replaces the content of a file that exists. What the kernel refuses is an error that says the
-// value.
+// Replaces the content of an existing file. If the kernel refuses the value, the error names it.
 Result<> writeSmallFile(const std::string& path, std::string_view text);
 
-// The same for files to which each write adds, such as lists of tasks; nothing is truncated. NotFound
-// also when the task named is gone (ESRCH).
+// The same for files to which each write adds, such as lists of tasks; does not truncate. NotFound
+// also if the task in `text` has ended (ESRCH).
 Result<> appendSmallFile(const std::string& path, std::string_view text);
 
-// Puts a file with that text in the place of the old one, in one step: readers and the next start see
-// either of both. It is not forced to the disk, which may take seconds while jobs write, so after a
-// power failure the file may be damaged.
+// Atomically replaces a file: readers and the next start see either the old or the new text. Does
+// not call fsync, which may take seconds while jobs write, so a power failure may damage the file.
 Result<> replaceFile(const std::string& path, std::string_view text);
 
 bool pathExists(const std::string& path);
-// Calls fn(name) for each directory in a directory, in no order; nothing when it cannot be read. It takes no memory, so
-// it may be called for many directories each second; fn must not list directories itself.
+// Calls fn(name) for each directory in a directory, in no order; not at all if it cannot be read.
+// Allocates no memory, so it may be called for many directories each second; fn must not list
+// directories itself.
 void forEachDir(const std::string& path, const std::function<void(std::string_view name)>& fn);
-// Names of the directories in a directory, sorted; empty when it cannot be read.
+// Names of the directories in a directory, sorted; empty if it cannot be read.
 std::vector<std::string> listDirs(const std::string& path);
 
 // A decimal integer that fills the whole text, spaces around it allowed.
@@ -53,7 +52,7 @@ void forEachLine(std::string_view text, Fn fn) {
     text.remove_prefix(end + 1);
   }
 }
-// Takes the next word (up to a blank) off the front; "" at the end.
+// Removes the next word (up to a blank) from the front and returns it; "" at the end.
 std::string_view takeWord(std::string_view& text);
 
 }  // namespace koord::koordlet

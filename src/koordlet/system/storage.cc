@@ -12,7 +12,7 @@ std::string textOf(const std::string& path) {
   return text ? std::string(trim(*text)) : std::string();
 }
 
-// Device mapper joins group and volume by a dash and doubles those in the names.
+// Device mapper joins group and volume with a dash and doubles the dashes in their names.
 std::string groupOfMapped(std::string_view name) {
   std::string group;
   for (std::size_t i = 0; i < name.size(); ++i) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// Which disk is behind a device, a volume group or a mount point. Read from /sys/block and the mounts
-// of the host's first process, without running tools.
+// Finds the disk of a device, a volume group or a mount point. Reads /sys/block and the mounts of
+// the host's process 1; runs no tools.
 
 #include <map>
 #include <optional>
@@ -14,12 +14,12 @@ namespace koord::koordlet {
 
 class Storage {
  public:
-  // What cannot be read is not there.
+  // Ignores files that cannot be read.
   static Storage read(const HostDirs& dirs);
   bool empty() const { return disks_.empty(); }
 
-  // Each gives the number of a disk, "253:16". Partitions count as their disk; a volume group must be
-  // on one disk alone.
+  // Each returns the device number of a disk, "253:16". Partitions count as their disk; a volume
+  // group must be on one disk only.
   std::optional<std::string> ofDevice(std::string_view path) const;  // "/dev/vdb1"
   std::optional<std::string> ofVolumeGroup(const std::string& name) const;
   std::optional<std::string> ofMountPoint(const std::string& point) const;
@@ -30,7 +30,7 @@ class Storage {
   std::optional<std::string> ofKernelName(std::string_view name) const;
 
   std::map<std::string, std::string, std::less<>> disks_;        // "vdb" and "vdb1" -> "253:16"
-  std::map<std::string, std::string, std::less<>> groups_;       // "" where there are several disks
+  std::map<std::string, std::string, std::less<>> groups_;       // "" if there are several disks
   std::map<std::string, std::string, std::less<>> mapped_;       // "vg-lv" -> group
   std::map<std::string, std::string, std::less<>> mountPoints_;  // -> "/dev/vdb1"
 };

@@ -30,8 +30,8 @@ class Taking {
   };
   using Level = int CpuPlace::*;
 
-  // Those parts of the machine that have free CPUs, within one of a wider level if that is given;
-  // fewest free CPUs first.
+  // The parts of the host with free CPUs, within one part of a wider level if that is given; fewest
+  // free CPUs first.
   std::vector<Part> parts(Level level, Level within, int whole) const {
     std::map<int, Part> byId;
     for (const CpuPlace& place : topology_.cpus) {

@@ -1,9 +1,9 @@
 #pragma once
 
-// Which CPUs to set aside when only their number was asked for: kubelet's packed choice, so that
-// koordlet, kubelet and the scheduler mean the same ones. Whole sockets first, then whole NUMA
-// nodes, whole cores, and single CPUs; at each step those with the fewest free CPUs come first, so
-// that large pieces stay whole for others.
+// Chooses which CPUs to reserve if only their number is configured: kubelet's packed choice, so
+// that koordlet, kubelet and the scheduler choose the same ones. Whole sockets first, then whole
+// NUMA nodes, whole cores, and single CPUs; at each step those with the fewest free CPUs come
+// first, so that large pieces stay whole for others.
 
 #include "base/cpuset.h"
 #include "base/result.h"
@@ -11,7 +11,7 @@
 
 namespace koord::koordlet {
 
-// `count` of the available CPUs; an error when there are fewer.
+// Returns `count` of the available CPUs; an error if there are fewer.
 Result<CpuSet> takeByTopology(const CpuTopology& topology, const CpuSet& available, int count);
 
 }  // namespace koord::koordlet

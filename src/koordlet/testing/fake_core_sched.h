@@ -1,6 +1,6 @@
 #pragma once
 
-// Core scheduling with the kernel's rules: a new cookie for each create, handed on by value.
+// Fake core scheduling with the kernel's rules: a new cookie for each create, copied by value.
 
 #include <map>
 
@@ -8,11 +8,11 @@
 
 namespace koord::koordlet {
 
-// What the kernel knows; it outlives a koordlet.
+// The kernel's state, which survives a restart of koordlet.
 struct FakeCookies {
   std::map<int, std::uint64_t> of;  // by process
   std::uint64_t last = 100;
-  bool refuses = false;  // to hand one on or take it back
+  bool refuses = false;  // true if passing on or removing a cookie fails
 };
 
 struct FakeCoreSched final : CoreSched {

@@ -1,7 +1,7 @@
 #pragma once
 
-// A machine made of files: CPUs, memory, and a kubepods tree on cgroup v1 (one controller per
-// mount) or v2, whose counters a test moves forward. What koordlet writes is read back as text.
+// A fake host made of files: CPUs, memory, and a kubepods tree on cgroup v1 (one controller per
+// mount) or v2. A test advances its counters and reads back as text what koordlet writes.
 //
 //   FakeHost host(CgroupVersion::V2, {.cpus = 16, .memoryBytes = 64LL << 30});
 //   const auto pod = host.addPod(KubeQos::BestEffort, "uid-1", {"containerd://c1"});
@@ -42,21 +42,22 @@ class FakeHost {
   void removePod(KubeQos qos, std::string_view uid);
   std::string containerDir(std::string_view podDir, std::string_view containerId) const;
 
-  // CPU time of a cgroup and of everything above it, the machine included.
+  // Adds CPU time to a cgroup and all its parents, including the host.
   void burn(std::string_view dir, double cores, Duration span);
-  // CPU time outside kubepods.
+  // Adds CPU time outside of kubepods.
   void burnSystem(double cores, Duration span);
-  // So many more periods of the quota, in some of which the cgroup was throttled.
+  // Adds periods of the quota, in `throttled` of which the cgroup was throttled.
   void addPeriods(const std::string& dir, int periods, int throttled);
   void setMemory(std::string_view dir, std::int64_t bytes);
-  // What the machine says is in use (MemTotal - MemAvailable).
+  // Sets the host's memory in use (MemTotal - MemAvailable).
   void setMemoryUsed(std::int64_t bytes);
 
-  // Content of a cgroup's file; on v2 as written there ("max 100000").
+  // Content of a cgroup's file; on v2 in the format of v2 ("max 100000").
   std::string cgroupText(CgroupFile file, std::string_view dir) const;
   void setCgroupText(CgroupFile file, std::string_view dir, std::string_view text);
-  // Files keep what was written; a kernel would show it in full. On v2 this completes cpu.max by
-  // its period and makes the CPUs effective. Call it after koordlet had its turn.
+  // Completes written values as a kernel does; the files keep the written text until then. On v2
+  // adds the period to cpu.max and updates cpuset.cpus.effective. Call it after each round of
+  // koordlet.
   void settle();
 
  private:

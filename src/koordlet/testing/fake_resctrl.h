@@ -1,7 +1,8 @@
 #pragma once
 
-// The kernel's side of a resctrl schemata file: a line that is written changes the caches that it names, and a read
-// shows all of them. Call this for each change that an AuditRing tells of (AuditRing::onAdd).
+// The kernel's side of a resctrl schemata file: a written line changes the caches that it names,
+// and a read shows all of them. Call this for each change that an AuditRing reports
+// (AuditRing::onAdd).
 
 #include "koordlet/resourceexecutor/audit_ring.h"
 #include "koordlet/system/resctrl.h"

@@ -13,7 +13,7 @@ namespace koord::koordlet {
 namespace fs = std::filesystem;
 
 TempTree::TempTree(std::initializer_list<std::pair<std::string_view, std::string_view>> files) {
-  // Files in memory where there are any: a test makes thousands of small writes.
+  // Files in memory (/dev/shm) if available: a test makes thousands of small writes.
   const fs::path parent = ::access("/dev/shm", W_OK) == 0 ? "/dev/shm" : fs::temp_directory_path();
   std::string name = (parent / "koordlet-test-XXXXXX").string();
   if (!::mkdtemp(name.data())) std::abort();

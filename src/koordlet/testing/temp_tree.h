@@ -21,13 +21,13 @@ class TempTree {
   TempTree& operator=(const TempTree&) = delete;
 
   std::string path(std::string_view relative = "") const;
-  // Makes the directories on the way.
+  // Creates the parent directories.
   void write(std::string_view relative, std::string_view content);
   void makeDir(std::string_view relative);
   void remove(std::string_view relative);
-  // The content, trimmed; "" when there is no such file.
+  // The content, trimmed; "" if there is no such file.
   std::string read(std::string_view relative) const;
-  // How many of its files this process has open, removed ones included.
+  // How many of its files this process has open, including removed ones.
   int openFiles() const;
 
   // cgroup/, sys/, proc/ and so on below this tree.

@@ -14,7 +14,7 @@
 namespace koord::koordlet {
 namespace {
 
-// How many CPUs an amount stands for; a part of one counts as one.
+// The number of CPUs of an amount; a fraction of a CPU counts as one.
 int wholeCpus(std::int64_t milli, const CpuTopology& cpus) {
   const auto all = static_cast<std::int64_t>(cpus.count());
   return static_cast<int>(std::clamp<std::int64_t>((milli + 999) / 1000, 0, all));
@@ -57,7 +57,7 @@ json::value basicInfo(const CpuBasicInfo& basic) {
   return info;
 }
 
-// Each NUMA node of each socket with those of its CPUs that are in the pool; none is an entry, too.
+// Each NUMA node of each socket with its CPUs in the pool; nodes without any have an entry, too.
 json::value poolsOf(const CpuTopology& topology, const CpuSet& pool) {
   std::map<std::pair<int, int>, CpuSet> places;
   for (const auto& place : topology.cpus) {
@@ -73,7 +73,7 @@ json::value poolsOf(const CpuTopology& topology, const CpuSet& pool) {
   return pools;
 }
 
-// The part of the answer about kubelet's CPU manager; with a static policy also its own CPUs.
+// The annotation about kubelet's CPU manager; with a static policy it includes the reserved CPUs.
 json::value managerPolicy(const NodeTopologyInput& input) {
   json::object policy;
   if (!input.kubelet) return policy;
@@ -92,7 +92,7 @@ json::value managerPolicy(const NodeTopologyInput& input) {
   return policy;
 }
 
-// Calls fn(pod, cpus) for each pod to which kubelet itself gave CPUs.
+// Calls fn(pod, cpus) for each pod to which kubelet assigned CPUs.
 template <class Fn>
 void forEachOwner(const CpuManagerState& state, const std::vector<PodView>& pods, Fn fn) {
   if (!state.isStatic()) return;
@@ -116,7 +116,7 @@ json::value kubeletAllocs(const NodeTopologyInput& input) {
   return allocs.empty() ? json::value() : json::value(std::move(allocs));
 }
 
-// CPUs reserved for what runs outside of Kubernetes; fills in the annotation.
+// CPUs reserved for processes outside of Kubernetes; fills in the annotation.
 CpuSet reservation(const api::Node& node, const CpuTopology& topology, json::object& annotation) {
   const auto read = model::readNodeReservation(node.metadata.annotations);
   if (!read || !*read) return {};
@@ -139,7 +139,7 @@ CpuSet reservation(const api::Node& node, const CpuTopology& topology, json::obj
 
 struct SystemCpus {
   CpuSet all;
-  bool exclusive = true;  // nobody else may use them
+  bool exclusive = true;  // true if other pods may not use them
 };
 SystemCpus systemQos(const api::Node& node, json::value& annotation) {
   annotation = json::object();
@@ -177,7 +177,7 @@ void addZones(const NodeTopologyInput& input, NodeTopology& result) {
     zone.capacity[kHugePages2Mi] = bytes(input.hugePages ? memory.hugePages2Mi : 0);
     zone.capacity[kHugePages1Gi] = bytes(input.hugePages ? memory.hugePages1Gi : 0);
     zone.allocatable = zone.capacity;
-    // What the node keeps from pods is shared by its zones.
+    // The node's reserved resources are split over its zones.
     const auto& status = input.node.status;
     const auto kept = [&](std::string_view name) {
       const std::int64_t milli = model::amountOf(status.capacity, name).milliValue() -

@@ -1,11 +1,12 @@
 #pragma once
 
-// What the NodeResourceTopology of this node has to say: its CPUs, which of them pods may share,
-// what kubelet's own managers do, and its NUMA zones. The scheduler places pods by it.
+// Computes the wanted content of this node's NodeResourceTopology: its CPUs, which of them pods may
+// share, the configuration of kubelet's managers, and its NUMA zones. The scheduler places pods by
+// it.
 //
 // Shared pools, per NUMA node:
-//   LS = CPUs - those kubelet gave to single pods - those pinned by any pod - reserved - system QoS
-//   BE = the same, but only what LSE pods pinned is taken away
+//   LS = CPUs - assigned by kubelet to single pods - pinned by any pod - reserved - system QoS
+//   BE = the same, but of the pinned CPUs only those of LSE pods are subtracted
 // Rules: upstream's koordlet.
 
 #include <map>
@@ -22,7 +23,7 @@
 
 namespace koord::koordlet {
 
-// Of kubelet's configuration, what concerns CPUs and NUMA nodes.
+// The part of kubelet's configuration about CPUs and NUMA nodes.
 struct KubeletCpuConfig {
   std::string cpuManagerPolicy;
   std::map<std::string, std::string> cpuManagerOptions;
@@ -34,16 +35,16 @@ struct KubeletCpuConfig {
 };
 inline constexpr std::string_view kHugePages2Mi = "hugepages-2Mi", kHugePages1Gi = "hugepages-1Gi";
 
-// From the answer of GET /configz.
+// Parses the reply of GET /configz.
 Result<KubeletCpuConfig> kubeletCpuConfigOf(const json::value& configz);
 
-// Which CPUs pods may share, and which are somebody's.
+// Which CPUs pods may share, and which are the system's.
 struct CpuPools {
-  CpuSet shared;      // for pods that are not best effort
-  CpuSet bestEffort;  // for those that are
-  CpuSet systemQos;   // of SYSTEM pods; empty where the node names none
+  CpuSet shared;      // for pods that are not BE
+  CpuSet bestEffort;  // for BE pods
+  CpuSet systemQos;   // of SYSTEM pods; empty if the node names none
   bool kubeletIsStatic = false;
-  // Those of a pool on the NUMA nodes.
+  // Returns the CPUs of a pool on the NUMA nodes.
   static CpuSet onNodes(const CpuTopology& cpus, const CpuSet& pool, const std::vector<int>& nodes);
 };
 CpuPools cpuPools(const api::Node& node, const CpuTopology& cpus, const CpuManagerState& state,
@@ -53,18 +54,18 @@ struct NodeTopologyInput {
   const api::Node& node;
   const CpuTopology& cpus;
   const CpuBasicInfo& basic;
-  const std::optional<KubeletCpuConfig>& kubelet;  // none: it is not to be asked
+  const std::optional<KubeletCpuConfig>& kubelet;  // nullopt if it is not known
   const CpuManagerState& state;
   const std::vector<PodView>& pods;
   const std::vector<ZoneMemory>& zoneMemory;  // by NUMA node
-  bool hugePages = false;                     // zones say how many huge pages they have, not 0
+  bool hugePages = false;                     // true if zones report their huge pages; else 0
 };
 
 struct NodeTopology {
   std::map<std::string, json::value> annotations;  // as documents
-  std::optional<std::string> numaReservation;      // the label; none: to be removed
+  std::optional<std::string> numaReservation;      // the label; nullopt: remove it
   std::vector<std::string> policies;
-  // "node-0" and so on; each with the amounts of cpu, memory and huge pages.
+  // "node-0" and so on, each with amounts of cpu, memory and huge pages.
   struct Zone {
     std::string name;
     api::ResourceList capacity;
@@ -73,11 +74,11 @@ struct NodeTopology {
   std::vector<Zone> zones;
 };
 
-// An error when the machine's CPUs and memory do not tell of the same NUMA nodes.
+// Returns an error if the host's CPUs and memory have different NUMA nodes.
 Result<NodeTopology> nodeTopology(const NodeTopologyInput& input);
 
-// The object to create, and the merge patch that makes an existing one say the same; null when it
-// does. Zones of other names go; what others wrote into ours (resources, costs) stays.
+// Return the object to create, and the merge patch for an existing one; null if nothing differs.
+// The patch removes zones of other names, and keeps what others wrote into ours (resources, costs).
 json::value newTopologyObject(const NodeTopology& wanted, const api::Node& node);
 json::value topologyPatch(const NodeTopology& wanted, const json::value& existing);
 

@@ -4,12 +4,12 @@
 #include "model/node_names.h"
 #include "model/well_known.h"
 
-// The NodeResourceTopology object: made anew, or brought in line with what is wanted.
+// Builds the NodeResourceTopology object, or the patch of an existing one.
 
 namespace koord::koordlet {
 namespace {
 
-// What we say of a zone.
+// The resources of a zone that koordlet reports.
 constexpr std::string_view kOurs[] = {model::kCpu, model::kMemory, kHugePages2Mi, kHugePages1Gi};
 
 const json::object* named(const json::value& list, std::string_view name) {
@@ -37,7 +37,7 @@ bool sameAmount(const json::object& a, const json::object& b, std::string_view f
   return left && right && *left == *right;
 }
 
-// Our amounts beside those of others.
+// Our resources, merged with those of other writers.
 json::array resourcesOf(const NodeTopology::Zone& zone, const json::object* before, bool& changed) {
   const json::value none;
   const json::value* list = before ? before->if_contains("resources") : nullptr;
@@ -73,7 +73,7 @@ json::array zonesOf(const NodeTopology& wanted, const json::value& existing, boo
   return zones;
 }
 
-// Annotations that do not say the same document yet.
+// Annotations whose document differs.
 json::object annotationChanges(const NodeTopology& wanted, const json::value& existing) {
   json::object changes;
   for (const auto& [name, document] : wanted.annotations) {

@@ -1,8 +1,8 @@
 #pragma once
 
-// Keeps this node's NodeResourceTopology in step with the machine (gate NodeTopologyReport). What
-// is wanted is worked out every few seconds; the object is read when that changed, and once a
-// minute in case somebody else wrote into it.
+// Keeps this node's NodeResourceTopology in sync with the host (gate NodeTopologyReport). Computes
+// the wanted content every few seconds; reads the object when that changed, and once a minute
+// because another writer may have changed it.
 
 #include "base/task.h"
 #include "koordlet/states/kubelet.h"
@@ -20,19 +20,19 @@ class TopologyReporter {
     Duration interval = std::chrono::seconds(3);  // 0 = never
     bool hugePages = false;                       // gate HugePageReport
   };
-  // `kubelet` may be null: then its policies are not reported.
+  // If `kubelet` is null, its policies are not reported.
   TopologyReporter(kube::Api& api, Executor& executor, const Host& host, const States& states,
                    KubeletConfigSource* kubelet, Options options);
   void start();
-  // Why nothing was reported last; empty after a success.
+  // Why the last report failed; empty after a success.
   const std::string& problem() const { return problem_; }
 
  private:
   Task<void> loop();
   Task<Result<>> report();
-  // Asked again once a minute; none where kubelet does not say. What it once said holds while it does not answer.
+  // Reads kubelet's configuration once a minute. Without a reply the last one stays in force.
   Task<Result<>> refreshKubelet(const api::Node& node);
-  // Whether kubelet has long refused us, so that there is no point in waiting for it.
+  // Returns true if kubelet has denied access for so long that waiting for it is pointless.
   bool refuses(const Error& error);
   Task<Result<>> write(NodeTopology wanted, std::shared_ptr<const api::Node> node);
 
@@ -45,9 +45,9 @@ class TopologyReporter {
   CpuManagerFile manager_;
   std::optional<KubeletCpuConfig> config_;
   std::optional<SteadyTime> configAt_;
-  std::optional<SteadyTime> refusedSince_;  // and never an answer
-  std::optional<json::value> reported_;     // the object as it would be made, when last compared
-  // All that it follows from: while that is the same, it is not made again.
+  std::optional<SteadyTime> refusedSince_;  // since when kubelet denies access
+  std::optional<json::value> reported_;     // the wanted object at the last comparison
+  // All inputs of the object. While they are the same, it is not rebuilt.
   struct Sources {
     std::shared_ptr<const api::Node> node;
     std::uint64_t pods = 0;  // their version

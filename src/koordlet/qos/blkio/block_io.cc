@@ -9,15 +9,15 @@
 #include "koordlet/system/small_file.h"
 #include "model/well_known.h"
 
-// Blocks of the configuration are found on disks first: by device, by volume group, or by where a
-// volume of the pod is mounted. One that is not found is said and left out; the others hold. Each
-// disk then has a line in each file, "<number> <value>", or "<number> <key>=<value>" on v2, which the
-// kernel keeps until another line takes its place. Disks that were limited and are not any more get
-// the defaults: those of this process's time, and those that it finds in the files when it looks at a
-// cgroup for the first time, which are of a former process. The root's files may be somebody else's
-// as long as NodeSLO does not speak of them.
+// First, each block of the configuration is resolved to a disk: by device, by volume group, or by
+// the mount point of a volume of the pod. A block without a disk is reported and skipped; the
+// others apply. Each disk then has a line in each file, "<number> <value>", or "<number>
+// <key>=<value>" on v2, which the kernel keeps until another line replaces it. Disks whose limits
+// were removed get the defaults: disks that this process limited, and disks that it finds in a
+// cgroup's files when it reads them first, which an earlier process limited. The root's files may
+// belong to other software as long as NodeSLO does not configure them.
 //
-// Only best effort is limited. Rules: blkio of upstream's koordlet; cgroup v2 is ours alone.
+// Only BE pods are limited. Rules: blkio of upstream's koordlet; upstream has no cgroup v2.
 
 namespace koord::koordlet {
 namespace {
@@ -36,7 +36,7 @@ std::set<std::string> disksIn(const BlockLimits& limits) {
   return disks;
 }
 
-// The configured disks, and those that were, with nothing said.
+// The configured disks, and the previously limited ones with an empty configuration.
 BlockLimits withOld(const BlockLimits& limits, const std::set<std::string>& before) {
   BlockLimits all = limits;
   for (const auto& disk : before) all.try_emplace(disk);
@@ -68,7 +68,7 @@ std::optional<double> numberIn(std::string_view text) {
   return value;
 }
 
-// "rpct=95" is said by "rpct=95.00", as the kernel prints it.
+// "rpct=95" equals "rpct=95.00", as the kernel prints it.
 bool sameSetting(std::string_view has, std::string_view wanted) {
   if (has == wanted) return true;
   const auto name = wanted.substr(0, wanted.find('=') + 1);
@@ -94,8 +94,8 @@ std::set<std::string> disksWithCost(std::string_view text) {
   return disks;
 }
 
-// Whether a file has the disk's line with all the words of the wanted one; "enable=0" is also said by
-// no line at all.
+// Returns true if a file has the disk's line with all words of the wanted one. Without a line,
+// "enable=0" holds.
 bool saysDisk(std::string_view current, std::string_view wanted) {
   std::string_view rest = wanted;
   const auto disk = takeWord(rest);
@@ -128,7 +128,7 @@ std::vector<CgroupUpdate> blockUpdates(CgroupVersion version, const std::string&
       add(CgroupFile::IoMax,
           fmt::format("{} rbps={} wbps={} riops={} wiops={}", disk, rate(config.readBPS),
                       rate(config.writeBPS), rate(config.readIOPS), rate(config.writeIOPS)));
-      // Without io.cost the kernel has no weights of disks, so they are only spoken of when asked for.
+      // Without io.cost the kernel has no weights of disks, so they are set only if configured.
       if (config.ioWeightPercent || !limits.contains(disk))
         add(CgroupFile::IoWeight, fmt::format("{} {}", disk, weight));
       continue;
@@ -236,7 +236,7 @@ void BlockIo::apply(const std::string& dir, const BlockLimits& limits) {
     return true;
   });
   (void)executor_.updateBatch(updates);
-  // What is no longer limited is looked after as long as it was once.
+  // Disks whose limits were removed still get their defaults in each round.
   before.merge(disksIn(limits));
 }
 
@@ -282,7 +282,7 @@ void BlockIo::run() {
   if (!problems_.empty()) reason_ += fmt::format("; {}", fmt::join(problems_, "; "));
 }
 
-// A pod without the annotation has no limits, whatever it had before.
+// A pod without the annotation gets no limits, also if it had some before.
 void BlockIo::applyToPods(std::set<std::string>& dirs) {
   for (const auto& pod : states_.pods()) {
     const auto* text = api::findIn(pod.pod->metadata.annotations, model::kAnnotationBlkioQos);

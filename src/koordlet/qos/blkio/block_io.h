@@ -1,8 +1,9 @@
 #pragma once
 
-// Block I/O of best effort (gate BlkIOReconcile): rates and shares per disk for the besteffort cgroup
-// and for pods with an annotation, and how the kernel tells that a disk is overloaded. blkio files on
-// cgroup v1 (those of Anolis for shares), io.max, io.weight and io.cost on v2.
+// Block I/O of BE pods (gate BlkIOReconcile): rates and weights per disk for the besteffort cgroup
+// and for pods with an annotation, and the latencies at which the kernel takes a disk as
+// overloaded. Files: blkio.* on cgroup v1 (weights need Anolis), io.max, io.weight and io.cost on
+// v2.
 
 #include <map>
 #include <set>
@@ -14,22 +15,22 @@
 
 namespace koord::koordlet {
 
-// By number of the disk, "253:16".
+// By device number of the disk, "253:16".
 using BlockLimits = std::map<std::string, api::IOCfg>;
 
-// The values of one cgroup's files; disks that are no longer limited get their defaults.
+// Returns the values of one cgroup's files. Disks in `before` that have no limits get the defaults.
 std::vector<CgroupUpdate> blockUpdates(CgroupVersion version, const std::string& dir,
                                        const BlockLimits& limits,
                                        const std::set<std::string>& before);
-// Those of the root: when a disk counts as overloaded, and what it can do.
+// Returns the values of the root's files: when a disk counts as overloaded, and its performance.
 std::vector<FileUpdate> diskUpdates(const std::string& rootDir, CgroupVersion version,
                                     const BlockLimits& limits, const std::set<std::string>& before);
 
 class BlockIo final : public Strategy {
  public:
-  // The PersistentVolume of a claim; "" while it is not known.
+  // Returns the name of the PersistentVolume of a claim, "" while it is not known.
   using VolumeOf = std::function<std::string(const std::string& ns, const std::string& claim)>;
-  // `onStorage`: told in each round whether the machine's disks could be read.
+  // `onStorage`: called in each round; `ok` is true if the node's disks could be read.
   BlockIo(const Host& host, const States& states, ResourceExecutor& executor, VolumeOf volumeOf,
           std::function<void(bool ok)> onStorage = nullptr);
 
@@ -37,12 +38,13 @@ class BlockIo final : public Strategy {
   json::value view() const override;
 
  private:
-  // The disk of a block; an error says what it is called and why it is not found.
+  // Returns the device number of a block's disk. An error names the block and says why no disk is
+  // found.
   Result<std::string> diskOf(const api::BlockCfg& block, const PodView* pod) const;
   BlockLimits limitsOf(const std::vector<api::BlockCfg>& blocks, const PodView* pod,
                        const std::string& owner);
   std::string mountPointOf(const PodView& pod, const std::string& volume) const;
-  // The disks that a cgroup's files speak of, as a former process left them.
+  // Returns the disks in a cgroup's files, as an earlier process left them.
   std::set<std::string> foundIn(const std::string& dir) const;
   void apply(const std::string& dir, const BlockLimits& limits);
   void applyToPods(std::set<std::string>& dirs);
@@ -55,8 +57,8 @@ class BlockIo final : public Strategy {
   std::function<void(bool ok)> onStorage_;
   Storage storage_;
   std::map<std::string, std::set<std::string>>
-      limited_;                    // disks, by cgroup; of those that were looked at
-  bool foundDisks_ = false;        // the root's files were looked at
+      limited_;                    // disks, by cgroup, of cgroups whose files were read
+  bool foundDisks_ = false;        // true if the root's files were read
   std::set<std::string> weighed_;  // v2: disks that have weights now
   std::vector<std::string> problems_;
   std::string reason_ = "not run yet";

@@ -7,16 +7,16 @@
 #include "model/resources.h"
 #include "model/well_known.h"
 
-// Containers and pods have values of their own requests; the directory of a QoS class has the sums of
-// its pods, and that of Guaranteed pods, which is above the other two, the sum of all. Protection is
-// only as good as that of the directory above. Everything goes through the leveled update, so that a
-// parent is never protected less than its children want.
+// The values of containers and pods follow from their requests. The directory of a QoS class has
+// the sums of its pods; that of Guaranteed pods, the parent of the other two, has the sum of all. A
+// cgroup is never protected more than its parent, so all values go through the leveled update,
+// which keeps a parent's protection at least as large as its children's.
 //
-// What the classes protect together is cut to what the node has for pods: more than that cannot be
-// given back by anybody, and reclaim would end in the killer of processes. (Upstream does not cut.)
+// The protection of all classes together is capped at the node's allocatable memory. If more were
+// protected, reclaim could free nothing and the OOM killer would run. (Upstream does not cap it.)
 //
-// Cost: per pod and container a dozen values, of which the executor writes what differs; files that
-// the kernel lacks cost a look-up. Rules: cgreconcile of upstream's koordlet.
+// Cost: a dozen values per pod and container, of which the executor writes the differing ones; a
+// file that the kernel lacks costs a look-up. Rules: cgreconcile of upstream's koordlet.
 
 namespace koord::koordlet {
 namespace {
@@ -84,7 +84,7 @@ void CgroupReconcile::addDirectories(Pass& pass) const {
   for (const KubeQos qos : kKubeQosClasses) {
     const auto* config = memoryqos::configOf(qos, states_.slo()->qos);
     memoryqos::Values values = config ? memoryqos::directoryValues(*config) : memoryqos::Values{};
-    // Nothing is protected where there are no pods, whatever the last one had.
+    // Without pods nothing is protected.
     const auto cut = [&](std::optional<std::int64_t> value) {
       if (!value && !config) return value;
       return std::optional(std::min(value.value_or(0), pass.allocatable));

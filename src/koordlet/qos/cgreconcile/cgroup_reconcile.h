@@ -1,8 +1,9 @@
 #pragma once
 
-// Memory QoS (gate CgroupReconcile): protects what latency-sensitive pods requested from reclaim,
-// slows down containers that come near their limits, and tells kernels with more of it how early to
-// reclaim and whom to kill first. The values are in memory_qos.h.
+// Memory QoS (gate CgroupReconcile): protects the requested memory of LS pods from reclaim,
+// throttles containers that come near their limits and, on kernels that support it (Anolis), sets
+// how early to reclaim and which cgroup the OOM killer takes first. memory_qos.h computes the
+// values.
 
 #include "koordlet/qos/cgreconcile/memory_qos.h"
 #include "koordlet/qos/strategy.h"
@@ -29,13 +30,13 @@ class CgroupReconcile final : public Strategy {
     Updates levels[3];
   };
   void addPod(const PodView& pod, Pass& pass) const;
-  // The classes' directories, with what their pods are protected for together.
+  // Adds the directories of the QoS classes, with the sums over their pods.
   void addDirectories(Pass& pass) const;
 
   const Host& host_;
   const States& states_;
   ResourceExecutor& executor_;
-  std::int64_t protected_ = 0;  // bytes of memory.min of all pods, before it is cut
+  std::int64_t protected_ = 0;  // bytes of memory.min of all pods, before the cap
   std::string reason_ = "not run yet";
 };
 

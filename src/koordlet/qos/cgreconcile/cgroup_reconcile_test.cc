@@ -17,7 +17,7 @@ class MemoryQosTest : public testing::TestWithParam<CgroupVersion> {
         R"({"metadata":{"name":"n"},"status":{"allocatable":{"memory":"16Gi"}}})")));
     for (const KubeQos qos : kKubeQosClasses) addFiles(qosDir(files_.driver(), qos));
   }
-  // Files that the fake machine does not make by itself.
+  // Adds files that the fake host does not have by default.
   void addFiles(const std::string& dir) {
     files_.setCgroupText(CgroupFile::MemoryMin, dir, "0\n");
     files_.setCgroupText(CgroupFile::MemoryLow, dir, "0\n");
@@ -78,7 +78,7 @@ TEST_P(MemoryQosTest, RequestsAreProtectedAndContainersSlowDownBeforeTheirLimit)
   EXPECT_EQ(text(CgroupFile::MemoryHigh, pod + "/c"), "3650719744");
   EXPECT_EQ(text(CgroupFile::MemoryHigh, pod), "max");
   EXPECT_EQ(text(CgroupFile::MemoryOomGroup, pod), "1");
-  // Those above protect as much.
+  // The parent directories protect the same amount.
   EXPECT_EQ(text(CgroupFile::MemoryMin, host_.kubepods()), "536870912");
   EXPECT_EQ(text(CgroupFile::MemoryMin, qosDir(host_.driver, KubeQos::Burstable)), "536870912");
   EXPECT_EQ(text(CgroupFile::MemoryMin, host_.besteffort()), "0");

@@ -69,7 +69,7 @@ Result<std::optional<Annotation>> annotationOf(const PodView& pod) {
   return annotation;
 }
 
-// Large factors come from nowhere good, but must not overflow.
+// Absurdly large factors must not overflow.
 std::int64_t share(std::int64_t amount, std::int64_t percent) {
   const __int128 value = static_cast<__int128>(amount) * percent / 100;
   return static_cast<std::int64_t>(std::min<__int128>(value, kMax));
@@ -91,7 +91,7 @@ Values fixed(const api::MemoryQOS& qos) {
   return values;
 }
 
-// What is protected for good, and what only while others have some to give.
+// Sets min (always protected) and low (protected while other cgroups have reclaimable memory).
 void protect(const api::MemoryQOS& qos, std::int64_t request, Values& values) {
   if (qos.minLimitPercent) values.min = share(request, *qos.minLimitPercent);
   if (qos.lowLimitPercent) values.low = share(request, *qos.lowLimitPercent);

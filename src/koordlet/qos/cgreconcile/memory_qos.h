@@ -1,8 +1,8 @@
 #pragma once
 
-// Memory QoS of a pod: what NodeSLO says of its class and its annotation koordinator.sh/memoryQOS of
-// itself, and the values of memory cgroup files that follow. All amounts are bytes; a value that is
-// absent is not written.
+// Memory QoS of a pod, from NodeSLO (for its QoS class) and its annotation
+// koordinator.sh/memoryQOS, and the resulting values of memory cgroup files. All amounts are bytes;
+// an absent value is not written.
 
 #include <optional>
 
@@ -11,14 +11,15 @@
 
 namespace koord::koordlet::memoryqos {
 
-// The memory QoS in force for a pod; nullopt when the class has none. An annotation that cannot be
-// read, or is out of bounds, is passed over.
+// Returns the memory QoS in force for a pod; nullopt if the class has none. An annotation that is
+// malformed or out of bounds is ignored.
 std::optional<api::MemoryQOS> configOf(const PodView& pod,
                                        const api::ResourceQOSStrategy& strategy);
-// Of the class of a QoS directory: Guaranteed counts as LSR, Burstable LS, BestEffort BE.
+// Returns the memory QoS of a QoS directory: Guaranteed counts as LSR, Burstable as LS, BestEffort
+// as BE.
 const api::MemoryQOS* configOf(KubeQos directory, const api::ResourceQOSStrategy& strategy);
 
-// What a pod or container asked for: memory, or batch-memory for best effort. limit -1 = none.
+// Request and limit of a pod or container: memory, or batch-memory for BE. limit -1 = none.
 struct Asked {
   std::int64_t request = 0;
   std::int64_t limit = -1;
@@ -33,9 +34,9 @@ struct Values {
   std::optional<std::int64_t> pageCacheEnable, pageCacheSize, pageCacheSync;
 };
 Values podValues(const api::MemoryQOS& qos, const Asked& asked);
-// `allocatable` of the node stands for the limit of a container that has none.
+// A container without a limit is taken to have the node's `allocatable` as its limit.
 Values containerValues(const api::MemoryQOS& qos, const Asked& asked, std::int64_t allocatable);
-// Of a QoS directory, whose min and low are sums over its pods.
+// Values of a QoS directory. Its min and low are sums over its pods and not set here.
 Values directoryValues(const api::MemoryQOS& qos);
 
 }  // namespace koord::koordlet::memoryqos

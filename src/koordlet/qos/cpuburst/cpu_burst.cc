@@ -8,15 +8,14 @@
 #include "model/resources.h"
 #include "model/well_known.h"
 
-// The quota of a pod is at least that of its containers together, or the kernel refuses: a container
-// grows after its pod and shrinks before it. The pod moves by what the container moves, so that
-// other containers keep theirs; a pod without a quota stays so.
+// The kernel requires that the quota of a pod is at least that of each of its containers. So a
+// container's quota grows after its pod's and shrinks before it. The pod's quota changes by the
+// same amount as the container's; a pod without a quota keeps none.
 //
-// Upstream's kernels let a container save up more than its quota per period, mainline does not, nor
-// does it take a quota below what may be saved up. Once it refused, nobody saves up more than the
-// quota that he has at the least.
+// Anolis kernels accept a burst above the quota. Mainline kernels refuse that, and refuse a quota
+// below the burst. After the first refusal each container's burst is capped at its smallest quota.
 //
-// Cost: three small reads per container and second, and no memory.
+// Cost: three small reads per container and second, and no memory allocations.
 
 namespace koord::koordlet {
 namespace {
@@ -130,7 +129,7 @@ void CpuBurst::run() {
 
 void CpuBurst::publish(Metrics& metrics) const {
   metrics.resetScaledQuotas();
-  if (plannedFor_ != states_.versions()) return;  // the pods of the last round are gone
+  if (plannedFor_ != states_.versions()) return;  // the pods changed since the last round
   for (const auto& planned : plans_) {
     const auto& metadata = planned.pod->pod->metadata;
     for (const auto& container : planned.containers) {
@@ -185,7 +184,7 @@ bool CpuBurst::allowed(const ContainerView& container, std::int64_t limitMilli,
   const std::int64_t capacity = cpuburst::Limiter::capacityOf(period, percent);
   auto found = limiters_.find(container.id);
   if (found == limiters_.end() || found->second.capacity() != capacity) {
-    // Not full: a koordlet that restarts again and again must not hand out burst each time.
+    // Not full, so that repeated restarts of koordlet do not grant new burst each time.
     const auto tokens =
         static_cast<std::int64_t>(random_.unit() / 2 * static_cast<double>(capacity));
     found =
@@ -212,14 +211,14 @@ void CpuBurst::applyQuota(Planned& planned) {
     if (!container.running || planning.limitMilli <= 0) continue;
     const auto current = reader_.cfsQuotaUs(container.dir);
     const auto period = reader_.cfsPeriodUs(container.dir);
-    // Without a quota somebody else has decided that it needs none.
+    // No quota: kubelet or the user decided that the container needs none.
     if (!current || *current <= 0 || !period || *period <= 0) continue;
     const std::int64_t base = quotaInPeriod(planning.base, *period);
     const QuotaStep step =
         cpuburst::onNode(wishOf(container, planning.limitMilli, planned.strategy), node_);
     const std::int64_t nominal = quotaInPeriod(planning.nominal, *period);
-    // The runtime made it with the nominal quota. Ours hits that figure by chance only where it is the most that burst
-    // allows, so there a container is taken to be new once.
+    // The runtime creates a container with the nominal quota. Our quota can equal it only where it
+    // is the maximum that burst allows; there a container is taken as new at most once.
     const bool asMade = base < nominal && *current == nominal &&
                         (normalized_.insert(container.id).second ||
                          nominal != cpuburst::mostQuota(base, planned.strategy));

@@ -1,7 +1,7 @@
 #pragma once
 
-// Applies CPU burst (rules.h) to the containers of pods that are not best effort and have no CPUs
-// of their own, every second.
+// Applies CPU burst (rules.h) every second to the containers of pods that are neither BE nor pinned
+// to CPUs.
 
 #include <map>
 #include <set>
@@ -23,40 +23,41 @@ class CpuBurst {
   CpuBurst(const Host& host, const Clock& clock, const States& states, const MetricCache& cache,
            ResourceExecutor& executor, Random random, Duration interval, Duration collectInterval);
 
-  // Where CPUs are faster than nominal, a container's own quota is that much smaller. The ratio outlives this.
+  // If CPUs are faster than nominal, base quotas are divided by the ratio. The ratio must outlive
+  // this object.
   void normalize(const CpuRatio& ratio) { ratio_ = &ratio; }
-  // One round. Quotas begin where the kernel has them, so a restart goes on.
+  // Runs one round. Quotas start from the kernel's current values, so they survive a restart.
   void run();
 
   struct Status {
     std::string nodeState = "not run yet";
-    std::int64_t lifted = 0;  // containers above their own quota now
+    std::int64_t lifted = 0;  // containers whose quota is above their base quota
   };
   const Status& status() const { return status_; }
-  // What the last round set, as series of each container.
+  // Publishes the values of the last round as one series per container.
   void publish(Metrics& metrics) const;
 
  private:
-  // What a pod's limits and the strategies come to.
+  // A pod's strategy and what follows from its limits.
   struct Planned {
     struct Container {
       const ContainerView* view;
       std::int64_t limitMilli;
-      std::int64_t base;        // the quota by the limit and the ratio
-      std::int64_t burst;       // what may be saved up
-      std::int64_t nominal;     // the quota by the limit alone, which the runtime sets
-      bool saves = false;       // and is, by the kernel
-      std::int64_t lifted = 0;  // the quota, while it is above the base
+      std::int64_t base;        // the quota from the limit and the ratio
+      std::int64_t burst;       // the burst, in microseconds
+      std::int64_t nominal;     // the quota from the limit alone, which the runtime sets
+      bool saves = false;       // true if the kernel accepted the burst
+      std::int64_t lifted = 0;  // the quota while it is above the base, else 0
     };
     const PodView* pod;
     api::CPUBurstStrategy strategy;
     std::vector<Container> containers;
   };
-  // Anew when the pods or NodeSLO changed.
+  // Recomputes the plans if the pods or NodeSLO changed.
   void plan(const EffectiveSlo& slo);
   Planned planFor(const PodView& pod, const EffectiveSlo& slo) const;
   void applyBurst(Planned& planned);
-  // `base`: the quota by the limits. Whether the kernel takes it.
+  // `base`: the quota from the limits. Returns true if the kernel accepts the burst.
   bool writeBurst(const std::string& dir, std::int64_t us, std::int64_t base);
   void applyQuota(Planned& planned);
   bool moveQuota(const PodView& pod, const ContainerView& container, std::int64_t current,
@@ -77,8 +78,8 @@ class CpuBurst {
   Duration interval_;
   Duration collectInterval_;
   CgroupReader reader_;
-  SteadyTime closed_{};            // files of pods that are gone
-  bool burstWithinQuota_ = false;  // the kernel refuses more
+  SteadyTime closed_{};            // when files of removed pods were last closed
+  bool burstWithinQuota_ = false;  // true if the kernel refuses a burst above the quota
   cpuburst::NodeState node_ = cpuburst::NodeState::Unknown;
   std::map<std::string, cpuburst::Limiter> limiters_;  // by container id
   std::set<std::string> normalized_;                   // container ids

@@ -156,12 +156,12 @@ TEST_P(Bursting, OnFasterCpusAContainerBeginsWithTheShorterQuotaAlthoughItIsNotT
   EXPECT_EQ(quota(pod_), 200'000);
   second(6, 0.5);
   EXPECT_EQ(quota(container_), 240'000);
-  // What burst has given stays, over a restart, too.
+  // The raised quota stays, also after a restart.
   make();
   burst_->normalize(ratio);
   second(6, 0);
   EXPECT_EQ(quota(container_), 240'000);
-  // The runtime writes again what it was asked for.
+  // The runtime writes its nominal quota again.
   setQuota(pod_, 400'000);
   setQuota(container_, 400'000);
   second(6, 0);

@@ -53,7 +53,7 @@ NodeState nodeStateOf(std::size_t cpus, std::optional<double> nodeCores,
                       const std::vector<PodLoad>& pods, std::int64_t thresholdPercent) {
   if (!nodeCores) return NodeState::Unknown;
   auto total = static_cast<double>(cpus);
-  double used = *nodeCores;  // with the system, to be cautious
+  double used = *nodeCores;  // includes the system, to be cautious
   for (const auto& pod : pods) {
     const bool exclusive = pod.qos == model::Qos::LSE || pod.qos == model::Qos::LSR;
     if (exclusive) total -= static_cast<double>(pod.requestMilli) / 1000;

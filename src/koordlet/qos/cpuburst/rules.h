@@ -1,9 +1,9 @@
 #pragma once
 
-// CPU burst: the rules. A container that is throttled although its node has CPU to spare gets more,
-// in two ways. The kernel lets it save up unused quota for later (burst, a fixed amount), and
-// koordlet lifts its quota step by step while it is throttled and lowers it when the node's shared
-// CPUs fill up (quota burst). Quotas are microseconds per 100 ms; rules are upstream's.
+// CPU burst: the rules. A container that is throttled although its node has free CPU gets more, in
+// two ways. The kernel accumulates its unused quota up to a fixed amount (CPU burst), and koordlet
+// raises its quota step by step while it is throttled and lowers it when the node's shared CPUs
+// fill up (CFS quota burst). Quotas are microseconds per 100 ms; the rules are upstream's.
 
 #include <cstdint>
 #include <optional>
@@ -16,15 +16,15 @@
 
 namespace koord::koordlet::cpuburst {
 
-// The node's strategy overlaid by the pod's annotation; one that cannot be read says nothing.
+// The node's strategy overlaid by the pod's annotation. A malformed annotation is ignored.
 api::CPUBurstStrategy strategyFor(const api::Pod& pod, const api::CPUBurstStrategy& node);
 bool burstEnabled(const api::CPUBurstStrategy& strategy);       // policy auto or cpuBurstOnly
 bool quotaBurstEnabled(const api::CPUBurstStrategy& strategy);  // auto or cfsQuotaBurstOnly
 
-// What a container with that CPU limit may save up, in microseconds; 0 without a limit.
+// The burst of a container with that CPU limit, in microseconds; 0 without a limit.
 std::int64_t burstUs(std::int64_t limitMilli, const api::CPUBurstStrategy& strategy);
 
-// How full the CPUs are that pods share: those without LSE and LSR pods' requests.
+// Load of the CPUs that pods share: all except those that LSE and LSR pods request.
 enum class NodeState { Unknown, Idle, Cooling, Overload };
 struct PodLoad {
   model::Qos qos = model::Qos::None;  // by label
@@ -35,27 +35,29 @@ NodeState nodeStateOf(std::size_t cpus, std::optional<double> nodeCores,
                       const std::vector<PodLoad>& pods, std::int64_t thresholdPercent);
 
 enum class QuotaStep { Up, Down, Remain, Reset };
-// What is left of a container's wish on a node in that state.
+// The step that a node in that state allows a container that wants `wish`.
 QuotaStep onNode(QuotaStep wish, NodeState state);
-// A step up is 1.2 times, down 0.8 times what is there, between the container's own quota and the
-// percentage of it that the strategy allows.
+// The quota after a step: up is 1.2 times, down 0.8 times the current one. It stays between the
+// base quota and the percentage of it that the strategy allows.
 std::int64_t nextQuota(QuotaStep step, std::int64_t current, std::int64_t base,
                        const api::CPUBurstStrategy& strategy);
 
-// The most that the strategy allows.
+// The largest quota that the strategy allows.
 std::int64_t mostQuota(std::int64_t base, const api::CPUBurstStrategy& strategy);
 
-// How long a container may be above its limit: a bucket that using more than the limit empties and
-// using less than 60% of it fills. One token is one percent of the limit for a second.
+// Bounds how long a container may use more than its limit. A token bucket: use above the limit
+// removes tokens, use below 60% of it adds some. One token is one percent of the limit for a
+// second.
 class Limiter {
  public:
-  // `tokens`: what it begins with.
+  // `tokens`: the initial number.
   Limiter(std::int64_t periodSeconds, std::int64_t percent, std::int64_t tokens, SteadyTime now);
   static std::int64_t capacityOf(std::int64_t periodSeconds, std::int64_t percent) {
     return periodSeconds * (percent - 100);
   }
 
-  // Takes the use since the last call into account, as a percentage of the limit.
+  // Accounts for the use since the last call, in percent of the limit. Returns true if tokens are
+  // left.
   bool allow(std::int64_t usagePercent, SteadyTime now);
   std::int64_t tokens() const { return tokens_; }
   std::int64_t capacity() const { return capacity_; }

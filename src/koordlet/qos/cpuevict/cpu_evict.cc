@@ -10,10 +10,10 @@
 #include "model/resources.h"
 #include "model/well_known.h"
 
-// Best effort: the averages over the window say whether pods have starved, the newest samples whether
-// they still do. Only what both want released is released, so that a burst which is over evicts
-// nobody. By usage: the node's average over the same window against two thresholds. By promises: what
-// pods requested against what the node has, no samples needed.
+// BE satisfaction: the averages over the window show whether BE pods were starved, the newest
+// samples whether they still are. The smaller amount of both is released, so that a burst which is
+// over evicts no pod. Usage: the node's average over the same window against two thresholds.
+// Allocatable: the pods' requests against the node's allocatable, without samples.
 
 namespace koord::koordlet {
 namespace {

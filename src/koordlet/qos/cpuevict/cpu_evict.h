@@ -1,10 +1,10 @@
 #pragma once
 
-// Evicts pods when the node's CPU is short; every second, with a pause after each eviction. Three
-// features on one account, in this order: best-effort pods that have starved for a while
-// (BECPUEvict, satisfaction.h), pods of lower priorities when more CPU was promised to them than the
-// node has (CPUAllocatableEvict), and pods that allow it when the node's usage is at a threshold
-// (CPUEvict).
+// Evicts pods when the node's CPU is short. Runs every second, with a cool-down after each
+// eviction. Three features share one account of released CPU, in this order: BE pods that are
+// starved for a while (BECPUEvict, satisfaction.h), pods of lower priorities whose requests exceed
+// the node's allocatable (CPUAllocatableEvict), and pods that allow eviction when the node's usage
+// reaches a threshold (CPUEvict).
 
 #include "base/json.h"
 #include "koordlet/metriccache/metric_cache.h"
@@ -24,14 +24,14 @@ class CpuEvict {
   };
   struct Status {
     bool enabled = false;
-    std::string lastEviction;  // time and pods; empty when there was none
+    std::string lastEviction;  // time and pods; empty if there was none
     std::string reason = "not run yet";
   };
 
   CpuEvict(Executor& executor, const States& states, const MetricCache& cache, Evictor& evictor,
            Features features, Duration collectInterval, Duration coolDown);
 
-  // One round; evictions go on by themselves.
+  // Runs one round. Evictions run asynchronously.
   void run();
   const Status& status() const { return status_; }
 
@@ -39,18 +39,18 @@ class CpuEvict {
   struct Use {
     double usage = 0, request = 0, limit = 0;
   };
-  // Each gives the task of its feature, or why there is none.
+  // Each returns the task of its feature, or an error that says why there is none.
   Result<EvictionTask> bestEffortTask(const api::ResourceThresholdStrategy& strategy) const;
   Result<EvictionTask> allocatableTask(const api::ResourceThresholdStrategy& strategy) const;
   Result<EvictionTask> usedTask(const api::ResourceThresholdStrategy& strategy) const;
-  // Averages over the window; an error when there are too few samples.
+  // Averages over the window; an error if there are too few samples.
   Result<Use> averages(const api::ResourceThresholdStrategy& strategy) const;
   std::optional<Use> newest(const api::ResourceThresholdStrategy& strategy) const;
   std::optional<double> limitOf(const api::ResourceThresholdStrategy& strategy,
                                 std::optional<double> real) const;
   Duration windowOf(const api::ResourceThresholdStrategy& strategy) const;
   std::vector<cpuevict::CpuUser> users() const;
-  // The pods that the feature may evict, with the milli-cores that they use.
+  // The pods that the feature may evict, with their usage in milli-cores.
   std::vector<PodUse> usersFor(std::string_view feature) const;
   Task<void> evict(std::vector<EvictionTask> tasks);
 
@@ -62,7 +62,7 @@ class CpuEvict {
   Duration collectInterval_;
   Duration coolDown_;
   bool evicting_ = false;
-  SteadyTime lastAttempt_;  // or start: what starved us may be over in a moment
+  SteadyTime lastAttempt_;  // or the start: a shortage at start may be over soon
   Status status_;
   TaskGroup tasks_;
 };

@@ -1,8 +1,8 @@
 #pragma once
 
-// When best-effort pods have so little CPU that some of them should run elsewhere: they use nearly
-// all they are allowed (otherwise they want no more), and that is a small part of what they
-// requested. Then so much is given up that the others are satisfied. All in milli-cores.
+// CPU satisfaction of BE pods: limit / request. Some of them should run elsewhere if they use
+// nearly all of their limit (otherwise they need no more) and the limit is a small part of their
+// requests. The amount to release is such that the other BE pods are satisfied. All in milli-cores.
 
 #include <cstdint>
 #include <memory>
@@ -15,14 +15,15 @@
 
 namespace koord::koordlet::cpuevict {
 
-// An error names the percentage that makes no sense.
+// An error names the invalid percentage.
 Result<> checkThresholds(const api::ResourceThresholdStrategy& strategy);
 
-// Whether there are samples for at least a third of the window.
+// Returns true if there are samples for at least a third of the window.
 bool enoughSamples(std::int64_t windowSeconds, std::int64_t intervalSeconds, std::int64_t count);
-// With less than a core every use is high; without a limit none is.
+// Returns true if usage / limit reaches the threshold. With a limit below one core every usage is
+// high; without a limit none is.
 bool usageIsHigh(double usage, double limit, std::optional<std::int64_t> thresholdPercent);
-// How much of what was requested is to go; 0 = nothing.
+// Returns how much of the requests to release; 0 = nothing.
 std::int64_t toRelease(double request, double limit,
                        const api::ResourceThresholdStrategy& strategy);
 
@@ -31,8 +32,8 @@ struct CpuUser {
   std::int64_t requestMilli = 0;  // of batch-cpu
   std::optional<double> cores;
 };
-// First to go first: by priority where both have one and they differ, else who uses more of what
-// he requested.
+// Victims in the order of eviction: by priority where both have one and they differ, else the pod
+// that uses more of its request first.
 std::vector<EvictionCandidate> victims(std::vector<CpuUser> pods);
 
 }  // namespace koord::koordlet::cpuevict

@@ -1,12 +1,12 @@
 #pragma once
 
-// How much CPU best effort may use: the node's ceiling minus what everybody else uses now.
+// How much CPU BE pods may use: the node's ceiling minus what all other processes use now.
 //
 //   budget = capacity * threshold%  -  pods that are not BE  -  host applications that are not BE
 //   -  system
 //
-// where the system is what no pod accounts for, at least what is reserved for it. It may be
-// negative; the policies have their own floors.
+// where the system is the use outside of pods, at least the reserved amount. The budget may be
+// negative; the policies have their own minimum.
 
 #include <cstdint>
 #include <optional>
@@ -30,7 +30,7 @@ struct HostApplicationUsage {
 bool isBestEffort(model::Qos qos, model::KubernetesQos kubeQos);
 bool isBestEffort(const api::HostApplicationSpec& application);
 
-// What is kept from pods: the larger of capacity minus allocatable and the reservation annotation.
+// CPU reserved from pods: the larger of capacity minus allocatable and the reservation annotation.
 std::int64_t reservedMilli(const api::Node& node);
 
 struct BudgetInput {
@@ -40,12 +40,12 @@ struct BudgetInput {
   std::vector<PodUsage> pods;
   std::vector<HostApplicationUsage> hostApplications;
   std::int64_t thresholdPercent = 0;
-  std::optional<std::int64_t> minPercent;  // of capacity: the least best effort gets
+  std::optional<std::int64_t> minPercent;  // of capacity: the minimum for BE pods
 };
 
 struct Budget {               // all in milli-cores
-  std::int64_t suppress = 0;  // what best effort may use
-  std::int64_t pods = 0;      // used by pods that are not best effort
+  std::int64_t suppress = 0;  // what BE pods may use
+  std::int64_t pods = 0;      // used by pods that are not BE
   std::int64_t hostApplications = 0;
   std::int64_t system = 0;
 };

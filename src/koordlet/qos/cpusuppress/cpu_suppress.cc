@@ -14,32 +14,32 @@
 #include "model/resources.h"
 #include "model/well_known.h"
 
-// One round, every second. (1) The budget (budget.h): what is left of the node's ceiling, from the
-// newest sample of the node and of each pod. (2) The policy turns it into a set of CPUs
-// (cpuset_policy.h) or a quota (quota_policy.h). (3) The kernel is told through the resource
-// executor, which writes only what differs. (4) The other policy's setting is given back, so that a
-// change of policy, or switching the feature off, leaves nothing behind.
+// One round, every second. (1) Compute the budget (budget.h): what is left of the node's ceiling,
+// from the newest sample of the node and of each pod. (2) The policy turns it into a set of CPUs
+// (cpuset_policy.h) or a quota (quota_policy.h). (3) The resource executor writes the values that
+// differ from the kernel's. (4) The other policy's setting is reverted, so that a change of policy,
+// or switching the feature off, leaves nothing behind.
 //
-// It is a control loop without a model: what best effort is allowed is recomputed from what others
-// use now. Shrinking takes effect at once, since a service that wants its CPU back must have it;
-// growing goes in steps of a tenth of the node, so that a service's dip of one second does not let
-// batch jobs take all of it and be thrown out again.
+// It is a control loop without a model: the CPU for BE pods is recomputed from the current use of
+// all others. Shrinking takes effect at once, because an LS pod must get its CPU back when it needs
+// it. Growing goes in steps of a tenth of the node, so that a dip of one second in an LS pod's use
+// does not let batch jobs take all of that CPU and lose it again.
 //
 // A cpuset is written on three levels, the besteffort cgroup, its pods and their containers. cgroup
 // v1 refuses a child that has CPUs which its parent lacks, and a parent that drops CPUs which a
 // child still has; ResourceExecutor::updateLeveled widens from the top and then narrows from the
-// bottom. Directories are listed and not taken from the pod list: sandboxes and pods on their way
-// out have processes, too.
+// bottom. Directories are listed in the file system and not taken from the pod list, because
+// sandboxes and terminating pods have processes, too.
 //
-// Kubelet's static CPU manager gives CPUs to single pods, and resets the cpusets of all other
-// containers every ten seconds. CPUs that it has given away are never best effort's, suppressed or
-// not. Pods and the QoS class then get all that best effort may ever have, and only containers, on
-// which kubelet insists as well, the chosen set: it is looked at again every second, so that a reset
-// lasts no longer.
+// Kubelet's static CPU manager assigns CPUs to single pods, and resets the cpusets of all other
+// containers every ten seconds. BE pods never get the CPUs that it assigned, suppressed or not.
+// With this policy the QoS class and the pods get all CPUs that BE pods may ever have; only
+// containers, which kubelet resets, get the chosen set. Their files are read again every second, so
+// that a reset lasts at most a second.
 //
 // A missing input (no NodeSLO, no sample within two intervals, no pods) leaves everything as it is:
-// no data is no reason to give CPUs to anybody. Cost: O(pods + CPUs) and some file reads per
-// second. Rules: cpusuppress of upstream's koordlet.
+// without data no pod gets more CPUs. Cost: O(pods + CPUs) and some file reads per second. Rules:
+// cpusuppress of upstream's koordlet.
 
 namespace koord::koordlet {
 namespace {
@@ -51,7 +51,8 @@ double cores(std::int64_t milli) {
   return static_cast<double>(milli) / 1000;
 }
 
-// Of a directory of a pod, or of a container in it; sums do not depend on the order in which they are listed.
+// The hash of a pod's or container's directory. The hashes are added up, so the order of the list
+// does not matter.
 std::size_t hashOf(std::string_view pod, std::string_view container) {
   const std::hash<std::string_view> hash;
   return (hash(pod) * 31 ^ hash(container)) * 31;
@@ -125,7 +126,7 @@ void CpuSuppress::run() {
   readBack();
 }
 
-// Into the memory of the last reason.
+// Reuses the memory of the last reason.
 void CpuSuppress::describe(const cpusuppress::Budget& budget) {
   status_.reason.clear();
   const auto to = std::back_inserter(status_.reason);
@@ -177,7 +178,7 @@ Result<CpuSet> CpuSuppress::currentCpus() {
   const std::string& top = host_.besteffort();
   auto least = reader_.cpuset(top);
   if (!kubelet_.state().isStatic() || !least) return least;
-  // Only containers have the chosen set; those with more were reset, or are sandboxes.
+  // Only containers have the chosen set. Containers with more CPUs were reset, or are sandboxes.
   for (const auto& pod : listDirs(host_.layout.dir(Subsystem::Cpuset, top)))
     for (const auto& name : listDirs(host_.layout.dir(Subsystem::Cpuset, joinPath(top, pod)))) {
       auto cpus = reader_.cpuset(joinPath(joinPath(top, pod), name));
@@ -226,7 +227,8 @@ void CpuSuppress::adjustCpuset(std::int64_t budgetMilli) {
   input.budgetMilli = std::max<std::int64_t>(budgetMilli + 999, 0) / 1000 * 1000;  // whole CPUs
   if (input != chosenFor_) {
     chosen_ = cpusuppress::chooseCpuset(input);
-    // Fewer than best effort may use are all its own; unchanged, it would keep those that others own.
+    // Too few CPUs to choose from: BE pods get all of them. Unchanged, they would keep CPUs that
+    // other pods own.
     if (chosen_.empty())
       chosen_ = cpusuppress::unsuppressedCpuset(input.cpus, input.pods, input.excluded);
     chosenFor_ = input;
@@ -281,7 +283,7 @@ void CpuSuppress::recoverQuota() {
       outcome && (*outcome == UpdateOutcome::Written || *outcome == UpdateOutcome::Unchanged);
 }
 
-// By directory, not by pod: sandboxes and pods that are on their way out are in nobody's list.
+// By directory, not by pod: no pod list has sandboxes and terminating pods.
 template <class OnPod, class OnContainer>
 void CpuSuppress::forEachDirectory(OnPod onPod, OnContainer onContainer) {
   host_.layout.dir(Subsystem::Cpuset, host_.besteffort(), path_);
@@ -317,7 +319,7 @@ const std::vector<cpusuppress::PinnedPod>& CpuSuppress::pinned() {
 }
 
 void CpuSuppress::writeCpuset(const CpuSet& cpus, const CpuSet& above, std::string_view reason) {
-  // The executor would look into its memory for each of these files, a thousand times a second on a full node.
+  // Saves the executor a look-up for each of these files: a thousand a second on a full node.
   Settled now{cpus, above, 0, executor_.forgotten(), clock_.steadyNow()};
   if (!kubelet_.state().isStatic() && settled_ && settled_->cpus == cpus &&
       settled_->above == above && settled_->forgotten == now.forgotten &&

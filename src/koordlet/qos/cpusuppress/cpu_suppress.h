@@ -1,8 +1,8 @@
 #pragma once
 
-// Holds best-effort pods below the CPU ceiling of the node, every second: by the set of CPUs they
-// may run on (policy cpuset) or by the quota of their common cgroup (policy cfsQuota). When the
-// feature is switched off, or the other policy is in force, what it had set is given back.
+// Holds BE pods below the CPU ceiling of the node, every second: by the set of CPUs that they may
+// run on (policy cpuset) or by the quota of their common cgroup (policy cfsQuota). When the feature
+// is switched off, or the other policy is in force, its settings are reverted.
 
 #include <optional>
 #include <string>
@@ -21,14 +21,14 @@ namespace koord::koordlet {
 
 class CpuSuppress {
  public:
-  // What it did last and why; for people.
+  // What the last round did and why; shown to operators.
   struct Status {
     std::int64_t rounds = 0;  // since start
     bool enabled = false;
     std::string policy;
     std::int64_t nodeMilli = 0;
     std::int64_t thresholdPercent = 0;
-    std::int64_t lsUsedMilli = 0;  // pods and host applications that are not best effort
+    std::int64_t lsUsedMilli = 0;  // pods and host applications that are not BE
     std::int64_t systemUsedMilli = 0;
     std::int64_t budgetMilli = 0;
     std::string beCpuset;
@@ -36,19 +36,20 @@ class CpuSuppress {
     std::string reason = "not run yet";
   };
 
-  // `managed`: the gate BECPUManager is on. Best effort is not suppressed then; pods to which the scheduler gave CPUs or
-  // NUMA nodes keep what the hooks set, the others have all that best effort may have.
+  // `managed`: true if the gate BECPUManager is on. Then BE pods are not suppressed: pods with CPUs
+  // or NUMA nodes from the scheduler keep what the hooks set, the others get all CPUs that BE pods
+  // may have.
   CpuSuppress(const Host& host, const Clock& clock, const States& states, const MetricCache& cache,
               ResourceExecutor& executor, Metrics& metrics, Duration collectInterval,
               bool managed = false);
 
-  // One round.
+  // Runs one round.
   void run();
-  // NodeSLO changed: a quota that is no longer wanted is given back now, since pods are about to be
-  // told quotas of their own, and the kernel takes none above their parent's.
+  // Called when NodeSLO changed. Removes the besteffort quota at once if the policy has none: pods
+  // are about to get their own quotas, and the kernel refuses quotas above their parent's.
   void policyChanged();
   const Status& status() const { return status_; }
-  // Best effort gets no more than this, whatever the budget, for the reason given; nullopt lifts it.
+  // Caps the budget of BE pods, for the given reason; nullopt removes the cap.
   struct Ceiling {
     std::int64_t milli = 0;
     std::string why;
@@ -57,24 +58,25 @@ class CpuSuppress {
 
  private:
   Result<cpusuppress::Budget> budget();
-  // What best effort has now.
+  // The CPUs that BE pods have now.
   Result<CpuSet> currentCpus();
-  // Of the machine, those that kubepods may use: nothing below it can have others.
+  // The CPUs that the kubepods cgroup may use: no cgroup below it can have others.
   const std::vector<CpuPlace>& usableCpus();
   void describe(const cpusuppress::Budget& budget);
   void adjustCpuset(std::int64_t budgetMilli);
   void adjustQuota(std::int64_t budgetMilli);
   void recoverCpuset();
   void recoverQuota();
-  // CPUs that best effort must not have, whatever the budget.
+  // CPUs that BE pods must not have, for any budget.
   CpuSet excluded();
   void writeCpuset(const CpuSet& cpus, const CpuSet& above, std::string_view reason);
-  // Calls onPod(pod) and onContainer(pod, name) for the directories below best effort's, by their names.
+  // Calls onPod(pod) and onContainer(pod, name) for the directories below the besteffort cgroup,
+  // with their names.
   template <class OnPod, class OnContainer>
   void forEachDirectory(OnPod onPod, OnContainer onContainer);
-  // A number that differs when best effort has other directories.
+  // A hash of the directories below the besteffort cgroup.
   std::size_t directories();
-  // Pods with CPUs of their own.
+  // Pods that are pinned to CPUs.
   const std::vector<cpusuppress::PinnedPod>& pinned();
   void readBack();
 
@@ -90,7 +92,7 @@ class CpuSuppress {
   CpuManagerFile kubelet_;
   bool quotaRecovered_ = false;
   std::optional<Ceiling> ceiling_;
-  // What was written last without a refusal, to which directories.
+  // The last values that were written without an error, and their directories.
   struct Settled {
     CpuSet cpus, above;
     std::size_t directories = 0;
@@ -100,8 +102,8 @@ class CpuSuppress {
   std::optional<Settled> settled_;
   std::vector<cpusuppress::PinnedPod> pinned_;
   std::unordered_set<std::string> placed_;  // cgroups of pods that the hooks place
-  std::uint64_t pinnedFor_ = 0;             // the version of the pods, of both
-  UpdateList levels_[3];                    // these keep their memory
+  std::uint64_t pinnedFor_ = 0;             // the version of the pods, for both
+  UpdateList levels_[3];                    // members, so that their memory is reused
   std::string path_, names_, dir_;
   cpusuppress::BudgetInput input_;
   std::vector<CpuPlace> usable_;

@@ -7,9 +7,9 @@
 
 namespace koord::koordlet::cpusuppress {
 
-// Microseconds per 100 ms; nullopt when the current one is to stay. Small changes (under one
-// percent of the node) are not worth a write, and the quota grows by at most a tenth of the node
-// per round. current -1 means that there is no quota now.
+// Returns microseconds per 100 ms; nullopt if the current quota stays. Changes below one percent of
+// the node are not written, and the quota grows by at most a tenth of the node per round. `current`
+// is -1 if there is no quota.
 std::optional<std::int64_t> chooseQuota(std::int64_t budgetMilli, std::int64_t current,
                                         std::int64_t capacityCores);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// What annotations say about CPUs that best effort must not have.
+// Annotations about CPUs that BE pods must not have.
 
 #include "api/meta.h"
 #include "base/cpuset.h"
@@ -10,16 +10,16 @@
 
 namespace koord::koordlet::cpusuppress {
 
-// Of a node: CPUs reserved for what runs outside Kubernetes, and those that the system QoS has to
-// itself. What cannot be read excludes nothing. Where only a number of CPUs is reserved, the
-// topology says which; nullptr when it is not known.
+// From a node's annotations: CPUs reserved for processes outside of Kubernetes, and the exclusive
+// CPUs of the system QoS. A malformed annotation excludes nothing. If only a number of CPUs is
+// reserved, the topology determines which; nullptr if it is not known.
 CpuSet excludedCpus(const api::StringMap& nodeAnnotations, const CpuTopology* topology);
 
-// CPUs that kubelet gave to single pods for good. Pods that Koordinator pins itself do not count:
+// CPUs that kubelet assigned to single pods exclusively. Pods that Koordinator pins do not count:
 // kubelet's record of them is wrong.
 CpuSet ownedByKubelet(const CpuManagerState& state, const std::vector<PodView>& pods);
 
-// Whether the scheduler chose CPUs or NUMA nodes for the pod.
+// Returns true if the scheduler chose CPUs or NUMA nodes for the pod.
 bool placedByScheduler(const api::Pod& pod);
 
 // The pods that the scheduler pinned to CPUs.

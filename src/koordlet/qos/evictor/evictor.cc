@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 constexpr Duration kEvictedMemory = 2min;
 constexpr Duration kKilledMemory = 10s;
 
-// By kind and pod: what the pod gives back, the most that any task says per resource.
+// By kind and pod: the amounts that the pod releases, the maximum over all tasks per resource.
 std::map<ReleaseKind, std::map<std::string, Amounts>> contributionsOf(
     const std::vector<EvictionTask>& tasks) {
   std::map<ReleaseKind, std::map<std::string, Amounts>> result;

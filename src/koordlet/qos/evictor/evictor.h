@@ -1,13 +1,13 @@
 #pragma once
 
-// Takes from pods of this node what the strategies need back. Containers are killed through the
-// runtime, which frees memory now: neither a budget nor a grace period stands in the way of a node
-// that is about to run out. Where there is no runtime to talk to, or with only-evict-by-api, pods are
-// evicted through the Eviction API.
+// Evicts pods of this node until the amounts that the strategies need are released. It kills their
+// containers through the container runtime, which frees memory at once: neither a disruption budget
+// nor a grace period delays it on a node that is about to run out. Without a runtime, or with
+// only-evict-by-api, it evicts pods through the Eviction API.
 //
-// A pod that was dealt with is remembered, so that what it releases counts and it is not dealt with
-// twice: two minutes when it was evicted, which takes its grace period; ten seconds when it was
-// killed, since kubelet may start its containers again.
+// An evicted pod is remembered, so that its amounts count as released and it is not evicted twice:
+// for two minutes after an eviction, which takes the grace period, and for ten seconds after a
+// kill, because kubelet may start its containers again.
 
 #include <map>
 #include <memory>
@@ -25,8 +25,7 @@ namespace koord::koordlet {
 
 using Amounts = std::map<std::string, std::int64_t, std::less<>>;  // by resource name
 
-// What a task counts: what pods use, or what they have requested. Tasks that count the same share
-// what was released.
+// What a task counts: usage or requests of pods. Tasks of the same kind share the released amounts.
 enum class ReleaseKind { Used, Requested };
 
 struct EvictionCandidate {
@@ -37,36 +36,36 @@ struct EvictionTask {
   std::string feature;  // "BEMemoryEvict"
   std::string why;      // for the audit: "memory at 78%, threshold 70%"
   ReleaseKind kind = ReleaseKind::Used;
-  std::vector<EvictionCandidate> candidates;  // first to go first
+  std::vector<EvictionCandidate> candidates;  // in the order of eviction
   Amounts toRelease;
 };
 struct EvictionResult {
   std::vector<std::string> evicted;  // namespace/name, newly evicted
   std::vector<std::string> refused;  // "namespace/name: reason"
-  // A refused eviction is an attempt as well: what refused it (a budget) changes slower than once a
-  // second.
+  // A refused eviction is an attempt as well: its cause (a disruption budget) changes slower than
+  // once a second.
   bool attempted() const { return !evicted.empty() || !refused.empty(); }
-  // Writes into a strategy's status what came of it: appends to `reason`, sets `lastEviction` when
-  // somebody went.
+  // Writes the result into a strategy's status: appends to `reason`, and sets `lastEviction` if a
+  // pod was evicted.
   void tell(WallTime now, std::string& lastEviction, std::string& reason) const;
 };
 
 class Evictor {
  public:
-  // `runtime` may be null: then everything goes through the API.
+  // `runtime` may be null: then all evictions go through the API.
   Evictor(kube::Api& api, Executor& executor, kube::EventRecorder& events, AuditRing& audit,
           Metrics& metrics, ContainerRuntime* runtime = nullptr);
 
-  // Task after task, evicts candidates in order until every amount of the task is released. A pod
-  // that the API refuses to evict is passed over.
+  // For each task, evicts candidates in order until all amounts of the task are released. Skips a
+  // pod that the API refuses to evict.
   Task<EvictionResult> evict(std::vector<EvictionTask> tasks);
 
  private:
   Task<Result<>> evictOne(std::shared_ptr<const api::Pod> pod, const EvictionTask& task);
-  // Ids of the pod's containers that run, as in pod status. Kubelet's word for it is seconds old, so the runtime is asked
-  // where it does not tell of all of them.
+  // Ids of the pod's running containers, as in pod status. The status from kubelet is seconds old;
+  // if containers are missing there, the runtime is asked.
   Task<std::vector<std::string>> runningContainers(std::shared_ptr<const api::Pod> pod);
-  // Kills the pod's containers; an error when not one could be, so that nothing is released.
+  // Kills the pod's containers; an error if none could be killed, so that nothing is released.
   Task<Result<>> kill(std::shared_ptr<const api::Pod> pod);
   void tell(const api::Pod& pod, const EvictionTask& task, const Result<>& outcome, bool killed);
 
@@ -76,11 +75,11 @@ class Evictor {
   AuditRing& audit_;
   Metrics& metrics_;
   ContainerRuntime* runtime_;
-  std::unordered_map<std::string, SteadyTime> remembered_;  // by uid: until when
+  std::unordered_map<std::string, SteadyTime> remembered_;  // by uid: when the entry expires
 };
 
-// The annotation koordinator.sh/eviction-policy: a list of features that may evict the pod; absent
-// allows all, one that cannot be read none.
+// Returns true if the pod's annotation koordinator.sh/eviction-policy, a list of features, allows
+// the feature to evict it. Without the annotation all may; with a malformed one none.
 bool allowsEviction(const api::Pod& pod, std::string_view feature);
 
 }  // namespace koord::koordlet

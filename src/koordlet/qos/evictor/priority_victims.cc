@@ -14,9 +14,9 @@
 namespace koord::koordlet {
 namespace {
 
-constexpr std::int32_t kHighestPriority = 7999;  // prod pods are never promised too much by us
+constexpr std::int32_t kHighestPriority = 7999;  // Koordinator does not overcommit for prod pods
 
-// Under which name the pod's share is accounted; free pods have no name of their own.
+// The resource name under which the pod's request counts; pods of class free have none.
 std::string accountOf(const api::Pod& pod, std::string_view resource) {
   const auto name = model::resourceNameOf(model::priorityClassWithDefault(pod), resource);
   return std::string(name.empty() ? resource : name);
@@ -38,7 +38,7 @@ std::int64_t evictionPriority(const api::Pod& pod) {
   return text ? parseInt(*text).value_or(0) : 0;
 }
 
-// Inside a priority; that of a pod which names none is its priority.
+// Order within a priority. A pod without the label has its priority as sub-priority.
 std::int64_t subPriority(const api::Pod& pod) {
   const auto* text = api::findIn(pod.metadata.labels, model::kLabelSubPriority);
   const std::int64_t fallback = model::priorityWithDefault(pod);
@@ -54,7 +54,7 @@ bool mayGo(const PodUse& user, std::int32_t priorityThreshold) {
          model::priorityWithDefault(pod) <= priorityThreshold;
 }
 
-// `amount` decides last; what the pod then counts as released is `releases`.
+// `amount` is the last sort key; `releases` is what the pod's eviction counts as released.
 struct Ranked {
   std::shared_ptr<const api::Pod> pod;
   std::int64_t amount;
@@ -153,7 +153,8 @@ std::vector<EvictionCandidate> victimsByPromise(std::string_view resource,
     if (!mayGo(user, priorityThreshold)) continue;
     const std::string name = accountOf(*user.pod, resource);
     const std::int64_t amount = promisedTo(*user.pod, name);
-    // Native resources are kubelet's to defend; their pods go, but what they free is not counted.
+    // Native resources are kubelet's to defend: their pods are victims, but release nothing that
+    // counts.
     Amounts releases;
     if (name != resource) releases[name] = amount;
     ranked.push_back({user.pod, amount, std::move(releases)});

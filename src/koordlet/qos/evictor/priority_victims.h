@@ -1,8 +1,8 @@
 #pragma once
 
-// Pods up to a priority that have to go because the node lacks CPU or memory: which ones, in which
-// order, and how much must come back when more was promised than the node has. The same for both
-// resources; amounts are bytes, or milli-cores.
+// Victims up to a priority when the node lacks CPU or memory: which pods, in which order, and how
+// much to release when their requests exceed the node's allocatable. The same for both resources;
+// amounts are bytes or milli-cores.
 
 #include <optional>
 #include <vector>
@@ -19,18 +19,19 @@ struct PodUse {
   std::optional<std::int64_t> used;  // absent without a sample
 };
 
-// What pods up to `priority` may have requested together, in percent of what the node has, of each
-// kind of the resource (cpu, batch-cpu, mid-cpu).
+// Bounds on the sum of requests of pods up to `priority`, in percent of the node's allocatable, for
+// each kind of the resource (cpu, batch-cpu, mid-cpu).
 struct PromiseBounds {
   std::int64_t thresholdPercent = 0;
-  std::int64_t lowerPercent = 0;  // down to which pods go
+  std::int64_t lowerPercent = 0;  // evictions stop at this
   std::int32_t priority = 0;
 };
-// Both checks name the fields after what they are told they are called: "cpuEvict" or "memoryEvict".
+// Both checks build the field names in errors from the prefix `fields`: "cpuEvict" or
+// "memoryEvict".
 Result<PromiseBounds> promiseBounds(std::string_view fields, std::optional<std::int64_t> threshold,
                                     std::optional<std::int64_t> lower,
                                     std::optional<std::int32_t> priority);
-// Threshold and lower bound (two percent below when absent) of the node's usage.
+// Threshold and lower bound (two percent below if absent) of the node's usage.
 struct UsageBounds {
   std::int64_t thresholdPercent = 0;
   std::int64_t lowerPercent = 0;
@@ -38,15 +39,16 @@ struct UsageBounds {
 Result<UsageBounds> usageBounds(std::string_view fields, std::optional<std::int64_t> threshold,
                                 std::optional<std::int64_t> lower);
 
-// Those that were promised something: all that run or wait, those that may not be evicted, too.
+// The pods whose requests count: all running and pending ones, including those that may not be
+// evicted.
 std::vector<PodUse> promisedPods(const std::vector<PodView>& pods);
-// `resource` is "cpu" or "memory". Kinds that are within bounds are left out.
+// Returns the amounts to release. `resource` is "cpu" or "memory". Omits kinds within the bounds.
 Amounts releaseByPromises(std::string_view resource, const PromiseBounds& bounds,
                           const api::ResourceList& allocatable, const std::vector<PodUse>& pods);
 
-// Pods that asked for it (label koordinator.sh/eviction-enabled), are active, have a sample and a
-// priority of at most `priorityThreshold`: by eviction priority, priority, sub-priority, then the
-// larger amount first.
+// Active pods that allow eviction (label koordinator.sh/eviction-enabled), have a sample and a
+// priority of at most `priorityThreshold`. Order: eviction priority, priority, sub-priority, then
+// the larger amount first.
 std::vector<EvictionCandidate> victimsByUse(std::string_view resource,
                                             const std::vector<PodUse>& pods,
                                             std::int32_t priorityThreshold);

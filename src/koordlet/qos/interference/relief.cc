@@ -7,18 +7,21 @@
 #include "model/resources.h"
 #include "model/well_known.h"
 
-// Verdicts of "cpi" and "cpu" are about what CPU time of others does, so taking CPU from best effort helps: each minute
-// that somebody suffers its ceiling falls by a quarter, from what it used on average in the last one; each minute that
-// nobody does, the ceiling rises by a third, until it is above the machine. So a step down takes a minute to be undone,
-// and best effort ends at the highest ceiling under which nobody suffers, within a step. CPU suppress takes the smaller
-// of its budget and the ceiling, which changes nothing else about it.
+// Verdicts "cpi" and "cpu" mean that the CPU time of other pods interferes, so less CPU for BE pods
+// helps. In each minute with such a verdict the ceiling of BE pods falls by a quarter, at first
+// from their average usage of the last minute. In each minute without one it rises by a third,
+// until it exceeds the node's capacity. So one minute undoes a step down, and BE pods settle within
+// a step of the highest ceiling without interference. CPU suppress uses the smaller of its budget
+// and the ceiling, and is otherwise unchanged.
 //
-// A verdict that stands for five minutes though best effort is at the least (or for ten where it is not held at all),
-// and one of "memory" that stands for five, costs one best-effort pod: the one of lowest priority, and of these the
-// greatest user of that resource. Then ten minutes' peace, since verdicts need minutes to end. About "io" nothing is
-// done: nothing here says who reads and writes.
+// One BE pod is evicted if a CPU verdict holds for five minutes with the ceiling at its minimum
+// (ten minutes if BE pods are not suppressed), or if a verdict "memory" holds for five minutes. The
+// victim has the lowest priority and, among equals, the largest use of that resource. The next
+// eviction is at least ten minutes later, because verdicts need minutes to end. "io" has no action,
+// because koordlet does not measure which pod reads and writes.
 //
-// The rule of halving and of killing after patience is that of CPI2 (Zhang et al., EuroSys 2013), in smaller steps.
+// The rule, to throttle and after a while to kill, is that of CPI2 (Zhang et al., EuroSys 2013), in
+// smaller steps.
 
 namespace koord::koordlet {
 namespace {
@@ -26,7 +29,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::string_view kFeature = "InterferenceEvict";
-constexpr std::int64_t kLeastMilli = 2000;  // what CPU suppress leaves, too
+constexpr std::int64_t kLeastMilli = 2000;  // the same minimum as CPU suppress
 constexpr Duration kPatience = 5min, kPatienceUnheld = 10min, kPeace = 10min;
 constexpr Duration kRecent = 1min;
 
@@ -52,7 +55,7 @@ void InterferenceRelief::hold(const Interference* worst) {
   if (worst) {
     const WallTime now = executor_.wallNow();
     const auto used = cache_.average(Metric::BeCpuUsage, "", now - kRecent, now);
-    if (!ceiling_ && !used) return;  // nothing to begin with
+    if (!ceiling_ && !used) return;  // no starting value
     std::int64_t from = ceiling_ ? ceiling_->milli : capacity;
     if (used) from = std::min(from, static_cast<std::int64_t>(*used));
     ceiling_ = {std::max(from * 3 / 4, kLeastMilli), tell(*worst)};
@@ -106,7 +109,7 @@ std::optional<EvictionTask> InterferenceRelief::evictionFor(
                       tell(one),
                       ReleaseKind::Used,
                       victims(resource),
-                      {{std::string(resource), 1}}};  // whoever is first is enough
+                      {{std::string(resource), 1}}};  // the first candidate is enough
     if (!task.candidates.empty()) return task;
   }
   return std::nullopt;

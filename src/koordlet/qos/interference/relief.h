@@ -1,8 +1,8 @@
 #pragma once
 
-// Acts on the verdicts of interference/ (off by default; gates InterferenceCPUSuppress and InterferenceEvict): while a
-// latency-sensitive pod suffers, best effort is held to less and less CPU, and what that does not help against costs a
-// best-effort pod. Once a minute, after the detector.
+// Acts on the verdicts of interference/ (off by default; gates InterferenceCPUSuppress and
+// InterferenceEvict). While an LS pod suffers from interference, BE pods get less CPU in each
+// round; if that does not help, a BE pod is evicted. Runs once a minute, after the detector.
 
 #include "koordlet/interference/detector.h"
 #include "koordlet/qos/evictor/evictor.h"
@@ -16,7 +16,7 @@ class InterferenceRelief {
     bool evict = false;
     bool any() const { return suppress || evict; }
   };
-  // The most that best effort may use for the sake of those who suffer.
+  // The largest CPU usage of BE pods while LS pods suffer.
   struct Ceiling {
     std::int64_t milli = 0;
     std::string why;
@@ -25,15 +25,15 @@ class InterferenceRelief {
   InterferenceRelief(Executor& executor, const States& states, const MetricCache& cache,
                      Evictor& evictor, Features features);
 
-  // One round with the verdicts that hold now; an eviction goes on by itself.
+  // Runs one round with the current verdicts. An eviction runs asynchronously.
   void run(const std::vector<Interference>& suffering);
-  // For CPU suppress; nullopt when nobody suffers, or did until a while ago.
+  // For CPU suppress. nullopt if no pod suffers and the ceiling has risen above the capacity again.
   const std::optional<Ceiling>& ceiling() const { return ceiling_; }
   json::value view() const;
 
  private:
   void hold(const Interference* worst);
-  // The task of evicting one pod; nullopt when there is no reason, or nobody to evict.
+  // The task that evicts one pod; nullopt if there is no reason or no candidate.
   std::optional<EvictionTask> evictionFor(const std::vector<Interference>& suffering) const;
   std::vector<EvictionCandidate> victims(std::string_view resource) const;
   Task<void> evict(EvictionTask task);
@@ -44,7 +44,7 @@ class InterferenceRelief {
   Evictor& evictor_;
   Features features_;
   std::optional<Ceiling> ceiling_;
-  std::optional<SteadyTime> atLeastSince_;  // the ceiling cannot be lowered any more
+  std::optional<SteadyTime> atLeastSince_;  // since when the ceiling is at its minimum
   std::optional<SteadyTime> lastAttempt_;
   bool evicting_ = false;
   std::string lastEviction_, reason_ = "no pod suffers";

@@ -45,7 +45,7 @@ class ReliefTest : public testing::Test {
   Interference verdict(const std::string& cause) {
     return {"web", "web", "d", "c", "d/web", cause, 2, 1, 0.1, since_};
   }
-  // A minute in which best effort uses that many milli-cores.
+  // A minute in which BE pods use that many milli-cores.
   void minute(double be, const std::vector<Interference>& suffering) {
     loop_.advance(1min);
     cache_.append(Metric::BeCpuUsage, "", loop_.wallNow(), be);

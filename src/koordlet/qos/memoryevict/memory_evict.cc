@@ -7,21 +7,20 @@
 #include "model/resources.h"
 #include "model/well_known.h"
 
-// Three features work on one account, in this order: best-effort pods when the node's usage is at
-// the threshold (BEMemoryEvict), pods of lower priorities when more was promised to them than the
-// node has (MemoryAllocatableEvict), and any pod that allows it, up to a priority, when the usage
-// is at the threshold (MemoryEvict). Each is a task: how much must come back, and candidates in the
-// order in which they go (victims.h).
+// Three features share one account of released memory, in this order: BE pods when the node's usage
+// reaches the threshold (BEMemoryEvict), pods of lower priorities when their requests exceed the
+// node's allocatable (MemoryAllocatableEvict), and any pod that allows it, up to a priority, when
+// the usage reaches the threshold (MemoryEvict). Each is a task: how much to release, and
+// candidates in the order of eviction (victims.h).
 //
-// The evictor walks the tasks and stops a task when what was released covers it. What a pod
-// releases counts for every task that knows the pod, so that BEMemoryEvict and MemoryEvict together
-// do not evict twice as much as is needed; used and requested memory are separate accounts. A pod
-// that was evicted within the last two minutes still counts as released and is not asked again: it
-// takes its grace period to go.
+// The evictor runs the tasks in order and stops a task when the released amount covers it. What a
+// pod releases counts for every task that lists the pod, so that BEMemoryEvict and MemoryEvict
+// together do not evict twice as much as needed; used and requested memory are separate accounts. A
+// recently evicted pod still counts as released and is not evicted again (evictor.h).
 //
-// After an eviction nothing is evicted for the cool-down, since the usage falls only when the pods
-// have ended: deciding on the old figure would empty the node. Evictions go through the Eviction
-// API, so that budgets are kept; a refusal is not an error, the next candidate is tried.
+// After an eviction nothing is evicted for the cool-down, because the usage falls only when the
+// pods have ended: decisions on the old figure would empty the node. A refused eviction is not an
+// error; the next candidate is tried.
 //
 // Cost: O(pods log pods) when there is something to do, O(1) otherwise. Rules: memoryevict of
 // upstream's koordlet.

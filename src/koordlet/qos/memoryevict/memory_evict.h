@@ -1,9 +1,9 @@
 #pragma once
 
-// Evicts pods when the node's memory runs full or too much of it was promised, until it would be
-// back below the lower threshold; then waits for the kernel to see the effect before it looks
-// again. The features (gates BEMemoryEvict, MemoryAllocatableEvict, MemoryEvict) work in this order
-// on one account.
+// Evicts pods when the node's memory usage or the sum of memory requests is too high, until it
+// would be back below the lower threshold. Then waits for the cool-down until the usage shows the
+// effect. The features (gates BEMemoryEvict, MemoryAllocatableEvict, MemoryEvict) work in this
+// order on one account of released memory.
 
 #include "koordlet/metriccache/metric_cache.h"
 #include "koordlet/qos/evictor/evictor.h"
@@ -25,21 +25,21 @@ class MemoryEvict {
     std::int64_t usedPercent = 0;
     std::int64_t thresholdPercent = 0;
     std::int64_t lowerPercent = 0;
-    std::string lastEviction;  // time and pods; empty when there was none
+    std::string lastEviction;  // time and pods; empty if there was none
     std::string reason = "not run yet";
   };
 
   MemoryEvict(Executor& executor, const States& states, const MetricCache& cache, Evictor& evictor,
               Features features, Duration collectInterval, Duration coolDown);
 
-  // One round; evictions go on by themselves.
+  // Runs one round. Evictions run asynchronously.
   void run();
   const Status& status() const { return status_; }
 
  private:
-  // What to do now; says in the status why nothing, if nothing.
+  // The tasks of this round. If there are none, the status gets the reason.
   std::vector<EvictionTask> tasks(const api::ResourceThresholdStrategy& strategy);
-  // The pods that the feature may evict, with what they use.
+  // The pods that the feature may evict, with their usage.
   std::vector<memoryevict::MemoryUser> usersFor(std::string_view feature) const;
   std::optional<double> last(Metric metric, std::string_view subject) const;
   Task<void> evict(std::vector<EvictionTask> tasks);

@@ -58,7 +58,8 @@ Amounts releaseByAllocatable(const api::ResourceThresholdStrategy& strategy,
 }
 
 std::vector<EvictionCandidate> bestEffortVictims(std::vector<MemoryUser> pods) {
-  // Pods with and without priority do not form one order, so the sort must be one that bears it.
+  // Pods with and without priority are no strict weak order. stable_sort tolerates that, std::sort
+  // does not.
   std::ranges::stable_sort(pods, [](const MemoryUser& a, const MemoryUser& b) {
     const auto& left = a.pod->spec.priority;
     const auto& right = b.pod->spec.priority;

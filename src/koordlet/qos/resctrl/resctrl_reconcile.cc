@@ -12,14 +12,14 @@
 // cache; (3) threads of pods that are not in their class's group yet are moved there. A class that is
 // switched off has all ways and all bandwidth, so its threads may stay where they are.
 //
-// A machine where no class was ever switched on is left as it is: the hardware has a dozen groups,
-// and others may want them. Threads are found by directory, sandboxes included. They move to the
-// group of their parent when they are made, so after the first round only new containers are left.
-// Pods with an annotation of their own belong to hooks/resctrl.
+// If no class was ever switched on, the host is left as it is: the hardware has about a dozen
+// groups, and other software may need them. Threads are found by cgroup directory, sandboxes
+// included. A new thread starts in the group of its parent, so after the first round only new
+// containers are left. hooks/resctrl handles pods with a resctrl annotation.
 //
-// Cost: per round one read of three task lists, and one of each container's threads, when a class is
-// switched on. Rules: resctrl of upstream's koordlet. Different from there: caches are named by their
-// ids, which may have gaps, and values that the hardware cannot take are rounded to what it can
+// Cost if a class is switched on: per round one read of three task lists, and one of each
+// container's threads. Rules: resctrl of upstream's koordlet. Different from upstream: caches are
+// named by their ids, which may have gaps, and values are rounded to what the hardware accepts
 // (info/L3/min_cbm_bits, info/MB/bandwidth_gran).
 
 namespace koord::koordlet {
@@ -41,7 +41,7 @@ std::string_view groupOf(const api::Pod& pod) {
   }
 }
 
-// Of the pod's label or, without one, of what Kubernetes makes of it.
+// The group of the pod's QoS label or, without one, of its Kubernetes QoS class.
 template <class Groups>
 auto* groupOfPod(const Groups& groups, const api::Pod& pod) {
   const std::string_view name = groupOf(pod);

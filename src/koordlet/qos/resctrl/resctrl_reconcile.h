@@ -1,8 +1,8 @@
 #pragma once
 
-// Splits last-level cache and memory bandwidth between the QoS classes on machines with resctrl
-// (gate RdtResctrl): groups LSR, LS and BE with the cache ways and the bandwidth that NodeSLO gives
-// them, and the threads of all pods in the group of their class.
+// Splits last-level cache and memory bandwidth between the QoS classes on nodes with resctrl (gate
+// RdtResctrl): groups LSR, LS and BE get the cache ways and the bandwidth of NodeSLO, and the
+// threads of all pods are in the group of their class.
 
 #include <array>
 #include <set>
@@ -14,12 +14,12 @@
 
 namespace koord::koordlet {
 
-// The values of a group; empty texts where nothing is to be changed.
+// The schemata lines of a group; an empty line changes nothing.
 struct ResctrlWanted {
   std::string l3;
   std::string mb;
 };
-// An error names the field that makes no sense.
+// An error names the invalid field.
 Result<ResctrlWanted> resctrlWanted(const resctrl::Machine& machine, const api::ResctrlQOS& qos);
 
 class ResctrlReconcile final : public Strategy {
@@ -38,7 +38,7 @@ class ResctrlReconcile final : public Strategy {
   using Groups = std::array<Group, 3>;
 
   static Groups groupsOf(const api::ResourceQOSStrategy& strategy);
-  // Mounts and makes what is missing; an error says why nothing can be done.
+  // Mounts the file system and creates the groups if missing; an error says why that fails.
   Result<> prepare(const Groups& groups);
   void applySchemata(const resctrl::Machine& machine, const Group& group);
   void applyTasks(const Groups& groups);
@@ -49,7 +49,7 @@ class ResctrlReconcile final : public Strategy {
   ResourceExecutor& executor_;
   Result<> supported_;
   bool amd_;
-  bool used_ = false;  // the groups exist
+  bool used_ = false;  // true if the groups exist
   std::string reason_ = "not run yet";
   std::map<std::string, std::string> applied_;  // by group
 };

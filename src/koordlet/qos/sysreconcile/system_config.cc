@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kSettingReason = "systemConfig reconcile";
 
-// A feature that is not there (any more) has no word in the file.
+// A feature that this kernel lacks has no word in the file.
 bool knowsFeature(std::string_view features, std::string_view name) {
   return hasSchedFeature(features, name) || hasSchedFeature(features, fmt::format("NO_{}", name));
 }

@@ -1,8 +1,8 @@
 #pragma once
 
-// Settings of the whole machine's kernel (gate SystemConfig): how early memory is reclaimed, and
-// switches of kernels that have more of them. What NodeSLO does not name, what is out of the kernel's
-// bounds and what this kernel does not have is left as it is.
+// Settings of the host's kernel (gate SystemConfig): how early memory is reclaimed, and switches
+// that only some kernels have. Settings that NodeSLO does not name, that are out of the kernel's
+// bounds or that this kernel lacks stay unchanged.
 
 #include <vector>
 
@@ -21,7 +21,7 @@ struct SystemSetting {
 // `capacity` is the node's memory in bytes.
 std::vector<SystemSetting> systemSettings(const HostDirs& dirs, const api::SystemStrategy& strategy,
                                           std::int64_t capacity);
-// Whether sched_features has the feature on or off as `wanted` ("NAME", "NO_NAME") says.
+// Returns true if sched_features has the feature on or off as `wanted` ("NAME", "NO_NAME") says.
 bool hasSchedFeature(std::string_view features, std::string_view wanted);
 
 class SystemConfig final : public Strategy {

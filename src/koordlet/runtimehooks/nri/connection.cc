@@ -12,7 +12,7 @@
 namespace koord::koordlet::nri {
 namespace {
 
-constexpr std::uint32_t kRegistration = 1;  // the number of our one call
+constexpr std::uint32_t kRegistration = 1;  // the id of our only call
 constexpr int kInvalidArgument = 3, kUnknown = 2, kUnimplemented = 12;
 
 int statusOf(ErrorCode code) {
@@ -159,7 +159,7 @@ void Connection::registered(const TtrpcFrame& frame) {
   TtrpcResponse response;
   if (!response.ParseFromString(frame.data))
     return lost("the answer to RegisterPlugin is no response of ttrpc");
-  // containerd leaves the status out where all is well.
+  // containerd omits the status on success.
   if (response.status().code() != 0)
     return lost(fmt::format("the runtime does not take plugin {}-{}: {}", options_.index,
                             options_.name, response.status().message()));

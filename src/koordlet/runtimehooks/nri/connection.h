@@ -1,7 +1,7 @@
 #pragma once
 
-// The plugin's connection to the runtime: registers, answers calls, and connects again when it is
-// lost or when the runtime comes later.
+// The plugin's connection to the runtime: registers, answers calls, and reconnects when the
+// connection is lost or the runtime starts later.
 
 #include <functional>
 #include <memory>
@@ -23,25 +23,28 @@ struct Options {
   Duration backoff = std::chrono::seconds(1);         // between tries, growing
   Duration backoffCap = std::chrono::minutes(1);
   double backoffFactor = 2;
-  int backoffSteps = 2'147'483'647;  // tries, after which it is left
-  // Told on the executor's thread: that the runtime has taken the plugin, or that it is gone again.
+  int backoffSteps = 2'147'483'647;  // failed attempts in a row after which it gives up
+  // Called on the executor's thread: true when the runtime has accepted the plugin, false when it
+  // is gone.
   std::function<void(bool)> onConnected = [](bool) {};
-  // Of each call of the runtime's: its method, "unknown" for one that is not served, and whether it went well.
+  // Called for each call from the runtime: its method ("unknown" if it is not served), and whether
+  // it succeeded.
   std::function<void(std::string_view, bool)> onCalled = [](std::string_view, bool) {};
 };
 
-// The name of a plugin has letters, digits and _.+-, its index two digits.
+// Checks the options: a plugin's name consists of letters, digits and _.+-, its index of two
+// digits.
 Result<> check(const Options& options);
 
-// On the loop's thread; calls of the runtime are answered on the executor's.
+// Runs on the loop's thread; calls from the runtime are answered on the executor's.
 class Connection {
  public:
-  // All outlive the connection.
+  // All arguments must outlive the connection.
   Connection(net::IoLoop& loop, Executor& executor, Plugin& plugin, Options options);
   ~Connection();
-  // On the loop, as the destructor.
+  // Call start() and the destructor on the loop's thread.
   void start();
-  // All tries that it may make have failed.
+  // Returns true if all allowed attempts have failed.
   bool gaveUp() const { return tries_ >= options_.backoffSteps; }
 
  private:
@@ -61,16 +64,16 @@ class Connection {
   Plugin& plugin_;
   Options options_;
   Duration pause_;
-  int tries_ = 0;     // that have failed, one after the other
+  int tries_ = 0;     // failed attempts in a row
   std::string told_;  // the last problem that was logged
   net::Fd socket_;
   std::unique_ptr<net::IoLoop::Watch> watch_;
   FrameReader reader_;
   std::string unsent_;
   std::uint32_t lastCall_ = 0;
-  TimerId timer_ = 0;  // of the registration, or of the next try
+  TimerId timer_ = 0;  // of the registration, or of the next attempt
   bool registered_ = false;
-  // Of this object, and of the connection that an answer belongs to.
+  // Lifetime of this object, and of the connection that a reply belongs to.
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   std::shared_ptr<bool> session_;
 };

@@ -44,7 +44,7 @@ std::string encode(std::uint32_t stream, const TtrpcFrame& frame) {
   return out;
 }
 
-// Moves one piece of the socket to its stream; false when it is not whole.
+// Moves one frame of the socket to its stream; false if it is incomplete.
 Result<bool> FrameReader::takePiece() {
   if (input_.size() < kPieceHead) return false;
   const std::uint32_t stream = numberAt(input_, 0);
@@ -54,7 +54,7 @@ Result<bool> FrameReader::takePiece() {
         ErrorCode::BadRequest,
         fmt::format("a piece of {} bytes on stream {}; the most is {}", size, stream, kMaxPiece));
   if (input_.size() < kPieceHead + size) return false;
-  // Streams that we do not know are dropped.
+  // Data of unknown streams is dropped.
   if (stream == kPluginStream || stream == kRuntimeStream)
     streams_[stream].append(input_, kPieceHead, size);
   input_.erase(0, kPieceHead + size);

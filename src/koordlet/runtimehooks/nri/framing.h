@@ -1,12 +1,12 @@
 #pragma once
 
-// What lies below NRI's messages: two byte streams on one socket, with the frames of ttrpc in each.
+// The framing below NRI's messages: two byte streams on one socket, with ttrpc frames in each.
 //
 //   socket:  [stream u32][length u32] payload ...     all numbers big-endian
 //   stream:  [length u32][call u32][type u8][flags u8] data ...
 //
-// A ttrpc frame may be spread over several frames of the socket, and these may hold parts of
-// several. Readers take bytes as they come and give out what is whole.
+// A ttrpc frame may span several socket frames, and a socket frame may hold parts of several ttrpc
+// frames. Readers take bytes as they arrive and return complete frames.
 
 #include <cstdint>
 #include <map>
@@ -33,8 +33,8 @@ struct TtrpcFrame {
   bool operator==(const TtrpcFrame&) const = default;
 };
 
-// A frame as it goes to the socket: in pieces of at most 4,096 bytes, since Go's end reads a piece
-// into a buffer of that size.
+// Encodes a frame for the socket, in pieces of at most 4,096 bytes, because the runtime (Go) reads
+// a piece into a buffer of that size.
 std::string encode(std::uint32_t stream, const TtrpcFrame& frame);
 
 class FrameReader {
@@ -44,15 +44,15 @@ class FrameReader {
     TtrpcFrame frame;
   };
   void add(std::string_view bytes) { input_ += bytes; }
-  // The next frame that is whole; nullopt when more bytes are needed. An error: what came cannot be
-  // the protocol, and nothing after it can be read.
+  // Returns the next complete frame; nullopt if more bytes are needed. An error means that the
+  // bytes do not follow the protocol, and the rest of the stream cannot be read.
   Result<std::optional<Arrived>> next();
 
  private:
   Result<bool> takePiece();
 
   std::string input_;
-  std::map<std::uint32_t, std::string> streams_;  // bytes of frames that are not whole
+  std::map<std::uint32_t, std::string> streams_;  // bytes of incomplete frames
 };
 
 }  // namespace koord::koordlet::nri

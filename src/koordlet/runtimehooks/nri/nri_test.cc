@@ -95,7 +95,7 @@ constexpr const char* kContainerSpec =
     R"({"containers":{"main":{"requests":{"kubernetes.io/batch-cpu":"1000"},
         "limits":{"kubernetes.io/batch-cpu":"2000","kubernetes.io/batch-memory":"4Gi"}}}})";
 
-// koordlet's part, with the batch resources of pods.
+// koordlet's plugin, with a hook for the batch resources of pods.
 class NriTest : public testing::Test {
  protected:
   NriTest()
@@ -207,7 +207,7 @@ TEST_F(NriTest, SynchronizingInPartsGivesValuesToWhatRuns) {
   for (const auto& update : all.update()) updated.push_back(update.container_id());
   EXPECT_THAT(updated, ElementsAre("running", "made"));
   EXPECT_TRUE(all.update(0).ignore_failure());
-  // And nothing of it is left for the next time.
+  // The next synchronization starts empty.
   EXPECT_EQ(ask<SynchronizeResponse>("Synchronize", SynchronizeRequest()).update_size(), 0);
 }
 
@@ -317,7 +317,7 @@ class NriConnectionTest : public NriTest {
     made.connectTimeout = 50ms;
     return made;
   }
-  // Until the condition holds, which only happens in the loop can change.
+  // Runs the loop until the condition holds. Only events of the loop can change it.
   template <class Condition>
   void runUntil(Condition condition) {
     while (!condition()) {
@@ -351,7 +351,7 @@ TEST_F(NriConnectionTest, ItRegistersAnswersAndComesBackAfterTheRuntimeWasGone) 
     told.push_back(std::string(method) + (ok ? "" : " failed"));
   };
   Connection connection(loop_, loop_, plugin_, observed);
-  connection.start();  // nobody listens yet
+  connection.start();  // no runtime listens yet
   std::optional<FakeNriRuntime> runtime;
   for (int round = 1; round <= 2; ++round) {
     runtime.emplace(loop_, path_);

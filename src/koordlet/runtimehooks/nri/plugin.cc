@@ -22,7 +22,7 @@ constexpr std::array<std::string_view, 14> kEvents = {
     "RemoveContainer",      "UpdatePodSandbox",
     "PostUpdatePodSandbox", "ValidateContainerAdjustment"};
 constexpr int kRunPodSandbox = 1, kRemovePodSandbox = 3;
-// Those that this plugin has something to do for, or at least an answer.
+// The events that this plugin handles or at least answers.
 constexpr EventMask kServed = 0x8d | 1 << 1 | 1 << 5 | 1 << 9 | 1 << 10;
 constexpr EventMask kPodEvents = 0x7;
 constexpr int kCreated = 1, kPaused = 2, kRunning = 3;  // states of containers
@@ -163,7 +163,7 @@ Result<std::string> Plugin::configure(const std::string& payload) {
   return response.SerializeAsString();
 }
 
-// All pods and containers there are, in as many parts as they need.
+// Receives all existing pods and containers, in one or more parts.
 Result<std::string> Plugin::synchronize(const std::string& payload) {
   const auto request = readAs<SynchronizeRequest>(payload);
   if (!request) return fail(request.error());

@@ -1,12 +1,12 @@
 #pragma once
 
-// koordlet as an NRI plugin: what it answers to the runtime's calls. No sockets here
-// (connection.h); on koordlet's thread.
+// koordlet as an NRI plugin: its replies to the runtime's calls. Uses no sockets (connection.h) and
+// runs on koordlet's thread.
 //
-// It subscribes to pods that begin and end and to containers that are made and changed. All versions
-// of NRI are served: newer runtimes call a method per event, older ones tell events by StateChange.
-// As it connects, the runtime shows it all pods and containers, and gets back the values that
-// containers should have had since they were made.
+// It subscribes to the start and removal of pods and to the creation and update of containers. All
+// versions of NRI are served: newer runtimes call a method per event, older ones send StateChange.
+// When it connects, the runtime sends all pods and containers, and the reply has the values that
+// containers should have got when they were created.
 
 #include <string>
 #include <vector>
@@ -24,19 +24,19 @@ using EventMask = std::int32_t;
 inline constexpr EventMask kOwnEvents = 0x8d;  // RunPodSandbox, RemovePodSandbox, Create-, Update-
                                                // Container
 
-// From the plugin's configuration, "events: [RunPodSandbox, CreateContainer]"; kOwnEvents for "".
+// Parses the plugin's configuration, "events: [RunPodSandbox, CreateContainer]"; kOwnEvents for "".
 Result<EventMask> eventsIn(const std::string& config);
 
 class Plugin {
  public:
-  // `stages`: hooks that are switched off, by the names that the flag has.
+  // `disabledStages`: stages whose hooks are disabled, named as in the flag.
   Plugin(HookRunner& runner, std::set<std::string> disabledStages)
       : runner_(runner), disabled_(std::move(disabledStages)) {}
 
-  // An error's code says which status of ttrpc it is: NotFound is Unimplemented, BadRequest
-  // InvalidArgument, the others Unknown.
+  // Returns the reply to one call. The code of an error maps to a ttrpc status: NotFound to
+  // Unimplemented, BadRequest to InvalidArgument, others to Unknown.
   Result<std::string> answer(std::string_view method, const std::string& payload);
-  // A new connection begins with nothing.
+  // Called for a new connection: drops the state of the last one.
   void reset() { synchronizing_.Clear(); }
 
  private:
@@ -51,7 +51,7 @@ class Plugin {
 
   HookRunner& runner_;
   std::set<std::string> disabled_;
-  SynchronizeRequest synchronizing_;  // the parts that have come
+  SynchronizeRequest synchronizing_;  // the parts received so far
 };
 
 }  // namespace koord::koordlet::nri

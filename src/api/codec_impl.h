@@ -22,8 +22,8 @@
 
 // How it works: Boost.Describe lists the members of a struct, of which fieldsOf() makes a constant
 // table: the name and the functions that read and write the member. Plain functions
-// (codec_impl.cc) walk the table, so what is compiled for each type of a struct is little. Lists and
-// maps are templates; texts and numbers have overloads.
+// (codec_impl.cc) walk the table, so little is compiled for each type of a struct. Lists and maps
+// are templates; texts and numbers have overloads.
 //
 // Reading keeps no state on success. On the first mistake it notes what is wrong, and each level on
 // the way out puts its own name in front (Context::failure), so the path costs nothing until it is
@@ -240,14 +240,14 @@ std::span<const Field> fieldsOf() {
 
 }  // namespace koord::api::codec
 
-// A struct that several codec files write and read: its table is made in the one that says KOORD_FIELDS.
+// For a struct that several codec files write and read: the file with KOORD_FIELDS has its table.
 #define KOORD_EXTERN_FIELDS(T)                                                                \
   extern template std::span<const koord::api::codec::Field> koord::api::codec::fieldsOf<T>(); \
   extern template const koord::api::Shape& koord::api::shapes::shape<T>();
 #define KOORD_FIELDS(T)                                                                \
   template std::span<const koord::api::codec::Field> koord::api::codec::fieldsOf<T>(); \
   template const koord::api::Shape& koord::api::shapes::shape<T>();
-// The same for a member that is no struct.
+// The same for a member that is not a struct.
 #define KOORD_EXTERN_MEMBER(...)                                                                  \
   extern template bool koord::api::codec::readMember<__VA_ARGS__>(                                \
       koord::api::codec::Context&, const koord::json::value&, void*);                             \

@@ -44,7 +44,36 @@ void addMembers(const json::value& value, Values& out) {
     for (const auto& member : *object) out.push_back(&member.value());
 }
 
-// "*", "'name'" or a number, of which a negative one counts from the end. False: it is none of these.
+// A number of a slice; `absent` if the text is empty. A negative number counts from the end.
+std::optional<std::int64_t> placeIn(std::string_view text, std::int64_t size, std::int64_t absent) {
+  if (text.empty()) return absent;
+  std::int64_t place = 0;
+  const auto* const end = text.data() + text.size();
+  if (const auto [at, error] = std::from_chars(text.data(), end, place);
+      error != std::errc() || at != end)
+    return std::nullopt;
+  return std::clamp<std::int64_t>(place < 0 ? size + place : place, 0, size);
+}
+
+// "from:to", without the element `to`. Returns false if the text is something else.
+bool selectSlice(const Values& from, std::string_view inside, Values& out) {
+  const auto colon = inside.find(':');
+  if (colon == std::string_view::npos) return false;
+  const auto first = inside.substr(0, colon);
+  const auto last = inside.substr(colon + 1);
+  if (!placeIn(first, 0, 0) || !placeIn(last, 0, 0)) return false;
+  for (const auto* value : from) {
+    const auto* array = value->if_array();
+    if (!array) continue;
+    const auto size = static_cast<std::int64_t>(array->size());
+    const auto end = *placeIn(last, size, size);
+    for (auto i = *placeIn(first, size, 0); i < end; ++i)
+      out.push_back(&(*array)[static_cast<std::size_t>(i)]);
+  }
+  return true;
+}
+
+// "*", "'name'", a slice, or a number, of which a negative one counts from the end. Returns false if it is none of these.
 bool select(const Values& from, std::string_view inside, Values& out) {
   if (inside == "*") {
     for (const auto* value : from) addMembers(*value, out);
@@ -60,7 +89,7 @@ bool select(const Values& from, std::string_view inside, Values& out) {
   const auto* const end = inside.data() + inside.size();
   if (const auto [at, error] = std::from_chars(inside.data(), end, index);
       error != std::errc() || at != end)
-    return false;
+    return selectSlice(from, inside, out);
   for (const auto* value : from) {
     const auto* array = value->if_array();
     if (!array) continue;
@@ -147,7 +176,7 @@ Result<Values> jsonPath(const json::value& document, std::string_view path) {
     Values next;
     if (!step(values, rest, next))
       return fail(ErrorCode::Invalid,
-                  fmt::format("{}: not a JSONPath of names, indices, * and one comparison, as in "
+                  fmt::format("{}: not a JSONPath of names, indices, slices, * and one comparison, as in "
                               "{{.status.conditions[?(@.type==\"Ready\")].status}}",
                               path));
     values = std::move(next);

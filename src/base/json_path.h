@@ -1,8 +1,9 @@
 #pragma once
 
-// JSONPath as Kubernetes uses it in printer columns and in waits: ".spec.ports[0].name", "{.status.phase}",
-// ".items[*].name", ".metadata.labels.app\.kubernetes\.io/name" or "['name']", and filters of one comparison,
-// ".status.conditions[?(@.type==\"Ready\")].status". A leading "$" and the braces may be left out.
+// JSONPath as Kubernetes uses it in printer columns and in waits: ".spec.ports[0].name",
+// "{.status.phase}", ".items[*].name", ".metadata.labels.app\.kubernetes\.io/name" or "['name']",
+// and filters of one comparison, ".status.conditions[?(@.type==\"Ready\")].status". A leading "$"
+// and the braces may be left out.
 
 #include <string_view>
 #include <vector>
@@ -12,8 +13,9 @@
 
 namespace koord {
 
-// The values within `document` that the path selects, in order; none when it leads nowhere. Invalid: it is no such path.
-// The work is at most the size of the document for each part of the path.
+// The values within `document` that the path selects, in order; empty if it selects none. Invalid
+// if the path cannot be parsed. The cost is at most the size of the document for each part of the
+// path.
 Result<std::vector<const json::value*>> jsonPath(const json::value& document,
                                                  std::string_view path);
 

@@ -68,7 +68,7 @@ bool enabled(Level level) {
 
 void write(Level level, std::string_view message) {
   if (gJson.load(std::memory_order_relaxed)) {
-    // What others say may have any bytes, and a line that is no JSON is lost to whoever reads them.
+    // Texts from outside may have any bytes, and readers drop a line that is not valid JSON.
     const std::string text = asUtf8(message);
     const auto quoted = boost::json::serialize(boost::json::string_view(text));
     spdlog::log(toSpdlog(level), spdlog::string_view_t(quoted));

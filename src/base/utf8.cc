@@ -51,7 +51,7 @@ std::string asUtf8(std::string_view text) {
 
 std::string_view beginningOf(std::string_view text, std::size_t most) {
   if (text.size() <= most) return text;
-  // A character has three bytes at most after its first. Where there are more, it is no UTF-8 anyway.
+  // A character has at most three bytes after its first. With more, the text is not UTF-8 anyway.
   std::size_t end = most;
   for (int i = 0; i < 3 && end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80; ++i)
     --end;

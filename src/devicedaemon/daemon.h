@@ -18,7 +18,7 @@ class Daemon {
     bool whole = true;  // every driver answered and the file is written
     Duration pause{0};  // until the next round
   };
-  // One that is cancelled leaves the file as it is.
+  // A cancelled round leaves the file as it is.
   Outcome round(SteadyTime now);
   // Changes the settings from the next round on. If the file's path differs, removes the old file.
   void change(const Settings& settings);

@@ -26,22 +26,23 @@ struct LeaderElectionOptions {
   Duration renewDeadline = std::chrono::seconds(10);
   Duration retryPeriod = std::chrono::seconds(2);
   bool releaseOnStop = true;
-  // Of the lease while this process holds it: what others have to know of the leader. Asked at every write.
+  // The annotations of the lease while this process holds it, for clients of the leader. Called at
+  // every write.
   std::function<std::map<std::string, std::string>()> annotations = {};
-  std::shared_ptr<Metrics> metrics;  // null = none are kept
+  std::shared_ptr<Metrics> metrics;  // nullptr: no metrics
 };
 
 class LeaderElector {
  public:
-  // onStarted when this process begins to lead; onStopped when it no longer may (it must stop at
-  // once).
+  // onStarted is called when this process begins to lead, onStopped when it may not lead any more:
+  // it must stop at once.
   LeaderElector(Api& api, Executor& executor, LeaderElectionOptions options, Random random,
                 std::function<void()> onStarted, std::function<void()> onStopped);
   ~LeaderElector();
 
   void start();
   bool leading() const;
-  // Gives the lease back so that another can take it at once; `done` runs afterwards.
+  // Releases the lease, so that another process can take it at once. `done` runs afterwards.
   void release(std::function<void()> done);
 
  private:

@@ -84,7 +84,7 @@ Result<ListHead> openList(std::string_view body, std::function<void(const Receiv
   const auto document = parseJson(body);
   if (!document) return fail(document.error());
   const auto* items = find(*document, "items");
-  // Whoever takes any answer for a list without objects forgets all that there are.
+  // If any answer counted as a list without objects, the caller would forget all objects.
   if (!items || !(items->is_array() || items->is_null()))
     return fail(ErrorCode::Unavailable, "the answer is no list: it has no items");
   if (items->is_array())

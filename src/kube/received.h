@@ -1,7 +1,7 @@
 #pragma once
 
-// Answers of the API in both forms: a JSON document, or a protobuf message of a built-in kind. The first bytes of the text
-// tell which it is.
+// Answers of the API in both formats: a JSON document, or a protobuf message of a built-in kind.
+// The first bytes of the text tell which one it is.
 
 #include <functional>
 #include <optional>
@@ -14,13 +14,13 @@
 
 namespace koord::kube {
 
-// One object. Lives no longer than what it was taken from.
+// An object. The document or message that it was taken from must outlive it.
 class Received {
  public:
   explicit Received(const json::value& document) : document_(&document) {}
   explicit Received(std::string_view message) : message_(message) {}
 
-  // nullptr when it came as a message.
+  // nullptr if it is a protobuf message.
   const json::value* document() const { return document_; }
   // T is the kind that was asked for.
   template <class T>
@@ -40,7 +40,8 @@ class Received {
   std::string_view message_;
 };
 
-// The object in the body of an answer. Unavailable: the answer is incomplete, although the request was carried out.
+// The object in the body of an answer. Unavailable if the answer is incomplete, although the
+// request was carried out.
 Result<> openObject(std::string_view body, std::function<void(const Received&)> visit);
 
 template <class T>

@@ -16,7 +16,7 @@ namespace koord::kube {
 namespace {
 
 constexpr std::size_t kRememberedAnswers = 4096;
-// Longer questions are asked anew each time: whoever asks must not be able to fill the memory.
+// Longer questions are not cached, so that clients cannot fill the memory.
 constexpr std::size_t kLongestRemembered = 10'000;
 constexpr api::ResourceType kTokenReview{"authentication.k8s.io", "v1", "tokenreviews",
                                          "TokenReview", false};

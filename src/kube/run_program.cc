@@ -19,7 +19,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kLook = 50;  // ms between looks where no descriptor tells of the end
+constexpr int kLook = 50;  // ms between checks if no descriptor signals the program's end
 
 class Fd {
  public:
@@ -109,7 +109,7 @@ Result<> collect(const ProgramSpec& program, std::array<int, 2> pipes, pid_t pid
                  ProgramOutput& output, const Interrupt& interrupt) {
   const std::string& name = program.argv[0];
   const Clock::time_point deadline = Clock::now() + program.limit;
-  // -1 where the kernel knows no such descriptors, or seccomp forbids them: then it is looked at again and again.
+  // -1 if the kernel has no such descriptors, or seccomp forbids them: then the loop polls.
   const Fd ended(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   bool isGone = false;
   std::array<pollfd, 4> watched{pollfd{pipes[0], POLLIN, 0}, pollfd{pipes[1], POLLIN, 0},

@@ -34,7 +34,7 @@ class Bare final : public Component {
 class SecureServingTest : public net::NetTest {
  protected:
   SecureServingTest() {
-    ::unsetenv("KUBERNETES_SERVICE_HOST");  // this is no pod, whatever tests before said
+    ::unsetenv("KUBERNETES_SERVICE_HOST");  // not in a pod, whatever earlier tests set
     folder_ = ::testing::TempDir() + "secure-serving-" + std::to_string(::getpid());
     std::filesystem::create_directories(folder_);
   }

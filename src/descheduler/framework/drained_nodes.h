@@ -1,9 +1,10 @@
 #pragma once
 
-// Nodes that a drain has cordoned. A drain begins and ends within one cycle; while it lasts the node has the
-// annotation below, whose value is the plugin's name. A node that has it before and after a cycle was left behind: the
-// process died in the middle, and now no plugin wants the node any more (switched off, paused, other levels). Such
-// nodes are uncordoned here. A node that somebody else has cordoned has no annotation and stays as it is.
+// Nodes that a drain has cordoned. A drain begins and ends within one cycle. During the drain the
+// node has the annotation below, whose value is the plugin's name. If a node has it before and
+// after a cycle, a process died during the drain, and now no plugin drains the node (disabled,
+// paused, other levels). Such nodes are uncordoned here. A node that a user has cordoned has no
+// annotation and stays as it is.
 
 #include <map>
 #include <string>
@@ -18,11 +19,11 @@ namespace koord::descheduler {
 
 inline constexpr std::string_view kAnnotationDrainedBy = "descheduler.koordinator.sh/drained-by";
 
-// Plugins by the name of the node whose drain they began, as the annotations say now.
+// By node name, the plugin that began a drain of the node, as the annotations say now.
 std::map<std::string, std::string> drainedNodes(Stores& stores);
 
-// Uncordons those of `before` that still have the annotation. What changes meanwhile is left for the next cycle;
-// errors are logged.
+// Uncordons the nodes of `before` that still have the annotation. Nodes that change meanwhile are
+// left for the next cycle. Errors are logged.
 Task<void> releaseDrained(kube::Api& api, Stores& stores,
                           std::map<std::string, std::string> before);
 

@@ -1,16 +1,19 @@
 // A scheduling cycle for a group of pods: placed together or not at all (framework/group.h).
 //
-// For each domain in turn: every member is searched a node and takes it, so that the next one finds
-// the cluster as it will be; then the plugin judges. What is not committed is taken back at the end
-// of the domain. Members are tried until the plugin says that those left cannot make up for the ones
-// that failed: a group that lacks one node is found out by one search, not by one per member.
+// For each domain in turn: the cycle finds a node for each member and assumes the member there, so
+// that the next member sees the cluster as it will be. Then the plugin judges. Anything that is not
+// committed is reverted at the end of the domain. Members are tried until the plugin says that the
+// untried ones cannot make up for those that failed: a group that lacks one node costs one failed
+// search, not one per member.
 //
-// Of a refused group only the first member that failed is shown to PostFilter plugins, with those that
-// had a place where they would be: room is made for one member after the other, as upstream's gangs ask
-// for it, and the next try finds the next one. While room is made the others are promised their places,
-// so that nobody leaves for a group whose places somebody else of no higher priority takes meanwhile. When
-// no room is made, they are promised nothing: nobody keeps out of the way of a group that cannot start.
-// The cost of a cycle is that of the members one by one, times the domains that were tried.
+// Of a refused group, only the first member that failed is passed to PostFilter plugins, with the
+// placed members on their nodes. So preemption works for one member after the other, as for
+// upstream's gangs, and the next attempt finds the next one. While the victims terminate, the other
+// members are nominated for their nodes, so that no pod of the same or lower priority takes these
+// meanwhile. If there are no victims, the nominations end: a group that cannot start keeps no node
+// from other pods.
+//
+// The cost of a cycle is that of its members one by one, times the number of domains tried.
 
 #include <algorithm>
 
@@ -22,12 +25,12 @@ namespace koord::scheduler {
 
 namespace {
 
-// As upstream names the end of a gang's cycle in its metric.
+// Upstream's values of the label that names the end of a gang's cycle.
 constexpr std::string_view kSucceeded = "gang is already succeed";
 constexpr std::string_view kGroups = "of groups";
 constexpr std::string_view kNotPlaced = "all pending pods is already been attempted";
 
-// Those that have places keep them: to be bound, or to wait for others with them.
+// Returns true if placed members keep their nodes: to be bound, or to wait there for other members.
 bool keepsPlaces(const Status& verdict) {
   return verdict.ok() || verdict.code == Code::Wait;
 }
@@ -55,7 +58,7 @@ void Scheduler::scheduleGroup(std::unique_ptr<Attempt> first) {
   cycles_.spawn(placeGroup(group, std::move(members)));
 }
 
-// Searches a node for the member and takes it.
+// Searches a node for the member and, if there is one, assumes and reserves it.
 Task<void> Scheduler::tryMember(Member& member, const SearchScope& scope, Placement& placement) {
   Attempt& attempt = *member.attempt;
   attempt.state = CycleState();
@@ -106,7 +109,7 @@ Task<Status> Scheduler::tryDomain(const std::string& group, std::vector<Member>&
     });
     if (!shouldContinue) break;
   }
-  // Extenders take their time, in which pods may go.
+  // While extenders answer, pods may be deleted.
   for (Member& member : members) {
     if (member.outcome != Member::Outcome::Placed || stillNeedsNode(*member.attempt)) continue;
     std::erase(placed, member.attempt->pod.info);
@@ -120,11 +123,11 @@ Task<Status> Scheduler::tryDomain(const std::string& group, std::vector<Member>&
   co_return verdict;
 }
 
-// There is no place for the group: its first member fails with what the plan says.
+// Called if the plan has no place for the group: its first member fails with the plan's status.
 Status Scheduler::refusePlan(const std::string& group, std::vector<Member>& members,
                              std::span<const PodPtr> pods, GroupPlan plan) {
   Member& first = members.front();
-  // PostFilter plugins find it as after a search.
+  // PostFilter plugins expect the state that a search leaves.
   first.attempt->state = CycleState();
   (void)first.attempt->profile->search().prepare(first.attempt->state, pods.front());
   first.outcome = Member::Outcome::Failed;
@@ -158,7 +161,7 @@ Task<Status> Scheduler::tryGroup(const std::string& group, std::vector<Member>& 
   for (std::size_t i = 0; i < std::max<std::size_t>(domains.size(), 1); ++i) {
     auto trying = tryDomain(group, members, pods, domains.empty() ? nullptr : &domains[i]);
     verdict = co_await trying;
-    // A plugin that counts members that run already may be content with a domain that takes nobody.
+    // A plugin that also counts running members may accept a domain that takes no member.
     if (keepsPlaces(verdict) &&
         std::ranges::find(members, Member::Outcome::Placed, &Member::outcome) != members.end())
       break;
@@ -166,7 +169,7 @@ Task<Status> Scheduler::tryGroup(const std::string& group, std::vector<Member>& 
   co_return verdict;
 }
 
-// A member that was refused where it had been found a node, or an error, may be otherwise in the next try.
+// A refusal by a Reserve or Permit plugin, or an error, may not occur again in the next attempt.
 Scheduler::GroupEnd::Promises Scheduler::promisesAfter(const std::vector<Member>& members,
                                                        const Member* cause) const {
   using Promises = GroupEnd::Promises;
@@ -177,7 +180,7 @@ Scheduler::GroupEnd::Promises Scheduler::promisesAfter(const std::vector<Member>
   return Promises::End;
 }
 
-// Of a member that goes back into the queue with its group.
+// The nomination of a member that returns to the queue with its group.
 Nomination Scheduler::promiseTo(const Member& member, GroupEnd::Promises promises) const {
   const Attempt& attempt = *member.attempt;
   const Nomination planned = attempt.profile->profile().groups->nominationOf(*attempt.pod.info);
@@ -197,7 +200,7 @@ Task<void> Scheduler::finishMember(Member& member, const Status& verdict, GroupE
   } else if (!stillNeedsNode(attempt)) {
     queue_->done(attempt.pod.uid());
   } else if (placed || member.outcome == Member::Outcome::Untried) {
-    // Nobody else has seen the places that were taken back: nobody has to be woken.
+    // No other pod saw the reverted placements, so no pod has to be woken.
     handleRejection(attempt, verdict, promiseTo(member, end.promises), shared_.cluster.liveCount());
   } else if (member.outcome == Member::Outcome::Refused) {
     handleRejection(attempt, member.result.status, {true, ""});
@@ -209,7 +212,7 @@ Task<void> Scheduler::finishMember(Member& member, const Status& verdict, GroupE
   }
 }
 
-// For metrics: what upstream counts of jobs that it schedules as a batch.
+// The metrics that upstream has for jobs that it schedules as a batch.
 void Scheduler::observeMembers(const std::vector<Member>& members, const Status& verdict) {
   if (!observer_) return;
   std::map<NodeId, Duration> byNode;
@@ -227,7 +230,7 @@ void Scheduler::observeMembers(const std::vector<Member>& members, const Status&
   if (!keepsPlaces(verdict) && placed > 0) observer_->groupTakenBack(permitted, placed);
 }
 
-// For what is told of attempts that failed.
+// Sets what reports of failed attempts say about the group.
 void Scheduler::noteGroup(const std::string& group, std::vector<Member>& members,
                           const Member* cause) {
   const auto placed = std::ranges::count(members, Member::Outcome::Placed, &Member::outcome);
@@ -261,7 +264,7 @@ Task<void> Scheduler::placeGroup(std::string group, std::vector<Member> members)
   observeMembers(members, verdict);
   log::v(3, "group {} of {} pods: {}", group, members.size(),
          verdict.ok() ? "placed" : verdict.message());
-  // The one that the others are refused for comes first: preemption may promise nodes to all.
+  // The member that caused the refusal comes first: its preemption may nominate nodes for all.
   Member* cause = nullptr;
   if (!verdict.ok()) {
     const auto first = std::ranges::find(members, Member::Outcome::Failed, &Member::outcome);

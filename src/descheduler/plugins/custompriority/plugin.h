@@ -2,10 +2,11 @@
 
 // CustomPriority (balance): moves pods from expensive classes of nodes to cheaper ones.
 //
-// evictionOrder names the classes, the most expensive first; a node is in the first whose selector it matches. Pods
-// of every class but the last may move to nodes of any later one, small pods first. BestEffort: those that fit
-// somewhere, until five in a row do not. DrainNode: all pods of a node or none; with autoCordon the node is cordoned
-// for it, and opened again when that fails. What moves is counted against the room of its target.
+// evictionOrder names the classes, the most expensive first; a node is in the first class whose
+// selector it matches. Pods of every class but the last may move to nodes of any later class, small
+// pods first. Mode BestEffort: pods that fit on a target node, until five in a row do not fit. Mode
+// DrainNode: all pods of a node or none; with autoCordon the node is cordoned for the drain, and
+// uncordoned if that fails. Moved pods are counted against the free resources of their target.
 
 #include "api/selector.h"
 #include "descheduler/framework/registry.h"
@@ -54,8 +55,8 @@ class CustomPriority final : public Plugin, public BalancePlugin {
   Task<void> relieve(const NodeView& source, const Level& level, const Targets& targets);
   Task<void> drain(const NodeView& source, const Level& level, const Targets& targets);
   Task<bool> evict(PodPtr pod, std::string reason);
-  // What becomes of a node in the course of its drain. While it lasts the node carries a note, for the process that
-  // comes after one that died in the middle: it opens only what this plugin closed.
+  // The state of a node's drain. During the drain the node has an annotation: if the process dies
+  // in the middle, the next process uncordons only nodes that this plugin cordoned.
   enum class Drain { Begins, GivenUp, Done };
   Task<Result<>> mark(const NodeView& node, Drain state);
 

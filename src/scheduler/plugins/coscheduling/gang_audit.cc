@@ -12,7 +12,7 @@ const PodInfo* someoneWaiting(const Gang& gang) {
   return waiting == gang.members.end() ? nullptr : waiting->second.get();
 }
 
-// Some who could complete it may not be tried.
+// Returns true if the gang is incomplete and scheduling gates block some of its members.
 bool heldByGates(const Gang& gang) {
   return gang.notReady > 0 && !gang.complete() &&
          std::ranges::any_of(gang.members, [](const auto& member) {

@@ -1,8 +1,8 @@
 #pragma once
 
-// GangAudit: tells who audits workloads (framework/audit.h) of gang groups: which wait for a place,
-// which are held back by gates, which have all the members they need, and which are gone. How their
-// tries end the scheduler tells itself.
+// GangAudit: reports gang groups to the audit of workloads (framework/audit.h): which groups wait
+// for nodes, are blocked by scheduling gates, have all the members they need, or are gone. The
+// scheduler itself reports the results of their attempts.
 
 #include <string>
 #include <unordered_map>
@@ -20,7 +20,7 @@ class GangAudit {
 
  private:
   struct Seen {
-    std::string group;  // "" = it waits for nothing that was told
+    std::string group;  // the waiting group that was reported; "" if none
     bool complete = false;
   };
   void look(const std::string& id);
@@ -32,7 +32,7 @@ class GangAudit {
   std::unordered_map<std::string, Seen> seen_;  // by gang
 };
 
-// Begins to tell, once for all profiles, where somebody listens.
+// Starts the reports, once for all profiles, if an auditor is configured.
 void auditGangs(Handle& handle, Gangs& gangs);
 
 }  // namespace koord::scheduler

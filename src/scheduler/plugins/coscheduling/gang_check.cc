@@ -34,8 +34,8 @@ void GangCheck::check() {
   timer_ = executor_.runAfter(kPeriod, [this] { check(); });
 }
 
-// The few that follow by name on those of the last time; the walk finds them without a list that
-// would have to be kept.
+// Checks the next few gangs by name. A walk over all gangs finds them, so no sorted list has to be
+// maintained.
 void GangCheck::checkGangs() {
   std::vector<std::string> due;
   for (int round = 0; round < 2 && due.size() < kGangsPerPeriod; ++round) {
@@ -59,7 +59,7 @@ void GangCheck::checkNodes() {
     if (nextNode_ >= cluster.capacity()) nextNode_ = 0;
     const NodeId node = nextNode_++;
     for (const PodPtr& pod : cluster.node(node).pods) {
-      // A pod that is gone keeps its place until its binding has ended.
+      // A deleted pod stays on its node until its binding has ended.
       const auto* record = cluster.findPod(pod->uid());
       if (!record || record->assumed) continue;
       if (const std::string difference = gangs_.verify(pod); !difference.empty())

@@ -1,8 +1,8 @@
 #pragma once
 
-// GangCheck: reads a few gangs, and the pods of a few nodes, anew each second, and says where what is
-// kept of gangs differs from the pods that are there. It is mended at once, but a difference is a bug:
-// it is logged with what differed and counted in scheduler_ledger_drift_total{ledger="gangs"}.
+// GangCheck: each second compares the kept state of a few gangs, and of the pods of a few nodes,
+// with the existing pods. A difference is corrected at once. As it is a bug, it is also logged with
+// the details and counted in scheduler_ledger_drift_total{ledger="gangs"}.
 
 #include <string>
 
@@ -31,7 +31,7 @@ class GangCheck {
   TimerId timer_ = 0;
 };
 
-// That of the scheduler, which runs from when it is first asked for.
+// The scheduler's GangCheck, which starts at the first call.
 GangCheck& gangCheckOf(Handle& handle, Gangs& gangs);
 
 }  // namespace koord::scheduler

@@ -15,9 +15,9 @@ namespace koord::scheduler {
 namespace {
 
 const std::string kPlugin = "Coscheduling";
-constexpr std::size_t kRemembered = 10;  // failed members, for people
+constexpr std::size_t kRemembered = 10;  // failed members, for users
 
-// Resources that keep no pod off a node.
+// Removes the resources that no filter checks.
 void leaveOutUncounted(const Profile& profile, RoomNeed& need) {
   const auto counters = profile.offers<const CountedResources>();
   const bool filters = Profile::indexOf(profile.filter, "NodeResourcesFit") != Profile::npos;
@@ -53,7 +53,7 @@ GangCycles& gangCyclesOf(Handle& handle, const CoschedulingArgs& args) {
 GangStanding GangCycles::standingOf(const Gang& gang) const {
   GangStanding standing;
   if (!gang.spec) {
-    standing.minimum = 1;  // nobody knows how many it needs: it lacks some
+    standing.minimum = 1;  // the true minimum is unknown: the gang lacks members
     standing.policy = MatchPolicy::OnlyWaiting;
     return standing;
   }
@@ -108,7 +108,7 @@ std::optional<RoomShortage> GangCycles::shortage(const Profile& profile, const G
   const bool first = std::ranges::all_of(lacking(gang), [&](const auto& entry) {
     return entry.first->bound == 0 && gangs_.waitingIn(*entry.first) == 0;
   });
-  if (first) {  // nobody of the group has a place yet
+  if (first) {  // no member of the group has a node yet
     Resources least;
     for (const auto& [member, count] : lacking(gang))
       if (member->spec)
@@ -138,15 +138,15 @@ Status GangCycles::begin(const Profile& profile, const std::string& id,
     looked.limited = true;
     return refuseAtOnce(*gang, members, *over, std::move(looked));
   }
-  if (mayHold(*gang)) return {};  // it takes what there is, and waits for the rest
+  if (mayHold(*gang)) return {};  // it holds the nodes that it gets, and waits for the others
   if (const auto short_ = shortage(profile, *gang, members, looked))
     return refuseAtOnce(*gang, members, describe(cluster, *short_), std::move(looked),
                         insufficient(cluster, *short_));
   return {};
 }
 
-// Before any search; what would have to be otherwise wakes the first member. The message begins with what a
-// search would have said, since tools look for its words.
+// Refuses before any search. The first member becomes the lead: its hints check the cause. The
+// message begins with the words of a failed search, because tools match them.
 Status GangCycles::refuseAtOnce(const Gang& gang, std::span<const PodPtr> members,
                                 const std::string& why, GangRefusal looked,
                                 const std::string& searched) {
@@ -237,7 +237,7 @@ Nomination GangCycles::nominationOf(const PodInfo& pod) const {
   return it == promises_.end() ? Nomination{} : Nomination{true, it->second};
 }
 
-// Not at once: a member that goes is often made anew within a second.
+// Ends them at the second run, because a deleted member is often replaced within a second.
 void GangCycles::endUselessPromises() {
   Nominator& nominator = gangs_.handle().nominator();
   std::set<std::string> held;
@@ -278,7 +278,7 @@ Status GangCycles::judge(const std::string& id, const GroupOutcome& outcome) {
   return refuse(*gang, std::move(text), outcome);
 }
 
-// Those that are placed, and those of the group that waited, go on together.
+// Releases the placed members and the waiting members of the group together.
 void GangCycles::letGo(const Gang& gang, std::span<const PodPtr> placed) {
   std::vector<PodPtr> together(placed.begin(), placed.end());
   const std::string groupId = Gangs::groupIdOf(gang);
@@ -288,8 +288,9 @@ void GangCycles::letGo(const Gang& gang, std::span<const PodPtr> placed) {
         together.push_back(record->info);
   }
   gangs_.release(gang, together);
-  // The newly placed were told to wait, but nobody has begun to: those that nobody else holds up
-  // need not be announced as pods whose binding takes its time.
+  // Permit returned Wait for the newly placed members, but no binding has begun to wait. A member
+  // that no other plugin delays is removed from the waiting pods: preBindPreFlight would count its
+  // binding as slow.
   WaitingPods& waiting = gangs_.handle().waitingPods();
   for (const PodPtr& pod : placed) {
     const auto told = waiting.find(pod->uid());
@@ -343,7 +344,7 @@ Status GangCycles::refuse(const Gang& gang, std::string message, const GroupOutc
   return Status::unschedulable(std::move(message));
 }
 
-// All gangs of the group accumulate.
+// Returns true if all gangs of the group are NonStrict.
 bool GangCycles::mayHold(const Gang& gang) const {
   return std::ranges::all_of(gangs_.groupOf(gang), [&](const std::string& id) {
     const Gang* member = gangs_.find(id);

@@ -1,15 +1,15 @@
 #pragma once
 
-// GangCycles: the tries of gang groups, from the moment the queue hands out their members. One for
-// all profiles.
+// GangCycles: the scheduling cycles of gang groups, from the moment the queue hands out their
+// members. All profiles share one GangCycles.
 //
-//   begin     is the group complete, and is there room at all (room.h)?
-//   shouldContinue    a member found no node: can those left still make up the minimum?
-//   judge     does every gang of the group have its minimum (judge.h)? Then all that have a place,
-//             those that waited for it included, are let go together.
+//   begin     Is the group complete, and do all nodes together have enough free resources (room.h)?
+//   shouldContinue  A member found no node: can the untried members still reach the minimum?
+//   judge     Does every gang of the group have its minimum (judge.h)? If so, all members with a
+//             node, including those that waited, are released to be bound together.
 //
-// What the last refusal was is kept until the group is placed: for what wakes it, for people
-// (explain, HTTP) and for metrics.
+// The last refusal is kept until the group is placed: for the queueing hints, for users (explain,
+// HTTP) and for metrics.
 
 #include <map>
 #include <set>
@@ -27,7 +27,7 @@
 
 namespace koord::scheduler {
 
-// Why a gang group has no place.
+// Why a gang group was not placed.
 struct GangRefusal {
   std::string message;
   struct Failed {
@@ -36,12 +36,12 @@ struct GangRefusal {
   };
   std::vector<Failed> failed;      // the first few
   std::vector<std::string> gangs;  // ids
-  std::string lead;                // uid of the member that room wakes
-  std::optional<RoomNeed> need;    // when there was no room at all
+  std::string lead;                // uid of the member whose hints wake the group
+  std::optional<RoomNeed> need;    // if all nodes together had not enough
   RoomView view;
-  bool limited = false;    // it needs more than its members may ever have
-  bool unplanned = false;  // there was no place for it in the network
-  WallTime since{};        // of the first refusal in a row
+  bool limited = false;    // the group needs more than its members may ever have (limits.h)
+  bool unplanned = false;  // the network topology has no place for it
+  WallTime since{};        // time of the first refusal in a row
 };
 
 class GangCycles {
@@ -49,36 +49,36 @@ class GangCycles {
   explicit GangCycles(Gangs& gangs);
 
   Status begin(const Profile& profile, const std::string& gang, std::span<const PodPtr> members);
-  // As many members of each gang as it lacks come before those beyond.
+  // First as many members of each gang as it lacks, then the surplus members.
   std::vector<std::size_t> orderOf(const std::string& gang, std::span<const PodPtr> members) const;
   bool shouldContinue(const std::string& gang, const GroupOutcome& soFar) const;
   Status judge(const std::string& gang, const GroupOutcome& outcome);
   PermitResult permit(const PodInfo& pod) const;
-  // The pod has lost its place.
+  // Called when the pod has lost its node.
   void unreserved(const PodInfo& pod);
-  // Where in the network the group goes.
+  // Plans where in the network the group goes.
   GroupPlan planByNetwork(const Gang& gang, std::span<const PodPtr> members,
                           NetworkPlacement& placement);
-  // Where the first of its members by name is that has a place.
+  // The node of the first member, by name, that has a node; nullopt if none has.
   std::optional<NodeId> nodeOfMember(const Gang& gang) const;
-  // Whether this member waits for another network than there was.
+  // Queueing hints: Queue if the pod leads a refused group and the cause may be gone, else Skip.
+  // planHint: the network topology had no place. roomHint: all nodes together had not enough, and
+  // have enough now. limitHint: a limit was too low, and is high enough now.
   Hint planHint(const PodInfo& pod) const;
-  // Whether this member waits for room that is there now.
   Hint roomHint(const PodInfo& pod) const;
-  // Whether it waits for a limit that is not too low any more.
   Hint limitHint(const Profile& profile, const PodInfo& pod) const;
 
-  // Nodes that this cycle's preemption promises to members, by uid.
+  // The nodes that preemption in this cycle nominates for members, by uid.
   std::map<std::string, std::string>& promises() { return promises_; }
   Nomination nominationOf(const PodInfo& pod) const;
-  // On the leader, now and then: members that are held by PreEnqueue since the last time keep nobody off a
-  // node that they were promised.
+  // Runs periodically, on the leader only. Ends the nominations of members that PreEnqueue holds
+  // and already held at the previous run: they would keep other pods off the node in vain.
   void endUselessPromises();
 
   GangStanding standingOf(const Gang& gang) const;
-  // How many more places each gang of the group lacks.
+  // For each gang of the group, how many more members must get a node.
   std::vector<std::pair<const Gang*, std::int64_t>> lacking(const Gang& gang) const;
-  // nullptr: its last try was not refused.
+  // nullptr if the group's last attempt was not refused.
   const GangRefusal* refusalOf(const std::string& groupId) const;
   std::size_t waitingGroups();
   Gangs& gangs() { return gangs_; }
@@ -94,23 +94,24 @@ class GangCycles {
                                        std::span<const PodPtr> members, GangRefusal& refusal) const;
   bool mayHold(const Gang& gang) const;
   void letGo(const Gang& gang, std::span<const PodPtr> placed);
-  // A gang has changed: what its group holds may do by now, or be nobody's.
+  // Called when a gang has changed: its group may now have enough with what it holds, or may be
+  // removed.
   void lookAtHold();
 
   Gangs& gangs_;
   GangHold hold_;
   mutable RoomSums sums_;
-  // Of the group that is being tried: places that its gangs had before, by gang.
-  struct GroupAttempt {
+  // The group of the current cycle, and what each of its gangs lacked at the start, by gang.
+  struct Trying {
     std::string groupId;
     std::unordered_map<std::string, std::int64_t> lacked;
     bool unplanned = false;
   };
   GroupAttempt attempt_;
   std::map<std::string, GangRefusal> refusals_;         // by group
-  std::unordered_map<std::string, std::string> leads_;  // group by uid
+  std::unordered_map<std::string, std::string> leads_;  // group by the lead's uid
   std::map<std::string, std::string> promises_;
-  std::set<std::string> held_;  // uids of members with a promise that were held the last time
+  std::set<std::string> held_;  // uids of nominated members that were held at the last run
 };
 
 GangCycles& gangCyclesOf(Handle& handle, const CoschedulingArgs& args);

@@ -16,7 +16,7 @@ namespace {
 
 using api::StringMap;
 
-// In a group. All of them are looked at for every member.
+// The most gangs in a group, because each is visited for every member.
 constexpr std::size_t kMostGangs = 256;
 constexpr std::size_t kMostRules = 32;
 
@@ -28,12 +28,12 @@ std::string_view textOf(const StringMap& map, std::string_view key) {
   return text ? std::string_view(*text) : std::string_view();
 }
 
-// Of what people wrote, as much as fits into an event.
+// The part of a user's text that an event shows.
 std::string_view shortened(std::string_view text) {
   return beginningOf(text, 100);
 }
 
-// As Go's ParseInt with 32 bits reads it.
+// Accepts the same texts as Go's ParseInt with 32 bits.
 std::optional<std::int64_t> parseInt32(std::string_view text) {
   if (text.starts_with('+') && text.size() > 1 && text[1] != '-') text.remove_prefix(1);
   std::int32_t number = 0;
@@ -150,7 +150,7 @@ class Reader {
   }
 
  private:
-  // One rule of gatherStrategy; none where it says nothing.
+  // A rule of gatherStrategy; nullopt if it names no layer.
   std::optional<NetworkGather> readGather(const json::value& entry, std::size_t index) {
     const auto wrong = [&](std::string_view field, std::string_view what) {
       problem(kNetworkTopologySpec, fmt::format("gatherStrategy[{}]{}: {}", index, field, what));
@@ -204,7 +204,7 @@ void readShared(const StringMap& annotations, const std::string& self, const Cos
   reader.readNetwork();
 }
 
-// Where the lightweight protocol says the minimum: a label, else an annotation.
+// The minimum in the lightweight protocol: from a label, else from an annotation.
 struct Minimum {
   std::string_view path;
   std::string_view key;

@@ -13,24 +13,25 @@ bool assigned(const PodInfo& pod) {
   return !pod.pod->spec.nodeName.empty();
 }
 
-// Its minimum had nodes, whatever became of its pods since. With a minimum of 0 the phase is Scheduled though no pod has
-// a node: that says nothing about the other gangs of the group.
+// Returns true if the minimum once had nodes, even if its pods have finished since. With a minimum
+// of 0 the phase is Scheduled though no pod has a node. That says nothing about the other gangs of
+// the group.
 bool hadNodes(const api::PodGroup& group) {
   const std::string& phase = group.status.phase;
   if (group.spec.minMember <= 0) return false;
   return phase == "Scheduled" || phase == "Running" || phase == "Finished" || phase == "Failed";
 }
 bool hadNodes(const api::WorkloadPodGroup&) {
-  return false;  // its members count as they are
+  return false;  // only its existing members count
 }
 
-// Without a node, and not to be given one now.
+// Returns true if the pod has no node and cannot get one now: it is gated or terminating.
 bool heldBack(const PodInfo& pod) {
   return !assigned(pod) &&
          (!pod.pod->spec.schedulingGates.empty() || pod.pod->metadata.deletionTimestamp);
 }
 
-// Of two members that both say what the gang is, the one that is believed.
+// Returns true if a's annotations take precedence over b's.
 bool older(const PodInfo& a, const PodInfo& b) {
   const auto time = [](const PodInfo& pod) {
     return pod.pod->metadata.creationTimestamp.value_or(WallTime());
@@ -182,11 +183,11 @@ Gang& Gangs::gangNamed(const std::string& id) {
 }
 
 void Gangs::podSeen(const PodPtr& before, const PodPtr& after) {
-  if ((!before || alone(*before)) && (!after || alone(*after))) return;  // nearly every one
+  if ((!before || alone(*before)) && (!after || alone(*after))) return;  // nearly every pod
   const std::string was = before ? gangIdOf(*before->pod) : std::string();
   const std::string is = after ? gangIdOf(*after->pod) : std::string();
   if (!was.empty() && was != is) leave(was, *before);
-  // Who waits for another scheduler will have no place by ours.
+  // A pod that waits for another scheduler is not a member.
   const bool ours =
       after && (assigned(*after) || handle_.knownPods().ours().contains(after->uid()));
   if (!is.empty() && ours) join(is, after);
@@ -368,8 +369,9 @@ void Gangs::lookLater(const std::string& id) {
   looks_.insert(id);
 }
 
-// A member that went may have been the one that did not fit, and the others wait for it alone. One
-// that was bound sets those free that were held; but only the first of a group does.
+// If a member was deleted, it may have been the member that did not fit, and the others waited for
+// it alone. If a member was bound, the group is satisfied and its held members may be scheduled;
+// they are activated for the group's first bound member only.
 void Gangs::look() {
   for (const std::string& id : std::exchange(looks_, {})) {
     const Gang* gang = find(id);

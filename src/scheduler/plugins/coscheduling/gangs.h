@@ -1,22 +1,23 @@
 #pragma once
 
-// Gangs: which gangs there are, what they ask for and who belongs to them. One for all profiles.
+// Gangs: all gangs, their requirements and their members. All profiles share one Gangs.
 //
-// Members are pods as the API shows them (framework/known_pods.h), what a gang asks for follows from
-// its PodGroup or its oldest member that says it. That is all that is kept. Who has a place, waits or
-// is bound is asked of the Cluster, whose records change with every try and its undoing.
+// Members are pods as the API shows them (framework/known_pods.h). The requirements come from the
+// gang's PodGroup, or from its oldest member that states them. Which members have a node, wait or
+// are bound is read from the Cluster, whose records change with every attempt and its revert.
 //
-// The one decision that is remembered is which members were let go to be bound together: the others
-// must know before the API shows it, and it is written on the pods. It ends when the API shows the
-// pod bound or gone, or when its place is given up.
+// Two more facts are remembered:
+//   - Which members were released to be bound together: the other members must know it before the
+//     API shows it, and it is written to the pods. It ends when the API shows the pod bound or
+//     deleted, or when the pod loses its node.
+//   - Which groups were satisfied: a member that replaces a finished or failed member does not wait
+//     for the finished ones. A group is satisfied when a member of it is seen on a node, or when a
+//     PodGroup's status says that the minimum had nodes, which is all that a restart knows of
+//     finished members. It ends with the PodGroup, or with the last member of a gang without one.
 //
-// Which groups were satisfied is remembered, too: a member that takes the place of one that has ended or
-// failed does not wait for those who are done. A group was when a member of it is seen on a node, or when
-// the status of a PodGroup says that the minimum had one, which is what a restart knows of members that
-// have ended. It ends with the PodGroup, or with the last member of a gang that has none.
-//
-// A gang is complete when as many members as it needs are there and could be placed; a group when all
-// of its gangs are. What completes a group, or changes what it needs, wakes its members (activate).
+// A gang is complete if it has as many schedulable members as it needs; a group is complete if all
+// of its gangs are. A change that completes a group, or changes what it needs, wakes its members
+// (activate).
 
 #include <functional>
 #include <map>
@@ -35,7 +36,7 @@ namespace koord::scheduler {
 
 template <>
 struct KindOf<api::PodGroup> {
-  // It wakes nobody by itself: members are told when it makes a difference.
+  // Registers no event: Gangs activates the members if the object makes a difference.
   static constexpr ObjectKind value{.firstList = FirstList::BeforePods};
 };
 template <>
@@ -43,7 +44,7 @@ struct KindOf<api::WorkloadPodGroup> {
   static constexpr ObjectKind value{.firstList = FirstList::BeforePods, .optional = true};
 };
 
-// Members that were let go together.
+// Members that were released to be bound together.
 struct GangRelease {
   std::string groupId;
   std::size_t members = 0;
@@ -51,21 +52,21 @@ struct GangRelease {
 
 struct Gang {
   std::string id;
-  std::shared_ptr<const api::PodGroup> object;            // nullptr: there is none
+  std::shared_ptr<const api::PodGroup> object;            // nullptr if there is none
   std::shared_ptr<const api::WorkloadPodGroup> workload;  // Kubernetes' own, likewise
-  std::optional<GangSpec> spec;                           // absent: nothing says it yet
-  std::string source;      // uid of the member that says it, when no PodGroup does
-  std::string unreadable;  // why a member's annotations do not say it
-  bool deleted = false;    // its PodGroup went while members were there
+  std::optional<GangSpec> spec;                           // nullopt until something states it
+  std::string source;      // uid of the member that states the spec if no PodGroup does
+  std::string unreadable;  // why a member's annotations cannot be read
+  bool deleted = false;    // its PodGroup was deleted while it had members
   std::unordered_map<std::string, PodPtr> members;  // by uid, as the API shows them
-  std::size_t notReady = 0;  // of these, without a node and not to be placed: gated, leaving
-  std::size_t bound = 0;     // of these, on a node as the API shows it
+  std::size_t notReady = 0;  // members without a node that are gated or terminating
+  std::size_t bound = 0;     // members with a node as the API shows it
   std::unordered_map<std::string, std::shared_ptr<const GangRelease>> released;  // not bound yet
 
   bool hasObject() const { return object || workload; }
-  // To be shown with events; one of the objects is there.
+  // For events. hasObject() must be true.
   api::ObjectReference reference() const;
-  // Where the object, or a member, says how many pods it needs.
+  // The field that states how many pods the gang needs.
   std::string_view minimumField() const;
   std::size_t ready() const { return members.size() - notReady; }
   bool complete() const { return spec && static_cast<std::int64_t>(ready()) >= spec->minimum; }
@@ -73,58 +74,57 @@ struct Gang {
 
 class Gangs {
  public:
-  // The handle is that of the first profile that has the plugin; it outlives this.
+  // The handle is that of the first profile that has the plugin. Must outlive this object.
   Gangs(Handle& handle, const CoschedulingArgs& args);
   Gangs(const Gangs&) = delete;
   Gangs& operator=(const Gangs&) = delete;
 
-  // nullptr: no member and no PodGroup.
+  // nullptr if it has no member and no PodGroup.
   const Gang* find(const std::string& id) const;
   const Gang* gangOf(const PodInfo& pod) const;
-  // Whether the pod is in no gang.
+  // Returns true if the pod is in no gang.
   bool alone(const PodInfo& pod) const {
     return alone_.of(pod, [&] { return gangNameOf(*pod.pod).empty(); });
   }
   const std::unordered_map<std::string, Gang>& all() const { return gangs_; }
 
-  // The gangs that are bound together with this one, itself included; those without a spec stand
-  // alone.
+  // The ids of the gangs that are bound together with this gang, including it. A gang without a
+  // spec is alone.
   std::vector<std::string> groupOf(const Gang& gang) const;
   static std::string groupIdOf(const Gang& gang);
-  // How the group is placed by network topology: as the first of its gangs says that says something;
-  // nullptr: it is not.
+  // The network rules of the group: those of its first gang that has any; nullptr if none has.
   const std::vector<NetworkGather>* networkOf(const Gang& gang) const;
-  // Gangs of the group that see themselves in the same group.
+  // The gangs of the group that name the same group.
   std::vector<const Gang*> partnersOf(const Gang& gang) const;
-  // Some member of the gang's group is bound, on its way, or was bound before.
+  // Returns true if a member of the gang's group is bound, is about to be bound, or was bound.
   bool satisfied(const Gang& gang) const;
-  // Its members are placed as if they stood alone: the group is satisfied, and the gang does not look
-  // at more than that; or it never asked for anything else.
+  // Returns true if members are scheduled like single pods: the group is satisfied and the policy
+  // is once-satisfied, or the gang is basic.
   bool free(const Gang& gang) const;
-  // Success, or why the pod has to wait for others to come.
+  // Success, or why the pod has to wait for other members or gangs.
   Status check(const PodInfo& pod) const;
-  // Members without a place.
+  // Members without a node, sorted by name.
   std::vector<PodPtr> pendingOf(const Gang& gang) const;
-  // Members that have a place and are not seen as bound.
+  // The number of members that have a node and are not yet bound as the API shows it.
   std::size_t waitingIn(const Gang& gang) const;
 
-  // These go on to be bound; what they are written down as.
+  // Records that these members are released to be bound together.
   void release(const Gang& gang, std::span<const PodPtr> members);
   std::shared_ptr<const GangRelease> releaseOf(const PodInfo& pod) const;
-  // The pod has lost its place.
+  // Called when the pod has lost its node.
   void placeLost(const PodInfo& pod);
 
-  // Tries the members of all gangs whose group has this one.
+  // Wakes the members of all gangs whose group names this gang.
   void activate(const std::string& id);
-  // Calls fn with gangs whose members or spec have changed.
+  // `fn` is called with each gang whose members or spec have changed.
   void listen(std::function<void(const std::string& id)> fn) {
     listeners_.push_back(std::move(fn));
   }
 
-  // Counts a gang anew, from the pods that are there, and mends what differs: how it differed, ""
-  // when it did not.
+  // Recounts a gang from the existing pods and corrects what differs. Returns the differences; ""
+  // if there are none.
   std::string verify(const std::string& id);
-  // The same for one pod that is there: whether it is a member of its gang.
+  // The same for one existing pod: checks that it is a member of its gang.
   std::string verify(const PodPtr& pod);
 
   Handle& handle() { return handle_; }
@@ -132,7 +132,7 @@ class Gangs {
 
  private:
   void podSeen(const PodPtr& before, const PodPtr& after);
-  // One of its two kinds of objects has come, changed or gone.
+  // Called when one of the gang's two kinds of objects was added, changed or deleted.
   template <class T>
   void objectSeen(const std::string& id, std::shared_ptr<const T> Gang::* slot,
                   const std::shared_ptr<const T>& after);
@@ -140,8 +140,8 @@ class Gangs {
   void join(const std::string& id, const PodPtr& pod);
   void leave(const std::string& id, const PodInfo& pod);
   void count(Gang& gang, const PodInfo& pod, bool add);
-  // Reads what the gang asks for, from all of it or because of a member that is new; true when that
-  // has changed.
+  // Reads the gang's requirements, from its object and all members or from a new member. Returns
+  // true if they have changed.
   bool specify(Gang& gang);
   bool specifyBy(Gang& gang, const PodInfo& member);
   bool setSpec(Gang& gang, std::optional<GangSpec> spec);
@@ -151,10 +151,10 @@ class Gangs {
   void noteSatisfied(const Gang& gang) {
     if (gang.spec) satisfied_.insert(groupIdOf(gang));
   }
-  // The group is nothing to any gang any more.
+  // Forgets the group's state if none of these gangs is in the group.
   void forgetGroup(const std::string& groupId, const std::vector<std::string>& gangs);
   bool groupComplete(const Gang& gang) const;
-  // Looks again soon whether members that were held, or waited for the one that went, may be tried.
+  // Schedules look(), which activates members that waited for a member that was bound or deleted.
   void lookLater(const std::string& id);
   void look();
   void changed(const std::string& id) const {
@@ -165,17 +165,17 @@ class Gangs {
   const CoschedulingArgs args_;
   std::unordered_map<std::string, Gang> gangs_;
   mutable ByShape<bool> alone_;
-  // Gangs whose group names this one, itself included.
+  // Gangs whose group names this gang, including it.
   std::unordered_map<std::string, std::set<std::string>> namedBy_;
   std::vector<std::function<void(const std::string& id)>> listeners_;
   std::set<std::string> looks_;
   std::unordered_set<std::string> satisfied_;  // groups of which a member has had a node
-  std::unordered_set<std::string> told_;       // groups that were when their members were last told
-  // Cleared on destruction: posted callbacks look at it first.
+  std::unordered_set<std::string> told_;       // satisfied groups whose members were activated
+  // False after destruction; posted callbacks check it first.
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
-// Those of the scheduler.
+// The scheduler's Gangs, created at the first call.
 Gangs& gangsOf(Handle& handle, const CoschedulingArgs& args);
 
 }  // namespace koord::scheduler

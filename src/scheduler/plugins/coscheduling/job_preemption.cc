@@ -21,12 +21,13 @@ namespace {
 
 constexpr std::string_view kJob = "scheduling.koordinator.sh/questioned-object-key";
 
-// Of a gang for which nobody has to leave, until its promises are used. The first leaves time to
-// write them down.
+// The pause before a gang without victims uses its nominations. The shortest leaves time to write
+// them to the API.
 constexpr Duration kShortestPause = std::chrono::seconds(1);
 constexpr Duration kLongestPause = std::chrono::seconds(10);
 
-// Promises without victims that may be in vain, and for how long there are none afterwards.
+// How often a gang may get nominations without victims that it cannot use, and for how long it gets
+// none afterwards.
 constexpr int kPromisesInVain = 2;
 constexpr Duration kShortestRest = std::chrono::seconds(30);
 constexpr Duration kLongestRest = std::chrono::minutes(10);
@@ -37,8 +38,8 @@ bool labelIs(const PodInfo& pod, std::string_view key, std::string_view value) {
   return text && *text == value;
 }
 
-// Victims are worth the ranks of their jobs: jobs of higher priority cost more, and one that loses
-// several pods on a node costs no more than one that loses one.
+// The cost of victims is the sum of the ranks of their jobs: a job of higher priority costs more.
+// Several victims of one job on a node cost the same as one.
 class JobRules final : public PreemptionRules {
  public:
   explicit JobRules(const Cluster& cluster, std::int32_t below) {
@@ -46,7 +47,7 @@ class JobRules final : public PreemptionRules {
     for (const Cluster::PodRecord& record : cluster.pods())
       if (record.info->priority < below && spareable(*record.info))
         priorities.insert(record.info->priority);
-    // From 1, so that the lowest are not as good as nobody.
+    // From 1, so that victims of the lowest priority cost more than no victims.
     for (const std::int32_t priority : priorities) rank_[priority] = std::ssize(rank_) + 1;
   }
   bool empty() const { return rank_.empty(); }
@@ -74,7 +75,7 @@ class JobRules final : public PreemptionRules {
   std::map<std::int32_t, std::int64_t> rank_;
 };
 
-// What came of it, as a metric's label: the sort of reason, without the names and numbers in it.
+// The result as a metric's label: the kind of reason, without its names and numbers.
 std::string_view resultOf(const Status& status) {
   static constexpr std::string_view kResults[] = {
       "not eligible due to preemptionPolicy=Never.",
@@ -91,11 +92,11 @@ std::string_view resultOf(const Status& status) {
   return "no pending pods";
 }
 
-// Plans for one question. Each looks at all members and all who may leave, in the one turn of the scheduler.
+// Plans per call. Each visits all members and all possible victims, within one cycle.
 constexpr int kMostPlans = 5;
 
-// The members that may not preempt (preemptionPolicy Never) to whom the plan gives nodes that others have to leave.
-// The gang cannot start so, and whoever leaves for its other members leaves in vain.
+// The members that may not preempt (preemptionPolicy Never) and that the plan puts on nodes with
+// victims. The gang cannot start that way, so the evictions for its other members would be in vain.
 std::vector<PodPtr> keptFromTheirPlaces(const JobPlan& plan) {
   std::vector<PodPtr> kept;
   for (const JobPlan::Place& place : plan.places)
@@ -104,7 +105,7 @@ std::vector<PodPtr> keptFromTheirPlaces(const JobPlan& plan) {
   return kept;
 }
 
-// The pods like this one come before all others; false: they do so already.
+// Moves this pod and the pods of its shape to the front. Returns false if they are there already.
 bool putFirst(std::vector<PodPtr>& pods, const PodInfo& pod) {
   const auto alike = [&](const PodPtr& other) {
     return other.get() == &pod || (pod.shape != 0 && other->shape == pod.shape);
@@ -163,7 +164,7 @@ JobPlacer JobPreemption::placerFor(const PodInfo& pod, const Members& members) {
   const Gang* gang = cycles_.gangs().gangOf(pod);
   return [this, gang, spare = members.spare](std::span<const PodPtr> pods,
                                              const JobCost& cost) -> Result<std::vector<NodeId>> {
-    // The last ones of a gang are those that it can do without.
+    // A gang can do without its last members.
     auto left = spare;
     std::vector<bool> needed(pods.size(), true);
     for (std::size_t i = pods.size(); i-- > 0;)
@@ -192,7 +193,7 @@ JobPlan JobPreemption::planFor(const PodInfo& pod, const PreemptionRules& rules,
     if (plan.stopped && !byNetwork(pod) && putFirst(members.pods, *plan.stopped)) continue;
     const auto kept = plan.status.ok() ? keptFromTheirPlaces(plan) : std::vector<PodPtr>();
     if (kept.empty()) return plan;
-    // As many as the gangs can do without, or one too many, which ends it.
+    // Leaves out as many as a gang can do without, or one more, which ends the loop.
     for (const PodPtr& member : kept) {
       std::erase(members.pods, member);
       if (--members.spare[gangIdOf(*member->pod)] <= 0) break;
@@ -244,7 +245,7 @@ PostFilterResult JobPreemption::preempt(const PodPtr& pod, const Diagnosis& diag
   PostFilterResult result = preemptForAll(pod, diagnosis);
   if (Observer* observer = handle_.observer())
     observer->jobPreempted(job, resultOf(result.status), handle_.executor().steadyNow() - since);
-  // Whoever left for one member alone would leave in vain.
+  // Victims for one member alone would be evicted in vain.
   if (result.status.code == Code::Unschedulable && gang && !cycles_.gangs().free(*gang))
     result.status.code = Code::UnschedulableAndUnresolvable;
   return result;
@@ -303,9 +304,10 @@ PostFilterResult JobPreemption::preemptForAll(const PodPtr& pod, const Diagnosis
 }
 
 bool JobPreemption::carryOut(const JobPlan& plan) {
-  std::map<NodeId, JobPlan::Place> preemptors;  // by node: whoever comes there
+  std::map<NodeId, JobPlan::Place> preemptors;  // by node: the first member that goes there
   for (const JobPlan::Place& place : plan.places) preemptors.emplace(place.node, place);
-  // Who holds what a quota lacks may leave a node that no member goes to: for the first that may preempt.
+  // Victims that free quota may be on nodes without members. Their preemptor is the first member
+  // that may preempt.
   const auto first = std::ranges::find_if(plan.places, [](const JobPlan::Place& place) {
     return !PreemptionRules::neverPreempts(*place.member);
   });
@@ -335,7 +337,7 @@ bool JobPreemption::mayPromise(const std::string& group) {
   if (promised_.size() > kGroupsKept)
     std::erase_if(promised_, [&](const auto& entry) { return entry.second.until <= now; });
   Promised& promised = promised_[group];
-  if (promised.since != since) promised = {since};  // it was placed in between
+  if (promised.since != since) promised = {since};  // the gang was placed in between
   if (now < promised.until) return false;
   if (promised.inVain++ < kPromisesInVain) return true;
   promised.inVain = 0;
@@ -351,7 +353,7 @@ void JobPreemption::comeBackSoon(const PodPtr& pod) {
   if (!comingBack_.insert(group).second) return;
   const GangRefusal* refusal = cycles_.refusalOf(group);
   const WallTime now = handle_.executor().wallNow();
-  // As long again as it has waited: doubles with every try in vain.
+  // As long as it has already waited, so the pause doubles with every failed attempt.
   const Duration waited = refusal ? now - refusal->since : Duration::zero();
   tasks_.spawn(comeBack(pod, std::move(group), std::clamp(waited, kShortestPause, kLongestPause)));
 }
@@ -379,7 +381,8 @@ PostFilterResult JobPreemption::checkHelps(const PodPtr& pod, const Diagnosis& /
         "preemption: a gang that is placed by network topology needs enablePreemption");
     return result;
   }
-  // Whoever may leave for a single pod: labels that keep a pod from a job's preemption do not count there.
+  // The victims that a single pod may have: labels that protect pods from a job's preemption do not
+  // count here.
   const PreemptionRules rules;
   const bool any = std::ranges::any_of(handle_.cluster().pods(), [&](const auto& record) {
     return rules.mayLeave(*record.info, *pod);
@@ -430,7 +433,7 @@ Status JobPreemption::worth(const PodPtr& pod, const Candidate& candidate) {
     return Status::of(placed.error());
   for (TentativePlugin* plugin : handle_.profile().offers<TentativePlugin>())
     if (Status given = plugin->grant(pod, candidate.node); !given.ok()) return given;
-  // Who is not needed finds its place when it can.
+  // If the gangs lack no more members, the others may be placed later.
   const bool whole = std::ranges::all_of(cycles_.lacking(*gang),
                                          [](const auto& entry) { return entry.second == 0; });
   if (whole) return {};

@@ -1,23 +1,28 @@
 #pragma once
 
-// JobPreemption: makes room for a whole gang at once, or not at all (scheduler/preemption/job_plan.h).
+// JobPreemption: preempts for a whole gang at once, or not at all
+// (scheduler/preemption/job_plan.h).
 //
-// With enablePreemption the first member that finds no node asks for all of the gang's members that
-// have none: who would have to leave so that every one of them has a place, or as many as the gang needs. If the
-// plan holds, the victims are told to leave and every member in it is promised its node; if not, nobody
-// leaves: other PostFilter plugins, which would make room for the one member, are not asked either.
+// With enablePreemption, the first member that finds no node triggers a plan for all members
+// without a node: the victims that must leave so that all of them, or as many as the gang needs,
+// get a node. If there is such a plan, the victims are evicted and every member of the plan gets a
+// nomination. If not, no pod is evicted; other PostFilter plugins, which would preempt for the one
+// member alone, are not called either.
 //
-// A plan may do without victims: it fills nodes up one by one, where scores had spread the members. Then
-// no victim's end will wake the gang: it comes back by itself after a pause and finds its promises. When it
-// has come back twice and cannot use them, they end, others may act for it, and for a while it is promised
-// nothing of that kind: room that stays empty for it would be nobody's.
+// A plan may have no victims, because it fills nodes one by one where scores had spread the
+// members. Then no victim's end wakes the gang, so it is activated after a pause and finds its
+// nominations. If it could not use them twice, they end, and for a while it gets no nominations
+// without victims: they would keep free resources unused.
 //
-// A gang that is placed by network topology is planned so here, too, with the nodes' costs as scores.
+// A gang that is placed by network topology is planned that way here, too, with the nodes' costs as
+// scores.
 //
-// Without it the profile's other PostFilter plugins act for that one member. They are kept from it
-// when the plan shows that the gang could not be placed even if everybody left who may: evicting for
-// one member would only cost victims. What they choose for it has to leave room for the others (worth): they are
-// placed as in that plan, or where this fails by a new one, with it in its place. Pods that stand alone are left to the others in any case.
+// Without enablePreemption, the profile's other PostFilter plugins preempt for that one member.
+// They are not called if the plan shows that the gang could not be placed even without all possible
+// victims, because evictions for one member would be in vain. The victims that they choose must
+// leave free resources for the other members (worth), with this member on its node: the others are
+// placed as in that plan, or if this fails, by a new plan. The other plugins always act for pods
+// that are not in a gang.
 
 #include <map>
 #include <set>
@@ -34,44 +39,47 @@ namespace koord::scheduler {
 
 class JobPreemption {
  public:
-  // Without a placement nobody is placed by network topology.
+  // `placement` is nullptr if no gang is placed by network topology.
   JobPreemption(Handle& handle, GangCycles& cycles, NetworkPlacement* placement)
       : handle_(handle), cycles_(cycles), placement_(placement) {}
 
+  // PostFilter with enablePreemption.
   PostFilterResult preempt(const PodPtr& pod, const Diagnosis& diagnosis);
+  // PostFilter without it: unresolvable if preemption for this member would be in vain.
   PostFilterResult checkHelps(const PodPtr& pod, const Diagnosis& diagnosis);
-  // Whether no member of the pod's gang waits for victims that have not been told to leave yet. All members wait for
-  // them, since a gang that is tried without one of its members is refused, and loses what it was promised.
+  // Success if no member of the pod's gang waits for victims whose eviction is not requested yet.
+  // All members wait for these, because a gang that is tried without one of its members is refused
+  // and loses its nominations.
   Status victimsTold(const PodInfo& pod) const;
-  // Whether the event is about a pod on the node that this member is promised.
+  // Returns true if the event is about a pod on this member's nominated node.
   bool vacates(const ClusterEvent& event, const PodInfo& pod) const;
-  // Success, or why it is in vain for the gang that those leave for one of its members.
+  // Success, or why the candidate's victims would not help the gang of this member.
   Status worth(const PodPtr& pod, const Candidate& candidate);
 
  private:
-  // Members without a place, and how many of each gang it can do without, which is less than none when it
-  // lacks more than there are.
+  // Members without a node, and by gang, how many of them it can do without; negative if it lacks
+  // more members than there are.
   struct Members {
     std::vector<PodPtr> pods;
     std::map<std::string, std::int64_t> spare;
     bool enough() const;
   };
   Members membersOf(const PodInfo& pod) const;
-  // In which those who may not preempt need no room. Whoever finds no node comes first in the next try, unless
-  // all before it are like it.
+  // A plan in which members that may not preempt get no node with victims. If a member finds no
+  // node, the next plan begins with it and the pods like it, unless they were already first.
   JobPlan planFor(const PodInfo& pod, const PreemptionRules& rules, Members members);
-  // Whether the members find room where the last plan for their whole gang has them, now that one of them is placed. Only
-  // those nodes are looked at, so this costs far less than a new plan.
+  // Returns true if the members fit where the last plan for the whole gang puts them, after one of
+  // them has been placed. Visits these nodes only, so it costs far less than a new plan.
   bool fitAsPlanned(const Members& members) const;
-  // "" when the pod may preempt for its members.
+  // Why the pod may not preempt for these members; "" if it may.
   std::string notEligible(const PodInfo& pod, std::span<const PodPtr> members) const;
   PostFilterResult preemptForAll(const PodPtr& pod, const Diagnosis& diagnosis);
-  // Of members that are placed by network topology; else there is none.
+  // The placer by network topology; empty if the members are not placed that way.
   JobPlacer placerFor(const PodInfo& pod, const Members& members);
   bool byNetwork(const PodInfo& pod) const;
-  // False: some member may not send its victims away, so nobody leaves and nothing is promised.
+  // Returns false if the eviction cannot start: then no pod is evicted and no node nominated.
   bool carryOut(const JobPlan& plan);
-  // Whether the gang may be promised nodes although nobody leaves for it.
+  // Returns true if the gang may get nominations without victims.
   bool mayPromise(const std::string& group);
   void comeBackSoon(const PodPtr& pod);
   Task<void> comeBack(PodPtr pod, std::string group, Duration pause);
@@ -80,15 +88,15 @@ class JobPreemption {
   GangCycles& cycles_;
   NetworkPlacement* placement_;
   struct Helped {
-    PodPtr pod;  // that asked; nullptr: no plan
+    PodPtr pod;  // the pod of the call; nullptr: no plan
     std::vector<JobPlan::Place> places;
   };
-  Helped helped_;                     // the last plan of checkHelps that found room for all
+  Helped helped_;                     // the last successful plan of checkHelps
   std::set<std::string> comingBack_;  // ids of groups
   struct Promised {
-    WallTime since{};  // of the refusals in a row
-    int inVain = 0;    // how often in this row
-    Duration rest{};   // how long nothing was promised last
+    WallTime since{};  // time of the first refusal in a row
+    int inVain = 0;    // number of unused nominations in this row
+    Duration rest{};   // the length of the last pause without nominations
     SteadyTime until{};
   };
   std::map<std::string, Promised> promised_;  // by group

@@ -26,7 +26,8 @@ constexpr std::string_view kBindKeys[] = {
 
 constexpr std::string_view kCloseness = "Coscheduling/closeness";
 
-// Left from another binding, as when a pod was made from one that ran before.
+// Returns true if the pod has annotations of an earlier binding, for example because it is a copy
+// of a pod that ran before.
 bool hasBindAnnotations(const PodInfo& pod) {
   return std::ranges::any_of(kBindKeys, [&](std::string_view key) {
     return api::findIn(pod.pod->metadata.annotations, key) != nullptr;
@@ -119,7 +120,7 @@ Status Coscheduling::preScore(CycleState& state, const PodInfo& pod,
   return {};
 }
 
-// The position among them.
+// The score is the node's position in the order by closeness.
 Status Coscheduling::score(const CycleState& state, const PodInfo& /*pod*/,
                            std::span<const NodeId> nodes, std::span<std::int64_t> scores) {
   const auto* order = state.get<std::vector<NodeId>>(kCloseness);
@@ -173,7 +174,7 @@ PermitResult Coscheduling::permit(CycleState& /*state*/, const PodPtr& pod, Node
   return gangs_.alone(*pod) ? PermitResult{} : cycles_.permit(*pod);
 }
 
-// Nearly always the whole work is done here, so that the pod needs no write besides its binding.
+// Usually does all the work, so that the pod needs no other write than its binding.
 Status Coscheduling::preBindPreFlight(CycleState& state, const PodPtr& pod, NodeId /*node*/) {
   if (gangs_.alone(*pod) && !hasBindAnnotations(*pod)) return Status::skip();
   const auto release = gangs_.releaseOf(*pod);
@@ -211,7 +212,7 @@ std::vector<EventRegistration> Coscheduling::eventsToRegister() const {
   const auto limited = [this](const PodInfo& pod, const ClusterEvent& event) {
     return changesLimits(event) ? cycles_.limitHint(handle_.profile(), pod) : Hint::Skip;
   };
-  // A member that is held may be put into another gang.
+  // onOwnMetadata: a held member may be moved to another gang.
   return {onOwnMetadata(),
           {EventResource::AssignedPod, action::kDelete | action::kUpdatePodScaleDown, "", freed},
           {EventResource::Node, action::kAdd | action::kUpdateNodeAllocatable, "", room},

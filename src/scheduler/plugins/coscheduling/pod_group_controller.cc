@@ -13,16 +13,16 @@ namespace koord::scheduler {
 
 namespace {
 
-// Members of a gang that hear in one round what they wait for; the others do in the next ones.
+// The most members of a gang that get an event in one round; the others get it in later rounds.
 constexpr std::size_t kToldAtOnce = 100;
 
-// Pods that have ended and name a PodGroup by its label.
+// Finished pods that name a PodGroup by its label.
 kube::WatchScope endedScope() {
   return {"", std::string(model::kLabelPodGroup),
           "status.phase!=Pending,status.phase!=Running,status.phase!=Unknown"};
 }
 
-// Which is kept of them.
+// Reduces a finished pod to the fields that are used here.
 void keepLittle(api::Pod& pod) {
   api::Pod little;
   little.metadata.name = std::move(pod.metadata.name);
@@ -43,7 +43,7 @@ std::string ownersOf(const api::Pod& pod) {
   return fmt::format("{}", fmt::join(owners, ","));
 }
 
-// The field of a gang's pods by which they belong to it.
+// The field of a pod that names the gang.
 std::string namingField(const std::string& id) {
   return id.starts_with(api::WorkloadPodGroup::kType.group)
              ? std::string("spec.schedulingGroup")
@@ -155,7 +155,8 @@ Task<Result<>> PodGroupController::sync(std::string id) {
   co_return fail(Error(reply.error()).within("status of PodGroup " + id));
 }
 
-// About the PodGroup, or the member that says what the gang is, or any that waits.
+// Records an event about the PodGroup, else about the member that states the gang's requirements,
+// else about the first waiting member.
 void PodGroupController::tell(const Gang& gang, std::string_view type, std::string_view reason,
                               const std::string& text) {
   if (!handle_.events()) return;
@@ -187,7 +188,7 @@ void PodGroupController::tellOfProblems(const Gang& gang) {
   }
 }
 
-// Which pods or objects the gang itself waits for; "" when it has all.
+// The pods or objects that the gang itself lacks; "" if it has all.
 std::string PodGroupController::ownLackOf(const Gang& gang) const {
   if (gang.deleted)
     return fmt::format("PodGroup {} was deleted; {} of its pods names it", gang.id,
@@ -204,7 +205,7 @@ std::string PodGroupController::ownLackOf(const Gang& gang) const {
                                        : std::string());
 }
 
-// ... or gangs that it is bound together with do.
+// The same, or what another gang of its group lacks.
 std::string PodGroupController::lackOf(const Gang& gang) const {
   if (gangs_.free(gang)) return {};
   if (std::string own = ownLackOf(gang); !own.empty() || !gang.spec) return own;
@@ -218,7 +219,7 @@ std::string PodGroupController::lackOf(const Gang& gang) const {
   return {};
 }
 
-// Those that are told to wait by themselves know why.
+// Skips gated and terminating members: their own objects say why they wait.
 void PodGroupController::tellMembers(const Gang& gang, Wait& wait) {
   if (!handle_.events()) return;
   std::size_t told = 0;

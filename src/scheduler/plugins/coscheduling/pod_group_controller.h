@@ -1,15 +1,16 @@
 #pragma once
 
-// PodGroupController: keeps the status of PodGroups (pod_group_status.h), and says in events what is
-// wrong with gangs. On the leader only.
+// PodGroupController: writes the status of PodGroups (pod_group_status.h) and records events about
+// problems of gangs. Runs on the leader only.
 //
-// A PodGroup is looked at when it, its members or their phases change; what is written is a patch of
-// the fields of the status that differ, so that nobody's spec is touched. Members that have ended are
-// not among the scheduler's pods: those with the label of a PodGroup are watched here.
+// A PodGroup is checked when it, its members or their phases change. The controller writes a patch
+// of the status fields that differ, so the spec stays as it is. Finished members are not among the
+// scheduler's pods; this class watches those that have the label of a PodGroup.
 //
-// Events: a PodGroup or pod whose values cannot be read, once per version; a gang that has waited
-// for members for a while, once per number that it lacks: of the PodGroup, and of each member that is
-// held for it, since nothing else says why that one is pending.
+// Events:
+//   - values of a PodGroup or pod that cannot be read, once per text;
+//   - a gang that has waited for members for kPeriod, once per text: on the PodGroup, and on each
+//     member that is held for it, because nothing else says why that member is pending.
 
 #include <map>
 #include <memory>
@@ -28,14 +29,14 @@ class PodGroupController {
  public:
   static constexpr Duration kPeriod = std::chrono::seconds(10);
 
-  // The handle has an API.
+  // The handle must have an API.
   PodGroupController(Handle& handle, Gangs& gangs);
   ~PodGroupController();
   PodGroupController(const PodGroupController&) = delete;
   PodGroupController& operator=(const PodGroupController&) = delete;
 
   void start();
-  // Every kPeriod: events about gangs that wait for members.
+  // Called every kPeriod. Records events about gangs that wait for members.
   void tellOfWaiting();
 
  private:
@@ -61,7 +62,7 @@ class PodGroupController {
     std::string lack;
     SteadyTime since{};
     bool told = false;
-    std::set<std::string> members;  // uids of those that were told
+    std::set<std::string> members;  // uids of members that got the event
   };
   std::map<std::string, Wait> waits_;  // by gang
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

@@ -1,9 +1,9 @@
 #pragma once
 
-// The status of a PodGroup, from where its pods are.
+// The status of a PodGroup, computed from the state of its pods.
 //
 //   ""                                    -> Pending
-//   Pending, with minMember > 0 pods      -> PreScheduling, and whom they belong to
+//   Pending, with minMember > 0 pods      -> PreScheduling, and the pods' owners
 //   else, no pods                         -> Pending
 //   else, fewer than minMember on a node  -> Scheduling
 //   else                                  -> Scheduled
@@ -11,7 +11,7 @@
 //   some failed, and enough ran           -> Failed
 //   enough succeeded                      -> Finished
 //
-// Pods that have ended count with those on a node: they had one.
+// Finished pods count as on a node, because they had one.
 
 #include <string>
 #include <vector>
@@ -23,14 +23,15 @@ namespace koord::scheduler {
 
 struct GangPods {
   int pods = 0;
-  int scheduled = 0;  // on a node, or ended
+  int scheduled = 0;  // on a node, or finished
   int running = 0;
   int succeeded = 0;
   int failed = 0;
   std::string owners;  // of one of them: "namespace/name,..."
 };
 
-// Whether nothing about it is looked at any more: it has ended, or its pods went long ago.
+// Returns true if the status is final: the PodGroup is Finished or Failed, or minMember pods are
+// scheduled, none runs, and the scheduling began more than 48 hours after its creation.
 bool isSettled(const api::PodGroup& group);
 
 api::PodGroupStatus podGroupStatus(const api::PodGroup& group, const GangPods& pods, WallTime now);

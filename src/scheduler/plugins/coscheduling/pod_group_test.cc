@@ -1,4 +1,4 @@
-// What is written of PodGroups, and what is read from them.
+// The status of PodGroups, the requirements that are read from them, and the checks of gangs.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -78,7 +78,7 @@ TEST(PodGroupStatus, of_groups_that_have_ended_is_left_alone) {
   EXPECT_FALSE(isSettled(old));
 }
 
-// A scheduler whose API keeps PodGroups and pods that have ended.
+// A scheduler whose API keeps PodGroups and finished pods.
 struct ControllerTest : ::testing::Test {
   GangFixture f;
   std::vector<std::string> patches;
@@ -125,7 +125,7 @@ struct ControllerTest : ::testing::Test {
     after->metadata.resourceVersion += "p";
     f.replace(after);
   }
-  // As the API shows it: gone from among the scheduler's pods, and one of those that have ended.
+  // As the API shows it: removed from the scheduler's pods, and added to the finished pods.
   void end(const std::string& pod, const std::string& phase) {
     auto after = std::make_shared<api::Pod>(*f.pods.at(pod));
     after->status.phase = phase;
@@ -222,7 +222,7 @@ TEST_F(ControllerTest, says_what_an_impossible_minimum_waits_for) {
   EXPECT_THAT(f.placed(), ElementsAre("other"));
 }
 
-// --- What is read.
+// --- Requirements.
 
 GangSpec specOf(api::StringMap annotations) {
   api::PodGroup group;
@@ -300,7 +300,7 @@ TEST(GangSpec, waiting_times_are_durations_above_zero) {
   for (const char* wrong : {"0s", "-1s", "soon", "90"}) EXPECT_EQ(wait(wrong), 600s) << wrong;
 }
 
-// --- Room.
+// --- Free resources.
 
 TEST(Room, needs_no_more_than_the_smallest_members_take) {
   testing::World world;

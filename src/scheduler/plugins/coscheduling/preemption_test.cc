@@ -1,4 +1,4 @@
-// Gangs in full clusters: who leaves for them, and what becomes of the room.
+// Gangs in full clusters: their victims, and which pods get the freed resources.
 
 #include "scheduler/plugins/coscheduling/server_fixture.h"
 #include "scheduler/plugins/elasticquota/quotas.h"
@@ -109,7 +109,7 @@ TEST(GangPreemption, nothing_stays_promised_to_a_gang_whose_room_went_to_a_highe
   f.expectSound();
 }
 
-// Both by a plan for the whole gang and by one member after the other.
+// With a plan for the whole gang, and with preemption for one member after the other.
 TEST(GangPreemption, nobody_leaves_for_a_gang_one_member_of_which_may_not_preempt) {
   for (const bool plans : {true, false}) {
     FullCluster f(json::object{{"enablePreemption", plans}});
@@ -168,7 +168,8 @@ TEST(GangPreemption, a_member_that_may_not_preempt_does_not_keep_a_promise_of_it
   }
 }
 
-// Nobody leaves unless all that the gang needs would find room, by a plan or one member after the other.
+// No pod is evicted unless all members that the gang needs would get a node. With a plan for the
+// whole gang, and with preemption for one member after the other.
 struct InVain : ::testing::TestWithParam<bool> {
   FullCluster f{json::object{{"enablePreemption", GetParam()}}};
   void node(const char* name, const char* cpu = "4") {
@@ -240,7 +241,7 @@ TEST_P(InVain, nobody_leaves_for_members_that_are_fewer_than_their_gang_lacks) {
   EXPECT_THAT(f.deletions, IsEmpty());
 }
 
-// g-0 may go to both nodes, g-1 to n1 alone, where who hurts least is.
+// g-0 may go to both nodes, g-1 to n1 alone, which has the cheapest victims.
 TEST_P(InVain, nobody_leaves_a_node_for_one_member_that_another_one_needs) {
   node("n1");
   node("n2");
@@ -256,11 +257,11 @@ TEST_P(InVain, nobody_leaves_a_node_for_one_member_that_another_one_needs) {
   EXPECT_EQ(f.nodeOf("g-1"), "n1");
 }
 
-// --- What may happen while victims leave.
+// --- Events while victims terminate.
 
 struct WhileVictimsLeave : ::testing::Test {
   FullCluster f;
-  // g-0 has room, and `low` leaves for g-1 for a minute.
+  // g-0 fits, and `low`, the victim of g-1, terminates for a minute.
   void start(const std::function<void(api::PodGroup&)>& change = [](api::PodGroup&) {}) {
     f.node(aNode("n1").allocatable("cpu", "4"));
     f.grace["low"] = 60s;
@@ -352,10 +353,10 @@ TEST_F(WhileVictimsLeave, a_gang_whose_waiting_time_ends_keeps_what_it_was_promi
   expectThatTheGangStarts();
 }
 
-// --- Victims that a controller replaces at once, by pods that look for a node again.
+// --- Victims that a controller replaces at once by new pods.
 
 struct Recreating : ServerFixture {
-  // By a plan for the whole gang, or for one member after the other.
+  // plans: preemption for the whole gang; if false, for one member after the other.
   explicit Recreating(bool plans) : ServerFixture(json::object{{"enablePreemption", plans}}) {
     api.answer = [this](const kube::Request& request) {
       const bool deletes = request.resource == "pods" && request.verb == kube::Verb::Delete;
@@ -367,18 +368,18 @@ struct Recreating : ServerFixture {
     if (grace.contains(name)) {
       leave(name);
     } else {
-      // The scheduler sees the pod go before it has the reply.
+      // The scheduler sees the deletion before the reply.
       const auto pod = pods.extract(name).mapped();
       scheduler->podDeleted(pod);
     }
     create(aPod("new-" + name).request("cpu", "1").priority(0));
-    // From the first of the two victims of one member on, the API is slow: the other member has its node long before
-    // the second one is told to leave.
+    // After the deletion of the first of one member's two victims the API is slow: the other
+    // member's node is free long before the second victim is deleted.
     if (name != "single") api.latency = 500ms;
     return "{}";
   }
-  // A gang of two members, each of which needs a node of its own. The node with one victim is emptied sooner than the
-  // other.
+  // A gang of two members, each of which needs a whole node. The node with one victim is free
+  // before the other node.
   void start(const std::string& sooner) {
     for (const char* name : {"n1", "n2"}) {
       node(aNode(name).allocatable("cpu", "2").label("name", name));
@@ -432,7 +433,8 @@ TEST_P(Replaced, nobody_takes_the_nodes_while_the_last_of_several_victims_takes_
   f.expectThatTheGangRuns();
 }
 
-// The pod that g-0 waits for leaves first. When the last victim of g-1 leaves, it is no event that g-0 waits for.
+// The victim of g-0 is removed first. The removal of the last victim of g-1 is not an event that
+// g-0 waits for.
 TEST(GangPreemption, a_victim_that_leaves_the_node_of_one_member_wakes_its_gang) {
   FullCluster f(json::object{{"enablePreemption", true}});
   for (const char* name : {"n1", "n2"})
@@ -449,7 +451,7 @@ TEST(GangPreemption, a_victim_that_leaves_the_node_of_one_member_wakes_its_gang)
   EXPECT_EQ(f.nodeOf("g-1"), "n2");
 }
 
-// --- Promises of plans for whole gangs.
+// --- Nominations by plans for whole gangs.
 
 struct WithQuota : ServerFixture {
   WithQuota() : ServerFixture(json::object{{"enablePreemption", true}}) {
@@ -503,7 +505,7 @@ TEST(GangPreemption, who_uses_up_a_quota_leaves_for_a_member_that_may_preempt) {
   EXPECT_NE(f.nodeOf("g-1"), "");
 }
 
-// A plan asks no extender: it finds places that the gang cannot have.
+// A plan does not call extenders, so it finds nodes that the gang cannot use.
 TEST(GangPreemption, promises_that_a_gang_cannot_use_end) {
   ServerFixture f(json::object{{"enablePreemption", true}});
   const auto extended = parseConfiguration(R"(

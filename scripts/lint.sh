@@ -9,6 +9,7 @@ sources() { find src cmd tests bench \( -name '*.h' -o -name '*.cc' \) -print0; 
 
 failed=0
 python3 scripts/check_tree.py || failed=1
+python3 scripts/check_words.py || failed=1
 if ! command -v clang-format-19 >/dev/null; then
   echo "format: not checked, clang-format-19 is missing (scripts/install-packages.sh installs it)"
 elif report=$(sources | xargs -0 -P "$(nproc)" -n 64 clang-format-19 --dry-run --Werror 2>&1); then

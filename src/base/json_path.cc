@@ -1,5 +1,6 @@
 #include "base/json_path.h"
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 #include <string>
@@ -175,10 +176,11 @@ Result<Values> jsonPath(const json::value& document, std::string_view path) {
   while (!rest.empty()) {
     Values next;
     if (!step(values, rest, next))
-      return fail(ErrorCode::Invalid,
-                  fmt::format("{}: not a JSONPath of names, indices, slices, * and one comparison, as in "
-                              "{{.status.conditions[?(@.type==\"Ready\")].status}}",
-                              path));
+      return fail(
+          ErrorCode::Invalid,
+          fmt::format("{}: not a JSONPath of names, indices, slices, * and one comparison, as in "
+                      "{{.status.conditions[?(@.type==\"Ready\")].status}}",
+                      path));
     values = std::move(next);
   }
   return values;

@@ -29,6 +29,15 @@ TEST(JsonPath, SelectsMembersAndElements) {
   EXPECT_EQ(selected(".spec.none"), "null");
 }
 
+TEST(JsonPath, SelectsSlices) {
+  EXPECT_EQ(selected(".spec.ports[-1:].name"), R"("dns")");
+  EXPECT_EQ(selected(".spec.ports[0:1].name"), R"("http")");
+  EXPECT_EQ(selected(".spec.ports[:].port"), "80 53");
+  EXPECT_EQ(selected(".spec.ports[5:].port"), "");
+  EXPECT_EQ(selected(".spec.ports[-9:-1].port"), "80");
+  EXPECT_EQ(selected(".spec.ports[1:x]"), "invalid");
+}
+
 TEST(JsonPath, FiltersByOneComparison) {
   EXPECT_EQ(selected(R"(.status.conditions[?(@.type=="Ready")].status)"), R"("True")");
   EXPECT_EQ(selected(R"(.status.conditions[?(@.type == 'Idle')].status)"), R"("False")");

@@ -66,11 +66,15 @@ Task<void> CrdCleanup::run(std::string name) {
     const auto entry = server_.store().table(kDefinitions).find(name);
     const auto crd = entry ? parseJson(entry->text) : Result<json::value>(json::value());
     if (!crd || !waitsForCleanup(*crd)) break;
-    if (!asked) {
+    const auto served = server_.registry().findByTable(name);
+    const bool builtIn = served && !served->custom;  // the objects are not of this definition
+    // The objects of a definition that this server could not read are not served, so no request can remove them.
+    if (!served) server_.store().eraseAll(server_.store().table(name));
+    if (!asked && !builtIn) {
       auto removing = removeObjects(name);
       asked = co_await removing;
     }
-    if (!asked || !server_.store().table(name).entries().empty()) continue;
+    if (!builtIn && (!asked || !server_.store().table(name).entries().empty())) continue;
     json::array rest;
     for (const auto& finalizer : *arrayAt(memberOf(*crd, "metadata"), "finalizers"))
       if (finalizer != json::value(json::string_view(kCleanupFinalizer))) rest.push_back(finalizer);

@@ -456,6 +456,8 @@ TEST_F(StoredDefinitionsTest, oneThatBreaksARuleCanChangeElsewhereAndEnd) {
   add("twins", R"({"name":"v1",)" + storage + R"(},{"name":"v1","served":true,"storage":false})");
   add("broken", R"({"name":"v1","schema":{"openAPIV3Schema":{"type":"string","pattern":"("}},)" +
                     storage + "}");
+  stored.push_back({"broken.b.c", "left", 4,
+                    R"({"apiVersion":"b.c/v1","kind":"A","metadata":{"name":"left","uid":"l"}})"});
   openServer();
   for (const char* name : {"names", "wides", "twins", "broken"}) {
     const std::string path = std::string(kCrds) + "/" + name + ".b.c";

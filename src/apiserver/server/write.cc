@@ -429,7 +429,8 @@ Outcome<> WriteCall::followUp(const json::value* object, std::string_view name) 
       // deleted.
       if (auto learnt = resourceOfCrd(*object, ignored)) server_.registry_.put(*std::move(learnt));
       if (waitsForCleanup(*object)) server_.crdCleanup_->start(std::string(name));
-    } else {
+    } else if (const auto known = server_.registry_.findByTable(name); !known || known->custom) {
+      // Objects of a built-in kind stay if a leftover definition of its name is deleted.
       server_.store_.eraseAll(server_.store_.table(name));
       server_.quotas_.tableGone(std::string(name));
       server_.registry_.remove(name);

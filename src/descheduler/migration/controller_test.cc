@@ -50,9 +50,10 @@ TEST(MigrationController, gives_up_in_time_where_there_is_no_room_and_leaves_not
   EXPECT_EQ(w.list(api::Reservation::kType).size(), 1u);
   EXPECT_THAT(w.stateOf("j"), HasSubstr("Running"));
   w.run(5min);
-  EXPECT_EQ(w.stateOf("j"),
-            "Failed Timeout: Abort job caused by timeout: no scheduler looked at the Reservation: does "
-            "koord-scheduler run, with its plugin Reservation?");
+  EXPECT_EQ(
+      w.stateOf("j"),
+      "Failed Timeout: Abort job caused by timeout: no scheduler looked at the Reservation: does "
+      "koord-scheduler run, with its plugin Reservation?");
   EXPECT_TRUE(w.list(api::Reservation::kType).empty());
   EXPECT_EQ(w.evictions(), 0);
 }

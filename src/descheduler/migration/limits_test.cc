@@ -98,7 +98,8 @@ TEST(Futility, where_nobody_looks_at_reservations_nobody_else_is_tried_for_as_lo
                          HasSubstr("in 1m0s: does koord-scheduler run, with its plugin "
                                    "Reservation? The next try is in 5")));
   w.start();
-  EXPECT_THAT(w.evict("b-0"), HasSubstr("no scheduler looked")) << "the jobs say it, after a restart too";
+  EXPECT_THAT(w.evict("b-0"), HasSubstr("no scheduler looked"))
+      << "the jobs say it, after a restart too";
   w.run(1min);
   const std::string again = w.evict("b-0");
   EXPECT_FALSE(w.job(again).metadata.uid.empty()) << again;

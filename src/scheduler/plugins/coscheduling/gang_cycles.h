@@ -102,7 +102,7 @@ class GangCycles {
   GangHold hold_;
   mutable RoomSums sums_;
   // The group of the current cycle, and what each of its gangs lacked at the start, by gang.
-  struct Trying {
+  struct GroupAttempt {
     std::string groupId;
     std::unordered_map<std::string, std::int64_t> lacked;
     bool unplanned = false;

@@ -70,13 +70,16 @@ std::string mountOf(int fd) {
   return info->substr(at, info->find('\n', at) - at);
 }
 
+// A path that ends with a slash names a folder, as with "." after the slash.
 void prependParts(std::string_view path, std::deque<std::string>& parts) {
   std::vector<std::string> found;
+  const bool namesFolder = path.ends_with('/');
   while (!path.empty()) {
     const auto slash = std::min(path.find('/'), path.size());
     if (slash > 0) found.emplace_back(path.substr(0, slash));
     path.remove_prefix(std::min(slash + 1, path.size()));
   }
+  if (namesFolder) found.emplace_back(".");
   parts.insert(parts.begin(), found.begin(), found.end());
 }
 

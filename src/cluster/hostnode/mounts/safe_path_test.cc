@@ -76,6 +76,7 @@ TEST_F(SafePathTest, AKernelWithoutOpenat2GivesTheSameAnswers) {
   link(root + "/secret", "absolute");
   link("loop", "loop");
   link("/proc/self/root", "a/magic");
+  link("file/", "a/slashed");
   const auto answers = [this] {
     std::string text;
     for (const char* path : {"",         "a",         "a/file",         "inside",
@@ -83,7 +84,8 @@ TEST_F(SafePathTest, AKernelWithoutOpenat2GivesTheSameAnswers) {
                              "none",     "a/file/x",  "a/file/..",      "a/file/.",
                              "..",       "../secret", "a/../../secret", "around",
                              "up",       "absolute",  "up/new",         "loop",
-                             "/a",       "a/magic"}) {
+                             "/a",       "a/magic",   "a/file/",        "inside/",
+                             "a/slashed"}) {
       const auto found = openBeneath(volume, path);
       struct stat info{};
       if (found) (void)::fstat(found->get(), &info);

@@ -28,11 +28,12 @@ Result<ReservedFile> ReservedFile::reserve(std::string path, std::size_t bytes) 
   Fd file(::open(besides.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
   if (!file) return fail(errnoError("reserve " + path, errno));
   // Written and not only allocated: not every file system supports allocation.
-  if (auto filled = writeFrom(file.get(), std::string(bytes, ' '), besides); !filled) {
+  auto filled = writeFrom(file.get(), std::string(bytes, ' '), besides);
+  if (filled && ::fsync(file.get()) != 0) filled = fail(errnoError("reserve " + path, errno));
+  if (!filled) {
     ::unlink(besides.c_str());
     return fail(std::move(filled.error()));
   }
-  if (::fsync(file.get()) != 0) return fail(errnoError("reserve " + path, errno));
   return ReservedFile(std::move(path), std::move(file));
 }
 

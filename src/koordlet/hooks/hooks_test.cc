@@ -166,6 +166,12 @@ TEST(BatchResource, QuotasAreOfThePeriodThatTheCgroupHas) {
           ? files.setCgroupText(CgroupFile::CpuCfsQuota, container.dir, "max 10000")
           : files.setCgroupText(CgroupFile::CpuCfsPeriod, container.dir, "10000");
     EXPECT_THAT(quotas(), ElementsAre("200500", "20000", "1000"));
+    // A pass that reads a cgroup before the runtime has written its period keeps nothing of it.
+    const auto& young = pod.containers[0];
+    version == CgroupVersion::V2
+        ? files.setCgroupText(CgroupFile::CpuCfsQuota, young.dir, "max 50000")
+        : files.setCgroupText(CgroupFile::CpuCfsPeriod, young.dir, "50000");
+    EXPECT_THAT(quotas(), ElementsAre("200500", "100000", "1000"));
   }
 }
 

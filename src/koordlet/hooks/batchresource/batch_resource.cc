@@ -94,7 +94,7 @@ void BatchResourceHook::prepare(const States& states, HookUpdates&) {
 BatchResourceHook::Known& BatchResourceHook::limitsOf(const PodView& pod) {
   Known& known = known_[pod.uid()];
   if (known.pod == pod.pod) return known;
-  known = {pod.pod, std::nullopt, {}, {}};
+  known = {pod.pod, std::nullopt, {}};
   const auto spec = batchResourcesOf(pod);
   if (!spec) return known;
   // By the annotation if the spec has no batch resources. The runtime does not pass the spec.
@@ -105,18 +105,11 @@ BatchResourceHook::Known& BatchResourceHook::limitsOf(const PodView& pod) {
   return known;
 }
 
-std::int64_t BatchResourceHook::periodOf(const std::string& dir, Known& known) {
-  if (const auto it = known.periods.find(dir); it != known.periods.end()) return it->second;
-  const auto period = reader_.cfsPeriodUs(dir);
-  if (!period) return kCfsPeriodUs;  // the cgroup is about to be created
-  known.periods.emplace(dir, *period);
-  return *period;
-}
-
-void BatchResourceHook::add(const BatchLimits& limits, const std::string& dir, Known& known,
+void BatchResourceHook::add(const BatchLimits& limits, const std::string& dir,
                             UpdateList& updates) {
   std::int64_t quota = quotaUnset_ ? -1 : ratio_.quota(limits.quota);
-  if (quota > 0) quota = quotaInPeriod(quota, periodOf(dir, known));
+  // Read each time: a cgroup has the kernel's period until its creator has written another one.
+  if (quota > 0) quota = quotaInPeriod(quota, reader_.cfsPeriodUs(dir).value_or(kCfsPeriodUs));
   updates.push_back({CgroupFile::CpuShares, dir, std::to_string(limits.shares), "BatchResource"});
   updates.push_back({CgroupFile::CpuCfsQuota, dir, std::to_string(quota), "BatchResource"});
   updates.push_back({CgroupFile::MemoryLimit, dir, std::to_string(limits.memory), "BatchResource"});
@@ -125,13 +118,13 @@ void BatchResourceHook::add(const BatchLimits& limits, const std::string& dir, K
 void BatchResourceHook::wanted(const PodView& pod, HookUpdates& updates) {
   Known& known = limitsOf(pod);
   if (!known.whole) return;
-  add(*known.whole, pod.dir, known, updates.pods);
+  add(*known.whole, pod.dir, updates.pods);
   if (pod.pod->spec.runtimeClassName == "kata")
     return;  // its containers have no cgroup on the host
   for (const auto& container : pod.containers) {
     const auto found = known.containers.find(container.name);
     if (container.dir.empty() || found == known.containers.end()) continue;
-    add(found->second, container.dir, known, updates.containers);
+    add(found->second, container.dir, updates.containers);
   }
 }
 

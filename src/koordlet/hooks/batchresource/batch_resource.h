@@ -46,12 +46,9 @@ class BatchResourceHook final : public Hook {
     std::shared_ptr<const api::Pod> pod;
     std::optional<BatchLimits> whole;  // nullopt: the hook skips this pod
     std::map<std::string, BatchLimits, std::less<>> containers;
-    // CFS periods in microseconds, by cgroup. A cgroup's creator sets its period once.
-    std::map<std::string, std::int64_t> periods;
   };
   Known& limitsOf(const PodView& pod);
-  void add(const BatchLimits& limits, const std::string& dir, Known& known, UpdateList& updates);
-  std::int64_t periodOf(const std::string& dir, Known& known);
+  void add(const BatchLimits& limits, const std::string& dir, UpdateList& updates);
 
   CgroupReader reader_;
   bool quotaUnset_ = false;

@@ -451,6 +451,38 @@ TEST(GangPreemption, a_victim_that_leaves_the_node_of_one_member_wakes_its_gang)
   EXPECT_EQ(f.nodeOf("g-1"), "n2");
 }
 
+// g-2 and g-3 wait for the victims of g-1 when there comes to be room for g-3. They must start
+// when g-1 is deleted: no other event follows.
+TEST(GangPreemption, a_member_that_is_deleted_while_its_victims_are_evicted_holds_nobody) {
+  Recreating f(true);
+  for (const char* name : {"n1", "n2", "n3"})
+    f.node(aNode(name).allocatable("cpu", "2").label("name", name));
+  f.gang("g", 3, {{"gang.scheduling.koordinator.sh/match-policy", "waiting-and-running"}});
+  for (const char* name : {"g-0", "earlier"})
+    f.create(f.member(name, "g", "1").priority(10).nodeName("n1"));
+  f.run();
+  f.remove("earlier");  // members that stay hear that their group is satisfied only once
+  f.create(f.running("higher", "2", 100, "n3"));
+  for (const char* victim : {"first", "second"}) {
+    f.grace[victim] = 60s;
+    f.create(f.running(victim, "1", 0, "n2"));
+  }
+  f.run();
+  f.create(f.member("g-1", "g", "2").priority(10).nodeSelector("name", "n2"));
+  f.create(f.member("g-2", "g", "1").priority(10).nodeSelector("name", "n1"));
+  f.create(f.member("g-3", "g", "2").priority(10).nodeSelector("name", "n3"));
+  f.run(200ms);
+  ASSERT_THAT(f.deletions, ElementsAre("first"));
+  f.remove("higher");
+  f.update("g-2", [](api::Pod& pod) { pod.metadata.labels["changed"] = "yes"; });
+  f.run(100ms);
+  ASSERT_EQ(f.nodeOf("g-3"), "");
+  f.remove("g-1");
+  f.run(10s);
+  EXPECT_EQ(f.nodeOf("g-2"), "n1");
+  EXPECT_EQ(f.nodeOf("g-3"), "n3");
+}
+
 // --- Nominations by plans for whole gangs.
 
 struct WithQuota : ServerFixture {

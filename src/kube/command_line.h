@@ -24,8 +24,8 @@ class CommandLine {
   struct Rules {
     flags::Dialect dialect = flags::Dialect::Pflag;
     int badUsage = 1;  // exit status
-    bool takesArguments =
-        false;  // arguments that are not flags are ignored with a warning; else an error
+    // Arguments that are not flags are ignored with a warning; else they are an error.
+    bool takesArguments = false;
     bool thresholdAlways = false;  // --stderrthreshold holds with --logtostderr, from INFO on
   };
 

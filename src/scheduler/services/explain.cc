@@ -161,8 +161,7 @@ void addNearMisses(const Cluster& cluster, NodeSearch& search, CycleState& state
   const Verdicts& verdicts = *diagnosis.verdicts;
   const auto objections = search.objections(state, pod, rejected);
   if (!objections) return;
-  NodeSet nearly,
-      tooFull;  // rejected by one plugin; of these, for resources
+  NodeSet nearly, tooFull;  // rejected by one plugin; of these, for resources
   std::size_t n = 0;
   rejected.forEach([&](NodeId node) {
     if (std::popcount((*objections)[n++]) != 1) return;

@@ -207,8 +207,20 @@ Task<void> Evictions::run(RunningPtr running, std::vector<PodPtr> victims) {
     auto rest = sleepFor(handle_.executor(), noteRefusal(*running));
     co_await rest;
   }
-  // Its victims will not leave, so it need not wait.
-  if (!good || gone) handle_.activate({running->preemptor});
+  if (!stillNeeded(*running)) {
+    wakeGroup(*running->preemptor);
+  } else if (!good || gone) {
+    handle_.activate({running->preemptor});  // its victims are gone, or will not leave
+  }
+}
+
+// PreEnqueue may hold members of the preemptor's group. They need not wait any more, and no event
+// tells them.
+void Evictions::wakeGroup(const PodInfo& preemptor) {
+  std::vector<PodPtr> group;
+  for (const auto& [uid, pod] : handle_.knownPods().ours())
+    if (handle_.profile().sameGroup(preemptor, *pod)) group.push_back(pod);
+  handle_.activate(group);
 }
 
 Duration Evictions::noteRefusal(const Running& running) {

@@ -48,7 +48,8 @@ class Evictions {
   void withdraw(const PodPtr& pod) { tasks_.spawn(clearNomination(pod)); }
   // Returns true if the pod must wait for victims whose eviction has not been requested yet.
   bool holdsBack(const std::string& preemptorUid) const;
-  // Returns a preemptor that must wait like this and for which `wanted` is true; nullptr if there is none.
+  // Returns a preemptor that must wait like this and for which `wanted` is true; nullptr if there
+  // is none.
   PodPtr heldBack(const std::function<bool(const PodInfo&)>& wanted) const;
   // Returns true during the backoff after the API server refused to evict the pod's victims.
   static constexpr const char* kRefused =
@@ -81,6 +82,7 @@ class Evictions {
                     std::vector<PodPtr>& victims) const;
   bool stillNeeded(const Running& running) const;
   void begin(Order order, const By& by);
+  void wakeGroup(const PodInfo& preemptor);
   // Records the refusal and returns the preemptor's backoff.
   Duration noteRefusal(const Running& running);
 

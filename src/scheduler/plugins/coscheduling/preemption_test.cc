@@ -452,8 +452,8 @@ TEST(GangPreemption, a_victim_that_leaves_the_node_of_one_member_wakes_its_gang)
 }
 
 // g-2 and g-3 wait for the victims of g-1 when there comes to be room for g-3. They must start
-// when g-1 is deleted: no other event follows.
-TEST(GangPreemption, a_member_that_is_deleted_while_its_victims_are_evicted_holds_nobody) {
+// when g-1 is deleted, even if it has a finalizer: no other event follows.
+void aMemberLeavesWhileItsVictimsAreEvicted(bool finalizer) {
   Recreating f(true);
   for (const char* name : {"n1", "n2", "n3"})
     f.node(aNode(name).allocatable("cpu", "2").label("name", name));
@@ -477,10 +477,22 @@ TEST(GangPreemption, a_member_that_is_deleted_while_its_victims_are_evicted_hold
   f.update("g-2", [](api::Pod& pod) { pod.metadata.labels["changed"] = "yes"; });
   f.run(100ms);
   ASSERT_EQ(f.nodeOf("g-3"), "");
-  f.remove("g-1");
+  if (finalizer) {
+    f.update("g-1", [&](api::Pod& pod) { pod.metadata.deletionTimestamp = f.loop.wallNow(); });
+  } else {
+    f.remove("g-1");
+  }
   f.run(10s);
   EXPECT_EQ(f.nodeOf("g-2"), "n1");
   EXPECT_EQ(f.nodeOf("g-3"), "n3");
+}
+
+TEST(GangPreemption, a_member_that_is_deleted_while_its_victims_are_evicted_holds_nobody) {
+  aMemberLeavesWhileItsVictimsAreEvicted(false);
+}
+
+TEST(GangPreemption, a_member_that_terminates_while_its_victims_are_evicted_holds_nobody) {
+  aMemberLeavesWhileItsVictimsAreEvicted(true);
 }
 
 // --- Nominations by plans for whole gangs.

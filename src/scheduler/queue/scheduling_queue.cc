@@ -189,19 +189,23 @@ bool SchedulingQueue::gated(Entry& entry) {
   entry.pod.gatingPlugin.clear();
   if (!profile) return false;
   const AttemptTimer timer(observer, executor_, profile->schedulerName, false);
-  return !timer.point("PreEnqueue", [&] { return preEnqueue(*profile, entry); }).ok();
+  const Status status =
+      timer.point("PreEnqueue", [&] { return preEnqueue(*profile, *entry.pod.info); });
+  if (status.ok()) return false;
+  entry.pod.gatingPlugin = status.plugin();
+  entry.pod.unschedulablePlugins.insert(status.plugin());
+  return true;
 }
 
-Status SchedulingQueue::preEnqueue(const Profile& profile, Entry& entry) const {
-  const PluginMask idle = profile.idleFor(*entry.pod.info).preEnqueue;
+Status SchedulingQueue::preEnqueue(const Profile& profile, const PodInfo& pod) const {
+  const PluginMask idle = profile.idleFor(pod).preEnqueue;
   for (std::size_t i = 0; i < profile.preEnqueue.size(); ++i) {
     if (contains(idle, i)) continue;
     const auto& plugin = profile.preEnqueue[i];
-    Status status = guarded(observer, plugin.name, "PreEnqueue",
-                            [&] { return plugin.point->preEnqueue(*entry.pod.info); });
+    Status status =
+        guarded(observer, plugin.name, "PreEnqueue", [&] { return plugin.point->preEnqueue(pod); });
     if (status.ok()) continue;
-    entry.pod.gatingPlugin = plugin.name;
-    entry.pod.unschedulablePlugins.insert(plugin.name);
+    status.setPlugin(plugin.name);
     return status;
   }
   return {};
@@ -305,13 +309,10 @@ std::optional<QueuedPod> SchedulingQueue::pop() {
 
 std::vector<QueuedPod> SchedulingQueue::popGroups(
     const std::vector<std::string>& groups, const std::function<bool(const PodInfo&)>& wanted) {
-  // No event need have told that the gate of a member has opened, so the plugins are asked again: about a copy,
-  // since the answer must not change what is counted of a member that stays.
+  // The gate of a member may have opened without an event.
   const auto held = [&](const Entry& entry) {
-    if (entry.place != QueuePlace::Gated || !entry.pod.profile) return false;
-    Entry copy;
-    copy.pod = entry.pod;
-    return !preEnqueue(*entry.pod.profile, copy).ok();
+    return entry.place == QueuePlace::Gated && entry.pod.profile &&
+           !preEnqueue(*entry.pod.profile, *entry.pod.info).ok();
   };
   std::vector<Entry*> members;
   for (const std::string& group : groups) {
@@ -367,6 +368,7 @@ QueuedPod SchedulingQueue::eraseEntry(Entry& entry) {
 QueuedPod SchedulingQueue::moveToInFlight(Entry& entry) {
   leaveQueue(entry);
   QueuedPod pod = eraseEntry(entry);
+  if (!pod.firstReady) pod.firstReady = now();  // popGroups() took it from behind its gate
   ++pod.attempts;
   pod.backoffExpiration.reset();
   pod.gatingPlugin.clear();

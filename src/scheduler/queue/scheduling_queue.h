@@ -140,7 +140,8 @@ class SchedulingQueue {
   // Takes a pod out for an attempt. Later events are recorded for it.
   QueuedPod moveToInFlight(Entry& entry);
   bool gated(Entry& entry);
-  Status preEnqueue(const Profile& profile, Entry& entry) const;
+  // The status of the first plugin that holds the pod; success if none does.
+  Status preEnqueue(const Profile& profile, const PodInfo& pod) const;
   void requeue(Entry& entry, Strategy strategy, const std::string& event);
   Strategy isPodWorthRequeuing(const QueuedPod& pod, const ClusterEvent& event) const;
   bool isEventOfInterest(const ClusterEvent& event) const;

@@ -46,8 +46,6 @@ class Fields {
   // defaults. Errors are collected as usual and mean nothing. log and errors must outlive this.
   Fields(FieldLog& log, std::string path, std::vector<std::string>& errors);
 
-  // True if the fields are only described: a reader then also asks for fields that depend on the value of others.
-  bool describes() const { return log_ != nullptr; }
   // True if the field is given with a value that is not null.
   bool has(std::string_view name) const;
   // True if the field is given, even with null.

@@ -59,6 +59,10 @@ inline constexpr std::string_view kAnnotationDeviceAllocated =
 // Reservations: on pods that use one.
 inline constexpr std::string_view kAnnotationReservationAllocated =
     "scheduling.koordinator.sh/reservation-allocated";
+// The annotations with a pod's grants. The scheduler writes them, koordlet and the next scheduler
+// process read them.
+inline constexpr std::string_view kGrantAnnotations[] = {
+    kAnnotationResourceStatus, kAnnotationDeviceAllocated, kAnnotationReservationAllocated};
 inline constexpr std::string_view kAnnotationReservationAffinity =
     "scheduling.koordinator.sh/reservation-affinity";
 inline constexpr std::string_view kAnnotationExactMatchReservation =

@@ -14,17 +14,12 @@ namespace koord::scheduler {
 
 namespace {
 
-// The annotations with the pod's grants. koordlet and the next scheduler process read them.
-constexpr std::string_view kGrantAnnotations[] = {model::kAnnotationResourceStatus,
-                                                  model::kAnnotationDeviceAllocated,
-                                                  model::kAnnotationReservationAllocated};
-
 // A user may have set these annotations before the pod is bound. This binding defines them, so an
 // empty value replaces each annotation that no plugin has set. The Bind plugin of other units
 // removes theirs itself.
 void replaceClaims(const PodInfo& pod, CycleState& state) {
   if (pod.kind) return;
-  for (const std::string_view key : kGrantAnnotations)
+  for (const std::string_view key : model::kGrantAnnotations)
     if (api::findIn(pod.pod->metadata.annotations, key))
       state.annotations().try_emplace(std::string(key), "{}");
 }

@@ -104,7 +104,7 @@ Task<Status> Scheduler::tryDomain(const std::string& group, std::vector<Member>&
     }
     failed.push_back({member.attempt->pod.info, reasonOf(member.result)});
     bool shouldContinue = false;
-    guarded(observer_, kGroups, "GoesOn", [&] {
+    guarded(observer_, kGroups, "ShouldContinue", [&] {
       shouldContinue = plugin.shouldContinue(group, {placed, failed, pods.subspan(tried)});
     });
     if (!shouldContinue) break;

@@ -147,7 +147,7 @@ class LedgerOf : public Ledger {
     return sharedGrant(*std::move(value));
   }
   bool unchangedInShape(const PodInfo& pod, const Grant& held) const final {
-    return staysValue(pod, valueOf(held));
+    return unchangedValue(pod, valueOf(held));
   }
   void add(NodeId node, const PodInfo& pod, const Grant& grant) final {
     addValue(node, pod, valueOf(grant));
@@ -166,7 +166,7 @@ class LedgerOf : public Ledger {
   using Held = std::span<const std::pair<const PodInfo*, const T*>>;
 
   virtual std::optional<T> readValue(const PodInfo& pod, NodeId node, const T* held) = 0;
-  virtual bool staysValue(const PodInfo& /*pod*/, const T& /*held*/) const { return false; }
+  virtual bool unchangedValue(const PodInfo& /*pod*/, const T& /*held*/) const { return false; }
   virtual void addValue(NodeId node, const PodInfo& pod, const T& value) = 0;
   virtual void removeValue(NodeId node, const PodInfo& pod, const T& value) = 0;
   virtual std::string verifyValues(NodeId node, Held held) const = 0;

@@ -29,9 +29,9 @@ class KnownPods {
   // Returns true if the listener needs changes of pods of this pod's shape (engine/pod_shapes.h).
   // Called once per shape. A change is delivered if it returns true for the old or the new pod.
   using ListenerFilter = std::function<bool(const PodInfo& pod)>;
-  void listen(Listener listener, ListenerFilter heeds = [](const PodInfo&) { return true; }) {
+  void listen(Listener listener, ListenerFilter filter = [](const PodInfo&) { return true; }) {
     listeners_.push_back(std::move(listener));
-    heeds_.push_back(std::move(heeds));
+    filters_.push_back(std::move(filter));
     listenerMask_.clear();
   }
 
@@ -58,11 +58,11 @@ class KnownPods {
  private:
   friend class Scheduler;
   void tell(const PodPtr& before, const PodPtr& after) const {
-    std::uint64_t heeding =
+    std::uint64_t listeners =
         (before ? listenersFor(*before) : 0) | (after ? listenersFor(*after) : 0);
-    if (listeners_.size() < kMasked) heeding &= (std::uint64_t{1} << listeners_.size()) - 1;
-    for (; heeding != 0; heeding &= heeding - 1)
-      tell(listeners_[static_cast<std::size_t>(std::countr_zero(heeding))], before, after);
+    if (listeners_.size() < kMasked) listeners &= (std::uint64_t{1} << listeners_.size()) - 1;
+    for (; listeners != 0; listeners &= listeners - 1)
+      tell(listeners_[static_cast<std::size_t>(std::countr_zero(listeners))], before, after);
     for (std::size_t n = kMasked; n < listeners_.size(); ++n) tell(listeners_[n], before, after);
   }
   static void tell(const Listener& listener, const PodPtr& before, const PodPtr& after) {
@@ -73,10 +73,10 @@ class KnownPods {
   std::uint64_t listenersFor(const PodInfo& pod) const {
     if (pod.shape == 0) return ~std::uint64_t{0};
     return listenerMask_.of(pod, [&] {
-      std::uint64_t heeding = 0;
-      for (std::size_t n = 0; n < std::min(heeds_.size(), kMasked); ++n)
-        if (heeds_[n](pod)) heeding |= std::uint64_t{1} << n;
-      return heeding;
+      std::uint64_t listeners = 0;
+      for (std::size_t n = 0; n < std::min(filters_.size(), kMasked); ++n)
+        if (filters_[n](pod)) listeners |= std::uint64_t{1} << n;
+      return listeners;
     });
   }
   void setOther(const PodPtr& pod) {
@@ -92,7 +92,7 @@ class KnownPods {
   }
 
   std::vector<Listener> listeners_;
-  std::vector<ListenerFilter> heeds_;
+  std::vector<ListenerFilter> filters_;
   mutable ByShape<std::uint64_t> listenerMask_;
   Waiting ours_;
   Waiting others_;

@@ -13,12 +13,6 @@ namespace koord::scheduler {
 
 namespace {
 
-// Annotations with grants of the old pod, which its successor does not have.
-constexpr std::string_view kGivenToTheOld[] = {
-    model::kAnnotationResourceStatus,
-    model::kAnnotationDeviceAllocated,
-    model::kAnnotationReservationAllocated,
-};
 constexpr const char* kAvoided = "node(s) are left or avoided by the pod";
 
 // One simulation; lives inside a transaction.
@@ -68,7 +62,7 @@ std::shared_ptr<const api::Pod> successorOf(const WhatIfMove& move) {
     pod->metadata.annotations[std::string(model::kAnnotationReservePod)] = "true";
   }
   pod->metadata.deletionTimestamp.reset();
-  for (const std::string_view key : kGivenToTheOld)
+  for (const std::string_view key : model::kGrantAnnotations)
     pod->metadata.annotations.erase(std::string(key));
   pod->spec.nodeName.clear();
   pod->status = {};

@@ -71,8 +71,9 @@ class GangCycles {
   // The nodes that preemption in this cycle nominates for members, by uid.
   std::map<std::string, std::string>& promises() { return promises_; }
   Nomination nominationOf(const PodInfo& pod) const;
-  // Runs periodically, on the leader only. Ends the nominations of members that PreEnqueue holds
-  // and already held at the previous run: they would keep other pods off the node in vain.
+  // Runs periodically, on the leader only. Ends the nominations of members whose gang
+  // is incomplete and already was at the previous run: they would keep other pods off the node in
+  // vain.
   void endUselessPromises();
 
   GangStanding standingOf(const Gang& gang) const;

@@ -33,11 +33,6 @@ constexpr Duration kShortestRest = std::chrono::seconds(30);
 constexpr Duration kLongestRest = std::chrono::minutes(10);
 constexpr std::size_t kGroupsKept = 1000;
 
-bool labelIs(const PodInfo& pod, std::string_view key, std::string_view value) {
-  const std::string* text = api::findIn(pod.pod->metadata.labels, key);
-  return text && *text == value;
-}
-
 // The cost of victims is the sum of the ranks of their jobs: a job of higher priority costs more.
 // Several victims of one job on a node cost the same as one.
 class JobRules final : public PreemptionRules {
@@ -69,23 +64,26 @@ class JobRules final : public PreemptionRules {
 
  private:
   static bool spareable(const PodInfo& victim) {
-    return canLeave(victim) && !labelIs(victim, model::kLabelDisablePreemptible, "true") &&
-           !labelIs(victim, model::kLabelPreemptible, "false");
+    const api::StringMap& labels = victim.pod->metadata.labels;
+    return canLeave(victim) && api::textIn(labels, model::kLabelDisablePreemptible) != "true" &&
+           api::textIn(labels, model::kLabelPreemptible) != "false";
   }
   std::map<std::int32_t, std::int64_t> rank_;
 };
 
+// Upstream's text for gangs; it differs from that for single pods by an article.
+constexpr const char* kVictimsLeave = "not eligible due to terminating pod on the nominated node.";
+
 // The result as a metric's label: the kind of reason, without its names and numbers.
 std::string_view resultOf(const Status& status) {
-  static constexpr std::string_view kResults[] = {
-      "not eligible due to preemptionPolicy=Never.",
-      "not eligible due to terminating pod on the nominated node.",
-      "not eligible for a while",
-      "the cluster has changed meanwhile",
-      "no potential victims",
-      "preemption not helpful",
-      "no victims are needed",
-      "preempt success"};
+  static constexpr std::string_view kResults[] = {"not eligible due to preemptionPolicy=Never.",
+                                                  kVictimsLeave,
+                                                  "not eligible for a while",
+                                                  "the cluster has changed meanwhile",
+                                                  "no potential victims",
+                                                  "preemption not helpful",
+                                                  "no victims are needed",
+                                                  "preempt success"};
   const std::string text = status.message();
   for (const std::string_view result : kResults)
     if (text.find(result) != std::string::npos) return result;
@@ -132,6 +130,13 @@ Status unschedulable(std::string reason) {
 
 bool JobPreemption::Members::enough() const {
   return std::ranges::all_of(spare, [](const auto& gang) { return gang.second >= 0; });
+}
+
+JobSpare JobPreemption::Members::spareable() const {
+  return [left = spare](const PodInfo& member) mutable {
+    auto& more = left[gangIdOf(*member.pod)];
+    return more > 0 && more-- > 0;
+  };
 }
 
 JobPreemption::Members JobPreemption::membersOf(const PodInfo& pod) const {
@@ -183,13 +188,8 @@ JobPlacer JobPreemption::placerFor(const PodInfo& pod, const Members& members) {
 JobPlan JobPreemption::planFor(const PodInfo& pod, const PreemptionRules& rules, Members members) {
   JobPlan plan;
   for (int plans = 0; plans < kMostPlans && members.enough(); ++plans) {
-    auto left = members.spare;
-    const auto spare = [&left](const PodInfo& member) {
-      auto& more = left[gangIdOf(*member.pod)];
-      return more > 0 && more-- > 0;
-    };
     plan = planJob(handle_, rules, members.pods, handle_.cluster().live(), placerFor(pod, members),
-                   spare);
+                   members.spareable());
     if (plan.stopped && !byNetwork(pod) && putFirst(members.pods, *plan.stopped)) continue;
     const auto kept = plan.status.ok() ? keptFromTheirPlaces(plan) : std::vector<PodPtr>();
     if (kept.empty()) return plan;
@@ -211,14 +211,13 @@ std::string JobPreemption::notEligible(const PodInfo& pod, std::span<const PodPt
     if (std::string why = member->kind ? member->kind->preemptionBlockedReason(*member) : "";
         !why.empty())
       return why;
-    if (evictionsOf(handle_).holdsBack(member->uid()))
-      return "not eligible due to terminating pod on the nominated node.";
+    if (evictionsOf(handle_).holdsBack(member->uid())) return kVictimsLeave;
     if (evictionsOf(handle_).rests(member->uid())) return Evictions::kRefused;
     const auto node = handle_.cluster().findNode(handle_.nominator().nodeOf(member->uid()));
     if (!node) continue;
     for (const PodPtr& other : handle_.cluster().node(*node).pods)
       if (other->pod->metadata.deletionTimestamp && other->priority < member->priority)
-        return "not eligible due to terminating pod on the nominated node.";
+        return kVictimsLeave;
   }
   return {};
 }
@@ -261,7 +260,7 @@ PostFilterResult JobPreemption::preemptForAll(const PodPtr& pod, const Diagnosis
     return result;
   }
   if (std::string why = notEligible(*pod, members.pods); !why.empty()) {
-    if (why == PreemptionRules::kNever) result.nomination = {true, ""};
+    if (PreemptionRules::neverPreempts(*pod)) result.nomination = {true, ""};
     result.status = unschedulable(std::move(why));
     return result;
   }
@@ -414,13 +413,8 @@ bool JobPreemption::fitAsPlanned(const Members& members) const {
     }
     return places;
   };
-  auto left = members.spare;
-  const auto spare = [&left](const PodInfo& member) {
-    auto& more = left[gangIdOf(*member.pod)];
-    return more > 0 && more-- > 0;
-  };
   const PreemptionRules rules;
-  const JobPlan plan = planJob(handle_, rules, members.pods, nodes, placer, spare);
+  const JobPlan plan = planJob(handle_, rules, members.pods, nodes, placer, members.spareable());
   return plan.status.ok() && keptFromTheirPlaces(plan).empty();
 }
 

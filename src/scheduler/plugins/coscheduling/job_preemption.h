@@ -63,6 +63,8 @@ class JobPreemption {
     std::vector<PodPtr> pods;
     std::map<std::string, std::int64_t> spare;
     bool enough() const;
+    // For planJob: returns true as often as a member's gang can do without one more.
+    JobSpare spareable() const;
   };
   Members membersOf(const PodInfo& pod) const;
   // A plan in which members that may not preempt get no node with victims. If a member finds no

@@ -36,7 +36,7 @@ class ChargeLedger final : public LedgerOf<Charge> {
 
  private:
   std::optional<Charge> readValue(const PodInfo& pod, NodeId node, const Charge* held) override;
-  bool staysValue(const PodInfo&, const Charge&) const override { return true; }
+  bool unchangedValue(const PodInfo&, const Charge&) const override { return true; }
   void addValue(NodeId node, const PodInfo& pod, const Charge& charge) override;
   void removeValue(NodeId node, const PodInfo& pod, const Charge& charge) override;
   std::string verifyValues(NodeId node, Held held) const override;

@@ -190,7 +190,7 @@ std::optional<AssignedLoad> LoadTable::readValue(const PodInfo& pod, NodeId,
   return estimator_.assigned(pod, held ? held->since : executor_.wallNow());
 }
 
-bool LoadTable::staysValue(const PodInfo& pod, const AssignedLoad& held) const {
+bool LoadTable::unchangedValue(const PodInfo& pod, const AssignedLoad& held) const {
   return estimator_.stays(pod, held);
 }
 

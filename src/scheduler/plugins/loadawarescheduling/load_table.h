@@ -69,7 +69,7 @@ class LoadTable final : public LedgerOf<AssignedLoad>, private ClusterListener {
   };
   std::optional<AssignedLoad> readValue(const PodInfo& pod, NodeId node,
                                         const AssignedLoad* held) override;
-  bool staysValue(const PodInfo& pod, const AssignedLoad& held) const override;
+  bool unchangedValue(const PodInfo& pod, const AssignedLoad& held) const override;
   void addValue(NodeId node, const PodInfo& pod, const AssignedLoad& load) override;
   void removeValue(NodeId node, const PodInfo& pod, const AssignedLoad& load) override;
   std::string verifyValues(NodeId node, Held held) const override;

@@ -10,7 +10,7 @@ namespace koord::scheduler {
 
 namespace {
 
-void readShape(Fields ratio, std::vector<ShapePoint>& shape) {
+void readShape(Fields ratio, bool required, std::vector<ShapePoint>& shape) {
   for (Fields& point : ratio.list("shape")) {
     ShapePoint& read = shape.emplace_back();
     read.utilization = point.integer("utilization", 0, 0, 100);
@@ -20,7 +20,8 @@ void readShape(Fields ratio, std::vector<ShapePoint>& shape) {
       point.error("utilization",
                   "Invalid value: utilization values must be sorted in increasing order");
   }
-  if (shape.empty()) ratio.error("shape", "Required value: at least one point must be specified");
+  if (required && shape.empty())
+    ratio.error("shape", "Required value: at least one point must be specified");
   ratio.refuseUnknown();
 }
 
@@ -55,7 +56,7 @@ void readStrategy(Fields strategy, NodeResourcesFitArgs& args) {
                          : "Forbidden: only for type RequestedToCapacityRatio");
   }
   Fields details = strategy.object("requestedToCapacityRatio");
-  if (ratio || strategy.describes()) readShape(details, args.shape);
+  readShape(details, ratio, args.shape);
   strategy.refuseUnknown();
 }
 

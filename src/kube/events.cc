@@ -28,6 +28,9 @@ using namespace std::chrono_literals;
 
 namespace {
 
+// Longer messages are cut, as kube-scheduler does.
+constexpr std::size_t kMostOfMessage = 1024;
+constexpr std::string_view kCut = " ...";
 constexpr std::size_t kRemembered = 4096;
 constexpr std::size_t kPendingLimit = 1000;
 constexpr double kBurst = 25;
@@ -66,6 +69,8 @@ void EventRecorder::record(const api::ObjectReference& about, std::string_view t
                            std::string_view reason, std::string message, std::string_view action,
                            std::optional<api::ObjectReference> related) {
   if (!isUtf8(message)) message = asUtf8(message);
+  if (message.size() > kMostOfMessage)
+    message = std::string(beginningOf(message, kMostOfMessage - kCut.size())).append(kCut);
   const std::string object = objectText(about);
   const std::string kind = fmt::format("{}|{}|{}", object, type, reason);
   const std::hash<std::string> digest;

@@ -46,6 +46,12 @@ TEST_F(EventsTest, BytesThatAreNoTextDoNotCostTheEvent) {
   EXPECT_EQ(textAt(lastBody(), "message"), "annotation a: got \"\ufffd\"");
 }
 
+TEST_F(EventsTest, AMessageOverTheLimitOfEventsIsCutBetweenCharacters) {
+  recorder_.record(pod_, "Warning", "Long", std::string(1019, 'a') + "\u00e9 and more");
+  loop_.advance(1s);
+  EXPECT_EQ(textAt(lastBody(), "message"), std::string(1019, 'a') + " ...");
+}
+
 TEST_F(EventsTest, AnObjectThatFloodsIsHeldToItsBudget) {
   for (int i = 0; i < 100; ++i) {
     recorder_.record(pod_, "Normal", "Noise", "the same");

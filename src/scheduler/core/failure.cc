@@ -7,21 +7,10 @@
 #include "api/codec.h"
 #include "base/log.h"
 #include "base/time.h"
-#include "base/utf8.h"
 #include "kube/client.h"
 #include "scheduler/core/scheduler.h"
 
 namespace koord::scheduler {
-
-namespace {
-
-constexpr std::size_t kMaxNote = 1024;
-
-std::string shortened(const std::string& note) {
-  return note.size() <= kMaxNote ? note : std::string(beginningOf(note, kMaxNote - 4)) + " ...";
-}
-
-}  // namespace
 
 void Scheduler::handlePlacementFailure(Attempt& attempt, const Status& status) {
   const std::string uid = attempt.pod.uid();
@@ -117,7 +106,7 @@ void Scheduler::handleSchedulingFailure(Attempt& attempt, const Status& status,
 void Scheduler::event(ProfileRuntime& profile, const PodPtr& pod, std::string_view type,
                       std::string_view reason, std::string_view action, const std::string& note) {
   if (auto* recorder = profile.events()) {
-    recorder->record(shared_.kindOf(*pod).reference(*pod), type, reason, shortened(note), action);
+    recorder->record(shared_.kindOf(*pod).reference(*pod), type, reason, note, action);
   }
 }
 

@@ -15,8 +15,6 @@ namespace koord::scheduler {
 
 namespace {
 
-constexpr std::size_t kMostOfEvent = 1024;
-
 // The reasons of the node.
 const std::vector<std::string>& reasonsOn(const Diagnosis& diagnosis, NodeId node) {
   static const std::vector<std::string> kNone;
@@ -37,9 +35,8 @@ PostFilterResult rejectedWith(std::vector<std::string> reasons) {
 }  // namespace
 
 bool ReservationPreemptionRules::mayLeave(const PodInfo& victim, const PodInfo& preemptor) const {
-  const std::string* kept =
-      api::findIn(victim.pod->metadata.labels, model::kLabelDisablePreemptible);
-  return victim.priority < preemptor.priority && canLeave(victim) && (!kept || *kept != "true");
+  return victim.priority < preemptor.priority && canLeave(victim) &&
+         api::textIn(victim.pod->metadata.labels, model::kLabelDisablePreemptible) != "true";
 }
 
 std::vector<std::string> ReservationPlugin::reasonsFor(const PodInfo& pod,
@@ -131,7 +128,6 @@ void ReservationPlugin::afterPostFilter(CycleState&, const PodPtr& pod, const St
   if (!matcher_.of(*pod).wish.required) return;
   auto text = reservationLevelMessage(status.message());
   if (!text) return;
-  if (text->size() > kMostOfEvent) *text = text->substr(0, kMostOfEvent - 4) + " ...";
   handle_.events()->record(handle_.kindOf(*pod).reference(*pod), "Warning",
                            "FailedScheduling-Reservation", std::move(*text), "Scheduling");
 }

@@ -24,31 +24,11 @@ namespace {
 
 constexpr int kMostLinks = 40;  // as the kernel follows
 
-class OpenFile {
- public:
-  explicit OpenFile(int fd) : fd_(fd) {}
-  OpenFile(OpenFile&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  OpenFile& operator=(OpenFile&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  ~OpenFile() {
-    const int error = errno;
-    if (fd_ >= 0) ::close(fd_);
-    errno = error;
-  }
-  int get() const { return fd_; }
-  int release() { return std::exchange(fd_, -1); }
-
- private:
-  int fd_;
-};
-
-int openByKernel(int folder, const char* path, std::uint64_t flags, std::uint64_t resolve) {
+Fd openByKernel(int folder, const char* path, std::uint64_t flags, std::uint64_t resolve) {
   open_how how{};
   how.flags = flags | O_CLOEXEC;
   how.resolve = resolve;
-  return static_cast<int>(::syscall(SYS_openat2, folder, path, &how, sizeof how));
+  return Fd(static_cast<int>(::syscall(SYS_openat2, folder, path, &how, sizeof how)));
 }
 
 // Seccomp says one or the other.
@@ -56,12 +36,13 @@ bool isMissing(int error) {
   return error == ENOSYS || error == EPERM;
 }
 
-int failWith(int error) {
+Fd failWith(int error) {
   errno = error;
-  return -1;
+  return Fd();
 }
 
-// The mount that the file is on; "" where the kernel does not say it. Binds of one file system differ in nothing else.
+// The mount that the file is on; "" if the kernel does not show it. Binds of one file system differ
+// in nothing else.
 std::string mountOf(int fd) {
   const auto info = readFile("/proc/self/fdinfo/" + std::to_string(fd));
   constexpr std::string_view kKey = "mnt_id:";
@@ -83,83 +64,85 @@ void prependParts(std::string_view path, std::deque<std::string>& parts) {
   parts.insert(parts.begin(), found.begin(), found.end());
 }
 
-// A way down from a folder. Each folder on it stays open, so that ".." is where we came from, wherever that was moved.
+// A way down from a folder. Each folder on it stays open, so that ".." is the folder that the walk
+// came from, even if that was moved.
 class Walk {
  public:
   explicit Walk(int folder) : folder_(folder) {}
 
-  int openAll(std::string_view path) {
+  Fd openAll(std::string_view path) {
     if (path.starts_with('/')) return failWith(EXDEV);
     prependParts(path, parts_);
     while (!parts_.empty()) {
       const std::string part = std::move(parts_.front());
       parts_.pop_front();
-      if (!step(part)) return -1;
+      if (!step(part)) return Fd();
     }
-    if (way_.empty()) return ::openat(folder_, ".", O_PATH | O_CLOEXEC);
-    return way_.back().release();
+    if (way_.empty()) return Fd(::openat(folder_, ".", O_PATH | O_CLOEXEC));
+    return std::move(way_.back());
   }
 
  private:
+  static bool refuse(int error) { return bool(failWith(error)); }
   bool step(const std::string& part) {
     if (part == "." || part == "..") {
       struct stat here{};
       if (!way_.empty() && (::fstat(way_.back().get(), &here) != 0 || !S_ISDIR(here.st_mode)))
-        return failWith(ENOTDIR) == 0;
+        return refuse(ENOTDIR);
       if (part == ".") return true;
-      if (way_.empty()) return failWith(EXDEV) == 0;
+      if (way_.empty()) return refuse(EXDEV);
       way_.pop_back();
       return true;
     }
     const int from = way_.empty() ? folder_ : way_.back().get();
-    OpenFile next(::openat(from, part.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    Fd next(::openat(from, part.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
     struct stat info{};
-    if (next.get() < 0 || ::fstat(next.get(), &info) != 0) return false;
+    if (!next || ::fstat(next.get(), &info) != 0) return false;
     if (S_ISLNK(info.st_mode)) return followLink(next.get());
     way_.push_back(std::move(next));
     return true;
   }
 
   bool followLink(int link) {
-    if (++links_ > kMostLinks) return failWith(ELOOP) == 0;
+    if (++links_ > kMostLinks) return refuse(ELOOP);
     std::array<char, PATH_MAX> target{};
     const ssize_t size = ::readlinkat(link, "", target.data(), target.size());
     if (size < 0) return false;
-    if (size == 0) return failWith(ENOENT) == 0;
+    if (size == 0) return refuse(ENOENT);
     const std::string_view text(target.data(), static_cast<std::size_t>(size));
-    if (text.starts_with('/')) return failWith(EXDEV) == 0;
+    if (text.starts_with('/')) return refuse(EXDEV);
     prependParts(text, parts_);
     return true;
   }
 
   int folder_;
-  std::vector<OpenFile> way_;
+  std::vector<Fd> way_;
   std::deque<std::string> parts_;  // still to go
   int links_ = 0;
 };
 
-int openFolderByHand(int folder, const char* name) {
+Fd openFolderByHand(int folder, const char* name) {
   if (std::strchr(name, '/') || std::strcmp(name, "..") == 0) return failWith(EXDEV);
-  OpenFile inner(::openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (inner.get() < 0) return -1;
+  Fd inner(::openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!inner) return inner;
   const std::string own = mountOf(folder);
   if (own.empty()) return failWith(ENOSYS);
   if (mountOf(inner.get()) != own) return failWith(EXDEV);
-  return inner.release();
+  return inner;
 }
 
 }  // namespace
 
-int openFolderIn(int folder, const char* name) {
-  const int fd = openByKernel(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW,
-                              RESOLVE_BENEATH | RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS);
-  return fd < 0 && isMissing(errno) ? openFolderByHand(folder, name) : fd;
+Fd openFolderIn(int folder, const char* name) {
+  Fd fd = openByKernel(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW,
+                       RESOLVE_BENEATH | RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS);
+  return !fd && isMissing(errno) ? openFolderByHand(folder, name) : std::move(fd);
 }
 
-int openBeneath(int folder, const char* path) {
+Fd openBeneath(int folder, const char* path) {
   const char* there = *path == '\0' ? "." : path;
-  const int fd = openByKernel(folder, there, O_PATH, RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS);
-  return fd < 0 && isMissing(errno) ? Walk(folder).openAll(there) : fd;
+  Fd fd = openByKernel(folder, there, O_PATH, RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS);
+  return !fd && isMissing(errno) ? Walk(folder).openAll(there) : std::move(fd);
 }
 
 }  // namespace koord

@@ -5,16 +5,18 @@
 // (Linux before 5.6, seccomp profiles of old container runtimes), the path is walked part by part,
 // without following a link, with the same results.
 //
-// Both functions return a descriptor that the caller closes, or -1 with errno: EXDEV if the path
-// leads out or into a mount, ELOOP, ENOENT and others as of open. Any thread; calls block.
+// Both functions return an empty Fd and set errno if they fail: EXDEV if the path leads out or into
+// a mount, ELOOP, ENOENT and others as of open. Any thread; calls block.
+
+#include "base/fd.h"
 
 namespace koord {
 
 // Opens the folder of that name for reading. The name has no slash. Fails for a link or a mount.
-int openFolderIn(int folder, const char* name);
+Fd openFolderIn(int folder, const char* name);
 
 // Opens the path with O_PATH; "" is the folder itself. Follows links that stay inside, including
 // the last one.
-int openBeneath(int folder, const char* path);
+Fd openBeneath(int folder, const char* path);
 
 }  // namespace koord

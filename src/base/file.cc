@@ -7,27 +7,11 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "base/fd.h"
+
 namespace koord {
-namespace {
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
-
-}  // namespace
-
 Result<std::string> readFile(const std::string& path) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.get() < 0) return fail(errnoError("read " + path, errno));
   std::string text;
   char buffer[16384];
@@ -43,8 +27,7 @@ Result<std::string> readFile(const std::string& path) {
 Result<> writeFileAtomic(const std::string& path, std::string_view text, unsigned mode) {
   const std::string temporary = path + ".tmp" + std::to_string(::getpid());
   {
-    const Descriptor file(
-        ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode));
+    const Fd file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode));
     if (file.get() < 0) return fail(errnoError("write " + path, errno));
     std::string_view rest = text;
     while (!rest.empty()) {

@@ -14,30 +14,14 @@
 #include <cerrno>
 #include <limits>
 
+#include "base/fd.h"
+
 namespace koord::kube {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
 constexpr int kLook = 50;  // ms between checks if no descriptor signals the program's end
-
-class Fd {
- public:
-  explicit Fd(int fd = -1) : fd_(fd) {}
-  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Fd& operator=(Fd&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  ~Fd() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  int get() const { return fd_; }
-  void reset() { Fd(std::move(*this)); }
-
- private:
-  int fd_;
-};
 
 struct Pipe {
   Fd reader;

@@ -16,7 +16,7 @@ class Store;
 class Connection {
  public:
   virtual ~Connection() = default;
-  virtual void start(net::Fd client) = 0;
+  virtual void start(Fd client) = 0;
   // Takes no new calls; running calls may complete.
   virtual void drain() = 0;
   virtual std::size_t callsUnderWay() const = 0;

@@ -76,7 +76,7 @@ HookConfigs::HookConfigs(net::IoLoop& loop, std::string folder)
 
 Result<> HookConfigs::start() {
   if (auto made = makeDirs(folder_, 0755); !made) return made;
-  inotify_ = net::Fd(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+  inotify_ = Fd(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
   if (!inotify_) return fail(errnoError("watch " + folder_, errno));
   watch_ = loop_.watch(inotify_.get(), [this](net::IoLoop::Ready) { onChange(); });
   watch_->want({.read = true});

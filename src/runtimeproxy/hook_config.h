@@ -64,7 +64,7 @@ class HookConfigs {
   std::string folder_;
   std::vector<std::pair<std::string, File>> files_;  // by name
   List servers_ = std::make_shared<const std::vector<HookServer>>();
-  net::Fd inotify_;
+  Fd inotify_;
   std::unique_ptr<net::IoLoop::Watch> watch_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

@@ -122,7 +122,7 @@ void Proxy::shutdown(Callback onDone) {
   whenDone_ = std::move(onDone);
   watch_.reset();
   if (listener_) ::unlink(options_.endpoint.c_str());
-  listener_ = net::Fd();
+  listener_ = Fd();
   notReady_ = "shutting down";
   for (const auto& connection : connections_) connection->drain();
   tasks_.spawn(drain());

@@ -64,7 +64,7 @@ class Proxy {
   std::function<void(const Error&)> whenFailed_;
   Callback whenReady_;
   Callback whenDone_;
-  net::Fd listener_;
+  Fd listener_;
   std::unique_ptr<net::IoLoop::Watch> watch_;
   std::set<std::shared_ptr<Connection>> connections_;
   TaskGroup tasks_;

@@ -156,7 +156,7 @@ Relay::~Relay() {
   dropCalls();
 }
 
-void Relay::start(net::Fd client) {
+void Relay::start(Fd client) {
   front_ = net::Http2Session::start(context_.loop, std::move(client),
                                     net::Http2Session::Role::Server, *this);
 }

@@ -38,7 +38,7 @@ class Relay final : private net::Http2User,
  public:
   Relay(RelayContext context, WhenLost onLost);
   ~Relay() override;
-  void start(net::Fd client) override;
+  void start(Fd client) override;
   void drain() override;
   std::size_t callsUnderWay() const override { return calls_.size(); }
 

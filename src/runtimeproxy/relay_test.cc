@@ -79,7 +79,7 @@ class RelayTest : public ProxyTest {
     return caller_.session->open(headers, false);
   }
 
-  net::Fd listener_;
+  Fd listener_;
   Recorder caller_, far_;
 };
 

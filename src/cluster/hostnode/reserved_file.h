@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/fd.h"
 #include "base/result.h"
-#include "cluster/hostnode/mounts/safe_path.h"
 
 namespace koord::cluster {
 

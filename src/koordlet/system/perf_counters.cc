@@ -10,22 +10,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/fd.h"
+
 namespace koord::koordlet {
 namespace {
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Descriptor& operator=(Descriptor&&) = delete;
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 int openEvent(std::uint64_t config, int cgroup, int cpu, int leader) {
   perf_event_attr attributes{};
@@ -41,7 +29,7 @@ int openEvent(std::uint64_t config, int cgroup, int cpu, int leader) {
 // One group per CPU, led by the cycles: both are counted at the same time or not at all.
 class CgroupCounters final : public PerfCounters {
  public:
-  void add(Descriptor cycles, Descriptor instructions) {
+  void add(Fd cycles, Fd instructions) {
     leaders_.push_back(std::move(cycles));
     members_.push_back(std::move(instructions));
   }
@@ -62,20 +50,20 @@ class CgroupCounters final : public PerfCounters {
   }
 
  private:
-  std::vector<Descriptor> leaders_, members_;
+  std::vector<Fd> leaders_, members_;
 };
 
 }  // namespace
 
 Result<std::unique_ptr<PerfCounters>> openPerfCounters(const std::string& cgroupDir,
                                                        const CpuSet& cpus) {
-  const Descriptor cgroup(::open(cgroupDir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const Fd cgroup(::open(cgroupDir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (cgroup.get() < 0) return fail(errnoError("open " + cgroupDir, errno));
   auto counters = std::make_unique<CgroupCounters>();
   for (const int cpu : cpus.toVector()) {
-    Descriptor cycles(openEvent(PERF_COUNT_HW_CPU_CYCLES, cgroup.get(), cpu, -1));
+    Fd cycles(openEvent(PERF_COUNT_HW_CPU_CYCLES, cgroup.get(), cpu, -1));
     if (cycles.get() < 0) return fail(errnoError("count cycles of " + cgroupDir, errno));
-    Descriptor instructions(openEvent(PERF_COUNT_HW_INSTRUCTIONS, cgroup.get(), cpu, cycles.get()));
+    Fd instructions(openEvent(PERF_COUNT_HW_INSTRUCTIONS, cgroup.get(), cpu, cycles.get()));
     if (instructions.get() < 0)
       return fail(errnoError("count instructions of " + cgroupDir, errno));
     counters->add(std::move(cycles), std::move(instructions));

@@ -25,10 +25,6 @@ Result<sockaddr_un> socketAddress(const std::string& path) {
 
 }  // namespace
 
-Fd::~Fd() {
-  if (fd_ >= 0) ::close(fd_);
-}
-
 Result<Fd> connectUnix(const std::string& path) {
   const auto address = socketAddress(path);
   if (!address) return fail(address.error());

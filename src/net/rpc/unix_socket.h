@@ -3,29 +3,11 @@
 // Non-blocking unix stream sockets, as descriptors that close themselves.
 
 #include <string>
-#include <utility>
 
+#include "base/fd.h"
 #include "base/result.h"
 
 namespace koord::net {
-
-class Fd {
- public:
-  Fd() = default;
-  explicit Fd(int fd) : fd_(fd) {}
-  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Fd& operator=(Fd&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  ~Fd();
-
-  int get() const { return fd_; }
-  explicit operator bool() const { return fd_ >= 0; }
-
- private:
-  int fd_ = -1;
-};
 
 // Errors name the path. Unavailable if the path has no listener or its backlog is full.
 Result<Fd> connectUnix(const std::string& path);

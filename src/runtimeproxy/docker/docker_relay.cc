@@ -41,7 +41,7 @@ DockerRelay::~DockerRelay() {
   if (docker_) docker_->close();
 }
 
-void DockerRelay::start(net::Fd client) {
+void DockerRelay::start(Fd client) {
   client_ = SocketEnd::start(context_.loop, std::move(client), clientUser());
 }
 

@@ -34,7 +34,7 @@ class DockerRelay final : public Connection, public std::enable_shared_from_this
       : context_(std::move(context)), whenLost_(std::move(onLost)) {}
   ~DockerRelay() override;
 
-  void start(net::Fd client) override;
+  void start(Fd client) override;
   void drain() override;
   std::size_t callsUnderWay() const override { return call_ ? 1 : 0; }
 

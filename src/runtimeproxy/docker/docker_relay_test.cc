@@ -45,7 +45,7 @@ class DockerRelayTest : public testing::Test {
     std::string content;
     bool freely = false;
   };
-  void serve(net::Fd socket) {
+  void serve(Fd socket) {
     auto* const peer = peers_.emplace_back(std::make_unique<Peer>()).get();
     peer->end =
         SocketEnd::start(loop_, std::move(socket),
@@ -177,7 +177,7 @@ class DockerRelayTest : public testing::Test {
 
   net::IoLoop loop_;
   std::string folder_;
-  net::Fd listener_;
+  Fd listener_;
   std::unique_ptr<net::IoLoop::Watch> watch_;
   std::vector<std::unique_ptr<Peer>> peers_;
   std::unique_ptr<net::GrpcServer> hooks_;
@@ -380,7 +380,7 @@ TEST_F(DockerRelayTest, ADockerThatIsAwayCostsTheRequestsMeanwhileAndNoMore) {
   runUntil([&] { return closed_; });
   EXPECT_THAT(received_, HasSubstr("502 Bad Gateway"));
   watch_.reset();
-  listener_ = net::Fd();
+  listener_ = Fd();
   std::filesystem::remove(at("docker.sock"));
   connect();
   client_->write("GET /a HTTP/1.1\r\n\r\n");

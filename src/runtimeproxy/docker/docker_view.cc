@@ -27,7 +27,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
     if (timer_ != 0) loop_.cancel(timer_);
   }
 
-  void start(net::Fd socket, const std::string& path) {
+  void start(Fd socket, const std::string& path) {
     const auto self = [weak = weak_from_this()] { return weak.lock(); };
     end_ = SocketEnd::start(loop_, std::move(socket),
                             {.onBytes =
@@ -98,8 +98,8 @@ Task<Result<json::value>> DockerView::get(std::string path) {
     co_return fail(reply.error().code, fmt::format("GET {}: {}", path, reply.error().message));
   if (reply->status == 404) co_return fail(ErrorCode::NotFound, fmt::format("GET {}: 404", path));
   if (reply->status != 200)
-    co_return fail(ErrorCode::Unavailable, fmt::format("GET {}: {} {}", path, reply->status,
-                                                       asUtf8(beginningOf(reply->body, 200))));
+    co_return fail(ErrorCode::Unavailable,
+                   fmt::format("GET {}: {} {}", path, reply->status, shortened(reply->body, 200)));
   auto document = parseJson(reply->body);
   if (!document)
     co_return fail(ErrorCode::Invalid, fmt::format("GET {}: {}", path, document.error().message));

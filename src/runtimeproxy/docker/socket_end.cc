@@ -12,7 +12,7 @@ constexpr std::size_t kReadAtOnce = 64 << 10;
 
 }  // namespace
 
-std::shared_ptr<SocketEnd> SocketEnd::start(net::IoLoop& loop, net::Fd socket, User user) {
+std::shared_ptr<SocketEnd> SocketEnd::start(net::IoLoop& loop, Fd socket, User user) {
   auto end = std::shared_ptr<SocketEnd>(new SocketEnd(loop, std::move(socket), std::move(user)));
   end->watch();
   return end;
@@ -54,7 +54,7 @@ void SocketEnd::close(bool afterSending) {
     return want();
   }
   watch_.reset();
-  socket_ = net::Fd();
+  socket_ = Fd();
   lingering_ = nullptr;
 }
 

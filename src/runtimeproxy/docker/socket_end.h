@@ -22,7 +22,7 @@ class SocketEnd : public std::enable_shared_from_this<SocketEnd> {
     std::function<void()> onEmpty;  // all queued bytes are sent
   };
 
-  static std::shared_ptr<SocketEnd> start(net::IoLoop& loop, net::Fd socket, User user);
+  static std::shared_ptr<SocketEnd> start(net::IoLoop& loop, Fd socket, User user);
 
   void write(std::string bytes);
   std::size_t queued() const { return queue_.size(); }
@@ -34,7 +34,7 @@ class SocketEnd : public std::enable_shared_from_this<SocketEnd> {
   void close(bool afterSending = false);
 
  private:
-  SocketEnd(net::IoLoop& loop, net::Fd socket, User user)
+  SocketEnd(net::IoLoop& loop, Fd socket, User user)
       : loop_(loop),
         socket_(std::move(socket)),
         user_(std::make_shared<const User>(std::move(user))) {}
@@ -46,7 +46,7 @@ class SocketEnd : public std::enable_shared_from_this<SocketEnd> {
   void want();
 
   net::IoLoop& loop_;
-  net::Fd socket_;
+  Fd socket_;
   std::shared_ptr<const User> user_;  // callers keep a copy: callbacks may call close()
   std::unique_ptr<net::IoLoop::Watch> watch_;
   net::SendQueue queue_;

@@ -46,12 +46,12 @@ Result<bool> empty(int fd, int& left, int depth) {
     if (::unlinkat(fd, entry->d_name, 0) == 0 || errno == ENOENT) continue;
     if (errno != EISDIR && errno != EPERM)
       return fail(errnoError(fmt::format("remove {}", entry->d_name), errno));
-    const int inner = openFolderIn(fd, entry->d_name);
-    if (inner < 0 && errno == EXDEV)
+    Fd inner = openFolderIn(fd, entry->d_name);
+    if (!inner && errno == EXDEV)
       return fail(ErrorCode::Conflict,
                   fmt::format("{}: something is mounted there", entry->d_name));
-    if (inner < 0) return fail(errnoError(fmt::format("open {}", entry->d_name), errno));
-    auto emptied = empty(inner, left, depth + 1);
+    if (!inner) return fail(errnoError(fmt::format("open {}", entry->d_name), errno));
+    auto emptied = empty(inner.release(), left, depth + 1);
     if (!emptied || !*emptied) return emptied;
     if (::unlinkat(fd, entry->d_name, AT_REMOVEDIR) != 0 && errno != ENOENT)
       return fail(errnoError(fmt::format("remove {}", entry->d_name), errno));

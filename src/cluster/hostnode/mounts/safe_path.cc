@@ -16,7 +16,7 @@ namespace koord::cluster {
 namespace {
 
 Result<Fd> openIn(const Fd& folder, const std::string& folderName, const std::string& relative) {
-  Fd found(koord::openBeneath(folder.get(), relative.c_str()));
+  Fd found = koord::openBeneath(folder.get(), relative.c_str());
   if (found) return found;
   if (errno == EXDEV || errno == ELOOP)
     return fail(ErrorCode::Forbidden, fmt::format("{} leads out of {}", relative, folderName));
@@ -44,7 +44,7 @@ Result<> removeContent(Fd folder, const std::string& name) {
     const std::string path = name + "/" + child;
     if (::unlinkat(folder.get(), child.c_str(), 0) == 0 || errno == ENOENT) continue;
     if (errno != EISDIR && errno != EPERM) return fail(errnoError("remove " + path, errno));
-    Fd inner(openFolderIn(folder.get(), child.c_str()));
+    Fd inner = openFolderIn(folder.get(), child.c_str());
     if (!inner)
       return fail(errno == EXDEV
                       ? Error{ErrorCode::Conflict, path + ": something is mounted there", {}}
@@ -57,10 +57,6 @@ Result<> removeContent(Fd folder, const std::string& name) {
 }
 
 }  // namespace
-
-Fd::~Fd() {
-  if (fd_ >= 0) ::close(fd_);
-}
 
 Result<Fd> openBeneath(const std::string& folder, const std::string& relative) {
   auto root = openFolder(folder);

@@ -7,28 +7,11 @@
 #include <dirent.h>
 
 #include <string>
-#include <utility>
 
+#include "base/fd.h"
 #include "base/result.h"
 
 namespace koord::cluster {
-
-// Owns a file descriptor and closes it.
-class Fd {
- public:
-  explicit Fd(int fd = -1) : fd_(fd) {}
-  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Fd& operator=(Fd&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  ~Fd();
-  int get() const { return fd_; }
-  explicit operator bool() const { return fd_ >= 0; }
-
- private:
-  int fd_;
-};
 
 // Closes a folder from opendir or fdopendir.
 struct CloseDir {

@@ -116,7 +116,7 @@ void Connection::retry(const std::string& why) {
 void Connection::lost(const std::string& why) {
   if (timer_ != 0) loop_.cancel(timer_);
   watch_.reset();
-  socket_ = net::Fd();
+  socket_ = Fd();
   session_ = nullptr;
   if (registered_) {
     tell(false);

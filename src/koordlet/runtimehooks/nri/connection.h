@@ -66,7 +66,7 @@ class Connection {
   Duration pause_;
   int tries_ = 0;     // failed attempts in a row
   std::string told_;  // the last problem that was logged
-  net::Fd socket_;
+  Fd socket_;
   std::unique_ptr<net::IoLoop::Watch> watch_;
   FrameReader reader_;
   std::string unsent_;

@@ -252,7 +252,7 @@ class FakeNriRuntime {
   }
   void drop() {
     peerWatch_.reset();
-    peer_ = net::Fd();
+    peer_ = Fd();
   }
 
   int connections = 0;
@@ -300,9 +300,9 @@ class FakeNriRuntime {
 
   net::IoLoop& loop_;
   std::string path_;
-  net::Fd listener_;
+  Fd listener_;
   std::unique_ptr<net::IoLoop::Watch> watch_;
-  net::Fd peer_;
+  Fd peer_;
   std::unique_ptr<net::IoLoop::Watch> peerWatch_;
   FrameReader reader_;
 };

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "api/quantity_json.h"
+#include "base/ascii.h"
 #include "base/utf8.h"
 
 namespace koord::api::codec {
@@ -14,19 +15,12 @@ std::string_view view(const json::string& s) {
   return {s.data(), s.size()};
 }
 
-bool equalNoCase(std::string_view a, std::string_view b) {
-  return std::ranges::equal(a, b, [](char x, char y) {
-    const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? char(c + 32) : c; };
-    return lower(x) == lower(y);
-  });
-}
-
 const Field* fieldNamed(std::span<const Field> fields, std::string_view key, Reading reading) {
   for (const Field& field : fields)
     if (field.name == key) return &field;
   if (reading != Reading::Go) return nullptr;
   for (const Field& field : fields)
-    if (equalNoCase(field.name, key)) return &field;
+    if (sameIgnoringCase(field.name, key)) return &field;
   return nullptr;
 }
 
@@ -53,9 +47,7 @@ bool Context::fail(std::string message) {
   return false;
 }
 bool Context::expected(std::string_view what, const json::value& got) {
-  std::string text = toJson(got);
-  if (text.size() > 60) text = std::string(beginningOf(text, 57)) + "...";
-  return fail(fmt::format("expected {}, got {}", what, text));
+  return fail(fmt::format("expected {}, got {}", what, shortened(toJson(got), 60)));
 }
 
 Error errorOf(Failure failure) {

@@ -19,4 +19,9 @@ const std::string* findIn(const StringMap& map, std::string_view key) {
   return it == map.end() ? nullptr : &it->second;
 }
 
+std::string_view textIn(const StringMap& map, std::string_view key) {
+  const std::string* text = findIn(map, key);
+  return text ? std::string_view(*text) : std::string_view();
+}
+
 }  // namespace koord::api

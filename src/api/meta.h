@@ -158,6 +158,8 @@ const OwnerReference* controllerOf(const ObjectMeta& meta);
 
 // The value of a label or annotation, or nullptr.
 const std::string* findIn(const StringMap& map, std::string_view key);
+// The value of a label or annotation, "" if it is absent. A view into the map.
+std::string_view textIn(const StringMap& map, std::string_view key);
 
 // Made once, in lists.cc: what copies or ends an object would be in every file otherwise.
 extern template class List<LabelSelectorRequirement>;

@@ -18,7 +18,7 @@ Task<Result<std::string>> post(net::HttpClient* client, Executor* executor,
   if (response->status != 200)
     co_return fail(ErrorCode::Unavailable,
                    fmt::format("POST {}: the answer has status {}: {}", url, response->status,
-                               asUtf8(beginningOf(response->body, 200))));
+                               shortened(response->body, 200)));
   co_return std::move(response->body);
 }
 

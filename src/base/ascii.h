@@ -3,6 +3,7 @@
 // Letters and digits of ASCII, whatever the locale says; every other byte is neither and stays as
 // it is.
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 
@@ -25,6 +26,10 @@ inline std::string lowered(std::string_view text) {
   std::string out(text);
   for (char& c : out) c = lowered(c);
   return out;
+}
+
+inline bool sameIgnoringCase(std::string_view a, std::string_view b) {
+  return std::ranges::equal(a, b, [](char x, char y) { return lowered(x) == lowered(y); });
 }
 
 }  // namespace koord

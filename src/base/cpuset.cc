@@ -10,9 +10,8 @@ namespace koord {
 namespace {
 
 std::unexpected<Error> listError(std::string_view text, std::string_view why) {
-  const bool cut = text.size() > 64;
-  return fail(ErrorCode::BadRequest, fmt::format("\"{}{}\" is not a CPU list: {}",
-                                                 beginningOf(text, 64), cut ? "..." : "", why));
+  return fail(ErrorCode::BadRequest,
+              fmt::format("\"{}\" is not a CPU list: {}", shortened(text, 64), why));
 }
 
 Result<int> parseCpu(std::string_view text) {
@@ -23,11 +22,11 @@ Result<int> parseCpu(std::string_view text) {
   const auto [stop, ec] = std::from_chars(digits.data(), end, cpu);
   if (ec == std::errc::invalid_argument || stop != end) {
     return fail(ErrorCode::BadRequest,
-                fmt::format("\"{}\" is not a CPU number", beginningOf(text, 64)));
+                fmt::format("\"{}\" is not a CPU number", shortened(text, 64)));
   }
   if (ec != std::errc() || cpu >= CpuSet::kMaxCpus) {
     return fail(ErrorCode::BadRequest, fmt::format("CPU {} is above the highest number, {}",
-                                                   beginningOf(text, 64), CpuSet::kMaxCpus - 1));
+                                                   shortened(text, 64), CpuSet::kMaxCpus - 1));
   }
   return static_cast<int>(cpu);
 }

@@ -196,9 +196,8 @@ bool looksLikeSuffix(std::string_view text) {
 }
 
 std::unexpected<Error> parseError(std::string_view text, std::string_view why) {
-  const bool cut = text.size() > 64;
-  return fail(ErrorCode::BadRequest, fmt::format("\"{}{}\" is not a quantity: {}",
-                                                 beginningOf(text, 64), cut ? "..." : "", why));
+  return fail(ErrorCode::BadRequest,
+              fmt::format("\"{}\" is not a quantity: {}", shortened(text, 64), why));
 }
 
 std::unexpected<Error> badSuffix(std::string_view text, const Scanned& scanned) {
@@ -210,7 +209,7 @@ std::unexpected<Error> badSuffix(std::string_view text, const Scanned& scanned) 
   return parseError(
       text, fmt::format("unable to parse quantity's suffix: \"{}\" is none of n, u, m, k, M, "
                         "G, T, P, E, Ki, Mi, Gi, Ti, Pi, Ei or an exponent like e3",
-                        beginningOf(scanned.suffix, 64)));
+                        shortened(scanned.suffix, 64)));
 }
 
 // digits * 10^scale in decimal form. digits has no leading zero.

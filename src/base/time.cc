@@ -18,9 +18,8 @@ constexpr std::int64_t kSecond = 1'000'000'000;
 
 std::unexpected<Error> textError(std::string_view text, std::string_view what,
                                  std::string_view why) {
-  const bool cut = text.size() > 64;
-  return fail(ErrorCode::BadRequest, fmt::format("\"{}{}\" is not a {}: {}", beginningOf(text, 64),
-                                                 cut ? "..." : "", what, why));
+  return fail(ErrorCode::BadRequest,
+              fmt::format("\"{}\" is not a {}: {}", shortened(text, 64), what, why));
 }
 
 // Takes pieces off the front of a text; every step fails once one has failed.

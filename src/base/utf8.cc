@@ -49,6 +49,11 @@ std::string asUtf8(std::string_view text) {
   return out;
 }
 
+std::size_t charactersIn(std::string_view text) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+}
+
 std::string_view beginningOf(std::string_view text, std::size_t most) {
   if (text.size() <= most) return text;
   // A character has at most three bytes after its first. With more, the text is not UTF-8 anyway.
@@ -56,6 +61,12 @@ std::string_view beginningOf(std::string_view text, std::size_t most) {
   for (int i = 0; i < 3 && end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80; ++i)
     --end;
   return text.substr(0, end);
+}
+
+std::string shortened(std::string_view text, std::size_t most) {
+  std::string out = asUtf8(beginningOf(text, most));
+  if (text.size() > most) out += "...";
+  return out;
 }
 
 std::string printable(std::string_view text) {

@@ -18,8 +18,15 @@ bool isUtf8(std::string_view text);
 // The text with U+FFFD for each invalid byte, as Go's encoder writes it. JSON with invalid UTF-8 is refused by readers.
 std::string asUtf8(std::string_view text);
 
+// The number of characters; the text should be UTF-8.
+std::size_t charactersIn(std::string_view text);
+
 // The beginning of the text, of at most that many bytes, that cuts no character in two.
 std::string_view beginningOf(std::string_view text, std::size_t most);
+
+// A text of unknown size and origin, for a message: its beginning of at most `most` bytes as valid
+// UTF-8, with "..." if that is not all.
+std::string shortened(std::string_view text, std::size_t most);
 
 // The text for a terminal: what would move its cursor or change its colours is shown as "?". Lines
 // and tabs stay.

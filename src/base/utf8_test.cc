@@ -38,6 +38,14 @@ TEST(Utf8Test, ABeginningCutsNoCharacter) {
   EXPECT_EQ(beginningOf(std::string(100, '\x80'), 50).size(), 47u);
 }
 
+TEST(Utf8, ATextForAMessageIsValidAndSaysThatItWasCut) {
+  EXPECT_EQ(shortened("abc", 3), "abc");
+  EXPECT_EQ(shortened("abcd", 3), "abc...");
+  EXPECT_EQ(shortened("ab\u00e9", 3), "ab...");
+  EXPECT_EQ(shortened("a\xff", 3), "a\uFFFD");
+  EXPECT_EQ(charactersIn("a\u00e9\u20ac"), 3u);
+}
+
 TEST(Utf8Test, WhatATerminalWouldObeyIsNotSentToIt) {
   EXPECT_EQ(printable("two\nlines\tand gr\xc3\xbc\xc3\x9f"), "two\nlines\tand gr\xc3\xbc\xc3\x9f");
   EXPECT_EQ(printable("\x1b[2J\x1b]0;t\a\r\x7f"), "?[2J?]0;t???");

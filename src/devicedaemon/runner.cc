@@ -16,6 +16,8 @@
 #include <optional>
 #include <thread>
 
+#include "base/utf8.h"
+
 namespace koord::devicedaemon {
 namespace {
 
@@ -108,7 +110,7 @@ void becomeChild() {
 
 std::string shown(std::string_view text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.remove_suffix(1);
-  return text.empty() ? "it said nothing" : fmt::format("it said: {}", text.substr(0, kMostShown));
+  return text.empty() ? "it said nothing" : fmt::format("it said: {}", shortened(text, kMostShown));
 }
 
 [[noreturn]] void becomeTool(const std::vector<std::string>& command, int output) {
@@ -205,7 +207,7 @@ Result<std::string> HostRunner::apart(const std::string& name, const Work& work)
   if (WEXITSTATUS(ended->status) == 0) return std::move(ended->output);
   const bool absent = ended->output.starts_with('?');
   return fail(absent ? ErrorCode::NotFound : ErrorCode::Internal,
-              ended->output.substr(absent ? 1 : 0, kMostShown));
+              shortened(std::string_view(ended->output).substr(absent ? 1 : 0), kMostShown));
 }
 
 }  // namespace koord::devicedaemon

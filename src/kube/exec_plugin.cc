@@ -85,9 +85,8 @@ Result<Issued> runPlugin(const ExecPlugin& plugin, const net::TlsConfig& tls,
     return fail(std::move(output.error()));
   }
   if (output->status != 0) {
-    return fail(ErrorCode::Unauthorized,
-                fmt::format("{} ended with status {}: {}", plugin.command, output->status,
-                            asUtf8(beginningOf(output->err, 1000))));
+    return fail(ErrorCode::Unauthorized, fmt::format("{} ended with status {}: {}", plugin.command,
+                                                     output->status, shortened(output->err, 1000)));
   }
   auto issued = readCredential(plugin, output->out, tls);
   if (!issued) return fail(std::move(issued.error()).within(plugin.command));

@@ -12,10 +12,9 @@ namespace {
 
 constexpr std::size_t kShownOfBody = 300;
 
-std::string shortened(std::string_view body) {
-  std::string text = asUtf8(beginningOf(body, kShownOfBody));
-  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
-  return text;
+std::string withoutBlankEnd(std::string_view body) {
+  const auto last = body.find_last_not_of("\n ");
+  return shortened(body.substr(0, last == std::string_view::npos ? 0 : last + 1), kShownOfBody);
 }
 
 }  // namespace
@@ -35,7 +34,7 @@ Error errorOf(const net::HttpResponse& response, const std::string& asked) {
     error.message = fmt::format("{}: HTTP status {}: {}", asked, response.status,
                                 response.body.empty() || api::isProtobufBody(response.body)
                                     ? "no explanation"
-                                    : shortened(response.body));
+                                    : withoutBlankEnd(response.body));
     return error;
   }
   error.code = codeOfReason(status->reason, response.status);

@@ -1,12 +1,11 @@
 #include "net/http_types.h"
 
-#include <algorithm>
+#include "base/ascii.h"
 
 namespace koord::net {
 
 bool sameHeaderName(std::string_view a, std::string_view b) {
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; };
-  return std::ranges::equal(a, b, {}, lower, lower);
+  return sameIgnoringCase(a, b);
 }
 
 std::string_view headerOf(const Headers& headers, std::string_view name) {

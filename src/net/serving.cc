@@ -11,6 +11,7 @@
 #include <set>
 
 #include "base/log.h"
+#include "base/utf8.h"
 
 namespace koord::net {
 namespace {
@@ -148,8 +149,7 @@ void setVerbosity(const RoutedRequest& request, const ResponderPtr& to) {
   const bool number = error != std::errc::invalid_argument && end == body.data() + body.size();
   if (!number || error != std::errc()) {
     // In the words of Go's strconv.
-    return answer(400, fmt::format("strconv.ParseUint: parsing {:?}: {}",
-                                   std::string_view(body).substr(0, 100),
+    return answer(400, fmt::format("strconv.ParseUint: parsing {:?}: {}", shortened(body, 100),
                                    number ? "value out of range" : "invalid syntax"));
   }
   log::setVerbosity(static_cast<int>(std::min<std::uint32_t>(verbosity, INT_MAX)));

@@ -4,19 +4,12 @@
 
 #include <fmt/format.h>
 
+#include "base/ascii.h"
 #include "base/json_path.h"
 #include "scenario/jmespath_values.h"
 
 namespace koord::scenario {
-namespace {
-
-bool sameIgnoringCase(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](unsigned char x, unsigned char y) {
-    return std::tolower(x) == std::tolower(y);
-  });
-}
-
-}  // namespace
+namespace {}  // namespace
 
 api::ObjectKey keyOf(const json::value& object) {
   return {std::string(textAt(object, "metadata", "namespace")),

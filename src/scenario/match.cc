@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/utf8.h"
 #include "scenario/jmespath.h"
 #include "scenario/jmespath_values.h"
 
@@ -89,9 +90,7 @@ std::string childPath(const std::string& path, std::string_view key) {
 // Values in messages, shortened if they are long.
 std::string shown(const json::value& value) {
   constexpr std::size_t kLongest = 200;
-  std::string text = value.is_double() ? jmespath::plainText(value) : toJson(value);
-  if (text.size() > kLongest) text = text.substr(0, kLongest) + "...";
-  return text;
+  return shortened(value.is_double() ? jmespath::plainText(value) : toJson(value), kLongest);
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/utf8.h"
+
 namespace koord::api {
 namespace {
 
@@ -77,7 +79,7 @@ bool collect(const FieldSet& set, const std::string& path, std::size_t& room,
   for (const auto& node : set.nodes()) {
     const auto here = path + shown(node.element);
     if (here.size() > room) {
-      if (out.empty()) out.push_back(here.substr(0, room) + "...");
+      if (out.empty()) out.push_back(shortened(here, room));
       return false;
     }
     room -= here.size();
@@ -252,7 +254,7 @@ void appendText(std::string& out, const FieldSet& set) {
 
 Result<FieldSet> parseFieldSet(const json::value& fields) {
   if (!fields.is_object())
-    return fail(ErrorCode::BadRequest, "expected an object, got " + toJson(fields).substr(0, 60));
+    return fail(ErrorCode::BadRequest, "expected an object, got " + shortened(toJson(fields), 60));
   std::vector<FieldNode> nodes;
   nodes.reserve(fields.get_object().size());
   for (const auto& member : fields.get_object()) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "api/patch/typed_walk.h"
+#include "base/utf8.h"
 
 namespace koord::api {
 namespace {
@@ -227,7 +228,7 @@ Result<PathElement> elementOf(const json::value& item, const Schema& list) {
   if (list.listKind == Schema::ListKind::Set) return PathElement{Kind::Value, toJson(item)};
   if (!item.is_object())
     return fail(ErrorCode::BadRequest,
-                "an element must be an object, got " + toJson(item).substr(0, 60));
+                "an element must be an object, got " + shortened(toJson(item), 60));
   std::string text = "{";
   const auto add = [&](const std::string& name) {
     const auto* key = item.get_object().if_contains(name);

@@ -25,6 +25,7 @@
 #include "apiserver/objects/formats.h"
 #include "apiserver/objects/normalize.h"
 #include "apiserver/objects/place.h"
+#include "base/utf8.h"
 
 namespace koord::apiserver {
 namespace {
@@ -75,11 +76,6 @@ const char* wrongType(const json::value& value, const Schema& schema) {
       return nullptr;
   }
   return nullptr;
-}
-
-std::size_t codePoints(std::string_view text) {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(text, [](char c) { return (c & 0xc0) != 0x80; }));
 }
 
 // A limit as messages print it: whole if the value is.
@@ -177,9 +173,9 @@ class Validator {
   }
 
   void checkString(std::string_view text, const SchemaLimits& limits, const Place& place) {
-    if (limits.maxLength && codePoints(text) > *limits.maxLength)
+    if (limits.maxLength && charactersIn(text) > *limits.maxLength)
       errors_.tooLong(place.text(), *limits.maxLength);
-    if (limits.minLength && codePoints(text) < *limits.minLength)
+    if (limits.minLength && charactersIn(text) < *limits.minLength)
       invalid(place, text, fmt::format("should be at least {} chars long", *limits.minLength));
     if (limits.regex && !re2::RE2::PartialMatch(text, *limits.regex))
       invalid(place, text, fmt::format("should match '{}'", limits.pattern));

@@ -24,7 +24,7 @@ Task<Result<>> runHook(HookTools tools, ProbeTarget target, spec::LifecycleHandl
     if (end->exitCode != 0)
       co_return fail(ErrorCode::Internal,
                      fmt::format("command '{}' exited with {}: {}", fmt::join(command, " "),
-                                 end->exitCode, asUtf8(beginningOf(end->output, kMostSaid))));
+                                 end->exitCode, shortened(end->output, kMostSaid)));
     co_return Result<>{};
   }
   if (hook.sleep) {

@@ -1,3 +1,4 @@
+#include "base/utf8.h"
 #include "cluster/up/status_render.h"
 
 #include <fmt/format.h>

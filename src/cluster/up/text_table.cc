@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/utf8.h"
+
 namespace koord::cluster {
 
 namespace {
@@ -25,11 +27,6 @@ std::size_t totalOf(const std::vector<std::size_t>& columns,
 }
 
 }  // namespace
-
-std::size_t charactersIn(std::string_view text) {
-  return static_cast<std::size_t>(std::ranges::count_if(
-      text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
-}
 
 std::string ellipsized(std::string text, int width) {
   if (width <= 0 || charactersIn(text) <= static_cast<std::size_t>(width)) return text;

@@ -31,7 +31,6 @@ class TextTable {
   std::vector<std::vector<std::string>> rows_;
 };
 
-std::size_t charactersIn(std::string_view text);
 // At most `width` characters; the last is … if text was cut; 0 = no limit.
 std::string ellipsized(std::string text, int width);
 // Lines of at most `width` characters, broken between words; all but the first begin with `indent`

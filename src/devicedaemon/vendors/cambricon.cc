@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/utf8.h"
 #include "devicedaemon/vendors/cndev.h"
 #include "koordlet/system/small_file.h"
 #include "model/well_known.h"
@@ -51,7 +52,7 @@ Result<MluList> mluList(std::string_view list) {
   if (result.count == 0 || result.count > kMostCards || result.model.empty())
     return fail(
         ErrorCode::Invalid,
-        fmt::format("cnmon -l: no line with a card and its UUID in '{}'", list.substr(0, 200)));
+        fmt::format("cnmon -l: no line with a card and its UUID in '{}'", shortened(list, 200)));
   return result;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/utf8.h"
 #include "devicedaemon/vendors/dcmi.h"
 #include "koordlet/system/small_file.h"
 #include "model/well_known.h"
@@ -195,8 +196,8 @@ Result<std::vector<NpuChip>> npuChips(std::string_view mapping) {
   });
   if (!problem) return fail(std::move(problem.error()));
   if (chips.empty())
-    return fail(ErrorCode::Invalid,
-                fmt::format("npu-smi info -m: no row with a chip in '{}'", mapping.substr(0, 200)));
+    return fail(ErrorCode::Invalid, fmt::format("npu-smi info -m: no row with a chip in '{}'",
+                                                shortened(mapping, 200)));
   std::ranges::sort(chips, {}, &NpuChip::logicId);
   return chips;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/ascii.h"
+#include "base/utf8.h"
 #include "koordlet/system/small_file.h"
 #include "model/well_known.h"
 
@@ -65,7 +66,7 @@ Result<std::vector<MetaxCard>> metaxCards(std::string_view list) {
   });
   if (cards.empty())
     return fail(ErrorCode::Invalid,
-                fmt::format("mx-smi --list: no line with a GPU in '{}'", list.substr(0, 200)));
+                fmt::format("mx-smi --list: no line with a GPU in '{}'", shortened(list, 200)));
   return cards;
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <ranges>
 
-#include "cluster/up/text_table.h"
+#include "base/utf8.h"
 
 namespace koord::koordctl {
 
@@ -38,7 +38,7 @@ void addTable(std::string& out, const std::vector<Row>& rows) {
 
 void addParagraph(std::string& out, std::string_view first, std::string_view text) {
   std::string line(first);
-  const std::string indent(cluster::charactersIn(first), ' ');
+  const std::string indent(charactersIn(first), ' ');
   bool blank = true;  // no word on this line yet
   while (!text.empty()) {
     const auto begin = text.find_first_not_of(" \n");
@@ -46,7 +46,7 @@ void addParagraph(std::string& out, std::string_view first, std::string_view tex
     text.remove_prefix(begin);
     const std::string_view word = text.substr(0, text.find_first_of(" \n"));
     text.remove_prefix(word.size());
-    if (!blank && cluster::charactersIn(line) + 1 + cluster::charactersIn(word) > kWidth) {
+    if (!blank && charactersIn(line) + 1 + charactersIn(word) > kWidth) {
       out += line + "\n";
       line = indent;
       blank = true;

@@ -1,8 +1,8 @@
 #include "koordlet/states/bandwidth.h"
 
 #include <algorithm>
-#include <cctype>
 
+#include "base/ascii.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "model/well_known.h"
@@ -34,13 +34,11 @@ Bandwidth classBandwidth(const std::optional<api::ResourceQOS>& qos, std::int64_
           bitsOf(network.egressRequest, total), bitsOf(network.egressLimit, total)};
 }
 
-// Upstream reads the annotation with Go's decoder, which ignores the case of member names; its manual writes "IngressLimit".
+// Upstream reads the annotation with Go's decoder, which ignores the case of member names. Its
+// manual writes "IngressLimit".
 const json::value* findIgnoringCase(const json::value& document, std::string_view name) {
   for (const auto& member : document.get_object())
-    if (std::ranges::equal(member.key(), name, [](unsigned char a, unsigned char b) {
-          return std::tolower(a) == std::tolower(b);
-        }))
-      return &member.value();
+    if (sameIgnoringCase({member.key().data(), member.key().size()}, name)) return &member.value();
   return nullptr;
 }
 

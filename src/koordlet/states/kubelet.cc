@@ -4,6 +4,7 @@
 
 #include "api/codec.h"
 #include "base/log.h"
+#include "base/utf8.h"
 #include "koordlet/states/list_items.h"
 
 namespace koord::koordlet {
@@ -130,10 +131,10 @@ Task<Result<std::string>> KubeletSource::fetch(const api::Node& node, std::strin
   if (!response) co_return fail(std::move(response.error()));
   metrics_.kubeletRequest(path, response->status, executor_.steadyNow() - start);
   if (response->status != 200) {
-    Error error{
-        codeOfHttpStatus(response->status),
-        fmt::format("GET {}: status {}: {}", *url, response->status, response->body.substr(0, 200)),
-        {}};
+    Error error{codeOfHttpStatus(response->status),
+                fmt::format("GET {}: status {}: {}", *url, response->status,
+                            shortened(response->body, 200)),
+                {}};
     co_return fail(std::move(error));
   }
   co_return std::move(response->body);

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 
+#include "base/ascii.h"
 #include "base/log.h"
 #include "manager/common/names.h"
 
@@ -18,9 +18,7 @@ bool saysTrue(std::string_view text) {
   const auto first = text.find_first_not_of(kBlanks);
   if (first == std::string_view::npos) return false;
   text = text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
-  return std::ranges::equal(text, std::string_view("true"), [](char a, char b) {
-    return std::tolower(static_cast<unsigned char>(a)) == b;
-  });
+  return sameIgnoringCase(text, "true");
 }
 
 }  // namespace

@@ -3,25 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 
 #include "api/codec.h"
+#include "base/ascii.h"
 
 namespace koord::scheduler::wire {
 
 namespace {
-
-bool sameName(std::string_view a, std::string_view b) {
-  return std::ranges::equal(
-      a, b, [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
-}
 
 // nullptr if the member is absent or null. Names are compared as Go's decoder does.
 const json::value* member(const json::value& value, std::string_view name) {
   const json::value* found = find(value, name);
   if (!found && value.is_object()) {
     for (const auto& [key, candidate] : value.get_object())
-      if (sameName({key.data(), key.size()}, name)) found = &candidate;
+      if (sameIgnoringCase({key.data(), key.size()}, name)) found = &candidate;
   }
   return found && !found->is_null() ? found : nullptr;
 }

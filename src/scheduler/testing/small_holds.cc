@@ -10,11 +10,6 @@ namespace koord::scheduler::testing {
 
 namespace {
 
-std::string textIn(const api::StringMap& map, const char* key) {
-  const auto* text = api::findIn(map, key);
-  return text ? *text : std::string();
-}
-
 // An amount of zero may be present or not.
 bool sameAmounts(const Resources& a, const Resources& b) {
   Resources rest = a;
@@ -91,7 +86,7 @@ std::string HoldLedger::textOf(const HoldShare& share) const {
 
 // Parses the format of textOf(). Any other text means no share.
 std::optional<HoldShare> HoldLedger::readValue(const PodInfo& pod, NodeId node, const HoldShare*) {
-  std::istringstream text(textIn(pod.pod->metadata.annotations, Holds::kShare));
+  std::istringstream text(std::string(api::textIn(pod.pod->metadata.annotations, Holds::kShare)));
   HoldShare share;
   if (!(text >> share.hold)) return std::nullopt;
   for (std::string word; text >> word;) {
@@ -188,19 +183,20 @@ HoldLedger& Holds::ledgerOf(Handle& handle) {
 }
 
 void Holds::sign(const PodInfo& pod, Signature& signature) const {
-  signature.add(textIn(pod.pod->metadata.labels, kTeam));
+  signature.add(api::textIn(pod.pod->metadata.labels, kTeam));
 }
 
 bool Holds::hasCredits(const PodInfo& pod) const {
-  return !textIn(pod.pod->metadata.labels, kTeam).empty();
+  return !api::textIn(pod.pod->metadata.labels, kTeam).empty();
 }
 
 PodPtr Holds::holdFor(const PodInfo& pod, NodeId node) const {
-  const std::string team = textIn(pod.pod->metadata.labels, kTeam);
+  const std::string_view team = api::textIn(pod.pod->metadata.labels, kTeam);
   PodPtr found;
   if (team.empty()) return found;
   for (const PodPtr& other : cluster_.node(node).pods) {
-    if (other->kind != &kind_ || textIn(other->pod->metadata.annotations, kFor) != team) continue;
+    if (other->kind != &kind_ || api::textIn(other->pod->metadata.annotations, kFor) != team)
+      continue;
     if (!found || other->uid() < found->uid()) found = other;
   }
   return found;
@@ -260,9 +256,9 @@ std::vector<EventRegistration> Holds::eventsToRegister() const {
   return {
       {EventResource::Pod, action::kAdd, "", [this](const PodInfo& pod, const ClusterEvent& event) {
          const PodPtr& hold = event.newPod;
-         const std::string team = textIn(pod.pod->metadata.labels, kTeam);
+         const std::string_view team = api::textIn(pod.pod->metadata.labels, kTeam);
          const bool ours = hold && hold->kind == &kind_ && !team.empty() &&
-                           textIn(hold->pod->metadata.annotations, kFor) == team;
+                           api::textIn(hold->pod->metadata.annotations, kFor) == team;
          return ours ? Hint::Queue : Hint::Skip;
        }}};
 }

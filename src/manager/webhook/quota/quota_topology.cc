@@ -14,20 +14,15 @@ namespace koord::manager {
 
 namespace {
 
-std::string textOf(const api::StringMap& map, std::string_view key) {
-  const auto* text = api::findIn(map, key);
-  return text ? *text : std::string();
-}
-
 bool isTrue(const api::StringMap& labels, std::string_view key) {
-  return textOf(labels, key) == "true";
+  return api::textIn(labels, key) == "true";
 }
 
 // As upstream reads it: a value that is not a list of names counts as absent.
 std::vector<std::string> namespacesIn(const api::ElasticQuota& quota) {
   std::vector<std::string> names;
   const auto document =
-      parseJson(textOf(quota.metadata.annotations, model::kAnnotationQuotaNamespaces));
+      parseJson(api::textIn(quota.metadata.annotations, model::kAnnotationQuotaNamespaces));
   const auto* list = document ? document->if_array() : nullptr;
   if (!list || !std::ranges::all_of(*list, [](const auto& item) { return item.is_string(); }))
     return names;
@@ -51,7 +46,8 @@ std::set<std::string> negativeNames(const api::ResourceList& list) {
 }
 
 Result<> checkWeight(const api::ElasticQuota& quota) {
-  const std::string text = textOf(quota.metadata.annotations, model::kAnnotationSharedWeight);
+  const std::string_view text =
+      api::textIn(quota.metadata.annotations, model::kAnnotationSharedWeight);
   if (text.empty()) return {};
   const auto weight = api::decodeText<api::ResourceList>(text, api::Reading::Go);
   if (!weight)
@@ -66,7 +62,7 @@ Result<> checkWeight(const api::ElasticQuota& quota) {
 }
 
 Result<> checkStrictKeys(const api::ElasticQuota& quota) {
-  const std::string text = textOf(quota.metadata.annotations, kAnnotationQuotaStrictKeys);
+  const std::string_view text = api::textIn(quota.metadata.annotations, kAnnotationQuotaStrictKeys);
   if (text.empty()) return {};
   const auto document = parseJson(text);
   const auto* keys = document ? document->if_array() : nullptr;
@@ -108,16 +104,17 @@ QuotaInfo quotaInfoOf(const api::ElasticQuota& quota) {
   QuotaInfo info;
   info.namespace_ = quota.metadata.namespace_;
   info.name = quota.metadata.name;
-  info.parent = textOf(labels, model::kLabelQuotaParent);
+  info.parent = api::textIn(labels, model::kLabelQuotaParent);
   if (info.parent.empty() && info.name != model::kRootQuota) info.parent = model::kRootQuota;
-  info.tree = textOf(labels, model::kLabelQuotaTree);
+  info.tree = api::textIn(labels, model::kLabelQuotaTree);
   info.isParent = isTrue(labels, model::kLabelQuotaIsParent);
-  info.lends = textOf(labels, model::kLabelQuotaLends) != "false";
+  info.lends = api::textIn(labels, model::kLabelQuotaLends) != "false";
   info.forceUpdate = isTrue(labels, kLabelQuotaForceUpdate);
   info.isTreeRoot = isTrue(labels, model::kLabelQuotaIsRoot);
   info.min = quota.spec.min;
   info.max = quota.spec.max;
-  const std::string text = textOf(quota.metadata.annotations, model::kAnnotationQuotaGuaranteed);
+  const std::string_view text =
+      api::textIn(quota.metadata.annotations, model::kAnnotationQuotaGuaranteed);
   if (const auto guaranteed = api::decodeText<api::ResourceList>(text, api::Reading::Go))
     info.guaranteed = *guaranteed;
   info.namespaces = namespacesIn(quota);
@@ -270,7 +267,7 @@ json::value QuotaTopology::summary() const {
 
 bool sameQuota(const api::ElasticQuota& before, const api::ElasticQuota& after) {
   const auto same = [](const api::StringMap& a, const api::StringMap& b, std::string_view key) {
-    return textOf(a, key) == textOf(b, key);
+    return api::textIn(a, key) == api::textIn(b, key);
   };
   return std::ranges::all_of(
              std::initializer_list<std::string_view>{

@@ -23,15 +23,8 @@ constexpr std::size_t kMostRules = 32;
 constexpr std::string_view kNetworkTopologySpec =
     "gang.scheduling.koordinator.sh/network-topology-spec";
 
-std::string_view textOf(const StringMap& map, std::string_view key) {
-  const std::string* text = api::findIn(map, key);
-  return text ? std::string_view(*text) : std::string_view();
-}
-
-// The part of a user's text that an event shows.
-std::string_view shortened(std::string_view text) {
-  return beginningOf(text, 100);
-}
+// How much of a user's text an event shows.
+constexpr std::size_t kMostShown = 100;
 
 // Accepts the same texts as Go's ParseInt with 32 bits.
 std::optional<std::int64_t> parseInt32(std::string_view text) {
@@ -57,8 +50,8 @@ std::string workloadId(std::string_view namespace_, std::string_view name) {
 std::string_view markedGangOf(const api::Pod& pod) {
   const api::ObjectMeta& meta = pod.metadata;
   for (const std::string_view label : {model::kLabelPodGroup, model::kLabelPodGroupName})
-    if (const auto name = textOf(meta.labels, label); !name.empty()) return name;
-  return textOf(meta.annotations, model::kAnnotationGangName);
+    if (const auto name = api::textIn(meta.labels, label); !name.empty()) return name;
+  return api::textIn(meta.annotations, model::kAnnotationGangName);
 }
 
 // Reads annotations and notes what is wrong with them.
@@ -66,10 +59,10 @@ class Reader {
  public:
   Reader(const StringMap& annotations, GangSpec& spec) : annotations_(annotations), spec_(spec) {}
 
-  std::string_view text(std::string_view key) const { return textOf(annotations_, key); }
+  std::string_view text(std::string_view key) const { return api::textIn(annotations_, key); }
   void problem(std::string_view key, std::string_view what) {
     spec_.problems.push_back(fmt::format("metadata.annotations[{}]: Invalid value: \"{}\": {}", key,
-                                         shortened(text(key)), what));
+                                         shortened(text(key), kMostShown), what));
   }
 
   void readTotal() {
@@ -212,7 +205,7 @@ struct Minimum {
   bool there = false;
 };
 Minimum minimumOf(const api::Pod& pod) {
-  const auto label = textOf(pod.metadata.labels, model::kLabelPodGroupMinAvailable);
+  const auto label = api::textIn(pod.metadata.labels, model::kLabelPodGroupMinAvailable);
   if (!label.empty()) return {"metadata.labels", model::kLabelPodGroupMinAvailable, label, true};
   const auto* annotation =
       api::findIn(pod.metadata.annotations, model::kAnnotationGangMinAvailable);
@@ -248,7 +241,8 @@ std::string gangIdOf(const api::WorkloadPodGroup& group) {
 }
 
 bool maySpecify(const api::Pod& pod) {
-  return textOf(pod.metadata.labels, model::kLabelPodGroup).empty() && !markedGangOf(pod).empty();
+  return api::textIn(pod.metadata.labels, model::kLabelPodGroup).empty() &&
+         !markedGangOf(pod).empty();
 }
 
 GangSpec gangSpecOf(const api::PodGroup& group, const CoschedulingArgs& args) {
@@ -314,10 +308,11 @@ Result<GangSpec> gangSpecOf(const api::Pod& pod, const CoschedulingArgs& args) {
   const auto number = parseInt32(minimum.text);
   if (!number) {
     return fail(ErrorCode::Invalid,
-                minimum.there ? fmt::format("{}[{}]: Invalid value: \"{}\": must be a whole number",
-                                            minimum.path, minimum.key, shortened(minimum.text))
-                              : fmt::format("{}[{}]: Required value: how many pods the gang needs",
-                                            minimum.path, minimum.key));
+                minimum.there
+                    ? fmt::format("{}[{}]: Invalid value: \"{}\": must be a whole number",
+                                  minimum.path, minimum.key, shortened(minimum.text, kMostShown))
+                    : fmt::format("{}[{}]: Required value: how many pods the gang needs",
+                                  minimum.path, minimum.key));
   }
   GangSpec spec;
   spec.minimum = *number;
@@ -329,7 +324,7 @@ Result<GangSpec> gangSpecOf(const api::Pod& pod, const CoschedulingArgs& args) {
   }
   readShared(pod.metadata.annotations, gangIdOf(pod), args, spec);
   spec.waitTime = args.defaultTimeout;
-  const auto given = textOf(pod.metadata.annotations, model::kAnnotationGangWaitingTime);
+  const auto given = api::textIn(pod.metadata.annotations, model::kAnnotationGangWaitingTime);
   if (!given.empty()) {
     const auto wait = parseDuration(given);
     if (wait && *wait > Duration::zero()) {
@@ -337,7 +332,7 @@ Result<GangSpec> gangSpecOf(const api::Pod& pod, const CoschedulingArgs& args) {
     } else {
       spec.problems.push_back(fmt::format(
           "metadata.annotations[{}]: Invalid value: \"{}\": must be a duration above 0 like 600s",
-          model::kAnnotationGangWaitingTime, shortened(given)));
+          model::kAnnotationGangWaitingTime, shortened(given, kMostShown)));
     }
   }
   return spec;

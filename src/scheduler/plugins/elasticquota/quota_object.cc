@@ -14,11 +14,6 @@ namespace koord::scheduler {
 
 namespace {
 
-std::string textIn(const api::StringMap& map, std::string_view key) {
-  const auto* text = api::findIn(map, key);
-  return text ? *text : std::string();
-}
-
 // A ResourceList in an annotation; nullopt if it is missing or invalid.
 std::optional<api::ResourceList> amountsIn(const api::ElasticQuota& quota, std::string_view key,
                                            std::vector<std::string>& problems) {
@@ -116,10 +111,10 @@ QuotaObject readQuota(const api::ElasticQuota& quota, ResourceNames& names) {
   QuotaObject read;
   const api::StringMap& labels = quota.metadata.labels;
   quota::Spec& spec = read.spec;
-  spec.parent = textIn(labels, model::kLabelQuotaParent);
+  spec.parent = api::textIn(labels, model::kLabelQuotaParent);
   if (spec.parent == model::kRootQuota) spec.parent.clear();
-  spec.lends = textIn(labels, model::kLabelQuotaLends) != "false";
-  spec.isParent = textIn(labels, model::kLabelQuotaIsParent) == "true";
+  spec.lends = api::textIn(labels, model::kLabelQuotaLends) != "false";
+  spec.isParent = api::textIn(labels, model::kLabelQuotaIsParent) == "true";
   spec.apart =
       quota.metadata.name == model::kDefaultQuota || quota.metadata.name == model::kSystemQuota;
   spec.max = checked(quota.spec.max, "spec.max", names, read.problems);
@@ -148,9 +143,9 @@ QuotaObject readQuota(const api::ElasticQuota& quota, ResourceNames& names) {
                         });
   spec.weight = weighted ? amountsOf(*weights, names) : spec.max;
   read.namespaces = namespacesOf(quota, read.problems);
-  read.tree = textIn(labels, model::kLabelQuotaTree);
-  read.treeRoot = textIn(labels, model::kLabelQuotaIsRoot) == "true";
-  read.ignoresDefaultTree = textIn(labels, model::kLabelQuotaIgnoreDefaultTree) == "true";
+  read.tree = api::textIn(labels, model::kLabelQuotaTree);
+  read.treeRoot = api::textIn(labels, model::kLabelQuotaIsRoot) == "true";
+  read.ignoresDefaultTree = api::textIn(labels, model::kLabelQuotaIgnoreDefaultTree) == "true";
   if (const auto total = amountsIn(quota, model::kAnnotationQuotaTotal, read.problems))
     read.treeTotal = amountsOf(*total, names);
   if (auto amounts = amountsIn(quota, model::kAnnotationQuotaUnschedulable, read.problems))

@@ -24,24 +24,20 @@ bool mayHelpAgain(ErrorCode code) {
          code == ErrorCode::TooManyRequests || code == ErrorCode::Timeout;
 }
 
-std::string_view textIn(const api::StringMap& annotations, std::string_view key) {
-  const std::string* text = api::findIn(annotations, key);
-  return text ? std::string_view(*text) : std::string_view();
-}
-
 // How the annotations differ from the wanted allocations.
 json::object differences(const api::StringMap& now, const api::StringMap& wanted) {
   json::object changed;
   for (const auto& [key, text] : wanted)
-    if (textIn(now, key) != text) changed.emplace(key, text);
+    if (api::textIn(now, key) != text) changed.emplace(key, text);
   for (const std::string_view key : kHoldings)
     if (now.contains(key) && !wanted.contains(key)) changed.emplace(key, nullptr);
   return changed;
 }
 
 bool holdsTheSame(const api::StringMap& now, const api::StringMap& wanted) {
-  return std::ranges::all_of(
-      kHoldings, [&](std::string_view key) { return textIn(now, key) == textIn(wanted, key); });
+  return std::ranges::all_of(kHoldings, [&](std::string_view key) {
+    return api::textIn(now, key) == api::textIn(wanted, key);
+  });
 }
 
 // What is reserved for owners from now on.

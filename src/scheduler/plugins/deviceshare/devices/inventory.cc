@@ -16,16 +16,6 @@ namespace {
 
 constexpr int kNumaNodes = 64;  // that hints can name
 
-bool labelled(const api::StringMap& labels, std::string_view key, std::string_view value) {
-  const auto* found = api::findIn(labels, key);
-  return found && *found == value;
-}
-
-std::string textIn(const api::StringMap& labels, std::string_view key) {
-  const auto* found = api::findIn(labels, key);
-  return found ? *found : std::string();
-}
-
 Result<GpuPartition> partitionOf(const PartitionDocument& document) {
   GpuPartition partition;
   partition.score = document.allocationScore;
@@ -95,8 +85,8 @@ Result<GpuPartitions> parsePartitions(std::string_view annotation) {
 DeviceInventory::DeviceInventory(std::shared_ptr<const api::Device> device)
     : device_(std::move(device)) {
   const api::StringMap& labels = device_->metadata.labels;
-  honorsPartitions_ = labelled(labels, model::kLabelGpuPartitionPolicy, "Honor");
-  secondaryWellPlanned_ = labelled(labels, model::kLabelSecondaryWellPlanned, "true");
+  honorsPartitions_ = api::textIn(labels, model::kLabelGpuPartitionPolicy) == "Honor";
+  secondaryWellPlanned_ = api::textIn(labels, model::kLabelSecondaryWellPlanned) == "true";
   readDevices();
   readPartitions();
   growTree();
@@ -190,8 +180,9 @@ bool DeviceInventory::hasFunctions(DeviceType type) const {
 }
 
 NodeGpus NodeGpus::of(const api::StringMap& labels) {
-  return {textIn(labels, model::kLabelGpuVendor), textIn(labels, model::kLabelGpuModel),
-          labelled(labels, model::kLabelGpuPartitionPolicy, "Honor")};
+  return {std::string(api::textIn(labels, model::kLabelGpuVendor)),
+          std::string(api::textIn(labels, model::kLabelGpuModel)),
+          api::textIn(labels, model::kLabelGpuPartitionPolicy) == "Honor"};
 }
 
 const GpuPartitions* NodeGpus::partitions() const {

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/fd.h"
 #include "base/file_limit.h"
 #include "base/flags/flag_set.h"
 #include "base/flags/go_values.h"
@@ -114,7 +115,7 @@ void tellSystemd(std::string_view state) {
   if (!path || std::strlen(path) >= sizeof address.sun_path) return;
   std::strcpy(address.sun_path, path);
   if (address.sun_path[0] == '@') address.sun_path[0] = '\0';  // of the abstract namespace
-  const net::Fd socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  const Fd socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + std::strlen(path));
   if (::sendto(socket.get(), state.data(), state.size(), MSG_NOSIGNAL,
                reinterpret_cast<const sockaddr*>(&address), size) < 0)

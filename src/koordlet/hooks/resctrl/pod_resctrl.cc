@@ -186,9 +186,6 @@ void ResctrlHook::moveTasks(const PodView& pod) {
 
 void ResctrlHook::wanted(const PodView& pod, HookUpdates&) {
   if (!annotationOf(pod) || !supported_) return;
-  // Without a phase the pod is about to be created. A group that podStarting() failed to create is
-  // created only in a pass of the reconciler.
-  if (pod.pod->status.phase.str().empty()) return;
   const auto applied = apply(pod);
   std::string& told = problems_[pod.uid()];
   const std::string problem = applied ? "" : applied.error().message;

@@ -5,8 +5,8 @@
 #include "api/codec.h"
 #include "base/virtual_loop.h"
 #include "koordlet/system/small_file.h"
+#include "koordlet/testing/complete_schemata.h"
 #include "koordlet/testing/fake_host.h"
-#include "koordlet/testing/fake_resctrl.h"
 
 namespace koord::koordlet {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "apiserver/store/store.h"
 #include "base/event_loop.h"
-#include "kube/run_program.h"
+#include "base/run_program.h"
 #include "net/http_client.h"
 #include "net/tls.h"
 
@@ -87,12 +87,13 @@ class Etcd {
     const auto clientUrl = fmt::format("http://127.0.0.1:{}", client_);
     const auto peerUrl = fmt::format("http://127.0.0.1:{}", peer_);
     thread_ = std::thread([this, clientUrl, peerUrl] {
-      outcome_.set_value(
-          kube::runProgram({"etcd", "--data-dir", (folder_.path / "data").string(),
-                            "--listen-client-urls", clientUrl, "--advertise-client-urls", clientUrl,
-                            "--listen-peer-urls", peerUrl, "--initial-advertise-peer-urls", peerUrl,
-                            "--initial-cluster", "default=" + peerUrl, "--log-level", "error"},
-                           {}, 10min, interrupt_));
+      outcome_.set_value(runProgram(
+          {.argv = {"etcd", "--data-dir", (folder_.path / "data").string(), "--listen-client-urls",
+                    clientUrl, "--advertise-client-urls", clientUrl, "--listen-peer-urls", peerUrl,
+                    "--initial-advertise-peer-urls", peerUrl, "--initial-cluster",
+                    "default=" + peerUrl, "--log-level", "error"},
+           .limit = 10min},
+          interrupt_));
     });
   }
   ~Etcd() {
@@ -105,9 +106,9 @@ class Etcd {
  private:
   Folder folder_;
   int client_, peer_;
-  kube::Interrupt interrupt_;
-  std::promise<Result<kube::ProgramOutput>> outcome_;
-  std::future<Result<kube::ProgramOutput>> result_ = outcome_.get_future();
+  Interrupt interrupt_;
+  std::promise<Result<ProgramOutput>> outcome_;
+  std::future<Result<ProgramOutput>> result_ = outcome_.get_future();
   std::thread thread_;
 };
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Finds wording in comments and documentation that docs/style.md rules out, and links to files that do not exist.
+"""Finds wording in comments and documentation that docs/style.md rules out.
 
     check_words.py [FILE ...]     without files: every page and every C++ source of the tree
 
@@ -34,7 +34,6 @@ PATTERNS = [(re.compile(pattern, re.IGNORECASE), advice) for pattern, advice in 
 EXEMPT = {"docs/style.md", "scripts/check_words.py"}
 COMMENT = re.compile(r"(?:^|\s)//+ ?(.*)$")
 STRING = re.compile(r'"(?:\\.|[^"\\])*"')
-LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)(#[^)\s]*)?\)")
 FENCE = re.compile(r"^\s*```")
 
 
@@ -54,38 +53,12 @@ def prose_of_source(text):
             yield number, re.sub(r"`[^`]*`|\"[^\"]*\"", "``", match.group(1))
 
 
-def anchors(page):
-    """The anchors of a page's headings, as GitHub makes them."""
-    found = set()
-    for _, line in prose_of_page(page.read_text(encoding="utf-8")):
-        if line.startswith("#"):
-            title = line.lstrip("#").strip().lower()
-            found.add(re.sub(r"[^\w\- ]", "", re.sub(r"[`*]", "", title)).replace(" ", "-"))
-    return found
-
-
-def dead_links(path, text):
-    for number, line in prose_of_page(text):
-        for target, anchor in LINK.findall(line):
-            if re.match(r"[a-z]+:", target):
-                continue
-            file = (path.parent / target).resolve()
-            if not file.exists():
-                yield number, f"the link {target} leads nowhere"
-            elif anchor and file.suffix == ".md" and anchor[1:] not in anchors(file):
-                yield number, f"{target} has no heading {anchor}"
-
-
 def problems_of(path):
     name = str(path.relative_to(ROOT))
-    text = path.read_text(encoding="utf-8")
-    page = path.suffix == ".md"
-    if page:
-        for number, problem in dead_links(path, text):
-            yield f"{name}:{number}: {problem}"
     if name in EXEMPT:
         return
-    for number, prose in (prose_of_page if page else prose_of_source)(text):
+    text = path.read_text(encoding="utf-8")
+    for number, prose in (prose_of_page if path.suffix == ".md" else prose_of_source)(text):
         for pattern, advice in PATTERNS:
             if match := pattern.search(prose):
                 yield f"{name}:{number}: \"{match.group(0).strip()}\": {advice}"

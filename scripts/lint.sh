@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# lint.sh [FOLDER]: what check_tree.py checks, and the format of all sources, in a few seconds;
-# `make test` begins with it. With a build folder clang-tidy follows, which takes many times longer
-# than a build.
+# lint.sh [FOLDER]: what check_tree.py checks, the wording (check_words.py) and the format of all
+# sources, in a few seconds; `make test` begins with it. With a build folder clang-tidy follows,
+# which takes many times longer than a build.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 folder=${1:-}

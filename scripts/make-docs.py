@@ -3,9 +3,10 @@
 
     make-docs.py [--out build/docs] [--check]
 
-README.md, CONTRIBUTING.md and all of docs/ are copied into a folder beside the output, with every file that they link
-to, at the same relative path, so links are the same in the repository and in the site. A folder that is linked to
-becomes a page with its files. Dead links and dead anchors are errors; --check stops after they were looked for.
+README.md, CONTRIBUTING.md and all pages of docs/, src/ and examples/ are copied into a folder beside the output, with
+every file that they link to, at the same relative path, so links are the same in the repository and in the site. A
+folder that is linked to becomes a page with its files. Dead links and dead anchors are errors; --check stops after they
+were looked for.
 Mermaid draws its blocks in the browser; its script comes from npm, once, into the build folder.
 """
 
@@ -46,8 +47,9 @@ STYLE = """
 pre.mermaid { background: none; border: none; text-align: center; }
 """
 # Pages of docs/ that come first, in this order; the others follow by name.
-FIRST = ["concepts.md", "install.md", "one-machine.md", "why-is-my-pod-there.md", "scheduler-configuration.md", "observability.md",
-         "upgrade.md", "performance.md"]
+FIRST = ["concepts.md", "install.md", "one-machine.md", "scheduler-configuration.md", "observability.md", "upgrade.md",
+         "performance.md"]
+FOLDERS = ["docs", "src", "examples"]  # whose pages are in the site even if no page links to them
 SECTIONS = [("Features", "docs/features"), ("Operation", "docs/operate"), ("Reference", "docs/reference"),
             ("Extension", "docs/extend")]
 
@@ -168,7 +170,7 @@ def navigation(site):
     """The menu: the first pages, the sections, and the pages beside the code."""
     pages = sorted(path for path in site.files if path.endswith(".md"))
     top = [path for path in pages if posixpath.dirname(path) == "docs"]
-    first = [f"docs/{name}" for name in FIRST if f"docs/{name}" in top]
+    first = [f"docs/{name}" for name in FIRST]
     menu = [{"Home": "README.md"}, {"Guide": first + [path for path in top if path not in first]}]
     taken = {"README.md", *top}
     for title, folder in SECTIONS:
@@ -219,13 +221,16 @@ def main():
     parser.add_argument("--check", action="store_true", help="only look for dead links")
     options = parser.parse_args()
     site = Site()
-    for folder, folders, names in os.walk(os.path.join(ROOT, "docs")):
-        folders.sort()
-        for name in sorted(names):
-            if name.endswith(".md"):
-                site.add(os.path.relpath(os.path.join(folder, name), ROOT))
+    for top in FOLDERS:
+        for folder, folders, names in os.walk(os.path.join(ROOT, top)):
+            folders.sort()
+            for name in sorted(names):
+                if name.endswith(".md"):
+                    site.add(os.path.relpath(os.path.join(folder, name), ROOT))
     for page in ("README.md", "CONTRIBUTING.md"):
         site.add(page)
+    site.problems += [f"scripts/make-docs.py: FIRST names {name}, which docs/ does not have" for name in FIRST
+                      if f"docs/{name}" not in site.files]
     if site.problems:
         sys.exit("\n".join(site.problems))
     if options.check:

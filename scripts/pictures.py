@@ -255,7 +255,8 @@ def main():
     parser.add_argument("--check", action="store_true", help="compare with the files in the tree and write nothing")
     options = parser.parse_args()
     stale = []
-    FOLDER.mkdir(parents=True, exist_ok=True)
+    if not options.check:
+        FOLDER.mkdir(parents=True, exist_ok=True)
     for name, draw in PICTURES.items():
         path, text = FOLDER / f"{name}.svg", draw()
         if options.check:

@@ -107,7 +107,7 @@ def names_page(described):
 
 
 def events_page():
-    problems, written_by = event_help.compare(list(sources()))
+    problems, _ = event_help.compare(list(sources()))
     if problems:
         sys.exit("\n".join(problems))
     lines = ["# Events", "", MADE, "Every event that the programs write. `kubectl events -A` shows them; repeats raise the count of one "

@@ -9,10 +9,10 @@
 #include <thread>
 
 #include "base/json.h"
+#include "base/run_program.h"
 #include "base/time.h"
 #include "base/utf8.h"
 #include "kube/credentials.h"
-#include "kube/run_program.h"
 #include "net/tls.h"
 
 namespace koord::kube {

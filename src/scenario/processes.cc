@@ -7,7 +7,7 @@
 #include <system_error>
 #include <thread>
 
-#include "kube/run_program.h"
+#include "base/run_program.h"
 
 namespace koord::scenario {
 namespace {
@@ -17,13 +17,13 @@ constexpr std::size_t kMaxOutput = 4U << 20;
 ProcessOutcome runBlocking(ProcessSpec spec) {
   using std::chrono::ceil;
   using std::chrono::milliseconds;
-  kube::ProgramSpec program{.argv = std::move(spec.arguments),
-                            .environment = {spec.environment.begin(), spec.environment.end()},
-                            .folder = std::move(spec.folder),
-                            .limit = ceil<milliseconds>(spec.timeout),
-                            .mostOutput = kMaxOutput,
-                            .dropsOutput = true};
-  auto ran = kube::runProgram(program, kube::Interrupt());
+  ProgramSpec program{.argv = std::move(spec.arguments),
+                      .environment = {spec.environment.begin(), spec.environment.end()},
+                      .folder = std::move(spec.folder),
+                      .limit = ceil<milliseconds>(spec.timeout),
+                      .mostOutput = kMaxOutput,
+                      .dropsOutput = true};
+  auto ran = runProgram(program, Interrupt());
   if (!ran) return {.error = std::move(ran.error().message)};
   ProcessOutcome outcome{.output = std::move(ran->out), .errorOutput = std::move(ran->err)};
   if (ran->killed) {

@@ -4,8 +4,8 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/run_program.h"
 #include "cluster/containerd/busybox_image.h"
-#include "kube/run_program.h"
 
 namespace koord::cluster {
 
@@ -63,11 +63,11 @@ Result<> importBusybox(const ContainerdDaemon& daemon) {
   if (!ctr) return fail(std::move(ctr.error()));
   const std::string tar = daemon.folder + "/busybox.tar";
   if (auto written = writeBusyboxImage(tar); !written) return written;
-  const auto imported = kube::runProgram(
+  const auto imported = runProgram(
       {.argv = {*ctr, "--address", daemon.socket, "--namespace", "k8s.io", "images", "import", tar},
        .limit = kImportLimit,
        .dropsOutput = true},
-      kube::Interrupt());
+      Interrupt());
   ::unlink(tar.c_str());
   if (!imported) return fail(imported.error());
   if (imported->killed) return fail(*imported->killed);

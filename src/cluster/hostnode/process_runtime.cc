@@ -21,12 +21,12 @@
 
 #include "base/file.h"
 #include "base/log.h"
+#include "base/run_program.h"
 #include "base/time.h"
 #include "cluster/hostnode/container_record.h"
 #include "cluster/hostnode/pod_cgroups.h"
 #include "cluster/hostnode/shim.h"
 #include "cluster/hostnode/volumes/on_worker.h"
-#include "kube/run_program.h"
 #include "net/tls.h"
 
 namespace koord::cluster {
@@ -300,14 +300,14 @@ class ProcessRuntime::Programs {
   Future<Result<ExecResult>> run(Executor& executor, std::vector<std::string> command,
                                  Duration limit) {
     auto [future, completer] = Future<Result<ExecResult>>::make(executor);
-    const kube::ProgramSpec program{.argv = std::move(command),
-                                    .limit = std::chrono::ceil<std::chrono::milliseconds>(limit),
-                                    .mostOutput = kMostOutput,
-                                    .dropsOutput = true};
+    const ProgramSpec program{.argv = std::move(command),
+                              .limit = std::chrono::ceil<std::chrono::milliseconds>(limit),
+                              .mostOutput = kMostOutput,
+                              .dropsOutput = true};
     std::lock_guard lock(mutex_);
     try {
       std::thread([this, program, completer = completer] {
-        completer.complete(resultOf(kube::runProgram(program, interrupt_)));
+        completer.complete(resultOf(runProgram(program, interrupt_)));
         std::lock_guard done(mutex_);
         --running_;
         idle_.notify_all();
@@ -321,13 +321,13 @@ class ProcessRuntime::Programs {
   }
 
  private:
-  static Result<ExecResult> resultOf(Result<kube::ProgramOutput> output) {
+  static Result<ExecResult> resultOf(Result<ProgramOutput> output) {
     if (!output) return fail(std::move(output.error()));
     if (output->killed) return fail(*std::move(output->killed));
     return ExecResult{output->status, output->out + output->err};
   }
 
-  kube::Interrupt interrupt_;
+  Interrupt interrupt_;
   std::mutex mutex_;
   std::condition_variable idle_;
   int running_ = 0;  // guarded by mutex_

@@ -12,7 +12,7 @@
 #include "koordlet/agent/agent_testing.h"
 #include "koordlet/system/resctrl.h"
 #include "koordlet/system/small_file.h"
-#include "koordlet/testing/fake_resctrl.h"
+#include "koordlet/testing/complete_schemata.h"
 
 namespace koord::koordlet {
 namespace {

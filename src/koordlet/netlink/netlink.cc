@@ -144,7 +144,8 @@ Result<Socket> Socket::open(int protocol) {
   if (mnl_socket_bind(socket, 0, MNL_SOCKET_AUTOPID) < 0)
     return fail(errnoError("bind a netlink socket", errno));
   int on = 1;
-  // Kernels before 4.12 support neither option and report fewer details of errors.
+  // Without these options (EXT_ACK exists since Linux 4.12, CAP_ACK since 4.3) errors have fewer
+  // details.
   mnl_socket_setsockopt(socket, NETLINK_EXT_ACK, &on, sizeof on);
   mnl_socket_setsockopt(socket, NETLINK_CAP_ACK, &on, sizeof on);
   if (::setsockopt(mnl_socket_get_fd(socket), SOL_SOCKET, SO_RCVTIMEO, &kPatience,
@@ -194,6 +195,7 @@ Result<Socket::Reply> Socket::receive(std::uint32_t first, std::uint32_t last) {
     if (received < 0) {
       const int number = errno;
       if (number == EINTR) continue;
+      if (number == EAGAIN && lost) return fail(*std::move(lost));
       if (number == EAGAIN) return fail(ErrorCode::Timeout, "the kernel does not answer");
       if (number != ENOSPC && number != ENOBUFS)
         return fail(errnoError("receive from netlink", number));

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "base/log.h"
+#include "koordlet/system/conversions.h"
 
 namespace koord::koordlet {
 namespace {
@@ -163,6 +164,9 @@ Result<ContainerValues> HookRunner::createContainer(const HookedPod& pod,
   });
   if (!updates) return fail(std::move(updates.error()));
   ContainerValues values = valuesOf(view, *updates);
+  // Without a cgroup whose period they could read, the hooks set the quota for kCfsPeriodUs, but
+  // the runtime creates the cgroup with the period of its request.
+  if (values.quota) values.quota = quotaInPeriod(*values.quota, container.cfsPeriodUs);
   values.start = std::move(start);
   return values;
 }

@@ -28,13 +28,14 @@ struct HookedPod {
 
 struct HookedContainer {
   std::string name;
-  std::string id;  // "" before the runtime has given it one
+  std::string id = {};           // "" before the runtime has given it one
+  std::int64_t cfsPeriodUs = 0;  // the CFS period that the runtime's request has; 0 = none
 };
 
 // The values that hooks set for a container; a value that no hook sets is absent.
 struct ContainerValues {
   std::optional<std::int64_t> shares;
-  std::optional<std::int64_t> quota;   // -1 = none
+  std::optional<std::int64_t> quota;   // per period of the container; -1 = none
   std::optional<std::int64_t> memory;  // bytes; -1 = none
   std::optional<std::string> cpuset;   // "" = all
   ContainerStart start;                // only when the container is created

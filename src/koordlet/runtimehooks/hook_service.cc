@@ -90,7 +90,8 @@ net::GrpcReply answerContainer(HookRunner& runner, std::string_view stage,
     *response.mutable_container_resources() = request.container_resources();
   response.set_pod_cgroup_parent(request.pod_cgroup_parent());
   *response.mutable_container_envs() = request.container_envs();
-  const HookedContainer container{request.container_meta().name(), request.container_meta().id()};
+  const HookedContainer container{request.container_meta().name(), request.container_meta().id(),
+                                  request.container_resources().cpu_period()};
   Result<ContainerValues> values;
   if (stage == "PreCreateContainerHook")
     values = runner.createContainer(podIn(request), container);

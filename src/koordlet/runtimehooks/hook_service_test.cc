@@ -124,6 +124,14 @@ TEST_F(RuntimeHooksTest, AContainerGetsItsBatchResourcesAndKeepsWhatItHadOtherwi
   EXPECT_NE(files_.cgroupText(CgroupFile::CpuCfsQuota, podDir_), "200000");
 }
 
+TEST_F(RuntimeHooksTest, TheQuotaOfANewContainerIsForThePeriodThatKubeletAskedFor) {
+  auto request = container();
+  request.mutable_container_resources()->set_cpu_period(10'000);
+  const auto resources = ask("PreCreateContainerHook", request).container_resources();
+  EXPECT_EQ(resources.cpu_period(), 10'000);
+  EXPECT_EQ(resources.cpu_quota(), 20'000);
+}
+
 TEST_F(RuntimeHooksTest, AnUpdateGetsTheValuesAndNoNewVariables) {
   auto request = container();
   request.mutable_container_meta()->set_id("c1");

@@ -15,9 +15,9 @@ using namespace std::chrono_literals;
 
 constexpr Duration kLook = 1s;            // how often to look for new directories
 constexpr Duration kBetweenLooks = 10ms;  // how often to check whether a list is complete
-// Limits of a new container should not wait long for the next list, and kubelet should not spend more than half of its
-// time on lists.
-constexpr Duration kShortestPause = 50ms, kLongestPause = 200ms;
+// Kubelet should not spend more than half of its time on lists, so the time between two starts is
+// twice the duration of a list, and at least this.
+constexpr Duration kShortestPause = 50ms;
 constexpr int kBurst = 10;  // lists
 
 // Returns true if kubelet read the pod from a file or a URL: it knows such pods without the API
@@ -113,9 +113,11 @@ void PodPoller::request(Wanted wanted) {
 }
 
 Task<void> PodPoller::syncSoon() {
-  const Duration pause = std::clamp(2 * took_, kShortestPause, kLongestPause);
-  // The time when the bucket is full again; each request takes one token.
-  bucketFull_ = std::max(bucketFull_, executor_.steadyNow()) + pause;
+  const Duration pause = std::max(2 * took_, kShortestPause);
+  const SteadyTime now = executor_.steadyNow();
+  // The time when the bucket is full again; each request takes one token. The upper bound is an
+  // empty bucket: the pauses may have been longer when the bucket was emptied.
+  bucketFull_ = std::clamp(bucketFull_, now, now + kBurst * pause) + pause;
   auto waiting = sleepUntil(executor_, bucketFull_ - kBurst * pause);
   co_await waiting;
   // A running list may lack the change that caused this request, so wait for its end.

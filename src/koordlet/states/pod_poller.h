@@ -28,9 +28,9 @@ class PodPoller {
   static constexpr Duration kPatience = std::chrono::minutes(5);
 
   void start();
-  // Lists soon. Rate limit: ten lists at once, then one every 50 to 200 ms, the longer a list takes
-  // the fewer. With Anything, States is set even if the pods are unchanged; with News only if they
-  // changed.
+  // Lists soon. Rate limit: ten lists at once, then one per 50 ms, or per twice the duration of the
+  // last list if that is longer. With Anything, States is set even if the pods are unchanged; with
+  // News only if they changed.
   enum class Wanted { Anything, News };
   void request(Wanted wanted = Wanted::Anything);
   // Adds a running container that kubelet does not report yet: that takes it a second or more. Kept

@@ -114,7 +114,24 @@ TEST_F(PodPollerTest, AsksAreManyWhileListsAreQuickAndFewerWhileTheyAreSlow) {
   loop_.advance(60s);
   EXPECT_NEAR(listsInAMinuteOfAsking(2ms), 1210, 20);
   EXPECT_NEAR(listsInAMinuteOfAsking(50ms), 600, 20);
-  EXPECT_NEAR(listsInAMinuteOfAsking(1s), 60, 10);
+  EXPECT_NEAR(listsInAMinuteOfAsking(1s), 40, 3);  // one in two seconds, and a burst
+}
+
+TEST_F(PodPollerTest, AfterSlowListsTheNextOnesAreAsManyAsAfterQuickOnes) {
+  const auto listsIn = [&](Duration time) {
+    const int before = source_.lists;
+    for (const SteadyTime end = loop_.steadyNow() + time; loop_.steadyNow() < end;) {
+      poller_.request();
+      loop_.advance(10ms);
+    }
+    return source_.lists - before;
+  };
+  poller_.start();
+  source_.took = 100ms;
+  listsIn(60s);
+  source_.took = 2ms;
+  listsIn(250ms);  // the pause after the last slow list
+  EXPECT_NEAR(listsIn(1s), 20, 2);
 }
 
 TEST_F(PodPollerTest, WhoWantsNewsIsNotToldWhatIsAsBefore) {

@@ -43,35 +43,27 @@ std::optional<std::int64_t> bandwidthIn(const resctrl::Machine& machine,
   return resctrl::bandwidthOf(machine.bandwidth, percent->get_int64());
 }
 
-// The values for all caches, then those for single caches. An error names the invalid part.
+// The values for all caches, then those for single caches; the root group's where `part` has none.
+// An error names the invalid part.
 template <class Read>
-Result<resctrl::Domains> domainsOf(const json::value& part, const resctrl::Domains& caches,
+Result<resctrl::Domains> domainsOf(const json::value& part, const resctrl::Domains& root,
                                    Read read) {
-  resctrl::Domains domains;
+  resctrl::Domains domains = root;
   if (const auto* all = find(part, "schemata"); all && all->is_object()) {
     const auto value = read(*all);
     if (!value) return fail(ErrorCode::Invalid, "schemata makes no sense");
-    for (const auto& [id, old] : caches) domains[id] = *value;
+    for (auto& [id, current] : domains) current = *value;
   }
   const auto* single = find(part, "schemataPerCache");
   if (!single || !single->is_array()) return domains;
   for (const auto& item : single->get_array()) {
     const auto* id = find(item, "cacheID");
     const auto value = read(item);
-    if (!id || !id->is_int64() || !caches.contains(static_cast<int>(id->get_int64())) || !value)
+    if (!id || !id->is_int64() || !root.contains(static_cast<int>(id->get_int64())) || !value)
       return fail(ErrorCode::Invalid, "schemataPerCache names no cache, or makes no sense");
     domains[static_cast<int>(id->get_int64())] = *value;
   }
   return domains;
-}
-
-// `value` for the caches that are not in `named`.
-resctrl::Domains restOf(const resctrl::Domains& named, const resctrl::Domains& caches,
-                        std::int64_t value) {
-  resctrl::Domains rest;
-  for (const auto& [id, old] : caches)
-    if (!named.contains(id)) rest[id] = value;
-  return rest;
 }
 
 }  // namespace
@@ -83,7 +75,7 @@ std::string resctrlGroupOf(const PodView& pod) {
 Result<PodSchemata> podSchemata(const resctrl::Machine& machine, std::string_view annotation) {
   const auto document = parseJson(annotation);
   if (!document) return fail(document.error());
-  resctrl::Domains masks, shares;
+  resctrl::Domains masks = machine.rootL3, shares = machine.rootMb;
   if (const auto* llc = find(*document, "llc")) {
     auto named = domainsOf(*llc, machine.rootL3,
                            [&](const json::value& item) { return maskIn(machine, item); });
@@ -96,10 +88,7 @@ Result<PodSchemata> podSchemata(const resctrl::Machine& machine, std::string_vie
     if (!named) return fail(ErrorCode::Invalid, "mb: " + named.error().message);
     shares = *std::move(named);
   }
-  const std::int64_t whole = *resctrl::bandwidthOf(machine.bandwidth, 100);
-  return PodSchemata{resctrl::l3Line(masks), resctrl::mbLine(shares),
-                     resctrl::l3Line(restOf(masks, machine.rootL3, machine.allWays)),
-                     resctrl::mbLine(restOf(shares, machine.rootMb, whole))};
+  return PodSchemata{resctrl::l3Line(masks), resctrl::mbLine(shares)};
 }
 
 ResctrlHook::ResctrlHook(const Host& host, ResourceExecutor& executor, const Clock& clock)
@@ -121,7 +110,7 @@ Result<> ResctrlHook::apply(const PodView& pod) {
                                                 schemata.error().message));
   const std::string group = resctrlGroupOf(pod);
   if (auto made = resctrl::makeGroup(host_.dirs, group); !made) return fail(made.error());
-  // Not cached: which line limits the same caches depends on the annotation.
+  // Not cached: the group may have been removed and created again since the last call.
   const std::string path = resctrl::rootDir(host_.dirs) + group + "/schemata";
   const auto set = [&](const std::string& line) -> Result<> {
     if (line.empty()) return {};
@@ -132,9 +121,6 @@ Result<> ResctrlHook::apply(const PodView& pod) {
   };
   for (const auto& line : {schemata->l3, schemata->mb})
     if (auto done = set(line); !done) return done;
-  // Errors are ignored: an exclusive group of another program may own a part of these caches, and
-  // the pod keeps the rest.
-  for (const auto& line : {schemata->restL3, schemata->restMb}) (void)set(line);
   return {};
 }
 
@@ -200,9 +186,6 @@ void ResctrlHook::moveTasks(const PodView& pod) {
 
 void ResctrlHook::wanted(const PodView& pod, HookUpdates&) {
   if (!annotationOf(pod) || !supported_) return;
-  // Without a phase the pod is about to be created. A group that podStarting() failed to create is
-  // created only in a pass of the reconciler.
-  if (pod.pod->status.phase.str().empty()) return;
   const auto applied = apply(pod);
   std::string& told = problems_[pod.uid()];
   const std::string problem = applied ? "" : applied.error().message;

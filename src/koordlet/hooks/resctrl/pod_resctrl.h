@@ -8,8 +8,9 @@
 //    "mb":  {"schemata": {"percent": 50}, "schemataPerCache": [{"cacheID": 1, "percent": 20}]}}
 //
 // Each such pod has its own resctrl group, koordlet-<uid>, which is created before its containers
-// and removed with the pod. The pod gets all of the caches that the annotation does not name, as a
-// new group does. They are written explicitly, because an earlier annotation may have limited them.
+// and removed with the pod. Of the caches that the annotation does not name, the pod gets what the
+// root group has, because the kernel refuses ways that an exclusive group of another program owns.
+// These values are written explicitly, because an earlier annotation may have limited the caches.
 
 #include <set>
 
@@ -19,9 +20,7 @@
 namespace koord::koordlet {
 
 struct PodSchemata {
-  // Schemata lines; "" if they would name no cache.
-  std::string l3, mb;          // what the annotation says
-  std::string restL3, restMb;  // no limit, for the other caches
+  std::string l3, mb;  // schemata lines for all caches; "" if the machine has none of the kind
 };
 // Fails if the annotation is not valid; the error names the invalid part.
 Result<PodSchemata> podSchemata(const resctrl::Machine& machine, std::string_view annotation);

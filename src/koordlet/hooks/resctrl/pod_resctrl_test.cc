@@ -5,8 +5,8 @@
 #include "api/codec.h"
 #include "base/virtual_loop.h"
 #include "koordlet/system/small_file.h"
+#include "koordlet/testing/complete_schemata.h"
 #include "koordlet/testing/fake_host.h"
-#include "koordlet/testing/fake_resctrl.h"
 
 namespace koord::koordlet {
 namespace {
@@ -25,17 +25,18 @@ TEST(PodResctrl, AllCachesAndSingleOnesCanBeNamed) {
   EXPECT_EQ(lines->mb, "MB:0=40;4=40;\n");
   EXPECT_EQ(
       podSchemata(kMachine, R"({"mb":{"schemataPerCache":[{"cacheID":4,"percent":20}]}})")->mb,
-      "MB:4=20;\n");
+      "MB:0=100;4=20;\n");
 }
 
-TEST(PodResctrl, OfCachesThatAreNotNamedThePodHasEverything) {
+TEST(PodResctrl, OfCachesThatAreNotNamedThePodHasWhatTheRootGroupHas) {
+  // Another program has an exclusive group with the upper half of cache 0.
+  const resctrl::Machine shared{
+      .allWays = 0xff, .rootL3 = {{0, 0xf}, {4, 0xff}}, .rootMb = {{0, 100}, {4, 90}}};
   const auto lines =
-      podSchemata(kMachine, R"({"llc":{"schemataPerCache":[{"cacheID":4,"range":[0,25]}]}})");
+      podSchemata(shared, R"({"llc":{"schemataPerCache":[{"cacheID":4,"range":[0,25]}]}})");
   ASSERT_TRUE(lines);
-  EXPECT_EQ(lines->l3, "L3:4=3;\n");
-  EXPECT_EQ(lines->restL3, "L3:0=ff;\n");
-  EXPECT_EQ(lines->mb, "");
-  EXPECT_EQ(lines->restMb, "MB:0=100;4=100;\n");
+  EXPECT_EQ(lines->l3, "L3:0=f;4=3;\n");
+  EXPECT_EQ(lines->mb, "MB:0=100;4=90;\n");
 }
 
 TEST(PodResctrl, NonsenseIsAnErrorThatSaysWhere) {

@@ -163,6 +163,16 @@ TEST_F(NriTest, AContainerThatIsMadeGetsItsValues) {
   EXPECT_EQ(updated.update(0).linux().resources().cpu().quota().value(), 200'000);
 }
 
+TEST_F(NriTest, TheQuotaOfANewContainerIsForThePeriodThatKubeletAskedFor) {
+  EventRequest request;
+  *request.mutable_pod() = pod();
+  *request.mutable_container() = container("c1", 1);
+  auto& cpu = *request.mutable_container()->mutable_linux()->mutable_resources()->mutable_cpu();
+  cpu.mutable_period()->set_value(10'000);
+  const auto created = ask<CreateContainerResponse>("CreateContainer", request);
+  EXPECT_EQ(created.adjust().linux().resources().cpu().quota().value(), 20'000);
+}
+
 TEST_F(NriTest, AContainerThatNoHookSpeaksAboutIsNotTouched) {
   EventRequest request;
   request.mutable_pod()->set_uid("other");

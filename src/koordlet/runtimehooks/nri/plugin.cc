@@ -58,6 +58,11 @@ HookedPod podOf(const PodSandbox& pod) {
           pod.linux().cgroup_parent()};
 }
 
+HookedContainer containerOf(const Container& container) {
+  const auto& cpu = container.linux().resources().cpu();
+  return {container.name(), container.id(), static_cast<std::int64_t>(cpu.period().value())};
+}
+
 bool any(const ContainerValues& values) {
   return values.shares || values.quota || values.memory ||
          (values.cpuset && !values.cpuset->empty());
@@ -181,8 +186,7 @@ Result<std::string> Plugin::synchronize(const std::string& payload) {
     if (pod == pods.end() || off("PreUpdateContainerResources") ||
         (state != kCreated && state != kPaused && state != kRunning))
       continue;
-    const auto values =
-        runner_.updateContainer(podOf(*pod->second), {container.name(), container.id()});
+    const auto values = runner_.updateContainer(podOf(*pod->second), containerOf(container));
     if (!values || !any(*values)) continue;
     auto* update = response.add_update();
     update->set_container_id(container.id());
@@ -197,8 +201,8 @@ Result<std::string> Plugin::synchronize(const std::string& payload) {
 
 Result<std::string> Plugin::createContainer(const EventRequest& request) {
   if (off("PreCreateContainer")) return std::string();
-  const auto values = runner_.createContainer(
-      podOf(request.pod()), {request.container().name(), request.container().id()});
+  const auto values =
+      runner_.createContainer(podOf(request.pod()), containerOf(request.container()));
   if (!values) return fail(values.error());
   CreateContainerResponse response;
   if (any(*values)) put(*values, *response.mutable_adjust()->mutable_linux()->mutable_resources());
@@ -208,8 +212,8 @@ Result<std::string> Plugin::createContainer(const EventRequest& request) {
 
 Result<std::string> Plugin::updateContainer(const EventRequest& request) {
   if (off("PreUpdateContainerResources")) return std::string();
-  const auto values = runner_.updateContainer(
-      podOf(request.pod()), {request.container().name(), request.container().id()});
+  const auto values =
+      runner_.updateContainer(podOf(request.pod()), containerOf(request.container()));
   if (!values) return fail(values.error());
   UpdateContainerResponse response;
   if (any(*values)) {

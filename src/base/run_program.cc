@@ -1,4 +1,4 @@
-#include "kube/run_program.h"
+#include "base/run_program.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -16,10 +16,10 @@
 
 #include "base/fd.h"
 
-namespace koord::kube {
+namespace koord {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using Steady = std::chrono::steady_clock;
 
 constexpr int kLook = 50;  // ms between checks if no descriptor signals the program's end
 
@@ -92,7 +92,7 @@ bool hasEnded(pid_t pid) {
 Result<> collect(const ProgramSpec& program, std::array<int, 2> pipes, pid_t pid,
                  ProgramOutput& output, const Interrupt& interrupt) {
   const std::string& name = program.argv[0];
-  const Clock::time_point deadline = Clock::now() + program.limit;
+  const Steady::time_point deadline = Steady::now() + program.limit;
   // -1 if the kernel has no such descriptors, or seccomp forbids them: then the loop polls.
   const Fd ended(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   bool isGone = false;
@@ -101,7 +101,7 @@ Result<> collect(const ProgramSpec& program, std::array<int, 2> pipes, pid_t pid
   std::array<char, 8192> part;
   while (watched[0].fd >= 0 || watched[1].fd >= 0 || !isGone) {
     constexpr std::int64_t kLongestPoll = std::numeric_limits<int>::max();
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Steady::now());
     if (left.count() <= 0) return fail(ErrorCode::Timeout, name + ": took too long");
     const auto pause = static_cast<int>(
         std::min<std::int64_t>(left.count(), ended.get() < 0 && !isGone ? kLook : kLongestPoll));
@@ -172,4 +172,4 @@ Result<ProgramOutput> runProgram(const ProgramSpec& program, const Interrupt& in
   return output;
 }
 
-}  // namespace koord::kube
+}  // namespace koord

@@ -11,7 +11,7 @@
 
 #include "base/result.h"
 
-namespace koord::kube {
+namespace koord {
 
 struct ProgramSpec {
   std::vector<std::string> argv;  // argv[0] is looked up in PATH unless it has a slash
@@ -46,8 +46,8 @@ class Interrupt {
   int fd_;
 };
 
-// Standard input is empty. Returns when the program has ended and its output streams are closed. Killing it kills its
-// process group. NotFound: the program does not exist.
+// Standard input is empty. Returns when the program has ended and its output streams are closed.
+// Killing it kills its process group. NotFound: the program does not exist.
 Result<ProgramOutput> runProgram(const ProgramSpec& program, const Interrupt& interrupt);
 
-}  // namespace koord::kube
+}  // namespace koord

@@ -207,7 +207,8 @@ void Gangs::join(const std::string& id, const PodPtr& pod) {
   gang.deleted = false;
   PodPtr& slot = gang.members[pod->uid()];
   const bool came = !slot;
-  const bool becameBound = slot && !assigned(*slot) && assigned(*pod);
+  // Bound since the last call, or on arrival: a new process may see pending members first.
+  const bool becameBound = assigned(*pod) && (!slot || !assigned(*slot));
   if (slot) count(gang, *slot, false);
   slot = pod;
   count(gang, *pod, true);

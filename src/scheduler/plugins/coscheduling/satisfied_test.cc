@@ -118,6 +118,22 @@ TEST_F(OnceSatisfied, is_known_after_a_restart_by_the_members_that_run) {
   EXPECT_EQ(f.nodeOf("g-3"), "n1");
 }
 
+TEST_F(OnceSatisfied, a_member_that_was_listed_before_those_that_run_starts_after_a_restart) {
+  ran("g");
+  f.end("g-1", "Succeeded");
+  f.remove("g-0");
+  f.run();
+  f.members("g", 0, 1);
+  const auto running = f.pods.at("g-2");
+  f.pods.erase("g-2");
+  restart(f.groupObject("g", 3));
+  f.run();
+  EXPECT_EQ(f.nodeOf("g-0"), "");
+  f.scheduler->podAdded(running);
+  f.run();
+  EXPECT_EQ(f.nodeOf("g-0"), "n1");
+}
+
 TEST_F(OnceSatisfied, is_known_after_a_restart_by_the_status_of_the_pod_group) {
   for (const char* phase : {"Scheduled", "Running", "Finished", "Failed"}) {
     auto group = f.groupObject("g", 3);

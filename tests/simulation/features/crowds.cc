@@ -1,5 +1,6 @@
 #include "simulation/features/crowds.h"
 
+#include "scheduler/preemption/rules.h"
 #include "simulation/process.h"
 
 namespace koord::simulation {
@@ -9,7 +10,9 @@ CrowdsFeature::CrowdsFeature(const Surroundings& world, Random random)
 
 void CrowdsFeature::begin() {
   invariants_.pods.addHandler(
-      {{}, [this](const auto& before, const auto& after) { podChanged(before, after); }, {}});
+      {{},
+       [this](const auto& before, const auto& after) { podChanged(before, after); },
+       [this](const auto& pod) { podGone(*pod); }});
 }
 
 void CrowdsFeature::shape(scheduler::testing::PodBuilder& pod) {
@@ -47,6 +50,21 @@ void CrowdsFeature::podChanged(const PodObject& before, const PodObject& after) 
     if (quiet_) return;
     if (Process* process = leader_()) process->kill();
   });
+}
+
+// A controller replaces a preempted pod at once. The new pod may only get what its preemptor and
+// pods of higher priority leave.
+void CrowdsFeature::podGone(const api::Pod& pod) {
+  if (quiet_ || !scheduler::leavesByPreemption(pod)) return;
+  api::Pod next;
+  next.metadata.name = fmt::format("replaced-{}", ++replaced_);
+  next.metadata.namespace_ = pod.metadata.namespace_;
+  next.spec.containers = pod.spec.containers;
+  next.spec.schedulerName = pod.spec.schedulerName;
+  next.spec.priorityClassName = "low";
+  next.spec.terminationGracePeriodSeconds = pod.spec.terminationGracePeriodSeconds;
+  journal_.note("pod {} replaces {}", next.metadata.name, pod.metadata.name);
+  create(api::Pod::kType, next.metadata.namespace_, api::encodeObject(next));
 }
 
 }  // namespace koord::simulation

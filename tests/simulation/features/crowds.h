@@ -2,8 +2,8 @@
 
 // Crowds: full clusters. Few and small nodes that seldom change; pods that request CPUs only, with
 // priorities from negative to the system's; some terminate slowly. Schedulers die while victims
-// terminate, and members of gangs that have ended or were deleted are created again. decision_checker.h,
-// departures.h and invariants.h check the decisions.
+// terminate. Controllers create members of gangs again that have ended or were deleted, and pods
+// again that were preempted. decision_checker.h, departures.h and invariants.h check the decisions.
 
 #include "simulation/feature.h"
 
@@ -22,9 +22,11 @@ class CrowdsFeature final : public Feature {
 
  private:
   void podChanged(const PodObject& before, const PodObject& after);
+  void podGone(const api::Pod& pod);
 
   const std::function<Process*()> leader_;
   bool quiet_ = false;
+  int replaced_ = 0;
 };
 
 }  // namespace koord::simulation

@@ -31,6 +31,8 @@ namespace {
 // Longer messages are cut, as kube-scheduler does.
 constexpr std::size_t kMostOfMessage = 1024;
 constexpr std::string_view kCut = " ...";
+constexpr Duration kBetweenTries = 10s;
+constexpr int kMostTries = 12;
 constexpr std::size_t kRemembered = 4096;
 constexpr std::size_t kPendingLimit = 1000;
 constexpr double kBurst = 25;
@@ -40,6 +42,10 @@ constexpr Duration kSimilarWindow = 600s;
 
 std::string objectText(const api::ObjectReference& about) {
   return about.kind + "/" + about.namespace_ + "/" + about.name + "/" + about.uid;
+}
+
+bool unreachable(ErrorCode code) {
+  return code == ErrorCode::Unavailable || code == ErrorCode::Timeout;
 }
 
 }  // namespace
@@ -93,6 +99,12 @@ void EventRecorder::record(const api::ObjectReference& about, std::string_view t
   if (!spend(digest(object))) return;
 
   const WallTime stamp = executor_.wallNow();
+  if (const auto same = pendingByKey_.find(dedupKey); same != pendingByKey_.end()) {
+    same->second->count = count;
+    same->second->message = std::move(message);
+    same->second->lastTimestamp = stamp;
+    return;
+  }
   api::Event event;
   event.metadata.namespace_ = about.namespace_.empty() ? "default" : about.namespace_;
   event.metadata.name = fmt::format("{}.{:016x}", about.name, random_.next());
@@ -113,42 +125,48 @@ void EventRecorder::record(const api::ObjectReference& about, std::string_view t
     return;
   }
   pending_.push_back({dedupKey, std::move(event)});
+  pendingByKey_[dedupKey] = &pending_.back().event;
   if (!writing_) tasks_.spawn(writeAll());
 }
 
 Task<void> EventRecorder::writeAll() {
   writing_ = true;
   while (!pending_.empty()) {
-    Pending next = std::move(pending_.front());
+    const Pending next = std::move(pending_.front());
     pending_.pop_front();
-    auto writing = write(std::move(next));
-    co_await writing;
+    pendingByKey_.erase(next.dedupKey);
+    for (int tries = 1;; ++tries) {
+      auto writing = write(next);
+      const Result<> written = co_await writing;
+      if (written) break;
+      log::v(1, "event {} about {}: {}", next.event.reason, next.event.involvedObject.name,
+             written.error().message);
+      if (!unreachable(written.error().code) || tries == kMostTries) break;
+      auto pause = sleepFor(executor_, kBetweenTries);
+      co_await pause;
+    }
   }
   writing_ = false;
 }
 
-Task<void> EventRecorder::write(Pending pending) {
-  const Digest dedupKey = pending.dedupKey;
-  api::Event event = std::move(pending.event);
-  const api::ObjectKey written = seen_.at(dedupKey, Seen{}).key;
+Task<Result<>> EventRecorder::write(const Pending& pending) {
+  const api::Event& event = pending.event;
+  const api::ObjectKey written = seen_.at(pending.dedupKey, Seen{}).key;
   if (!written.name.empty()) {
     json::value change{{"count", event.count},
                        {"message", event.message},
                        {"lastTimestamp", formatTime(*event.lastTimestamp)}};
     auto patching =
         patchOnly(api_, api::Event::kType, written, PatchType::Merge, std::move(change));
-    const auto patched = co_await patching;
+    auto patched = co_await patching;
     // An event that has expired on the server is created again with its count.
-    if (patched || patched.error().code != ErrorCode::NotFound) co_return;
+    if (patched || patched.error().code != ErrorCode::NotFound) co_return patched;
   }
   auto creating = create(api_, event);
   const auto created = co_await creating;
-  if (created) {
-    seen_.at(dedupKey, Seen{{}, event.count}).key = api::keyOf(event.metadata);
-  } else {
-    log::v(1, "event {} about {}: {}", event.reason, event.involvedObject.name,
-           created.error().message);
-  }
+  if (!created) co_return fail(created.error());
+  seen_.at(pending.dedupKey, Seen{{}, event.count}).key = api::keyOf(event.metadata);
+  co_return Result<>{};
 }
 
 api::ObjectReference referenceTo(const api::ResourceType& type, const api::ObjectMeta& meta) {

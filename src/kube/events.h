@@ -6,6 +6,7 @@
 
 #include <deque>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "api/core.h"
@@ -19,8 +20,9 @@ class EventRecorder {
  public:
   EventRecorder(Api& api, Executor& executor, std::string component, Random random);
 
-  // type: Normal or Warning. related: a related object. A failed write is logged and dropped; events never delay the
-  // caller.
+  // type: Normal or Warning. related: a related object. Events never delay the caller. If the API
+  // cannot be reached, a write is tried again for two minutes, as client-go does; repeats of an event
+  // that is still to be written raise its count. Any other failure is logged and the event dropped.
   void record(const api::ObjectReference& about, std::string_view type, std::string_view reason,
               std::string message, std::string_view action = "",
               std::optional<api::ObjectReference> related = {});
@@ -50,7 +52,7 @@ class EventRecorder {
   bool spend(Digest object);
   // Writes one event after the other, so that the first of a kind exists before its repeats.
   Task<void> writeAll();
-  Task<void> write(Pending pending);
+  Task<Result<>> write(const Pending& pending);
 
   Api& api_;
   Executor& executor_;
@@ -61,6 +63,7 @@ class EventRecorder {
   BoundedMap<Digest, Similar> similar_;
   BoundedMap<Digest, Budget> budgets_;
   std::deque<Pending> pending_;
+  std::unordered_map<Digest, api::Event*> pendingByKey_;  // of pending_
   bool writing_ = false;
   TaskGroup tasks_;
 };

@@ -69,7 +69,8 @@ TEST_F(EventsTest, WhatWasTooMuchToWriteCountsAllTheSame) {
   loop_.advance(6min);
   recorder_.record(pod_, "Normal", "Flood", "text");
   loop_.advance(1s);
-  EXPECT_EQ(count(Verb::Create) + count(Verb::Patch), 26);
+  EXPECT_EQ(count(Verb::Create), 1);
+  EXPECT_EQ(count(Verb::Patch), 2) << "repeats that wait are one write";
   EXPECT_EQ(lastBody().at("count").as_int64(), 41);
 }
 
@@ -94,6 +95,29 @@ TEST_F(EventsTest, AnEventThatExpiredOnTheServerIsWrittenAnewWithItsCount) {
   loop_.advance(1s);
   EXPECT_EQ(count(Verb::Create), 2);
   EXPECT_EQ(lastBody().at("count").as_int64(), 2);
+}
+
+TEST_F(EventsTest, WhileTheApiCannotBeReachedRepeatsWaitAsOneEvent) {
+  const auto works = std::exchange(api_.answer, [](const Request&) -> Result<std::string> {
+    return fail(ErrorCode::Unavailable, "connection refused");
+  });
+  recorder_.record(pod_, "Normal", "First", "text");
+  loop_.advance(1s);
+  for (int i = 0; i < 5; ++i) recorder_.record(pod_, "Normal", "Again", "text");
+  api_.answer = works;
+  loop_.advance(10s);
+  EXPECT_EQ(count(Verb::Create), 3) << "the first one twice";
+  EXPECT_EQ(count(Verb::Patch), 0);
+  EXPECT_EQ(lastBody().at("count").as_int64(), 5);
+}
+
+TEST_F(EventsTest, AnEventThatTheApiRefusesIsDropped) {
+  api_.answer = [](const Request&) -> Result<std::string> {
+    return fail(ErrorCode::Forbidden, "may not");
+  };
+  recorder_.record(pod_, "Normal", "First", "text");
+  loop_.advance(10min);
+  EXPECT_EQ(count(Verb::Create), 1);
 }
 
 }  // namespace

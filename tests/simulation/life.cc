@@ -142,7 +142,9 @@ void Life::createPod() {
     object.spec.schedulingGates.clear();
   }
   for (const auto& feature : features_) feature->shape(pod);
-  journal_.note("pod {} is created", object.metadata.name);
+  journal_.note("pod {} is created{}{}", object.metadata.name,
+                object.spec.priorityClassName.empty() ? "" : ", of class ",
+                object.spec.priorityClassName);
   create(api::Pod::kType, object.metadata.namespace_, api::encodeObject(object));
 }
 

@@ -2,7 +2,10 @@
 
 // The host's properties, as a kubelet reports them, and whether pods can run on it.
 
+#include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "api/core.h"
 #include "cluster/hostnode/cgroups.h"
@@ -19,8 +22,8 @@ struct Machine {
 
 // Reads /proc, /etc/os-release, the machine id and the disk that holds `dataDir`.
 Machine readMachine(const std::string& dataDir);
-// The MemTotal line of /proc/meminfo in bytes; 0 if it is missing.
-std::int64_t memTotal(std::string_view meminfo);
+// A line of /proc/meminfo, "MemTotal", in bytes.
+std::optional<std::int64_t> meminfoLine(std::string_view meminfo, std::string_view key);
 
 api::ResourceList capacityOf(const Machine& machine);
 // Capacity minus 100Mi of memory, a kubelet's eviction threshold.

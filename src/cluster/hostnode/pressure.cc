@@ -9,6 +9,8 @@
 
 #include "base/file.h"
 #include "base/quantity.h"
+#include "base/split.h"
+#include "cluster/hostnode/machine.h"
 
 namespace koord::cluster {
 
@@ -17,7 +19,6 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration kTransitionPeriod = 5min;
-constexpr std::int64_t kKibibyte = 1024;
 
 constexpr std::array kSignals = {
     std::pair{"memory.available", EvictionSignal::MemoryAvailable},
@@ -68,23 +69,6 @@ bool isMet(const EvictionThreshold& threshold, const SignalReading& reading) {
   return static_cast<double>(reading.available) < least;
 }
 
-// A line of /proc/meminfo in bytes.
-std::optional<std::int64_t> lineOf(std::string_view meminfo, std::string_view key) {
-  for (std::size_t start = 0; start < meminfo.size();) {
-    const auto end = std::min(meminfo.find('\n', start), meminfo.size());
-    const auto line = meminfo.substr(start, end - start);
-    start = end + 1;
-    if (!line.starts_with(key)) continue;
-    const auto digits = line.find_first_not_of(' ', key.size());
-    std::int64_t kib = 0;
-    if (digits == std::string_view::npos ||
-        std::from_chars(line.data() + digits, line.data() + line.size(), kib).ec != std::errc())
-      return std::nullopt;
-    return kib * kKibibyte;
-  }
-  return std::nullopt;
-}
-
 void readDisk(const std::string& folder, EvictionSignal bytes, EvictionSignal inodes,
               SignalReadings& into) {
   struct statvfs disk{};
@@ -125,11 +109,21 @@ Result<std::vector<EvictionThreshold>> parseEvictionHard(std::string_view text) 
 }
 
 std::optional<SignalReading> memorySignal(std::string_view meminfo) {
-  const auto total = lineOf(meminfo, "MemTotal:");
-  const auto free = lineOf(meminfo, "MemFree:");
-  const auto inactive = lineOf(meminfo, "Inactive(file):");
+  const auto total = meminfoLine(meminfo, "MemTotal");
+  const auto free = meminfoLine(meminfo, "MemFree");
+  const auto inactive = meminfoLine(meminfo, "Inactive(file)");
   if (!total || !free || !inactive) return std::nullopt;
   return SignalReading{*free + *inactive, *total};
+}
+
+std::optional<SignalReading> pidSignal(std::string_view pidMax, std::string_view threadsMax,
+                                       std::string_view loadavg) {
+  auto most = numberIn(pidMax);
+  if (const auto threads = numberIn(threadsMax); threads && (!most || *threads < *most))
+    most = threads;
+  const auto tasks = tasksIn(loadavg);
+  if (!most || !tasks) return std::nullopt;
+  return SignalReading{*most - *tasks, *most};
 }
 
 SignalReadings readSignals(const std::string& dataDir, const std::string& imageDir) {
@@ -139,11 +133,11 @@ SignalReadings readSignals(const std::string& dataDir, const std::string& imageD
       readings[EvictionSignal::MemoryAvailable] = *memory;
   readDisk(dataDir, EvictionSignal::NodefsAvailable, EvictionSignal::NodefsInodesFree, readings);
   readDisk(imageDir, EvictionSignal::ImagefsAvailable, EvictionSignal::ImagefsInodesFree, readings);
-  const auto limit = readFile("/proc/sys/kernel/pid_max");
-  const auto load = readFile("/proc/loadavg");
-  const auto most = limit ? numberIn(*limit) : std::nullopt;
-  const auto tasks = load ? tasksIn(*load) : std::nullopt;
-  if (most && tasks) readings[EvictionSignal::PidAvailable] = {*most - *tasks, *most};
+  const auto content = [](const char* path) { return readFile(path).value_or(""); };
+  if (const auto pids =
+          pidSignal(content("/proc/sys/kernel/pid_max"), content("/proc/sys/kernel/threads-max"),
+                    content("/proc/loadavg")))
+    readings[EvictionSignal::PidAvailable] = *pids;
   return readings;
 }
 

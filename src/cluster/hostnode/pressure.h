@@ -46,6 +46,10 @@ Result<std::vector<EvictionThreshold>> parseEvictionHard(std::string_view text);
 
 // memory.available from /proc/meminfo, computed as in kubelet: free memory and inactive files.
 std::optional<SignalReading> memorySignal(std::string_view meminfo);
+// pid.available from /proc/sys/kernel/pid_max, /proc/sys/kernel/threads-max and /proc/loadavg. The
+// kernel starts no task beyond the lower of the two limits. A text is "" if its file is unreadable.
+std::optional<SignalReading> pidSignal(std::string_view pidMax, std::string_view threadsMax,
+                                       std::string_view loadavg);
 // Signals of the host. nodefs is the file system of `dataDir`, imagefs that of `imageDir`; "" if
 // there are no images. Blocks.
 SignalReadings readSignals(const std::string& dataDir, const std::string& imageDir);

@@ -64,6 +64,27 @@ TEST(PressureTest, WhatIsNoThresholdIsRefused) {
               HasSubstr("\"a<1\": there is no such signal"));
 }
 
+TEST(PressureTest, TheLowerLimitOfTasksCounts) {
+  const struct {
+    const char *pidMax, *threadsMax, *loadavg;
+    std::optional<std::pair<std::int64_t, std::int64_t>> expected;  // available, capacity
+  } rows[] = {
+      {"32768\n", "1000\n", "0.50 0.43 0.40 2/345 6789\n", {{655, 1000}}},
+      {"1000\n", "32768\n", "0.50 0.43 0.40 2/345 6789\n", {{655, 1000}}},
+      {"", "1000\n", "0.50 0.43 0.40 2/345 6789\n", {{655, 1000}}},
+      {"1000\n", "", "0.50 0.43 0.40 2/345 6789\n", {{655, 1000}}},
+      {"", "", "0.50 0.43 0.40 2/345 6789\n", {}},
+      {"1000\n", "1000\n", "", {}},
+  };
+  for (const auto& row : rows) {
+    const auto signal = pidSignal(row.pidMax, row.threadsMax, row.loadavg);
+    ASSERT_EQ(signal.has_value(), row.expected.has_value());
+    if (!signal) continue;
+    EXPECT_EQ(signal->available, row.expected->first);
+    EXPECT_EQ(signal->capacity, row.expected->second);
+  }
+}
+
 TEST(PressureTest, FilesThatNobodyUsesAreAvailable) {
   const auto memory = memorySignal(
       "MemTotal:        1000 kB\nMemFree:          100 kB\nMemAvailable:  500 kB\n"

@@ -33,11 +33,8 @@ std::unexpected<Error> refused(std::string_view term, std::string_view why) {
   return fail(ErrorCode::Invalid, fmt::format("\"{}\": {}", term, why));
 }
 
-Result<EvictionThreshold> parseThreshold(std::string_view term) {
-  const auto sign = term.find('<');
-  if (sign == std::string_view::npos) return refused(term, "want signal<amount");
-  const auto name = term.substr(0, sign);
-  auto value = term.substr(sign + 1);
+Result<EvictionThreshold> parseThreshold(std::string_view name, std::string_view value) {
+  const std::string term = fmt::format("{}<{}", name, value);
   EvictionThreshold threshold;
   bool known = false;
   for (const auto& [text, signal] : kSignals) {
@@ -97,13 +94,18 @@ std::optional<std::int64_t> tasksIn(std::string_view loadavg) {
 }  // namespace
 
 Result<std::vector<EvictionThreshold>> parseEvictionHard(std::string_view text) {
+  std::map<std::string_view, std::string_view> values;  // by signal
+  for (const std::string_view term : splitAll(text, ',')) {
+    if (term.empty()) continue;
+    const auto sign = term.find('<');
+    if (sign == std::string_view::npos) return refused(term, "want signal<amount");
+    values[trim(term.substr(0, sign))] = trim(term.substr(sign + 1));
+  }
   std::vector<EvictionThreshold> thresholds;
-  while (!text.empty()) {
-    const auto comma = std::min(text.find(','), text.size());
-    auto threshold = parseThreshold(text.substr(0, comma));
+  for (const auto& [name, value] : values) {
+    auto threshold = parseThreshold(name, value);
     if (!threshold) return fail(std::move(threshold.error()));
-    thresholds.push_back(*threshold);
-    text.remove_prefix(std::min(comma + 1, text.size()));
+    if (value != "0%" && value != "100%") thresholds.push_back(*threshold);
   }
   return thresholds;
 }

@@ -40,8 +40,8 @@ struct EvictionThreshold {
   std::optional<double> fraction;  // or below this part of the capacity
 };
 
-// "memory.available<100Mi,nodefs.available<10%", the format of kubelet's --eviction-hard; "" has
-// none.
+// "memory.available<100Mi,nodefs.available<10%", the format of kubelet's --eviction-hard: the last
+// value of a signal holds, empty parts are skipped, and 0% and 100% are no threshold.
 Result<std::vector<EvictionThreshold>> parseEvictionHard(std::string_view text);
 
 // memory.available from /proc/meminfo, computed as in kubelet: free memory and inactive files.

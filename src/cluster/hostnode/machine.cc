@@ -21,7 +21,6 @@ namespace koord::cluster {
 
 namespace {
 
-constexpr std::int64_t kReservedMemory = std::int64_t{100} << 20;
 constexpr int kMaxPods = 110;
 // In the abstract namespace: not a file, and the kernel frees it with the process.
 constexpr std::string_view kLockName = "koordctl-host-node";
@@ -113,10 +112,20 @@ api::ResourceList capacityOf(const Machine& machine) {
   return list;
 }
 
-api::ResourceList allocatableOf(const Machine& machine) {
+api::ResourceList allocatableOf(const Machine& machine,
+                                const std::vector<EvictionThreshold>& thresholds) {
   auto list = capacityOf(machine);
-  list["memory"] = Quantity::of(std::max<std::int64_t>(machine.memoryBytes - kReservedMemory, 0),
-                                Quantity::Format::BinarySI);
+  const auto withhold = [&](const char* resource, const EvictionThreshold& threshold,
+                            std::int64_t capacity) {
+    list[resource] = Quantity::of(std::max<std::int64_t>(capacity - threshold.of(capacity), 0),
+                                  Quantity::Format::BinarySI);
+  };
+  for (const auto& threshold : thresholds) {
+    if (threshold.signal == EvictionSignal::MemoryAvailable)
+      withhold("memory", threshold, machine.memoryBytes);
+    if (threshold.signal == EvictionSignal::NodefsAvailable)
+      withhold("ephemeral-storage", threshold, machine.diskBytes);
+  }
   return list;
 }
 

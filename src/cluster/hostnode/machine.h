@@ -9,6 +9,7 @@
 
 #include "api/core.h"
 #include "cluster/hostnode/cgroups.h"
+#include "cluster/hostnode/pressure.h"
 
 namespace koord::cluster {
 
@@ -26,8 +27,10 @@ Machine readMachine(const std::string& dataDir);
 std::optional<std::int64_t> meminfoLine(std::string_view meminfo, std::string_view key);
 
 api::ResourceList capacityOf(const Machine& machine);
-// Capacity minus 100Mi of memory, a kubelet's eviction threshold.
-api::ResourceList allocatableOf(const Machine& machine);
+// Capacity minus the thresholds of memory.available and nodefs.available: pods that use all that is
+// allocatable cause no pressure. As kubelet, which withholds nothing for the other signals.
+api::ResourceList allocatableOf(const Machine& machine,
+                                const std::vector<EvictionThreshold>& thresholds);
 
 // The lock that makes a process the only host node of this host: held while the object lives, and
 // released by the kernel when the process dies.

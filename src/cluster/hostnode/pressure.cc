@@ -45,7 +45,7 @@ Result<EvictionThreshold> parseThreshold(std::string_view name, std::string_view
   if (!known) return refused(term, "there is no such signal");
   if (value.ends_with('%')) {
     value.remove_suffix(1);
-    double percent = -1;
+    float percent = -1;
     const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), percent);
     if (error != std::errc() || end != value.data() + value.size() || !(percent >= 0) ||
         percent > 100)
@@ -60,10 +60,7 @@ Result<EvictionThreshold> parseThreshold(std::string_view name, std::string_view
 }
 
 bool isMet(const EvictionThreshold& threshold, const SignalReading& reading) {
-  const double least = threshold.fraction
-                           ? *threshold.fraction * static_cast<double>(reading.capacity)
-                           : static_cast<double>(threshold.amount);
-  return static_cast<double>(reading.available) < least;
+  return reading.available < threshold.of(reading.capacity);
 }
 
 void readDisk(const std::string& folder, EvictionSignal bytes, EvictionSignal inodes,
@@ -92,6 +89,11 @@ std::optional<std::int64_t> tasksIn(std::string_view loadavg) {
 }
 
 }  // namespace
+
+std::int64_t EvictionThreshold::of(std::int64_t capacity) const {
+  if (!fraction) return amount;
+  return static_cast<std::int64_t>(static_cast<double>(capacity) * static_cast<double>(*fraction));
+}
 
 Result<std::vector<EvictionThreshold>> parseEvictionHard(std::string_view text) {
   std::map<std::string_view, std::string_view> values;  // by signal

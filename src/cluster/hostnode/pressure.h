@@ -35,9 +35,12 @@ struct SignalReading {
 using SignalReadings = std::map<EvictionSignal, SignalReading>;
 
 struct EvictionThreshold {
+  // The amount below which the threshold is met.
+  std::int64_t of(std::int64_t capacity) const;
+
   EvictionSignal signal{};
-  std::int64_t amount = 0;         // met below this
-  std::optional<double> fraction;  // or below this part of the capacity
+  std::int64_t amount = 0;        // used without a fraction
+  std::optional<float> fraction;  // of the capacity; kubelet's type, so that amounts are equal
 };
 
 // "memory.available<100Mi,nodefs.available<10%", the format of kubelet's --eviction-hard: the last

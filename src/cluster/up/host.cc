@@ -46,7 +46,7 @@ Result<std::unique_ptr<Host>> Host::open(kube::Api& api, Executor& executor, Ran
   node.node.name = host->machine_.hostname;
   node.node.kubeletPort = host->server_->port();
   node.node.capacity = capacityOf(host->machine_);
-  node.node.allocatable = allocatableOf(host->machine_);
+  node.node.allocatable = allocatableOf(host->machine_, *thresholds);
   node.node.info = host->machine_.info;
   node.node.info.kubeletVersion = "v1.28.0+koordctl";
   node.node.info.kubeProxyVersion = node.node.info.kubeletVersion;

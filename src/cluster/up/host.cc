@@ -17,7 +17,8 @@ namespace {
 constexpr Duration kContainerdPatience = std::chrono::seconds(20);
 constexpr Duration kDaemonGrace = std::chrono::seconds(3);
 constexpr Duration kShimGrace = std::chrono::seconds(3);
-constexpr const char* kContainerdRoot = "/var/lib/containerd";  // root of the host's own containerd
+// The root of the host's containerd, if it does not name the folder of its images.
+constexpr const char* kContainerdRoot = "/var/lib/containerd";
 }  // namespace
 
 Result<std::unique_ptr<Host>> Host::open(kube::Api& api, Executor& executor, Random random,
@@ -84,7 +85,6 @@ Result<> Host::openContainerd(Executor& executor, const HostOptions& options) {
   std::string socket = options.containerdSocket;
   std::optional<ContainerdDaemon> own;
   daemon_ = std::make_unique<Supervisor>(executor, [](const std::string&) {});
-  imageDir_ = socket.empty() ? options.dataDir : kContainerdRoot;
   if (socket.empty()) {
     auto prepared = prepareContainerd(options.dataDir);
     if (!prepared) return fail(std::move(prepared.error()));
@@ -101,6 +101,8 @@ Result<> Host::openContainerd(Executor& executor, const HostOptions& options) {
   auto connected = ContainerdRuntime::connect(executor, {socket, options.dataDir + "/containers"},
                                               kContainerdPatience);
   if (!connected) return fail(std::move(connected.error()));
+  imageDir_ = (*connected)->imageDir();
+  if (imageDir_.empty()) imageDir_ = own ? options.dataDir : kContainerdRoot;
   runtime_ = *std::move(connected);
   return own ? importBusybox(*own) : Result<>{};
 }

@@ -198,7 +198,41 @@ TEST(CustomPriorityTest, aNodeWhoseDrainNobodyWantsAnyMoreIsUncordoned) {
   EXPECT_EQ(left("", "[]", dear, "nodeSelector: {matchLabels: {t: cheap}}"), kReleased)
       << "out of its sight";
   EXPECT_EQ(left("", "[]", dear, "dryRun: true"), kUntouched);
+  EXPECT_EQ(left(kTiers, tierArgs(drains + ", dryRun: true"), dear), kUntouched)
+      << "a dry run of the plugin alone";
   EXPECT_EQ(left("", "[]", dear, "", false), std::pair(true, false)) << "cordoned by somebody else";
+}
+
+TEST(CustomPriorityTest, aDrainWhoseLastPatchFailsEndsInTheNextCycle) {
+  Cluster cluster(kTiers, tierArgs(", mode: DrainNode, autoCordon: true"));
+  cluster.node("s", R"("t": "dear")", R"({"unschedulable": true})",
+               R"("cpu": "4", "memory": "8Gi", "pods": "20")",
+               R"("descheduler.koordinator.sh/drained-by": "CustomPriority")");
+  cluster.node("c", R"("t": "cheap")");
+  cluster.pod("p", {.node = "s"});
+  const auto isCordoned = [&] {
+    const auto node = cluster.api().get(api::Node::kType, "s");
+    const auto* value = at(*node, "spec", "unschedulable");
+    return value && value->is_bool() && value->get_bool();
+  };
+  const auto isAnnotated = [&] {
+    const auto node = cluster.api().get(api::Node::kType, "s");
+    return !textAt(*node, "metadata", "annotations", "descheduler.koordinator.sh/drained-by")
+                .empty();
+  };
+  int patches = 0;
+  cluster.api().failure = [&](const kube::Request& request) -> std::optional<Error> {
+    if (request.resource != "nodes" || request.verb != kube::Verb::Patch || patches++ > 0)
+      return std::nullopt;
+    return Error{ErrorCode::Unavailable, "the server restarts", {}};
+  };
+  EXPECT_THAT(cluster.cycle(), ElementsAre("p"));
+  EXPECT_TRUE(isCordoned()) << "the drain is not given up";
+  EXPECT_TRUE(isAnnotated());
+  EXPECT_THAT(cluster.cycle(), IsEmpty());
+  EXPECT_TRUE(isCordoned());
+  EXPECT_FALSE(isAnnotated());
+  EXPECT_EQ(patches, 2);
 }
 
 TEST(CustomPriorityTest, aDrainThatHasEndedMeanwhileIsNotUndone) {

@@ -11,25 +11,23 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
 
 #include "api/codec.h"
+#include "base/file_limit.h"
 #include "base/virtual_loop.h"
 #include "bench.h"
 #include "koordlet/agent/agent.h"
 #include "koordlet/testing/fake_host.h"
 #include "kube/fake_api.h"
+#include "real_cgroups.h"
 
 namespace koord::koordlet {
 namespace {
 
-namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
 constexpr int kContainersPerPod = 2;
@@ -241,64 +239,15 @@ bench::Numbers onFiles(CgroupVersion version, const Load& load) {
   });
 }
 
-// kubepods below a cgroup of our own, in this machine's v1 hierarchies.
-class RealCgroups {
- public:
-  static constexpr std::string_view kControllers[] = {"cpu", "cpuacct", "cpuset", "memory"};
-
-  RealCgroups() : name_(fmt::format("koordlet-bench-{}", ::getpid())) {
-    for (const auto controller : kControllers) {
-      make(controller, "");
-      tree_.makeDir("cgroup");
-      fs::create_directory_symlink(root(controller),
-                                   tree_.path(fmt::format("cgroup/{}", controller)));
-      for (const KubeQos qos : {KubeQos::Guaranteed, KubeQos::Burstable, KubeQos::BestEffort})
-        make(controller, qosDir(CgroupDriver::Cgroupfs, qos));
-      for (int pod = 0; pod < Load{}.pods; ++pod) {
-        const std::string dir = podDir(CgroupDriver::Cgroupfs, qosOf(pod), uidOf(pod));
-        make(controller, dir);
-        for (int i = 0; i < kContainersPerPod; ++i)
-          make(controller,
-               joinPath(dir, *containerDirName(CgroupDriver::Cgroupfs, containerIdOf(pod, i))));
-      }
-    }
+bench::Numbers onCgroups(const Load& load) {
+  const RealCgroups cgroups("koordlet-bench");
+  for (int pod = 0; pod < load.pods; ++pod) {
+    const std::string dir = podDir(CgroupDriver::Cgroupfs, qosOf(pod), uidOf(pod));
+    cgroups.make(dir);
+    for (int i = 0; i < kContainersPerPod; ++i)
+      cgroups.make(joinPath(dir, *containerDirName(CgroupDriver::Cgroupfs, containerIdOf(pod, i))));
   }
-  ~RealCgroups() {
-    for (auto it = made_.rbegin(); it != made_.rend(); ++it) ::rmdir(it->c_str());
-  }
-
-  HostDirs dirs() const {
-    HostDirs dirs = hostModeDirs();
-    dirs.cgroupRoot = tree_.path("cgroup/");
-    return dirs;
-  }
-
- private:
-  std::string root(std::string_view controller) const {
-    return fmt::format("/sys/fs/cgroup/{}/{}", controller, name_);
-  }
-  void make(std::string_view controller, const std::string& dir) {
-    const std::string path = root(controller) + "/" + dir;
-    if (!fs::create_directory(path)) return;
-    made_.push_back(path);
-    if (controller != "cpuset") return;
-    for (const auto* file : {"cpuset.cpus", "cpuset.mems"}) {
-      std::string value;
-      std::ifstream(fmt::format("/sys/fs/cgroup/cpuset/{}", file)) >> value;
-      std::ofstream(fmt::format("{}/{}", path, file)) << value;
-    }
-  }
-
-  std::string name_;
-  TempTree tree_;
-  std::vector<std::string> made_;
-};
-
-bool cgroupsUsable() {
-  for (const auto controller : RealCgroups::kControllers)
-    if (::access(fmt::format("/sys/fs/cgroup/{}/cgroup.procs", controller).c_str(), W_OK) != 0)
-      return false;
-  return true;
+  return live(cgroups.dirs(), load, nullptr);
 }
 
 }  // namespace
@@ -310,11 +259,7 @@ const char* const malloc_conf = "narenas:1,dirty_decay_ms:200,muzzy_decay_ms:0";
 
 int main(int argc, char** argv) {
   using namespace koord;
-  rlimit files{};  // as koordlet itself does
-  if (::getrlimit(RLIMIT_NOFILE, &files) == 0) {
-    files.rlim_cur = files.rlim_max;
-    ::setrlimit(RLIMIT_NOFILE, &files);
-  }
+  raiseFileLimit();  // as koordlet itself does
   using koordlet::CgroupVersion, koordlet::Load;
   const auto params = [](const Load& load) {
     return bench::Numbers{{"pods", load.pods},
@@ -333,11 +278,9 @@ int main(int argc, char** argv) {
   onFiles("koordlet/files/v2/hours", CgroupVersion::V2, {.seconds = 3 * 3600});
   if (argc > 2 && std::string_view(argv[2]) == "day")
     onFiles("koordlet/files/v2/day", CgroupVersion::V2, {.seconds = 24 * 3600});
-  if (koordlet::cgroupsUsable()) {
-    benchmarks.push_back({"koordlet/cgroups/v1", params({}), [](const auto&) {
-                            const koordlet::RealCgroups cgroups;
-                            return koordlet::live(cgroups.dirs(), {}, nullptr);
-                          }});
+  if (koordlet::RealCgroups::usable()) {
+    benchmarks.push_back(
+        {"koordlet/cgroups/v1", params({}), [](const auto&) { return koordlet::onCgroups({}); }});
   } else {
     fmt::print(
         stderr,

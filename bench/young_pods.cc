@@ -19,14 +19,11 @@
 #include <fmt/core.h>
 #include <sched.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <csignal>
-#include <filesystem>
 #include <mutex>
 #include <queue>
 #include <set>
@@ -34,24 +31,24 @@
 
 #include "api/codec.h"
 #include "base/event_loop.h"
+#include "base/file_limit.h"
 #include "base/random.h"
+#include "base/split.h"
 #include "bench.h"
 #include "koordlet/agent/agent.h"
 #include "koordlet/system/open_files.h"
 #include "koordlet/system/small_file.h"
-#include "koordlet/testing/temp_tree.h"
 #include "kube/fake_api.h"
+#include "real_cgroups.h"
 
 namespace koord::koordlet {
 namespace {
 
-namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 using SteadyClock = std::chrono::steady_clock;
 
 constexpr int kOldPods = 100;
 constexpr Duration kLife = 5s;  // of a pod
-constexpr std::string_view kControllers[] = {"cpu", "cpuacct", "cpuset", "memory"};
 
 struct Load {
   int pods = 500;
@@ -67,67 +64,11 @@ void writeText(const std::string& path, std::string_view text) {
   (void)writeSmallFile(path, text);
 }
 
-// kubepods below a cgroup of our own, in this machine's hierarchies.
-class Tree {
- public:
-  Tree() : name_(fmt::format("koordlet-young-{}", ::getpid())) {
-    tree_.makeDir("cgroup");
-    for (const auto controller : kControllers) {
-      make(controller, "");
-      fs::create_directory_symlink(root(controller),
-                                   tree_.path(fmt::format("cgroup/{}", controller)));
-      for (const KubeQos qos : kKubeQosClasses)
-        make(controller, qosDir(CgroupDriver::Cgroupfs, qos));
-    }
-  }
-  ~Tree() {
-    for (const auto controller : kControllers) removeBelow(root(controller));
-  }
-
-  HostDirs dirs() const {
-    HostDirs dirs = hostModeDirs();
-    dirs.cgroupRoot = tree_.path("cgroup/");
-    dirs.varLibKubelet = tree_.path("kubelet/");
-    dirs.runRoot = tree_.path("run/");
-    return dirs;
-  }
-  std::string root(std::string_view controller) const {
-    return fmt::format("/sys/fs/cgroup/{}/{}", controller, name_);
-  }
-  std::string file(std::string_view controller, const std::string& dir,
-                   std::string_view name) const {
-    return fmt::format("{}/{}/{}", root(controller), dir, name);
-  }
-  void make(const std::string& dir) const {
-    for (const auto controller : kControllers) make(controller, dir);
-  }
-  void remove(const std::string& dir) const {
-    for (const auto controller : kControllers) removeBelow(root(controller) + "/" + dir);
-  }
-
- private:
-  void make(std::string_view controller, const std::string& dir) const {
-    const std::string path = root(controller) + "/" + dir;
-    std::error_code ignored;
-    if (!fs::create_directory(path, ignored) || controller != "cpuset") return;
-    for (const auto* name : {"cpuset.cpus", "cpuset.mems"})
-      if (const auto all = readSmallFile(fmt::format("/sys/fs/cgroup/cpuset/{}", name)))
-        writeText(path + "/" + name, *all);
-  }
-  static void removeBelow(const std::string& path) {
-    for (const auto& name : listDirs(path)) removeBelow(path + "/" + name);
-    ::rmdir(path.c_str());
-  }
-
-  std::string name_;
-  TempTree tree_;
-};
-
 // Threads of this program and koordlet's share these.
 struct YoungPod {
   std::string uid;
   std::string dir, container;  // cgroups
-  bool listed = false, contained = false, told = false, running = false;
+  bool contained = false, told = false, running = false;
 };
 
 // One wait for right values.
@@ -155,12 +96,12 @@ std::string podText(const YoungPod& pod, bool told) {
 // What kubelet does, on a thread of its own.
 class Kubelet {
  public:
-  Kubelet(const Tree& tree, const Load& load) : tree_(tree), load_(load), random_(7) {
+  Kubelet(const RealCgroups& tree, const Load& load) : tree_(tree), load_(load), random_(7) {
     for (int i = 0; i < kOldPods; ++i) {
       auto pod = std::make_unique<YoungPod>(podOf(fmt::format("old-{}", i)));
       tree.make(pod->dir);
       tree.make(pod->container);
-      pod->listed = pod->contained = pod->told = pod->running = true;
+      pod->contained = pod->told = pod->running = true;
       pods_.push_back(std::move(pod));
     }
   }
@@ -187,8 +128,7 @@ class Kubelet {
   std::string list() {
     const std::lock_guard lock(mutex_);
     std::string items;
-    for (const auto& pod : pods_)
-      if (pod->listed) items += (items.empty() ? "" : ",") + podText(*pod, pod->told);
+    for (const auto& pod : pods_) items += (items.empty() ? "" : ",") + podText(*pod, pod->told);
     return fmt::format(R"({{"kind":"PodList","items":[{}]}})", items);
   }
   std::vector<RuntimeContainer> containers() {
@@ -276,7 +216,6 @@ class Kubelet {
       const std::lock_guard lock(mutex_);
       pods_.push_back(std::make_unique<YoungPod>(podOf(uid)));
       pod = pods_.back().get();
-      pod->listed = true;
       wait(pod->dir, "sinceMade");
       wait(pod->dir, "sinceKnown");
     }
@@ -346,7 +285,7 @@ class Kubelet {
            says("memory", "memory.limit_in_bytes", "1073741824");
   }
 
-  const Tree& tree_;
+  const RealCgroups& tree_;
   Load load_;
   Random random_;
   std::priority_queue<Plan> plans_;  // of the thread that runs
@@ -412,7 +351,7 @@ void serveNode(kube::FakeApi& api) {
 // A koordlet on its own thread.
 class Koordlet {
  public:
-  Koordlet(const Tree& tree, Kubelet& kubelet, bool runtime) : loop_("koordlet") {
+  Koordlet(const RealCgroups& tree, Kubelet& kubelet, bool runtime) : loop_("koordlet") {
     loop_.runSync([&] {
       api_ = std::make_unique<kube::FakeApi>(loop_.loop());
       serveNode(*api_);
@@ -469,17 +408,10 @@ class BusyProcesses {
   std::vector<pid_t> pids_;
 };
 
-bool cgroupsUsable() {
-  for (const auto controller : kControllers)
-    if (::access(fmt::format("/sys/fs/cgroup/{}/cgroup.procs", controller).c_str(), W_OK) != 0)
-      return false;
-  return true;
-}
-
 bench::Numbers young(const Load& load) {
-  if (!cgroupsUsable()) return {};
+  if (!RealCgroups::usable()) return {};
   const BusyProcesses busy(load.busyProcesses);  // before there are threads
-  const Tree tree;
+  const RealCgroups tree("koordlet-young");
   Kubelet kubelet(tree, load);
   double slowest = 0;
   {
@@ -514,11 +446,7 @@ const char* const malloc_conf = "narenas:1,dirty_decay_ms:200,muzzy_decay_ms:0";
 
 int main(int argc, char** argv) {
   using namespace koord;
-  rlimit files{};  // as koordlet itself does
-  if (::getrlimit(RLIMIT_NOFILE, &files) == 0) {
-    files.rlim_cur = files.rlim_max;
-    ::setrlimit(RLIMIT_NOFILE, &files);
-  }
+  raiseFileLimit();  // as koordlet itself does
   std::vector<bench::Benchmark> benchmarks;
   for (const bool runtime : {false, true})
     for (const int busy : {0, 8}) {

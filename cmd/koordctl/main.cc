@@ -285,8 +285,8 @@ int main(int argc, char** argv) {
   addExplainOthers(commands, explainOptions);
   koord::koordctl::DescheduleOptions descheduleOptions;
   addDeschedule(commands, descheduleOptions);
-  koord::scenario::TestFlags testFlags;
-  koord::scenario::addTestCommand(commands, testFlags, program);
+  koord::koordctl::TestFlags testFlags;
+  koord::koordctl::addTestCommand(commands, testFlags, program);
   auto& doctor = commands.add("doctor node", "Say what of koordlet works on this machine");
   doctor.flags.text("kubeconfig", kubeconfig,
                     "whose rights to try; default: $KUBECONFIG, the pod's own, ~/.kube/config");

@@ -13,12 +13,6 @@ using kube::Verb;
 
 constexpr std::size_t kMaxBodyBytes = 3 << 20;  // as JSON, like that of bodies in general
 
-std::string_view trim(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
-
 // namespaces/NS/RESOURCE/NAME/SUB, namespaces/NAME/SUB, RESOURCE/NAME/SUB
 void readParts(const std::vector<std::string>& parts, std::size_t at, kube::Request& request) {
   if (parts[at] == "namespaces" && parts.size() > at + 2 && parts[at + 2] != "status" &&

@@ -1,6 +1,6 @@
 #pragma once
 
-// Texts taken apart at a character.
+// Texts taken apart at a character, and what is around them taken off.
 
 #include <string>
 #include <string_view>
@@ -25,6 +25,14 @@ inline std::vector<std::string> splitWords(std::string_view text, char separator
   for (const auto part : splitAll(text, separator))
     if (!part.empty()) words.emplace_back(part);
   return words;
+}
+
+// The text without the blanks and line ends at both of its ends.
+inline std::string_view trim(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r\n";
+  const auto first = text.find_first_not_of(kBlanks);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
 }
 
 }  // namespace koord

@@ -65,6 +65,7 @@ void Collector::forgetReplaced(const Reading& reading, Known& known) {
 bool Collector::readVendor(std::string_view name, Known& known, SteadyTime now) {
   const auto vendor = std::ranges::find(vendors(), name, &Vendor::name);
   auto reading = vendor->read(machine_);
+  if (machine_.runner->stopping()) return false;  // interrupted: says nothing of the driver
   if (reading)
     if (auto checked = checkFound(reading->devices); !checked)
       reading = fail(std::move(checked.error()).within(reading->source));
@@ -99,6 +100,8 @@ Collector::Round Collector::read(SteadyTime now) {
     Known& known = known_[vendor.name];
     if (present.contains(vendor.name)) {
       round.failed |= !readVendor(vendor.name, known, now);
+      round.cancelled = machine_.runner->stopping();
+      if (round.cancelled) return round;
     } else {
       for (auto& [uuid, device] : known.devices)
         makeIll(device, "DeviceLost", "the device is not on the PCI bus any more");
@@ -108,8 +111,6 @@ Collector::Round Collector::read(SteadyTime now) {
     std::ranges::sort(devices, {}, &Found::minor);
     std::ranges::move(devices, std::back_inserter(round.devices));
   }
-  round.cancelled = machine_.runner->stopping();
-  if (round.cancelled) return round;
   if (round.devices.empty() && !toldOfNone_)
     log::info("no accelerator of a known vendor was found");
   toldOfNone_ = round.devices.empty();

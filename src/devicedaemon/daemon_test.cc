@@ -162,6 +162,16 @@ TEST_F(DeviceDaemon, ARoundThatIsCancelledLeavesTheFile) {
   EXPECT_EQ(tree_.read("out/ic-device"), before);
 }
 
+TEST_F(DeviceDaemon, ARoundThatIsCancelledReportsNoFailureAndAsksNoFurtherVendor) {
+  addPci("0000:03:00.0", "0x9999");
+  tools_.isStopping = true;
+  tools_.failures["xpu_smi -m"] = {ErrorCode::Cancelled, "xpu_smi -m: the program is ending", {}};
+  testing::internal::CaptureStderr();
+  round();
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  EXPECT_THAT(tools_.asked, ElementsAre("xpu_smi -m"));
+}
+
 TEST_F(DeviceDaemon, TextsOfToolsThatAreNoUtf8DoNotSpoilTheFile) {
   round();
   // Cut in the middle of a character, as a limit on the length of a text cuts it.

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "base/split.h"
 #include "koordlet/system/pci.h"
 #include "koordlet/system/small_file.h"
 
@@ -24,7 +25,7 @@ std::optional<std::uint32_t> hexIn(std::string_view text) {
 std::uint32_t idIn(const std::string& path) {
   const auto text = koordlet::readSmallFile(path);
   if (!text || !text->starts_with("0x")) return 0;
-  return hexIn(koordlet::trim(std::string_view(*text).substr(2))).value_or(0);
+  return hexIn(trim(std::string_view(*text).substr(2))).value_or(0);
 }
 
 }  // namespace

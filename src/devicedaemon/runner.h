@@ -33,7 +33,8 @@ class Runner {
 class HostRunner final : public Runner {
  public:
   // root: where the host's root is mounted; "" if it is this process's root. stop: a descriptor that becomes readable when
-  // the program is to stop (a signalfd); -1 = none. From then on every call is cancelled within milliseconds.
+  // the program is to stop (a signalfd); -1 = none. From then on every call is cancelled within milliseconds,
+  // or half a second if its child is stuck in a driver.
   HostRunner(std::string root, Duration limit, int stop = -1)
       : root_(std::move(root)), limit_(limit), stop_(stop) {}
   Result<std::string> run(const std::vector<std::string>& command) override;

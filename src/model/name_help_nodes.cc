@@ -97,7 +97,8 @@ constexpr NameHelp kNodesTable[] = {
      "user; koordlet copies it to NodeResourceTopology", "text",
      "Copied for other readers. No program here acts on it.", "true"},
     {"descheduler.koordinator.sh/drained-by", "annotation", "Node", "koord-descheduler", "text",
-     "The plugin that cordoned the node to empty it. Only that plugin makes it schedulable again.",
+     "The plugin that cordoned the node to empty it. koord-descheduler makes the node schedulable "
+     "again if the drain fails, and if no plugin drains the node any more.",
      "CustomPriority"},
 };
 

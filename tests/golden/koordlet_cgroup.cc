@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "base/split.h"
 #include "golden/checkers.h"
 #include "koordlet/resourceexecutor/resource_executor.h"
 #include "koordlet/system/cgroup_file.h"
@@ -116,9 +117,8 @@ Result<json::object> evaluateKoordletCgroup(const json::object& testCase) {
   if (op == "sharesToWeight") {
     const auto given = textIfAny(testCase, "shares");
     const auto shares = koordlet::parseInt(given);
-    const auto weight = shares && koordlet::trim(given) == given
-                            ? koordlet::sharesToWeight(*shares)
-                            : Result<std::int64_t>(fail(Error{}));
+    const auto weight = shares && trim(given) == given ? koordlet::sharesToWeight(*shares)
+                                                       : Result<std::int64_t>(fail(Error{}));
     result["shares"] = given;
     put(result, "weight", "valid", weight);
     return result;

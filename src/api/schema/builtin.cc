@@ -5,14 +5,10 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/split.h"
+
 namespace koord::api {
 namespace {
-
-std::string_view trim(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t\n");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t\n") - first + 1);
-}
 
 // Cuts the text before the separator off `rest`.
 std::string_view cut(std::string_view& rest, char separator) {

@@ -117,6 +117,17 @@ std::string logFileOf(const std::string& name, int attempt) {
 // The output of a command comes in one message, which may exceed gRPC's default limit.
 constexpr int kMaxMessage = 16 << 20;  // kubelet's
 
+// "" if containerd does not say.
+std::string imageDirOf(cri::ImageService::Stub& images, Duration patience) {
+  grpc::ClientContext context;
+  context.set_deadline(deadlineIn(patience));
+  cri::ImageFsInfoResponse response;
+  const auto status = images.ImageFsInfo(&context, cri::ImageFsInfoRequest(), &response);
+  if (!status.ok()) log::v(1, "{}", errorOf(status, "ImageFsInfo").message);
+  if (response.image_filesystems().empty()) return {};
+  return response.image_filesystems(0).fs_id().mountpoint();
+}
+
 std::shared_ptr<grpc::Channel> channelTo(const std::string& socket) {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(kMaxMessage);
@@ -171,6 +182,7 @@ class ContainerdRuntime::Client {
   RuntimeCalls& runtime() { return *runtimeStub_->async(); }
   ImageCalls& images() { return *imagesStub_->async(); }
   cri::RuntimeService::Stub& blocking() { return *runtimeStub_; }
+  cri::ImageService::Stub& blockingImages() { return *imagesStub_; }
 
  private:
   Executor& executor_;
@@ -181,11 +193,13 @@ class ContainerdRuntime::Client {
 };
 
 ContainerdRuntime::ContainerdRuntime(Executor& executor, Options options,
-                                     std::shared_ptr<Client> client, std::string version)
+                                     std::shared_ptr<Client> client, std::string version,
+                                     std::string imageDir)
     : executor_(executor),
       options_(std::move(options)),
       client_(std::move(client)),
-      version_(std::move(version)) {}
+      version_(std::move(version)),
+      imageDir_(std::move(imageDir)) {}
 
 ContainerdRuntime::~ContainerdRuntime() = default;
 
@@ -201,8 +215,9 @@ Result<std::unique_ptr<ContainerdRuntime>> ContainerdRuntime::connect(Executor& 
   const auto status = client->blocking().Version(&context, request, &response);
   if (!status.ok()) return fail(errorOf(status, "Version").within(options.socket));
   std::string version = fmt::format("{}://{}", response.runtime_name(), response.runtime_version());
-  return std::unique_ptr<ContainerdRuntime>(
-      new ContainerdRuntime(executor, std::move(options), std::move(client), std::move(version)));
+  std::string imageDir = imageDirOf(client->blockingImages(), patience);
+  return std::unique_ptr<ContainerdRuntime>(new ContainerdRuntime(
+      executor, std::move(options), std::move(client), std::move(version), std::move(imageDir)));
 }
 
 Task<Result<std::vector<ContainerdRuntime::Sandbox>>> ContainerdRuntime::sandboxes() {

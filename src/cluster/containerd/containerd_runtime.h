@@ -20,13 +20,15 @@ class ContainerdRuntime final : public Runtime {
     std::string logDir;  // of the containers' logs
   };
 
-  // Asks containerd for its version. Blocks; waits for the socket for at most `patience`. The error
-  // names the socket.
+  // Asks containerd for its version and the folder of its images. Blocks; waits for the socket for
+  // at most `patience`. The error names the socket.
   static Result<std::unique_ptr<ContainerdRuntime>> connect(Executor& executor, Options options,
                                                             Duration patience);
   ~ContainerdRuntime() override;
 
   std::string version() const override { return version_; }
+  // The folder of the images; "" if containerd does not say.
+  const std::string& imageDir() const { return imageDir_; }
   RuntimeAbilities abilities() const override { return {.terminals = true}; }
   bool resolvesSubPaths() const override { return false; }
   Task<Result<>> preparePod(PodRef pod, SandboxOptions options) override;
@@ -48,7 +50,7 @@ class ContainerdRuntime final : public Runtime {
   };
 
   ContainerdRuntime(Executor& executor, Options options, std::shared_ptr<Client> client,
-                    std::string version);
+                    std::string version, std::string imageDir);
   Task<Result<std::vector<Sandbox>>> sandboxes();
   // Rotates the log of a running container when it is full.
   Task<Result<>> rotate(std::string id, std::string log);
@@ -60,6 +62,7 @@ class ContainerdRuntime final : public Runtime {
   Options options_;
   std::shared_ptr<Client> client_;
   std::string version_;
+  std::string imageDir_;
   int starting_ = 0;                                // pending startContainer calls
   std::map<std::string, RuntimeContainer> exited_;  // by id: exited containers do not change
 };

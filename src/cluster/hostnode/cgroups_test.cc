@@ -90,12 +90,6 @@ TEST(CgroupsTest, AMissingControllerIsNamed) {
   EXPECT_NE(writable.error().message.find("memory"), std::string::npos);
 }
 
-TEST(MachineTest, MemTotalIsReadInBytes) {
-  EXPECT_EQ(memTotal("MemTotal:       24684096 kB\nMemFree: 1 kB\n"),
-            std::int64_t{24684096} * 1024);
-  EXPECT_EQ(memTotal("MemFree: 1 kB\n"), 0);
-}
-
 // The same steps on the real kernel.
 TEST(CgroupsTest, ROOT_TheKernelTakesWhatAKubeletWrites) {
   RealCgroupFs fs;

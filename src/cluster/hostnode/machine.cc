@@ -15,12 +15,12 @@
 #include <utility>
 
 #include "base/file.h"
+#include "base/split.h"
 
 namespace koord::cluster {
 
 namespace {
 
-constexpr std::int64_t kReservedMemory = std::int64_t{100} << 20;
 constexpr int kMaxPods = 110;
 // In the abstract namespace: not a file, and the kernel frees it with the process.
 constexpr std::string_view kLockName = "koordctl-host-node";
@@ -63,15 +63,16 @@ bool kubeletRuns() {
 
 }  // namespace
 
-std::int64_t memTotal(std::string_view meminfo) {
-  constexpr std::string_view key = "MemTotal:";
-  const auto start = meminfo.find(key);
-  if (start == std::string_view::npos) return 0;
-  const auto digits = meminfo.find_first_not_of(' ', start + key.size());
-  if (digits == std::string_view::npos) return 0;
-  std::int64_t kib = 0;
-  std::from_chars(meminfo.data() + digits, meminfo.data() + meminfo.size(), kib);
-  return kib * 1024;
+std::optional<std::int64_t> meminfoLine(std::string_view meminfo, std::string_view key) {
+  for (std::string_view line : splitAll(meminfo, '\n')) {
+    if (!line.starts_with(key) || !line.substr(key.size()).starts_with(':')) continue;
+    line = trim(line.substr(key.size() + 1));
+    std::int64_t kib = 0;
+    if (std::from_chars(line.data(), line.data() + line.size(), kib).ec != std::errc())
+      return std::nullopt;
+    return kib * 1024;
+  }
+  return std::nullopt;
 }
 
 Machine readMachine(const std::string& dataDir) {
@@ -83,7 +84,8 @@ Machine readMachine(const std::string& dataDir) {
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
   });
   machine.cpus = std::max(1, static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN)));
-  if (const auto meminfo = readFile("/proc/meminfo")) machine.memoryBytes = memTotal(*meminfo);
+  if (const auto meminfo = readFile("/proc/meminfo"))
+    machine.memoryBytes = meminfoLine(*meminfo, "MemTotal").value_or(0);
   struct statvfs disk{};
   if (::statvfs(dataDir.c_str(), &disk) == 0)
     machine.diskBytes = static_cast<std::int64_t>(disk.f_blocks * disk.f_frsize);
@@ -110,10 +112,20 @@ api::ResourceList capacityOf(const Machine& machine) {
   return list;
 }
 
-api::ResourceList allocatableOf(const Machine& machine) {
+api::ResourceList allocatableOf(const Machine& machine,
+                                const std::vector<EvictionThreshold>& thresholds) {
   auto list = capacityOf(machine);
-  list["memory"] = Quantity::of(std::max<std::int64_t>(machine.memoryBytes - kReservedMemory, 0),
-                                Quantity::Format::BinarySI);
+  const auto withhold = [&](const char* resource, const EvictionThreshold& threshold,
+                            std::int64_t capacity) {
+    list[resource] = Quantity::of(std::max<std::int64_t>(capacity - threshold.of(capacity), 0),
+                                  Quantity::Format::BinarySI);
+  };
+  for (const auto& threshold : thresholds) {
+    if (threshold.signal == EvictionSignal::MemoryAvailable)
+      withhold("memory", threshold, machine.memoryBytes);
+    if (threshold.signal == EvictionSignal::NodefsAvailable)
+      withhold("ephemeral-storage", threshold, machine.diskBytes);
+  }
   return list;
 }
 

@@ -2,10 +2,14 @@
 
 // The host's properties, as a kubelet reports them, and whether pods can run on it.
 
+#include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "api/core.h"
 #include "cluster/hostnode/cgroups.h"
+#include "cluster/hostnode/pressure.h"
 
 namespace koord::cluster {
 
@@ -19,12 +23,14 @@ struct Machine {
 
 // Reads /proc, /etc/os-release, the machine id and the disk that holds `dataDir`.
 Machine readMachine(const std::string& dataDir);
-// The MemTotal line of /proc/meminfo in bytes; 0 if it is missing.
-std::int64_t memTotal(std::string_view meminfo);
+// A line of /proc/meminfo, "MemTotal", in bytes.
+std::optional<std::int64_t> meminfoLine(std::string_view meminfo, std::string_view key);
 
 api::ResourceList capacityOf(const Machine& machine);
-// Capacity minus 100Mi of memory, a kubelet's eviction threshold.
-api::ResourceList allocatableOf(const Machine& machine);
+// Capacity minus the thresholds of memory.available and nodefs.available: pods that use all that is
+// allocatable cause no pressure. As kubelet, which withholds nothing for the other signals.
+api::ResourceList allocatableOf(const Machine& machine,
+                                const std::vector<EvictionThreshold>& thresholds);
 
 // The lock that makes a process the only host node of this host: held while the object lives, and
 // released by the kernel when the process dies.

@@ -9,6 +9,8 @@
 
 #include "base/file.h"
 #include "base/quantity.h"
+#include "base/split.h"
+#include "cluster/hostnode/machine.h"
 
 namespace koord::cluster {
 
@@ -17,7 +19,6 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration kTransitionPeriod = 5min;
-constexpr std::int64_t kKibibyte = 1024;
 
 constexpr std::array kSignals = {
     std::pair{"memory.available", EvictionSignal::MemoryAvailable},
@@ -32,11 +33,8 @@ std::unexpected<Error> refused(std::string_view term, std::string_view why) {
   return fail(ErrorCode::Invalid, fmt::format("\"{}\": {}", term, why));
 }
 
-Result<EvictionThreshold> parseThreshold(std::string_view term) {
-  const auto sign = term.find('<');
-  if (sign == std::string_view::npos) return refused(term, "want signal<amount");
-  const auto name = term.substr(0, sign);
-  auto value = term.substr(sign + 1);
+Result<EvictionThreshold> parseThreshold(std::string_view name, std::string_view value) {
+  const std::string term = fmt::format("{}<{}", name, value);
   EvictionThreshold threshold;
   bool known = false;
   for (const auto& [text, signal] : kSignals) {
@@ -47,7 +45,7 @@ Result<EvictionThreshold> parseThreshold(std::string_view term) {
   if (!known) return refused(term, "there is no such signal");
   if (value.ends_with('%')) {
     value.remove_suffix(1);
-    double percent = -1;
+    float percent = -1;
     const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), percent);
     if (error != std::errc() || end != value.data() + value.size() || !(percent >= 0) ||
         percent > 100)
@@ -62,27 +60,7 @@ Result<EvictionThreshold> parseThreshold(std::string_view term) {
 }
 
 bool isMet(const EvictionThreshold& threshold, const SignalReading& reading) {
-  const double least = threshold.fraction
-                           ? *threshold.fraction * static_cast<double>(reading.capacity)
-                           : static_cast<double>(threshold.amount);
-  return static_cast<double>(reading.available) < least;
-}
-
-// A line of /proc/meminfo in bytes.
-std::optional<std::int64_t> lineOf(std::string_view meminfo, std::string_view key) {
-  for (std::size_t start = 0; start < meminfo.size();) {
-    const auto end = std::min(meminfo.find('\n', start), meminfo.size());
-    const auto line = meminfo.substr(start, end - start);
-    start = end + 1;
-    if (!line.starts_with(key)) continue;
-    const auto digits = line.find_first_not_of(' ', key.size());
-    std::int64_t kib = 0;
-    if (digits == std::string_view::npos ||
-        std::from_chars(line.data() + digits, line.data() + line.size(), kib).ec != std::errc())
-      return std::nullopt;
-    return kib * kKibibyte;
-  }
-  return std::nullopt;
+  return reading.available < threshold.of(reading.capacity);
 }
 
 void readDisk(const std::string& folder, EvictionSignal bytes, EvictionSignal inodes,
@@ -112,24 +90,44 @@ std::optional<std::int64_t> tasksIn(std::string_view loadavg) {
 
 }  // namespace
 
+std::int64_t EvictionThreshold::of(std::int64_t capacity) const {
+  if (!fraction) return amount;
+  return static_cast<std::int64_t>(static_cast<double>(capacity) * static_cast<double>(*fraction));
+}
+
 Result<std::vector<EvictionThreshold>> parseEvictionHard(std::string_view text) {
+  std::map<std::string_view, std::string_view> values;  // by signal
+  for (const std::string_view term : splitAll(text, ',')) {
+    if (term.empty()) continue;
+    const auto sign = term.find('<');
+    if (sign == std::string_view::npos) return refused(term, "want signal<amount");
+    values[trim(term.substr(0, sign))] = trim(term.substr(sign + 1));
+  }
   std::vector<EvictionThreshold> thresholds;
-  while (!text.empty()) {
-    const auto comma = std::min(text.find(','), text.size());
-    auto threshold = parseThreshold(text.substr(0, comma));
+  for (const auto& [name, value] : values) {
+    auto threshold = parseThreshold(name, value);
     if (!threshold) return fail(std::move(threshold.error()));
-    thresholds.push_back(*threshold);
-    text.remove_prefix(std::min(comma + 1, text.size()));
+    if (value != "0%" && value != "100%") thresholds.push_back(*threshold);
   }
   return thresholds;
 }
 
 std::optional<SignalReading> memorySignal(std::string_view meminfo) {
-  const auto total = lineOf(meminfo, "MemTotal:");
-  const auto free = lineOf(meminfo, "MemFree:");
-  const auto inactive = lineOf(meminfo, "Inactive(file):");
+  const auto total = meminfoLine(meminfo, "MemTotal");
+  const auto free = meminfoLine(meminfo, "MemFree");
+  const auto inactive = meminfoLine(meminfo, "Inactive(file)");
   if (!total || !free || !inactive) return std::nullopt;
   return SignalReading{*free + *inactive, *total};
+}
+
+std::optional<SignalReading> pidSignal(std::string_view pidMax, std::string_view threadsMax,
+                                       std::string_view loadavg) {
+  auto most = numberIn(pidMax);
+  if (const auto threads = numberIn(threadsMax); threads && (!most || *threads < *most))
+    most = threads;
+  const auto tasks = tasksIn(loadavg);
+  if (!most || !tasks) return std::nullopt;
+  return SignalReading{*most - *tasks, *most};
 }
 
 SignalReadings readSignals(const std::string& dataDir, const std::string& imageDir) {
@@ -139,11 +137,11 @@ SignalReadings readSignals(const std::string& dataDir, const std::string& imageD
       readings[EvictionSignal::MemoryAvailable] = *memory;
   readDisk(dataDir, EvictionSignal::NodefsAvailable, EvictionSignal::NodefsInodesFree, readings);
   readDisk(imageDir, EvictionSignal::ImagefsAvailable, EvictionSignal::ImagefsInodesFree, readings);
-  const auto limit = readFile("/proc/sys/kernel/pid_max");
-  const auto load = readFile("/proc/loadavg");
-  const auto most = limit ? numberIn(*limit) : std::nullopt;
-  const auto tasks = load ? tasksIn(*load) : std::nullopt;
-  if (most && tasks) readings[EvictionSignal::PidAvailable] = {*most - *tasks, *most};
+  const auto content = [](const char* path) { return readFile(path).value_or(""); };
+  if (const auto pids =
+          pidSignal(content("/proc/sys/kernel/pid_max"), content("/proc/sys/kernel/threads-max"),
+                    content("/proc/loadavg")))
+    readings[EvictionSignal::PidAvailable] = *pids;
   return readings;
 }
 

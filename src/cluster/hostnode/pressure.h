@@ -35,17 +35,24 @@ struct SignalReading {
 using SignalReadings = std::map<EvictionSignal, SignalReading>;
 
 struct EvictionThreshold {
+  // The amount below which the threshold is met.
+  std::int64_t of(std::int64_t capacity) const;
+
   EvictionSignal signal{};
-  std::int64_t amount = 0;         // met below this
-  std::optional<double> fraction;  // or below this part of the capacity
+  std::int64_t amount = 0;        // used without a fraction
+  std::optional<float> fraction;  // of the capacity; kubelet's type, so that amounts are equal
 };
 
-// "memory.available<100Mi,nodefs.available<10%", the format of kubelet's --eviction-hard; "" has
-// none.
+// "memory.available<100Mi,nodefs.available<10%", the format of kubelet's --eviction-hard: the last
+// value of a signal holds, empty parts are skipped, and 0% and 100% are no threshold.
 Result<std::vector<EvictionThreshold>> parseEvictionHard(std::string_view text);
 
 // memory.available from /proc/meminfo, computed as in kubelet: free memory and inactive files.
 std::optional<SignalReading> memorySignal(std::string_view meminfo);
+// pid.available from /proc/sys/kernel/pid_max, /proc/sys/kernel/threads-max and /proc/loadavg. The
+// kernel starts no task beyond the lower of the two limits. A text is "" if its file is unreadable.
+std::optional<SignalReading> pidSignal(std::string_view pidMax, std::string_view threadsMax,
+                                       std::string_view loadavg);
 // Signals of the host. nodefs is the file system of `dataDir`, imagefs that of `imageDir`; "" if
 // there are no images. Blocks.
 SignalReadings readSignals(const std::string& dataDir, const std::string& imageDir);

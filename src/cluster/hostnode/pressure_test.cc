@@ -56,12 +56,53 @@ TEST(PressureTest, AConditionStaysForFiveMinutes) {
 TEST(PressureTest, WhatIsNoThresholdIsRefused) {
   for (const char* text :
        {"memory.available", "memory.free<1Gi", "memory.available<", "memory.available<-1",
-        "memory.available<101%", "memory.available<x%", "memory.available<1Gi,,", "<1"}) {
+        "memory.available<101%", "memory.available<x%", "memory.available<1Gi, ", "<1"}) {
     const auto parsed = parseEvictionHard(text);
     EXPECT_FALSE(parsed) << text;
   }
   EXPECT_THAT(parseEvictionHard("a<1").error().message,
               HasSubstr("\"a<1\": there is no such signal"));
+}
+
+TEST(PressureTest, TheFormatIsKubelets) {
+  const SignalReadings signals{{Signal::MemoryAvailable, {5, 10}}, {Signal::PidAvailable, {5, 10}}};
+  const struct {
+    const char* text;
+    NodePressures expected;
+  } rows[] = {
+      {"memory.available<6,,", {.memory = true}},
+      {",,", {}},
+      {" memory.available < 6 , pid.available\t<60% ", {.memory = true, .pid = true}},
+      {"memory.available<6,pid.available<6,memory.available<5", {.pid = true}},
+      {"memory.available<x,memory.available<60%", {.memory = true}},
+      {"memory.available<6,memory.available<100%", {}},
+  };
+  for (const auto& row : rows) {
+    const auto parsed = parseEvictionHard(row.text);
+    ASSERT_TRUE(parsed) << row.text;
+    EXPECT_EQ(pressuresOf(row.text, signals), row.expected) << row.text;
+  }
+}
+
+TEST(PressureTest, TheLowerLimitOfTasksCounts) {
+  const struct {
+    const char *pidMax, *threadsMax, *loadavg;
+    std::optional<std::pair<std::int64_t, std::int64_t>> expected;  // available, capacity
+  } rows[] = {
+      {"32768\n", "1000\n", "0.50 0.43 0.40 2/345 6789\n", {{655, 1000}}},
+      {"1000\n", "32768\n", "0.50 0.43 0.40 2/345 6789\n", {{655, 1000}}},
+      {"", "1000\n", "0.50 0.43 0.40 2/345 6789\n", {{655, 1000}}},
+      {"1000\n", "", "0.50 0.43 0.40 2/345 6789\n", {{655, 1000}}},
+      {"", "", "0.50 0.43 0.40 2/345 6789\n", {}},
+      {"1000\n", "1000\n", "", {}},
+  };
+  for (const auto& row : rows) {
+    const auto signal = pidSignal(row.pidMax, row.threadsMax, row.loadavg);
+    ASSERT_EQ(signal.has_value(), row.expected.has_value());
+    if (!signal) continue;
+    EXPECT_EQ(signal->available, row.expected->first);
+    EXPECT_EQ(signal->capacity, row.expected->second);
+  }
 }
 
 TEST(PressureTest, FilesThatNobodyUsesAreAvailable) {

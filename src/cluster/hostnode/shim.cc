@@ -24,7 +24,8 @@ namespace koord::cluster {
 
 namespace {
 
-// Size of an exit record with the longest message, escaped.
+// Sizes of a start record, and of an exit record with the longest message, escaped.
+constexpr std::size_t kRoomForStart = 256;
 constexpr std::size_t kRoomForExit = 4096;
 
 // The child's report through the pipe when it cannot execute the command.
@@ -177,6 +178,11 @@ bool takeLock(const std::string& dir) {
   return fd >= 0 && ::flock(fd, LOCK_EX | LOCK_NB) == 0;
 }
 
+int failedWith(const Error& error) {
+  std::fprintf(stderr, "%s\n", error.message.c_str());
+  return 1;
+}
+
 int runContainer(const std::string& dir) {
   ::setsid();
   for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGPIPE, SIGQUIT}) ::signal(number, SIG_IGN);
@@ -192,12 +198,11 @@ int runContainer(const std::string& dir) {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   ::prctl(PR_SET_NAME, "koordctl-shim");
 
-  // The container may fill the disk itself, and its end must be recorded then, too.
+  // The container may fill the disk itself, and its start and end must be recorded then, too.
+  auto startFile = ReservedFile::reserve(dir + "/started.json", kRoomForStart);
   auto exitFile = ReservedFile::reserve(dir + "/exit.json", kRoomForExit);
-  if (!exitFile) {
-    std::fprintf(stderr, "%s\n", exitFile.error().message.c_str());
-    return 1;
-  }
+  if (!startFile) return failedWith(startFile.error());
+  if (!exitFile) return failedWith(exitFile.error());
   LogPump log;
   int pipe[2];
   if (!log.open(dir + "/log") || ::pipe2(pipe, O_CLOEXEC) != 0) return 1;
@@ -211,9 +216,10 @@ int runContainer(const std::string& dir) {
   StartFailure failure;
   const bool started = awaitStart(pipe[0], failure);
   if (started) {
-    if (!writeFileAtomic(dir + "/started.json", encodeRecord(StartRecord{child, machineNow()}))) {
+    const auto written = startFile->put(encodeRecord(StartRecord{child, machineNow()}));
+    if (!written) {
       ::kill(child, SIGKILL);
-      return 1;
+      return failedWith(written.error());
     }
     sayReady();
   }

@@ -17,7 +17,8 @@ namespace {
 constexpr Duration kContainerdPatience = std::chrono::seconds(20);
 constexpr Duration kDaemonGrace = std::chrono::seconds(3);
 constexpr Duration kShimGrace = std::chrono::seconds(3);
-constexpr const char* kContainerdRoot = "/var/lib/containerd";  // root of the host's own containerd
+// The root of the host's containerd, if it does not name the folder of its images.
+constexpr const char* kContainerdRoot = "/var/lib/containerd";
 }  // namespace
 
 Result<std::unique_ptr<Host>> Host::open(kube::Api& api, Executor& executor, Random random,
@@ -46,7 +47,7 @@ Result<std::unique_ptr<Host>> Host::open(kube::Api& api, Executor& executor, Ran
   node.node.name = host->machine_.hostname;
   node.node.kubeletPort = host->server_->port();
   node.node.capacity = capacityOf(host->machine_);
-  node.node.allocatable = allocatableOf(host->machine_);
+  node.node.allocatable = allocatableOf(host->machine_, *thresholds);
   node.node.info = host->machine_.info;
   node.node.info.kubeletVersion = "v1.28.0+koordctl";
   node.node.info.kubeProxyVersion = node.node.info.kubeletVersion;
@@ -84,7 +85,6 @@ Result<> Host::openContainerd(Executor& executor, const HostOptions& options) {
   std::string socket = options.containerdSocket;
   std::optional<ContainerdDaemon> own;
   daemon_ = std::make_unique<Supervisor>(executor, [](const std::string&) {});
-  imageDir_ = socket.empty() ? options.dataDir : kContainerdRoot;
   if (socket.empty()) {
     auto prepared = prepareContainerd(options.dataDir);
     if (!prepared) return fail(std::move(prepared.error()));
@@ -101,6 +101,8 @@ Result<> Host::openContainerd(Executor& executor, const HostOptions& options) {
   auto connected = ContainerdRuntime::connect(executor, {socket, options.dataDir + "/containers"},
                                               kContainerdPatience);
   if (!connected) return fail(std::move(connected.error()));
+  imageDir_ = (*connected)->imageDir();
+  if (imageDir_.empty()) imageDir_ = own ? options.dataDir : kContainerdRoot;
   runtime_ = *std::move(connected);
   return own ? importBusybox(*own) : Result<>{};
 }

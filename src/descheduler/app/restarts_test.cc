@@ -1,6 +1,7 @@
 // koord-descheduler dies at random times and starts again: in the end the cluster is as after an
 // uninterrupted run, no other pods were evicted, and the limits of an interval were not exceeded.
 
+#include "api/slo.h"
 #include "base/time.h"
 #include "descheduler/app/plugin_table.h"
 #include "descheduler/framework/descheduler.h"

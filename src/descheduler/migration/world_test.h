@@ -118,6 +118,7 @@ class Process final : public Handle, private Evictor {
   bool dryRun() const override { return false; }
   Duration interval() const override { return {}; }
   bool gate(std::string_view) const override { return false; }
+  void keepDrain(const std::string&) override {}
   net::HttpTransport* http() override { return nullptr; }
   Nodes nodes() const override {
     Nodes nodes;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/split.h"
 #include "base/utf8.h"
 #include "devicedaemon/vendors/cndev.h"
 #include "koordlet/system/small_file.h"
@@ -62,7 +63,7 @@ Result<Found> mluIn(std::string_view info) {
   koordlet::forEachLine(info, [&](std::string_view line) {
     const auto field = fieldIn(line);
     if (!field || field->value.empty()) {
-      if (!koordlet::trim(line).empty()) inMemory = line.find("Physical Memory") != line.npos;
+      if (!trim(line).empty()) inMemory = line.find("Physical Memory") != line.npos;
       return;
     }
     takeField(*field, inMemory, text);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/ascii.h"
+#include "base/split.h"
 #include "base/utf8.h"
 #include "koordlet/system/small_file.h"
 #include "model/well_known.h"
@@ -32,7 +33,7 @@ std::string uuidIn(std::string_view line) {
 std::string memoryIn(std::string_view value) {
   const auto digits = std::min(value.find_first_not_of("0123456789"), value.size());
   const auto amount = countIn(value.substr(0, digits));
-  const std::string unit = lowered(koordlet::trim(value.substr(digits)));
+  const std::string unit = lowered(trim(value.substr(digits)));
   if (!amount || *amount == 0) return {};
   if (unit == "gb" || unit == "gib") return fmt::format("{}Gi", *amount);
   if (unit == "mb" || unit == "mib") return mebibytes(*amount);

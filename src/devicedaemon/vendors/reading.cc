@@ -5,11 +5,11 @@
 
 #include <algorithm>
 
+#include "base/split.h"
 #include "devicedaemon/vendors/cambricon.h"
 #include "devicedaemon/vendors/huawei.h"
 #include "devicedaemon/vendors/kunlun.h"
 #include "devicedaemon/vendors/metax.h"
-#include "koordlet/system/small_file.h"
 
 namespace koord::devicedaemon {
 namespace {
@@ -71,7 +71,7 @@ std::vector<std::string_view> wordsOf(std::string_view line) {
 std::optional<Field> fieldIn(std::string_view line) {
   const auto colon = line.find(':');
   if (colon == line.npos) return std::nullopt;
-  return Field{koordlet::trim(line.substr(0, colon)), koordlet::trim(line.substr(colon + 1))};
+  return Field{trim(line.substr(0, colon)), trim(line.substr(colon + 1))};
 }
 
 std::optional<int> countIn(std::string_view text) {

@@ -9,7 +9,7 @@
 #include "scenario/http_environment.h"
 #include "scenario/virtual/virtual_cluster.h"
 
-namespace koord::scenario {
+namespace koord::koordctl {
 namespace {
 
 constexpr Duration kAnswerLimit = std::chrono::seconds(30);
@@ -27,14 +27,14 @@ Result<std::vector<json::value>> clusterManifests() {
   return result;
 }
 
-Task<void> ask(Environment* environment, std::optional<Result<std::string>>* answer) {
+Task<void> ask(scenario::Environment* environment, std::optional<Result<std::string>>* answer) {
   auto asking = environment->discover("/version");
   *answer = co_await asking;
 }
 
 // Fails early, instead of once in each of hundreds of scenarios.
 Result<> clusterAnswers(const std::string& kubeconfig) {
-  auto environment = connectTo(kubeconfig);
+  auto environment = scenario::connectTo(kubeconfig);
   if (!environment) return fail(std::move(environment.error()));
   std::optional<Result<std::string>> answer;
   TaskGroup tasks;
@@ -64,18 +64,19 @@ int run(TestFlags& flags, const std::string& program) {
   for (const auto& [given, timeout] : timeouts)
     if (given != Duration::zero()) *timeout = given;
   if (options.useCluster) {
-    const auto choice = koordctl::chooseKubeconfig(options.kubeconfig);
+    const auto choice = chooseKubeconfig(options.kubeconfig);
     options.kubeconfig = choice.flag;
     if (const auto answers = clusterAnswers(options.kubeconfig); !answers)
-      return refuse(koordctl::explainFailure(choice, answers.error()).message);
+      return refuse(explainFailure(choice, answers.error()).message);
   }
   auto manifests = clusterManifests();
   if (!manifests) return refuse(manifests.error().message);
-  const VirtualClusterOptions virtualOptions{*std::move(manifests), flags.seed};
-  options.embedded = [&virtualOptions, &program](const Test& test) {
-    return test.hasProcesses() ? startUpProcess(program) : startVirtualCluster(virtualOptions);
+  const scenario::VirtualClusterOptions virtualOptions{*std::move(manifests), flags.seed};
+  options.embedded = [&virtualOptions, &program](const scenario::Test& test) {
+    return test.hasProcesses() ? startUpProcess(program)
+                               : scenario::startVirtualCluster(virtualOptions);
   };
-  return runTestCommand(options);
+  return scenario::runTestCommand(options);
 }
 
 }  // namespace
@@ -121,4 +122,4 @@ void addTestCommand(flags::Commands& commands, TestFlags& flags, std::string pro
   };
 }
 
-}  // namespace koord::scenario
+}  // namespace koord::koordctl

@@ -2,18 +2,18 @@
 
 // The "test" subcommand of koordctl: its flags, and the embedded clusters that tests run on.
 //
-//   scenario::TestFlags flags;
-//   scenario::addTestCommand(commands, flags, programPath);
+//   koordctl::TestFlags flags;
+//   koordctl::addTestCommand(commands, flags, programPath);
 
 #include <string>
 
 #include "base/flags/command.h"
 #include "scenario/command.h"
 
-namespace koord::scenario {
+namespace koord::koordctl {
 
 struct TestFlags {
-  TestCommandOptions options;
+  scenario::TestCommandOptions options;
   Duration applyTimeout{}, assertTimeout{}, cleanupTimeout{}, deleteTimeout{}, errorTimeout{},
       execTimeout{};  // 0 = default
   std::string logFile;
@@ -24,4 +24,4 @@ struct TestFlags {
 // "koordctl up" for tests that run processes.
 void addTestCommand(flags::Commands& commands, TestFlags& flags, std::string program);
 
-}  // namespace koord::scenario
+}  // namespace koord::koordctl

@@ -18,7 +18,7 @@
 #include "base/file.h"
 #include "scenario/http_environment.h"
 
-namespace koord::scenario {
+namespace koord::koordctl {
 namespace {
 
 using namespace std::chrono_literals;
@@ -127,9 +127,10 @@ Result<> UpProcess::awaitReady() {
   return {};
 }
 
-class UpEnvironment final : public Environment {
+class UpEnvironment final : public scenario::Environment {
  public:
-  UpEnvironment(std::unique_ptr<UpProcess> process, std::unique_ptr<Environment> connection)
+  UpEnvironment(std::unique_ptr<UpProcess> process,
+                std::unique_ptr<scenario::Environment> connection)
       : process_(std::move(process)), connection_(std::move(connection)) {}
 
   kube::Api& api() override { return connection_->api(); }
@@ -144,18 +145,18 @@ class UpEnvironment final : public Environment {
 
  private:
   std::unique_ptr<UpProcess> process_;
-  std::unique_ptr<Environment> connection_;
+  std::unique_ptr<scenario::Environment> connection_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<Environment>> startUpProcess(const std::string& program) {
+Result<std::unique_ptr<scenario::Environment>> startUpProcess(const std::string& program) {
   auto process = std::make_unique<UpProcess>();
   if (auto started = process->start(program); !started) return fail(std::move(started.error()));
   if (auto ready = process->awaitReady(); !ready) return fail(std::move(ready.error()));
-  auto connection = connectTo(process->kubeconfig());
+  auto connection = scenario::connectTo(process->kubeconfig());
   if (!connection) return fail(std::move(connection.error()));
   return std::make_unique<UpEnvironment>(std::move(process), *std::move(connection));
 }
 
-}  // namespace koord::scenario
+}  // namespace koord::koordctl

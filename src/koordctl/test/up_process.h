@@ -9,9 +9,9 @@
 #include "base/result.h"
 #include "scenario/environment.h"
 
-namespace koord::scenario {
+namespace koord::koordctl {
 
 // Waits until it is ready. The error has its output on standard error.
-Result<std::unique_ptr<Environment>> startUpProcess(const std::string& program);
+Result<std::unique_ptr<scenario::Environment>> startUpProcess(const std::string& program);
 
-}  // namespace koord::scenario
+}  // namespace koord::koordctl

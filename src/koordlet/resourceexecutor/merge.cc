@@ -1,4 +1,5 @@
 #include "base/cpuset.h"
+#include "base/split.h"
 #include "koordlet/resourceexecutor/resource_executor.h"
 #include "koordlet/system/conversions.h"
 #include "koordlet/system/small_file.h"

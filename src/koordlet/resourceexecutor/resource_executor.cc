@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "base/log.h"
+#include "base/split.h"
 #include "koordlet/system/small_file.h"
 
 // Strategies pass their wanted values in every round; the executor writes as few as possible. It

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/split.h"
 #include "koordlet/system/small_file.h"
 #include "net/router.h"
 #include "net/serving.h"

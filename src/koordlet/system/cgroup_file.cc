@@ -5,6 +5,7 @@
 #include <array>
 
 #include "base/cpuset.h"
+#include "base/split.h"
 #include "koordlet/system/conversions.h"
 #include "koordlet/system/procfs.h"
 #include "koordlet/system/small_file.h"

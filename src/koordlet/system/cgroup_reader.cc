@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "base/split.h"
 #include "koordlet/system/conversions.h"
 #include "koordlet/system/procfs.h"
 #include "koordlet/system/small_file.h"

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/split.h"
 #include "koordlet/system/small_file.h"
 
 namespace koord::koordlet {

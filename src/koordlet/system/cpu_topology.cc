@@ -7,6 +7,7 @@
 #include <optional>
 #include <tuple>
 
+#include "base/split.h"
 #include "koordlet/system/procfs.h"
 #include "koordlet/system/small_file.h"
 

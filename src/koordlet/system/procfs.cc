@@ -7,6 +7,7 @@
 #include <array>
 
 #include "base/cpuset.h"
+#include "base/split.h"
 #include "koordlet/system/small_file.h"
 
 namespace koord::koordlet {

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <charconv>
 
+#include "base/split.h"
 #include "koordlet/system/cpu_topology.h"
 #include "koordlet/system/small_file.h"
 

@@ -11,6 +11,8 @@
 #include <charconv>
 #include <utility>
 
+#include "base/split.h"
+
 namespace koord::koordlet {
 namespace {
 
@@ -148,13 +150,6 @@ std::vector<std::string> listDirs(const std::string& path) {
   forEachDir(path, [&](std::string_view name) { names.emplace_back(name); });
   std::ranges::sort(names);
   return names;
-}
-
-std::string_view trim(std::string_view text) {
-  constexpr std::string_view kBlanks = " \t\r\n";
-  const auto first = text.find_first_not_of(kBlanks);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
 }
 
 Result<std::int64_t> parseInt(std::string_view text) {

@@ -41,7 +41,6 @@ std::vector<std::string> listDirs(const std::string& path);
 
 // A decimal integer that fills the whole text, spaces around it allowed.
 Result<std::int64_t> parseInt(std::string_view text);
-std::string_view trim(std::string_view text);
 // Calls fn(line) for each line.
 template <class Fn>
 void forEachLine(std::string_view text, Fn fn) {

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/split.h"
 #include "koordlet/system/small_file.h"
 
 namespace koord::koordlet {

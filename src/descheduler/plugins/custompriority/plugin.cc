@@ -159,6 +159,7 @@ Task<void> CustomPriority::drain(const NodeView& source, const Level& level,
                                  const Targets& targets) {
   const bool writes = args_.autoCordon && !args_.dryRun && !handle_.dryRun();
   const bool begun = source.node->metadata.annotations.contains(kAnnotationDrainedBy);
+  if (args_.autoCordon && begun) handle_.keepDrain(source.name());
   const std::vector<PodPtr> pods = movable(source);
   std::vector<std::pair<PodPtr, Target*>> moves;
   bool placed = true;

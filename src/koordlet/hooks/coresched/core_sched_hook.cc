@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/log.h"
+#include "base/split.h"
 #include "koordlet/system/small_file.h"
 #include "model/well_known.h"
 

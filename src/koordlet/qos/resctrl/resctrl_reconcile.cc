@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "base/log.h"
+#include "base/split.h"
 #include "koordlet/system/small_file.h"
 #include "model/qos.h"
 #include "model/well_known.h"

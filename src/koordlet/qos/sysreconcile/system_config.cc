@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/split.h"
 #include "koordlet/system/small_file.h"
 #include "model/resources.h"
 #include "model/well_known.h"

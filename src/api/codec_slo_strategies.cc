@@ -1,4 +1,5 @@
 #include "api/codec_impl.h"
+#include "api/member_names_impl.h"
 #include "api/slo_strategies.h"
 
 namespace koord::api {
@@ -42,3 +43,5 @@ KOORD_CODEC(koord::api::ResourceQOSStrategy)
 KOORD_CODEC(koord::api::CPUBurstStrategy)
 KOORD_CODEC(koord::api::SystemStrategy)
 KOORD_CODEC(koord::api::HostApplicationSpec)
+KOORD_MEMBER_NAMES(koord::api::HostApplicationSpec)
+KOORD_MEMBER_NAMES(koord::api::CgroupPath)

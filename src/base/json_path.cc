@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <compare>
+#include <iterator>
 #include <optional>
 #include <string>
 
@@ -12,18 +14,29 @@ namespace {
 
 using Values = std::vector<const json::value*>;
 
+// What names in filters and literals without quotes do not have.
+constexpr std::string_view kNotInNames = " '\"[]()*@&|!<>=";
+
 std::string_view trimmed(std::string_view text) {
   while (text.starts_with(' ')) text.remove_prefix(1);
   while (text.ends_with(' ')) text.remove_suffix(1);
   return text;
 }
 
-// The text of a literal: 'Ready', "Ready" or Ready.
-std::string unquoted(std::string_view text) {
+// The text of a literal: 'Ready', "Ready" or Ready; a backslash takes the next character as it is. nullopt if there is
+// more than one literal.
+std::optional<std::string> literalIn(std::string_view text) {
+  const bool quoted = text.starts_with('\'') || text.starts_with('"');
+  if (!quoted && (text.empty() || text.find_first_of(kNotInNames) != std::string_view::npos))
+    return std::nullopt;
   std::string out;
-  for (const char c : text)
-    if (c != '\'' && c != '"' && c != '\\') out += c;
-  return out;
+  for (std::size_t i = quoted ? 1 : 0; i < text.size(); ++i) {
+    if (quoted && text[i] == text.front())
+      return i + 1 == text.size() ? std::optional(std::move(out)) : std::nullopt;
+    if (text[i] == '\\' && i + 1 < text.size()) ++i;
+    out += text[i];
+  }
+  return quoted ? std::nullopt : std::optional(std::move(out));
 }
 
 // A name up to the next part of the path, which is shortened by it; "\." is a dot in a name.
@@ -81,9 +94,10 @@ bool select(const Values& from, std::string_view inside, Values& out) {
     return true;
   }
   if (inside.starts_with('\'') || inside.starts_with('"')) {
-    const std::string name = unquoted(inside);
+    const auto name = literalIn(inside);
+    if (!name) return false;
     for (const auto* value : from)
-      if (const auto* member = find(*value, name)) out.push_back(member);
+      if (const auto* member = find(*value, *name)) out.push_back(member);
     return true;
   }
   std::int64_t index = 0;
@@ -103,30 +117,78 @@ bool select(const Values& from, std::string_view inside, Values& out) {
 
 // What stands between "[?(" and ")]": "@.type", which must be there, compared with a literal or not.
 struct Filter {
-  std::string_view member;
-  std::optional<std::string> literal;
-  bool equal = true;
+  std::vector<std::string> names;  // lead to the member
+  std::string_view sign;           // "" = no comparison
+  std::string literal;
 };
 
-Filter parseFilter(std::string_view text) {
-  Filter filter{text, std::nullopt, true};
-  for (const auto& [sign, equal] : {std::pair<const char*, bool>("==", true), {"!=", false}}) {
-    const auto at = text.find(sign);
-    if (at == std::string_view::npos) continue;
-    filter = {text.substr(0, at), unquoted(trimmed(text.substr(at + 2))), equal};
-    break;
+// nullopt if the text is more than one comparison of a member with a literal.
+std::optional<Filter> parseFilter(std::string_view text) {
+  Filter filter;
+  const auto comparison = std::min(text.find_first_of("!<>="), text.size());
+  auto member = trimmed(text.substr(0, comparison));
+  text.remove_prefix(comparison);
+  if (!text.empty()) {
+    filter.sign = text.substr(0, text.find_first_not_of("!<>="));
+    constexpr std::string_view kSigns[] = {"==", "!=", "<", "<=", ">", ">="};
+    auto literal = literalIn(trimmed(text.substr(filter.sign.size())));
+    if (!literal || std::ranges::find(kSigns, filter.sign) == std::end(kSigns)) return std::nullopt;
+    filter.literal = *std::move(literal);
   }
-  filter.member = trimmed(filter.member);
-  if (filter.member.starts_with('@')) filter.member.remove_prefix(1);
+  if (member.starts_with('@')) {
+    member.remove_prefix(1);
+  } else if (member.empty()) {
+    return std::nullopt;
+  }
+  if (member.find_first_of(kNotInNames) != std::string_view::npos) return std::nullopt;
+  while (!member.empty()) {
+    if (!member.starts_with('.')) return std::nullopt;
+    if (filter.names.emplace_back(takeName(member)).empty()) return std::nullopt;
+  }
   return filter;
+}
+
+// Numbers have the order of their values, strings that of their bytes, and other values none.
+std::partial_ordering orderOf(const json::value& value, const std::string& literal) {
+  if (value.is_string()) return std::string_view(value.get_string()) <=> std::string_view(literal);
+  const auto left = realNumber(value);
+  double right = 0;
+  const auto* const end = literal.data() + literal.size();
+  const auto [at, error] = std::from_chars(literal.data(), end, right);
+  if (!left || error != std::errc() || at != end) return std::partial_ordering::unordered;
+  return *left <=> right;
 }
 
 bool passes(const Filter& filter, const json::value& item) {
   const json::value* value = &item;
-  for (auto path = filter.member; value && !path.empty();) value = find(*value, takeName(path));
-  if (!value || !filter.literal) return value != nullptr;
-  const std::string text = value->is_string() ? std::string(value->get_string()) : toJson(*value);
-  return (text == *filter.literal) == filter.equal;
+  for (const auto& name : filter.names)
+    if (value = find(*value, name); !value) return false;
+  if (filter.sign.empty()) return true;
+  if (filter.sign == "==" || filter.sign == "!=") {
+    const std::string text = value->is_string() ? std::string(value->get_string()) : toJson(*value);
+    return (text == filter.literal) == (filter.sign == "==");
+  }
+  const auto order = orderOf(*value, filter.literal);
+  if (order == 0) return filter.sign.ends_with('=');
+  return filter.sign.starts_with('<') ? order < 0 : order > 0;
+}
+
+// Where the filter ends that the path begins with; npos if it does not end. Brackets in quotes are part of a literal.
+std::size_t endOfFilter(std::string_view path) {
+  char quote = 0;
+  for (std::size_t i = 0; i < path.size(); ++i) {
+    const char c = path[i];
+    if (c == '\\') {
+      ++i;
+    } else if (quote != 0) {
+      if (c == quote) quote = 0;
+    } else if (c == '\'' || c == '"') {
+      quote = c;
+    } else if (path.substr(i).starts_with(")]")) {
+      return i;
+    }
+  }
+  return std::string_view::npos;
 }
 
 void select(const Values& from, const Filter& filter, Values& out) {
@@ -139,9 +201,11 @@ void select(const Values& from, const Filter& filter, Values& out) {
 // One part of the path, which is shortened by it. False: it is malformed.
 bool step(const Values& from, std::string_view& path, Values& out) {
   if (path.starts_with("[?(")) {
-    const auto end = path.find(")]");
+    const auto end = endOfFilter(path);
     if (end == std::string_view::npos) return false;
-    select(from, parseFilter(path.substr(3, end - 3)), out);
+    const auto filter = parseFilter(path.substr(3, end - 3));
+    if (!filter) return false;
+    select(from, *filter, out);
     path.remove_prefix(end + 2);
     return true;
   }

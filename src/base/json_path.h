@@ -2,8 +2,8 @@
 
 // JSONPath as Kubernetes uses it in printer columns and in waits: ".spec.ports[0].name",
 // "{.status.phase}", ".items[*].name", ".metadata.labels.app\.kubernetes\.io/name" or "['name']",
-// and filters of one comparison, ".status.conditions[?(@.type==\"Ready\")].status". A leading "$"
-// and the braces may be left out.
+// and filters of one comparison (==, !=, <, <=, >, >=) of a member with a literal,
+// ".status.conditions[?(@.type==\"Ready\")].status". A leading "$" and the braces may be left out.
 
 #include <string_view>
 #include <vector>

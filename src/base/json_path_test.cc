@@ -1,5 +1,6 @@
 #include "base/json_path.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace koord {
@@ -8,7 +9,7 @@ namespace {
 // The values as JSON, one after the other; "invalid" for a path that is none.
 std::string selected(const char* path) {
   static const json::value document = *parseJson(R"({
-      "spec":{"ports":[{"name":"http","port":80},{"name":"dns","port":53}],"a.b":1,"none":null},
+      "spec":{"ports":[{"name":"http","port":80},{"name":"dns","port":53}],"a.b":1,"none":null,"odd":["a==b","it's)]"]},
       "status":{"conditions":[{"type":"Ready","status":"True"},{"type":"Idle","status":"False"},{"status":"x"}]}})");
   const auto values = jsonPath(document, path);
   if (!values) return "invalid";
@@ -46,6 +47,29 @@ TEST(JsonPath, FiltersByOneComparison) {
   EXPECT_EQ(selected(".spec.ports[?(@.port==53)].name"), R"("dns")");
 }
 
+TEST(JsonPath, FiltersByTheOrderOfNumbersAndStrings) {
+  EXPECT_EQ(selected(".spec.ports[?(@.port>53)].name"), R"("http")");
+  EXPECT_EQ(selected(".spec.ports[?(@.port >= 53)].port"), "80 53");
+  EXPECT_EQ(selected(".spec.ports[?(@.port<53.5)].port"), "53");
+  EXPECT_EQ(selected(".spec.ports[?(@.port<=9)].port"), "");
+  EXPECT_EQ(selected(".spec.ports[?(@.name<'e')].port"), "53");
+  EXPECT_EQ(selected(".spec.ports[?(@.port<x)].port"), "") << "a number has no order with a name";
+}
+
+TEST(JsonPath, LiteralsInFiltersMayHaveSignsAndBrackets) {
+  EXPECT_EQ(selected(R"(.status.conditions[?(@.type!="a==b")].type)"), R"("Ready" "Idle")");
+  EXPECT_EQ(selected(R"(.status.conditions[?(@.type!='a)]b')].type)"), R"("Ready" "Idle")");
+  EXPECT_EQ(selected(R"(.spec.odd[?(@=="a==b")])"), R"("a==b")");
+  EXPECT_EQ(selected(R"(.spec.odd[?(@=='it\'s)]')])"), R"("it's)]")");
+}
+
+TEST(JsonPath, AFilterOfAnythingElseIsAnError) {
+  for (const char* filter : {"", " ", "@.a[0].b==1", "@.a==1 && @.b==2", R"(@.a=="x" && @.b=="y")",
+                             "@.a==@.b", "@.a===1", "@.a=!1", "@.a==", "==1", "@.a=='x", "@.*==1",
+                             "@..a", "@.a.", "a==1", "@a==1", "!@.a"})
+    EXPECT_EQ(selected(fmt::format(".spec.ports[?({})]", filter).c_str()), "invalid") << filter;
+}
+
 TEST(JsonPath, WhatLeadsNowhereSelectsNothing) {
   for (const char* path : {".spec.gone", ".spec.gone.deeper", ".spec.ports[2]", ".spec.ports[-3]",
                            ".spec.ports.name", ".spec[0]", ".spec.none.deeper"})
@@ -55,7 +79,7 @@ TEST(JsonPath, WhatLeadsNowhereSelectsNothing) {
 TEST(JsonPath, WhatIsNoPathIsAnError) {
   for (const char* path : {".spec.ports[0", ".spec.ports[x]", ".spec.ports[]", ".spec.ports[0x]",
                            ".status.conditions[?(@.type==1]", ".spec..ports",
-                           ".spec.ports[99999999999999999999]", ".gone[x]"})
+                           ".spec.ports[99999999999999999999]", ".gone[x]", ".spec['a','b']"})
     EXPECT_EQ(selected(path), "invalid") << path;
 }
 

@@ -82,7 +82,8 @@ Task<Result<json::value>> listObjects(Api& api, const api::ResourceType& type,
     auto task = callForObject(api, request);
     auto page = co_await task;
     if (!page) co_return fail(std::move(page.error()));
-    if (auto* list = find(*page, "items"); list && list->is_array())
+    if (auto checked = checkIsList(*page); !checked) co_return fail(std::move(checked.error()));
+    if (auto* list = find(*page, "items"); list->is_array())
       for (auto& item : list->get_array()) items.push_back(std::move(item));
     const std::string next(textAt(*page, "metadata", "continue"));
     if (next.empty()) {

@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include "api/core.h"
+#include "api/protobuf/envelope.h"
 #include "base/virtual_loop.h"
+#include "kube/client.h"
 #include "kube/fake_api.h"
 
 namespace koord::kube {
@@ -50,6 +52,19 @@ class InformerTest : public ::testing::Test {
     const auto onClosed = api_.watches.front().sink.onClosed;
     onClosed(std::move(error));
     loop_.runReady();
+  }
+  // How many objects listObjects returns, or its error.
+  std::string numberListed() {
+    std::string outcome;
+    TaskGroup tasks;
+    tasks.spawn([](Api& api, std::string& text) -> Task<void> {
+      auto listing = listObjects(api, api::Node::kType, "", "", "");
+      const auto listed = co_await listing;
+      text = listed ? std::to_string(find(*listed, "items")->get_array().size())
+                    : listed.error().message;
+    }(api_, outcome));
+    loop_.advance(1s);
+    return outcome;
   }
   std::vector<std::string> takeLog() { return std::exchange(log_, {}); }
 
@@ -123,6 +138,7 @@ TEST_F(InformerTest, AnAnswerThatIsNoListForgetsNothing) {
   takeLog();
   for (const char* odd : {"{}", R"({"kind":"Status","status":"Success"})", R"({"items":{}})", "[]"})
     lists_.emplace_back(odd);
+  lists_.emplace_back(api::sealEnvelope("v1", "Status", ""));
   lists_.emplace_back(listOf(20, {node("b", 15)}));
   send(event("ERROR", R"({"kind":"Status","code":410,"reason":"Expired","message":"too old"})"));
   close();
@@ -130,6 +146,17 @@ TEST_F(InformerTest, AnAnswerThatIsNoListForgetsNothing) {
   EXPECT_EQ(informer_.size(), 1u);
   loop_.advance(1min);
   EXPECT_THAT(takeLog(), ElementsAre("+b", "-a"));
+}
+
+TEST_F(InformerTest, AnAnswerThatIsNoListIsNoListOfWholeObjectsEither) {
+  for (const char* odd : {"{}", R"({"kind":"Status","status":"Success"})", R"({"items":{}})", "[]"})
+    lists_.emplace_back(odd);
+  lists_.emplace_back(listOf(10, {node("a", 3)}));
+  lists_.emplace_back(R"({"items":null})");
+  for (int i = 0; i < 4; ++i)
+    EXPECT_EQ(numberListed(), "the answer is no list: it has no items") << i;
+  EXPECT_EQ(numberListed(), "1");
+  EXPECT_EQ(numberListed(), "0");
 }
 
 TEST_F(InformerTest, AClosedWatchGoesOnFromTheLastVersionSeenBookmarksIncluded) {

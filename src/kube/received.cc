@@ -1,5 +1,7 @@
 #include "kube/received.h"
 
+#include <fmt/format.h>
+
 #include "api/protobuf/plan.h"
 #include "api/protobuf/transcode.h"
 #include "api/schema/schema.h"
@@ -60,11 +62,20 @@ Result<> openObject(std::string_view body, std::function<void(const Received&)> 
   return {};
 }
 
+Result<> checkIsList(const json::value& document) {
+  const auto* items = find(document, "items");
+  if (items && (items->is_array() || items->is_null())) return {};
+  return fail(ErrorCode::Unavailable, "the answer is no list: it has no items");
+}
+
 Result<ListHead> openList(std::string_view body, std::function<void(const Received&)> visit) {
   ListHead head;
   if (api::isProtobufBody(body)) {
     const auto envelope = api::openEnvelope(body);
     if (!envelope) return fail(envelope.error());
+    if (!envelope->kind.ends_with("List"))
+      return fail(ErrorCode::Unavailable,
+                  fmt::format("the answer is no list, but a {}", envelope->kind));
     // Lists have their metadata first and their items second, of whatever kind.
     api::wire::Reader reader(envelope->message);
     api::wire::Field field;
@@ -83,11 +94,8 @@ Result<ListHead> openList(std::string_view body, std::function<void(const Receiv
   }
   const auto document = parseJson(body);
   if (!document) return fail(document.error());
-  const auto* items = find(*document, "items");
-  // If any answer counted as a list without objects, the caller would forget all objects.
-  if (!items || !(items->is_array() || items->is_null()))
-    return fail(ErrorCode::Unavailable, "the answer is no list: it has no items");
-  if (items->is_array())
+  if (auto checked = checkIsList(*document); !checked) return fail(std::move(checked.error()));
+  if (const auto* items = find(*document, "items"); items->is_array())
     for (const auto& item : items->get_array()) visit(Received(item));
   head.resourceVersion = textAt(*document, "metadata", "resourceVersion");
   head.next = textAt(*document, "metadata", "continue");

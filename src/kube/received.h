@@ -57,6 +57,10 @@ struct ListHead {
   std::string next;  // the continue token of the next page; "" = the last
 };
 
+// Unavailable if the document is not a list: if any answer counted as a list without objects, the
+// caller would forget all objects.
+Result<> checkIsList(const json::value& document);
+
 // The items of a list or of one of its pages, in order.
 Result<ListHead> openList(std::string_view body, std::function<void(const Received&)> visit);
 

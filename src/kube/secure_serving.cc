@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <optional>
 #include <tuple>
 
 #include "api/core.h"
@@ -26,33 +27,51 @@ Result<net::CertKey> selfSigned(WallTime now, const SecureServingOptions& option
       *authority, {options.program, {kServingName, "127.0.0.1", options.bindAddress}, validity});
 }
 
-// The files that the flags name; else those in --cert-dir, which are made when they are not there;
-// else one for this run.
-Result<net::CertKey> servingCertificate(const SecureServingOptions& options, WallTime now) {
-  std::string certFile = options.tlsCertFile;
-  std::string keyFile = options.tlsKeyFile;
-  if (certFile.empty() && keyFile.empty()) {
-    if (options.certDir.empty()) return selfSigned(now, options);
-    certFile = options.certDir + "/" + options.certificate + ".crt";
-    keyFile = options.certDir + "/" + options.certificate + ".key";
-    if (!std::filesystem::exists(certFile) && !std::filesystem::exists(keyFile)) {
-      auto own = selfSigned(now, options);
-      if (!own) return own;
-      std::error_code ec;
-      std::filesystem::create_directories(options.certDir, ec);
-      for (const auto& [file, text, mode] :
-           {std::tuple{&certFile, &own->certPem, 0644}, std::tuple{&keyFile, &own->keyPem, 0600}})
-        if (auto written = writeFileAtomic(*file, *text, mode); !written)
-          return fail(std::move(written.error()).within("--cert-dir"));
-      log::info("a certificate was made: {}", certFile);
-      return own;
-    }
-  }
-  auto cert = readFile(certFile);
+struct CertificateFiles {
+  std::string cert;
+  std::string key;
+};
+
+// The files that the flags name, else those in --cert-dir; nullopt if the certificate is in no file.
+std::optional<CertificateFiles> certificateFiles(const SecureServingOptions& options) {
+  if (!options.tlsCertFile.empty() || !options.tlsKeyFile.empty())
+    return CertificateFiles{options.tlsCertFile, options.tlsKeyFile};
+  if (options.certDir.empty()) return std::nullopt;
+  const std::string file = options.certDir + "/" + options.certificate;
+  return CertificateFiles{file + ".crt", file + ".key"};
+}
+
+Result<net::CertKey> readCertificate(const CertificateFiles& files) {
+  auto cert = readFile(files.cert);
   if (!cert) return fail(std::move(cert.error()).within("--tls-cert-file"));
-  auto key = readFile(keyFile);
+  auto key = readFile(files.key);
   if (!key) return fail(std::move(key.error()).within("--tls-private-key-file"));
   return net::CertKey{*std::move(cert), *std::move(key)};
+}
+
+Result<net::CertKey> makeCertificate(const CertificateFiles& files,
+                                     const SecureServingOptions& options, WallTime now) {
+  auto own = selfSigned(now, options);
+  if (!own) return own;
+  std::error_code ec;
+  std::filesystem::create_directories(options.certDir, ec);
+  for (const auto& [file, text, mode] :
+       {std::tuple{&files.cert, &own->certPem, 0644}, std::tuple{&files.key, &own->keyPem, 0600}})
+    if (auto written = writeFileAtomic(*file, *text, mode); !written)
+      return fail(std::move(written.error()).within("--cert-dir"));
+  log::info("a certificate was made: {}", files.cert);
+  return own;
+}
+
+// For the start, which makes the files in --cert-dir if neither is there. Later the files may be
+// missing while a program replaces them, and a new certificate would then replace a good one.
+Result<net::CertKey> certificateAtStart(const SecureServingOptions& options, WallTime now) {
+  const auto files = certificateFiles(options);
+  if (!files) return selfSigned(now, options);
+  const bool given = !options.tlsCertFile.empty() || !options.tlsKeyFile.empty();
+  if (!given && !std::filesystem::exists(files->cert) && !std::filesystem::exists(files->key))
+    return makeCertificate(*files, options, now);
+  return readCertificate(*files);
 }
 
 }  // namespace
@@ -66,11 +85,11 @@ Result<std::unique_ptr<SecureServing>> SecureServing::start(Component& component
   return serving;
 }
 
-Result<> SecureServing::readAuthorities() {
+Result<> SecureServing::readAuthorities(Trust& trust) const {
   for (const auto& [flag, file, into] :
-       {std::tuple{"--client-ca-file", &options_.clientCaFile, &trust_.clientsPem},
+       {std::tuple{"--client-ca-file", &options_.clientCaFile, &trust.clientsPem},
         std::tuple{"--requestheader-client-ca-file", &options_.requestHeaderCaFile,
-                   &trust_.proxiesPem}}) {
+                   &trust.proxiesPem}}) {
     if (file->empty()) continue;
     auto text = readFile(*file);
     if (!text) return fail(std::move(text.error()).within(flag));
@@ -81,14 +100,16 @@ Result<> SecureServing::readAuthorities() {
 
 Result<> SecureServing::begin(net::HttpServer::Handler handler) {
   if (auto guarded = makeGuard(); !guarded) return guarded;
-  tls_.limits = options_.tlsLimits;
-  auto certificate = servingCertificate(options_, component_.executor().wallNow());
+  auto certificate = certificateAtStart(options_, component_.executor().wallNow());
   if (!certificate) return fail(std::move(certificate.error()));
-  tls_.certPem = std::move(certificate->certPem);
-  tls_.keyPem = std::move(certificate->keyPem);
-  trust_.proxies = options_.requestHeaders;
-  if (auto read = readAuthorities(); !read) return read;
-  if (auto trusted = applyTrust(); !trusted) return trusted;
+  net::ServerTls tls;
+  tls.limits = options_.tlsLimits;
+  tls.certPem = std::move(certificate->certPem);
+  tls.keyPem = std::move(certificate->keyPem);
+  Trust trust;
+  trust.proxies = options_.requestHeaders;
+  if (auto read = readAuthorities(trust); !read) return read;
+  if (auto taken = take(std::move(tls), std::move(trust)); !taken) return taken;
   net::ServerOptions server;
   server.listen = fmt::format("{}:{}", options_.bindAddress, options_.port);
   server.tls = std::make_shared<net::ServerTls>(tls_);
@@ -105,37 +126,17 @@ Result<> SecureServing::begin(net::HttpServer::Handler handler) {
   return {};
 }
 
-bool SecureServing::hasCertificateFiles() const {
-  return !options_.tlsCertFile.empty() || !options_.tlsKeyFile.empty() || !options_.certDir.empty();
-}
-
 Result<> SecureServing::readFilesAgain() {
-  const net::ServerTls tlsBefore = tls_;
-  const Trust trustBefore = trust_;
-  if (hasCertificateFiles()) {
-    auto certificate = servingCertificate(options_, component_.executor().wallNow());
+  net::ServerTls tls = tls_;
+  Trust trust = trust_;
+  if (const auto files = certificateFiles(options_)) {
+    auto certificate = readCertificate(*files);
     if (!certificate) return fail(std::move(certificate.error()));
-    tls_.certPem = std::move(certificate->certPem);
-    tls_.keyPem = std::move(certificate->keyPem);
+    tls.certPem = std::move(certificate->certPem);
+    tls.keyPem = std::move(certificate->keyPem);
   }
-  auto read = readAuthorities();
-  if (read) return takeChange(tlsBefore, trustBefore);
-  tls_ = tlsBefore;
-  trust_ = trustBefore;
-  return read;
-}
-
-// What cannot be used leaves what was good in force.
-Result<> SecureServing::takeChange(const net::ServerTls& tlsBefore, const Trust& trustBefore) {
-  auto applied = applyTrust();
-  const bool differs = tls_.certPem != tlsBefore.certPem || tls_.keyPem != tlsBefore.keyPem ||
-                       tls_.clientCaPem != tlsBefore.clientCaPem;
-  if (applied && differs) applied = server_->setTls(tls_);
-  if (applied) return {};
-  tls_ = tlsBefore;
-  trust_ = trustBefore;
-  [[maybe_unused]] const auto restored = applyTrust();
-  return applied;
+  if (auto read = readAuthorities(trust); !read) return read;
+  return take(std::move(tls), std::move(trust));
 }
 
 // Certificates are renewed, and authorities replaced, while programs run for months.
@@ -152,23 +153,29 @@ Task<void> SecureServing::followFiles() {
   }
 }
 
-// Into what the server accepts, and what the guard makes of it.
-Result<> SecureServing::applyTrust() {
+Result<> SecureServing::take(net::ServerTls tls, Trust trust) {
   std::vector<std::string> clients;
-  trust_.proxies.authorities.clear();
+  trust.proxies.authorities.clear();
   for (const auto& [flag, pem, into] :
-       {std::tuple{"--client-ca-file", &trust_.clientsPem, &clients},
-        std::tuple{"--requestheader-client-ca-file", &trust_.proxiesPem,
-                   &trust_.proxies.authorities}}) {
+       {std::tuple{"--client-ca-file", &trust.clientsPem, &clients},
+        std::tuple{"--requestheader-client-ca-file", &trust.proxiesPem,
+                   &trust.proxies.authorities}}) {
     if (pem->empty()) continue;
     auto fingerprints = net::fingerprintsOf(*pem);
     if (!fingerprints) return fail(std::move(fingerprints.error()).within(flag));
     *into = *std::move(fingerprints);
   }
-  tls_.clientCaPem = trust_.clientsPem;
-  if (!trust_.clientsPem.empty() && !trust_.proxiesPem.empty()) tls_.clientCaPem += '\n';
-  tls_.clientCaPem += trust_.proxiesPem;
-  guard_->setAuthorities(std::move(clients), trust_.proxies);
+  tls.clientCaPem = trust.clientsPem;
+  if (!trust.clientsPem.empty() && !trust.proxiesPem.empty()) tls.clientCaPem += '\n';
+  tls.clientCaPem += trust.proxiesPem;
+  const bool differs = tls.certPem != tls_.certPem || tls.keyPem != tls_.keyPem ||
+                       tls.clientCaPem != tls_.clientCaPem;
+  if (server_ && differs)
+    if (auto set = server_->setTls(tls); !set) return set;
+  // From here on nothing can fail.
+  guard_->setAuthorities(std::move(clients), trust.proxies);
+  tls_ = std::move(tls);
+  trust_ = std::move(trust);
   return {};
 }
 
@@ -212,21 +219,17 @@ Task<void> SecureServing::followTrust(Followed followed, bool tolerant) {
 }
 
 Result<> SecureServing::takeTrust(const api::StringMap& configMap, Followed followed) {
-  const net::ServerTls tlsBefore = tls_;
-  const Trust trustBefore = trust_;
+  Trust trust = trust_;
   if (followed.clients)
-    if (const auto* pem = api::findIn(configMap, "client-ca-file")) trust_.clientsPem = *pem;
+    if (const auto* pem = api::findIn(configMap, "client-ca-file")) trust.clientsPem = *pem;
   if (followed.proxies) {
     if (const auto* pem = api::findIn(configMap, "requestheader-client-ca-file"))
-      trust_.proxiesPem = *pem;
+      trust.proxiesPem = *pem;
     auto proxies = readRequestHeaders(configMap);
-    if (!proxies) {
-      trust_ = trustBefore;
-      return fail(std::move(proxies.error()));
-    }
-    trust_.proxies = *std::move(proxies);
+    if (!proxies) return fail(std::move(proxies.error()));
+    trust.proxies = *std::move(proxies);
   }
-  return takeChange(tlsBefore, trustBefore);
+  return take(tls_, std::move(trust));
 }
 
 void addSecureServingFlags(flags::FlagSet& set, SecureServingOptions& options) {

@@ -74,12 +74,11 @@ class SecureServing {
     RequestHeaderOptions proxies;
   };
   Result<> begin(net::HttpServer::Handler handler);
-  Result<> readAuthorities();
-  bool hasCertificateFiles() const;
-  Result<> takeChange(const net::ServerTls& tlsBefore, const Trust& trustBefore);
+  Result<> readAuthorities(Trust& trust) const;
+  // Puts both in force: in the server, if it has started, and in the guard. An error changes nothing.
+  Result<> take(net::ServerTls tls, Trust trust);
   Task<void> followFiles();
   Result<> makeGuard();
-  Result<> applyTrust();
   Task<void> followTrust(Followed followed, bool tolerant);
   Result<> takeTrust(const api::StringMap& configMap, Followed followed);
 
@@ -88,7 +87,7 @@ class SecureServing {
   std::unique_ptr<Api> authentication_;  // null: tokens cannot be checked
   std::unique_ptr<Api> authorization_;
   std::optional<RequestGuard> guard_;
-  Trust trust_;
+  Trust trust_;         // in force
   net::ServerTls tls_;  // in force
   std::unique_ptr<net::HttpServer> server_;
   TaskGroup tasks_;

@@ -49,11 +49,14 @@ class SecureServingTest : public net::NetTest {
   }
   void start() {
     SecureServingOptions options;
-    options.program = "test";
-    options.bindAddress = "127.0.0.1";
     options.tlsCertFile = folder_ + "/tls.crt";
     options.tlsKeyFile = folder_ + "/tls.key";
     options.clientCaFile = folder_ + "/ca.crt";
+    start(std::move(options));
+  }
+  void start(SecureServingOptions options) {
+    options.program = "test";
+    options.bindAddress = "127.0.0.1";
     options.guard.alwaysAllowPaths = {"/healthz"};
     loop.runSync([&] {
       auto started = SecureServing::start(bare_, options, [](auto, auto responder) {
@@ -120,6 +123,30 @@ TEST_F(SecureServingTest, WhatCannotBeUsedLeavesWhatWasGood) {
   std::filesystem::remove(folder_ + "/tls.key");
   EXPECT_FALSE(readAgain());
   EXPECT_EQ(ask(good), 200);
+}
+
+TEST_F(SecureServingTest, OnlyTheStartMakesACertificate) {
+  SecureServingOptions options;
+  options.certDir = folder_ + "/certs";
+  options.certificate = "test";
+  start(options);
+  const std::string made = serving_->certificate();
+  const std::string cert = options.certDir + "/test.crt", key = options.certDir + "/test.key";
+  EXPECT_EQ(readFile(cert), made);
+  EXPECT_TRUE(readAgain());
+
+  // In the middle of a renewal: neither of the new files is there yet.
+  std::filesystem::remove(cert);
+  std::filesystem::remove(key);
+  EXPECT_FALSE(readAgain());
+  EXPECT_EQ(serving_->certificate(), made);
+  EXPECT_FALSE(std::filesystem::exists(cert));
+
+  const auto& renewed = net::TestCertificates::get();
+  ASSERT_TRUE(writeFileAtomic(cert, renewed.server.certPem));
+  ASSERT_TRUE(writeFileAtomic(key, renewed.server.keyPem));
+  EXPECT_TRUE(readAgain());
+  EXPECT_EQ(ask(renewed), 200);
 }
 
 }  // namespace

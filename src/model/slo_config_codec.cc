@@ -1,6 +1,7 @@
 #include "api/codec_impl.h"
 #include "api/describe_meta.h"
 #include "api/describe_slo.h"
+#include "api/member_names_impl.h"
 #include "model/slo_config_documents.h"
 
 namespace koord::model {
@@ -23,6 +24,7 @@ BOOST_DESCRIBE_STRUCT(HostApplicationDocument, (), (applications, nodeConfigs))
 }  // namespace koord::model
 
 KOORD_CODEC(koord::model::ColocationStrategy)
+KOORD_MEMBER_NAMES(koord::model::ColocationStrategy)
 KOORD_CODEC(koord::model::NodeEntry)
 KOORD_CODEC(koord::model::ColocationDocument)
 KOORD_CODEC(koord::model::SectionDocument)

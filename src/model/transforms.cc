@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/json.h"
+#include "model/node_names.h"
 #include "model/node_reservation.h"
 #include "model/priority.h"
 #include "model/well_known.h"
@@ -18,8 +19,8 @@ struct Renaming {
 };
 constexpr std::array<Renaming, 2> kBatch{
     {{"koordinator.sh/batch-cpu", kBatchCpu}, {"koordinator.sh/batch-memory", kBatchMemory}}};
-constexpr std::array<Renaming, 6> kDevices{{{"kubernetes.io/rdma", "koordinator.sh/rdma"},
-                                            {"kubernetes.io/fpga", "koordinator.sh/fpga"},
+constexpr std::array<Renaming, 6> kDevices{{{"kubernetes.io/rdma", kRdma},
+                                            {"kubernetes.io/fpga", kFpga},
                                             {"kubernetes.io/gpu", kGpu},
                                             {"kubernetes.io/gpu-core", kGpuCore},
                                             {"kubernetes.io/gpu-memory", kGpuMemory},

@@ -138,14 +138,19 @@ TEST_F(PodUpdateTest, aGatedPodCanOnlyBeToldMoreNarrowlyWhereToGo) {
 
 TEST_F(PodUpdateTest, aResizeToWhatIsNoContainerIsRefused) {
   const auto path = sized("web", R"({"requests":{"cpu":"1"}})");
-  for (const char* odd : {"null", "\"x\"", "[]", "1"}) {
+  // null is read as a container without a name.
+  for (const auto& [odd, status] :
+       {std::pair("null", 422), {"\"x\"", 400}, {"[]", 400}, {"1", 400}}) {
     const std::string list = std::string("[") + odd + "]";
-    EXPECT_NE(mergePatch(path + "/resize", R"({"spec":{"containers":)" + list + "}}").status, 200);
-    EXPECT_NE(jsonPatch(path + "/resize",
+    EXPECT_EQ(mergePatch(path + "/resize", R"({"spec":{"containers":)" + list + "}}").status,
+              status)
+        << odd;
+    EXPECT_EQ(jsonPatch(path + "/resize",
                         R"([{"op":"replace","path":"/spec/containers","value":)" + list + "}]")
                   .status,
-              200);
-    EXPECT_NE(mergePatch(path, R"({"spec":{"nodeSelector":)" + list + "}}").status, 200);
+              status)
+        << odd;
+    EXPECT_EQ(mergePatch(path, R"({"spec":{"nodeSelector":)" + list + "}}").status, 400) << odd;
   }
   EXPECT_EQ(get(path).status, 200);
 }

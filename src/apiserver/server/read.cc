@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <iterator>
+#include <tuple>
 #include <utility>
 
 #include "apiserver/server/body.h"
@@ -66,16 +68,10 @@ struct Selection {
 // first). `after` comes from the client and may lie anywhere. The entries must outlive the cursor.
 class Cursor {
  public:
-  Cursor(const Table::Entries& entries, std::string_view namespace_, const std::string& after)
-      : at_(entries.begin()), end_(entries.end()) {
-    if (!namespace_.empty()) {
-      constexpr char kAfterSlash = '/' + 1;
-      const std::string last = std::string(namespace_) + kAfterSlash;
-      at_ = entries.lower_bound(std::string(namespace_) + '/');
-      end_ = entries.lower_bound(last);
-      if (after >= last) at_ = end_;
-    }
-    if (!after.empty() && at_ != end_ && at_->first <= after) at_ = entries.upper_bound(after);
+  Cursor(const Table::Entries& entries, std::string_view namespace_, const std::string& after) {
+    std::tie(at_, end_) = Table::range(entries, namespace_);
+    if (after.empty() || at_ == end_ || at_->first > after) return;
+    at_ = std::prev(end_)->first <= after ? end_ : entries.upper_bound(after);
   }
   bool atEnd() const { return at_ == end_; }
   const std::string& key() const { return at_->first; }

@@ -41,12 +41,12 @@ std::size_t bytesIn(const Event& event) {
 }  // namespace
 
 std::pair<Table::Entries::const_iterator, Table::Entries::const_iterator> Table::range(
-    std::string_view namespace_) const {
-  if (namespace_.empty()) return {entries_.begin(), entries_.end()};
+    const Entries& entries, std::string_view namespace_) {
+  if (namespace_.empty()) return {entries.begin(), entries.end()};
   // "0" comes right after "/", which ends the namespace.
   const std::string first = std::string(namespace_) + "/";
   const std::string last = std::string(namespace_) + "0";
-  return {entries_.lower_bound(first), entries_.lower_bound(last)};
+  return {entries.lower_bound(first), entries.lower_bound(last)};
 }
 
 Table::Entries Table::differencesAt(std::uint64_t version) const {

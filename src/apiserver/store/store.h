@@ -50,7 +50,11 @@ class Table {
   }
   // The entries of one namespace; of all namespaces for "".
   std::pair<Entries::const_iterator, Entries::const_iterator> range(
-      std::string_view namespace_) const;
+      std::string_view namespace_) const {
+    return range(entries_, namespace_);
+  }
+  static std::pair<Entries::const_iterator, Entries::const_iterator> range(
+      const Entries& entries, std::string_view namespace_);
   // The differences to an older version, not below oldestVersion(): by key the entries of that
   // version, null for objects that did not exist.
   Entries differencesAt(std::uint64_t version) const;

@@ -7,6 +7,7 @@
 #include <boost/json/object.hpp>
 
 #include "base/yaml.h"
+#include "model/node_names.h"
 #include "model/well_known.h"
 
 namespace koord::cluster {
@@ -197,7 +198,7 @@ void addCards(const SimNodeShape& shape, json::array& devices) {
                         {"minor", minor},
                         {"id", busOf(pcie, 8 + slot)},
                         {"health", true},
-                        {"resources", json::object{{"koordinator.sh/rdma", "100"}}},
+                        {"resources", json::object{{model::kRdma, "100"}}},
                         {"topology", placeOf(shape, pcie, 8 + slot)}};
       json::array functions;
       for (int i = 0; i < shape.rdma->functions; ++i) {
@@ -244,8 +245,8 @@ api::ResourceList capacityOf(const SimNodeShape& shape) {
   if (shape.gpus) {
     const int count = shape.gpus->count;
     const auto percent = Quantity::of(100 * std::int64_t{count});
-    if (shape.gpus->vendor == "nvidia") put("nvidia.com/gpu", Quantity::of(count));
-    if (shape.gpus->vendor == "amd") put("amd.com/gpu", Quantity::of(count));
+    if (shape.gpus->vendor == "nvidia") put(model::kNvidiaGpu, Quantity::of(count));
+    if (shape.gpus->vendor == "amd") put(model::kAmdGpu, Quantity::of(count));
     for (const auto name :
          {model::kGpu, model::kGpuCore, model::kGpuMemoryRatio, model::kGpuShared})
       put(name, percent);
@@ -253,17 +254,16 @@ api::ResourceList capacityOf(const SimNodeShape& shape) {
         Quantity::of(shape.gpus->memory.value() * count, Quantity::Format::BinarySI));
   }
   if (shape.rdma)
-    put("koordinator.sh/rdma",
-        Quantity::of(100 * std::int64_t{switchesOf(shape)} * shape.rdma->perSwitch));
+    put(model::kRdma, Quantity::of(100 * std::int64_t{switchesOf(shape)} * shape.rdma->perSwitch));
   return capacity;
 }
 
 api::StringMap labelsOf(const SimNodeShape& shape) {
   api::StringMap labels = shape.labels;
   if (!shape.gpus) return labels;
-  labels.try_emplace("node.koordinator.sh/gpu-vendor", shape.gpus->vendor);
+  labels.try_emplace(std::string(model::kLabelGpuVendor), shape.gpus->vendor);
   if (!shape.gpus->model.empty())
-    labels.try_emplace("node.koordinator.sh/gpu-model", shape.gpus->model);
+    labels.try_emplace(std::string(model::kLabelGpuModel), shape.gpus->model);
   return labels;
 }
 
@@ -295,8 +295,8 @@ std::optional<json::object> topologyOf(const SimNodeShape& shape, const std::str
                                  {"resources", std::move(resources)}});
   }
   json::object annotations{
-      {"node.koordinator.sh/cpu-topology", toJson(json::object{{"detail", std::move(detail)}})},
-      {"kubelet.koordinator.sh/cpu-manager-policy", R"({"policy":"none"})"}};
+      {model::kAnnotationCpuTopology, toJson(json::object{{"detail", std::move(detail)}})},
+      {model::kAnnotationKubeletCpus, R"({"policy":"none"})"}};
   return json::object{
       {"apiVersion", "topology.node.k8s.io/v1alpha1"},
       {"kind", "NodeResourceTopology"},
@@ -314,8 +314,8 @@ std::optional<json::object> deviceOf(const SimNodeShape& shape, const std::strin
     for (const auto& [key, value] : labelsOf({.gpus = shape.gpus})) labels[key] = value;
     metadata["labels"] = std::move(labels);
     if (shape.gpus->nvLink) {
-      metadata["annotations"] = json::object{
-          {"scheduling.koordinator.sh/gpu-partitions", toJson(nvLinkTable(shape.gpus->count))}};
+      metadata["annotations"] =
+          json::object{{model::kAnnotationGpuPartitions, toJson(nvLinkTable(shape.gpus->count))}};
     }
     addGpus(shape, node, devices);
   }

@@ -8,6 +8,7 @@
 #include "base/utf8.h"
 #include "devicedaemon/vendors/dcmi.h"
 #include "koordlet/system/small_file.h"
+#include "model/node_names.h"
 #include "model/well_known.h"
 
 namespace koord::devicedaemon {
@@ -166,9 +167,9 @@ Result<Found> npuOf(const NpuFacts& facts) {
   device.minor = facts.minor;
   device.busId = facts.busId;
   device.resources[std::string(model::kGpuMemory)] = mebibytes(facts.memory);
-  device.resources["huawei.com/npu-core"] = std::to_string(facts.aiCores);
-  device.resources["huawei.com/npu-cpu"] = std::to_string(known ? *known : *facts.aiCpus);
-  device.resources["huawei.com/npu-dvpp"] = "100";
+  device.resources[std::string(model::kNpuCore)] = std::to_string(facts.aiCores);
+  device.resources[std::string(model::kNpuCpu)] = std::to_string(known ? *known : *facts.aiCpus);
+  device.resources[std::string(model::kNpuDvpp)] = "100";
   if (!facts.fault.empty()) {
     device.faultCode = "chip error";
     device.fault = facts.fault;

@@ -44,13 +44,8 @@ Result<> readStrategy(const json::value& document, CpuNormalization& into) {
   if (!models) return fail(models.error());
   for (const auto& entry : **models) {
     CpuNormalization::Ratios ratios;
-    const std::pair<const char*, std::optional<double>*> fields[] = {
-        {"baseRatio", &ratios.base},
-        {"hyperThreadEnabledRatio", &ratios.hyperThread},
-        {"turboEnabledRatio", &ratios.turbo},
-        {"hyperThreadTurboEnabledRatio", &ratios.hyperThreadTurbo}};
-    for (const auto& [name, ratio] : fields)
-      if (auto ok = readRatio(entry.value(), name, *ratio); !ok)
+    for (const auto& [name, ratio] : kRatioFields)
+      if (auto ok = readRatio(entry.value(), name, ratios.*ratio); !ok)
         return fail(
             std::move(ok.error()).within(fmt::format("ratioModel[{}]", std::string(entry.key()))));
     into.models[std::string(entry.key())] = ratios;

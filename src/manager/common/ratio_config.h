@@ -8,6 +8,8 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "model/slo_config.h"
 
@@ -24,6 +26,14 @@ struct CpuNormalization {
   std::optional<double> defaultRatio;
   std::map<std::string, Ratios> models;
 };
+
+// The ratios of a model, by their names in the section.
+inline constexpr std::pair<std::string_view, std::optional<double> CpuNormalization::Ratios::*>
+    kRatioFields[] = {
+        {"baseRatio", &CpuNormalization::Ratios::base},
+        {"hyperThreadEnabledRatio", &CpuNormalization::Ratios::hyperThread},
+        {"turboEnabledRatio", &CpuNormalization::Ratios::turbo},
+        {"hyperThreadTurboEnabledRatio", &CpuNormalization::Ratios::hyperThreadTurbo}};
 
 struct Amplification {
   bool enabled = false;

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "model/node_names.h"
 #include "model/pod_requests.h"
 #include "model/priority.h"
 #include "model/qos.h"
@@ -72,7 +73,7 @@ void checkGpus(const api::ResourceList& requests, std::vector<std::string>& prob
   if (!shared) return;
   const Quantity count = model::amountOf(requests, model::kGpuShared);
   if (count.isZero()) invalid(count, "the requested GPU must be greater than zero");
-  if (!model::amountOf(requests, "huawei.com/npu-core").isZero()) return;
+  if (!model::amountOf(requests, model::kNpuCore).isZero()) return;
   const Quantity memory = model::amountOf(requests, model::kGpuMemory);
   const Quantity ratio = model::amountOf(requests, model::kGpuMemoryRatio);
   const Quantity core = model::amountOf(requests, model::kGpuCore);

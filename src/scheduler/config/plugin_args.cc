@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <map>
 
+#include "model/node_names.h"
+#include "model/well_known.h"
+
 namespace koord::scheduler {
 
 namespace {
@@ -39,13 +42,12 @@ Defaults koordinatorDefaults() {
         {"awareNetworkTopology", false},
         {"defaultMatchPolicy", "once-satisfied"}}},
       {"DeviceShare",
-       {{"scoringStrategy",
-         leastAllocated(weighed({"koordinator.sh/gpu-memory-ratio", "koordinator.sh/gpu-memory",
-                                 "koordinator.sh/rdma", "koordinator.sh/fpga"}))},
+       {{"scoringStrategy", leastAllocated(weighed({model::kGpuMemoryRatio, model::kGpuMemory,
+                                                    model::kRdma, model::kFpga}))},
         {"gpuSharedResourceTemplatesConfig",
          json::object{{"configMapNamespace", "koordinator-system"},
                       {"configMapName", "gpu-shared-resource-templates"},
-                      {"matchedResources", json::array{"huawei.com/npu-core"}}}}}},
+                      {"matchedResources", json::array{std::string(model::kNpuCore)}}}}}},
       {"ElasticQuota",
        {{"delayEvictTime", "2m0s"},
         {"revokePodInterval", "1s"},

@@ -162,7 +162,7 @@ constexpr FieldHelp kQosHelp[] = {
      "If true, page cache above the limit is reclaimed synchronously.", "", "false"},
     {"blkioQOS", "Disk I/O of the class.", "", ""},
     {"blkioQOS.enable", "If false, values are reset.", "", "true"},
-    {"blkioQOS.blocks", "Settings of block devices.", "", ""},
+    {"blkioQOS.blocks", "Settings of block devices.", "", "", "", "list of objects"},
     {"blkioQOS.blocks[].name", "Name of the device, volume group or pod volume.", "", "/dev/vda"},
     {"blkioQOS.blocks[].type", "device, volumegroup or podvolume.", "", "device"},
     {"blkioQOS.blocks[].ioCfg", "Limits and weights.", "", ""},
@@ -200,10 +200,14 @@ constexpr FieldHelp kQosHelp[] = {
      "bits/s.",
      "", ""},
     {"networkQOS.enable", "If false, the class has no limits.", "", "true"},
-    {"networkQOS.ingressRequest", "Guaranteed incoming bandwidth.", "percent or bits/s", "50M"},
-    {"networkQOS.ingressLimit", "Most incoming bandwidth.", "percent or bits/s", "100M"},
-    {"networkQOS.egressRequest", "Guaranteed outgoing bandwidth.", "percent or bits/s", "20"},
-    {"networkQOS.egressLimit", "Most outgoing bandwidth.", "percent or bits/s", "40"},
+    {"networkQOS.ingressRequest", "Guaranteed incoming bandwidth.", "percent or bits/s", "50M", "",
+     "integer or string"},
+    {"networkQOS.ingressLimit", "Most incoming bandwidth.", "percent or bits/s", "100M", "",
+     "integer or string"},
+    {"networkQOS.egressRequest", "Guaranteed outgoing bandwidth.", "percent or bits/s", "20", "",
+     "integer or string"},
+    {"networkQOS.egressLimit", "Most outgoing bandwidth.", "percent or bits/s", "40", "",
+     "integer or string"},
 };
 
 constexpr FieldHelp kBurstHelp[] = {
@@ -239,12 +243,12 @@ constexpr FieldHelp kSystemHelp[] = {
      "Bandwidth of the node that shares in percent refer to. The node annotation "
      "node.koordinator.sh/network-bandwidth "
      "wins.",
-     "bits/s", "10G"},
+     "bits/s", "10G", "", "integer or string"},
 };
 
 constexpr FieldHelp kHostApplicationsHelp[] = {
     {"applications", "Programs outside of Kubernetes that koordlet manages as if they were pods.",
-     "", ""},
+     "", "", "", "list of objects"},
     {"applications[].name", "Name of the application. Unique.", "", "yarn-node-manager"},
     {"applications[].priority", "Priority class: koord-prod, koord-mid, koord-batch or koord-free.",
      "", "koord-batch"},
@@ -296,17 +300,15 @@ std::string shownValue(const json::value& value) {
   return value.is_string() ? std::string(value.get_string()) : toJson(value);
 }
 
-// The help of a key: types from examples, defaults from the strategy without a ConfigMap, ranges
-// from the webhook's rules.
+// The help of a key: types that the help does not state from examples, defaults from the strategy
+// without a ConfigMap, ranges from the webhook's rules.
 ObjectHelp describeKey(std::string key, std::span<const FieldHelp> help,
                        const json::value& defaults, std::span<const FieldRule> rules) {
   ObjectHelp object{std::move(key), "", "", {}, help};
   for (const FieldHelp& words : help) {
     FieldNote& note = object.fields.emplace_back();
     note.path = words.path;
-    note.type = typeOfExample(words.example);
-    if (words.path.ends_with("blocks") || words.path == "applications")
-      note.type = "list of objects";
+    note.type = words.type.empty() ? typeOfExample(words.example) : words.type;
     if (const json::value* value = memberAt(defaults, words.path);
         value && !value->is_object() && !value->is_array())
       note.absent = shownValue(*value);

@@ -1,16 +1,19 @@
 #include "manager/webhook/config/config_help.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <algorithm>
 #include <fstream>
 #include <iterator>
-#include <set>
+#include <map>
 #include <stdexcept>
 
 #include "api/codec.h"
+#include "api/member_names.h"
 #include "api/slo_strategies.h"
 #include "base/yaml.h"
+#include "manager/common/ratio_config.h"
 #include "manager/webhook/config/config_rules.h"
 #include "model/colocation_strategy.h"
 
@@ -88,15 +91,31 @@ TEST(SloConfigHelpTest, TheExamplesBreakNoRule) {
   }
 }
 
-void collect(const json::value& schema, const std::string& path, std::set<std::string>& paths) {
-  if (const json::value* items = find(schema, "items")) return collect(*items, path + "[]", paths);
+using Schemas = std::map<std::string, const json::value*>;  // by the path of the field
+
+void collect(const json::value& schema, const std::string& path, Schemas& schemas) {
+  if (const json::value* items = find(schema, "items"))
+    return collect(*items, path + "[]", schemas);
   const json::value* properties = find(schema, "properties");
   if (!properties) return;
   for (const auto& [name, member] : properties->get_object()) {
     const std::string at = path.empty() ? std::string(name) : path + "." + std::string(name);
-    paths.insert(at);
-    collect(member, at, paths);
+    schemas.emplace(at, &member);
+    collect(member, at, schemas);
   }
+}
+
+std::string publishedType(std::string_view key, std::string_view path) {
+  const json::value document = toDocument(sectionOf(key));
+  for (const json::value& field : document.at("fields").get_array())
+    if (textAt(field, "path") == path) return std::string(textAt(field, "type"));
+  return "no help";
+}
+
+std::string typeIn(const json::value& schema) {
+  if (find(schema, "x-kubernetes-int-or-string")) return "integer or string";
+  const std::string_view type = textAt(schema, "type");
+  return type == "array" ? "list of objects" : std::string(type);
 }
 
 TEST(SloConfigHelpTest, EveryFieldOfTheNodeSloDefinitionIsExplained) {
@@ -110,11 +129,26 @@ TEST(SloConfigHelpTest, EveryFieldOfTheNodeSloDefinitionIsExplained) {
         std::pair{"resource-qos-config", "/resourceQOSStrategy/properties/lsClass"},
         std::pair{"cpu-burst-config", "/cpuBurstStrategy"},
         std::pair{"system-config", "/systemStrategy"}}) {
-    std::set<std::string> paths;
-    collect(spec.at_pointer(pointer), "", paths);
-    for (const std::string& path : paths)
-      EXPECT_TRUE(isExplained(key, path)) << key << ": " << path << " has no help";
+    Schemas schemas;
+    collect(spec.at_pointer(pointer), "", schemas);
+    for (const auto& [path, schema] : schemas)
+      EXPECT_EQ(publishedType(key, path), typeIn(*schema)) << key << ": " << path;
   }
+}
+
+TEST(SloConfigHelpTest, EveryFieldThatIsReadIsExplained) {
+  for (const auto name : api::memberNames<model::ColocationStrategy>())
+    EXPECT_TRUE(isExplained("colocation-config", name)) << name;
+  for (const auto name : api::memberNames<api::HostApplicationSpec>())
+    EXPECT_TRUE(isExplained("host-application-config", fmt::format("applications[].{}", name)))
+        << name;
+  for (const auto name : api::memberNames<api::CgroupPath>())
+    EXPECT_TRUE(
+        isExplained("host-application-config", fmt::format("applications[].cgroupPath.{}", name)))
+        << name;
+  for (const auto& [name, ratio] : kRatioFields)
+    EXPECT_TRUE(isExplained("cpu-normalization-config", fmt::format("ratioModel.*.{}", name)))
+        << name;
 }
 
 }  // namespace

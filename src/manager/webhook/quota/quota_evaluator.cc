@@ -10,6 +10,7 @@
 #include "base/task.h"
 #include "kube/client.h"
 #include "manager/common/names.h"
+#include "model/node_names.h"
 #include "model/resources.h"
 #include "model/well_known.h"
 
@@ -27,7 +28,7 @@ constexpr std::string_view kPodResources[] = {
     model::kCpu,       model::kMemory,        "ephemeral-storage",
     "requests.cpu",    "requests.memory",     "requests.ephemeral-storage",
     model::kBatchCpu,  model::kBatchMemory,   model::kMidCpu,
-    model::kMidMemory, model::kGpu,           "nvidia.com/gpu",
+    model::kMidMemory, model::kGpu,           model::kNvidiaGpu,
     model::kGpuShared, model::kGpuMemoryRatio};
 
 Result<api::ResourceList> annotatedAmounts(const api::ElasticQuota& quota, std::string_view key) {

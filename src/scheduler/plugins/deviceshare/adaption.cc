@@ -57,9 +57,9 @@ void forHuawei(const std::vector<GivenDevice>& gpus, std::string_view model,
     return;
   }
   const GivenDevice& first = gpus.front();
-  words.annotations["huawei.com/npu-core"] =
-      first.gpuTemplate.empty() ? minorsText(gpus, "")
-                                : fmt::format("{}-{}", first.minor, first.gpuTemplate);
+  words.annotations[model::kNpuCore] = first.gpuTemplate.empty()
+                                           ? minorsText(gpus, "")
+                                           : fmt::format("{}-{}", first.minor, first.gpuTemplate);
 }
 
 Result<> forCambricon(const std::vector<GivenDevice>& gpus, DeviceWords& words) {

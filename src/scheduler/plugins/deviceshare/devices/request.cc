@@ -31,9 +31,9 @@ struct Combination {
 
 std::vector<Combination> combinations() {
   std::vector<Combination> all{
-      {Check::None, {"nvidia.com/gpu"}},
-      {Check::None, {"amd.com/gpu"}},
-      {Check::None, {"dcu.com/gpu"}},
+      {Check::None, {model::kNvidiaGpu}},
+      {Check::None, {model::kAmdGpu}},
+      {Check::None, {model::kDcuGpu}},
       {Check::None, {kGpuName}},
       {Check::Percent, {kMemoryName}},
       {Check::Percent, {kRatioName}},
@@ -54,7 +54,7 @@ std::vector<Combination> combinations() {
 // The resource names of a type, in any combination.
 const std::vector<std::string_view>& namesOf(DeviceType type) {
   static const ByDeviceType<std::vector<std::string_view>> kNames{
-      std::vector<std::string_view>{"nvidia.com/gpu", "amd.com/gpu", "dcu.com/gpu", kGpuName,
+      std::vector<std::string_view>{model::kNvidiaGpu, model::kAmdGpu, model::kDcuGpu, kGpuName,
                                     kSharedName, kCoreName, kMemoryName, kRatioName, kNpuCore,
                                     kNpuCpu, kNpuDvpp},
       {kRdmaName},
@@ -105,7 +105,7 @@ Result<> validateGpu(const api::ResourceList& asked) {
 }
 
 api::ResourceList convert(const api::ResourceList& asked) {
-  for (const std::string_view whole : {"nvidia.com/gpu", "amd.com/gpu", "dcu.com/gpu"}) {
+  for (const std::string_view whole : {model::kNvidiaGpu, model::kAmdGpu, model::kDcuGpu}) {
     if (!asked.contains(whole)) continue;
     std::int64_t percent = valueIn(asked, whole);
     if (__builtin_mul_overflow(percent, 100, &percent)) percent = INT64_MAX;

@@ -101,7 +101,7 @@ bool alike(const T& a, const T& b) {
 }
 
 template <class Part>
-bool isNothing(const Part& part) {
+bool hasNoLoad(const Part& part) {
   if constexpr (Perhaps<Part>) {
     return !part.has_value();
   } else if constexpr (std::same_as<Part, Text>) {
@@ -138,7 +138,7 @@ Sharing<Part>::~Sharing() = default;
 
 template <class Part>
 void Sharing<Part>::share(Part& part) {
-  if (isNothing(std::as_const(part))) return;
+  if (hasNoLoad(std::as_const(part))) return;
   auto& parts = known_->parts;
   if (const auto known = parts.find(part); known != parts.end()) {
     part = *known;

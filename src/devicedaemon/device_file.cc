@@ -13,7 +13,7 @@ constexpr unsigned kFileMode = 0644, kFolderMode = 0755;
 
 }  // namespace
 
-std::string DeviceFile::halfFolder() const {
+std::string DeviceFile::temporaryFolder() const {
   return std::filesystem::path(path_).parent_path() / "ic-device-tmp";
 }
 
@@ -24,8 +24,9 @@ Result<> DeviceFile::write(const std::vector<Found>& devices) const {
     std::fflush(stdout);
     return {};
   }
-  if (auto made = makeDirs(halfFolder(), kFolderMode); !made) return made;
-  const std::string half = halfFolder() + "/" + std::filesystem::path(path_).filename().string();
+  if (auto made = makeDirs(temporaryFolder(), kFolderMode); !made) return made;
+  const std::string half =
+      temporaryFolder() + "/" + std::filesystem::path(path_).filename().string();
   if (auto written = writeFileAtomic(half, text, kFileMode); !written) return written;
   if (std::rename(half.c_str(), path_.c_str()) != 0)
     return fail(errnoError("write " + path_, errno));
@@ -35,7 +36,7 @@ Result<> DeviceFile::write(const std::vector<Found>& devices) const {
 Result<> DeviceFile::remove() const {
   if (path_.empty()) return {};
   std::error_code error;
-  std::filesystem::remove_all(halfFolder(), error);
+  std::filesystem::remove_all(temporaryFolder(), error);
   std::filesystem::remove(path_, error);
   if (error) return fail(errnoError("remove " + path_, error.value()));
   return {};

@@ -22,7 +22,7 @@ class DeviceFile {
   Result<> remove() const;
 
  private:
-  std::string halfFolder() const;
+  std::string temporaryFolder() const;
 
   std::string path_;
 };

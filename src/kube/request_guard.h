@@ -65,7 +65,7 @@ class RequestGuard {
     json::value extra;  // of a TokenReview or a front proxy; null = none
   };
   template <class T>
-  struct Remembered {
+  struct CachedAnswer {
     T value{};
     SteadyTime until{};
   };
@@ -84,8 +84,8 @@ class RequestGuard {
   Api* authentication_;
   Api* authorization_;
   GuardOptions options_;
-  BoundedMap<std::string, Remembered<User>> users_;      // by token
-  BoundedMap<std::string, Remembered<bool>> decisions_;  // by user, verb and path
+  BoundedMap<std::string, CachedAnswer<User>> users_;      // by token
+  BoundedMap<std::string, CachedAnswer<bool>> decisions_;  // by user, verb and path
   TaskGroup tasks_;
 };
 

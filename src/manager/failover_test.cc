@@ -25,11 +25,11 @@ namespace {
 using namespace std::chrono_literals;
 
 // A process's connection to Kubernetes: after its death it sends and receives nothing.
-class MortalApi final : public kube::Api {
+class CrashingApi final : public kube::Api {
  public:
   enum class Death { Never, BeforeWrite, AfterWrite };
 
-  explicit MortalApi(kube::Api& api) : api_(api) {}
+  explicit CrashingApi(kube::Api& api) : api_(api) {}
 
   bool dead = false;
   int written = 0;
@@ -98,7 +98,7 @@ struct Process {
     elector.reset();
   }
   apiserver::RoleApi role;
-  MortalApi api;
+  CrashingApi api;
   Metrics metrics;
   Webhooks webhooks;
   Random random;
@@ -404,7 +404,7 @@ class Workload : public FailoverWorld {
     return text;
   }
   // The outcome if the first process dies at its n-th write and a standby takes over.
-  std::string outcomeAfter(MortalApi::Death death, int n) {
+  std::string outcomeAfter(CrashingApi::Death death, int n) {
     TaskGroup koordlets;
     koordlets.spawn(report());
     Process& first = startProcess();
@@ -414,7 +414,7 @@ class Workload : public FailoverWorld {
     loop_.advance(1s);
     startProcess();
     loop_.advance(2min);
-    EXPECT_EQ(first.api.dead, death != MortalApi::Death::Never);
+    EXPECT_EQ(first.api.dead, death != CrashingApi::Death::Never);
     return outcome();
   }
 };
@@ -424,7 +424,7 @@ TEST(LeaderChange, AtAnyWriteEndsWhereNoChangeEnds) {
   std::string expected;
   {
     Workload world;
-    expected = world.outcomeAfter(MortalApi::Death::Never, 0);
+    expected = world.outcomeAfter(CrashingApi::Death::Never, 0);
     EXPECT_THAT(expected, testing::HasSubstr(R"("kubernetes.io/batch-cpu":"4300")"));
     EXPECT_THAT(expected, testing::HasSubstr(R"("made":"later")"));
     EXPECT_THAT(expected, testing::HasSubstr("tree-id"));
@@ -432,11 +432,11 @@ TEST(LeaderChange, AtAnyWriteEndsWhereNoChangeEnds) {
     writes = world.processes_.front()->api.written;
   }
   EXPECT_GT(writes, 10);
-  for (const auto death : {MortalApi::Death::BeforeWrite, MortalApi::Death::AfterWrite})
+  for (const auto death : {CrashingApi::Death::BeforeWrite, CrashingApi::Death::AfterWrite})
     for (int n = 0; n < writes; ++n) {
       Workload world;
       ASSERT_EQ(world.outcomeAfter(death, n), expected)
-          << (death == MortalApi::Death::BeforeWrite ? "before" : "after") << " write " << n;
+          << (death == CrashingApi::Death::BeforeWrite ? "before" : "after") << " write " << n;
     }
 }
 

@@ -162,7 +162,7 @@ void Relay::start(Fd client) {
 }
 
 void Relay::drain() {
-  front_->goAway();
+  front_->sendGoAway();
 }
 
 Relay::CallPtr Relay::find(std::int32_t stream) const {

@@ -79,7 +79,7 @@ TEST(NameExamples, OfReservationsAreRead) {
   api::Pod pod;
   pod.metadata.annotations = withExamples(
       {model::kAnnotationReservationAffinity, model::kAnnotationExactMatchReservation});
-  const auto wish = scheduler::ReservationWish::of(pod);
+  const auto wish = scheduler::ReservationRequest::of(pod);
   EXPECT_EQ(wish.error, "");
   EXPECT_TRUE(wish.required);
   EXPECT_TRUE(wish.exact);

@@ -17,7 +17,7 @@ void koordletFiles(std::string_view input) {
     const auto again = resctrl::parseSchemata(l3 + mb);
     check(again && again->l3 == schemata->l3 && again->mb == schemata->mb,
           "the lines of schemata read as the schemata");
-    check(resctrl::saysLine(input, l3) && resctrl::saysLine(input, mb),
+    check(resctrl::hasLine(input, l3) && resctrl::hasLine(input, mb),
           "schemata say what was read in them");
   }
   const resctrl::Machine machine{

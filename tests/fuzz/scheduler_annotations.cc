@@ -199,7 +199,7 @@ void reservationsAndQuotas(std::string_view input) {
         kAnnotationReservationCurrentOwner})
     pod.metadata.annotations[std::string(key)] = text;
   pod.spec.nodeName = "n";
-  const ReservationWish wish = ReservationWish::of(pod);
+  const ReservationRequest wish = ReservationRequest::of(pod);
   check(wish.anything(), "who says something wishes something");
   std::string error;
   const api::Reservation stands = reservationOf(pod, error);

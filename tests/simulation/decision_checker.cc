@@ -80,8 +80,8 @@ class DecisionChecker::Preemption final : public scheduler::Plugin,
 class DecisionChecker::Audit final : public scheduler::WorkloadAudit {
  public:
   explicit Audit(DecisionChecker& checker) : checker_(checker) {}
-  void podSeen(const PodInfo&) override {}
-  void podGone(const PodInfo&) override {}
+  void onPod(const PodInfo&) override {}
+  void onPodDeleted(const PodInfo&) override {}
   void attempted(const PodInfo&) override {}
   void failed(const PodInfo&, const std::string&) override {}
   void scheduled(const PodInfo&, const std::string&) override {}
@@ -89,13 +89,13 @@ class DecisionChecker::Audit final : public scheduler::WorkloadAudit {
   void victims(const PodInfo& preemptor, std::span<const PodPtr> victims) override {
     checker_.decisions_.departures->told(checker_.process_, *checker_.handle_, preemptor, victims);
   }
-  void podLeft(const std::string&) override {}
-  void groupSeen(const std::string&, const GroupSeen&) override {}
+  void podForgotten(const std::string&) override {}
+  void onGroup(const std::string&, const GroupSeen&) override {}
   void groupCompleted(const std::string&, const std::string&) override {}
   void groupAttempted(const std::string&) override {}
   void groupFailed(const std::string&) override {}
   void groupScheduled(const std::string&) override {}
-  void groupGone(const std::string&) override {}
+  void onGroupDeleted(const std::string&) override {}
 
  private:
   DecisionChecker& checker_;

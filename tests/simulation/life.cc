@@ -28,8 +28,8 @@ Life::Life(kube::Api& api, VirtualLoop& loop, Invariants& invariants, Journal& j
       generate_(random.next()),
       shapes_(1 + random_.below(12)),
       volumes_(random_.chance(0.3) ? 0.5 : 0.1) {
-  invariants_.pods.addHandler({[this](const auto& pod) { podSeen(pod); },
-                               [this](const auto&, const auto& pod) { podSeen(pod); },
+  invariants_.pods.addHandler({[this](const auto& pod) { onPod(pod); },
+                               [this](const auto&, const auto& pod) { onPod(pod); },
                                {}});
 }
 
@@ -278,7 +278,7 @@ void Life::createBudget() {
 
 // --- Controllers.
 
-void Life::podSeen(const PodObject& pod) {
+void Life::onPod(const PodObject& pod) {
   if (pod->spec.nodeName.empty() || api::isTerminal(*pod)) return;
   const bool leaving = pod->metadata.deletionTimestamp.has_value();
   if (!leaving && pod->status.phase == "Running") return;

@@ -32,7 +32,7 @@ class Life : Writes {
   void changePod();
   void addVolumes(scheduler::testing::PodBuilder& pod);
 
-  void podSeen(const PodObject& pod);
+  void onPod(const PodObject& pod);
   void startPod(const PodObject& pod);
   void collect();
   void countBudgets();

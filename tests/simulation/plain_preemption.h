@@ -24,9 +24,9 @@ struct PlainPlan {
   // The cost; less is better: whether an eviction is needed on a node that is not being vacated
   // already, violated budgets, highest priority, sum of priorities, number, and how long the most
   // important victims have run.
-  using Harm =
+  using PreemptionCost =
       std::tuple<bool, std::int64_t, std::int64_t, std::int64_t, std::size_t, std::int64_t>;
-  Harm harm(WallTime now) const;
+  PreemptionCost harm(WallTime now) const;
 };
 
 // nullopt if the pod would not fit on the node even without all pods of lower priority, or if no

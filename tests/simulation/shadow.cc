@@ -27,7 +27,7 @@ bool isCount(std::string_view key) {
   return key == "runtimeVersion" || key == "generation" || key == "onceResourceSatisfied" ||
          key == "OnceResourceSatisfied";
 }
-bool isNothing(const json::value& value) {
+bool hasNoLoad(const json::value& value) {
   const auto* object = value.if_object();
   const auto* list = value.if_array();
   return value.is_null() || (object && object->empty()) || (list && list->empty());
@@ -46,7 +46,7 @@ json::value sorted(json::value value) {
       if (!isCount(member.key())) members[std::string(member.key())] = sorted(member.value());
     json::object ordered;
     for (auto& [key, member] : members)
-      if (!isNothing(member)) ordered[key] = std::move(member);
+      if (!hasNoLoad(member)) ordered[key] = std::move(member);
     return ordered;
   }
   if (auto* list = value.if_array()) {

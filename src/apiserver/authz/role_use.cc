@@ -43,7 +43,7 @@ std::vector<std::string> RoleUse::unused(const std::vector<PolicyRule>& rules) c
   std::vector<std::string> out;
   for (PolicyRule rule : rules) {
     rule.names.clear();
-    for (const auto& piece : piecesOf(rule)) {
+    for (const auto& piece : elementaryRules(rule)) {
       auto watching = piece;
       if (piece.verbs.front() == "list") watching.verbs = {"watch"};
       if (!covers(piece) && !covers(watching)) out.push_back(describePiece(piece));

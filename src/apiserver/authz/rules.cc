@@ -140,7 +140,7 @@ bool allows(const PolicyRule& rule, const Attributes& a) {
          (rule.names.empty() || has(rule.names, a.name));
 }
 
-std::vector<PolicyRule> piecesOf(const PolicyRule& rule) {
+std::vector<PolicyRule> elementaryRules(const PolicyRule& rule) {
   std::vector<PolicyRule> out;
   for (const auto& group : rule.groups)
     for (const auto& resource : rule.resources)
@@ -169,7 +169,7 @@ std::vector<PolicyRule> notCovered(const std::vector<PolicyRule>& owned,
       continue;
     }
     left -= pieces;
-    for (auto& piece : piecesOf(rule))
+    for (auto& piece : elementaryRules(rule))
       if (!isOwned(piece)) missing.push_back(std::move(piece));
   }
   return missing;

@@ -34,7 +34,7 @@ bool allows(const PolicyRule& rule, const Attributes& attributes);
 
 // The same permissions as rules with one verb and either one group, one resource and at most one
 // name, or one URL.
-std::vector<PolicyRule> piecesOf(const PolicyRule& rule);
+std::vector<PolicyRule> elementaryRules(const PolicyRule& rule);
 
 // The part of `wanted` that the `owned` rules do not allow, in pieces of one verb, group and
 // resource. If the wanted rules have too many pieces together, those that no single owned rule

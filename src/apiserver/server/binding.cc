@@ -25,7 +25,7 @@ void applyBinding(json::object& pod, const json::value& binding, const std::stri
 
 Task<Outcome<Written>> WriteCall::bind() {
   const auto& request = call_.request;
-  auto body = readOwnKind("Binding");
+  auto body = readSubresourceKind("Binding");
   if (!body) co_return std::unexpected(std::move(body.error()));
   const std::string pod =
       request.name.empty() ? std::string(textAt(*body, "metadata", "name")) : request.name;
@@ -35,7 +35,7 @@ Task<Outcome<Written>> WriteCall::bind() {
   a.name = pod;
   a.objectKind = "Binding";
   a.objectVersion = "v1";
-  auto admitting = admitOwnKind(std::move(a), *std::move(body));
+  auto admitting = admitSubresourceKind(std::move(a), *std::move(body));
   body = co_await admitting;
   if (!body) co_return std::unexpected(std::move(body.error()));
   const std::string node(textAt(*body, "target", "name"));

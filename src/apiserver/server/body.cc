@@ -468,7 +468,7 @@ bool sameObject(const json::value& a, const json::value& b) {
   return true;
 }
 
-bool canGo(const json::value& object) {
+bool isDeletable(const json::value& object) {
   if (textAt(object, "metadata", "deletionTimestamp").empty()) return false;
   if (integerAt(object, 0, "metadata", "deletionGracePeriodSeconds") > 0) return false;
   const auto none = [](const json::value* list) {

@@ -37,7 +37,7 @@ Outcome<> prepareUpdate(json::value& next, const json::value& old, const Target&
 // Returns true if the two are equal apart from resourceVersion.
 bool sameObject(const json::value& a, const json::value& b);
 // Returns true if a deleted object has no finalizer and no grace period left.
-bool canGo(const json::value& object);
+bool isDeletable(const json::value& object);
 
 std::string newUid(Random& random);
 // The five random letters and digits at the end of generated names.

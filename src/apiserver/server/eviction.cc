@@ -129,7 +129,7 @@ Outcome<> WriteCall::spendDisruption(const json::value& pod) {
 
 Task<Outcome<Written>> WriteCall::evict() {
   const auto& request = call_.request;
-  auto body = readOwnKind("Eviction");
+  auto body = readSubresourceKind("Eviction");
   if (!body) co_return std::unexpected(std::move(body.error()));
   if (textAt(*body, "metadata", "name") != request.name)
     co_return refuse(ErrorCode::BadRequest, "name in URL does not match name in Eviction object");
@@ -148,7 +148,7 @@ Task<Outcome<Written>> WriteCall::evict() {
   auto a = attributes("CREATE", &*pod, nullptr);
   a.objectKind = "Eviction";
   a.objectVersion = "policy/v1";
-  auto admitting = admitOwnKind(std::move(a), *std::move(body));
+  auto admitting = admitSubresourceKind(std::move(a), *std::move(body));
   body = co_await admitting;
   if (!body) co_return std::unexpected(std::move(body.error()));
   const json::value options = membersOf(memberOf(*body, "deleteOptions"));

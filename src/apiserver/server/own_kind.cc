@@ -6,16 +6,17 @@
 
 namespace koord::apiserver {
 
-Outcome<json::value> WriteCall::readOwnKind(std::string_view kind) const {
+Outcome<json::value> WriteCall::readSubresourceKind(std::string_view kind) const {
   const auto& text = call_.request.body;
   auto body = text.empty() ? Result<json::value>(json::object{}) : parseJson(text);
   if (!body)
     return refuse(std::move(body.error()).within(fmt::format("error decoding the {}", kind)));
-  if (auto good = checkOwnKind(*body, kind); !good) return std::unexpected(std::move(good.error()));
+  if (auto good = checkSubresourceKind(*body, kind); !good)
+    return std::unexpected(std::move(good.error()));
   return *std::move(body);
 }
 
-Outcome<> WriteCall::checkOwnKind(const json::value& body, std::string_view kind) const {
+Outcome<> WriteCall::checkSubresourceKind(const json::value& body, std::string_view kind) const {
   const auto* schema = server_.registry_.builtinSchemas()->find(kind);
   std::optional<api::FieldProblem> problem;
   if (!body.is_object()) {
@@ -29,15 +30,15 @@ Outcome<> WriteCall::checkOwnKind(const json::value& body, std::string_view kind
                             problem->path.empty() ? "" : ": ", problem->message));
 }
 
-Task<Outcome<json::value>> WriteCall::admitOwnKind(AdmissionAttributes attributes,
-                                                   json::value body) {
+Task<Outcome<json::value>> WriteCall::admitSubresourceKind(AdmissionAttributes attributes,
+                                                           json::value body) {
   const std::string kind = attributes.objectKind;
   if (server_.webhooks_.wantsMutating(attributes)) {
     attributes.object = body;
     auto mutating = server_.webhooks_.mutate(attributes, warnings_);
     auto mutated = co_await mutating;
     if (!mutated) co_return std::unexpected(std::move(mutated.error()));
-    if (auto good = checkOwnKind(*mutated, kind); !good)
+    if (auto good = checkSubresourceKind(*mutated, kind); !good)
       co_return refuse(
           ErrorCode::Internal,
           "an admission webhook made an object that cannot be used: " + good.error().error.message);

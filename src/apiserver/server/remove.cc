@@ -210,7 +210,7 @@ Outcome<Written> WriteCall::deleteNow(const EntryPtr& entry, const json::value& 
     requireCleanup(next, formatTime(server_.executor_.wallNow()));
 
   if (dryRun_) return answer(next, 200);
-  if (!canGo(next)) {
+  if (!isDeletable(next)) {
     if (sameObject(next, old)) return answer(*entry, 200);
     const auto stored = put(next);
     if (auto done = followUp(&next, entry->name()); !done)

@@ -80,7 +80,7 @@ Result<std::unique_ptr<Server>> Server::open(Executor& executor, ServerOptions o
     };
     server->store_.observe(
         [raw = server.get()](const Table& table, const Event& event) {
-          raw->takenBack(table, event);
+          raw->onReverted(table, event);
         },
         [raw = server.get()](const Error* failure) { raw->storageChanged(failure); });
     server->store_.setJournal(inlineCommits
@@ -165,7 +165,7 @@ Result<> Server::openAccess() {
 }
 
 // Reverts what the server derived from an object.
-void Server::takenBack(const Table& table, const Event& event) {
+void Server::onReverted(const Table& table, const Event& event) {
   const auto& entry = event.before ? event.before : event.now;
   const auto object = event.before ? parseJson(event.before->text) : Result<json::value>();
   const json::value* before = event.before && object ? &*object : nullptr;
@@ -262,7 +262,7 @@ Task<Reply> Server::write(const Call& call) {
   auto outcome = co_await running;
   auto settling = settled();
   const bool durable = co_await settling;
-  if (!durable || write.takenBack()) {
+  if (!durable || write.onReverted()) {
     // The storage may work again already, but this write is lost.
     const auto& failure = store_.failure();
     reply = failureReply(

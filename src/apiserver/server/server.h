@@ -103,7 +103,7 @@ class Server {
   Server(Executor& executor, ServerOptions options);
   Result<> load(Storage& storage);
   Result<> openAccess();
-  void takenBack(const Table& table, const Event& event);
+  void onReverted(const Table& table, const Event& event);
   void storageChanged(const Error* failure);
 
   Task<Reply> answer(const Call& call);

@@ -32,9 +32,10 @@ std::vector<std::string> namesOf(const json::value& service) {
 }  // namespace
 
 // Assigns addresses and ports to one service.
-class ServiceAddresses::Giving {
+class ServiceAddresses::AddressAllocation {
  public:
-  Giving(ServiceAddresses& all, json::value& service, const std::string& key, Random& random)
+  AddressAllocation(ServiceAddresses& all, json::value& service, const std::string& key,
+                    Random& random)
       : all_(all), service_(service), key_(key), random_(random) {
     hold_.owner_ = &all;
   }
@@ -187,7 +188,7 @@ void ServiceAddresses::changed(const std::string& key, const json::value* servic
 
 Outcome<ServiceAddresses::Hold> ServiceAddresses::complete(json::value& service,
                                                            const std::string& key, Random& random) {
-  return Giving(*this, service, key, random).run();
+  return AddressAllocation(*this, service, key, random).run();
 }
 
 }  // namespace koord::apiserver

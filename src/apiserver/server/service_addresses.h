@@ -38,7 +38,7 @@ class ServiceAddresses {
   Outcome<Hold> complete(json::value& service, const std::string& key, Random& random);
 
  private:
-  class Giving;
+  class AddressAllocation;
   // By address, or by port as text.
   std::map<std::string, std::string, std::less<>> owners_;  // the service's key
   std::map<std::string, std::vector<std::string>> ofService_;

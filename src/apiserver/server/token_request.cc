@@ -129,13 +129,13 @@ Task<Outcome<Written>> WriteCall::issueToken() {
   if (!tokens)
     co_return refuse(ErrorCode::MethodNotAllowed,
                      "this server issues no tokens of service accounts");
-  auto body = readOwnKind("TokenRequest");
+  auto body = readSubresourceKind("TokenRequest");
   if (!body) co_return std::unexpected(std::move(body.error()));
   auto a = attributes("CREATE", &*body, nullptr);
   a.name = request.name;
   a.objectKind = "TokenRequest";
   a.objectVersion = "authentication.k8s.io/v1";
-  auto admitting = admitOwnKind(std::move(a), *std::move(body));
+  auto admitting = admitSubresourceKind(std::move(a), *std::move(body));
   body = co_await admitting;
   if (!body) co_return std::unexpected(std::move(body.error()));
   auto wanted = readWanted(*body);

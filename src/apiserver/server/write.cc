@@ -238,7 +238,7 @@ Task<Outcome<Written>> WriteCall::modify(Change change) {
     if (auto good = checkSize(next, entry->text.size()); !good)
       co_return std::unexpected(std::move(good.error()));
     if (dryRun_) co_return answer(next, 200);
-    const bool gone = canGo(next);
+    const bool gone = isDeletable(next);
     if (gone) {
       erase(entry);
       if (auto done = followUp(nullptr, request.name); !done)
@@ -459,14 +459,14 @@ Outcome<> WriteCall::checkSize(const json::value& object, std::size_t before) co
 }
 
 void WriteCall::stored() {
-  earlierTakenBack_ = takenBack();
+  earlierTakenBack_ = onReverted();
   storedEpoch_ = server_.store_.epoch();
   storedVersion_ = server_.store_.version() + 1;
 }
 
-bool WriteCall::takenBack() const {
+bool WriteCall::onReverted() const {
   return earlierTakenBack_ ||
-         (storedVersion_ != 0 && server_.store_.isTakenBack(storedEpoch_, storedVersion_));
+         (storedVersion_ != 0 && server_.store_.isReverted(storedEpoch_, storedVersion_));
 }
 
 EntryPtr WriteCall::put(const json::value& object) {

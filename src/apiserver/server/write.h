@@ -27,7 +27,7 @@ class WriteCall {
   // The name of the object that is created; "" if the request names it.
   const std::string& newName() const { return newName_; }
   // Returns true if a change of this call was reverted because the storage failed.
-  bool takenBack() const;
+  bool onReverted() const;
 
  private:
   // Returns the object that replaces `old`.
@@ -47,10 +47,10 @@ class WriteCall {
                                const json::value& options) const;
   Task<Outcome<Written>> removeAll();
   // Reads the body of a subresource that has a kind of its own, and checks types by its schema.
-  Outcome<json::value> readOwnKind(std::string_view kind) const;
-  Outcome<> checkOwnKind(const json::value& body, std::string_view kind) const;
+  Outcome<json::value> readSubresourceKind(std::string_view kind) const;
+  Outcome<> checkSubresourceKind(const json::value& body, std::string_view kind) const;
   // Returns such a body after the webhooks, or the reason why one of them denied it.
-  Task<Outcome<json::value>> admitOwnKind(AdmissionAttributes attributes, json::value body);
+  Task<Outcome<json::value>> admitSubresourceKind(AdmissionAttributes attributes, json::value body);
   // For a scale, webhooks receive the Scale.
   void showScale(AdmissionAttributes& attributes, const json::value& object,
                  const json::value& old) const;
@@ -117,7 +117,7 @@ class WriteCall {
   std::optional<ManagedFields> applied_;  // by apply()
   std::vector<std::string> warnings_;
   std::string newName_;
-  // The last change, see Store::isTakenBack; version 0: none yet.
+  // The last change, see Store::isReverted; version 0: none yet.
   std::size_t storedEpoch_ = 0;
   std::uint64_t storedVersion_ = 0;
   bool earlierTakenBack_ = false;

@@ -124,7 +124,7 @@ class Store {
   // Counts the reverts. Versions are reused after a revert, so a change is identified by epoch and
   // version.
   std::size_t epoch() const { return takenBackTo_.size(); }
-  bool isTakenBack(std::size_t epoch, std::uint64_t version) const {
+  bool isReverted(std::size_t epoch, std::uint64_t version) const {
     return epoch < takenBackTo_.size() && version > takenBackTo_[epoch];
   }
   // Calls fn, at once or later: with true when everything up to `version` is durable, with false

@@ -10,14 +10,14 @@
 
 namespace koord::cluster {
 
-class OverheardApi final : public kube::Api {
+class ObservedApi final : public kube::Api {
  public:
-  using Hear = std::function<void(const kube::Request& request)>;
-  explicit OverheardApi(kube::Api& api) : api_(api) {}
+  using OnRequest = std::function<void(const kube::Request& request)>;
+  explicit ObservedApi(kube::Api& api) : api_(api) {}
 
-  void setHear(Hear hear) { hear_ = std::move(hear); }
+  void setOnRequest(OnRequest hear) { onRequest_ = std::move(hear); }
   Task<Result<std::string>> call(kube::Request request) override {
-    if (hear_) hear_(request);
+    if (onRequest_) onRequest_(request);
     return api_.call(std::move(request));
   }
   std::unique_ptr<kube::Watch> watch(kube::Request request, kube::WatchSink sink) override {
@@ -27,7 +27,7 @@ class OverheardApi final : public kube::Api {
 
  private:
   kube::Api& api_;
-  Hear hear_;
+  OnRequest onRequest_;
 };
 
 struct ControllersRun {
@@ -41,7 +41,7 @@ struct ControllersRun {
     nodes.start();
   }
 
-  OverheardApi api;
+  ObservedApi api;
   kube::Informer<api::Pod> pods;
   kube::Informer<api::Node> nodes;
   Controllers controllers;

@@ -244,7 +244,7 @@ Task<Result<>> DeploymentController::sync(std::string key) {
   auto sets = co_await claiming;
   if (!sets) co_return fail(std::move(sets.error()));
   Result<> done;
-  Making making;
+  NewSet making;
   if (!deployment->metadata.deletionTimestamp) {
     auto acting = act(deployment, *sets, &making);
     done = co_await acting;
@@ -254,7 +254,7 @@ Task<Result<>> DeploymentController::sync(std::string key) {
   co_return done ? reported : done;
 }
 
-Task<Result<>> DeploymentController::act(DeploymentPtr deployment, Sets sets, Making* making) {
+Task<Result<>> DeploymentController::act(DeploymentPtr deployment, Sets sets, NewSet* making) {
   if (sets.fresh) {
     // After a rollback the old template is the newest revision.
     const int revision = std::max(revisionOf(*sets.fresh), sets.newestOld() + 1);
@@ -280,7 +280,7 @@ Task<Result<>> DeploymentController::act(DeploymentPtr deployment, Sets sets, Ma
   co_return co_await forgetting;
 }
 
-Task<Result<>> DeploymentController::rollOut(DeploymentPtr deployment, Sets sets, Making* making) {
+Task<Result<>> DeploymentController::rollOut(DeploymentPtr deployment, Sets sets, NewSet* making) {
   const bool recreate = deployment->spec.strategy.type == "Recreate";
   const RolloutLimits limits = rolloutLimits(deployment->spec);
   std::vector<RolloutSet> oldSizes;
@@ -341,7 +341,7 @@ Task<Result<>> DeploymentController::resize(DeploymentPtr deployment, Sets sets)
 }
 
 Task<Result<>> DeploymentController::createSet(DeploymentPtr deployment, int replicas, int revision,
-                                               Making* making) {
+                                               NewSet* making) {
   const Owner owner{api::Deployment::kType, deployment->metadata};
   for (int collisions = 0;; ++collisions) {
     const std::string hash = templateHash(deployment->spec.template_, collisions);
@@ -361,7 +361,7 @@ Task<Result<>> DeploymentController::createSet(DeploymentPtr deployment, int rep
       co_return fail(std::move(error));
     }
     if (created->now) making->made = name;
-    if (created->now && replicas > 0) sayScaled(*deployment, name, 0, replicas);
+    if (created->now && replicas > 0) reportScaled(*deployment, name, 0, replicas);
     break;
   }
   auto setting = setRevision(deployment, nullptr, revision);
@@ -407,12 +407,12 @@ Task<Result<>> DeploymentController::scale(DeploymentPtr deployment, SetPtr set,
   auto patching =
       patchIfThere(api_, api::ReplicaSet::kType, api::keyOf(set->metadata), std::move(patch));
   auto patched = co_await patching;
-  if (patched && sized) sayScaled(*deployment, set->metadata.name, sizeOf(*set), replicas);
+  if (patched && sized) reportScaled(*deployment, set->metadata.name, sizeOf(*set), replicas);
   co_return patched;
 }
 
-void DeploymentController::sayScaled(const api::Deployment& deployment, const std::string& set,
-                                     int from, int to) {
+void DeploymentController::reportScaled(const api::Deployment& deployment, const std::string& set,
+                                        int from, int to) {
   events_.record(kube::referenceTo(api::Deployment::kType, deployment.metadata), "Normal",
                  "ScalingReplicaSet",
                  fmt::format("Scaled {} replica set {} from {} to {}", to > from ? "up" : "down",
@@ -440,7 +440,7 @@ Task<Result<>> DeploymentController::forgetOld(DeploymentPtr deployment, std::ve
 }
 
 void DeploymentController::setProgressing(const api::Deployment& deployment,
-                                          const api::ReplicaSet* fresh, const Making& making,
+                                          const api::ReplicaSet* fresh, const NewSet& making,
                                           api::DeploymentStatus& status) {
   auto& conditions = status.conditions;
   if (!hasDeadline(deployment.spec)) return removeCondition(conditions, kProgressing);
@@ -496,7 +496,7 @@ void DeploymentController::setProgressing(const api::Deployment& deployment,
                                        what + " has timed out progressing.", now));
 }
 
-Task<Result<>> DeploymentController::report(DeploymentPtr deployment, Sets sets, Making making) {
+Task<Result<>> DeploymentController::report(DeploymentPtr deployment, Sets sets, NewSet making) {
   const auto& fresh = sets.fresh;
   const WallTime now = executor_.wallNow();
   api::DeploymentStatus status;

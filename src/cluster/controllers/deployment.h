@@ -33,28 +33,28 @@ class DeploymentController {
 
   Task<Result<>> sync(std::string key);
   // The result of creating the set of a new template: its name, or why it failed.
-  struct Making {
+  struct NewSet {
     std::string made;
     std::string refusal;
   };
   // One step towards the desired state.
-  Task<Result<>> act(DeploymentPtr deployment, Sets sets, Making* making);
+  Task<Result<>> act(DeploymentPtr deployment, Sets sets, NewSet* making);
   Task<Result<Sets>> claimSets(DeploymentPtr deployment);
-  Task<Result<>> rollOut(DeploymentPtr deployment, Sets sets, Making* making);
+  Task<Result<>> rollOut(DeploymentPtr deployment, Sets sets, NewSet* making);
   // Keeps the sum of all sets at the desired size, without a rollout.
   Task<Result<>> resize(DeploymentPtr deployment, Sets sets);
-  Task<Result<>> createSet(DeploymentPtr deployment, int replicas, int revision, Making* making);
+  Task<Result<>> createSet(DeploymentPtr deployment, int replicas, int revision, NewSet* making);
   // Sets revision, annotations and minReadySeconds of the newest set (if there is one), and the
   // revision of the Deployment.
   Task<Result<>> setRevision(DeploymentPtr deployment, SetPtr set, int revision);
   Task<Result<>> scale(DeploymentPtr deployment, SetPtr set, int replicas);
-  Task<Result<>> report(DeploymentPtr deployment, Sets sets, Making making);
+  Task<Result<>> report(DeploymentPtr deployment, Sets sets, NewSet making);
   Task<Result<>> forgetOld(DeploymentPtr deployment, std::vector<SetPtr> old);
   // Updates the condition Progressing of the new status; schedules a check at the deadline.
   void setProgressing(const api::Deployment& deployment, const api::ReplicaSet* fresh,
-                      const Making& making, api::DeploymentStatus& status);
+                      const NewSet& making, api::DeploymentStatus& status);
   bool hasPods(const std::vector<SetPtr>& sets) const;
-  void sayScaled(const api::Deployment& deployment, const std::string& set, int from, int to);
+  void reportScaled(const api::Deployment& deployment, const std::string& set, int from, int to);
 
   kube::Api& api_;
   Executor& executor_;

@@ -184,8 +184,8 @@ void NodeLifecycleController::start() {
   };
   leases_.addHandler({renewed, [renewed](const auto&, const auto& lease) { renewed(lease); },
                       [this](const auto& lease) { renewed_.erase(lease->metadata.name); }});
-  pods_.addHandler({[this](const PodPtr& pod) { podSeen(pod); },
-                    [this](const auto&, const PodPtr& pod) { podSeen(pod); },
+  pods_.addHandler({[this](const PodPtr& pod) { onPod(pod); },
+                    [this](const auto&, const PodPtr& pod) { onPod(pod); },
                     [this](const PodPtr& pod) { leaving_.erase(pod->metadata.uid); }});
   nodes_.onSynced([this] {
     for (const auto& node : nodes_.objects()) nodeQueue_.add(node->metadata.name);
@@ -234,7 +234,7 @@ void NodeLifecycleController::nodeCounted(const api::Node* before, const api::No
   for (const auto& node : nodes_.objects()) nodeQueue_.add(node->metadata.name);
 }
 
-void NodeLifecycleController::podSeen(const PodPtr& pod) {
+void NodeLifecycleController::onPod(const PodPtr& pod) {
   if (pod->spec.nodeName.empty() || pod->metadata.deletionTimestamp) return;
   const auto node = nodes_.get({"", pod->spec.nodeName});
   if (node && evictionTime(*pod, node->spec.taints, executor_.wallNow()))

@@ -50,7 +50,7 @@ class NodeLifecycleController {
   void nodeCounted(const api::Node* before, const api::Node* after);
   // The taints for the node's conditions, without those that the rate limit delays.
   api::List<api::Taint> taintsInTurn(const api::Node& node);
-  void podSeen(const PodPtr& pod);
+  void onPod(const PodPtr& pod);
   Task<Result<>> syncNode(std::string name);
   Task<Result<>> setTaints(NodePtr node);
   Task<Result<>> setUnreachable(NodePtr node);

@@ -431,7 +431,7 @@ TEST_F(RestartTest, AnOwnerThatIsAddedWhileAnotherIsLookedForIsKept) {
   cluster.loop.advance(2s);
   TaskGroup others;
   bool added = false;
-  run->api.setHear([&](const kube::Request& request) {
+  run->api.setOnRequest([&](const kube::Request& request) {
     if (request.verb != kube::Verb::Get || request.name != "a" || std::exchange(added, true))
       return;
     const auto add = [](kube::Api& api, json::value patch) -> Task<void> {
@@ -451,7 +451,7 @@ TEST_F(RestartTest, AnOwnerThatIsAddedWhileAnotherIsLookedForIsKept) {
   cluster.loop.advance(5s);
   ASSERT_TRUE(added);
   EXPECT_THAT(names(), testing::ElementsAre("b", "c"));
-  run->api.setHear({});
+  run->api.setOnRequest({});
 }
 
 }  // namespace

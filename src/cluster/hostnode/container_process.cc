@@ -143,7 +143,7 @@ Result<> enterFilesOf(int pid) {
   return {};
 }
 
-Result<> becomeUser(const ContainerUser& user) {
+Result<> switchUser(const ContainerUser& user) {
   const std::uint64_t dropped = user.privileged ? 0
                                                 : capabilitiesIn(user.dropCapabilities) &
                                                       ~capabilitiesIn(user.addCapabilities);
@@ -161,7 +161,7 @@ Result<> becomeUser(const ContainerUser& user) {
   return {};
 }
 
-Error becomeProgram(const ContainerConfig& config, std::vector<std::string> argv) {
+Error execProgram(const ContainerConfig& config, std::vector<std::string> argv) {
   const std::string folder = config.workingDir.empty() ? "/" : config.workingDir;
   if (::chdir(folder.c_str()) != 0) return errnoError("working folder " + folder, errno);
   auto variables = config.env;

@@ -19,8 +19,8 @@ Result<> enterFiles(const ContainerConfig& config, const std::string& staging);
 // Enters the mount namespace of another process, if it differs from ours.
 Result<> enterFilesOf(int pid);
 // Sets user, groups and capabilities; irreversible.
-Result<> becomeUser(const ContainerUser& user);
+Result<> switchUser(const ContainerUser& user);
 // Changes to the working folder, then calls exec. Returns only if that fails.
-Error becomeProgram(const ContainerConfig& config, std::vector<std::string> argv);
+Error execProgram(const ContainerConfig& config, std::vector<std::string> argv);
 
 }  // namespace koord::cluster

@@ -60,13 +60,13 @@ bool awaitStart(int pipe, StartFailure& failure) {
     giveUp(pipe, errnoError("standard streams", errno));
   // Everything else that is open, the pipe included, closes on exec.
   ::close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
-  if (auto become = becomeUser(record.config.user); !become) giveUp(pipe, become.error());
+  if (auto become = switchUser(record.config.user); !become) giveUp(pipe, become.error());
   // The container must not outlive the process that records its end. A change of user resets this.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != shim) ::_exit(128);
   std::vector<std::string> argv = record.config.command;
   argv.insert(argv.end(), record.config.args.begin(), record.config.args.end());
-  giveUp(pipe, becomeProgram(record.config, std::move(argv)));
+  giveUp(pipe, execProgram(record.config, std::move(argv)));
 }
 
 // The container's process, which is waited for by id; 0 before it has started.
@@ -259,9 +259,9 @@ int execInContainer(const std::string& dir, std::vector<std::string> command) {
   if (ready) ready = enterContainer(dir);
   if (ready) {
     resetSignals();
-    ready = becomeUser(record->config.user);
+    ready = switchUser(record->config.user);
   }
-  const Error error = ready ? becomeProgram(record->config, std::move(command)) : ready.error();
+  const Error error = ready ? execProgram(record->config, std::move(command)) : ready.error();
   std::fprintf(stderr, "%s\n", error.message.c_str());
   return 126;
 }

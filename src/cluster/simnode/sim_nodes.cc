@@ -108,9 +108,9 @@ void SimNodes::start() {
   nodes_.addHandler({[this](const auto& node) { nodeSeen(*node); },
                      [this](const auto&, const auto& node) { nodeSeen(*node); },
                      [this](const auto& node) { nodesByName_.erase(node->metadata.name); }});
-  pods_.addHandler({[this](const auto& pod) { podSeen(*pod); },
-                    [this](const auto&, const auto& pod) { podSeen(*pod); },
-                    [this](const auto& pod) { podGone(*pod); }});
+  pods_.addHandler({[this](const auto& pod) { onPod(*pod); },
+                    [this](const auto&, const auto& pod) { onPod(*pod); },
+                    [this](const auto& pod) { onPodDeleted(*pod); }});
   metrics_.addHandler({[this](const auto& metric) {
                          // The first report does not wait for the interval.
                          const auto node = nodesByName_.find(metric->metadata.name);
@@ -203,7 +203,7 @@ void SimNodes::nodeSeen(const api::Node& node) {
     known->second.ip = address(200, static_cast<std::uint32_t>(nodesByName_.size()));
     known->second.reportAt = executor_.steadyNow();
     for (const auto& pod : pods_.objects())
-      if (pod->spec.nodeName == name) podSeen(*pod);
+      if (pod->spec.nodeName == name) onPod(*pod);
   }
   if (!ready(node)) nodeQueue_.add(name);
 }
@@ -241,7 +241,7 @@ Task<Result<>> SimNodes::syncNode(std::string name) {
   co_return Result<>{};
 }
 
-void SimNodes::podSeen(const api::Pod& pod) {
+void SimNodes::onPod(const api::Pod& pod) {
   if (pod.spec.nodeName.empty()) return;
   const auto node = nodesByName_.find(pod.spec.nodeName);
   if (node == nodesByName_.end()) return;
@@ -257,7 +257,7 @@ void SimNodes::podSeen(const api::Pod& pod) {
   }
 }
 
-void SimNodes::podGone(const api::Pod& pod) {
+void SimNodes::onPodDeleted(const api::Pod& pod) {
   if (const auto node = nodesByName_.find(pod.spec.nodeName); node != nodesByName_.end())
     node->second.pods.erase(api::keyOf(pod.metadata));
 }

@@ -37,8 +37,8 @@ class SimNodes {
   };
 
   void nodeSeen(const api::Node& node);
-  void podSeen(const api::Pod& pod);
-  void podGone(const api::Pod& pod);
+  void onPod(const api::Pod& pod);
+  void onPodDeleted(const api::Pod& pod);
   Task<Result<>> syncNode(std::string name);
   Task<Result<>> syncPod(std::string key);
   Task<Result<>> createParts(std::shared_ptr<const SimNodeShape> shape, std::string node,

@@ -69,7 +69,7 @@ class Replica {
     kill();
   }
 
-  MortalApi api;
+  CrashingApi api;
   bool leads = false;
   bool lost = false;  // the lease
 

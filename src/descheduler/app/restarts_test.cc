@@ -94,7 +94,7 @@ struct LoadWorld : MigrationWorld {
                           R"("podsMetric":[{}]}}}})",
                           node, formatTime(loop.wallNow()), kUsedBySystem, pods[node]));
   }
-  void comeBack() {
+  void requeueAfter() {
     std::map<std::string, int> there;
     for (const auto& item : list(api::Pod::kType))
       ++there[std::string(textAt(item, "metadata", "labels", "app"))];
@@ -114,7 +114,7 @@ struct LoadWorld : MigrationWorld {
       }
       loop.advance(500ms);
       finishDeletions();
-      comeBack();
+      requeueAfter();
       for (const auto& job : jobs()) madeAt.try_emplace(job.metadata.name, loop.steadyNow());
     }
   }
@@ -135,7 +135,7 @@ struct LoadWorld : MigrationWorld {
 
   Registry registry = pluginTable();
   std::optional<Metrics> metrics;
-  std::optional<MortalApi> mortal;
+  std::optional<CrashingApi> mortal;
   std::optional<Descheduler> descheduler;
   SteadyTime budgetsUntil{};
   SteadyTime nextReport{};

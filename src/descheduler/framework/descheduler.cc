@@ -69,7 +69,7 @@ Task<void> Descheduler::run() {
     const SteadyTime begun = executor_.steadyNow();
     auto task = cycle();
     const auto done = co_await task;
-    metrics_.cycleRan(executor_.steadyNow() - begun, done.has_value());
+    metrics_.cycleEnded(executor_.steadyNow() - begun, done.has_value());
     // An error is logged once, not in every cycle.
     const std::string problem = done ? "" : done.error().message;
     if (problem != problem_ && !done) {

@@ -44,7 +44,7 @@ void Metrics::limited(std::string_view limit) {
   families_->limited.Add({{"limit", std::string(limit)}}).Increment();
 }
 
-void Metrics::cycleRan(Duration took, bool ok) {
+void Metrics::cycleEnded(Duration took, bool ok) {
   families_->cycles.Add({{"result", ok ? "success" : "error"}}).Increment();
   families_->cycleSeconds.Observe(net::inSeconds(took));
 }

@@ -24,7 +24,7 @@ class Metrics {
                   std::string_view node);
   // limit: node, namespace or total.
   void limited(std::string_view limit);
-  void cycleRan(Duration took, bool ok);
+  void cycleEnded(Duration took, bool ok);
   void setLeader(bool leading);
   // Nodes of a pool by class (low, high, prodLow, prodHigh, bothLow, appropriate, skipped).
   void setPoolNodes(std::string_view pool, std::string_view nodeClass, std::size_t count);

@@ -141,7 +141,7 @@ Task<void> Arbitrator::decide(JobPtr job, PodPtr pod) {
                            podKeyOf(*job).toString(), answer.never));
     co_await refusing;
   } else if (!answer.notNow.empty()) {
-    auto saying = sayWhy(job, answer);
+    auto saying = reportReason(job, answer);
     co_await saying;
   } else {
     auto passing = pass(job);
@@ -178,7 +178,7 @@ Task<void> Arbitrator::decideGroup(std::vector<JobPtr> jobs) {
                              podKeyOf(*job).toString(), never));
       co_await refusing;
     } else if (!wait.notNow.empty()) {
-      auto saying = sayWhy(job, wait);
+      auto saying = reportReason(job, wait);
       co_await saying;
     } else {
       auto passing = pass(job);
@@ -210,7 +210,7 @@ Task<void> Arbitrator::refuse(JobPtr job, std::string reason, std::string messag
   }
 }
 
-Task<void> Arbitrator::sayWhy(JobPtr job, Answer answer) {
+Task<void> Arbitrator::reportReason(JobPtr job, Answer answer) {
   if (job->status.reason == reason::kWaiting) co_return;
   if (*answer.limit) metrics_.denied(answer.limit);
   // Its numbers may change with every job that passes, so the text stays for a while.

@@ -49,7 +49,7 @@ class Arbitrator {
                const Gates::Together& together) const;
   Task<void> pass(JobPtr job);
   Task<void> refuse(JobPtr job, std::string reason, std::string message);
-  Task<void> sayWhy(JobPtr job, Answer answer);
+  Task<void> reportReason(JobPtr job, Answer answer);
 
   const MigrationControllerArgs& args_;
   Handle& handle_;

@@ -19,13 +19,13 @@ MigrationController::MigrationController(Handle& handle, MigrationControllerArgs
       gangs_(handle.stores()),
       gates_(args_, handle, jobs_, workloads_),
       arrivals_(args_, jobs_),
-      futility_(jobs_),
+      futileMoves_(jobs_),
       metrics_(handle.metrics().registry(), handle.executor()),
       limiter_(args_, handle.executor()),
       landing_(landing ? std::move(landing)
                        : std::make_unique<SchedulerLanding>(args_.landing, handle, handle.http())),
-      migrator_({args_, handle, jobs_, gates_, workloads_, gangs_, arrivals_, futility_, metrics_,
-                 limiter_, *landing_}),
+      migrator_({args_, handle, jobs_, gates_, workloads_, gangs_, arrivals_, futileMoves_,
+                 metrics_, limiter_, *landing_}),
       reconciler_(args_, handle, jobs_, workloads_, arrivals_, limiter_),
       arbitrator_(args_, handle, jobs_, gates_, workloads_, metrics_,
                   [this](const api::PodMigrationJob& job) { return reconciler_.isOurs(job); }),
@@ -71,7 +71,7 @@ Result<> MigrationController::start() {
   gangs_.start();
   jobs_.start([this](const JobPtr& before, const JobPtr& after) {
     metrics_.changed(before, after);
-    futility_.changed(before, after);
+    futileMoves_.changed(before, after);
     reconciler_.jobChanged(before, after);
     arbitrator_.look();
   });

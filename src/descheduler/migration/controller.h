@@ -12,7 +12,7 @@
 #include "descheduler/framework/plugin.h"
 #include "descheduler/framework/registry.h"
 #include "descheduler/migration/arbitrator.h"
-#include "descheduler/migration/futility.h"
+#include "descheduler/migration/futile_moves.h"
 #include "descheduler/migration/job_metrics.h"
 #include "descheduler/migration/migrator.h"
 #include "descheduler/migration/reconciler.h"
@@ -51,7 +51,7 @@ class MigrationController final : public Plugin, public EvictPlugin, public Filt
   Gangs gangs_;
   Gates gates_;
   ArrivalLimit arrivals_;
-  Futility futility_;
+  FutileMoves futileMoves_;
   JobMetrics metrics_;
   ObjectLimiter limiter_;
   std::unique_ptr<Landing> landing_;

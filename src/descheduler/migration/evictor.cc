@@ -56,7 +56,7 @@ json::object PodEvictor::deleteOptionsOf(const api::PodMigrationJob& job,
   return options;
 }
 
-Task<Result<>> PodEvictor::askToLeave(JobPtr job, std::shared_ptr<const api::Pod> pod) {
+Task<Result<>> PodEvictor::requestEviction(JobPtr job, std::shared_ptr<const api::Pod> pod) {
   json::object asked{{"timestamp", formatTime(handle_.executor().wallNow())},
                      {"initiator", json::string(annotationOf(*job, kAnnotationEvictTrigger))},
                      {"reason", evictReasonOf(*job)}};
@@ -77,7 +77,7 @@ Task<Result<>> PodEvictor::askToLeave(JobPtr job, std::shared_ptr<const api::Pod
 Task<Result<>> PodEvictor::carryOut(JobPtr job, std::shared_ptr<const api::Pod> pod,
                                     std::string policy) {
   if (policy == "SoftEviction") {
-    auto asking = askToLeave(job, pod);
+    auto asking = requestEviction(job, pod);
     auto asked = co_await asking;
     co_return asked;
   }

@@ -29,7 +29,7 @@ class PodEvictor {
 
  private:
   Task<Result<>> carryOut(JobPtr job, std::shared_ptr<const api::Pod> pod, std::string policy);
-  Task<Result<>> askToLeave(JobPtr job, std::shared_ptr<const api::Pod> pod);
+  Task<Result<>> requestEviction(JobPtr job, std::shared_ptr<const api::Pod> pod);
   json::object deleteOptionsOf(const api::PodMigrationJob& job, const api::Pod& pod) const;
 
   const MigrationControllerArgs& args_;

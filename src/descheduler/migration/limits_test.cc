@@ -81,7 +81,7 @@ TEST(ArrivalLimit, whom_nothing_keeps_off_a_node_stays_while_it_takes_no_more) {
             "pod b-0 has to wait: 1 pods are on their way to node n2 (maxArrivingPerNode: 1)");
 }
 
-TEST(Futility, where_nobody_looks_at_reservations_nobody_else_is_tried_for_as_long_as_it_took) {
+TEST(FutileMoves, where_nobody_looks_at_reservations_nobody_else_is_tried_for_as_long_as_it_took) {
   MigrationWorld w;
   w.reservationsGoTo = "";
   w.args.defaultJobTTL = 1min;
@@ -106,7 +106,7 @@ TEST(Futility, where_nobody_looks_at_reservations_nobody_else_is_tried_for_as_lo
   EXPECT_EQ(w.jobs().size(), 2u);
 }
 
-TEST(Futility, once_somebody_looks_at_reservations_others_are_tried_at_once) {
+TEST(FutileMoves, once_somebody_looks_at_reservations_others_are_tried_at_once) {
   MigrationWorld w;
   w.reservationsGoTo = "";
   w.args.defaultJobTTL = 1min;
@@ -122,7 +122,7 @@ TEST(Futility, once_somebody_looks_at_reservations_others_are_tried_at_once) {
   EXPECT_FALSE(w.job(next).metadata.uid.empty()) << next;
 }
 
-TEST(Futility, a_pod_that_found_no_room_is_left_alone_and_others_are_not) {
+TEST(FutileMoves, a_pod_that_found_no_room_is_left_alone_and_others_are_not) {
   MigrationWorld w;
   w.reservationsGoTo = "";
   w.args.defaultJobTTL = 1min;

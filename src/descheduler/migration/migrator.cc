@@ -37,14 +37,14 @@ Migrator::Migrator(const Parts& parts)
       workloads_(parts.workloads),
       gangs_(parts.gangs),
       arrivals_(parts.arrivals),
-      futility_(parts.futility),
+      futileMoves_(parts.futileMoves),
       metrics_(parts.metrics),
       limiter_(parts.limiter),
       landing_(parts.landing),
       budgets_(parts.handle),
       writer_(parts.handle, parts.jobs) {}
 
-std::map<std::string, WallTime> Migrator::leftLately(const api::Pod& pod) const {
+std::map<std::string, WallTime> Migrator::recentlyLeftNodes(const api::Pod& pod) const {
   std::map<std::string, WallTime> nodes;
   const auto workload = workloads_.of(pod);
   if (workload.key.empty() || args_.landing.noReturnPeriod <= Duration::zero()) return nodes;
@@ -78,8 +78,8 @@ std::string Migrator::notNow(const Pod& pod, const Gates::Together& together) {
   };
   if (auto denial = gates_.notNow(pod, Gates::Counting::Open, together); !denial.why.empty())
     return denied(denial.limit, std::move(denial.why));
-  if (holdsPlaces())
-    if (auto why = futility_.refusal(pod, handle_.executor().wallNow()); !why.empty())
+  if (reservesFirst())
+    if (auto why = futileMoves_.refusal(pod, handle_.executor().wallNow()); !why.empty())
       return denied("futility", std::move(why));
   // A recent eviction delays the next one; a gang moves at once.
   const Duration wait =
@@ -138,8 +138,8 @@ void Migrator::rememberDryRun(const Plan& plan) {
   for (std::size_t i = 0; i < plan.pods.size(); ++i) {
     LandingMove move;
     move.pod = plan.pods[i];
-    move.stays = holdsPlaces();
-    if (holdsPlaces()) move.avoid = plan.avoid[i];
+    move.stays = reservesFirst();
+    if (reservesFirst()) move.avoid = plan.avoid[i];
     if (plan.pods.size() > 1) move.group = plan.pods.front()->metadata.uid;
     dryMoves_[plan.pods[i]->metadata.uid] = {now, std::move(move), plan.landing[i]};
   }
@@ -164,8 +164,8 @@ Task<Result<std::vector<LandingMove>>> Migrator::movesWith(const Plan* plan) {
     LandingMove& move = moves.emplace_back();
     move.pod = plan->pods[i];
     move.whole = std::make_shared<const json::value>(*std::move(whole));
-    move.stays = holdsPlaces();
-    if (holdsPlaces()) move.avoid = plan->avoid[i];
+    move.stays = reservesFirst();
+    if (reservesFirst()) move.avoid = plan->avoid[i];
     move.group = plan->pods.size() > 1 ? "this" : "";
   }
   co_return moves;
@@ -224,7 +224,7 @@ Task<std::string> Migrator::findPlaces(Plan* plan, const EvictOptions* options) 
     const std::string& landing = plan->landing.front();
     worse = options->noBetter ? options->noBetter(*plan->pods.front(), landing) : "";
     if (worse.empty()) co_return std::string();
-    if (!holdsPlaces()) break;  // the pod cannot be kept off that place
+    if (!reservesFirst()) break;  // the pod cannot be kept off that place
     plan->avoid.front().insert(landing);
     (*moves)[before].avoid.insert(landing);
   }
@@ -300,14 +300,14 @@ Task<Result<std::string>> Migrator::makeJobs(Plan plan, EvictOptions options) {
 // Sets the nodes that each pod of the plan avoids. Returns the reason if a pod should stay.
 std::string Migrator::avoidNodes(Plan& plan) const {
   const auto counts = arriving();
-  const auto broken = holdsPlaces() ? futility_.brokenPromises() : std::set<std::string>();
+  const auto broken = reservesFirst() ? futileMoves_.failedPredictions() : std::set<std::string>();
   for (const PodPtr& each : plan.pods) {
     std::set<std::string>& avoid = plan.avoid.emplace_back();
     avoid.insert(each->spec.nodeName);
-    for (const auto& [node, last] : leftLately(*each)) {
+    for (const auto& [node, last] : recentlyLeftNodes(*each)) {
       avoid.insert(node);
       // If nodes are equally good, the next pod might return, too.
-      if (!holdsPlaces() && node == each->spec.nodeName && each->metadata.creationTimestamp &&
+      if (!reservesFirst() && node == each->spec.nodeName && each->metadata.creationTimestamp &&
           *each->metadata.creationTimestamp >= last)
         return fmt::format(
             "pod {} came to node {} after another one of its workload was evicted "
@@ -316,7 +316,7 @@ std::string Migrator::avoidNodes(Plan& plan) const {
     }
     avoid.insert(broken.begin(), broken.end());
     // Prefer other nodes while the arrival limit of these is reached.
-    if (!holdsPlaces() || !arrivals_.limited()) continue;
+    if (!reservesFirst() || !arrivals_.limited()) continue;
     for (const auto& [node, count] : counts)
       if (count >= args_.maxArrivingPerNode) avoid.insert(node);
   }

@@ -10,7 +10,7 @@
 #include "descheduler/framework/plugin.h"
 #include "descheduler/migration/arrival_limit.h"
 #include "descheduler/migration/budgets.h"
-#include "descheduler/migration/futility.h"
+#include "descheduler/migration/futile_moves.h"
 #include "descheduler/migration/gangs.h"
 #include "descheduler/migration/gates.h"
 #include "descheduler/migration/job_metrics.h"
@@ -31,7 +31,7 @@ class Migrator {
     Workloads& workloads;
     Gangs& gangs;
     const ArrivalLimit& arrivals;
-    const Futility& futility;
+    const FutileMoves& futileMoves;
     JobMetrics& metrics;
     ObjectLimiter& limiter;
     Landing& landing;
@@ -65,9 +65,9 @@ class Migrator {
   json::object jobFor(const Plan& plan, std::size_t i, const EvictOptions& options,
                       const std::string& group) const;
   // True if places are reserved before pods are evicted.
-  bool holdsPlaces() const { return args_.defaultJobMode == "ReservationFirst"; }
+  bool reservesFirst() const { return args_.defaultJobMode == "ReservationFirst"; }
   // The nodes that pods of its workload left recently, and the last time.
-  std::map<std::string, WallTime> leftLately(const api::Pod& pod) const;
+  std::map<std::string, WallTime> recentlyLeftNodes(const api::Pod& pod) const;
   // Decided moves that the scheduler does not know yet.
   std::vector<LandingMove> movesUnderWay() const;
   void rememberDryRun(const Plan& plan);
@@ -80,7 +80,7 @@ class Migrator {
   Workloads& workloads_;
   Gangs& gangs_;
   const ArrivalLimit& arrivals_;
-  const Futility& futility_;
+  const FutileMoves& futileMoves_;
   JobMetrics& metrics_;
   ObjectLimiter& limiter_;
   Landing& landing_;

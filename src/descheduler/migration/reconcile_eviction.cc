@@ -38,7 +38,7 @@ Reconciler::Step Reconciler::missingPod(Work* work, std::string why) {
   co_return ended;
 }
 
-std::string Reconciler::othersLag(const Work& work, bool& broken) const {
+std::string Reconciler::laggingJob(const Work& work, bool& broken) const {
   const std::string group(annotationOf(*work.job, kAnnotationMoveTogether));
   const auto it = byGroup_.find(group);
   if (group.empty() || it == byGroup_.end()) return {};
@@ -139,7 +139,7 @@ Reconciler::Step Reconciler::waitForTurn(Work* work, std::string why) {
 }
 
 // The watch's state of the Reservation may be outdated, and the pod must not be evicted in vain.
-Reconciler::Step Reconciler::stillHeld(Work* work) {
+Reconciler::Step Reconciler::verifyReservation(Work* work) {
   if (!work->reservation) co_return Next::GoOn;
   const api::ObjectKey key{"", work->reservationName()};
   auto reading = kube::get<api::Reservation>(handle_.api(), key);
@@ -172,11 +172,11 @@ Reconciler::Step Reconciler::evictPresent(Work* work, std::shared_ptr<const api:
     auto ended = co_await ending;
     co_return ended;
   }
-  auto asking = stillHeld(work);
+  auto asking = verifyReservation(work);
   auto held = co_await asking;
   if (!held || *held == Next::Stop) co_return held;
   bool broken = false;
-  if (const std::string lag = othersLag(*work, broken); broken) {
+  if (const std::string lag = laggingJob(*work, broken); broken) {
     auto ending = end(work, reason::kGangBroken, "Others of its gang cannot move");
     auto ended = co_await ending;
     co_return ended;

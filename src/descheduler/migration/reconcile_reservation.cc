@@ -56,7 +56,7 @@ Task<Result<ReservationPtr>> Reconciler::readReservation(std::string name) {
 }
 
 // Creates the Reservation and waits until it has a suitable node.
-Reconciler::Step Reconciler::holdRoom(Work* work) {
+Reconciler::Step Reconciler::ensureReservation(Work* work) {
   if (work->directly(args_)) co_return Next::GoOn;
   if (work->reservationName().empty()) {
     auto creating = createReservation(work);

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/log.h"
-#include "descheduler/migration/futility.h"
+#include "descheduler/migration/futile_moves.h"
 #include "descheduler/migration/keys.h"
 #include "descheduler/migration/reconciler_work.h"
 #include "kube/client.h"
@@ -165,7 +165,7 @@ Task<Result<>> Reconciler::run(Work* work) {
   if (work->job->spec.paused) co_return Result<>();
   // Each step checks whether it has already been done.
   static constexpr Step (Reconciler::* kSteps[])(Work*) = {
-      &Reconciler::checkTime, &Reconciler::begin,          &Reconciler::holdRoom,
+      &Reconciler::checkTime, &Reconciler::begin,          &Reconciler::ensureReservation,
       &Reconciler::evict,     &Reconciler::waitForBinding, &Reconciler::waitForReady,
   };
   for (const auto step : kSteps) {
@@ -201,7 +201,7 @@ Reconciler::Step Reconciler::checkTime(Work* work) {
     }
   }
   std::string message = "Abort job caused by timeout";
-  if (const auto waited = Futility::waitedFor(*work->job, work->status); !waited.empty())
+  if (const auto waited = FutileMoves::waitedFor(*work->job, work->status); !waited.empty())
     message += ": " + waited;
   auto ending = end(work, reason::kTimeout, std::move(message));
   auto ended = co_await ending;

@@ -71,7 +71,7 @@ class Reconciler {
   Task<void> dropOrphan(JobPtr job);
 
   // reconcile_reservation.cc
-  Step holdRoom(Work* work);
+  Step ensureReservation(Work* work);
   Step createReservation(Work* work);
   Step persistReservation(Work* work, json::object reservation);
   Step judgeReservation(Work* work);
@@ -86,7 +86,7 @@ class Reconciler {
   // reconcile_eviction.cc
   Step evict(Work* work);
   Step evictPresent(Work* work, std::shared_ptr<const api::Pod> pod);
-  Step stillHeld(Work* work);
+  Step verifyReservation(Work* work);
   Step callEvictor(Work* work, std::shared_ptr<const api::Pod> pod);
   Step evictionEnded(Work* work);
   Step missingPod(Work* work, std::string why = {});
@@ -95,7 +95,7 @@ class Reconciler {
   Step waitForTurn(Work* work, std::string why);
   // Why the jobs that move together with it are not as far; "" if they are. Sets `broken` if they
   // cannot get there.
-  std::string othersLag(const Work& work, bool& broken) const;
+  std::string laggingJob(const Work& work, bool& broken) const;
   Task<Result<PodPtr>> readPod(api::ObjectKey key);
 
   const MigrationControllerArgs& args_;

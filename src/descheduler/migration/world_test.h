@@ -20,9 +20,9 @@ using namespace std::chrono_literals;
 inline const std::string kCrds = KOORD_DEPLOY "/crds/scheduling.koordinator.sh_";
 
 // Between the controller and the server: counts writes, and can die at one of them.
-class MortalApi final : public kube::Api {
+class CrashingApi final : public kube::Api {
  public:
-  explicit MortalApi(apiserver::EmbeddedCluster& cluster) : cluster_(cluster) {}
+  explicit CrashingApi(apiserver::EmbeddedCluster& cluster) : cluster_(cluster) {}
   Task<Result<std::string>> call(kube::Request request) override {
     const bool write = request.verb != kube::Verb::Get && request.verb != kube::Verb::List &&
                        request.resource != "events";
@@ -126,7 +126,7 @@ class Process final : public Handle, private Evictor {
       nodes.push_back({node, stores_.podsOn(node->metadata.name)});
     return nodes;
   }
-  MortalApi& mortal() { return api_; }
+  CrashingApi& mortal() { return api_; }
 
   std::unique_ptr<MigrationController> controller;
   FixedLanding* landing = nullptr;
@@ -138,7 +138,7 @@ class Process final : public Handle, private Evictor {
   Task<bool> evict(PodPtr, EvictOptions) override { co_return false; }
   bool nodeExhausted(std::string_view) const override { return false; }
 
-  MortalApi api_;
+  CrashingApi api_;
   VirtualLoop& loop_;
   Stores stores_;
   kube::EventRecorder events_;

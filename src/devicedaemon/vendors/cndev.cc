@@ -30,9 +30,9 @@ Result<Found> deviceAt(const Functions& call, int index) {
   Device handle = 0;
   if (const int code = call.byIndex(index, &handle))
     return failed("cndevGetDeviceHandleByIndex", code);
-  Roomy<Uuid> uuid;
+  Padded<Uuid> uuid;
   if (const int code = call.uuid(&uuid.value, handle)) return failed("cndevGetUUID", code);
-  Roomy<Memory> memory;
+  Padded<Memory> memory;
   if (const int code = call.memory(&memory.value, handle))
     return failed("cndevGetMemoryUsageV2", code);
   const char* name = call.name(handle);
@@ -41,11 +41,11 @@ Result<Found> deviceAt(const Functions& call, int index) {
   device.minor = index;
   device.resources[std::string(model::kGpuMemory)] = mebibytes(memory.value.total);
   device.resources[std::string(model::kGpuCore)] = "100";
-  Roomy<Pcie> pcie;
+  Padded<Pcie> pcie;
   if (call.pcie(&pcie.value, handle) == 0)
     device.busId = pciAddress(fmt::format("{:x}:{:x}:{:x}.{:x}", pcie.value.domain, pcie.value.bus,
                                           pcie.value.device, pcie.value.function));
-  Roomy<Health> health;
+  Padded<Health> health;
   const int code = call.health(&health.value, handle);
   if (code != 0 || health.value.good != 1)
     device.fault = code ? fmt::format("cndevGetCardHealthState: error {}", code)
@@ -69,7 +69,7 @@ Result<std::vector<Found>> devices(const std::vector<std::string>& library) {
       .need(call.name, "cndevGetCardNameStringByDevId");
   if (auto complete = opened->complete(); !complete) return fail(std::move(complete.error()));
   if (const int code = call.init(0)) return failed("cndevInit", code);
-  Roomy<CardCount> count;
+  Padded<CardCount> count;
   if (const int code = call.count(&count.value)) return failed("cndevGetDeviceCount", code);
   if (count.value.number > kMostDevices)
     return fail(ErrorCode::Invalid,

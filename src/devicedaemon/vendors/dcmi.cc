@@ -30,8 +30,8 @@ std::unexpected<Error> failedAt(const char* function, int card, int code) {
 }
 
 std::int64_t memoryOf(const Functions& call, int card, int chip) {
-  Roomy<Hbm> hbm;
-  Roomy<Ddr> ddr;
+  Padded<Hbm> hbm;
+  Padded<Ddr> ddr;
   std::int64_t memory = 0;
   if (call.hbm && call.hbm(card, chip, &hbm.value) == 0)
     memory += static_cast<std::int64_t>(hbm.value.memory);
@@ -42,7 +42,7 @@ std::int64_t memoryOf(const Functions& call, int card, int chip) {
 
 Result<NpuFacts> factsOf(const Functions& call, int card, int chip) {
   NpuFacts facts{.card = card};
-  Roomy<Chip> info;
+  Padded<Chip> info;
   if (const int code = call.info(card, chip, &info.value))
     return failedAt("dcmi_get_device_chip_info", card, code);
   facts.model = modelName(fmt::format("{} {}", textOf(info.value.type), textOf(info.value.name)));
@@ -55,11 +55,11 @@ Result<NpuFacts> factsOf(const Functions& call, int card, int chip) {
     return failedAt("dcmi_get_device_phyid_from_logicid", card, code);
   facts.minor = static_cast<int>(physical);
   facts.memory = memoryOf(call, card, chip);
-  Roomy<Pcie> pcie;
+  Padded<Pcie> pcie;
   if (call.pcie && call.pcie(card, chip, &pcie.value) == 0)
     facts.busId = pciAddress(fmt::format("{:x}:{:x}:{:x}.{:x}", pcie.value.domain, pcie.value.bus,
                                          pcie.value.slot, pcie.value.function));
-  Roomy<CpuCounts> cpus;
+  Padded<CpuCounts> cpus;
   if (call.cpus && call.cpus(card, chip, cpus.value.data(), cpus.value.size()) == 0)
     facts.aiCpus = cpus.value[2];
   unsigned health = 0;

@@ -75,7 +75,7 @@ class Answers {
 
 // A structure of the library with spare space behind it: a newer version may have more members.
 template <class T>
-struct Roomy {
+struct Padded {
   T value{};
   std::array<std::byte, 4096> room{};
 };

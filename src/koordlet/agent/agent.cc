@@ -271,7 +271,7 @@ void Agent::start() {
   });
   if (options_.watchCgroups) {
     watch_ = std::make_unique<PodWatch>(executor_, host_, states_, poller_, sources_.runtime.get(),
-                                        whatOthersDo());
+                                        podWatchCallbacks());
     watch_->start();
   }
   informers_.start();
@@ -306,7 +306,7 @@ void Agent::start() {
     tasks_.spawn(every(options_.memoryEvictInterval, [this] { memoryEvict_.run(); }));
 }
 
-PodWatch::Told Agent::whatOthersDo() {
+PodWatch::Callbacks Agent::podWatchCallbacks() {
   return {[this](const std::string& path) {
             if (resources_.changed(path)) reconciler_.request();
           },

@@ -72,7 +72,7 @@ class Agent {
 
  private:
   Task<void> findDriver();
-  PodWatch::Told whatOthersDo();
+  PodWatch::Callbacks podWatchCallbacks();
   Task<void> collectLoop();
   bool suppressesWithSamples() const;
   Task<void> cpiLoop();

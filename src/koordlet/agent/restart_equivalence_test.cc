@@ -64,7 +64,7 @@ class FakeResctrl {
     const auto group = groups_.find(task);
     if (group == groups_.end()) return "all";
     const std::string schemata = tree_.read(kRoot + group->second + "/schemata");
-    return resctrl::saysLine(schemata, kAll) ? "all" : schemata;
+    return resctrl::hasLine(schemata, kAll) ? "all" : schemata;
   }
 
  private:

@@ -372,7 +372,7 @@ TEST(HookTables, TerwaysFilesThatWereMadeAnewSayWhatIsWanted) {
   AuditRing audit;
   ResourceExecutor executor(host, loop, {}, audit);
   TerwayQosHook hook(files.tree().path("terway"), executor);
-  const auto toldOf = [&](std::string_view policy, const PodText& pod) {
+  const auto warningFor = [&](std::string_view policy, const PodText& pod) {
     States states =
         statesOf("{}", fmt::format(R"({{"policies":{{"netQOSPolicy":"{}"}}}})", policy));
     states.setPods({viewOfText(pod)});
@@ -380,11 +380,11 @@ TEST(HookTables, TerwaysFilesThatWereMadeAnewSayWhatIsWanted) {
     hook.prepare(states, updates);
     return files.tree().read("terway/pod.json");
   };
-  (void)toldOf("terway-qos", {.qos = "LS"});
-  const std::string ls = toldOf("terway-qos", {.qos = "LS"});
-  EXPECT_EQ(toldOf("tc", {.qos = "LS"}), "");
-  EXPECT_NE(toldOf("terway-qos", {.qos = "BE"}), ls);
-  EXPECT_EQ(toldOf("terway-qos", {.qos = "LS"}), ls);
+  (void)warningFor("terway-qos", {.qos = "LS"});
+  const std::string ls = warningFor("terway-qos", {.qos = "LS"});
+  EXPECT_EQ(warningFor("tc", {.qos = "LS"}), "");
+  EXPECT_NE(warningFor("terway-qos", {.qos = "BE"}), ls);
+  EXPECT_EQ(warningFor("terway-qos", {.qos = "LS"}), ls);
 }
 
 TEST(HookTables, GpusAreNamedAndSharedOnesLimited) {

@@ -23,13 +23,13 @@ Reconciler::Reconciler(Executor& executor, States& states, ResourceExecutor& res
 void Reconciler::start() {
   states_.onPods([this] { request(); });
   states_.onSlo([this] { request(); });
-  const auto lookAtYoung = [this] {
+  const auto repairNewCgroups = [this] {
     if (looking_) return;
     looking_ = true;
     tasks_.spawn(look());
   };
-  resources_.onYoung(lookAtYoung);
-  lookAtYoung();
+  resources_.onNewCgroup(repairNewCgroups);
+  repairNewCgroups();
   tasks_.spawn(loop());
 }
 
@@ -94,7 +94,7 @@ Task<void> Reconciler::look() {
   while (const auto until = resources_.nextLook()) {
     auto pause = sleepFor(executor_, *until);
     co_await pause;
-    if (!resources_.lookAtYoung()) continue;
+    if (!resources_.repairNewCgroups()) continue;
     auto quiet = sleepFor(executor_, kQuiet);
     co_await quiet;
     request();

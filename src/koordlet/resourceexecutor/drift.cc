@@ -66,7 +66,7 @@ void ResourceExecutor::forgetDir(const std::string& path) {
   const auto it = cache_.find(dir);
   if (it == cache_.end()) return;
   forgotten_ += it->second.size();
-  std::erase_if(young_, [&](const Young& one) { return one.dir == dir; });
+  std::erase_if(newCgroups_, [&](const NewCgroup& one) { return one.dir == dir; });
   cache_.erase(it);
 }
 
@@ -78,26 +78,27 @@ void ResourceExecutor::forgetAll() {
 }
 
 // Values of one cgroup come one after the other, so it is most often among the last.
-std::vector<ResourceExecutor::Young>::iterator ResourceExecutor::young(std::string_view dir) {
-  const auto it = std::find_if(young_.rbegin(), young_.rend(),
-                               [&](const Young& one) { return one.dir == dir; });
-  return it == young_.rend() ? young_.end() : std::prev(it.base());
+std::vector<ResourceExecutor::NewCgroup>::iterator ResourceExecutor::newCgroup(
+    std::string_view dir) {
+  const auto it = std::find_if(newCgroups_.rbegin(), newCgroups_.rend(),
+                               [&](const NewCgroup& one) { return one.dir == dir; });
+  return it == newCgroups_.rend() ? newCgroups_.end() : std::prev(it.base());
 }
 
-void ResourceExecutor::addYoung(std::string_view dir) {
+void ResourceExecutor::addNewCgroup(std::string_view dir) {
   const SteadyTime now = clock_.steadyNow();
-  const bool first = young_.empty();
-  if (const auto it = young(dir); it != young_.end()) {
+  const bool first = newCgroups_.empty();
+  if (const auto it = newCgroup(dir); it != newCgroups_.end()) {
     it->since = it->looked = now;
   } else {
-    young_.push_back({std::string(dir), now, now, now});
+    newCgroups_.push_back({std::string(dir), now, now, now});
   }
-  if (first && onYoung_) onYoung_();
+  if (first && onNewCgroup_) onNewCgroup_();
 }
 
-void ResourceExecutor::keepYoung(std::string_view dir) {
+void ResourceExecutor::keepNewCgroup(std::string_view dir) {
   const SteadyTime now = clock_.steadyNow();
-  if (const auto it = young(dir); it != young_.end() && now - it->born < kLongestYouth)
+  if (const auto it = newCgroup(dir); it != newCgroups_.end() && now - it->born < kLongestYouth)
     it->since = it->looked = now;
 }
 
@@ -111,26 +112,26 @@ void ResourceExecutor::awaitFile(const CgroupValue& update) {
   }
   Values& values = cache_.try_emplace(std::string(update.dir)).first->second;
   values.push_back({{std::string(update.value), now}, update.file, true});
-  addYoung(update.dir);
+  addNewCgroup(update.dir);
 }
 
-bool ResourceExecutor::lookAtYoung() {
+bool ResourceExecutor::repairNewCgroups() {
   const SteadyTime now = clock_.steadyNow();
   bool any = false;
-  for (Young& one : young_) {
+  for (NewCgroup& one : newCgroups_) {
     const auto it = cache_.find(one.dir);
     if (it == cache_.end() || now - one.looked < (now - one.since > kTender ? kSometimes : kOften))
       continue;
     one.looked = now;
     any = forgetChanged(one.dir, it->second, [](CgroupFile) { return true; }) || any;
   }
-  std::erase_if(young_, [&](const Young& one) { return now - one.since > kYouth; });
+  std::erase_if(newCgroups_, [&](const NewCgroup& one) { return now - one.since > kYouth; });
   return any;
 }
 
 std::optional<Duration> ResourceExecutor::nextLook() const {
   // A newer cgroup may be added at any time, so the shortest interval.
-  return young_.empty() ? std::nullopt : std::optional(kOften);
+  return newCgroups_.empty() ? std::nullopt : std::optional(kOften);
 }
 
 }  // namespace koord::koordlet

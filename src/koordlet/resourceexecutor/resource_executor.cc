@@ -106,7 +106,7 @@ void ResourceExecutor::remember(const CgroupValue& update) {
   const bool isNew = it == cache_.end();
   if (isNew) it = cache_.try_emplace(std::string(update.dir)).first;
   it->second.push_back({{std::string(update.value), now}, update.file});
-  isNew ? addYoung(it->first) : keepYoung(it->first);
+  isNew ? addNewCgroup(it->first) : keepNewCgroup(it->first);
 }
 
 void ResourceExecutor::forget(const CgroupValue& update) {

@@ -3,7 +3,7 @@
 // The only writer of cgroup files. Each strategy and hook passes its wanted values in every round.
 // The executor writes only values that differ, reads each file again at least once a minute
 // (another process may have changed it), keeps parent and child limits consistent while both
-// change, and records each change. It reads the files of new cgroups much more often (lookAtYoung),
+// change, and records each change. It reads the files of new cgroups much more often (repairNewCgroups),
 // because the runtime and kubelet may still write there.
 //
 // Values have the format of cgroup v1 ("1024" shares, quota "-1") on all hosts.
@@ -146,10 +146,10 @@ class ResourceExecutor {
 
   // Reads the files of new cgroups, as `changed` does. Returns true if another process changed one.
   // nextLook() is the time until the next call; nullopt if there is no new cgroup.
-  bool lookAtYoung();
+  bool repairNewCgroups();
   std::optional<Duration> nextLook() const;
   // Sets a function that is called when the first cgroup becomes new.
-  void onYoung(std::function<void()> fn) { onYoung_ = std::move(fn); }
+  void onNewCgroup(std::function<void()> fn) { onNewCgroup_ = std::move(fn); }
 
   // Called once each time that the executor yields to another process that keeps changing a value
   // back.
@@ -192,16 +192,16 @@ class ResourceExecutor {
                  std::string_view current, Caching caching);
 
   using Values = std::vector<CachedValue>;
-  struct Young {
+  struct NewCgroup {
     std::string dir;
     SteadyTime born{};   // when a value for it was first passed
     SteadyTime since{};  // that, or when another process last changed one of its values
     SteadyTime looked{};
   };
-  void addYoung(std::string_view dir);
+  void addNewCgroup(std::string_view dir);
   // Called when a value of a new cgroup was repaired: the other writer may write again.
-  void keepYoung(std::string_view dir);
-  std::vector<Young>::iterator young(std::string_view dir);
+  void keepNewCgroup(std::string_view dir);
+  std::vector<NewCgroup>::iterator newCgroup(std::string_view dir);
   // Called when the file of a value does not exist.
   void awaitFile(const CgroupValue& update);
   // Forgets the values of a cgroup for which `concerned` returns true and whose file differs.
@@ -239,8 +239,8 @@ class ResourceExecutor {
   Observer observer_;
   // By directory, so that a look-up needs no path.
   std::unordered_map<std::string, Values, TextHash, std::equal_to<>> cache_;
-  std::vector<Young> young_;
-  std::function<void()> onYoung_;
+  std::vector<NewCgroup> newCgroups_;
+  std::function<void()> onNewCgroup_;
   std::unordered_map<std::string, Cached> files_;      // files outside of cgroups, by path
   std::unordered_map<std::string, Contest> contests_;  // by path
   std::string path_, current_, key_;                   // keep their memory between calls

@@ -263,13 +263,13 @@ TEST_P(ResourceExecutorTest, YoungCgroupsAreLookedAtOftenAndOldOnesNotAtAll) {
   f.set(CgroupFile::CpuShares, pod, "256");
   EXPECT_EQ(f.executor.nextLook(), 100ms);
   f.loop.advance(100ms);
-  EXPECT_FALSE(f.executor.lookAtYoung());
+  EXPECT_FALSE(f.executor.repairNewCgroups());
   f.files.setCgroupText(CgroupFile::CpuShares, pod, "2");
   f.loop.advance(100ms);
-  EXPECT_TRUE(f.executor.lookAtYoung());
+  EXPECT_TRUE(f.executor.repairNewCgroups());
   EXPECT_EQ(f.set(CgroupFile::CpuShares, pod, "256"), UpdateOutcome::Written);
   f.loop.advance(11s);
-  EXPECT_FALSE(f.executor.lookAtYoung());
+  EXPECT_FALSE(f.executor.repairNewCgroups());
   EXPECT_EQ(f.executor.nextLook(), std::nullopt);
 }
 
@@ -277,7 +277,7 @@ TEST_P(ResourceExecutorTest, ARepairDoesNotMakeAnOldCgroupYoung) {
   const auto pod = f.files.addPod(KubeQos::BestEffort, "u", {});
   f.set(CgroupFile::CpuShares, pod, "256");
   f.loop.advance(30s);
-  f.executor.lookAtYoung();
+  f.executor.repairNewCgroups();
   ASSERT_EQ(f.executor.nextLook(), std::nullopt);
   f.files.setCgroupText(CgroupFile::CpuShares, pod, "2");
   EXPECT_TRUE(f.executor.changed(f.host.layout.dir(Subsystem::Cpu, pod) +
@@ -295,7 +295,7 @@ TEST_P(ResourceExecutorTest, YouthEndsWhoeverKeepsWriting) {
     f.loop.advance(9s);
     const auto& [file, value] = values[i % 2];
     f.files.setCgroupText(file, pod, i % 2 == 0 ? "0-7" : "4096");
-    f.executor.lookAtYoung();
+    f.executor.repairNewCgroups();
     f.set(file, pod, value);
   }
   EXPECT_EQ(f.executor.nextLook(), std::nullopt);
@@ -308,24 +308,24 @@ TEST_P(ResourceExecutorTest, FilesThatComeLateAreSeenThoughTheirCgroupIsLongKnow
   f.files.tree().remove("cgroup/cpuset/" + pod);
   f.set(CgroupFile::CpuShares, pod, "256");
   f.loop.advance(30s);
-  f.executor.lookAtYoung();
+  f.executor.repairNewCgroups();
   EXPECT_EQ(f.set(CgroupFile::MemoryLimit, pod, "4096"), UpdateOutcome::Gone);
   EXPECT_EQ(f.set(CgroupFile::CpusetCpus, pod, "0"), UpdateOutcome::Gone);
   // One of them, and then the other.
   for (const auto& [file, text] :
        {std::pair(CgroupFile::MemoryLimit, "-1"), {CgroupFile::CpusetCpus, "0-7"}}) {
     f.loop.advance(100ms);
-    EXPECT_FALSE(f.executor.lookAtYoung());
+    EXPECT_FALSE(f.executor.repairNewCgroups());
     f.files.setCgroupText(file, pod, text);
     f.loop.advance(100ms);
-    EXPECT_TRUE(f.executor.lookAtYoung());
+    EXPECT_TRUE(f.executor.repairNewCgroups());
   }
   // The wait for a file that never appears ends.
   f.files.tree().remove("cgroup/memory/" + pod);
   for (int i = 0; i < 60; ++i) {
     f.set(CgroupFile::MemoryLimit, pod, "4096");
     f.loop.advance(1s);
-    f.executor.lookAtYoung();
+    f.executor.repairNewCgroups();
   }
   EXPECT_EQ(f.executor.nextLook(), std::nullopt);
 }

@@ -175,7 +175,7 @@ json::array devicesJson(const api::List<api::DeviceInfo>& devices) {
   return result;
 }
 
-bool saysTheSame(const DeviceReport& report, const api::Device& object) {
+bool equalsObject(const DeviceReport& report, const api::Device& object) {
   for (const auto& [name, value] : report.labels) {
     const auto* found = api::findIn(object.metadata.labels, name);
     if (value ? !found || *found != *value : found != nullptr) return false;

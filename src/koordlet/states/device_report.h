@@ -36,6 +36,6 @@ std::optional<DeviceReport> deviceReport(const DeviceInventory& inventory,
 // spec.devices as JSON, including the fields that must be present if they are 0.
 json::array devicesJson(const api::List<api::DeviceInfo>& devices);
 // Returns true if the object equals the report.
-bool saysTheSame(const DeviceReport& report, const api::Device& object);
+bool equalsObject(const DeviceReport& report, const api::Device& object);
 
 }  // namespace koord::koordlet

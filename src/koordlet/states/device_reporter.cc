@@ -97,7 +97,7 @@ Task<void> DeviceReporter::report() {
   const api::ObjectKey key{"", options_.nodeName};
   const auto existing = informer_.get(key);
   const auto report = deviceReport(take(), existing.get(), executor_.wallNow());
-  if (!report || (existing && saysTheSame(*report, *existing))) co_return;
+  if (!report || (existing && equalsObject(*report, *existing))) co_return;
   if (!existing) {
     auto creating = kube::createObject(api_, api::Device::kType, key, newDevice(*node, *report));
     const auto created = co_await creating;

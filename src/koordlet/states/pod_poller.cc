@@ -141,7 +141,7 @@ void PodPoller::learn(const std::string& podUid, ContainerView container) {
   states_.setPods(std::move(views));
 }
 
-void PodPoller::forgetTold(const std::vector<PodView>& views) {
+void PodPoller::forgetReported(const std::vector<PodView>& views) {
   if (learned_.empty()) return;
   for (const auto& view : views)
     for (const auto& container : view.containers) learned_.erase(container.dir);
@@ -188,7 +188,7 @@ Task<void> PodPoller::sync(bool told) {
   std::vector<PodView> views;
   views.reserve(pods->size());
   for (auto& pod : *pods) views.push_back(viewOf(std::move(pod), host_.driver));
-  forgetTold(views);
+  forgetReported(views);
   complete(views);
   states_.setPods(std::move(views));
 }

@@ -45,7 +45,7 @@ class PodPoller {
   // `told`: a caller wants the pods set even if they are unchanged.
   Task<void> sync(bool told);
   // Drops learned containers that the source reports.
-  void forgetTold(const std::vector<PodView>& views);
+  void forgetReported(const std::vector<PodView>& views);
   // Adds learned containers that the source does not report.
   void complete(std::vector<PodView>& views);
   // podDirsBesides() returns the directories of pods that are not in `known`.

@@ -57,13 +57,13 @@ bool hasUnknown(const PodView& pod, const std::string& dir) {
 }  // namespace
 
 PodWatch::PodWatch(Executor& executor, const Host& host, States& states, PodPoller& poller,
-                   ContainerRuntime* runtime, Told told)
+                   ContainerRuntime* runtime, Callbacks callbacks)
     : executor_(executor),
       host_(host),
       states_(states),
       poller_(poller),
       runtime_(runtime),
-      told_(std::move(told)),
+      callbacks_(std::move(callbacks)),
       mostWatches_(watchesToTake(host.dirs)),
       watcher_(executor, [this](const DirWatcher::Event& event) { take(event); }) {}
 
@@ -113,11 +113,11 @@ void PodWatch::refresh() {
 }
 
 void PodWatch::takeWritten(const DirWatcher::Event& event) {
-  if (!told_.written) return;
+  if (!callbacks_.written) return;
   const bool first = written_.empty();
   const SteadyTime now = executor_.steadyNow();
   written_.try_emplace(event.dir + event.name, now, now).first->second.last = now;
-  if (first) tasks_.spawn(tellWritten());
+  if (first) tasks_.spawn(notifyWritten());
 }
 
 void PodWatch::take(const DirWatcher::Event& event) {
@@ -125,11 +125,11 @@ void PodWatch::take(const DirWatcher::Event& event) {
   // Directories are watched by names that end in a slash.
   if (event.what == Written) return takeWritten(event);
   if (event.what == Lost) {
-    if (told_.lost) told_.lost();
+    if (callbacks_.lost) callbacks_.lost();
     poller_.request();
     return identify();
   }
-  if (told_.remade) told_.remade(event.dir + event.name);
+  if (callbacks_.remade) callbacks_.remade(event.dir + event.name);
   if (event.what == Removed) return;  // kubelet reports the end
   if (parsePodDirName(host_.driver, event.name)) {
     poller_.request();  // the list adds a watch and finds existing containers
@@ -189,19 +189,19 @@ Task<void> PodWatch::ask() {
   asking_ = false;
 }
 
-Task<void> PodWatch::tellWritten() {
+Task<void> PodWatch::notifyWritten() {
   do {
     SteadyTime next = SteadyTime::max();
-    for (const auto& [path, writing] : written_) next = std::min(next, writing.tellAt());
+    for (const auto& [path, writing] : written_) next = std::min(next, writing.notifyAt());
     auto pause = sleepUntil(executor_, next);
     co_await pause;
     const SteadyTime now = executor_.steadyNow();
     std::vector<std::string> quiet;
     for (const auto& [path, writing] : written_)
-      if (now >= writing.tellAt()) quiet.push_back(path);
+      if (now >= writing.notifyAt()) quiet.push_back(path);
     for (const auto& path : quiet) {
       written_.erase(path);
-      told_.written(path);
+      callbacks_.written(path);
     }
   } while (!written_.empty());
 }

@@ -25,7 +25,7 @@ namespace koord::koordlet {
 class PodWatch {
  public:
   // Callbacks, with full paths. Each may be empty.
-  struct Told {
+  struct Callbacks {
     std::function<void(const std::string& path)>
         written;  // a file in the cgroup of a pod or container was written
     std::function<void(const std::string& dir)> remade;  // a cgroup was created or removed
@@ -34,7 +34,7 @@ class PodWatch {
   static constexpr Duration kQuiet = std::chrono::milliseconds(60);
   // `runtime` may be null: then kubelet is asked until it reports the container.
   PodWatch(Executor& executor, const Host& host, States& states, PodPoller& poller,
-           ContainerRuntime* runtime, Told told);
+           ContainerRuntime* runtime, Callbacks callbacks);
   ~PodWatch();
   void start();
   // Why watching fails; empty while it works.
@@ -55,14 +55,14 @@ class PodWatch {
   Task<void> ask();
   // Returns false if some containers are still being created.
   bool learn(const std::vector<RuntimeContainer>& containers);
-  Task<void> tellWritten();
+  Task<void> notifyWritten();
 
   Executor& executor_;
   const Host& host_;
   States& states_;
   PodPoller& poller_;
   ContainerRuntime* runtime_;
-  Told told_;
+  Callbacks callbacks_;
   std::size_t mostWatches_ = 0;
   DirWatcher watcher_;
   bool asking_ = false;
@@ -71,7 +71,7 @@ class PodWatch {
   TimerId next_ = 0;      // timer of the next question to the runtime or kubelet
   struct Writing {
     SteadyTime first, last;
-    SteadyTime tellAt() const { return std::min(last + kQuiet, first + 5 * kQuiet); }
+    SteadyTime notifyAt() const { return std::min(last + kQuiet, first + 5 * kQuiet); }
   };
   std::map<std::string, Writing> written_;  // files with writes that are not reported yet
   std::string problem_;

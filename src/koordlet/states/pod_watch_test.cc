@@ -165,7 +165,7 @@ class PodWatchInTime : public testing::Test {
         status + "}}"))};
   }
   int listsWithin(Duration span, ContainerRuntime* runtime) {
-    watch_.emplace(loop_, host_, states_, poller_, runtime, PodWatch::Told{});
+    watch_.emplace(loop_, host_, states_, poller_, runtime, PodWatch::Callbacks{});
     watch_->start();
     poller_.start();
     loop_.advance(span);

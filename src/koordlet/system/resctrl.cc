@@ -98,7 +98,7 @@ std::string mbLine(const Domains& values) {
   return line + "\n";
 }
 
-bool saysLine(std::string_view schemata, std::string_view line) {
+bool hasLine(std::string_view schemata, std::string_view line) {
   const auto has = parseSchemata(schemata);
   const auto wanted = parseSchemata(line);
   if (!has || !wanted) return false;

@@ -35,7 +35,7 @@ Result<Schemata> parseSchemata(std::string_view text, std::optional<int> caches 
 std::string l3Line(const Domains& masks);
 std::string mbLine(const Domains& values);
 // Returns true if a schemata file has the values of the line for each of its caches.
-bool saysLine(std::string_view schemata, std::string_view line);
+bool hasLine(std::string_view schemata, std::string_view line);
 
 // Returns the mask of ways from start to end percent of `all`, a mask of ones; percents round up to
 // ways. 0 if no way lies between them.

@@ -91,21 +91,21 @@ NodeResourceController::~NodeResourceController() {
 void NodeResourceController::startWhenSynced() {
   if (!nodes_.synced() || !nodeMetrics_.synced() || !pods_.synced() || dueTimer_ != 0) return;
   queue_.start();
-  lookForDue();
+  enqueueDue();
 }
 
 void NodeResourceController::enqueueAll() {
   for (const auto& node : nodes_.objects()) queue_.add(node->metadata.name);
 }
 
-void NodeResourceController::lookForDue() {
+void NodeResourceController::enqueueDue() {
   const SteadyTime now = executor_.steadyNow();
   for (auto& [name, record] : records_) {
     if (!record.due || *record.due > now) continue;
     record.due.reset();
     queue_.add(name);
   }
-  dueTimer_ = executor_.runAfter(kDueCheck, [this] { lookForDue(); });
+  dueTimer_ = executor_.runAfter(kDueCheck, [this] { enqueueDue(); });
 }
 
 Task<Result<>> NodeResourceController::reconcile(std::string name) {

@@ -52,7 +52,7 @@ class NodeResourceController {
 
   void startWhenSynced();
   void enqueueAll();
-  void lookForDue();
+  void enqueueDue();
   Task<Result<>> reconcile(std::string name);
   void fillView(NodeView& view) const;
   bool enabledFor(const model::ColocationStrategy& strategy) const;

@@ -134,7 +134,7 @@ Task<Result<WebhookCerts>> CertificateController::currentCerts() {
   co_return result;
 }
 
-Result<WebhookCerts> CertificateController::goodOrRenewed(const WebhookCerts* stored) const {
+Result<WebhookCerts> CertificateController::validOrRenewed(const WebhookCerts* stored) const {
   const WallTime now = executor_.wallNow();
   const std::string host = settings_.certHost();
   const WebhookCerts* own = certs_.server.certPem.empty() ? nullptr : &certs_;
@@ -145,7 +145,7 @@ Result<WebhookCerts> CertificateController::goodOrRenewed(const WebhookCerts* st
 
 Result<WebhookCerts> CertificateController::fromFolderOrNew() {
   const auto stored = readFolder(settings_.certDir);
-  auto certs = goodOrRenewed(stored ? &*stored : nullptr);
+  auto certs = validOrRenewed(stored ? &*stored : nullptr);
   if (!certs || (stored && stored->server.certPem == certs->server.certPem)) return certs;
   if (auto written = writeFolder(settings_.certDir, *certs); !written)
     return fail(std::move(written.error()));
@@ -161,7 +161,7 @@ Task<Result<WebhookCerts>> CertificateController::fromSecretOrNew() {
     co_return fail(std::move(secret.error()).within(where));
 
   if (!secret) {
-    auto fresh = goodOrRenewed(nullptr);
+    auto fresh = validOrRenewed(nullptr);
     if (!fresh) co_return fail(std::move(fresh.error()));
     json::value object =
         json::object{{"apiVersion", "v1"},
@@ -180,7 +180,7 @@ Task<Result<WebhookCerts>> CertificateController::fromSecretOrNew() {
   }
 
   const auto stored = fromSecret(*secret);
-  auto certs = goodOrRenewed(stored ? &*stored : nullptr);
+  auto certs = validOrRenewed(stored ? &*stored : nullptr);
   if (!certs || (stored && stored->server.certPem == certs->server.certPem)) co_return certs;
   log::info("renewing the webhook certificates in {}", where);
   json::value patch =
@@ -209,7 +209,7 @@ Task<Result<>> CertificateController::configure(const api::ResourceType& type, s
   if (!object) co_return fail(std::move(object.error()).within(where));
   auto wanted = wantedEntries(*object);
   if (!wanted) co_return fail(std::move(wanted.error()).within(where));
-  tellUnserved(where, *wanted);
+  reportUnserved(where, *wanted);
   const json::array entries = configuredEntries(*wanted, servedPaths_, settings_, authorityPem);
 
   const auto* current = find(*object, "webhooks");
@@ -228,7 +228,7 @@ Task<Result<>> CertificateController::configure(const api::ResourceType& type, s
   co_return Result<>();
 }
 
-void CertificateController::tellUnserved(const std::string& where, const json::array& wanted) {
+void CertificateController::reportUnserved(const std::string& where, const json::array& wanted) {
   auto unserved = unservedEntries(wanted, servedPaths_);
   auto& told = unserved_[where];
   if (unserved == told) return;

@@ -46,12 +46,12 @@ class CertificateController {
   Task<Result<WebhookCerts>> fromSecretOrNew();
   Result<WebhookCerts> fromFolderOrNew();
   // Without valid stored certificates, the server keeps its current ones.
-  Result<WebhookCerts> goodOrRenewed(const WebhookCerts* stored) const;
+  Result<WebhookCerts> validOrRenewed(const WebhookCerts* stored) const;
   Task<Result<>> configureAll(std::string authorityPem);
   Task<Result<>> configure(const api::ResourceType& type, std::string name,
                            std::string authorityPem);
   // Warns about entries that this server does not handle, when their set changes.
-  void tellUnserved(const std::string& where, const json::array& wanted);
+  void reportUnserved(const std::string& where, const json::array& wanted);
   Result<> use(WebhookCerts certs);
   void scheduleNext();
 

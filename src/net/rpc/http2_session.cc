@@ -361,7 +361,7 @@ void Http2Session::consume(std::int32_t stream, std::size_t bytes) {
   flushSoon();
 }
 
-void Http2Session::goAway() {
+void Http2Session::sendGoAway() {
   if (!session_ || goingAway_) return;
   goingAway_ = true;
   nghttp2_submit_goaway(session_, NGHTTP2_FLAG_NONE,

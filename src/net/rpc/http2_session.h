@@ -76,7 +76,7 @@ class Http2Session : public std::enable_shared_from_this<Http2Session> {
   void consume(std::int32_t stream, std::size_t bytes);
 
   // Takes no new streams; open streams may complete.
-  void goAway();
+  void sendGoAway();
   bool takesStreams() const { return session_ && !goingAway_; }
   void detach() { user_ = nullptr; }
   // Drops the connection without a call to the user.

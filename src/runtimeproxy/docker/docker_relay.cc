@@ -233,10 +233,10 @@ void DockerRelay::answer(Piece piece) {
   if (end) return finish();
   call.answered = true;
   client_->write(std::move(bytes));
-  if (docker_ && piece.kind == Piece::Kind::Head && answers_.untilClose()) talkFreely();
+  if (docker_ && piece.kind == Piece::Kind::Head && answers_.untilClose()) relayUnparsed();
 }
 
-void DockerRelay::talkFreely() {
+void DockerRelay::relayUnparsed() {
   freely_ = true;
   docker_->write(requests_.takeRest());
   client_->read(true);

@@ -69,7 +69,7 @@ class DockerRelay final : public Connection, public std::enable_shared_from_this
   bool connect();
   void refuse(int status, const std::string& why);
   void finish();
-  void talkFreely();
+  void relayUnparsed();
   void clientEnded();
   void dockerEnded();
   void closeAll();

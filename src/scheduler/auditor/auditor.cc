@@ -72,14 +72,14 @@ void Auditor::drop(const std::string& key, std::string_view outcome) {
   records_.erase(it);
 }
 
-void Auditor::podSeen(const PodInfo& pod) {
+void Auditor::onPod(const PodInfo& pod) {
   const std::string key = podKey(pod);
   if (!alone(pod)) return drop(key, "deleted");  // it has joined a group
   const Timed timed(context_, find(key) ? "RecordPodGating" : "AddPod");
   recordOf(key, 0, pod).setGated(!pod.pod->spec.schedulingGates.empty());
 }
 
-void Auditor::podGone(const PodInfo& pod) {
+void Auditor::onPodDeleted(const PodInfo& pod) {
   if (!alone(pod)) return;
   const Timed timed(context_, "DeletePod");
   drop(podKey(pod), "deleted");
@@ -95,8 +95,8 @@ void Auditor::failed(const PodInfo& pod, const std::string& why) {
   if (!alone(pod)) return;
   const Timed timed(context_, "RecordPodScheduleResult");
   WorkloadRecord* record = find(keyOf(pod));
-  if (!record || record->saidInThisAttempt()) return;
-  record->noteSaid();
+  if (!record || record->reportedInThisAttempt()) return;
+  record->noteReported();
   record->add(WorkloadEvent::ScheduleFailure, why);
 }
 
@@ -114,7 +114,7 @@ void Auditor::preempted(const PodInfo& pod, PreemptionOutcome outcome, const std
   const Timed timed(context_, "RecordDiagnosis");
   WorkloadRecord* record = find(keyOf(pod));
   if (!record) return;
-  record->noteSaid();
+  record->noteReported();
   record->add(outcome == PreemptionOutcome::Nominated        ? WorkloadEvent::PreemptNominated
               : outcome == PreemptionOutcome::VictimsLeaving ? WorkloadEvent::PreemptVictimDeleting
                                                              : WorkloadEvent::PreemptFailure,
@@ -131,7 +131,7 @@ void Auditor::victims(const PodInfo& preemptor, std::span<const PodPtr> victims)
   }
 }
 
-void Auditor::podLeft(const std::string& uid) {
+void Auditor::podForgotten(const std::string& uid) {
   const auto waiting = waitedFor_.find(uid);
   if (waiting == waitedFor_.end()) return;
   const std::set<std::string> keys = std::move(waiting->second);
@@ -144,7 +144,7 @@ void Auditor::podLeft(const std::string& uid) {
   }
 }
 
-void Auditor::groupSeen(const std::string& group, const GroupSeen& seen) {
+void Auditor::onGroup(const std::string& group, const GroupSeen& seen) {
   const Timed timed(context_, find(group) ? "RecordGangGating" : "AddGangGroup");
   recordOf(group, seen.minimum, seen.member).setGated(seen.held);
 }
@@ -162,8 +162,8 @@ void Auditor::groupAttempted(const std::string& group) {
 void Auditor::groupFailed(const std::string& group) {
   const Timed timed(context_, "RecordGangScheduleResult");
   WorkloadRecord* record = find(group);
-  if (!record || record->saidInThisAttempt()) return;
-  record->noteSaid();
+  if (!record || record->reportedInThisAttempt()) return;
+  record->noteReported();
   record->add(WorkloadEvent::GangAllPodsAlreadyAttempted, "");
 }
 
@@ -175,7 +175,7 @@ void Auditor::groupScheduled(const std::string& group) {
   drop(group, "gangScheduled");
 }
 
-void Auditor::groupGone(const std::string& group) {
+void Auditor::onGroupDeleted(const std::string& group) {
   const Timed timed(context_, "DeleteGangGroup");
   drop(group, "gangDeleted");
 }

@@ -29,20 +29,20 @@ class Auditor final : public WorkloadAudit {
   Auditor(const Auditor&) = delete;
   Auditor& operator=(const Auditor&) = delete;
 
-  void podSeen(const PodInfo& pod) override;
-  void podGone(const PodInfo& pod) override;
+  void onPod(const PodInfo& pod) override;
+  void onPodDeleted(const PodInfo& pod) override;
   void attempted(const PodInfo& pod) override;
   void failed(const PodInfo& pod, const std::string& why) override;
   void scheduled(const PodInfo& pod, const std::string& node) override;
   void preempted(const PodInfo& pod, PreemptionOutcome outcome, const std::string& why) override;
   void victims(const PodInfo& preemptor, std::span<const PodPtr> victims) override;
-  void podLeft(const std::string& uid) override;
-  void groupSeen(const std::string& group, const GroupSeen& seen) override;
+  void podForgotten(const std::string& uid) override;
+  void onGroup(const std::string& group, const GroupSeen& seen) override;
   void groupCompleted(const std::string& group, const std::string& gang) override;
   void groupAttempted(const std::string& group) override;
   void groupFailed(const std::string& group) override;
   void groupScheduled(const std::string& group) override;
-  void groupGone(const std::string& group) override;
+  void onGroupDeleted(const std::string& group) override;
 
   std::string metrics() const { return metrics_->text(); }
   // Resets all counts.

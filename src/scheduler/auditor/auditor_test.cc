@@ -59,7 +59,7 @@ struct AuditorTest : ::testing::Test {
 };
 
 TEST_F(AuditorTest, a_pod_that_is_placed_counts_what_happened_to_it_before) {
-  auditor.podSeen(*pod);
+  auditor.onPod(*pod);
   fail();
   loop.advance(5s);
   fail();
@@ -77,21 +77,21 @@ TEST_F(AuditorTest, a_pod_that_is_placed_counts_what_happened_to_it_before) {
 }
 
 TEST_F(AuditorTest, a_pod_that_is_deleted_has_that_outcome) {
-  auditor.podSeen(*pod);
-  auditor.podGone(*pod);
+  auditor.onPod(*pod);
+  auditor.onPodDeleted(*pod);
   EXPECT_THAT(auditor.metrics(), HasSubstr(events("create", "deleted") + "1"));
   EXPECT_EQ(auditor.workloads(), 0u);
 }
 
 TEST_F(AuditorTest, a_preemption_ends_with_the_last_victim_and_the_next_try_is_timed_from_there) {
-  auditor.podSeen(*pod);
+  auditor.onPod(*pod);
   preempt();
   loop.advance(2s);
   findVictimsLeaving();
-  auditor.podLeft(victim->uid());
+  auditor.podForgotten(victim->uid());
   EXPECT_THAT(auditor.metrics(), Not(HasSubstr("preemption_to_victim_deleted_seconds_count")));
   loop.advance(1s);
-  auditor.podLeft(other->uid());
+  auditor.podForgotten(other->uid());
   loop.advance(4s);
   auditor.scheduled(*pod, "n");
   EXPECT_THAT(auditor.metrics(),
@@ -105,10 +105,10 @@ TEST_F(AuditorTest, a_preemption_ends_with_the_last_victim_and_the_next_try_is_t
 }
 
 TEST_F(AuditorTest, a_slow_next_try_is_an_alert) {
-  auditor.podSeen(*pod);
+  auditor.onPod(*pod);
   preempt();
-  auditor.podLeft(victim->uid());
-  auditor.podLeft(other->uid());
+  auditor.podForgotten(victim->uid());
+  auditor.podForgotten(other->uid());
   loop.advance(11s);
   auditor.scheduled(*pod, "n");
   EXPECT_THAT(alerts,
@@ -118,15 +118,15 @@ TEST_F(AuditorTest, a_slow_next_try_is_an_alert) {
 }
 
 TEST_F(AuditorTest, gates_end_the_wait_for_the_next_try) {
-  auditor.podSeen(*pod);
+  auditor.onPod(*pod);
   preempt();
-  auditor.podLeft(victim->uid());
-  auditor.podLeft(other->uid());
+  auditor.podForgotten(victim->uid());
+  auditor.podForgotten(other->uid());
   auto gated = std::make_shared<api::Pod>(*pod->pod);
   gated->spec.schedulingGates.push_back({"hold"});
-  auditor.podSeen(*makePodInfo(cluster, gated));
+  auditor.onPod(*makePodInfo(cluster, gated));
   loop.advance(10min);
-  auditor.podSeen(*pod);
+  auditor.onPod(*pod);
   loop.advance(1s);
   auditor.scheduled(*pod, "n");
   EXPECT_THAT(alerts, IsEmpty());
@@ -137,7 +137,7 @@ TEST_F(AuditorTest, gates_end_the_wait_for_the_next_try) {
 }
 
 TEST_F(AuditorTest, a_preemption_that_came_to_nothing_is_told_once) {
-  auditor.podSeen(*pod);
+  auditor.onPod(*pod);
   preempt();
   fail();
   fail();
@@ -150,7 +150,7 @@ TEST_F(AuditorTest, a_preemption_that_came_to_nothing_is_told_once) {
 }
 
 TEST_F(AuditorTest, preempting_again_is_told) {
-  auditor.podSeen(*pod);
+  auditor.onPod(*pod);
   preempt();
   preempt();
   preempt();
@@ -163,14 +163,14 @@ TEST_F(AuditorTest, preempting_again_is_told) {
 }
 
 TEST_F(AuditorTest, victims_that_do_not_leave_are_told) {
-  auditor.podSeen(*pod);
+  auditor.onPod(*pod);
   preempt();
   for (int i = 0; i < 4; ++i) {
     loop.advance(8s);
     findVictimsLeaving();
   }
-  auditor.podLeft(victim->uid());
-  auditor.podLeft(other->uid());
+  auditor.podForgotten(victim->uid());
+  auditor.podForgotten(other->uid());
   EXPECT_THAT(alerts, ElementsAre(AllOf(HasSubstr("excessive victim deleting retries"),
                                         HasSubstr("retries=4 (threshold 3)")),
                                   AllOf(HasSubstr("slow victim deletion"),
@@ -178,7 +178,7 @@ TEST_F(AuditorTest, victims_that_do_not_leave_are_told) {
 }
 
 TEST_F(AuditorTest, a_preemption_that_is_interrupted_late_is_told) {
-  auditor.podSeen(*pod);
+  auditor.onPod(*pod);
   preempt();
   loop.advance(31s);
   auditor.scheduled(*pod, "m");
@@ -187,7 +187,7 @@ TEST_F(AuditorTest, a_preemption_that_is_interrupted_late_is_told) {
 }
 
 TEST_F(AuditorTest, a_pod_that_nobody_tries_is_told_when_it_is) {
-  auditor.podSeen(*pod);
+  auditor.onPod(*pod);
   loop.advance(5min);
   fail();
   EXPECT_THAT(alerts, IsEmpty()) << "not longer yet";
@@ -200,11 +200,11 @@ TEST_F(AuditorTest, a_pod_that_nobody_tries_is_told_when_it_is) {
 
 TEST_F(AuditorTest, a_gang_is_followed_as_one) {
   auditor.groupOf = [](const PodInfo&) { return "default/g"; };
-  auditor.podSeen(*pod);
+  auditor.onPod(*pod);
   EXPECT_EQ(auditor.workloads(), 0u) << "its gang is not known yet";
-  auditor.groupSeen("default/g", {2, true, *pod});
+  auditor.onGroup("default/g", {2, true, *pod});
   loop.advance(1min);
-  auditor.groupSeen("default/g", {2, false, *pod});
+  auditor.onGroup("default/g", {2, false, *pod});
   auditor.groupCompleted("default/g", "default/g");
   auditor.groupAttempted("default/g");
   auditor.attempted(*pod);
@@ -214,7 +214,7 @@ TEST_F(AuditorTest, a_gang_is_followed_as_one) {
   auditor.victims(*pod, std::vector<PodPtr>{victim});
   auditor.preempted(*pod, PreemptionOutcome::Nominated, "n");
   auditor.groupFailed("default/g");
-  auditor.podLeft(victim->uid());
+  auditor.podForgotten(victim->uid());
   auditor.groupScheduled("default/g");
   auditor.scheduled(*pod, "n");
   EXPECT_THAT(auditor.metrics(),
@@ -226,15 +226,15 @@ TEST_F(AuditorTest, a_gang_is_followed_as_one) {
                     HasSubstr(events("preemptNominated", "gangScheduled") + "1"),
                     HasSubstr(events("victimAllDeleted", "gangScheduled") + "1"),
                     Not(HasSubstr("scheduleFailure"))));
-  auditor.groupSeen("default/g", {2, false, *pod});
-  auditor.groupGone("default/g");
+  auditor.onGroup("default/g", {2, false, *pod});
+  auditor.onGroupDeleted("default/g");
   EXPECT_THAT(auditor.metrics(), HasSubstr(events("create", "gangDeleted") + "1"));
 }
 
 TEST_F(AuditorTest, counts_begin_anew) {
-  auditor.podSeen(*pod);
+  auditor.onPod(*pod);
   auditor.resetMetrics();
-  auditor.podGone(*pod);
+  auditor.onPodDeleted(*pod);
   EXPECT_THAT(auditor.metrics(), AllOf(HasSubstr(events("create", "deleted") + "1"),
                                        Not(HasSubstr("method=\"AddPod\""))));
 }

@@ -58,8 +58,8 @@ class WorkloadRecord {
 
   // An attempt begins. A failure is recorded only if the attempt has recorded no other result.
   void attempted() { ++attempts_; }
-  bool saidInThisAttempt() const { return saidIn_ >= attempts_; }
-  void noteSaid() { saidIn_ = attempts_; }
+  bool reportedInThisAttempt() const { return reportedIn_ >= attempts_; }
+  void noteReported() { reportedIn_ = attempts_; }
 
   // Uids of its victims.
   std::set<std::string> victims;
@@ -79,7 +79,7 @@ class WorkloadRecord {
   const AuditMetrics::Values labels_;
   std::array<std::int64_t, kWorkloadEvents> counts_{};
   std::int64_t attempts_ = 0;
-  std::int64_t saidIn_ = 0;
+  std::int64_t reportedIn_ = 0;
   bool gated_ = false;
   std::optional<SteadyTime> nominatedAt_;  // set while a preemption is running
   bool invalidated_ = false;               // the preemption was ended by another event

@@ -22,11 +22,11 @@ void AttemptMonitor::begin(Watch& watch, PodPtr pod, const std::string& profile)
 void AttemptMonitor::Watch::end() {
   AttemptMonitor* const monitor = std::exchange(monitor_, nullptr);
   if (!monitor) return;
-  monitor->tellIfLate(*this);
+  monitor->reportIfLate(*this);
   unlink();
 }
 
-void AttemptMonitor::tellIfLate(Watch& watch) {
+void AttemptMonitor::reportIfLate(Watch& watch) {
   const Duration took = executor_.steadyNow() - watch.since_;
   if (watch.told_ || took <= options_.timeout) return;
   watch.told_ = true;
@@ -40,7 +40,7 @@ void AttemptMonitor::look() {
   const SteadyTime late = executor_.steadyNow() - options_.timeout;
   for (Watch& watch : watches_) {
     if (watch.since_ >= late) break;
-    tellIfLate(watch);
+    reportIfLate(watch);
   }
   timer_ = executor_.runAfter(options_.period, [this] { look(); });
 }

@@ -59,7 +59,7 @@ class AttemptMonitor {
 
  private:
   void look();
-  void tellIfLate(Watch& watch);
+  void reportIfLate(Watch& watch);
 
   Executor& executor_;
   const Options options_;

@@ -120,7 +120,7 @@ void Scheduler::abandonBinding(Attempt& attempt, std::string_view why) {
   bindingEnded(attempt, false);
   log::info("pod {} is not bound to {}: {}", attempt.pod.info->key(), attempt.nodeName, why);
   (void)Placement::unreserveAndForget(shared_, attempt);
-  if (shared_.audit) shared_.audit->podGone(*attempt.pod.info);
+  if (shared_.audit) shared_.audit->onPodDeleted(*attempt.pod.info);
   notifyAssumedPodGone(*attempt.pod.info, attempt.nodeName);
   const auto known = pending_.find(uid);
   if (known == pending_.end()) return;
@@ -130,13 +130,13 @@ void Scheduler::abandonBinding(Attempt& attempt, std::string_view why) {
   // Added again before this binding ended, like a Reservation whose spec was corrected.
   const PodPtr again = known->second;
   if (!attempt.gone || again->pod->metadata.deletionTimestamp) return;
-  if (shared_.audit) shared_.audit->podSeen(*again);
+  if (shared_.audit) shared_.audit->onPod(*again);
   queue_->add(again);
 }
 
 // Preparing a node, especially its volumes, may take minutes. Do not wait for that for a pod that
 // is not needed any more. In Bind the result is open, but soon known.
-void Scheduler::giveUpBinding(const std::string& uid) {
+void Scheduler::dropBinding(const std::string& uid) {
   const auto binding = underWay_.find(uid);
   if (binding == underWay_.end() || shared_.waiting.find(uid)) return;
   Attempt& attempt = *binding->second;

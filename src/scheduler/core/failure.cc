@@ -17,7 +17,7 @@ void Scheduler::handlePlacementFailure(Attempt& attempt, const Status& status) {
   if (status.rejected()) {
     // It waited on its node for other members of its group, for which preemption is still running.
     const bool keepsPromise =
-        status.plugin() == attempt.profile->profile().groupsName && groupIsPromised(attempt);
+        status.plugin() == attempt.profile->profile().groupsName && groupIsNominated(attempt);
     handleRejection(attempt, status, {true, keepsPromise ? attempt.nodeName : std::string()});
     notifyAssumedPodGone(*attempt.pod.info, attempt.nodeName,
                          [&](const PodInfo& other) { return other.uid() != uid; });
@@ -28,7 +28,7 @@ void Scheduler::handlePlacementFailure(Attempt& attempt, const Status& status) {
 }
 
 // Returns true if another member of its group is nominated for a node.
-bool Scheduler::groupIsPromised(const Attempt& attempt) const {
+bool Scheduler::groupIsNominated(const Attempt& attempt) const {
   const Profile& profile = attempt.profile->profile();
   const PodInfo& pod = *attempt.pod.info;
   if (!profile.groups) return false;

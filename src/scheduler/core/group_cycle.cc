@@ -170,8 +170,8 @@ Task<Status> Scheduler::tryGroup(const std::string& group, std::vector<Member>& 
 }
 
 // A refusal by a Reserve or Permit plugin, or an error, may not occur again in the next attempt.
-Scheduler::GroupEnd::Promises Scheduler::promisesAfter(const std::vector<Member>& members,
-                                                       const Member* cause) const {
+Scheduler::GroupEnd::Promises Scheduler::nominationsAfter(const std::vector<Member>& members,
+                                                          const Member* cause) const {
   using Promises = GroupEnd::Promises;
   if (cause && !shared_.nominator.nodeOf(cause->attempt->pod.uid()).empty()) return Promises::Made;
   const bool refused =
@@ -181,7 +181,7 @@ Scheduler::GroupEnd::Promises Scheduler::promisesAfter(const std::vector<Member>
 }
 
 // The nomination of a member that returns to the queue with its group.
-Nomination Scheduler::promiseTo(const Member& member, GroupEnd::Promises promises) const {
+Nomination Scheduler::nominationFor(const Member& member, GroupEnd::Promises promises) const {
   const Attempt& attempt = *member.attempt;
   const Nomination planned = attempt.profile->profile().groups->nominationOf(*attempt.pod.info);
   if (planned.override) return planned;
@@ -201,12 +201,13 @@ Task<void> Scheduler::finishMember(Member& member, const Status& verdict, GroupE
     queue_->done(attempt.pod.uid());
   } else if (placed || member.outcome == Member::Outcome::Untried) {
     // No other pod saw the reverted placements, so no pod has to be woken.
-    handleRejection(attempt, verdict, promiseTo(member, end.promises), shared_.cluster.liveCount());
+    handleRejection(attempt, verdict, nominationFor(member, end.promises),
+                    shared_.cluster.liveCount());
   } else if (member.outcome == Member::Outcome::Refused) {
     handleRejection(attempt, member.result.status, {true, ""});
   } else {
     std::optional<Nomination> promise;
-    if (!end.askPostFilters) promise = promiseTo(member, end.promises);
+    if (!end.askPostFilters) promise = nominationFor(member, end.promises);
     auto concluding = handleSearchFailure(attempt, std::move(member.result), std::move(promise));
     co_await concluding;
   }
@@ -227,7 +228,7 @@ void Scheduler::observeMembers(const std::vector<Member>& members, const Status&
     byNode[member.attempt->node] += member.took;
   }
   for (const auto& [node, took] : byNode) observer_->nodeTried(took);
-  if (!keepsPlaces(verdict) && placed > 0) observer_->groupTakenBack(permitted, placed);
+  if (!keepsPlaces(verdict) && placed > 0) observer_->groupReverted(permitted, placed);
 }
 
 // Sets what reports of failed attempts say about the group.
@@ -278,7 +279,7 @@ Task<void> Scheduler::placeGroup(std::string group, std::vector<Member> members)
     auto ending = finishMember(*cause, verdict, end);
     co_await ending;
   }
-  end.promises = promisesAfter(members, cause);
+  end.promises = nominationsAfter(members, cause);
   end.together = std::make_shared<GroupBinding>();
   end.together->left = static_cast<std::size_t>(
       std::ranges::count(members, Member::Outcome::Placed, &Member::outcome));

@@ -106,28 +106,28 @@ void Scheduler::unitAdded(const PodObject& pod, UnitKind* kind) {
   if (api::isTerminal(*pod)) return;
   const PodPtr info = makePodInfo(shared_.cluster, pod, kind);
   if (!pod->spec.nodeName.empty()) {
-    assignedSeen(nullptr, info);
+    onAssignedPod(nullptr, info);
   } else if (responsible(*pod)) {
     pendingAdded(info);
   } else {
-    otherSeen(info);
+    onUnassignedPod(info);
   }
 }
 
 // A pod that waits for another scheduler.
-void Scheduler::otherSeen(const PodPtr& pod) {
+void Scheduler::onUnassignedPod(const PodPtr& pod) {
   const auto known = shared_.known.others().find(pod->uid());
   const PodPtr before = known == shared_.known.others().end() ? nullptr : known->second;
   shared_.known.setOther(pod);
   if (!options_.gates.contains("CrossSchedulerNomination") ||
       shared_.nominator.nodeOf(pod->uid()) == pod->pod->status.nominatedNodeName)
     return;
-  otherGone(before);
+  onUnassignedPodDeleted(before);
   shared_.nominator.addForeign(pod);
 }
 
 // The pod does not wait any more: its nomination ends.
-void Scheduler::otherGone(const PodPtr& pod) {
+void Scheduler::onUnassignedPodDeleted(const PodPtr& pod) {
   if (!pod || !shared_.nominator.foreign(pod->uid())) return;
   shared_.nominator.remove(pod->uid());
   notifyPodEvent(EventResource::AssignedPod, action::kDelete, pod, nullptr,
@@ -145,7 +145,7 @@ void Scheduler::unitUpdated(const PodObject& before, const PodObject& after, Uni
     const PodPtr old = counted && !before->spec.nodeName.empty()
                            ? shared_.cluster.findPod(info->uid())->info
                            : nullptr;
-    return assignedSeen(old, info);
+    return onAssignedPod(old, info);
   }
   const auto known = pending_.find(info->uid());
   if (!responsible(*after)) {
@@ -153,7 +153,7 @@ void Scheduler::unitUpdated(const PodObject& before, const PodObject& after, Uni
       shared_.known.tell(known->second, nullptr);
       pendingGone(known->second, true);
     }
-    otherSeen(info);
+    onUnassignedPod(info);
   } else if (known == pending_.end()) {
     pendingAdded(info);
   } else {
@@ -166,15 +166,15 @@ void Scheduler::podDeleted(const PodObject& pod) {
   if (known != pending_.end()) {
     shared_.known.tell(known->second, nullptr);
     pendingGone(PodPtr(known->second), true);
-    giveUpBinding(pod->metadata.uid);
+    dropBinding(pod->metadata.uid);
   } else if (const PodPtr other = shared_.known.takeOther(pod->metadata.uid)) {
-    otherGone(other);
+    onUnassignedPodDeleted(other);
     shared_.known.tell(other, nullptr);
   } else if (const auto* counted = shared_.cluster.findPod(pod->metadata.uid);
              counted && !counted->assumed) {
     shared_.known.tell(PodPtr(counted->info), nullptr);
   }
-  assignedGone(pod);
+  onAssignedPodDeleted(pod);
   decisions_.forget(pod->metadata.namespace_ + "/" + pod->metadata.name);
 }
 
@@ -183,10 +183,10 @@ void Scheduler::pendingAdded(const PodPtr& pod) {
   pending_[pod->uid()] = pod;
   pendingUids_[api::keyOf(pod->pod->metadata)] = pod->uid();
   const PodPtr other = shared_.known.takeOther(pod->uid());
-  otherGone(other);
+  onUnassignedPodDeleted(other);
   shared_.known.tell(other, pod);
   if (shared_.cluster.findPod(pod->uid()) || givenUp(pod->uid())) return;  // being bound
-  if (shared_.audit) shared_.audit->podSeen(*pod);
+  if (shared_.audit) shared_.audit->onPod(*pod);
   queue_->add(pod);
 }
 
@@ -203,10 +203,10 @@ void Scheduler::pendingUpdated(const PodPtr& before, const PodPtr& after) {
     if (!leaving) return;
     if (const auto waiting = shared_.waiting.find(after->uid()))
       return waiting->reject("", "pod is being deleted");
-    return giveUpBinding(after->uid());
+    return dropBinding(after->uid());
   }
   if (givenUp(after->uid())) return;
-  if (shared_.audit) shared_.audit->podSeen(*after);
+  if (shared_.audit) shared_.audit->onPod(*after);
   queue_->update(old, after);
   const std::string_view was = old->pod->status.nominatedNodeName;
   // Also if the nomination was cleared before: pods that it excluded are woken now.
@@ -232,7 +232,8 @@ void Scheduler::pendingGone(const PodPtr& pod, bool deleted) {
   const bool nominated = !shared_.nominator.nodeOf(gone->uid()).empty();
   queue_->remove(gone);
   // Our own binding reports its result itself.
-  if (shared_.audit && (deleted || !underWay_.contains(gone->uid()))) shared_.audit->podGone(*gone);
+  if (shared_.audit && (deleted || !underWay_.contains(gone->uid())))
+    shared_.audit->onPodDeleted(*gone);
   if (!deleted) return;
   if (const auto* counted = shared_.cluster.findPod(gone->uid()); counted && counted->assumed) {
     if (const auto waiting = shared_.waiting.find(gone->uid()))
@@ -245,11 +246,11 @@ void Scheduler::pendingGone(const PodPtr& pod, bool deleted) {
   }
 }
 
-void Scheduler::assignedSeen(const PodPtr& before, const PodPtr& after) {
+void Scheduler::onAssignedPod(const PodPtr& before, const PodPtr& after) {
   const auto known = pending_.find(after->uid());
   const PodPtr waiting = known == pending_.end() ? nullptr : known->second;
   const PodPtr other = shared_.known.takeOther(after->uid());
-  otherGone(other);
+  onUnassignedPodDeleted(other);
   if (waiting) pendingGone(waiting, false);
   const PodPtr old = before;
   HandlingTimer handling(*this, EventResource::AssignedPod, old ? action::kUpdate : action::kAdd);
@@ -270,7 +271,7 @@ void Scheduler::assignedSeen(const PodPtr& before, const PodPtr& after) {
     notifyPodEvent(EventResource::AssignedPod, change, old, after);
 }
 
-void Scheduler::assignedGone(const PodObject& pod) {
+void Scheduler::onAssignedPodDeleted(const PodObject& pod) {
   const auto* counted = shared_.cluster.findPod(pod->metadata.uid);
   if (!counted) return;
   // The binding cycle forgets an assumed pod, because it has the state that plugins reserved for
@@ -282,7 +283,7 @@ void Scheduler::assignedGone(const PodObject& pod) {
                           ? placedOn(*counted->info, shared_.cluster.node(counted->node).name)
                           : makePodInfo(shared_.cluster, pod, counted->info->kind);
   shared_.cluster.removePod(pod->metadata.uid);
-  if (shared_.audit) shared_.audit->podLeft(pod->metadata.uid);
+  if (shared_.audit) shared_.audit->podForgotten(pod->metadata.uid);
   notifyPodEvent(EventResource::AssignedPod, action::kDelete, last, nullptr);
 }
 

@@ -42,7 +42,7 @@ void Placement::release(Attempt& attempt) {
 bool Placement::unreserveAndForget(Shared& shared, Attempt& attempt) {
   unreserve(attempt);
   const auto forgotten = shared.cluster.forget(attempt.pod.uid());
-  if (forgotten && shared.audit) shared.audit->podLeft(attempt.pod.uid());
+  if (forgotten && shared.audit) shared.audit->podForgotten(attempt.pod.uid());
   if (!forgotten) log::warn("{}", forgotten.error().message);
   return forgotten.has_value();
 }

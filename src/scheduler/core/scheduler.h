@@ -178,8 +178,9 @@ class Scheduler {
     std::shared_ptr<GroupBinding> together;  // members whose bindings begin
   };
   Task<void> finishMember(Member& member, const Status& verdict, GroupEnd end);
-  Nomination promiseTo(const Member& member, GroupEnd::Promises promises) const;
-  GroupEnd::Promises promisesAfter(const std::vector<Member>& members, const Member* cause) const;
+  Nomination nominationFor(const Member& member, GroupEnd::Promises promises) const;
+  GroupEnd::Promises nominationsAfter(const std::vector<Member>& members,
+                                      const Member* cause) const;
   static Cluster::PodsOnNodes placesOf(const std::vector<Member>& members);
   void observeMembers(const std::vector<Member>& members, const Status& verdict);
 
@@ -204,7 +205,7 @@ class Scheduler {
   void handleBindingError(Attempt& attempt, const Status& status);
   // The pod is gone or belongs to another scheduler: forgets it without a report.
   void abandonBinding(Attempt& attempt, std::string_view why);
-  void giveUpBinding(const std::string& uid);
+  void dropBinding(const std::string& uid);
   // Returns true if a given-up binding of the pod is still running. No other attempt starts until
   // it ends.
   bool givenUp(const std::string& uid) const;
@@ -215,7 +216,7 @@ class Scheduler {
   // Handles the failure of a pod that was assumed and is forgotten; wakes other pods, because its
   // resources are free.
   void handlePlacementFailure(Attempt& attempt, const Status& status);
-  bool groupIsPromised(const Attempt& attempt) const;
+  bool groupIsNominated(const Attempt& attempt) const;
   // A plugin rejected the pod on its node, or with its group. nodes: the number of nodes in the
   // message.
   void handleRejection(Attempt& attempt, const Status& status, const Nomination& nomination,
@@ -233,13 +234,13 @@ class Scheduler {
   void unitAdded(const PodObject& unit, UnitKind* kind);
   void unitUpdated(const PodObject& before, const PodObject& after, UnitKind* kind);
   bool responsible(const api::Pod& pod) const;
-  void otherSeen(const PodPtr& pod);
-  void otherGone(const PodPtr& pod);
+  void onUnassignedPod(const PodPtr& pod);
+  void onUnassignedPodDeleted(const PodPtr& pod);
   void pendingAdded(const PodPtr& pod);
   void pendingUpdated(const PodPtr& before, const PodPtr& after);
   void pendingGone(const PodPtr& pod, bool deleted);
-  void assignedSeen(const PodPtr& before, const PodPtr& after);
-  void assignedGone(const PodObject& pod);
+  void onAssignedPod(const PodPtr& before, const PodPtr& after);
+  void onAssignedPodDeleted(const PodObject& pod);
   class HandlingTimer;
   void watchStores();
   // Passes an event to the queue. `since`: when the scheduler began to handle it.

@@ -222,14 +222,14 @@ void Cluster::Transaction::commit() {
 void Cluster::Transaction::rollback() {
   if (!open_) return;
   open_ = false;
-  cluster_.undoTo(mark_);
+  cluster_.revertTo(mark_);
   --cluster_.openTransactions_;
   // The state is as before: unless a reader read the log meanwhile, no entries are needed.
   if (cluster_.logRead_ <= logEnd_ && logEnd_ >= cluster_.logBase_)
     cluster_.log_.resize(logEnd_ - cluster_.logBase_);
 }
 
-void Cluster::undoTo(std::size_t mark) {
+void Cluster::revertTo(std::size_t mark) {
   undoing_ = true;
   std::vector<NodeId> left;  // rows of nodes that were removed meanwhile
   while (journal_.size() > mark) {

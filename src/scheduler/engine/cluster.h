@@ -321,7 +321,7 @@ class Cluster {
   void shift(Column& column, NodeId node, std::int64_t value, bool negative);
   std::string verifyRequested(NodeId node) const;
   void recount(NodeId node);
-  void undoTo(std::size_t mark);
+  void revertTo(std::size_t mark);
 
   Symbols symbols_;
   std::uint64_t symbolsVersion_ = 1;

@@ -6,7 +6,8 @@
 
 namespace koord::scheduler {
 
-std::string toldOf(std::string_view who, std::string_view where, const std::exception* thrown) {
+std::string describeException(std::string_view who, std::string_view where,
+                              const std::exception* thrown) {
   std::string text = fmt::format(
       "{} threw at {}: {}", who, where,
       thrown ? std::string_view(thrown->what()) : "something that is no std::exception");

@@ -11,7 +11,8 @@ namespace koord::scheduler {
 
 // Logs the exception and returns a text for users: "plugin NodePorts threw at Filter:
 // vector::_M_range_check".
-std::string toldOf(std::string_view who, std::string_view where, const std::exception* thrown);
+std::string describeException(std::string_view who, std::string_view where,
+                              const std::exception* thrown);
 
 // Calls it. Returns false if it threw; the exception is logged.
 template <class Call>
@@ -20,9 +21,9 @@ bool survived(std::string_view who, std::string_view where, Call&& call) {
     call();
     return true;
   } catch (const std::exception& thrown) {
-    (void)toldOf(who, where, &thrown);
+    (void)describeException(who, where, &thrown);
   } catch (...) {
-    (void)toldOf(who, where, nullptr);
+    (void)describeException(who, where, nullptr);
   }
   return false;
 }

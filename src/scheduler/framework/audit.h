@@ -4,7 +4,7 @@
 // until they have a node. The scheduler, the group plugin and evictions call it. Without the
 // auditor (scheduler/auditor) there is none, and it costs nothing.
 //
-// Pods of a group are not tracked by themselves: their podSeen() to scheduled() are ignored;
+// Pods of a group are not tracked by themselves: their onPod() to scheduled() are ignored;
 // preempted() and victims() count for the group. Groups are identified by their user-visible names
 // (GroupPlugin::nameOf). Calls for unknown workloads have no effect.
 
@@ -33,9 +33,9 @@ class WorkloadAudit {
   std::function<std::string(const PodInfo& pod)> groupOf;
 
   // The pod waits for a node, for the first time or with changed scheduling gates.
-  virtual void podSeen(const PodInfo& pod) = 0;
+  virtual void onPod(const PodInfo& pod) = 0;
   // The pod does not wait any more: it was deleted, or another scheduler bound it.
-  virtual void podGone(const PodInfo& pod) = 0;
+  virtual void onPodDeleted(const PodInfo& pod) = 0;
   virtual void attempted(const PodInfo& pod) = 0;
   virtual void failed(const PodInfo& pod, const std::string& why) = 0;
   virtual void scheduled(const PodInfo& pod, const std::string& node) = 0;
@@ -45,7 +45,7 @@ class WorkloadAudit {
   // Called before preempted(), once or several times, with the victims.
   virtual void victims(const PodInfo& preemptor, std::span<const PodPtr> victims) = 0;
   // A pod, victim or not, has left its node.
-  virtual void podLeft(const std::string& uid) = 0;
+  virtual void podForgotten(const std::string& uid) = 0;
 
   // Some members wait and none is placed. held: scheduling gates block too many members.
   struct GroupSeen {
@@ -53,14 +53,14 @@ class WorkloadAudit {
     bool held = false;
     const PodInfo& member;
   };
-  virtual void groupSeen(const std::string& group, const GroupSeen& seen) = 0;
+  virtual void onGroup(const std::string& group, const GroupSeen& seen) = 0;
   // A gang of the group has reached its minimum number of members.
   virtual void groupCompleted(const std::string& group, const std::string& gang) = 0;
   virtual void groupAttempted(const std::string& group) = 0;
   virtual void groupFailed(const std::string& group) = 0;
   virtual void groupScheduled(const std::string& group) = 0;
   // No member waits any more.
-  virtual void groupGone(const std::string& group) = 0;
+  virtual void onGroupDeleted(const std::string& group) = 0;
 };
 
 // Where plugins find the audit.

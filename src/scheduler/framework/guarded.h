@@ -37,7 +37,8 @@ auto guarded(Observer* observer, std::string_view plugin, std::string_view point
   using Answer = decltype(call());
   const auto told = [&](const std::exception* thrown) {
     if (observer) observer->threw(plugin, point);
-    return answerOfThrown<Answer>(toldOf("plugin " + std::string(plugin), point, thrown));
+    return answerOfThrown<Answer>(
+        describeException("plugin " + std::string(plugin), point, thrown));
   };
   try {
     return call();

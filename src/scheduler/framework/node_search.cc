@@ -434,7 +434,7 @@ Status NodeSearch::dropNominated(CycleState& state, const PodPtr& pod, const Att
     if (!attempt.allows(node)) continue;
     if (!passed && !verdicts) continue;
     // The pod itself and members of its group do not count.
-    bool ask = own == node || (profile_.groups && promisedToGroup(*pod, node));
+    bool ask = own == node || (profile_.groups && nominatedForGroup(*pod, node));
     if (verdict == kPasses) {
       ask |= others != 0;
     } else if (verdicts) {
@@ -453,7 +453,7 @@ Status NodeSearch::dropNominated(CycleState& state, const PodPtr& pod, const Att
   return {};
 }
 
-bool NodeSearch::promisedToGroup(const PodInfo& pod, NodeId node) const {
+bool NodeSearch::nominatedForGroup(const PodInfo& pod, NodeId node) const {
   const auto* nominated = nominator_.on(cluster_.node(node).name);
   return nominated && std::ranges::any_of(*nominated, [&](const PodPtr& other) {
            return profile_.sameGroup(pod, *other);

@@ -150,7 +150,7 @@ class NodeSearch {
                       bool& fast);
   Status dropNominated(CycleState& state, const PodPtr& pod, const Attempt& attempt,
                        NodeSet& feasible, Verdicts* verdicts);
-  bool promisedToGroup(const PodInfo& pod, NodeId node) const;
+  bool nominatedForGroup(const PodInfo& pod, NodeId node) const;
   Status dropOne(CycleState& state, const PodPtr& pod, NodeId node, NodeSet& feasible,
                  Verdicts* verdicts);
   Status filterOn(CycleState& state, const PodPtr& pod, const Attempt& attempt, NodeSet& nodes,

@@ -43,7 +43,7 @@ class Observer {
   virtual void nodeTried(Duration /*took*/) {}
   // That many placed members were reverted, because other members had no node or were not
   // permitted.
-  virtual void groupTakenBack(bool /*permitted*/, std::size_t /*pods*/) {}
+  virtual void groupReverted(bool /*permitted*/, std::size_t /*pods*/) {}
   // A member of a group was not bound: WaitOnPermit, PreBind or Bind failed.
   virtual void memberNotBound(std::string_view /*phase*/) {}
   // All members that were placed together have been bound or failed.

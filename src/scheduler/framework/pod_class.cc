@@ -218,7 +218,7 @@ void ClassNodes::drop(NodeId node) {
   totals_.set(node, ScoreIndex::kInfeasible);
 }
 
-bool ClassNodes::epochsRose(const PodInfo& pod) {
+bool ClassNodes::epochsIncreased(const PodInfo& pod) {
   epochs_.resize(profile_.changing.size());
   bool rose = false;
   for (std::size_t i = 0; i < epochs_.size(); ++i) {
@@ -229,7 +229,7 @@ bool ClassNodes::epochsRose(const PodInfo& pod) {
 }
 
 bool ClassNodes::takeChanges(const PodInfo& pod, NodeSet& changed) {
-  const bool rose = epochsRose(pod);
+  const bool rose = epochsIncreased(pod);
   const auto changes = cluster_.changesSince(position_);
   const bool all = !valid_ || !changes || changes->size() >= cluster_.liveCount() || rose;
   position_ = cluster_.changeEnd();

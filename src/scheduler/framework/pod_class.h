@@ -103,7 +103,7 @@ class ClassNodes {
   static constexpr std::size_t kChunk = 8192;
 
   void reset();
-  bool epochsRose(const PodInfo& pod);
+  bool epochsIncreased(const PodInfo& pod);
   // Fills `changed` with the existing nodes that must be judged again, and drops the results of
   // nodes that are gone. Returns true if that is all nodes and nothing was kept.
   bool takeChanges(const PodInfo& pod, NodeSet& changed);

@@ -7,7 +7,7 @@
 
 namespace koord::scheduler {
 
-void tellIgnored(Handle& handle, const PodInfo& pod, std::span<const std::string> ignored) {
+void reportIgnored(Handle& handle, const PodInfo& pod, std::span<const std::string> ignored) {
   kube::EventRecorder* const events = handle.events();
   if (ignored.empty() || !events) return;
   events->record(handle.kindOf(pod).reference(pod), "Warning", "InvalidAnnotation",

@@ -12,6 +12,6 @@ namespace koord::scheduler {
 
 // Records one event of reason InvalidAnnotation on the pod. Each of `ignored` names its field. Does
 // nothing if there are none, or without an API; repeats count on the same event.
-void tellIgnored(Handle& handle, const PodInfo& pod, std::span<const std::string> ignored);
+void reportIgnored(Handle& handle, const PodInfo& pod, std::span<const std::string> ignored);
 
 }  // namespace koord::scheduler

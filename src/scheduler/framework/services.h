@@ -28,7 +28,7 @@ class PodFactsPlugin {
   virtual ~PodFactsPlugin() = default;
   virtual json::value factsOf(const PodInfo& pod) const = 0;  // null = nothing
   // What the pod waits for although nodes would accept it: other members of its gang; "" = nothing.
-  virtual std::string heldBackBy(const PodInfo& /*pod*/) const { return {}; }
+  virtual std::string waitReason(const PodInfo& /*pod*/) const { return {}; }
 };
 
 // Adds metrics in the exposition format after the scheduler's own. Of plugins of the same name in

@@ -52,9 +52,9 @@ Status statusFromException() noexcept {
   try {
     throw;
   } catch (const std::exception& thrown) {
-    return Status::error(toldOf("a task of a plugin", "an attempt", &thrown));
+    return Status::error(describeException("a task of a plugin", "an attempt", &thrown));
   } catch (...) {
-    return Status::error(toldOf("a task of a plugin", "an attempt", nullptr));
+    return Status::error(describeException("a task of a plugin", "an attempt", nullptr));
   }
 }
 

@@ -87,7 +87,7 @@ class Reference {
     const auto& affinity = pod.spec.affinity;
     addUp();
     for (const auto& [name, node] : model_.nodes) {
-      auto reasons = judgePromised(*node);
+      auto reasons = judgeNominated(*node);
       if (reasons.empty()) reasons = judge(*node);
       if (reasons.empty()) {
         outcome_.feasible.insert(name);
@@ -131,7 +131,7 @@ class Reference {
   static std::vector<std::string> judgeOn(const Model& model, const api::Pod& pod,
                                           const std::string& node) {
     const Reference one(model, pod, OneNode{});
-    auto reasons = one.judgePromised(*model.nodes.at(node));
+    auto reasons = one.judgeNominated(*model.nodes.at(node));
     return reasons.empty() ? one.judge(*model.nodes.at(node)) : reasons;
   }
 
@@ -147,7 +147,7 @@ class Reference {
   }
 
   // With the pods nominated to the node that have at least the same priority.
-  std::vector<std::string> judgePromised(const api::Node& node) const {
+  std::vector<std::string> judgeNominated(const api::Node& node) const {
     const auto nominated = model_.nominated.find(node.metadata.name);
     if (nominated == model_.nominated.end()) return {};
     Model then = model_;
@@ -366,7 +366,7 @@ class Reference {
              api::findIn(node.metadata.labels, constraint.topologyKey);
     });
   }
-  bool takesPart(const api::Node& node, const api::TopologySpreadConstraint& constraint) const {
+  bool isEligible(const api::Node& node, const api::TopologySpreadConstraint& constraint) const {
     if (!hasAllKeys(node, constraint.whenUnsatisfiable)) return false;
     if (constraint.nodeAffinityPolicy.value_or("Honor") == "Honor" &&
         !api::RequiredNodeAffinity(pod_.spec)
@@ -382,7 +382,7 @@ class Reference {
   Spread spreadOf(const api::TopologySpreadConstraint& constraint) const {
     Spread spread{&constraint, *api::Selector::compile(constraint.labelSelector), {}};
     for (const auto& [name, node] : model_.nodes)
-      if (takesPart(*node, constraint))
+      if (isEligible(*node, constraint))
         spread.counts[*api::findIn(node->metadata.labels, constraint.topologyKey)] +=
             matchingOn(*node, spread.selector);
     return spread;

@@ -17,12 +17,12 @@ bool moreImportant(const PodInfo& a, const PodInfo& b, WallTime now) {
   return startOf(a, now) < startOf(b, now);
 }
 
-WallTime vacatedBy(std::span<const PodPtr> victims) {
+WallTime victimsGoneAt(std::span<const PodPtr> victims) {
   constexpr Duration kGrace =
       std::chrono::minutes(1);  // after deletionTimestamp, the latest regular end
   WallTime until = WallTime::min();
   for (const PodPtr& victim : victims) {
-    if (!leavesByPreemption(*victim->pod)) return WallTime::min();
+    if (!terminatesByPreemption(*victim->pod)) return WallTime::min();
     until = std::max(until, *victim->pod->metadata.deletionTimestamp + kGrace);
   }
   return until;
@@ -42,8 +42,8 @@ Candidate::Candidate(NodeId at, std::vector<PodPtr> leaving, std::int64_t budget
   }
 }
 
-const Candidate* leastHarm(std::span<const Candidate* const> candidates, WallTime now) {
-  const auto key = [&](const Harm& harm) {  // smaller is better
+const Candidate* leastCost(std::span<const Candidate* const> candidates, WallTime now) {
+  const auto key = [&](const PreemptionCost& harm) {  // smaller is better
     const WallTime earliest = harm.unstarted ? std::min(harm.earliest, now) : harm.earliest;
     return std::tuple(harm.vacatedUntil < now, harm.budgetsBroken, harm.highest, harm.sum,
                       harm.victims, -earliest.time_since_epoch().count());

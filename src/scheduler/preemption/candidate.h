@@ -13,7 +13,7 @@ namespace koord::scheduler {
 
 // The values by which candidates are compared. Computed once for each: a burst of pods compares the
 // same candidates repeatedly.
-struct Harm {
+struct PreemptionCost {
   std::int64_t budgetsBroken = 0;
   std::int32_t highest = 0;  // highest priority of the victims
   std::int64_t sum = 0;  // sum of the priorities, shifted so that more victims never look better
@@ -28,12 +28,12 @@ struct Harm {
 
 // When all of the victims should have terminated; WallTime::min() if one of them is not being
 // preempted yet.
-WallTime vacatedBy(std::span<const PodPtr> victims);
+WallTime victimsGoneAt(std::span<const PodPtr> victims);
 
 struct Candidate {
   NodeId node = kNoNode;
   std::vector<PodPtr> victims;  // most important first
-  Harm harm;                    // of the victims
+  PreemptionCost harm;          // of the victims
 
   Candidate() = default;
   // Requires at least one victim. budgetsBroken: number of victims whose eviction would violate a
@@ -49,6 +49,6 @@ bool moreImportant(const PodInfo& a, const PodInfo& b, WallTime now);
 // The candidate that does the least harm. Criteria in order: no new evictions needed; fewest
 // violated budgets; lowest highest victim priority; smallest sum of priorities; fewest victims;
 // latest start of the most important victim; first in the list.
-const Candidate* leastHarm(std::span<const Candidate* const> candidates, WallTime now);
+const Candidate* leastCost(std::span<const Candidate* const> candidates, WallTime now);
 
 }  // namespace koord::scheduler

@@ -43,7 +43,8 @@ std::vector<std::pair<std::string, std::size_t>> reasonsOf(
 void DryRun::begin(const CycleState& state, const PodInfo& pod) {
   current_ = nullptr;
   promised_ = cluster_.findNode(handle_.nominator().nodeOf(pod.uid()));
-  const auto podClass = rules_.keepOutcomes() ? handle_.search().decidingClass(state) : nullptr;
+  const auto podClass =
+      rules_.outcomesAreReusable() ? handle_.search().decidingClass(state) : nullptr;
   const auto admitKey = podClass ? handle_.search().admitKey(pod) : std::nullopt;
   if (!admitKey) return;
   std::erase_if(kept_, [](const Kept& kept) { return kept.podClass.expired(); });
@@ -100,7 +101,8 @@ DryRunOutcome DryRun::tryOut(CycleState& state, const PodPtr& pod, NodeId node) 
   };
   std::vector<PodPtr> lower;
   for (const PodPtr& other : cluster_.node(node).pods)
-    if (PreemptionRules::canLeave(*other) && rules_.mayLeave(*other, *pod) && !comesAlong(other))
+    if (PreemptionRules::isEvictable(*other) && rules_.mayBePreempted(*other, *pod) &&
+        !comesAlong(other))
       lower.push_back(other);
   if (lower.empty()) {
     outcome.status = Status::unresolvable(rules_.noVictims(*pod, cluster_.node(node).name));
@@ -138,7 +140,7 @@ DryRunOutcome DryRun::tryOut(CycleState& state, const PodPtr& pod, NodeId node) 
     return outcome;
   }
   const bool promised = handle_.nominator().on(cluster_.node(node).name) && promised_ != node;
-  const WallTime vacated = promised ? WallTime::min() : vacatedBy(victims);
+  const WallTime vacated = promised ? WallTime::min() : victimsGoneAt(victims);
   outcome.candidate = Candidate(node, std::move(victims), budgetsBroken);
   outcome.candidate.harm.vacatedUntil = vacated;
   return outcome;

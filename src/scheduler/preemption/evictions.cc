@@ -44,7 +44,7 @@ Evictions::Evictions(Handle& handle) : handle_(handle) {
 void Evictions::note(const PodPtr& before, const PodPtr& after) {
   const PodInfo& pod = after ? *after : *before;
   if (!refusals_.empty() || !withdrawn_.empty()) noteUnit(pod, after);
-  const bool leaves = after && !pod.pod->spec.nodeName.empty() && leavesByPreemption(*pod.pod);
+  const bool leaves = after && !pod.pod->spec.nodeName.empty() && terminatesByPreemption(*pod.pod);
   if (!leaves && leaving_.empty()) return;
   const auto known = leaving_.find(pod.uid());
   if (leaves == (known != leaving_.end())) return;
@@ -74,7 +74,7 @@ void Evictions::noteUnit(const PodInfo& pod, const PodPtr& after) {
   if (written && handle_.nominator().nodeOf(pod.uid()).empty()) withdraw(after);
 }
 
-bool Evictions::anyLeaves(NodeId node) const {
+bool Evictions::anyTerminates(NodeId node) const {
   return vacating_.contains(handle_.cluster().node(node).name);
 }
 
@@ -90,8 +90,8 @@ std::string Evictions::check(const PodInfo& preemptor, const PreemptionRules& ru
     const auto* counted = handle_.cluster().findPod(victim->uid());
     if (!counted || counted->info->pod->metadata.deletionTimestamp) continue;
     const PodInfo& now = *counted->info;
-    if (now.priority >= preemptor.priority || !PreemptionRules::canLeave(now) ||
-        !rules.mayLeave(now, preemptor))
+    if (now.priority >= preemptor.priority || !PreemptionRules::isEvictable(now) ||
+        !rules.mayBePreempted(now, preemptor))
       return fmt::format("pod {} must not leave for it", victim->key());
     left.push_back(victim);
   }
@@ -134,7 +134,7 @@ void Evictions::begin(Order order, const By& by) {
   tasks_.spawn(run(running, std::move(order.victims)));
 }
 
-bool Evictions::holdsBack(const std::string& preemptorUid) const {
+bool Evictions::mustWait(const std::string& preemptorUid) const {
   const auto it = running_.find(preemptorUid);
   if (it == running_.end()) return false;
   if (!it->second->onlyLast) return true;
@@ -144,7 +144,7 @@ bool Evictions::holdsBack(const std::string& preemptorUid) const {
 
 PodPtr Evictions::heldBack(const std::function<bool(const PodInfo&)>& wanted) const {
   for (const auto& [uid, running] : running_)
-    if (wanted(*running->preemptor) && holdsBack(uid) && stillNeeded(*running))
+    if (wanted(*running->preemptor) && mustWait(uid) && stillNeeded(*running))
       return running->preemptor;
   return nullptr;
 }

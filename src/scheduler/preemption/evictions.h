@@ -47,7 +47,7 @@ class Evictions {
   // Clears the pod's nomination.
   void withdraw(const PodPtr& pod) { tasks_.spawn(clearNomination(pod)); }
   // Returns true if the pod must wait for victims whose eviction has not been requested yet.
-  bool holdsBack(const std::string& preemptorUid) const;
+  bool mustWait(const std::string& preemptorUid) const;
   // Returns a preemptor that must wait like this and for which `wanted` is true; nullptr if there
   // is none.
   PodPtr heldBack(const std::function<bool(const PodInfo&)>& wanted) const;
@@ -59,8 +59,8 @@ class Evictions {
   bool told(const PodInfo& victim) const;
   // Returns true if a pod on the node terminates because of a preemption, by this process or an
   // earlier one.
-  bool anyLeaves() const { return !vacating_.empty(); }
-  bool anyLeaves(NodeId node) const;
+  bool anyTerminates() const { return !vacating_.empty(); }
+  bool anyTerminates(NodeId node) const;
 
  private:
   struct Running {

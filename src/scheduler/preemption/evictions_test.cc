@@ -46,7 +46,7 @@ struct EvictionsTest : ::testing::Test {
     const bool good = evictions.start(preemptor, "n", std::move(victims), {"test"});
     // There is no API here, so an immediate eviction counts as refused.
     const std::string& uid = preemptor->uid();
-    EXPECT_EQ(good, evictions.holdsBack(uid) || evictions.rests(uid));
+    EXPECT_EQ(good, evictions.mustWait(uid) || evictions.rests(uid));
     return good;
   }
 };

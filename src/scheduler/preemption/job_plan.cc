@@ -59,9 +59,10 @@ void Planner::clear(const NodeSet& nodes) {
   nodes.forEach([&](NodeId node) {
     std::vector<PodPtr> leaving;
     for (const PodPtr& other : cluster_.node(node).pods) {
-      if (!PreemptionRules::canLeave(*other)) continue;
-      if (std::ranges::all_of(
-              members_, [&](const PodPtr& member) { return rules_.mayLeave(*other, *member); }))
+      if (!PreemptionRules::isEvictable(*other)) continue;
+      if (std::ranges::all_of(members_, [&](const PodPtr& member) {
+            return rules_.mayBePreempted(*other, *member);
+          }))
         leaving.push_back(other);
     }
     if (leaving.empty()) return;

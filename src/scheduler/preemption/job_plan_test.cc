@@ -76,9 +76,9 @@ TEST_F(JobPlans, send_no_units_away_that_cannot_leave) {
     using HoldKind::HoldKind;
     bool mayBeEvicted(const PodInfo&) const override { return false; }
   };
-  // Like rules that do not check canLeave().
+  // Like rules that do not check isEvictable().
   struct AnyOfLowerPriority final : PreemptionRules {
-    bool mayLeave(const PodInfo& victim, const PodInfo& preemptor) const override {
+    bool mayBePreempted(const PodInfo& victim, const PodInfo& preemptor) const override {
       return victim.priority < preemptor.priority;
     }
   };

@@ -43,7 +43,7 @@ PostFilterResult PodPreemption::refusal(std::string why) {
 
 std::string PodPreemption::mayNot(const PodInfo& pod, const Diagnosis& diagnosis) const {
   if (std::string why = rules_.preemptionBlockedReason(pod); !why.empty()) return why;
-  if (evictions_.holdsBack(pod.uid())) return kVictimsLeave;
+  if (evictions_.mustWait(pod.uid())) return kVictimsLeave;
   if (evictions_.rests(pod.uid())) return Evictions::kRefused;
   // Some units' objects have no field for their node, and the write takes time.
   std::string promised = handle_.nominator().nodeOf(pod.uid());
@@ -53,7 +53,7 @@ std::string PodPreemption::mayNot(const PodInfo& pod, const Diagnosis& diagnosis
   if (diagnosis.codeOf(*node) == Code::UnschedulableAndUnresolvable) return "";
   const bool waits = std::ranges::any_of(cluster_.node(*node).pods, [&](const PodPtr& other) {
     if (other->priority >= pod.priority) return false;
-    return leavesByPreemption(*other->pod) || evictions_.told(*other) ||
+    return terminatesByPreemption(*other->pod) || evictions_.told(*other) ||
            rules_.waitsFor(*other, pod);
   });
   return waits ? kVictimsLeave : "";
@@ -64,8 +64,9 @@ std::vector<NodeId> PodPreemption::inOrder(std::vector<NodeId> nodes) {
   if (nodes.empty()) return nodes;
   const auto offset = static_cast<std::ptrdiff_t>(random_.below(nodes.size()));
   std::ranges::rotate(nodes, nodes.begin() + offset);
-  if (evictions_.anyLeaves())
-    std::ranges::stable_partition(nodes, [&](NodeId node) { return evictions_.anyLeaves(node); });
+  if (evictions_.anyTerminates())
+    std::ranges::stable_partition(nodes,
+                                  [&](NodeId node) { return evictions_.anyTerminates(node); });
   return nodes;
 }
 
@@ -123,7 +124,7 @@ PostFilterResult PodPreemption::carryOut(const PodPtr& pod,
   Status inVain;
   for (int judged = 0; !left.empty() && judged < kMostJudged; ++judged) {
     const Candidate& best = judged < kLeastHarm
-                                ? *leastHarm(left, handle_.executor().wallNow())
+                                ? *leastCost(left, handle_.executor().wallNow())
                                 : *left[static_cast<std::size_t>(random_.below(left.size()))];
     inVain = worth(pod, best);
     if (inVain.ok()) {

@@ -4,7 +4,7 @@
 
 namespace koord::scheduler {
 
-bool leavesByPreemption(const api::Pod& pod) {
+bool terminatesByPreemption(const api::Pod& pod) {
   return pod.metadata.deletionTimestamp &&
          std::ranges::any_of(pod.status.conditions, [](const api::PodCondition& condition) {
            return condition.type == "DisruptionTarget" && condition.status == "True" &&

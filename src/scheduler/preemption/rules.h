@@ -13,7 +13,7 @@
 namespace koord::scheduler {
 
 // Returns true if the pod terminates because a scheduler preempted it.
-bool leavesByPreemption(const api::Pod& pod);
+bool terminatesByPreemption(const api::Pod& pod);
 
 class PreemptionRules {
  public:
@@ -29,18 +29,18 @@ class PreemptionRules {
     return false;
   }
   // Returns true if the object behind the unit can be evicted at all, under any rules.
-  static bool canLeave(const PodInfo& victim) {
+  static bool isEvictable(const PodInfo& victim) {
     return !victim.kind || victim.kind->mayBeEvicted(victim);
   }
-  virtual bool mayLeave(const PodInfo& victim, const PodInfo& preemptor) const {
-    return victim.priority < preemptor.priority && canLeave(victim);
+  virtual bool mayBePreempted(const PodInfo& victim, const PodInfo& preemptor) const {
+    return victim.priority < preemptor.priority && isEvictable(victim);
   }
   // Checks whether the preemptor can have the node in the current state. Called in addition to
   // filters and Admit plugins after each change of a dry run.
   virtual Status admits(const PodInfo& /*preemptor*/, NodeId /*node*/) const { return {}; }
   // Returns true if answers depend only on the victim, the preemptor's priority and class, and the
   // node: outcomes are then kept for the next pod of the class.
-  virtual bool keepOutcomes() const { return true; }
+  virtual bool outcomesAreReusable() const { return true; }
   // The cost of a node's victims in a job's preemption; the cheapest nodes are used.
   virtual std::int64_t cost(NodeId /*node*/, std::span<const PodPtr> victims) const {
     return static_cast<std::int64_t>(victims.size());

@@ -43,7 +43,7 @@ bool SchedulingQueue::isEventOfInterest(const ClusterEvent& event) const {
   return known->second;
 }
 
-bool SchedulingQueue::concernsAnybody(const ClusterEvent& event) const {
+bool SchedulingQueue::hasSubscriber(const ClusterEvent& event) const {
   if (unschedulable_.empty()) return false;
   if (event.resource == EventResource::Wildcard) return true;
   for (const auto& [name, profile] : profiles_)
@@ -98,7 +98,7 @@ void SchedulingQueue::recordForInFlightPods(const ClusterEvent& event, const std
 void SchedulingQueue::moveAllToActiveOrBackoffQueue(
     const ClusterEvent& event, const std::function<bool(const PodInfo&)>& affects) {
   if (!isEventOfInterest(event)) return;
-  if (!concernsAnybody(event)) return recordForInFlightPods(event, {});
+  if (!hasSubscriber(event)) return recordForInFlightPods(event, {});
   // Pods can only leave the map during iteration; collect them first.
   std::vector<std::pair<Entry*, Strategy>> moves;
   for (const auto& [uid, entry] : unschedulable_) {

@@ -146,7 +146,7 @@ class SchedulingQueue {
   Strategy isPodWorthRequeuing(const QueuedPod& pod, const ClusterEvent& event) const;
   bool isEventOfInterest(const ClusterEvent& event) const;
   // Returns true if a plugin that rejected a pod registered for the event.
-  bool concernsAnybody(const ClusterEvent& event) const;
+  bool hasSubscriber(const ClusterEvent& event) const;
   void countRejectors(const Entry& entry, bool add);
   Duration backoffOf(const QueuedPod& pod) const;
   WallTime backoffEndOf(const QueuedPod& pod) const;

@@ -43,7 +43,7 @@ Result<std::unique_ptr<Finding>> lookInto(Scheduler& scheduler, const api::Objec
   NodeSearch& search = profile->second->search();
   CycleState state;
   SearchResult prepared = search.prepare(state, finding->pod);
-  finding->held = heldBackBy(scheduler, *finding->pod);
+  finding->held = waitReason(scheduler, *finding->pod);
   Diagnosis& diagnosis = finding->diagnosis;
   diagnosis = std::move(prepared.diagnosis);
   diagnosis.totalNodes = cluster.liveCount();

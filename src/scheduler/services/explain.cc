@@ -233,10 +233,10 @@ json::object pluginFacts(const Scheduler& scheduler, const PodInfo& pod) {
   return facts;
 }
 
-std::string heldBackBy(const Scheduler& scheduler, const PodInfo& pod) {
+std::string waitReason(const Scheduler& scheduler, const PodInfo& pod) {
   std::string why;
   forEachKnowing(scheduler, pod, [&](const std::string&, const PodFactsPlugin& plugin) {
-    if (why.empty()) why = plugin.heldBackBy(pod);
+    if (why.empty()) why = plugin.waitReason(pod);
   });
   return why;
 }

@@ -15,7 +15,7 @@ Result<json::value> explainPodObject(Scheduler& scheduler, std::shared_ptr<const
 // Facts of plugins about the pod, by plugin; and why it is held back although nodes would accept
 // it, "" if it is not.
 json::object pluginFacts(const Scheduler& scheduler, const PodInfo& pod);
-std::string heldBackBy(const Scheduler& scheduler, const PodInfo& pod);
+std::string waitReason(const Scheduler& scheduler, const PodInfo& pod);
 // The scheduler's view of a node; NotFound: "cannot find node X".
 Result<json::value> describeNode(const Scheduler& scheduler, const std::string& name);
 

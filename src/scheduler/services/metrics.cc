@@ -296,7 +296,7 @@ void Metrics::nodeTried(Duration took) {
   impl_->batchNodes.Observe(inSeconds(took));
 }
 
-void Metrics::groupTakenBack(bool permitted, std::size_t pods) {
+void Metrics::groupReverted(bool permitted, std::size_t pods) {
   const char* reason = permitted ? "batch_schedule_failure" : "batch_permit_failure";
   impl_->batchTakenBack.Add({{"reason", reason}}).Increment(static_cast<double>(pods));
 }

@@ -30,7 +30,7 @@ class Metrics final : public Observer {
   void groupCycle(std::string_view reason, std::size_t pods, Duration took) override;
   void memberTried(Duration took) override;
   void nodeTried(Duration took) override;
-  void groupTakenBack(bool permitted, std::size_t pods) override;
+  void groupReverted(bool permitted, std::size_t pods) override;
   void memberNotBound(std::string_view phase) override;
   void groupBound(std::size_t bound, std::size_t failed) override;
   void jobPreempted(const std::string& job, std::string_view result, Duration took) override;

@@ -12,7 +12,7 @@ void CrowdsFeature::begin() {
   invariants_.pods.addHandler(
       {{},
        [this](const auto& before, const auto& after) { podChanged(before, after); },
-       [this](const auto& pod) { podGone(*pod); }});
+       [this](const auto& pod) { onPodDeleted(*pod); }});
 }
 
 void CrowdsFeature::shape(scheduler::testing::PodBuilder& pod) {
@@ -54,8 +54,8 @@ void CrowdsFeature::podChanged(const PodObject& before, const PodObject& after) 
 
 // A controller replaces a preempted pod at once. The new pod may only get what its preemptor and
 // pods of higher priority leave.
-void CrowdsFeature::podGone(const api::Pod& pod) {
-  if (quiet_ || !scheduler::leavesByPreemption(pod)) return;
+void CrowdsFeature::onPodDeleted(const api::Pod& pod) {
+  if (quiet_ || !scheduler::terminatesByPreemption(pod)) return;
   api::Pod next;
   next.metadata.name = fmt::format("replaced-{}", ++replaced_);
   next.metadata.namespace_ = pod.metadata.namespace_;

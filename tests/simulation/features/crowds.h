@@ -22,7 +22,7 @@ class CrowdsFeature final : public Feature {
 
  private:
   void podChanged(const PodObject& before, const PodObject& after);
-  void podGone(const api::Pod& pod);
+  void onPodDeleted(const api::Pod& pod);
 
   const std::function<Process*()> leader_;
   bool quiet_ = false;

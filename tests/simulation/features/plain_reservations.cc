@@ -19,7 +19,7 @@ std::int64_t asksFor(const api::Pod& pod, const std::string& resource) {
   return amountIn(model::podRequests(pod), resource);
 }
 
-std::optional<api::ReservationAffinity> wishOf(const api::Pod& pod) {
+std::optional<api::ReservationAffinity> desiredStep(const api::Pod& pod) {
   const auto* text = api::findIn(pod.metadata.annotations, model::kAnnotationReservationAffinity);
   if (!text) return std::nullopt;
   return api::decodeText<api::ReservationAffinity>(*text).value_or(api::ReservationAffinity());
@@ -57,7 +57,7 @@ bool PlainReservations::owns(const api::Pod& pod, const api::Reservation& reserv
 }
 
 bool PlainReservations::required(const api::Pod& pod) {
-  return wishOf(pod).has_value();
+  return desiredStep(pod).has_value();
 }
 
 bool PlainReservations::ignores(const api::Pod& pod) {
@@ -123,7 +123,7 @@ bool PlainReservations::matches(const Model& now, const api::Pod& pod,
   if (ignores(pod)) return true;
   const api::Reservation& reservation = *held.at(uid).object;
   if (!owns(pod, reservation)) return false;
-  const auto wish = wishOf(pod);
+  const auto wish = desiredStep(pod);
   if (wish && !wish->name.empty()) return wish->name == reservation.metadata.name;
   const api::Taint closed{"node.kubernetes.io/unschedulable", "", "NoSchedule", {}};
   if ((reservation.spec.unschedulable || reservation.metadata.deletionTimestamp) &&

@@ -115,7 +115,7 @@ Task<void> UtilizationBase::evictFromNode(Eviction& eviction, NodeUtilization& s
   std::int64_t evicted = 0;
   for (const PodPtr& pod : pods) {
     if (!goOn() || (eviction.mostPerNode && evicted >= *eviction.mostPerNode)) co_return;
-    if (!eviction.mayLeave(*pod) || !toleratesSome(*pod, eviction.targets)) continue;
+    if (!eviction.mayBePreempted(*pod) || !toleratesSome(*pod, eviction.targets)) continue;
     auto task = evictOne(pod);
     const bool gone = co_await task;
     if (!gone) continue;
@@ -196,7 +196,7 @@ Task<Result<>> LowNodeUtilization::balance(const Nodes& nodes) {
       return entry.second > upTo(node, entry.first, limits.high);
     });
   };
-  eviction.mayLeave = [this](const Pod& pod) {
+  eviction.mayBePreempted = [this](const Pod& pod) {
     return args_.namespaces.allows(pod.metadata.namespace_);
   };
   auto task = evictFrom(eviction);
@@ -232,7 +232,7 @@ Task<Result<>> HighNodeUtilization::balance(const Nodes& nodes) {
   std::ranges::stable_sort(eviction.sources, {},
                            [](const NodeUtilization* node) { return node->sum(); });
   eviction.goOn = [](const NodeUtilization&) { return true; };
-  eviction.mayLeave = [this](const Pod& pod) {
+  eviction.mayBePreempted = [this](const Pod& pod) {
     return args_.namespaces.allows(pod.metadata.namespace_) &&
            (!args_.onlyThresholding ||
             std::ranges::any_of(args_.thresholds, [&](const auto& entry) {

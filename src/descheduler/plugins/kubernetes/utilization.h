@@ -47,7 +47,7 @@ class UtilizationBase : public PluginBase, public BalancePlugin {
     Amounts available;
     std::optional<std::int64_t> mostPerNode;
     std::function<bool(const NodeUtilization&)> goOn;  // true: the source needs more evictions
-    std::function<bool(const Pod&)> mayLeave;
+    std::function<bool(const Pod&)> mayBePreempted;
   };
   std::vector<NodeUtilization> measure(const Nodes& nodes,
                                        const UtilizationPercentages& thresholds) const;

@@ -67,7 +67,7 @@ bool CpuNormalizationHook::isShrunk(const std::string& dir, std::int64_t nominal
   return *quota < quotaInPeriod(nominal, *period);
 }
 
-bool CpuNormalizationHook::foundShrunk(const PodView& pod) {
+bool CpuNormalizationHook::hasReducedQuota(const PodView& pod) {
   bool found = isShrunk(pod.dir, nominalOf(*pod.pod));
   for (const auto& container : pod.containers)
     if (const auto* spec = containerOf(*pod.pod, container.name))
@@ -82,7 +82,7 @@ std::string CpuNormalizationHook::quotaOf(std::int64_t nominal, const std::strin
 
 void CpuNormalizationHook::wanted(const PodView& pod, HookUpdates& updates) {
   if (!concerns(pod)) return;
-  shrunk_ = shrunk_ || foundShrunk(pod);
+  shrunk_ = shrunk_ || hasReducedQuota(pod);
   if (!shrunk_) return;
   const auto add = [&](std::int64_t nominal, const std::string& dir, UpdateList& to) {
     if (nominal > 0 && !dir.empty())

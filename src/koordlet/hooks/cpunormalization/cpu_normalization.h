@@ -22,7 +22,7 @@ class CpuNormalizationHook final : public Hook {
   bool concerns(const PodView& pod) const;
   // Returns true if the pod or one of its containers has less than its nominal quota. Each cgroup
   // is checked until it has a quota.
-  bool foundShrunk(const PodView& pod);
+  bool hasReducedQuota(const PodView& pod);
   bool isShrunk(const std::string& dir, std::int64_t nominal);
   // The quota for the CFS period of the cgroup.
   std::string quotaOf(std::int64_t nominal, const std::string& dir);

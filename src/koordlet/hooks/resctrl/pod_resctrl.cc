@@ -114,9 +114,9 @@ Result<> ResctrlHook::apply(const PodView& pod) {
   const std::string path = resctrl::rootDir(host_.dirs) + group + "/schemata";
   const auto set = [&](const std::string& line) -> Result<> {
     if (line.empty()) return {};
-    const auto outcome = executor_.updateFile({path, line, "Create Resctrl Group", "resctrl-schema",
-                                               resctrl::saysLine, line.substr(0, 2)},
-                                              ResourceExecutor::Caching::No);
+    const auto outcome = executor_.updateFile(
+        {path, line, "Create Resctrl Group", "resctrl-schema", resctrl::hasLine, line.substr(0, 2)},
+        ResourceExecutor::Caching::No);
     return outcome ? Result<>{} : fail(outcome.error());
   };
   for (const auto& line : {schemata->l3, schemata->mb})

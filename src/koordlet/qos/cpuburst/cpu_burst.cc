@@ -196,8 +196,8 @@ bool CpuBurst::allowed(const ContainerView& container, std::int64_t limitMilli,
   return found->second.allow(static_cast<std::int64_t>(ratio * 100), now);
 }
 
-QuotaStep CpuBurst::wishOf(const ContainerView& container, std::int64_t limitMilli,
-                           const api::CPUBurstStrategy& strategy) {
+QuotaStep CpuBurst::desiredStep(const ContainerView& container, std::int64_t limitMilli,
+                                const api::CPUBurstStrategy& strategy) {
   if (!cpuburst::quotaBurstEnabled(strategy)) return QuotaStep::Reset;
   if (!allowed(container, limitMilli, strategy)) return QuotaStep::Down;
   const auto throttled = last(Metric::ContainerThrottled, container.id);
@@ -215,7 +215,7 @@ void CpuBurst::applyQuota(Planned& planned) {
     if (!current || *current <= 0 || !period || *period <= 0) continue;
     const std::int64_t base = quotaInPeriod(planning.base, *period);
     const QuotaStep step =
-        cpuburst::onNode(wishOf(container, planning.limitMilli, planned.strategy), node_);
+        cpuburst::onNode(desiredStep(container, planning.limitMilli, planned.strategy), node_);
     const std::int64_t nominal = quotaInPeriod(planning.nominal, *period);
     // The runtime creates a container with the nominal quota. Our quota can equal it only where it
     // is the maximum that burst allows; there a container is taken as new at most once.

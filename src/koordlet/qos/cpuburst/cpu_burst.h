@@ -62,8 +62,8 @@ class CpuBurst {
   void applyQuota(Planned& planned);
   bool moveQuota(const PodView& pod, const ContainerView& container, std::int64_t current,
                  std::int64_t next);
-  cpuburst::QuotaStep wishOf(const ContainerView& container, std::int64_t limitMilli,
-                             const api::CPUBurstStrategy& strategy);
+  cpuburst::QuotaStep desiredStep(const ContainerView& container, std::int64_t limitMilli,
+                                  const api::CPUBurstStrategy& strategy);
   bool allowed(const ContainerView& container, std::int64_t limitMilli,
                const api::CPUBurstStrategy& strategy);
   cpuburst::NodeState nodeState(std::int64_t thresholdPercent);

@@ -114,14 +114,14 @@ Result<EvictionTask> CpuEvict::bestEffortTask(
 
 Result<EvictionTask> CpuEvict::allocatableTask(
     const api::ResourceThresholdStrategy& strategy) const {
-  const auto bounds = promiseBounds(
+  const auto bounds = requestBounds(
       "cpuAllocatableEvict", strategy.cpuAllocatableEvictThresholdPercent,
       strategy.cpuAllocatableEvictLowerPercent, strategy.allocatableEvictPriorityThreshold);
   if (!bounds) return fail(bounds.error());
   if (!states_.node()) return fail(ErrorCode::NotFound, "the Node object is not known yet");
   const auto users = usersFor(kAllocatableCpu);
-  Amounts promised = releaseByPromises(model::kCpu, *bounds, states_.node()->status.allocatable,
-                                       promisedPods(states_.pods()));
+  Amounts promised = releaseByRequests(model::kCpu, *bounds, states_.node()->status.allocatable,
+                                       countedPods(states_.pods()));
   if (promised.empty())
     return fail(ErrorCode::NotFound, "no more CPU was promised than the node has");
   return EvictionTask{std::string(kAllocatableCpu), "more CPU was promised than the node has",

@@ -77,7 +77,7 @@ std::unexpected<Error> badField(std::string_view fields, std::string_view field,
 
 }  // namespace
 
-Result<PromiseBounds> promiseBounds(std::string_view fields, std::optional<std::int64_t> threshold,
+Result<RequestBounds> requestBounds(std::string_view fields, std::optional<std::int64_t> threshold,
                                     std::optional<std::int64_t> lower,
                                     std::optional<std::int32_t> priority) {
   if (!threshold || !lower)
@@ -91,7 +91,7 @@ Result<PromiseBounds> promiseBounds(std::string_view fields, std::optional<std::
   if (*lower < 0 || *lower >= *threshold)
     return badField(fields, "LowerPercent", *lower,
                     fmt::format("must be within 0 and the threshold, {}", *threshold));
-  return PromiseBounds{*threshold, *lower, *priority};
+  return RequestBounds{*threshold, *lower, *priority};
 }
 
 Result<UsageBounds> usageBounds(std::string_view fields, std::optional<std::int64_t> threshold,
@@ -107,14 +107,14 @@ Result<UsageBounds> usageBounds(std::string_view fields, std::optional<std::int6
   return bounds;
 }
 
-std::vector<PodUse> promisedPods(const std::vector<PodView>& pods) {
+std::vector<PodUse> countedPods(const std::vector<PodView>& pods) {
   std::vector<PodUse> users;
   for (const auto& view : pods)
     if (view.active()) users.push_back({view.pod, std::nullopt});
   return users;
 }
 
-Amounts releaseByPromises(std::string_view resource, const PromiseBounds& bounds,
+Amounts releaseByRequests(std::string_view resource, const RequestBounds& bounds,
                           const api::ResourceList& allocatable, const std::vector<PodUse>& pods) {
   Amounts promised, release;
   for (const auto& user : pods)

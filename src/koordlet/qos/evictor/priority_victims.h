@@ -21,14 +21,14 @@ struct PodUse {
 
 // Bounds on the sum of requests of pods up to `priority`, in percent of the node's allocatable, for
 // each kind of the resource (cpu, batch-cpu, mid-cpu).
-struct PromiseBounds {
+struct RequestBounds {
   std::int64_t thresholdPercent = 0;
   std::int64_t lowerPercent = 0;  // evictions stop at this
   std::int32_t priority = 0;
 };
 // Both checks build the field names in errors from the prefix `fields`: "cpuEvict" or
 // "memoryEvict".
-Result<PromiseBounds> promiseBounds(std::string_view fields, std::optional<std::int64_t> threshold,
+Result<RequestBounds> requestBounds(std::string_view fields, std::optional<std::int64_t> threshold,
                                     std::optional<std::int64_t> lower,
                                     std::optional<std::int32_t> priority);
 // Threshold and lower bound (two percent below if absent) of the node's usage.
@@ -41,9 +41,9 @@ Result<UsageBounds> usageBounds(std::string_view fields, std::optional<std::int6
 
 // The pods whose requests count: all running and pending ones, including those that may not be
 // evicted.
-std::vector<PodUse> promisedPods(const std::vector<PodView>& pods);
+std::vector<PodUse> countedPods(const std::vector<PodView>& pods);
 // Returns the amounts to release. `resource` is "cpu" or "memory". Omits kinds within the bounds.
-Amounts releaseByPromises(std::string_view resource, const PromiseBounds& bounds,
+Amounts releaseByRequests(std::string_view resource, const RequestBounds& bounds,
                           const api::ResourceList& allocatable, const std::vector<PodUse>& pods);
 
 // Active pods that allow eviction (label koordinator.sh/eviction-enabled), have a sample and a

@@ -118,7 +118,7 @@ std::vector<EvictionTask> MemoryEvict::tasks(const api::ResourceThresholdStrateg
   if (features_.allocatable && memoryevict::checkAllocatableThresholds(strategy)) {
     const auto users = usersFor(kAllocatableMemory);
     auto promised = memoryevict::releaseByAllocatable(strategy, states_.node()->status.allocatable,
-                                                      promisedPods(states_.pods()));
+                                                      countedPods(states_.pods()));
     if (!promised.empty())
       tasks.push_back(
           {std::string(kAllocatableMemory), "more memory was promised than the node has",

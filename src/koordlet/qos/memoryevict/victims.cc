@@ -39,7 +39,7 @@ Release releaseByUsed(const api::ResourceThresholdStrategy& strategy, std::int64
 }
 
 Result<> checkAllocatableThresholds(const api::ResourceThresholdStrategy& strategy) {
-  const auto bounds = promiseBounds(
+  const auto bounds = requestBounds(
       "memoryAllocatableEvict", strategy.memoryAllocatableEvictThresholdPercent.value_or(kPromised),
       strategy.memoryAllocatableEvictLowerPercent.value_or(kPromisedLower),
       strategy.allocatableEvictPriorityThreshold);
@@ -50,11 +50,11 @@ Result<> checkAllocatableThresholds(const api::ResourceThresholdStrategy& strate
 Amounts releaseByAllocatable(const api::ResourceThresholdStrategy& strategy,
                              const api::ResourceList& allocatable,
                              const std::vector<MemoryUser>& pods) {
-  const PromiseBounds bounds{strategy.memoryAllocatableEvictThresholdPercent.value_or(kPromised),
+  const RequestBounds bounds{strategy.memoryAllocatableEvictThresholdPercent.value_or(kPromised),
                              strategy.memoryAllocatableEvictLowerPercent.value_or(kPromisedLower),
                              strategy.allocatableEvictPriorityThreshold.value_or(0)};
   if (bounds.thresholdPercent < 0 || !strategy.allocatableEvictPriorityThreshold) return {};
-  return releaseByPromises(model::kMemory, bounds, allocatable, pods);
+  return releaseByRequests(model::kMemory, bounds, allocatable, pods);
 }
 
 std::vector<EvictionCandidate> bestEffortVictims(std::vector<MemoryUser> pods) {

@@ -120,7 +120,7 @@ void ResctrlReconcile::applySchemata(const resctrl::Machine& machine, const Grou
     if (line.empty()) continue;
     const auto outcome =
         executor_.updateFile({path, line, std::string(kUpdateReason), "resctrl-schema",
-                              resctrl::saysLine, line.substr(0, 2)});
+                              resctrl::hasLine, line.substr(0, 2)});
     if (!applied.empty()) applied += ", ";
     applied += outcome ? std::string(trim(line)) : outcome.error().message;
   }

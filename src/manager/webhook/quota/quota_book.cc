@@ -21,7 +21,7 @@ constexpr Duration kLongestRequest = 34s;
 
 bool isStored(const QuotaTopology& topology, const QuotaBook::Change& change) {
   const QuotaInfo* found = topology.find(change.quota.namespace_, change.quota.name);
-  return change.deletes ? !found : found && found->saysTheSame(change.quota);
+  return change.deletes ? !found : found && found->equalsObject(change.quota);
 }
 
 // Temporary changes of a topology: the destructor reverts them.

@@ -122,7 +122,7 @@ QuotaInfo quotaInfoOf(const api::ElasticQuota& quota) {
   return info;
 }
 
-bool QuotaInfo::saysTheSame(const QuotaInfo& other) const {
+bool QuotaInfo::equalsObject(const QuotaInfo& other) const {
   const auto all = [](const QuotaInfo& quota) {
     return std::tie(quota.namespace_, quota.name, quota.parent, quota.tree, quota.isParent,
                     quota.lends, quota.forceUpdate, quota.isTreeRoot, quota.min, quota.max,

@@ -35,7 +35,7 @@ struct QuotaInfo {
   WallTime created = WallTime::max();   // max: not created yet
 
   // Compares all fields but the creation time.
-  bool saysTheSame(const QuotaInfo& other) const;
+  bool equalsObject(const QuotaInfo& other) const;
 };
 
 QuotaInfo quotaInfoOf(const api::ElasticQuota& quota);

@@ -38,7 +38,7 @@ bool GangAudit::waits(const Gang& gang) const {
 }
 
 void GangAudit::forget(Seen& seen) {
-  if (!seen.group.empty()) audit_.groupGone(seen.group);
+  if (!seen.group.empty()) audit_.onGroupDeleted(seen.group);
   seen = {};
 }
 
@@ -57,7 +57,7 @@ void GangAudit::look(const std::string& id) {
   const auto partners = gangs_.partnersOf(*gang);
   const bool held =
       std::ranges::any_of(partners, [](const Gang* partner) { return heldByGates(*partner); });
-  audit_.groupSeen(group, {gang->spec->minimum, held, *member});
+  audit_.onGroup(group, {gang->spec->minimum, held, *member});
   if (!std::exchange(seen.complete, gang->complete()) && seen.complete)
     audit_.groupCompleted(group, id);
 }

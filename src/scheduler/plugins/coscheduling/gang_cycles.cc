@@ -42,7 +42,7 @@ std::int32_t priorityOf(std::span<const PodPtr> pods) {
 
 GangCycles::GangCycles(Gangs& gangs)
     : gangs_(gangs), hold_(gangs.handle(), kPlugin), sums_(gangs.handle().cluster()) {
-  gangs.listen([this](const std::string&) { lookAtHold(); });
+  gangs.listen([this](const std::string&) { recheckHold(); });
 }
 
 GangCycles& gangCyclesOf(Handle& handle, const CoschedulingArgs& args) {
@@ -50,8 +50,8 @@ GangCycles& gangCyclesOf(Handle& handle, const CoschedulingArgs& args) {
       [&] { return std::make_unique<GangCycles>(gangsOf(handle, args)); });
 }
 
-GangStanding GangCycles::standingOf(const Gang& gang) const {
-  GangStanding standing;
+GangProgress GangCycles::progressOf(const Gang& gang) const {
+  GangProgress standing;
   if (!gang.spec) {
     standing.minimum = 1;  // the true minimum is unknown: the gang lacks members
     standing.policy = MatchPolicy::OnlyWaiting;
@@ -68,7 +68,7 @@ GangStanding GangCycles::standingOf(const Gang& gang) const {
 std::vector<std::pair<const Gang*, std::int64_t>> GangCycles::lacking(const Gang& gang) const {
   std::vector<std::pair<const Gang*, std::int64_t>> all;
   for (const std::string& id : gangs_.groupOf(gang))
-    if (const Gang* member = gangs_.find(id)) all.emplace_back(member, lacks(standingOf(*member)));
+    if (const Gang* member = gangs_.find(id)) all.emplace_back(member, lacks(progressOf(*member)));
   return all;
 }
 
@@ -204,7 +204,7 @@ bool GangCycles::shouldContinue(const std::string& id, const GroupOutcome& soFar
 
 GroupPlan GangCycles::planByNetwork(const Gang& gang, std::span<const PodPtr> members,
                                     NetworkPlacement& placement) {
-  NetworkWish wish{*gangs_.networkOf(gang), members, {}, {}, {}};
+  NetworkRequest wish{*gangs_.networkOf(gang), members, {}, {}, {}};
   auto lacked = attempt_.lacked;
   for (const PodPtr& pod : members) {
     const auto it = lacked.find(gangIdOf(*pod->pod));
@@ -238,7 +238,7 @@ Nomination GangCycles::nominationOf(const PodInfo& pod) const {
 }
 
 // Ends them at the second run, because a deleted member is often replaced within a second.
-void GangCycles::endUselessPromises() {
+void GangCycles::dropUselessNominations() {
   Nominator& nominator = gangs_.handle().nominator();
   std::set<std::string> held;
   std::vector<PodPtr> useless;
@@ -260,7 +260,7 @@ Status GangCycles::judge(const std::string& id, const GroupOutcome& outcome) {
       std::ranges::all_of(lacking(*gang), [](const auto& entry) { return entry.second == 0; });
   const Status complete = outcome.placed.empty() ? Status{} : gangs_.check(*outcome.placed.front());
   if (whole && complete.ok() && !outcome.placed.empty()) {
-    letGo(*gang, outcome.placed);
+    releaseMembers(*gang, outcome.placed);
     return {};
   }
   if (!complete.ok()) return complete;
@@ -279,7 +279,7 @@ Status GangCycles::judge(const std::string& id, const GroupOutcome& outcome) {
 }
 
 // Releases the placed members and the waiting members of the group together.
-void GangCycles::letGo(const Gang& gang, std::span<const PodPtr> placed) {
+void GangCycles::releaseMembers(const Gang& gang, std::span<const PodPtr> placed) {
   std::vector<PodPtr> together(placed.begin(), placed.end());
   const std::string groupId = Gangs::groupIdOf(gang);
   if (hold_.groupId() == groupId) {
@@ -318,7 +318,7 @@ std::string GangCycles::refusalText(const Gang& gang, const GroupOutcome& outcom
   for (const std::string& id : gangs_.groupOf(gang)) {
     const Gang* member = gangs_.find(id);
     if (!member) continue;
-    const GangStanding standing = standingOf(*member);
+    const GangProgress standing = progressOf(*member);
     if (lacks(standing) > 0) texts.push_back(lackText(id, standing));
   }
   return fmt::format("GangGroup \"{}\" cannot be placed: {}", groupId, fmt::join(texts, ", "));
@@ -389,7 +389,7 @@ Hint GangCycles::planHint(const PodInfo& pod) const {
   return refusal && refusal->unplanned ? Hint::Queue : Hint::Skip;
 }
 
-void GangCycles::lookAtHold() {
+void GangCycles::recheckHold() {
   if (hold_.groupId().empty()) return;
   const std::string groupId = hold_.groupId();
   const auto* record = gangs_.handle().cluster().findPod(*hold_.members().begin());
@@ -398,7 +398,7 @@ void GangCycles::lookAtHold() {
     hold_.giveBack("gang is nil, may be already deleted");
   } else if (std::ranges::all_of(lacking(*gang),
                                  [](const auto& entry) { return entry.second == 0; })) {
-    letGo(*gang, {});
+    releaseMembers(*gang, {});
   }
 }
 

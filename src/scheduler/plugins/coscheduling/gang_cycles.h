@@ -74,9 +74,9 @@ class GangCycles {
   // Runs periodically, on the leader only. Ends the nominations of members whose gang
   // is incomplete and already was at the previous run: they would keep other pods off the node in
   // vain.
-  void endUselessPromises();
+  void dropUselessNominations();
 
-  GangStanding standingOf(const Gang& gang) const;
+  GangProgress progressOf(const Gang& gang) const;
   // For each gang of the group, how many more members must get a node.
   std::vector<std::pair<const Gang*, std::int64_t>> lacking(const Gang& gang) const;
   // nullptr if the group's last attempt was not refused.
@@ -94,10 +94,10 @@ class GangCycles {
   std::optional<RoomShortage> shortage(const Profile& profile, const Gang& gang,
                                        std::span<const PodPtr> members, GangRefusal& refusal) const;
   bool mayHold(const Gang& gang) const;
-  void letGo(const Gang& gang, std::span<const PodPtr> placed);
+  void releaseMembers(const Gang& gang, std::span<const PodPtr> placed);
   // Called when a gang has changed: its group may now have enough with what it holds, or may be
   // removed.
-  void lookAtHold();
+  void recheckHold();
 
   Gangs& gangs_;
   GangHold hold_;

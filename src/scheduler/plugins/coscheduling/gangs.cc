@@ -55,7 +55,7 @@ std::string_view Gang::minimumField() const {
 
 Gangs::Gangs(Handle& handle, const CoschedulingArgs& args) : handle_(handle), args_(args) {
   handle.knownPods().listen(
-      [this](const PodPtr& before, const PodPtr& after) { podSeen(before, after); },
+      [this](const PodPtr& before, const PodPtr& after) { onPod(before, after); },
       [this](const PodInfo& pod) { return !alone(pod); });
   handle.stores().of<api::PodGroup>().listen([this](const auto& before, const auto& after) {
     objectSeen(api::keyOf((after ? after : before)->metadata).toString(), &Gang::object, after);
@@ -121,7 +121,7 @@ Status Gangs::check(const PodInfo& pod) const {
   if (!gang || gang->deleted) return Status::unresolvable(messages::noGang(id, pod));
   if (!gang->spec) return Status::unresolvable(messages::notInitialised(id, pod));
   if (free(*gang)) return {};
-  messages::Lacking lacking;
+  messages::GroupShortage lacking;
   for (const std::string& other : gang->spec->group) {
     const Gang* member = find(other);
     if (!member || member->deleted) {
@@ -182,7 +182,7 @@ Gang& Gangs::gangNamed(const std::string& id) {
   return gang;
 }
 
-void Gangs::podSeen(const PodPtr& before, const PodPtr& after) {
+void Gangs::onPod(const PodPtr& before, const PodPtr& after) {
   if ((!before || alone(*before)) && (!after || alone(*after))) return;  // nearly every pod
   const std::string was = before ? gangIdOf(*before->pod) : std::string();
   const std::string is = after ? gangIdOf(*after->pod) : std::string();
@@ -219,7 +219,7 @@ void Gangs::join(const std::string& id, const PodPtr& pod) {
   if (specified || (!wasComplete && gang.complete())) {
     activate(id);
   } else if (becameBound) {
-    lookLater(id);
+    scheduleLook(id);
   }
   changed(id);
 }
@@ -234,7 +234,7 @@ void Gangs::leave(const std::string& id, const PodInfo& pod) {
   gang.members.erase(member);
   gang.released.erase(pod.uid());
   if (gang.source == pod.uid() && specify(gang)) activate(id);
-  if (!gang.members.empty()) lookLater(id);
+  if (!gang.members.empty()) scheduleLook(id);
   changed(id);
   dropIfEmpty(id);
 }
@@ -361,7 +361,7 @@ void Gangs::activate(const std::string& id) {
   if (!pods.empty()) handle_.activate(pods);
 }
 
-void Gangs::lookLater(const std::string& id) {
+void Gangs::scheduleLook(const std::string& id) {
   if (looks_.empty()) {
     handle_.executor().post([this, alive = alive_] {
       if (*alive) look();

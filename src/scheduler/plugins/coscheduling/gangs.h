@@ -131,7 +131,7 @@ class Gangs {
   const CoschedulingArgs& args() const { return args_; }
 
  private:
-  void podSeen(const PodPtr& before, const PodPtr& after);
+  void onPod(const PodPtr& before, const PodPtr& after);
   // Called when one of the gang's two kinds of objects was added, changed or deleted.
   template <class T>
   void objectSeen(const std::string& id, std::shared_ptr<const T> Gang::* slot,
@@ -155,7 +155,7 @@ class Gangs {
   void forgetGroup(const std::string& groupId, const std::vector<std::string>& gangs);
   bool groupComplete(const Gang& gang) const;
   // Schedules look(), which activates members that waited for a member that was bound or deleted.
-  void lookLater(const std::string& id);
+  void scheduleLook(const std::string& id);
   void look();
   void changed(const std::string& id) const {
     for (const auto& listener : listeners_) listener(id);

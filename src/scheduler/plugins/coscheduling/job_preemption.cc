@@ -47,7 +47,7 @@ class JobRules final : public PreemptionRules {
   }
   bool empty() const { return rank_.empty(); }
 
-  bool mayLeave(const PodInfo& victim, const PodInfo& preemptor) const override {
+  bool mayBePreempted(const PodInfo& victim, const PodInfo& preemptor) const override {
     return victim.priority < preemptor.priority && spareable(victim);
   }
   std::int64_t cost(NodeId, std::span<const PodPtr> victims) const override {
@@ -65,7 +65,7 @@ class JobRules final : public PreemptionRules {
  private:
   static bool spareable(const PodInfo& victim) {
     const api::StringMap& labels = victim.pod->metadata.labels;
-    return canLeave(victim) && api::textIn(labels, model::kLabelDisablePreemptible) != "true" &&
+    return isEvictable(victim) && api::textIn(labels, model::kLabelDisablePreemptible) != "true" &&
            api::textIn(labels, model::kLabelPreemptible) != "false";
   }
   std::map<std::int32_t, std::int64_t> rank_;
@@ -177,8 +177,8 @@ JobPlacer JobPreemption::placerFor(const PodInfo& pod, const Members& members) {
         --more;
         needed[i] = false;
       }
-    NetworkWish wish{*cycles_.gangs().networkOf(*gang), pods, std::move(needed),
-                     cycles_.nodeOfMember(*gang), [&](NodeId node) { return -cost(node); }};
+    NetworkRequest wish{*cycles_.gangs().networkOf(*gang), pods, std::move(needed),
+                        cycles_.nodeOfMember(*gang), [&](NodeId node) { return -cost(node); }};
     NetworkPlacement::Answer answer = placement_->plan(wish);
     if (answer.plans.empty()) return fail(ErrorCode::NotFound, answer.status.message());
     return std::move(answer.plans.front());
@@ -211,7 +211,7 @@ std::string JobPreemption::notEligible(const PodInfo& pod, std::span<const PodPt
     if (std::string why = member->kind ? member->kind->preemptionBlockedReason(*member) : "";
         !why.empty())
       return why;
-    if (evictionsOf(handle_).holdsBack(member->uid())) return kVictimsLeave;
+    if (evictionsOf(handle_).mustWait(member->uid())) return kVictimsLeave;
     if (evictionsOf(handle_).rests(member->uid())) return Evictions::kRefused;
     const auto node = handle_.cluster().findNode(handle_.nominator().nodeOf(member->uid()));
     if (!node) continue;
@@ -222,7 +222,7 @@ std::string JobPreemption::notEligible(const PodInfo& pod, std::span<const PodPt
   return {};
 }
 
-Status JobPreemption::victimsTold(const PodInfo& pod) const {
+Status JobPreemption::victimsRequested(const PodInfo& pod) const {
   const Gang* gang = cycles_.gangs().gangOf(pod);
   if (!gang || cycles_.gangs().free(*gang)) return {};
   const PodPtr held = evictionsOf(handle_).heldBack(
@@ -277,7 +277,7 @@ PostFilterResult JobPreemption::preemptForAll(const PodPtr& pod, const Diagnosis
     return result;
   }
   const Gang* gang = cycles_.gangs().gangOf(*pod);
-  if (plan.victims.empty() && !mayPromise(Gangs::groupIdOf(*gang))) {
+  if (plan.victims.empty() && !mayNominate(Gangs::groupIdOf(*gang))) {
     result.status =
         unschedulable("no victims are needed, but the nominated nodes could not be used");
     result.nomination = {true, ""};
@@ -289,7 +289,7 @@ PostFilterResult JobPreemption::preemptForAll(const PodPtr& pod, const Diagnosis
   }
   result.nomination = cycles_.nominationOf(*pod);
   if (plan.victims.empty()) {
-    comeBackSoon(pod);
+    requeueSoon(pod);
     result.status = unschedulable(
         fmt::format("no victims are needed, {} members are nominated", plan.places.size()));
     return result;
@@ -329,7 +329,7 @@ bool JobPreemption::carryOut(const JobPlan& plan) {
   return true;
 }
 
-bool JobPreemption::mayPromise(const std::string& group) {
+bool JobPreemption::mayNominate(const std::string& group) {
   const SteadyTime now = handle_.executor().steadyNow();
   const GangRefusal* refusal = cycles_.refusalOf(group);
   const WallTime since = refusal ? refusal->since : handle_.executor().wallNow();
@@ -345,22 +345,23 @@ bool JobPreemption::mayPromise(const std::string& group) {
   return false;
 }
 
-void JobPreemption::comeBackSoon(const PodPtr& pod) {
+void JobPreemption::requeueSoon(const PodPtr& pod) {
   const Gang* gang = cycles_.gangs().gangOf(*pod);
   if (!gang) return;
   std::string group = Gangs::groupIdOf(*gang);
-  if (!comingBack_.insert(group).second) return;
+  if (!requeuing_.insert(group).second) return;
   const GangRefusal* refusal = cycles_.refusalOf(group);
   const WallTime now = handle_.executor().wallNow();
   // As long as it has already waited, so the pause doubles with every failed attempt.
   const Duration waited = refusal ? now - refusal->since : Duration::zero();
-  tasks_.spawn(comeBack(pod, std::move(group), std::clamp(waited, kShortestPause, kLongestPause)));
+  tasks_.spawn(
+      requeueAfter(pod, std::move(group), std::clamp(waited, kShortestPause, kLongestPause)));
 }
 
-Task<void> JobPreemption::comeBack(PodPtr pod, std::string group, Duration pause) {
+Task<void> JobPreemption::requeueAfter(PodPtr pod, std::string group, Duration pause) {
   auto pausing = sleepFor(handle_.executor(), pause);
   co_await pausing;
-  comingBack_.erase(group);
+  requeuing_.erase(group);
   handle_.activate({pod});
 }
 
@@ -384,7 +385,7 @@ PostFilterResult JobPreemption::checkHelps(const PodPtr& pod, const Diagnosis& /
   // count here.
   const PreemptionRules rules;
   const bool any = std::ranges::any_of(handle_.cluster().pods(), [&](const auto& record) {
-    return rules.mayLeave(*record.info, *pod);
+    return rules.mayBePreempted(*record.info, *pod);
   });
   if (!any) return result;
   JobPlan plan = planFor(*pod, rules, membersOf(*pod));

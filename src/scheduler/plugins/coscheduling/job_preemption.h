@@ -50,7 +50,7 @@ class JobPreemption {
   // Success if no member of the pod's gang waits for victims whose eviction is not requested yet.
   // All members wait for these, because a gang that is tried without one of its members is refused
   // and loses its nominations.
-  Status victimsTold(const PodInfo& pod) const;
+  Status victimsRequested(const PodInfo& pod) const;
   // Returns true if the event is about a pod on this member's nominated node.
   bool vacates(const ClusterEvent& event, const PodInfo& pod) const;
   // Success, or why the candidate's victims would not help the gang of this member.
@@ -82,9 +82,9 @@ class JobPreemption {
   // Returns false if the eviction cannot start: then no pod is evicted and no node nominated.
   bool carryOut(const JobPlan& plan);
   // Returns true if the gang may get nominations without victims.
-  bool mayPromise(const std::string& group);
-  void comeBackSoon(const PodPtr& pod);
-  Task<void> comeBack(PodPtr pod, std::string group, Duration pause);
+  bool mayNominate(const std::string& group);
+  void requeueSoon(const PodPtr& pod);
+  Task<void> requeueAfter(PodPtr pod, std::string group, Duration pause);
 
   Handle& handle_;
   GangCycles& cycles_;
@@ -93,8 +93,8 @@ class JobPreemption {
     PodPtr pod;  // the pod of the call; nullptr: no plan
     std::vector<JobPlan::Place> places;
   };
-  Helped helped_;                     // the last successful plan of checkHelps
-  std::set<std::string> comingBack_;  // ids of groups
+  Helped helped_;                    // the last successful plan of checkHelps
+  std::set<std::string> requeuing_;  // ids of groups
   struct Promised {
     WallTime since{};  // time of the first refusal in a row
     int inVain = 0;    // number of unused nominations in this row

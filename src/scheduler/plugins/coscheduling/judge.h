@@ -10,7 +10,7 @@
 namespace koord::scheduler {
 
 // How many members of a gang are in which state.
-struct GangStanding {
+struct GangProgress {
   std::int64_t minimum = 0;
   MatchPolicy policy = MatchPolicy::OnceSatisfied;
   std::int64_t waiting = 0;  // have a node, not bound
@@ -19,9 +19,9 @@ struct GangStanding {
 };
 
 // How many more members must get a node before the gang may be bound; 0: none.
-std::int64_t lacks(const GangStanding& gang);
+std::int64_t lacks(const GangProgress& gang);
 
 // "gang a/b has 1 of 3 members placed"
-std::string lackText(const std::string& id, const GangStanding& gang);
+std::string lackText(const std::string& id, const GangProgress& gang);
 
 }  // namespace koord::scheduler

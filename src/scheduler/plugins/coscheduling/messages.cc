@@ -50,7 +50,7 @@ std::string notInitialised(const std::string& gang, const PodInfo& pod) {
   return fmt::format("gang has not init, gangName: {}, podName: {}", gang, pod.key());
 }
 
-std::string basicCheck(const std::vector<std::string>& group, const Lacking& lacking,
+std::string basicCheck(const std::vector<std::string>& group, const GroupShortage& lacking,
                        const std::string& gang, const PodInfo& pod) {
   std::vector<std::string> parts;
   if (!lacking.absent.empty())

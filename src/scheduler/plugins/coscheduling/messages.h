@@ -13,13 +13,13 @@ std::string noGang(const std::string& gang, const PodInfo& pod);
 std::string notInitialised(const std::string& gang, const PodInfo& pod);
 
 // What the gangs of a group lack.
-struct Lacking {
+struct GroupShortage {
   std::vector<std::string> absent;
   std::vector<std::string> notInitialised;
   bool incomplete = false;
   bool any() const { return incomplete || !absent.empty() || !notInitialised.empty(); }
 };
-std::string basicCheck(const std::vector<std::string>& group, const Lacking& lacking,
+std::string basicCheck(const std::vector<std::string>& group, const GroupShortage& lacking,
                        const std::string& gang, const PodInfo& pod);
 
 // A member found no node: the message for all other members.

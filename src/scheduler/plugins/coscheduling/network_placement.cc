@@ -188,7 +188,7 @@ Diagnosis NetworkPlacement::Trial::reasons() {
 }
 
 // The plans for all members, or else for the needed ones; demand.pods is the number of the latter.
-NetworkPlacement::Answer NetworkPlacement::plansFor(const NetworkWish& wish,
+NetworkPlacement::Answer NetworkPlacement::plansFor(const NetworkRequest& wish,
                                                     const NetworkTree& tree,
                                                     std::span<const NetworkOffer> offers,
                                                     NetworkDemand& demand) {
@@ -224,7 +224,7 @@ NetworkPlacement::Answer NetworkPlacement::refused(Status status, Diagnosis diag
   return answer;
 }
 
-NetworkPlacement::Answer NetworkPlacement::plan(const NetworkWish& wish) {
+NetworkPlacement::Answer NetworkPlacement::plan(const NetworkRequest& wish) {
   tellOfIndex(handle_, wish.members);
   const std::shared_ptr<const NetworkTree> tree = network_.tree();
   if (!tree) {

@@ -22,7 +22,7 @@
 
 namespace koord::scheduler {
 
-struct NetworkWish {
+struct NetworkRequest {
   const std::vector<NetworkGather>& rules;
   std::span<const PodPtr> members;            // in their order
   std::vector<bool> needed;                   // of them, the members that the gang requires
@@ -45,11 +45,11 @@ class NetworkPlacement {
     Diagnosis diagnosis;
   };
   // Call during an attempt only.
-  Answer plan(const NetworkWish& wish);
+  Answer plan(const NetworkRequest& wish);
 
  private:
   class Trial;
-  static Answer plansFor(const NetworkWish& wish, const NetworkTree& tree,
+  static Answer plansFor(const NetworkRequest& wish, const NetworkTree& tree,
                          std::span<const NetworkOffer> offers, NetworkDemand& demand);
   Answer refused(Status status, Diagnosis diagnosis = {}) const;
 

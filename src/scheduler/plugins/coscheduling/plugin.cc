@@ -157,7 +157,7 @@ PluginPoints Coscheduling::skippedPoints(const PodInfo& pod) const {
 Status Coscheduling::preEnqueue(const PodInfo& pod) {
   if (gangs_.alone(pod)) return {};
   const Status complete = gangs_.check(pod);
-  return complete.ok() ? preemption_.victimsTold(pod) : complete;
+  return complete.ok() ? preemption_.victimsRequested(pod) : complete;
 }
 
 PostFilterResult Coscheduling::postFilter(CycleState& /*state*/, const PodPtr& pod,
@@ -236,7 +236,7 @@ json::value Coscheduling::factsOf(const PodInfo& pod) const {
   return facts;
 }
 
-std::string Coscheduling::heldBackBy(const PodInfo& pod) const {
+std::string Coscheduling::waitReason(const PodInfo& pod) const {
   const Gang* gang = gangs_.gangOf(pod);
   if (!gang || gangs_.free(*gang)) return {};
   const std::string lacks = gangLacks(cycles_, gangs_, *gang);
@@ -253,8 +253,8 @@ Task<void> Coscheduling::run() {
   for (;;) {
     auto pause = sleepFor(handle_.executor(), PodGroupController::kPeriod);
     co_await pause;
-    controller.tellOfWaiting();
-    cycles_.endUselessPromises();
+    controller.reportWaiting();
+    cycles_.dropUselessNominations();
     workloads.look();
     network.look();
   }

@@ -79,7 +79,7 @@ class Coscheduling final : public Plugin,
   std::vector<EventRegistration> eventsToRegister() const override;
   std::vector<Route> routes() override;
   json::value factsOf(const PodInfo& pod) const override;
-  std::string heldBackBy(const PodInfo& pod) const override;
+  std::string waitReason(const PodInfo& pod) const override;
   Task<void> run() override;
 
  private:

@@ -574,7 +574,7 @@ TEST(Coscheduling, services_show_what_a_gang_has_and_lacks) {
     std::string all;
     for (const auto* plugin :
          f.scheduler->profiles().begin()->second->profile().offers<PodFactsPlugin>())
-      all += plugin->heldBackBy(*f.scheduler->pending({"default", "g-0"}));
+      all += plugin->waitReason(*f.scheduler->pending({"default", "g-0"}));
     return all;
   };
   EXPECT_EQ(heldBack(), "gang default/g waits for 1 more pod of gang default/g");

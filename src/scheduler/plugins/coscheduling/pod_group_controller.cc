@@ -112,7 +112,7 @@ void PodGroupController::changed(const std::string& id) {
     waits_.erase(id);
     return;
   }
-  tellOfProblems(*gang);
+  reportProblems(*gang);
   if (gang->object && !isSettled(*gang->object))
     queues_[std::hash<std::string>{}(id) % queues_.size()]->add(id);
 }
@@ -176,7 +176,7 @@ void PodGroupController::tell(const Gang& gang, std::string_view type, std::stri
                              "Scheduling");
 }
 
-void PodGroupController::tellOfProblems(const Gang& gang) {
+void PodGroupController::reportProblems(const Gang& gang) {
   std::string text = gang.unreadable;
   if (gang.spec && !gang.spec->problems.empty())
     text = fmt::format("{}", fmt::join(gang.spec->problems, "; "));
@@ -220,7 +220,7 @@ std::string PodGroupController::lackOf(const Gang& gang) const {
 }
 
 // Skips gated and terminating members: their own objects say why they wait.
-void PodGroupController::tellMembers(const Gang& gang, Wait& wait) {
+void PodGroupController::reportToMembers(const Gang& gang, Wait& wait) {
   if (!handle_.events()) return;
   std::size_t told = 0;
   for (const PodPtr& pod : gangs_.pendingOf(gang)) {
@@ -233,7 +233,7 @@ void PodGroupController::tellMembers(const Gang& gang, Wait& wait) {
   }
 }
 
-void PodGroupController::tellOfWaiting() {
+void PodGroupController::reportWaiting() {
   const SteadyTime now = handle_.executor().steadyNow();
   for (const auto& [id, gang] : gangs_.all()) {
     const bool waits = gang.bound < gang.members.size();
@@ -246,7 +246,7 @@ void PodGroupController::tellOfWaiting() {
     if (wait.lack != lack) wait = {std::move(lack), now, false, {}};
     if (now - wait.since < kPeriod) continue;
     if (!std::exchange(wait.told, true)) tell(gang, "Warning", "GangIncomplete", wait.lack);
-    tellMembers(gang, wait);
+    reportToMembers(gang, wait);
   }
 }
 

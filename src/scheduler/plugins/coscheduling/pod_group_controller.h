@@ -37,20 +37,20 @@ class PodGroupController {
 
   void start();
   // Called every kPeriod. Records events about gangs that wait for members.
-  void tellOfWaiting();
+  void reportWaiting();
 
  private:
   void ended(const api::Pod& pod, bool there);
   void changed(const std::string& gang);
   Task<Result<>> sync(std::string gang);
   GangPods podsOf(const Gang* gang, const std::string& id) const;
-  void tellOfProblems(const Gang& gang);
+  void reportProblems(const Gang& gang);
   void tell(const Gang& gang, std::string_view type, std::string_view reason,
             const std::string& text);
   std::string ownLackOf(const Gang& gang) const;
   std::string lackOf(const Gang& gang) const;
   struct Wait;
-  void tellMembers(const Gang& gang, Wait& wait);
+  void reportToMembers(const Gang& gang, Wait& wait);
 
   Handle& handle_;
   Gangs& gangs_;

@@ -11,7 +11,7 @@
 namespace koord::scheduler {
 
 Status DefaultPreemption::preEnqueue(const PodInfo& pod) {
-  if (!evictions_.holdsBack(pod.uid())) return {};
+  if (!evictions_.mustWait(pod.uid())) return {};
   return Status::unresolvable("waiting for the preemption for this pod to be finished");
 }
 

@@ -50,7 +50,7 @@ Result<std::pair<std::int64_t, std::int64_t>> sharesOf(const GivenDevice& gpu, s
 }
 
 void forHuawei(const std::vector<GivenDevice>& gpus, std::string_view model,
-               const std::string& nanos, DeviceWords& words) {
+               const std::string& nanos, DeviceAnnotations& words) {
   words.annotations["predicate-time"] = nanos;
   if (model == "Ascend-310P3-300I-DUO") {
     words.annotations["huawei.com/Ascend310P"] = minorsText(gpus, "Ascend310P-");
@@ -62,7 +62,7 @@ void forHuawei(const std::vector<GivenDevice>& gpus, std::string_view model,
                                            : fmt::format("{}-{}", first.minor, first.gpuTemplate);
 }
 
-Result<> forCambricon(const std::vector<GivenDevice>& gpus, DeviceWords& words) {
+Result<> forCambricon(const std::vector<GivenDevice>& gpus, DeviceAnnotations& words) {
   if (gpus.size() > 1)
     return fail(ErrorCode::Invalid, "multiple gpu share is not supported on device side");
   const auto shares = sharesOf(gpus.front(), kCambriconUnit);
@@ -75,7 +75,7 @@ Result<> forCambricon(const std::vector<GivenDevice>& gpus, DeviceWords& words) 
 }
 
 Result<> forMetax(const std::vector<GivenDevice>& gpus, const std::vector<std::string>& ids,
-                  DeviceWords& words) {
+                  DeviceAnnotations& words) {
   json::array list;
   for (std::size_t i = 0; i < gpus.size(); ++i) {
     const auto shares = sharesOf(gpus[i], kMetaxUnit);
@@ -91,9 +91,9 @@ Result<> forMetax(const std::vector<GivenDevice>& gpus, const std::vector<std::s
 
 }  // namespace
 
-Result<DeviceWords> wordsFor(const GivenDevices& given, const api::StringMap& deviceLabels,
-                             const std::vector<std::string>& ids, WallTime now) {
-  DeviceWords words;
+Result<DeviceAnnotations> wordsFor(const GivenDevices& given, const api::StringMap& deviceLabels,
+                                   const std::vector<std::string>& ids, WallTime now) {
+  DeviceAnnotations words;
   const std::string nanos = std::to_string(
       std::chrono::duration_cast<std::chrono::nanoseconds>(now.time_since_epoch()).count());
   words.annotations[std::string(kBindTimestamp)] = nanos;

@@ -12,14 +12,14 @@
 namespace koord::scheduler {
 
 // What to write for a pod.
-struct DeviceWords {
+struct DeviceAnnotations {
   api::StringMap annotations;
   std::string lock;  // annotation of the node; rarely set
 };
 // deviceLabels: of the node's Device, for vendor and model; ids: of the GPUs, in the order of the
 // allocation. Fails if the vendor's plugin does not support the allocation.
-Result<DeviceWords> wordsFor(const GivenDevices& given, const api::StringMap& deviceLabels,
-                             const std::vector<std::string>& ids, WallTime now);
+Result<DeviceAnnotations> wordsFor(const GivenDevices& given, const api::StringMap& deviceLabels,
+                                   const std::vector<std::string>& ids, WallTime now);
 
 // A lock of a node: "2026-01-01T00:00:00Z,default,web".
 struct DeviceLock {

@@ -125,7 +125,7 @@ api::StringMap vendor(const char* name, const char* model = "") {
 }
 const WallTime kNow{std::chrono::seconds(1'700'000'000)};
 
-TEST(DeviceWords, everybody_is_told_when_and_which) {
+TEST(DeviceAnnotations, everybody_is_told_when_and_which) {
   const auto words = wordsFor(gpus({0, 3}), {}, {}, kNow);
   ASSERT_TRUE(words);
   EXPECT_EQ(words->annotations,
@@ -134,7 +134,7 @@ TEST(DeviceWords, everybody_is_told_when_and_which) {
   EXPECT_EQ(words->lock, "");
 }
 
-TEST(DeviceWords, huawei_has_templates_or_numbers) {
+TEST(DeviceAnnotations, huawei_has_templates_or_numbers) {
   EXPECT_EQ(
       wordsFor(gpus({0, 1}), vendor("huawei"), {}, kNow)->annotations.at("huawei.com/npu-core"),
       "0,1");
@@ -147,7 +147,7 @@ TEST(DeviceWords, huawei_has_templates_or_numbers) {
             "2-vir02");
 }
 
-TEST(DeviceWords, cambricon_takes_one_and_locks_the_node) {
+TEST(DeviceAnnotations, cambricon_takes_one_and_locks_the_node) {
   const auto words = wordsFor(gpus({1}), vendor("cambricon"), {}, kNow);
   EXPECT_EQ(words->annotations.at("CAMBRICON_DSMLU_PROFILE"), "1_50_32");
   EXPECT_EQ(words->annotations.at("CAMBRICON_DSMLU_ASSIGHED"), "false");
@@ -157,7 +157,7 @@ TEST(DeviceWords, cambricon_takes_one_and_locks_the_node) {
             "not supported on device side");
 }
 
-TEST(DeviceWords, metax_is_told_ids_and_shares) {
+TEST(DeviceAnnotations, metax_is_told_ids_and_shares) {
   const auto words = wordsFor(gpus({0, 1}), vendor("metax"), {"a", "b"}, kNow);
   EXPECT_EQ(words->annotations.at("metax-tech.com/gpu-devices-allocated"),
             R"([[{"uuid":"a","compute":50,"vRam":8192},{"uuid":"b","compute":50,"vRam":8192}]])");

@@ -55,7 +55,7 @@ DeviceShare::~DeviceShare() = default;
 
 // --- The pod, and the other plugins of the profile.
 
-bool DeviceShare::heedsHints() const {
+bool DeviceShare::usesHints() const {
   if (!heedsHints_) {
     heedsHints_ = std::ranges::any_of(handle_.profile().plugins, [](const auto& plugin) {
       return plugin->name() == "SchedulingHint";
@@ -81,7 +81,7 @@ NumaAffinityOffer* DeviceShare::numaAffinity() const {
 }
 
 const PodDevices& DeviceShare::of(const PodInfo& pod) const {
-  return reader_.of(pod, heedsHints());
+  return reader_.of(pod, usesHints());
 }
 
 void DeviceShare::sign(const PodInfo& pod, Signature& signature) const {

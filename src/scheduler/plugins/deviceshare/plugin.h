@@ -114,7 +114,7 @@ class DeviceShare final : public Plugin,
 
   // plugin.cc
   const PodDevices& of(const PodInfo& pod) const;
-  bool heedsHints() const;
+  bool usesHints() const;
   ReservationsOffer* reservations() const;
   NumaAffinityOffer* numaAffinity() const;
   // Checks that do not need the devices.
@@ -151,7 +151,7 @@ class DeviceShare final : public Plugin,
                                      const std::string& reservation) const;
 
   // reserve.cc
-  std::string notThereAnyMore(const PodInfo& pod, NodeId node, const GivenDevices& given) const;
+  std::string missingDevice(const PodInfo& pod, NodeId node, const GivenDevices& given) const;
 
   // services.cc
   json::object describe(NodeId node) const;

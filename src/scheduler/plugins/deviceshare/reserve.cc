@@ -16,7 +16,7 @@ Status DeviceShare::reserve(CycleState&, const PodPtr& pod, NodeId node) {
   if (!reader_.concerns(*pod)) return {};
   const PodDevices& devices = of(*pod);
   if (!devices.wanted()) return {};
-  tellIgnored(handle_, *pod, devices.demand.ignored);
+  reportIgnored(handle_, *pod, devices.demand.ignored);
   const NodeDevices* here = table_.at(node);
   if (!here) return {};
   std::vector<ReservationOnNode> usable = matched(*pod, node);
@@ -53,8 +53,8 @@ Status DeviceShare::preBindPreFlight(CycleState&, const PodPtr& pod, NodeId) {
 
 // Since Reserve the Device may have changed, or another pod may have been seen with the same
 // devices (chosen by another leader); then the pod must not be bound.
-std::string DeviceShare::notThereAnyMore(const PodInfo& pod, NodeId node,
-                                         const GivenDevices& given) const {
+std::string DeviceShare::missingDevice(const PodInfo& pod, NodeId node,
+                                       const GivenDevices& given) const {
   const NodeDevices& here = table_.rowOf(node);
   if (!here.inventory.device())
     return fmt::format("device.scheduling.koordinator.sh \"{}\" not found",
@@ -82,7 +82,7 @@ std::string DeviceShare::notThereAnyMore(const PodInfo& pod, NodeId node,
 Task<Status> DeviceShare::preBind(CycleState& state, PodPtr pod, NodeId node) {
   const DeviceGrant* grant = table_.grantOf(pod->uid());
   if (!grant) co_return Status{};
-  if (std::string problem = notThereAnyMore(*pod, node, grant->given); !problem.empty())
+  if (std::string problem = missingDevice(*pod, node, grant->given); !problem.empty())
     co_return Status::error(std::move(problem));
   const NodeDevices& here = table_.rowOf(node);
   state.annotations()[std::string(model::kAnnotationDeviceAllocated)] =

@@ -36,7 +36,7 @@ Task<void> QuotaController::run() {
     quotas_.ignoreOverdue();
     quotas_.refreshAll();
     if (handle_.api()) writeStatuses();
-    tellProblems();
+    reportProblems();
     check();
     auto pause = sleepFor(handle_.executor(), kPeriod);
     co_await pause;
@@ -118,7 +118,7 @@ Task<void> QuotaController::writeSome() {
 
 // --- Problems.
 
-void QuotaController::tellProblems() {
+void QuotaController::reportProblems() {
   kube::EventRecorder* events = handle_.events();
   if (!events) return;
   for (const auto& note : quotas_.takeNotes())

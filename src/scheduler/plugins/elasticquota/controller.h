@@ -39,7 +39,7 @@ class QuotaController {
   Task<void> revokeLoop();
   void writeStatuses();
   Task<void> writeSome();
-  void tellProblems();
+  void reportProblems();
   void check();
   std::vector<PodPtr> overUsers();
   Task<void> evict(PodPtr pod);

@@ -144,7 +144,7 @@ Status ElasticQuota::reserve(CycleState&, const PodPtr& pod, NodeId) {
 // The part that its reservation covers is known now.
 Status ElasticQuota::judgeReserve(const Place& place, const PodInfo& pod, bool fixed,
                                   const Resources* within) {
-  const QuotaAsk ask = askOf(quotas_, place, pod, within);
+  const QuotaRequest ask = askOf(quotas_, place, pod, within);
   const Shortage shortage = shortageOf(place, ask, fixed, rules_);
   if (!shortage) return {};
   waker_.full(place);

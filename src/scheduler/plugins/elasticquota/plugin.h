@@ -19,7 +19,7 @@ class QuotaPreemption final : public PreemptionRules {
  public:
   QuotaPreemption(const Quotas& quotas, bool spareDefault)
       : quotas_(quotas), spareDefault_(spareDefault) {}
-  bool mayLeave(const PodInfo& victim, const PodInfo& preemptor) const override;
+  bool mayBePreempted(const PodInfo& victim, const PodInfo& preemptor) const override;
   // Returns true for every terminating pod of the quota: its end frees quota on whichever node it
   // is.
   bool waitsFor(const PodInfo& other, const PodInfo& preemptor) const override;

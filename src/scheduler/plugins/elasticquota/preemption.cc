@@ -28,8 +28,8 @@ constexpr std::size_t kNodesNamed = 10;  // above this, reasons are not listed b
 
 }  // namespace
 
-bool QuotaPreemption::mayLeave(const PodInfo& victim, const PodInfo& preemptor) const {
-  if (!PreemptionRules::mayLeave(victim, preemptor) || isFixed(victim.pod->metadata.labels))
+bool QuotaPreemption::mayBePreempted(const PodInfo& victim, const PodInfo& preemptor) const {
+  if (!PreemptionRules::mayBePreempted(victim, preemptor) || isFixed(victim.pod->metadata.labels))
     return false;
   const Place place = quotas_.placeOf(victim);
   if (!place || place != quotas_.placeOf(preemptor)) return false;
@@ -81,7 +81,7 @@ bool ElasticQuota::victimsLeave(const PodInfo& pod) const {
   return std::ranges::any_of(cluster_.pods(), [&](const Cluster::PodRecord& record) {
     const PodInfo& other = *record.info;
     return other.priority < pod.priority &&
-           (leavesByPreemption(*other.pod) || evictions.told(other)) &&
+           (terminatesByPreemption(*other.pod) || evictions.told(other)) &&
            quotas_.placeOf(other) == place;
   });
 }

@@ -23,7 +23,7 @@ struct Use {
     quota::forEachColumn(tree.maxColumns(quota),
                          [&](quota::Column c) { used[c] = tree.cell(quota, c).used; });
   }
-  void move(const QuotaAsk& ask, int sign) {
+  void move(const QuotaRequest& ask, int sign) {
     for (const auto& [column, amount] : ask) used[column] += sign * quota::Sum{amount};
   }
   bool within(quota::Column column) const {
@@ -33,7 +33,7 @@ struct Use {
     return std::ranges::all_of(used, [this](const auto& sum) { return within(sum.first); });
   }
   // In each resource that the pod requests.
-  bool withinFor(const QuotaAsk& ask) const {
+  bool withinFor(const QuotaRequest& ask) const {
     return std::ranges::all_of(
         ask, [this](const auto& part) { return part.second == 0 || within(part.first); });
   }
@@ -66,7 +66,7 @@ std::vector<PodPtr> toRevoke(const Quotas& quotas, const Place& place, std::vect
   std::vector<PodPtr> taken;
   for (const PodPtr& pod : pods) {
     if (use.within()) break;
-    if (isFixed(pod->pod->metadata.labels) || !PreemptionRules::canLeave(*pod)) continue;
+    if (isFixed(pod->pod->metadata.labels) || !PreemptionRules::isEvictable(*pod)) continue;
     use.move(askBy(*pod), -1);
     taken.push_back(pod);
   }
@@ -74,7 +74,7 @@ std::vector<PodPtr> toRevoke(const Quotas& quotas, const Place& place, std::vect
   // stays.
   std::vector<PodPtr> leaving;
   for (auto it = taken.rbegin(); it != taken.rend(); ++it) {
-    const QuotaAsk ask = askBy(**it);
+    const QuotaRequest ask = askBy(**it);
     use.move(ask, 1);
     if (use.withinFor(ask)) continue;
     use.move(ask, -1);

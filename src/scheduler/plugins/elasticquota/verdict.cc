@@ -32,9 +32,9 @@ std::int64_t limitOf(const Cell& cell, const QuotaRules& rules) {
   return rules.runtime ? cell.limit : cell.max;
 }
 
-QuotaAsk askOf(const Quotas& quotas, const Place& place, const PodInfo& pod,
-               const Resources* within) {
-  QuotaAsk ask;
+QuotaRequest askOf(const Quotas& quotas, const Place& place, const PodInfo& pod,
+                   const Resources* within) {
+  QuotaRequest ask;
   const QuotaTree& tree = place.quotas();
   const Columns& counted = tree.maxColumns(place.quota);
   quotas.forEachAmount(pod, within, [&](ResourceId resource, std::int64_t amount) {
@@ -45,7 +45,8 @@ QuotaAsk askOf(const Quotas& quotas, const Place& place, const PodInfo& pod,
   return ask;
 }
 
-Shortage shortageOf(const Place& place, const QuotaAsk& ask, bool fixed, const QuotaRules& rules) {
+Shortage shortageOf(const Place& place, const QuotaRequest& ask, bool fixed,
+                    const QuotaRules& rules) {
   const QuotaTree& tree = place.quotas();
   // Columns are asked for in ascending order.
   const auto walk = [&ask] {
@@ -106,7 +107,7 @@ std::string listText(const Quotas& quotas, const QuotaTree& tree, const Columns&
   return joined(std::move(parts), ",");
 }
 
-std::string textOf(const Quotas& quotas, const Place& place, const QuotaAsk& ask,
+std::string textOf(const Quotas& quotas, const Place& place, const QuotaRequest& ask,
                    const Shortage& shortage, const QuotaRules& rules) {
   const QuotaTree& tree = place.quotas();
   const QuotaId full = shortage.quota;

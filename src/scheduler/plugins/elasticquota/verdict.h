@@ -17,9 +17,9 @@ struct QuotaRules {
 };
 
 // The pod's requests of the resources in the quota's max, by column.
-using QuotaAsk = boost::container::small_vector<std::pair<quota::Column, std::int64_t>, 4>;
-QuotaAsk askOf(const Quotas& quotas, const Place& place, const PodInfo& pod,
-               const Resources* within = nullptr);
+using QuotaRequest = boost::container::small_vector<std::pair<quota::Column, std::int64_t>, 4>;
+QuotaRequest askOf(const Quotas& quotas, const Place& place, const PodInfo& pod,
+                   const Resources* within = nullptr);
 
 struct Shortage {
   enum class Kind { None, Limit, Fixed, Ancestor } kind = Kind::None;
@@ -33,10 +33,11 @@ struct Shortage {
 //
 // As upstream, a pod's own quota must not be exceeded in any resource, including those that the pod
 // does not request; ancestors must not be exceeded in the resources that it requests.
-Shortage shortageOf(const Place& place, const QuotaAsk& ask, bool fixed, const QuotaRules& rules);
+Shortage shortageOf(const Place& place, const QuotaRequest& ask, bool fixed,
+                    const QuotaRules& rules);
 
 // "Insufficient quotas, quotaName: ..."
-std::string textOf(const Quotas& quotas, const Place& place, const QuotaAsk& ask,
+std::string textOf(const Quotas& quotas, const Place& place, const QuotaRequest& ask,
                    const Shortage& shortage, const QuotaRules& rules);
 
 std::int64_t limitOf(const quota::Cell& cell, const QuotaRules& rules);

@@ -68,7 +68,7 @@ std::int64_t loadAmount(std::string_view resource, const Quantity& quantity) {
   return std::clamp<std::int64_t>(amount, 0, kMostLoad);
 }
 
-bool isNothing(const LoadAmounts& amounts) {
+bool hasNoLoad(const LoadAmounts& amounts) {
   return std::ranges::all_of(amounts, [](std::int64_t amount) { return amount == 0; });
 }
 

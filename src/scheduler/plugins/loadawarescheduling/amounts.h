@@ -44,7 +44,7 @@ class LoadResources {
 // In millicores for cpu; from 0 to kMostLoad.
 std::int64_t loadAmount(std::string_view resource, const Quantity& quantity);
 
-bool isNothing(const LoadAmounts& amounts);
+bool hasNoLoad(const LoadAmounts& amounts);
 void addLoad(LoadAmounts& sum, const LoadAmounts& amounts, int sign = 1);
 
 }  // namespace koord::scheduler

@@ -115,7 +115,7 @@ void LoadTable::nodeChanged(NodeId node) {
   here.settings = settings.empty() ? nullptr : std::make_unique<NodeSettings>(std::move(settings));
   withSettings_ += here.settings ? 1 : 0;
   if (here.name != known.name) report(node);
-  tellLoad(node, true);
+  notifyLoad(node, true);
 }
 
 void LoadTable::report(NodeId node) {
@@ -124,7 +124,7 @@ void LoadTable::report(NodeId node) {
   here.name = cluster_.node(node).name;
   if (const auto metric = reports_.get({"", here.name})) {
     const WallTime now = executor_.wallNow();
-    tellReport(node, *metric, now);
+    notifyReport(node, *metric, now);
     here.load.setReport(settings_.resources, metric, now, settings_.prodIncludesSystem);
     forEachPod(node,
                [&](const PodInfo& pod, const AssignedLoad& load) { here.load.addPod(pod, load); });
@@ -132,7 +132,7 @@ void LoadTable::report(NodeId node) {
   changed(node, before);
 }
 
-void LoadTable::tellReport(NodeId node, const LoadReport& report, WallTime now) {
+void LoadTable::notifyReport(NodeId node, const LoadReport& report, WallTime now) {
   std::string text = report.problems.empty() ? "" : report.problems + "; they count as 0";
   if (report.updateTime && *report.updateTime > now + kClockSkew) {
     text += fmt::format("{}status.updateTime: is in the future; it counts as when it came",
@@ -158,7 +158,7 @@ void LoadTable::tell(NodeId node, Source source, const api::ResourceType& type,
 }
 
 void LoadTable::changed(NodeId node, const NodeLoad& before) {
-  tellLoad(node);
+  notifyLoad(node);
   if (!before.reported() && !rows_[node].load.reported()) return;
   reported_ -= before.reported() ? 1 : 0;
   reported_ += rows_[node].load.reported() ? 1 : 0;
@@ -197,13 +197,13 @@ bool LoadTable::unchangedValue(const PodInfo& pod, const AssignedLoad& held) con
 void LoadTable::addValue(NodeId node, const PodInfo& pod, const AssignedLoad& load) {
   if (!at(node)) return;
   rows_[node].load.addPod(pod, load);
-  tellLoad(node);
+  notifyLoad(node);
 }
 
 void LoadTable::removeValue(NodeId node, const PodInfo& pod, const AssignedLoad& load) {
   if (!at(node)) return;
   rows_[node].load.removePod(pod, load);
-  tellLoad(node);
+  notifyLoad(node);
 }
 
 std::string LoadTable::verifyValues(NodeId node, Held held) const {

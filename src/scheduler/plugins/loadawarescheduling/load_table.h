@@ -77,19 +77,19 @@ class LoadTable final : public LedgerOf<AssignedLoad>, private ClusterListener {
   void podRemoved(NodeId, const PodPtr&) override {}
   void nodeChanging(NodeId) override {}
   void nodeChanged(NodeId node) override;
-  void allocatableChanged(NodeId node) override { tellLoad(node, true); }
+  void allocatableChanged(NodeId node) override { notifyLoad(node, true); }
 
   Row& row(NodeId node);
   // Reads the NodeMetric of the node's name, if there is one.
   void report(NodeId node);
   void changed(NodeId node, const NodeLoad& before);
-  void tellLoad(NodeId node, bool resized = false) const {
+  void notifyLoad(NodeId node, bool resized = false) const {
     for (const auto& fn : loadListeners_) fn(node, resized);
   }
 
   // Where a problem is: in the node's annotations or in its report.
   enum class Source : std::uint8_t { Node, Report };
-  void tellReport(NodeId node, const LoadReport& report, WallTime now);
+  void notifyReport(NodeId node, const LoadReport& report, WallTime now);
   // Reports a problem once, and again only if it changes; "": the problem is solved.
   void tell(NodeId node, Source source, const api::ResourceType& type, const api::ObjectMeta& about,
             std::string text);

@@ -39,9 +39,9 @@ LoadAwareScheduling::LoadAwareScheduling(Handle& handle, const LoadAwareScheduli
       table_(LoadTable::of(handle, args)),
       tables_(LoadTable::all(handle)),
       limits_(limitsOf(table_.resources(), args)),
-      limited_((limits_.usage && !isNothing(*limits_.usage)) ||
-               (limits_.prod && !isNothing(*limits_.prod)) ||
-               (limits_.aggregated && !isNothing(limits_.aggregated->limits))),
+      limited_((limits_.usage && !hasNoLoad(*limits_.usage)) ||
+               (limits_.prod && !hasNoLoad(*limits_.prod)) ||
+               (limits_.aggregated && !hasNoLoad(limits_.aggregated->limits))),
       weights_(table_.resources().of(args.resourceWeights)),
       all_(table_, false, limits_.usage ? &*limits_.usage : nullptr, weights_),
       prod_(table_, true, limits_.prod ? &*limits_.prod : nullptr, weights_),
@@ -118,7 +118,7 @@ LoadAwareScheduling::Rule LoadAwareScheduling::ruleFor(const Incoming& pod,
   using Kind = Excess::Kind;
   Rule rule;
   const LoadAmounts* const prod = either(settings, &UsageLimits::prod, limits_);
-  rule.byProd = pod.prod && prod && !isNothing(*prod);
+  rule.byProd = pod.prod && prod && !hasNoLoad(*prod);
   const auto* const aggregated =
       rule.byProd ? nullptr : either(settings, &UsageLimits::aggregated, limits_);
   if (rule.byProd) {
@@ -130,7 +130,7 @@ LoadAwareScheduling::Rule LoadAwareScheduling::ruleFor(const Incoming& pod,
   } else {
     rule.limits = either(settings, &UsageLimits::usage, limits_);
   }
-  if (rule.limits && isNothing(*rule.limits)) rule.limits = nullptr;
+  if (rule.limits && hasNoLoad(*rule.limits)) rule.limits = nullptr;
   return rule;
 }
 

@@ -24,7 +24,7 @@ Resources& amountsOf(std::vector<NumaAmounts>& held, int numa) {
   return it->amounts;
 }
 
-bool isNothing(const Resources& amounts) {
+bool hasNoLoad(const Resources& amounts) {
   bool nothing = true;
   amounts.forEach([&](ResourceId, std::int64_t amount) { nothing &= amount == 0; });
   return nothing;
@@ -38,7 +38,7 @@ void tidy(std::vector<NumaAmounts>& held) {
         std::ranges::remove_if(scalars, [](const auto& entry) { return entry.second == 0; });
     scalars.erase(nothing.begin(), nothing.end());
   }
-  std::erase_if(held, [](const NumaAmounts& part) { return isNothing(part.amounts); });
+  std::erase_if(held, [](const NumaAmounts& part) { return hasNoLoad(part.amounts); });
 }
 
 void count(std::vector<NumaAmounts>& held, const NumaGrant& grant, bool add) {

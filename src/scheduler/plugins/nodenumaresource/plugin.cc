@@ -87,7 +87,7 @@ Status NodeNumaResource::reserve(CycleState&, const PodPtr& pod, NodeId node) {
 Status NodeNumaResource::reserveOn(const PodPtr& pod, const NumaDemand& demand, NodeId node) {
   const NumaNode& about = table_.at(node);
   const bool binds = bindOn(demand, about).binds();
-  tellIgnored(handle_, *pod, demand.ignored);
+  reportIgnored(handle_, *pod, demand.ignored);
   const NumaPolicy policy = policyOf(demand, about).value_or(NumaPolicy::None);
   if (!binds && policy == NumaPolicy::None && !demand.designated) return {};
   if (binds && !about.valid()) return Status::error("node(s) invalid CPU Topology");

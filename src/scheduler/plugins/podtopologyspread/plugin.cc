@@ -219,12 +219,12 @@ Hint PodTopologySpread::onNode(const PodInfo& pod, const ClusterEvent& event) co
   const auto value = [&](const api::Node& node, const SpreadConstraint& constraint) {
     return api::findIn(node.metadata.labels, cluster_.symbols().text(constraint.key));
   };
-  const auto takesPart = [&](const std::shared_ptr<const api::Node>& node) {
+  const auto isEligible = [&](const std::shared_ptr<const api::Node>& node) {
     return node && std::ranges::all_of(*constraints,
                                        [&](const auto& c) { return value(*node, c) != nullptr; });
   };
-  const bool before = takesPart(event.oldNode);
-  const bool after = takesPart(event.newNode);
+  const bool before = isEligible(event.oldNode);
+  const bool after = isEligible(event.newNode);
   if (before != after) return Hint::Queue;
   if (!before) return Hint::Skip;
   if (!event.newNode || !event.oldNode || event.actions == action::kUpdateNodeTaint)

@@ -149,7 +149,7 @@ void ReservationBook::podChanged(const PodPtr& before, const PodPtr& after) {
   const std::string& uid = (after ? after : before)->uid();
   const ReservationPtr entry = find(uid);
   if (is) {
-    podSeen(after);
+    onPod(after);
   } else if (entry) {
     gone(entry->object);
   }
@@ -163,7 +163,7 @@ void ReservationBook::podChanged(const PodPtr& before, const PodPtr& after) {
                            now ? now->object : nullptr));
 }
 
-void ReservationBook::podSeen(const PodPtr& pod) {
+void ReservationBook::onPod(const PodPtr& pod) {
   const ReservationPtr before = find(pod->uid());
   auto entry = std::make_shared<ReservationEntry>();
   entry->operating = true;

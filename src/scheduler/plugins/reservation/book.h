@@ -127,7 +127,7 @@ class ReservationBook final : public ClusterListener {
   void gone(const Object& last);
   void seen(const Object& object);
   void podChanged(const PodPtr& before, const PodPtr& after);
-  void podSeen(const PodPtr& pod);
+  void onPod(const PodPtr& pod);
   void put(const std::shared_ptr<ReservationEntry>& entry, const ReservationPtr& before);
   std::shared_ptr<ReservationEntry> read(const Object& object, const ReservationEntry* before);
   void readRoom(ReservationEntry& entry);

@@ -130,7 +130,7 @@ bool ReservationController::lostNode(const api::Reservation& reservation) const 
 }
 
 // Reports all problems at once, and again only if they change.
-void ReservationController::tellProblems(const ReservationEntry& entry) {
+void ReservationController::reportProblems(const ReservationEntry& entry) {
   std::vector<std::string> problems;
   if (!entry.operating) problems = problemsOf(*entry.object);
   for (const std::string* problem : {&entry.ownersError, &entry.error})
@@ -151,7 +151,7 @@ void ReservationController::tellProblems(const ReservationEntry& entry) {
 Task<Result<>> ReservationController::sync(std::string uid) {
   const ReservationPtr entry = book_.find(uid);
   if (entry && entry->operating) {  // there is no status to write
-    tellProblems(*entry);
+    reportProblems(*entry);
     co_return Result<>{};
   }
   if (!entry || isReservationTerminal(*entry->object)) {
@@ -163,7 +163,7 @@ Task<Result<>> ReservationController::sync(std::string uid) {
     co_return released;
   }
   const auto over = endOf(*entry->object);
-  tellProblems(*entry);
+  reportProblems(*entry);
   if (lostNode(*entry->object) || (over && overAt(*over, executor_.wallNow()))) {
     expectEnd(uid, std::nullopt);
     auto ending = end(entry);
@@ -172,7 +172,7 @@ Task<Result<>> ReservationController::sync(std::string uid) {
   }
   expectEnd(uid, over ? *over : std::nullopt);
   if (!entry->error.empty()) {
-    auto telling = tellInvalid(entry);
+    auto telling = reportInvalid(entry);
     Result<> told = co_await telling;
     co_return told;
   }
@@ -229,7 +229,7 @@ Task<Result<>> ReservationController::end(ReservationPtr entry) {
 }
 
 // It is never tried, so nothing else reports the reason.
-Task<Result<>> ReservationController::tellInvalid(ReservationPtr entry) {
+Task<Result<>> ReservationController::reportInvalid(ReservationPtr entry) {
   ReservationKind::Change change =
       [this, error = entry->error](
           const api::Reservation& reservation) -> Result<std::optional<json::object>> {

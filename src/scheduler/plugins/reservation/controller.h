@@ -30,14 +30,14 @@ class ReservationController {
  private:
   Task<Result<>> sync(std::string uid);
   Task<Result<>> end(ReservationPtr entry);
-  Task<Result<>> tellInvalid(ReservationPtr entry);
+  Task<Result<>> reportInvalid(ReservationPtr entry);
   // Removes the annotation of a deleted reservation from the pods that still have it.
   Task<Result<>> release(std::string uid);
   Task<void> collectGarbage();
   void enqueue(const std::string& uid);
   bool lostNode(const api::Reservation& reservation) const;
   bool isGarbage(const api::Reservation& reservation) const;
-  void tellProblems(const ReservationEntry& entry);
+  void reportProblems(const ReservationEntry& entry);
   // Schedules a sync for the time when the reservation expires; nullopt if it does not expire.
   void expectEnd(const std::string& uid, std::optional<WallTime> at);
   void arm();

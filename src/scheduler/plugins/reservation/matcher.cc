@@ -45,7 +45,7 @@ const PodMatch& ReservationMatcher::of(const PodInfo& pod) const {
   // A reservation never uses another one.
   if (book_.isReservePod(pod) || isReservationToBe(*pod.pod)) return last_;
   wished_ = wishes(pod);
-  if (wished_) last_.wish = ReservationWish::of(*pod.pod);
+  if (wished_) last_.wish = ReservationRequest::of(*pod.pod);
   if (!book_.owners().empty()) last_.owners = book_.owners().matching(*pod.pod);
   findNodes();
   if (last_.wish.exact) last_.requests = model::podRequests(*pod.pod);
@@ -68,7 +68,7 @@ void ReservationMatcher::findNodes() const {
 
 bool ReservationMatcher::matchesAffinity(const PodMatch& match, const ReservationEntry& reservation,
                                          NodeId at) const {
-  const ReservationWish& wish = match.wish;
+  const ReservationRequest& wish = match.wish;
   if (wish.labels.empty() && !wish.terms) return true;
   const api::StringMap& own = reservation.object->metadata.labels;
   const auto holds = [&](const api::StringMap& labels) {
@@ -86,7 +86,7 @@ bool ReservationMatcher::matchesAffinity(const PodMatch& match, const Reservatio
 
 MatchVerdict ReservationMatcher::judge(const PodMatch& match, const ReservationEntry& reservation,
                                        const api::Taint** taint) const {
-  const ReservationWish& wish = match.wish;
+  const ReservationRequest& wish = match.wish;
   if (wish.ignoresReservations) return MatchVerdict::Matched;
   if (!std::ranges::binary_search(match.owners, reservation.owners)) return MatchVerdict::NotOwner;
   return judgeWish(match, reservation, reservation.node, taint);
@@ -95,7 +95,7 @@ MatchVerdict ReservationMatcher::judge(const PodMatch& match, const ReservationE
 MatchVerdict ReservationMatcher::judgeWish(const PodMatch& match,
                                            const ReservationEntry& reservation, NodeId node,
                                            const api::Taint** taint) const {
-  const ReservationWish& wish = match.wish;
+  const ReservationRequest& wish = match.wish;
   const auto exact = [&] {
     return !wish.exact || matchesExactly(*wish.exact, match.requests, reservation.allocatable);
   };

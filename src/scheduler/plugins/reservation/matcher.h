@@ -25,7 +25,7 @@ struct WantedAmount {
 // The part that depends on the pod only.
 struct PodMatch {
   std::shared_ptr<const api::Pod> pod;
-  ReservationWish wish;
+  ReservationRequest wish;
   std::vector<OwnersId> owners;
   NodeSet nodes;                     // the nodes with reservations that select the pod as owner
   api::ResourceList requests;        // for exact matches only
@@ -112,7 +112,7 @@ class ReservationMatcher {
   const bool omitNodeLabels_;
   // Returns true if the pod asks for reservations.
   bool wishes(const PodInfo& pod) const {
-    return wishes_.of(pod, [&] { return ReservationWish::isThere(*pod.pod); });
+    return wishes_.of(pod, [&] { return ReservationRequest::isThere(*pod.pod); });
   }
   // Recomputes last_.nodes if the reservations have changed.
   void findNodes() const;

@@ -138,7 +138,7 @@ TEST(Owners, the_index_finds_every_list_that_matches) {
   }
 }
 
-TEST(ReservationWish, garbage_is_an_error_and_never_more) {
+TEST(ReservationRequest, garbage_is_an_error_and_never_more) {
   for (const char* text : {"", "{", "[]", "7", "{\"name\":[]}", "{\"tolerations\":{}}",
                            "{\"reservationSelector\":[1]}",
                            "{\"requiredDuringSchedulingIgnoredDuringExecution\":"
@@ -146,7 +146,7 @@ TEST(ReservationWish, garbage_is_an_error_and_never_more) {
                            "[{\"key\":\"a\",\"operator\":\"Upon\"}]}]}}"}) {
     PodBuilder pod = aPod("p");
     pod.object().metadata.annotations[model::kAnnotationReservationAffinity] = text;
-    const auto wish = ReservationWish::of(*pod.build());
+    const auto wish = ReservationRequest::of(*pod.build());
     EXPECT_TRUE(wish.required) << text;
     EXPECT_THAT(wish.error, HasSubstr("reservation-affinity")) << text;
   }

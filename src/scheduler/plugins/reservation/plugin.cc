@@ -69,7 +69,7 @@ void ReservationPlugin::sign(const PodInfo& pod, Signature& signature) const {
   signature.add(static_cast<std::int64_t>(isOperatingPod(*pod.pod)));
   signature.add(static_cast<std::int64_t>(match.owners.size()));
   for (const OwnersId owners : match.owners) signature.add(std::int64_t{owners});
-  ReservationWish::sign(*pod.pod, signature);
+  ReservationRequest::sign(*pod.pod, signature);
   // The candidate nodes are part of the answer before the filters.
   if (match.wish.required) signRequiredNodeAffinity(pod.pod->spec, signature);
 }

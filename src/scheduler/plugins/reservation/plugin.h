@@ -26,7 +26,7 @@ class ReservationPreemptionRules final : public PreemptionRules {
   std::string preemptionBlockedReason(const PodInfo& preemptor) const override {
     return neverPreempts(preemptor) ? kNever : "";
   }
-  bool mayLeave(const PodInfo& victim, const PodInfo& preemptor) const override;
+  bool mayBePreempted(const PodInfo& victim, const PodInfo& preemptor) const override;
 };
 
 class ReservationPlugin final : public Plugin,

@@ -34,8 +34,9 @@ PostFilterResult rejectedWith(std::vector<std::string> reasons) {
 
 }  // namespace
 
-bool ReservationPreemptionRules::mayLeave(const PodInfo& victim, const PodInfo& preemptor) const {
-  return victim.priority < preemptor.priority && canLeave(victim) &&
+bool ReservationPreemptionRules::mayBePreempted(const PodInfo& victim,
+                                                const PodInfo& preemptor) const {
+  return victim.priority < preemptor.priority && isEvictable(victim) &&
          api::textIn(victim.pod->metadata.labels, model::kLabelDisablePreemptible) != "true";
 }
 

@@ -52,7 +52,7 @@ bool PreAllocation::demanded(const PodInfo& reservePod) {
   return says(reservePod.pod->metadata.labels, model::kLabelPreAllocationRequired);
 }
 
-bool PreAllocation::severalAllowed(const ReservationEntry& reservation) {
+bool PreAllocation::allowsSeveralPods(const ReservationEntry& reservation) {
   const auto& policy = reservation.object->spec.preAllocationPolicy;
   return policy && policy->enableMultiple;
 }
@@ -146,7 +146,7 @@ PreAllocation::Choice PreAllocation::choose(const PodInfo& reservePod,
   const bool demands = demanded(reservePod);
   const auto alone = [&] { return lacks(reservePod, node, {}, counted); };
   if (!demands && args_.preferNoPreAllocatedPods && alone().empty()) return {};
-  const bool several = severalAllowed(reservation);
+  const bool several = allowsSeveralPods(reservation);
   const std::vector<PodPtr> there = candidates(reservation, node);
   Choice choice;
   Resources taken;
@@ -192,7 +192,7 @@ PreAllocation::Choice PreAllocation::choose(const PodInfo& reservePod,
 
 // If several pods may be taken over, upstream leaves the choice between nodes to other plugins.
 std::int64_t PreAllocation::score(const ReservationEntry& reservation, const Choice& choice) const {
-  if (severalAllowed(reservation)) return 100 / (1 + std::ssize(choice.pods));
+  if (allowsSeveralPods(reservation)) return 100 / (1 + std::ssize(choice.pods));
   return choice.pods.empty() ? 0 : matcher_.fullness(*choice.pods.front(), reservation);
 }
 

@@ -48,7 +48,7 @@ class PreAllocation {
   // What the reserve pod lacks on the node if it takes over pods with these requests.
   std::vector<std::string> lacks(const PodInfo& reservePod, NodeId node, const Resources& taken,
                                  bool counted) const;
-  static bool severalAllowed(const ReservationEntry& reservation);
+  static bool allowsSeveralPods(const ReservationEntry& reservation);
   static bool isClusterMode(const ReservationEntry& reservation);
 
   const ReservationBook& book_;

@@ -100,7 +100,7 @@ std::size_t SelectorIndex::nodesWith(
 
 // Visits only the labels that the pod asks for, because it runs for every pod that selects by
 // labels.
-void SelectorIndex::count(const ReservationWish& wish) {
+void SelectorIndex::count(const ReservationRequest& wish) {
   if (!args_.indexEnabled || wish.labels.empty()) return;
   std::optional<std::size_t> fewest;
   const auto see = [&](std::size_t nodes) { fewest = std::min(fewest.value_or(nodes), nodes); };

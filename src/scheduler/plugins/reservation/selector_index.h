@@ -23,7 +23,7 @@ class SelectorIndex {
   json::object show(bool detail) const;
   // Called when a pod selects reservations by labels. Walks over all reservations if the index is
   // enabled.
-  void count(const ReservationWish& wish);
+  void count(const ReservationRequest& wish);
   std::string metrics() const;
 
  private:

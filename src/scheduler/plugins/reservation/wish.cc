@@ -28,7 +28,7 @@ bool readAnnotation(const api::Pod& pod, std::string_view key, T& read, std::str
 
 }  // namespace
 
-bool ReservationWish::isThere(const api::Pod& pod) {
+bool ReservationRequest::isThere(const api::Pod& pod) {
   return api::findIn(pod.metadata.labels, model::kLabelReservationIgnored) ||
          api::findIn(pod.metadata.annotations, model::kAnnotationReservationAffinity) ||
          api::findIn(pod.metadata.annotations, model::kAnnotationExactMatchReservation);
@@ -39,8 +39,8 @@ bool isReservationToBe(const api::Pod& pod) {
          !api::findIn(pod.metadata.annotations, model::kAnnotationReservationAffinity);
 }
 
-ReservationWish ReservationWish::of(const api::Pod& pod) {
-  ReservationWish wish;
+ReservationRequest ReservationRequest::of(const api::Pod& pod) {
+  ReservationRequest wish;
   if (const auto* ignored = api::findIn(pod.metadata.labels, model::kLabelReservationIgnored))
     wish.ignoresReservations = *ignored == "true";
   api::ReservationAffinity affinity;
@@ -68,7 +68,7 @@ ReservationWish ReservationWish::of(const api::Pod& pod) {
   return wish;
 }
 
-void ReservationWish::sign(const api::Pod& pod, Signature& signature) {
+void ReservationRequest::sign(const api::Pod& pod, Signature& signature) {
   const auto add = [&](const api::StringMap& map, std::string_view key) {
     const std::string* text = api::findIn(map, key);
     signature.add(static_cast<std::int64_t>(text != nullptr));

@@ -13,7 +13,7 @@
 
 namespace koord::scheduler {
 
-struct ReservationWish {
+struct ReservationRequest {
   // It treats all reserved resources as free and uses no reservation.
   bool ignoresReservations = false;
   // It must use a reservation: it has the annotation, even if that cannot be parsed.
@@ -26,7 +26,7 @@ struct ReservationWish {
   std::optional<std::vector<std::string>> exact;
   std::string error;  // which annotation cannot be parsed, and why
 
-  static ReservationWish of(const api::Pod& pod);
+  static ReservationRequest of(const api::Pod& pod);
   // Returns false if the pod says nothing about reservations.
   static bool isThere(const api::Pod& pod);
   // Adds everything that `of` reads.

@@ -16,8 +16,8 @@ void hold(std::map<api::ObjectKey, std::size_t>& holders, AssumedStore<T>& store
 }
 
 template <class T>
-void letGo(std::map<api::ObjectKey, std::size_t>& holders, AssumedStore<T>& store,
-           const std::vector<std::shared_ptr<const T>>& objects) {
+void releaseMembers(std::map<api::ObjectKey, std::size_t>& holders, AssumedStore<T>& store,
+                    const std::vector<std::shared_ptr<const T>>& objects) {
   for (const auto& object : objects) {
     const auto it = holders.find(api::keyOf(object->metadata));
     if (--it->second > 0) continue;
@@ -44,8 +44,8 @@ void VolumeLedger::addValue(NodeId, const PodInfo&, const VolumePromises& promis
 }
 
 void VolumeLedger::removeValue(NodeId, const PodInfo&, const VolumePromises& promises) {
-  letGo(volumeHolders_, volumes_, promises.volumes);
-  letGo(claimHolders_, claims_, promises.provisioning);
+  releaseMembers(volumeHolders_, volumes_, promises.volumes);
+  releaseMembers(claimHolders_, claims_, promises.provisioning);
 }
 
 std::string VolumeLedger::verifyValues(NodeId, Held held) const {

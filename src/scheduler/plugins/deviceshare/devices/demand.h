@@ -32,7 +32,7 @@ struct DeviceHint {
   Exclusive exclusive = Exclusive::No;
 };
 
-struct PartitionWish {
+struct PartitionRequest {
   bool honor = false;  // partitions are required
   bool bestOnly = false;
   std::optional<std::int64_t> ringBandwidth;  // the minimum
@@ -46,7 +46,7 @@ struct DeviceDemand {
   // whose strategy is ApplyForAll.
   std::vector<DeviceType> joint;
   bool samePcie = false;
-  PartitionWish partition;
+  PartitionRequest partition;
   // Values in annotations that have no effect, by field: unknown types, strategies and scopes.
   std::vector<std::string> ignored;
 

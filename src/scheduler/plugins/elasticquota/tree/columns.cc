@@ -84,14 +84,14 @@ void QuotaTree::dropRow(QuotaId quota) {
   addRow(quota);
 }
 
-const Cell& QuotaTree::furtherCell(QuotaId quota, Column column) const {
+const Cell& QuotaTree::overflowCell(QuotaId quota, Column column) const {
   static const Cell kNothing;
   const auto& further = nodes_[quota].further;
   const auto it = further.find(column);
   return it == further.end() ? kNothing : it->second;
 }
 
-Cell& QuotaTree::furtherAt(QuotaId quota, Column column) {
+Cell& QuotaTree::overflowCellAt(QuotaId quota, Column column) {
   const auto [it, fresh] = nodes_[quota].further.try_emplace(column);
   if (fresh) {
     nodes_[quota].wide.insert(column);

@@ -174,7 +174,7 @@ class QuotaTree {
   void refreshAll();
   const Cell& cell(QuotaId quota, Column column) const {
     if (column < kCommonColumns) return cells_[quota * stride_ + column];
-    return furtherCell(quota, column);
+    return overflowCell(quota, column);
   }
   Sum limited(QuotaId quota, Column column) const;
   // The claims of a quota's children in a resource, in the order of the children.
@@ -218,10 +218,10 @@ class QuotaTree {
   bool onCycle(QuotaId quota) const;
   void membersOfCycle(QuotaId quota, std::vector<QuotaId>& members) const;
   void settle(QuotaId quota);
-  void settleAround(QuotaId quota, std::vector<QuotaId> affected);
+  void settleAffected(QuotaId quota, std::vector<QuotaId> affected);
   void attach(QuotaId quota, QuotaId parent);
   void detach(QuotaId quota);
-  void forgetWish(QuotaId quota);
+  void dropRequest(QuotaId quota);
 
   // columns.cc
   Column hold(ResourceKey resource, Columns& fresh);
@@ -230,15 +230,15 @@ class QuotaTree {
   void widen(Column column);
   void addRow(QuotaId quota);
   void dropRow(QuotaId quota);
-  const Cell& furtherCell(QuotaId quota, Column column) const;
-  Cell& furtherAt(QuotaId quota, Column column);
+  const Cell& overflowCell(QuotaId quota, Column column) const;
+  Cell& overflowCellAt(QuotaId quota, Column column);
   void place(QuotaId quota, const Amounts& amounts, Columns& present, std::int64_t Cell::* field,
              Columns& named, Columns& fresh);
 
   // The reference stays valid while cells of other quotas or columns are added.
   Cell& at(QuotaId quota, Column column) {
     if (column < kCommonColumns) return cells_[quota * stride_ + column];
-    return furtherAt(quota, column);
+    return overflowCellAt(quota, column);
   }
   void apply(QuotaId quota, const Spec& spec, Columns& fresh);
   Upward upward(QuotaId quota, Column column) const;

@@ -83,7 +83,7 @@ void QuotaTree::settle(QuotaId quota) {
 
 // Called after a change of the parent of the quota, or of its name. All quotas that may move are
 // detached before any is attached again: in between, a path could lead in a circle.
-void QuotaTree::settleAround(QuotaId quota, std::vector<QuotaId> affected) {
+void QuotaTree::settleAffected(QuotaId quota, std::vector<QuotaId> affected) {
   if (nodes_[quota].alive) {
     affected.push_back(quota);
     membersOfCycle(quota, affected);
@@ -101,7 +101,7 @@ void QuotaTree::settleAround(QuotaId quota, std::vector<QuotaId> affected) {
   for (const QuotaId id : affected) settle(id);
 }
 
-void QuotaTree::forgetWish(QuotaId quota) {
+void QuotaTree::dropRequest(QuotaId quota) {
   const auto it = wishes_.find(nodes_[quota].spec.parent);
   if (it == wishes_.end()) return;
   it->second.erase(quota);
@@ -124,7 +124,7 @@ QuotaId QuotaTree::set(std::string_view name, const Spec& spec, Columns& fresh) 
     ids_.emplace(node.name, quota);
     wishes_[spec.parent].insert(quota);
     apply(quota, spec, fresh);
-    settleAround(quota, {});
+    settleAffected(quota, {});
     return quota;
   }
   const bool moved =
@@ -132,11 +132,11 @@ QuotaId QuotaTree::set(std::string_view name, const Spec& spec, Columns& fresh) 
   std::vector<QuotaId> affected;
   if (moved) {
     membersOfCycle(quota, affected);
-    forgetWish(quota);
+    dropRequest(quota);
     wishes_[spec.parent].insert(quota);
   }
   apply(quota, spec, fresh);
-  if (moved) settleAround(quota, std::move(affected));
+  if (moved) settleAffected(quota, std::move(affected));
   return quota;
 }
 
@@ -151,10 +151,10 @@ void QuotaTree::erase(QuotaId quota) {
     attach(child, kRoot);
   }
   detach(quota);
-  forgetWish(quota);
+  dropRequest(quota);
   ids_.erase(nodes_[quota].name);
   nodes_[quota].alive = false;
-  settleAround(quota, std::move(affected));
+  settleAffected(quota, std::move(affected));
   release(Columns(nodes_[quota].named));
   dropRow(quota);
   free_.push_back(quota);

@@ -132,7 +132,7 @@ bool CpuAccumulator::takeFromOne(Group group, Unit unit) {
     // of other cores come first.
     if (!alone && !contested_ && unit == Unit::Core) break;
     const Unit taken = alone && unit == Unit::Cpu ? Unit::OnePerCore : unit;
-    countFree(taken, alone ? heedOf(group, unit) : Heed{});
+    countFree(taken, alone ? respectedExclusivity(group, unit) : RespectedExclusivity{});
     const int index = first(group, taken);
     if (index < 0) continue;
     if (unit == Unit::Core) {
@@ -159,12 +159,13 @@ void CpuAccumulator::takeFromAll() {
 
 // --- Free CPUs.
 
-CpuAccumulator::Heed CpuAccumulator::heedOf(Group group, Unit unit) const {
+CpuAccumulator::RespectedExclusivity CpuAccumulator::respectedExclusivity(Group group,
+                                                                          Unit unit) const {
   if (rules_ == Rules::Ours) return {true, true};
   return {unit != Unit::Core, group == Group::Numa};
 }
 
-bool CpuAccumulator::blocked(Index core, Heed heed) const {
+bool CpuAccumulator::blocked(Index core, RespectedExclusivity heed) const {
   switch (request_.exclusive) {
     case CpuExclusivePolicy::PCPULevel:
       return heed.core && coreTaken_[core] != 0;
@@ -176,7 +177,7 @@ bool CpuAccumulator::blocked(Index core, Heed heed) const {
   return false;
 }
 
-void CpuAccumulator::countFree(Unit unit, Heed heed) {
+void CpuAccumulator::countFree(Unit unit, RespectedExclusivity heed) {
   std::ranges::fill(numas_, Free());
   std::ranges::fill(sockets_, Free());
   const int perCore = topology_->cpusPerCore();

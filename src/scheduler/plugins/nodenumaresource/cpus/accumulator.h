@@ -62,7 +62,7 @@ class CpuAccumulator {
   enum class Group : std::uint8_t { Numa, Socket };
   enum class Unit : std::uint8_t { Core, OnePerCore, Cpu };  // what a step takes
   // Which exclusivity requests of other pods a step respects, if the pod has the same policy.
-  struct Heed {
+  struct RespectedExclusivity {
     bool core = false;
     bool numa = false;
   };
@@ -81,9 +81,9 @@ class CpuAccumulator {
   bool takeFromOne(Group group, Unit unit);
   void takeFromAll();
 
-  Heed heedOf(Group group, Unit unit) const;
-  bool blocked(Index core, Heed heed) const;
-  void countFree(Unit unit, Heed heed);
+  RespectedExclusivity respectedExclusivity(Group group, Unit unit) const;
+  bool blocked(Index core, RespectedExclusivity heed) const;
+  void countFree(Unit unit, RespectedExclusivity heed);
   int first(Group group, Unit unit) const;
   std::uint64_t strategic(int free) const;
   void listCores(Group group, Index index);

@@ -1,4 +1,4 @@
-#include "descheduler/migration/futility.h"
+#include "descheduler/migration/futile_moves.h"
 
 #include <fmt/format.h>
 
@@ -29,7 +29,7 @@ std::string inWords(Duration left) {
 
 }  // namespace
 
-void Futility::changed(const JobPtr&, const JobPtr& after) {
+void FutileMoves::changed(const JobPtr&, const JobPtr& after) {
   if (!after) return;
   if (const auto* looked = conditionOf(after->status, condition::kReservationScheduled)) {
     if (looked->lastTransitionTime) seenAt_ = std::max(seenAt_, *looked->lastTransitionTime);
@@ -41,7 +41,7 @@ void Futility::changed(const JobPtr&, const JobPtr& after) {
   unseen_ = {after->metadata.name, *made + **ttl, **ttl};
 }
 
-std::string Futility::refusal(const api::Pod& pod, WallTime now) const {
+std::string FutileMoves::refusal(const api::Pod& pod, WallTime now) const {
   if (unseen_.end > seenAt_ && now < unseen_.end + unseen_.took)
     return fmt::format(
         "no scheduler looked at the Reservation of job {} in {}: does koord-scheduler run, with "
@@ -62,7 +62,7 @@ std::string Futility::refusal(const api::Pod& pod, WallTime now) const {
   return {};
 }
 
-std::set<std::string> Futility::brokenPromises() const {
+std::set<std::string> FutileMoves::failedPredictions() const {
   std::set<std::string> nodes;
   for (const auto& [name, job] : jobs_.all()) {
     const auto planned = annotationOf(*job, kAnnotationPlannedNode);
@@ -73,8 +73,8 @@ std::set<std::string> Futility::brokenPromises() const {
   return nodes;
 }
 
-std::string Futility::waitedFor(const api::PodMigrationJob& job,
-                                const api::PodMigrationJobStatus& status) {
+std::string FutileMoves::waitedFor(const api::PodMigrationJob& job,
+                                   const api::PodMigrationJobStatus& status) {
   if (isPending(job)) return status.message;
   const auto* scheduled = conditionOf(status, condition::kReservationScheduled);
   const auto* evicting = conditionOf(status, condition::kEviction);

@@ -15,16 +15,16 @@
 
 namespace koord::descheduler {
 
-class Futility {
+class FutileMoves {
  public:
-  explicit Futility(const Jobs& jobs) : jobs_(jobs) {}
+  explicit FutileMoves(const Jobs& jobs) : jobs_(jobs) {}
 
   // A Jobs::Observer.
   void changed(const JobPtr& before, const JobPtr& after);
   // Why the pod should not be migrated now; "" if it may be.
   std::string refusal(const api::Pod& pod, WallTime now) const;
   // Predicted nodes that then could not take the Reservation, while their jobs exist.
-  std::set<std::string> brokenPromises() const;
+  std::set<std::string> failedPredictions() const;
   // What a timed-out job has waited for, as text; "" if unknown.
   static std::string waitedFor(const api::PodMigrationJob& job,
                                const api::PodMigrationJobStatus& status);

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Finds wording in comments and documentation that docs/style.md rules out.
+"""Finds wording in comments, messages and documentation that docs/style.md rules out.
 
     check_words.py [FILE ...]     without files: every page and every C++ source of the tree
+    check_words.py --messages     prints every text of the programs that a user may see, to read them as one list
 
 Each pattern has the advice that is printed with it. Add a pattern when a review finds a habit that the list lacks.
 """
@@ -34,6 +35,8 @@ PATTERNS = [(re.compile(pattern, re.IGNORECASE), advice) for pattern, advice in 
 EXEMPT = {"docs/style.md", "scripts/check_words.py"}
 COMMENT = re.compile(r"(?:^|\s)//+ ?(.*)$")
 STRING = re.compile(r'"(?:\\.|[^"\\])*"')
+# A comment, or string literals that the compiler joins.
+LITERALS = re.compile(r'//[^\n]*|#include[^\n]*|("(?:\\.|[^"\\\n])*"(?:\s+"(?:\\.|[^"\\\n])*")*)')
 FENCE = re.compile(r"^\s*```")
 
 
@@ -53,18 +56,41 @@ def prose_of_source(text):
             yield number, re.sub(r"`[^`]*`|\"[^\"]*\"", "``", match.group(1))
 
 
+def messages_of_source(text):
+    """(line number, text) of literals with several words: logs, events, conditions, errors, help."""
+    for match in LITERALS.finditer(text):
+        if match.group(1):
+            message = "".join(part[1:-1] for part in STRING.findall(match.group(1)))
+            if len(re.findall(r"\b[a-z]{2,}\b", message)) >= 3:
+                yield text.count("\n", 0, match.start()) + 1, message
+
+
+def is_test(path):
+    return path.name.endswith(("_test.cc", "_test.h")) or "testing" in path.parts
+
+
 def problems_of(path):
     name = str(path.relative_to(ROOT))
     if name in EXEMPT:
         return
     text = path.read_text(encoding="utf-8")
-    for number, prose in (prose_of_page if path.suffix == ".md" else prose_of_source)(text):
+    if path.suffix == ".md":
+        proses = prose_of_page(text)
+    else:
+        proses = [*prose_of_source(text), *([] if is_test(path) else messages_of_source(text))]
+    for number, prose in proses:
         for pattern, advice in PATTERNS:
             if match := pattern.search(prose):
                 yield f"{name}:{number}: \"{match.group(0).strip()}\": {advice}"
 
 
 def main():
+    if sys.argv[1:] == ["--messages"]:
+        for path in sorted([*ROOT.glob("src/**/*.cc"), *ROOT.glob("src/**/*.h"), *ROOT.glob("cmd/**/*.cc")]):
+            if not is_test(path):
+                for number, message in messages_of_source(path.read_text(encoding="utf-8")):
+                    print(f"{path.relative_to(ROOT)}:{number}: {message}")
+        return 0
     files = [pathlib.Path(name).resolve() for name in sys.argv[1:]]
     if not files:
         files = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/**/*.md")), *sorted(ROOT.glob("src/**/*.md"))]

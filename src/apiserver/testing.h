@@ -62,7 +62,7 @@ class ServerTest : public ::testing::Test {
     auto call = routeCall(request, *target);
     if (call && *call) return **call;
     ADD_FAILURE() << method << " " << path
-                  << " is no call: " << (call ? call->error().error.message : "no such path");
+                  << " is not a call: " << (call ? call->error().error.message : "no such path");
     return {};
   }
 

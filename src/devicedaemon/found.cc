@@ -57,7 +57,7 @@ Result<Found> entryIn(const json::value& entry) {
   device.uuid = textAt(entry, "uuid");
   const auto minor = smallNumber(textAt(entry, "minor"));
   if (!minor)
-    return fail(ErrorCode::Invalid, fmt::format("device '{}': minor is no number", device.uuid));
+    return fail(ErrorCode::Invalid, fmt::format("device '{}': minor is not a number", device.uuid));
   device.minor = *minor;
   for (const auto& [name, amount] : membersOf(memberOf(entry, "resources")))
     if (amount.is_string()) device.resources[name] = amount.get_string();

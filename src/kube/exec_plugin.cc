@@ -45,7 +45,7 @@ Result<Issued> readCredential(const ExecPlugin& plugin, const std::string& text,
   if (textAt(*document, "kind") != "ExecCredential" ||
       textAt(*document, "apiVersion") != plugin.apiVersion) {
     return fail(ErrorCode::Invalid,
-                fmt::format("its output is no ExecCredential of {}", plugin.apiVersion));
+                fmt::format("its output is not an ExecCredential of {}", plugin.apiVersion));
   }
   Issued issued;
   issued.credentials.token = textAt(*document, "status", "token");

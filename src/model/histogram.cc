@@ -170,7 +170,8 @@ HistogramCheckpoint Histogram::save() const {
 
 Result<> Histogram::load(const HistogramCheckpoint& checkpoint) {
   if (!(checkpoint.total >= 0) || !std::isfinite(checkpoint.total))
-    return fail(ErrorCode::Invalid, fmt::format("totalWeight: {} is no weight", checkpoint.total));
+    return fail(ErrorCode::Invalid,
+                fmt::format("totalWeight: {} is not a weight", checkpoint.total));
   double sum = 0;
   for (const auto& [bucket, weight] : checkpoint.weights) {
     if (bucket < 0 || bucket >= buckets_->count())
@@ -202,10 +203,10 @@ Result<HistogramCheckpoint> readHistogramCheckpoint(const json::value& document)
   };
   HistogramCheckpoint checkpoint;
   const auto reference = parseTime(textAt(document, "referenceTimestamp"));
-  if (!reference) return bad("referenceTimestamp is no time");
+  if (!reference) return bad("referenceTimestamp is not a time");
   if (*reference > WallTime{}) checkpoint.reference = *reference;
   const auto total = realNumber(memberOf(document, "totalWeight"));
-  if (!total) return bad("totalWeight is no number");
+  if (!total) return bad("totalWeight is not a number");
   checkpoint.total = *total;
   const auto* weights = find(document, "bucketWeights");
   if (!weights || !weights->is_object()) return bad("bucketWeights is missing");

@@ -195,7 +195,7 @@ Result<CertKey> issueServerCert(const CertKey& authority, const ServerCertSpec& 
   for (const auto& host : spec.hosts) {
     // A comma would begin another entry.
     if (host.empty() || host.find(',') != host.npos) {
-      return fail(ErrorCode::Invalid, fmt::format("\"{}\" is no host name or address", host));
+      return fail(ErrorCode::Invalid, fmt::format("\"{}\" is not a host name or address", host));
     }
     hosts +=
         fmt::format("{}{}:{}", hosts.empty() ? "" : ",", isIpAddress(host) ? "IP" : "DNS", host);

@@ -130,7 +130,7 @@ Result<Url> parseUrl(std::string_view text) {
   const auto end = std::min(rest.find_first_of("/?#"), rest.size());
   const auto authority = urls::parse_authority(rest.substr(0, end));
   if (!authority) {
-    return bad(fmt::format("\"{}\" is no host, or host and port such as localhost:6443",
+    return bad(fmt::format("\"{}\" is not a host, or host and port such as localhost:6443",
                            rest.substr(0, end)));
   }
   if (authority->has_userinfo()) return bad("must not hold a user name or password");

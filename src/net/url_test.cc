@@ -62,13 +62,13 @@ TEST(UrlTest, BrokenUrlsSayWhatIsWrong) {
       {"https://", "no host"},
       {"https://h:0", "1 to 65535"},
       {"https://h:70000", "1 to 65535"},
-      {"https://h:12x", "\"h:12x\" is no host"},
-      {"https://[::1", "\"[::1\" is no host"},
+      {"https://h:12x", "\"h:12x\" is not a host"},
+      {"https://[::1", "\"[::1\" is not a host"},
       {"https://u:p@h", "user name"},
-      {"https://[::1]443", "\"[::1]443\" is no host"},
-      {"https://[::g]", "\"[::g]\" is no host"},
-      {"https://a b/", "\"a b\" is no host"},
-      {"https://h%zz/", "\"h%zz\" is no host"},
+      {"https://[::1]443", "\"[::1]443\" is not a host"},
+      {"https://[::g]", "\"[::g]\" is not a host"},
+      {"https://a b/", "\"a b\" is not a host"},
+      {"https://h%zz/", "\"h%zz\" is not a host"},
   };
   for (const auto& [text, why] : cases) {
     const auto url = parseUrl(text);

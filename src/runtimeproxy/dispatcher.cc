@@ -20,7 +20,7 @@ Task<std::optional<std::string>> Dispatcher::dispatch(HookType type, const Excha
     net::GrpcReply reply = co_await calling;
     if (reply && !exchange.take(*reply))
       reply = std::unexpected(net::GrpcStatus{net::GrpcCode::Internal,
-                                              server.endpoint + ": the answer is no message of "
+                                              server.endpoint + ": the answer is not a message of "
                                                                 "runtime.v1alpha1"});
     metrics_.hookCalled(nameOf(type), reply.has_value(), executor_.steadyNow() - start);
     if (reply) continue;

@@ -64,14 +64,14 @@ TEST(MatchTest, TreesHoldOrSayWhere) {
       {"a missing field is not null", "metadata: {uid: null}",
        "metadata.uid: the field is not there"},
       {"null is null", "spec: {none: null}", ""},
-      {"null is no object", "spec: {none: {}}", "spec.none: expected an object, got null"},
+      {"null is not an object", "spec: {none: {}}", "spec.none: expected an object, got null"},
       {"lists of the same length",
        "status: {conditions: [{type: PodScheduled}, {status: 'False'}]}", ""},
       {"lists of another length", "status: {conditions: [{type: Ready}]}",
        "status.conditions: expected 1 item, got 2: "
        "[{\"type\":\"PodScheduled\",\"status\":\"True\"},{\"type\":\"Ready\",\"status\":\"False\"}"
        "]"},
-      {"something that is no list", "metadata: {name: [a]}",
+      {"something that is not a list", "metadata: {name: [a]}",
        "metadata.name: expected a list, got \"web-0\""},
       {"several mismatches", "metadata: {name: x}\nspec: {priority: 0}",
        "metadata.name: expected \"x\", got \"web-0\"\nspec.priority: expected 0, got 5500"},

@@ -54,7 +54,7 @@ Result<std::vector<json::value>> readResources(const std::filesystem::path& fold
   }
   if (!std::ranges::all_of(resources, [](const auto& resource) { return resource.is_object(); }))
     return fail(ErrorCode::Invalid,
-                fmt::format("{}: holds what is no object", (folder / pattern).string()));
+                fmt::format("{}: holds what is not an object", (folder / pattern).string()));
   if (resources.empty()) {
     return fail(ErrorCode::Invalid,
                 fmt::format("{}: holds no object", (folder / pattern).string()));

@@ -221,7 +221,7 @@ TEST(TestFileTest, FilesAreFoundAndResourcesRead) {
             (root / "b/empty.yaml").string() + ": holds no object");
   std::ofstream(root / "b/scalar.yaml") << "kind: List\nitems: [7]\n";
   EXPECT_EQ(readResources(root / "b", "scalar.yaml").error().message,
-            (root / "b/scalar.yaml").string() + ": holds what is no object");
+            (root / "b/scalar.yaml").string() + ": holds what is not an object");
 }
 
 TEST(TestFileTest, AFolderThatCannotBeReadIsNoFolderWithoutTests) {

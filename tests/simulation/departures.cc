@@ -176,6 +176,12 @@ std::string Departures::excuse(const Departure& departure) const {
       }))
     return "other rules hold now";
   if (groupOf(*now) != departure.group) return "its group has changed";
+  const auto choices = decisions_.choices.find(now->metadata.uid);
+  if (departure.group.empty() && choices != decisions_.choices.end() &&
+      std::ranges::any_of(choices->second, [&](const Choice& choice) {
+        return choice.node == departure.node && choice.time >= departure.since;
+      }))
+    return "it had its place, and the binding failed";
   const auto node = invariants_->nodes.get({"", departure.node});
   if (!node || node->metadata.resourceVersion != departure.nodeVersion)
     return "the node has changed";
@@ -184,9 +190,14 @@ std::string Departures::excuse(const Departure& departure) const {
     if (&other != &departure && other.node == departure.node && other.since >= departure.since &&
         priorityOfPod(*other.preemptor) > priorityOfPod(*departure.preemptor))
       return "somebody matters more";
-  for (const auto& came : invariants_->cameTo(departure.node, departure.since))
-    if (came.process != departure.process || priorityOfPod(*came.pod) > priorityOfPod(*now))
-      return "somebody matters more, or was placed by who did not know";
+  // A plan for a group relies on the nodes of all members.
+  std::set<std::string> nodes{departure.node};
+  if (!departure.group.empty())
+    for (const auto& other : invariants_->nodes.objects()) nodes.insert(other->metadata.name);
+  for (const std::string& name : nodes)
+    for (const auto& came : invariants_->cameTo(name, departure.since))
+      if (came.process != departure.process || priorityOfPod(*came.pod) > priorityOfPod(*now))
+        return "somebody matters more, or was placed by who did not know";
   // Units that other processes had bound there, or that the simulation put there, and that were not
   // seen yet.
   const auto former = invariants_->cameTo(departure.node, decisions_.starts.at(departure.process));

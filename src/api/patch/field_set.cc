@@ -93,7 +93,7 @@ Result<PathElement> parseElement(std::string_view text) {
   const auto kind =
       text.size() < 2 || text[1] != ':' ? std::string_view::npos : kPrefixes.find(text.front());
   if (kind == std::string_view::npos)
-    return fail(ErrorCode::BadRequest, fmt::format("\"{}\" is no path element", text));
+    return fail(ErrorCode::BadRequest, fmt::format("\"{}\" is not a path element", text));
   PathElement element{static_cast<PathElement::Kind>(kind), std::string(text.substr(2))};
   if (element.kind == PathElement::Kind::Field) return element;
   auto value = parseJson(element.text);

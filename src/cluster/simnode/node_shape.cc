@@ -72,7 +72,7 @@ class ShapeReader {
           amount.is_string() ? std::string(amount.get_string()) : toJson(amount);
       const auto quantity = Quantity::parse(text);
       if (!quantity || quantity->sign() < 0)
-        return wrong(key, fmt::format("{}: \"{}\" is no amount", std::string(name), text));
+        return wrong(key, fmt::format("{}: \"{}\" is not an amount", std::string(name), text));
       out[std::string(name)] = *quantity;
     }
   }
@@ -118,7 +118,7 @@ SimNodeShape::Gpus readGpus(const json::value& value, std::optional<Error>& erro
   reader.text("memory", memory);
   const auto quantity = Quantity::parse(memory);
   if (!quantity || quantity->sign() <= 0) {
-    reader.wrong("memory", fmt::format("\"{}\" is no amount", memory));
+    reader.wrong("memory", fmt::format("\"{}\" is not an amount", memory));
   } else {
     gpus.memory = *quantity;
   }

@@ -256,7 +256,7 @@ TEST(Preflight, TellsWhatKubeletsSayOfCgroups) {
   picture.cgroups.push_back({"n4", std::nullopt, "", "Forbidden"});
   const std::string text = findingsText(preflight(picture));
   EXPECT_THAT(text, HasSubstr("1 of 4 nodes that were asked have cgroups of version 1, as n3"));
-  EXPECT_THAT(text, HasSubstr("1 of 4 kubelets do not tell of their cgroups, as n4: Forbidden"));
+  EXPECT_THAT(text, HasSubstr("1 of 4 kubelets do not report their cgroups, as n4: Forbidden"));
   EXPECT_THAT(text, HasSubstr("1 nodes whose cgroups are made by cgroupfs"));
   EXPECT_FALSE(hasProblem(preflight(picture)));
 }

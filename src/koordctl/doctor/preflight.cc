@@ -79,7 +79,7 @@ void checkCgroups(const ClusterPicture& picture, std::vector<Finding>& findings)
   if (!silent.empty())
     findings.push_back(
         {Level::Warning,
-         fmt::format("{} of {} kubelets do not tell of their cgroups, as {}", silent.size(),
+         fmt::format("{} of {} kubelets do not report their cgroups, as {}", silent.size(),
                      picture.cgroups.size(), silent.front()),
          "It takes the verb get on nodes/proxy. `koordlet doctor` on a node says it, "
          "too."});

@@ -284,7 +284,7 @@ class Explainer {
       co_return fail(
           ErrorCode::NotFound,
           fmt::format("the lease {} does not say which certificate its holder has: it is "
-                      "no koord-scheduler with a --secure-port",
+                      "not a koord-scheduler with a --secure-port",
                       key.toString()));
     auto tls = std::make_shared<net::TlsConfig>();
     tls->caPem = *certificate;

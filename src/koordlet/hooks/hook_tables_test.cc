@@ -495,7 +495,7 @@ TEST(HookTables, ROOT_RdmaCardsAreTheirDeviceFiles) {
       {R"({"rdma":[{"id":"0000:01:00.0","extension":{"vfs":[{"busID":"0000:01:00.5"}]}}]})",
        {58, 195},
        ""},
-      {R"({"rdma":[{"id":"../../etc"}]})", {}, "is no PCI address"},
+      {R"({"rdma":[{"id":"../../etc"}]})", {}, "is not a PCI address"},
       {R"({"rdma":[{"id":"0000:02:00.0"}]})", {}, "no RDMA device"},
       {"[]", {}, "not a JSON object"},
   };

@@ -65,7 +65,7 @@ json::value Model::save(std::string_view key, WallTime now) const {
 Result<Model> Model::load(const json::value& document, HalfLives halfLives) {
   Model model(halfLives);
   const auto updated = parseTime(textAt(document, "LastUpdated"));
-  if (!updated) return fail(ErrorCode::Invalid, "LastUpdated is no time");
+  if (!updated) return fail(ErrorCode::Invalid, "LastUpdated is not a time");
   model.updated = *updated;
   const auto cpu = readCheckpoint(document, "CPU");
   if (!cpu) return fail(cpu.error());

@@ -30,7 +30,7 @@ std::string stopContainerRequest(std::string_view id, std::int64_t graceSeconds)
 Result<std::vector<RuntimeContainer>> containersInReply(std::string_view message) {
   cri::ListContainersResponse reply;
   if (!reply.ParseFromArray(message.data(), static_cast<int>(message.size())))
-    return fail(ErrorCode::Invalid, "the runtime's list of containers is no message of CRI's");
+    return fail(ErrorCode::Invalid, "the runtime's list of containers is not a message of CRI's");
   std::vector<RuntimeContainer> containers;
   for (const auto& container : reply.containers())
     if (container.state() == cri::CONTAINER_CREATED || container.state() == cri::CONTAINER_RUNNING)

@@ -38,7 +38,7 @@ Result<Pressure> parsePressure(std::string_view text) {
     if (degree == "some") some = averagesIn(line);
     if (degree == "full") full = averagesIn(line);
   });
-  if (!some) return fail(ErrorCode::Invalid, fmt::format("'{}' is no pressure", text));
+  if (!some) return fail(ErrorCode::Invalid, fmt::format("'{}' is not a pressure", text));
   return Pressure{*some, full};
 }
 

@@ -224,8 +224,7 @@ json::object explainResource(const NodeView& view, const ResourceTable& table, b
   if (offered != view.node.status.allocatable.end()) entry["onNode"] = offered->second.toString();
   const auto item = table.find(name);
   if (item == table.end()) {
-    entry["note"] =
-        "it is not worked out: its plugin is off (--noderesource-plugins), or it failed";
+    entry["note"] = "it is not computed: its plugin is off (--noderesource-plugins), or it failed";
     return entry;
   }
   if (item->second.reset) {

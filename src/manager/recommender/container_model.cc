@@ -51,10 +51,10 @@ json::value MemoryWindow::save() const {
 Result<MemoryWindow> MemoryWindow::load(const json::value& document, WallTime now) {
   const auto ends = parseTime(textAt(document, "ends"));
   if (!ends || *ends > now + kMemoryWindow)
-    return fail(ErrorCode::Invalid, "ends: is no time within a day");
+    return fail(ErrorCode::Invalid, "ends: is not a time within a day");
   const auto peak = realNumber(memberOf(document, "peak"));
   if (!peak || !(*peak >= 0) || *peak > kMostBytes)
-    return fail(ErrorCode::Invalid, "peak: is no number of bytes");
+    return fail(ErrorCode::Invalid, "peak: is not a number of bytes");
   return MemoryWindow{*ends, *peak};
 }
 
@@ -121,12 +121,12 @@ Result<ContainerModel> ContainerModel::load(const json::value& document) {
                                                      {"lastSample", &loaded.last_}};
   for (const auto& [name, time] : times) {
     const auto read = parseTime(textAt(document, name));
-    if (!read) return fail(ErrorCode::Invalid, fmt::format("{}: is no time", name));
+    if (!read) return fail(ErrorCode::Invalid, fmt::format("{}: is not a time", name));
     *time = *read;
   }
   const auto* samples = find(document, "samples");
   if (!samples || !samples->is_int64() || samples->get_int64() < 0)
-    return fail(ErrorCode::Invalid, "samples: is no count");
+    return fail(ErrorCode::Invalid, "samples: is not a count");
   loaded.samples_ = samples->get_int64();
   return loaded;
 }

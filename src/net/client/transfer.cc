@@ -65,9 +65,9 @@ Result<> Transfer::prepare(CURL* easy, const std::string& userAgent) {
   const auto url = parseUrl(request_.url);
   if (!url) return fail(url.error());
   origin_ = request_.unixSocket.empty() ? url->origin() : "unix:" + request_.unixSocket;
-  if (!isToken(request_.method)) {
-    return fail(ErrorCode::BadRequest, fmt::format("\"{}\" is no HTTP method", request_.method));
-  }
+  if (!isToken(request_.method))
+    return fail(ErrorCode::BadRequest,
+                fmt::format("\"{}\" is not an HTTP method", request_.method));
 
   const bool http2 = request_.http2 && url->scheme == "https";
   set(easy, CURLOPT_PRIVATE, this);

@@ -43,14 +43,15 @@ Result<std::vector<AuditLabel>> parseAuditLabels(std::string_view text) {
                                                            : trimmed(pair.substr(equals + 1)));
     if (name.empty() || key.empty()) {
       if (!pair.empty())
-        log::warn("--workload-auditor-metric-labels: \"{}\" is no metricLabel=podLabelKey, ignored",
-                  pair);
+        log::warn(
+            "--workload-auditor-metric-labels: \"{}\" is not a metricLabel=podLabelKey, ignored",
+            pair);
       continue;
     }
     if (!isMetricLabel(name))
       return fail(
           ErrorCode::Invalid,
-          fmt::format("\"{}\" is no name of a metric's label: letters, digits and _", name));
+          fmt::format("\"{}\" is not a name of a metric's label: letters, digits and _", name));
     const bool taken = std::ranges::find(kTaken, name) != kTaken.end() ||
                        std::ranges::find(labels, name, &AuditLabel::name) != labels.end();
     if (taken)

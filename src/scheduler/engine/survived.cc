@@ -10,7 +10,7 @@ std::string describeException(std::string_view who, std::string_view where,
                               const std::exception* thrown) {
   std::string text = fmt::format(
       "{} threw at {}: {}", who, where,
-      thrown ? std::string_view(thrown->what()) : "something that is no std::exception");
+      thrown ? std::string_view(thrown->what()) : "something that is not a std::exception");
   log::error("{}", text);
   return text;
 }

@@ -171,11 +171,12 @@ class View {
     Fd nearest = nearestOf(parts, found);
     if (found == parts.size()) {
       if (isFolder(nearest.get()) == folder) return nearest;
-      return fail(ErrorCode::Invalid, folder ? "is no folder on this machine, and the volume is one"
-                                             : "is a folder, and the volume is a file");
+      return fail(ErrorCode::Invalid, folder
+                                          ? "is not a folder on this machine, and the volume is one"
+                                          : "is a folder, and the volume is a file");
     }
     if (!isFolder(nearest.get()))
-      return fail(ErrorCode::Invalid, "a part of the path is no folder on this machine");
+      return fail(ErrorCode::Invalid, "a part of the path is not a folder on this machine");
     if (!ours_.contains(mountIdOf(nearest.get()))) {
       if (auto covered = cover(nearest.get()); !covered) return fail(std::move(covered.error()));
       nearest = nearestOf(parts, found);

@@ -127,7 +127,7 @@ TEST_F(MountViewTest, ROOT_ASubPathIsMadeAndDoesNotLeaveTheVolume) {
 TEST_F(MountViewTest, ROOT_WhatCannotBeMountedIsSaid) {
   EXPECT_EQ(see({{mount(root + "/there/file")}}, "true"),
             "error: mount " + root +
-                "/there/file: is no folder on this machine, and the volume is one\n");
+                "/there/file: is not a folder on this machine, and the volume is one\n");
   EXPECT_EQ(see({{mount(root + "/there", "in/file")}}, "true"),
             "error: mount " + root + "/there: is a folder, and the volume is a file\n");
   EXPECT_EQ(see({{mount("/")}}, "true"), "error: mount /: nothing can be mounted over /\n");

@@ -44,7 +44,7 @@ Result<ContainerStart::Device> deviceFile(const std::string& root, const std::st
   struct stat info{};
   std::string path = root + name;
   if (::stat(path.c_str(), &info) != 0) return fail(errnoError("stat " + path, errno));
-  if (!S_ISCHR(info.st_mode)) return fail(ErrorCode::Invalid, path + " is no character device");
+  if (!S_ISCHR(info.st_mode)) return fail(ErrorCode::Invalid, path + " is not a character device");
   return ContainerStart::Device{"/dev/" + name, "c", static_cast<std::int64_t>(major(info.st_rdev)),
                                 static_cast<std::int64_t>(minor(info.st_rdev)), kDeviceMode};
 }
@@ -124,7 +124,7 @@ Result<> RdmaDeviceHook::starting(const PodView& pod, const ContainerView&, Cont
     if (functions.empty()) functions.push_back(card.id);
     for (const auto& busId : functions) {
       if (!isBusId(busId))
-        return fail(ErrorCode::Invalid, fmt::format("'{}' is no PCI address", busId));
+        return fail(ErrorCode::Invalid, fmt::format("'{}' is not a PCI address", busId));
       const std::string dir =
           fmt::format("{}bus/pci/devices/{}/infiniband_verbs", host_.dirs.sysRoot, busId);
       const auto names = listDirs(dir);

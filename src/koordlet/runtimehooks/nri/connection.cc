@@ -158,7 +158,7 @@ void Connection::take(FrameReader::Arrived arrived) {
 void Connection::registered(const TtrpcFrame& frame) {
   TtrpcResponse response;
   if (!response.ParseFromString(frame.data))
-    return lost("the answer to RegisterPlugin is no response of ttrpc");
+    return lost("the answer to RegisterPlugin is not a response of ttrpc");
   // containerd omits the status on success.
   if (response.status().code() != 0)
     return lost(fmt::format("the runtime does not take plugin {}-{}: {}", options_.index,

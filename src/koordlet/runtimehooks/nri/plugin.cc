@@ -106,7 +106,7 @@ template <class Message>
 Result<Message> readAs(const std::string& payload) {
   Message message;
   if (!message.ParseFromString(payload))
-    return fail(ErrorCode::BadRequest, "the payload is no message of the method");
+    return fail(ErrorCode::BadRequest, "the payload is not a message of the method");
   return message;
 }
 

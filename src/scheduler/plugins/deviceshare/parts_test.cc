@@ -36,9 +36,9 @@ TEST(GivenDevices, are_written_as_they_are_read) {
 
 TEST(GivenDevices, mistakes_are_named_by_field) {
   EXPECT_EQ(problemIn(R"({"gpu":[{"minor":0},{"minor":-1}]})"),
-            "gpu[1].minor: -1 is no number of a device");
+            "gpu[1].minor: -1 is not a number of a device");
   EXPECT_EQ(problemIn(R"({"gpu":[{"minor":70000}]})"),
-            "gpu[0].minor: 70000 is no number of a device");
+            "gpu[0].minor: 70000 is not a number of a device");
   EXPECT_EQ(problemIn(R"({"gpu":{}})"), "gpu: expected a list");
   EXPECT_EQ(problemIn("[]"), "expected an object of devices by type");
   EXPECT_THAT(problemIn(R"({"gpu":[{"resources":{"koordinator.sh/gpu-memory":"1Ei"}}]})"),

@@ -116,7 +116,7 @@ TEST_F(Devices, requests_that_mean_nothing_are_refused) {
   EXPECT_THAT(answer(noted(wholeGpus("d", "1"), model::kAnnotationDeviceAllocated,
                            R"({"gpu":[{"minor":-1}]})"),
                      "n"),
-              HasSubstr("device-allocated]: gpu[0].minor: -1 is no number of a device"));
+              HasSubstr("device-allocated]: gpu[0].minor: -1 is not a number of a device"));
 }
 
 TEST_F(Devices, devices_that_cannot_be_read_are_left_out) {

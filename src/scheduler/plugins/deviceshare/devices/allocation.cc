@@ -23,7 +23,7 @@ bool isMinor(std::int64_t minor) {
 Result<GivenDevice> givenOf(const GivenDeviceDocument& document) {
   if (!isMinor(document.minor))
     return fail(ErrorCode::Invalid,
-                fmt::format("minor: {} is no number of a device", document.minor));
+                fmt::format("minor: {} is not a number of a device", document.minor));
   GivenDevice given{
       static_cast<int>(document.minor), DeviceAmounts::of(document.resources), {}, {}};
   for (const auto& [name, amount] : document.resources)
@@ -36,7 +36,7 @@ Result<GivenDevice> givenOf(const GivenDeviceDocument& document) {
     const GivenFunctionDocument& function = document.extension->vfs[i];
     if (!isMinor(function.minor))
       return fail(ErrorCode::Invalid,
-                  fmt::format("extension.vfs[{}].minor: {} is no number", i, function.minor));
+                  fmt::format("extension.vfs[{}].minor: {} is not a number", i, function.minor));
     given.functions.push_back({static_cast<int>(function.minor), function.busID});
   }
   return given;

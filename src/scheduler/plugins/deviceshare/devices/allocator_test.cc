@@ -296,10 +296,10 @@ TEST(Inventory, leaves_out_what_cannot_be_and_says_where) {
   const DeviceInventory inventory(std::make_shared<const api::Device>(machine.device));
   EXPECT_THAT(inventory.problems(),
               ElementsAre("spec.devices[0].minor: missing",
-                          "spec.devices[1].minor: -3 is no number of a device",
+                          "spec.devices[1].minor: -3 is not a number of a device",
                           "spec.devices[2].type: \"tpu\" is not known",
                           "spec.devices[4].minor: 4 is there twice",
-                          HasSubstr("\"two\" is no number of GPUs")));
+                          HasSubstr("\"two\" is not a number of GPUs")));
   EXPECT_EQ(inventory.partitions(), nullptr);
   EXPECT_THAT(inventory.numaIds(), ElementsAre(1));
   EXPECT_EQ(machine.ask("nvidia.com/gpu", "2"), "gpu 6,7");
@@ -316,7 +316,7 @@ TEST(Inventory, says_what_cannot_be_of_devices_that_stay) {
   const DeviceInventory inventory(std::make_shared<const api::Device>(machine.device));
   EXPECT_THAT(inventory.problems(),
               ElementsAre("spec.devices[0].resources[koordinator.sh/gpu-core]: -100 is negative",
-                          "spec.devices[1].topology.nodeID: 70 is no NUMA node",
+                          "spec.devices[1].topology.nodeID: 70 is not a NUMA node",
                           HasSubstr("2[0].minors: 1 GPUs, not 2")));
   EXPECT_EQ(inventory.partitions(), nullptr);
   EXPECT_EQ(inventory.of(DeviceType::Gpu).size(), 8U);

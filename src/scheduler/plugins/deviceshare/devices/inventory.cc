@@ -64,7 +64,7 @@ Result<GpuPartitions> parsePartitions(std::string_view annotation) {
     int size = 0;
     const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), size);
     if (error != std::errc{} || end != key.data() + key.size())
-      return fail(ErrorCode::Invalid, fmt::format("\"{}\" is no number of GPUs", key));
+      return fail(ErrorCode::Invalid, fmt::format("\"{}\" is not a number of GPUs", key));
     if (!list.is_array()) return fail(ErrorCode::Invalid, fmt::format("{}: expected a list", key));
     for (std::size_t i = 0; i < list.get_array().size(); ++i) {
       const std::string path = fmt::format("{}[{}]", key, i);
@@ -105,7 +105,7 @@ void DeviceInventory::readDevices() {
       continue;
     }
     if (!info.minor || *info.minor < 0 || *info.minor >= Minors::kMaxCpus) {
-      problem(info.minor ? fmt::format("minor: {} is no number of a device", *info.minor)
+      problem(info.minor ? fmt::format("minor: {} is not a number of a device", *info.minor)
                          : "minor: missing");
       continue;
     }
@@ -113,7 +113,7 @@ void DeviceInventory::readDevices() {
       if (amount.sign() < 0)
         problem(fmt::format("resources[{}]: {} is negative", name, amount.toString()));
     if (info.topology && (info.topology->nodeID < -1 || info.topology->nodeID >= kNumaNodes))
-      problem(fmt::format("topology.nodeID: {} is no NUMA node", info.topology->nodeID));
+      problem(fmt::format("topology.nodeID: {} is not a NUMA node", info.topology->nodeID));
     KnownDevice known{*info.minor, {}, &info};
     if (info.health) known.total = DeviceAmounts::of(info.resources);
     if (!at(found, *type).insert_or_assign(known.minor, known).second)

@@ -18,7 +18,7 @@ constexpr int kMostNumber = 1 << 15;
 
 std::string whatIsWrong(const CpuRecord& record) {
   if (record.id < 0 || record.id >= CpuSet::kMaxCpus)
-    return fmt::format("id: {} is no CPU number", record.id);
+    return fmt::format("id: {} is not a CPU number", record.id);
   for (const auto& [name, number] :
        {std::pair{"core", record.core}, std::pair{"socket", record.socket},
         std::pair{"node", record.numa}}) {

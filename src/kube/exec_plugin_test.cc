@@ -126,7 +126,7 @@ TEST_F(ExecPluginTest, FailuresSayWhatThePluginSaid) {
   use({.command = program("echo nonsense")});
   EXPECT_THAT(ask().error().message, HasSubstr("its output: not valid JSON"));
   use({.command = program("echo '{\"kind\": \"ExecCredential\", \"apiVersion\": \"x\"}'")});
-  EXPECT_THAT(ask().error().message, HasSubstr("no ExecCredential of client.authentication"));
+  EXPECT_THAT(ask().error().message, HasSubstr("not an ExecCredential of client.authentication"));
   use({.command = program(answer(""))});
   EXPECT_THAT(ask().error().message, HasSubstr("neither a token nor a client certificate"));
   use({.command = "koord-no-such-program", .installHint = "install it from example.test"});

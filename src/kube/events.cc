@@ -1,12 +1,14 @@
 #include "kube/events.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/host_name.h"
 #include "base/log.h"
 #include "base/time.h"
 #include "base/utf8.h"
 #include "kube/client.h"
+#include "kube/retry.h"
 
 // An event goes through three filters, as in client-go, whose figures these are. (1) Aggregation:
 // events of one object, type and reason whose texts differ; from the tenth text within ten minutes
@@ -31,8 +33,8 @@ namespace {
 // Longer messages are cut, as kube-scheduler does.
 constexpr std::size_t kMostOfMessage = 1024;
 constexpr std::string_view kCut = " ...";
-constexpr Duration kBetweenTries = 10s;
-constexpr int kMostTries = 12;
+constexpr Duration kShortestPause = 1s, kLongestPause = 10s;  // after a failed write; doubles
+constexpr Duration kPatience = 2min;                          // with one event
 constexpr std::size_t kRemembered = 4096;
 constexpr std::size_t kPendingLimit = 1000;
 constexpr double kBurst = 25;
@@ -42,10 +44,6 @@ constexpr Duration kSimilarWindow = 600s;
 
 std::string objectText(const api::ObjectReference& about) {
   return about.kind + "/" + about.namespace_ + "/" + about.name + "/" + about.uid;
-}
-
-bool unreachable(ErrorCode code) {
-  return code == ErrorCode::Unavailable || code == ErrorCode::Timeout;
 }
 
 }  // namespace
@@ -100,9 +98,10 @@ void EventRecorder::record(const api::ObjectReference& about, std::string_view t
 
   const WallTime stamp = executor_.wallNow();
   if (const auto same = pendingByKey_.find(dedupKey); same != pendingByKey_.end()) {
-    same->second->count = count;
-    same->second->message = std::move(message);
-    same->second->lastTimestamp = stamp;
+    api::Event& event = same->second->event;
+    event.count = std::max(event.count + 1, count);
+    event.message = std::move(message);
+    event.lastTimestamp = stamp;
     return;
   }
   api::Event event;
@@ -120,53 +119,97 @@ void EventRecorder::record(const api::ObjectReference& about, std::string_view t
   event.type = type;
   event.action = action;
   event.related = std::move(related);
-  if (pending_.size() >= kPendingLimit) {
-    log::v(1, "event {} about {} dropped: the API does not keep up", reason, object);
-    return;
-  }
-  pending_.push_back({dedupKey, std::move(event)});
-  pendingByKey_[dedupKey] = &pending_.back().event;
+  if (pending_.size() >= kPendingLimit) return lost(event, "the API does not keep up");
+  add({dedupKey, std::move(event)});
   if (!writing_) tasks_.spawn(writeAll());
+}
+
+void EventRecorder::add(Pending pending) {
+  pending_.push_back(std::move(pending));
+  pendingByKey_[pending_.back().dedupKey] = &pending_.back();
 }
 
 Task<void> EventRecorder::writeAll() {
   writing_ = true;
+  Duration pause = kShortestPause;
   while (!pending_.empty()) {
-    const Pending next = std::move(pending_.front());
+    Pending next = std::move(pending_.front());
     pending_.pop_front();
     pendingByKey_.erase(next.dedupKey);
-    for (int tries = 1;; ++tries) {
-      auto writing = write(next);
-      const Result<> written = co_await writing;
-      if (written) break;
-      log::v(1, "event {} about {}: {}", next.event.reason, next.event.involvedObject.name,
-             written.error().message);
-      if (!unreachable(written.error().code) || tries == kMostTries) break;
-      auto pause = sleepFor(executor_, kBetweenTries);
-      co_await pause;
+    const SteadyTime now = executor_.steadyNow();
+    if (!next.tried) next.since = now;
+    auto writing = write(next);
+    const Result<> written = co_await writing;
+    if (written) {
+      wrote();
+      pause = kShortestPause;
+      continue;
     }
+    if (!worthRepeating(written.error()) || executor_.steadyNow() - next.since >= kPatience) {
+      lost(next.event, written.error().message);
+      continue;
+    }
+    next.tried = true;
+    retryLater(std::move(next));
+    // Programs that lost the API at the same moment do not come back at the same moment.
+    auto resting = sleepFor(executor_, pause / 2 + Duration(random_.below(pause.count())));
+    co_await resting;
+    pause = std::min(pause * 2, kLongestPause);
   }
   writing_ = false;
 }
 
+void EventRecorder::retryLater(Pending pending) {
+  const auto newer = pendingByKey_.find(pending.dedupKey);
+  if (newer == pendingByKey_.end()) return add(std::move(pending));
+  // A repeat came meanwhile. It replaces this event, under its name: an attempt may have written it.
+  api::Event& event = newer->second->event;
+  event.firstTimestamp = pending.event.firstTimestamp;
+  event.metadata.name = pending.event.metadata.name;
+  newer->second->since = pending.since;
+  newer->second->tried = true;
+}
+
 Task<Result<>> EventRecorder::write(const Pending& pending) {
   const api::Event& event = pending.event;
-  const api::ObjectKey written = seen_.at(pending.dedupKey, Seen{}).key;
+  const Seen* known = seen_.find(pending.dedupKey);
+  const api::ObjectKey written = known ? known->key : api::ObjectKey{};
+  json::value change{{"count", event.count},
+                     {"message", event.message},
+                     {"lastTimestamp", formatTime(*event.lastTimestamp)}};
   if (!written.name.empty()) {
-    json::value change{{"count", event.count},
-                       {"message", event.message},
-                       {"lastTimestamp", formatTime(*event.lastTimestamp)}};
-    auto patching =
-        patchOnly(api_, api::Event::kType, written, PatchType::Merge, std::move(change));
+    auto patching = patchOnly(api_, api::Event::kType, written, PatchType::Merge, change);
     auto patched = co_await patching;
     // An event that has expired on the server is created again with its count.
     if (patched || patched.error().code != ErrorCode::NotFound) co_return patched;
   }
   auto creating = create(api_, event);
   const auto created = co_await creating;
-  if (!created) co_return fail(created.error());
-  seen_.at(pending.dedupKey, Seen{{}, event.count}).key = api::keyOf(event.metadata);
-  co_return Result<>{};
+  const bool there = created || (pending.tried && created.error().code == ErrorCode::AlreadyExists);
+  if (!there) co_return fail(created.error());
+  Seen& seen = seen_.at(pending.dedupKey, Seen{});
+  seen.key = api::keyOf(event.metadata);
+  seen.count = std::max(seen.count, event.count);
+  if (created) co_return Result<>{};
+  // An earlier attempt wrote it, perhaps with a lower count.
+  auto patching = patchOnly(api_, api::Event::kType, seen.key, PatchType::Merge, std::move(change));
+  auto patched = co_await patching;
+  co_return patched;
+}
+
+void EventRecorder::lost(const api::Event& event, std::string_view why) {
+  const std::string text = fmt::format("event {} about {} is lost: {}", event.reason,
+                                       objectText(event.involvedObject), why);
+  if (lost_++ == 0) {
+    log::warn("{}", text);
+  } else {
+    log::v(1, "{}", text);
+  }
+}
+
+void EventRecorder::wrote() {
+  if (const std::size_t count = std::exchange(lost_, 0); count > 1)
+    log::warn("events are written again; {} were lost", count);
 }
 
 api::ObjectReference referenceTo(const api::ResourceType& type, const api::ObjectMeta& meta) {

@@ -20,9 +20,10 @@ class EventRecorder {
  public:
   EventRecorder(Api& api, Executor& executor, std::string component, Random random);
 
-  // type: Normal or Warning. related: a related object. Events never delay the caller. If the API
-  // cannot be reached, a write is tried again for two minutes, as client-go does; repeats of an event
-  // that is still to be written raise its count. Any other failure is logged and the event dropped.
+  // type: Normal or Warning. related: a related object. Events never delay the caller. Repeats of an
+  // event that is still to be written raise its count. A write that fails, but may succeed later, is
+  // tried again for two minutes, after the other events that wait. Then, and after any other failure,
+  // the event is dropped. The first of several losses is logged as a warning.
   void record(const api::ObjectReference& about, std::string_view type, std::string_view reason,
               std::string message, std::string_view action = "",
               std::optional<api::ObjectReference> related = {});
@@ -47,12 +48,18 @@ class EventRecorder {
   struct Pending {
     Digest dedupKey = 0;
     api::Event event;
+    SteadyTime since{};  // the first attempt
+    bool tried = false;  // an earlier attempt may have written it
   };
 
   bool spend(Digest object);
   // Writes one event after the other, so that the first of a kind exists before its repeats.
   Task<void> writeAll();
   Task<Result<>> write(const Pending& pending);
+  void add(Pending pending);
+  void retryLater(Pending pending);
+  void lost(const api::Event& event, std::string_view why);
+  void wrote();
 
   Api& api_;
   Executor& executor_;
@@ -63,8 +70,9 @@ class EventRecorder {
   BoundedMap<Digest, Similar> similar_;
   BoundedMap<Digest, Budget> budgets_;
   std::deque<Pending> pending_;
-  std::unordered_map<Digest, api::Event*> pendingByKey_;  // of pending_
+  std::unordered_map<Digest, Pending*> pendingByKey_;  // of pending_
   bool writing_ = false;
+  std::size_t lost_ = 0;  // events since the last one that was written
   TaskGroup tasks_;
 };
 

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/virtual_loop.h"
 #include "kube/fake_api.h"
 
@@ -97,18 +99,77 @@ TEST_F(EventsTest, AnEventThatExpiredOnTheServerIsWrittenAnewWithItsCount) {
   EXPECT_EQ(lastBody().at("count").as_int64(), 2);
 }
 
+Result<std::string> refused(const Request&) {
+  return fail(ErrorCode::Unavailable, "connection refused");
+}
+
 TEST_F(EventsTest, WhileTheApiCannotBeReachedRepeatsWaitAsOneEvent) {
-  const auto works = std::exchange(api_.answer, [](const Request&) -> Result<std::string> {
-    return fail(ErrorCode::Unavailable, "connection refused");
-  });
+  const auto works = std::exchange(api_.answer, refused);
   recorder_.record(pod_, "Normal", "First", "text");
-  loop_.advance(1s);
+  loop_.advance(100ms);
   for (int i = 0; i < 5; ++i) recorder_.record(pod_, "Normal", "Again", "text");
   api_.answer = works;
   loop_.advance(10s);
   EXPECT_EQ(count(Verb::Create), 3) << "the first one twice";
   EXPECT_EQ(count(Verb::Patch), 0);
+  EXPECT_EQ(textAt(lastBody(), "reason"), "Again");
   EXPECT_EQ(lastBody().at("count").as_int64(), 5);
+}
+
+TEST_F(EventsTest, AnEventThatFailsDoesNotHoldUpOthers) {
+  const auto works = std::exchange(api_.answer, refused);
+  recorder_.record(pod_, "Normal", "First", "text");
+  recorder_.record(pod_, "Normal", "Second", "text");
+  api_.answer = [&](const Request& request) {
+    return request.body.contains("First") ? refused(request) : works(request);
+  };
+  loop_.advance(5min);
+  EXPECT_TRUE(std::ranges::any_of(
+      api_.calls, [](const Request& call) { return call.body.contains("Second"); }));
+  EXPECT_GE(count(Verb::Create), 10) << "the first is tried again";
+}
+
+TEST_F(EventsTest, ARepeatOfAnEventThatFailedCountsWithIt) {
+  const auto works = std::exchange(api_.answer, refused);
+  recorder_.record(pod_, "Normal", "First", "text");
+  loop_.advance(100ms);
+  recorder_.record(pod_, "Normal", "First", "text");
+  api_.answer = works;
+  loop_.advance(10s);
+  EXPECT_EQ(count(Verb::Create), 2);
+  EXPECT_EQ(lastBody().at("count").as_int64(), 2);
+}
+
+TEST_F(EventsTest, AnEventWhoseAnswerWasLostIsNotWrittenTwice) {
+  api_.answer = [](const Request&) -> Result<std::string> {
+    return fail(ErrorCode::Timeout, "no answer in time");
+  };
+  recorder_.record(pod_, "Normal", "First", "text");
+  loop_.advance(100ms);
+  const std::string name(textAt(lastBody(), "metadata", "name"));
+  api_.answer = [](const Request& request) -> Result<std::string> {
+    if (request.verb == Verb::Create) return fail(ErrorCode::AlreadyExists, "it is there");
+    return request.body;
+  };
+  loop_.advance(10s);
+  EXPECT_EQ(api_.calls.back().verb, Verb::Patch);
+  EXPECT_EQ(api_.calls.back().name, name);
+  recorder_.record(pod_, "Normal", "First", "text");
+  loop_.advance(1s);
+  EXPECT_EQ(count(Verb::Create), 2);
+  EXPECT_EQ(api_.calls.back().name, name);
+  EXPECT_EQ(lastBody().at("count").as_int64(), 2);
+}
+
+TEST_F(EventsTest, AnUnreachableApiIsAskedForTwoMinutes) {
+  api_.answer = refused;
+  recorder_.record(pod_, "Normal", "First", "text");
+  loop_.advance(10min);
+  const int tries = count(Verb::Create);
+  EXPECT_GE(tries, 10);
+  EXPECT_LE(tries, 30);
+  loop_.advance(10min);
+  EXPECT_EQ(count(Verb::Create), tries);
 }
 
 TEST_F(EventsTest, AnEventThatTheApiRefusesIsDropped) {

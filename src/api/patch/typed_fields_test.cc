@@ -34,7 +34,8 @@ TEST_F(TypedFieldsTest, fieldsV1ComesBackAsItWas) {
   EXPECT_EQ(textOf(set(text)), text);
   // Keys are put in order.
   EXPECT_EQ(set(R"({"k:{\"b\": 1,\"a\":2}":{}})"), set(R"({"k:{\"a\":2,\"b\":1}":{}})"));
-  EXPECT_THAT(parseFieldSet(value(R"({"q:a":{}})")).error().message, HasSubstr("is not a path element"));
+  EXPECT_THAT(parseFieldSet(value(R"({"q:a":{}})")).error().message,
+              HasSubstr("is not a path element"));
   EXPECT_THAT(parseFieldSet(value(R"({"k:[":{}})")).error().message, HasSubstr("k:["));
 }
 

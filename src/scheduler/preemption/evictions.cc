@@ -78,8 +78,8 @@ bool Evictions::anyTerminates(NodeId node) const {
   return vacating_.contains(handle_.cluster().node(node).name);
 }
 
-bool Evictions::told(const PodInfo& victim) const {
-  return !victim.pod->metadata.deletionTimestamp && told_.contains(victim.uid());
+bool Evictions::isRequested(const PodInfo& victim) const {
+  return !victim.pod->metadata.deletionTimestamp && requested_.contains(victim.uid());
 }
 
 std::string Evictions::check(const PodInfo& preemptor, const PreemptionRules& rules,
@@ -111,7 +111,7 @@ bool Evictions::start(std::vector<Order> orders, const By& by) {
   }
   if (WorkloadAudit* audit = auditOf(handle_.shared()))
     for (const Order& order : all) audit->victims(*order.preemptor, order.victims);
-  std::erase_if(told_, [&](const std::string& uid) {
+  std::erase_if(requested_, [&](const std::string& uid) {
     const auto* counted = handle_.cluster().findPod(uid);
     return !counted || counted->info->pod->metadata.deletionTimestamp;
   });
@@ -120,7 +120,7 @@ bool Evictions::start(std::vector<Order> orders, const By& by) {
 }
 
 void Evictions::begin(Order order, const By& by) {
-  clearNominations(*order.preemptor, order.node);
+  clearNominations(*order.preemptor, order.node, by);
   if (order.victims.empty()) return;
   const std::string& uid = order.preemptor->uid();
   auto running = std::make_shared<Running>();
@@ -165,13 +165,13 @@ bool Evictions::stillNeeded(const Running& running) const {
 
 // Other pods that are nominated for this node may search again, unless they are placed there
 // together with it.
-void Evictions::clearNominations(const PodInfo& preemptor, const std::string& node) {
+void Evictions::clearNominations(const PodInfo& preemptor, const std::string& node, const By& by) {
   const auto* nominated = handle_.nominator().on(node);
   if (!nominated) return;
   const std::vector<PodPtr> others = *nominated;
   for (const PodPtr& other : others)
     if (other->priority < preemptor.priority && !handle_.nominator().foreign(other->uid()) &&
-        !handle_.profile().sameGroup(*other, preemptor))
+        !(by.profile && by.profile->sameGroup(*other, preemptor)))
       tasks_.spawn(clearNomination(other));
 }
 
@@ -208,19 +208,31 @@ Task<void> Evictions::run(RunningPtr running, std::vector<PodPtr> victims) {
     co_await rest;
   }
   if (!stillNeeded(*running)) {
-    wakeGroup(*running->preemptor);
+    wakeGroup(*running);
   } else if (!good || gone) {
     handle_.activate({running->preemptor});  // its victims are gone, or will not leave
   }
 }
 
-// PreEnqueue may hold members of the preemptor's group. They need not wait any more, and no event
-// tells them.
-void Evictions::wakeGroup(const PodInfo& preemptor) {
-  std::vector<PodPtr> group;
-  for (const auto& [uid, pod] : handle_.knownPods().ours())
-    if (handle_.profile().sameGroup(preemptor, *pod)) group.push_back(pod);
-  handle_.activate(group);
+// PreEnqueue may hold members of the preemptor's group. They need not wait, and no event tells them.
+// Many preemptors of a job end at once, so the pending pods are searched once for all of them.
+void Evictions::wakeGroup(const Running& running) {
+  const GroupPlugin* groups = running.by.profile ? running.by.profile->groups : nullptr;
+  const std::string group = groups ? groups->groupOf(*running.preemptor) : std::string();
+  if (group.empty()) return;
+  if (wakes_.empty()) tasks_.spawn(wakeGroups());
+  for (std::string& name : groups->placedWith(group)) wakes_[groups].insert(std::move(name));
+}
+
+Task<void> Evictions::wakeGroups() {
+  auto turn = sleepFor(handle_.executor(), Duration::zero());
+  co_await turn;
+  for (const auto& [groups, names] : std::exchange(wakes_, {})) {
+    std::vector<PodPtr> members;
+    for (const auto& [uid, pod] : handle_.knownPods().ours())
+      if (names.contains(groups->groupOf(*pod))) members.push_back(pod);
+    handle_.activate(members);
+  }
 }
 
 Duration Evictions::noteRefusal(const Running& running) {
@@ -254,7 +266,7 @@ Task<bool> Evictions::evict(RunningPtr running, PodPtr victim) {
   // A pod that waits at Permit is not bound: rejecting it is enough.
   if (const auto waiting = handle_.waitingPods().find(victim->uid())) {
     waiting->reject(running->by.plugin, "preempted");
-    tell(*running, *victim, true);
+    report(*running, *victim, true);
     co_return true;
   }
   auto evicting = handle_.kindOf(*victim).evict(victim, preemptor);
@@ -263,9 +275,9 @@ Task<bool> Evictions::evict(RunningPtr running, PodPtr victim) {
     running->refused = victim->key();
     co_return false;
   }
-  told_.insert(victim->uid());
+  requested_.insert(victim->uid());
   log::v(2, "pod {} preempts pod {} on node {}", preemptor->key(), victim->key(), running->node);
-  tell(*running, *victim, false);
+  report(*running, *victim, false);
   co_return true;
 }
 
@@ -285,7 +297,7 @@ Task<void> Evictions::clearNomination(PodPtr pod) {
   co_await announcing;
 }
 
-void Evictions::tell(const Running& running, const PodInfo& victim, bool inMemory) {
+void Evictions::report(const Running& running, const PodInfo& victim, bool inMemory) {
   if (!running.by.events) return;
   const PodInfo& preemptor = *running.preemptor;
   running.by.events->record(

@@ -11,10 +11,13 @@
 // other free resources meanwhile.
 
 #include <functional>
+#include <map>
 #include <memory>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
+#include "scheduler/framework/group.h"
 #include "scheduler/framework/handle.h"
 #include "scheduler/preemption/rules.h"
 
@@ -30,6 +33,7 @@ class Evictions {
     std::string plugin;
     kube::EventRecorder* events = nullptr;
     const PreemptionRules* rules = nullptr;  // nullptr: the default PreemptionRules
+    const Profile* profile = nullptr;        // of the preemptors; nullptr: they have no groups
   };
   // The victims on a node for one preemptor.
   struct Order {
@@ -56,7 +60,7 @@ class Evictions {
       "not eligible for a while: the API server does not let its victims leave.";
   bool rests(const std::string& preemptorUid) const;
   // Returns true if the pod's eviction was requested, but its object does not show that yet.
-  bool told(const PodInfo& victim) const;
+  bool isRequested(const PodInfo& victim) const;
   // Returns true if a pod on the node terminates because of a preemption, by this process or an
   // earlier one.
   bool anyTerminates() const { return !vacating_.empty(); }
@@ -82,7 +86,8 @@ class Evictions {
                     std::vector<PodPtr>& victims) const;
   bool stillNeeded(const Running& running) const;
   void begin(Order order, const By& by);
-  void wakeGroup(const PodInfo& preemptor);
+  void wakeGroup(const Running& running);
+  Task<void> wakeGroups();
   // Records the refusal and returns the preemptor's backoff.
   Duration noteRefusal(const Running& running);
 
@@ -91,19 +96,21 @@ class Evictions {
   Task<bool> evictAll(RunningPtr running, std::vector<PodPtr> victims);
   Task<bool> evict(RunningPtr running, PodPtr victim);
   Task<void> evictAndJoin(RunningPtr running, PodPtr victim, std::shared_ptr<Join> join);
-  void clearNominations(const PodInfo& preemptor, const std::string& node);
+  void clearNominations(const PodInfo& preemptor, const std::string& node, const By& by);
   Task<void> clearNomination(PodPtr pod);
-  void tell(const Running& running, const PodInfo& victim, bool inMemory);
+  void report(const Running& running, const PodInfo& victim, bool inMemory);
 
   Handle& handle_;
   std::unordered_map<std::string, RunningPtr> running_;    // by preemptor's uid
-  std::unordered_set<std::string> told_;                   // uids, until their objects say so
+  std::unordered_set<std::string> requested_;              // uids, until their objects say so
   std::unordered_map<std::string, std::string> leaving_;   // node, by uid
   std::unordered_map<std::string, std::size_t> vacating_;  // how many of them, by node
   struct Refusals {
     Duration rest{};
     SteadyTime until{};
   };
+  // Groups whose members are activated at the end of this turn of the loop.
+  std::map<const GroupPlugin*, std::set<std::string>> wakes_;
   std::unordered_map<std::string, Refusals> refusals_;  // in a row; by preemptor's uid
   // Nominations that were cleared before any object showed them, by the pod's uid: their write may
   // still be in progress. A write of that node after `until` is another client's.

@@ -41,9 +41,11 @@ struct EvictionsTest : ::testing::Test {
     return world.bound(aPod(name).request("cpu", "1").priority(priority).nodeName("n"));
   }
   // True if an eviction was requested.
-  bool start(const PodPtr& preemptor, std::vector<PodPtr> victims) {
+  bool start(const PodPtr& preemptor, std::vector<PodPtr> victims,
+             const Profile* profile = nullptr) {
     Evictions& evictions = evictionsOf(world);
-    const bool good = evictions.start(preemptor, "n", std::move(victims), {"test"});
+    const bool good =
+        evictions.start(preemptor, "n", std::move(victims), {"test", nullptr, nullptr, profile});
     // There is no API here, so an immediate eviction counts as refused.
     const std::string& uid = preemptor->uid();
     EXPECT_EQ(good, evictions.mustWait(uid) || evictions.rests(uid));
@@ -102,7 +104,7 @@ profiles:
   };
   const PodPtr partner = member("partner", 2, "g/2"), stranger = member("stranger", 2, "other/2");
   for (const PodPtr& pod : {partner, stranger}) world.nominator().add(pod, {true, "n"});
-  EXPECT_TRUE(start(member("preemptor", 9, "g/2"), {running("low", 1)}));
+  EXPECT_TRUE(start(member("preemptor", 9, "g/2"), {running("low", 1)}, &world.profile()));
   EXPECT_EQ(world.nominator().nodeOf(partner->uid()), "n");
   EXPECT_EQ(world.nominator().nodeOf(stranger->uid()), "");
 }

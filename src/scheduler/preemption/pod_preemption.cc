@@ -53,7 +53,7 @@ std::string PodPreemption::mayNot(const PodInfo& pod, const Diagnosis& diagnosis
   if (diagnosis.codeOf(*node) == Code::UnschedulableAndUnresolvable) return "";
   const bool waits = std::ranges::any_of(cluster_.node(*node).pods, [&](const PodPtr& other) {
     if (other->priority >= pod.priority) return false;
-    return terminatesByPreemption(*other->pod) || evictions_.told(*other) ||
+    return terminatesByPreemption(*other->pod) || evictions_.isRequested(*other) ||
            rules_.waitsFor(*other, pod);
   });
   return waits ? kVictimsLeave : "";
@@ -129,7 +129,8 @@ PostFilterResult PodPreemption::carryOut(const PodPtr& pod,
     inVain = worth(pod, best);
     if (inVain.ok()) {
       const std::string& node = cluster_.node(best.node).name;
-      if (!evictions_.start(pod, node, best.victims, {plugin_, handle_.events(), &rules_}))
+      if (!evictions_.start(pod, node, best.victims,
+                            {plugin_, handle_.events(), &rules_, &handle_.profile()}))
         return refusal("the cluster has changed meanwhile");
       PostFilterResult result;
       result.victims = best.victims.size();

@@ -322,7 +322,8 @@ bool JobPreemption::carryOut(const JobPlan& plan) {
   }
   std::vector<Evictions::Order> all;
   for (auto& [uid, order] : orders) all.push_back(std::move(order));
-  if (!evictionsOf(handle_).start(std::move(all), {"JobPreemptionSuccessPlugin", handle_.events()}))
+  if (!evictionsOf(handle_).start(std::move(all), {"JobPreemptionSuccessPlugin", handle_.events(),
+                                                   nullptr, &handle_.profile()}))
     return false;
   for (const JobPlan::Place& place : plan.places)
     cycles_.promises()[place.member->uid()] = handle_.cluster().node(place.node).name;

@@ -81,7 +81,7 @@ bool ElasticQuota::victimsLeave(const PodInfo& pod) const {
   return std::ranges::any_of(cluster_.pods(), [&](const Cluster::PodRecord& record) {
     const PodInfo& other = *record.info;
     return other.priority < pod.priority &&
-           (terminatesByPreemption(*other.pod) || evictions.told(other)) &&
+           (terminatesByPreemption(*other.pod) || evictions.isRequested(other)) &&
            quotas_.placeOf(other) == place;
   });
 }

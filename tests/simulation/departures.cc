@@ -85,6 +85,12 @@ void Departures::told(const std::string& process, scheduler::Handle& handle,
       departure.known.insert(there->uid());
   }
   if (departure.victims.empty()) return;
+  if (!departure.group.empty())
+    for (const auto& pod : invariants_->sortedPods())
+      if (const auto choices = decisions_.choices.find(pod->metadata.uid);
+          choices != decisions_.choices.end() && groupOf(*pod) == departure.group)
+        for (const Choice& choice : choices->second)
+          if (choice.time == departure.since) departure.planned.insert(choice.node);
   journal_.note("{} has {} leave {} for {}", process, departure.names(), departure.node,
                 nameOf(*preemptor.pod));
   for (const PodObject& victim : departure.victims)
@@ -176,6 +182,7 @@ std::string Departures::excuse(const Departure& departure) const {
       }))
     return "other rules hold now";
   if (groupOf(*now) != departure.group) return "its group has changed";
+  // Another invariant ("what is chosen is had") finds places that are dropped without an error.
   const auto choices = decisions_.choices.find(now->metadata.uid);
   if (departure.group.empty() && choices != decisions_.choices.end() &&
       std::ranges::any_of(choices->second, [&](const Choice& choice) {
@@ -191,9 +198,8 @@ std::string Departures::excuse(const Departure& departure) const {
         priorityOfPod(*other.preemptor) > priorityOfPod(*departure.preemptor))
       return "somebody matters more";
   // A plan for a group relies on the nodes of all members.
-  std::set<std::string> nodes{departure.node};
-  if (!departure.group.empty())
-    for (const auto& other : invariants_->nodes.objects()) nodes.insert(other->metadata.name);
+  std::set<std::string> nodes = departure.planned;
+  nodes.insert(departure.node);
   for (const std::string& name : nodes)
     for (const auto& came : invariants_->cameTo(name, departure.since))
       if (came.process != departure.process || priorityOfPod(*came.pod) > priorityOfPod(*now))

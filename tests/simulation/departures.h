@@ -57,6 +57,8 @@ class Departures {
     std::string group;  // its group, as it was
     std::string node;
     std::string nodeVersion;
+    std::set<std::string>
+        planned;  // nodes that members of the group found free in the same attempt
     std::vector<PodObject> victims;
     std::vector<PodObject> awaited;  // the victims, and pods that were already terminating
     std::set<std::string> known;     // uids of all that the process counted on the node

@@ -324,6 +324,7 @@ class Simulation {
     listing.spawn(listEvents(&api_, &about));
     loop_.advance(1s);
     std::vector<std::string> missing;
+    if (about.empty()) missing.push_back("anything: there are no events");
     for (const auto& pod : invariants_.sortedPods()) {
       if (!pod->spec.nodeName.empty() || !pod->spec.schedulingGates.empty() ||
           pod->metadata.deletionTimestamp || api::isTerminal(*pod))
@@ -341,9 +342,9 @@ class Simulation {
   // A recorder writes one event after another, and its last request of the time before quiet may
   // have hung until its timeout. The events behind it come then.
   void checkReasons() {
-    constexpr Duration kRequestTimeout = 30s;
+    constexpr Duration kRequestTimeout = 30s, kPauseOfRecorder = 15s;
     if (withoutReason().empty()) return;
-    loop_.advance(kRequestTimeout);
+    loop_.advance(kRequestTimeout + kPauseOfRecorder);
     for (const std::string& pod : withoutReason())
       journal_.violated("who waits hears why", "no condition and no event of {} says it", pod);
   }

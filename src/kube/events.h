@@ -72,7 +72,7 @@ class EventRecorder {
   std::deque<Pending> pending_;
   std::unordered_map<Digest, Pending*> pendingByKey_;  // of pending_
   bool writing_ = false;
-  std::size_t lost_ = 0;  // events since the last one that was written
+  std::size_t lost_ = 0;  // events since the last success
   TaskGroup tasks_;
 };
 

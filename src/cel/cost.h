@@ -73,8 +73,8 @@ struct CallEstimate {
 };
 
 // The cost of a call during evaluation; nullopt: the standard cost. The receiver is the first argument.
-using CallTracker =
-    std::function<std::optional<std::uint64_t>(std::span<const Value> arguments, const Value& result)>;
+using CallTracker = std::function<std::optional<std::uint64_t>(std::span<const Value> arguments,
+                                                               const Value& result)>;
 
 class CostModel {
  public:

@@ -91,8 +91,7 @@ Result<Value> Program::evaluate(const Activation& activation, const EvaluationLi
   Value value = state_->plan.root->evaluate(frame);
   if (cost) *cost = frame.cost;
   if (frame.stopped)
-    return fail(ErrorCode::TooManyRequests,
-                "operation cancelled: actual cost limit exceeded");
+    return fail(ErrorCode::TooManyRequests, "operation cancelled: actual cost limit exceeded");
   if (value.isError()) return fail(ErrorCode::Invalid, value.errorMessage());
   return value;
 }

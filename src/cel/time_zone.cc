@@ -47,7 +47,8 @@ std::optional<ZoneHeader> headerAt(std::string_view file, std::size_t at) {
     return static_cast<std::size_t>(bigEndian(file, at + 20 + 4 * index, 4));
   };
   ZoneHeader header{count(0), count(1), count(2), count(3), count(4), count(5)};
-  for (const std::size_t size : {header.utc, header.leaps, header.times, header.types, header.letters})
+  for (const std::size_t size :
+       {header.utc, header.leaps, header.times, header.types, header.letters})
     if (size > file.size()) return std::nullopt;
   return header;
 }
@@ -75,7 +76,8 @@ std::optional<ZoneTable> readZone(std::string_view file) {
 bool isZoneName(std::string_view name) {
   if (name.empty() || name.size() > 64 || name.front() == '/' || name.front() == '.') return false;
   const auto allowed = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) || c == '/' || c == '_' || c == '-' || c == '+';
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '/' || c == '_' || c == '-' ||
+           c == '+';
   };
   return std::all_of(name.begin(), name.end(), allowed);
 }
@@ -96,10 +98,9 @@ const ZoneTable* zoneTable(std::string_view name) {
 }
 
 std::int64_t offsetAt(const ZoneTable& table, std::int64_t seconds) {
-  constexpr std::int64_t kPeriod = 146'097LL * 86'400;   // 400 years
-  constexpr std::int64_t kYears28 = 10'227LL * 86'400;   // the same weekdays, within a century
-  if (!table.times.empty() && seconds > table.times.back() &&
-      table.times.back() > 2'000'000'000) {
+  constexpr std::int64_t kPeriod = 146'097LL * 86'400;  // 400 years
+  constexpr std::int64_t kYears28 = 10'227LL * 86'400;  // the same weekdays, within a century
+  if (!table.times.empty() && seconds > table.times.back() && table.times.back() > 2'000'000'000) {
     seconds -= (seconds - table.times.back()) / kPeriod * kPeriod;
     while (seconds > table.times.back()) seconds -= kYears28;
   }

@@ -19,10 +19,10 @@ Type Type::make(TypeKind kind, std::string name, std::vector<Type> parameters) {
 }
 
 // Types without parameters are made once.
-#define KOORD_CEL_TYPE(function, kind, name)                   \
-  Type Type::function() {                                      \
-    static const Type kType = make(TypeKind::kind, name, {});  \
-    return kType;                                              \
+#define KOORD_CEL_TYPE(function, kind, name)                  \
+  Type Type::function() {                                     \
+    static const Type kType = make(TypeKind::kind, name, {}); \
+    return kType;                                             \
   }
 KOORD_CEL_TYPE(null, Null, "null_type")
 KOORD_CEL_TYPE(boolean, Bool, "bool")

@@ -113,8 +113,8 @@ Result<std::string> jsonKey(const Value& key) {
   if (key.is(Kind::String)) return std::string(key.text());
   if (key.is(Kind::Bool) || key.is(Kind::Int)) return key.toString();
   if (key.is(Kind::Uint)) return fmt::format("{}", key.asUint());
-  return fail(ErrorCode::Invalid, "a map key of type " + key.runtimeType().toString() +
-                                      " has no JSON form");
+  return fail(ErrorCode::Invalid,
+              "a map key of type " + key.runtimeType().toString() + " has no JSON form");
 }
 
 Result<koord::json::value> jsonOfContainer(const Value& value) {
@@ -177,8 +177,8 @@ Result<koord::json::value> Value::toJson() const {
     case Kind::Error:
       return fail(ErrorCode::Invalid, errorMessage());
   }
-  return fail(ErrorCode::Invalid, "a value of type " + runtimeType().toString() +
-                                      " has no JSON form");
+  return fail(ErrorCode::Invalid,
+              "a value of type " + runtimeType().toString() + " has no JSON form");
 }
 
 Result<koord::json::value> ObjectType::toJson(const void*) const {

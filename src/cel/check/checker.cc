@@ -302,8 +302,8 @@ class Checker {
     }
     if (!object) {
       if (const auto global = findGlobal(expr.name)) {
-        issue(expr, fmt::format("'{}' is not a {}", expr.name,
-                                global->value ? "message type" : "type"));
+        issue(expr,
+              fmt::format("'{}' is not a {}", expr.name, global->value ? "message type" : "type"));
       } else {
         undeclared(expr, expr.name);
       }
@@ -350,10 +350,11 @@ class Checker {
         types_.assignable(Type::dyn(), range);
         break;
       default:
-        issue(*fold.range,
-              fmt::format("expression of type '{}' cannot be range of a comprehension (must be list, "
-                          "map, or dynamic)",
-                          text(range)));
+        issue(
+            *fold.range,
+            fmt::format("expression of type '{}' cannot be range of a comprehension (must be list, "
+                        "map, or dynamic)",
+                        text(range)));
     }
     locals_.push_back({fold.accumulator, accumulator});
     locals_.push_back({fold.variable, first});

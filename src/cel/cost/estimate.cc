@@ -225,8 +225,7 @@ class Estimator {
       return {{costs[0].min, sum.max}, std::nullopt};
     if (overload.id == "conditional") return costOfConditional(expr, costs);
     if (overload.id == "add_list" || overload.id == "add_string" || overload.id == "add_bytes")
-      setEntrySize(expr,
-                   unionOf(entrySizeOf(*expr.arguments[0]), entrySizeOf(*expr.arguments[1])));
+      setEntrySize(expr, unionOf(entrySizeOf(*expr.arguments[0]), entrySizeOf(*expr.arguments[1])));
     CallEstimate result = standardEstimate(overload.id, target, nodes);
     result.cost = result.cost + sum;
     return result;
@@ -272,8 +271,8 @@ class Estimator {
   }
 
   void pushInit(const Comprehension& fold) {
-    locals_.push_back({fold.accumulator, pathOf(*fold.init), sizeOf(*fold.init),
-                       entrySizeOf(*fold.init)});
+    locals_.push_back(
+        {fold.accumulator, pathOf(*fold.init), sizeOf(*fold.init), entrySizeOf(*fold.init)});
   }
 
   enum class Part { Key, Value, Single };

@@ -16,9 +16,9 @@ bool isAnyOf(std::string_view name, std::span<const std::string_view> names) {
 }
 
 constexpr std::array<std::string_view, 10> kShorterOf = {
-    "less_string",  "greater_string",    "less_equals_string",   "greater_equals_string",
-    "less_bytes",   "greater_bytes",     "less_equals_bytes",    "greater_equals_bytes",
-    "equals",       "not_equals"};
+    "less_string", "greater_string", "less_equals_string", "greater_equals_string",
+    "less_bytes",  "greater_bytes",  "less_equals_bytes",  "greater_equals_bytes",
+    "equals",      "not_equals"};
 
 CallEstimate shorterOf(const CostNode& left, const CostNode& right) {
   const std::uint64_t most = std::min(sizeOrAny(left).max, sizeOrAny(right).max);
@@ -62,8 +62,7 @@ CallEstimate standardEstimate(std::string_view overload, const CostNode* target,
     return conversion(overload, arguments[0]);
   if (count == 1 && (overload == "starts_with_string" || overload == "ends_with_string"))
     return {sizeOrAny(arguments[0]).scaled(kTraversalFactor), std::nullopt};
-  if (count == 2 && overload == "in_list")
-    return {sizeOrAny(arguments[1]).scaled(1), std::nullopt};
+  if (count == 2 && overload == "in_list") return {sizeOrAny(arguments[1]).scaled(1), std::nullopt};
   if (target && count == 1 && (overload == "matches_string" || overload == "contains_string"))
     return search(overload, *target, arguments[0]);
   if (count == 2 &&

@@ -18,8 +18,8 @@ class CallNode final : public Node {
     std::vector<bool> byName;          // opaque types are told apart by name
     Implementation specialized;        // instead of overload->call, if not empty
   };
-  CallNode(std::string name, std::vector<const Overload*> candidates, std::vector<NodePtr> arguments,
-           CallTracker tracker, bool costBySize);
+  CallNode(std::string name, std::vector<const Overload*> candidates,
+           std::vector<NodePtr> arguments, CallTracker tracker, bool costBySize);
 
   Value evaluate(Frame& frame) const override;
   // The overload if there is one candidate.

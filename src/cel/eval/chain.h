@@ -8,12 +8,12 @@
 namespace koord::cel {
 
 struct Qualifier {
-  Value key;                            // the field or the index, if it is constant
-  NodePtr index;                        // else what computes it
-  const ObjectType* object = nullptr;   // what the operand is expected to be
-  int field = -1;                       // the number of the field there
-  bool optional = false;                // .?field, [?index]
-  bool testOnly = false;                // has(operand.field)
+  Value key;                           // the field or the index, if it is constant
+  NodePtr index;                       // else what computes it
+  const ObjectType* object = nullptr;  // what the operand is expected to be
+  int field = -1;                      // the number of the field there
+  bool optional = false;               // .?field, [?index]
+  bool testOnly = false;               // has(operand.field)
 };
 
 class ChainNode final : public Node {
@@ -21,11 +21,11 @@ class ChainNode final : public Node {
   enum class Base : std::uint8_t { Variable, Local, Lazy, Expression };
   struct Start {
     Base base = Base::Expression;
-    std::size_t slot = 0;            // of a variable or local
-    const Node* init = nullptr;      // of a lazy local
+    std::size_t slot = 0;        // of a variable or local
+    const Node* init = nullptr;  // of a lazy local
     NodePtr expression;
-    std::string name;                // for messages
-    bool ofConditional = false;      // the expression is a conditional
+    std::string name;            // for messages
+    bool ofConditional = false;  // the expression is a conditional
   };
   explicit ChainNode(Start start, bool presenceTestHasCost)
       : start_(std::move(start)),

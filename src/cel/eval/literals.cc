@@ -79,9 +79,8 @@ Value MapNode::evaluate(Frame& frame) const {
 }
 
 bool MapNode::allConstant() const {
-  return std::ranges::all_of(items_, [](const Item& item) {
-    return item.key->constant() && item.value->constant();
-  });
+  return std::ranges::all_of(
+      items_, [](const Item& item) { return item.key->constant() && item.value->constant(); });
 }
 
 Value StructNode::evaluate(Frame& frame) const {

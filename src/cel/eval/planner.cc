@@ -74,9 +74,8 @@ class Planner {
   // ---- reads
 
   const Local* findLocal(std::string_view name) const {
-    const auto found =
-        std::find_if(locals_.rbegin(), locals_.rend(),
-                     [&](const Local& local) { return local.name == name; });
+    const auto found = std::find_if(locals_.rbegin(), locals_.rend(),
+                                    [&](const Local& local) { return local.name == name; });
     return found == locals_.rend() ? nullptr : &*found;
   }
 
@@ -200,7 +199,8 @@ class Planner {
         const CostModel* model = environment_.options.costModel;
         return std::make_unique<EqualityNode>(
             name == op::kEquals, std::move(parts[0]), std::move(parts[1]),
-            model ? model->trackerOf(name, name == op::kEquals ? "equals" : "not_equals") : nullptr);
+            model ? model->trackerOf(name, name == op::kEquals ? "equals" : "not_equals")
+                  : nullptr);
       }
       if (name == op::kIndex) return planIndex(expr, false);
       if (name == op::kOptionalIndex || name == op::kOptionalSelect) return planIndex(expr, true);
@@ -220,8 +220,7 @@ class Planner {
   NodePtr planAppend(const Expr& expr) {
     const Expr &left = *expr.arguments[0], &right = *expr.arguments[1];
     if (left.kind != ExprKind::Ident || left.name != op::kAccumulator ||
-        right.kind != ExprKind::List || right.arguments.size() != 1 ||
-        !right.optionalItems.empty())
+        right.kind != ExprKind::List || right.arguments.size() != 1 || !right.optionalItems.empty())
       return nullptr;
     const Local* local = findLocal(left.name);
     if (!local || local->lazyInit) return nullptr;
@@ -261,7 +260,6 @@ class Planner {
     bool namespaced = false;
     if (overloads.empty()) overloads = candidates(expr, name, namespaced);
     if (overloads.empty()) {
-      if (failure_.empty()) failure_ = "no such overload: " + name;
       return std::make_unique<FailureNode>("no such overload: " + name);
     }
     std::vector<NodePtr> arguments;
@@ -336,8 +334,7 @@ class Planner {
       if (free && failure_.empty()) failure_ = value.errorMessage();
       return call;
     }
-    return std::make_unique<ConstantNode>(std::move(value), free ? 0 : frame.cost,
-                                          std::move(call));
+    return std::make_unique<ConstantNode>(std::move(value), free ? 0 : frame.cost, std::move(call));
   }
 
   // ---- literals
@@ -353,8 +350,7 @@ class Planner {
   }
 
   NodePtr planList(const Expr& expr) {
-    return foldLiteral(
-        std::make_unique<ListNode>(planAll(expr.arguments), expr.optionalItems));
+    return foldLiteral(std::make_unique<ListNode>(planAll(expr.arguments), expr.optionalItems));
   }
 
   NodePtr planMap(const Expr& expr) {

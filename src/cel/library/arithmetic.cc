@@ -149,12 +149,12 @@ void addArithmetic(Library& library) {
               {globalOverload("multiply_double", {d, d}, d, reals<Operation::Multiply>),
                globalOverload("multiply_int64", {i, i}, i, integers<Operation::Multiply>),
                globalOverload("multiply_uint64", {u, u}, u, naturals<Operation::Multiply>)});
-  library.add(op::kDivide, {globalOverload("divide_double", {d, d}, d,
-                                           [](Arguments x) {
-                                             return Value::real(x[0].asDouble() / x[1].asDouble());
-                                           }),
-                            globalOverload("divide_int64", {i, i}, i, divideIntegers),
-                            globalOverload("divide_uint64", {u, u}, u, divideNaturals)});
+  library.add(
+      op::kDivide,
+      {globalOverload("divide_double", {d, d}, d,
+                      [](Arguments x) { return Value::real(x[0].asDouble() / x[1].asDouble()); }),
+       globalOverload("divide_int64", {i, i}, i, divideIntegers),
+       globalOverload("divide_uint64", {u, u}, u, divideNaturals)});
   library.add(op::kModulo, {globalOverload("modulo_int64", {i, i}, i, moduloIntegers),
                             globalOverload("modulo_uint64", {u, u}, u, moduloNaturals)});
   library.add(op::kNegate,

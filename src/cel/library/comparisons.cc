@@ -4,15 +4,30 @@
 
 #include <compare>
 
+#include "cel/library/ordering.h"
 #include "cel/library/standard.h"
 #include "cel/syntax/ast.h"
 #include "cel/value_access.h"
 
 namespace koord::cel {
 
-namespace {
+bool isOrdered(const Value& value) {
+  switch (value.kind()) {
+    case Kind::Bool:
+    case Kind::Int:
+    case Kind::Uint:
+    case Kind::Double:
+    case Kind::String:
+    case Kind::Bytes:
+    case Kind::Timestamp:
+    case Kind::Duration:
+      return true;
+    default:
+      return false;
+  }
+}
 
-std::partial_ordering orderOf(const Value& a, const Value& b) {
+std::partial_ordering compareOrdered(const Value& a, const Value& b) {
   switch (a.kind()) {
     case Kind::Bool:
       return a.asBool() <=> b.asBool();
@@ -28,9 +43,11 @@ std::partial_ordering orderOf(const Value& a, const Value& b) {
   }
 }
 
+namespace {
+
 template <bool (*kHolds)(std::partial_ordering)>
 Value compareValues(Arguments arguments) {
-  return Value::boolean(kHolds(orderOf(arguments[0], arguments[1])));
+  return Value::boolean(kHolds(compareOrdered(arguments[0], arguments[1])));
 }
 
 struct Comparable {

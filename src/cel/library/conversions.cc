@@ -117,10 +117,9 @@ void addNumberConversions(Library& library) {
                       globalOverload("duration_to_int64", {p}, i,
                                      [](Arguments x) { return Value::integer(x[0].asDuration()); }),
                       globalOverload("string_to_int64", {s}, i, stringToInt),
-                      globalOverload("timestamp_to_int64", {t}, i,
-                                     [](Arguments x) {
-                                       return Value::integer(x[0].asTimestamp().seconds);
-                                     }),
+                      globalOverload(
+                          "timestamp_to_int64", {t}, i,
+                          [](Arguments x) { return Value::integer(x[0].asTimestamp().seconds); }),
                       globalOverload("uint64_to_int64", {u}, i, uintToInt)});
   library.add("uint", {globalOverload("uint64_to_uint64", {u}, u, same),
                        globalOverload("double_to_uint64", {d}, u, doubleToUint),

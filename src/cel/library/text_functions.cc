@@ -27,8 +27,7 @@ Implementation matchesConstant(std::span<const Value* const> constants) {
 
 void addStrings(Library& library) {
   const Type s = Type::string(), flag = Type::boolean();
-  library.add("contains",
-              {memberOverload("contains_string", {s, s}, flag, [](Arguments x) {
+  library.add("contains", {memberOverload("contains_string", {s, s}, flag, [](Arguments x) {
                 return Value::boolean(x[0].text().find(x[1].text()) != std::string_view::npos);
               })});
   library.add("startsWith", {memberOverload("starts_with_string", {s, s}, flag, [](Arguments x) {

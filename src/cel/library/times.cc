@@ -62,9 +62,8 @@ void addTimes(Library& library) {
   const Type t = Type::timestamp(), s = Type::string(), i = Type::integer();
   for (const TimeField& each : kTimeFields) {
     const FieldOf field = each.field;
-    const std::string zoned = each.function == "getSeconds"
-                                  ? "timestamp_to_seconds_tz"
-                                  : fmt::format("{}_with_tz", each.id);
+    const std::string zoned = each.function == "getSeconds" ? "timestamp_to_seconds_tz"
+                                                            : fmt::format("{}_with_tz", each.id);
     library.add(each.function,
                 {memberOverload(std::string(each.id), {t}, i,
                                 [field](Arguments x) {

@@ -27,10 +27,9 @@ ExprPtr copyExpr(const Expr& expr) {
     copy->entries.push_back(
         {copyOf(entry.key), entry.field, copyOf(entry.value), entry.optional, entry.position});
   if (const auto& fold = expr.comprehension) {
-    copy->comprehension = std::make_unique<Comprehension>(
-        Comprehension{copyOf(fold->range), fold->variable, fold->variable2, fold->accumulator,
-                      copyOf(fold->init), copyOf(fold->condition), copyOf(fold->step),
-                      copyOf(fold->result)});
+    copy->comprehension = std::make_unique<Comprehension>(Comprehension{
+        copyOf(fold->range), fold->variable, fold->variable2, fold->accumulator, copyOf(fold->init),
+        copyOf(fold->condition), copyOf(fold->step), copyOf(fold->result)});
   }
   return copy;
 }

@@ -93,7 +93,8 @@ struct Expr {
   // Written by the checker.
   std::optional<Type> type;
   std::vector<const Overload*> overloads;  // that match, of a call
-  bool resolved = false;    // an identifier: `name` is the full name of a variable, of the environment if rooted
+  bool resolved =
+      false;  // an identifier: `name` is the full name of a variable, of the environment if rooted
   std::optional<Value> constant;  // an identifier that stands for a constant or a type
 };
 

@@ -46,7 +46,8 @@ class MacroContext {
   bool failed() const { return failed_; }
 
   // The name of a variable that an argument gives; "" after an issue.
-  std::string variable(const Expr& argument, std::string_view message = "argument is not an identifier");
+  std::string variable(const Expr& argument,
+                       std::string_view message = "argument is not an identifier");
 
  private:
   ExprPtr make(ExprKind kind) const;

@@ -33,8 +33,8 @@ constexpr std::array<BinaryOperator, 3> kProducts = {
 
 bool isReserved(std::string_view name) {
   static const std::unordered_set<std::string_view> kReserved = {
-      "as", "break", "const", "continue", "else", "for", "function", "if", "import",
-      "let", "loop", "package", "namespace", "return", "var", "void", "while"};
+      "as",  "break", "const",   "continue",  "else",   "for", "function", "if",   "import",
+      "let", "loop",  "package", "namespace", "return", "var", "void",     "while"};
   return kReserved.contains(name);
 }
 
@@ -55,9 +55,9 @@ class Parser {
    public:
     explicit Level(Parser& parser) : parser_(parser) {
       if (++parser_.depth_ > parser_.options_.limits.depth)
-        parser_.error(parser_.current().position,
-                      fmt::format("expression recursion limit exceeded: {}",
-                                  parser_.options_.limits.depth));
+        parser_.error(
+            parser_.current().position,
+            fmt::format("expression recursion limit exceeded: {}", parser_.options_.limits.depth));
     }
     ~Level() { --parser_.depth_; }
     Level(const Level&) = delete;
@@ -125,9 +125,7 @@ class Parser {
 
   // a && b && c is one call of three arguments.
   ExprPtr chain(std::string_view symbol, std::string_view function) {
-    const auto operand = [&] {
-      return symbol == "||" ? chain("&&", op::kAnd) : relation();
-    };
+    const auto operand = [&] { return symbol == "||" ? chain("&&", op::kAnd) : relation(); };
     ExprPtr first = operand();
     if (failed_ || !is(symbol)) return first;
     ExprPtr expr = make(ExprKind::Call, current().position);

@@ -40,10 +40,10 @@ ExprPtr expandExistsOne(MacroContext& context, ExprPtr& target, Arguments& argum
   return context.fold(
       {std::move(target), variable, "", std::string(op::kAccumulator),
        context.literal(Value::integer(0)), context.literal(Value::boolean(true)),
-       context.call(op::kConditional, std::move(arguments[1]),
-                    context.call(op::kAdd, context.accumulator(),
-                                 context.literal(Value::integer(1))),
-                    context.accumulator()),
+       context.call(
+           op::kConditional, std::move(arguments[1]),
+           context.call(op::kAdd, context.accumulator(), context.literal(Value::integer(1))),
+           context.accumulator()),
        context.call(op::kEquals, context.accumulator(), context.literal(Value::integer(1)))});
 }
 
@@ -51,8 +51,7 @@ ExprPtr expandExistsOne(MacroContext& context, ExprPtr& target, Arguments& argum
 ExprPtr appendStep(const MacroContext& context, ExprPtr element, ExprPtr condition) {
   Arguments elements;
   elements.push_back(std::move(element));
-  ExprPtr step =
-      context.call(op::kAdd, context.accumulator(), context.list(std::move(elements)));
+  ExprPtr step = context.call(op::kAdd, context.accumulator(), context.list(std::move(elements)));
   if (!condition) return step;
   return context.call(op::kConditional, std::move(condition), std::move(step),
                       context.accumulator());

@@ -45,8 +45,8 @@ std::vector<cel::Variable> variablesOf(const Proto& test) {
     const Proto* ident = each->find("ident");
     const Proto* type = ident ? ident->find("type") : nullptr;
     if (type && !isDeclared(each->textOf("name")))
-      variables.push_back({std::string(each->textOf("name")),
-                           typeOf(*type).value_or(cel::Type::dyn())});
+      variables.push_back(
+          {std::string(each->textOf("name")), typeOf(*type).value_or(cel::Type::dyn())});
   }
   for (const Proto* each : test.all("bindings"))
     if (!isDeclared(each->textOf("key")))
@@ -94,7 +94,8 @@ std::string checkValue(const Proto& test, const Result<Value>& value) {
   if (!value) return "error: " + value.error().message;
   // A test without an expectation expects true.
   const auto wanted = expected ? valueOf(*expected) : std::optional(Value::boolean(true));
-  if (!wanted) return test.find("typed_result") && !expected ? "" : "the expected value cannot be read";
+  if (!wanted)
+    return test.find("typed_result") && !expected ? "" : "the expected value cannot be read";
   if (same(*wanted, *value)) return {};
   return fmt::format("{} instead of {}", value->toString(), wanted->toString());
 }

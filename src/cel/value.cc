@@ -1,6 +1,5 @@
 #include "cel/value.h"
 
-#include <cmath>
 #include <limits>
 
 #include "cel/value_access.h"
@@ -210,17 +209,12 @@ std::partial_ordering compareNumbers(const Value& a, const Value& b) {
     return static_cast<std::uint64_t>(a.asInt()) <=> b.asUint();
   }
   if (a.is(Kind::Uint)) return 0 <=> compareNumbers(b, a);
-  // A double and an integer: the whole part decides first, then the fraction.
+  // A double and an integer compare as doubles, as cel-go does it: large integers lose digits.
   const double real = a.asDouble();
-  if (std::isnan(real)) return std::partial_ordering::unordered;
   const bool isSigned = b.is(Kind::Int);
-  if (real >= (isSigned ? kTwo63 : kTwo64)) return std::partial_ordering::greater;
+  if (real > (isSigned ? kTwo63 : kTwo64)) return std::partial_ordering::greater;
   if (real < (isSigned ? -kTwo63 : 0.0)) return std::partial_ordering::less;
-  const double whole = std::trunc(real);
-  const auto order = isSigned ? static_cast<std::int64_t>(whole) <=> b.asInt()
-                              : static_cast<std::uint64_t>(whole) <=> b.asUint();
-  if (order != 0) return order;
-  return real <=> whole;
+  return real <=> (isSigned ? static_cast<double>(b.asInt()) : static_cast<double>(b.asUint()));
 }
 
 namespace {

@@ -6,20 +6,6 @@ namespace koord::cel {
 
 namespace {
 
-// True if `a` says as little as `b` or less.
-bool isAsGeneral(const Type& a, const Type& b) {
-  if (a.isDyn() || a.kind() == TypeKind::Parameter) return true;
-  if (b.isDyn() || b.kind() == TypeKind::Parameter) return false;
-  if (a.kind() == TypeKind::Wrapper && b.kind() != TypeKind::Wrapper)
-    return b.kind() == TypeKind::Null || a.parameters()[0] == b;
-  if (a.kind() != b.kind()) return false;
-  if (a.kind() == TypeKind::Type) return true;
-  if (a.name() != b.name() || a.parameters().size() != b.parameters().size()) return false;
-  for (std::size_t i = 0; i < a.parameters().size(); ++i)
-    if (!isAsGeneral(a.parameters()[i], b.parameters()[i])) return false;
-  return true;
-}
-
 bool isNullable(const Type& type) {
   switch (type.kind()) {
     case TypeKind::Null:
@@ -32,6 +18,21 @@ bool isNullable(const Type& type) {
     default:
       return false;
   }
+}
+
+// True if `a` says as little as `b` or less.
+bool isAsGeneral(const Type& a, const Type& b) {
+  if (a.isDyn() || a.kind() == TypeKind::Parameter) return true;
+  if (b.isDyn() || b.kind() == TypeKind::Parameter) return false;
+  if (a.kind() == TypeKind::Wrapper && b.kind() != TypeKind::Wrapper)
+    return b.kind() == TypeKind::Null || a.parameters()[0] == b;
+  if (b.kind() == TypeKind::Null) return isNullable(a);
+  if (a.kind() != b.kind()) return false;
+  if (a.kind() == TypeKind::Type) return true;
+  if (a.name() != b.name() || a.parameters().size() != b.parameters().size()) return false;
+  for (std::size_t i = 0; i < a.parameters().size(); ++i)
+    if (!isAsGeneral(a.parameters()[i], b.parameters()[i])) return false;
+  return true;
 }
 
 template <class Replace>

@@ -86,13 +86,14 @@ Value ChainNode::evaluate(Frame& frame) const {
   Value value = base(frame);
   if (readCost_ != 0 && !(isTest() && !presenceTestHasCost_)) frame.charge(kReadCost);
   if (qualifiers_.empty() || value.isError()) return value;
-  bool optional = value.is(Kind::Optional);
-  if (optional) {
-    const Value* held = value.optionalValue();
-    if (!held) return isTest() ? Value::boolean(false) : std::move(value);
-    value = Value(*held);
-  }
+  bool optional = false;
   for (const Qualifier& qualifier : qualifiers_) {
+    if (value.is(Kind::Optional)) {
+      const Value* held = value.optionalValue();
+      if (!held) return isTest() ? Value::boolean(false) : std::move(value);
+      value = Value(*held);
+      optional = true;
+    }
     optional = optional || qualifier.optional;
     const bool present = optional || qualifier.testOnly;
     std::optional<Value> next;
@@ -116,7 +117,7 @@ Value ChainNode::evaluate(Frame& frame) const {
       if (next && next->isError()) return *std::move(next);
       return Value::boolean(next.has_value());
     }
-    if (!next) return Value::none();
+    if (!next) return isTest() ? Value::boolean(false) : Value::none();
     if (next->isError()) return *std::move(next);
     value = *std::move(next);
   }

@@ -39,7 +39,7 @@ std::pair<int, int> longestZeros(const std::array<std::uint8_t, 16>& bytes) {
 
 }  // namespace
 
-Result<IpAddress> IpAddress::parse(std::string_view text) {
+Result<IpAddress> IpAddress::parse(std::string_view text, bool unmap) {
   if (text.find('%') != std::string_view::npos)
     return fail(ErrorCode::BadRequest,
                 fmt::format("IP address \"{}\" with zone value is not allowed", text));
@@ -49,6 +49,12 @@ Result<IpAddress> IpAddress::parse(std::string_view text) {
   if (text.find('\0') != std::string_view::npos || text.size() > 64 ||
       ::inet_pton(result.v4 ? AF_INET : AF_INET6, copy.c_str(), result.bytes.data()) != 1)
     return invalidAddress(text, "unable to parse IP");
+  if (isMapped(result) && unmap && text.find('.') == std::string_view::npos) {
+    IpAddress unmapped;
+    unmapped.v4 = true;
+    std::copy(result.bytes.begin() + 12, result.bytes.end(), unmapped.bytes.begin());
+    return unmapped;
+  }
   if (isMapped(result))
     return fail(ErrorCode::BadRequest,
                 fmt::format("IPv4-mapped IPv6 address \"{}\" is not allowed", text));
@@ -102,7 +108,7 @@ IpAddress IpAddress::masked(int length) const {
   return result;
 }
 
-Result<IpRange> IpRange::parse(std::string_view text) {
+Result<IpRange> IpRange::parse(std::string_view text, bool unmap) {
   const auto invalid = [&](std::string_view why) {
     return fail(
         ErrorCode::BadRequest,
@@ -113,7 +119,7 @@ Result<IpRange> IpRange::parse(std::string_view text) {
   if (text.find('%') != std::string_view::npos)
     return fail(ErrorCode::BadRequest,
                 fmt::format("CIDR \"{}\" with zone value is not allowed", text));
-  const auto address = IpAddress::parse(text.substr(0, slash));
+  const auto address = IpAddress::parse(text.substr(0, slash), unmap);
   if (!address) return std::unexpected(address.error());
   const std::string_view digits = text.substr(slash + 1);
   IpRange result{*address, 0};

@@ -16,8 +16,9 @@ struct IpAddress {
   bool v4 = false;
   std::array<std::uint8_t, 16> bytes{};  // the first four of an IPv4 address
 
-  // BadRequest with the reason.
-  static Result<IpAddress> parse(std::string_view text);
+  // BadRequest with the reason. An IPv4 address that is mapped into IPv6 is refused; with `unmap`, it is read as the IPv4
+  // address unless it is written with dots.
+  static Result<IpAddress> parse(std::string_view text, bool unmap = false);
   std::string toString() const;
   int bits() const { return v4 ? 32 : 128; }
   bool isUnspecified() const;
@@ -34,7 +35,7 @@ struct IpRange {
   IpAddress address;
   int length = 0;  // of the prefix, in bits
 
-  static Result<IpRange> parse(std::string_view text);
+  static Result<IpRange> parse(std::string_view text, bool unmap = false);
   std::string toString() const;
   bool contains(const IpAddress& other) const;
   // True if all addresses of the other range are in this one.

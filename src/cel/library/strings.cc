@@ -34,11 +34,13 @@ Value charAt(Arguments arguments) {
   return partOf(arguments[0], index, std::min(index + 1, length));
 }
 
+template <bool kLenient>
 Value indexOf(Arguments arguments) {
   const std::string_view text = arguments[0].text(), part = arguments[1].text();
   const std::int64_t offset = arguments.size() == 3 ? arguments[2].asInt() : 0;
   if (offset < 0) return outOfRange(offset);
   const std::int64_t length = lengthOf(text);
+  if (!kLenient && offset > length) return outOfRange(offset);
   if (part.empty()) return Value::integer(std::min(offset, length));
   if (offset >= length) return Value::integer(-1);
   const std::size_t begin = byteOfCodePoint(text, static_cast<std::size_t>(offset));
@@ -47,13 +49,14 @@ Value indexOf(Arguments arguments) {
   return Value::integer(lengthOf(text.substr(0, found)));
 }
 
+template <bool kLenient>
 Value lastIndexOf(Arguments arguments) {
   const std::string_view text = arguments[0].text(), part = arguments[1].text();
   const std::int64_t length = lengthOf(text);
   if (arguments.size() == 2 && part.empty()) return Value::integer(length);
   if (arguments.size() == 2 && text.size() < part.size()) return Value::integer(-1);
   const std::int64_t offset = arguments.size() == 3 ? arguments[2].asInt() : length - 1;
-  if (offset < 0) return outOfRange(offset);
+  if (offset < 0 || (!kLenient && offset > length)) return outOfRange(offset);
   if (part.empty()) return Value::integer(std::min(offset, length));
   if (offset >= length) return Value::integer(-1);
   const std::size_t begin = byteOfCodePoint(text, static_cast<std::size_t>(offset));
@@ -192,19 +195,15 @@ Value quoted(Arguments arguments) {
   return Value::string(result + "\"");
 }
 
-}  // namespace
-
-const Library& stringsLibrary() {
-  static const Library& kLibrary = []() -> const Library& {
-    static Library library;
-    library.name = "strings";
+template <bool kLenient>
+void addAllStrings(Library& library) {
     const Type s = Type::string(), i = Type::integer(), list = Type::list(s);
     library.add("charAt", {memberOverload("string_char_at_int", {s, i}, s, charAt)});
-    library.add("indexOf", {memberOverload("string_index_of_string", {s, s}, i, indexOf),
-                            memberOverload("string_index_of_string_int", {s, s, i}, i, indexOf)});
+    library.add("indexOf", {memberOverload("string_index_of_string", {s, s}, i, indexOf<kLenient>),
+                            memberOverload("string_index_of_string_int", {s, s, i}, i, indexOf<kLenient>)});
     library.add("lastIndexOf",
-                {memberOverload("string_last_index_of_string", {s, s}, i, lastIndexOf),
-                 memberOverload("string_last_index_of_string_int", {s, s, i}, i, lastIndexOf)});
+                {memberOverload("string_last_index_of_string", {s, s}, i, lastIndexOf<kLenient>),
+                 memberOverload("string_last_index_of_string_int", {s, s, i}, i, lastIndexOf<kLenient>)});
     library.add("lowerAscii", {memberOverload("string_lower_ascii", {s}, s, changeCase<'A', 'Z'>)});
     library.add("upperAscii", {memberOverload("string_upper_ascii", {s}, s, changeCase<'a', 'z'>)});
     library.add(
@@ -216,12 +215,32 @@ const Library& stringsLibrary() {
     library.add("substring", {memberOverload("string_substring_int", {s, i}, s, substring),
                               memberOverload("string_substring_int_int", {s, i, i}, s, substring)});
     library.add("trim", {memberOverload("string_trim", {s}, s, trimSpaces)});
-    library.add("reverse", {memberOverload("string_reverse", {s}, s, reversedText)});
     library.add("join", {memberOverload("list_join", {list}, s, joinParts),
                          memberOverload("list_join_string", {list, s}, s, joinParts)});
     library.add("strings.quote", {globalOverload("strings_quote", {s}, s, quoted)});
     library.add("format",
                 {memberOverload("string_format", {s, Type::list(Type::dyn())}, s, formatString)});
+}
+
+}  // namespace
+
+const Library& stringsLibrary() {
+  static const Library& kLibrary = []() -> const Library& {
+    static Library library;
+    library.name = "strings";
+    addAllStrings<false>(library);
+    library.add("reverse", {memberOverload("string_reverse", {Type::string()}, Type::string(),
+                                           reversedText)});
+    return library;
+  }();
+  return kLibrary;
+}
+
+const Library& kubernetesStringsLibrary() {
+  static const Library& kLibrary = []() -> const Library& {
+    static Library library;
+    library.name = "kubernetes.strings";
+    addAllStrings<true>(library);
     return library;
   }();
   return kLibrary;

@@ -36,6 +36,9 @@ struct Overload {
   // If set: called when an expression is compiled, with the arguments that are constants and nullptr for the others.
   // Returns an implementation for calls with these constants, or an empty function.
   std::function<Implementation(std::span<const Value* const>)> specialize = nullptr;
+  // If set: called like specialize, if the environment folds constants. Returns why no evaluation can succeed with these
+  // constants, which is an issue then; "" if one can.
+  std::function<std::string(std::span<const Value* const>)> validate = nullptr;
   // Costs, if they differ from the standard ones.
   CallTracker track = nullptr;
   std::function<std::optional<CallEstimate>(const CostModel&, const CostNode* target,

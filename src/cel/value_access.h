@@ -135,9 +135,16 @@ struct ValueAccess {
   static Value fromJson(const koord::json::value& json, const Type* type);
   // The list that `value` alone holds, to be changed in place; nullptr if it is shared.
   static ElementList* ownList(const Value& value);
+  static EntryMap* ownMap(const Value& value);
+  static bool isOwn(const Value& value);
 
-  static constexpr std::size_t kMaxText = 1U << 30;
+  static constexpr std::size_t kMaxText = 64U << 20;      // bytes
+  static constexpr std::size_t kMaxElements = 1'000'000;  // of a list that an expression makes
 };
+
+inline bool isMapKey(const Value& key) {
+  return key.is(Kind::String) || key.is(Kind::Int) || key.is(Kind::Uint) || key.is(Kind::Bool);
+}
 
 // Of two values that are numbers; unordered if one is NaN.
 std::partial_ordering compareNumbers(const Value& a, const Value& b);

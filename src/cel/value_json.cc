@@ -101,10 +101,16 @@ Value Value::json(const koord::json::value& json, const Type& type) {
 }
 
 ElementList* ValueAccess::ownList(const Value& value) {
-  if (!value.owned_ || value.form_ != Value::Form::Native) return nullptr;
-  if (value.tail_.owner->references_.load(std::memory_order_acquire) != 1) return nullptr;
-  auto* list = const_cast<List*>(pointer<List>(value));
-  return dynamic_cast<ElementList*>(list);
+  if (!isOwn(value)) return nullptr;
+  return dynamic_cast<ElementList*>(const_cast<List*>(pointer<List>(value)));
+}
+EntryMap* ValueAccess::ownMap(const Value& value) {
+  if (!isOwn(value)) return nullptr;
+  return dynamic_cast<EntryMap*>(const_cast<Map*>(pointer<Map>(value)));
+}
+bool ValueAccess::isOwn(const Value& value) {
+  return value.owned_ && value.form_ == Value::Form::Native &&
+         value.tail_.owner->references_.load(std::memory_order_acquire) == 1;
 }
 
 namespace {

@@ -160,7 +160,10 @@ class Checker {
 
   void visitCall(Expr& expr) {
     if (expr.name == op::kOptionalSelect && !expr.target) return visitOptionalSelect(expr);
+    // The list of format's arguments may mix types even where other literals may not.
+    if (expr.name == "format") ++mixedLiterals_;
     for (const ExprPtr& argument : expr.arguments) visit(*argument);
+    if (expr.name == "format") --mixedLiterals_;
     if (expr.target) {
       // a.b.c() may be the function a.b.c.
       if (const auto prefix = qualifiedName(*expr.target)) {
@@ -267,7 +270,8 @@ class Checker {
     } else if (types_.assignable(*common, type)) {
       common = Unifier::mostGeneral(*common, type);
     } else {
-      if (environment_.options.homogeneousLiterals) mismatch(at, *common, type);
+      if (environment_.options.homogeneousLiterals && mixedLiterals_ == 0)
+        mismatch(at, *common, type);
       common = Type::dyn();
     }
   }
@@ -377,6 +381,7 @@ class Checker {
   IssueList& issues_;
   Unifier types_;
   std::vector<Local> locals_;
+  int mixedLiterals_ = 0;
 };
 
 }  // namespace

@@ -12,6 +12,8 @@ constexpr std::uint32_t bit(Kind kind) {
   return 1U << static_cast<unsigned>(kind);
 }
 constexpr std::uint32_t kAnyKind = ~0U;
+// Compiling has no limit on costs: calls with larger constants are evaluated when the program runs.
+constexpr std::uint64_t kMostFolded = 1'000;
 
 std::uint32_t kindsOf(const Type& type) {
   switch (type.kind()) {
@@ -79,10 +81,14 @@ CallNode::CallNode(std::string name, std::vector<const Overload*> candidates,
   if (costBySize && only()) costRule_ = standardCostRule(only()->id);
 }
 
-bool CallNode::allConstant() const {
-  for (const NodePtr& argument : arguments_)
+bool CallNode::foldable() const {
+  if (!only() || !only()->pure) return false;
+  std::uint64_t size = 0;
+  for (const NodePtr& argument : arguments_) {
     if (!argument->constant()) return false;
-  return true;
+    size += sizeForCost(*argument->constant());
+  }
+  return size <= kMostFolded;
 }
 
 bool CallNode::accepts(const Target& target, Arguments arguments) const {
@@ -122,6 +128,7 @@ Value CallNode::evaluate(Frame& frame) const {
   const Value* error = nullptr;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     arguments[i] = arguments_[i]->evaluate(frame);
+    if (frame.stopped) return std::move(arguments[i]);
     if (!error && arguments[i].isError()) error = &arguments[i];
     // With three arguments and more, those after an error are not evaluated, and the call costs nothing.
     if (error && !lazy_ && arguments.size() > 2) return *error;

@@ -15,7 +15,7 @@ class CallNode final : public Node {
   struct Target {
     const Overload* overload = nullptr;
     std::vector<std::uint32_t> kinds;  // of each parameter, a bit a Kind
-    std::vector<bool> byName;          // opaque types are told apart by name
+    std::vector<bool> byName;          // true: the argument must have the same opaque type
     Implementation specialized;        // instead of overload->call, if not empty
   };
   CallNode(std::string name, std::vector<const Overload*> candidates,
@@ -24,7 +24,8 @@ class CallNode final : public Node {
   Value evaluate(Frame& frame) const override;
   // The overload if there is one candidate.
   const Overload* only() const { return targets_.size() == 1 ? targets_[0].overload : nullptr; }
-  bool allConstant() const;
+  // True if the result can be computed when the expression is compiled.
+  bool foldable() const;
 
  private:
   Value dispatch(Arguments arguments) const;

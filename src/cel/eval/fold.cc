@@ -74,4 +74,48 @@ Value AppendNode::evaluate(Frame& frame) const {
   return Value::list(std::move(elements));
 }
 
+namespace {
+
+// Inserts one entry, or those of a map. An Error if a key exists already.
+Value insertInto(EntryMap& map, const Value& key, const Value* value) {
+  if (!value && !key.is(Kind::Map)) return Value::error("no such overload");
+  const std::size_t count = value ? 1 : key.mapSize();
+  for (std::size_t i = 0; i < count; ++i) {
+    auto entry = value ? std::pair(key, *value) : key.entryAt(i);
+    if (!isMapKey(entry.first))
+      return Value::error("unsupported key type: " + entry.first.runtimeType().toString());
+    std::string name = entry.first.toString();
+    if (!map.insert(std::move(entry.first), std::move(entry.second)))
+      return Value::error("insert failed: key " + name + " already exists");
+  }
+  return {};
+}
+
+}  // namespace
+
+Value InsertNode::evaluate(Frame& frame) const {
+  const Value key = key_->evaluate(frame);
+  const Value value = value_ ? value_->evaluate(frame) : Value();
+  // The read of the accumulator, and the call.
+  frame.charge(kSelectCost + 1);
+  Value& accumulator = frame.locals[accumulator_];
+  if (accumulator.isError()) return accumulator;
+  if (key.isError()) return key;
+  if (value.isError()) return value;
+  if (!accumulator.is(Kind::Map)) return Value::error("no such overload");
+  std::unique_ptr<EntryMap> copy;
+  EntryMap* map = ValueAccess::ownMap(accumulator);
+  if (!map) {
+    copy = std::make_unique<EntryMap>();
+    map = copy.get();
+    for (std::size_t i = 0; i < accumulator.mapSize(); ++i) {
+      auto [known, held] = accumulator.entryAt(i);
+      map->insert(std::move(known), std::move(held));
+    }
+  }
+  Value error = insertInto(*map, key, value_ ? &value : nullptr);
+  if (error.isError()) return error;
+  return copy ? Value::adopt(static_cast<const Map*>(copy.release())) : std::move(accumulator);
+}
+
 }  // namespace koord::cel

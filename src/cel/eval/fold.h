@@ -51,4 +51,16 @@ class AppendNode final : public Node {
   NodePtr element_;
 };
 
+// accumulator with an entry, or with all entries of a map (no `value`), in place likewise.
+class InsertNode final : public Node {
+ public:
+  InsertNode(std::size_t accumulator, NodePtr key, NodePtr value)
+      : accumulator_(accumulator), key_(std::move(key)), value_(std::move(value)) {}
+  Value evaluate(Frame& frame) const override;
+
+ private:
+  std::size_t accumulator_;
+  NodePtr key_, value_;
+};
+
 }  // namespace koord::cel

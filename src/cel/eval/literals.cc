@@ -23,10 +23,6 @@ bool unwrapOptional(Value& value, std::string_view what) {
   return true;
 }
 
-bool isMapKey(const Value& key) {
-  return key.is(Kind::String) || key.is(Kind::Int) || key.is(Kind::Uint) || key.is(Kind::Bool);
-}
-
 }  // namespace
 
 Value ListNode::evaluate(Frame& frame) const {
@@ -35,6 +31,7 @@ Value ListNode::evaluate(Frame& frame) const {
   std::optional<Value> error;
   for (std::size_t i = 0; i < elements_.size() && !error; ++i) {
     Value value = elements_[i]->evaluate(frame);
+    if (frame.stopped) return value;
     if (!value.isError() && !optional_.empty() && optional_[i] &&
         !unwrapOptional(value, "list element"))
       continue;
@@ -59,6 +56,7 @@ Value MapNode::evaluate(Frame& frame) const {
       break;
     }
     Value value = item.value->evaluate(frame);
+    if (frame.stopped) return value;
     if (!value.isError() && item.optional && !unwrapOptional(value, "entry")) continue;
     if (value.isError()) {
       error = std::move(value);
@@ -88,6 +86,7 @@ Value StructNode::evaluate(Frame& frame) const {
   std::optional<Value> error;
   for (const Field& field : fields_) {
     Value value = field.value->evaluate(frame);
+    if (frame.stopped) return value;
     if (!value.isError() && field.optional && !unwrapOptional(value, "entry")) continue;
     if (value.isError()) {
       error = std::move(value);

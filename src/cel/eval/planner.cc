@@ -269,10 +269,33 @@ class Planner {
     const bool known = !expr.overloads.empty() && !id.empty();
     if (foldsConstants_ && known && id == "in_list")
       if (NodePtr membership = planMembership(arguments)) return membership;
+    if (foldsConstants_ && known) validate(*overloads[0], arguments);
+    if (name == "cel.@mapInsert")
+      if (NodePtr insert = planInsert(expr, arguments)) return insert;
     CallTracker tracker = trackerOf(name, known ? id : "", overloads);
     auto call = std::make_unique<CallNode>(name, std::move(overloads), std::move(arguments),
                                            std::move(tracker), known);
     return foldCall(expr, std::move(call));
+  }
+
+  // Constants that can never be right, such as an invalid regular expression, are issues.
+  void validate(const Overload& overload, const std::vector<NodePtr>& arguments) {
+    if (!overload.validate || !failure_.empty()) return;
+    std::vector<const Value*> constants;
+    for (const NodePtr& argument : arguments) constants.push_back(argument->constant());
+    failure_ = overload.validate(constants);
+  }
+
+  // @result with an entry or with the entries of a map.
+  NodePtr planInsert(const Expr& expr, std::vector<NodePtr>& arguments) const {
+    const Expr& target = *expr.arguments[0];
+    const Local* local = target.kind == ExprKind::Ident && target.name == op::kAccumulator
+                             ? findLocal(target.name)
+                             : nullptr;
+    if (!local || local->lazyInit) return nullptr;
+    const bool entry = arguments.size() == 3;
+    return std::make_unique<InsertNode>(local->slot, std::move(arguments[1]),
+                                        entry ? std::move(arguments[2]) : nullptr);
   }
 
   CallTracker trackerOf(std::string_view name, std::string_view id,
@@ -326,7 +349,7 @@ class Planner {
   // Evaluates a call of constants once. It costs in each evaluation what it costs here, except for conversions where
   // cel-go folds them.
   NodePtr foldCall(const Expr& expr, std::unique_ptr<CallNode> call) {
-    if (!call->only() || !call->only()->pure || !call->allConstant()) return call;
+    if (!call->foldable()) return call;
     Frame frame{{}, {}, 0, std::numeric_limits<std::uint64_t>::max(), false};
     Value value = call->evaluate(frame);
     const bool free = foldsConstants_ && isConversion(expr.name) && expr.arguments.size() == 1;

@@ -84,6 +84,8 @@ Value moduloNaturals(Arguments arguments) {
 }
 
 Value joinTexts(Arguments arguments) {
+  if (arguments[0].text().size() + arguments[1].text().size() > ValueAccess::kMaxText)
+    return Value::error("text is too long");
   std::string text;
   text.reserve(arguments[0].text().size() + arguments[1].text().size());
   text += arguments[0].text();
@@ -94,8 +96,10 @@ Value joinTexts(Arguments arguments) {
 Value joinLists(Arguments arguments) {
   if (arguments[0].listSize() == 0) return arguments[1];
   if (arguments[1].listSize() == 0) return arguments[0];
+  const std::size_t size = arguments[0].listSize() + arguments[1].listSize();
+  if (size > ValueAccess::kMaxElements) return Value::error("list is too long");
   std::vector<Value> elements;
-  elements.reserve(arguments[0].listSize() + arguments[1].listSize());
+  elements.reserve(size);
   for (const Value& list : arguments)
     for (std::size_t i = 0; i < list.listSize(); ++i) elements.push_back(list.listAt(i));
   return Value::list(std::move(elements));

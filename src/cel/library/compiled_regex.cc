@@ -15,4 +15,10 @@ Result<Regex> compileRegex(std::string_view pattern) {
   return regex;
 }
 
+std::string invalidPattern(std::span<const Value* const> constants) {
+  if (!constants[1] || !constants[1]->is(Kind::String)) return {};
+  const auto regex = compileRegex(constants[1]->text());
+  return regex ? std::string() : regex.error().message;
+}
+
 }  // namespace koord::cel

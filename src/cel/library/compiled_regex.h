@@ -5,9 +5,11 @@
 #include <re2/re2.h>
 
 #include <memory>
+#include <span>
 #include <string_view>
 
 #include "base/result.h"
+#include "cel/value.h"
 
 namespace koord::cel {
 
@@ -16,6 +18,9 @@ using Regex = std::shared_ptr<const re2::RE2>;
 // BadRequest if the pattern is invalid, or needs more than kRegexMemory.
 inline constexpr std::int64_t kRegexMemory = 8 << 20;
 Result<Regex> compileRegex(std::string_view pattern);
+
+// Why the second of a call's constants is not a pattern; "" if it is, or is not constant.
+std::string invalidPattern(std::span<const Value* const> constants);
 
 inline re2::StringPiece asPiece(std::string_view text) {
   return {text.data(), text.size()};

@@ -35,69 +35,71 @@ enum class Group : std::uint8_t {
   Equality
 };
 
+using GroupTable = std::unordered_map<std::string_view, Group>;
+
+GroupTable groupTable() {
+  GroupTable groups = {{"check", Group::Check},
+                       {"fieldSelector", Group::Selector},
+                       {"labelSelector", Group::Selector},
+                       {"replace", Group::TraverseTwice},
+                       {"split", Group::TraverseTwice},
+                       {"ip.isCanonical", Group::TraverseTwice},
+                       {"join", Group::Join},
+                       {"containsIP", Group::ContainsIp},
+                       {"containsCIDR", Group::ContainsCidr},
+                       {"validate", Group::Validate},
+                       {op::kEquals, Group::Equality}};
+  const auto add = [&](Group group, std::initializer_list<std::string_view> names) {
+    for (const std::string_view name : names) groups[name] = group;
+  };
+  add(Group::One, {"serviceAccount",
+                   "path",
+                   "group",
+                   "resource",
+                   "subresource",
+                   "namespace",
+                   "name",
+                   "allowed",
+                   "reason",
+                   "error",
+                   "errored",
+                   "masked",
+                   "prefixLength",
+                   "family",
+                   "isUnspecified",
+                   "isLoopback",
+                   "isLinkLocalMulticast",
+                   "isLinkLocalUnicast",
+                   "isGlobalUnicast",
+                   "format.named",
+                   "sign",
+                   "asInteger",
+                   "isInteger",
+                   "asApproximateFloat",
+                   "isGreaterThan",
+                   "isLessThan",
+                   "compareTo",
+                   "add",
+                   "sub",
+                   "major",
+                   "minor",
+                   "patch",
+                   "getScheme",
+                   "getHostname",
+                   "getHost",
+                   "getPort",
+                   "getEscapedPath",
+                   "getQuery"});
+  add(Group::Find, {"find", "findAll"});
+  add(Group::Search, {"isSorted", "sum", "max", "min", "indexOf", "lastIndexOf", "includes"});
+  add(Group::Traverse,
+      {"url", "lowerAscii", "upperAscii", "substring", "trim", "jsonpatch.escapeKey", "cidr",
+       "isIP", "isCIDR", "ip", "quantity", "isQuantity", "semver", "isSemver"});
+  return groups;
+}
+
 Group groupOf(std::string_view function, std::string_view overload) {
-  static const std::unordered_map<std::string_view, Group> kGroups = [] {
-    std::unordered_map<std::string_view, Group> groups = {{"check", Group::Check},
-                                                          {"fieldSelector", Group::Selector},
-                                                          {"labelSelector", Group::Selector},
-                                                          {"replace", Group::TraverseTwice},
-                                                          {"split", Group::TraverseTwice},
-                                                          {"ip.isCanonical", Group::TraverseTwice},
-                                                          {"join", Group::Join},
-                                                          {"find", Group::Find},
-                                                          {"findAll", Group::Find},
-                                                          {"containsIP", Group::ContainsIp},
-                                                          {"containsCIDR", Group::ContainsCidr},
-                                                          {"validate", Group::Validate},
-                                                          {"_==_", Group::Equality}};
-    for (const std::string_view name : {"serviceAccount",
-                                        "path",
-                                        "group",
-                                        "resource",
-                                        "subresource",
-                                        "namespace",
-                                        "name",
-                                        "allowed",
-                                        "reason",
-                                        "error",
-                                        "errored",
-                                        "masked",
-                                        "prefixLength",
-                                        "family",
-                                        "isUnspecified",
-                                        "isLoopback",
-                                        "isLinkLocalMulticast",
-                                        "isLinkLocalUnicast",
-                                        "isGlobalUnicast",
-                                        "format.named",
-                                        "sign",
-                                        "asInteger",
-                                        "isInteger",
-                                        "asApproximateFloat",
-                                        "isGreaterThan",
-                                        "isLessThan",
-                                        "compareTo",
-                                        "add",
-                                        "sub",
-                                        "major",
-                                        "minor",
-                                        "patch",
-                                        "getScheme",
-                                        "getHostname",
-                                        "getHost",
-                                        "getPort",
-                                        "getEscapedPath",
-                                        "getQuery"})
-      groups[name] = Group::One;
-    for (const std::string_view name :
-         {"isSorted", "sum", "max", "min", "indexOf", "lastIndexOf", "includes"})
-      groups[name] = Group::Search;
-    for (const std::string_view name :
-         {"url", "lowerAscii", "upperAscii", "substring", "trim", "jsonpatch.escapeKey", "cidr",
-          "isIP", "isCIDR", "ip", "quantity", "isQuantity", "semver", "isSemver"})
-      groups[name] = Group::Traverse;
-    return groups;
-  }();
+  static const GroupTable kGroups = groupTable();
   if (overload == "cidr_ip") return Group::One;  // a field
   const auto found = kGroups.find(function);
   return found == kGroups.end() ? Group::None : found->second;

@@ -163,8 +163,8 @@ Problems checkDateTime(std::string_view text) {
   return parseTimestamp(text) ? Problems{} : Problems{"invalid datetime"};
 }
 
-constexpr std::uint64_t kUrlPattern = 1103, kBase64Pattern = 84, kUuidPattern = 76,
-                        kDateTimePattern = 95;
+constexpr std::uint64_t kUrlPattern = 1103, kBase64Pattern = 84, kUuidPattern = 70,
+                        kDateTimePattern = 71;
 constexpr NamedFormat kFormats[] = {
     {"dns1123Label", "DNS1123Label", checkLabel, 30},
     {"dns1123Subdomain", "DNS1123Subdomain", checkSubdomain, 60},

@@ -56,6 +56,7 @@ Overload withRegex(std::string id, std::vector<Type> parameters, Type result, Wi
     if (!regex) return nullptr;
     return [find, regex = *regex](Arguments x) { return find(*regex, x); };
   };
+  overload.validate = invalidPattern;
   return overload;
 }
 

@@ -7,12 +7,13 @@
 
 #include "cel/library/ordering.h"
 #include "cel/syntax/macro.h"
+#include "cel/value_access.h"
 
 namespace koord::cel {
 
 namespace {
 
-constexpr std::int64_t kLongestRange = 1'000'000;
+constexpr std::int64_t kLongestRange = static_cast<std::int64_t>(ValueAccess::kMaxElements);
 constexpr int kDeepestFlatten = 1'000;
 
 std::vector<Value> elementsOf(const Value& list) {
@@ -44,7 +45,7 @@ void flattenInto(std::vector<Value>& out, const Value& list, std::int64_t depth,
     Value each = list.listAt(i);
     if (each.is(Kind::List) && depth > 0 && level < kDeepestFlatten) {
       flattenInto(out, each, depth - 1, level + 1);
-    } else {
+    } else if (out.size() < ValueAccess::kMaxElements) {
       out.push_back(std::move(each));
     }
   }
@@ -54,6 +55,7 @@ Value flattened(const Value& list, std::int64_t depth) {
   if (depth < 0) return Value::error("level must be non-negative");
   std::vector<Value> elements;
   flattenInto(elements, list, depth, 0);
+  if (elements.size() >= ValueAccess::kMaxElements) return Value::error("list is too long");
   return Value::list(std::move(elements));
 }
 
@@ -205,6 +207,7 @@ void addSlices(Library& library) {
 void addOthers(Library& library) {
   const Type list = Type::list(Type::parameter("T")), i = Type::integer();
   Overload range = globalOverload("lists_range", {i}, Type::list(i), rangeOf);
+  range.pure = false;  // the list is not kept in the program
   range.track = ofResult;
   range.estimate = [](const CostModel&, const CostNode*, Nodes x) {
     return std::optional(newListEstimate(1, SizeEstimate::fixed(literalOr(x[0], UINT64_MAX))));

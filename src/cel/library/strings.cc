@@ -84,6 +84,7 @@ Value replaceParts(Arguments arguments) {
       if (left != 0) result += to;
       if (left > 0) --left;
       result += character;
+      if (result.size() > ValueAccess::kMaxText) return Value::error("text is too long");
     }
     if (left != 0) result += to;
     return Value::string(std::move(result));
@@ -176,6 +177,7 @@ Value joinParts(Arguments arguments) {
     if (!each.is(Kind::String)) return Value::error("join: invalid input: " + each.toString());
     if (i > 0) result += separator;
     result += each.text();
+    if (result.size() > ValueAccess::kMaxText) return Value::error("text is too long");
   }
   return Value::string(std::move(result));
 }

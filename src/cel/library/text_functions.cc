@@ -39,6 +39,7 @@ void addStrings(Library& library) {
   Overload global = globalOverload("matches", {s, s}, flag, matchesPattern);
   Overload member = memberOverload("matches_string", {s, s}, flag, matchesPattern);
   global.specialize = member.specialize = matchesConstant;
+  global.validate = member.validate = invalidPattern;
   library.add("matches", {std::move(global), std::move(member)});
 }
 

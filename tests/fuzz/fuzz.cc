@@ -10,6 +10,7 @@ namespace {
 constexpr std::array kTargets{
     Target{"admission", admission},
     Target{"apply", apply},
+    Target{"cel", celExpressions},
     Target{"cnmon", cnmon},
     Target{"codec", codec},
     Target{"continuetokens", continueTokens},

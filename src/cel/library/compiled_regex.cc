@@ -1,0 +1,24 @@
+#include "cel/library/compiled_regex.h"
+
+#include <fmt/format.h>
+
+namespace koord::cel {
+
+Result<Regex> compileRegex(std::string_view pattern) {
+  re2::RE2::Options options;
+  options.set_log_errors(false);
+  options.set_max_mem(kRegexMemory);
+  auto regex = std::make_shared<const re2::RE2>(asPiece(pattern), options);
+  if (!regex->ok())
+    return fail(ErrorCode::BadRequest,
+                fmt::format("error parsing regexp: {}: `{}`", regex->error(), pattern));
+  return regex;
+}
+
+std::string invalidPattern(std::span<const Value* const> constants) {
+  if (!constants[1] || !constants[1]->is(Kind::String)) return {};
+  const auto regex = compileRegex(constants[1]->text());
+  return regex ? std::string() : regex.error().message;
+}
+
+}  // namespace koord::cel

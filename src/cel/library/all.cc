@@ -3,6 +3,12 @@
 #include "cel/library/bindings.h"
 #include "cel/library/comprehensions.h"
 #include "cel/library/encoders.h"
+#include "cel/library/kubernetes_authz.h"
+#include "cel/library/kubernetes_format.h"
+#include "cel/library/kubernetes_lists.h"
+#include "cel/library/kubernetes_quantity.h"
+#include "cel/library/kubernetes_semver.h"
+#include "cel/library/kubernetes_url.h"
 #include "cel/library/lists.h"
 #include "cel/library/math.h"
 #include "cel/library/messages.h"
@@ -20,6 +26,24 @@ std::vector<const Library*> conformanceLibraries() {
           &listsLibrary(),    &comprehensionsLibrary(), &mathLibrary(),  &messagesLibrary(),
           &networkLibrary(),  &optionalsLibrary(),      &regexLibrary(), &setsLibrary(),
           &stringsLibrary()};
+}
+
+std::vector<const Library*> kubernetesLibraries() {
+  return {&standardLibrary(),
+          &optionalsLibrary(),
+          &comprehensionsLibrary(),
+          &kubernetesStringsLibrary(),
+          &setsLibrary(),
+          &listsLibrary(),
+          &kubernetesListsLibrary(),
+          &kubernetesRegexLibrary(),
+          &urlLibrary(),
+          &quantityLibrary(),
+          &kubernetesNetworkLibrary(),
+          &formatLibrary(),
+          &semverLibrary(),
+          &authzLibrary(),
+          &messagesLibrary()};
 }
 
 }  // namespace koord::cel

@@ -88,10 +88,10 @@ struct NamedType {
 
 void addOrders(Library& library) {
   const std::vector<NamedType> comparable = {
-      {"int", Type::integer()},        {"uint", Type::unsignedInteger()},
-      {"double", Type::real()},        {"bool", Type::boolean()},
-      {"duration", Type::duration()},  {"timestamp", Type::timestamp()},
-      {"string", Type::string()},      {"bytes", Type::bytes()}};
+      {"int", Type::integer()},       {"uint", Type::unsignedInteger()},
+      {"double", Type::real()},       {"bool", Type::boolean()},
+      {"duration", Type::duration()}, {"timestamp", Type::timestamp()},
+      {"string", Type::string()},     {"bytes", Type::bytes()}};
   for (const auto& [name, type] : comparable) {
     const Type list = Type::list(type);
     library.add("isSorted", {memberOverload(fmt::format("list_{}_is_sorted_bool", name), {list},

@@ -44,8 +44,8 @@ Value findEach(const re2::RE2& regex, Arguments x) {
 using WithRegex = Value (*)(const re2::RE2& regex, Arguments x);
 
 Overload withRegex(std::string id, std::vector<Type> parameters, Type result, WithRegex find) {
-  Overload overload = memberOverload(
-      std::move(id), std::move(parameters), std::move(result), [find](Arguments x) {
+  Overload overload =
+      memberOverload(std::move(id), std::move(parameters), std::move(result), [find](Arguments x) {
         const auto regex = compileRegex(x[1].text());
         if (!regex) return Value::error("Illegal regex: " + regex.error().message);
         return find(**regex, x);
@@ -67,9 +67,9 @@ const Library& kubernetesRegexLibrary() {
     library.name = "kubernetes.regex";
     const Type s = Type::string(), list = Type::list(s);
     library.add("find", {withRegex("string_find_string", {s, s}, s, findFirst)});
-    library.add("findAll", {withRegex("string_find_all_string", {s, s}, list, findEach),
-                            withRegex("string_find_all_string_int", {s, s, Type::integer()}, list,
-                                      findEach)});
+    library.add("findAll",
+                {withRegex("string_find_all_string", {s, s}, list, findEach),
+                 withRegex("string_find_all_string_int", {s, s, Type::integer()}, list, findEach)});
     return library;
   }();
   return kLibrary;

@@ -12,8 +12,7 @@ namespace koord::cel {
 namespace {
 
 bool isNumeric(std::string_view text) {
-  return !text.empty() &&
-         std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+  return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
 }
 
 bool isIdentifier(std::string_view text) {
@@ -47,8 +46,7 @@ std::vector<std::string_view> splitAt(std::string_view text, char separator) {
 // Numbers come before words; numbers compare by number, words by byte.
 std::strong_ordering compareIdentifiers(const std::string& a, const std::string& b) {
   const bool numberA = isNumeric(a), numberB = isNumeric(b);
-  if (numberA && numberB)
-    return a.size() != b.size() ? a.size() <=> b.size() : a.compare(b) <=> 0;
+  if (numberA && numberB) return a.size() != b.size() ? a.size() <=> b.size() : a.compare(b) <=> 0;
   if (numberA != numberB)
     return numberA ? std::strong_ordering::less : std::strong_ordering::greater;
   return a.compare(b) <=> 0;
@@ -167,8 +165,7 @@ const Library& semverLibrary() {
                 {memberOverload("semver_is_greater_than", {v, v}, flag, [](Arguments x) {
                   return Value::boolean(versionOf(x[0]) > versionOf(x[1]));
                 })});
-    library.add("isLessThan",
-                {memberOverload("semver_is_less_than", {v, v}, flag, [](Arguments x) {
+    library.add("isLessThan", {memberOverload("semver_is_less_than", {v, v}, flag, [](Arguments x) {
                   return Value::boolean(versionOf(x[0]) < versionOf(x[1]));
                 })});
     library.add("compareTo", {memberOverload("semver_compare_to", {v, v}, i, [](Arguments x) {

@@ -81,7 +81,8 @@ void addIps(Library& library) {
   library.add("isIP", {globalOverload("is_ip", {s}, flag, [](Arguments x) {
                 return Value::boolean(IpAddress::parse(x[0].text(), kUnmap).has_value());
               })});
-  library.add("ip.isCanonical", {globalOverload("ip_is_canonical", {s}, flag, isCanonicalIp<kUnmap>)});
+  library.add("ip.isCanonical",
+              {globalOverload("ip_is_canonical", {s}, flag, isCanonicalIp<kUnmap>)});
   library.add("family", {memberOverload("ip_family", {ip}, Type::integer(), [](Arguments x) {
                 return Value::integer(ipOf(x[0]).v4 ? 4 : 6);
               })});
@@ -101,12 +102,14 @@ void addCidrs(Library& library) {
   library.add("isCIDR", {globalOverload("is_cidr", {s}, flag, [](Arguments x) {
                 return Value::boolean(IpRange::parse(x[0].text(), kUnmap).has_value());
               })});
-  library.add("containsIP",
-              {memberOverload("cidr_contains_ip_ip", {cidr, ip}, flag, containsAddress<kUnmap>),
-               memberOverload("cidr_contains_ip_string", {cidr, s}, flag, containsAddress<kUnmap>)});
-  library.add("containsCIDR",
-              {memberOverload("cidr_contains_cidr", {cidr, cidr}, flag, containsRange<kUnmap>),
-               memberOverload("cidr_contains_cidr_string", {cidr, s}, flag, containsRange<kUnmap>)});
+  library.add(
+      "containsIP",
+      {memberOverload("cidr_contains_ip_ip", {cidr, ip}, flag, containsAddress<kUnmap>),
+       memberOverload("cidr_contains_ip_string", {cidr, s}, flag, containsAddress<kUnmap>)});
+  library.add(
+      "containsCIDR",
+      {memberOverload("cidr_contains_cidr", {cidr, cidr}, flag, containsRange<kUnmap>),
+       memberOverload("cidr_contains_cidr_string", {cidr, s}, flag, containsRange<kUnmap>)});
   library.add("masked", {memberOverload("cidr_masked", {cidr}, cidr, [](Arguments x) {
                 const IpRange& range = cidrOf(x[0]);
                 return cidrValue({range.address.masked(range.length), range.length});
@@ -159,11 +162,11 @@ const Library& networkLibrary() {
     static Library library;
     library.name = "network";
     addAllOf<true>(library);
-    library.add("isMask", {memberOverload("cidr_is_mask", {cidrType()}, Type::boolean(),
-                                          [](Arguments x) {
-      const IpRange& range = cidrOf(x[0]);
-      return Value::boolean(range.address.masked(range.length) == range.address);
-    })});
+    library.add("isMask",
+                {memberOverload("cidr_is_mask", {cidrType()}, Type::boolean(), [](Arguments x) {
+                  const IpRange& range = cidrOf(x[0]);
+                  return Value::boolean(range.address.masked(range.length) == range.address);
+                })});
     return library;
   }();
   return kLibrary;

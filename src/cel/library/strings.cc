@@ -197,29 +197,30 @@ Value quoted(Arguments arguments) {
 
 template <bool kLenient>
 void addAllStrings(Library& library) {
-    const Type s = Type::string(), i = Type::integer(), list = Type::list(s);
-    library.add("charAt", {memberOverload("string_char_at_int", {s, i}, s, charAt)});
-    library.add("indexOf", {memberOverload("string_index_of_string", {s, s}, i, indexOf<kLenient>),
-                            memberOverload("string_index_of_string_int", {s, s, i}, i, indexOf<kLenient>)});
-    library.add("lastIndexOf",
-                {memberOverload("string_last_index_of_string", {s, s}, i, lastIndexOf<kLenient>),
-                 memberOverload("string_last_index_of_string_int", {s, s, i}, i, lastIndexOf<kLenient>)});
-    library.add("lowerAscii", {memberOverload("string_lower_ascii", {s}, s, changeCase<'A', 'Z'>)});
-    library.add("upperAscii", {memberOverload("string_upper_ascii", {s}, s, changeCase<'a', 'z'>)});
-    library.add(
-        "replace",
-        {memberOverload("string_replace_string_string", {s, s, s}, s, replaceParts),
-         memberOverload("string_replace_string_string_int", {s, s, s, i}, s, replaceParts)});
-    library.add("split", {memberOverload("string_split_string", {s, s}, list, splitParts),
-                          memberOverload("string_split_string_int", {s, s, i}, list, splitParts)});
-    library.add("substring", {memberOverload("string_substring_int", {s, i}, s, substring),
-                              memberOverload("string_substring_int_int", {s, i, i}, s, substring)});
-    library.add("trim", {memberOverload("string_trim", {s}, s, trimSpaces)});
-    library.add("join", {memberOverload("list_join", {list}, s, joinParts),
-                         memberOverload("list_join_string", {list, s}, s, joinParts)});
-    library.add("strings.quote", {globalOverload("strings_quote", {s}, s, quoted)});
-    library.add("format",
-                {memberOverload("string_format", {s, Type::list(Type::dyn())}, s, formatString)});
+  const Type s = Type::string(), i = Type::integer(), list = Type::list(s);
+  library.add("charAt", {memberOverload("string_char_at_int", {s, i}, s, charAt)});
+  library.add("indexOf",
+              {memberOverload("string_index_of_string", {s, s}, i, indexOf<kLenient>),
+               memberOverload("string_index_of_string_int", {s, s, i}, i, indexOf<kLenient>)});
+  library.add(
+      "lastIndexOf",
+      {memberOverload("string_last_index_of_string", {s, s}, i, lastIndexOf<kLenient>),
+       memberOverload("string_last_index_of_string_int", {s, s, i}, i, lastIndexOf<kLenient>)});
+  library.add("lowerAscii", {memberOverload("string_lower_ascii", {s}, s, changeCase<'A', 'Z'>)});
+  library.add("upperAscii", {memberOverload("string_upper_ascii", {s}, s, changeCase<'a', 'z'>)});
+  library.add("replace",
+              {memberOverload("string_replace_string_string", {s, s, s}, s, replaceParts),
+               memberOverload("string_replace_string_string_int", {s, s, s, i}, s, replaceParts)});
+  library.add("split", {memberOverload("string_split_string", {s, s}, list, splitParts),
+                        memberOverload("string_split_string_int", {s, s, i}, list, splitParts)});
+  library.add("substring", {memberOverload("string_substring_int", {s, i}, s, substring),
+                            memberOverload("string_substring_int_int", {s, i, i}, s, substring)});
+  library.add("trim", {memberOverload("string_trim", {s}, s, trimSpaces)});
+  library.add("join", {memberOverload("list_join", {list}, s, joinParts),
+                       memberOverload("list_join_string", {list, s}, s, joinParts)});
+  library.add("strings.quote", {globalOverload("strings_quote", {s}, s, quoted)});
+  library.add("format",
+              {memberOverload("string_format", {s, Type::list(Type::dyn())}, s, formatString)});
 }
 
 }  // namespace
@@ -229,8 +230,8 @@ const Library& stringsLibrary() {
     static Library library;
     library.name = "strings";
     addAllStrings<false>(library);
-    library.add("reverse", {memberOverload("string_reverse", {Type::string()}, Type::string(),
-                                           reversedText)});
+    library.add("reverse",
+                {memberOverload("string_reverse", {Type::string()}, Type::string(), reversedText)});
     return library;
   }();
   return kLibrary;

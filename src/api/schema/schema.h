@@ -23,6 +23,14 @@ namespace koord::api {
 
 struct Schema;
 
+// An element of x-kubernetes-validations: a CEL expression that must be true of the value, "self".
+struct SchemaRule {
+  std::string rule, message, messageExpression;
+  std::string reason;     // FieldValueInvalid and so on; "" = FieldValueInvalid
+  std::string fieldPath;  // ".spec.replicas": the field that errors name, below the value
+  std::optional<bool> optionalOldSelf;
+};
+
 // What only custom resources say about a value.
 struct SchemaLimits {
   std::vector<json::value> allowed;  // enum
@@ -34,6 +42,7 @@ struct SchemaLimits {
   std::shared_ptr<const re2::RE2> regex;  // of pattern
   std::string format;
   std::optional<json::value> default_;
+  std::vector<SchemaRule> rules;
   std::vector<const Schema*> allOf, anyOf, oneOf;
   const Schema* not_ = nullptr;
 };

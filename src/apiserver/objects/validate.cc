@@ -5,7 +5,8 @@
 //
 //   metadata   of every kind: names, labels, annotations, finalizers, owners.
 //   pods       validate_pod.cc; what may change later validate_pod_update.cc.
-//   custom     by the schema of the CustomResourceDefinition (validate_custom.cc).
+//   custom     by the schema of the CustomResourceDefinition (validate_custom.cc), then by its rules
+//              in CEL (apiserver/rules).
 //   built-in   required fields by the type table, then the rules that users rely on: a workload
 //              selects the pods of its own template (else it would create pods without end),
 //              amounts are not negative, immutable fields do not change. Kinds with many rules have
@@ -22,6 +23,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "api/codec.h"
 #include "api/names.h"
 #include "api/selector.h"
@@ -30,6 +33,7 @@
 #include "apiserver/objects/validate_kinds.h"
 #include "apiserver/objects/validate_limits.h"
 #include "apiserver/objects/validate_webhooks.h"
+#include "apiserver/rules/custom_rules.h"
 #include "base/ascii.h"
 #include "base/quantity.h"
 
@@ -258,6 +262,28 @@ void validateBuiltin(const json::value& object, const json::value* before, const
   }
 }
 
+namespace {
+
+// Rules may rely on the schema, so an object that violates it is not shown to them.
+bool blocksRules(const Cause& cause) {
+  return cause.reason == "FieldValueRequired" || cause.reason == "FieldValueNotSupported" ||
+         cause.reason == "FieldValueTooLong" || cause.reason == "FieldValueTooMany" ||
+         cause.reason == "FieldValueTypeInvalid";
+}
+
+void validateRules(const json::value& object, const json::value* before, const CustomRules& rules,
+                   FieldErrors& errors) {
+  if (std::ranges::any_of(errors.causes(), blocksRules)) {
+    errors.invalid("<nil>", nullptr,
+                   "some validation rules were not checked because the object was invalid; correct "
+                   "the existing errors to complete validation");
+    return;
+  }
+  for (const std::string& error : rules.check(object, before)) errors.told(error);
+}
+
+}  // namespace
+
 Outcome<> validateObject(const json::value& object, const json::value* before,
                          const Resource& resource, const ResourceVersion& version,
                          std::string_view subresource) {
@@ -270,6 +296,7 @@ Outcome<> validateObject(const json::value& object, const json::value* before,
   }
   if (resource.custom) {
     if (version.schema) validateCustom(object, *version.schema, errors);
+    if (version.rules) validateRules(object, before, *version.rules, errors);
   } else if (before && resource.isCore("pods") && subresource == "status") {
     validatePodStatusUpdate(*before, object, errors);
   } else if (resource.isCore("pods")) {

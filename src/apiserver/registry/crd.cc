@@ -7,6 +7,7 @@
 
 #include "api/names.h"
 #include "api/schema/builtin.h"
+#include "apiserver/rules/custom_rules.h"
 #include "base/ascii.h"
 
 namespace koord::apiserver {
@@ -33,10 +34,9 @@ std::unexpected<Error> required(std::string_view field) {
 }
 
 // The schema of a custom object: that of the CRD plus apiVersion, kind and metadata.
-Result<const api::Schema*> rootSchema(api::SchemaSet& set, const json::value* openApi,
-                                      std::vector<std::string>& warnings) {
+Result<const api::Schema*> rootSchema(api::SchemaSet& set, const json::value* openApi) {
   const json::value anything{{"type", "object"}, {"x-kubernetes-preserve-unknown-fields", true}};
-  auto compiled = compileSchema(set, openApi ? *openApi : anything, warnings);
+  auto compiled = compileSchema(set, openApi ? *openApi : anything);
   if (!compiled) return compiled;
   auto& root = const_cast<api::Schema&>(**compiled);  // made just now
   root.type = api::Schema::Type::Object;
@@ -53,7 +53,7 @@ Result<const api::Schema*> rootSchema(api::SchemaSet& set, const json::value* op
 }
 
 Result<ResourceVersion> versionOf(api::SchemaSet& set, const json::value& in,
-                                  const std::string& path, std::vector<std::string>& warnings) {
+                                  const std::string& path) {
   ResourceVersion version;
   version.name = textAt(in, "name");
   if (version.name.empty()) return required(path + ".name");
@@ -79,9 +79,10 @@ Result<ResourceVersion> versionOf(api::SchemaSet& set, const json::value& in,
            std::string(textAt(column, "jsonPath"))});
     }
   }
-  auto schema = rootSchema(set, at(in, "schema", "openAPIV3Schema"), warnings);
+  auto schema = rootSchema(set, at(in, "schema", "openAPIV3Schema"));
   if (!schema) return fail(std::move(schema.error()).within(path + ".schema"));
   version.schema = *schema;
+  version.rules = CustomRules::compile(**schema);
   return version;
 }
 
@@ -107,8 +108,7 @@ Result<> setNames(Resource& resource, const json::value& spec, std::string_view 
   return {};
 }
 
-Result<> setVersions(Resource& resource, const json::value& spec,
-                     std::vector<std::string>& warnings) {
+Result<> setVersions(Resource& resource, const json::value& spec) {
   auto set = std::make_shared<api::SchemaSet>();
   if (auto added = api::addTypes(*set, api::tables::kMeta); !added) return fail(added.error());
   const auto* versions = find(spec, "versions");
@@ -117,7 +117,7 @@ Result<> setVersions(Resource& resource, const json::value& spec,
   int stored = 0;
   for (std::size_t i = 0; i < versions->get_array().size(); ++i) {
     const auto& in = versions->get_array()[i];
-    auto version = versionOf(*set, in, fmt::format("spec.versions[{}]", i), warnings);
+    auto version = versionOf(*set, in, fmt::format("spec.versions[{}]", i));
     if (!version) return fail(version.error());
     stored += version->storage;
     if (const auto* selectable = find(in, "selectableFields");
@@ -246,7 +246,7 @@ Result<> checkCrd(const json::value& crd, const Registry& registry, const json::
   return before && namesOf(*before) == namesOf(*versions) ? Result<>{} : checkUnique(*versions);
 }
 
-Result<Resource> resourceOfCrd(const json::value& crd, std::vector<std::string>& warnings) {
+Result<Resource> resourceOfCrd(const json::value& crd) {
   const auto* spec = find(crd, "spec");
   if (!spec) return required("spec");
   Resource resource;
@@ -270,8 +270,22 @@ Result<Resource> resourceOfCrd(const json::value& crd, std::vector<std::string>&
             "spec.scope: Unsupported value: \"{}\": supported values: \"Cluster\", \"Namespaced\"",
             scope));
   resource.namespaced = scope == "Namespaced";
-  if (auto set = setVersions(resource, *spec, warnings); !set) return fail(std::move(set.error()));
+  if (auto set = setVersions(resource, *spec); !set) return fail(std::move(set.error()));
   return resource;
+}
+
+std::vector<std::string> checkRules(const Resource& resource, const json::value& crd,
+                                    const json::value* old) {
+  std::vector<std::string> problems;
+  const auto* versions = arrayOf(at(crd, "spec", "versions"));
+  const auto* before = old ? arrayOf(at(*old, "spec", "versions")) : nullptr;
+  for (std::size_t i = 0; versions && i < resource.versions.size(); ++i) {
+    const auto& rules = resource.versions[i].rules;
+    if (!rules || (before && std::ranges::find(*before, (*versions)[i]) != before->end())) continue;
+    for (const std::string& problem : rules->problems())
+      problems.push_back(fmt::format("spec.versions[{}].schema.{}", i, problem));
+  }
+  return problems;
 }
 
 void completeCrd(json::value& crd, std::string_view now) {

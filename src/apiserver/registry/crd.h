@@ -8,13 +8,18 @@
 
 namespace koord::apiserver {
 
-// Compiles an openAPIV3Schema; the error has the path in it. CEL rules (x-kubernetes-validations)
-// are not supported; if there are any, `warnings` says so.
-Result<const api::Schema*> compileSchema(api::SchemaSet& set, const json::value& openApi,
-                                         std::vector<std::string>& warnings);
+// Compiles an openAPIV3Schema; the error has the path in it.
+Result<const api::Schema*> compileSchema(api::SchemaSet& set, const json::value& openApi);
 
 // The resource that a CustomResourceDefinition describes. The error names the field.
-Result<Resource> resourceOfCrd(const json::value& crd, std::vector<std::string>& warnings);
+//
+// Validation rules (x-kubernetes-validations) that cannot be compiled are no error here, because a
+// stored definition may have them: checkRules() refuses them.
+Result<Resource> resourceOfCrd(const json::value& crd);
+// What is wrong with the validation rules of the versions that `old`, null for a new definition, does
+// not have in this form. Each text begins with the field.
+std::vector<std::string> checkRules(const Resource& resource, const json::value& crd,
+                                    const json::value* old);
 
 // kube-apiserver's further rules. For a stored definition (`old`, null for a new one) only changes
 // are checked: it may be older than a rule, and its finalizers must still be removable. Built-in

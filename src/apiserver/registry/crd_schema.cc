@@ -31,12 +31,9 @@ struct SchemaPlace {
   static constexpr std::size_t kMaxShown = 256;
 };
 
-constexpr std::size_t kMaxWarnings = 100;
-
 class Compiler {
  public:
-  Compiler(api::SchemaSet& set, std::vector<std::string>& warnings)
-      : set_(set), warnings_(warnings) {}
+  explicit Compiler(api::SchemaSet& set) : set_(set) {}
 
   Result<const Schema*> compile(const json::value& in, const SchemaPlace& place) {
     if (!in.is_object()) return fail(ErrorCode::Invalid, place.text() + ": must be an object");
@@ -47,12 +44,6 @@ class Compiler {
     out.preserveUnknown = flag(in, "x-kubernetes-preserve-unknown-fields");
     out.embedded = flag(in, "x-kubernetes-embedded-resource");
     setListKind(out, in);
-    if (const auto* rules = find(in, "x-kubernetes-validations"); rules && rules->is_array() &&
-                                                                  !rules->get_array().empty() &&
-                                                                  warnings_.size() < kMaxWarnings)
-      warnings_.push_back(
-          fmt::format("{}: x-kubernetes-validations: CEL rules are not supported and not checked",
-                      place.text()));
     if (auto done = setChildren(out, in, place); !done) return fail(done.error());
     if (auto done = setLimits(out, in, place); !done) return fail(done.error());
     return &out;
@@ -148,7 +139,8 @@ class Compiler {
     limits.format = textAt(in, "format");
     if (const auto* value = find(in, "default")) limits.default_ = *value;
     if (auto set = setBranches(limits, in, place); !set) return set;
-    any = any || limits.uniqueItems || limits.regex || !limits.format.empty() || limits.default_ ||
+    setRules(limits, in);
+    any = any || !limits.rules.empty() || limits.uniqueItems || limits.regex || !limits.format.empty() || limits.default_ ||
           !limits.allOf.empty() || !limits.anyOf.empty() || !limits.oneOf.empty() || limits.not_;
     if (any) out.limits = std::make_unique<const SchemaLimits>(std::move(limits));
     return {};
@@ -219,15 +211,28 @@ class Compiler {
     return {};
   }
 
+  static void setRules(SchemaLimits& limits, const json::value& in) {
+    const auto* rules = find(in, "x-kubernetes-validations");
+    if (!rules || !rules->is_array()) return;
+    for (const auto& given : rules->get_array()) {
+      api::SchemaRule& rule = limits.rules.emplace_back();
+      rule.rule = textAt(given, "rule");
+      rule.message = textAt(given, "message");
+      rule.messageExpression = textAt(given, "messageExpression");
+      rule.reason = textAt(given, "reason");
+      rule.fieldPath = textAt(given, "fieldPath");
+      if (const auto* optional = find(given, "optionalOldSelf"); optional && optional->is_bool())
+        rule.optionalOldSelf = optional->get_bool();
+    }
+  }
+
   api::SchemaSet& set_;
-  std::vector<std::string>& warnings_;
 };
 
 }  // namespace
 
-Result<const Schema*> compileSchema(api::SchemaSet& set, const json::value& openApi,
-                                    std::vector<std::string>& warnings) {
-  return Compiler(set, warnings).compile(openApi, {nullptr, "openAPIV3Schema"});
+Result<const Schema*> compileSchema(api::SchemaSet& set, const json::value& openApi) {
+  return Compiler(set).compile(openApi, {nullptr, "openAPIV3Schema"});
 }
 
 }  // namespace koord::apiserver

@@ -26,6 +26,8 @@ struct ScalePaths {  // ".spec.replicas"
   std::string labelSelector;
 };
 
+class CustomRules;  // apiserver/rules
+
 struct ResourceVersion {
   std::string name;  // "v1"
   bool served = true;
@@ -34,6 +36,7 @@ struct ResourceVersion {
   std::optional<ScalePaths> scale;
   std::vector<Column> columns;
   const api::Schema* schema = nullptr;
+  std::shared_ptr<const CustomRules> rules;  // nullptr if the schema has none
   std::string deprecationWarning;
 };
 

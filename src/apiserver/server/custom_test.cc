@@ -489,13 +489,64 @@ TEST_F(StoredDefinitionsTest, whatChangesMustFollowTheRules) {
   EXPECT_EQ(get("/apis/b.c/v2/names").status, 200);
 }
 
-TEST_F(CustomTest, rulesInCelAreNamedAsNotSupported) {
-  const auto made = post(
-      kCrds,
-      R"({"metadata":{"name":"a.b.c"},"spec":{"group":"b.c","scope":"Cluster","names":{"plural":"a","kind":"A"},"versions":[
-      {"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","x-kubernetes-validations":[{"rule":"true"}]}}}]}})");
-  EXPECT_EQ(made.status, 201);
-  EXPECT_THAT(made.warnings, ElementsAre(HasSubstr("CEL rules are not supported")));
+struct RulesTest : CustomTest {
+  Answer define(std::string_view rules) {
+    return post(
+        kCrds,
+        fmt::format(
+            R"({{"metadata":{{"name":"a.b.c"}},"spec":{{"group":"b.c","scope":"Cluster","names":{{"plural":"a","kind":"A"}},"versions":[
+      {{"name":"v1","served":true,"storage":true,"schema":{{"openAPIV3Schema":{{"type":"object","properties":{{
+        "spec":{{"type":"object","required":["min"],"properties":{{"min":{{"type":"integer"}},"max":{{"type":"integer"}}}},
+        "x-kubernetes-validations":{}}}}}}}}}}}]}}}})",
+            rules));
+  }
+  const std::string kObjects = "/apis/b.c/v1/a";
+};
+
+TEST_F(RulesTest, anObjectThatBreaksARuleIsRefused) {
+  ASSERT_EQ(
+      define(
+          R"([{"rule":"!has(self.max) || self.min <= self.max","message":"min is above max","fieldPath":".min"}])")
+          .status,
+      201);
+  EXPECT_EQ(
+      post(kObjects,
+           R"({"apiVersion":"b.c/v1","kind":"A","metadata":{"name":"x"},"spec":{"min":1,"max":2}})")
+          .status,
+      201);
+  const auto refused = post(
+      kObjects,
+      R"({"apiVersion":"b.c/v1","kind":"A","metadata":{"name":"y"},"spec":{"min":3,"max":2}})");
+  EXPECT_EQ(refused.status, 422);
+  EXPECT_EQ(refused.message(), "A.b.c \"y\" is invalid: spec.min: Invalid value: min is above max");
+  const auto invalid =
+      post(kObjects, R"({"apiVersion":"b.c/v1","kind":"A","metadata":{"name":"y"},"spec":{}})");
+  EXPECT_EQ(invalid.status, 422);
+  EXPECT_THAT(invalid.message(),
+              HasSubstr("some validation rules were not checked because the object was invalid"));
+}
+
+TEST_F(RulesTest, aRuleAboutAChangeIsForUpdates) {
+  ASSERT_EQ(define(R"([{"rule":"self.min >= oldSelf.min"}])").status, 201);
+  ASSERT_EQ(post(kObjects,
+                 R"({"apiVersion":"b.c/v1","kind":"A","metadata":{"name":"x"},"spec":{"min":3}})")
+                .status,
+            201);
+  EXPECT_EQ(mergePatch(kObjects + "/x", R"({"spec":{"min":4}})").status, 200);
+  const auto refused = mergePatch(kObjects + "/x", R"({"spec":{"min":2}})");
+  EXPECT_EQ(refused.status, 422);
+  EXPECT_THAT(refused.message(),
+              HasSubstr("spec: Invalid value: failed rule: self.min >= oldSelf.min"));
+}
+
+TEST_F(RulesTest, aDefinitionWithAWrongRuleIsRefused) {
+  const auto refused = define(R"([{"rule":"self.none > 1"}])");
+  EXPECT_EQ(refused.status, 422);
+  EXPECT_THAT(
+      refused.message(),
+      HasSubstr("spec.versions[0].schema.openAPIV3Schema.properties[spec].x-kubernetes-"
+                "validations[0].rule: Invalid value: \"self.none > 1\": compilation failed: "
+                "ERROR: <input>:1:5: undefined field 'none'"));
 }
 
 }  // namespace

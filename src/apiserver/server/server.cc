@@ -110,9 +110,8 @@ Result<> Server::load(Storage& storage) {
                    makeEntry(std::move(draft), *object, stored.version));
     if (stored.table == "services") addresses_.changed(stored.key, &*object);
     if (stored.table == kCrds) {
-      std::vector<std::string> warnings;
       // A stored definition that violates a newer rule must not prevent the start of the server.
-      if (auto learnt = resourceOfCrd(*object, warnings)) {
+      if (auto learnt = resourceOfCrd(*object)) {
         registry_.put(*std::move(learnt));
       } else {
         log::error("CustomResourceDefinition {}: its objects are not served: {}", stored.key,
@@ -176,8 +175,7 @@ void Server::onReverted(const Table& table, const Event& event) {
   } else if (table.name() == "services") {
     addresses_.changed(entry->key, before);
   } else if (table.name() == kCrds) {
-    std::vector<std::string> ignored;
-    auto learnt = before ? resourceOfCrd(*before, ignored) : fail(ErrorCode::NotFound, "");
+    auto learnt = before ? resourceOfCrd(*before) : fail(ErrorCode::NotFound, "");
     if (learnt) {
       registry_.put(*std::move(learnt));
       if (waitsForCleanup(*before)) crdCleanup_->start(entry->key);

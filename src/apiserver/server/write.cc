@@ -404,14 +404,17 @@ Outcome<> WriteCall::checkDefinition() const {
 // A CustomResourceDefinition must define a valid resource, unless it was stored in this form.
 Outcome<> WriteCall::checkKindRules(const json::value& object, const json::value* old) {
   if (!isCrd(*target_.resource)) return {};
-  const auto resource = resourceOfCrd(object, warnings_);
+  const auto resource = resourceOfCrd(object);
   if (!resource && old && memberOf(object, "spec") == memberOf(*old, "spec")) return {};
   const auto good =
       resource ? checkCrd(object, server_.registry_, old) : Result<>(fail(resource.error()));
-  if (good) return {};
-  return refuse(FieldErrors()
-                    .told(good.error().message)
-                    .failure(target_.kindName(), textAt(object, "metadata", "name")));
+  FieldErrors errors;
+  if (!good) {
+    errors.told(good.error().message);
+  } else {
+    for (const std::string& problem : checkRules(*resource, object, old)) errors.told(problem);
+  }
+  return errors.verdict(target_.kindName(), textAt(object, "metadata", "name"));
 }
 
 // Updates the parts of the server that depend on an object; null when it was deleted.
@@ -424,10 +427,9 @@ Outcome<> WriteCall::followUp(const json::value* object, std::string_view name) 
       server_.webhooks_.setValidating(std::string(name), object);
   } else if (isCrd(resource)) {
     if (object) {
-      std::vector<std::string> ignored;
       // A stored definition that violates a newer rule is not served, but may still be changed and
       // deleted.
-      if (auto learnt = resourceOfCrd(*object, ignored)) server_.registry_.put(*std::move(learnt));
+      if (auto learnt = resourceOfCrd(*object)) server_.registry_.put(*std::move(learnt));
       if (waitsForCleanup(*object)) server_.crdCleanup_->start(std::string(name));
     } else if (const auto known = server_.registry_.findByTable(name); !known || known->custom) {
       // Objects of a built-in kind stay if a leftover definition of its name is deleted.

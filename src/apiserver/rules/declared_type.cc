@@ -1,0 +1,176 @@
+#include "apiserver/rules/declared_type.h"
+
+#include <algorithm>
+
+#include "apiserver/rules/field_name.h"
+
+namespace koord::apiserver {
+
+using api::Schema;
+
+namespace {
+
+// Kubernetes counts no elements of values that are not text, lists or maps.
+constexpr std::uint64_t kNoElements = 0;
+constexpr std::int64_t kMinText = 2;       // ""
+constexpr std::uint64_t kMaxName = 253;    // characters of a resource's name
+constexpr std::int64_t kMinNumber = 1;     // 0
+constexpr std::int64_t kMinBoolean = 4;    // true
+constexpr std::int64_t kMinContainer = 2;  // [] or {}
+constexpr std::int64_t kMinDuration = 3;
+constexpr std::int64_t kMaxDuration = 32;
+constexpr std::int64_t kDate = 12;         // "2006-01-02" with quotes
+constexpr std::int64_t kMinDateTime = 21;  // up to seconds
+constexpr std::int64_t kMaxDateTime = 32;
+
+const api::SchemaLimits& limitsOf(const Schema& schema) {
+  static const api::SchemaLimits none;
+  return schema.limits ? *schema.limits : none;
+}
+
+}  // namespace
+
+// An object of the schema, read from JSON.
+class DeclaredTypes::JsonObject final : public cel::ObjectType {
+ public:
+  struct Member {
+    std::string key;  // in JSON
+    cel::Type type;
+  };
+
+  std::string_view name() const override { return "object"; }
+  std::optional<Field> field(std::string_view name) const override {
+    const auto found = numbers_.find(name);
+    if (found == numbers_.end()) return std::nullopt;
+    return Field{found->second, members_[static_cast<std::size_t>(found->second)].type};
+  }
+  cel::Value get(const void* object, int field) const override {
+    const Member& member = members_[static_cast<std::size_t>(field)];
+    const auto* value = find(jsonOf(object), member.key);
+    return value ? cel::Value::json(*value, member.type)
+                 : cel::Value::error("no such key: " + member.key);
+  }
+  bool has(const void* object, int field) const override {
+    return find(jsonOf(object), members_[static_cast<std::size_t>(field)].key) != nullptr;
+  }
+  bool equals(const void* a, const void* b) const override { return jsonOf(a) == jsonOf(b); }
+  Result<json::value> toJson(const void* object) const override { return jsonOf(object); }
+
+  void add(std::string name, std::string key, const cel::Type& type) {
+    numbers_.emplace(std::move(name), static_cast<int>(members_.size()));
+    members_.push_back({std::move(key), type});
+  }
+
+ private:
+  static const json::value& jsonOf(const void* object) {
+    return *static_cast<const json::value*>(object);
+  }
+
+  std::vector<Member> members_;  // by number
+  std::map<std::string, int, std::less<>> numbers_;
+};
+
+DeclaredTypes::DeclaredTypes() = default;
+DeclaredTypes::~DeclaredTypes() = default;
+
+DeclaredTypes::JsonObject& DeclaredTypes::addObject() {
+  return *objects_.emplace_back(std::make_unique<JsonObject>());
+}
+
+const DeclaredType* DeclaredTypes::text() {
+  return add({cel::Type::string(), kMinText, kMaxRequestBytes - 2});
+}
+
+const DeclaredType* DeclaredTypes::declareText(const Schema& schema) {
+  const api::SchemaLimits& limits = limitsOf(schema);
+  const std::string& format = limits.format;
+  const auto most =
+      limits.maxLength ? std::uint64_t{*limits.maxLength} : std::uint64_t{kMaxRequestBytes - 2};
+  if (format == "byte") return add({cel::Type::bytes(), kMinText, most});
+  if (format == "duration") return add({cel::Type::duration(), kMinDuration, kMaxDuration});
+  if (format == "date") return add({cel::Type::timestamp(), kDate, kDate});
+  if (format == "date-time") return add({cel::Type::timestamp(), kMinDateTime, kMaxDateTime});
+  // A character has up to four bytes.
+  if (limits.maxLength) return add({cel::Type::string(), kMinText, most * 4});
+  if (limits.allowed.empty()) return text();
+  std::uint64_t longest = 0;
+  for (const json::value& value : limits.allowed)
+    if (value.is_string()) longest = std::max<std::uint64_t>(longest, value.get_string().size());
+  return add({cel::Type::string(), kMinText, longest});
+}
+
+const DeclaredType* DeclaredTypes::declareObject(const Schema& schema, bool isResource) {
+  DeclaredType out;
+  out.minBytes = kMinContainer;
+  out.maxElements = kNoElements;
+  JsonObject& object = addObject();
+  const auto member = [&](const std::string& key, const DeclaredType* type) {
+    const auto name = celFieldName(key);
+    if (!type || !name) return;
+    object.add(*name, key, type->type);
+    out.fields.emplace(*name, type);
+  };
+  if (isResource) {
+    JsonObject& metadata = addObject();
+    DeclaredType declared;
+    declared.minBytes = kMinContainer;
+    declared.maxElements = kNoElements;
+    for (const char* key : {"name", "generateName"}) {
+      const DeclaredType* type = add({cel::Type::string(), kMinText, kMaxName * 4});
+      metadata.add(key, key, type->type);
+      declared.fields.emplace(key, type);
+    }
+    declared.type = cel::Type::object(metadata);
+    member("metadata", add(std::move(declared)));
+    for (const char* key : {"apiVersion", "kind"}) member(key, text());
+  }
+  for (const api::SchemaField& field : schema.fields) {
+    if (!field.type || (isResource && out.fields.contains(field.name))) continue;
+    const DeclaredType* type = declare(*field.type, field.type->embedded);
+    member(field.name, type);
+    if (type && field.required && !limitsOf(*field.type).default_)
+      out.minBytes += static_cast<std::int64_t>(field.name.size()) + type->minBytes + 4;
+  }
+  out.type = cel::Type::object(object);
+  return add(std::move(out));
+}
+
+const DeclaredType* DeclaredTypes::declare(const Schema& schema, bool isResource) {
+  using Type = Schema::Type;
+  const api::SchemaLimits& limits = limitsOf(schema);
+  switch (schema.type) {
+    case Type::IntOrString:
+      return add({cel::Type::dyn(), 1,
+                  limits.maxLength ? std::uint64_t{*limits.maxLength} * 4
+                                   : std::uint64_t{kMaxRequestBytes - 2}});
+    case Type::Integer:
+      return add({cel::Type::integer(), kMinNumber, kNoElements});
+    case Type::Number:
+      return add({cel::Type::real(), kMinNumber, kNoElements});
+    case Type::Boolean:
+      return add({cel::Type::boolean(), kMinBoolean, kNoElements});
+    case Type::String:
+      return declareText(schema);
+    case Type::Object:
+      return declareObject(schema, isResource);
+    case Type::List:
+    case Type::Map: {
+      const auto* element = schema.items ? declare(*schema.items, schema.items->embedded) : nullptr;
+      if (!element) return nullptr;
+      const bool isList = schema.type == Type::List;
+      const auto& most = isList ? limits.maxItems : limits.maxProperties;
+      // Between elements is a comma; an entry has a key of at least two quotes and a colon, too.
+      const std::int64_t each = element->minBytes + (isList ? 1 : 6);
+      return add(
+          {isList ? cel::Type::list(element->type)
+                  : cel::Type::map(cel::Type::string(), element->type),
+           kMinContainer,
+           most ? std::uint64_t{*most} : static_cast<std::uint64_t>((kMaxRequestBytes - 2) / each),
+           element});
+    }
+    default:
+      return nullptr;  // built-in types do not occur in definitions
+  }
+}
+
+}  // namespace koord::apiserver

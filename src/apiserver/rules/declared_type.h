@@ -1,0 +1,55 @@
+#pragma once
+
+// The CEL types of a custom resource's schema, with the bounds on sizes that cost estimates need.
+//
+// A rule can read what the schema describes: a field without a schema, or below
+// x-kubernetes-preserve-unknown-fields, has no type and cannot be read. The bounds follow from
+// maxLength, maxItems and maxProperties, else from the size of the largest request, as in
+// Kubernetes, so that the same rules are refused as too expensive.
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/schema/schema.h"
+#include "cel/cel.h"
+
+namespace koord::apiserver {
+
+inline constexpr std::int64_t kMaxRequestBytes = 3 << 20;
+
+struct DeclaredType {
+  cel::Type type;
+  std::int64_t minBytes = 0;  // of its JSON
+  // The most characters, bytes, elements or entries; 0 if the value has none of these.
+  std::uint64_t maxElements = 0;
+  const DeclaredType* element = nullptr;  // of a list, or values of a map
+  std::map<std::string, const DeclaredType*, std::less<>> fields = {};  // by the name in CEL
+};
+
+// Owns the types of one schema. Not thread-safe while it grows; the types are immutable.
+class DeclaredTypes {
+ public:
+  DeclaredTypes();
+  ~DeclaredTypes();
+  // nullptr if expressions cannot read values of the schema. A resource's root, and an embedded
+  // resource, have apiVersion, kind, metadata.name and metadata.generateName.
+  const DeclaredType* declare(const api::Schema& schema, bool isResource);
+
+ private:
+  class JsonObject;
+  const DeclaredType* declareObject(const api::Schema& schema, bool isResource);
+  const DeclaredType* declareText(const api::Schema& schema);
+  JsonObject& addObject();
+  const DeclaredType* add(DeclaredType type) { return &types_.emplace_back(std::move(type)); }
+  const DeclaredType* text();
+
+  std::deque<DeclaredType> types_;
+  std::vector<std::unique_ptr<JsonObject>> objects_;
+};
+
+}  // namespace koord::apiserver

@@ -8,6 +8,7 @@
 
 namespace koord::api {
 
+BOOST_DESCRIBE_STRUCT(ResourceClaimUse, (), (name, request))
 BOOST_DESCRIBE_STRUCT(ResourceRequirements, (), (limits, requests, claims))
 BOOST_DESCRIBE_STRUCT(ContainerPort, (), (name, hostPort, containerPort, protocol, hostIP))
 BOOST_DESCRIBE_STRUCT(ObjectFieldSelector, (), (fieldPath))
@@ -43,6 +44,7 @@ BOOST_DESCRIBE_STRUCT(PersistentVolumeClaimVolumeSource, (), (claimName, readOnl
 BOOST_DESCRIBE_STRUCT(Volume, (),
                       (name, persistentVolumeClaim, ephemeral, gcePersistentDisk,
                        awsElasticBlockStore, iscsi, rbd, image))
+BOOST_DESCRIBE_STRUCT(PodResourceClaim, (), (name, resourceClaimName, resourceClaimTemplateName))
 BOOST_DESCRIBE_STRUCT(PodSpec, (),
                       (volumes, initContainers, containers, restartPolicy,
                        terminationGracePeriodSeconds, activeDeadlineSeconds, nodeSelector, nodeName,
@@ -61,11 +63,16 @@ BOOST_DESCRIBE_STRUCT(ContainerState, (), (waiting, running, terminated))
 BOOST_DESCRIBE_STRUCT(ContainerStatus, (),
                       (name, state, lastState, ready, restartCount, image, imageID, containerID,
                        started, allocatedResources, resources))
+BOOST_DESCRIBE_STRUCT(PodResourceClaimStatus, (), (name, resourceClaimName))
+BOOST_DESCRIBE_STRUCT(ContainerExtendedResourceRequest, (),
+                      (containerName, resourceName, requestName))
+BOOST_DESCRIBE_STRUCT(PodExtendedResourceClaimStatus, (), (requestMappings, resourceClaimName))
 BOOST_DESCRIBE_STRUCT(PodIP, (), (ip))
 BOOST_DESCRIBE_STRUCT(PodStatus, (),
                       (observedGeneration, phase, conditions, message, reason, nominatedNodeName,
                        hostIP, podIP, podIPs, startTime, initContainerStatuses, containerStatuses,
-                       qosClass, resize, allocatedResources, resources))
+                       qosClass, resize, allocatedResources, resources, resourceClaimStatuses,
+                       extendedResourceClaimStatus))
 BOOST_DESCRIBE_STRUCT(Pod, (), (metadata, spec, status))
 BOOST_DESCRIBE_STRUCT(PodTemplateSpec, (), (metadata, spec))
 BOOST_DESCRIBE_STRUCT(Binding, (), (metadata, target))

@@ -7,10 +7,16 @@
 
 namespace koord::api {
 
+// An entry of spec.resourceClaims whose devices the container gets, or those of one of its requests.
+struct ResourceClaimUse {
+  std::string name;
+  std::string request;  // empty: all
+  bool operator==(const ResourceClaimUse&) const = default;
+};
 struct ResourceRequirements {
   ResourceList limits;
   ResourceList requests;
-  json::value claims;
+  List<ResourceClaimUse> claims;
 };
 
 struct ContainerPort {
@@ -133,6 +139,14 @@ struct Volume {
   json::value image;
 };
 
+// Devices of the pod: a ResourceClaim, or the template of one. One of the two is set.
+struct PodResourceClaim {
+  std::string name;
+  std::optional<std::string> resourceClaimName;
+  std::optional<std::string> resourceClaimTemplateName;
+  bool operator==(const PodResourceClaim&) const = default;
+};
+
 struct PodSpec {
   List<Volume> volumes;
   List<Container> initContainers;
@@ -156,7 +170,7 @@ struct PodSpec {
   List<PodSchedulingGate> schedulingGates;
   Boxed<PodSchedulingGroup> schedulingGroup;
   Boxed<ResourceRequirements> resources;  // pod level
-  json::value resourceClaims;
+  List<PodResourceClaim> resourceClaims;
 };
 
 struct PodCondition {
@@ -209,6 +223,25 @@ struct PodIP {
   std::string ip;
 };
 
+// The claim that was generated from a template.
+struct PodResourceClaimStatus {
+  std::string name;                              // of the entry of spec.resourceClaims
+  std::optional<std::string> resourceClaimName;  // absent: the entry needs no claim
+  bool operator==(const PodResourceClaimStatus&) const = default;
+};
+struct ContainerExtendedResourceRequest {
+  std::string containerName;
+  std::string resourceName;
+  std::string requestName;  // in the claim
+  bool operator==(const ContainerExtendedResourceRequest&) const = default;
+};
+// The claim that the scheduler created for extended resources of the pod that devices back.
+struct PodExtendedResourceClaimStatus {
+  List<ContainerExtendedResourceRequest> requestMappings;
+  std::string resourceClaimName;
+  bool operator==(const PodExtendedResourceClaimStatus&) const = default;
+};
+
 struct PodStatus {
   std::int64_t observedGeneration = 0;
   Text phase;  // Pending, Running, Succeeded, Failed, Unknown
@@ -226,6 +259,8 @@ struct PodStatus {
   Text resize;
   ResourceList allocatedResources;
   Boxed<ResourceRequirements> resources;
+  List<PodResourceClaimStatus> resourceClaimStatuses;
+  Boxed<PodExtendedResourceClaimStatus> extendedResourceClaimStatus;
 };
 
 struct Pod {
@@ -260,9 +295,12 @@ extern template class List<NodeSelectorTerm>;
 extern template class List<PodAffinityTerm>;
 extern template class List<PodCondition>;
 extern template class List<PodIP>;
+extern template class List<PodResourceClaim>;
+extern template class List<PodResourceClaimStatus>;
 extern template class List<PodSchedulingGate>;
 extern template class List<PodSchedulingGroup>;
 extern template class List<PreferredSchedulingTerm>;
+extern template class List<ResourceClaimUse>;
 extern template class List<ResourceRequirements>;
 extern template class List<Toleration>;
 extern template class List<TopologySpreadConstraint>;

@@ -54,9 +54,15 @@ struct Shape {
 
 // Whether Kubernetes itself has the kind, so that it has protobuf messages (and no CRD).
 constexpr bool isBuiltin(const ResourceType& type) {
-  constexpr std::string_view kGroups[] = {
-      "",       "admissionregistration.k8s.io", "apps",           "batch",
-      "policy", "coordination.k8s.io",          "storage.k8s.io", "scheduling.k8s.io"};
+  constexpr std::string_view kGroups[] = {"",
+                                          "admissionregistration.k8s.io",
+                                          "apps",
+                                          "batch",
+                                          "policy",
+                                          "coordination.k8s.io",
+                                          "storage.k8s.io",
+                                          "scheduling.k8s.io",
+                                          "resource.k8s.io"};
   return type.version == "v1" && std::ranges::find(kGroups, type.group) != std::end(kGroups);
 }
 

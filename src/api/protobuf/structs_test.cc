@@ -10,6 +10,7 @@
 #include "api/core.h"
 #include "api/protobuf/plan.h"
 #include "api/protobuf/transcode.h"
+#include "api/resource_claims.h"
 #include "api/services.h"
 #include "api/storage.h"
 #include "api/workloads.h"
@@ -70,6 +71,10 @@ const std::vector<Subject>& subjects() {
                                         subject<CSIDriver>(),
                                         subject<CSIStorageCapacity>(),
                                         subject<VolumeAttachment>(),
+                                        subject<ResourceClaim>(),
+                                        subject<ResourceClaimTemplate>(),
+                                        subject<DeviceClass>(),
+                                        subject<ResourceSlice>(),
                                         subject<Service>(),
                                         subject<ReplicationControllerSelection>(),
                                         subject<ReplicaSetSelection>(),

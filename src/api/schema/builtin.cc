@@ -156,8 +156,9 @@ Result<> addTypes(SchemaSet& set, std::string_view table) {
 
 SchemaSet builtinTypes() {
   SchemaSet set;
-  for (const char* table : {tables::kMeta, tables::kPod, tables::kVolumes, tables::kCore,
-                            tables::kWorkloads, tables::kOthers, tables::kReviews})
+  for (const char* table :
+       {tables::kMeta, tables::kPod, tables::kVolumes, tables::kCore, tables::kWorkloads,
+        tables::kOthers, tables::kResource, tables::kReviews})
     addTypes(set, table).value();  // the tables are part of the program; a test reads them all
   return set;
 }

@@ -168,6 +168,15 @@ Outcome<> admitNodeWrite(const NodeWrite& write) {
   if (write.resource.isCore("pods")) return admitPod(write, node);
   if (write.resource.is("storage.k8s.io", "csinodes") && write.name != node)
     return forbidden(write, "can only access CSINode with the same name as the requesting node");
+  if (write.resource.is("resource.k8s.io", "resourceslices")) {
+    const bool creating = write.operation == "CREATE";
+    const auto* slice = creating ? write.object : write.old;
+    if ((creating || write.operation == "DELETE") &&
+        (!slice || textAt(*slice, "spec", "nodeName") != node))
+      return forbidden(write, fmt::format("can only {} ResourceSlice with the same NodeName as the "
+                                          "requesting node",
+                                          creating ? "create" : "delete"));
+  }
   if (write.resource.is("coordination.k8s.io", "leases")) {
     if (write.namespace_ != "kube-node-lease")
       return forbidden(write, "can only access leases in the \"kube-node-lease\" system namespace");

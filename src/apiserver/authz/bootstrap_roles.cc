@@ -26,6 +26,7 @@ system:aggregate-to-edit +edit
  write | policy | poddisruptionbudgets
  write | networking.k8s.io | ingresses networkpolicies
  all | coordination.k8s.io | leases
+ write | resource.k8s.io | resourceclaims resourceclaimtemplates
 system:aggregate-to-view +view
  read | core | configmaps endpoints persistentvolumeclaims persistentvolumeclaims/status pods replicationcontrollers replicationcontrollers/scale serviceaccounts services services/status
  read | core | bindings events limitranges namespaces/status pods/log pods/status replicationcontrollers/status resourcequotas resourcequotas/status
@@ -37,6 +38,7 @@ system:aggregate-to-view +view
  read | extensions | daemonsets daemonsets/status deployments deployments/scale deployments/status ingresses ingresses/status networkpolicies replicasets replicasets/scale replicasets/status replicationcontrollers/scale
  read | policy | poddisruptionbudgets poddisruptionbudgets/status
  read | networking.k8s.io | ingresses ingresses/status networkpolicies
+ read | resource.k8s.io | resourceclaims resourceclaims/status resourceclaimtemplates
 system:auth-delegator
  create | authentication.k8s.io | tokenreviews
  create | authorization.k8s.io | subjectaccessreviews
@@ -90,6 +92,14 @@ system:kube-scheduler
  read | storage.k8s.io | csidrivers
  read | storage.k8s.io | csistoragecapacities
  read | storage.k8s.io | volumeattachments
+ read | resource.k8s.io | deviceclasses
+ get list patch update watch | resource.k8s.io | resourceclaims
+ get list patch update watch | resource.k8s.io | resourceclaims/status
+ update | core | pods/finalizers
+ read | resource.k8s.io | resourceslices
+ create delete | resource.k8s.io | resourceclaims
+ read | resource.k8s.io | devicetaintrules
+ patch update | resource.k8s.io | resourceclaims/binding
 system:volume-scheduler
  get list patch update watch | core | persistentvolumes
  read | storage.k8s.io | storageclasses
@@ -121,6 +131,8 @@ system:node
  read | storage.k8s.io | csidrivers
  create delete get patch update | storage.k8s.io | csinodes
  read | node.k8s.io | runtimeclasses
+ get | resource.k8s.io | resourceclaims
+ deletecollection | resource.k8s.io | resourceslices
 system:node-bootstrapper
  create get list watch | certificates.k8s.io | certificatesigningrequests
 system:node-problem-detector
@@ -172,6 +184,15 @@ system:controller:deployment-controller
  create delete get list patch update watch | apps extensions | replicasets
  get list update watch | core | pods
  create patch update | core events.k8s.io | events
+system:controller:device-taint-eviction-controller
+ delete get list watch | core | pods
+ patch update | core | pods/status
+ read | resource.k8s.io | resourceclaims
+ read | resource.k8s.io | resourceslices
+ read | resource.k8s.io | deviceclasses
+ create patch update | core events.k8s.io | events
+ patch update | resource.k8s.io | devicetaintrules/status
+ read | resource.k8s.io | devicetaintrules
 system:controller:disruption-controller
  read | apps extensions | deployments
  read | apps extensions | replicasets
@@ -261,6 +282,14 @@ system:controller:replication-controller
  update | core | replicationcontrollers/finalizers
  create delete list patch watch | core | pods
  create patch update | core events.k8s.io | events
+system:controller:resource-claim-controller
+ read | core | pods
+ update | core | pods/finalizers
+ create delete get list watch | resource.k8s.io | resourceclaims
+ patch update | resource.k8s.io | resourceclaims resourceclaims/status
+ patch update | core | pods/status
+ create patch update | core events.k8s.io | events
+ patch update | resource.k8s.io | resourceclaims/binding
 system:controller:resourcequota-controller
  list watch | * | *
  update | core | resourcequotas/status

@@ -56,6 +56,8 @@ Decision NodeAuthorizer::authorize(const Attributes& a) {
   if (a.group == "coordination.k8s.io" && a.resource == "leases") return ownLease(node, a);
   if (a.group == "storage.k8s.io" && a.resource == "csinodes") return ownCsiNode(node, a);
   if (a.group == "storage.k8s.io" && a.resource == "volumeattachments") return get(node, a);
+  if (a.group == "resource.k8s.io" && a.resource == "resourceclaims") return get(node, a);
+  if (a.group == "resource.k8s.io" && a.resource == "resourceslices") return slices(node, a);
   return byRules(a);
 }
 
@@ -118,9 +120,23 @@ Decision NodeAuthorizer::related(std::string_view node, const Attributes& a) {
       : a.resource == "configmaps"        ? graph_.needsConfigMap(node, a.namespace_, a.name)
       : a.resource == "persistentvolumes" ? graph_.needsVolume(node, a.name)
       : a.resource == "volumeattachments" ? graph_.hasAttachment(node, a.name)
+      : a.resource == "resourceslices"    ? graph_.hasSlice(node, a.name)
+      : a.resource == "resourceclaims"    ? graph_.needsResourceClaim(node, a.namespace_, a.name)
                                           : graph_.needsClaim(node, a.namespace_, a.name);
   if (found) return yes();
   return no(fmt::format("no relationship found between node '{}' and this object", node));
+}
+
+Decision NodeAuthorizer::slices(std::string_view node, const Attributes& a) {
+  if (!a.subresource.empty()) return no("cannot authorize ResourceSlice subresources");
+  if (a.verb == "create") return yes();  // NodeRestriction checks the node of the new object
+  if (isOneOf(a.verb, kOwnObjectVerbs)) return related(node, a);
+  if (a.verb != "list" && a.verb != "watch" && a.verb != "deletecollection")
+    return no(
+        "only the following verbs are allowed for a ResourceSlice: get, watch, list, create, "
+        "update, patch, delete, deletecollection");
+  if (a.selectedNode == node) return yes();
+  return no("can only list/watch/deletecollection resourceslices with nodeName field selector");
 }
 
 Decision NodeAuthorizer::token(std::string_view node, const Attributes& a) {

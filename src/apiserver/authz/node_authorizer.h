@@ -26,6 +26,7 @@ class NodeAuthorizer {
   Decision readNamespaced(std::string_view node, const Attributes& a);
   Decision get(std::string_view node, const Attributes& a);
   Decision related(std::string_view node, const Attributes& a);
+  Decision slices(std::string_view node, const Attributes& a);
   Decision token(std::string_view node, const Attributes& a);
   Decision byRules(const Attributes& a) const;
 

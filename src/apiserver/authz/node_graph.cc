@@ -11,6 +11,7 @@ namespace {
 constexpr const char* kVolumes = "persistentvolumes";
 constexpr const char* kClaims = "persistentvolumeclaims";
 constexpr const char* kAttachments = "volumeattachments.storage.k8s.io";
+constexpr const char* kSlices = "resourceslices.resource.k8s.io";
 
 void add(std::set<std::string, std::less<>>& names, std::string_view name) {
   if (!name.empty()) names.emplace(name);
@@ -125,6 +126,17 @@ NodeGraph::References NodeGraph::readReferences(const json::value& pod) {
         add(out.configMaps, textAt(source, "configMap", "name"));
       });
   });
+  forEach(*spec, "resourceClaims", [&](const json::value& claim) {
+    add(out.resourceClaims, textAt(claim, "resourceClaimName"));
+    out.generatesClaims =
+        out.generatesClaims || !textAt(claim, "resourceClaimTemplateName").empty();
+  });
+  if (const auto* status = find(pod, "status")) {
+    forEach(*status, "resourceClaimStatuses", [&](const json::value& claim) {
+      add(out.resourceClaims, textAt(claim, "resourceClaimName"));
+    });
+    add(out.resourceClaims, textAt(*status, "extendedResourceClaimStatus", "resourceClaimName"));
+  }
   return out;
 }
 
@@ -175,6 +187,24 @@ bool NodeGraph::needsClaim(std::string_view node, std::string_view namespace_,
                            std::string_view name) {
   return anyPod(node, namespace_,
                 [&](const auto&, const References& of) { return of.claims.contains(name); });
+}
+
+bool NodeGraph::needsResourceClaim(std::string_view node, std::string_view namespace_,
+                                   std::string_view name) {
+  std::vector<std::string> incomplete;
+  if (anyPod(node, namespace_, [&](const auto& key, const References& of) {
+        if (of.generatesClaims) incomplete.push_back(key);
+        return of.resourceClaims.contains(name);
+      }))
+    return true;
+  return std::ranges::any_of(incomplete, [&](const auto& key) {
+    known_.erase(key);
+    return referencesOf(key).resourceClaims.contains(name);
+  });
+}
+
+bool NodeGraph::hasSlice(std::string_view node, std::string_view name) const {
+  return textAt(objectAt(kSlices, name), "spec", "nodeName") == node;
 }
 
 bool NodeGraph::usesAccount(std::string_view node, std::string_view namespace_,

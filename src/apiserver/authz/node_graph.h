@@ -1,12 +1,12 @@
 #pragma once
 
 // The objects that a node's pods refer to and its kubelet needs: secrets, ConfigMaps, claims and
-// service accounts, and through claims also volumes and their secrets.
+// service accounts, ResourceClaims, and through claims also volumes and their secrets.
 //
 // Upstream keeps a graph of all references of all pods. This graph keeps only the pods of each
 // node, by key. It reads the references of a pod from the store when a kubelet first requests an
 // object in the pod's namespace, and caches them until the pod is deleted (a pod's references never
-// change). So a write of a pod costs one look-up, and none while the pod has no node; a decision
+// change, except that generated ResourceClaims are added). So a write of a pod costs one look-up, and none while the pod has no node; a decision
 // costs a walk over the pods of one node.
 //
 // On the store's executor.
@@ -32,6 +32,9 @@ class NodeGraph {
   bool needsSecret(std::string_view node, std::string_view namespace_, std::string_view name);
   bool needsConfigMap(std::string_view node, std::string_view namespace_, std::string_view name);
   bool needsClaim(std::string_view node, std::string_view namespace_, std::string_view name);
+  bool needsResourceClaim(std::string_view node, std::string_view namespace_,
+                          std::string_view name);
+  bool hasSlice(std::string_view node, std::string_view name) const;
   bool needsVolume(std::string_view node, std::string_view name);
   bool usesAccount(std::string_view node, std::string_view namespace_, std::string_view name);
   bool hasAttachment(std::string_view node, std::string_view name) const;
@@ -39,8 +42,9 @@ class NodeGraph {
  private:
   using Names = std::set<std::string, std::less<>>;
   struct References {
-    Names secrets, configMaps, claims;  // of the pod's namespace
+    Names secrets, configMaps, claims, resourceClaims;  // of the pod's namespace
     std::string account;
+    bool generatesClaims = false;  // ResourceClaims, of which the status may not tell yet
   };
   using Keys = std::set<std::string, std::less<>>;
 

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "apiserver/objects/defaults_pod.h"
+#include "apiserver/objects/defaults_resource.h"
 #include "apiserver/objects/edit.h"
 
 namespace koord::apiserver {
@@ -227,6 +228,16 @@ void volume(object&, object& spec) {
   setDefault(spec, "persistentVolumeReclaimPolicy", "Retain");
   setVolumeSourceDefaults(spec);
 }
+void resourceClaim(object&, object& spec) {
+  setClaimDefaults(spec);
+}
+void resourceClaimTemplate(object&, object& spec) {
+  setClaimTemplateDefaults(spec);
+}
+void resourceSlice(object&, object& spec) {
+  setSliceDefaults(spec);
+}
+void deviceClass(object&, object&) {}
 void priorityClass(object& whole, object&) {
   setDefault(whole, "preemptionPolicy", "PreemptLowerPriority");
 }
@@ -256,6 +267,10 @@ constexpr Row kRows[] = {
     {"validatingwebhookconfigurations.admissionregistration.k8s.io", validatingWebhooks, false},
     {"storageclasses.storage.k8s.io", storageClass, false},
     {"priorityclasses.scheduling.k8s.io", priorityClass, false},
+    {"resourceclaims.resource.k8s.io", resourceClaim, true},
+    {"resourceclaimtemplates.resource.k8s.io", resourceClaimTemplate, true},
+    {"resourceslices.resource.k8s.io", resourceSlice, true},
+    {"deviceclasses.resource.k8s.io", deviceClass, true},
 };
 
 }  // namespace

@@ -73,7 +73,10 @@ class Pruner {
     } else if (auto* array = value.if_array();
                array && schema.type == Schema::Type::List && schema.items) {
       for (std::size_t i = 0; i < array->size(); ++i)
-        if ((*array)[i].is_structured()) prune((*array)[i], *schema.items, Place{&place, {}, i});
+        if ((*array)[i].is_structured())
+          prune((*array)[i], *schema.items, Place{&place, {}, i});
+        else if (schema.items->type == Schema::Type::Quantity)
+          toCanonical((*array)[i]);
     }
   }
 
@@ -91,6 +94,8 @@ class Pruner {
       if (builtin && field && !isShown(member.value(), *field)) return true;
       if (field && field->type && member.value().is_structured())
         prune(member.value(), *field->type, Place{&place, key});
+      else if (builtin && field && field->type && field->type->type == Schema::Type::Quantity)
+        toCanonical(member.value());
       return false;
     });
     addZeros(object, schema);

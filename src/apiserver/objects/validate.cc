@@ -30,8 +30,10 @@
 #include "api/selector.h"
 #include "apiserver/objects/edit.h"
 #include "apiserver/objects/normalize.h"
+#include "apiserver/objects/resource_versions.h"
 #include "apiserver/objects/validate_kinds.h"
 #include "apiserver/objects/validate_limits.h"
+#include "apiserver/objects/validate_resource.h"
 #include "apiserver/objects/validate_webhooks.h"
 #include "apiserver/rules/custom_rules.h"
 #include "base/ascii.h"
@@ -303,6 +305,8 @@ Outcome<> validateObject(const json::value& object, const json::value* before,
     validatePod(object, errors);
     if (before)
       (subresource == "resize" ? validatePodResize : validatePodUpdate)(*before, object, errors);
+  } else if (resource.group == kResourceGroup) {
+    validateResourceKind(object, before, resource, subresource, errors);
   } else {
     validateBuiltin(object, before, resource, errors);
   }

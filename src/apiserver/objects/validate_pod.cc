@@ -23,6 +23,7 @@
 #include "apiserver/objects/edit.h"
 #include "apiserver/objects/validate.h"
 #include "apiserver/objects/validate_container.h"
+#include "apiserver/objects/validate_pod_claims.h"
 #include "base/quantity.h"
 
 namespace koord::apiserver {
@@ -220,6 +221,14 @@ void validateSpread(const json::array& constraints, const std::string& path, Fie
   }
 }
 
+void validateOverhead(const json::value* overhead, const std::string& path, FieldErrors& errors) {
+  if (!overhead || !overhead->is_object()) return;
+  for (const auto& member : overhead->get_object())
+    if (quantityOf(member.value()).sign() < 0)
+      errors.invalid(fmt::format("{}.overhead[{}]", path, std::string_view(member.key())),
+                     member.value(), "must be greater than or equal to 0");
+}
+
 }  // namespace
 
 void validatePodSpec(const json::value& spec, const std::string& path, FieldErrors& errors,
@@ -254,6 +263,7 @@ void validatePodSpec(const json::value& spec, const std::string& path, FieldErro
         if (!name.empty() && !names.emplace(name).second) errors.duplicate(at + ".name", name);
       }
   }
+  validatePodResourceClaims(spec, path, errors);
   oneOf(spec, path, "restartPolicy", {"Always", "OnFailure", "Never"}, errors);
   oneOf(spec, path, "dnsPolicy", {"ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"},
         errors);
@@ -276,11 +286,7 @@ void validatePodSpec(const json::value& spec, const std::string& path, FieldErro
     validateAffinity(*affinity, path + ".affinity", errors);
   if (const auto* spread = arrayAt(spec, "topologySpreadConstraints"))
     validateSpread(*spread, path + ".topologySpreadConstraints", errors);
-  if (const auto* overhead = find(spec, "overhead"); overhead && overhead->is_object())
-    for (const auto& member : overhead->get_object())
-      if (quantityOf(member.value()).sign() < 0)
-        errors.invalid(fmt::format("{}.overhead[{}]", path, std::string_view(member.key())),
-                       member.value(), "must be greater than or equal to 0");
+  validateOverhead(find(spec, "overhead"), path, errors);
 }
 
 void validatePod(const json::value& pod, FieldErrors& errors) {

@@ -23,6 +23,7 @@
 #include "apiserver/objects/defaults.h"
 #include "apiserver/objects/edit.h"
 #include "apiserver/objects/validate.h"
+#include "apiserver/objects/validate_pod_claims.h"
 #include "base/quantity.h"
 #include "model/well_known.h"
 
@@ -351,6 +352,7 @@ void validatePodStatusUpdate(const json::value& before, const json::value& after
       !node.empty() && node != textAt(before, "status", "nominatedNodeName"))
     if (const auto wrong = api::checkDnsSubdomain(node); !wrong.empty())
       errors.invalid("status.nominatedNodeName", node, wrong);
+  validatePodClaimStatuses(after, errors);
 }
 
 }  // namespace koord::apiserver

@@ -25,6 +25,7 @@ struct Row {
   std::vector<std::string> categories = {};
   std::vector<std::string> fields = {};
   std::vector<std::string> subresources = {};
+  std::vector<const char*> otherVersions = {};  // served, not stored
 };
 
 std::vector<Row> rows() {
@@ -56,6 +57,8 @@ std::vector<Row> rows() {
   const char* const rbac = "rbac.authorization.k8s.io";
   const char* const admission = "admissionregistration.k8s.io";
   const char* const networking = "networking.k8s.io";
+  const char* const devices = "resource.k8s.io";
+  const std::vector<const char*> betas = {"v1beta2", "v1beta1"};
   return {
       {"",
        "v1",
@@ -169,6 +172,29 @@ std::vector<Row> rows() {
        kCluster | kStatus,
        {},
        {"api-extensions"}},
+      {devices, "v1", "resourceclaims", "ResourceClaim", kStatus, {}, {}, {}, {}, betas},
+      {devices, "v1", "resourceclaimtemplates", "ResourceClaimTemplate", 0, {}, {}, {}, {}, betas},
+      {devices,
+       "v1",
+       "deviceclasses",
+       "DeviceClass",
+       kCluster | kGeneration,
+       {},
+       {},
+       {},
+       {},
+       betas},
+      {devices,
+       "v1",
+       "resourceslices",
+       "ResourceSlice",
+       kCluster | kGeneration,
+       {},
+       {},
+       {"spec.nodeName", "spec.driver"},
+       {},
+       betas},
+      {devices, "v1beta2", "devicetaintrules", "DeviceTaintRule", kCluster | kStatus | kGeneration},
       {networking, "v1", "networkpolicies", "NetworkPolicy", kGeneration, {"netpol"}},
       {networking, "v1", "ingresses", "Ingress", kStatus | kGeneration, {"ing"}},
       {"discovery.k8s.io", "v1", "endpointslices", "EndpointSlice", kGeneration},
@@ -212,7 +238,17 @@ std::vector<Resource> builtinResources(const api::SchemaSet& schemas) {
     version.schema = schemas.find(newEvents ? "EventsV1Event" : row.kind);
     // The events of both groups are the same objects, stored as core/v1.
     if (newEvents) resource.table = "events";
-    resource.versions.push_back(std::move(version));
+    const auto otherVersions = std::move(row.otherVersions);
+    resource.versions.push_back(version);
+    for (const auto* name : otherVersions) {
+      ResourceVersion& other = resource.versions.emplace_back(version);
+      other.name = name;
+      other.storage = false;
+      // Types of a version that differ have its name at their end.
+      std::string typeName = resource.kind + static_cast<char>(other.name[0] - 32);
+      typeName += other.name.substr(1);
+      if (const auto* type = schemas.find(typeName)) other.schema = type;
+    }
     out.push_back(std::move(resource));
   }
   return out;

@@ -5,6 +5,8 @@
 #include "apiserver/objects/defaults.h"
 #include "apiserver/objects/edit.h"
 #include "apiserver/objects/normalize.h"
+#include "apiserver/objects/resource_status.h"
+#include "apiserver/objects/resource_versions.h"
 #include "apiserver/registry/crd.h"
 #include "base/time.h"
 #include "base/utf8.h"
@@ -364,7 +366,8 @@ Outcome<> prepareCreate(json::value& object, const Target& target, WallTime now,
 
 namespace {
 
-// Replaces only the status; for built-in kinds also labels, annotations and finalizers.
+// Replaces only the status; for built-in kinds also labels, annotations and finalizers, except for
+// those of resource.k8s.io.
 void replaceStatus(json::value& next, const json::value& old, const Resource& resource) {
   auto& members = next.get_object();
   const auto& oldMeta = find(old, "metadata")->get_object();
@@ -377,13 +380,14 @@ void replaceStatus(json::value& next, const json::value& old, const Resource& re
   } else {
     changed["status"] = std::move(status);
   }
-  if (!resource.custom && metadata.is_object()) {
+  if (!resource.custom && resource.group != kResourceGroup && metadata.is_object()) {
     metadata.get_object()["ownerReferences"] = memberOf(oldMeta, "ownerReferences");
     if (metadata.get_object()["ownerReferences"].is_null())
       eraseMember(metadata.get_object(), "ownerReferences");
     changed["metadata"] = std::move(metadata);
   }
   if (resource.isCore("pods")) keepOfPodStatus(next, old);
+  if (resource.is(kResourceGroup, "resourceclaims")) dropDeallocatedDevices(next, old);
 }
 
 // The finalizers of an object that is being deleted can only be removed.

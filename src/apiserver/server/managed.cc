@@ -56,9 +56,12 @@ ManagedWrite WriteCall::managedWrite() const {
   if (write.manager.empty()) write.manager = call_.user.name;
   write.subresource = request.subresource;
   write.now = formatTime(server_.executor_.wallNow());
-  const bool own = target_.resource == target_.stored;
+  // Built-in kinds have the owners of the fields of the stored form.
+  const bool own =
+      target_.resource == target_.stored && (target_.resource->custom || target_.version->storage);
   const auto& version = own ? *target_.version : target_.stored->storageVersion();
-  write.apiVersion = target_.apiVersion();
+  write.apiVersion = target_.resource == target_.stored ? target_.stored->apiVersion(version.name)
+                                                        : target_.apiVersion();
   write.schema = version.schema;
   if (request.subresource == "status") {
     write.ignored = target_.resource->custom ? &specAndMetadata() : &spec();

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "apiserver/managed/event_names.h"
+#include "apiserver/objects/resource_versions.h"
 
 namespace koord::apiserver {
 namespace {
@@ -84,6 +85,8 @@ Failure modified(const Resource& resource, std::string_view name) {
 void toStoredForm(json::value& object, const Target& target) {
   if (target.sameForm() || !object.is_object()) return;
   if (target.resource != target.stored) renameEvent(object, true);
+  if (target.stored->group == kResourceGroup)
+    toStoredResource(object, target.stored->plural, target.version->name);
   object.get_object()["apiVersion"] =
       target.stored->apiVersion(target.stored->storageVersion().name);
 }
@@ -91,6 +94,8 @@ void toStoredForm(json::value& object, const Target& target) {
 void toRequestedForm(json::value& object, const Target& target) {
   if (target.sameForm() || !object.is_object()) return;
   if (target.resource != target.stored) renameEvent(object, false);
+  if (target.stored->group == kResourceGroup)
+    toResourceVersion(object, target.stored->plural, target.version->name);
   object.get_object()["apiVersion"] = target.apiVersion();
 }
 

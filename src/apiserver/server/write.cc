@@ -7,11 +7,14 @@
 #include "api/patch/strategic_patch.h"
 #include "apiserver/admission/builtin.h"
 #include "apiserver/admission/node_restriction.h"
+#include "apiserver/admission/resource_claims.h"
 #include "apiserver/admission/service_account.h"
 #include "apiserver/admission/storage.h"
 #include "apiserver/authz/escalation.h"
 #include "apiserver/authz/validate.h"
+#include "apiserver/objects/defaults_resource.h"
 #include "apiserver/objects/edit.h"
+#include "apiserver/objects/resource_versions.h"
 #include "apiserver/objects/service_fields.h"
 #include "apiserver/objects/validate.h"
 #include "apiserver/registry/crd.h"
@@ -280,7 +283,7 @@ AdmissionAttributes WriteCall::attributes(std::string operation, const json::val
 
 Task<Outcome<json::value>> WriteCall::mutate(json::value object, const json::value* old) {
   const bool creating = old == nullptr;
-  if (auto good = admitBuiltin(object, creating); !good)
+  if (auto good = admitBuiltin(object, old); !good)
     co_return std::unexpected(std::move(good.error()));
   auto a = attributes(creating ? "CREATE" : "UPDATE", &object, old);
   if (call_.ofServer || !server_.webhooks_.wantsMutating(a)) co_return std::move(object);
@@ -308,7 +311,7 @@ Task<Outcome<json::value>> WriteCall::mutate(json::value object, const json::val
     co_return refuse(
         ErrorCode::Internal,
         "an admission webhook made an object that cannot be used: " + good.error().error.message);
-  if (auto good = admitBuiltin(*mutated, creating); !good)
+  if (auto good = admitBuiltin(*mutated, old); !good)
     co_return std::unexpected(std::move(good.error()));
   co_return *std::move(mutated);
 }
@@ -330,6 +333,13 @@ Task<Outcome<>> WriteCall::validate(const json::value& object, const json::value
                                  warnings_);
       !good)
     co_return std::unexpected(std::move(good.error()));
+  if (auto good = admitAdminAccess(object, old, *target_.stored, server_.store_); !good)
+    co_return std::unexpected(std::move(good.error()));
+  if (auto* authorizer = server_.authorizer();
+      authorizer && old && target_.stored->is(kResourceGroup, "resourceclaims") &&
+      call_.request.subresource == "status")
+    if (auto good = admitClaimStatus(call_, object, *old, *authorizer); !good)
+      co_return std::unexpected(std::move(good.error()));
   if (auto good = admitNode(old ? "UPDATE" : "CREATE", &object, old); !good)
     co_return std::unexpected(std::move(good.error()));
   auto a = attributes(old ? "UPDATE" : "CREATE", &object, old);
@@ -344,8 +354,11 @@ Task<Outcome<>> WriteCall::validate(const json::value& object, const json::value
   co_return co_await asking;
 }
 
-Outcome<> WriteCall::admitBuiltin(json::value& object, bool creating) {
+Outcome<> WriteCall::admitBuiltin(json::value& object, const json::value* old) {
+  const bool creating = old == nullptr;
   completeRbac(object, *target_.stored);
+  if (target_.stored->group == kResourceGroup && call_.request.subresource.empty())
+    setTaintTimes(object, old, target_.stored->plural, server_.executor_.wallNow());
   if (creating && target_.stored->isCore("pods")) {
     if (server_.options_.serviceAccounts)
       if (auto good = admitServiceAccount(object, server_.store_, server_.random_); !good)

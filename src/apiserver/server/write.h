@@ -81,7 +81,8 @@ class WriteCall {
   // Calls the mutating webhooks, then completes the object.
   Task<Outcome<json::value>> mutate(json::value object, const json::value* old);
   Task<Outcome<>> validate(const json::value& object, const json::value* old);
-  Outcome<> admitBuiltin(json::value& object, bool creating);
+  // `old` is null for a new object.
+  Outcome<> admitBuiltin(json::value& object, const json::value* old);
   // Reserves the addresses and ports of a service.
   Outcome<ServiceAddresses::Hold> giveAddresses(json::value& object, const json::value* old);
   // Rejects writes that a kubelet may not make.

@@ -319,6 +319,41 @@ array storageClass(const value& o, WallTime now) {
           created(o, now)};
 }
 
+array resourceClaim(const value& o, WallTime now) {
+  const bool deleted = !textAt(o, "metadata", "deletionTimestamp").empty();
+  std::string state = deleted ? "deleted" : "";
+  const auto add = [&](const char* name) {
+    if (!state.empty()) state += ',';
+    state += name;
+  };
+  if (at(o, "status", "allocation")) {
+    add("allocated");
+    if (sizeOf(at(o, "status", "reservedFor")) > 0) add("reserved");
+  } else if (!deleted) {
+    add("pending");
+  }
+  return {str(state), created(o, now)};
+}
+
+array resourceSlice(const value& o, WallTime now) {
+  return {str(std::string(textAt(o, "spec", "nodeName"))),
+          str(std::string(textAt(o, "spec", "driver"))),
+          str(std::string(textAt(o, "spec", "pool", "name"))), created(o, now)};
+}
+
+array deviceTaintRule(const value& o, WallTime now) {
+  const auto part = [&](const char* field) {
+    return str(std::string(textAt(o, "spec", "taint", field)));
+  };
+  const auto* added = at(o, "spec", "taint", "timeAdded");
+  return {part("key"), part("value"), part("effect"), str(added ? age(added, now) : ""),
+          created(o, now)};
+}
+
+array onlyAge(const value& o, WallTime now) {
+  return {created(o, now)};
+}
+
 struct Row {
   const char* table;
   std::vector<TableColumn> columns;
@@ -396,6 +431,15 @@ std::vector<Row> rows() {
         text("Claim"), text("StorageClass"), text("VolumeAttributesClass"), text("Reason"),
         text("Age"), text("VolumeMode", 1)},
        volume},
+      {"resourceclaims.resource.k8s.io", {text("State"), text("Age")}, resourceClaim},
+      {"resourceclaimtemplates.resource.k8s.io", {text("Age")}, onlyAge},
+      {"deviceclasses.resource.k8s.io", {text("Age")}, onlyAge},
+      {"resourceslices.resource.k8s.io",
+       {text("Node"), text("Driver"), text("Pool"), text("Age")},
+       resourceSlice},
+      {"devicetaintrules.resource.k8s.io",
+       {text("Key"), text("Value"), text("Effect"), text("TimeAdded"), text("Age")},
+       deviceTaintRule},
   };
 }
 

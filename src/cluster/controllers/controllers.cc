@@ -3,6 +3,8 @@
 #include "cluster/controllers/cron_job.h"
 #include "cluster/controllers/daemon_set.h"
 #include "cluster/controllers/deployment.h"
+#include "cluster/controllers/devices/device_taint_eviction.h"
+#include "cluster/controllers/devices/resource_claims.h"
 #include "cluster/controllers/disruption.h"
 #include "cluster/controllers/garbage_collector.h"
 #include "cluster/controllers/job.h"
@@ -44,7 +46,15 @@ struct Controllers::Impl {
         namespaceController(api, executor, registry, namespaces),
         nodeLifecycle(api, executor, nodes, leases, pods, events),
         podCollector(api, executor, pods, nodes),
-        collector(api, executor, registry, random.fork()) {}
+        collector(api, executor, registry, random.fork()),
+        resourceClaims(api, executor, {}, random.fork()),
+        claimTemplates(api, executor, {}, random.fork()),
+        claimEvents(api, executor, "resource_claim", random.fork()),
+        slices(api, executor, {}, random.fork()),
+        taintRules(api, executor, {}, random.fork()),
+        taintEvents(api, executor, "device-taint-eviction-controller", random.fork()),
+        resourceClaim(api, executor, resourceClaims, claimTemplates, pods, claimEvents),
+        deviceTaintEviction(api, executor, resourceClaims, slices, taintRules, pods, taintEvents) {}
 
   // Runs fn when every informer has its first list.
   void whenSynced(std::function<void()> fn) {
@@ -66,6 +76,10 @@ struct Controllers::Impl {
     wait(budgets);
     wait(namespaces);
     wait(leases);
+    wait(resourceClaims);
+    wait(claimTemplates);
+    wait(slices);
+    wait(taintRules);
     wait(volumes.claims);
     wait(volumes.volumes);
     wait(volumes.classes);
@@ -100,6 +114,14 @@ struct Controllers::Impl {
   NodeLifecycleController nodeLifecycle;
   PodGarbageCollector podCollector;
   GarbageCollector collector;
+  kube::Informer<api::ResourceClaim> resourceClaims;
+  kube::Informer<api::ResourceClaimTemplate> claimTemplates;
+  kube::EventRecorder claimEvents;
+  kube::Informer<api::ResourceSlice> slices;
+  kube::Informer<api::DeviceTaintRule> taintRules;
+  kube::EventRecorder taintEvents;
+  ResourceClaimController resourceClaim;
+  DeviceTaintEviction deviceTaintEviction;
 };
 
 Controllers::Controllers(kube::Api& api, Executor& executor, const apiserver::Registry& registry,
@@ -125,6 +147,10 @@ void Controllers::start() {
   all.budgets.start();
   all.namespaces.start();
   all.leases.start();
+  all.resourceClaims.start();
+  all.claimTemplates.start();
+  all.slices.start();
+  all.taintRules.start();
   all.volumes.startInformers();
   all.collector.start();
   all.whenSynced([&all] {
@@ -138,6 +164,8 @@ void Controllers::start() {
     all.namespaceController.start();
     all.nodeLifecycle.start();
     all.podCollector.start();
+    all.resourceClaim.start();
+    all.deviceTaintEviction.start();
     all.volumes.start();
   });
 }

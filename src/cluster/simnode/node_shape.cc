@@ -6,6 +6,8 @@
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 
+#include "api/names.h"
+#include "api/resource_devices.h"
 #include "base/yaml.h"
 #include "model/node_names.h"
 #include "model/well_known.h"
@@ -134,6 +136,49 @@ SimNodeShape::Rdma readRdma(const json::value& value, std::optional<Error>& erro
   return rdma;
 }
 
+SimNodeShape::Dra readDra(const json::value& value, const std::string& path,
+                          std::optional<Error>& error) {
+  SimNodeShape::Dra dra;
+  ShapeReader reader(value, path, error);
+  reader.text("driver", dra.driver);
+  reader.number("count", dra.count, 1, static_cast<int>(api::kMaxDevicesOfSlice));
+  reader.text("model", dra.model);
+  reader.text("extendedResource", dra.extendedResource);
+  std::string memory;
+  reader.text("memory", memory);
+  if (!memory.empty()) {
+    const auto quantity = Quantity::parse(memory);
+    if (quantity && quantity->sign() > 0) {
+      dra.memory = *quantity;
+    } else {
+      reader.wrong("memory", fmt::format("\"{}\" is no amount", memory));
+    }
+  }
+  if (const auto wrong = api::checkDnsSubdomain(dra.driver); !wrong.empty())
+    reader.wrong("driver", wrong);
+  if (dra.count == 0)
+    reader.wrong("count", fmt::format("must be a number from 1 to {}", api::kMaxDevicesOfSlice));
+  return dra;
+}
+
+std::vector<SimNodeShape::Dra> readDraList(const json::value& value, std::optional<Error>& error) {
+  std::vector<SimNodeShape::Dra> out;
+  const auto* list = value.if_array();
+  if (!list) {
+    if (!error) error = Error{ErrorCode::Invalid, "dra: expected a list", {}};
+    return out;
+  }
+  for (std::size_t i = 0; i < list->size(); ++i) {
+    out.push_back(readDra((*list)[i], fmt::format("dra[{}]", i), error));
+    const auto first = std::ranges::find(out, out.back().driver, &SimNodeShape::Dra::driver);
+    if (first != out.end() - 1 && !error)
+      error = Error{ErrorCode::Invalid,
+                    fmt::format("dra[{}].driver: \"{}\" is there twice", i, first->driver),
+                    {}};
+  }
+  return out;
+}
+
 int numaNodesOf(const SimNodeShape& shape) {
   return shape.cpus ? shape.cpus->numaNodes() : 1;
 }
@@ -229,6 +274,7 @@ Result<SimNodeShape> parseNodeShape(std::string_view yaml) {
     if (const auto* cpus = reader.take("cpus")) shape.cpus = readCpus(*cpus, error);
     if (const auto* gpus = reader.take("gpus")) shape.gpus = readGpus(*gpus, error);
     if (const auto* rdma = reader.take("rdma")) shape.rdma = readRdma(*rdma, error);
+    if (const auto* dra = reader.take("dra")) shape.dra = readDraList(*dra, error);
   }
   if (error) return fail(*std::move(error));
   return shape;

@@ -9,6 +9,8 @@
 //   cpus: {sockets: 2, numaNodesPerSocket: 1, coresPerNumaNode: 48, threadsPerCore: 2}
 //   gpus: {count: 8, perSwitch: 2, memory: 80Gi, vendor: nvidia, model: A100, partitions: NVLink}
 //   rdma: {perSwitch: 1, functions: 8}
+//   dra:                              # devices for ResourceClaims (dra_devices.h)
+//   - {driver: gpu.example.com, count: 8, model: A100, memory: 80Gi, extendedResource: example.com/gpu}
 
 #include <optional>
 
@@ -40,6 +42,15 @@ struct SimNodeShape {
     int functions = 0;  // virtual functions of each card
   };
 
+  // Devices that a DRA driver publishes in a ResourceSlice.
+  struct Dra {
+    std::string driver;              // also the name of the DeviceClass
+    int count = 0;                   // spread evenly over NUMA nodes
+    std::string model;               // "" = no attribute
+    std::optional<Quantity> memory;  // capacity of each device
+    std::string extendedResource;    // of the DeviceClass; "" = none
+  };
+
   std::string name = "sim";
   api::StringMap labels;
   api::StringMap annotations;
@@ -47,6 +58,7 @@ struct SimNodeShape {
   std::optional<Cpus> cpus;
   std::optional<Gpus> gpus;
   std::optional<Rdma> rdma;
+  std::vector<Dra> dra;
 };
 
 // Errors name the field: "gpus.count: must be 1 to 64".

@@ -88,7 +88,7 @@ TEST(NodeShape, TheShippedOnesAreRight) {
     EXPECT_TRUE(shape) << file.path() << ": " << shape.error().message;
     ++shapes;
   }
-  EXPECT_EQ(shapes, 5);
+  EXPECT_EQ(shapes, 6);
 }
 
 TEST(NodeShape, NodesAreMadeWithTheirDevicesWhichGoWithThem) {

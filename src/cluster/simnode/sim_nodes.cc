@@ -30,6 +30,7 @@
 #include "api/device.h"
 #include "base/log.h"
 #include "cluster/node/node_agent.h"
+#include "cluster/simnode/dra_devices.h"
 #include "cluster/simnode/node_metric.h"
 #include "kube/client.h"
 #include "model/qos.h"
@@ -128,6 +129,13 @@ void SimNodes::start() {
 
 Task<Result<>> SimNodes::createNodes(int count, SimNodeShape given) {
   const auto shape = std::make_shared<const SimNodeShape>(std::move(given));
+  for (const auto& deviceClass : deviceClassesOf(*shape)) {
+    auto creating = kube::create(api_, deviceClass);
+    auto created = co_await creating;
+    if (!created && created.error().code != ErrorCode::AlreadyExists)
+      co_return fail(
+          std::move(created.error()).within("device class " + deviceClass.metadata.name));
+  }
   for (int i = 0; i < count; ++i) {
     const std::string name = fmt::format("{}-{}", shape->name, i);
     api::Node node;
@@ -177,6 +185,12 @@ Task<Result<>> SimNodes::createParts(std::shared_ptr<const SimNodeShape> shape, 
     (*topology)["metadata"].get_object()["ownerReferences"] = owners;
     auto creating =
         kube::createObject(api_, kTopology, {"", node}, json::value(*std::move(topology)));
+    auto created = co_await creating;
+    if (!created && created.error().code != ErrorCode::AlreadyExists)
+      co_return fail(std::move(created.error()));
+  }
+  for (const auto& slice : slicesOf(*shape, node, uid)) {
+    auto creating = kube::create(api_, slice);
     auto created = co_await creating;
     if (!created && created.error().code != ErrorCode::AlreadyExists)
       co_return fail(std::move(created.error()));

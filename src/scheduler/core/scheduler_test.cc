@@ -79,8 +79,7 @@ TEST(Scheduler, pods_with_resource_claims_are_held_back) {
     f.node(aNode("n1"));
     f.scheduler->start();
     PodBuilder pod = aPod("p");
-    pod.object().spec.resourceClaims =
-        *parseJson(R"([{"name":"gpu","resourceClaimName":"g"},{"name":"nic"}])");
+    pod.object().spec.resourceClaims = {{"gpu", "g", std::nullopt}, {"nic", std::nullopt, "n"}};
     f.create(pod);
     f.create(aPod("q"));
     f.run(20min);

@@ -73,7 +73,7 @@ bool mayHaveShape(const api::Pod& pod) {
   const api::PodSpec& spec = pod.spec;
   const api::PodStatus& status = pod.status;
   return !spec.affinity && !spec.resources && !spec.schedulingGroup && spec.overhead.empty() &&
-         spec.resourceClaims.is_null() && std::ranges::none_of(spec.containers, hasRestartRules) &&
+         spec.resourceClaims.empty() && std::ranges::none_of(spec.containers, hasRestartRules) &&
          std::ranges::none_of(spec.initContainers, hasRestartRules) &&
          status.containerStatuses.empty() && status.initContainerStatuses.empty() &&
          status.allocatedResources.empty() && !status.resources &&

@@ -61,7 +61,7 @@ std::optional<std::string> sandboxRefusal(const HostPod& pod) {
         pod.spec.runtimeClassName.str());
   if (details.hostUsers && !*details.hostUsers)
     return "hostUsers: false: this node makes no user namespaces";
-  if (pod.spec.resourceClaims.is_array() && !pod.spec.resourceClaims.get_array().empty())
+  if (!pod.spec.resourceClaims.empty())
     return "resourceClaims: this node has no drivers for dynamic resource allocation";
   if (details.dnsPolicy == "None" || !details.dnsConfig.is_null())
     return "dnsConfig: pods of this node use its /etc/resolv.conf";

@@ -93,9 +93,7 @@ std::string_view DefaultEvictor::protection(const Pod& pod) const {
   if (args_.daemonSets && facts.is(PodFacts::DaemonSet)) return "pod is related to daemonset";
   if (args_.claims && usesProtectedClaim(pod)) return "pod with PVC is protected";
   if (args_.withoutBudget && !hasBudget(pod)) return "no PDB found for pod";
-  if (args_.resourceClaims && !pod.spec.resourceClaims.is_null() &&
-      pod.spec.resourceClaims != json::array())
-    return "pod has ResourceClaims";
+  if (args_.resourceClaims && !pod.spec.resourceClaims.empty()) return "pod has ResourceClaims";
   return {};
 }
 

@@ -8,11 +8,9 @@ namespace {
 
 // "gpu, nic"; "" if the pod names none.
 std::string claimsOf(const PodInfo& pod) {
-  const auto* claims = pod.pod->spec.resourceClaims.if_array();
   std::string names;
-  if (!claims) return names;
-  for (const auto& claim : *claims)
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", textAt(claim, "name"));
+  for (const auto& claim : pod.pod->spec.resourceClaims)
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", claim.name);
   return names;
 }
 

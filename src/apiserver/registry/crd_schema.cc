@@ -140,8 +140,9 @@ class Compiler {
     if (const auto* value = find(in, "default")) limits.default_ = *value;
     if (auto set = setBranches(limits, in, place); !set) return set;
     setRules(limits, in);
-    any = any || !limits.rules.empty() || limits.uniqueItems || limits.regex || !limits.format.empty() || limits.default_ ||
-          !limits.allOf.empty() || !limits.anyOf.empty() || !limits.oneOf.empty() || limits.not_;
+    any = any || !limits.rules.empty() || limits.uniqueItems || limits.regex ||
+          !limits.format.empty() || limits.default_ || !limits.allOf.empty() ||
+          !limits.anyOf.empty() || !limits.oneOf.empty() || limits.not_;
     if (any) out.limits = std::make_unique<const SchemaLimits>(std::move(limits));
     return {};
   }

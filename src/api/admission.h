@@ -25,6 +25,11 @@ struct RuleWithOperations {
   std::string scope;                   // Cluster, Namespaced, * (also when empty)
 };
 // One entry of a mutating or validating configuration; reinvocationPolicy is for mutating ones only.
+struct MatchCondition {
+  std::string name;
+  std::string expression;  // CEL
+};
+
 struct Webhook {
   std::string name;
   WebhookClientConfig clientConfig;
@@ -37,6 +42,7 @@ struct Webhook {
   std::optional<std::int32_t> timeoutSeconds;  // 10 when absent
   std::vector<std::string> admissionReviewVersions;
   std::optional<std::string> reinvocationPolicy;
+  std::vector<MatchCondition> matchConditions;
 };
 struct MutatingWebhookConfiguration {
   static constexpr ResourceType kType{"admissionregistration.k8s.io", "v1",

@@ -8,10 +8,11 @@ BOOST_DESCRIBE_STRUCT(ServiceReference, (), (namespace_, name, path, port))
 BOOST_DESCRIBE_STRUCT(WebhookClientConfig, (), (url, service, caBundle))
 BOOST_DESCRIBE_STRUCT(RuleWithOperations, (),
                       (operations, apiGroups, apiVersions, resources, scope))
+BOOST_DESCRIBE_STRUCT(MatchCondition, (), (name, expression))
 BOOST_DESCRIBE_STRUCT(Webhook, (),
                       (name, clientConfig, rules, failurePolicy, matchPolicy, namespaceSelector,
                        objectSelector, sideEffects, timeoutSeconds, admissionReviewVersions,
-                       reinvocationPolicy))
+                       reinvocationPolicy, matchConditions))
 BOOST_DESCRIBE_STRUCT(MutatingWebhookConfiguration, (), (metadata, webhooks))
 BOOST_DESCRIBE_STRUCT(ValidatingWebhookConfiguration, (), (metadata, webhooks))
 BOOST_DESCRIBE_STRUCT(GroupVersionKind, (), (group, version, kind))

@@ -53,14 +53,13 @@ json::object resourceOf(const Resource& resource, std::string_view version) {
   return {{"group", resource.group}, {"version", version}, {"resource", resource.plural}};
 }
 
-json::value reviewOf(const AdmissionAttributes& a, const ResourceForm& form,
-                     const std::string& uid) {
+// Without the objects.
+json::object requestOf(const AdmissionAttributes& a, const ResourceForm& form) {
   const Resource& asked = form.resource ? *form.resource : *a.resource;
   json::object user{{"username", a.user.name},
                     {"groups", json::array(a.user.groups.begin(), a.user.groups.end())}};
   if (!a.user.uid.empty()) user["uid"] = a.user.uid;
-  json::object request{{"uid", uid},
-                       {"kind", kindOf(a, asked, form.version)},
+  json::object request{{"kind", kindOf(a, asked, form.version)},
                        {"resource", resourceOf(asked, form.version)},
                        {"requestKind", kindOf(a, *a.resource, a.version)},
                        {"requestResource", resourceOf(*a.resource, a.version)}};
@@ -72,13 +71,20 @@ json::value reviewOf(const AdmissionAttributes& a, const ResourceForm& form,
   if (!a.namespace_.empty()) request["namespace"] = a.namespace_;
   request["operation"] = a.operation;
   request["userInfo"] = std::move(user);
-  request["object"] = a.object;
-  request["oldObject"] = a.oldObject;
   request["dryRun"] = a.dryRun;
   const char* options = a.operation == "CREATE"   ? "CreateOptions"
                         : a.operation == "UPDATE" ? "UpdateOptions"
                                                   : "DeleteOptions";
   request["options"] = {{"apiVersion", "meta.k8s.io/v1"}, {"kind", options}};
+  return request;
+}
+
+json::value reviewOf(const AdmissionAttributes& a, const ResourceForm& form,
+                     const std::string& uid) {
+  json::object request = requestOf(a, form);
+  request["uid"] = uid;
+  request["object"] = a.object;
+  request["oldObject"] = a.oldObject;
   return json::object{{"apiVersion", "admission.k8s.io/v1"},
                       {"kind", "AdmissionReview"},
                       {"request", std::move(request)}};
@@ -106,6 +112,21 @@ Failure denial(const std::string& webhook, const std::optional<api::Status>& sta
   return {code, why + " without explanation"};
 }
 
+// What the user of a request may do.
+class UserAuthorizer final : public cel::Authorizer {
+ public:
+  UserAuthorizer(const Webhooks::Authorize& authorize, const User& user)
+      : authorize_(authorize), user_(user) {}
+  cel::AuthorizationDecision authorize(const cel::AuthorizationRequest& request) const override {
+    if (!authorize_) return {.allowed = true, .reason = {}, .error = {}};
+    return authorize_(user_, request);
+  }
+
+ private:
+  const Webhooks::Authorize& authorize_;
+  const User& user_;
+};
+
 }  // namespace
 
 void Webhooks::set(Hooks& hooks, const std::string& name, std::vector<api::Webhook> webhooks) {
@@ -127,6 +148,14 @@ void Webhooks::set(Hooks& hooks, const std::string& name, std::vector<api::Webho
       } else {
         hook.problem = "caBundle: " + pem.error().message;
       }
+    }
+    std::vector<MatchConditions::Condition> conditions;
+    for (const auto& condition : webhook.matchConditions)
+      conditions.push_back({condition.name, condition.expression});
+    if (auto compiled = MatchConditions::compile(conditions); compiled) {
+      hook.conditions = *std::move(compiled);
+    } else {
+      hook.problem = compiled.error().message;
     }
     hook.spec = std::move(webhook);
     hooks.push_back(std::move(hook));
@@ -184,6 +213,19 @@ bool Webhooks::selects(const Hook& hook, const AdmissionAttributes& a) const {
   if (hook.objectSelector.empty()) return true;
   return (!a.object.is_null() && hook.objectSelector.matches(labelsOf(a.object))) ||
          (!a.oldObject.is_null() && hook.objectSelector.matches(labelsOf(a.oldObject)));
+}
+
+Outcome<bool> Webhooks::meetsConditions(const Hook& hook, const AdmissionAttributes& a,
+                                        const ResourceForm& form) const {
+  if (hook.conditions.empty()) return true;
+  const UserAuthorizer authorizer(authorize_, a.user);
+  const json::value request = requestOf(a, form);
+  const auto matched = hook.conditions.match({a.object, a.oldObject, request, authorizer});
+  if (matched) return *matched;
+  if (hook.spec.failurePolicy == "Ignore") return false;
+  return refuse(ErrorCode::Forbidden,
+                fmt::format("{} \"{}\" is forbidden: {}", a.resource->qualified(), a.name,
+                            matched.error().message));
 }
 
 bool Webhooks::wants(const Hooks& hooks, const AdmissionAttributes& attributes) const {
@@ -252,6 +294,9 @@ Task<Outcome<json::value>> Webhooks::mutate(AdmissionAttributes attributes,
       AdmissionAttributes shown = attributes;
       shown.object = converted(std::move(shown.object), attributes, *form, false);
       shown.oldObject = converted(std::move(shown.oldObject), attributes, *form, false);
+      const auto meets = meetsConditions(hooks[i], shown, *form);
+      if (!meets) co_return std::unexpected(meets.error());
+      if (!*meets) continue;
       auto asking = ask(hooks[i], shown, *form);
       auto answer = co_await asking;
       if (!answer) co_return std::unexpected(std::move(answer.error()));
@@ -296,6 +341,9 @@ Task<Outcome<>> Webhooks::validate(AdmissionAttributes attributes,
     AdmissionAttributes shown = attributes;
     shown.object = converted(std::move(shown.object), attributes, *form, false);
     shown.oldObject = converted(std::move(shown.oldObject), attributes, *form, false);
+    const auto meets = meetsConditions(hook, shown, *form);
+    if (!meets) co_return std::unexpected(meets.error());
+    if (!*meets) continue;
     auto asking = ask(hook, shown, *form);
     auto answer = co_await asking;
     if (!answer) co_return std::unexpected(std::move(answer.error()));

@@ -14,6 +14,7 @@
 #include "apiserver/objects/failure.h"
 #include "apiserver/registry/registry.h"
 #include "apiserver/registry/resource.h"
+#include "apiserver/rules/match_conditions.h"
 #include "apiserver/server/call.h"
 #include "base/random.h"
 #include "base/task.h"
@@ -75,6 +76,11 @@ class Webhooks {
     convert_ = std::move(convert);
   }
 
+  // Answers the checks of match conditions.
+  using Authorize =
+      std::function<cel::AuthorizationDecision(const User& user, const cel::AuthorizationRequest&)>;
+  void setAuthorize(Authorize authorize) { authorize_ = std::move(authorize); }
+
   // Returns true if any webhook may match. Cheap.
   bool wantsMutating(const AdmissionAttributes& attributes) const {
     return wants(mutating_, attributes);
@@ -96,6 +102,7 @@ class Webhooks {
     api::Selector objectSelector;
     std::string caPem;
     std::string problem;  // why it cannot be called
+    MatchConditions conditions;
   };
   using Hooks = std::vector<Hook>;  // by configuration name, then in the order of the configuration
 
@@ -104,6 +111,10 @@ class Webhooks {
   std::optional<ResourceForm> formFor(const Hook& hook,
                                       const AdmissionAttributes& attributes) const;
   bool selects(const Hook& hook, const AdmissionAttributes& attributes) const;
+  // Returns true if the match conditions are met. A condition that fails counts as the failure policy
+  // says.
+  Outcome<bool> meetsConditions(const Hook& hook, const AdmissionAttributes& attributes,
+                                const ResourceForm& form) const;
   json::value converted(json::value object, const AdmissionAttributes& attributes,
                         const ResourceForm& form, bool back) const;
   bool wants(const Hooks& hooks, const AdmissionAttributes& attributes) const;
@@ -119,6 +130,7 @@ class Webhooks {
   NamespaceLabels namespaceLabels_;
   Forms forms_;
   Convert convert_;
+  Authorize authorize_;
 };
 
 }  // namespace koord::apiserver

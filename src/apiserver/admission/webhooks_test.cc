@@ -10,6 +10,7 @@
 namespace koord::apiserver::testing {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -207,18 +208,50 @@ TEST_F(WebhooksTest, aWebhookForAnotherVersionIsAskedInThatVersion) {
   EXPECT_EQ(at(slowly("POST", gizmos, R"({"metadata":{"name":"exact"}})").body, "seen"), nullptr);
 }
 
-TEST_F(WebhooksTest, matchConditionsAreRefusedAsNobodyWouldEvaluateThem) {
+TEST_F(WebhooksTest, whatIsNoMatchConditionIsRefused) {
   const std::string rule =
       R"({"operations":["CREATE"],"apiGroups":[""],"apiVersions":["v1"],"resources":["pods"]})";
-  const auto refused =
-      hookFor(false, "https://v", rule, R"(,"matchConditions":[{"name":"c","expression":"true"}])");
+  const auto refused = hookFor(
+      false, "https://v", rule,
+      R"(,"matchConditions":[{"name":"c","expression":"1"},{"name":"c","expression":"true"},{"expression":""}])");
   EXPECT_EQ(refused.status, 422);
   EXPECT_THAT(
       refused.message(),
-      HasSubstr("webhooks[0].matchConditions: Forbidden: this server does not evaluate CEL"));
+      AllOf(HasSubstr("webhooks[0].matchConditions[0].expression: Invalid value: \"1\": must "
+                      "evaluate to bool"),
+            HasSubstr("webhooks[0].matchConditions[1].name: Duplicate value: \"c\""),
+            HasSubstr("webhooks[0].matchConditions[2].expression: Required value"),
+            HasSubstr("webhooks[0].matchConditions[2].name: Required value")));
   EXPECT_EQ(hookFor(false, "https://v", rule, R"(,"matchPolicy":"Sometimes")").status, 422);
   EXPECT_EQ(hookFor(false, "https://v", rule, R"(,"timeoutSeconds":31)").status, 422);
   EXPECT_EQ(hookFor(false, "https://v", rule, R"(,"matchConditions":[])").status, 201);
+}
+
+TEST_F(WebhooksTest, aWebhookIsCalledOnlyIfItsMatchConditionsAreTrue) {
+  const std::string rule =
+      R"({"operations":["CREATE"],"apiGroups":[""],"apiVersions":["v1"],"resources":["configmaps"]})";
+  answers_["https://v"] = {{"allowed", false}};
+  ASSERT_EQ(
+      hookFor(
+          false, "https://v", rule,
+          R"(,"matchConditions":[{"name":"c","expression":"object.metadata.labels.seen == 'yes'"}])")
+          .status,
+      201);
+  const auto create = [&](const char* name, const char* labels) {
+    return slowly("POST", "/api/v1/namespaces/default/configmaps",
+                  fmt::format(R"({{"metadata":{{"name":"{}","labels":{}}}}})", name, labels));
+  };
+  EXPECT_EQ(create("a", R"({"seen":"no"})").status, 201);
+  EXPECT_THAT(asked, SizeIs(0));
+  EXPECT_EQ(create("b", R"({"seen":"yes"})").status, 403);
+  EXPECT_THAT(asked, SizeIs(1));
+  const auto fails = create("c", "{}");
+  EXPECT_EQ(fails.status, 403);
+  EXPECT_THAT(fails.message(),
+              HasSubstr("configmaps \"c\" is forbidden: expression "
+                        "'object.metadata.labels.seen == 'yes'' resulted in error: "
+                        "no such key: "));
+  EXPECT_THAT(asked, SizeIs(1));
 }
 
 TEST_F(WebhooksTest, aCollectionIsDeletedAlsoWhereItChangesMeanwhile) {

@@ -3,14 +3,45 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
+#include "api/names.h"
 #include "apiserver/objects/checks.h"
 #include "apiserver/objects/edit.h"
+#include "apiserver/rules/match_conditions.h"
+#include "base/split.h"
 
 namespace koord::apiserver {
 namespace {
 
 constexpr std::int64_t kLongestTimeout = 30;  // seconds
+constexpr std::size_t kMostConditions = 64;   // Kubernetes' limit
+
+void validateMatchConditions(const json::value& webhook, const std::string& path,
+                             FieldErrors& errors) {
+  const auto* conditions = arrayAt(webhook, "matchConditions");
+  if (!conditions) return;
+  if (conditions->size() > kMostConditions)
+    errors.tooMany(path, conditions->size(), kMostConditions);
+  std::set<std::string_view> names;
+  for (std::size_t i = 0; i < std::min(conditions->size(), kMostConditions); ++i) {
+    const json::value& condition = (*conditions)[i];
+    const auto at = fmt::format("{}[{}]", path, i);
+    const auto expression = textAt(condition, "expression"), name = textAt(condition, "name");
+    if (trim(expression).empty()) {
+      errors.required(at + ".expression");
+    } else if (const auto problem = MatchConditions::problemOf(expression); !problem.empty()) {
+      errors.invalid(at + ".expression", expression, problem);
+    }
+    if (name.empty()) {
+      errors.required(at + ".name");
+    } else if (const auto wrong = api::checkQualifiedName(name); !wrong.empty()) {
+      errors.invalid(at + ".name", name, wrong);
+    } else if (!names.insert(name).second) {
+      errors.duplicate(at + ".name", name);
+    }
+  }
+}
 
 void validateWebhook(const json::value& webhook, const json::value* before, const std::string& path,
                      FieldErrors& errors) {
@@ -25,16 +56,8 @@ void validateWebhook(const json::value& webhook, const json::value* before, cons
   const bool url = !isMissing(membersOf(client), "url");
   if (url == !isMissing(membersOf(client), "service"))
     errors.required(path + ".clientConfig", "exactly one of url or service is required");
-  // Match conditions are CEL expressions, which are not supported. Calling the webhook anyway would
-  // let it change or deny requests that it must not see; skipping it would admit requests that it
-  // must check.
-  const auto* conditions = arrayAt(webhook, "matchConditions");
-  if (!conditions || conditions->empty()) return;
-  if (before && memberOf(*before, "matchConditions") == memberOf(webhook, "matchConditions"))
-    return;
-  errors.forbidden(path + ".matchConditions",
-                   "this server does not evaluate CEL; say by rules, namespaceSelector and "
-                   "objectSelector what the webhook is asked about");
+  if (!before || memberOf(*before, "matchConditions") != memberOf(webhook, "matchConditions"))
+    validateMatchConditions(webhook, path + ".matchConditions", errors);
 }
 
 }  // namespace

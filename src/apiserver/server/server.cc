@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include "apiserver/access/reviews.h"
+#include "apiserver/authn/service_account_tokens.h"
+#include "apiserver/authz/authorizer.h"
 #include "apiserver/metricsapi/metrics_api.h"
 #include "apiserver/registry/crd.h"
 #include "apiserver/server/absent.h"
@@ -10,6 +12,7 @@
 #include "apiserver/server/read.h"
 #include "apiserver/server/write.h"
 #include "base/log.h"
+#include "base/split.h"
 
 namespace koord::apiserver {
 namespace {
@@ -28,6 +31,33 @@ std::optional<Target> targetOf(const Registry& registry, Store& store, std::stri
   return target ? std::optional(*std::move(target)) : std::nullopt;
 }
 
+// Answers a check of a match condition.
+cel::AuthorizationDecision answerCheck(Authorizer* authorizer, const User& user,
+                                       const cel::AuthorizationRequest& request) {
+  if (!authorizer) return {.allowed = true, .reason = {}, .error = {}};
+  User subject = user;
+  constexpr std::string_view kServiceAccount = "system:serviceaccount:";
+  if (request.serviceAccount) {
+    const auto parts =
+        splitAll(std::string_view(*request.serviceAccount)
+                     .substr(std::min(kServiceAccount.size(), request.serviceAccount->size())),
+                 ':');
+    if (parts.size() == 2) subject = serviceAccountUser(parts[0], parts[1]);
+  }
+  Attributes attributes{.user = subject, .verb = request.verb};
+  if (request.path) {
+    attributes.path = *request.path;
+  } else {
+    attributes.group = request.group;
+    attributes.resource = request.resource;
+    attributes.subresource = request.subresource;
+    attributes.namespace_ = request.nameSpace;
+    attributes.name = request.name;
+  }
+  const Decision decision = authorizer->authorize(attributes);
+  return {.allowed = decision.allowed, .reason = decision.reason, .error = {}};
+}
+
 }  // namespace
 
 Server::Server(Executor& executor, ServerOptions options)
@@ -41,6 +71,9 @@ Server::Server(Executor& executor, ServerOptions options)
   webhooks_.setNamespaceLabels([this](std::string_view name) {
     const auto entry = store_.table("namespaces").find(name);
     return entry ? entry->labels : api::StringMap{};
+  });
+  webhooks_.setAuthorize([this](const User& user, const cel::AuthorizationRequest& request) {
+    return answerCheck(authorizer(), user, request);
   });
   webhooks_.setForms(
       [this](const Resource& resource) {

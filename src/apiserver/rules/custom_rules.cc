@@ -5,16 +5,13 @@
 #include <optional>
 #include <unordered_map>
 
+#include "apiserver/rules/limits.h"
 #include "apiserver/rules/rule_tree.h"
 #include "base/split.h"
 
 namespace koord::apiserver {
 
 namespace {
-
-constexpr std::size_t kMaxMessageBytes = 5 << 10;
-constexpr std::string_view kOutOfBudget =
-    "validation failed due to running out of cost budget, no further validation rules will be run";
 
 std::string_view textOf(const api::SchemaRule& rule) {
   return trim(rule.message.empty() ? rule.rule : rule.message);
@@ -101,7 +98,7 @@ class Evaluation {
 
   bool checkOwn(const RuleNode& node, const std::string& path, const Values& values) {
     for (const CompiledRule& rule : node.rules) {
-      if (budget_ <= 0) return invalid(node, path, kOutOfBudget), false;
+      if (budget_ == 0) return invalid(node, path, kOutOfBudget), false;
       if (!rule.error.empty()) {
         invalid(node, path, "rule compile error: " + rule.error);
         continue;
@@ -127,7 +124,7 @@ class Evaluation {
       activation.set("oldSelf", cel::Value::none());
     }
     std::uint64_t cost = 0;
-    const auto result = rule.program->evaluate(activation, {kRuleCostLimit}, &cost);
+    const auto result = rule.program->evaluate(activation, {kEvaluationCostLimit}, &cost);
     if (!spend(cost)) return invalid(node, path, kOutOfBudget), false;
     if (!result) return failed(node, rule, path, result.error());
     if (result->isTrue()) return true;
@@ -164,7 +161,7 @@ class Evaluation {
     std::optional<std::string> detail;
     if (rule.message) {
       std::uint64_t cost = 0;
-      const auto text = rule.message->evaluate(activation, {kRuleCostLimit}, &cost);
+      const auto text = rule.message->evaluate(activation, {kEvaluationCostLimit}, &cost);
       const bool within = spend(cost);
       if (!within || (!text && text.error().code == ErrorCode::TooManyRequests)) {
         invalid(node, path,
@@ -208,15 +205,15 @@ class Evaluation {
   }
 
   bool spend(std::uint64_t cost) {
-    if (cost > static_cast<std::uint64_t>(budget_)) {
+    if (cost > budget_) {
       budget_ = 0;
       return false;
     }
-    budget_ -= static_cast<std::int64_t>(cost);
+    budget_ -= cost;
     return true;
   }
 
-  std::int64_t budget_ = kObjectCostLimit;
+  std::uint64_t budget_ = kRulesCostLimit;
 };
 
 }  // namespace

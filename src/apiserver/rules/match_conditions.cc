@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "apiserver/rules/limits.h"
 #include "base/split.h"
 #include "cel/library/all.h"
 #include "cel/library/kubernetes_cost.h"
@@ -10,9 +11,6 @@
 namespace koord::apiserver {
 
 namespace {
-
-constexpr std::uint64_t kConditionCostLimit = 1'000'000;
-constexpr std::uint64_t kRequestCostLimit = 2'500'000;
 
 const cel::Environment& environment() {
   static const cel::Environment kEnvironment = [] {
@@ -65,11 +63,9 @@ Result<bool> MatchConditions::match(const Request& request) const {
   std::vector<std::string> errors;
   for (const Compiled& condition : conditions_) {
     std::uint64_t cost = 0;
-    const auto result = condition.program.evaluate(activation, {kConditionCostLimit}, &cost);
-    if (spent += cost; spent > kRequestCostLimit)
-      return fail(ErrorCode::Invalid,
-                  "validation failed due to running out of cost budget, no further validation "
-                  "rules will be run");
+    const auto result = condition.program.evaluate(activation, {kEvaluationCostLimit}, &cost);
+    if (spent += cost; spent > kConditionsCostLimit)
+      return fail(ErrorCode::Invalid, std::string(kOutOfBudget));
     if (!result) {
       errors.push_back(fmt::format("expression '{}' resulted in error: {}", condition.expression,
                                    result.error().message));

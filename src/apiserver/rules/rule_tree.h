@@ -47,10 +47,6 @@ struct RuleNode {
   std::string_view typeName() const;  // "object", as in messages
 };
 
-// The most that one evaluation may cost, and all evaluations for one object.
-inline constexpr std::uint64_t kRuleCostLimit = 1'000'000;
-inline constexpr std::int64_t kObjectCostLimit = 10'000'000;
-
 // Compiles the rules below the schema, whose CEL types `types` receives. Returns nullptr if there
 // are none. `problems` receives what is wrong with the rules, each with its path:
 // "openAPIV3Schema.properties[spec].x-kubernetes-validations[0].rule: Invalid value: ...".

@@ -145,14 +145,7 @@ Outcome<> completePod(json::value& pod, Store& store) {
 }
 
 Outcome<> checkAdmission(const json::value& object, const json::value* old,
-                         const Resource& resource, Store& store,
-                         std::vector<std::string>& warnings) {
-  if (resource.group == "admissionregistration.k8s.io" &&
-      resource.plural.starts_with("validatingadmissionpolic"))
-    warnings.push_back(
-        fmt::format("{} objects are stored but not evaluated by this server; use a "
-                    "ValidatingWebhookConfiguration to have objects checked",
-                    resource.kind));
+                         const Resource& resource, Store& store) {
   if (resource.is("scheduling.k8s.io", "priorityclasses"))
     if (auto good = admitPriorityClass(object, store); !good) return good;
   return checkLimits(object, old, resource, store);

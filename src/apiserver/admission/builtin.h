@@ -25,7 +25,6 @@ void completeTolerations(json::value& pod);
 // Checks an object against other objects: LimitRanges, and at most one default PriorityClass. Adds
 // a warning for things that are stored but have no effect here.
 Outcome<> checkAdmission(const json::value& object, const json::value* old,
-                         const Resource& resource, Store& store,
-                         std::vector<std::string>& warnings);
+                         const Resource& resource, Store& store);
 
 }  // namespace koord::apiserver

@@ -313,15 +313,6 @@ TEST_F(LimitsTest, ATerminatingNamespaceSaysWhyItTakesNothing) {
             "namespaces \"kube-system\" is forbidden: this namespace may not be deleted");
 }
 
-TEST_F(LimitsTest, ValidatingAdmissionPoliciesAreStoredWithAWarning) {
-  const auto answer = post(
-      "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies",
-      R"({"apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingAdmissionPolicy","metadata":{"name":"p"},"spec":{"validations":[{"expression":"true"}]}})");
-  EXPECT_EQ(answer.status, 201) << answer.message();
-  ASSERT_EQ(answer.warnings.size(), 1u);
-  EXPECT_THAT(answer.warnings[0], HasSubstr("stored but not evaluated"));
-}
-
 TEST_F(LimitsTest, AKubeletWritesWhatIsItsOwn) {
   for (const auto* node : {"n1", "n2"})
     ASSERT_EQ(post("/api/v1/nodes", R"({"apiVersion":"v1","kind":"Node","metadata":{"name":")" +

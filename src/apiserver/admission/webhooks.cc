@@ -6,78 +6,12 @@
 
 #include "api/codec.h"
 #include "api/patch/json_patch.h"
+#include "apiserver/admission/matching.h"
 #include "apiserver/server/body.h"
 #include "net/tls.h"
 
 namespace koord::apiserver {
 namespace {
-
-bool listed(const std::vector<std::string>& list, std::string_view value) {
-  return std::ranges::any_of(list,
-                             [&](const std::string& item) { return item == "*" || item == value; });
-}
-
-bool matchesResource(const std::vector<std::string>& patterns, std::string_view plural,
-                     std::string_view subresource) {
-  return std::ranges::any_of(patterns, [&](std::string_view pattern) {
-    const auto slash = pattern.find('/');
-    const auto resource = pattern.substr(0, slash);
-    if (resource != "*" && resource != plural) return false;
-    if (slash == std::string_view::npos) return subresource.empty();
-    const auto sub = pattern.substr(slash + 1);
-    return sub == "*" || sub == subresource;
-  });
-}
-
-api::StringMap labelsOf(const json::value& object) {
-  api::StringMap out;
-  if (const auto* labels = at(object, "metadata", "labels"); labels && labels->is_object())
-    for (const auto& label : labels->get_object())
-      if (label.value().is_string())
-        out.emplace(std::string(label.key()), std::string(label.value().get_string()));
-  return out;
-}
-
-json::object kindOf(const AdmissionAttributes& a, const Resource& resource,
-                    std::string_view version) {
-  if (a.objectKind.empty())
-    return {{"group", resource.group}, {"version", version}, {"kind", resource.kind}};
-  const auto slash = a.objectVersion.find('/');
-  const bool core = slash == std::string::npos;
-  return {{"group", core ? "" : a.objectVersion.substr(0, slash)},
-          {"version", core ? a.objectVersion : a.objectVersion.substr(slash + 1)},
-          {"kind", a.objectKind}};
-}
-
-json::object resourceOf(const Resource& resource, std::string_view version) {
-  return {{"group", resource.group}, {"version", version}, {"resource", resource.plural}};
-}
-
-// Without the objects.
-json::object requestOf(const AdmissionAttributes& a, const ResourceForm& form) {
-  const Resource& asked = form.resource ? *form.resource : *a.resource;
-  json::object user{{"username", a.user.name},
-                    {"groups", json::array(a.user.groups.begin(), a.user.groups.end())}};
-  if (!a.user.uid.empty()) user["uid"] = a.user.uid;
-  json::object request{{"kind", kindOf(a, asked, form.version)},
-                       {"resource", resourceOf(asked, form.version)},
-                       {"requestKind", kindOf(a, *a.resource, a.version)},
-                       {"requestResource", resourceOf(*a.resource, a.version)}};
-  if (!a.subresource.empty()) {
-    request["subResource"] = a.subresource;
-    request["requestSubResource"] = a.subresource;
-  }
-  if (!a.name.empty()) request["name"] = a.name;
-  if (!a.namespace_.empty()) request["namespace"] = a.namespace_;
-  request["operation"] = a.operation;
-  request["userInfo"] = std::move(user);
-  request["dryRun"] = a.dryRun;
-  const char* options = a.operation == "CREATE"   ? "CreateOptions"
-                        : a.operation == "UPDATE" ? "UpdateOptions"
-                                                  : "DeleteOptions";
-  request["options"] = {{"apiVersion", "meta.k8s.io/v1"}, {"kind", options}};
-  return request;
-}
 
 json::value reviewOf(const AdmissionAttributes& a, const ResourceForm& form,
                      const std::string& uid) {
@@ -88,16 +22,6 @@ json::value reviewOf(const AdmissionAttributes& a, const ResourceForm& form,
   return json::object{{"apiVersion", "admission.k8s.io/v1"},
                       {"kind", "AdmissionReview"},
                       {"request", std::move(request)}};
-}
-
-bool matchesRule(const api::RuleWithOperations& rule, const AdmissionAttributes& a,
-                 const Resource& resource, std::string_view version) {
-  if (!rule.scope.empty() && rule.scope != "*" &&
-      (rule.scope == "Namespaced") == a.namespace_.empty())
-    return false;
-  return listed(rule.operations, a.operation) && listed(rule.apiGroups, resource.group) &&
-         listed(rule.apiVersions, version) &&
-         matchesResource(rule.resources, resource.plural, a.subresource);
 }
 
 // The failure for a denial; the webhook may choose code, reason and message.
@@ -111,21 +35,6 @@ Failure denial(const std::string& webhook, const std::optional<api::Status>& sta
   if (!status->reason.empty()) return {code, why + ": " + status->reason};
   return {code, why + " without explanation"};
 }
-
-// What the user of a request may do.
-class UserAuthorizer final : public cel::Authorizer {
- public:
-  UserAuthorizer(const Webhooks::Authorize& authorize, const User& user)
-      : authorize_(authorize), user_(user) {}
-  cel::AuthorizationDecision authorize(const cel::AuthorizationRequest& request) const override {
-    if (!authorize_) return {.allowed = true, .reason = {}, .error = {}};
-    return authorize_(user_, request);
-  }
-
- private:
-  const Webhooks::Authorize& authorize_;
-  const User& user_;
-};
 
 }  // namespace
 
@@ -202,17 +111,8 @@ json::value Webhooks::converted(json::value object, const AdmissionAttributes& a
 }
 
 bool Webhooks::selects(const Hook& hook, const AdmissionAttributes& a) const {
-  if (!hook.namespaceSelector.empty()) {
-    if (a.resource->isCore("namespaces")) {
-      if (!hook.namespaceSelector.matches(labelsOf(a.object.is_null() ? a.oldObject : a.object)))
-        return false;
-    } else if (!a.namespace_.empty() && namespaceLabels_) {
-      if (!hook.namespaceSelector.matches(namespaceLabels_(a.namespace_))) return false;
-    }
-  }
-  if (hook.objectSelector.empty()) return true;
-  return (!a.object.is_null() && hook.objectSelector.matches(labelsOf(a.object))) ||
-         (!a.oldObject.is_null() && hook.objectSelector.matches(labelsOf(a.oldObject)));
+  return selectsNamespace(hook.namespaceSelector, a, namespaceLabels_) &&
+         selectsObject(hook.objectSelector, a);
 }
 
 Outcome<bool> Webhooks::meetsConditions(const Hook& hook, const AdmissionAttributes& a,
@@ -334,6 +234,8 @@ Task<Outcome<json::value>> Webhooks::mutate(AdmissionAttributes attributes,
 
 Task<Outcome<>> Webhooks::validate(AdmissionAttributes attributes,
                                    std::vector<std::string>& warnings) {
+  if (policies_.wants(attributes))
+    if (auto good = policies_.check(attributes, warnings); !good) co_return good;
   const Hooks hooks = validating_;
   for (const auto& hook : hooks) {
     const auto form = formFor(hook, attributes);

@@ -11,6 +11,8 @@
 
 #include "api/admission.h"
 #include "api/selector.h"
+#include "apiserver/admission/matching.h"
+#include "apiserver/admission/policies.h"
 #include "apiserver/objects/failure.h"
 #include "apiserver/registry/registry.h"
 #include "apiserver/registry/resource.h"
@@ -31,28 +33,6 @@ struct WebhookRequest {
 // Posts the body and returns the body of the answer. Fails unless the status is 200.
 using WebhookCaller = std::function<Task<Result<std::string>>(WebhookRequest request)>;
 
-// The attributes of a request that webhooks decide about.
-struct AdmissionAttributes {
-  const Resource* resource = nullptr;
-  std::string version;
-  std::string subresource;
-  std::string name;
-  std::string namespace_;
-  std::string operation;  // CREATE, UPDATE, DELETE, CONNECT
-  User user;
-  bool dryRun = false;
-  json::value object;              // in the requested version; null for DELETE
-  json::value oldObject;           // null for CREATE
-  std::string objectKind = {};     // of the object, if a subresource has another kind: "Binding"
-  std::string objectVersion = {};  // "v1", "policy/v1"
-};
-
-// A group and version that serves the same objects.
-struct ResourceForm {
-  ResourcePtr resource;  // null: the resource that the request names
-  std::string version;
-};
-
 class Webhooks {
  public:
   // Draws the uids of reviews from `random`.
@@ -62,8 +42,7 @@ class Webhooks {
   // deletion.
   void setMutating(const std::string& name, const json::value* configuration);
   void setValidating(const std::string& name, const json::value* configuration);
-  // Returns the labels of a namespace; for namespaceSelector.
-  using NamespaceLabels = std::function<api::StringMap(std::string_view name)>;
+  // For namespaceSelector.
   void setNamespaceLabels(NamespaceLabels labels) { namespaceLabels_ = std::move(labels); }
 
   // Returns every form of a resource, its own included; for matchPolicy Equivalent.
@@ -86,8 +65,10 @@ class Webhooks {
     return wants(mutating_, attributes);
   }
   bool wantsValidating(const AdmissionAttributes& attributes) const {
-    return wants(validating_, attributes);
+    return policies_.wants(attributes) || wants(validating_, attributes);
   }
+  // What is checked before the validating webhooks.
+  AdmissionPolicies& policies() { return policies_; }
 
   // Returns the object after all mutating webhooks.
   Task<Outcome<json::value>> mutate(AdmissionAttributes attributes,
@@ -127,6 +108,7 @@ class Webhooks {
   Random& random_;
   Hooks mutating_;
   Hooks validating_;
+  AdmissionPolicies policies_;
   NamespaceLabels namespaceLabels_;
   Forms forms_;
   Convert convert_;

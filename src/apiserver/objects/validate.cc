@@ -33,6 +33,7 @@
 #include "apiserver/objects/resource_versions.h"
 #include "apiserver/objects/validate_kinds.h"
 #include "apiserver/objects/validate_limits.h"
+#include "apiserver/objects/validate_policies.h"
 #include "apiserver/objects/validate_resource.h"
 #include "apiserver/objects/validate_webhooks.h"
 #include "apiserver/rules/custom_rules.h"
@@ -259,6 +260,10 @@ void validateBuiltin(const json::value& object, const json::value* before, const
   } else if (resource.group == "admissionregistration.k8s.io" &&
              resource.plural.ends_with("webhookconfigurations")) {
     validateWebhooks(object, before, errors);
+  } else if (resource.is("admissionregistration.k8s.io", "validatingadmissionpolicies")) {
+    validatePolicy(object, before, errors);
+  } else if (resource.is("admissionregistration.k8s.io", "validatingadmissionpolicybindings")) {
+    validatePolicyBinding(object, errors);
   } else if (resource.is("scheduling.k8s.io", "priorityclasses")) {
     validatePriorityClass(object, before, errors);
   }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "api/codec.h"
+#include "api/selector.h"
 #include "apiserver/access/reviews.h"
 #include "apiserver/authn/service_account_tokens.h"
 #include "apiserver/authz/authorizer.h"
@@ -20,6 +22,9 @@ namespace {
 constexpr const char* kCrds = "customresourcedefinitions.apiextensions.k8s.io";
 constexpr const char* kMutating = "mutatingwebhookconfigurations.admissionregistration.k8s.io";
 constexpr const char* kValidating = "validatingwebhookconfigurations.admissionregistration.k8s.io";
+constexpr const char* kPolicies = "validatingadmissionpolicies.admissionregistration.k8s.io";
+constexpr const char* kPolicyBindings =
+    "validatingadmissionpolicybindings.admissionregistration.k8s.io";
 
 std::optional<Target> targetOf(const Registry& registry, Store& store, std::string_view group,
                                std::string_view version, std::string_view plural) {
@@ -58,6 +63,48 @@ cel::AuthorizationDecision answerCheck(Authorizer* authorizer, const User& user,
   return {.allowed = decision.allowed, .reason = decision.reason, .error = {}};
 }
 
+// The parameters that a policy's binding names.
+Result<std::vector<json::value>> paramsOf(const Registry& registry, Store& store,
+                                          const json::value& kind, const json::value& ref,
+                                          const std::string& namespace_) {
+  const auto apiVersion = textAt(kind, "apiVersion");
+  const auto slash = apiVersion.find('/');
+  const auto group =
+      slash == std::string_view::npos ? std::string_view() : apiVersion.substr(0, slash);
+  const auto resource = registry.findByKind(group, textAt(kind, "kind"));
+  if (!resource)
+    return fail(ErrorCode::NotFound, fmt::format("paramKind kind `{}, Kind={}` not known",
+                                                 apiVersion, textAt(kind, "kind")));
+  std::string space(textAt(ref, "namespace"));
+  if (!resource->namespaced && !space.empty())
+    return fail(ErrorCode::Invalid,
+                "paramRef.namespace must not be provided for a cluster-scoped `paramKind`");
+  if (resource->namespaced && space.empty()) space = namespace_;
+  if (resource->namespaced && space.empty())
+    return fail(ErrorCode::Invalid,
+                "cannot use namespaced paramRef in policy binding that matches "
+                "cluster-scoped resources");
+  const Table& table = store.table(resource->table);
+  std::vector<json::value> found;
+  const auto add = [&](const Entry& entry) {
+    if (auto object = parseJson(entry.text)) found.push_back(*std::move(object));
+  };
+  if (const auto name = textAt(ref, "name"); !name.empty()) {
+    const auto entry =
+        table.find(space.empty() ? std::string(name) : fmt::format("{}/{}", space, name));
+    if (entry) add(*entry);
+    return found;
+  }
+  const auto decoded = api::decode<api::LabelSelector>(memberOf(ref, "selector"));
+  const auto selector = decoded ? api::Selector::compile(*decoded)
+                                : Result<api::Selector>(std::unexpected(decoded.error()));
+  if (!selector) return fail(selector.error());
+  const auto [first, last] = table.range(space);
+  for (auto it = first; it != last; ++it)
+    if (selector->matches(it->second->labels)) add(*it->second);
+  return found;
+}
+
 }  // namespace
 
 Server::Server(Executor& executor, ServerOptions options)
@@ -72,9 +119,24 @@ Server::Server(Executor& executor, ServerOptions options)
     const auto entry = store_.table("namespaces").find(name);
     return entry ? entry->labels : api::StringMap{};
   });
-  webhooks_.setAuthorize([this](const User& user, const cel::AuthorizationRequest& request) {
+  const auto authorize = [this](const User& user, const cel::AuthorizationRequest& request) {
     return answerCheck(authorizer(), user, request);
-  });
+  };
+  webhooks_.setAuthorize(authorize);
+  webhooks_.policies().setHost(
+      {[this](std::string_view name) {
+         const auto entry = store_.table("namespaces").find(name);
+         return entry ? entry->labels : api::StringMap{};
+       },
+       [this](std::string_view name) {
+         const auto entry = store_.table("namespaces").find(name);
+         auto object = entry ? parseJson(entry->text) : Result<json::value>(json::value());
+         return object ? *std::move(object) : json::value();
+       },
+       [this](const json::value& kind, const json::value& ref, const std::string& namespace_) {
+         return paramsOf(registry_, store_, kind, ref, namespace_);
+       },
+       authorize});
   webhooks_.setForms(
       [this](const Resource& resource) {
         std::vector<ResourceForm> forms;
@@ -155,6 +217,10 @@ Result<> Server::load(Storage& storage) {
       webhooks_.setMutating(stored.key, &*object);
     } else if (stored.table == kValidating) {
       webhooks_.setValidating(stored.key, &*object);
+    } else if (stored.table == kPolicies) {
+      webhooks_.policies().setPolicy(stored.key, &*object);
+    } else if (stored.table == kPolicyBindings) {
+      webhooks_.policies().setBinding(stored.key, &*object);
     }
     return {};
   };
@@ -205,6 +271,10 @@ void Server::onReverted(const Table& table, const Event& event) {
     webhooks_.setMutating(entry->key, before);
   } else if (table.name() == kValidating) {
     webhooks_.setValidating(entry->key, before);
+  } else if (table.name() == kPolicies) {
+    webhooks_.policies().setPolicy(entry->key, before);
+  } else if (table.name() == kPolicyBindings) {
+    webhooks_.policies().setBinding(entry->key, before);
   } else if (table.name() == "services") {
     addresses_.changed(entry->key, before);
   } else if (table.name() == kCrds) {

@@ -329,8 +329,7 @@ Task<Outcome<>> WriteCall::validate(const json::value& object, const json::value
     co_return std::unexpected(std::move(good.error()));
   // Limits apply to new pods and to resized pods.
   const bool resized = call_.request.subresource == "resize";
-  if (auto good = checkAdmission(object, resized ? nullptr : old, *target_.stored, server_.store_,
-                                 warnings_);
+  if (auto good = checkAdmission(object, resized ? nullptr : old, *target_.stored, server_.store_);
       !good)
     co_return std::unexpected(std::move(good.error()));
   if (auto good = admitAdminAccess(object, old, *target_.stored, server_.store_); !good)
@@ -438,6 +437,10 @@ Outcome<> WriteCall::followUp(const json::value* object, std::string_view name) 
       server_.webhooks_.setMutating(std::string(name), object);
     if (resource.plural == "validatingwebhookconfigurations")
       server_.webhooks_.setValidating(std::string(name), object);
+    if (resource.plural == "validatingadmissionpolicies")
+      server_.webhooks_.policies().setPolicy(std::string(name), object);
+    if (resource.plural == "validatingadmissionpolicybindings")
+      server_.webhooks_.policies().setBinding(std::string(name), object);
   } else if (isCrd(resource)) {
     if (object) {
       // A stored definition that violates a newer rule is not served, but may still be changed and

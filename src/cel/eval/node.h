@@ -40,6 +40,8 @@ class Node {
   virtual Value evaluate(Frame& frame) const = 0;
   // The value if it is the same in each evaluation.
   virtual const Value* constant() const { return nullptr; }
+  // What each evaluation of a constant costs: not 0 if it was computed from others.
+  virtual std::uint64_t constantCost() const { return 0; }
   // A read of a variable, a field or an element does not cost anything itself where it is the branch of a conditional or
   // an index (cel-go does not observe it there).
   virtual void dropReadCost() {}
@@ -56,6 +58,7 @@ class ConstantNode final : public Node {
     return ValueAccess::borrowed(value_);
   }
   const Value* constant() const override { return &value_; }
+  std::uint64_t constantCost() const override { return cost_; }
 
  private:
   Value value_;

@@ -174,7 +174,8 @@ class Planner {
     NodePtr operand = plan(*expr.arguments[0]);
     NodePtr index = plan(*expr.arguments[1]);
     index->dropReadCost();
-    if (const Value* constant = index->constant()) {
+    const Value* constant = index->constant();
+    if (constant && index->constantCost() == 0) {
       qualifier.key = *constant;
     } else {
       qualifier.index = std::move(index);
@@ -225,7 +226,7 @@ class Planner {
     const Local* local = findLocal(left.name);
     if (!local || local->lazyInit) return nullptr;
     NodePtr element = plan(*right.arguments[0]);
-    if (foldsConstants_ && element->constant()) return nullptr;
+    if (foldsConstants_ && element->constant() && element->constantCost() == 0) return nullptr;
     return std::make_unique<AppendNode>(local->slot, std::move(element));
   }
 
@@ -273,9 +274,10 @@ class Planner {
     if (name == "cel.@mapInsert")
       if (NodePtr insert = planInsert(expr, arguments)) return insert;
     CallTracker tracker = trackerOf(name, known ? id : "", overloads);
+    const bool written = arguments.size() == 1 && arguments[0]->constantCost() == 0;
     auto call = std::make_unique<CallNode>(name, std::move(overloads), std::move(arguments),
                                            std::move(tracker), known);
-    return foldCall(expr, std::move(call));
+    return foldCall(expr, std::move(call), written);
   }
 
   // Constants that can never be right, such as an invalid regular expression, are issues.
@@ -330,7 +332,7 @@ class Planner {
 
   static NodePtr planMembership(std::vector<NodePtr>& arguments) {
     const Value* list = arguments[1]->constant();
-    if (!list || !list->is(Kind::List)) return nullptr;
+    if (!list || !list->is(Kind::List) || arguments[1]->constantCost() != 0) return nullptr;
     if (list->listSize() == 0) return std::make_unique<ConstantNode>(Value::boolean(false));
     for (std::size_t i = 0; i < list->listSize(); ++i) {
       const Value element = list->listAt(i);
@@ -347,12 +349,12 @@ class Planner {
   }
 
   // Evaluates a call of constants once. It costs in each evaluation what it costs here, except for conversions where
-  // cel-go folds them.
-  NodePtr foldCall(const Expr& expr, std::unique_ptr<CallNode> call) {
+  // cel-go folds them: of one argument that is `written`, not computed.
+  NodePtr foldCall(const Expr& expr, std::unique_ptr<CallNode> call, bool written) {
     if (!call->foldable()) return call;
     Frame frame{{}, {}, 0, std::numeric_limits<std::uint64_t>::max(), false};
     Value value = call->evaluate(frame);
-    const bool free = foldsConstants_ && isConversion(expr.name) && expr.arguments.size() == 1;
+    const bool free = foldsConstants_ && written && isConversion(expr.name);
     if (value.isError()) {
       if (free && failure_.empty()) failure_ = value.errorMessage();
       return call;
@@ -363,24 +365,27 @@ class Planner {
   // ---- literals
 
   template <class T>
-  NodePtr foldLiteral(std::unique_ptr<T> literal) {
+  NodePtr foldLiteral(std::unique_ptr<T> literal, std::uint64_t ownCost) {
     if (!literal->allConstant()) return literal;
     Frame frame{{}, {}, 0, std::numeric_limits<std::uint64_t>::max(), false};
     Value value = literal->evaluate(frame);
     if (value.isError()) return literal;
-    return std::make_unique<ConstantNode>(std::move(value), foldsConstants_ ? 0 : frame.cost,
+    // cel-go takes a literal for a constant if its elements were written, not if they were computed.
+    const bool free = foldsConstants_ && frame.cost == ownCost;
+    return std::make_unique<ConstantNode>(std::move(value), free ? 0 : frame.cost,
                                           std::move(literal));
   }
 
   NodePtr planList(const Expr& expr) {
-    return foldLiteral(std::make_unique<ListNode>(planAll(expr.arguments), expr.optionalItems));
+    return foldLiteral(std::make_unique<ListNode>(planAll(expr.arguments), expr.optionalItems),
+                       kListCost);
   }
 
   NodePtr planMap(const Expr& expr) {
     std::vector<MapNode::Item> items;
     for (const Entry& entry : expr.entries)
       items.push_back({plan(*entry.key), plan(*entry.value), entry.optional});
-    return foldLiteral(std::make_unique<MapNode>(std::move(items)));
+    return foldLiteral(std::make_unique<MapNode>(std::move(items)), kMapCost);
   }
 
   NodePtr planStruct(const Expr& expr) {

@@ -22,6 +22,7 @@ constexpr std::string_view kComputed[] = {"cpu", "memory", "ephemeral-storage"};
 // Kinds with a quota name of their own in addition to count/.
 constexpr std::string_view kCounted[] = {"configmaps", "secrets", "replicationcontrollers",
                                          "resourcequotas"};
+constexpr std::string_view kDevicesOfClass = ".deviceclass.resource.k8s.io/devices";
 // Resources that can be counted only if every container has a request.
 constexpr std::string_view kMandatory[] = {
     "cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory"};
@@ -94,6 +95,30 @@ void addClaim(api::ResourceList& usage, const json::value& claim) {
     put("requests.storage", quantityOf(*storage));
 }
 
+// The most devices that a request, or an alternative of it, gets.
+std::int64_t devicesOf(const json::value& request) {
+  constexpr std::int64_t kMost = 32;  // the results of an allocation
+  return textAt(request, "allocationMode") == "All" ? kMost : integerAt(request, 0, "count");
+}
+
+// Devices count by class; of alternatives the one with the most devices of a class counts.
+void addDevices(api::ResourceList& usage, const json::value& claim) {
+  const auto* requests = at(claim, "spec", "devices", "requests");
+  if (!requests || !requests->is_array()) return;
+  for (const auto& request : requests->get_array()) {
+    std::map<std::string, std::int64_t> most;
+    const auto add = [&](const json::value& wanted) {
+      auto& count = most[std::string(textAt(wanted, "deviceClassName"))];
+      count = std::max(count, devicesOf(wanted));
+    };
+    if (const auto* exactly = find(request, "exactly")) add(*exactly);
+    if (const auto* alternatives = arrayAt(request, "firstAvailable"))
+      for (const auto& alternative : *alternatives) add(alternative);
+    for (const auto& [deviceClass, count] : most)
+      usage[fmt::format("{}{}", deviceClass, kDevicesOfClass)].add(Quantity::of(count));
+  }
+}
+
 bool usesNamespaces(const json::value* term) {
   if (!term) return false;
   const auto* namespaces = arrayAt(*term, "namespaces");
@@ -148,6 +173,7 @@ bool countsUnder(const std::string& name, const Resource& resource) {
   if (resource.isCore("persistentvolumeclaims"))
     return name == "persistentvolumeclaims" || name == "requests.storage" ||
            name.find(".storageclass.storage.k8s.io/") != std::string::npos;
+  if (resource.is("resource.k8s.io", "resourceclaims")) return name.ends_with(kDevicesOfClass);
   return resource.group.empty() && name == resource.plural &&
          std::ranges::find(kCounted, name) != std::end(kCounted);
 }
@@ -205,6 +231,8 @@ api::ResourceList quotaUsage(const json::value& object, const Resource& resource
     addService(usage, object);
   } else if (resource.isCore("persistentvolumeclaims")) {
     addClaim(usage, object);
+  } else if (resource.is("resource.k8s.io", "resourceclaims")) {
+    addDevices(usage, object);
   } else if (resource.group.empty() &&
              std::ranges::find(kCounted, resource.plural) != std::end(kCounted)) {
     usage[resource.plural] = Quantity::of(1);

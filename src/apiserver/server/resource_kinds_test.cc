@@ -484,6 +484,29 @@ TEST_F(ResourceKindsTest, slicesAreSelectedByNodeAndDriver) {
   EXPECT_EQ(count("spec.pool.name=n1"), 1400U);
 }
 
+TEST_F(ResourceKindsTest, aQuotaLimitsTheDevicesOfAClass) {
+  ASSERT_EQ(post("/api/v1/namespaces/default/resourcequotas",
+                 R"({"metadata":{"name":"q"},"spec":{"hard":{"gpu.deviceclass.resource.k8s.io/)"
+                 R"(devices":"3","count/resourceclaims.resource.k8s.io":"5"}}})")
+                .status,
+            201);
+  ASSERT_EQ(
+      post(kClaims,
+           requests(
+               R"({"name":"a","firstAvailable":[{"name":"x","deviceClassName":"gpu","count":2},)"
+               R"({"name":"y","deviceClassName":"gpu"},{"name":"z","deviceClassName":"other"}]})"))
+          .status,
+      201);
+  const auto refused = post(
+      kClaims,
+      claim(R"({"requests":[{"name":"a","exactly":{"deviceClassName":"gpu","count":2}}]})", "d"));
+  EXPECT_EQ(refused.status, 403);
+  EXPECT_THAT(refused.message(),
+              HasSubstr("exceeded quota: q, requested: gpu.deviceclass.resource.k8s.io/devices=2, "
+                        "used: gpu.deviceclass.resource.k8s.io/devices=2, limited: "
+                        "gpu.deviceclass.resource.k8s.io/devices=3"));
+}
+
 TEST_F(ResourceKindsTest, thePodsThatUseClaimsAreChecked) {
   const auto bad = post(
       kPods,

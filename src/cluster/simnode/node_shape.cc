@@ -151,7 +151,7 @@ SimNodeShape::Dra readDra(const json::value& value, const std::string& path,
     if (quantity && quantity->sign() > 0) {
       dra.memory = *quantity;
     } else {
-      reader.wrong("memory", fmt::format("\"{}\" is not amount", memory));
+      reader.wrong("memory", fmt::format("\"{}\" is not an amount", memory));
     }
   }
   if (const auto wrong = api::checkDnsSubdomain(dra.driver); !wrong.empty())

@@ -10,19 +10,20 @@ import sys
 from cpp_functions import blanked, functions, own_names
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-BELOW_CLUSTER = {"api", "net", "kube", "model", "apiserver", "scheduler", "manager", "descheduler", "koordlet"}
+BELOW_CLUSTER = {"api", "cel", "net", "kube", "model", "apiserver", "scheduler", "manager", "descheduler", "koordlet"}
 # A folder may include only from folders in its row and from base.
 MAY_USE = {
     "base": set(),
+    "cel": set(),
     "api": set(),
     "net": set(),
     "kube": {"api", "net"},
-    "model": {"api"},
-    "apiserver": {"api", "net", "kube", "model"},
-    "scheduler": {"api", "net", "kube", "model"},
-    "manager": {"api", "net", "kube", "model"},
-    "descheduler": {"api", "net", "kube", "model"},
-    "koordlet": {"api", "net", "kube", "model"},
+    "model": {"api", "cel"},
+    "apiserver": {"api", "cel", "net", "kube", "model"},
+    "scheduler": {"api", "cel", "net", "kube", "model"},
+    "manager": {"api", "cel", "net", "kube", "model"},
+    "descheduler": {"api", "cel", "net", "kube", "model"},
+    "koordlet": {"api", "cel", "net", "kube", "model"},
     "devicedaemon": {"api", "net", "kube", "model", "koordlet"},
     "runtimeproxy": {"api", "net", "kube", "model"},
     "cluster": BELOW_CLUSTER,

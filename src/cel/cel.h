@@ -100,7 +100,7 @@ class Activation {
   void set(std::string_view name, Value value);
   // A variable that is not set is an error of the expression that reads it.
   void unset(std::size_t variable) { values_[variable].reset(); }
-  const std::optional<Value>& at(std::size_t variable) const { return values_[variable]; }
+  const std::vector<std::optional<Value>>& values() const { return values_; }
 
  private:
   std::shared_ptr<const EnvironmentState> environment_;
@@ -132,6 +132,7 @@ class Program {
 struct CompileOptions {
   // False: names, types and functions are resolved during evaluation, and estimateCost is {0, max}.
   bool check = true;
+  bool macros = true;
   // If given, it is an issue if the result has another type (dyn is accepted).
   std::optional<Type> expectedType;
 };

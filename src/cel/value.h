@@ -15,6 +15,7 @@
 #include <atomic>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -57,6 +58,7 @@ class Shared {
   }
 
  private:
+  friend struct ValueAccess;
   mutable std::atomic<std::uint32_t> references_{1};
 };
 
@@ -235,7 +237,8 @@ class Map : public Shared {
 // A value with a type name and functions, and nothing else: quantities, addresses, semantic versions.
 class Opaque : public Shared {
  public:
-  virtual Type type() const = 0;
+  virtual const Type& type() const = 0;
+  // `other` has the same type.
   virtual bool equals(const Opaque& other) const = 0;
   // The size that cost tracking uses; 1 for all values that do not grow.
   virtual std::size_t costSize() const { return 1; }
@@ -261,6 +264,12 @@ class ObjectType {
   virtual bool has(const void* object, int field) const = 0;
   // By default, objects are equal if they are the same.
   virtual bool equals(const void* a, const void* b) const { return a == b; }
+  // The type of Type{field: value}, if it is not this one: a protobuf message such as Int64Value is a wrapper(int).
+  virtual std::optional<Type> typeOfCreated() const { return std::nullopt; }
+  // Type{field: value}. By default, objects of the type cannot be written in expressions: an Error value.
+  virtual Value create(std::span<const std::pair<std::string_view, Value>> fields) const;
+  // Invalid by default.
+  virtual Result<koord::json::value> toJson(const void* object) const;
 };
 
 }  // namespace koord::cel

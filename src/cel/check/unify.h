@@ -1,0 +1,50 @@
+#pragma once
+
+// Unification of types: which types agree, and what type variables stand for.
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "cel/type.h"
+
+namespace koord::cel {
+
+class Unifier {
+ public:
+  Type newVariable();
+  // True if a value of type `from` may be used where `to` is expected, or the other way round; binds type variables as
+  // needed, and none if the result is false.
+  bool assignable(const Type& from, const Type& to);
+  bool assignable(std::span<const Type> from, std::span<const Type> to);
+  // The type with variables replaced by what they are bound to, and free ones by dyn if `freeToDyn`.
+  Type substitute(const Type& type, bool freeToDyn) const;
+  // The more general of two types that agree.
+  static Type mostGeneral(const Type& a, const Type& b);
+
+ private:
+  bool unify(const Type& a, const Type& b);
+  bool unifyAll(std::span<const Type> a, std::span<const Type> b);
+  // Whether `variable` may stand for `type`; `bound` receives whether it stood for a type before.
+  bool bind(const Type& type, const Type& variable, bool& bound);
+  bool occurs(const Type& variable, const Type& within) const;
+  const Type* find(const Type& variable) const;
+  void set(const Type& variable, Type type);
+  void rollBack(std::size_t mark);
+
+  std::unordered_map<std::string, Type> bindings_;
+  // What bindings were before each change, so that an overload that does not match leaves no trace.
+  std::vector<std::pair<std::string, std::optional<Type>>> log_;
+  int next_ = 0;
+};
+
+// The type with its parameters (A, B) replaced.
+Type replaceParameters(const Type& type, const std::unordered_map<std::string, Type>& by);
+// The names of the parameters in a type.
+void collectParameters(const Type& type, std::unordered_map<std::string, Type>& names);
+
+}  // namespace koord::cel

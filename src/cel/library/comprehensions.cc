@@ -1,0 +1,152 @@
+#include "cel/library/comprehensions.h"
+
+#include "cel/syntax/macro.h"
+#include "cel/value_access.h"
+
+namespace koord::cel {
+
+namespace {
+
+using Given = std::vector<ExprPtr>;
+
+struct TwoVariables {
+  std::string first, second;
+};
+
+TwoVariables variablesOfMacro(MacroContext& context, const Given& given) {
+  TwoVariables result{context.variable(*given[0]), ""};
+  if (!context.failed()) result.second = context.variable(*given[1]);
+  if (!context.failed() && result.first == result.second)
+    context.error(*given[1], "duplicate variable name: " + result.first);
+  return result;
+}
+
+ExprPtr foldTwo(MacroContext& context, ExprPtr& target, TwoVariables names, ExprPtr init,
+                ExprPtr condition, ExprPtr step, ExprPtr result) {
+  return context.fold({std::move(target), std::move(names.first), std::move(names.second),
+                       std::string(op::kAccumulator), std::move(init), std::move(condition),
+                       std::move(step), std::move(result)});
+}
+
+ExprPtr expandAllTwo(MacroContext& context, ExprPtr& target, Given& given) {
+  TwoVariables names = variablesOfMacro(context, given);
+  if (context.failed()) return nullptr;
+  return foldTwo(context, target, std::move(names), context.literal(Value::boolean(true)),
+                 context.call(op::kNotStrictlyFalse, context.accumulator()),
+                 context.call(op::kAnd, context.accumulator(), std::move(given[2])),
+                 context.accumulator());
+}
+
+ExprPtr expandExistsTwo(MacroContext& context, ExprPtr& target, Given& given) {
+  TwoVariables names = variablesOfMacro(context, given);
+  if (context.failed()) return nullptr;
+  return foldTwo(context, target, std::move(names), context.literal(Value::boolean(false)),
+                 context.call(op::kNotStrictlyFalse, context.call(op::kNot, context.accumulator())),
+                 context.call(op::kOr, context.accumulator(), std::move(given[2])),
+                 context.accumulator());
+}
+
+ExprPtr expandExistsOneTwo(MacroContext& context, ExprPtr& target, Given& given) {
+  TwoVariables names = variablesOfMacro(context, given);
+  if (context.failed()) return nullptr;
+  return foldTwo(
+      context, target, std::move(names), context.literal(Value::integer(0)),
+      context.literal(Value::boolean(true)),
+      context.call(
+          op::kConditional, std::move(given[2]),
+          context.call(op::kAdd, context.accumulator(), context.literal(Value::integer(1))),
+          context.accumulator()),
+      context.call(op::kEquals, context.accumulator(), context.literal(Value::integer(1))));
+}
+
+// With a filter as third of four arguments.
+ExprPtr transform(MacroContext& context, ExprPtr& target, Given& given, ExprPtr init,
+                  const std::function<ExprPtr(ExprPtr element, const std::string& key)>& grow) {
+  TwoVariables names = variablesOfMacro(context, given);
+  if (context.failed()) return nullptr;
+  ExprPtr filter = given.size() == 4 ? std::move(given[2]) : nullptr;
+  ExprPtr step = grow(std::move(given.back()), names.first);
+  if (filter)
+    step =
+        context.call(op::kConditional, std::move(filter), std::move(step), context.accumulator());
+  return foldTwo(context, target, std::move(names), std::move(init),
+                 context.literal(Value::boolean(true)), std::move(step), context.accumulator());
+}
+
+ExprPtr expandTransformList(MacroContext& context, ExprPtr& target, Given& given) {
+  return transform(
+      context, target, given, context.list(), [&](ExprPtr element, const std::string&) {
+        Given elements;
+        elements.push_back(std::move(element));
+        return context.call(op::kAdd, context.accumulator(), context.list(std::move(elements)));
+      });
+}
+
+ExprPtr expandTransformMap(MacroContext& context, ExprPtr& target, Given& given) {
+  return transform(context, target, given, context.map(),
+                   [&](ExprPtr element, const std::string& key) {
+                     return context.call("cel.@mapInsert", context.accumulator(),
+                                         context.ident(key), std::move(element));
+                   });
+}
+
+ExprPtr expandTransformEntry(MacroContext& context, ExprPtr& target, Given& given) {
+  return transform(context, target, given, context.map(), [&](ExprPtr element, const std::string&) {
+    return context.call("cel.@mapInsert", context.accumulator(), std::move(element));
+  });
+}
+
+std::unique_ptr<EntryMap> copyEntries(const Value& map) {
+  auto copy = std::make_unique<EntryMap>();
+  for (std::size_t i = 0; i < map.mapSize(); ++i) {
+    auto [key, value] = map.entryAt(i);
+    copy->insert(std::move(key), std::move(value));
+  }
+  return copy;
+}
+
+Value insertFailed(const Value& key) {
+  return Value::error("insert failed: key " + key.toString() + " already exists");
+}
+
+Value insertEntry(Arguments arguments) {
+  auto map = copyEntries(arguments[0]);
+  if (!map->insert(arguments[1], arguments[2])) return insertFailed(arguments[1]);
+  return Value::adopt(static_cast<const Map*>(map.release()));
+}
+
+Value insertEntries(Arguments arguments) {
+  auto map = copyEntries(arguments[0]);
+  for (std::size_t i = 0; i < arguments[1].mapSize(); ++i) {
+    auto [key, value] = arguments[1].entryAt(i);
+    if (!map->insert(key, std::move(value))) return insertFailed(key);
+  }
+  return Value::adopt(static_cast<const Map*>(map.release()));
+}
+
+}  // namespace
+
+const Library& comprehensionsLibrary() {
+  static const Library& kLibrary = []() -> const Library& {
+    static Library library;
+    library.name = "comprehensions";
+    library.macros = {{"all", true, 3, expandAllTwo},
+                      {"exists", true, 3, expandExistsTwo},
+                      {"existsOne", true, 3, expandExistsOneTwo},
+                      {"exists_one", true, 3, expandExistsOneTwo},
+                      {"transformList", true, 3, expandTransformList},
+                      {"transformList", true, 4, expandTransformList},
+                      {"transformMap", true, 3, expandTransformMap},
+                      {"transformMap", true, 4, expandTransformMap},
+                      {"transformMapEntry", true, 3, expandTransformEntry},
+                      {"transformMapEntry", true, 4, expandTransformEntry}};
+    const Type k = Type::parameter("K"), v = Type::parameter("V"), map = Type::map(k, v);
+    library.add("cel.@mapInsert",
+                {globalOverload("@mapInsert_map_key_value", {map, k, v}, map, insertEntry),
+                 globalOverload("@mapInsert_map_map", {map, map}, map, insertEntries)});
+    return library;
+  }();
+  return kLibrary;
+}
+
+}  // namespace koord::cel

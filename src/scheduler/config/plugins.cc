@@ -125,7 +125,7 @@ const std::vector<PluginRef>& defaultPlugins() {
                                                 {"VolumeZone", 0},
                                                 {"PodTopologySpread", 2},
                                                 {"InterPodAffinity", 2},
-                                                {"DynamicResources", 0},
+                                                {"DynamicResources", 2},
                                                 {"DefaultPreemption", 0},
                                                 {"NodeResourcesBalancedAllocation", 1},
                                                 {"ImageLocality", 1},

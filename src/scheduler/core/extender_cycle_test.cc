@@ -101,11 +101,11 @@ TEST(Extenders, are_among_the_reasons_and_any_event_brings_the_pod_back) {
   f.create(aPod("running").nodeName("b"));
   f.run();
   EXPECT_EQ(f.nodeOf("p"), "");
-  EXPECT_THAT(
-      f.conditions,
-      Contains("p Unschedulable: 0/3 nodes are available: 1 busy, 1 no license. preemption: "
-               "0/3 nodes are available: 1 No preemption victims found for incoming pod, 2 "
-               "Preemption is not helpful for scheduling."));
+  EXPECT_THAT(f.conditions,
+              Contains("p Unschedulable: 0/3 nodes are available: 1 busy, 1 no license. no new "
+                       "claims to deallocate, preemption: "
+                       "0/3 nodes are available: 1 No preemption victims found for incoming pod, 2 "
+                       "Preemption is not helpful for scheduling."));
   f.says("/one/filter", R"({"NodeNames": ["c"]})");
   f.remove("running");
   f.run(10s);
@@ -254,10 +254,10 @@ TEST(Extenders, may_forbid_preemption_altogether) {
   f.create(aPod("p").request("cpu", "3").priority(10));
   f.run(500ms);
   EXPECT_THAT(f.deletions, ElementsAre());
-  EXPECT_THAT(
-      f.conditions,
-      Contains("p Unschedulable: 0/1 nodes are available: 1 Insufficient cpu. preemption: no "
-               "candidate node for preemption"));
+  EXPECT_THAT(f.conditions,
+              Contains("p Unschedulable: 0/1 nodes are available: 1 Insufficient cpu. no new "
+                       "claims to deallocate, preemption: no "
+                       "candidate node for preemption"));
 }
 
 TEST(Extenders, nobody_leaves_for_a_pod_that_is_deleted_while_they_are_asked) {
@@ -298,7 +298,8 @@ TEST(Extenders, a_question_that_is_answered_while_they_are_asked_changes_no_reas
   f.create(onlyOnA(aPod("p").request("cpu", "3").priority(10)));
   f.run(500ms);
   EXPECT_THAT(f.conditions, Contains(HasSubstr("p Unschedulable: 0/1 nodes are available: 1 "
-                                               "Insufficient cpu. preemption: no candidate")));
+                                               "Insufficient cpu. no new claims to deallocate, "
+                                               "preemption: no candidate")));
 }
 
 TEST(Extenders, hold_up_the_pods_behind_but_not_what_happens_to_the_cluster) {

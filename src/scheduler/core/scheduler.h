@@ -37,7 +37,16 @@ struct SchedulerOptions {
   std::vector<std::string> controllerPlugins{
       "*"};  // whose controllers run (framework/controller.h)
   // Enabled feature gates and flags of plugins.
-  std::set<std::string, std::less<>> gates{"DynamicSchedulerCheck"};
+  std::set<std::string, std::less<>> gates{"DRAAdminAccess",
+                                           "DRAConsumableCapacity",
+                                           "DRADeviceBindingConditions",
+                                           "DRADeviceTaints",
+                                           "DRAPartitionableDevices",
+                                           "DRAPrioritizedList",
+                                           "DRASchedulerFilterTimeout",
+                                           "DRAResourceClaimDeviceStatus",
+                                           "DynamicResourceAllocation",
+                                           "DynamicSchedulerCheck"};
   AttemptMonitor::Options monitor;
   WorkloadAudit* audit = nullptr;  // receives the history of every workload; must outlive
 };

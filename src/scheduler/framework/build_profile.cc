@@ -202,14 +202,21 @@ std::unique_ptr<Profile> buildProfile(const ProfileConfig& config, const Registr
   profile->schedulerName = config.schedulerName;
   profile->percentageOfNodesToScore = config.percentageOfNodesToScore;
   std::vector<PluginRef> multiPoint = mergePlugins(defaultPlugins(), setOf(config, "multiPoint"));
-  // A pod whose claims no plugin allocates must not be bound, even if a profile omits the plugin.
-  if (registry.contains(kClaimsPlugin) && !has(multiPoint, kClaimsPlugin))
-    multiPoint.push_back({kClaimsPlugin, 0});
+  // Without it, a pod would be bound although its claims are not allocated.
+  const bool added = registry.contains(kClaimsPlugin) && !has(multiPoint, kClaimsPlugin);
+  if (added) multiPoint.push_back({kClaimsPlugin, 0});
   const auto wanted = wantedPlugins(config, registry, multiPoint, errors);
   const Instances instances = makePlugins(*profile, config, registry, handle, wanted, errors);
   forEachPoint(*profile, [&](std::string_view point, auto& list) {
     expand(config, point, multiPoint, instances, list, errors);
   });
+  // It says nothing about pods without claims, and does not prefer nodes.
+  if (added) {
+    const auto isAdded = [](const auto& plugin) { return plugin.name == kClaimsPlugin; };
+    std::erase_if(profile->postFilter, isAdded);
+    std::erase_if(profile->preScore, isAdded);
+    std::erase_if(profile->score, isAdded);
+  }
   checkPoints(*profile, config, errors);
   dropUnused(*profile, multiPoint);
   collectRoles(*profile, config, errors);

@@ -30,7 +30,7 @@ bool sameConditions(const api::Node& a, const api::Node& b) {
 }
 
 std::string_view nameOf(EventResource resource) {
-  static constexpr std::array<std::string_view, 13> kNames{"Pod",
+  static constexpr std::array<std::string_view, 16> kNames{"Pod",
                                                            "AssignedPod",
                                                            "UnschedulablePod",
                                                            "Node",
@@ -41,6 +41,9 @@ std::string_view nameOf(EventResource resource) {
                                                            "storage.k8s.io/CSIDriver",
                                                            "storage.k8s.io/CSIStorageCapacity",
                                                            "storage.k8s.io/VolumeAttachment",
+                                                           "resource.k8s.io/ResourceClaim",
+                                                           "resource.k8s.io/ResourceSlice",
+                                                           "resource.k8s.io/DeviceClass",
                                                            "",
                                                            "*"};
   return kNames[static_cast<std::size_t>(resource)];
@@ -61,6 +64,7 @@ std::string nameOf(Actions actions) {
       {kUpdatePodScaleDown, "UpdatePodScaleDown"},
       {kUpdatePodToleration, "UpdatePodToleration"},
       {kUpdatePodSchedulingGatesEliminated, "UpdatePodSchedulingGatesEliminated"},
+      {kUpdatePodGeneratedResourceClaim, "UpdatePodGeneratedResourceClaim"},
       {kUpdate, "Update"}};
   for (const auto& [bits, name] : kNames)
     if (actions == bits) return std::string(name);
@@ -120,6 +124,8 @@ std::vector<Actions> podActions(const PodInfo& before, const PodInfo& after) {
   // Compares contents. Upstream compares the number only and so misses a replaced toleration.
   if (!sameTolerations(old.spec.tolerations, now.spec.tolerations))
     actions.push_back(action::kUpdatePodToleration);
+  if (old.status.resourceClaimStatuses != now.status.resourceClaimStatuses)
+    actions.push_back(action::kUpdatePodGeneratedResourceClaim);
   if (actions.empty()) actions.push_back(action::kUpdate);
   return actions;
 }

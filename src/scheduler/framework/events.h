@@ -31,7 +31,8 @@ inline constexpr Actions kUpdatePodToleration = 1 << 9;
 inline constexpr Actions kUpdatePodSchedulingGatesEliminated = 1 << 10;
 inline constexpr Actions kUpdateOther = 1 << 11;
 inline constexpr Actions kUpdateNodeDeclaredFeature = 1 << 12;
-inline constexpr Actions kUpdate = ((1 << 13) - 1) & ~(kAdd | kDelete);
+inline constexpr Actions kUpdatePodGeneratedResourceClaim = 1 << 13;
+inline constexpr Actions kUpdate = ((1 << 14) - 1) & ~(kAdd | kDelete);
 inline constexpr Actions kAll = kAdd | kDelete | kUpdate;
 }  // namespace action
 

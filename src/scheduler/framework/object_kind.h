@@ -29,6 +29,9 @@ enum class EventResource : std::uint8_t {
   CSIDriver,
   CSIStorageCapacity,
   VolumeAttachment,
+  ResourceClaim,
+  ResourceSlice,
+  DeviceClass,
   Custom,    // any other resource, named in customResource
   Wildcard,  // everything
 };

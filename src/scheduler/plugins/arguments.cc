@@ -3,6 +3,7 @@
 #include "scheduler/plugins/coscheduling/args.h"
 #include "scheduler/plugins/defaultpreemption/args.h"
 #include "scheduler/plugins/deviceshare/args.h"
+#include "scheduler/plugins/dynamicresources/args.h"
 #include "scheduler/plugins/elasticquota/args.h"
 #include "scheduler/plugins/interpodaffinity/args.h"
 #include "scheduler/plugins/loadawarescheduling/args.h"
@@ -61,8 +62,9 @@ constexpr FieldHelp kDefaultPreemption[] = {
        "the strategy is given.",                                                            \
        "", "MostAllocated", "LeastAllocated"},                                              \
       {name ".resources", "The resources that count.", "", "", weights, "list of objects"}, \
-      {name ".resources[].name", "Name of the resource. Required.", "", "cpu"},             \
-      {name ".resources[].weight", "Weight of the resource.", "", "1"}
+      {name ".resources[].name", "Name of the resource. Required.", "", "cpu"}, {           \
+    name ".resources[].weight", "Weight of the resource.", "", "1"                          \
+  }
 
 constexpr FieldHelp kDeviceShare[] = {
     {"allocator", "Deprecated. It has no effect.", "", "\"\""},
@@ -302,6 +304,15 @@ constexpr FieldHelp kSchedulingHint[] = {
     {"maxHintNodes", "How many preferred nodes of a scheduling hint are tried.", "nodes", "100"},
 };
 
+constexpr FieldHelp kDynamicResources[] = {
+    {"filterTimeout",
+     "How long the search for devices of a pod's claims may take on one node. 0 means no limit.",
+     "", "10s"},
+    {"bindingTimeout",
+     "How long a pod waits for the binding conditions of its devices, at least one second.", "",
+     "10m"},
+};
+
 constexpr FieldHelp kVolumeBinding[] = {
     {"bindTimeoutSeconds", "How long a pod waits for its volumes to be bound.", "seconds", "600"},
     {"shape", "Must not be given: the feature StorageCapacityScoring is off.", "", "", "",
@@ -326,6 +337,7 @@ std::vector<ObjectHelp> describeArguments() {
       describe<CoschedulingArgs>("Coscheduling", kCoscheduling),
       describe<DefaultPreemptionArgs>("DefaultPreemption", kDefaultPreemption),
       describe<DeviceShareArgs>("DeviceShare", kDeviceShare),
+      describe<DynamicResourcesArgs>("DynamicResources", kDynamicResources),
       describe<ElasticQuotaArgs>("ElasticQuota", kElasticQuota),
       describe<InterPodAffinityArgs>("InterPodAffinity", kInterPodAffinity),
       describe<LoadAwareSchedulingArgs>("LoadAwareScheduling", kLoadAwareScheduling),

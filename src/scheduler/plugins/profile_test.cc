@@ -203,17 +203,17 @@ TEST(Profile, plugins_are_in_the_order_that_upstream_has) {
            Row{"{}", "filter",
                "NodeUnschedulable NodeName TaintToleration NodeAffinity NodePorts NodeResourcesFit "
                "VolumeRestrictions NodeVolumeLimits VolumeBinding VolumeZone PodTopologySpread "
-               "InterPodAffinity NodeDeclaredFeatures"},
+               "InterPodAffinity DynamicResources NodeDeclaredFeatures"},
            Row{"{}", "score",
                "TaintToleration(3) NodeAffinity(2) NodeResourcesFit(1) "
-               "PodTopologySpread(2) InterPodAffinity(2) NodeResourcesBalancedAllocation(1) "
-               "ImageLocality(1)"},
-           Row{"{}", "preEnqueue", "SchedulingGates DefaultPreemption"},
+               "PodTopologySpread(2) InterPodAffinity(2) DynamicResources(2) "
+               "NodeResourcesBalancedAllocation(1) ImageLocality(1)"},
+           Row{"{}", "preEnqueue", "SchedulingGates DynamicResources DefaultPreemption"},
            // A plugin that overrides a multiPoint plugin comes first.
            Row{"{plugins: {filter: {enabled: [{name: NodeAffinity}]}}}", "filter",
                "NodeAffinity NodeUnschedulable NodeName TaintToleration NodePorts NodeResourcesFit "
                "VolumeRestrictions NodeVolumeLimits VolumeBinding VolumeZone PodTopologySpread "
-               "InterPodAffinity NodeDeclaredFeatures"},
+               "InterPodAffinity DynamicResources NodeDeclaredFeatures"},
            Row{"{plugins: {score: {disabled: [{name: '*'}], enabled: [{name: NodeResourcesFit, "
                "weight: "
                "10}]}}}",
@@ -221,20 +221,21 @@ TEST(Profile, plugins_are_in_the_order_that_upstream_has) {
            Row{"{plugins: {multiPoint: {disabled: [{name: '*'}], enabled: [{name: PrioritySort}, "
                "{name: "
                "NodeResourcesFit, weight: 4}, {name: NodeName}, {name: DefaultBinder}]}}}",
-               "filter", "NodeResourcesFit NodeName"},
+               "filter", "NodeResourcesFit NodeName DynamicResources"},
            Row{"{plugins: {multiPoint: {disabled: [{name: TaintToleration}], enabled: [{name: "
                "TaintToleration, weight: 7}]}, score: {disabled: [{name: NodeAffinity}]}}}",
                "score",
-               "NodeResourcesFit(1) PodTopologySpread(2) InterPodAffinity(2) "
+               "NodeResourcesFit(1) PodTopologySpread(2) InterPodAffinity(2) DynamicResources(2) "
                "NodeResourcesBalancedAllocation(1) ImageLocality(1) TaintToleration(7)"},
            // As upstream: an explicit list takes no weights from the defaults.
            Row{"{plugins: {score: {enabled: [{name: TaintToleration}, {name: NodeAffinity, weight: "
                "5}]}}}",
                "score",
                "TaintToleration(1) NodeAffinity(5) NodeResourcesFit(1) PodTopologySpread(2) "
-               "InterPodAffinity(2) NodeResourcesBalancedAllocation(1) ImageLocality(1)"},
+               "InterPodAffinity(2) DynamicResources(2) NodeResourcesBalancedAllocation(1) "
+               "ImageLocality(1)"},
            Row{"{plugins: {postFilter: {disabled: [{name: DefaultPreemption}]}}}", "postFilter",
-               ""},
+               "DynamicResources"},
        }) {
     EXPECT_EQ(orderAt(row.profile, row.point), row.order) << row.profile;
   }

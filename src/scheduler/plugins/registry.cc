@@ -76,7 +76,7 @@ Registry makeRegistry() {
   add<PodTopologySpread, PodTopologySpreadArgs>(registry);
   add<InterPodAffinity, InterPodAffinityArgs>(registry);
   add<LoadAwareScheduling, LoadAwareSchedulingArgs>(registry);
-  add<DynamicResources>(registry);
+  add<DynamicResources, DynamicResourcesArgs>(registry);
   add<DefaultPreemption, DefaultPreemptionArgs>(registry);
   add<ElasticQuota, ElasticQuotaArgs>(registry);
   add<NodeResourcesBalancedAllocation, NodeResourcesBalancedAllocationArgs>(registry);

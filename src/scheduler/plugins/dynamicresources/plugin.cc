@@ -2,32 +2,421 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <chrono>
+
+#include "api/codec.h"
+#include "scheduler/framework/diagnosis.h"
+#include "scheduler/plugins/dynamicresources/allocator/results.h"
+#include "scheduler/plugins/dynamicresources/selector_compiler.h"
+
 namespace koord::scheduler {
 
 namespace {
 
-// "gpu, nic"; "" if the pod names none.
-std::string claimsOf(const PodInfo& pod) {
-  std::string names;
-  for (const auto& claim : pod.pod->spec.resourceClaims)
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", claim.name);
-  return names;
+constexpr std::string_view kClass = "DynamicResources/class";
+constexpr std::string_view kReserved = "DynamicResources/reserved";
+
+dra::Features featuresOf(Handle& handle) {
+  return {.adminAccess = handle.enabled("DRAAdminAccess"),
+          .prioritizedList = handle.enabled("DRAPrioritizedList"),
+          .partitionableDevices = handle.enabled("DRAPartitionableDevices"),
+          .deviceTaints = handle.enabled("DRADeviceTaints"),
+          .bindingConditions = handle.enabled("DRADeviceBindingConditions") &&
+                               handle.enabled("DRAResourceClaimDeviceStatus"),
+          .consumableCapacity = handle.enabled("DRAConsumableCapacity"),
+          .listTypeAttributes = handle.enabled("DRAListTypeAttributes")};
+}
+
+// Stores that no informer fills, for clusters without resource.k8s.io.
+struct NoObjects {
+  Stores stores;
+};
+
+Stores& storesOf(Handle& handle) {
+  if (!handle.enabled("DisableDynamicResourceAllocationInformer")) return handle.stores();
+  return handle.shared().of<NoObjects>([] { return std::make_unique<NoObjects>(); }).stores;
 }
 
 }  // namespace
 
-void DynamicResources::sign(const PodInfo& pod, Signature& signature) const {
-  signature.add(claimsOf(pod));
+DynamicResources::DynamicResources(Handle& handle, const DynamicResourcesArgs& args)
+    : handle_(handle),
+      cluster_(handle.cluster()),
+      args_(args),
+      enabled_(handle.enabled("DynamicResourceAllocation")),
+      random_(handle.random()) {
+  if (!enabled_) return;
+  if (!handle.enabled("DRASchedulerFilterTimeout")) args_.filterTimeout = Duration::zero();
+  manager_ = &handle.shared().of<DeviceManager>([&] {
+    return std::make_unique<DeviceManager>(
+        cluster_, storesOf(handle), celSelectors(), featuresOf(handle),
+        handle.enabled("DRADeviceTaints") && handle.enabled("DRADeviceTaintRules"));
+  });
 }
 
-PreFilterResult DynamicResources::preFilter(CycleState&, const PodInfo& pod) {
-  const std::string claims = claimsOf(pod);
-  if (claims.empty()) return {Status::skip(), {}};
-  return {Status::unresolvable(fmt::format(
-              "dynamic resource allocation is not supported yet, so that nothing allocates the "
-              "pod's resource claims: {}",
-              claims)),
-          {}};
+DynamicResources::DynamicResources(Handle& handle, const DynamicResourcesArgs& args,
+                                   dra::SelectorCompiler& compiler)
+    : handle_(handle),
+      cluster_(handle.cluster()),
+      args_(args),
+      enabled_(true),
+      random_(handle.random()) {
+  manager_ = &handle.shared().of<DeviceManager>([&] {
+    return std::make_unique<DeviceManager>(cluster_, handle.stores(), compiler, dra::Features{},
+                                           false);
+  });
+}
+
+PluginPoints DynamicResources::skippedPoints(const PodInfo& pod) const {
+  if (!pod.pod->spec.resourceClaims.empty()) return 0;
+  return when::kPreFilter | when::kReserve | when::kPreBind | when::kPreEnqueue;
+}
+
+bool DynamicResources::isLost(const api::ResourceClaim& claim) const {
+  if (!manager_->features.bindingConditions) return false;
+  const BindingReadiness readiness = readinessOf(claim);
+  return !readiness.failure.empty() ||
+         (!readiness.ready &&
+          bindingTimedOut(claim, args_.bindingTimeout, handle_.executor().wallNow()));
+}
+
+std::string DynamicResources::problemOf(const api::ResourceClaim& claim,
+                                        const api::Pod& pod) const {
+  if (claim.status.allocation) return mayUse(claim, pod) ? "" : "resourceclaim in use";
+  // The pod that allocates it writes the claim soon, which wakes this pod.
+  if (manager_->claims.inFlight(claim.metadata.uid))
+    return fmt::format("resource claim {} is in the process of being allocated",
+                       dra::nameOf(claim.metadata));
+  return "";
+}
+
+void DynamicResources::sign(const PodInfo& pod, Signature& signature) const {
+  const auto& entries = pod.pod->spec.resourceClaims;
+  signature.add(static_cast<std::int64_t>(entries.size()));
+  if (entries.empty() || !enabled_) return;
+  const ClaimsOfPod found = claimsOfPod(*pod.pod, manager_->claims);
+  signature.add(found.problem);
+  if (!found.problem.empty()) return;
+  signature.add(static_cast<std::int64_t>(found.claims.size()));
+  for (const ResourceClaimPtr& claim : found.claims) {
+    const std::string problem = problemOf(*claim, *pod.pod);
+    signature.add(problem);
+    if (!problem.empty()) continue;
+    if (claim->status.allocation) {
+      // Not shared: other claims have other devices.
+      signature.add(claim->metadata.uid);
+      signature.add(std::string(claim->metadata.resourceVersion));
+      signature.add(std::int64_t{isLost(*claim)});
+    } else {
+      signature.add("spec");
+      signature.add(static_cast<std::int64_t>(manager_->claims.specOf(*claim)));
+    }
+  }
+}
+
+std::uint64_t DynamicResources::epoch(const CycleState& state, const PodInfo&) const {
+  const ClassClaims* claims = state.get<ClassClaims>(kClass);
+  return claims && claims->plan ? manager_->sharedRevision() : 0;
+}
+
+std::uint64_t DynamicResources::preFilterEpoch(const PodInfo& pod) const {
+  return enabled_ && !pod.pod->spec.resourceClaims.empty() ? manager_->classRevision() : 0;
+}
+
+Status DynamicResources::preEnqueue(const PodInfo& pod) {
+  if (!enabled_ || pod.pod->spec.resourceClaims.empty()) return {};
+  const ClaimsOfPod found = claimsOfPod(*pod.pod, manager_->claims);
+  return found.problem.empty() ? Status{} : Status::unresolvable(found.problem);
+}
+
+Status DynamicResources::checkClasses(const api::ResourceClaim& claim) const {
+  const auto check = [&](const std::string& class_, const std::string& request) -> Status {
+    if (class_.empty())
+      return Status::error(fmt::format("request {}: unsupported request type", request));
+    if (manager_->class_(class_)) return {};
+    return Status::unresolvable(
+        fmt::format("request {}: device class {} does not exist", request, class_));
+  };
+  for (const api::DeviceRequest& request : claim.spec.devices.requests) {
+    if (request.exactly) {
+      if (Status status = check(request.exactly->deviceClassName, request.name); !status.ok())
+        return status;
+    } else if (request.firstAvailable.empty()) {
+      return Status::unresolvable(fmt::format("resource claim {}, request {}: unknown request type",
+                                              dra::nameOf(claim.metadata), request.name));
+    } else if (!manager_->features.prioritizedList) {
+      return Status::unresolvable(fmt::format(
+          "resource claim {}, request {}: has subrequests, but the DRAPrioritizedList feature is "
+          "disabled",
+          dra::nameOf(claim.metadata), request.name));
+    }
+    for (const api::DeviceSubRequest& alternative : request.firstAvailable)
+      if (Status status = check(alternative.deviceClassName, request.name + "/" + alternative.name);
+          !status.ok())
+        return status;
+  }
+  return {};
+}
+
+PreFilterResult DynamicResources::preFilter(CycleState& state, const PodInfo& pod) {
+  if (pod.pod->spec.resourceClaims.empty()) return {Status::skip(), {}};
+  if (!enabled_)
+    return {Status::unresolvable("the gate DynamicResourceAllocation is off, so that nothing "
+                                 "allocates the pod's resource claims"),
+            {}};
+  const ClaimsOfPod found = claimsOfPod(*pod.pod, manager_->claims);
+  if (!found.problem.empty()) return {Status::unresolvable(found.problem), {}};
+  if (found.claims.empty()) return {Status::skip(), {}};
+  ClassClaims claims;
+  std::vector<ResourceClaimPtr> unallocated;
+  for (const ResourceClaimPtr& claim : found.claims) {
+    std::string problem = problemOf(*claim, *pod.pod);
+    if (!problem.empty()) return {Status::unresolvable(std::move(problem)), {}};
+    if (claim->status.allocation) {
+      ClassClaims::Allocated allocated{claim, std::nullopt, isLost(*claim)};
+      const auto& selector = claim->status.allocation->nodeSelector;
+      if (selector) {
+        auto where = api::NodeSelectorMatcher::compile(*selector);
+        if (!where) return {Status::of(where.error()), {}};
+        allocated.where = *std::move(where);
+      }
+      claims.rank += dra::rankOf(*claim);
+      claims.allocated.push_back(std::move(allocated));
+      continue;
+    }
+    if (Status status = checkClasses(*claim); !status.ok()) return {std::move(status), {}};
+    unallocated.push_back(claim);
+  }
+  if (!unallocated.empty()) claims.plan = manager_->planFor(unallocated);
+  state.put(kClass, std::move(claims));
+  return {};
+}
+
+bool DynamicResources::usableOn(const ClassClaims::Allocated& allocated, const api::Node& node) {
+  if (allocated.lost) return false;
+  return !allocated.where ||
+         allocated.where->matches(node.metadata.labels, node.metadata.name).value_or(false);
+}
+
+// A search may take this long on one node. Measured by the real clock, because it is about work.
+std::function<bool()> DynamicResources::deadline() const {
+  if (args_.filterTimeout == Duration::zero()) return {};
+  const auto until = std::chrono::steady_clock::now() + args_.filterTimeout;
+  return [until] { return std::chrono::steady_clock::now() >= until; };
+}
+
+Status DynamicResources::filter(const CycleState& state, const PodInfo&, NodeFilter& nodes) {
+  const ClassClaims& claims = *state.get<ClassClaims>(kClass);
+  if (claims.plan && !claims.plan->has_value()) return Status::of(claims.plan->error());
+  Status failure;
+  VerdictId notFound = kPasses, unavailable = kPasses;
+  const auto reject = [&](NodeId node, VerdictId& verdict, std::string_view why) {
+    if (verdict == kPasses)
+      verdict = nodes.rejection(Code::UnschedulableAndUnresolvable, {std::string(why)});
+    nodes.reject(node, verdict);
+  };
+  nodes.forEach([&](NodeId id) {
+    if (!failure.ok()) return;
+    const auto& node = cluster_.node(id).object;
+    if (claims.plan) {
+      const dra::NodeInventory& inventory = manager_->inventory.of(node);
+      const auto expired = deadline();
+      dra::Search search(**claims.plan, inventory, manager_->matchers, manager_->moreTaints,
+                         expired);
+      const dra::Outcome outcome = search.run();
+      switch (outcome.kind) {
+        case dra::Outcome::Kind::Found:
+          break;
+        case dra::Outcome::Kind::NotFound:
+          return reject(id, notFound, "cannot allocate all claims");
+        case dra::Outcome::Kind::Unusable:
+          return nodes.reject(id, Code::UnschedulableAndUnresolvable, outcome.message);
+        case dra::Outcome::Kind::Expired:
+          failure = Status::error(
+              fmt::format("node {}: timed out trying to allocate devices", node->metadata.name));
+          return;
+        case dra::Outcome::Kind::Failed:
+          failure = Status::error(outcome.message);
+          return;
+      }
+    }
+    const bool usable = std::ranges::all_of(
+        claims.allocated, [&](const auto& each) { return usableOn(each, *node); });
+    if (!usable) reject(id, unavailable, "resourceclaim not available on the node");
+  });
+  return failure;
+}
+
+Status DynamicResources::preScore(CycleState& state, const PodInfo&, std::span<const NodeId>) {
+  const ClassClaims* claims = state.get<ClassClaims>(kClass);
+  const bool ranked =
+      claims &&
+      (claims->rank > 0 || (claims->plan && claims->plan->has_value() && (*claims->plan)->ranked));
+  return ranked ? Status{} : Status::skip();
+}
+
+Status DynamicResources::score(const CycleState& state, const PodInfo&,
+                               std::span<const NodeId> nodes, std::span<std::int64_t> scores) {
+  const ClassClaims& claims = *state.get<ClassClaims>(kClass);
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    scores[n] = claims.rank;
+    if (!claims.plan || !claims.plan->has_value()) continue;
+    const auto expired = deadline();
+    dra::Search search(**claims.plan, manager_->inventory.of(cluster_.node(nodes[n]).object),
+                       manager_->matchers, manager_->moreTaints, expired);
+    if (search.run().found()) scores[n] += dra::rankOf(**claims.plan, search);
+  }
+  return {};
+}
+
+// Of the claims that are allocated and unused, releases one that is not available on some node, so
+// that other devices can be chosen.
+PostFilterResult DynamicResources::postFilter(CycleState&, const PodPtr& pod,
+                                              const Diagnosis& diagnosis) {
+  PostFilterResult result;
+  result.nomination = {false, ""};
+  if (!enabled_) {
+    result.status = Status::unschedulable("plugin disabled");
+    return result;
+  }
+  result.status = Status::unschedulable("no new claims to deallocate");
+  if (pod->pod->spec.resourceClaims.empty() || diagnosis.preFilter.plugin() == kName) return result;
+  const ClaimsOfPod found = claimsOfPod(*pod->pod, manager_->claims);
+  if (!found.problem.empty() || found.claims.empty()) return result;
+  result.status = Status::unschedulable("still not schedulable");
+  if (!diagnosis.unschedulablePlugins.contains(std::string(kName))) return result;
+  for (const ResourceClaimPtr& claim : found.claims) {
+    if (!claim->status.allocation) continue;
+    ClassClaims::Allocated allocated{claim, std::nullopt, isLost(*claim)};
+    if (const auto& selector = claim->status.allocation->nodeSelector)
+      allocated.where = api::NodeSelectorMatcher::compileLazily(*selector);
+    const bool unavailable = cluster_.live().any(
+        [&](NodeId node) { return !usableOn(allocated, *cluster_.node(node).object); });
+    const auto& users = claim->status.reservedFor;
+    const bool unused =
+        users.empty() || (users.size() == 1 && api::isReservedFor(*claim, pod->uid()));
+    if (!unavailable || !unused) continue;
+    result.later = deallocate(claim);
+    return result;
+  }
+  return result;
+}
+
+std::string DynamicResources::newUid() {
+  const std::uint64_t a = random_.next(), b = random_.next();
+  return fmt::format("{:08x}-{:04x}-4{:03x}-{:04x}-{:012x}", a >> 32, a >> 16 & 0xFFFF, a & 0xFFF,
+                     0x8000 | (b >> 48 & 0x3FFF), b & 0xFFFFFFFFFFFF);
+}
+
+Status DynamicResources::reserve(CycleState& state, const PodPtr& pod, NodeId node) {
+  // A unit that is not a pod reserves a place for pods that bring their claims.
+  if (!enabled_ || pod->pod->spec.resourceClaims.empty() || pod->kind) return {};
+  ClaimsOfPod found = claimsOfPod(*pod->pod, manager_->claims);
+  if (!found.problem.empty()) return Status::unresolvable(found.problem);
+  if (found.claims.empty()) return {};
+  Reserved reserved;
+  std::vector<ResourceClaimPtr> unallocated;
+  for (const ResourceClaimPtr& claim : found.claims) {
+    if (std::string problem = problemOf(*claim, *pod->pod); !problem.empty())
+      return Status::unresolvable(std::move(problem));
+    if (!claim->status.allocation) unallocated.push_back(claim);
+  }
+  std::vector<api::AllocationResult> allocations;
+  if (!unallocated.empty()) {
+    const DeviceManager::PlanPtr plan = manager_->planFor(unallocated);
+    if (!*plan) return Status::of(plan->error());
+    const auto& object = cluster_.node(node).object;
+    const dra::NodeInventory& inventory = manager_->inventory.of(object);
+    const auto expired = deadline();
+    dra::Search search(**plan, inventory, manager_->matchers, manager_->moreTaints, expired);
+    if (!search.run().found()) return Status::unschedulable("cannot allocate all claims");
+    auto chosen = dra::allocationsOf(**plan, inventory, search, object->metadata.name,
+                                     [this] { return newUid(); });
+    if (!chosen) return Status::of(chosen.error());
+    allocations = *std::move(chosen);
+  }
+  ClaimPromises promises;
+  std::size_t next = 0;
+  for (ResourceClaimPtr& claim : found.claims) {
+    AllocationPtr allocation;
+    if (!claim->status.allocation) {
+      allocation = std::make_shared<const api::AllocationResult>(std::move(allocations[next++]));
+      promises.promises.push_back({claim->metadata.uid, allocation});
+    }
+    reserved.claims.push_back(std::move(claim));
+    reserved.allocations.push_back(std::move(allocation));
+  }
+  state.put(kReserved, std::move(reserved));
+  if (promises.promises.empty()) return {};
+  cluster_.regrant(pod->uid(), manager_->ledger.id(), ClaimLedger::grantOf(std::move(promises)));
+  return {};
+}
+
+// The grants are released with the pod's record.
+void DynamicResources::unreserve(CycleState& state, const PodPtr& pod, NodeId) {
+  Reserved* reserved = state.get<Reserved>(kReserved);
+  if (!reserved) return;
+  for (const ResourceClaimPtr& claim : reserved->claims)
+    if (claim->status.allocation && api::isReservedFor(*claim, pod->uid()))
+      tasks_.spawn(releaseClaim(claim, pod->uid()));
+  reserved->claims.clear();
+}
+
+Status DynamicResources::preBindPreFlight(CycleState& state, const PodPtr&, NodeId) {
+  return state.get<Reserved>(kReserved) ? Status{} : Status::skip();
+}
+
+Task<Status> DynamicResources::preBind(CycleState& state, PodPtr pod, NodeId node) {
+  Reserved& reserved = *state.get<Reserved>(kReserved);
+  for (std::size_t i = 0; i < reserved.claims.size(); ++i) {
+    if (api::isReservedFor(*reserved.claims[i], pod->uid())) continue;
+    auto binding = bindClaim(reserved.claims[i], reserved.allocations[i], pod);
+    Result<ResourceClaimPtr> bound = co_await binding;
+    if (!bound) co_return Status::of(bound.error());
+    reserved.claims[i] = *std::move(bound);  // for unreserve
+  }
+  if (!manager_->features.bindingConditions ||
+      std::ranges::none_of(reserved.claims,
+                           [](const auto& claim) { return hasBindingConditions(*claim); }))
+    co_return Status{};
+  auto waiting = waitUntilReady(reserved.claims, pod, node);
+  co_return co_await waiting;
+}
+
+Hint DynamicResources::hintForClaim(const PodInfo& pod, const ClusterEvent& event) const {
+  const auto before = event.before<api::ResourceClaim>();
+  const auto after = event.after<api::ResourceClaim>();
+  if (!after) return Hint::Queue;
+  const ClaimsOfPod found = claimsOfPod(*pod.pod, manager_->claims);
+  if (!found.problem.empty()) return Hint::Skip;
+  // Its devices are free for others.
+  if (before && before->status.allocation && !after->status.allocation) return Hint::Queue;
+  const bool uses = std::ranges::any_of(found.claims, [&](const ResourceClaimPtr& claim) {
+    return claim->metadata.uid == after->metadata.uid;
+  });
+  if (!uses) return Hint::Skip;
+  if (!before) return Hint::Queue;
+  return api::encode(before->status) == api::encode(after->status) ? Hint::Skip : Hint::Queue;
+}
+
+Hint DynamicResources::hintForPod(const PodInfo& pod, const ClusterEvent& event) const {
+  if (!event.newPod || event.newPod->uid() != pod.uid()) return Hint::Skip;
+  return claimsOfPod(*event.newPod->pod, manager_->claims).problem.empty() ? Hint::Queue
+                                                                           : Hint::Skip;
+}
+
+std::vector<EventRegistration> DynamicResources::eventsToRegister() const {
+  using namespace action;
+  if (!enabled_) return {};
+  return {
+      {EventResource::Node, kAdd | kUpdateNodeLabel | kUpdateNodeAllocatable, "", {}},
+      {EventResource::ResourceClaim, kAdd | kUpdate, "",
+       [this](const PodInfo& pod, const ClusterEvent& event) { return hintForClaim(pod, event); }},
+      {EventResource::Pod, kUpdatePodGeneratedResourceClaim, "",
+       [this](const PodInfo& pod, const ClusterEvent& event) { return hintForPod(pod, event); }},
+      {EventResource::DeviceClass, kAdd | kUpdate, "", {}},
+      {EventResource::ResourceSlice, kAdd | kUpdate, "", {}}};
 }
 
 }  // namespace koord::scheduler

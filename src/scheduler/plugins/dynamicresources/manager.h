@@ -1,0 +1,52 @@
+#pragma once
+
+// DeviceManager: what the DynamicResources plugins of all profiles share: claims, slices, classes,
+// compiled selectors, and the plans of claims. It tells the cluster which nodes to judge again when
+// slices or allocations change.
+
+#include "scheduler/engine/cluster.h"
+#include "scheduler/framework/handle.h"
+#include "scheduler/plugins/dynamicresources/allocator/inventory.h"
+#include "scheduler/plugins/dynamicresources/allocator/search.h"
+#include "scheduler/plugins/dynamicresources/claim_table.h"
+
+namespace koord::scheduler {
+
+class DeviceManager {
+ public:
+  // compiler must outlive it.
+  DeviceManager(Cluster& cluster, Stores& stores, dra::SelectorCompiler& compiler,
+                const dra::Features& features, bool taintRules);
+
+  using PlanPtr = std::shared_ptr<const Result<dra::Plan>>;
+  // The plan for claims without an allocation. Claims of equal specs share it.
+  PlanPtr planFor(const std::vector<ResourceClaimPtr>& claims);
+  dra::ClassPtr class_(const std::string& name) const { return classes_.get({"", name}); }
+  // Rises with every change of a class or a taint rule.
+  std::uint64_t classRevision() const { return classRevision_; }
+  // Rises when devices change that more than one node can reach, or their use.
+  std::uint64_t sharedRevision() const { return sharedRevision_; }
+
+  const dra::Features features;
+  dra::Usage usage;
+  dra::Inventory inventory;
+  dra::Matchers matchers;
+  ClaimTable claims;
+  ClaimLedger ledger{claims};
+  dra::MoreTaints moreTaints;  // of DeviceTaintRules; empty if there are none
+
+ private:
+  void touch(const std::string& node);
+  void poolChanged(const dra::PoolKey& pool);
+  void readRules(Store<api::DeviceTaintRule>& rules);
+
+  Cluster& cluster_;
+  const Store<api::DeviceClass>& classes_;
+  std::uint64_t classRevision_ = 0;
+  std::uint64_t sharedRevision_ = 0;
+  // By the specs of the claims.
+  std::map<std::vector<std::uint64_t>, PlanPtr> plans_;
+  std::uint64_t plansOf_ = 0;  // the class revision
+};
+
+}  // namespace koord::scheduler

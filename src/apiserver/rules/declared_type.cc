@@ -30,53 +30,6 @@ const api::SchemaLimits& limitsOf(const Schema& schema) {
 
 }  // namespace
 
-// An object of the schema, read from JSON.
-class DeclaredTypes::JsonObject final : public cel::ObjectType {
- public:
-  struct Member {
-    std::string key;  // in JSON
-    cel::Type type;
-  };
-
-  std::string_view name() const override { return "object"; }
-  std::optional<Field> field(std::string_view name) const override {
-    const auto found = numbers_.find(name);
-    if (found == numbers_.end()) return std::nullopt;
-    return Field{found->second, members_[static_cast<std::size_t>(found->second)].type};
-  }
-  cel::Value get(const void* object, int field) const override {
-    const Member& member = members_[static_cast<std::size_t>(field)];
-    const auto* value = find(jsonOf(object), member.key);
-    return value ? cel::Value::json(*value, member.type)
-                 : cel::Value::error("no such key: " + member.key);
-  }
-  bool has(const void* object, int field) const override {
-    return find(jsonOf(object), members_[static_cast<std::size_t>(field)].key) != nullptr;
-  }
-  bool equals(const void* a, const void* b) const override { return jsonOf(a) == jsonOf(b); }
-  Result<json::value> toJson(const void* object) const override { return jsonOf(object); }
-
-  void add(std::string name, std::string key, const cel::Type& type) {
-    numbers_.emplace(std::move(name), static_cast<int>(members_.size()));
-    members_.push_back({std::move(key), type});
-  }
-
- private:
-  static const json::value& jsonOf(const void* object) {
-    return *static_cast<const json::value*>(object);
-  }
-
-  std::vector<Member> members_;  // by number
-  std::map<std::string, int, std::less<>> numbers_;
-};
-
-DeclaredTypes::DeclaredTypes() = default;
-DeclaredTypes::~DeclaredTypes() = default;
-
-DeclaredTypes::JsonObject& DeclaredTypes::addObject() {
-  return *objects_.emplace_back(std::make_unique<JsonObject>());
-}
-
 const DeclaredType* DeclaredTypes::text() {
   return add({cel::Type::string(), kMinText, kMaxRequestBytes - 2});
 }
@@ -103,21 +56,21 @@ const DeclaredType* DeclaredTypes::declareObject(const Schema& schema, bool isRe
   DeclaredType out;
   out.minBytes = kMinContainer;
   out.maxElements = kNoElements;
-  JsonObject& object = addObject();
+  cel::JsonObjectType& object = addObject();
   const auto member = [&](const std::string& key, const DeclaredType* type) {
     const auto name = celFieldName(key);
     if (!type || !name) return;
-    object.add(*name, key, type->type);
+    object.add(*name, type->type, key);
     out.fields.emplace(*name, type);
   };
   if (isResource) {
-    JsonObject& metadata = addObject();
+    cel::JsonObjectType& metadata = addObject();
     DeclaredType declared;
     declared.minBytes = kMinContainer;
     declared.maxElements = kNoElements;
     for (const char* key : {"name", "generateName"}) {
       const DeclaredType* type = add({cel::Type::string(), kMinText, kMaxName * 4});
-      metadata.add(key, key, type->type);
+      metadata.add(key, type->type, key);
       declared.fields.emplace(key, type);
     }
     declared.type = cel::Type::object(metadata);

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "api/schema/schema.h"
-#include "cel/cel.h"
+#include "cel/json_object.h"
 
 namespace koord::apiserver {
 
@@ -34,22 +34,21 @@ struct DeclaredType {
 // Owns the types of one schema. Not thread-safe while it grows; the types are immutable.
 class DeclaredTypes {
  public:
-  DeclaredTypes();
-  ~DeclaredTypes();
   // nullptr if expressions cannot read values of the schema. A resource's root, and an embedded
   // resource, have apiVersion, kind, metadata.name and metadata.generateName.
   const DeclaredType* declare(const api::Schema& schema, bool isResource);
 
  private:
-  class JsonObject;
   const DeclaredType* declareObject(const api::Schema& schema, bool isResource);
   const DeclaredType* declareText(const api::Schema& schema);
-  JsonObject& addObject();
+  cel::JsonObjectType& addObject() {
+    return *objects_.emplace_back(std::make_unique<cel::JsonObjectType>("object"));
+  }
   const DeclaredType* add(DeclaredType type) { return &types_.emplace_back(std::move(type)); }
   const DeclaredType* text();
 
   std::deque<DeclaredType> types_;
-  std::vector<std::unique_ptr<JsonObject>> objects_;
+  std::vector<std::unique_ptr<cel::JsonObjectType>> objects_;
 };
 
 }  // namespace koord::apiserver

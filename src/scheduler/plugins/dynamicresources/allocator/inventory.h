@@ -3,7 +3,7 @@
 // Inventory: the devices that each node can reach, from all ResourceSlices.
 //
 // A pool is a driver's group of slices. Only slices of its newest generation count. A pool whose
-// slices are not all there is incomplete, and one that contradicts itself (two devices of one name,
+// slices are not all there is incomplete. A pool that contradicts itself (two devices of one name,
 // unknown counters) is invalid; devices of neither are allocated.
 //
 // The order of devices is the order in which the search tries them: pools by driver and name, those

@@ -192,6 +192,13 @@ TEST(Cel, AccumulatedListsGrowInPlace) {
   EXPECT_EQ(program.evaluate(Activation(environment)).value().asInt(), 33334);
 }
 
+TEST(Cel, ComprehensionsNest) {
+  EXPECT_EQ(resultOf("[1, 2].map(x, [x, 3].all(y, y > x))"), "[false, false]");
+  EXPECT_EQ(resultOf("[1].map(x, [2].map(y, [3].map(z, [x, y, z])))"), "[[[[1, 2, 3]]]]");
+  EXPECT_EQ(resultOf("cel.bind(a, [1, 2].map(x, x * 2), [1].map(y, a + [y]))"), "[[2, 4, 1]]");
+  EXPECT_EQ(resultOf("{'a': 1}.transformMap(k, v, [v].map(x, x + 1))"), R"({"a": [2]})");
+}
+
 TEST(Cel, AnEnvironmentCanBeExtended) {
   const Environment base = environmentOf({{"a", Type::integer()}});
   const Environment more = base.extend({{"b", Type::integer()}}).value();

@@ -225,9 +225,10 @@ class Planner {
       return nullptr;
     const Local* local = findLocal(left.name);
     if (!local || local->lazyInit) return nullptr;
+    const std::size_t slot = local->slot;  // planning the element moves the locals
     NodePtr element = plan(*right.arguments[0]);
     if (foldsConstants_ && element->constant() && element->constantCost() == 0) return nullptr;
-    return std::make_unique<AppendNode>(local->slot, std::move(element));
+    return std::make_unique<AppendNode>(slot, std::move(element));
   }
 
   // The overloads of an unchecked call, and whether its target is part of the function's name.

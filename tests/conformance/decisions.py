@@ -15,7 +15,6 @@ import threading
 import time
 
 from cluster import Store
-from decision_worlds import QuotaWorld
 from job_objects import GIVEN, apply, clear
 from job_programs import FINAL_SCORES, TABLES, Process, own_scores, reference_scores
 from job_worlds import GANG, QUOTA
@@ -259,11 +258,13 @@ def roughly(devices):
 
 
 def made(world, name):
-    """The object of that name that comes to the world."""
-    return next(item for step in world.steps for verb, item, _ in step if verb == "create" and item["metadata"]["name"] == name)
+    """The object of that name that comes to the world, or stands in it."""
+    come = [item for step in world.steps for verb, item, _ in step if verb == "create"]
+    return next(item for item in come + world.things if item["metadata"]["name"] == name)
 
 
 def quota_of(world, name):
+    """None for a gang, whose name is that of its PodGroup, and for a pod without a quota."""
     return made(world, name)["metadata"]["labels"].get(QUOTA + "name")
 
 
@@ -304,10 +305,15 @@ def decided(world, found, one, other):
     if set(found) <= {"said", "said of preemption", "place"} and all(refused_late(one["each"][name], outcome) for name, outcome in other["each"].items()):
         return "nodes that are refused late"
     names = list(one["each"])
-    if set(found) == {"said of preemption"} and "expected at least one victim pod" in str([outcome["said"] for outcome in one["each"].values()]):
+    words = str([outcome.get("said") for outcome in one["each"].values()])
+    if set(found) <= {"said of preemption", "place", "left"} and ("expected at least one victim pod" in words or "no corresponding pod" in words):
         return "errors of preemption"
-    if isinstance(world, QuotaWorld) and not other["each"][names[0]]["node"] and any(quota_of(world, name) != quota_of(world, names[0]) for name in one["left"]):
+    quota = quota_of(world, names[0])
+    quotas = {quota_of(world, name) for name in one["left"]}
+    if quota and not other["each"][names[0]]["node"] and quotas - {quota}:
         return "pods of other quotas that leave"
+    if quota and set(found) <= {"left", "node"} and quotas == {quota} and len(one["left"]) > 1 and set(other["left"]) <= set(one["left"]):
+        return "pods of a quota that leave node by node"
     waits = not any(outcome["node"] for decision in (one, other) for outcome in decision["each"].values())
     if waits and one["left"] and not other["left"]:
         return "pods that leave in vain"

@@ -6,6 +6,7 @@ taken away before the next comes. A world ends where the two decide otherwise, a
 the node that this one took has the highest score of upstream's as well, or with a difference, which counts if it is there twice.
 """
 
+import ast
 import collections
 import concurrent.futures
 import json
@@ -14,7 +15,6 @@ import threading
 import time
 
 from cluster import Store
-from decision_worlds import QuotaWorld
 from job_objects import GIVEN, apply, clear
 from job_programs import FINAL_SCORES, TABLES, Process, own_scores, reference_scores
 from job_worlds import GANG, QUOTA
@@ -258,11 +258,13 @@ def roughly(devices):
 
 
 def made(world, name):
-    """The object of that name that comes to the world."""
-    return next(item for step in world.steps for verb, item, _ in step if verb == "create" and item["metadata"]["name"] == name)
+    """The object of that name that comes to the world, or stands in it."""
+    come = [item for step in world.steps for verb, item, _ in step if verb == "create"]
+    return next(item for item in come + world.things if item["metadata"]["name"] == name)
 
 
 def quota_of(world, name):
+    """None for a gang, whose name is that of its PodGroup, and for a pod without a quota."""
     return made(world, name)["metadata"]["labels"].get(QUOTA + "name")
 
 
@@ -270,24 +272,48 @@ def zones(outcome):
     return {each["node"] for each in outcome.get("numa") or []}
 
 
+def reasons_of(outcome):
+    """Why nodes cannot take the pod, without how many they are."""
+    told = outcome["said"][0].removeprefix("nodes are available: ") if outcome.get("said") else ""
+    return {re.sub(r"^\d+ ", "", part) for part in told.split(", ") if part}
+
+
+def refused_in_reserve(outcome):
+    """Whether upstream names only the node that it chose and then refused in Reserve: the message has one node and no preemption."""
+    return bool(outcome.get("said")) and len(outcome["said"]) == 1 and re.fullmatch(r"nodes are available: 1 [^,]*(, 1 [^,]*)*", outcome["said"][0]) is not None
+
+
 def refused_late(one, other):
-    """Whether upstream tells only of the node that it had chosen and could not take, for one reason of those told here."""
-    reasons = [{part.removeprefix("nodes are available: ") for part in outcome["said"][0].split(", ")} if outcome.get("said") else set()
-               for outcome in (one, other)]
-    return bool(reasons[0]) and len(one["said"]) == 1 and reasons[0] <= reasons[1]
+    """Whether upstream refuses the pod in Reserve, where this scheduler has that reason among others, or another node."""
+    return refused_in_reserve(one) and (bool(other["node"]) or reasons_of(one) <= reasons_of(other))
+
+
+def scores_beside_late(world, found):
+    """Whether scores differ because upstream also scores nodes that it would refuse in Reserve: those with the policy BestEffort."""
+    one, other = (ast.literal_eval(table) for table in found["scores"].split(" but "))
+    policies = {thing["metadata"]["name"]: thing["metadata"]["labels"].get("node.koordinator.sh/numa-topology-policy")
+                for thing in world.things if thing["kind"] == "Node"}
+    return bool(one.keys() - other.keys()) and all(policies.get(node) == "BestEffort" for node in one.keys() - other.keys())
 
 
 def decided(world, found, one, other):
     """In a word why the difference is meant, as docs/differences.md has it; "" when it is none of these."""
     if set(found) <= {"numa", "cpuset"} and all(zones(one["each"][name]) > zones(outcome) for name, outcome in other["each"].items()):
         return "zones of pods that find none to themselves"
-    if set(found) <= {"said", "said of preemption"} and all(refused_late(one["each"][name], outcome) for name, outcome in other["each"].items()):
+    if set(found) == {"scores"} and scores_beside_late(world, found):
+        return "scores beside nodes that are refused late"
+    if set(found) <= {"said", "said of preemption", "place"} and all(refused_late(one["each"][name], outcome) for name, outcome in other["each"].items()):
         return "nodes that are refused late"
     names = list(one["each"])
-    if set(found) == {"said of preemption"} and "expected at least one victim pod" in str([outcome["said"] for outcome in one["each"].values()]):
+    words = str([outcome.get("said") for outcome in one["each"].values()])
+    if set(found) <= {"said of preemption", "place", "left"} and ("expected at least one victim pod" in words or "no corresponding pod" in words):
         return "errors of preemption"
-    if isinstance(world, QuotaWorld) and not other["each"][names[0]]["node"] and any(quota_of(world, name) != quota_of(world, names[0]) for name in one["left"]):
+    quota = quota_of(world, names[0])
+    quotas = {quota_of(world, name) for name in one["left"]}
+    if quota and not other["each"][names[0]]["node"] and quotas - {quota}:
         return "pods of other quotas that leave"
+    if quota and set(found) <= {"left", "node"} and quotas == {quota} and len(one["left"]) > 1 and set(other["left"]) <= set(one["left"]):
+        return "pods of a quota that leave node by node"
     waits = not any(outcome["node"] for decision in (one, other) for outcome in decision["each"].values())
     if waits and one["left"] and not other["left"]:
         return "pods that leave in vain"

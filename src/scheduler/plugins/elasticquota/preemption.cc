@@ -8,8 +8,9 @@
 //
 // If no node alone is a candidate, pods of lower priority of the quota are evicted from several
 // nodes: as many as the quota needs, the least important first, and the pods in the way on the node
-// that the pod goes to (preemption/job_plan.h). Upstream does not do so, and the pod waits as long
-// as the quota is full. This costs one pass over all pods per attempt, and a plan for one pod.
+// that the pod goes to (preemption/job_plan.h). Upstream evicts the pods of one node after another,
+// whether they free enough or not. This costs one pass over all pods per attempt, and a plan for
+// one pod.
 
 #include <fmt/format.h>
 

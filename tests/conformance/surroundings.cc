@@ -48,9 +48,8 @@ class Surroundings final : public kube::Running {
       component_.exit(1);
       co_return;
     }
-    std::vector<std::string> warnings;
     for (const auto& crd : crds->at("items").as_array()) {
-      auto resource = apiserver::resourceOfCrd(crd, warnings);
+      auto resource = apiserver::resourceOfCrd(crd);
       if (resource) registry_.put(*std::move(resource));
     }
     simNodes_.start();

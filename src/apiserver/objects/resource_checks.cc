@@ -9,6 +9,7 @@
 
 #include "api/names.h"
 #include "base/ascii.h"
+#include "model/dra_cel.h"
 
 namespace koord::apiserver {
 namespace {
@@ -216,9 +217,9 @@ void validateFullFieldName(std::string_view name, const std::string& path, Field
 }
 
 Result<> checkCelSelector(std::string_view text) {
-  if (text.find_first_not_of(" \t\r\n") != std::string_view::npos) return {};
-  return fail(ErrorCode::Invalid,
-              "compilation failed: ERROR: <input>:1:0: Syntax error: mismatched input '<EOF>'");
+  const auto compiled = model::DeviceExpression::compile(std::string(text));
+  if (!compiled) return fail(compiled.error());
+  return {};
 }
 
 void validateDeviceSelectors(const json::value& owner, const std::string& path, bool stored,

@@ -32,7 +32,6 @@ void validateDeviceFieldName(std::string_view name, const std::string& path, Fie
 void validateFullFieldName(std::string_view name, const std::string& path, FieldErrors& errors);
 
 // An expression that selects devices. The error says what is wrong with it, without the field.
-// TODO(cel): compile it; until then every text that is not blank is accepted.
 Result<> checkCelSelector(std::string_view text);
 
 // owner.selectors, owner.opaque, and the parameters in the latter. `stored`: known since before, so

@@ -115,11 +115,19 @@ bool select(const Values& from, std::string_view inside, Values& out) {
   return true;
 }
 
+// A string if it has quotes. Else null, true, false or a number if it reads as one, or a string.
+json::value valueOf(std::string_view text, const std::string& literal) {
+  const bool quoted = text.starts_with('\'') || text.starts_with('"');
+  if (!quoted)
+    if (auto parsed = parseJson(literal)) return *std::move(parsed);
+  return json::string(literal);
+}
+
 // What stands between "[?(" and ")]": "@.type", which must be there, compared with a literal or not.
 struct Filter {
   std::vector<std::string> names;  // lead to the member
   std::string_view sign;           // "" = no comparison
-  std::string literal;
+  json::value literal;
 };
 
 // nullopt if the text is more than one comparison of a member with a literal.
@@ -131,9 +139,10 @@ std::optional<Filter> parseFilter(std::string_view text) {
   if (!text.empty()) {
     filter.sign = text.substr(0, text.find_first_not_of("!<>="));
     constexpr std::string_view kSigns[] = {"==", "!=", "<", "<=", ">", ">="};
-    auto literal = literalIn(trimmed(text.substr(filter.sign.size())));
+    const auto right = trimmed(text.substr(filter.sign.size()));
+    const auto literal = literalIn(right);
     if (!literal || std::ranges::find(kSigns, filter.sign) == std::end(kSigns)) return std::nullopt;
-    filter.literal = *std::move(literal);
+    filter.literal = valueOf(right, *literal);
   }
   if (member.starts_with('@')) {
     member.remove_prefix(1);
@@ -148,15 +157,14 @@ std::optional<Filter> parseFilter(std::string_view text) {
   return filter;
 }
 
-// Numbers have the order of their values, strings that of their bytes, and other values none.
-std::partial_ordering orderOf(const json::value& value, const std::string& literal) {
-  if (value.is_string()) return std::string_view(value.get_string()) <=> std::string_view(literal);
-  const auto left = realNumber(value);
-  double right = 0;
-  const auto* const end = literal.data() + literal.size();
-  const auto [at, error] = std::from_chars(literal.data(), end, right);
-  if (!left || error != std::errc() || at != end) return std::partial_ordering::unordered;
-  return *left <=> right;
+// Numbers have the order of their values, strings that of their bytes. Other values, and a number
+// and a string, have none.
+std::partial_ordering orderOf(const json::value& value, const json::value& literal) {
+  if (value.is_string() && literal.is_string())
+    return std::string_view(value.get_string()) <=> std::string_view(literal.get_string());
+  const auto left = realNumber(value), right = realNumber(literal);
+  if (!left || !right) return std::partial_ordering::unordered;
+  return *left <=> *right;
 }
 
 bool passes(const Filter& filter, const json::value& item) {
@@ -164,17 +172,18 @@ bool passes(const Filter& filter, const json::value& item) {
   for (const auto& name : filter.names)
     if (value = find(*value, name); !value) return false;
   if (filter.sign.empty()) return true;
-  if (filter.sign == "==" || filter.sign == "!=") {
-    const std::string text = value->is_string() ? std::string(value->get_string()) : toJson(*value);
-    return (text == filter.literal) == (filter.sign == "==");
-  }
   const auto order = orderOf(*value, filter.literal);
+  if (filter.sign == "==" || filter.sign == "!=") {
+    // Large integers differ although they are equal as doubles.
+    const bool real = value->is_double() || filter.literal.is_double();
+    return (real ? order == 0 : *value == filter.literal) == (filter.sign == "==");
+  }
   if (order == 0) return filter.sign.ends_with('=');
   return filter.sign.starts_with('<') ? order < 0 : order > 0;
 }
 
-// Where the filter ends that the path begins with; npos if it does not end. Brackets in quotes are part of a literal.
-std::size_t endOfFilter(std::string_view path) {
+// Where `end` is in the path for the first time outside of quotes; npos if it is nowhere.
+std::size_t findUnquoted(std::string_view path, std::string_view end) {
   char quote = 0;
   for (std::size_t i = 0; i < path.size(); ++i) {
     const char c = path[i];
@@ -184,7 +193,7 @@ std::size_t endOfFilter(std::string_view path) {
       if (c == quote) quote = 0;
     } else if (c == '\'' || c == '"') {
       quote = c;
-    } else if (path.substr(i).starts_with(")]")) {
+    } else if (path.substr(i).starts_with(end)) {
       return i;
     }
   }
@@ -201,7 +210,7 @@ void select(const Values& from, const Filter& filter, Values& out) {
 // One part of the path, which is shortened by it. False: it is malformed.
 bool step(const Values& from, std::string_view& path, Values& out) {
   if (path.starts_with("[?(")) {
-    const auto end = endOfFilter(path);
+    const auto end = findUnquoted(path, ")]");
     if (end == std::string_view::npos) return false;
     const auto filter = parseFilter(path.substr(3, end - 3));
     if (!filter) return false;
@@ -210,7 +219,7 @@ bool step(const Values& from, std::string_view& path, Values& out) {
     return true;
   }
   if (path.starts_with('[')) {
-    const auto end = path.find(']');
+    const auto end = findUnquoted(path, "]");
     if (end == std::string_view::npos || !select(from, path.substr(1, end - 1), out)) return false;
     path.remove_prefix(end + 1);
     return true;

@@ -9,7 +9,8 @@ namespace {
 // The values as JSON, one after the other; "invalid" for a path that is none.
 std::string selected(const char* path) {
   static const json::value document = *parseJson(R"({
-      "spec":{"ports":[{"name":"http","port":80},{"name":"dns","port":53}],"a.b":1,"none":null,"odd":["a==b","it's)]"]},
+      "spec":{"ports":[{"name":"http","port":80},{"name":"dns","port":53}],"a.b":1,"none":null,"odd":["a==b","it's)]"],
+              "a]b":{"c":2},"it's]":3,"texts":["10","true",true,null]},
       "status":{"conditions":[{"type":"Ready","status":"True"},{"type":"Idle","status":"False"},{"status":"x"}]}})");
   const auto values = jsonPath(document, path);
   if (!values) return "invalid";
@@ -54,6 +55,28 @@ TEST(JsonPath, FiltersByTheOrderOfNumbersAndStrings) {
   EXPECT_EQ(selected(".spec.ports[?(@.port<=9)].port"), "");
   EXPECT_EQ(selected(".spec.ports[?(@.name<'e')].port"), "53");
   EXPECT_EQ(selected(".spec.ports[?(@.port<x)].port"), "") << "a number has no order with a name";
+}
+
+TEST(JsonPath, ALiteralInQuotesIsAStringAndOneWithoutIsANumber) {
+  EXPECT_EQ(selected(".spec.ports[?(@.port=='53')].name"), "");
+  EXPECT_EQ(selected(".spec.ports[?(@.port!='53')].port"), "80 53");
+  EXPECT_EQ(selected(".spec.ports[?(@.port<'9')].port"), "");
+  EXPECT_EQ(selected(".spec.ports[?(@.port==53.0)].port"), "53");
+  EXPECT_EQ(selected(".spec.texts[?(@=='10')]"), R"("10")");
+  EXPECT_EQ(selected(".spec.texts[?(@==10)]"), "");
+  EXPECT_EQ(selected(".spec.texts[?(@>9)]"), "");
+  EXPECT_EQ(selected(".spec.texts[?(@>'0')]"), R"("10" "true")");
+  EXPECT_EQ(selected(".spec.texts[?(@==true)]"), "true");
+  EXPECT_EQ(selected(".spec.texts[?(@=='true')]"), R"("true")");
+  EXPECT_EQ(selected(".spec.texts[?(@==null)]"), "null");
+  EXPECT_EQ(selected(".status.conditions[?(@.type==Ready)].type"), R"("Ready")");
+}
+
+TEST(JsonPath, NamesInQuotesMayHaveBrackets) {
+  EXPECT_EQ(selected(".spec['a]b'].c"), "2");
+  EXPECT_EQ(selected(R"(.spec["a]b"]['c'])"), "2");
+  EXPECT_EQ(selected(R"(.spec['it\'s]'])"), "3");
+  EXPECT_EQ(selected(".spec['a]b"), "invalid");
 }
 
 TEST(JsonPath, LiteralsInFiltersMayHaveSignsAndBrackets) {

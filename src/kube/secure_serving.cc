@@ -1,6 +1,7 @@
 #include "kube/secure_serving.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <filesystem>
 #include <optional>
@@ -17,6 +18,9 @@
 namespace koord::kube {
 
 namespace {
+
+// A problem with the files that lasts may end with an expired certificate.
+constexpr Duration kReportAgain = std::chrono::hours(1);
 
 // A certificate for this run only; clients that care give us a real one.
 Result<net::CertKey> selfSigned(WallTime now, const SecureServingOptions& options) {
@@ -76,6 +80,12 @@ Result<net::CertKey> certificateAtStart(const SecureServingOptions& options, Wal
 
 }  // namespace
 
+const std::array<SecureServing::Authority, 2> SecureServing::kAuthorities = {{
+    {"--client-ca-file", &SecureServingOptions::clientCaFile, &Trust::clientsPem},
+    {"--requestheader-client-ca-file", &SecureServingOptions::requestHeaderCaFile,
+     &Trust::proxiesPem},
+}};
+
 Result<std::unique_ptr<SecureServing>> SecureServing::start(Component& component,
                                                             SecureServingOptions options,
                                                             net::HttpServer::Handler handler) {
@@ -85,16 +95,12 @@ Result<std::unique_ptr<SecureServing>> SecureServing::start(Component& component
   return serving;
 }
 
-Result<> SecureServing::readAuthorities(Trust& trust) const {
-  for (const auto& [flag, file, into] :
-       {std::tuple{"--client-ca-file", &options_.clientCaFile, &trust.clientsPem},
-        std::tuple{"--requestheader-client-ca-file", &options_.requestHeaderCaFile,
-                   &trust.proxiesPem}}) {
-    if (file->empty()) continue;
-    auto text = readFile(*file);
-    if (!text) return fail(std::move(text.error()).within(flag));
-    *into = *std::move(text);
-  }
+Result<> SecureServing::readAuthority(const Authority& authority, Trust& trust) const {
+  const std::string& file = options_.*authority.file;
+  if (file.empty()) return {};
+  auto text = readFile(file);
+  if (!text) return fail(std::move(text.error()).within(authority.flag));
+  trust.*authority.pem = *std::move(text);
   return {};
 }
 
@@ -108,7 +114,8 @@ Result<> SecureServing::begin(net::HttpServer::Handler handler) {
   tls.keyPem = std::move(certificate->keyPem);
   Trust trust;
   trust.proxies = options_.requestHeaders;
-  if (auto read = readAuthorities(trust); !read) return read;
+  for (const auto& authority : kAuthorities)
+    if (auto read = readAuthority(authority, trust); !read) return read;
   if (auto taken = take(std::move(tls), std::move(trust)); !taken) return taken;
   net::ServerOptions server;
   server.listen = fmt::format("{}:{}", options_.bindAddress, options_.port);
@@ -126,30 +133,49 @@ Result<> SecureServing::begin(net::HttpServer::Handler handler) {
   return {};
 }
 
-Result<> SecureServing::readFilesAgain() {
+Result<> SecureServing::readCertificateAgain() {
+  const auto files = certificateFiles(options_);
+  if (!files) return {};
+  auto certificate = readCertificate(*files);
+  if (!certificate) return fail(std::move(certificate.error()));
   net::ServerTls tls = tls_;
+  tls.certPem = std::move(certificate->certPem);
+  tls.keyPem = std::move(certificate->keyPem);
+  return take(std::move(tls), trust_);
+}
+
+Result<> SecureServing::readAuthorityAgain(const Authority& authority) {
   Trust trust = trust_;
-  if (const auto files = certificateFiles(options_)) {
-    auto certificate = readCertificate(*files);
-    if (!certificate) return fail(std::move(certificate.error()));
-    tls.certPem = std::move(certificate->certPem);
-    tls.keyPem = std::move(certificate->keyPem);
-  }
-  if (auto read = readAuthorities(trust); !read) return read;
-  return take(std::move(tls), std::move(trust));
+  if (auto read = readAuthority(authority, trust); !read) return read;
+  return take(tls_, std::move(trust));
+}
+
+// Each part on its own: an unusable authority must not stop the renewal of the certificate.
+Result<> SecureServing::readFilesAgain() {
+  std::vector<std::string> problems;
+  const auto note = [&](const Result<>& part) {
+    if (!part) problems.push_back(part.error().message);
+  };
+  note(readCertificateAgain());
+  for (const auto& authority : kAuthorities) note(readAuthorityAgain(authority));
+  if (problems.empty()) return {};
+  return fail(ErrorCode::Invalid, fmt::format("{}", fmt::join(problems, "; ")));
 }
 
 // Certificates are renewed, and authorities replaced, while programs run for months.
 Task<void> SecureServing::followFiles() {
-  std::string told;
+  std::string reported;
+  SteadyTime reportedAt{};
   for (;;) {
     auto pause = sleepFor(component_.executor(), std::chrono::minutes(1));
     co_await pause;
     const auto read = readFilesAgain();
     const std::string problem = read ? "" : read.error().message;
-    if (!problem.empty() && problem != told)
-      log::error("{}; what was read before stays in force", problem);
-    told = problem;
+    const SteadyTime now = component_.executor().steadyNow();
+    if (problem == reported && now - reportedAt < kReportAgain) continue;
+    if (!problem.empty()) log::error("{}; what was read before stays in force", problem);
+    reported = problem;
+    reportedAt = now;
   }
 }
 

@@ -4,6 +4,7 @@
 // a guard for authentication and authorization (request_guard.h). The authorities of clients and front proxies come from
 // flags or from the cluster.
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <string>
@@ -53,8 +54,8 @@ class SecureServing {
   static Result<std::unique_ptr<SecureServing>> start(Component& component,
                                                       SecureServingOptions options,
                                                       net::HttpServer::Handler handler);
-  // Takes what has changed in the files that flags name; by itself once a minute. What cannot be used leaves what was
-  // good in force.
+  // Takes what has changed in the files that flags name; by itself once a minute. The certificate with its key and each
+  // authority are independent: what cannot be used leaves in force what was read before. The error names all of them.
   Result<> readFilesAgain();
   std::string address() const { return server_->address(); }
   const std::string& certificate() const { return tls_.certPem; }  // of now
@@ -74,7 +75,16 @@ class SecureServing {
     RequestHeaderOptions proxies;
   };
   Result<> begin(net::HttpServer::Handler handler);
-  Result<> readAuthorities(Trust& trust) const;
+  // Authorities that a flag names the file of.
+  struct Authority {
+    const char* flag;
+    std::string SecureServingOptions::* file;
+    std::string Trust::* pem;
+  };
+  static const std::array<Authority, 2> kAuthorities;
+  Result<> readAuthority(const Authority& authority, Trust& trust) const;
+  Result<> readCertificateAgain();
+  Result<> readAuthorityAgain(const Authority& authority);
   // Puts both in force: in the server, if it has started, and in the guard. An error changes nothing.
   Result<> take(net::ServerTls tls, Trust trust);
   Task<void> followFiles();

@@ -125,6 +125,30 @@ TEST_F(SecureServingTest, WhatCannotBeUsedLeavesWhatWasGood) {
   EXPECT_EQ(ask(good), 200);
 }
 
+TEST_F(SecureServingTest, AnUnusableAuthorityDoesNotStopTheRenewalOfTheCertificate) {
+  const auto& first = net::TestCertificates::get();
+  const auto second = net::TestCertificates::make("other-ca");
+  write(first.server, first.authority.certPem);
+  start();
+  write(second.server, "no certificate");
+  const auto read = readAgain();
+  ASSERT_FALSE(read);
+  EXPECT_THAT(read.error().message, HasSubstr("--client-ca-file"));
+  EXPECT_EQ(serving_->certificate(), second.server.certPem);
+}
+
+TEST_F(SecureServingTest, AnUnusableCertificateDoesNotStopTheRenewalOfAnAuthority) {
+  const auto& first = net::TestCertificates::get();
+  const auto second = net::TestCertificates::make("other-ca");
+  write(first.server, first.authority.certPem);
+  start();
+  EXPECT_EQ(ask(first), 200);
+  write({"no certificate", first.server.keyPem}, second.authority.certPem);
+  EXPECT_FALSE(readAgain());
+  EXPECT_EQ(serving_->certificate(), first.server.certPem);
+  EXPECT_EQ(ask(first), 401) << "its certificate has another authority";
+}
+
 TEST_F(SecureServingTest, OnlyTheStartMakesACertificate) {
   SecureServingOptions options;
   options.certDir = folder_ + "/certs";

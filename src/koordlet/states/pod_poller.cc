@@ -15,10 +15,8 @@ using namespace std::chrono_literals;
 
 constexpr Duration kLook = 1s;            // how often to look for new directories
 constexpr Duration kBetweenLooks = 10ms;  // how often to check whether a list is complete
-// Kubelet should not spend more than half of its time on lists, so the time between two starts is
-// twice the duration of a list, and at least this.
-constexpr Duration kShortestPause = 50ms;
-constexpr int kBurst = 10;  // lists
+constexpr Duration kRefill = 50ms;        // one more list is allowed
+constexpr int kBurst = 10;                // lists
 
 // Returns true if kubelet read the pod from a file or a URL: it knows such pods without the API
 // server.
@@ -112,18 +110,26 @@ void PodPoller::request(Wanted wanted) {
   tasks_.spawn(syncSoon());
 }
 
+SteadyTime PodPoller::earliestStart() const {
+  return started_ + 2 * took_;
+}
+
 Task<void> PodPoller::syncSoon() {
-  const Duration pause = std::max(2 * took_, kShortestPause);
   const SteadyTime now = executor_.steadyNow();
-  // The time when the bucket is full again; each request takes one token. The upper bound is an
-  // empty bucket: the pauses may have been longer when the bucket was emptied.
-  bucketFull_ = std::clamp(bucketFull_, now, now + kBurst * pause) + pause;
-  auto waiting = sleepUntil(executor_, bucketFull_ - kBurst * pause);
-  co_await waiting;
-  // A running list may lack the change that caused this request, so wait for its end.
-  while (syncing_) {
-    auto other = sleepFor(executor_, kBetweenLooks);
-    co_await other;
+  if (2 * took_ > kRefill) {
+    // Slow lists keep the bucket empty, so that a kubelet that recovers is not met by a burst.
+    bucketFull_ = std::max(earliestStart(), now) + kBurst * kRefill;
+  } else {
+    bucketFull_ = std::max(bucketFull_, now) + kRefill;  // takes one token
+    auto waiting = sleepUntil(executor_, bucketFull_ - kBurst * kRefill);
+    co_await waiting;
+  }
+  // A running list may lack the change that caused this request, so wait for its end. If it was
+  // slow, the next start moves.
+  while (syncing_ || executor_.steadyNow() < earliestStart()) {
+    auto waiting =
+        sleepUntil(executor_, std::max(earliestStart(), executor_.steadyNow() + kBetweenLooks));
+    co_await waiting;
   }
   requested_ = false;
   auto syncing = sync(std::exchange(anything_, false));
@@ -168,11 +174,12 @@ Task<void> PodPoller::sync(bool told) {
   const auto node = states_.node();
   if (!node || syncing_) co_return;
   syncing_ = true;
-  const SteadyTime start = executor_.steadyNow();
+  started_ = executor_.steadyNow();
   auto task = source_.list(*node);
   auto pods = co_await task;
   syncing_ = false;
-  took_ = executor_.steadyNow() - start;
+  // A failed list may have waited for its timeout, and must not delay the list after it.
+  if (pods) took_ = executor_.steadyNow() - started_;
   if (!pods) {
     if (pods.error().message != lastError_) log::warn("pods not listed: {}", pods.error().message);
     lastError_ = pods.error().message;

@@ -28,9 +28,10 @@ class PodPoller {
   static constexpr Duration kPatience = std::chrono::minutes(5);
 
   void start();
-  // Lists soon. Rate limit: ten lists at once, then one per 50 ms, or per twice the duration of the
-  // last list if that is longer. With Anything, States is set even if the pods are unchanged; with
-  // News only if they changed.
+  // Lists soon. Kubelet should not spend more than half of its time on lists, so the time between
+  // two starts is at least twice the duration of the last successful list. Lists of at most 25 ms
+  // also have a token bucket: ten lists at once, then one per 50 ms. With Anything, States is set
+  // even if the pods are unchanged; with News only if they changed.
   enum class Wanted { Anything, News };
   void request(Wanted wanted = Wanted::Anything);
   // Adds a running container that kubelet does not report yet: that takes it a second or more. Kept
@@ -42,6 +43,8 @@ class PodPoller {
  private:
   Task<void> loop();
   Task<void> syncSoon();
+  // Of a list on request.
+  SteadyTime earliestStart() const;
   // `told`: a caller wants the pods set even if they are unchanged.
   Task<void> sync(bool told);
   // Drops learned containers that the source reports.
@@ -75,7 +78,8 @@ class PodPoller {
   bool requested_ = false;
   bool anything_ = false;  // true if a pending request wants Anything
   bool syncing_ = false;
-  Duration took_{};  // duration of the last list
+  SteadyTime started_{};  // start of the last list
+  Duration took_{};       // duration of the last successful list
   SteadyTime bucketFull_{};
   std::optional<SteadyTime> incompleteSince_;
   std::string lastError_ = "no list yet";

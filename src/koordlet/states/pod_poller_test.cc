@@ -16,11 +16,13 @@ struct KubeletsPods final : PodSource {
   Executor& executor;
   std::vector<std::shared_ptr<const api::Pod>> pods;
   Duration took{};
+  bool fails = false;
   int lists = 0;
   Task<Result<std::vector<std::shared_ptr<const api::Pod>>>> list(const api::Node&) override {
     ++lists;
     auto thinking = sleepFor(executor, took);
     co_await thinking;
+    if (fails) co_return fail(ErrorCode::Timeout, "kubelet hangs");
     co_return pods;
   }
 };
@@ -114,7 +116,36 @@ TEST_F(PodPollerTest, AsksAreManyWhileListsAreQuickAndFewerWhileTheyAreSlow) {
   loop_.advance(60s);
   EXPECT_NEAR(listsInAMinuteOfAsking(2ms), 1210, 20);
   EXPECT_NEAR(listsInAMinuteOfAsking(50ms), 600, 20);
-  EXPECT_NEAR(listsInAMinuteOfAsking(1s), 40, 3);  // one in two seconds, and a burst
+  EXPECT_NEAR(listsInAMinuteOfAsking(1s), 30, 1);  // one in two seconds
+}
+
+TEST_F(PodPollerTest, AListThatGetsSlowIsNotFollowedByAnotherAtOnce) {
+  poller_.start();
+  loop_.advance(5s);
+  source_.took = 1s;
+  const int before = source_.lists;
+  for (int i = 0; i < 195; ++i) {
+    poller_.request();
+    loop_.advance(10ms);
+  }
+  EXPECT_EQ(source_.lists, before + 1);
+  loop_.advance(100ms);
+  EXPECT_EQ(source_.lists, before + 2);
+}
+
+TEST_F(PodPollerTest, AListThatFailsAtItsTimeoutDoesNotDelayTheNextOne) {
+  poller_.start();
+  loop_.advance(1s);
+  source_.took = 3s;
+  source_.fails = true;
+  poller_.request();
+  loop_.advance(3s + 10ms);
+  source_.took = 2ms;
+  source_.fails = false;
+  list("u", "api");
+  poller_.request();
+  loop_.advance(100ms);
+  EXPECT_EQ(states_.pods().size(), 1U);
 }
 
 TEST_F(PodPollerTest, AfterSlowListsTheNextOnesAreAsManyAsAfterQuickOnes) {

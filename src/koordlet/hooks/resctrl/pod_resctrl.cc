@@ -119,9 +119,10 @@ Result<> ResctrlHook::apply(const PodView& pod) {
         ResourceExecutor::Caching::No);
     return outcome ? Result<>{} : fail(outcome.error());
   };
-  for (const auto& line : {schemata->l3, schemata->mb})
-    if (auto done = set(line); !done) return done;
-  return {};
+  // Both lines, because the annotation may not name the resource of a refused line.
+  auto cache = set(schemata->l3);
+  auto bandwidth = set(schemata->mb);
+  return cache ? bandwidth : cache;
 }
 
 Result<> ResctrlHook::podStarting(const PodView& pod) {
@@ -172,7 +173,7 @@ void ResctrlHook::prepare(const States& states, HookUpdates&) {
 void ResctrlHook::moveTasks(const PodView& pod) {
   const std::string path = resctrl::rootDir(host_.dirs) + resctrlGroupOf(pod) + "/tasks";
   const auto known = resctrl::readTasks(path);
-  if (!known) return;
+  if (!known) return;  // there is no group
   std::vector<int> ids;
   for (const auto& name : listDirs(host_.layout.dir(Subsystem::Cpu, pod.dir))) {
     const auto file = cgroupFilePath(host_.layout, CgroupFile::Tasks, joinPath(pod.dir, name));
@@ -185,14 +186,14 @@ void ResctrlHook::moveTasks(const PodView& pod) {
 }
 
 void ResctrlHook::wanted(const PodView& pod, HookUpdates&) {
-  if (!annotationOf(pod) || !supported_) return;
+  if (!annotationOf(pod) || !supported_ || !isPlainName(pod.uid())) return;
   const auto applied = apply(pod);
   std::string& told = problems_[pod.uid()];
   const std::string problem = applied ? "" : applied.error().message;
   if (!problem.empty() && problem != told)
     log::warn("resctrl of pod {} not set: {}", pod.pod->metadata.name, problem);
   told = problem;
-  if (applied) moveTasks(pod);
+  moveTasks(pod);  // into a group with a refused line, too: its other values apply
 }
 
 }  // namespace koord::koordlet

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <filesystem>
+
 #include "api/codec.h"
 #include "base/virtual_loop.h"
 #include "koordlet/system/small_file.h"
@@ -89,6 +91,25 @@ TEST_F(PodResctrlTest, ARunningPodGetsItsGroupWithAllItsThreads) {
   ContainerStart start;
   EXPECT_TRUE(hook_->starting(pod_, {}, start));
   EXPECT_EQ(start.resctrlGroup, "koordlet-u");
+}
+
+TEST_F(PodResctrlTest, ARefusedLineStopsNeitherTheOtherOneNorTheMoveOfThreads) {
+  auto& tree = files_.tree();
+  tree.remove("sys/fs/resctrl/koordlet-u/schemata");
+  // A file that can be read and refuses the first write.
+  std::filesystem::create_symlink("/proc/version", tree.path("sys/fs/resctrl/koordlet-u/schemata"));
+  int refused = 0;
+  executor_.setObserver([&](std::string_view type, bool ok, Duration) {
+    if (type != "resctrl-schema" || ok) return;
+    ++refused;
+    tree.remove("sys/fs/resctrl/koordlet-u/schemata");
+    tree.write("sys/fs/resctrl/koordlet-u/schemata", "L3:0=ff\nMB:0=50\n");
+  });
+  HookUpdates updates;
+  hook_->wanted(pod_, updates);
+  EXPECT_EQ(refused, 1);
+  EXPECT_EQ(tree.read("sys/fs/resctrl/koordlet-u/schemata"), "L3:0=ff;\nMB:0=100;");
+  EXPECT_EQ(tree.read("sys/fs/resctrl/koordlet-u/tasks"), "41\n42");
 }
 
 TEST_F(PodResctrlTest, AGroupThatIsMadeAnewHasItsCacheAtOnce) {

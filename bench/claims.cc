@@ -163,8 +163,7 @@ struct Inventory {
     inventory.setSlice(nullptr, std::make_shared<const api::ResourceSlice>(std::move(slice)));
   }
   Numbers search(const std::vector<dra::ClaimPtr>& claims) {
-    const auto plan = dra::makePlan(
-        claims, {}, [&](const std::string&) { return gpu; }, matchers);
+    const auto plan = dra::makePlan(claims, {}, [&](const std::string&) { return gpu; }, matchers);
     std::vector<double> times;
     bool found = false;
     std::uint64_t steps = 0;

@@ -62,9 +62,8 @@ constexpr FieldHelp kDefaultPreemption[] = {
        "the strategy is given.",                                                            \
        "", "MostAllocated", "LeastAllocated"},                                              \
       {name ".resources", "The resources that count.", "", "", weights, "list of objects"}, \
-      {name ".resources[].name", "Name of the resource. Required.", "", "cpu"}, {           \
-    name ".resources[].weight", "Weight of the resource.", "", "1"                          \
-  }
+      {name ".resources[].name", "Name of the resource. Required.", "", "cpu"},             \
+      {name ".resources[].weight", "Weight of the resource.", "", "1"}
 
 constexpr FieldHelp kDeviceShare[] = {
     {"allocator", "Deprecated. It has no effect.", "", "\"\""},

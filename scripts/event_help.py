@@ -29,6 +29,8 @@ TABLE = {
         ("FailedScheduling-Reservation", W, "Pod",
          "A pod that needs a reservation (annotation reservation-affinity) found none that fits. The message counts reasons.",
          "Compare owners, name, labels and free amounts of the Reservations with the pod."),
+        ("BindingConditionsPending", N, "Pod", "The devices of the pod's claims must be prepared for its node before it is bound. The message names the node.",
+         "Nothing. If it takes long, read `status.devices` of the claim and the log of the device's driver."),
         ("Preempted", N, "Pod, Reservation", "The pod is evicted for a pod of higher priority, which the message names.",
          "Nothing, if that is intended; else look at priorities and preemption policies."),
         ("FailedPreemption", W, "Pod, Reservation", "The API server refused to evict a victim. The scheduler tries again after a pause.",

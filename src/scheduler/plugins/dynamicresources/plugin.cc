@@ -270,8 +270,8 @@ Status DynamicResources::score(const CycleState& state, const PodInfo&,
   return {};
 }
 
-// Releases a claim that is allocated, unused and not available on some node, so that other devices
-// can be chosen.
+// Releases an allocated, unused claim that is not available on some node, so that other devices can
+// be chosen.
 PostFilterResult DynamicResources::postFilter(CycleState&, const PodPtr& pod,
                                               const Diagnosis& diagnosis) {
   PostFilterResult result;

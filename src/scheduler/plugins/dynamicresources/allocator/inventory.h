@@ -3,8 +3,8 @@
 // Inventory: the devices that each node can reach, from all ResourceSlices.
 //
 // A pool is a driver's group of slices. Only slices of its newest generation count. A pool whose
-// slices are not all there is incomplete. A pool that contradicts itself (two devices of one name,
-// unknown counters) is invalid; devices of neither are allocated.
+// slices are not all there is incomplete, and a pool with contradictions (two devices of one
+// name, unknown counters) is invalid; devices of neither are allocated.
 //
 // The order of devices is the order in which the search tries them: pools by driver and name, those
 // with binding conditions last; slices by name; devices as listed. This is kube-scheduler's order.

@@ -64,7 +64,7 @@ struct Builder {
   }
 
   // Configuration of classes, each class once, then of the claim, if it is for a chosen request.
-  // An entry for all requests names none.
+  // Configuration for all requests names none.
   api::List<api::DeviceAllocationConfiguration> configOf(std::size_t claim) const {
     const ClaimPlan& what = plan.claims[claim];
     const api::DeviceClaim& devices = what.claim->spec.devices;

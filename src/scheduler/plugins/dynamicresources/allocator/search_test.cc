@@ -1,4 +1,4 @@
-// The thorough search: inventories on which trying all combinations does not end in time
+// The thorough search: inventories on which trying all combinations takes too long
 // (kubernetes/kubernetes#131730), and random ones on which both searches must agree.
 
 #include <fmt/format.h>

@@ -4,6 +4,7 @@
 #include "apiserver/registry/crd.h"
 
 #include "apiserver/objects/normalize.h"
+#include "apiserver/rules/custom_rules.h"
 #include "fuzz.h"
 
 namespace koord::fuzz {
@@ -13,14 +14,17 @@ void crd(std::string_view input) {
   const auto openApi = parseJson(first);
   if (!openApi) return;
   api::SchemaSet set;
-  std::vector<std::string> warnings;
-  const auto schema = apiserver::compileSchema(set, *openApi, warnings);
+  const auto schema = apiserver::compileSchema(set, *openApi);
   auto object = parseJson(rest);
   if (!schema || !object) return;
   apiserver::prune(*object, **schema);
   if (!apiserver::applyDefaults(*object, **schema)) return;  // too many
   apiserver::FieldErrors errors;
   apiserver::validateCustom(*object, **schema, errors);
+  if (const auto rules = apiserver::CustomRules::compile(**schema)) {
+    rules->check(*object, nullptr);
+    rules->check(*object, &*object);
+  }
   json::value again = *object;
   check(apiserver::applyDefaults(again, **schema) && again == *object,
         "defaults are filled in once");

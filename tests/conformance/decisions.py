@@ -63,6 +63,13 @@ def said(item):
     return [", ".join(sorted(part.strip(" ,.") for part in sentence.split(", ") if part.strip(" ,."))) for sentence in text.split("preemption:")]
 
 
+def refused_in_reserve(item):
+    """Whether a pod that waits is told of fewer nodes than there are: of the one that upstream chose and then refused in Reserve."""
+    told = re.match(r"0/(\d+) nodes are available: (.*?)(\. preemption:|\.?$)", condition(item, "PodScheduled").get("message", ""))
+    counts = [int(count) for count in re.findall(r"(?:^|, )(\d+) ", told[2])] if told else []
+    return bool(counts) and sum(counts) < int(told[1])
+
+
 def place(item):
     return item["spec"].get("nodeName") if item["kind"] == "Pod" else item.get("status", {}).get("nodeName")
 
@@ -103,8 +110,8 @@ class Worlds:
 class Player:
     """One world in one cluster. decisions: what came of each newcomer, in turn; of gangs that lost members, only their names."""
 
-    def __init__(self, cluster, worlds, world, quiet):
-        self.cluster, self.world, self.quiet = cluster, world, quiet
+    def __init__(self, cluster, worlds, world, quiet, scheduler):
+        self.cluster, self.world, self.quiet, self.scheduler = cluster, world, quiet, scheduler
         self.changed, self.present = worlds.of(world.prefix)
         self.gone = set()  # deleted by the world or by us
         self.decisions = []
@@ -136,6 +143,7 @@ class Player:
         return self.decisions
 
     def decide(self, newcomers):
+        self.scheduler.check()
         standing = {key: item["metadata"].get("labels", {}).get(GANG, key[1]) for key, item in self.things().items() if key not in self.gone}
         self.act(newcomers)
         keys = [(item["kind"], item["metadata"]["name"]) for verb, item, _ in newcomers if verb == "create" and item["kind"] != "PodGroup"]
@@ -179,7 +187,7 @@ class Player:
             return {"node": None, "said": ["gone"]}
         node = place(item)
         return {"node": node, "uid": item["metadata"]["uid"], "gang": item["metadata"].get("labels", {}).get(GANG),
-                **(given(item) if node else {"said": said(item)})}
+                **(given(item) if node else {"said": said(item), "late": refused_in_reserve(item)})}
 
     def leave(self):
         """Takes the world's nodes and pods away, so that they cost the others no time."""
@@ -210,7 +218,7 @@ def unlike(one, other):
     """What two outcomes differ in."""
     if one["node"] != other["node"]:
         return ["node"] if one["node"] and other["node"] else ["place"]
-    found = [what for what in sorted(one.keys() | other.keys()) if what not in ("uid", "gang", "node", "said") and one.get(what) != other.get(what)]
+    found = [what for what in sorted(one.keys() | other.keys()) if what not in ("uid", "gang", "node", "said", "late") and one.get(what) != other.get(what)]
     words, others = one.get("said") or [""], other.get("said") or [""]
     if words[0] != others[0]:
         found.append("said")
@@ -278,14 +286,9 @@ def reasons_of(outcome):
     return {re.sub(r"^\d+ ", "", part) for part in told.split(", ") if part}
 
 
-def refused_in_reserve(outcome):
-    """Whether upstream names only the node that it chose and then refused in Reserve: the message has one node and no preemption."""
-    return bool(outcome.get("said")) and len(outcome["said"]) == 1 and re.fullmatch(r"nodes are available: 1 [^,]*(, 1 [^,]*)*", outcome["said"][0]) is not None
-
-
 def refused_late(one, other):
     """Whether upstream refuses the pod in Reserve, where this scheduler has that reason among others, or another node."""
-    return refused_in_reserve(one) and (bool(other["node"]) or reasons_of(one) <= reasons_of(other))
+    return bool(one.get("late")) and (bool(other["node"]) or reasons_of(one) <= reasons_of(other))
 
 
 def scores_beside_late(world, found):
@@ -366,7 +369,9 @@ def run(cluster, options, make, seeds, program, log, quiet):
     process = Process(binary, config, options.port, log, says)
     try:
         with concurrent.futures.ThreadPoolExecutor(options.parallel) as pool:
-            return dict(zip(seeds, pool.map(lambda seed: Player(cluster, worlds, make(seed), quiet).play(), seeds)))
+            played = dict(zip(seeds, pool.map(lambda seed: Player(cluster, worlds, make(seed), quiet, process).play(), seeds)))
+        process.check()
+        return played
     finally:
         process.stop()
 

@@ -33,6 +33,11 @@ class Process:
                 time.sleep(0.2)
         time.sleep(3)  # informers
 
+    def check(self):
+        """Ends this program if the scheduler has ended by itself: what was seen since then is no decision."""
+        if self.process.poll() is not None:
+            raise SystemExit(f"{self.process.args[0]} has ended by itself; its log: {self.log.name}")
+
     def stop(self):
         self.process.terminate()
         try:

@@ -29,12 +29,11 @@ class Scheduler:
         self.scores = collections.defaultdict(lambda: collections.defaultdict(dict))  # pod -> node -> plugin -> score
         self.totals = collections.defaultdict(dict)  # pod -> node -> score with extenders; of the reference only
         self.log = open(os.path.join(folder, name + ".log"), "wb")
-        # What koord-scheduler leaves out (dynamic resources), or computes as Kubernetes 1.35 does, unless asked.
-        profile = {"schedulerName": name, "pluginConfig": list(arguments)}
+        # The workloads have no resource claims. koord-scheduler scores as Kubernetes 1.35 does, unless asked.
+        profile = {"schedulerName": name, "pluginConfig": list(arguments),
+                   "plugins": {"multiPoint": {"disabled": [{"name": "DynamicResources"}]}}}
         if own:
             profile["pluginConfig"].append({"name": "NodeResourcesBalancedAllocation", "args": {"balancedAllocationMode": "Improvement"}})
-        else:
-            profile["plugins"] = {"multiPoint": {"disabled": [{"name": "DynamicResources"}]}}
         config = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration",
                   "leaderElection": {"leaderElect": False}, "percentageOfNodesToScore": 100, "profiles": [profile],
                   "clientConnection": {"kubeconfig": kubeconfig, "qps": 1000, "burst": 1000}}

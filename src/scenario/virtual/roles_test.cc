@@ -42,6 +42,8 @@ constexpr Excuse kExcuses[] = {
      "what was learnt, each ten minutes"},
     {"scheduler", "create pods/eviction", "from quotas that are overused for long; off by default"},
     {"scheduler", "patch nodes", "the lock of HAMi"},
+    {"scheduler", "create resourceclaims resource.k8s.io", "of extended resources"},
+    {"scheduler", "delete resourceclaims resource.k8s.io", "the same"},
     {"descheduler", "post /apis/v1/whatif/*", "asked of koord-scheduler, which asks the server"},
     {"descheduler", "patch nodes", "CustomPriority's cordon; off by default"},
     {"descheduler", "get replicationcontrollers", "owners of pods of other kinds"},

@@ -42,13 +42,19 @@ struct PreemptionTest : ::testing::Test {
     std::string message;  // of the whole failure
     std::size_t victims = 0;
   };
+  PostFilterPlugin& preemption() {
+    const auto& plugins = world.profile().postFilter;
+    const auto found = std::ranges::find_if(
+        plugins, [](const auto& plugin) { return plugin.name == "DefaultPreemption"; });
+    return *found->point;
+  }
   Answer preempt(const PodBuilder& builder) {
     const PodPtr pod = world.pod(builder);
     CycleState state;
     SearchResult found = world.search().find(state, pod);
     EXPECT_FALSE(found.status.ok());
     const PostFilterResult result =
-        world.profile().postFilter.at(0).point->postFilter(state, pod, found.diagnosis);
+        preemption().postFilter(state, pod, found.diagnosis);
     found.diagnosis.postFilterMessage = result.status.message();
     world.loop().advance(2s);  // until it is clear that no pod can be evicted without an API
     return {result.nomination.node, found.diagnosis.message(), result.victims.value_or(0)};

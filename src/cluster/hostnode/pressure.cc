@@ -54,7 +54,7 @@ Result<EvictionThreshold> parseThreshold(std::string_view name, std::string_view
     return threshold;
   }
   const auto amount = Quantity::parse(value);
-  if (!amount || *amount < Quantity::of(0)) return refused(term, "want an amount of 0 or more");
+  if (!amount || *amount <= Quantity::of(0)) return refused(term, "want an amount above 0");
   threshold.amount = amount->value();
   return threshold;
 }

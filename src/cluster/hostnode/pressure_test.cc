@@ -56,7 +56,8 @@ TEST(PressureTest, AConditionStaysForFiveMinutes) {
 TEST(PressureTest, WhatIsNoThresholdIsRefused) {
   for (const char* text :
        {"memory.available", "memory.free<1Gi", "memory.available<", "memory.available<-1",
-        "memory.available<101%", "memory.available<x%", "memory.available<1Gi, ", "<1"}) {
+        "memory.available<101%", "memory.available<x%", "memory.available<1Gi, ", "<1",
+        "memory.available<0", "pid.available<0Gi"}) {
     const auto parsed = parseEvictionHard(text);
     EXPECT_FALSE(parsed) << text;
   }

@@ -130,6 +130,11 @@ std::optional<SignalReading> pidSignal(std::string_view pidMax, std::string_view
   return SignalReading{*most - *tasks, *most};
 }
 
+bool hasReadableDisk(const std::string& folder) {
+  struct statvfs disk{};
+  return ::statvfs(folder.c_str(), &disk) == 0;
+}
+
 SignalReadings readSignals(const std::string& dataDir, const std::string& imageDir) {
   SignalReadings readings;
   if (const auto meminfo = readFile("/proc/meminfo"))

@@ -85,6 +85,12 @@ TEST(PressureTest, TheFormatIsKubelets) {
   }
 }
 
+TEST(PressureTest, AFolderThatDoesNotExistHasNoReadableDisk) {
+  EXPECT_TRUE(hasReadableDisk("/proc"));
+  EXPECT_FALSE(hasReadableDisk("/proc/none"));
+  EXPECT_FALSE(hasReadableDisk(""));
+}
+
 TEST(PressureTest, TheLowerLimitOfTasksCounts) {
   const struct {
     const char *pidMax, *threadsMax, *loadavg;

@@ -111,9 +111,9 @@ Collector::Round Collector::read(SteadyTime now) {
     std::ranges::sort(devices, {}, &Found::minor);
     std::ranges::move(devices, std::back_inserter(round.devices));
   }
-  if (round.devices.empty() && !toldOfNone_)
+  if (round.devices.empty() && !reportedNone_)
     log::info("no accelerator of a known vendor was found");
-  toldOfNone_ = round.devices.empty();
+  reportedNone_ = round.devices.empty();
   return round;
 }
 

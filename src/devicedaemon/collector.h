@@ -39,7 +39,7 @@ class Collector {
 
   Machine machine_;
   std::map<std::string_view, Known> known_;  // by vendor
-  bool toldOfNone_ = false;
+  bool reportedNone_ = false;
 };
 
 }  // namespace koord::devicedaemon

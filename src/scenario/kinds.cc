@@ -9,7 +9,6 @@
 #include "scenario/jmespath_values.h"
 
 namespace koord::scenario {
-namespace {}  // namespace
 
 api::ObjectKey keyOf(const json::value& object) {
   return {std::string(textAt(object, "metadata", "namespace")),

@@ -118,9 +118,10 @@ std::string logFileOf(const std::string& name, int attempt) {
 constexpr int kMaxMessage = 16 << 20;  // kubelet's
 
 // "" if containerd does not say.
-std::string imageDirOf(cri::ImageService::Stub& images, Duration patience) {
+std::string imageDirOf(cri::ImageService::Stub& images,
+                       std::chrono::system_clock::time_point deadline) {
   grpc::ClientContext context;
-  context.set_deadline(deadlineIn(patience));
+  context.set_deadline(deadline);
   cri::ImageFsInfoResponse response;
   const auto status = images.ImageFsInfo(&context, cri::ImageFsInfoRequest(), &response);
   if (!status.ok()) log::v(1, "{}", errorOf(status, "ImageFsInfo").message);
@@ -208,14 +209,15 @@ Result<std::unique_ptr<ContainerdRuntime>> ContainerdRuntime::connect(Executor& 
                                                                       Duration patience) {
   auto client = std::make_shared<Client>(executor, options.socket);
   grpc::ClientContext context;
-  context.set_deadline(deadlineIn(patience));
+  const auto deadline = deadlineIn(patience);
+  context.set_deadline(deadline);
   context.set_wait_for_ready(true);
   cri::VersionRequest request;
   cri::VersionResponse response;
   const auto status = client->blocking().Version(&context, request, &response);
   if (!status.ok()) return fail(errorOf(status, "Version").within(options.socket));
   std::string version = fmt::format("{}://{}", response.runtime_name(), response.runtime_version());
-  std::string imageDir = imageDirOf(client->blockingImages(), patience);
+  std::string imageDir = imageDirOf(client->blockingImages(), deadline);
   return std::unique_ptr<ContainerdRuntime>(new ContainerdRuntime(
       executor, std::move(options), std::move(client), std::move(version), std::move(imageDir)));
 }

@@ -20,8 +20,8 @@ class ContainerdRuntime final : public Runtime {
     std::string logDir;  // of the containers' logs
   };
 
-  // Asks containerd for its version and the folder of its images. Blocks; waits for the socket for
-  // at most `patience`. The error names the socket.
+  // Asks containerd for its version and the folder of its images. Blocks for at most `patience`,
+  // the wait for the socket included. The error names the socket.
   static Result<std::unique_ptr<ContainerdRuntime>> connect(Executor& executor, Options options,
                                                             Duration patience);
   ~ContainerdRuntime() override;

@@ -54,7 +54,7 @@ Result<EvictionThreshold> parseThreshold(std::string_view name, std::string_view
     return threshold;
   }
   const auto amount = Quantity::parse(value);
-  if (!amount || *amount < Quantity::of(0)) return refused(term, "want an amount of 0 or more");
+  if (!amount || *amount <= Quantity::of(0)) return refused(term, "want an amount above 0");
   threshold.amount = amount->value();
   return threshold;
 }
@@ -128,6 +128,11 @@ std::optional<SignalReading> pidSignal(std::string_view pidMax, std::string_view
   const auto tasks = tasksIn(loadavg);
   if (!most || !tasks) return std::nullopt;
   return SignalReading{*most - *tasks, *most};
+}
+
+bool hasReadableDisk(const std::string& folder) {
+  struct statvfs disk{};
+  return ::statvfs(folder.c_str(), &disk) == 0;
 }
 
 SignalReadings readSignals(const std::string& dataDir, const std::string& imageDir) {

@@ -57,6 +57,9 @@ std::optional<SignalReading> pidSignal(std::string_view pidMax, std::string_view
 // there are no images. Blocks.
 SignalReadings readSignals(const std::string& dataDir, const std::string& imageDir);
 
+// Returns true if the signals of the folder's file system can be read. Blocks.
+bool hasReadableDisk(const std::string& folder);
+
 class PressureWatch {
  public:
   explicit PressureWatch(std::vector<EvictionThreshold> thresholds)

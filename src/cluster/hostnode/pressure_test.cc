@@ -56,7 +56,8 @@ TEST(PressureTest, AConditionStaysForFiveMinutes) {
 TEST(PressureTest, WhatIsNoThresholdIsRefused) {
   for (const char* text :
        {"memory.available", "memory.free<1Gi", "memory.available<", "memory.available<-1",
-        "memory.available<101%", "memory.available<x%", "memory.available<1Gi, ", "<1"}) {
+        "memory.available<101%", "memory.available<x%", "memory.available<1Gi, ", "<1",
+        "memory.available<0", "pid.available<0Gi"}) {
     const auto parsed = parseEvictionHard(text);
     EXPECT_FALSE(parsed) << text;
   }
@@ -82,6 +83,12 @@ TEST(PressureTest, TheFormatIsKubelets) {
     ASSERT_TRUE(parsed) << row.text;
     EXPECT_EQ(pressuresOf(row.text, signals), row.expected) << row.text;
   }
+}
+
+TEST(PressureTest, AFolderThatDoesNotExistHasNoReadableDisk) {
+  EXPECT_TRUE(hasReadableDisk("/proc"));
+  EXPECT_FALSE(hasReadableDisk("/proc/none"));
+  EXPECT_FALSE(hasReadableDisk(""));
 }
 
 TEST(PressureTest, TheLowerLimitOfTasksCounts) {

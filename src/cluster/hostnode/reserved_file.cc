@@ -23,6 +23,13 @@ Result<> writeFrom(int fd, std::string_view text, const std::string& path) {
 
 }  // namespace
 
+ReservedFile::ReservedFile(std::string path, Fd file)
+    : path_(std::move(path)), file_(std::move(file)), owner_(::getpid()) {}
+
+ReservedFile::~ReservedFile() {
+  if (file_ && ::getpid() == owner_) ::unlink(besides().c_str());
+}
+
 Result<ReservedFile> ReservedFile::reserve(std::string path, std::size_t bytes) {
   const std::string besides = path + ".reserved";
   Fd file(::open(besides.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
@@ -42,6 +49,7 @@ Result<> ReservedFile::put(std::string_view text) {
   if (::ftruncate(file_.get(), static_cast<off_t>(text.size())) != 0 || ::fsync(file_.get()) != 0 ||
       std::rename(besides().c_str(), path_.c_str()) != 0)
     return fail(errnoError("write " + path_, errno));
+  file_.reset();
   return {};
 }
 

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "base/log.h"
 #include "cluster/containerd/containerd_daemon.h"
 #include "cluster/containerd/containerd_runtime.h"
 #include "cluster/containerd/shims.h"
@@ -102,7 +103,14 @@ Result<> Host::openContainerd(Executor& executor, const HostOptions& options) {
                                               kContainerdPatience);
   if (!connected) return fail(std::move(connected.error()));
   imageDir_ = (*connected)->imageDir();
-  if (imageDir_.empty()) imageDir_ = own ? options.dataDir : kContainerdRoot;
+  const std::string fallback = own ? options.dataDir : kContainerdRoot;
+  if (!imageDir_.empty() && !hasReadableDisk(imageDir_)) {
+    // containerd may run in another mount namespace.
+    log::warn("containerd's image folder {} is not readable here; imagefs is the disk of {}",
+              imageDir_, fallback);
+    imageDir_.clear();
+  }
+  if (imageDir_.empty()) imageDir_ = fallback;
   runtime_ = *std::move(connected);
   return own ? importBusybox(*own) : Result<>{};
 }

@@ -1,3 +1,4 @@
+#include "base/log.h"
 #include "descheduler/plugins/cluster_test.h"
 
 namespace koord::descheduler {
@@ -201,6 +202,24 @@ TEST(CustomPriorityTest, aNodeWhoseDrainNobodyWantsAnyMoreIsUncordoned) {
   EXPECT_EQ(left(kTiers, tierArgs(drains + ", dryRun: true"), dear), kUntouched)
       << "a dry run of the plugin alone";
   EXPECT_EQ(left("", "[]", dear, "", false), std::pair(true, false)) << "cordoned by somebody else";
+}
+
+TEST(CustomPriorityTest, aNodeThatDryRunKeepsCordonedIsReportedOnce) {
+  Cluster cluster(kTiers, tierArgs(", mode: DrainNode, autoCordon: true, dryRun: true"));
+  cluster.node("s", R"("t": "dear")", R"({"unschedulable": true})",
+               R"("cpu": "4", "memory": "8Gi", "pods": "20")",
+               R"("descheduler.koordinator.sh/drained-by": "CustomPriority")");
+  cluster.node("c", R"("t": "cheap")");
+  cluster.pod("p", {.node = "s"});
+  const auto logOfACycle = [&] {
+    log::setup({.program = "test"});
+    ::testing::internal::CaptureStderr();
+    cluster.cycle();
+    return ::testing::internal::GetCapturedStderr();
+  };
+  EXPECT_THAT(logOfACycle(),
+              ::testing::HasSubstr("node s stays cordoned by a drain that dryRun suspends"));
+  EXPECT_THAT(logOfACycle(), ::testing::Not(::testing::HasSubstr("cordoned")));
 }
 
 TEST(CustomPriorityTest, aDrainWhoseLastPatchFailsEndsInTheNextCycle) {

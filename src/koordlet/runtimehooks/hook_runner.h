@@ -28,8 +28,10 @@ struct HookedPod {
 
 struct HookedContainer {
   std::string name;
-  std::string id = {};           // "" before the runtime has given it one
-  std::int64_t cfsPeriodUs = 0;  // the CFS period that the runtime's request has; 0 = none
+  std::string id = {};  // "" before the runtime has given it one
+  // The CFS period of the runtime's request; 0 = none. For createContainer() only: the cgroup has
+  // its period by the time of an update.
+  std::int64_t cfsPeriodUs = 0;
 };
 
 // The values that hooks set for a container; a value that no hook sets is absent.

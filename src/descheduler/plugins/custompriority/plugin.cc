@@ -160,6 +160,11 @@ Task<void> CustomPriority::drain(const NodeView& source, const Level& level,
   const bool writes = args_.autoCordon && !args_.dryRun && !handle_.dryRun();
   const bool begun = source.node->metadata.annotations.contains(kAnnotationDrainedBy);
   if (args_.autoCordon && begun) handle_.keepDrain(source.name());
+  if (!args_.autoCordon || writes || !begun) {
+    suspended_.erase(source.name());
+  } else if (suspended_.insert(source.name()).second) {
+    log::warn("node {} stays cordoned by a drain that dryRun suspends", source.name());
+  }
   const std::vector<PodPtr> pods = movable(source);
   std::vector<std::pair<PodPtr, Target*>> moves;
   bool placed = true;

@@ -8,6 +8,9 @@
 // DrainNode: all pods of a node or none; with autoCordon the node is cordoned for the drain, and
 // uncordoned if that fails. Moved pods are counted against the free resources of their target.
 
+#include <set>
+#include <string>
+
 #include "api/selector.h"
 #include "descheduler/framework/registry.h"
 #include "descheduler/rules/namespaces.h"
@@ -62,6 +65,7 @@ class CustomPriority final : public Plugin, public BalancePlugin {
 
   Handle& handle_;
   Args args_;
+  std::set<std::string> suspended_;  // nodes whose drain dryRun suspends: logged once
 };
 
 }  // namespace koord::descheduler

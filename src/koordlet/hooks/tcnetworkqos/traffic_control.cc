@@ -229,7 +229,7 @@ Result<> TrafficControl::applyTable(const TrafficPlan& plan, bool byNetCls) {
   auto done = packettable::replace(filter_, plan, byNetCls);
   if (!done && !plan.cgroups.empty()) {
     // Kernels without nft_socket do not know the cgroup of a packet.
-    if (!std::exchange(toldOfCgroups_, true))
+    if (!std::exchange(reportedCgroups_, true))
       log::warn("what pods in the node's network send counts as the system's: {}",
                 done.error().message);
     TrafficPlan others = plan;

@@ -48,7 +48,7 @@ class TrafficControl {
   std::string interface_;
   int index_ = 0;
   std::optional<TrafficPlan> inTable_;  // the plan whose addresses and cgroups the table has
-  bool toldOfCgroups_ = false;          // logged that this kernel cannot classify by cgroup
+  bool reportedCgroups_ = false;        // logged that this kernel cannot classify by cgroup
 };
 
 }  // namespace koord::koordlet

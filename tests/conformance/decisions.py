@@ -60,7 +60,7 @@ def said(item):
     text = told.get("message") or told.get("reason", "")
     for pattern, word in OTHERS:
         text = pattern.sub(word, text)
-    return [", ".join(sorted(part.strip(" ,.") for part in sentence.split(", ") if part.strip(" ,."))) for sentence in text.split("preemption:")]
+    return [", ".join(sorted(part.strip(" ,.") for part in re.split(r"[,.] ", sentence) if part.strip(" ,."))) for sentence in text.split("preemption:")]
 
 
 def refused_in_reserve(item):
@@ -276,6 +276,11 @@ def quota_of(world, name):
     return made(world, name)["metadata"]["labels"].get(QUOTA + "name")
 
 
+def names_reservation(world, name):
+    """Whether the pod asks for a reservation by name."""
+    return "name" in json.loads(made(world, name)["metadata"].get("annotations", {}).get(GIVEN + "reservation-affinity", "{}"))
+
+
 def zones(outcome):
     return {each["node"] for each in outcome.get("numa") or []}
 
@@ -328,6 +333,8 @@ def decided(world, found, one, other):
         return "scores of several GPUs"
     if set(found) == {"devices"} and all(roughly(one["each"][name]["devices"]) == roughly(other["each"][name]["devices"]) for name in names):
         return "bytes of a GPU's memory"
+    if waits and set(found) == {"said"} and all(names_reservation(world, name) for name in names):
+        return "reservations that a pod does not name"
     if waits and set(found) == {"said of preemption"} and any("reservations do not preempt" in str(outcome["said"]) for outcome in other["each"].values()):
         return "reservations that cannot preempt"
     return ""

@@ -64,10 +64,13 @@ def said(item):
 
 
 def refused_in_reserve(item):
-    """Whether a pod that waits is told of fewer nodes than there are: of the one that upstream chose and then refused in Reserve."""
-    told = re.match(r"0/(\d+) nodes are available: (.*?)(\. preemption:|\.?$)", condition(item, "PodScheduled").get("message", ""))
+    """Whether a pod that waits is told only of the node that upstream chose and then refused in Reserve: of fewer nodes than there are, or
+    of the only one, without a word of preemption."""
+    message = condition(item, "PodScheduled").get("message", "")
+    told = re.match(r"0/(\d+) nodes are available: (.*?)(\. preemption:|\.?$)", message)
     counts = [int(count) for count in re.findall(r"(?:^|, )(\d+) ", told[2])] if told else []
-    return bool(counts) and sum(counts) < int(told[1])
+    only = bool(told) and told[1] == "1" and "preemption:" not in message and not item["status"].get("nominatedNodeName")
+    return bool(counts) and (sum(counts) < int(told[1]) or only)
 
 
 def place(item):

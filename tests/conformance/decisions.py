@@ -60,14 +60,17 @@ def said(item):
     text = told.get("message") or told.get("reason", "")
     for pattern, word in OTHERS:
         text = pattern.sub(word, text)
-    return [", ".join(sorted(part.strip(" ,.") for part in sentence.split(", ") if part.strip(" ,."))) for sentence in text.split("preemption:")]
+    return [", ".join(sorted(part.strip(" ,.") for part in re.split(r"[,.] ", sentence) if part.strip(" ,."))) for sentence in text.split("preemption:")]
 
 
 def refused_in_reserve(item):
-    """Whether a pod that waits is told of fewer nodes than there are: of the one that upstream chose and then refused in Reserve."""
-    told = re.match(r"0/(\d+) nodes are available: (.*?)(\. preemption:|\.?$)", condition(item, "PodScheduled").get("message", ""))
+    """Whether a pod that waits is told only of the node that upstream chose and then refused in Reserve: of fewer nodes than there are, or
+    of the only one, without a word of preemption."""
+    message = condition(item, "PodScheduled").get("message", "")
+    told = re.match(r"0/(\d+) nodes are available: (.*?)(\. preemption:|\.?$)", message)
     counts = [int(count) for count in re.findall(r"(?:^|, )(\d+) ", told[2])] if told else []
-    return bool(counts) and sum(counts) < int(told[1])
+    only = bool(told) and told[1] == "1" and "preemption:" not in message and not item["status"].get("nominatedNodeName")
+    return bool(counts) and (sum(counts) < int(told[1]) or only)
 
 
 def place(item):
@@ -276,6 +279,11 @@ def quota_of(world, name):
     return made(world, name)["metadata"]["labels"].get(QUOTA + "name")
 
 
+def names_reservation(world, name):
+    """Whether the pod asks for a reservation by name."""
+    return "name" in json.loads(made(world, name)["metadata"].get("annotations", {}).get(GIVEN + "reservation-affinity", "{}"))
+
+
 def zones(outcome):
     return {each["node"] for each in outcome.get("numa") or []}
 
@@ -328,6 +336,8 @@ def decided(world, found, one, other):
         return "scores of several GPUs"
     if set(found) == {"devices"} and all(roughly(one["each"][name]["devices"]) == roughly(other["each"][name]["devices"]) for name in names):
         return "bytes of a GPU's memory"
+    if waits and set(found) == {"said"} and all(names_reservation(world, name) for name in names):
+        return "reservations that a pod does not name"
     if waits and set(found) == {"said of preemption"} and any("reservations do not preempt" in str(outcome["said"]) for outcome in other["each"].values()):
         return "reservations that cannot preempt"
     return ""

@@ -12,8 +12,9 @@ namespace koord::model {
 
 struct NameHelp {
   std::string_view name;
-  std::string_view kind;  // "label", "annotation", "resource", "label or annotation", "provisioner"
-  std::string_view on;    // the objects that bear it: "Pod"; for a resource what offers it
+  std::string_view
+      kind;  // "label", "annotation", "resource", "label or annotation", "provisioner", "finalizer"
+  std::string_view on;      // the objects that bear it: "Pod"; for a resource what offers it
   std::string_view writer;  // "user", or the program that sets it
   std::string_view format;  // "text", "integer", "JSON object"
   std::string_view meaning;

@@ -105,6 +105,16 @@ constexpr NameHelp kMigrationTable[] = {
 };
 
 constexpr NameHelp kOthersTable[] = {
+    {"resource.kubernetes.io/admin-access", "label", "Namespace", "user", "text",
+     "true: claims in the namespace may ask for adminAccess to devices in use.", "true", "",
+     "true"},
+    {"resource.kubernetes.io/pod-claim-name", "annotation", "ResourceClaim", "claim controller",
+     "text", "The name under which the pod lists the claim that was created for it.", "gpus"},
+    {"resource.kubernetes.io/extended-resource-claim", "annotation", "ResourceClaim",
+     "koord-scheduler", "text", "true: the claim is for a pod's extended resources.", "true"},
+    {"resource.kubernetes.io/delete-protection", "finalizer", "ResourceClaim", "koord-scheduler",
+     "text", "The claim has devices. The claim controller removes the finalizer with them.",
+     "resource.kubernetes.io/delete-protection"},
     {"config.koordinator.sh/skip-update-resources", "annotation", "ClusterColocationProfile",
      "user", "any", "The webhook leaves the resources of the profile's pods alone.", "true"},
     {"config.koordinator.sh/controller-managed", "label", "ClusterColocationProfile", "user",

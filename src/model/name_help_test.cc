@@ -34,8 +34,8 @@ std::string exampleOf(std::string_view name) {
 
 TEST(NameHelp, EveryNameIsExplainedOnce) {
   static const std::set<std::string_view> kKinds{
-      "label",      "annotation", "resource", "label or annotation", "resource or annotation",
-      "provisioner"};
+      "label",       "annotation", "resource", "label or annotation", "resource or annotation",
+      "provisioner", "finalizer"};
   std::set<std::string_view> seen;
   for (const NameGroup& group : nameGroups()) {
     EXPECT_FALSE(group.names.empty()) << group.title;

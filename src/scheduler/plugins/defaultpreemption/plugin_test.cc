@@ -53,8 +53,7 @@ struct PreemptionTest : ::testing::Test {
     CycleState state;
     SearchResult found = world.search().find(state, pod);
     EXPECT_FALSE(found.status.ok());
-    const PostFilterResult result =
-        preemption().postFilter(state, pod, found.diagnosis);
+    const PostFilterResult result = preemption().postFilter(state, pod, found.diagnosis);
     found.diagnosis.postFilterMessage = result.status.message();
     world.loop().advance(2s);  // until it is clear that no pod can be evicted without an API
     return {result.nomination.node, found.diagnosis.message(), result.victims.value_or(0)};

@@ -111,7 +111,9 @@ TEST(Cel, ReadsJsonInPlace) {
   Activation activation(environment);
   activation.set("self", Value::json(document));
   const auto evaluate = [&](std::string_view text) {
-    const auto value = environment.compile(text).value().evaluate(activation);
+    const Program program =
+        environment.compile(text).value();  // the value may borrow its constants
+    const auto value = program.evaluate(activation);
     return value ? value->toString() : value.error().message;
   };
   EXPECT_EQ(evaluate("self.spec.replicas <= 5 && self.spec.ratio == 0.5"), "true");
@@ -136,7 +138,9 @@ TEST(Cel, JsonObjectsHaveDeclaredFields) {
   Activation activation(environment);
   activation.set("self", Value::json(document, Type::object(spec)));
   const auto evaluate = [&](std::string_view text) {
-    const auto value = environment.compile(text).value().evaluate(activation);
+    const Program program =
+        environment.compile(text).value();  // the value may borrow its constants
+    const auto value = program.evaluate(activation);
     return value ? value->toString() : value.error().message;
   };
   EXPECT_EQ(evaluate("self.weight / 2.0"), "3.5");

@@ -92,6 +92,7 @@ struct Bed {
     claims->pauses = false;
     api = std::make_unique<TimedApi>(*claims);
     SchedulerOptions options;
+    options.configuration = defaultConfiguration();
     scheduler = Scheduler::create(std::move(options), registry, loop, api.get()).value();
     auto& stores = scheduler->stores();
     claims->deliverTo(stores.of<api::ResourceClaim>());

@@ -82,7 +82,7 @@ TEST_F(WatchTest, aContinueTokenMayLieOutsideOfTheNamespace) {
   post(maps, R"({"metadata":{"name":"m"}})");
   post("/api/v1/namespaces/other/configmaps", R"({"metadata":{"name":"m"}})");
   const auto answer = [&](const std::string& start, const std::string& path) {
-    const auto version = textAt(get(maps).body, "metadata", "resourceVersion");
+    const std::string version(textAt(get(maps).body, "metadata", "resourceVersion"));
     const auto token =
         net::base64Encode(fmt::format(R"({{"rv":{},"start":"{}"}})", version, start));
     return get(path + "?limit=5&continue=" + net::percentEncode(token));

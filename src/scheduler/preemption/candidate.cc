@@ -30,26 +30,26 @@ WallTime victimsGoneAt(std::span<const PodPtr> victims) {
 
 Candidate::Candidate(NodeId at, std::vector<PodPtr> leaving, std::int64_t budgetsBroken)
     : node(at), victims(std::move(leaving)) {
-  harm = {.budgetsBroken = budgetsBroken,
+  cost = {.budgetsBroken = budgetsBroken,
           .highest = victims.front()->priority,
           .victims = victims.size()};
   for (const PodPtr& victim : victims) {
-    harm.sum += std::int64_t{victim->priority} + (std::int64_t{1} << 31);
-    if (victim->priority != harm.highest) continue;
+    cost.sum += std::int64_t{victim->priority} + (std::int64_t{1} << 31);
+    if (victim->priority != cost.highest) continue;
     const auto& start = victim->pod->status.startTime;
-    if (start) harm.earliest = std::min(harm.earliest, *start);
-    harm.unstarted |= !start;
+    if (start) cost.earliest = std::min(cost.earliest, *start);
+    cost.unstarted |= !start;
   }
 }
 
 const Candidate* leastCost(std::span<const Candidate* const> candidates, WallTime now) {
-  const auto key = [&](const PreemptionCost& harm) {  // smaller is better
-    const WallTime earliest = harm.unstarted ? std::min(harm.earliest, now) : harm.earliest;
-    return std::tuple(harm.vacatedUntil < now, harm.budgetsBroken, harm.highest, harm.sum,
-                      harm.victims, -earliest.time_since_epoch().count());
+  const auto key = [&](const PreemptionCost& cost) {  // smaller is better
+    const WallTime earliest = cost.unstarted ? std::min(cost.earliest, now) : cost.earliest;
+    return std::tuple(cost.vacatedUntil < now, cost.budgetsBroken, cost.highest, cost.sum,
+                      cost.victims, -earliest.time_since_epoch().count());
   };
   return *std::ranges::min_element(
-      candidates, {}, [&](const Candidate* candidate) { return key(candidate->harm); });
+      candidates, {}, [&](const Candidate* candidate) { return key(candidate->cost); });
 }
 
 }  // namespace koord::scheduler

@@ -33,7 +33,7 @@ WallTime victimsGoneAt(std::span<const PodPtr> victims);
 struct Candidate {
   NodeId node = kNoNode;
   std::vector<PodPtr> victims;  // most important first
-  PreemptionCost harm;          // of the victims
+  PreemptionCost cost;          // of the victims
 
   Candidate() = default;
   // Requires at least one victim. budgetsBroken: number of victims whose eviction would violate a
@@ -46,7 +46,7 @@ WallTime startOf(const PodInfo& pod, WallTime now);
 // Higher priority, then longer running.
 bool moreImportant(const PodInfo& a, const PodInfo& b, WallTime now);
 
-// The candidate that does the least harm. Criteria in order: no new evictions needed; fewest
+// The candidate of the lowest cost. Criteria in order: no new evictions needed; fewest
 // violated budgets; lowest highest victim priority; smallest sum of priorities; fewest victims;
 // latest start of the most important victim; first in the list.
 const Candidate* leastCost(std::span<const Candidate* const> candidates, WallTime now);

@@ -142,7 +142,7 @@ DryRunOutcome DryRun::tryOut(CycleState& state, const PodPtr& pod, NodeId node) 
   const bool promised = handle_.nominator().on(cluster_.node(node).name) && promised_ != node;
   const WallTime vacated = promised ? WallTime::min() : victimsGoneAt(victims);
   outcome.candidate = Candidate(node, std::move(victims), budgetsBroken);
-  outcome.candidate.harm.vacatedUntil = vacated;
+  outcome.candidate.cost.vacatedUntil = vacated;
   return outcome;
 }
 

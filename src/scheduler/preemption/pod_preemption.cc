@@ -12,9 +12,9 @@ namespace koord::scheduler {
 namespace {
 
 // The number of candidates that judges are called for: each answer may be a plan for a whole group.
-// After those of least harm some random ones follow, other ones each time.
+// After those of the lowest cost random ones follow, different ones each time.
 constexpr int kMostJudged = 5;
-constexpr int kLeastHarm = 3;
+constexpr int kLowestCost = 3;
 
 }  // namespace
 
@@ -81,13 +81,13 @@ PodPreemption::Found PodPreemption::find(CycleState& state, const PodPtr& pod,
   Found found;
   std::vector<DryRunOutcomePtr> refused;
   std::string error;
-  bool harmless = false;  // a candidate that violates no budget
+  bool keepsBudgets = false;  // a candidate that violates no budget
   dryRun_.begin(state, *pod);
   for (const NodeId node : order) {
-    if (harmless && found.candidates.size() >= enough) break;
+    if (keepsBudgets && found.candidates.size() >= enough) break;
     DryRunOutcomePtr outcome = dryRun_.on(state, pod, node);
     if (outcome->status.ok()) {
-      harmless |= outcome->candidate.harm.budgetsBroken == 0;
+      keepsBudgets |= outcome->candidate.cost.budgetsBroken == 0;
       found.candidates.push_back(&outcome->candidate);
       found.outcomes.push_back(std::move(outcome));
     } else if (outcome->status.code == Code::Error) {
@@ -123,7 +123,7 @@ PostFilterResult PodPreemption::carryOut(const PodPtr& pod,
   std::vector<const Candidate*> left(candidates.begin(), candidates.end());
   Status inVain;
   for (int judged = 0; !left.empty() && judged < kMostJudged; ++judged) {
-    const Candidate& best = judged < kLeastHarm
+    const Candidate& best = judged < kLowestCost
                                 ? *leastCost(left, handle_.executor().wallNow())
                                 : *left[static_cast<std::size_t>(random_.below(left.size()))];
     inVain = worth(pod, best);

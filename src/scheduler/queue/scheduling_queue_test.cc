@@ -65,13 +65,13 @@ struct QueueFixture {
     popped.pendingPlugins = std::move(pending);
     queue->addUnschedulableIfNotPresent(popped);
   }
-  static ClusterEvent onPodDeleted() {
+  static ClusterEvent podDeleted() {
     ClusterEvent event;
     event.resource = EventResource::AssignedPod;
     event.actions = action::kDelete;
     return event;
   }
-  static ClusterEvent nodeCame() {
+  static ClusterEvent nodeAdded() {
     ClusterEvent event;
     event.resource = EventResource::Node;
     event.actions = action::kAdd;
@@ -98,9 +98,9 @@ TEST(SchedulingQueue, a_rejected_pod_waits_for_an_event_of_a_plugin_that_rejecte
   EXPECT_EQ(f.queue->placeOf(pod->uid()), QueuePlace::InFlight);
   f.reject({"Fit"});
   EXPECT_EQ(f.queue->placeOf(pod->uid()), QueuePlace::Unschedulable);
-  f.queue->moveAllToActiveOrBackoffQueue(QueueFixture::nodeCame());
+  f.queue->moveAllToActiveOrBackoffQueue(QueueFixture::nodeAdded());
   EXPECT_EQ(f.queue->placeOf(pod->uid()), QueuePlace::Unschedulable);
-  f.queue->moveAllToActiveOrBackoffQueue(QueueFixture::onPodDeleted());
+  f.queue->moveAllToActiveOrBackoffQueue(QueueFixture::podDeleted());
   EXPECT_EQ(f.queue->placeOf(pod->uid()), QueuePlace::Backoff);
   f.loop().advance(3s);
   EXPECT_EQ(f.queue->placeOf(pod->uid()), QueuePlace::Active);
@@ -112,7 +112,7 @@ TEST(SchedulingQueue, an_event_after_the_backoff_has_ended_activates_at_once) {
   f.next();
   f.reject({"Fit"});
   f.loop().advance(5s);
-  f.queue->moveAllToActiveOrBackoffQueue(QueueFixture::onPodDeleted());
+  f.queue->moveAllToActiveOrBackoffQueue(QueueFixture::podDeleted());
   EXPECT_EQ(f.queue->placeOf(pod->uid()), QueuePlace::Active);
 }
 
@@ -121,7 +121,7 @@ TEST(SchedulingQueue, an_event_for_a_pending_plugin_skips_the_backoff) {
   const PodPtr pod = f.add(aPod("p"));
   f.next();
   f.reject({"Fit"}, {"Pending"});
-  f.queue->moveAllToActiveOrBackoffQueue(QueueFixture::nodeCame());
+  f.queue->moveAllToActiveOrBackoffQueue(QueueFixture::nodeAdded());
   EXPECT_EQ(f.queue->placeOf(pod->uid()), QueuePlace::Active);
 }
 
@@ -129,7 +129,7 @@ TEST(SchedulingQueue, an_event_while_the_pod_was_in_flight_counts) {
   QueueFixture f;
   const PodPtr pod = f.add(aPod("p"));
   f.next();
-  f.queue->moveAllToActiveOrBackoffQueue(QueueFixture::onPodDeleted());
+  f.queue->moveAllToActiveOrBackoffQueue(QueueFixture::podDeleted());
   f.reject({"Fit"});
   EXPECT_EQ(f.queue->placeOf(pod->uid()), QueuePlace::Backoff);
 }
@@ -143,7 +143,7 @@ TEST(SchedulingQueue, the_backoff_doubles_up_to_the_maximum) {
     const auto before = f.queue->now();
     f.reject({"Fit"});
     // Another pod keeps the queue busy; otherwise this pod would be tried early.
-    f.queue->moveAllToActiveOrBackoffQueue(QueueFixture::onPodDeleted());
+    f.queue->moveAllToActiveOrBackoffQueue(QueueFixture::podDeleted());
     ASSERT_EQ(f.queue->placeOf(pod->uid()), QueuePlace::Backoff);
     waits.push_back(std::chrono::duration_cast<std::chrono::seconds>(
                         *f.queue->find(pod->uid())->backoffExpiration - before)
@@ -158,7 +158,7 @@ TEST(SchedulingQueue,
   QueueFixture f;
   f.add(aPod("rejected"));
   f.next();
-  f.queue->moveAllToActiveOrBackoffQueue(QueueFixture::onPodDeleted());
+  f.queue->moveAllToActiveOrBackoffQueue(QueueFixture::podDeleted());
   f.reject({"Fit"});
   f.add(aPod("broken"));
   EXPECT_EQ(f.next(), "broken");
@@ -186,7 +186,7 @@ TEST(SchedulingQueue, a_gated_pod_waits_until_its_gates_are_gone) {
   const PodPtr gated = f.add(aPod("p").gate("wait"));
   EXPECT_EQ(f.queue->placeOf(gated->uid()), QueuePlace::Gated);
   EXPECT_EQ(f.queue->counts().gated, 1u);
-  f.queue->moveAllToActiveOrBackoffQueue(QueueFixture::onPodDeleted());
+  f.queue->moveAllToActiveOrBackoffQueue(QueueFixture::podDeleted());
   f.loop().advance(10min);
   EXPECT_EQ(f.queue->placeOf(gated->uid()), QueuePlace::Gated);
   f.queue->update(gated, f.world.pod(aPod("p").version("2")));
@@ -263,8 +263,8 @@ TEST(SchedulingQueue, no_pod_is_lost_or_doubled_under_random_operations) {
           break;
         }
         case 6:
-          f.queue->moveAllToActiveOrBackoffQueue(random.chance(0.5) ? QueueFixture::onPodDeleted()
-                                                                    : QueueFixture::nodeCame());
+          f.queue->moveAllToActiveOrBackoffQueue(random.chance(0.5) ? QueueFixture::podDeleted()
+                                                                    : QueueFixture::nodeAdded());
           break;
         case 7: {
           if (alive.empty()) break;

@@ -35,7 +35,7 @@ Task<PostFilterResult> DefaultPreemption::confirm(PodPtr pod,
   std::map<std::string, PodPtr> infos;  // by uid
   for (const auto& outcome : outcomes) {
     wire::Victims& victims = proposed[cluster_.node(outcome->candidate.node).name];
-    victims.budgetsBroken = outcome->candidate.harm.budgetsBroken;
+    victims.budgetsBroken = outcome->candidate.cost.budgetsBroken;
     for (const PodPtr& victim : outcome->candidate.victims) {
       victims.pods.push_back(victim->pod);
       infos[victim->uid()] = victim;

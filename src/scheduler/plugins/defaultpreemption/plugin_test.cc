@@ -71,7 +71,7 @@ struct PreemptionTest : ::testing::Test {
     std::string text;
     for (const PodPtr& victim : outcome->candidate.victims)
       text += victim->pod->metadata.name + " ";
-    return text + std::to_string(outcome->candidate.harm.budgetsBroken);
+    return text + std::to_string(outcome->candidate.cost.budgetsBroken);
   }
 };
 

@@ -15,7 +15,7 @@ class ObservedApi final : public kube::Api {
   using OnRequest = std::function<void(const kube::Request& request)>;
   explicit ObservedApi(kube::Api& api) : api_(api) {}
 
-  void setOnRequest(OnRequest hear) { onRequest_ = std::move(hear); }
+  void setOnRequest(OnRequest onRequest) { onRequest_ = std::move(onRequest); }
   Task<Result<std::string>> call(kube::Request request) override {
     if (onRequest_) onRequest_(request);
     return api_.call(std::move(request));

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <cstring>
 #include <deque>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -23,6 +24,7 @@ namespace koord {
 namespace {
 
 constexpr int kMostLinks = 40;  // as the kernel follows
+constexpr int kDeepest = 500;   // nested folders of removeFolder
 
 Fd openByKernel(int folder, const char* path, std::uint64_t flags, std::uint64_t resolve) {
   open_how how{};
@@ -131,7 +133,44 @@ Fd openFolderByHand(int folder, const char* name) {
   return inner;
 }
 
+// All names are relative to descriptors, so that a folder that is swapped for a link meanwhile leads
+// nowhere.
+Result<bool> emptyAt(Fd folder, const std::string& name, int& left, int depth) {
+  const std::unique_ptr<DIR, CloseDir> dir(::fdopendir(folder.get()));
+  if (!dir) return fail(errnoError("read folder " + name, errno));
+  const int fd = folder.release();  // closedir closes it
+  if (depth > kDeepest) return fail(ErrorCode::Invalid, name + ": more than 500 nested folders");
+  while (const dirent* entry = ::readdir(dir.get())) {
+    const std::string child = entry->d_name;
+    if (child == "." || child == "..") continue;
+    if (left-- <= 0) return false;
+    const std::string path = name + "/" + child;
+    if (::unlinkat(fd, child.c_str(), 0) == 0 || errno == ENOENT) continue;
+    if (errno != EISDIR && errno != EPERM) return fail(errnoError("remove " + path, errno));
+    Fd inner = openFolderIn(fd, child.c_str());
+    if (!inner && errno == EXDEV)
+      return fail(ErrorCode::Conflict, path + ": something is mounted there");
+    if (!inner) return fail(errnoError("open " + path, errno));
+    auto emptied = emptyAt(std::move(inner), path, left, depth + 1);
+    if (!emptied || !*emptied) return emptied;
+    if (::unlinkat(fd, child.c_str(), AT_REMOVEDIR) != 0 && errno != ENOENT)
+      return fail(errnoError("remove " + path, errno));
+  }
+  return true;
+}
+
 }  // namespace
+
+Result<bool> removeFolder(const std::string& path, int limit) {
+  Fd folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!folder && errno == ENOENT) return true;
+  if (!folder) return fail(errnoError("open " + path, errno));
+  auto emptied = emptyAt(std::move(folder), path, limit, 0);
+  if (!emptied || !*emptied) return emptied;
+  if (::rmdir(path.c_str()) != 0 && errno != ENOENT)
+    return fail(errnoError("remove " + path, errno));
+  return true;
+}
 
 Fd openFolderIn(int folder, const char* name) {
   Fd fd = openByKernel(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW,

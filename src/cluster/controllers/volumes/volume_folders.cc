@@ -1,15 +1,10 @@
 #include "cluster/controllers/volumes/volume_folders.h"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
-#include <memory>
 
 #include "base/beneath.h"
 #include "base/file.h"
@@ -19,45 +14,6 @@ namespace koord::cluster {
 namespace {
 
 constexpr mode_t kForEverybody = 0777;
-constexpr int kDeepest = 500;  // nested folders; each costs a descriptor
-
-struct CloseDir {
-  void operator()(DIR* dir) const { ::closedir(dir); }
-};
-
-bool isDots(const char* name) {
-  return std::strcmp(name, ".") == 0 || std::strcmp(name, "..") == 0;
-}
-
-// Empties the folder of an open descriptor, which it closes. All names are relative to descriptors,
-// so that a folder that is swapped for a link meanwhile leads nowhere. Mounts in it are not part of
-// the volume and are not entered.
-Result<bool> empty(int fd, int& left, int depth) {
-  std::unique_ptr<DIR, CloseDir> dir(::fdopendir(fd));
-  if (!dir) {
-    const int error = errno;
-    ::close(fd);
-    return fail(errnoError("read a folder", error));
-  }
-  if (depth > kDeepest) return fail(ErrorCode::Invalid, "folders are nested too deeply");
-  while (const dirent* entry = ::readdir(dir.get())) {
-    if (isDots(entry->d_name)) continue;
-    if (left-- <= 0) return false;
-    if (::unlinkat(fd, entry->d_name, 0) == 0 || errno == ENOENT) continue;
-    if (errno != EISDIR && errno != EPERM)
-      return fail(errnoError(fmt::format("remove {}", entry->d_name), errno));
-    Fd inner = openFolderIn(fd, entry->d_name);
-    if (!inner && errno == EXDEV)
-      return fail(ErrorCode::Conflict,
-                  fmt::format("{}: something is mounted there", entry->d_name));
-    if (!inner) return fail(errnoError(fmt::format("open {}", entry->d_name), errno));
-    auto emptied = empty(inner.release(), left, depth + 1);
-    if (!emptied || !*emptied) return emptied;
-    if (::unlinkat(fd, entry->d_name, AT_REMOVEDIR) != 0 && errno != ENOENT)
-      return fail(errnoError(fmt::format("remove {}", entry->d_name), errno));
-  }
-  return true;
-}
 
 }  // namespace
 
@@ -89,17 +45,7 @@ Result<std::string> VolumeFolders::make(const std::string& volume) const {
 Result<bool> VolumeFolders::remove(const std::string& volume, int limit) const {
   const auto path = pathOf(volume);
   if (!path) return fail(path.error());
-  const int fd = ::open(path->c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  if (fd < 0) {
-    if (errno == ENOENT) return true;
-    return fail(errnoError("open " + *path, errno));
-  }
-  auto emptied = empty(fd, limit, 0);
-  if (!emptied) return fail(std::move(emptied.error()).within(*path));
-  if (!*emptied) return false;
-  if (::rmdir(path->c_str()) != 0 && errno != ENOENT)
-    return fail(errnoError("remove " + *path, errno));
-  return true;
+  return removeFolder(*path, limit);
 }
 
 }  // namespace koord::cluster

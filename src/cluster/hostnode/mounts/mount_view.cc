@@ -14,6 +14,7 @@
 #include <memory>
 #include <set>
 
+#include "base/beneath.h"
 #include "cluster/hostnode/mounts/safe_path.h"
 
 // <sys/mount.h> and <linux/mount.h> conflict in Debian 12; these declarations are all we need of

@@ -1,13 +1,11 @@
 #include "cluster/hostnode/mounts/safe_path.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
-#include <memory>
+#include <limits>
 
 #include "base/beneath.h"
 
@@ -27,33 +25,6 @@ Result<Fd> openFolder(const std::string& path) {
   Fd fd(::open(path.c_str(), O_PATH | O_CLOEXEC));
   if (!fd) return fail(errnoError(path, errno));
   return fd;
-}
-
-// Empties the folder of a descriptor, and takes ownership of it.
-Result<> removeContent(Fd folder, const std::string& name) {
-  const int number = ::dup(folder.get());
-  std::unique_ptr<DIR, CloseDir> dir(::fdopendir(number));
-  if (!dir) {
-    const int error = errno;
-    if (number >= 0) ::close(number);
-    return fail(errnoError("read folder " + name, error));
-  }
-  while (const dirent* entry = ::readdir(dir.get())) {
-    const std::string child = entry->d_name;
-    if (child == "." || child == "..") continue;
-    const std::string path = name + "/" + child;
-    if (::unlinkat(folder.get(), child.c_str(), 0) == 0 || errno == ENOENT) continue;
-    if (errno != EISDIR && errno != EPERM) return fail(errnoError("remove " + path, errno));
-    Fd inner = openFolderIn(folder.get(), child.c_str());
-    if (!inner)
-      return fail(errno == EXDEV
-                      ? Error{ErrorCode::Conflict, path + ": something is mounted there", {}}
-                      : errnoError("remove " + path, errno));
-    if (auto emptied = removeContent(std::move(inner), path); !emptied) return emptied;
-    if (::unlinkat(folder.get(), child.c_str(), AT_REMOVEDIR) != 0 && errno != ENOENT)
-      return fail(errnoError("remove " + path, errno));
-  }
-  return {};
 }
 
 }  // namespace
@@ -90,12 +61,8 @@ Result<Fd> makeBeneath(const std::string& folder, const std::string& relative) {
 }
 
 Result<> removeTree(const std::string& path) {
-  Fd folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!folder) return errno == ENOENT ? Result<>{} : fail(errnoError("remove " + path, errno));
-  if (auto emptied = removeContent(std::move(folder), path); !emptied) return emptied;
-  if (::rmdir(path.c_str()) != 0 && errno != ENOENT)
-    return fail(errnoError("remove " + path, errno));
-  return {};
+  const auto removed = removeFolder(path, std::numeric_limits<int>::max());
+  return removed ? Result<>{} : fail(removed.error());
 }
 
 }  // namespace koord::cluster

@@ -3,23 +3,17 @@
 #include <array>
 #include <charconv>
 
+#include "base/split.h"
+
 namespace koord::api {
-namespace {
 
+// As strings.TrimSpace of Go, for ASCII.
 constexpr std::string_view kSpaces = " \t\n\v\f\r";
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(kSpaces);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(kSpaces) - begin + 1);
-}
-
-}  // namespace
 
 Result<Quantity> readQuantity(const json::value& value) {
   if (value.is_string()) {
     const json::string& text = value.get_string();
-    return Quantity::parse(trimmed({text.data(), text.size()}));
+    return Quantity::parse(trim({text.data(), text.size()}, kSpaces));
   }
   if (value.is_int64()) return Quantity::of(value.get_int64());
   if (!value.is_number())

@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "base/split.h"
+
 namespace koord {
 namespace {
 
@@ -16,12 +18,6 @@ using Values = std::vector<const json::value*>;
 
 // What names in filters and literals without quotes do not have.
 constexpr std::string_view kNotInNames = " '\"[]()*@&|!<>=";
-
-std::string_view trimmed(std::string_view text) {
-  while (text.starts_with(' ')) text.remove_prefix(1);
-  while (text.ends_with(' ')) text.remove_suffix(1);
-  return text;
-}
 
 // The text of a literal: 'Ready', "Ready" or Ready; a backslash takes the next character as it is. nullopt if there is
 // more than one literal.
@@ -134,12 +130,12 @@ struct Filter {
 std::optional<Filter> parseFilter(std::string_view text) {
   Filter filter;
   const auto comparison = std::min(text.find_first_of("!<>="), text.size());
-  auto member = trimmed(text.substr(0, comparison));
+  auto member = trim(text.substr(0, comparison), " ");
   text.remove_prefix(comparison);
   if (!text.empty()) {
     filter.sign = text.substr(0, text.find_first_not_of("!<>="));
     constexpr std::string_view kSigns[] = {"==", "!=", "<", "<=", ">", ">="};
-    const auto right = trimmed(text.substr(filter.sign.size()));
+    const auto right = trim(text.substr(filter.sign.size()), " ");
     const auto literal = literalIn(right);
     if (!literal || std::ranges::find(kSigns, filter.sign) == std::end(kSigns)) return std::nullopt;
     filter.literal = valueOf(right, *literal);
@@ -242,7 +238,7 @@ bool step(const Values& from, std::string_view& path, Values& out) {
 }  // namespace
 
 Result<Values> jsonPath(const json::value& document, std::string_view path) {
-  std::string_view rest = trimmed(path);
+  std::string_view rest = trim(path, " ");
   if (rest.starts_with('{') && rest.ends_with('}')) rest = rest.substr(1, rest.size() - 2);
   if (rest.starts_with('$')) rest.remove_prefix(1);
   Values values{&document};

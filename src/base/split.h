@@ -27,12 +27,11 @@ inline std::vector<std::string> splitWords(std::string_view text, char separator
   return words;
 }
 
-// The text without the blanks and line ends at both of its ends.
-inline std::string_view trim(std::string_view text) {
-  constexpr std::string_view kBlanks = " \t\r\n";
-  const auto first = text.find_first_not_of(kBlanks);
+// The text without the blanks and line ends, or other characters, at both of its ends.
+inline std::string_view trim(std::string_view text, std::string_view characters = " \t\r\n") {
+  const auto first = text.find_first_not_of(characters);
   if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
+  return text.substr(first, text.find_last_not_of(characters) - first + 1);
 }
 
 }  // namespace koord

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/json.h"
+#include "base/split.h"
 #include "model/node_names.h"
 #include "model/node_reservation.h"
 #include "model/priority.h"
@@ -85,12 +86,6 @@ void renameAllocatedDevices(api::StringMap& annotations) {
   if (changed) found->second = toJson(*allocated);
 }
 
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
-
 void replaceResources(api::Pod& pod) {
   const auto* text = api::findIn(pod.metadata.annotations, kAnnotationReplaceResources);
   if (!text) return;
@@ -102,8 +97,8 @@ void replaceResources(api::Pod& pod) {
     const auto colon = item.find(':');
     if (colon == std::string_view::npos || item.find(':', colon + 1) != std::string_view::npos)
       continue;  // as upstream, what is not of the form means nothing
-    const std::string_view from = trimmed(item.substr(0, colon));
-    const std::string_view to = trimmed(item.substr(colon + 1));
+    const std::string_view from = trim(item.substr(0, colon));
+    const std::string_view to = trim(item.substr(colon + 1));
     forEachAmounts(pod, [&](api::ResourceList& amounts) {
       if (to.empty()) {
         amounts.erase(from);

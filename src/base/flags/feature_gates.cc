@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/flags/go_values.h"
+#include "base/split.h"
 
 namespace koord::flags {
 
@@ -36,12 +37,12 @@ Result<> FeatureGates::set(std::string_view text) {
   while (!text.empty()) {
     const std::string_view item = text.substr(0, text.find(','));
     text.remove_prefix(std::min(text.size(), item.size() + 1));
-    if (trimmed(item).empty()) continue;
+    if (trim(item).empty()) continue;
     const auto equals = item.find('=');
-    const std::string_view name = trimmed(item.substr(0, equals));
+    const std::string_view name = trim(item.substr(0, equals));
     if (equals == item.npos)
       return fail(ErrorCode::Invalid, fmt::format("missing bool value for {}", name));
-    const std::string_view value = trimmed(item.substr(equals + 1));
+    const std::string_view value = trim(item.substr(equals + 1));
     const auto parsed = parseBool(value);
     if (!parsed)
       return fail(ErrorCode::Invalid, fmt::format("invalid value of {}={}, err: {}", name, value,

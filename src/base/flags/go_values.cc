@@ -5,6 +5,7 @@
 #include <charconv>
 #include <optional>
 
+#include "base/split.h"
 #include "base/time.h"
 
 namespace koord::flags {
@@ -39,13 +40,6 @@ std::optional<std::string> withoutUnderscores(std::string_view digits, bool base
 }
 
 }  // namespace
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kBlanks = " \t\r\n";
-  const auto first = text.find_first_not_of(kBlanks);
-  if (first == text.npos) return {};
-  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
-}
 
 std::string quoted(std::string_view text) {
   std::string out = "\"";
@@ -156,7 +150,7 @@ Result<std::map<std::string, std::string>> parseMap(std::string_view text) {
     if (equals == item.npos)
       return fail(ErrorCode::Invalid,
                   fmt::format("malformed pair, expect string=string: {}", quoted(item)));
-    map[std::string(trimmed(item.substr(0, equals)))] = trimmed(item.substr(equals + 1));
+    map[std::string(trim(item.substr(0, equals)))] = trim(item.substr(equals + 1));
   }
   return map;
 }

@@ -28,9 +28,6 @@ Result<std::vector<std::string>> parseList(std::string_view text);
 // "a=1,b=2"; blanks around keys and values do not count.
 Result<std::map<std::string, std::string>> parseMap(std::string_view text);
 
-// Without blanks around it.
-std::string_view trimmed(std::string_view text);
-
 // As Go prints a string with %q, for what is readable.
 std::string quoted(std::string_view text);
 

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "base/log.h"
+#include "base/split.h"
 
 namespace koord::scheduler {
 
@@ -14,12 +15,6 @@ namespace {
 // Labels that the auditor's metrics always have.
 constexpr std::array<std::string_view, 5> kTaken{"priority", "event_type", "outcome", "method",
                                                  "le"};
-
-std::string_view trimmed(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
 
 bool isMetricLabel(std::string_view name) {
   const auto letter = [](char c) {
@@ -35,12 +30,12 @@ Result<std::vector<AuditLabel>> parseAuditLabels(std::string_view text) {
   std::vector<AuditLabel> labels;
   while (!text.empty()) {
     const std::size_t comma = text.find(',');
-    const std::string_view pair = trimmed(text.substr(0, comma));
+    const std::string_view pair = trim(text.substr(0, comma));
     text = comma == std::string_view::npos ? std::string_view{} : text.substr(comma + 1);
     const std::size_t equals = pair.find('=');
-    const std::string name(trimmed(pair.substr(0, equals)));
+    const std::string name(trim(pair.substr(0, equals)));
     const std::string key(equals == std::string_view::npos ? std::string_view{}
-                                                           : trimmed(pair.substr(equals + 1)));
+                                                           : trim(pair.substr(equals + 1)));
     if (name.empty() || key.empty()) {
       if (!pair.empty())
         log::warn(

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/split.h"
 #include "scheduler/plugins/reservation/matcher.h"
 
 namespace koord::scheduler {
@@ -15,12 +16,6 @@ constexpr std::string_view kUnit = " Reservation(s) ";
 constexpr std::string_view kTotal = "matched owner total";
 constexpr std::string_view kByName = "exactly matches the requested reservation name";
 constexpr std::string_view kByNode = "for node reason that ";
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '.')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '.')) text.remove_suffix(1);
-  return text;
-}
 
 // The number in front of " Reservation(s) ", and what comes after it.
 struct Item {
@@ -67,7 +62,7 @@ std::optional<std::string> reservationLevelMessage(const std::string& message) {
   std::vector<std::string> names, items, nodes;
   for (std::size_t from = 0; from <= details.size();) {
     const auto comma = std::min(details.find(',', from), details.size());
-    const std::string_view text = trimmed(std::string_view(details).substr(from, comma - from));
+    const std::string_view text = trim(std::string_view(details).substr(from, comma - from), " .");
     from = comma + 1;
     const auto item = itemOf(text);
     if (!item) continue;

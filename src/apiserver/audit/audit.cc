@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "apiserver/server/body.h"
+#include "base/fd.h"
 #include "base/log.h"
 #include "base/time.h"
 #include "base/utf8.h"
@@ -48,17 +49,14 @@ std::string addressOf(const std::string& remote) {
   return address;
 }
 
-// A file descriptor that is closed with its last user.
+// Shared by the copies of the sink.
 struct LogFile {
-  int fd = -1;
+  Fd fd;
   std::string path;
   bool failed = false;
 
-  ~LogFile() {
-    if (fd >= 0) ::close(fd);
-  }
   void append(const std::string& line) {
-    if (::write(fd, line.data(), line.size()) == static_cast<ssize_t>(line.size())) return;
+    if (::write(fd.get(), line.data(), line.size()) == static_cast<ssize_t>(line.size())) return;
     if (!std::exchange(failed, true))
       log::error("{}", errnoError("audit log " + path + ": write", errno).message);
   }
@@ -99,8 +97,8 @@ std::string auditText(const AuditEvent& event, const std::string& id) {
 Result<AuditSink> openAuditLog(const std::string& path, Random random) {
   auto file = std::make_shared<LogFile>();
   file->path = path;
-  file->fd = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
-  if (file->fd < 0) return fail(errnoError("audit log " + path + ": open", errno));
+  file->fd.reset(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600));
+  if (!file->fd) return fail(errnoError("audit log " + path + ": open", errno));
   return [file, random](const AuditEvent& event) mutable {
     file->append(auditText(event, newUid(random)) + "\n");
   };

@@ -8,6 +8,7 @@
 #include <array>
 #include <string>
 
+#include "base/fd.h"
 #include "cluster/hostnode/container_log.h"
 #include "cluster/hostnode/log_files.h"
 
@@ -23,9 +24,6 @@ class LogPump {
   // Returns false, with errno, if the log or the pipes cannot be created.
   bool open(const std::string& logPath);
   explicit LogPump(LogLimits limits = {}) : limits_(limits) {}
-  LogPump(const LogPump&) = delete;
-  LogPump& operator=(const LogPump&) = delete;
-  ~LogPump();
 
   // In the child: makes the pipes its standard output and error. Returns false with errno.
   bool attach() const;
@@ -37,9 +35,10 @@ class LogPump {
 
  private:
   struct Stream {
+    explicit Stream(const char* name) : lines(name) {}
     LogLines lines;
-    int reader = -1;
-    int writer = -1;
+    Fd reader;
+    Fd writer;
   };
   // Returns false at the end of the stream, or if there is nothing now.
   bool copy(Stream& stream);
@@ -47,10 +46,10 @@ class LogPump {
   bool openLog();
   void rotate();
 
-  std::array<Stream, 2> streams_{Stream{LogLines("stdout")}, Stream{LogLines("stderr")}};
+  std::array<Stream, 2> streams_{Stream("stdout"), Stream("stderr")};
   LogLimits limits_;
   std::string path_;
-  int log_ = -1;
+  Fd log_;
   std::int64_t room_ = 0;  // until the log is full
 };
 

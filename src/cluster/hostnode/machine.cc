@@ -130,24 +130,18 @@ api::ResourceList allocatableOf(const Machine& machine,
 }
 
 Result<HostNodeLock> HostNodeLock::take() {
-  const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (fd < 0) return fail(errnoError("socket", errno));
+  Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!socket) return fail(errnoError("socket", errno));
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   std::memcpy(address.sun_path + 1, kLockName.data(), kLockName.size());
   const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + kLockName.size());
-  if (::bind(fd, reinterpret_cast<const sockaddr*>(&address), size) == 0) return HostNodeLock(fd);
-  const int error = errno;
-  ::close(fd);
-  if (error == EADDRINUSE)
+  if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), size) == 0)
+    return HostNodeLock(std::move(socket));
+  if (errno == EADDRINUSE)
     return fail(ErrorCode::Conflict,
                 "another koordctl runs this machine as its node: stop it, or use --host-node=off");
-  return fail(errnoError("claim the host node", error));
-}
-
-HostNodeLock::HostNodeLock(HostNodeLock&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-HostNodeLock::~HostNodeLock() {
-  if (fd_ >= 0) ::close(fd_);
+  return fail(errnoError("claim the host node", errno));
 }
 
 Result<CgroupLayout> checkHostNode(CgroupFs& fs) {

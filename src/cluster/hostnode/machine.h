@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "api/core.h"
+#include "base/fd.h"
 #include "cluster/hostnode/cgroups.h"
 #include "cluster/hostnode/pressure.h"
 
@@ -37,13 +38,10 @@ api::ResourceList allocatableOf(const Machine& machine,
 class HostNodeLock {
  public:
   static Result<HostNodeLock> take();
-  HostNodeLock(HostNodeLock&& other) noexcept;
-  HostNodeLock& operator=(HostNodeLock&&) = delete;
-  ~HostNodeLock();
 
  private:
-  explicit HostNodeLock(int fd) : fd_(fd) {}
-  int fd_;
+  explicit HostNodeLock(Fd socket) : socket_(std::move(socket)) {}
+  Fd socket_;
 };
 
 // The cgroup layout, if this process may run pods in it; otherwise the error explains why not.

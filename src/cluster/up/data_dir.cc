@@ -21,12 +21,11 @@ Result<DataDir> DataDir::open(const std::string& path) {
     if (auto made = makeDirs(full + folder); !made)
       return fail(std::move(made.error()).within("--data-dir"));
   const std::string lockFile = full + "/lock";
-  const int lock = ::open(lockFile.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  if (lock < 0) return fail(errnoError("--data-dir: open " + lockFile, errno));
-  if (::flock(lock, LOCK_EX | LOCK_NB) != 0) {
+  Fd lock(::open(lockFile.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!lock) return fail(errnoError("--data-dir: open " + lockFile, errno));
+  if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
     char owner[32] = {};
-    [[maybe_unused]] const auto got = ::pread(lock, owner, sizeof owner - 1, 0);
-    ::close(lock);
+    [[maybe_unused]] const auto got = ::pread(lock.get(), owner, sizeof owner - 1, 0);
     return fail(
         ErrorCode::Conflict,
         fmt::format("--data-dir: {} is in use by another koordctl (process {}): stop it, or give "
@@ -34,12 +33,9 @@ Result<DataDir> DataDir::open(const std::string& path) {
                     full, owner));
   }
   const std::string pid = std::to_string(::getpid());
-  if (::ftruncate(lock, 0) != 0 || ::pwrite(lock, pid.data(), pid.size(), 0) < 0) {
-    const int error = errno;
-    ::close(lock);
-    return fail(errnoError("--data-dir: write " + lockFile, error));
-  }
-  return DataDir(std::move(full), lock, false);
+  if (::ftruncate(lock.get(), 0) != 0 || ::pwrite(lock.get(), pid.data(), pid.size(), 0) < 0)
+    return fail(errnoError("--data-dir: write " + lockFile, errno));
+  return DataDir(std::move(full), std::move(lock), false);
 }
 
 Result<DataDir> DataDir::temporary() {
@@ -52,7 +48,7 @@ Result<DataDir> DataDir::temporary() {
 
 DataDir::DataDir(DataDir&& other) noexcept
     : path_(std::move(other.path_)),
-      lock_(std::exchange(other.lock_, -1)),
+      lock_(std::move(other.lock_)),
       temporary_(std::exchange(other.temporary_, false)) {}
 
 DataDir::~DataDir() {
@@ -60,7 +56,6 @@ DataDir::~DataDir() {
     std::error_code ignored;
     std::filesystem::remove_all(path_, ignored);
   }
-  if (lock_ >= 0) ::close(lock_);
 }
 
 std::string defaultDataDir() {

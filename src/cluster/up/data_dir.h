@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "base/fd.h"
 #include "base/result.h"
 
 namespace koord::cluster {
@@ -25,11 +26,11 @@ class DataDir {
   std::string log(const std::string& program) const { return path_ + "/logs/" + program + ".log"; }
 
  private:
-  DataDir(std::string path, int lock, bool temporary)
-      : path_(std::move(path)), lock_(lock), temporary_(temporary) {}
+  DataDir(std::string path, Fd lock, bool temporary)
+      : path_(std::move(path)), lock_(std::move(lock)), temporary_(temporary) {}
 
   std::string path_;
-  int lock_;
+  Fd lock_;
   bool temporary_;
 };
 

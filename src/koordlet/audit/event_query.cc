@@ -22,31 +22,11 @@ constexpr Duration kIdle = std::chrono::minutes(10);
 }  // namespace
 
 Result<BackwardLines> BackwardLines::open(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return fail(errnoError("open " + path, errno));
+  Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) return fail(errnoError("open " + path, errno));
   struct stat status{};
-  if (::fstat(fd, &status) != 0) {
-    const int error = errno;
-    ::close(fd);
-    return fail(errnoError("look at " + path, error));
-  }
-  return BackwardLines(fd, status.st_size);
-}
-
-BackwardLines::BackwardLines(BackwardLines&& other) noexcept
-    : fd_(std::exchange(other.fd_, -1)),
-      position_(other.position_),
-      held_(std::move(other.held_)) {}
-
-BackwardLines& BackwardLines::operator=(BackwardLines&& other) noexcept {
-  std::swap(fd_, other.fd_);
-  std::swap(position_, other.position_);
-  std::swap(held_, other.held_);
-  return *this;
-}
-
-BackwardLines::~BackwardLines() {
-  if (fd_ >= 0) ::close(fd_);
+  if (::fstat(file.get(), &status) != 0) return fail(errnoError("look at " + path, errno));
+  return BackwardLines(std::move(file), status.st_size);
 }
 
 std::optional<std::string> BackwardLines::next() {
@@ -62,7 +42,8 @@ std::optional<std::string> BackwardLines::next() {
     if (held_.size() > kLongestLine) held_.clear();
     const auto size = static_cast<std::size_t>(std::min(position_, kPiece));
     std::string piece(size, '\0');
-    const auto got = ::pread(fd_, piece.data(), size, position_ - static_cast<std::int64_t>(size));
+    const auto got =
+        ::pread(file_.get(), piece.data(), size, position_ - static_cast<std::int64_t>(size));
     if (got != static_cast<ssize_t>(size)) return std::nullopt;  // the file was truncated
     position_ -= static_cast<std::int64_t>(size);
     held_.insert(0, piece);

@@ -6,6 +6,7 @@
 #include <list>
 #include <optional>
 
+#include "base/fd.h"
 #include "base/random.h"
 #include "koordlet/audit/event_log.h"
 
@@ -16,17 +17,14 @@ class BackwardLines {
  public:
   // The file may grow; lines that are added after open() are not read.
   static Result<BackwardLines> open(const std::string& path);
-  BackwardLines(BackwardLines&& other) noexcept;
-  BackwardLines& operator=(BackwardLines&& other) noexcept;
-  ~BackwardLines();
 
   // The next line without its line end; nullopt at the beginning of the file. Skips empty lines.
   std::optional<std::string> next();
 
  private:
-  BackwardLines(int fd, std::int64_t end) : fd_(fd), position_(end) {}
+  BackwardLines(Fd file, std::int64_t end) : file_(std::move(file)), position_(end) {}
 
-  int fd_ = -1;
+  Fd file_;
   std::int64_t position_ = 0;  // the file is read from here to the end
   std::string held_;           // the bytes from position_ up to the lines already returned
 };

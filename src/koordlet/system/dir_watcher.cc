@@ -13,6 +13,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/fd.h"
+
 // The thread waits for inotify and for an eventfd that ends it. Numbers of watches become names under
 // a lock, since the actor adds watches while the thread reads events.
 
@@ -20,17 +22,13 @@ namespace koord::koordlet {
 
 struct DirWatcher::Shared {
   std::mutex mutex;
-  int inotify = -1;
-  int wake = -1;
+  Fd inotify;
+  Fd wake;
   Executor* executor = nullptr;  // null once the watcher is gone
   OnEvent onEvent;               // called on the executor alone
   std::unordered_map<int, std::string> dirs;
   std::unordered_map<std::string, int> numbers;
 
-  ~Shared() {
-    if (inotify >= 0) ::close(inotify);
-    if (wake >= 0) ::close(wake);
-  }
   void take(const inotify_event& event, std::vector<Event>& events);
   void readAll(const std::shared_ptr<Shared>& self);
 };
@@ -77,7 +75,7 @@ void DirWatcher::Shared::take(const inotify_event& event, std::vector<Event>& ev
 void DirWatcher::Shared::readAll(const std::shared_ptr<Shared>& self) {
   alignas(inotify_event) std::array<char, 64 << 10> buffer;
   for (;;) {
-    const ssize_t size = ::read(inotify, buffer.data(), buffer.size());
+    const ssize_t size = ::read(inotify.get(), buffer.data(), buffer.size());
     if (size <= 0) return;
     const std::lock_guard lock(mutex);
     if (!executor) return;
@@ -98,12 +96,13 @@ void DirWatcher::Shared::readAll(const std::shared_ptr<Shared>& self) {
 DirWatcher::DirWatcher(Executor& executor, OnEvent onEvent) : shared_(std::make_shared<Shared>()) {
   shared_->executor = &executor;
   shared_->onEvent = std::move(onEvent);
-  shared_->inotify = ::inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-  shared_->wake = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-  if (shared_->inotify < 0 || shared_->wake < 0) return;  // watch() says so
+  shared_->inotify.reset(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
+  shared_->wake.reset(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
+  if (!shared_->inotify || !shared_->wake) return;  // watch() says so
   std::thread([shared = shared_] {
     for (;;) {
-      std::array<pollfd, 2> fds{{{shared->inotify, POLLIN, 0}, {shared->wake, POLLIN, 0}}};
+      std::array<pollfd, 2> fds{
+          {{shared->inotify.get(), POLLIN, 0}, {shared->wake.get(), POLLIN, 0}}};
       if (::poll(fds.data(), fds.size(), -1) < 0 && errno != EINTR) return;
       if (fds[1].revents != 0) return;
       shared->readAll(shared);
@@ -117,13 +116,13 @@ DirWatcher::~DirWatcher() {
   const std::lock_guard lock(shared_->mutex);
   shared_->executor = nullptr;
   const std::uint64_t one = 1;
-  if (shared_->wake >= 0) (void)!::write(shared_->wake, &one, sizeof one);
+  if (shared_->wake) (void)!::write(shared_->wake.get(), &one, sizeof one);
 }
 
 Result<> DirWatcher::watch(const std::string& dir, Interest interest) {
   const std::lock_guard lock(shared_->mutex);
-  if (shared_->inotify < 0) return fail(ErrorCode::Io, "inotify is not to be had");
-  const int number = ::inotify_add_watch(shared_->inotify, dir.c_str(),
+  if (!shared_->inotify) return fail(ErrorCode::Io, "inotify is not available");
+  const int number = ::inotify_add_watch(shared_->inotify.get(), dir.c_str(),
                                          maskOf(interest) | IN_ONLYDIR | IN_MASK_ADD);
   if (number < 0) return fail(errnoError("watch " + dir, errno));
   shared_->dirs[number] = dir;

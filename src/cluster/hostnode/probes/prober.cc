@@ -14,6 +14,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/fd.h"
 #include "base/time.h"
 #include "base/utf8.h"
 #include "net/url.h"
@@ -31,16 +32,15 @@ constexpr int kMaxRedirects = 10;
 constexpr Duration kFirstLook = 1ms;
 constexpr Duration kLongestLook = 20ms;
 
-std::string shortened(std::string text) {
-  if (text.size() > kMaxOutput) text.resize(kMaxOutput);
-  return asUtf8(text);
+std::string outputOf(std::string_view text) {
+  return asUtf8(beginningOf(text, kMaxOutput));
 }
 
-ProbeResult failure(std::string why) {
-  return {Outcome::Failure, shortened(std::move(why))};
+ProbeResult failure(std::string_view why) {
+  return {Outcome::Failure, outputOf(why)};
 }
-ProbeResult error(std::string why) {
-  return {Outcome::Error, shortened(std::move(why))};
+ProbeResult error(std::string_view why) {
+  return {Outcome::Error, outputOf(why)};
 }
 
 std::string joined(const std::string& host, int port) {
@@ -133,26 +133,22 @@ std::string wordsFor(int code) {
   return words;
 }
 
-// A connecting socket; -1 with the reason if that failed at once.
-int beginConnect(const std::string& host, int port, std::string& why) {
+// A connecting socket.
+Result<Fd> beginConnect(const std::string& host, int port) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_NUMERICHOST;
   addrinfo* found = nullptr;
   // Resolving names would block; only localhost is common here.
   const std::string address = host == "localhost" ? "127.0.0.1" : host;
-  if (::getaddrinfo(address.c_str(), std::to_string(port).c_str(), &hints, &found) != 0) {
-    why = fmt::format("lookup {}: not an address", host);
-    return -1;
-  }
-  const int fd = ::socket(found->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  const int status = fd < 0 ? -1 : ::connect(fd, found->ai_addr, found->ai_addrlen);
+  if (::getaddrinfo(address.c_str(), std::to_string(port).c_str(), &hints, &found) != 0)
+    return fail(ErrorCode::Invalid, fmt::format("lookup {}: not an address", host));
+  Fd fd(::socket(found->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  const int status = !fd ? -1 : ::connect(fd.get(), found->ai_addr, found->ai_addrlen);
   const int code = errno;
   ::freeaddrinfo(found);
-  if (fd >= 0 && (status == 0 || code == EINPROGRESS)) return fd;
-  if (fd >= 0) ::close(fd);
-  why = "connect: " + wordsFor(code);
-  return -1;
+  if (fd && (status == 0 || code == EINPROGRESS)) return fd;
+  return fail(ErrorCode::Unavailable, "connect: " + wordsFor(code));
 }
 
 // Whether the connection is established, or why not; nullopt: still connecting.
@@ -165,13 +161,6 @@ std::optional<Result<>> connected(int fd) {
   if (code == 0) return Result<>{};
   return fail(ErrorCode::Unavailable, "connect: " + wordsFor(code));
 }
-
-struct Socket {
-  int fd;
-  ~Socket() {
-    if (fd >= 0) ::close(fd);
-  }
-};
 
 }  // namespace
 
@@ -240,7 +229,7 @@ Task<ProbeResult> NetworkProber::http(ProbeTarget target, spec::HttpGetAction ac
       co_return ProbeResult{Outcome::Success, {}};
     if (!next)
       co_return ProbeResult{Outcome::Warning,
-                            "Probe terminated redirects, Response body: " + shortened(reply->body)};
+                            "Probe terminated redirects, Response body: " + outputOf(reply->body)};
     if (i == kMaxRedirects)
       co_return failure(fmt::format("Get \"{}\": stopped after {} redirects", url, kMaxRedirects));
     url = *std::move(next);
@@ -253,12 +242,11 @@ Task<ProbeResult> NetworkProber::tcp(ProbeTarget target, spec::TcpSocketAction a
   if (!port) co_return error(port.error().message);
   const std::string host = action.host.empty() ? target.host : action.host;
   const std::string prefix = fmt::format("dial tcp {}: ", joined(host, *port));
-  std::string why;
-  const Socket socket{beginConnect(host, *port, why)};
-  if (socket.fd < 0) co_return failure(prefix + why);
+  const auto socket = beginConnect(host, *port);
+  if (!socket) co_return failure(prefix + socket.error().message);
   const SteadyTime deadline = executor_.steadyNow() + timeout;
   for (Duration pause = kFirstLook;; pause = std::min(pause * 2, kLongestLook)) {
-    auto end = connected(socket.fd);
+    auto end = connected(socket->get());
     if (end && *end) co_return ProbeResult{Outcome::Success, {}};
     if (end) co_return failure(prefix + end->error().message);
     if (executor_.steadyNow() >= deadline) co_return failure(prefix + "i/o timeout");

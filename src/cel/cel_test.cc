@@ -1,5 +1,6 @@
 #include "cel/cel.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -78,6 +79,27 @@ TEST(Cel, TextsThatNestTooDeeplyOrAreTooLongAreIssues) {
   std::string logic = "true";
   for (int i = 0; i < 5000; ++i) logic += "&&true";
   EXPECT_EQ(issueOf(logic, environment), "none");
+}
+
+TEST(Cel, TypesThatGrowWithoutBoundAreAnIssue) {
+  const Environment environment = environmentOf({{"n", Type::integer()}});
+  const std::string tooComplex = "the types of the expression are too complex";
+  // Each level doubles the type of the map.
+  std::string text = "[n]";
+  for (int i = 0; i < 6; ++i) text += ".map(a, {a: a})";
+  EXPECT_EQ(issueOf(text, environment), "none");
+  for (int i = 0; i < 54; ++i) text += ".map(a, {a: a})";
+  EXPECT_THAT(issueOf(text, environment), testing::HasSubstr(tooComplex));
+  // Each level binds a type variable to a map of the one before.
+  std::string open, close;
+  for (int i = 0; i < 50; ++i) {
+    open += "[].all(x" + std::to_string(i + 1) + ", ";
+    close += i == 0 ? "x1 == {1: 1}"
+                    : " && x" + std::to_string(i + 1) + " == {x" + std::to_string(i) + ": x" +
+                          std::to_string(i) + "}";
+  }
+  EXPECT_THAT(issueOf(open + close + std::string(50, ')'), environment),
+              testing::HasSubstr(tooComplex));
 }
 
 TEST(Cel, ErrorsAreAbsorbedWhereTheyCannotMatter) {

@@ -9,13 +9,22 @@ namespace koord::cel {
 struct Type::Node {
   TypeKind kind;
   std::string name;
-  std::vector<Type> parameters;
+  std::vector<Type> parameters = {};
   const ObjectType* object = nullptr;
+  std::size_t size = 1;
+  bool isGeneric = false;
 };
 
 Type Type::make(TypeKind kind, std::string name, std::vector<Type> parameters) {
-  return Type(
-      std::make_shared<const Node>(Node{kind, std::move(name), std::move(parameters), nullptr}));
+  std::size_t size = 1;
+  bool isGeneric = kind == TypeKind::Parameter;
+  for (const Type& parameter : parameters) {
+    // Parameters may share nodes: each level may double the size.
+    if (__builtin_add_overflow(size, parameter.size(), &size)) size = SIZE_MAX;
+    isGeneric = isGeneric || parameter.isGeneric();
+  }
+  return Type(std::make_shared<const Node>(
+      Node{kind, std::move(name), std::move(parameters), nullptr, size, isGeneric}));
 }
 
 // Types without parameters are made once.
@@ -37,7 +46,7 @@ KOORD_CEL_TYPE(duration, Duration, "google.protobuf.Duration")
 
 Type::Type() {
   static const std::shared_ptr<const Node> kDyn =
-      std::make_shared<const Node>(Node{TypeKind::Dyn, "dyn", {}, nullptr});
+      std::make_shared<const Node>(Node{TypeKind::Dyn, "dyn"});
   node_ = kDyn;
 }
 
@@ -78,6 +87,12 @@ std::span<const Type> Type::parameters() const {
 }
 const ObjectType* Type::objectType() const {
   return node_->object;
+}
+std::size_t Type::size() const {
+  return node_->size;
+}
+bool Type::isGeneric() const {
+  return node_->isGeneric;
 }
 bool Type::isOptional() const {
   return node_->kind == TypeKind::Opaque && node_->name == "optional_type";

@@ -66,6 +66,10 @@ class Type {
   const ObjectType* objectType() const;  // nullptr if the kind is not Object
   bool isDyn() const { return kind() == TypeKind::Dyn; }
   bool isOptional() const;
+  // The nodes of the type written out: 3 for map(string, int). Counted when the type is made.
+  std::size_t size() const;
+  // True if a Parameter is in it.
+  bool isGeneric() const;
 
   // "list(map(string, int))"; wrappers as "wrapper(int)".
   std::string toString() const;

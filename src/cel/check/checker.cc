@@ -19,6 +19,8 @@ class Checker {
   void run(Expr& expr) {
     visit(expr);
     finish(expr);
+    if (types_.isExhausted())
+      issues_.add(expr.position, "the types of the expression are too complex");
   }
 
  private:
@@ -32,7 +34,9 @@ class Checker {
     std::optional<Value> value;
   };
 
-  void issue(const Expr& at, std::string message) { issues_.add(at.position, std::move(message)); }
+  void issue(const Expr& at, std::string message) {
+    if (!types_.isExhausted()) issues_.add(at.position, std::move(message));
+  }
   void undeclared(const Expr& at, std::string_view name) {
     issue(at, fmt::format("undeclared reference to '{}' (in container '{}')", name,
                           environment_.options.container));

@@ -6,6 +6,9 @@ namespace koord::cel {
 
 namespace {
 
+constexpr std::size_t kMostSteps = 5'000'000;
+constexpr std::size_t kLargestType = 1'000;  // nodes
+
 bool isNullable(const Type& type) {
   switch (type.kind()) {
     case TypeKind::Null:
@@ -65,6 +68,11 @@ const Type* Unifier::find(const Type& variable) const {
   return found == bindings_.end() ? nullptr : &found->second;
 }
 
+bool Unifier::step(const Type& type) const {
+  if (++steps_ > kMostSteps || type.size() > kLargestType) exhausted_ = true;
+  return !exhausted_;
+}
+
 void Unifier::set(const Type& variable, Type type) {
   std::string name(variable.name());
   const auto found = bindings_.find(name);
@@ -104,6 +112,7 @@ bool Unifier::unifyAll(std::span<const Type> a, std::span<const Type> b) {
 }
 
 bool Unifier::unify(const Type& a, const Type& b) {
+  if (!step(a) || !step(b)) return false;
   if (b.kind() == TypeKind::Parameter) {
     bool bound = false;
     if (bind(a, b, bound)) return true;
@@ -141,7 +150,8 @@ bool Unifier::bind(const Type& type, const Type& variable, bool& bound) {
 }
 
 bool Unifier::occurs(const Type& variable, const Type& within) const {
-  if (variable == within) return true;
+  if (variable == within || !step(within)) return true;
+  if (!within.isGeneric()) return false;
   if (within.kind() == TypeKind::Parameter) {
     const Type* bound = find(within);
     return bound && occurs(variable, *bound);
@@ -152,9 +162,10 @@ bool Unifier::occurs(const Type& variable, const Type& within) const {
 }
 
 Type Unifier::substitute(const Type& type, bool freeToDyn) const {
+  if (!step(type)) return Type::dyn();
+  if (!type.isGeneric()) return type;
   if (const Type* bound = find(type)) return substitute(*bound, freeToDyn);
   if (type.kind() == TypeKind::Parameter) return freeToDyn ? Type::dyn() : type;
-  if (type.parameters().empty()) return type;
   return rebuild(type, [&](const Type& parameter) { return substitute(parameter, freeToDyn); });
 }
 
@@ -167,11 +178,12 @@ Type replaceParameters(const Type& type, const std::unordered_map<std::string, T
     const auto found = by.find(std::string(type.name()));
     return found == by.end() ? type : found->second;
   }
-  if (type.parameters().empty()) return type;
+  if (!type.isGeneric()) return type;
   return rebuild(type, [&](const Type& parameter) { return replaceParameters(parameter, by); });
 }
 
 void collectParameters(const Type& type, std::unordered_map<std::string, Type>& names) {
+  if (!type.isGeneric()) return;
   if (type.kind() == TypeKind::Parameter) names.emplace(type.name(), Type::dyn());
   for (const Type& parameter : type.parameters()) collectParameters(parameter, names);
 }

@@ -102,6 +102,24 @@ TEST(Cel, TypesThatGrowWithoutBoundAreAnIssue) {
               testing::HasSubstr(tooComplex));
 }
 
+TEST(Cel, ValuesThatGrowWithoutBoundAreErrors) {
+  // Each level holds the one before twice.
+  const auto nested = [](std::string text, std::string_view level) {
+    for (int i = 0; i < 60; ++i) text += level;
+    return text;
+  };
+  const std::string lists = nested("[[0]]", ".map(a, [a, a])");
+  EXPECT_EQ(resultOf(lists + " == " + lists), "error: list is too long");
+  EXPECT_EQ(resultOf(nested("[[0]]", ".map(a, [dyn(a), dyn(a)])") + ".flatten(100)"),
+            "error: list is too long");
+  EXPECT_EQ(resultOf(nested("[dyn(0)]", ".map(a, dyn({1: a, 2: a}))") + "[0] == 0"),
+            "error: map is too large");
+  EXPECT_EQ(resultOf(nested("[dyn(0)]", ".map(a, dyn(optional.of([a, a])))") + "[0] == 0"),
+            "error: list is too long");
+  EXPECT_EQ(resultOf(nested("[dyn(0)]", ".map(a, dyn([1, 2].transformMap(i, v, a)))") + "[0] == 0"),
+            "error: map is too large");
+}
+
 TEST(Cel, ErrorsAreAbsorbedWhereTheyCannotMatter) {
   EXPECT_EQ(resultOf("1 / 0 > 0 || true"), "true");
   EXPECT_EQ(resultOf("false && 1 / 0 > 0"), "false");

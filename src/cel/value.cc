@@ -72,10 +72,10 @@ Value Value::list(std::vector<Value> elements) {
   return adopt(static_cast<const List*>(new ElementList(std::move(elements))));
 }
 Value Value::adopt(const List* list) {
-  return ValueAccess::shared(Kind::List, list, list, true);
+  return ValueAccess::bounded(ValueAccess::shared(Kind::List, list, list, true));
 }
 Value Value::adopt(const Map* map) {
-  return ValueAccess::shared(Kind::Map, map, map, true);
+  return ValueAccess::bounded(ValueAccess::shared(Kind::Map, map, map, true));
 }
 Value Value::adopt(const Opaque* opaque) {
   return ValueAccess::shared(Kind::Opaque, opaque, opaque, true);
@@ -129,6 +129,26 @@ const ObjectType& Value::objectType() const {
 const Value* Value::optionalValue() const {
   const auto* held = ValueAccess::pointer<HeldValue>(*this);
   return held ? &held->value : nullptr;
+}
+
+std::size_t weightOf(const Value& value) {
+  switch (value.kind()) {
+    case Kind::List:
+      return 1 + (ValueAccess::isJson(value) ? value.listSize()
+                                             : ValueAccess::pointer<List>(value)->weight());
+    case Kind::Map:
+      return 1 + (ValueAccess::isJson(value) ? value.mapSize()
+                                             : ValueAccess::pointer<Map>(value)->weight());
+    case Kind::Optional:
+      return value.optionalValue() ? 1 + weightOf(*value.optionalValue()) : 1;
+    default:
+      return 1;
+  }
+}
+
+Value ValueAccess::bounded(Value container) {
+  if (weightOf(container) <= kMaxElements) return container;
+  return Value::error(container.is(Kind::List) ? "list is too long" : "map is too large");
 }
 
 std::size_t Value::listSize() const {
@@ -316,6 +336,7 @@ bool EntryMap::insert(Value key, Value value) {
   if (entries_.size() == kLinear)
     for (std::size_t i = 0; i < entries_.size(); ++i) index_.add(entries_[i].first, i);
   if (entries_.size() >= kLinear) index_.add(key, entries_.size());
+  weight_ += 1 + weightOf(value);
   entries_.emplace_back(std::move(key), std::move(value));
   return true;
 }

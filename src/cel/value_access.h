@@ -13,6 +13,11 @@
 
 namespace koord::cel {
 
+// A value in a list or map: 1, and what is in the value. A list that holds another list twice counts it twice: a few levels
+// of such lists have more elements than a host can visit, and yet cost little to make. Of JSON, only the first level
+// counts.
+std::size_t weightOf(const Value& value);
+
 class HeldText final : public Shared {
  public:
   explicit HeldText(std::string content) : text(std::move(content)) {}
@@ -36,14 +41,21 @@ class HeldError final : public Shared {
 
 class ElementList final : public List {
  public:
-  explicit ElementList(std::vector<Value> elements) : elements_(std::move(elements)) {}
+  explicit ElementList(std::vector<Value> elements) : elements_(std::move(elements)) {
+    for (const Value& element : elements_) weight_ += weightOf(element);
+  }
   std::size_t size() const override { return elements_.size(); }
+  std::size_t weight() const override { return weight_; }
   Value at(std::size_t index) const override { return elements_[index]; }
   // Only while no other value shares the list.
-  std::vector<Value>& elements() { return elements_; }
+  void append(Value element) {
+    weight_ += weightOf(element);
+    elements_.push_back(std::move(element));
+  }
 
  private:
   std::vector<Value> elements_;
+  std::size_t weight_ = 0;
 };
 
 // Positions of entries by key.
@@ -63,6 +75,7 @@ class MapIndex {
 class EntryMap final : public Map {
  public:
   std::size_t size() const override { return entries_.size(); }
+  std::size_t weight() const override { return weight_; }
   std::optional<Value> find(const Value& key) const override;
   std::pair<Value, Value> entry(std::size_t index) const override { return entries_[index]; }
   // False if the map has the key already. Only while no other value shares the map.
@@ -73,6 +86,7 @@ class EntryMap final : public Map {
   std::optional<std::size_t> position(const Value& key) const;
   std::vector<MapIndex::Entry> entries_;
   MapIndex index_;
+  std::size_t weight_ = 0;
 };
 
 struct ValueAccess {
@@ -132,6 +146,8 @@ struct ValueAccess {
     return static_cast<const Type*>(value.tail_.meta);
   }
   static bool isJson(const Value& value) { return value.form_ == Value::Form::Json; }
+  // The list or map, or an Error if it has too many elements.
+  static Value bounded(Value container);
   static Value fromJson(const koord::json::value& json, const Type* type);
   // The list that `value` alone holds, to be changed in place; nullptr if it is shared.
   static ElementList* ownList(const Value& value);
@@ -139,7 +155,8 @@ struct ValueAccess {
   static bool isOwn(const Value& value);
 
   static constexpr std::size_t kMaxText = 64U << 20;      // bytes
-  static constexpr std::size_t kMaxElements = 1'000'000;  // of a list that an expression makes
+  // Of a list or map that an expression makes, with those of lists and maps in it.
+  static constexpr std::size_t kMaxElements = 1'000'000;
 };
 
 inline bool isMapKey(const Value& key) {

@@ -63,8 +63,8 @@ Value AppendNode::evaluate(Frame& frame) const {
   if (element.isError()) return element;
   if (!accumulator.is(Kind::List)) return Value::error("no such overload");
   if (ElementList* own = ValueAccess::ownList(accumulator)) {
-    own->elements().push_back(std::move(element));
-    return std::move(accumulator);
+    own->append(std::move(element));
+    return ValueAccess::bounded(std::move(accumulator));
   }
   std::vector<Value> elements;
   elements.reserve(accumulator.listSize() + 4);
@@ -115,7 +115,8 @@ Value InsertNode::evaluate(Frame& frame) const {
   }
   Value error = insertInto(*map, key, value_ ? &value : nullptr);
   if (error.isError()) return error;
-  return copy ? Value::adopt(static_cast<const Map*>(copy.release())) : std::move(accumulator);
+  return copy ? Value::adopt(static_cast<const Map*>(copy.release()))
+              : ValueAccess::bounded(std::move(accumulator));
 }
 
 }  // namespace koord::cel

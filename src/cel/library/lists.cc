@@ -41,11 +41,11 @@ Value sliceOf(Arguments arguments) {
 }
 
 void flattenInto(std::vector<Value>& out, const Value& list, std::int64_t depth, int level) {
-  for (std::size_t i = 0; i < list.listSize(); ++i) {
+  for (std::size_t i = 0; i < list.listSize() && out.size() < ValueAccess::kMaxElements; ++i) {
     Value each = list.listAt(i);
     if (each.is(Kind::List) && depth > 0 && level < kDeepestFlatten) {
       flattenInto(out, each, depth - 1, level + 1);
-    } else if (out.size() < ValueAccess::kMaxElements) {
+    } else {
       out.push_back(std::move(each));
     }
   }

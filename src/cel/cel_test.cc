@@ -120,6 +120,23 @@ TEST(Cel, ValuesThatGrowWithoutBoundAreErrors) {
             "error: map is too large");
 }
 
+TEST(Cel, ListsOfLongTextsAreErrors) {
+  // A text of 1,000,000 bytes; the list holds it 100 times.
+  const std::string text =
+      "'" + std::string(1'000, 'a') + "'.replace('a', '" + std::string(1'000, 'b') + "')";
+  EXPECT_EQ(resultOf("size(" + text + ")"), "1000000");
+  EXPECT_EQ(resultOf("['%s', '%s'].map(f, f.format([lists.range(100).map(i, " + text + ")]))"),
+            "error: list is too long");
+  EXPECT_EQ(resultOf("lists.range(1000).map(i, [" + text + "]) == []"), "error: list is too long");
+}
+
+TEST(Cel, MessagesShowTheBeginningOfAList) {
+  const std::string message = resultOf("[dyn(lists.range(100000))].join()");
+  EXPECT_THAT(message, testing::StartsWith("error: join: invalid input: [0, 1, 2, "));
+  EXPECT_THAT(message, testing::EndsWith(", ..."));
+  EXPECT_LT(message.size(), 5'000);
+}
+
 TEST(Cel, ErrorsAreAbsorbedWhereTheyCannotMatter) {
   EXPECT_EQ(resultOf("1 / 0 > 0 || true"), "true");
   EXPECT_EQ(resultOf("false && 1 / 0 > 0"), "false");

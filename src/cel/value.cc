@@ -139,6 +139,9 @@ std::size_t weightOf(const Value& value) {
     case Kind::Map:
       return 1 + (ValueAccess::isJson(value) ? value.mapSize()
                                              : ValueAccess::pointer<Map>(value)->weight());
+    case Kind::String:
+    case Kind::Bytes:
+      return 1 + value.text().size() / ValueAccess::kBytesPerElement;
     case Kind::Optional:
       return value.optionalValue() ? 1 + weightOf(*value.optionalValue()) : 1;
     default:

@@ -107,7 +107,7 @@ class Value {
   // Borrowed: the text outlives the value.
   static Value stringView(std::string_view text);
   static Value bytesView(std::string_view content);
-  // An Error if the list is too long, with the elements of lists and maps in it.
+  // An Error if the list is too long, with the texts, lists and maps in it.
   static Value list(std::vector<Value> elements);
   // Takes over one reference to a new List, Map or Opaque.
   static Value adopt(const List* list);
@@ -223,7 +223,7 @@ class Value {
 class List : public Shared {
  public:
   virtual std::size_t size() const = 0;
-  // The elements, with those of lists and maps in it: what a comparison reads.
+  // The elements, with what is in them: what a comparison reads.
   virtual std::size_t weight() const { return size(); }
   virtual Value at(std::size_t index) const = 0;  // index < size()
 };

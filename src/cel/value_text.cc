@@ -31,11 +31,15 @@ std::string quotedText(std::string_view text) {
   return result + "\"";
 }
 
+// Messages show the beginning of a container: its text can be much longer than what the container takes in memory.
+constexpr std::size_t kMaxContainerText = 4096;
+
 std::string containerText(const Value& value) {
   std::string text = value.is(Kind::List) ? "[" : "{";
   const std::size_t size = value.is(Kind::List) ? value.listSize() : value.mapSize();
   for (std::size_t i = 0; i < size; ++i) {
     if (i > 0) text += ", ";
+    if (text.size() > kMaxContainerText) return text + "...";
     if (value.is(Kind::List)) {
       text += value.listAt(i).toString();
     } else {

@@ -3,11 +3,20 @@
 namespace koord::cel {
 
 std::optional<std::string> qualifiedName(const Expr& expr) {
-  if (expr.kind == ExprKind::Ident) return expr.name;
-  if (expr.kind != ExprKind::Select || expr.testOnly) return std::nullopt;
-  auto prefix = qualifiedName(*expr.target);
-  if (!prefix) return std::nullopt;
-  return *prefix + "." + expr.name;
+  std::size_t size = 0;
+  const Expr* first = &expr;
+  for (; first->kind == ExprKind::Select && !first->testOnly; first = first->target.get())
+    size += first->name.size() + 1;
+  if (first->kind != ExprKind::Ident) return std::nullopt;
+  // From the end, because a chain knows what is before it: linear in the name.
+  std::string name(first->name.size() + size, '.');
+  std::size_t end = name.size();
+  for (const Expr* part = &expr;; part = part->target.get()) {
+    end -= part->name.size();
+    part->name.copy(name.data() + end, part->name.size());
+    if (part == first) return name;
+    --end;
+  }
 }
 
 ExprPtr copyExpr(const Expr& expr) {

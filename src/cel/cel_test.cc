@@ -70,8 +70,13 @@ TEST(Cel, TheErrorOfCompileShowsTheLine) {
 
 TEST(Cel, TextsThatNestTooDeeplyOrAreTooLongAreIssues) {
   const Environment environment = environmentOf();
-  const std::string deep = std::string(1000, '(') + "1" + std::string(1000, ')');
-  EXPECT_NE(issueOf(deep, environment), "none");
+  // As cel-go: 250 expressions, the outermost included.
+  const auto deep = [](std::size_t levels) {
+    return std::string(levels, '(') + "1" + std::string(levels, ')');
+  };
+  EXPECT_EQ(issueOf(deep(249), environment), "none");
+  EXPECT_EQ(issueOf(deep(250), environment), "1:251: expression recursion limit exceeded: 250");
+  EXPECT_NE(issueOf(deep(1000), environment), "none");
   EXPECT_NE(issueOf(std::string(200'000, ' ') + "1", environment), "none");
   std::string chain = "1";
   for (int i = 0; i < 5000; ++i) chain += "+1";

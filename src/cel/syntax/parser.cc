@@ -50,23 +50,6 @@ class Parser {
   }
 
  private:
-  // Counts how deep the text nests.
-  class Level {
-   public:
-    explicit Level(Parser& parser) : parser_(parser) {
-      if (++parser_.depth_ > parser_.options_.limits.depth)
-        parser_.error(
-            parser_.current().position,
-            fmt::format("expression recursion limit exceeded: {}", parser_.options_.limits.depth));
-    }
-    ~Level() { --parser_.depth_; }
-    Level(const Level&) = delete;
-    Level& operator=(const Level&) = delete;
-
-   private:
-    Parser& parser_;
-  };
-
   const Token& current() const { return tokens_[at_]; }
   bool is(std::string_view symbol) const {
     return current().kind == TokenKind::Symbol && current().text == symbol;
@@ -111,9 +94,19 @@ class Parser {
   // After an error, functions return what they have, or this.
   static ExprPtr nothing() { return std::make_unique<Expr>(); }
 
+  // Every nested part of a text is an expression.
   ExprPtr expression() {
-    const Level level(*this);
+    if (depth_ >= options_.limits.depth)
+      error(current().position,
+            fmt::format("expression recursion limit exceeded: {}", options_.limits.depth));
     if (failed_) return nothing();
+    ++depth_;
+    ExprPtr expr = conditional();
+    --depth_;
+    return expr;
+  }
+
+  ExprPtr conditional() {
     ExprPtr condition = chain("||", op::kOr);
     const std::uint32_t position = current().position;
     if (!accept("?")) return condition;
@@ -161,8 +154,6 @@ class Parser {
   }
 
   ExprPtr unary() {
-    const Level level(*this);
-    if (failed_) return nothing();
     const std::uint32_t position = current().position;
     for (const auto& [symbol, function] : {BinaryOperator{"!", op::kNot}, {"-", op::kNegate}}) {
       if (!is(symbol) || (symbol == "-" && isNumber(1))) continue;

@@ -1,7 +1,6 @@
 #include "cel/library/comprehensions.h"
 
 #include "cel/syntax/macro.h"
-#include "cel/value_access.h"
 
 namespace koord::cel {
 
@@ -96,34 +95,6 @@ ExprPtr expandTransformEntry(MacroContext& context, ExprPtr& target, Given& give
   });
 }
 
-std::unique_ptr<EntryMap> copyEntries(const Value& map) {
-  auto copy = std::make_unique<EntryMap>();
-  for (std::size_t i = 0; i < map.mapSize(); ++i) {
-    auto [key, value] = map.entryAt(i);
-    copy->insert(std::move(key), std::move(value));
-  }
-  return copy;
-}
-
-Value insertFailed(const Value& key) {
-  return Value::error("insert failed: key " + key.toString() + " already exists");
-}
-
-Value insertEntry(Arguments arguments) {
-  auto map = copyEntries(arguments[0]);
-  if (!map->insert(arguments[1], arguments[2])) return insertFailed(arguments[1]);
-  return Value::adopt(static_cast<const Map*>(map.release()));
-}
-
-Value insertEntries(Arguments arguments) {
-  auto map = copyEntries(arguments[0]);
-  for (std::size_t i = 0; i < arguments[1].mapSize(); ++i) {
-    auto [key, value] = arguments[1].entryAt(i);
-    if (!map->insert(key, std::move(value))) return insertFailed(key);
-  }
-  return Value::adopt(static_cast<const Map*>(map.release()));
-}
-
 }  // namespace
 
 const Library& comprehensionsLibrary() {
@@ -141,9 +112,11 @@ const Library& comprehensionsLibrary() {
                       {"transformMapEntry", true, 3, expandTransformEntry},
                       {"transformMapEntry", true, 4, expandTransformEntry}};
     const Type k = Type::parameter("K"), v = Type::parameter("V"), map = Type::map(k, v);
+    // eval/fold.h evaluates these: the macros insert into their accumulator only.
+    const auto none = [](Arguments) { return Value::error("no such overload"); };
     library.add("cel.@mapInsert",
-                {globalOverload("@mapInsert_map_key_value", {map, k, v}, map, insertEntry),
-                 globalOverload("@mapInsert_map_map", {map, map}, map, insertEntries)});
+                {globalOverload("@mapInsert_map_key_value", {map, k, v}, map, none),
+                 globalOverload("@mapInsert_map_map", {map, map}, map, none)});
     return library;
   }();
   return kLibrary;

@@ -8,68 +8,35 @@ namespace {
 
 using Given = std::vector<ExprPtr>;
 
-struct TwoVariables {
-  std::string first, second;
-};
-
-TwoVariables variablesOfMacro(MacroContext& context, const Given& given) {
-  TwoVariables result{context.variable(*given[0]), ""};
+FoldVariables variablesOfMacro(MacroContext& context, const Given& given) {
+  FoldVariables result{context.variable(*given[0]), ""};
   if (!context.failed()) result.second = context.variable(*given[1]);
   if (!context.failed() && result.first == result.second)
     context.error(*given[1], "duplicate variable name: " + result.first);
   return result;
 }
 
-ExprPtr foldTwo(MacroContext& context, ExprPtr& target, TwoVariables names, ExprPtr init,
-                ExprPtr condition, ExprPtr step, ExprPtr result) {
-  return context.fold({std::move(target), std::move(names.first), std::move(names.second),
-                       std::string(op::kAccumulator), std::move(init), std::move(condition),
-                       std::move(step), std::move(result)});
-}
-
-ExprPtr expandAllTwo(MacroContext& context, ExprPtr& target, Given& given) {
-  TwoVariables names = variablesOfMacro(context, given);
+template <ExprPtr (*kFold)(MacroContext&, ExprPtr, FoldVariables, ExprPtr)>
+ExprPtr expandTestOfTwo(MacroContext& context, ExprPtr& target, Given& given) {
+  FoldVariables names = variablesOfMacro(context, given);
   if (context.failed()) return nullptr;
-  return foldTwo(context, target, std::move(names), context.literal(Value::boolean(true)),
-                 context.call(op::kNotStrictlyFalse, context.accumulator()),
-                 context.call(op::kAnd, context.accumulator(), std::move(given[2])),
-                 context.accumulator());
-}
-
-ExprPtr expandExistsTwo(MacroContext& context, ExprPtr& target, Given& given) {
-  TwoVariables names = variablesOfMacro(context, given);
-  if (context.failed()) return nullptr;
-  return foldTwo(context, target, std::move(names), context.literal(Value::boolean(false)),
-                 context.call(op::kNotStrictlyFalse, context.call(op::kNot, context.accumulator())),
-                 context.call(op::kOr, context.accumulator(), std::move(given[2])),
-                 context.accumulator());
-}
-
-ExprPtr expandExistsOneTwo(MacroContext& context, ExprPtr& target, Given& given) {
-  TwoVariables names = variablesOfMacro(context, given);
-  if (context.failed()) return nullptr;
-  return foldTwo(
-      context, target, std::move(names), context.literal(Value::integer(0)),
-      context.literal(Value::boolean(true)),
-      context.call(
-          op::kConditional, std::move(given[2]),
-          context.call(op::kAdd, context.accumulator(), context.literal(Value::integer(1))),
-          context.accumulator()),
-      context.call(op::kEquals, context.accumulator(), context.literal(Value::integer(1))));
+  return kFold(context, std::move(target), std::move(names), std::move(given[2]));
 }
 
 // With a filter as third of four arguments.
 ExprPtr transform(MacroContext& context, ExprPtr& target, Given& given, ExprPtr init,
                   const std::function<ExprPtr(ExprPtr element, const std::string& key)>& grow) {
-  TwoVariables names = variablesOfMacro(context, given);
+  FoldVariables names = variablesOfMacro(context, given);
   if (context.failed()) return nullptr;
   ExprPtr filter = given.size() == 4 ? std::move(given[2]) : nullptr;
   ExprPtr step = grow(std::move(given.back()), names.first);
   if (filter)
     step =
         context.call(op::kConditional, std::move(filter), std::move(step), context.accumulator());
-  return foldTwo(context, target, std::move(names), std::move(init),
-                 context.literal(Value::boolean(true)), std::move(step), context.accumulator());
+  return context.fold({std::move(target), std::move(names.first), std::move(names.second),
+                       std::string(op::kAccumulator), std::move(init),
+                       context.literal(Value::boolean(true)), std::move(step),
+                       context.accumulator()});
 }
 
 ExprPtr expandTransformList(MacroContext& context, ExprPtr& target, Given& given) {
@@ -101,10 +68,10 @@ const Library& comprehensionsLibrary() {
   static const Library& kLibrary = []() -> const Library& {
     static Library library;
     library.name = "comprehensions";
-    library.macros = {{"all", true, 3, expandAllTwo},
-                      {"exists", true, 3, expandExistsTwo},
-                      {"existsOne", true, 3, expandExistsOneTwo},
-                      {"exists_one", true, 3, expandExistsOneTwo},
+    library.macros = {{"all", true, 3, expandTestOfTwo<foldAll>},
+                      {"exists", true, 3, expandTestOfTwo<foldExists>},
+                      {"existsOne", true, 3, expandTestOfTwo<foldExistsOne>},
+                      {"exists_one", true, 3, expandTestOfTwo<foldExistsOne>},
                       {"transformList", true, 3, expandTransformList},
                       {"transformList", true, 4, expandTransformList},
                       {"transformMap", true, 3, expandTransformMap},

@@ -68,6 +68,17 @@ struct Macro {
 // has, all, exists, exists_one, existsOne, map, filter.
 const std::vector<Macro>& standardMacros();
 
+// The variables of a comprehension; `second` is empty if there is one.
+struct FoldVariables {
+  std::string first, second;
+};
+// What all, exists and exists_one become.
+ExprPtr foldAll(MacroContext& context, ExprPtr range, FoldVariables variables, ExprPtr predicate);
+ExprPtr foldExists(MacroContext& context, ExprPtr range, FoldVariables variables,
+                   ExprPtr predicate);
+ExprPtr foldExistsOne(MacroContext& context, ExprPtr range, FoldVariables variables,
+                      ExprPtr predicate);
+
 // Makes the height of `expr` right, whose children have theirs.
 void measureHeight(Expr& expr);
 

@@ -13,38 +13,12 @@ ExprPtr expandHas(MacroContext& context, ExprPtr&, Arguments& arguments) {
   return context.testOnly(std::move(argument.target), std::move(argument.name));
 }
 
-ExprPtr expandAll(MacroContext& context, ExprPtr& target, Arguments& arguments) {
-  const std::string variable = context.variable(*arguments[0], "argument must be a simple name");
+// all, exists and exists_one with the variable that the first argument names.
+template <ExprPtr (*kFold)(MacroContext&, ExprPtr, FoldVariables, ExprPtr)>
+ExprPtr expandTest(MacroContext& context, ExprPtr& target, Arguments& arguments) {
+  std::string variable = context.variable(*arguments[0], "argument must be a simple name");
   if (context.failed()) return nullptr;
-  return context.fold({std::move(target), variable, "", std::string(op::kAccumulator),
-                       context.literal(Value::boolean(true)),
-                       context.call(op::kNotStrictlyFalse, context.accumulator()),
-                       context.call(op::kAnd, context.accumulator(), std::move(arguments[1])),
-                       context.accumulator()});
-}
-
-ExprPtr expandExists(MacroContext& context, ExprPtr& target, Arguments& arguments) {
-  const std::string variable = context.variable(*arguments[0], "argument must be a simple name");
-  if (context.failed()) return nullptr;
-  return context.fold(
-      {std::move(target), variable, "", std::string(op::kAccumulator),
-       context.literal(Value::boolean(false)),
-       context.call(op::kNotStrictlyFalse, context.call(op::kNot, context.accumulator())),
-       context.call(op::kOr, context.accumulator(), std::move(arguments[1])),
-       context.accumulator()});
-}
-
-ExprPtr expandExistsOne(MacroContext& context, ExprPtr& target, Arguments& arguments) {
-  const std::string variable = context.variable(*arguments[0], "argument must be a simple name");
-  if (context.failed()) return nullptr;
-  return context.fold(
-      {std::move(target), variable, "", std::string(op::kAccumulator),
-       context.literal(Value::integer(0)), context.literal(Value::boolean(true)),
-       context.call(
-           op::kConditional, std::move(arguments[1]),
-           context.call(op::kAdd, context.accumulator(), context.literal(Value::integer(1))),
-           context.accumulator()),
-       context.call(op::kEquals, context.accumulator(), context.literal(Value::integer(1)))});
+  return kFold(context, std::move(target), {std::move(variable), ""}, std::move(arguments[1]));
 }
 
 // The step that adds `element` to the accumulated list, if `condition` (optional) holds.
@@ -81,13 +55,43 @@ ExprPtr expandFilter(MacroContext& context, ExprPtr& target, Arguments& argument
 
 }  // namespace
 
+ExprPtr foldAll(MacroContext& context, ExprPtr range, FoldVariables variables, ExprPtr predicate) {
+  return context.fold({std::move(range), std::move(variables.first), std::move(variables.second),
+                       std::string(op::kAccumulator), context.literal(Value::boolean(true)),
+                       context.call(op::kNotStrictlyFalse, context.accumulator()),
+                       context.call(op::kAnd, context.accumulator(), std::move(predicate)),
+                       context.accumulator()});
+}
+
+ExprPtr foldExists(MacroContext& context, ExprPtr range, FoldVariables variables,
+                   ExprPtr predicate) {
+  return context.fold(
+      {std::move(range), std::move(variables.first), std::move(variables.second),
+       std::string(op::kAccumulator), context.literal(Value::boolean(false)),
+       context.call(op::kNotStrictlyFalse, context.call(op::kNot, context.accumulator())),
+       context.call(op::kOr, context.accumulator(), std::move(predicate)), context.accumulator()});
+}
+
+ExprPtr foldExistsOne(MacroContext& context, ExprPtr range, FoldVariables variables,
+                      ExprPtr predicate) {
+  return context.fold(
+      {std::move(range), std::move(variables.first), std::move(variables.second),
+       std::string(op::kAccumulator), context.literal(Value::integer(0)),
+       context.literal(Value::boolean(true)),
+       context.call(
+           op::kConditional, std::move(predicate),
+           context.call(op::kAdd, context.accumulator(), context.literal(Value::integer(1))),
+           context.accumulator()),
+       context.call(op::kEquals, context.accumulator(), context.literal(Value::integer(1)))});
+}
+
 const std::vector<Macro>& standardMacros() {
   static const std::vector<Macro> kMacros = {
       {"has", false, 1, expandHas},
-      {"all", true, 2, expandAll},
-      {"exists", true, 2, expandExists},
-      {"exists_one", true, 2, expandExistsOne},
-      {"existsOne", true, 2, expandExistsOne},
+      {"all", true, 2, expandTest<foldAll>},
+      {"exists", true, 2, expandTest<foldExists>},
+      {"exists_one", true, 2, expandTest<foldExistsOne>},
+      {"existsOne", true, 2, expandTest<foldExistsOne>},
       {"map", true, 2, expandMap},
       {"map", true, 3, expandMap},
       {"filter", true, 2, expandFilter},

@@ -9,12 +9,19 @@
 
 namespace koord::api {
 
-// Limits of the API.
+// Limits of the API. Those of text are in bytes.
 inline constexpr std::size_t kMaxDevicesOfSlice = 128;
 // A slice with a taint, a consumed counter or a multi-value attribute has fewer devices.
 inline constexpr std::size_t kMaxAdvancedDevicesOfSlice = 64;
 inline constexpr std::size_t kMaxDeviceTaints = 16;
 inline constexpr std::size_t kMaxDeviceTolerations = 16;
+inline constexpr std::size_t kMaxDriverName = 63;
+// The parts of the name of an attribute or capacity.
+inline constexpr std::size_t kMaxDeviceFieldDomain = 63;
+inline constexpr std::size_t kMaxDeviceFieldName = 32;
+inline constexpr std::size_t kMaxDeviceFields = 32;     // attributes and capacities together
+inline constexpr std::size_t kMaxAttributeValues = 48;  // of all attributes of a device
+inline constexpr std::size_t kMaxAttributeText = 64;    // a string or version
 
 struct CELDeviceSelector {
   std::string expression;

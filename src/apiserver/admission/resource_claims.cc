@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "api/resource_claims.h"
 #include "apiserver/objects/edit.h"
 #include "apiserver/objects/resource_status.h"
 #include "apiserver/objects/resource_versions.h"
@@ -14,7 +15,6 @@
 namespace koord::apiserver {
 namespace {
 
-constexpr const char* kAdminLabel = "resource.kubernetes.io/admin-access";
 constexpr const char* kNodeNameExtra = "authentication.kubernetes.io/node-name";
 
 // The path of the first field that grants administrative access; "" if there is none.
@@ -107,14 +107,14 @@ Outcome<> admitAdminAccess(const json::value& object, const json::value* before,
   if (path.empty()) return {};
   const auto entry = store.table("namespaces").find(textAt(object, "metadata", "namespace"));
   if (entry)
-    if (const auto it = entry->labels.find(kAdminLabel);
+    if (const auto it = entry->labels.find(api::kAdminAccessLabel);
         it != entry->labels.end() && it->second == "true")
       return {};
   return verdictOf(FieldErrors().forbidden(
                        std::move(path),
                        fmt::format("admin access to devices requires the `{}: true` label on the "
                                    "containing namespace",
-                                   kAdminLabel)),
+                                   api::kAdminAccessLabel)),
                    object);
 }
 

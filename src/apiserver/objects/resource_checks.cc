@@ -8,16 +8,15 @@
 #include <vector>
 
 #include "api/names.h"
+#include "api/resource_devices.h"
 #include "base/ascii.h"
 #include "model/dra_cel.h"
 
 namespace koord::apiserver {
 namespace {
 
-constexpr std::size_t kMaxDriverBytes = 63;
 constexpr std::size_t kMaxPoolBytes = 253;
 constexpr std::size_t kMaxExpressionBytes = 10 << 10;
-constexpr std::size_t kMaxTolerations = 16;
 constexpr std::size_t kMaxBindingConditions = 4;
 constexpr std::size_t kMaxReasonBytes = 1 << 10;
 constexpr std::size_t kMaxMessageBytes = 32 << 10;
@@ -38,7 +37,7 @@ std::vector<std::string_view> partsOf(std::string_view text) {
 }
 
 void validateIdentifier(std::string_view id, const std::string& path, FieldErrors& errors) {
-  if (id.size() > kMaxIdentifierBytes) errors.tooLong(path, kMaxIdentifierBytes);
+  if (id.size() > api::kMaxDeviceFieldName) errors.tooLong(path, api::kMaxDeviceFieldName);
   static const re2::RE2 pattern("[A-Za-z_][A-Za-z0-9_]*");
   if (!re2::RE2::FullMatch(id, pattern))
     errors.invalid(path, id,
@@ -164,7 +163,7 @@ void validateDriverName(std::string_view name, const std::string& path, FieldErr
     errors.required(path);
     return;
   }
-  if (name.size() > kMaxDriverBytes) errors.tooLong(path, kMaxDriverBytes);
+  if (name.size() > api::kMaxDriverName) errors.tooLong(path, api::kMaxDriverName);
   addInvalid(name, api::checkDnsSubdomain(lowered(name)), path, errors);
 }
 
@@ -279,7 +278,7 @@ void validateDeviceTaint(const json::value& taint, const json::value* before,
 
 void validateDeviceTolerations(const json::value& owner, const std::string& path,
                                FieldErrors& errors) {
-  validateItems(owner, "tolerations", path, kMaxTolerations, errors,
+  validateItems(owner, "tolerations", path, api::kMaxDeviceTolerations, errors,
                 [&](const json::value& toleration, const std::string& at) {
                   validateToleration(toleration, at, errors);
                 });

@@ -15,8 +15,6 @@ namespace koord::apiserver {
 inline constexpr std::size_t kMaxParameterBytes = 10 << 10;
 inline constexpr std::size_t kMaxDeviceSelectors = 32;
 inline constexpr std::size_t kMaxDeviceConfigs = 32;
-inline constexpr std::size_t kMaxDomainBytes = 63;
-inline constexpr std::size_t kMaxIdentifierBytes = 32;
 
 void checkDnsLabelAt(std::string_view name, const std::string& path, FieldErrors& errors);
 void checkDnsSubdomainAt(std::string_view name, const std::string& path, FieldErrors& errors);

@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "api/resource_devices.h"
 #include "apiserver/objects/resource_checks.h"
 #include "apiserver/objects/resource_slices.h"
 #include "base/quantity.h"
@@ -10,9 +11,6 @@
 namespace koord::apiserver {
 namespace {
 
-constexpr std::int64_t kMaxFields = 32;
-constexpr std::int64_t kMaxValues = 48;
-constexpr std::size_t kMaxValueBytes = 64;
 constexpr std::size_t kMaxOptions = 10;
 constexpr const char* kValueLists[] = {"bools", "ints", "strings", "versions"};
 
@@ -30,7 +28,7 @@ void validateText(const json::value& value, bool version, const std::string& pat
   const auto text = textOf(value);
   if (version && !isVersion(text))
     errors.invalid(path, text, "must be a string compatible with semver.org spec 2.0.0");
-  if (text.size() > kMaxValueBytes) errors.tooLong(path, kMaxValueBytes);
+  if (text.size() > api::kMaxAttributeText) errors.tooLong(path, api::kMaxAttributeText);
 }
 
 void validateAttribute(const json::value& attribute, const std::string& path, FieldErrors& errors) {
@@ -57,13 +55,12 @@ void validateAttribute(const json::value& attribute, const std::string& path, Fi
 }
 
 // How many values the device's attributes have.
-std::int64_t valuesOf(const json::object& attributes) {
-  std::int64_t count = 0;
+std::size_t valuesOf(const json::object& attributes) {
+  std::size_t count = 0;
   for (const auto& attribute : attributes) {
-    std::int64_t listed = 0;
+    std::size_t listed = 0;
     for (const auto* field : kValueLists)
-      if (const auto* list = arrayAt(attribute.value(), field))
-        listed += static_cast<std::int64_t>(list->size());
+      if (const auto* list = arrayAt(attribute.value(), field)) listed += list->size();
     count += listed == 0 ? 1 : listed;
   }
   return count;
@@ -189,7 +186,7 @@ void validateCapacity(const json::value& capacity, bool shared, const std::strin
 
 // In the middle, as kube-apiserver does for keys in paths.
 std::string shortened(std::string_view key) {
-  constexpr std::size_t kMax = kMaxDomainBytes + 1 + kMaxIdentifierBytes;
+  constexpr std::size_t kMax = api::kMaxDeviceFieldDomain + 1 + api::kMaxDeviceFieldName;
   if (key.size() <= kMax) return std::string(key);
   constexpr std::size_t kLeft = kMax - 3;
   return fmt::format("{}...{}", key.substr(0, (kLeft + 1) / 2), key.substr(key.size() - kLeft / 2));
@@ -222,15 +219,14 @@ void validateDeviceContents(const json::value& device, const std::string& path,
                             FieldErrors& errors) {
   const auto& attributes = membersOf(memberOf(device, "attributes"));
   const auto& capacities = membersOf(memberOf(device, "capacity"));
-  const auto fields = static_cast<std::int64_t>(attributes.size() + capacities.size());
-  if (fields > kMaxFields)
-    errors.invalid(path, fields,
+  if (const auto fields = attributes.size() + capacities.size(); fields > api::kMaxDeviceFields)
+    errors.invalid(path, static_cast<std::int64_t>(fields),
                    fmt::format("the total number of attributes and capacities must not exceed {}",
-                               kMaxFields));
-  if (const auto values = valuesOf(attributes); values > kMaxValues)
-    errors.invalid(
-        path, values,
-        fmt::format("the total number of attribute values must not exceed {}", kMaxValues));
+                               api::kMaxDeviceFields));
+  if (const auto values = valuesOf(attributes); values > api::kMaxAttributeValues)
+    errors.invalid(path, static_cast<std::int64_t>(values),
+                   fmt::format("the total number of attribute values must not exceed {}",
+                               api::kMaxAttributeValues));
   for (const auto& attribute : attributes) {
     validateDeviceFieldName(attribute.key(), path + ".attributes", errors);
     validateAttribute(attribute.value(),

@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
+#include "api/resource_claims.h"
 #include "apiserver/objects/resource_checks.h"
 
 namespace koord::apiserver {
 namespace {
 
-constexpr std::size_t kMaxRequests = 32;
 constexpr std::size_t kMaxAlternatives = 8;
 constexpr std::size_t kMaxConstraints = 32;
 
@@ -113,7 +113,7 @@ void validateRequestReference(std::string_view name, const RequestNames& known,
 void validateRequestReferences(const json::value& owner, const RequestNames& known,
                                const std::string& path, FieldErrors& errors) {
   validateSet(
-      owner, "requests", path, kMaxRequests, errors,
+      owner, "requests", path, api::kMaxDeviceRequests, errors,
       [&](const json::value& name, const std::string& at) {
         validateRequestReference(textOf(name), known, at, errors);
       },
@@ -125,7 +125,7 @@ void validateClaimSpec(const json::value& claim, const std::string& path, FieldE
   const auto& devices = memberOf(memberOf(claim, "spec"), "devices");
   const std::string at = path.empty() ? "spec.devices" : path + ".spec.devices";
   validateSet(
-      devices, "requests", at, kMaxRequests, errors,
+      devices, "requests", at, api::kMaxDeviceRequests, errors,
       [&](const json::value& request, const std::string& place) {
         validateRequest(request, place, errors);
       },

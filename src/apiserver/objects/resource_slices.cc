@@ -5,16 +5,14 @@
 
 #include <vector>
 
+#include "api/resource_devices.h"
 #include "apiserver/objects/resource_checks.h"
 
 namespace koord::apiserver {
 namespace {
 
-constexpr std::size_t kMaxDevices = 128;
-constexpr std::size_t kMaxAdvancedDevices = 64;
 constexpr std::size_t kMaxCounterSets = 8;
 constexpr std::size_t kMaxConsumptions = 2;
-constexpr std::size_t kMaxTaints = 16;
 
 // Where the devices are: adds the names of the fields that are set.
 void validatePlace(const json::value& owner, const std::string& path, const char* emptyName,
@@ -85,7 +83,7 @@ void validateDevice(const json::value& device, const json::value* before, bool p
   checkDnsLabelAt(textAt(device, "name"), path + ".name", errors);
   validateDeviceContents(device, path, errors);
   if (!before || memberOf(*before, "taints") != memberOf(device, "taints"))
-    validateItems(device, "taints", path, kMaxTaints, errors,
+    validateItems(device, "taints", path, api::kMaxDeviceTaints, errors,
                   [&](const json::value& taint, const std::string& at) {
                     validateDeviceTaint(taint, nullptr, at, errors);
                   });
@@ -174,7 +172,8 @@ void validateSliceSpec(const json::value& spec, const json::value* before, Field
   const bool advanced = devices && std::ranges::any_of(*devices, isAdvanced);
   const bool perDevice = flagAt(spec, "perDeviceNodeSelection");
   validateSet(
-      spec, "devices", "spec", advanced ? kMaxAdvancedDevices : kMaxDevices, errors,
+      spec, "devices", "spec", advanced ? api::kMaxAdvancedDevicesOfSlice : api::kMaxDevicesOfSlice,
+      errors,
       [&](const json::value& device, const std::string& at) {
         validateDevice(device, sameDevice(before, textAt(device, "name")), perDevice, at, errors);
       },

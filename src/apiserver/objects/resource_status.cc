@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "api/resource_claims.h"
 #include "apiserver/objects/formats.h"
 #include "apiserver/objects/resource_checks.h"
 #include "apiserver/objects/resource_requests.h"
@@ -11,8 +12,6 @@
 namespace koord::apiserver {
 namespace {
 
-constexpr std::size_t kMaxReservedFor = 256;
-constexpr std::size_t kMaxResults = 32;
 constexpr std::size_t kMaxConditions = 8;
 constexpr std::size_t kMaxInterfaceName = 256;
 constexpr std::size_t kMaxHardwareAddress = 128;
@@ -76,7 +75,7 @@ void validateAllocation(const json::value& allocation, const RequestNames& reque
                         FieldErrors& errors) {
   const std::string path = "status.allocation";
   if (const auto* devices = find(allocation, "devices")) {
-    validateItems(*devices, "results", path + ".devices", kMaxResults, errors,
+    validateItems(*devices, "results", path + ".devices", api::kMaxAllocationResults, errors,
                   [&](const json::value& result, const std::string& at) {
                     validateResult(result, requests, at, errors);
                   });
@@ -142,7 +141,7 @@ void validateClaimStatus(const json::value& claim, const json::value& before, Fi
   const auto& status = memberOf(claim, "status");
   const auto& old = memberOf(before, "status");
   validateSet(
-      status, "reservedFor", "status", kMaxReservedFor, errors,
+      status, "reservedFor", "status", api::kMaxReservedFor, errors,
       [&](const json::value& consumer, const std::string& at) {
         validateConsumer(consumer, at, errors);
       },

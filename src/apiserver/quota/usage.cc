@@ -9,6 +9,7 @@
 
 #include "api/codec.h"
 #include "api/pod.h"
+#include "api/resource_claims.h"
 #include "apiserver/admission/amounts.h"
 #include "apiserver/objects/defaults.h"
 #include "apiserver/objects/edit.h"
@@ -97,8 +98,9 @@ void addClaim(api::ResourceList& usage, const json::value& claim) {
 
 // The most devices that a request, or an alternative of it, gets.
 std::int64_t devicesOf(const json::value& request) {
-  constexpr std::int64_t kMost = 32;  // the results of an allocation
-  return textAt(request, "allocationMode") == "All" ? kMost : integerAt(request, 0, "count");
+  return textAt(request, "allocationMode") == "All"
+             ? static_cast<std::int64_t>(api::kMaxAllocationResults)
+             : integerAt(request, 0, "count");
 }
 
 // Devices count by class; of alternatives the one with the most devices of a class counts.

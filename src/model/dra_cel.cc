@@ -80,6 +80,54 @@ const DeviceType& deviceType() {
   return kType;
 }
 
+// Sizes of what `device` has: those that the API server's validation of ResourceSlices allows.
+class DeviceCosts final : public cel::KubernetesCostModel {
+ public:
+  std::optional<cel::SizeEstimate> estimateSize(const cel::CostNode& node) const override {
+    if (node.path.empty() || node.path[0] != "device") return std::nullopt;
+    const Sizes* at = &device();
+    for (std::size_t i = 1; at && i < node.path.size(); ++i) at = at->find(node.path[i]);
+    return at ? std::optional(cel::SizeEstimate{0, at->most}) : std::nullopt;
+  }
+
+ private:
+  struct Sizes {
+    std::uint64_t most = 0;
+    std::vector<std::pair<std::string_view, Sizes>> parts;
+    bool sameElements = false;  // every field of a map has the size of "@values"
+
+    const Sizes* find(std::string_view part) const {
+      auto it = std::ranges::find(parts, part, &std::pair<std::string_view, Sizes>::first);
+      if (it == parts.end() && sameElements)
+        it = std::ranges::find(parts, "@values", &std::pair<std::string_view, Sizes>::first);
+      return it == parts.end() ? nullptr : &it->second;
+    }
+  };
+
+  static const Sizes& device() {
+    const auto byDomain = [](Sizes element, bool sameElements) {
+      const Sizes inner{api::kMaxDeviceFields,
+                        {{"@keys", {api::kMaxDeviceFieldName}}, {"@values", std::move(element)}},
+                        sameElements};
+      return Sizes{api::kMaxDeviceFields,
+                   {{"@keys", {api::kMaxDeviceFieldDomain}}, {"@values", inner}}};
+    };
+    static const Sizes kDevice{
+        0,
+        {{"driver", {api::kMaxDriverName}},
+         {"attributes",
+          byDomain({std::max(api::kMaxAttributeText, api::kMaxAttributeValues)}, true)},
+         {"capacity", byDomain({}, false)},
+         {"allowMultipleAllocations", {1}}}};
+    return kDevice;
+  }
+};
+
+const DeviceCosts& deviceCosts() {
+  static const DeviceCosts kCosts;
+  return kCosts;
+}
+
 const cel::Environment& environment() {
   static const cel::Environment kEnvironment = [] {
     cel::EnvironmentOptions options;
@@ -87,7 +135,7 @@ const cel::Environment& environment() {
     options.libraries = cel::kubernetesLibraries();
     if (std::ranges::find(options.libraries, &cel::bindingsLibrary()) == options.libraries.end())
       options.libraries.push_back(&cel::bindingsLibrary());
-    options.costModel = &cel::kubernetesCosts();
+    options.costModel = &deviceCosts();
     options.homogeneousLiterals = true;
     return cel::Environment::create(std::move(options)).value();
   }();
@@ -170,6 +218,10 @@ Result<DeviceExpression> DeviceExpression::compile(const std::string& text) {
     return fail(ErrorCode::Invalid,
                 fmt::format("must evaluate to bool or the unknown type, not {}", type.toString()));
   return DeviceExpression(std::make_shared<const State>(State{*std::move(program)}));
+}
+
+std::uint64_t DeviceExpression::maxCost() const {
+  return state_->program.estimateCost().max;
 }
 
 Result<bool> DeviceExpression::matches(const std::string& driver,

@@ -7,7 +7,7 @@
 // The environment is that of Kubernetes 1.36: variable `device` (kubernetes.DRADevice) with driver,
 // attributes and capacity (domain -> name -> value; an unknown domain is an empty map) and
 // allowMultipleAllocations; Kubernetes' libraries and cel.bind. An evaluation that costs more than
-// kDeviceSelectorCost ends with an error.
+// kDeviceSelectorCost ends with an error. The API server refuses expressions that can cost more.
 //
 // Thread-safe: compiled expressions are immutable.
 
@@ -25,6 +25,9 @@ class DeviceExpression {
  public:
   // Invalid, with "compilation failed: ..." and all issues, or if the result is not a bool.
   static Result<DeviceExpression> compile(const std::string& text);
+
+  // The estimated cost with the largest device that a ResourceSlice can have; computed at each call.
+  std::uint64_t maxCost() const;
 
   // The error is that of the evaluation: a missing attribute, the limit of the cost, a result that
   // is not a bool.

@@ -1,5 +1,6 @@
 #include "model/dra_cel.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace koord::model {
@@ -37,6 +38,62 @@ TEST(DeviceExpression, reads_all_that_a_slice_says_about_a_device) {
         R"(cel.bind(gpu, device.attributes["gpu.example"], gpu.index > 2 && gpu.index < 4))"})
     EXPECT_EQ(gpu.ask(text), "true") << text;
   EXPECT_EQ(gpu.ask(R"(device.driver == "other.example")"), "false");
+}
+
+// The rows of TestCEL in k8s.io/dynamic-resource-allocation/cel/compile_test.go.
+TEST(DeviceExpression, costs_what_kubernetes_estimates) {
+  std::string nested = "[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]";
+  for (const char* name : {"x", "y", "z", "z2", "z3", "z4"})
+    nested += fmt::format(".all({}, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]", name);
+  nested += ".all(z5, int('1'.find('[0-9]*')) < 100)))))))";
+  const std::pair<std::string, std::uint64_t> kRows[] = {
+      {"true", 0},
+      {R"(device.attributes["no-such-domain"].noSuchAttr.isGreaterThan(quantity("0")))", 6},
+      {R"(device.attributes["no-such-domain"]["noSuchAttr"].isGreaterThan(quantity("0")))", 6},
+      {R"("no-such-domain" in device.attributes)", 3},
+      {R"(device.driver == "")", 2},
+      {R"(device.driver == "dra.example.com")", 4},
+      {R"(device.attributes["dra.example.com"].name)", 4},
+      {R"(device.attributes["dra.example.com"]["name"])", 4},
+      {R"(cel.bind(dra, device.attributes["dra.example.com"], dra.name))", 15},
+      {R"(device.attributes["dra.example.com"].name > 0)", 5},
+      {R"(device.attributes["dra.example.com"].name == "fish")", 5},
+      {R"(device.attributes["dra.example.com"].name.exists(x, x > 0))", 5 + (3 + 3) * 64},
+      {R"(device.attributes["dra.example.com"].name.exists(x, x == true))", 5 + (3 + 3) * 64},
+      {R"(device.attributes["dra.example.com"].name.exists(x, x == "fish"))", 5 + (3 + 3) * 64},
+      {R"(device.attributes["dra.example.com"].names.size() == 2)", 6},
+      {R"(device.attributes["dra.example.com"].names.all(x, x != ""))", 5 + (2 + 2) * 64},
+      {R"(device.attributes["dra.example.com"].names.all(x, x.isGreaterThan(semver("0.0.1"))))",
+       5 + (2 + 4) * 64},
+      {R"(1 in device.attributes["dra.example.com"].names)", 4 + 64},
+      {R"(device.attributes["dra.example.com"].name.isGreaterThan(semver("0.0.1")))", 6},
+      {R"(device.attributes["dra.example.com"].name.isGreaterThan(semver("v0.0.1", true)) && )"
+       R"(isSemver("v1.0.0", true))",
+       7},
+      {R"(device.capacity["dra.example.com"].name.isGreaterThan(quantity("1Ki")))", 6},
+      {R"("name" in device.capacity["dra.example.com"] && )"
+       R"(device.capacity["dra.example.com"].name.isGreaterThan(quantity("1Ki")))",
+       10},
+      {R"(!("name" in device.capacity["dra.example.com"]) || )"
+       R"(device.capacity["dra.example.com"].name.isGreaterThan(quantity("1Ki")))",
+       11},
+      {R"(device.attributes["dra.example.com"].a && device.attributes["dra.example.com"].b && )"
+       R"(device.attributes["dra.example.com"].c)",
+       12},
+      {R"(device.attributes.exists_one(x, x == "dra.example.com"))", 164},
+      {R"(device.attributes["dra.example.com"].exists_one(x, x == "services"))", 133},
+      {R"(device.attributes["dra.example.com"].services.split("example").size() >= 2)", 19},
+      {R"(device.attributes["dra.example.com"].services.matches("[^a]?sym"))", 18},
+      {R"(device.capacity.exists_one(x, x == "dra.example.com"))", 164},
+      {R"(device.capacity["dra.example.com"].exists_one(x, x == "memory"))", 133},
+      {R"(device.allowMultipleAllocations == true)", 3},
+      {nested, 85'555'551},
+  };
+  for (const auto& [text, cost] : kRows) {
+    const auto expression = DeviceExpression::compile(text);
+    ASSERT_TRUE(expression) << text << ": " << expression.error().message;
+    EXPECT_EQ(expression->maxCost(), cost) << text;
+  }
 }
 
 TEST(DeviceExpression, errors_say_whether_the_expression_or_the_device_is_wrong) {

@@ -117,6 +117,22 @@ void validateRequirement(const json::value& requirement, bool ofField, const std
   }
 }
 
+// An expression that selects devices.
+void validateExpression(std::string_view text, bool stored, const std::string& path,
+                        FieldErrors& errors) {
+  if (text.size() > kMaxExpressionBytes) {
+    errors.tooLong(path, kMaxExpressionBytes);
+    return;
+  }
+  if (stored) return;
+  const auto compiled = model::DeviceExpression::compile(std::string(text));
+  if (!compiled) {
+    errors.invalid(path, text, compiled.error().message);
+  } else if (compiled->maxCost() > model::kDeviceSelectorCost) {
+    errors.forbidden(path, "too complex, exceeds cost limit");
+  }
+}
+
 void validateCondition(const json::value& condition, const std::string& path, FieldErrors& errors) {
   checkLabelNameAt(textAt(condition, "type"), path + ".type", errors);
   const auto status = textAt(condition, "status");
@@ -215,12 +231,6 @@ void validateFullFieldName(std::string_view name, const std::string& path, Field
                    "a fully qualified name must be a domain and a name separated by a slash");
 }
 
-Result<> checkCelSelector(std::string_view text) {
-  const auto compiled = model::DeviceExpression::compile(std::string(text));
-  if (!compiled) return fail(compiled.error());
-  return {};
-}
-
 void validateDeviceSelectors(const json::value& owner, const std::string& path, bool stored,
                              FieldErrors& errors) {
   validateItems(owner, "selectors", path, kMaxDeviceSelectors, errors,
@@ -230,12 +240,8 @@ void validateDeviceSelectors(const json::value& owner, const std::string& path, 
                     errors.required(at + ".cel");
                     return;
                   }
-                  const auto text = textAt(*cel, "expression");
-                  if (text.size() > kMaxExpressionBytes) {
-                    errors.tooLong(at + ".cel.expression", kMaxExpressionBytes);
-                  } else if (const auto good = checkCelSelector(text); !good && !stored) {
-                    errors.invalid(at + ".cel.expression", text, good.error().message);
-                  }
+                  validateExpression(textAt(*cel, "expression"), stored, at + ".cel.expression",
+                                     errors);
                 });
 }
 

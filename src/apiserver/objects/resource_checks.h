@@ -29,9 +29,6 @@ void validateDeviceFieldName(std::string_view name, const std::string& path, Fie
 // As above, with a domain.
 void validateFullFieldName(std::string_view name, const std::string& path, FieldErrors& errors);
 
-// An expression that selects devices. The error says what is wrong with it, without the field.
-Result<> checkCelSelector(std::string_view text);
-
 // owner.selectors, owner.opaque, and the parameters in the latter. `stored`: known since before, so
 // that only rules that all stored objects follow are checked.
 void validateDeviceSelectors(const json::value& owner, const std::string& path, bool stored,

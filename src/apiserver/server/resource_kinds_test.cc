@@ -182,6 +182,29 @@ TEST_F(ResourceKindsTest, aClaimIsRefusedWithTheFieldThatIsInvalid) {
   });
 }
 
+TEST_F(ResourceKindsTest, anExpressionThatCanCostTooMuchIsRefused) {
+  const auto selector = [](const std::string& text) {
+    return R"("selectors":[{"cel":{"expression":")" + text + R"("}}])";
+  };
+  const std::string pairs =
+      "device.attributes.all(a, device.attributes.all(b, device.attributes.all(c, a == b)))";
+  EXPECT_EQ(
+      post(kClasses, R"({"metadata":{"name":"pairs"},"spec":{)" + selector(pairs) + "}}").status,
+      201);
+  const auto costly = selector("device.attributes.all(d, " + pairs + ")");
+  expectRefused({
+      {"in a claim",
+       kClaims,
+       requests(R"({"name":"a","exactly":{"deviceClassName":"g",)" + costly + "}}"),
+       {"spec.devices.requests[0].exactly.selectors[0].cel.expression: Forbidden: too complex, "
+        "exceeds cost limit"}},
+      {"in a class",
+       kClasses,
+       R"({"metadata":{"name":"c"},"spec":{)" + costly + "}}",
+       {"spec.selectors[0].cel.expression: Forbidden: too complex, exceeds cost limit"}},
+  });
+}
+
 TEST_F(ResourceKindsTest, aSliceIsRefusedWithTheFieldThatIsInvalid) {
   const auto device = [](const std::string& more) { return R"({"name":"d")" + more + "}"; };
   expectRefused({

@@ -112,7 +112,10 @@ void validateOptions(const json::value& policy, const Quantity& fallback, const 
 
 void validateStep(const Quantity& value, const Quantity& min, const Quantity& step,
                   const std::string& path, FieldErrors& errors) {
-  if (step.value() != 0 && (value.value() - min.value()) % step.value() != 0)
+  // 64 bits do not hold every distance, and cannot divide the smallest one by -1.
+  const __int128 distance = static_cast<__int128>(value.value()) - min.value();
+  const std::int64_t size = step.value();
+  if (size == 0 ? distance != 0 : distance % size != 0)
     addInvalid(path, value,
                fmt::format("value is not a multiple of a given step ({}) from ({})",
                            step.toString(), min.toString()),

@@ -328,6 +328,30 @@ TEST_F(ResourceKindsTest, aSliceIsRefusedWithTheFieldThatIsInvalid) {
   });
 }
 
+TEST_F(ResourceKindsTest, theStepOfARangeMayBeAnyNumber) {
+  const auto range = [](const std::string& fallback, const std::string& min,
+                        const std::string& step) {
+    return slice(
+        R"({"name":"d","allowMultipleAllocations":true,"capacity":{"memory":{"value":"4Gi","requestPolicy":{"default":")" +
+        fallback + R"(","validRange":{"min":")" + min + R"(","step":")" + step + R"("}}}}})");
+  };
+  const std::string path = "spec.devices[0].capacity[memory].requestPolicy.validRange.";
+  expectRefused({
+      {"a distance of -2^63 in steps of -1",
+       kSlices,
+       range("-1", "9223372036854775807", "-1"),
+       {path + "min: Invalid value", path + "min: Invalid value", path + "step: Invalid value"}},
+      {"a distance of more than 63 bits",
+       kSlices,
+       range("9223372036854775807", "-9223372036854775807", "4"),
+       {path + "step: Invalid value: \"9223372036854775807\": value is not a multiple"}},
+      {"steps of zero",
+       kSlices,
+       range("2", "1", "0"),
+       {path + "step: Invalid value: \"2\": value is not a multiple of a given step (0) from (1)"}},
+  });
+}
+
 TEST_F(ResourceKindsTest, theSpecOfAClaimAndOfATemplateIsImmutable) {
   const std::string one = R"({"name":"a","exactly":{"deviceClassName":"gpu"}})";
   ASSERT_EQ(post(kClaims, requests(one)).status, 201);

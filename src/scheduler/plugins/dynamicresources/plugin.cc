@@ -121,7 +121,9 @@ std::uint64_t DynamicResources::epoch(const CycleState& state, const PodInfo&) c
 }
 
 std::uint64_t DynamicResources::preFilterEpoch(const PodInfo& pod) const {
-  return enabled_ && !pod.pod->spec.resourceClaims.empty() ? manager_->classRevision() : 0;
+  if (!enabled_ || pod.pod->spec.resourceClaims.empty()) return 0;
+  // Both rise only. A plan of an older generation is valid, but slow.
+  return manager_->classRevision() + manager_->matchers.generation();
 }
 
 Status DynamicResources::preEnqueue(const PodInfo& pod) {

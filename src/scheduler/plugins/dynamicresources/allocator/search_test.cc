@@ -147,6 +147,48 @@ TEST(Selectors, nodes_of_one_model_share_what_expressions_say_about_their_device
   EXPECT_EQ(bench.compiler.evaluations, 1U) << "all devices have equal attributes";
 }
 
+TEST(Selectors, a_pod_may_have_more_of_them_than_are_remembered) {
+  Bench bench;
+  bench.class_(kClass);
+  bench.slice(sliceOf(R"({"name": "a", "attributes": {"type": {"string": "t"}}})"));
+  std::vector<std::string> claims;
+  for (int c = 0; c < 40; ++c) {
+    std::string requests;
+    for (int r = 0; r < 32; ++r)
+      requests += (r == 0 ? "" : ",") +
+                  request(fmt::format("r{}", r), 1, fmt::format(R"(type == \"{}-{}\")", c, r));
+    claims.push_back(claim(requests));
+  }
+  EXPECT_EQ(bench.allocate(claims), "not found");
+  EXPECT_LT(bench.compiler.compilations, 3U) << "those that nothing evaluates are not compiled";
+}
+
+TEST(Selectors, a_plan_remains_valid_when_those_of_others_replace_its_own) {
+  Bench bench;
+  bench.class_(kClass);
+  bench.slice(sliceOf(
+      devices(2, [](int i) { return fmt::format(R"(, "type": {{"string": "t{}"}})", i); })));
+  const auto planOf = [&](const std::string& type) {
+    const std::string json = claim(request("r", 1, fmt::format(R"(type == \"{}\")", type)));
+    return makePlan(
+               {std::make_shared<const api::ResourceClaim>(
+                   api::decodeText<api::ResourceClaim>(json).value())},
+               {}, [&](const std::string&) { return bench.classes.at("gpu"); }, bench.matchers)
+        .value();
+  };
+  const auto chosenBy = [&](const Plan& plan) {
+    const NodeInventory& node = bench.inventory.of(bench.node);
+    Search search(plan, node, bench.matchers, bench.taints, bench.expired);
+    return search.run().found() ? node.devices[search.picks()[0].device].device->name() : "none";
+  };
+  const Plan plan = planOf("t1");
+  EXPECT_EQ(chosenBy(plan), "d01");
+  for (int n = 0; n < 3000; ++n) (void)chosenBy(planOf(fmt::format("other-{}", n)));
+  EXPECT_GT(bench.matchers.generation(), plan.generation);
+  EXPECT_EQ(chosenBy(plan), "d01");
+  EXPECT_EQ(chosenBy(planOf("t0")), "d00");
+}
+
 // Tries all combinations in order.
 struct Plain {
   const std::vector<int>& types;                     // of devices

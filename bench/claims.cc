@@ -172,7 +172,7 @@ struct Inventory {
     const std::function<bool()> noDeadline;
     for (int i = 0; i < 20; ++i) {
       const bench::Stopwatch watch;
-      dra::Search search(*plan, inventory.of(node), matchers, noTaints, noDeadline);
+      dra::Search search(*plan, inventory.of(node), noTaints, noDeadline);
       found = search.run().found();
       steps = search.steps();
       times.push_back(1000 * watch.seconds());

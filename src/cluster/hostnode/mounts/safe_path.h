@@ -17,7 +17,7 @@ Result<Fd> openBeneath(const std::string& folder, const std::string& relative);
 // The same, but creates missing folders, with the mode of `folder`.
 Result<Fd> makeBeneath(const std::string& folder, const std::string& relative);
 
-// Removes a folder with its content, however much that is (base/beneath.h).
+// Removes a folder with all its content (base/beneath.h).
 Result<> removeTree(const std::string& path);
 
 }  // namespace koord::cluster

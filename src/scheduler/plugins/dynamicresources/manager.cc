@@ -61,13 +61,17 @@ void DeviceManager::poolChanged(const dra::PoolKey& pool) {
 DeviceManager::PlanPtr DeviceManager::planFor(const std::vector<ResourceClaimPtr>& unallocated) {
   std::vector<std::uint64_t> key;
   for (const ResourceClaimPtr& claim : unallocated) key.push_back(claims.specOf(*claim));
-  if (std::exchange(plansOf_, classRevision_) != classRevision_ || plans_.size() > 4096)
+  if (std::exchange(plansOf_, classRevision_) != classRevision_ ||
+      plannedRequests_ > kMostPlanned) {
     plans_.clear();
+    plannedRequests_ = 0;
+  }
   PlanPtr& slot = plans_[key];
-  if (slot && (!slot->has_value() || (*slot)->generation == matchers.generation())) return slot;
-  return slot = std::make_shared<const Result<dra::Plan>>(dra::makePlan(
-             unallocated, features, [this](const std::string& name) { return class_(name); },
-             matchers));
+  if (slot) return slot;
+  slot = std::make_shared<const Result<dra::Plan>>(dra::makePlan(
+      unallocated, features, [this](const std::string& name) { return class_(name); }, matchers));
+  plannedRequests_ += 1 + (slot->has_value() ? (*slot)->requests.size() : 0);
+  return slot;
 }
 
 }  // namespace koord::scheduler

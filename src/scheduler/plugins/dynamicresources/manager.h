@@ -44,9 +44,12 @@ class DeviceManager {
   const Store<api::DeviceClass>& classes_;
   std::uint64_t classRevision_ = 0;
   std::uint64_t sharedRevision_ = 0;
+  // Requests of remembered plans. More means that users write new expressions for every claim.
+  static constexpr std::size_t kMostPlanned = 16384;
   // By the specs of the claims.
   std::map<std::vector<std::uint64_t>, PlanPtr> plans_;
   std::uint64_t plansOf_ = 0;  // the class revision
+  std::size_t plannedRequests_ = 0;
 };
 
 }  // namespace koord::scheduler

@@ -121,9 +121,7 @@ std::uint64_t DynamicResources::epoch(const CycleState& state, const PodInfo&) c
 }
 
 std::uint64_t DynamicResources::preFilterEpoch(const PodInfo& pod) const {
-  if (!enabled_ || pod.pod->spec.resourceClaims.empty()) return 0;
-  // Both rise only. A plan of an older generation is valid, but slow.
-  return manager_->classRevision() + manager_->matchers.generation();
+  return enabled_ && !pod.pod->spec.resourceClaims.empty() ? manager_->classRevision() : 0;
 }
 
 Status DynamicResources::preEnqueue(const PodInfo& pod) {
@@ -224,8 +222,7 @@ Status DynamicResources::filter(const CycleState& state, const PodInfo&, NodeFil
     if (claims.plan) {
       const dra::NodeInventory& inventory = manager_->inventory.of(node);
       const auto expired = deadline();
-      dra::Search search(**claims.plan, inventory, manager_->matchers, manager_->moreTaints,
-                         expired);
+      dra::Search search(**claims.plan, inventory, manager_->moreTaints, expired);
       const dra::Outcome outcome = search.run();
       switch (outcome.kind) {
         case dra::Outcome::Kind::Found:
@@ -266,7 +263,7 @@ Status DynamicResources::score(const CycleState& state, const PodInfo&,
     if (!claims.plan || !claims.plan->has_value()) continue;
     const auto expired = deadline();
     dra::Search search(**claims.plan, manager_->inventory.of(cluster_.node(nodes[n]).object),
-                       manager_->matchers, manager_->moreTaints, expired);
+                       manager_->moreTaints, expired);
     if (search.run().found()) scores[n] += dra::rankOf(**claims.plan, search);
   }
   return {};
@@ -331,7 +328,7 @@ Status DynamicResources::reserve(CycleState& state, const PodPtr& pod, NodeId no
     const auto& object = cluster_.node(node).object;
     const dra::NodeInventory& inventory = manager_->inventory.of(object);
     const auto expired = deadline();
-    dra::Search search(**plan, inventory, manager_->matchers, manager_->moreTaints, expired);
+    dra::Search search(**plan, inventory, manager_->moreTaints, expired);
     if (!search.run().found()) return Status::unschedulable("cannot allocate all claims");
     auto chosen = dra::allocationsOf(**plan, inventory, search, object->metadata.name,
                                      [this] { return newUid(); });

@@ -130,7 +130,6 @@ Result<Plan> makePlan(std::vector<ClaimPtr> claims, const Features& features,
                       const std::function<ClassPtr(const std::string&)>& class_,
                       Matchers& matchers) {
   Planner planner{features, class_, matchers, {}};
-  const std::uint64_t generation = matchers.generation();
   for (ClaimPtr& claim : claims) {
     planner.plan.claims.push_back({claim, planner.plan.groups.size()});
     const api::DeviceClaim& devices = claim->spec.devices;
@@ -148,10 +147,6 @@ Result<Plan> makePlan(std::vector<ClaimPtr> claims, const Features& features,
     }
   }
   planner.plan.features = features;
-  // The table of matchers became full in the middle.
-  if (matchers.generation() != generation)
-    return makePlan(std::move(claims), features, class_, matchers);
-  planner.plan.generation = generation;
   return std::move(planner.plan);
 }
 

@@ -30,8 +30,8 @@ struct RequestPlan {
   std::string own;   // the part after the slash, or the name
   std::size_t claim = 0;
   ClassPtr class_;
-  Matchers::Id classMatcher = 0;
-  Matchers::Id matcher = 0;
+  MatcherPtr classMatcher;
+  MatcherPtr matcher;
   bool all = false;  // every device that matches
   std::int64_t count = 0;
   bool adminAccess = false;
@@ -54,8 +54,7 @@ struct Plan {
   std::vector<GroupPlan> groups;
   std::vector<RequestPlan> requests;
   Features features;
-  std::uint64_t generation = 0;  // of the matchers
-  bool ranked = false;           // some request has alternatives
+  bool ranked = false;  // some request has alternatives
 };
 
 // The error says what is wrong with a claim, as kube-scheduler does. `class_` returns nullptr if

@@ -58,9 +58,9 @@ bool tolerates(const api::DeviceToleration& toleration, const api::DeviceTaint& 
 
 }  // namespace
 
-Search::Search(const Plan& plan, const NodeInventory& node, Matchers& matchers,
-               const MoreTaints& moreTaints, const std::function<bool()>& expired)
-    : plan_(plan), node_(node), matchers_(matchers), moreTaints_(moreTaints), expired_(expired) {}
+Search::Search(const Plan& plan, const NodeInventory& node, const MoreTaints& moreTaints,
+               const std::function<bool()>& expired)
+    : plan_(plan), node_(node), moreTaints_(moreTaints), expired_(expired) {}
 
 void Search::reset() {
   picks_.clear();
@@ -253,9 +253,9 @@ Match Search::selectorsMatch(std::uint32_t device, const RequestPlan& request) c
   const DeviceOnNode& entry = node_.devices[device];
   if (!plan_.features.bindingConditions && !entry.device->object->bindingConditions.empty())
     return Match::No;
-  const Match class_ = matchers_.match(request.classMatcher, entry.content());
+  const Match class_ = request.classMatcher->match(entry.content());
   if (class_ != Match::Yes) return class_;
-  const Match own = matchers_.match(request.matcher, entry.content());
+  const Match own = request.matcher->match(entry.content());
   return own == Match::Yes && entry.elsewhere ? Match::No : own;
 }
 
@@ -263,9 +263,9 @@ Match Search::selectable(std::uint32_t device, const RequestPlan& request) {
   const Match match = selectorsMatch(device, request);
   if (match != Match::Failed) return match;
   const DeviceOnNode& entry = node_.devices[device];
-  const bool ofClass = matchers_.match(request.classMatcher, entry.content()) == Match::Failed;
-  const Matchers::Failure failure =
-      matchers_.failureOf(ofClass ? request.classMatcher : request.matcher, entry.content());
+  const bool ofClass = request.classMatcher->match(entry.content()) == Match::Failed;
+  const Matcher::Failure failure =
+      (ofClass ? request.classMatcher : request.matcher)->failureOf(entry.content());
   const std::string where = ofClass
                                 ? "class " + request.class_->metadata.name
                                 : "claim " + nameOf(plan_.claims[request.claim].claim->metadata);

@@ -39,8 +39,8 @@ using MoreTaints = std::function<void(const PoolKey& pool, const api::SliceDevic
 class Search {
  public:
   // `expired` is called from time to time; true ends the search. moreTaints may be empty.
-  Search(const Plan& plan, const NodeInventory& node, Matchers& matchers,
-         const MoreTaints& moreTaints, const std::function<bool()>& expired);
+  Search(const Plan& plan, const NodeInventory& node, const MoreTaints& moreTaints,
+         const std::function<bool()>& expired);
 
   Outcome run();
   // After Found, in the order of the plan's requests.
@@ -113,7 +113,6 @@ class Search {
 
   const Plan& plan_;
   const NodeInventory& node_;
-  Matchers& matchers_;
   const MoreTaints& moreTaints_;
   const std::function<bool()>& expired_;
 

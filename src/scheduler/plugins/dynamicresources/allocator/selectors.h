@@ -3,6 +3,9 @@
 // Selectors of devices and their memo: does a device match all expressions of a class or of a
 // request? The answer depends on what the expressions read of the device (its content) only, so it
 // is computed once for each pair of a list of expressions and a content, for all nodes and pods.
+//
+// A plan owns the matchers of its requests. Plans with equal lists of expressions share a matcher,
+// and a list that no plan has is forgotten. Not thread-safe.
 
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
@@ -28,9 +31,12 @@ struct DeviceContent {
   bool hasRequestPolicy = false;  // some capacity has one
 
  private:
-  friend class Matchers;
-  mutable std::vector<Match> memo_;  // by matcher
-  mutable std::uint64_t memoOf_ = 0;
+  friend class Matcher;
+  struct Answer {
+    std::uint64_t serial = 0;  // of the matcher that gave it; another one may have had the slot
+    Match match = Match::Unknown;
+  };
+  mutable std::vector<Answer> memo_;  // by the matcher's slot
 };
 
 class CompiledSelector {
@@ -47,23 +53,47 @@ class SelectorCompiler {
       const std::string& expression) = 0;
 };
 
-// Lists of expressions, compiled once, with the memo. Not thread-safe.
-class Matchers {
+// An expression, compiled when a device is first compared with it: claims may have thousands that
+// no device reaches. The compiler must outlive it.
+class Selector {
  public:
-  using Id = std::uint32_t;
-  explicit Matchers(SelectorCompiler& compiler) : compiler_(compiler) {}
+  Selector(SelectorCompiler& compiler, std::string expression)
+      : compiler_(compiler), expression_(std::move(expression)) {}
+  const Result<std::shared_ptr<const CompiledSelector>>& compiled() const;
 
-  // Valid while generation() stays the same. An entry without an expression is an unknown selector
-  // type: callers refuse it before.
-  Id of(const api::List<api::DeviceSelector>& selectors);
-  // Rises when all ids become invalid, because there were too many.
-  std::uint64_t generation() const { return generation_; }
+ private:
+  SelectorCompiler& compiler_;
+  std::string expression_;
+  mutable std::optional<Result<std::shared_ptr<const CompiledSelector>>> compiled_;
+};
+
+// Positions in the memos of devices, used again when their matcher has gone.
+class MatcherSlots {
+ public:
+  std::uint32_t take();
+  void giveBack(std::uint32_t slot) { free_.push_back(slot); }
+  std::uint64_t nextSerial() { return ++serial_; }
+
+ private:
+  std::uint64_t serial_ = 0;
+  std::uint32_t count_ = 0;
+  std::vector<std::uint32_t> free_;
+};
+
+// A list of expressions that a device must satisfy.
+class Matcher {
+ public:
+  using SelectorPtr = std::shared_ptr<const Selector>;
+  Matcher(std::vector<SelectorPtr> selectors, std::shared_ptr<MatcherSlots> slots);
+  ~Matcher() { slots_->giveBack(slot_); }
+  Matcher(const Matcher&) = delete;
+  Matcher& operator=(const Matcher&) = delete;
+
   // Failed: an expression cannot be compiled or evaluated (failureOf).
-  Match match(Id matcher, const DeviceContent& device) {
-    if (device.memoOf_ == generation_ && matcher < device.memo_.size() &&
-        device.memo_[matcher] != Match::Unknown)
-      return device.memo_[matcher];
-    return evaluate(matcher, device);
+  Match match(const DeviceContent& device) const {
+    if (slot_ < device.memo_.size() && device.memo_[slot_].serial == serial_)
+      return device.memo_[slot_].match;
+    return evaluate(device);
   }
   struct Failure {
     std::size_t selector = 0;  // its position in the list
@@ -71,21 +101,39 @@ class Matchers {
     std::string message;
   };
   // Requires that match() returned Failed.
-  Failure failureOf(Id matcher, const DeviceContent& device) const;
+  Failure failureOf(const DeviceContent& device) const;
 
  private:
-  // Lists of expressions at a time. More means that users write a new expression for every claim.
-  static constexpr std::size_t kMost = 1024;
-  using Compiled = Result<std::shared_ptr<const CompiledSelector>>;
+  Match evaluate(const DeviceContent& device) const;
+  std::optional<Failure> failure(const DeviceContent& device, bool& matches) const;
 
-  Match evaluate(Id matcher, const DeviceContent& device);
-  std::optional<Failure> failure(Id matcher, const DeviceContent& device, bool& matches) const;
+  std::vector<SelectorPtr> selectors_;
+  std::shared_ptr<MatcherSlots> slots_;
+  std::uint32_t slot_;
+  std::uint64_t serial_;
+};
+using MatcherPtr = std::shared_ptr<const Matcher>;
+
+// Finds the matcher of a list that a plan has already, or makes it.
+class Matchers {
+ public:
+  explicit Matchers(SelectorCompiler& compiler) : compiler_(compiler) {}
+
+  // An entry without an expression is an unknown selector type: callers refuse it before.
+  MatcherPtr of(const api::List<api::DeviceSelector>& selectors);
+
+ private:
+  template <class T>
+  using Known = boost::unordered_flat_map<std::string, std::weak_ptr<const T>>;
+  // Removes entries whose object has gone, when the map has doubled since the last time.
+  template <class T>
+  static void sweep(Known<T>& known, std::size_t& limit);
 
   SelectorCompiler& compiler_;
-  std::uint64_t generation_ = 1;
-  std::vector<std::vector<std::shared_ptr<const Compiled>>> matchers_;
-  boost::unordered_flat_map<std::string, Id> ids_;  // by the expressions, with their lengths
-  boost::unordered_flat_map<std::string, std::shared_ptr<const Compiled>> compiled_;
+  std::shared_ptr<MatcherSlots> slots_ = std::make_shared<MatcherSlots>();
+  Known<Matcher> matchers_;  // by the expressions, with their lengths
+  Known<Selector> selectors_;
+  std::size_t matcherLimit_ = 64, selectorLimit_ = 64;
 };
 
 }  // namespace koord::scheduler::dra

@@ -116,7 +116,7 @@ Result<std::vector<api::AllocationResult>> Bench::allocationsFor(std::vector<Cla
       matchers);
   if (!plan) return fail(plan.error());
   const NodeInventory& devices = inventory.of(node);
-  Search search(*plan, devices, matchers, taints, expired);
+  Search search(*plan, devices, taints, expired);
   const Outcome outcome = search.run();
   steps = search.steps();
   switch (outcome.kind) {

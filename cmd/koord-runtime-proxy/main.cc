@@ -103,7 +103,7 @@ std::optional<int> parseFlags(const std::vector<std::string>& arguments, Flags& 
                   .verbosity = flags.verbosity},
                  flags.logOutput);
   if (!logging) return refuse(logging.error().message);
-  for (const auto& flag : set.givenWithoutEffect()) log::warn("{} changes nothing", flag);
+  for (const auto& flag : set.flagsWithoutEffect()) log::warn("{} changes nothing", flag);
   return std::nullopt;
 }
 

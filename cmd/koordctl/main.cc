@@ -94,7 +94,7 @@ void addUpFlags(koord::flags::FlagSet& set, UpFlags& flags) {
   set.boolean("quiet", options.quiet,
               "No status; one line 'ready' on standard output when the API answers and the "
               "components lead");
-  set.integer("v", options.verbosity, "Verbosity of the logs").shortly('v');
+  set.integer("v", options.verbosity, "Verbosity of the logs").shortName('v');
 }
 
 void addUp(koord::flags::Commands& commands, UpFlags& flags, const std::string& program) {
@@ -155,7 +155,7 @@ void addExplainPod(koord::flags::Commands& commands, ExplainOptions& options) {
   pod.flags
       .text("filename", options.file,
             "Manifest of a pod or of a workload with a pod template, instead of POD")
-      .shortly('f');
+      .shortName('f');
   pod.run = [&](const std::vector<std::string>& pods) {
     if (pods.size() + (options.file.empty() ? 0 : 1) != 1)
       return commands.refuse("one POD, or --filename", "explain pod");

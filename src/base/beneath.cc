@@ -123,7 +123,7 @@ class Walk {
   int links_ = 0;
 };
 
-Fd openFolderByHand(int folder, const char* name) {
+Fd openFolderStepwise(int folder, const char* name) {
   if (std::strchr(name, '/') || std::strcmp(name, "..") == 0) return failWith(EXDEV);
   Fd inner(::openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!inner) return inner;
@@ -175,7 +175,7 @@ Result<bool> removeFolder(const std::string& path, int limit) {
 Fd openFolderIn(int folder, const char* name) {
   Fd fd = openByKernel(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW,
                        RESOLVE_BENEATH | RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS);
-  return !fd && isMissing(errno) ? openFolderByHand(folder, name) : std::move(fd);
+  return !fd && isMissing(errno) ? openFolderStepwise(folder, name) : std::move(fd);
 }
 
 Fd openBeneath(int folder, const char* path) {

@@ -123,7 +123,7 @@ Result<> collect(const ProgramSpec& program, std::array<int, 2> pipes, pid_t pid
         continue;
       }
       auto& text = i == 0 ? output.out : output.err;
-      const auto room = program.mostOutput - text.size();
+      const auto room = program.maxOutput - text.size();
       text.append(part.data(), std::min(static_cast<std::size_t>(size), room));
       if (static_cast<std::size_t>(size) > room && !program.dropsOutput)
         return fail(ErrorCode::Invalid, name + ": writes too much");

@@ -19,7 +19,7 @@ struct ProgramSpec {
   std::string folder = {};                                            // "" = this process' own
   std::chrono::milliseconds limit{};
   // Of either stream. What is beyond ends the program, or is read and dropped.
-  std::size_t mostOutput = 1 << 20;
+  std::size_t maxOutput = 1 << 20;
   bool dropsOutput = false;
 };
 

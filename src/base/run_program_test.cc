@@ -40,7 +40,7 @@ TEST(RunProgramTest, WhatIsWrittenBeyondTheBoundEndsTheProgramOrIsDropped) {
   EXPECT_THAT(killed->message, HasSubstr("writes too much"));
 
   ProgramSpec much = scriptOf("head -c 900000 /dev/zero; echo last >&2; exit 4");
-  much.mostOutput = 1000;
+  much.maxOutput = 1000;
   much.dropsOutput = true;
   const auto ended = runProgram(much, interrupt).value();
   EXPECT_FALSE(ended.killed);

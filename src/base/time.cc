@@ -69,7 +69,7 @@ class Cursor {
   bool good_ = true;
 };
 
-WallTime heldToRange(Wide nanos) {
+WallTime clampToRange(Wide nanos) {
   const Wide low = std::numeric_limits<std::int64_t>::min();
   const Wide high = std::numeric_limits<std::int64_t>::max();
   return WallTime(Duration(static_cast<std::int64_t>(std::clamp(nanos, low, high))));
@@ -184,7 +184,7 @@ Result<WallTime> parseTime(std::string_view text) {
   }
   const std::int64_t days = std::chrono::sys_days(date).time_since_epoch().count();
   const std::int64_t seconds = ((days * 24 + hour) * 60 + minute - offsetMinutes) * 60 + second;
-  return heldToRange(Wide{seconds} * kSecond + nanos);
+  return clampToRange(Wide{seconds} * kSecond + nanos);
 }
 
 std::string formatTime(WallTime time) {

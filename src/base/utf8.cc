@@ -54,7 +54,7 @@ std::size_t charactersIn(std::string_view text) {
       text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
 }
 
-std::string_view beginningOf(std::string_view text, std::size_t most) {
+std::string_view utf8Prefix(std::string_view text, std::size_t most) {
   if (text.size() <= most) return text;
   // A character has at most three bytes after its first. With more, the text is not UTF-8 anyway.
   std::size_t end = most;
@@ -64,7 +64,7 @@ std::string_view beginningOf(std::string_view text, std::size_t most) {
 }
 
 std::string shortened(std::string_view text, std::size_t most) {
-  std::string out = asUtf8(beginningOf(text, most));
+  std::string out = asUtf8(utf8Prefix(text, most));
   if (text.size() > most) out += "...";
   return out;
 }

@@ -22,7 +22,7 @@ std::string asUtf8(std::string_view text);
 std::size_t charactersIn(std::string_view text);
 
 // The beginning of the text, of at most that many bytes, that cuts no character in two.
-std::string_view beginningOf(std::string_view text, std::size_t most);
+std::string_view utf8Prefix(std::string_view text, std::size_t most);
 
 // A text of unknown size and origin, for a message: its beginning of at most `most` bytes as valid
 // UTF-8, with "..." if that is not all.

@@ -31,11 +31,11 @@ TEST(Utf8Test, ABeginningCutsNoCharacter) {
       "b";  // 1 + 2 + 3 + 4 + 1 bytes
   const std::size_t expected[] = {0, 1, 1, 3, 3, 3, 6, 6, 6, 6, 10, 11, 11};
   for (std::size_t most = 0; most < std::size(expected); ++most) {
-    EXPECT_EQ(beginningOf(text, most).size(), expected[most]) << most;
-    EXPECT_TRUE(isUtf8(beginningOf(text, most)));
+    EXPECT_EQ(utf8Prefix(text, most).size(), expected[most]) << most;
+    EXPECT_TRUE(isUtf8(utf8Prefix(text, most)));
   }
   // What is none anyway loses three bytes at most.
-  EXPECT_EQ(beginningOf(std::string(100, '\x80'), 50).size(), 47u);
+  EXPECT_EQ(utf8Prefix(std::string(100, '\x80'), 50).size(), 47u);
 }
 
 TEST(Utf8, ATextForAMessageIsValidAndSaysThatItWasCut) {

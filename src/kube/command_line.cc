@@ -110,7 +110,7 @@ std::optional<int> CommandLine::parse(const std::vector<std::string>& arguments)
 }
 
 void CommandLine::noteIdle() {
-  if (const auto idle = flags_.givenWithoutEffect(); !idle.empty())
+  if (const auto idle = flags_.flagsWithoutEffect(); !idle.empty())
     component_.notes.push_back("flags that change nothing in this version: " + joined(idle));
   if (!gates_) return;
   if (const auto idle = gates_->withoutEffect(); !idle.empty())

@@ -74,7 +74,7 @@ void EventRecorder::record(const api::ObjectReference& about, std::string_view t
                            std::optional<api::ObjectReference> related) {
   if (!isUtf8(message)) message = asUtf8(message);
   if (message.size() > kMostOfMessage)
-    message = std::string(beginningOf(message, kMostOfMessage - kCut.size())).append(kCut);
+    message = std::string(utf8Prefix(message, kMostOfMessage - kCut.size())).append(kCut);
   const std::string object = objectText(about);
   const std::string kind = fmt::format("{}|{}|{}", object, type, reason);
   const std::hash<std::string> digest;

@@ -27,7 +27,7 @@ std::vector<std::string> absences(const ManagerOptions& options) {
   };
   missing("controllers", options.controllers, kControllers);
   missing("plugins of noderesource", options.nodeResourcePlugins, kNodeResourcePlugins);
-  if (const auto gates = options.gates.askedAndMissing(); !gates.empty())
+  if (const auto gates = options.gates.missingRequested(); !gates.empty())
     lines.push_back(
         fmt::format("feature gates that are on, for what this version does not have: {}",
                     fmt::join(gates, ", ")));

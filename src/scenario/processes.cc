@@ -21,7 +21,7 @@ ProcessOutcome runBlocking(ProcessSpec spec) {
                       .environment = {spec.environment.begin(), spec.environment.end()},
                       .folder = std::move(spec.folder),
                       .limit = ceil<milliseconds>(spec.timeout),
-                      .mostOutput = kMaxOutput,
+                      .maxOutput = kMaxOutput,
                       .dropsOutput = true};
   auto ran = runProgram(program, Interrupt());
   if (!ran) return {.error = std::move(ran.error().message)};

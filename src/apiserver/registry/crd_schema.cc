@@ -24,7 +24,7 @@ struct SchemaPlace {
   std::string text() const {
     std::string out = above ? above->text() + "." : "";
     out += part;
-    if (!member.empty()) out.append("[").append(beginningOf(member, kMaxShown)).append("]");
+    if (!member.empty()) out.append("[").append(utf8Prefix(member, kMaxShown)).append("]");
     if (index) out += fmt::format("[{}]", *index);
     return out;
   }

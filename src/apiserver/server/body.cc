@@ -209,7 +209,7 @@ Outcome<> admitObject(json::value& object, const kube::Request& request, const T
                       std::vector<std::string>& warnings) {
   if (!object.is_object())
     return refuse(ErrorCode::BadRequest, "the body must be a JSON object, got " +
-                                             std::string(beginningOf(toJson(object), 60)));
+                                             std::string(utf8Prefix(toJson(object), 60)));
   auto& members = object.get_object();
   const auto expected = target.apiVersion();
   const auto given = textOf(members, "apiVersion");
@@ -301,7 +301,7 @@ Outcome<> settleName(json::value& object, const kube::Request& request, const Ta
   } else if (name.empty()) {
     name = textOf(metadata, "generateName");
     if (name.empty()) return {};  // validation reports it
-    name = beginningOf(name, 58);
+    name = utf8Prefix(name, 58);
     name += randomSuffix(random);
     metadata["name"] = name;
   }

@@ -17,7 +17,7 @@ std::string_view allOf(std::string_view stage) {
   return stage == "ALPHA" ? kAllAlpha : stage == "BETA" ? kAllBeta : std::string_view();
 }
 
-bool speaksForAll(std::string_view name) {
+bool isGroupGate(std::string_view name) {
   return name == kAllAlpha || name == kAllBeta;
 }
 
@@ -59,7 +59,7 @@ bool FeatureGates::asked(std::string_view name) const {
   const auto gate = gates_.find(name);
   if (gate == gates_.end()) return false;
   if (const auto said = set_.find(name); said != set_.end()) return said->second;
-  if (!speaksForAll(name))
+  if (!isGroupGate(name))
     if (const auto all = set_.find(allOf(gate->second.stage)); all != set_.end())
       return all->second;
   return gate->second.byDefault;
@@ -74,7 +74,7 @@ std::vector<std::string> FeatureGates::withoutEffect() const {
   std::vector<std::string> items;
   for (const auto& [name, value] : set_) {
     bool idle = !gates_.find(name)->second.present && value != gates_.find(name)->second.byDefault;
-    if (speaksForAll(name)) {
+    if (isGroupGate(name)) {
       idle = false;
       for (const auto& [other, gate] : gates_)
         idle = idle || (allOf(gate.stage) == name && other != name && !gate.present &&
@@ -85,10 +85,10 @@ std::vector<std::string> FeatureGates::withoutEffect() const {
   return items;
 }
 
-std::vector<std::string> FeatureGates::askedAndMissing() const {
+std::vector<std::string> FeatureGates::missingRequested() const {
   std::vector<std::string> names;
   for (const auto& [name, gate] : gates_)
-    if (!gate.present && !speaksForAll(name) && asked(name)) names.push_back(name);
+    if (!gate.present && !isGroupGate(name) && asked(name)) names.push_back(name);
   return names;
 }
 

@@ -40,7 +40,7 @@ class FeatureGates {
   // and AllBeta stand for the gates of their stage.
   std::vector<std::string> withoutEffect() const;
   // Gates that are on by default, or were asked for, and are not there.
-  std::vector<std::string> askedAndMissing() const;
+  std::vector<std::string> missingRequested() const;
 
   const std::map<std::string, FeatureGate, std::less<>>& known() const { return gates_; }
   std::map<std::string, bool> all() const;

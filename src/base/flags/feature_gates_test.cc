@@ -41,14 +41,14 @@ TEST(FeatureGatesTest, ForAllOfAStageCountsWhatIsNotNamedItself) {
 
 TEST(FeatureGatesTest, WhatIsNotThereIsOffAndTold) {
   auto all = gates();
-  EXPECT_THAT(all.askedAndMissing(), ElementsAre("Missing"));
+  EXPECT_THAT(all.missingRequested(), ElementsAre("Missing"));
   EXPECT_THAT(all.withoutEffect(), IsEmpty());
   ASSERT_TRUE(all.set("AllAlpha=true,Here=false,Missing=true"));
   EXPECT_TRUE(all.asked("Gone"));
   EXPECT_FALSE(all.enabled("Gone"));
   EXPECT_FALSE(all.enabled("Unheard"));
   EXPECT_THAT(all.withoutEffect(), ElementsAre("AllAlpha=true"));
-  EXPECT_THAT(all.askedAndMissing(), ElementsAre("Gone", "Missing"));
+  EXPECT_THAT(all.missingRequested(), ElementsAre("Gone", "Missing"));
 }
 
 TEST(FeatureGatesTest, MistakesAreNamedAndChangeNothing) {

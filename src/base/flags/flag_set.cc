@@ -23,7 +23,7 @@ std::string normalized(std::string_view name) {
 }
 
 template <class T>
-Result<> passOn(Result<T> parsed, auto&& take) {
+Result<> assignParsed(Result<T> parsed, auto&& take) {
   if (!parsed) return fail(std::move(parsed.error()));
   take(*std::move(parsed));
   return {};
@@ -37,14 +37,15 @@ std::string boolText(bool value) {
 Result<> checkType(std::string_view type, const std::string& text) {
   const auto drop = [](auto&&) {};
   constexpr auto kGreatest = std::numeric_limits<std::int64_t>::max();
-  if (type == "bool") return passOn(parseBool(text), drop);
+  if (type == "bool") return assignParsed(parseBool(text), drop);
   if (type == "int")
-    return passOn(parseInteger(text, std::numeric_limits<std::int64_t>::min(), kGreatest), drop);
-  if (type == "uint") return passOn(parseInteger(text, 0, kGreatest), drop);
-  if (type == "float") return passOn(parseReal(text), drop);
-  if (type == "duration") return passOn(parseTimeSpan(text), drop);
-  if (type == "strings") return passOn(parseList(text), drop);
-  if (type == "map") return passOn(parseMap(text), drop);
+    return assignParsed(parseInteger(text, std::numeric_limits<std::int64_t>::min(), kGreatest),
+                        drop);
+  if (type == "uint") return assignParsed(parseInteger(text, 0, kGreatest), drop);
+  if (type == "float") return assignParsed(parseReal(text), drop);
+  if (type == "duration") return assignParsed(parseTimeSpan(text), drop);
+  if (type == "strings") return assignParsed(parseList(text), drop);
+  if (type == "map") return assignParsed(parseMap(text), drop);
   return {};
 }
 
@@ -97,7 +98,7 @@ Flag& FlagSet::boolean(std::string name, bool& value, std::string usage) {
   Flag& flag = declare(std::move(name), "", std::move(usage));
   flag.implied = "true";
   flag.set = [&value](const std::string& text) {
-    return passOn(parseBool(text), [&](bool parsed) { value = parsed; });
+    return assignParsed(parseBool(text), [&](bool parsed) { value = parsed; });
   };
   flag.text = [&value] { return boolText(value); };
   flag.defaultText = boolText(value);
@@ -107,7 +108,7 @@ Flag& FlagSet::boolean(std::string name, bool& value, std::string usage) {
 Flag& FlagSet::real(std::string name, double& value, std::string usage) {
   Flag& flag = declare(std::move(name), "float", std::move(usage));
   flag.set = [&value](const std::string& text) {
-    return passOn(parseReal(text), [&](double parsed) { value = parsed; });
+    return assignParsed(parseReal(text), [&](double parsed) { value = parsed; });
   };
   flag.text = [&value] { return fmt::format("{}", value); };
   flag.defaultText = flag.text();
@@ -117,7 +118,7 @@ Flag& FlagSet::real(std::string name, double& value, std::string usage) {
 Flag& FlagSet::duration(std::string name, Duration& value, std::string usage) {
   Flag& flag = declare(std::move(name), "duration", std::move(usage));
   flag.set = [&value](const std::string& text) {
-    return passOn(parseTimeSpan(text), [&](Duration parsed) { value = parsed; });
+    return assignParsed(parseTimeSpan(text), [&](Duration parsed) { value = parsed; });
   };
   flag.text = [&value] { return formatDuration(value); };
   flag.defaultText = flag.text();
@@ -173,7 +174,7 @@ Flag& FlagSet::wholeNumber(std::string name, std::string usage, std::int64_t lea
                            std::int64_t greatest, std::function<void(std::int64_t)> take) {
   Flag& flag = declare(std::move(name), "int", std::move(usage));
   flag.set = [least, greatest, take = std::move(take)](const std::string& text) {
-    return passOn(parseInteger(text, least, greatest), take);
+    return assignParsed(parseInteger(text, least, greatest), take);
   };
   return flag;
 }
@@ -218,7 +219,7 @@ bool FlagSet::given(std::string_view name) const {
   return found != flags_.end() && found->given;
 }
 
-std::vector<std::string> FlagSet::givenWithoutEffect() const {
+std::vector<std::string> FlagSet::flagsWithoutEffect() const {
   std::vector<std::string> names;
   for (const Flag& flag : flags_)
     if (flag.given && flag.withoutEffect) names.push_back("--" + flag.name);

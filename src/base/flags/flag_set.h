@@ -55,7 +55,7 @@ struct Flag {
   std::function<Result<>(const std::string& text)> set;
   std::function<std::string()> text;  // the value now
 
-  Flag& shortly(char letter) {
+  Flag& shortName(char letter) {
     shorthand = letter;
     return *this;
   }
@@ -121,7 +121,7 @@ class FlagSet {
 
   bool given(std::string_view name) const;
   // "--name" of the flags that were given and change nothing.
-  std::vector<std::string> givenWithoutEffect() const;
+  std::vector<std::string> flagsWithoutEffect() const;
   // Names and values of all flags, in the order of declaration.
   std::vector<std::pair<std::string, std::string>> values() const;
   const std::deque<Flag>& all() const { return flags_; }

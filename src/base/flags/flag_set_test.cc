@@ -15,9 +15,9 @@ using namespace std::chrono_literals;
 struct Line {
   explicit Line(Dialect dialect = Dialect::Pflag) : set(dialect) {
     set.text("name", name, "A name");
-    set.boolean("fast", fast, "Be fast").shortly('f');
-    set.boolean("dry", dry, "Do nothing").shortly('d');
-    set.integer("v", verbosity, "Verbosity").shortly('v');
+    set.boolean("fast", fast, "Be fast").shortName('f');
+    set.boolean("dry", dry, "Do nothing").shortName('d');
+    set.integer("v", verbosity, "Verbosity").shortName('v');
     set.integer("port", port, "A port").within(0, 65535);
     set.real("qps", qps, "Requests per second");
     set.duration("wait", wait, "A pause");
@@ -185,7 +185,7 @@ TEST(FlagSetTest, InGosFlagPackageTheFirstArgumentEndsTheFlags) {
 TEST(FlagSetTest, FlagsWithoutEffectAreToldWhenTheyAreGiven) {
   Line line;
   ASSERT_TRUE(line.parse({"--old_limit=0b11", "--port=1"}));
-  EXPECT_THAT(line.set.givenWithoutEffect(), ElementsAre("--old-limit"));
+  EXPECT_THAT(line.set.flagsWithoutEffect(), ElementsAre("--old-limit"));
   const auto values = line.set.values();
   EXPECT_EQ(values.front(), (std::pair<std::string, std::string>{"name", "anna"}));
   EXPECT_EQ(values.back(), (std::pair<std::string, std::string>{"old-limit", "0b11"}));

@@ -96,7 +96,7 @@ void addKlogFlags(FlagSet& set, log::Output& output, bool thresholdAlways) {
 
 void addLogFlags(FlagSet& set, int& verbosity, std::string& format, log::Output& output,
                  bool thresholdAlways) {
-  set.integer("v", verbosity, "Verbosity of the log").shortly('v');
+  set.integer("v", verbosity, "Verbosity of the log").shortName('v');
   set.text("logging-format", format, "Format of the log: text or json").oneOf({"text", "json"});
   set.custom("vmodule", "pattern=N,...", "Verbosity for some source files only", checkModules)
       .idle();

@@ -26,14 +26,14 @@ Task<int> answerAtOnce(Depth* depth) {
   co_return 1;
 }
 
-Task<int> askAnother(Depth* depth) {
+Task<int> awaitAnother(Depth* depth) {
   auto asking = answerAtOnce(depth);
   co_return co_await asking;
 }
 
-Task<void> askOften(Depth* depth, std::int64_t times) {
+Task<void> awaitRepeatedly(Depth* depth, std::int64_t times) {
   for (std::int64_t i = 0; i < times; ++i) {
-    auto asking = askAnother(depth);
+    auto asking = awaitAnother(depth);
     (void)co_await asking;
   }
 }
@@ -46,7 +46,7 @@ TEST(TaskStack, tasks_that_end_at_once_leave_nothing_on_the_stack_in_a_long_loop
   for (const std::int64_t times : {1'000, 1'000'000}) {
     Depth depth;
     TaskGroup group;
-    group.spawn(askOften(&depth, times));
+    group.spawn(awaitRepeatedly(&depth, times));
     EXPECT_EQ(group.size(), 0U);
     EXPECT_EQ(depth.calls, times);
     ASSERT_EQ(depth.grown(), 0U) << times;

@@ -302,7 +302,7 @@ class ProcessRuntime::Programs {
     auto [future, completer] = Future<Result<ExecResult>>::make(executor);
     const ProgramSpec program{.argv = std::move(command),
                               .limit = std::chrono::ceil<std::chrono::milliseconds>(limit),
-                              .mostOutput = kMostOutput,
+                              .maxOutput = kMostOutput,
                               .dropsOutput = true};
     std::lock_guard lock(mutex_);
     try {

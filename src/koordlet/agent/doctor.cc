@@ -101,7 +101,7 @@ std::vector<Finding> examine(const Host& host, const AgentOptions& options) {
           "{} is on and does nothing: neither CPICollector nor PSICollector is on", gate));
   if (options.collectInterval < 1s)
     report.off("collect-res-used-interval is below 1s: nothing is measured, no QoS strategy runs");
-  if (const auto missing = options.gates.askedAndMissing(); !missing.empty())
+  if (const auto missing = options.gates.missingRequested(); !missing.empty())
     report.off(fmt::format("not in this version, therefore off: {}", fmt::join(missing, ", ")));
   const auto runtimes = findRuntimes(host.dirs, options.runtimes);
   for (const auto& runtime : runtimes)

@@ -51,7 +51,7 @@ void takeStatus(const json::value& status, WallTime now, api::DeviceInfo& device
   api::Condition condition{"Healthy", "True", 0, {}, "DeviceHealthy", "device is healthy"};
   if (!device.health) {
     const std::string reason = reasonOf(textAt(status, "errCode"));
-    const auto message = beginningOf(textAt(status, "errMessage"), kLongestMessage);
+    const auto message = utf8Prefix(textAt(status, "errMessage"), kLongestMessage);
     condition = {"Healthy",
                  "False",
                  0,

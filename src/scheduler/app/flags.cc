@@ -61,13 +61,13 @@ void addDebugging(flags::FlagSet& set, Flags& flags) {
               "--secure-port");
   set.integer("debug-scores", flags.debug.topScores,
               "Log the scores of this many best nodes for every pod; 0 = none")
-      .shortly('s');
+      .shortName('s');
   set.boolean("debug-filters", flags.debug.filterFailures,
               "Log for every pod which plugin rejects which node")
-      .shortly('f');
+      .shortName('f');
   set.boolean("debug-diagnosis", flags.debug.diagnosis,
               "Log a document about every attempt that fails")
-      .shortly('d');
+      .shortName('d');
   set.boolean("debug-diagnosis-blocking", flags.debug.diagnosisAtOnce,
               "Write these documents before the next pod is scheduled, not when there is time");
   set.integer("debug-diagnosis-queue-size", flags.debug.diagnosisQueue,

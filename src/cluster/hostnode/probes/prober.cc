@@ -33,7 +33,7 @@ constexpr Duration kFirstLook = 1ms;
 constexpr Duration kLongestLook = 20ms;
 
 std::string outputOf(std::string_view text) {
-  return asUtf8(beginningOf(text, kMaxOutput));
+  return asUtf8(utf8Prefix(text, kMaxOutput));
 }
 
 ProbeResult failure(std::string_view why) {

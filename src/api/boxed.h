@@ -31,7 +31,7 @@ class Boxed {
   void reset() { item_ = List<T>(); }
 
   void share() { item_.share(); }
-  std::size_t sharers() const noexcept { return item_.sharers(); }
+  std::size_t useCount() const noexcept { return item_.useCount(); }
 
   bool operator==(const Boxed& other) const
     requires requires(const T& a) { a == a; }

@@ -40,13 +40,13 @@ TEST(TextTest, copiesHaveTheSameCharacters) {
     const Text copy = text;
     Text changed = copy;
     EXPECT_EQ(copy.view().data(), text.view().data());
-    EXPECT_EQ(text.sharers(), 3U);
+    EXPECT_EQ(text.useCount(), 3U);
     changed = "another-scheduler";
     EXPECT_EQ(text, "default-scheduler");
-    EXPECT_EQ(text.sharers(), 2U);
+    EXPECT_EQ(text.useCount(), 2U);
   }
-  EXPECT_EQ(text.sharers(), 1U);
-  EXPECT_EQ(Text("Running").sharers(), 0U);
+  EXPECT_EQ(text.useCount(), 1U);
+  EXPECT_EQ(Text("Running").useCount(), 0U);
 }
 
 // Counts the items that live.
@@ -110,16 +110,16 @@ TEST(ListTest, copiesOfASharedListHaveItsItemsUntilOneIsChanged) {
     list.share();
     List<Counted> copy = list;
     const List<Counted> third = copy;
-    EXPECT_EQ(list.sharers(), 3U);
+    EXPECT_EQ(list.useCount(), 3U);
     EXPECT_EQ(third.begin(), std::as_const(list).begin());
     EXPECT_EQ(Counted::alive, 6);
-    EXPECT_EQ(apart.sharers(), 1U);
+    EXPECT_EQ(apart.useCount(), 1U);
 
     copy.erase(std::as_const(copy).begin() + 1);
     EXPECT_EQ(numbersOf(copy), (Numbers{0, 2}));
     EXPECT_EQ(numbersOf(third), (Numbers{0, 1, 2}));
-    EXPECT_EQ(list.sharers(), 2U);
-    EXPECT_EQ(copy.sharers(), 1U);
+    EXPECT_EQ(list.useCount(), 2U);
+    EXPECT_EQ(copy.useCount(), 1U);
     const List<Counted> apartAgain = copy;  // it is one like any other again
     EXPECT_NE(apartAgain.begin(), std::as_const(copy).begin());
     EXPECT_EQ(numbersOf(list), numbersOf(third));
@@ -136,7 +136,7 @@ TEST(ListTest, everyChangeOfASharedListLeavesOthersAlone) {
     List<Counted> copy = list;
     change(copy);
     EXPECT_EQ(numbersOf(list), all);
-    EXPECT_EQ(list.sharers(), 1U);
+    EXPECT_EQ(list.useCount(), 1U);
     return numbersOf(copy);
   };
   const auto first = [](List<Counted>& of) { return std::as_const(of).begin(); };
@@ -164,7 +164,7 @@ TEST(ListTest, lookingAtASharedListThatIsConstMakesNoItems) {
   EXPECT_EQ(copy.at(0) + copy[1] + copy.front() + copy.back() + *copy.begin() + *copy.data(), 8);
   EXPECT_THROW(copy.at(2), std::out_of_range);
   EXPECT_EQ(copy, list);
-  EXPECT_EQ(copy.sharers(), 2U);
+  EXPECT_EQ(copy.useCount(), 2U);
 }
 
 TEST(ListTest, theLastOfASharedListChangesItInPlace) {
@@ -176,7 +176,7 @@ TEST(ListTest, theLastOfASharedListChangesItInPlace) {
     const List<Counted> copy = list;
   }
   EXPECT_EQ(list.begin(), items);
-  EXPECT_EQ(list.sharers(), 1U);
+  EXPECT_EQ(list.useCount(), 1U);
   const List<Counted> copy = list;
   EXPECT_NE(copy.begin(), items);
 }
@@ -201,8 +201,8 @@ TEST(ListTest, threadsMayHaveItemsTogether) {
   }
   threads.clear();
   EXPECT_EQ(whole, 4000);
-  EXPECT_EQ(list.sharers(), 1U);
-  EXPECT_EQ(text.sharers(), 1U);
+  EXPECT_EQ(list.useCount(), 1U);
+  EXPECT_EQ(text.useCount(), 1U);
 }
 
 TEST(MapTest, aChangeOfASharedMapLeavesOthersAlone) {
@@ -210,7 +210,7 @@ TEST(MapTest, aChangeOfASharedMapLeavesOthersAlone) {
   map.share();
   StringMap copy = map;
   EXPECT_EQ(copy.erase("c"), 0U);
-  EXPECT_EQ(map.sharers(), 2U);  // nothing has changed
+  EXPECT_EQ(map.useCount(), 2U);  // nothing has changed
   EXPECT_EQ(copy.erase("a"), 1U);
   copy["b"] = "3";
   copy.insert_or_assign("d", "4");
@@ -232,7 +232,7 @@ TEST(BoxedTest, isAnOptionalThatCopiesMayShare) {
   apart->limits["cpu"] = Quantity::of(2);
   box.share();
   Boxed<ResourceRequirements> copy = box;
-  EXPECT_EQ(box.sharers(), 2U);
+  EXPECT_EQ(box.useCount(), 2U);
   EXPECT_EQ(&*std::as_const(copy), &*std::as_const(box));
   copy->limits["cpu"] = Quantity::of(3);
   EXPECT_EQ(box->limits.at("cpu"), Quantity::of(1));
@@ -286,7 +286,7 @@ TEST(SharingTest, whatNobodyHasAnyMoreIsDropped) {
   EXPECT_LE(sharing.size(), 64U);
   StringMap again{{"kept", ""}};
   sharing.share(again);
-  EXPECT_EQ(kept.sharers(), 3U);
+  EXPECT_EQ(kept.useCount(), 3U);
 }
 
 TEST(LeanTest, anEmptyPodIsSmall) {

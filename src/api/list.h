@@ -160,11 +160,11 @@ class List {
     if (block_) block_->capacity = kShared | 1;
   }
   bool shared() const noexcept {
-    return block_ && (holders(block_).load(std::memory_order_relaxed) & kShared) != 0;
+    return block_ && (refCount(block_).load(std::memory_order_relaxed) & kShared) != 0;
   }
   // How many lists have these items.
-  size_type sharers() const noexcept {
-    return !block_ ? 0 : shared() ? holders(block_).load(std::memory_order_relaxed) & ~kShared : 1;
+  size_type useCount() const noexcept {
+    return !block_ ? 0 : shared() ? refCount(block_).load(std::memory_order_relaxed) & ~kShared : 1;
   }
 
   friend bool operator==(const List& a, const List& b) {
@@ -188,14 +188,14 @@ class List {
     return std::launder(reinterpret_cast<T*>(reinterpret_cast<std::byte*>(block) + offset()));
   }
 
-  static std::atomic_ref<std::uint32_t> holders(Block* block) noexcept {
+  static std::atomic_ref<std::uint32_t> refCount(Block* block) noexcept {
     return std::atomic_ref<std::uint32_t>(block->capacity);
   }
   // Most lists are empty, and there are a great many: what is done to others is not made part of who does it.
   [[gnu::noinline]] void copy(const List& other) {
     if (other.shared()) {
       block_ = other.block_;
-      holders(block_).fetch_add(1, std::memory_order_relaxed);
+      refCount(block_).fetch_add(1, std::memory_order_relaxed);
     } else {
       *this = List(other.begin(), other.end());
     }
@@ -203,7 +203,7 @@ class List {
   // Copies the items if another list shares them.
   [[gnu::noinline]] void own() {
     if constexpr (std::is_copy_constructible_v<T>) {
-      if (holders(block_).load(std::memory_order_acquire) == (kShared | 1)) {
+      if (refCount(block_).load(std::memory_order_acquire) == (kShared | 1)) {
         block_->capacity = block_->size;
       } else {
         *this = List(std::as_const(*this).begin(), std::as_const(*this).end());
@@ -229,7 +229,7 @@ class List {
     swap(to);
   }
   [[gnu::noinline]] void drop() noexcept {
-    if (shared() && holders(block_).fetch_sub(1, std::memory_order_acq_rel) != (kShared | 1))
+    if (shared() && refCount(block_).fetch_sub(1, std::memory_order_acq_rel) != (kShared | 1))
       return;  // others have them
     std::destroy_n(items(block_), block_->size);
     ::operator delete(block_);

@@ -79,7 +79,7 @@ class Map {
   // As of List.
   void share() { items_.share(); }
   bool shared() const noexcept { return items_.shared(); }
-  size_type sharers() const noexcept { return items_.sharers(); }
+  size_type useCount() const noexcept { return items_.useCount(); }
 
   bool operator==(const Map& other) const;
 

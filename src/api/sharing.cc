@@ -65,39 +65,39 @@ class PartHash {
 };
 
 template <class T>
-bool alike(const T& a, const T& b) {
+bool identical(const T& a, const T& b) {
   return a == b;
 }
-bool alike(const Quantity& a, const Quantity& b) {
+bool identical(const Quantity& a, const Quantity& b) {
   return a == b && a.format() == b.format();
 }
 template <class T>
-bool alike(const std::pair<std::string, T>& a, const std::pair<std::string, T>& b);
+bool identical(const std::pair<std::string, T>& a, const std::pair<std::string, T>& b);
 template <Perhaps T>
-bool alike(const T& a, const T& b);
+bool identical(const T& a, const T& b);
 template <Many T>
   requires(!std::convertible_to<T, std::string_view>)
-bool alike(const T& a, const T& b);
+bool identical(const T& a, const T& b);
 template <Described T>
-bool alike(const T& a, const T& b) {
+bool identical(const T& a, const T& b) {
   bool same = true;
   boost::mp11::mp_for_each<MembersOf<T>>(
-      [&](auto member) { same = same && alike(a.*member.pointer, b.*member.pointer); });
+      [&](auto member) { same = same && identical(a.*member.pointer, b.*member.pointer); });
   return same;
 }
 template <class T>
-bool alike(const std::pair<std::string, T>& a, const std::pair<std::string, T>& b) {
-  return a.first == b.first && alike(a.second, b.second);
+bool identical(const std::pair<std::string, T>& a, const std::pair<std::string, T>& b) {
+  return a.first == b.first && identical(a.second, b.second);
 }
 template <Perhaps T>
-bool alike(const T& a, const T& b) {
-  return a.has_value() == b.has_value() && (!a.has_value() || alike(*a, *b));
+bool identical(const T& a, const T& b) {
+  return a.has_value() == b.has_value() && (!a.has_value() || identical(*a, *b));
 }
 template <Many T>
   requires(!std::convertible_to<T, std::string_view>)
-bool alike(const T& a, const T& b) {
-  return std::ranges::equal(a, b,
-                            [](const auto& one, const auto& other) { return alike(one, other); });
+bool identical(const T& a, const T& b) {
+  return std::ranges::equal(
+      a, b, [](const auto& one, const auto& other) { return identical(one, other); });
 }
 
 template <class Part>
@@ -105,7 +105,7 @@ bool hasNoLoad(const Part& part) {
   if constexpr (Perhaps<Part>) {
     return !part.has_value();
   } else if constexpr (std::same_as<Part, Text>) {
-    return part.sharers() == 0;  // kept in place
+    return part.useCount() == 0;  // kept in place
   } else {
     return part.empty();
   }
@@ -122,10 +122,10 @@ struct Sharing<Part>::Known {
       return hash.sum();
     }
   };
-  struct Alike {
-    bool operator()(const Part& a, const Part& b) const { return alike(a, b); }
+  struct Identical {
+    bool operator()(const Part& a, const Part& b) const { return identical(a, b); }
   };
-  boost::unordered_flat_set<Part, Hash, Alike> parts;
+  boost::unordered_flat_set<Part, Hash, Identical> parts;
   std::size_t sweepAt = 64;
 };
 
@@ -145,7 +145,7 @@ void Sharing<Part>::share(Part& part) {
     return;
   }
   if (parts.size() >= known_->sweepAt) {
-    erase_if(parts, [](const Part& each) { return each.sharers() == 1; });
+    erase_if(parts, [](const Part& each) { return each.useCount() == 1; });
     known_->sweepAt = std::max<std::size_t>(64, 2 * parts.size());
   }
   if constexpr (requires { part.share(); }) part.share();

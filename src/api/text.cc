@@ -35,7 +35,7 @@ std::string_view Text::view() const noexcept {
   return {block()->characters(), block()->size};
 }
 
-std::size_t Text::sharers() const noexcept {
+std::size_t Text::useCount() const noexcept {
   return onHeap() ? block()->holders.load(std::memory_order_relaxed) : 0;
 }
 

@@ -35,7 +35,7 @@ class Text {
   std::string_view view() const noexcept;
   operator std::string_view() const noexcept { return view(); }  // NOLINT: as std::string
   // How many have these characters; 0 for those that are kept in place.
-  std::size_t sharers() const noexcept;
+  std::size_t useCount() const noexcept;
   std::string str() const { return std::string(view()); }
   bool empty() const noexcept { return word_ == 0; }
   std::size_t size() const noexcept { return view().size(); }

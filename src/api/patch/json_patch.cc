@@ -54,7 +54,7 @@ struct Place {
 // What the operations so far have used up.
 class JsonPatchBudget {
  public:
-  Result<> copied(std::size_t bytes) {
+  Result<> chargeCopy(std::size_t bytes) {
     copiedBytes_ += bytes;
     if (copiedBytes_ <= kMaxPatchCopyBytes) return {};
     // 422 and not 413, as kube-apiserver answers whatever an operation of a patch fails for.
@@ -63,7 +63,7 @@ class JsonPatchBudget {
                             "{}, exceeding the limit {}",
                             copiedBytes_, kMaxPatchCopyBytes));
   }
-  Result<> worked(std::size_t values) {
+  Result<> chargeWork(std::size_t values) {
     work_ += values;
     if (work_ <= kMaxPatchWork) return {};
     return fail(ErrorCode::RequestEntityTooLarge,
@@ -141,7 +141,7 @@ Result<> add(std::string_view op, const Place& place, json::value value, std::si
   const auto places = static_cast<std::int64_t>(array.size()) + 1;
   if (index && *index < 0) *index += places;
   if (!index || *index < 0 || *index >= places) return broken(op, place.key, "invalid index");
-  if (auto good = budget.worked(static_cast<std::size_t>(places - *index)); !good) return good;
+  if (auto good = budget.chargeWork(static_cast<std::size_t>(places - *index)); !good) return good;
   array.insert(array.begin() + *index, std::move(value));
   return {};
 }
@@ -152,7 +152,7 @@ Result<json::value> take(std::string_view op, const Place& place, JsonPatchBudge
   if (auto* object = place.container->if_object()) {
     const auto it = object->find(place.key);
     if (it == object->end()) return broken(op, place.key, "unable to remove nonexistent key");
-    if (auto good = budget.worked(static_cast<std::size_t>(object->end() - it)); !good)
+    if (auto good = budget.chargeWork(static_cast<std::size_t>(object->end() - it)); !good)
       return fail(std::move(good.error()));
     taken = std::move(it->value());
     object->stable_erase(it);
@@ -161,7 +161,8 @@ Result<json::value> take(std::string_view op, const Place& place, JsonPatchBudge
   auto& array = place.container->get_array();
   const auto index = elementOf(array, op, place);
   if (!index) return fail(index.error());
-  if (auto good = budget.worked(array.size() - *index); !good) return fail(std::move(good.error()));
+  if (auto good = budget.chargeWork(array.size() - *index); !good)
+    return fail(std::move(good.error()));
   taken = std::move(array[*index]);
   array.erase(array.begin() + static_cast<std::ptrdiff_t>(*index));
   return taken;
@@ -182,14 +183,14 @@ Result<> moveOrCopy(json::value& document, const json::value& operation, std::st
   const auto current = get(op, source);
   if (!current) return fail(current.error());
   const auto size = *current ? measureJson(**current) : JsonMeasure{4, 1, 0};  // null
-  if (auto good = budget.worked(size.values); !good) return good;
+  if (auto good = budget.chargeWork(size.values); !good) return good;
   json::value value;
   if (op == "move") {
     auto taken = take(op, source, budget);
     if (!taken) return fail(std::move(taken.error()));
     value = *std::move(taken);
   } else {
-    if (auto good = budget.copied(size.bytes); !good) return good;
+    if (auto good = budget.chargeCopy(size.bytes); !good) return good;
     if (*current) value = **current;
   }
   const Place target = locate(document, path);

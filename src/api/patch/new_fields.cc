@@ -19,7 +19,7 @@ class NewFields {
     SchemaCursor types(schema);
     for (const auto* member : sortedMembers(object)) {
       const std::string_view name = member->key();
-      const auto* left = without ? leftOut(*without, name) : nullptr;
+      const auto* left = without ? findOmitted(*without, name) : nullptr;
       if (left && left->children.empty()) continue;
       const auto& value = member->value();
       const auto* known = types.field(name);
@@ -38,7 +38,7 @@ class NewFields {
   }
 
  private:
-  static const FieldNode* leftOut(const FieldSet& set, std::string_view name) {
+  static const FieldNode* findOmitted(const FieldSet& set, std::string_view name) {
     for (const auto& node : set.nodes())
       if (node.element.kind == Kind::Field && node.element.text == name) return &node;
     return nullptr;

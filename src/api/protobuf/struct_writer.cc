@@ -10,7 +10,7 @@ namespace {
 using Form = Slot::Form;
 
 template <class T>
-const T& the(const void* place) {
+const T& valueAt(const void* place) {
   return *static_cast<const T*>(place);
 }
 
@@ -22,15 +22,15 @@ bool isZero(const Slot& slot, const void* place) {
     case Form::String:
     case Form::Base64:
     case Form::TimeText:
-      return the<std::string>(place).empty();
+      return valueAt<std::string>(place).empty();
     case Form::Text:
-      return the<Text>(place).empty();
+      return valueAt<Text>(place).empty();
     case Form::Int32:
-      return the<std::int32_t>(place) == 0;
+      return valueAt<std::int32_t>(place) == 0;
     case Form::Int64:
-      return the<std::int64_t>(place) == 0;
+      return valueAt<std::int64_t>(place) == 0;
     case Form::Boolean:
-      return !the<bool>(place);
+      return !valueAt<bool>(place);
     default:
       return false;
   }
@@ -40,27 +40,27 @@ void writeValue(const Slot& slot, std::uint32_t number, const void* place, std::
   std::string message;
   switch (slot.form) {
     case Form::String:
-      return wire::putBytes(out, number, the<std::string>(place));
+      return wire::putBytes(out, number, valueAt<std::string>(place));
     case Form::Text:
-      return wire::putBytes(out, number, the<Text>(place));
+      return wire::putBytes(out, number, valueAt<Text>(place));
     case Form::Base64:
       return wire::putBytes(out, number,
-                            base64Decode(the<std::string>(place)).value_or(std::string()));
+                            base64Decode(valueAt<std::string>(place)).value_or(std::string()));
     case Form::Int32:
       return wire::putNumber(
           out, number,
-          static_cast<std::uint64_t>(static_cast<std::int64_t>(the<std::int32_t>(place))));
+          static_cast<std::uint64_t>(static_cast<std::int64_t>(valueAt<std::int32_t>(place))));
     case Form::Int64:
-      return wire::putNumber(out, number, static_cast<std::uint64_t>(the<std::int64_t>(place)));
+      return wire::putNumber(out, number, static_cast<std::uint64_t>(valueAt<std::int64_t>(place)));
     case Form::Boolean:
-      return wire::putNumber(out, number, the<bool>(place) ? 1 : 0);
+      return wire::putNumber(out, number, valueAt<bool>(place) ? 1 : 0);
     case Form::Json:
-      return encodeField(out, number, the<json::value>(place), *slot.schema);
+      return encodeField(out, number, valueAt<json::value>(place), *slot.schema);
     case Form::Quantity:
-      wire::putBytes(message, 1, the<Quantity>(place).toString());
+      wire::putBytes(message, 1, valueAt<Quantity>(place).toString());
       break;
     case Form::IntOrString: {
-      const auto& value = the<IntOrString>(place);
+      const auto& value = valueAt<IntOrString>(place);
       wire::putNumber(message, 1, value.isText ? 1 : 0);
       wire::putNumber(message, 2,
                       static_cast<std::uint64_t>(static_cast<std::int64_t>(value.number)));
@@ -69,14 +69,14 @@ void writeValue(const Slot& slot, std::uint32_t number, const void* place, std::
     }
     case Form::Time:
       // Whole seconds, as in JSON.
-      wire::putTime(message, std::chrono::floor<std::chrono::seconds>(the<WallTime>(place)));
+      wire::putTime(message, std::chrono::floor<std::chrono::seconds>(valueAt<WallTime>(place)));
       break;
     case Form::TimeText:
-      if (const auto time = parseTime(the<std::string>(place))) wire::putTime(message, *time);
+      if (const auto time = parseTime(valueAt<std::string>(place))) wire::putTime(message, *time);
       break;
     case Form::MicroTime:
       wire::putTime(message,
-                    std::chrono::floor<std::chrono::microseconds>(the<MicroTime>(place).time));
+                    std::chrono::floor<std::chrono::microseconds>(valueAt<MicroTime>(place).time));
       break;
     case Form::Message:
       writeStruct(*slot.plan, static_cast<const char*>(place), message);

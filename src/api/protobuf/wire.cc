@@ -5,7 +5,7 @@
 namespace koord::api::wire {
 namespace {
 
-constexpr const char* kCutShort = "the protobuf message ends in the middle of a field";
+constexpr const char* kTruncated = "the protobuf message ends in the middle of a field";
 
 }  // namespace
 
@@ -37,7 +37,7 @@ void putDouble(std::string& out, std::uint32_t field, double number) {
 bool Reader::longVarint(std::uint64_t& value) {
   value = 0;
   for (unsigned shift = 0; shift < 70; shift += 7) {
-    if (at_ == end_) return stop(kCutShort);
+    if (at_ == end_) return stop(kTruncated);
     const auto byte = static_cast<unsigned char>(*at_++);
     if (shift < 64) value |= std::uint64_t{byte & 0x7fU} << shift;
     if (byte < 0x80) return true;
@@ -46,7 +46,7 @@ bool Reader::longVarint(std::uint64_t& value) {
 }
 
 bool Reader::fixed(std::size_t size, std::uint64_t& value) {
-  if (static_cast<std::size_t>(end_ - at_) < size) return stop(kCutShort);
+  if (static_cast<std::size_t>(end_ - at_) < size) return stop(kTruncated);
   value = 0;
   for (std::size_t i = 0; i < size; ++i)
     value |= std::uint64_t{static_cast<unsigned char>(at_[i])} << (8 * i);
@@ -72,7 +72,7 @@ bool Reader::next(Field& field) {
       return fixed(4, field.value);
     case Type::Bytes:
       if (!varint(field.value)) return false;
-      if (field.value > static_cast<std::size_t>(end_ - at_)) return stop(kCutShort);
+      if (field.value > static_cast<std::size_t>(end_ - at_)) return stop(kTruncated);
       field.bytes = {at_, field.value};
       at_ += field.value;
       return true;

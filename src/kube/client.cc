@@ -34,7 +34,7 @@ std::string bodyOf(const Api& api, const api::ResourceType& type, const json::va
   return toJson(object);
 }
 
-Task<Result<>> callForNothing(Api& api, Request request) {
+Task<Result<>> callWithoutResult(Api& api, Request request) {
   // Less work for the server; nothing reads it.
   request.protobuf = api::isBuiltin({request.group, request.version, {}, {}, true});
   auto task = api.call(std::move(request));
@@ -153,14 +153,15 @@ Task<Result<json::value>> strategicPatch(Api& api, const api::ResourceType& type
 
 Task<Result<>> patchOnly(Api& api, const api::ResourceType& type, api::ObjectKey key,
                          PatchType patchType, json::value document, std::string subresource) {
-  return callForNothing(api, patchRequest(type, key, patchType, document, std::move(subresource)));
+  return callWithoutResult(api,
+                           patchRequest(type, key, patchType, document, std::move(subresource)));
 }
 
 Task<Result<>> deleteObject(Api& api, const api::ResourceType& type, api::ObjectKey key,
                             DeleteOptions options) {
   Request request = makeRequest(Verb::Delete, type, key);
   request.body = bodyOf(options);
-  return callForNothing(api, std::move(request));
+  return callWithoutResult(api, std::move(request));
 }
 
 Task<Result<>> bindPod(Api& api, api::ObjectKey pod, std::string uid, std::string nodeName,
@@ -175,7 +176,7 @@ Task<Result<>> bindPod(Api& api, api::ObjectKey pod, std::string uid, std::strin
   Request request = makeRequest(Verb::Create, api::Pod::kType, pod);
   request.subresource = "binding";
   request.body = bodyOf(api, binding);
-  return callForNothing(api, std::move(request));
+  return callWithoutResult(api, std::move(request));
 }
 
 Task<Result<>> evictPod(Api& api, api::ObjectKey pod, DeleteOptions options) {
@@ -187,7 +188,7 @@ Task<Result<>> evictPod(Api& api, api::ObjectKey pod, DeleteOptions options) {
   Request request = makeRequest(Verb::Create, api::Pod::kType, pod);
   request.subresource = "eviction";
   request.body = json::serialize(eviction);
-  return callForNothing(api, std::move(request));
+  return callWithoutResult(api, std::move(request));
 }
 
 }  // namespace koord::kube

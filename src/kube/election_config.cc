@@ -10,7 +10,7 @@ namespace {
 
 // Of fields that are not pointers upstream, nothing given and zero given are the same.
 template <class T>
-void keepUnlessEmpty(T& into, T given) {
+void setIfNotEmpty(T& into, T given) {
   if (given != T{}) into = std::move(given);
 }
 
@@ -18,12 +18,12 @@ void keepUnlessEmpty(T& into, T given) {
 
 void readElection(Fields fields, ElectionConfig& into) {
   into.leaderElect = fields.boolean("leaderElect", into.leaderElect);
-  keepUnlessEmpty(into.leaseDuration, fields.duration("leaseDuration", {}));
-  keepUnlessEmpty(into.renewDeadline, fields.duration("renewDeadline", {}));
-  keepUnlessEmpty(into.retryPeriod, fields.duration("retryPeriod", {}));
-  keepUnlessEmpty(into.resourceLock, fields.text("resourceLock"));
-  keepUnlessEmpty(into.resourceName, fields.text("resourceName"));
-  keepUnlessEmpty(into.resourceNamespace, fields.text("resourceNamespace"));
+  setIfNotEmpty(into.leaseDuration, fields.duration("leaseDuration", {}));
+  setIfNotEmpty(into.renewDeadline, fields.duration("renewDeadline", {}));
+  setIfNotEmpty(into.retryPeriod, fields.duration("retryPeriod", {}));
+  setIfNotEmpty(into.resourceLock, fields.text("resourceLock"));
+  setIfNotEmpty(into.resourceName, fields.text("resourceName"));
+  setIfNotEmpty(into.resourceNamespace, fields.text("resourceNamespace"));
   fields.refuseUnknown();
 }
 

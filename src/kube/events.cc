@@ -141,11 +141,11 @@ Task<void> EventRecorder::writeAll() {
     auto writing = write(next);
     const Result<> written = co_await writing;
     if (written) {
-      wrote();
+      onWriteSucceeded();
       pause = kShortestPause;
       continue;
     }
-    if (!worthRepeating(written.error()) || executor_.steadyNow() - next.since >= kPatience) {
+    if (!isRetriable(written.error()) || executor_.steadyNow() - next.since >= kPatience) {
       lost(next.event, written.error().message);
       continue;
     }
@@ -207,7 +207,7 @@ void EventRecorder::lost(const api::Event& event, std::string_view why) {
   }
 }
 
-void EventRecorder::wrote() {
+void EventRecorder::onWriteSucceeded() {
   if (const std::size_t count = std::exchange(lost_, 0); count > 1)
     log::warn("events are written again; {} were lost", count);
 }

@@ -59,7 +59,7 @@ class EventRecorder {
   void add(Pending pending);
   void retryLater(Pending pending);
   void lost(const api::Event& event, std::string_view why);
-  void wrote();
+  void onWriteSucceeded();
 
   Api& api_;
   Executor& executor_;

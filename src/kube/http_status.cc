@@ -10,11 +10,11 @@
 namespace koord::kube {
 namespace {
 
-constexpr std::size_t kShownOfBody = 300;
+constexpr std::size_t kMaxShownBody = 300;
 
-std::string withoutBlankEnd(std::string_view body) {
+std::string trimTrailingBlanks(std::string_view body) {
   const auto last = body.find_last_not_of("\n ");
-  return shortened(body.substr(0, last == std::string_view::npos ? 0 : last + 1), kShownOfBody);
+  return shortened(body.substr(0, last == std::string_view::npos ? 0 : last + 1), kMaxShownBody);
 }
 
 }  // namespace
@@ -34,7 +34,7 @@ Error errorOf(const net::HttpResponse& response, const std::string& asked) {
     error.message = fmt::format("{}: HTTP status {}: {}", asked, response.status,
                                 response.body.empty() || api::isProtobufBody(response.body)
                                     ? "no explanation"
-                                    : withoutBlankEnd(response.body));
+                                    : trimTrailingBlanks(response.body));
     return error;
   }
   error.code = codeOfReason(status->reason, response.status);

@@ -22,7 +22,7 @@ constexpr std::chrono::minutes kIdle{11};
 }  // namespace
 
 // Cuts what comes into events: lines, or in protobuf frames (envelope.h).
-class EventCutter {
+class EventSplitter {
  public:
   void expectFrames() { frames_ = true; }
   // Takes one event off the bytes, which have come after those that were given before; nullopt when
@@ -173,7 +173,7 @@ class HttpWatch::Running : public std::enable_shared_from_this<Running> {
   bool active_ = true;
   std::unique_ptr<net::Stream> stream_;
   net::HttpResponse response_;  // with the body of an error
-  EventCutter events_;
+  EventSplitter events_;
 };
 
 HttpWatch::HttpWatch(net::HttpTransport& transport, Executor& executor,

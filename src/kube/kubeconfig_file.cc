@@ -17,7 +17,7 @@ class Fields {
       : path_(std::move(path)), error_(error) {
     if (value == nullptr || value->is_null()) return;
     if (!value->is_object()) {
-      complain("", "must be a mapping");
+      addProblem("", "must be a mapping");
       return;
     }
     object_ = value;
@@ -29,7 +29,7 @@ class Fields {
     const auto* value = member(key);
     if (value == nullptr) return {};
     if (!value->is_string()) {
-      complain(key, "must be a string (put it in quotes)");
+      addProblem(key, "must be a string (put it in quotes)");
       return {};
     }
     return std::string(value->get_string());
@@ -38,7 +38,7 @@ class Fields {
     const auto* value = member(key);
     if (value == nullptr) return false;
     if (!value->is_bool()) {
-      complain(key, "must be true or false");
+      addProblem(key, "must be true or false");
       return false;
     }
     return value->get_bool();
@@ -56,7 +56,7 @@ class Fields {
       if (value->is_string()) {
         found.emplace_back(value->get_string());
       } else {
-        complainAt(path, "must be a string (put it in quotes)");
+        addProblemAt(path, "must be a string (put it in quotes)");
       }
     }
     return found;
@@ -65,8 +65,8 @@ class Fields {
     const auto* value = object_ ? find(*object_, key) : nullptr;
     return value && value->is_null() ? nullptr : value;
   }
-  void complain(std::string_view key, std::string_view what) {
-    complainAt(key.empty() ? path_ : join(key), what);
+  void addProblem(std::string_view key, std::string_view what) {
+    addProblemAt(key.empty() ? path_ : join(key), what);
   }
 
  private:
@@ -78,7 +78,7 @@ class Fields {
     const auto* value = member(key);
     if (value == nullptr) return found;
     if (!value->is_array()) {
-      complain(key, "must be a list");
+      addProblem(key, "must be a list");
       return found;
     }
     for (const auto& entry : value->get_array()) {
@@ -86,7 +86,7 @@ class Fields {
     }
     return found;
   }
-  void complainAt(const std::string& path, std::string_view what) {
+  void addProblemAt(const std::string& path, std::string_view what) {
     if (error_) return;
     error_ = Error{ErrorCode::Invalid,
                    path.empty() ? std::string(what) : fmt::format("{}: {}", path, what),
@@ -108,7 +108,7 @@ std::string resolved(const std::string& path, const std::string& kubeconfig) {
 ExecPlugin readExec(Fields exec, const std::string& file) {
   ExecPlugin plugin;
   plugin.command = exec.text("command");
-  if (plugin.command.empty()) exec.complain("command", "must name the program to run");
+  if (plugin.command.empty()) exec.addProblem("command", "must name the program to run");
   if (plugin.command.find('/') != std::string::npos)
     plugin.command = resolved(plugin.command, file);
   plugin.args = exec.texts("args");
@@ -118,10 +118,10 @@ ExecPlugin readExec(Fields exec, const std::string& file) {
   plugin.apiVersion = exec.text("apiVersion");
   if (plugin.apiVersion != "client.authentication.k8s.io/v1" &&
       plugin.apiVersion != "client.authentication.k8s.io/v1beta1") {
-    exec.complain("apiVersion", "must be client.authentication.k8s.io/v1 or .../v1beta1");
+    exec.addProblem("apiVersion", "must be client.authentication.k8s.io/v1 or .../v1beta1");
   }
   if (exec.text("interactiveMode") == "Always") {
-    exec.complain("interactiveMode", "Always is not possible here: there is no terminal");
+    exec.addProblem("interactiveMode", "Always is not possible here: there is no terminal");
   }
   plugin.installHint = exec.text("installHint");
   return plugin;
@@ -168,7 +168,7 @@ KubeUser readUser(Fields user, const std::string& file) {
     read.exec = readExec(std::move(exec), file);
   }
   if (user.member("auth-provider")) {
-    user.complain("auth-provider", "is not supported (nor by Kubernetes since 1.26); use exec");
+    user.addProblem("auth-provider", "is not supported (nor by Kubernetes since 1.26); use exec");
   }
   return read;
 }
@@ -194,7 +194,7 @@ Result<Kubeconfig> parseKubeconfig(const std::string& text, const std::string& p
   Fields root(&*document, "", error);
   if (document->is_object()) {
     const auto kind = root.text("kind");
-    if (!kind.empty() && kind != "Config") root.complain("kind", "must be Config");
+    if (!kind.empty() && kind != "Config") root.addProblem("kind", "must be Config");
   }
   Kubeconfig config{.where = where};
   config.currentContext = root.text("current-context");
@@ -202,7 +202,7 @@ Result<Kubeconfig> parseKubeconfig(const std::string& text, const std::string& p
   const auto readAll = [&](std::string_view list, std::string_view what, auto& into, auto readOne) {
     for (auto& entry : root.entries(list)) {
       const auto name = entry.text("name");
-      if (name.empty()) entry.complain("name", "must not be empty");
+      if (name.empty()) entry.addProblem("name", "must not be empty");
       auto read = readOne(entry.sub(what));
       read.where = fmt::format("{}: {}.{}", where, entry.path(), what);
       into.emplace(name, std::move(read));

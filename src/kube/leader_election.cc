@@ -56,7 +56,7 @@ class LeaderElector::Loop {
   void release(std::function<void()> done) {
     executor_.cancel(std::exchange(deadline_, 0));
     stopped_ = true;
-    tasks_.spawn(giveBack(std::move(done)));
+    tasks_.spawn(releaseLease(std::move(done)));
   }
 
  private:
@@ -151,7 +151,7 @@ class LeaderElector::Loop {
       if (holder != options_.identity && !holder.empty() &&
           observedAt_ + validFor > executor_.steadyNow()) {
         // Told when it changes: a candidate asks every two seconds, for months.
-        if (std::exchange(toldHolder_, holder) != holder)
+        if (std::exchange(reportedHolder_, holder) != holder)
           log::v(2, "lease {} is held by {}", key_.toString(), holder);
         co_return false;
       }
@@ -162,7 +162,7 @@ class LeaderElector::Loop {
     co_return written.has_value();
   }
 
-  Task<void> giveBack(std::function<void()> done) {
+  Task<void> releaseLease(std::function<void()> done) {
     const bool led = leading_;
     setLeading(false);
     if (led && options_.releaseOnStop) {
@@ -269,7 +269,7 @@ class LeaderElector::Loop {
   SteadyTime leadsUntil_{};
   json::value lease_;        // as last seen; null before
   SteadyTime observedAt_{};  // when it was first seen so
-  std::string toldHolder_;
+  std::string reportedHolder_;
   TaskGroup tasks_;
 };
 

@@ -105,7 +105,7 @@ class LeaderSkewTest : public ::testing::Test {
       elector_.reset();
       restartSoon();
     }
-    void stopInGoodOrder() {
+    void stopGracefully() {
       if (std::exchange(counted_, false)) --leaders_;
       elector_->release([this] { loop_.post([this] { kill(); }); });
     }
@@ -169,7 +169,7 @@ class LeaderSkewTest : public ::testing::Test {
         if (random.chance(0.3)) faults.repeat = random.unit();
         if (random.chance(0.2)) faults.overload = random.unit();
         if (random.chance(0.1) && machine->running()) {
-          random.chance(0.5) ? machine->kill() : machine->stopInGoodOrder();
+          random.chance(0.5) ? machine->kill() : machine->stopGracefully();
           ++changes;
         }
       }

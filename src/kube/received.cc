@@ -15,7 +15,7 @@ const api::MessageField& metadataField() {
   return field;
 }
 
-std::unexpected<Error> cutShort(const Error& error) {
+std::unexpected<Error> truncatedBody(const Error& error) {
   return fail(ErrorCode::Unavailable, "the answer is cut short or no JSON: " + error.message);
 }
 
@@ -52,12 +52,12 @@ std::string Received::annotation(std::string_view name) const {
 Result<> openObject(std::string_view body, std::function<void(const Received&)> visit) {
   if (api::isProtobufBody(body)) {
     const auto envelope = api::openEnvelope(body);
-    if (!envelope) return cutShort(envelope.error());
+    if (!envelope) return truncatedBody(envelope.error());
     visit(Received(envelope->message));
     return {};
   }
   const auto document = parseJson(body);
-  if (!document) return cutShort(document.error());
+  if (!document) return truncatedBody(document.error());
   visit(Received(*document));
   return {};
 }

@@ -123,7 +123,7 @@ class Reflector::Loop {
       if (page->next.empty()) {
         resourceVersion_ = std::move(page->resourceVersion);
         expired_ = pagesExpired_ = false;
-        wasThere_ = true;
+        stateRead_ = true;
         sink_.endReplace();
         co_return true;
       }
@@ -194,14 +194,14 @@ class Reflector::Loop {
 
   bool isAbsent(const Error& error) const {
     return scope_.optional && (error.code == ErrorCode::NotFound ||
-                               (error.code == ErrorCode::Forbidden && !wasThere_));
+                               (error.code == ErrorCode::Forbidden && !stateRead_));
   }
 
   // A resource that the server does not offer us has no objects.
   Task<void> absent(const Error& error) {
     log::v(2, "{}.{} is not there: {}", type_.plural, type_.group, error.message);
     sink_.endReplace();
-    wasThere_ = false;
+    stateRead_ = false;
     failures_ = 0;
     auto pause = sleepFor(executor_, kAbsentPeriod);
     co_await pause;
@@ -254,7 +254,7 @@ class Reflector::Loop {
       // Versions of single objects say nothing before the list is complete.
       if (kind != "BOOKMARK" || object.annotation("k8s.io/initial-events-end") != "true") return;
       initial_ = false;
-      wasThere_ = true;
+      stateRead_ = true;
       failures_ = 0;
       cutStreams_ = 0;
       executor_.cancel(std::exchange(gapTimer_, 0));
@@ -304,7 +304,7 @@ class Reflector::Loop {
   bool streaming_ = true;      // until the server turns out not to know how
   bool initial_ = false;       // the state of the watch that runs is not complete yet
   bool expired_ = false;       // resourceVersion_ is of no use any more
-  bool wasThere_ = false;      // the state has been read
+  bool stateRead_ = false;     // the state has been read
   bool pagesExpired_ = false;  // a list took longer than its continue token was good for
   int cutStreams_ = 0;
   int failures_ = 0;

@@ -15,7 +15,7 @@ namespace koord::kube {
 
 namespace {
 
-constexpr std::size_t kRememberedAnswers = 4096;
+constexpr std::size_t kMaxCachedAnswers = 4096;
 // Longer questions are not cached, so that clients cannot fill the memory.
 constexpr std::size_t kLongestRemembered = 10'000;
 constexpr api::ResourceType kTokenReview{"authentication.k8s.io", "v1", "tokenreviews",
@@ -58,7 +58,7 @@ bool contains(const std::vector<std::string>& list, std::string_view text) {
 }
 
 // Whether the certificate says who the client itself is.
-bool vouchedFor(const net::PeerIdentity& peer, const GuardOptions& options) {
+bool isClientCertificate(const net::PeerIdentity& peer, const GuardOptions& options) {
   if (!options.clientAuthorities.empty())
     return contains(options.clientAuthorities, peer.authority);
   return !contains(options.requestHeaders.authorities, peer.authority);
@@ -128,8 +128,8 @@ RequestGuard::RequestGuard(Executor& executor, Api* authentication, Api* authori
       authentication_(authentication),
       authorization_(authorization),
       options_(std::move(options)),
-      users_(kRememberedAnswers),
-      decisions_(kRememberedAnswers) {}
+      users_(kMaxCachedAnswers),
+      decisions_(kMaxCachedAnswers) {}
 
 net::HttpServer::Handler RequestGuard::around(net::HttpServer::Handler handler) {
   return [this, handler = std::move(handler)](net::ServerRequest request,
@@ -174,7 +174,8 @@ Task<Result<RequestGuard::User>> RequestGuard::authenticate(const net::ServerReq
     co_return fail(ErrorCode::Unauthorized, "the client's certificate has expired");
   auto viaProxy = proxied(request);
   if (viaProxy && *viaProxy) co_return **std::move(viaProxy);
-  if (request.peer && !request.peer->commonName.empty() && vouchedFor(*request.peer, options_)) {
+  if (request.peer && !request.peer->commonName.empty() &&
+      isClientCertificate(*request.peer, options_)) {
     User user{request.peer->commonName, {}, request.peer->organizations, {}};
     user.groups.emplace_back("system:authenticated");
     co_return user;
@@ -239,7 +240,7 @@ Task<Result<RequestGuard::User>> RequestGuard::review(std::string token) {
     user.groups.emplace_back("system:authenticated");
   if (const auto* extra = at(*review, "status", "user", "extra")) user.extra = *extra;
   if (token.size() <= kLongestRemembered)
-    users_.at(token, {}) = {user, executor_.steadyNow() + options_.tokensHold};
+    users_.at(token, {}) = {user, executor_.steadyNow() + options_.tokenTtl};
   co_return user;
 }
 
@@ -263,7 +264,7 @@ Task<Result<bool>> RequestGuard::authorize(const User& user, std::string verb, s
   const bool allowed = answer && answer->is_bool() && answer->get_bool();
   if (question.size() <= kLongestRemembered)
     decisions_.at(question, {}) = {
-        allowed, executor_.steadyNow() + (allowed ? options_.grantsHold : options_.refusalsHold)};
+        allowed, executor_.steadyNow() + (allowed ? options_.grantTtl : options_.refusalTtl)};
   co_return allowed;
 }
 

@@ -38,9 +38,9 @@ Result<RequestHeaderOptions> readRequestHeaders(const api::StringMap& data);
 struct GuardOptions {
   // Paths that need no authorization; a trailing "*" matches every continuation.
   std::vector<std::string> alwaysAllowPaths{"/healthz", "/readyz", "/livez"};
-  Duration tokensHold = std::chrono::seconds(10);
-  Duration grantsHold = std::chrono::seconds(10);
-  Duration refusalsHold = std::chrono::seconds(10);
+  Duration tokenTtl = std::chrono::seconds(10);
+  Duration grantTtl = std::chrono::seconds(10);
+  Duration refusalTtl = std::chrono::seconds(10);
   RequestHeaderOptions requestHeaders;
   // Fingerprints of the authorities whose certificates identify the client itself; none = all that the server accepts.
   std::vector<std::string> clientAuthorities;

@@ -30,7 +30,7 @@ class RequestLane {
     ~Place() {
       if (timer_ != 0) lane_.executor_.cancel(timer_);
       if (held_) {
-        lane_.giveBack();
+        lane_.release();
       } else if (waiter_) {
         lane_.waiting_.remove(this);
       }
@@ -66,7 +66,7 @@ class RequestLane {
   };
 
  private:
-  void giveBack() {
+  void release() {
     if (waiting_.empty()) {
       ++free_;
       return;

@@ -53,13 +53,13 @@ bool fixName(json::value& object, Random& random) {
 
 }  // namespace
 
-bool mayHaveBeenDone(const Error& error) {
+bool mayHaveSucceeded(const Error& error) {
   return error.code == ErrorCode::Unavailable || error.code == ErrorCode::Timeout ||
          error.code == ErrorCode::Internal || error.code == ErrorCode::Unknown;
 }
 
-bool worthRepeating(const Error& error) {
-  return mayHaveBeenDone(error) || error.code == ErrorCode::TooManyRequests;
+bool isRetriable(const Error& error) {
+  return mayHaveSucceeded(error) || error.code == ErrorCode::TooManyRequests;
 }
 
 Task<Result<json::value>> changeObject(Api& api, Executor& executor, Random random,
@@ -85,7 +85,7 @@ Task<Result<json::value>> changeObject(Api& api, Executor& executor, Random rand
     } else {
       error = std::move(current.error());
     }
-    const bool again = worthRepeating(error) || error.code == ErrorCode::Conflict;
+    const bool again = isRetriable(error) || error.code == ErrorCode::Conflict;
     if (!again || backOff.over()) co_return fail(std::move(error));
     auto pause = backOff.wait(error);
     co_await pause;
@@ -110,7 +110,7 @@ Task<Result<json::value>> createOnce(Api& api, Executor& executor, Random random
     }
     Error error = std::move(created.error());
     // Conflict: a quota that another client just used, or AlreadyExists whose reason was cut off.
-    const bool again = worthRepeating(error) || error.code == ErrorCode::Conflict;
+    const bool again = isRetriable(error) || error.code == ErrorCode::Conflict;
     if (!again || backOff.over()) co_return fail(std::move(error));
     auto pause = backOff.wait(error);
     co_await pause;
@@ -131,7 +131,7 @@ Task<Result<>> deleteOnce(Api& api, Executor& executor, Random random,
     // Conflict: another object has this name.
     if (error.code == ErrorCode::NotFound || error.code == ErrorCode::Conflict)
       co_return Result<>{};
-    if (!worthRepeating(error) || backOff.over()) co_return fail(std::move(error));
+    if (!isRetriable(error) || backOff.over()) co_return fail(std::move(error));
     auto pause = backOff.wait(error);
     co_await pause;
   }

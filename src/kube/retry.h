@@ -21,9 +21,9 @@ struct RetryPolicy {
 };
 
 // True if the request may have been carried out although it failed.
-bool mayHaveBeenDone(const Error& error);
+bool mayHaveSucceeded(const Error& error);
 // True if the same request may succeed later: the above, 429 and 503.
-bool worthRepeating(const Error& error);
+bool isRetriable(const Error& error);
 
 // Returns the merge patch from `current` to the wanted state; nullopt if there is nothing to change. Called for every state
 // that is read. The patch is sent on the condition that the object has not changed since.

@@ -127,9 +127,9 @@ Result<> SecureServing::begin(net::HttpServer::Handler handler) {
   log::info("serving on {}", server_->address());
   const bool known = !options_.clientCaFile.empty() && !options_.requestHeaderCaFile.empty();
   if (!known && !options_.authenticationSkipLookup && authentication_)
-    tasks_.spawn(followTrust({options_.clientCaFile.empty(), options_.requestHeaderCaFile.empty()},
-                             options_.authenticationTolerateLookupFailure));
-  tasks_.spawn(followFiles());
+    tasks_.spawn(watchTrust({options_.clientCaFile.empty(), options_.requestHeaderCaFile.empty()},
+                            options_.authenticationTolerateLookupFailure));
+  tasks_.spawn(watchFiles());
   return {};
 }
 
@@ -163,7 +163,7 @@ Result<> SecureServing::readFilesAgain() {
 }
 
 // Certificates are renewed, and authorities replaced, while programs run for months.
-Task<void> SecureServing::followFiles() {
+Task<void> SecureServing::watchFiles() {
   std::string reported;
   SteadyTime reportedAt{};
   for (;;) {
@@ -224,13 +224,13 @@ Result<> SecureServing::makeGuard() {
 
 // The cluster tells which authorities vouch for its clients and front proxies, and tells others
 // when that changes.
-Task<void> SecureServing::followTrust(Followed followed, bool tolerant) {
+Task<void> SecureServing::watchTrust(TrustSource followed, bool tolerant) {
   for (;;) {
     auto reading = get<api::ConfigMap>(*authentication_,
                                        {"kube-system", "extension-apiserver-authentication"});
     const auto configMap = co_await reading;
     if (configMap) {
-      if (const auto set = takeTrust(configMap->data, followed); !set)
+      if (const auto set = applyTrust(configMap->data, followed); !set)
         log::error("the cluster's authorities of client certificates: {}", set.error().message);
     } else if (tolerant) {
       log::warn("client certificates mean nothing: {}", configMap.error().message);
@@ -244,7 +244,7 @@ Task<void> SecureServing::followTrust(Followed followed, bool tolerant) {
   }
 }
 
-Result<> SecureServing::takeTrust(const api::StringMap& configMap, Followed followed) {
+Result<> SecureServing::applyTrust(const api::StringMap& configMap, TrustSource followed) {
   Trust trust = trust_;
   if (followed.clients)
     if (const auto* pem = api::findIn(configMap, "client-ca-file")) trust.clientsPem = *pem;
@@ -301,16 +301,16 @@ void addAccessFlags(flags::FlagSet& set, SecureServingOptions& options) {
               "Do not look up the authorities of client certificates in the cluster");
   set.boolean("authentication-tolerate-lookup-failure", options.authenticationTolerateLookupFailure,
               "Serve also when that look-up fails");
-  set.duration("authentication-token-webhook-cache-ttl", options.guard.tokensHold,
+  set.duration("authentication-token-webhook-cache-ttl", options.guard.tokenTtl,
                "How long an answer about a token holds");
   set.text("authorization-kubeconfig", options.authorizationKubeconfig,
            "Whom to ask what clients may; without it, and outside of pods, only what needs no "
            "permission");
   set.list("authorization-always-allow-paths", options.guard.alwaysAllowPaths,
            "HTTPS paths that need no permission");
-  set.duration("authorization-webhook-cache-authorized-ttl", options.guard.grantsHold,
+  set.duration("authorization-webhook-cache-authorized-ttl", options.guard.grantTtl,
                "How long a permission holds");
-  set.duration("authorization-webhook-cache-unauthorized-ttl", options.guard.refusalsHold,
+  set.duration("authorization-webhook-cache-unauthorized-ttl", options.guard.refusalTtl,
                "How long a refusal holds");
 }
 

@@ -64,7 +64,7 @@ class SecureServing {
   SecureServing(Component& component, SecureServingOptions options)
       : component_(component), options_(std::move(options)) {}
 
-  struct Followed {
+  struct TrustSource {
     bool clients;
     bool proxies;
   };
@@ -87,10 +87,10 @@ class SecureServing {
   Result<> readAuthorityAgain(const Authority& authority);
   // Puts both in force: in the server, if it has started, and in the guard. An error changes nothing.
   Result<> take(net::ServerTls tls, Trust trust);
-  Task<void> followFiles();
+  Task<void> watchFiles();
   Result<> makeGuard();
-  Task<void> followTrust(Followed followed, bool tolerant);
-  Result<> takeTrust(const api::StringMap& configMap, Followed followed);
+  Task<void> watchTrust(TrustSource followed, bool tolerant);
+  Result<> applyTrust(const api::StringMap& configMap, TrustSource followed);
 
   Component& component_;
   SecureServingOptions options_;

@@ -57,7 +57,7 @@ Task<void> WorkQueue::loop() {
     const SteadyTime began = executor_.steadyNow();
     const auto waited = waiting_.extract(key);
     if (metrics_) metrics_->started(queue_.size(), began, began - waited.mapped());
-    auto work = workOn(key);
+    auto work = processKey(key);
     const auto result = co_await work;
     if (metrics_) metrics_->ended(executor_.steadyNow() - began);
     if (result) {
@@ -74,7 +74,7 @@ Task<void> WorkQueue::loop() {
 }
 
 // A bug that one key brings to light must not stop the others.
-Task<Result<>> WorkQueue::workOn(std::string key) {
+Task<Result<>> WorkQueue::processKey(std::string key) {
   std::string thrown;
   try {
     auto work = worker_(std::move(key));

@@ -32,7 +32,7 @@ class WorkQueue {
 
  private:
   Task<void> loop();
-  Task<Result<>> workOn(std::string key);
+  Task<Result<>> processKey(std::string key);
   Task<void> addLater(std::string key, Duration delay);
   Duration backoff(const std::string& key);
 

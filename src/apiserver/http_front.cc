@@ -165,7 +165,7 @@ class HttpFront::Impl : public std::enable_shared_from_this<HttpFront::Impl> {
     if (request.verb == kube::Verb::Watch) return watch(std::move(call), std::move(responder));
     if (request.resource == "pods" && request.subresource == "log" &&
         request.verb == kube::Verb::Get) {
-      tasks_.spawn(net::answering("read a log", responder, log(this, std::move(call), responder)));
+      tasks_.spawn(net::runHandler("read a log", responder, log(this, std::move(call), responder)));
       return;
     }
     tasks_.spawn(serve(&server_, std::move(call), std::move(responder)));

@@ -141,7 +141,7 @@ Outcome follow(bool protobuf, bool streams, int expires, std::optional<std::size
     replay.handle(request, to);
   });
   network.cutAfterBytes = cutAfter;
-  network.cutsLookProper = proper;
+  network.cutsLookComplete = proper;
   HttpApi api(network, loop, {.server = "http://replay"});
   Outcome outcome;
   {

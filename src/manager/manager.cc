@@ -214,7 +214,7 @@ net::HttpServer::Handler Manager::healthHandler() {
   // Asynchronous, because it sends a request to the webhook server.
   healthRouter_.add("GET", "/readyz",
                     [this](const net::RoutedRequest&, std::shared_ptr<net::Responder> to) {
-                      tasks_.spawn(net::answering("GET /readyz", to, answerReadiness(to)));
+                      tasks_.spawn(net::runHandler("GET /readyz", to, answerReadiness(to)));
                     });
   return healthRouter_.handler();
 }

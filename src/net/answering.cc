@@ -6,18 +6,18 @@
 
 namespace koord::net {
 
-void answerThrown(std::string_view what, Responder& responder) {
+void answerException(std::string_view what, Responder& responder) {
   log::error("{}: unexpected exception: {}", what, thrownText());
   sendText(responder, 500, "unexpected exception; the log of this program has more\n");
   // If the answer has begun, the client must see that it is incomplete.
   responder.abort();
 }
 
-Task<void> answering(std::string what, std::shared_ptr<Responder> responder, Task<void> handler) {
+Task<void> runHandler(std::string what, std::shared_ptr<Responder> responder, Task<void> handler) {
   try {
     co_await handler;
   } catch (...) {
-    answerThrown(what, *responder);
+    answerException(what, *responder);
   }
 }
 

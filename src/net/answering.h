@@ -12,9 +12,9 @@
 namespace koord::net {
 
 // Runs the rest of a handler that is a coroutine. what: "POST /mutate-pod", for the log.
-Task<void> answering(std::string what, std::shared_ptr<Responder> responder, Task<void> handler);
+Task<void> runHandler(std::string what, std::shared_ptr<Responder> responder, Task<void> handler);
 
 // Answers 500 for a handler that has thrown. Call it within the catch block.
-void answerThrown(std::string_view what, Responder& responder);
+void answerException(std::string_view what, Responder& responder);
 
 }  // namespace koord::net

@@ -53,10 +53,10 @@ void Connection::allow(Time start, std::chrono::milliseconds time, std::size_t b
   deadline_ = start + time + std::chrono::milliseconds(bytes * 1000 / rate);
 }
 
-Connection::Worth Connection::worth() const {
-  if (state_ == State::Answering) return Worth::Busy;
-  if (known_) return idle_ ? Worth::Known : Worth::Busy;
-  return idle_ ? Worth::Idle : Worth::Unproven;
+Connection::KeepPriority Connection::keepPriority() const {
+  if (state_ == State::Answering) return KeepPriority::Busy;
+  if (known_) return idle_ ? KeepPriority::Known : KeepPriority::Busy;
+  return idle_ ? KeepPriority::Idle : KeepPriority::Unproven;
 }
 
 void Connection::start() {
@@ -199,7 +199,7 @@ void Connection::dispatch() {
     try {
       slot->handler(std::move(request), responder);
     } catch (...) {
-      answerThrown(what, *responder);
+      answerException(what, *responder);
     }
   });
 }

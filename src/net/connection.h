@@ -51,7 +51,7 @@ class Connection final : public TransportUser, public std::enable_shared_from_th
   using Time = std::chrono::steady_clock::time_point;
 
   // Which connections to close first when there are too many: the least worth first.
-  enum class Worth {
+  enum class KeepPriority {
     Unproven,  // in the middle of a handshake or request of an unknown client
     Idle,      // between requests
     Known,     // between requests, of an authenticated client
@@ -66,7 +66,7 @@ class Connection final : public TransportUser, public std::enable_shared_from_th
   void start();
   // The answer has new steps.
   void takeSteps();
-  Worth worth() const;
+  KeepPriority keepPriority() const;
   Time since() const { return since_; }  // when the present state began
   const std::string& client() const { return client_; }
   // Drops the connection if its deadline has passed.

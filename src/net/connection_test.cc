@@ -14,7 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using testing::HasSubstr;
-using Worth = Connection::Worth;
+using KeepPriority = Connection::KeepPriority;
 
 // The test decides what the client sends and takes.
 class FakeTransport final : public Transport {
@@ -264,32 +264,32 @@ TEST_F(ConnectionTest, AStreamWhoseReaderKeepsUpNeverEnds) {
 
 TEST_F(ConnectionTest, WorthGrowsWithWhatIsKnownOfTheClient) {
   openAndReady();
-  EXPECT_EQ(connection->worth(), Worth::Unproven);
+  EXPECT_EQ(connection->keepPriority(), KeepPriority::Unproven);
   send("GET / HTTP/1.1\r\n");
-  EXPECT_EQ(connection->worth(), Worth::Unproven);
+  EXPECT_EQ(connection->keepPriority(), KeepPriority::Unproven);
   send("Host: h\r\n\r\n");
-  EXPECT_EQ(connection->worth(), Worth::Busy);
+  EXPECT_EQ(connection->keepPriority(), KeepPriority::Busy);
   answer("ok");
   takeAll();
-  EXPECT_EQ(connection->worth(), Worth::Idle);
+  EXPECT_EQ(connection->keepPriority(), KeepPriority::Idle);
   send("P");
-  EXPECT_EQ(connection->worth(), Worth::Unproven);
+  EXPECT_EQ(connection->keepPriority(), KeepPriority::Unproven);
   send("OST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n\r\nx");
   responders.back()->authenticated();
   answer("ok");
   takeAll();
-  EXPECT_EQ(connection->worth(), Worth::Known);
+  EXPECT_EQ(connection->keepPriority(), KeepPriority::Known);
   send("G");
-  EXPECT_EQ(connection->worth(), Worth::Busy);
+  EXPECT_EQ(connection->keepPriority(), KeepPriority::Busy);
 }
 
 TEST_F(ConnectionTest, AClientWithACertificateIsKnown) {
   openAndReady(std::make_shared<const PeerIdentity>(PeerIdentity{"alice", {}}));
-  EXPECT_EQ(connection->worth(), Worth::Busy);
+  EXPECT_EQ(connection->keepPriority(), KeepPriority::Busy);
   send("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
   answer("ok");
   takeAll();
-  EXPECT_EQ(connection->worth(), Worth::Known);
+  EXPECT_EQ(connection->keepPriority(), KeepPriority::Known);
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ constexpr std::string_view kHelp = "# HELP ";
 constexpr std::string_view kNextHelp = "\n# HELP ";
 
 // The length of the text before the first metric that has a HELP line.
-std::size_t headless(std::string_view text) {
+std::size_t lengthWithoutHelp(std::string_view text) {
   if (text.starts_with(kHelp)) return 0;
   const auto first = text.find(kNextHelp);
   return first == text.npos ? text.size() : first + 1;
@@ -28,7 +28,7 @@ std::size_t headless(std::string_view text) {
 // Text of one metric after the other; each begins with its HELP line.
 template <class Fn>
 void forEachMetric(std::string_view text, Fn&& fn) {
-  text.remove_prefix(headless(text));
+  text.remove_prefix(lengthWithoutHelp(text));
   while (!text.empty()) {
     const auto next = text.find(kNextHelp);
     const std::string_view metric = text.substr(0, next == text.npos ? next : next + 1);
@@ -75,7 +75,7 @@ std::string MetricsPage::complete(std::string own) const {
                      feature.stage, feature.enabled ? 1 : 0);
     }
   }
-  std::string shown = own.substr(0, headless(own));
+  std::string shown = own.substr(0, lengthWithoutHelp(own));
   std::map<std::string, int, std::less<>> byStability;
   int left = 0;
   forEachMetric(own, [&](std::string_view name, std::string_view help, std::string_view metric) {

@@ -68,20 +68,20 @@ bool ServerThread::evict(std::string_view client) {
   constexpr std::size_t kAtOnce = 16;
   std::vector<std::shared_ptr<Connection>> least;
   for (const auto& connection : connections_)
-    if (connection->worth() != Connection::Worth::Busy &&
+    if (connection->keepPriority() != Connection::KeepPriority::Busy &&
         (client.empty() || connection->client() == client))
       least.push_back(connection);
   if (least.empty()) return false;
   const auto end = least.begin() + static_cast<std::ptrdiff_t>(std::min(kAtOnce, least.size()));
   std::ranges::partial_sort(least, end, {}, [](const auto& connection) {
-    return std::pair(connection->worth(), connection->since());
+    return std::pair(connection->keepPriority(), connection->since());
   });
-  const bool single = least.front()->worth() != Connection::Worth::Unproven;
+  const bool single = least.front()->keepPriority() != Connection::KeepPriority::Unproven;
   // Not more than a quarter of them: a small server must not lose all connections that are within a
   // handshake or request.
   least.resize(single ? 1 : std::min(kAtOnce, (least.size() + 3) / 4));
   for (const auto& connection : least)
-    if (connection->worth() == least.front()->worth()) connection->close();
+    if (connection->keepPriority() == least.front()->keepPriority()) connection->close();
   return true;
 }
 

@@ -24,8 +24,8 @@ struct Handshake {
   std::shared_ptr<const PeerIdentity> peer;
 };
 
-Handshake shake(const ServerTls& tls, int version, const char* ciphers = nullptr,
-                const CertKey* own = nullptr) {
+Handshake handshake(const ServerTls& tls, int version, const char* ciphers = nullptr,
+                    const CertKey* own = nullptr) {
   const auto context = makeTlsContext(tls);
   if (!context) {
     ADD_FAILURE() << context.error().message;
@@ -63,24 +63,24 @@ Handshake shake(const ServerTls& tls, int version, const char* ciphers = nullptr
 
 TEST(TlsLimitsTest, TheOldestVersionIsWhatTheOperatorSays) {
   ServerTls tls = *TestCertificates::get().serverTls();
-  EXPECT_EQ(shake(tls, TLS1_2_VERSION).version, "TLSv1.2");
+  EXPECT_EQ(handshake(tls, TLS1_2_VERSION).version, "TLSv1.2");
   tls.limits.minVersion = "VersionTLS10";  // does not enable versions below 1.2
-  EXPECT_EQ(shake(tls, TLS1_2_VERSION).version, "TLSv1.2");
-  EXPECT_EQ(shake(tls, TLS1_1_VERSION).version, "");
+  EXPECT_EQ(handshake(tls, TLS1_2_VERSION).version, "TLSv1.2");
+  EXPECT_EQ(handshake(tls, TLS1_1_VERSION).version, "");
   tls.limits.minVersion = "VersionTLS13";
-  EXPECT_EQ(shake(tls, TLS1_2_VERSION).version, "");
-  EXPECT_EQ(shake(tls, TLS1_3_VERSION).version, "TLSv1.3");
+  EXPECT_EQ(handshake(tls, TLS1_2_VERSION).version, "");
+  EXPECT_EQ(handshake(tls, TLS1_3_VERSION).version, "TLSv1.3");
 }
 
 TEST(TlsLimitsTest, OnlyTheSuitesOfTheListAreSpoken) {
   ServerTls tls = *TestCertificates::get().serverTls();
   tls.limits.cipherSuites = {"TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384", "TLS_AES_128_GCM_SHA256"};
-  EXPECT_EQ(shake(tls, TLS1_2_VERSION).cipher, "ECDHE-ECDSA-AES256-GCM-SHA384");
-  EXPECT_EQ(shake(tls, TLS1_2_VERSION, "ECDHE-ECDSA-AES128-GCM-SHA256").version, "");
-  EXPECT_EQ(shake(tls, TLS1_3_VERSION).version, "TLSv1.3");
+  EXPECT_EQ(handshake(tls, TLS1_2_VERSION).cipher, "ECDHE-ECDSA-AES256-GCM-SHA384");
+  EXPECT_EQ(handshake(tls, TLS1_2_VERSION, "ECDHE-ECDSA-AES128-GCM-SHA256").version, "");
+  EXPECT_EQ(handshake(tls, TLS1_3_VERSION).version, "TLSv1.3");
   tls.limits.cipherSuites = {"TLS_AES_128_GCM_SHA256"};  // nothing for TLS 1.2
-  EXPECT_EQ(shake(tls, TLS1_2_VERSION).version, "");
-  EXPECT_EQ(shake(tls, TLS1_3_VERSION).version, "TLSv1.3");
+  EXPECT_EQ(handshake(tls, TLS1_2_VERSION).version, "");
+  EXPECT_EQ(handshake(tls, TLS1_3_VERSION).version, "TLSv1.3");
 }
 
 TEST(TlsLimitsTest, EverySuiteOfGoIsKnownToOpensslOrLeftOut) {
@@ -116,8 +116,8 @@ TEST(TlsLimitsTest, APeerIsToldWithTheAuthorityThatVouchesForIt) {
   EXPECT_NE(both->at(0), both->at(1));
   EXPECT_EQ(both->at(0).size(), 64u);
   for (const int version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
-    EXPECT_EQ(shake(tls, version, nullptr, &first.client).peer->authority, both->at(0));
-    EXPECT_EQ(shake(tls, version, nullptr, &second.client).peer->authority, both->at(1));
+    EXPECT_EQ(handshake(tls, version, nullptr, &first.client).peer->authority, both->at(0));
+    EXPECT_EQ(handshake(tls, version, nullptr, &second.client).peer->authority, both->at(1));
   }
   EXPECT_FALSE(fingerprintsOf("nonsense"));
   EXPECT_FALSE(fingerprintsOf(first.authority.certPem + "-----BEGIN CERTIFICATE-----\nx"));

@@ -19,7 +19,7 @@ class Connection {
   virtual void start(Fd client) = 0;
   // Takes no new calls; running calls may complete.
   virtual void drain() = 0;
-  virtual std::size_t callsUnderWay() const = 0;
+  virtual std::size_t callsInFlight() const = 0;
 };
 
 // Called once, on the loop, when the client has disconnected.

@@ -112,9 +112,9 @@ void Proxy::accept() {
   }
 }
 
-std::size_t Proxy::callsUnderWay() const {
+std::size_t Proxy::callsInFlight() const {
   std::size_t count = 0;
-  for (const auto& connection : connections_) count += connection->callsUnderWay();
+  for (const auto& connection : connections_) count += connection->callsInFlight();
   return count;
 }
 
@@ -130,11 +130,11 @@ void Proxy::shutdown(Callback onDone) {
 
 Task<void> Proxy::drain() {
   const SteadyTime end = loop_.steadyNow() + options_.drainTime;
-  while (callsUnderWay() > 0 && loop_.steadyNow() < end) {
+  while (callsInFlight() > 0 && loop_.steadyNow() < end) {
     auto pause = sleepFor(loop_, kDrainStep);
     co_await pause;
   }
-  if (const auto left = callsUnderWay(); left > 0)
+  if (const auto left = callsInFlight(); left > 0)
     log::warn("{} calls are cut, which have not ended within the time to drain", left);
   whenDone_();
 }

@@ -50,7 +50,7 @@ class Proxy {
   Task<void> drain();
   Result<> listen();
   void accept();
-  std::size_t callsUnderWay() const;
+  std::size_t callsInFlight() const;
 
   net::IoLoop& loop_;
   ProxyOptions options_;

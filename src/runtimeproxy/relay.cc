@@ -32,10 +32,10 @@ void set(Http2Headers& headers, std::string_view name, std::string value) {
 }  // namespace
 
 // One connection to the runtime, and its calls.
-class Relay::Back final : public net::Http2User, public std::enable_shared_from_this<Back> {
+class Relay::Backend final : public net::Http2User, public std::enable_shared_from_this<Backend> {
  public:
-  explicit Back(Relay& relay) : relay_(relay) {}
-  ~Back() {
+  explicit Backend(Relay& relay) : relay_(relay) {}
+  ~Backend() {
     if (session_) session_->close();
   }
 
@@ -47,7 +47,7 @@ class Relay::Back final : public net::Http2User, public std::enable_shared_from_
     return {};
   }
   net::Http2Session* session() { return session_.get(); }
-  bool takesCalls() const { return session_ && session_->takesStreams(); }
+  bool takesCalls() const { return session_ && session_->acceptsStreams(); }
   void add(std::int32_t stream, CallPtr call) { calls_[stream] = std::move(call); }
   void forget(std::int32_t stream) { calls_.erase(stream); }
 
@@ -109,7 +109,7 @@ class Relay::Back final : public net::Http2User, public std::enable_shared_from_
     session_ = nullptr;
     for (const auto& [stream, call] : calls_)
       relay_.front_->consume(call->front, std::exchange(call->toRuntime, 0));
-    if (relay_.back_.get() == this) relay_.back_ = nullptr;
+    if (relay_.backend_.get() == this) relay_.backend_ = nullptr;
     relay_.context_.metrics.runtimeUnreachable();
     for (const auto& [stream, call] : std::exchange(calls_, {})) {
       if (call->ended) continue;
@@ -190,23 +190,23 @@ void Relay::onHeaders(std::int32_t stream, Http2Headers headers, bool last) {
 }
 
 bool Relay::forward(Call& call, bool last) {
-  if (!back_ || !back_->takesCalls()) {
-    back_ = std::make_shared<Back>(*this);
-    if (auto connected = back_->connect(); !connected) {
-      back_ = nullptr;
+  if (!backend_ || !backend_->takesCalls()) {
+    backend_ = std::make_shared<Backend>(*this);
+    if (auto connected = backend_->connect(); !connected) {
+      backend_ = nullptr;
       context_.metrics.runtimeUnreachable();
       refuse(call, unreachable(context_.runtimeSocket, connected.error().message));
       return false;
     }
   }
-  call.runtime = back_;
-  call.back = back_->session()->open(call.request, last);
+  call.runtime = backend_;
+  call.back = backend_->session()->open(call.request, last);
   call.forwarded = true;
   if (call.back < 0) {
     refuse(call, unreachable(context_.runtimeSocket, "it takes no more calls"));
     return false;
   }
-  back_->add(call.back, calls_.at(call.front));
+  backend_->add(call.back, calls_.at(call.front));
   return true;
 }
 
@@ -276,7 +276,7 @@ void Relay::onLost(const std::string& why) {
 
 // Calls and their connections own each other, so the cycle is broken here.
 void Relay::dropCalls() {
-  back_ = nullptr;
+  backend_ = nullptr;
   for (const auto& [stream, call] : std::exchange(calls_, {})) {
     call->ended = true;
     if (call->runtime) call->runtime->forget(call->back);

@@ -40,10 +40,10 @@ class Relay final : private net::Http2User,
   ~Relay() override;
   void start(Fd client) override;
   void drain() override;
-  std::size_t callsUnderWay() const override { return calls_.size(); }
+  std::size_t callsInFlight() const override { return calls_.size(); }
 
  private:
-  class Back;
+  class Backend;
   struct Answer {
     net::Http2Headers headers;
     std::string body;
@@ -54,7 +54,7 @@ class Relay final : private net::Http2User,
   struct Call {
     std::int32_t front = 0;
     std::int32_t back = -1;
-    std::shared_ptr<Back> runtime;
+    std::shared_ptr<Backend> runtime;
     net::Http2Headers request;
     SteadyTime start;
     SteadyTime deadline;
@@ -94,7 +94,7 @@ class Relay final : private net::Http2User,
   RelayContext context_;
   WhenLost whenLost_;
   std::shared_ptr<net::Http2Session> front_;
-  std::shared_ptr<Back> back_;  // for new calls; older connections are owned by their calls
+  std::shared_ptr<Backend> backend_;  // for new calls; older connections are owned by their calls
   std::unordered_map<std::int32_t, CallPtr> calls_;  // by the client's stream
   TaskGroup tasks_;
 };

@@ -39,7 +39,7 @@ ContainerPtr changed(const ContainerRecord& record, const ContainerChange& chang
 // one waits for it, because the order matters.
 void Store::settle(Known& known) {
   auto& updates = known.updates;
-  while (!updates.empty() && updates.front()->happened) {
+  while (!updates.empty() && updates.front()->applied) {
     known.settled = changed(*known.settled, updates.front()->change);
     updates.erase(updates.begin());
   }
@@ -69,11 +69,11 @@ std::shared_ptr<Store::Update> Store::begin(const std::string& id, ContainerChan
   return update;
 }
 
-void Store::end(const std::string& id, const std::shared_ptr<Update>& update, bool happened) {
+void Store::end(const std::string& id, const std::shared_ptr<Update>& update, bool applied) {
   const auto found = containers_.find(id);
   if (found == containers_.end()) return;
-  update->happened = happened;
-  if (!happened) std::erase(found->second.updates, update);
+  update->applied = applied;
+  if (!applied) std::erase(found->second.updates, update);
   settle(found->second);
 }
 

@@ -61,7 +61,7 @@ class Store {
   friend class PendingUpdate;
   struct Update {
     ContainerChange change;
-    bool happened = false;  // else it is on its way
+    bool applied = false;  // else it is on its way
   };
   struct Known {
     ContainerPtr settled;                          // without the updates
@@ -70,7 +70,7 @@ class Store {
   };
   static void settle(Known& known);
   std::shared_ptr<Update> begin(const std::string& id, ContainerChange change);
-  void end(const std::string& id, const std::shared_ptr<Update>& update, bool happened);
+  void end(const std::string& id, const std::shared_ptr<Update>& update, bool applied);
 
   std::unordered_map<std::string, PodPtr> pods_;
   std::unordered_map<std::string, Known> containers_;
@@ -96,8 +96,8 @@ class PendingUpdate {
   void keep() { end(true); }
 
  private:
-  void end(bool happened) {
-    if (const auto update = std::exchange(update_, nullptr)) store_->end(id_, update, happened);
+  void end(bool applied) {
+    if (const auto update = std::exchange(update_, nullptr)) store_->end(id_, update, applied);
   }
 
   Store* store_ = nullptr;

@@ -308,8 +308,8 @@ Task<Reply> Server::serve(Call call) {
   ++counters_.requests;
   Reply reply;
   try {
-    auto answering = answer(call);
-    reply = co_await answering;
+    auto runHandler = answer(call);
+    reply = co_await runHandler;
   } catch (...) {
     reply = failureReply(thrownFailure(call.request.resource), call.request);
   }

@@ -53,8 +53,8 @@ void WebhookServer::serve(net::ServerRequest request, std::shared_ptr<net::Respo
   if (handler == handlers_.end()) return responder->respond(404, kText, "404 page not found\n");
   if (request.method != "POST")
     return responder->respond(405, kText, "an AdmissionReview is expected by POST\n");
-  tasks_.spawn(net::answering("POST " + path, responder,
-                              answer(&handler->second, std::move(request.body), responder)));
+  tasks_.spawn(net::runHandler("POST " + path, responder,
+                               answer(&handler->second, std::move(request.body), responder)));
 }
 
 Task<void> WebhookServer::answer(const AdmissionHandler* handler, std::string body,

@@ -123,7 +123,7 @@ class Pipe : public std::enable_shared_from_this<Pipe> {
     if (!delivering_) sink_ = {};
   }
   // Any thread. Called when the client is destroyed.
-  void silence() { active_ = false; }
+  void deactivate() { active_ = false; }
 
  private:
   template <class Fn>
@@ -170,7 +170,7 @@ class Streaming final : public Transfer {
   Streaming(HttpRequest request, std::shared_ptr<Pipe> pipe)
       : Transfer(std::move(request)), pipe_(std::move(pipe)) {}
 
-  void abandon() override { pipe_->silence(); }
+  void abandon() override { pipe_->deactivate(); }
 
  protected:
   void onHead(HttpResponse head) override { pipe_->head(std::move(head)); }
@@ -285,7 +285,7 @@ class HttpClient::Io {
       batch.clear();
       int running = 0;
       if (sockets_) {
-        sockets_->actInTime();
+        sockets_->runTimeouts();
       } else {
         curl_multi_perform(multi_, &running);
       }

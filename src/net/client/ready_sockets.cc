@@ -61,7 +61,7 @@ void ReadySockets::act(curl_socket_t socket, int ready) {
   curl_multi_socket_action(multi_, socket, ready, &running);
 }
 
-void ReadySockets::actInTime() {
+void ReadySockets::runTimeouts() {
   if (!due_ || *due_ > Clock::now()) return;
   due_.reset();  // libcurl sets it again if it needs another call
   act(CURL_SOCKET_TIMEOUT, 0);

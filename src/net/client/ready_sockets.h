@@ -19,7 +19,7 @@ class ReadySockets {
   ReadySockets& operator=(const ReadySockets&) = delete;
 
   // Runs libcurl's timeouts that are due, such as the start of new transfers.
-  void actInTime();
+  void runTimeouts();
   // Waits until a socket is ready, a timeout is due or wake() is called. Handles the ready sockets.
   void wait();
   void wake();  // any thread

@@ -245,7 +245,7 @@ Error Transfer::connecting(ErrorCode code, std::string_view why) const {
   return Error{code, fmt::format("connect to {}: {}", origin_, why), {}};
 }
 
-Error Transfer::requesting(ErrorCode code, std::string_view why) const {
+Error Transfer::requestError(ErrorCode code, std::string_view why) const {
   return Error{code, fmt::format("{} {}: {}", request_.method, request_.url, why), {}};
 }
 
@@ -265,10 +265,10 @@ Error Transfer::timedOut() const {
     return connecting(ErrorCode::Timeout,
                       fmt::format("no connection within {}", request_.connectTimeout));
   }
-  return requesting(ErrorCode::Timeout,
-                    request_.timeout.count() > 0
-                        ? fmt::format("no complete answer within {}", request_.timeout)
-                        : fmt::format("nothing was received for {}", request_.idleTimeout));
+  return requestError(ErrorCode::Timeout,
+                      request_.timeout.count() > 0
+                          ? fmt::format("no complete answer within {}", request_.timeout)
+                          : fmt::format("nothing was received for {}", request_.idleTimeout));
 }
 
 Error Transfer::errorOf(CURLcode code) const {
@@ -301,17 +301,17 @@ Error Transfer::errorOf(CURLcode code) const {
                         fmt::format("TLS handshake failed: {}", plainReason(detail)));
     case CURLE_URL_MALFORMAT:
     case CURLE_UNSUPPORTED_PROTOCOL:
-      return requesting(ErrorCode::BadRequest, detail);
+      return requestError(ErrorCode::BadRequest, detail);
     case CURLE_GOT_NOTHING:
     case CURLE_PARTIAL_FILE:
     case CURLE_RECV_ERROR:
     case CURLE_SEND_ERROR:
     case CURLE_HTTP2:
     case CURLE_HTTP2_STREAM:
-      return requesting(ErrorCode::Unavailable,
-                        fmt::format("the connection broke off: {}", plainReason(detail)));
+      return requestError(ErrorCode::Unavailable,
+                          fmt::format("the connection broke off: {}", plainReason(detail)));
     default:
-      return requesting(ErrorCode::Unavailable, plainReason(detail));
+      return requestError(ErrorCode::Unavailable, plainReason(detail));
   }
 }
 

@@ -63,7 +63,7 @@ class Transfer {
   void onHeaderLine(std::string_view line);
   Error errorOf(CURLcode code) const;
   Error connecting(ErrorCode code, std::string_view why) const;
-  Error requesting(ErrorCode code, std::string_view why) const;
+  Error requestError(ErrorCode code, std::string_view why) const;
   Error timedOut() const;
   // The operating system's last error of the transfer; `otherwise` if there is none.
   std::string osReason(std::string_view otherwise) const;

@@ -25,7 +25,7 @@ GrpcChannel::~GrpcChannel() {
 }
 
 Result<> GrpcChannel::connect() {
-  if (session_ && session_->takesStreams()) return {};
+  if (session_ && session_->acceptsStreams()) return {};
   auto socket = connectUnix(path_);
   if (!socket) return fail(std::move(socket.error()));
   // Calls on a connection that takes no new calls fail with it.
@@ -73,7 +73,7 @@ void GrpcChannel::onHeaders(std::int32_t stream, Http2Headers headers, bool last
   const auto found = calls_.find(stream);
   if (found == calls_.end()) return;
   found->second.headers = std::move(headers);
-  if (last) conclude(stream);
+  if (last) finishCall(stream);
 }
 
 void GrpcChannel::onData(std::int32_t stream, std::string_view bytes) {
@@ -88,7 +88,7 @@ void GrpcChannel::onData(std::int32_t stream, std::string_view bytes) {
 }
 
 void GrpcChannel::onEnd(std::int32_t stream) {
-  conclude(stream);
+  finishCall(stream);
 }
 
 void GrpcChannel::onClosed(std::int32_t stream, std::uint32_t code) {
@@ -102,7 +102,7 @@ void GrpcChannel::onLost(const std::string& why) {
     finish(calls_.begin()->first, failed(GrpcCode::Unavailable, path_ + ": " + why));
 }
 
-void GrpcChannel::conclude(std::int32_t stream) {
+void GrpcChannel::finishCall(std::int32_t stream) {
   const auto found = calls_.find(stream);
   if (found == calls_.end()) return;
   const auto status = grpcStatusOf(found->second.headers);

@@ -45,7 +45,7 @@ class GrpcChannel final : private Http2User {
 
   Result<> connect();
   void finish(std::int32_t stream, GrpcReply reply);
-  void conclude(std::int32_t stream);
+  void finishCall(std::int32_t stream);
 
   IoLoop& loop_;
   std::string path_;

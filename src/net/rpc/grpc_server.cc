@@ -57,7 +57,7 @@ class GrpcServer::Connection final : public Http2User,
     found->second.body += bytes;
     if (found->second.conversation) {
       found->second.taken += bytes.size();
-      return converse(stream, found->second);
+      return handleStream(stream, found->second);
     }
     session_->consume(stream, bytes.size());
     if (found->second.body.size() > kMostAsked + kGrpcPrefix)
@@ -68,7 +68,7 @@ class GrpcServer::Connection final : public Http2User,
     const auto found = calls_.find(stream);
     if (found == calls_.end() || !found->second.conversation) return dispatch(stream);
     found->second.ended = true;
-    converse(stream, found->second);
+    handleStream(stream, found->second);
   }
   void onSent(std::int32_t stream, std::size_t bytes) override {
     const auto found = calls_.find(stream);
@@ -80,7 +80,7 @@ class GrpcServer::Connection final : public Http2User,
         const auto connection = self.lock();
         if (!connection) return;
         if (const auto call = connection->calls_.find(stream); call != connection->calls_.end())
-          connection->converse(stream, call->second);
+          connection->handleStream(stream, call->second);
       });
   }
   void onClosed(std::int32_t stream, std::uint32_t) override {
@@ -96,7 +96,7 @@ class GrpcServer::Connection final : public Http2User,
     Http2Headers headers;
     std::string body;
     // For conversations:
-    const Conversation* conversation = nullptr;
+    const StreamHandler* conversation = nullptr;
     std::size_t taken = 0;   // bytes that use the other side's window
     std::size_t unread = 0;  // bytes of unsent answers
     bool answering = false;  // the headers are sent
@@ -130,7 +130,7 @@ class GrpcServer::Connection final : public Http2User,
     }
   }
 
-  static GrpcReply answerOf(const Conversation& conversation, const std::string& message) {
+  static GrpcReply answerOf(const StreamHandler& conversation, const std::string& message) {
     try {
       return conversation(message);
     } catch (...) {
@@ -141,7 +141,7 @@ class GrpcServer::Connection final : public Http2User,
 
   // Answers the messages received. Returns this call's data to the other side's window only while
   // it reads the answers.
-  void converse(std::int32_t stream, Call& call) {
+  void handleStream(std::int32_t stream, Call& call) {
     while (call.unread < kMostUnread) {
       auto message = takeGrpcMessage(call.body, kMostAsked);
       if (!message) return end(stream, call, message.error());
@@ -186,7 +186,7 @@ class GrpcServer::Connection final : public Http2User,
 
 Result<std::unique_ptr<GrpcServer>> GrpcServer::start(IoLoop& loop, std::string socketPath,
                                                       Handler handler,
-                                                      Conversations conversations) {
+                                                      StreamHandlers conversations) {
   auto listener = listenUnix(socketPath);
   if (!listener) return fail(std::move(listener.error()));
   auto server =
@@ -199,7 +199,7 @@ Result<std::unique_ptr<GrpcServer>> GrpcServer::start(IoLoop& loop, std::string 
 }
 
 GrpcServer::GrpcServer(IoLoop& loop, std::string path, Fd listener, Handler handler,
-                       Conversations conversations)
+                       StreamHandlers conversations)
     : loop_(loop),
       path_(std::move(path)),
       listener_(std::move(listener)),

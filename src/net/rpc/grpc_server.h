@@ -47,13 +47,13 @@ class GrpcServer {
  public:
   using Handler = std::function<void(GrpcRequest, GrpcAnswer)>;
   // The answer to one message, on the loop's thread; an error ends the stream with that status.
-  using Conversation = std::function<GrpcReply(const std::string& message)>;
-  using Conversations = std::map<std::string, Conversation, std::less<>>;  // by method
+  using StreamHandler = std::function<GrpcReply(const std::string& message)>;
+  using StreamHandlers = std::map<std::string, StreamHandler, std::less<>>;  // by method
 
   // Replaces an existing socket file. Fails if it cannot listen.
   static Result<std::unique_ptr<GrpcServer>> start(IoLoop& loop, std::string socketPath,
                                                    Handler handler,
-                                                   Conversations conversations = {});
+                                                   StreamHandlers conversations = {});
   // On the loop's thread. Cuts running calls and removes the socket file.
   ~GrpcServer();
   GrpcServer(const GrpcServer&) = delete;
@@ -62,14 +62,14 @@ class GrpcServer {
  private:
   class Connection;
   GrpcServer(IoLoop& loop, std::string path, Fd listener, Handler handler,
-             Conversations conversations);
+             StreamHandlers conversations);
   void accept();
 
   IoLoop& loop_;
   std::string path_;
   Fd listener_;
   Handler handler_;
-  Conversations conversations_;
+  StreamHandlers conversations_;
   std::set<std::shared_ptr<Connection>> connections_;
   std::unique_ptr<IoLoop::Watch> watch_;
 };

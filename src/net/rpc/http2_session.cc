@@ -254,7 +254,7 @@ bool Http2Session::send() {
 }
 
 std::int32_t Http2Session::open(const Http2Headers& headers, bool last) {
-  if (!takesStreams()) return -1;
+  if (!acceptsStreams()) return -1;
   const auto list = namesAndValues(headers);
   const nghttp2_data_provider provider{{}, &Callbacks::produce};
   const std::int32_t stream = nghttp2_submit_request(session_, nullptr, list.data(), list.size(),

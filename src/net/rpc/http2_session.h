@@ -77,7 +77,7 @@ class Http2Session : public std::enable_shared_from_this<Http2Session> {
 
   // Takes no new streams; open streams may complete.
   void sendGoAway();
-  bool takesStreams() const { return session_ && !goingAway_; }
+  bool acceptsStreams() const { return session_ && !goingAway_; }
   void detach() { user_ = nullptr; }
   // Drops the connection without a call to the user.
   void close();

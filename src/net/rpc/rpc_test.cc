@@ -39,7 +39,7 @@ class RpcTest : public testing::Test {
     return *std::move(reply);
   }
   std::unique_ptr<GrpcServer> serve(const std::string& path, GrpcServer::Handler handler,
-                                    GrpcServer::Conversations conversations = {}) {
+                                    GrpcServer::StreamHandlers conversations = {}) {
     auto server = GrpcServer::start(loop_, path, std::move(handler), std::move(conversations));
     EXPECT_TRUE(server) << server.error().message;
     return *std::move(server);
@@ -183,11 +183,11 @@ TEST_F(RpcTest, EachMessageOfAConversationIsAnsweredAsItComes) {
   const auto server = serve(path, unasked, {{"/a.B/Talk", echo}});
   StreamClient client(loop_, path, "/a.B/Talk");
   client.say("one");
-  EXPECT_THAT(client.heard(1), testing::ElementsAre("heard one"));
+  EXPECT_THAT(client.received(1), testing::ElementsAre("heard one"));
   const std::string two = grpcFrame("two");
-  client.sayBytes(two.substr(0, 3));
-  client.sayBytes(two.substr(3) + grpcFrame("") + grpcFrame("four"));
-  EXPECT_THAT(client.heard(4),
+  client.sendBytes(two.substr(0, 3));
+  client.sendBytes(two.substr(3) + grpcFrame("") + grpcFrame("four"));
+  EXPECT_THAT(client.received(4),
               testing::ElementsAre("heard one", "heard two", "heard ", "heard four"));
   client.end();
   EXPECT_TRUE(client.status().ok()) << client.status().text();
@@ -202,7 +202,7 @@ TEST_F(RpcTest, AConversationEndsWithAnErrorOrWithNonsense) {
   const auto server = serve(path, unasked, {{"/a.B/Talk", echo}});
   const auto statusOf = [&](const std::string& bytes) {
     StreamClient client(loop_, path, "/a.B/Talk");
-    client.sayBytes(bytes);
+    client.sendBytes(bytes);
     client.end();
     return client.status().code;
   };
@@ -237,7 +237,7 @@ TEST_F(RpcTest, WhoDoesNotReadIsNotAnsweredFurther) {
   EXPECT_LT(answered, kQuestions / 2);
   client.read();
   EXPECT_TRUE(client.status().ok());
-  EXPECT_EQ(client.heard(0).size(), kQuestions);
+  EXPECT_EQ(client.received(0).size(), kQuestions);
 }
 
 TEST(Grpc, TimeoutsAreReadAndWrittenWithEightDigits) {

@@ -11,9 +11,9 @@ namespace koord::net {
 namespace {
 
 // Smaller texts are cheaper to copy than to keep separate.
-constexpr std::size_t kKeptApart = 4 << 10;
+constexpr std::size_t kMinSeparate = 4 << 10;
 // Texts are joined up to this size; a larger text would be copied as it grows.
-constexpr std::size_t kPutTogether = 16 << 10;
+constexpr std::size_t kMaxCoalesced = 16 << 10;
 constexpr std::size_t kAtOnce = 64;  // pieces in one system call
 
 }  // namespace
@@ -21,14 +21,14 @@ constexpr std::size_t kAtOnce = 64;  // pieces in one system call
 void SendQueue::add(std::string_view bytes) {
   if (bytes.empty()) return;
   size_ += bytes.size();
-  if (!pieces_.empty() && pieces_.back().size() + bytes.size() <= kPutTogether)
+  if (!pieces_.empty() && pieces_.back().size() + bytes.size() <= kMaxCoalesced)
     pieces_.back() += bytes;
   else
     pieces_.emplace_back(bytes);
 }
 
 void SendQueue::add(std::string bytes) {
-  if (bytes.size() < kKeptApart) return add(std::string_view(bytes));
+  if (bytes.size() < kMinSeparate) return add(std::string_view(bytes));
   size_ += bytes.size();
   pieces_.push_back(std::move(bytes));
 }

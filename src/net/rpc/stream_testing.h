@@ -37,8 +37,8 @@ class StreamClient final : private Http2User {
   StreamClient(const StreamClient&) = delete;
   StreamClient& operator=(const StreamClient&) = delete;
 
-  void say(std::string_view message) { sayBytes(grpcFrame(message)); }
-  void sayBytes(std::string bytes) { session_->data(stream_, std::move(bytes), false); }
+  void say(std::string_view message) { sendBytes(grpcFrame(message)); }
+  void sendBytes(std::string bytes) { session_->data(stream_, std::move(bytes), false); }
   void end() { session_->data(stream_, "", true); }
   void cut() { session_->reset(stream_, kHttp2Cancel); }
   // Also consumes the bytes received during the pause.
@@ -49,7 +49,7 @@ class StreamClient final : private Http2User {
   void pause() { reads_ = false; }
 
   // Runs the loop until so many messages have arrived, or the stream has ended.
-  const std::vector<std::string>& heard(std::size_t count) {
+  const std::vector<std::string>& received(std::size_t count) {
     awaited_ = count;
     while (messages_.size() < count && !status_) loop_.run();
     return messages_;

@@ -69,7 +69,7 @@ class SimNetwork::Exchange : public std::enable_shared_from_this<SimNetwork::Exc
     }
     if (!cut_) return;
     const bool proper =
-        network_.faults.cut > 0 ? network_.random_.chance(0.5) : network_.cutsLookProper;
+        network_.faults.cut > 0 ? network_.random_.chance(0.5) : network_.cutsLookComplete;
     finish(proper);
   }
   void end(int sending) {

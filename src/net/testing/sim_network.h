@@ -41,9 +41,9 @@ class SimNetwork final : public HttpTransport {
   // Counts down with every byte of answers' bodies. The byte at which it would pass 0 and all later
   // bytes of that answer do not arrive. Then it is unset.
   std::optional<std::size_t> cutAfterBytes;
-  bool cutsLookProper = false;  // an answer cut by cutAfterBytes looks complete to HTTP
-  std::size_t requests = 0;     // begun by clients
-  std::size_t bytes = 0;        // of answers, arrived
+  bool cutsLookComplete = false;  // an answer cut by cutAfterBytes looks complete to HTTP
+  std::size_t requests = 0;       // begun by clients
+  std::size_t bytes = 0;          // of answers, arrived
 
   // Sets the server of later requests; null: connections are refused. Running requests break off.
   void listen(HttpServer::Handler handler);

@@ -55,7 +55,7 @@ SocketEnd::User DockerRelay::clientUser() {
   return {.onBytes =
               [self](std::string_view bytes) {
                 if (const auto relay = self()) {
-                  if (relay->freely_)
+                  if (relay->passThrough_)
                     relay->docker_->write(std::string(bytes));
                   else
                     relay->requests_.add(bytes);
@@ -100,7 +100,7 @@ SocketEnd::User DockerRelay::dockerUser() {
 }
 
 void DockerRelay::pump() {
-  while (client_ && !freely_) {
+  while (client_ && !passThrough_) {
     // The current answer comes first, and bytes that dockerd has not taken stop the reading. A
     // little is read ahead to notice when the client disconnects.
     const bool turn = (!call_ || !call_->asked) && (!docker_ || docker_->queued() < kMostQueued);
@@ -199,7 +199,7 @@ bool DockerRelay::sendIntercepted(Call& call, const std::optional<std::string>& 
 
 void DockerRelay::takeAnswers() {
   while (client_ && docker_) {
-    if (freely_) {
+    if (passThrough_) {
       client_->write(answers_.takeRest());
       break;
     }
@@ -237,7 +237,7 @@ void DockerRelay::answer(Piece piece) {
 }
 
 void DockerRelay::relayUnparsed() {
-  freely_ = true;
+  passThrough_ = true;
   docker_->write(requests_.takeRest());
   client_->read(true);
   if (clientDone_) docker_->endWriting();
@@ -278,15 +278,15 @@ void DockerRelay::refuse(int status, const std::string& why) {
 
 void DockerRelay::clientEnded() {
   clientDone_ = true;
-  if (!call_ && !freely_) return closeAll();
+  if (!call_ && !passThrough_) return closeAll();
   // Passed on to dockerd, which ends streams whose client only listened.
   if (docker_) docker_->endWriting();
-  if (freely_ && dockerDone_) closeAll();
+  if (passThrough_ && dockerDone_) closeAll();
 }
 
 void DockerRelay::dockerEnded() {
   dockerDone_ = true;
-  if (freely_) {
+  if (passThrough_) {
     client_->endWriting();
     if (clientDone_) closeAll();
     return;
@@ -308,7 +308,7 @@ void DockerRelay::dockerEnded() {
 
 void DockerRelay::closeAll() {
   const auto keep = shared_from_this();
-  if (freely_ && call_)
+  if (passThrough_ && call_)
     context_.metrics.called("other", true, context_.loop.steadyNow() - call_->start);
   if (const auto client = std::exchange(client_, nullptr)) client->close(true);
   if (const auto docker = std::exchange(docker_, nullptr)) docker->close();

@@ -36,7 +36,7 @@ class DockerRelay final : public Connection, public std::enable_shared_from_this
 
   void start(Fd client) override;
   void drain() override;
-  std::size_t callsUnderWay() const override { return call_ ? 1 : 0; }
+  std::size_t callsInFlight() const override { return call_ ? 1 : 0; }
 
  private:
   struct Call {
@@ -79,7 +79,7 @@ class DockerRelay final : public Connection, public std::enable_shared_from_this
   std::shared_ptr<SocketEnd> client_, docker_;
   HttpReader requests_{HttpReader::Role::Request}, answers_{HttpReader::Role::Response};
   CallPtr call_;  // the running one
-  bool freely_ = false, draining_ = false;
+  bool passThrough_ = false, draining_ = false;
   bool clientDone_ = false, dockerDone_ = false;  // this side has ended its stream
   TaskGroup tasks_;
 };

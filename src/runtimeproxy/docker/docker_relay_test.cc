@@ -43,7 +43,7 @@ class DockerRelayTest : public testing::Test {
     HttpReader reader{HttpReader::Role::Request};
     HttpHead head;
     std::string content;
-    bool freely = false;
+    bool passThrough = false;
   };
   void serve(Fd socket) {
     auto* const peer = peers_.emplace_back(std::make_unique<Peer>()).get();
@@ -55,7 +55,7 @@ class DockerRelayTest : public testing::Test {
                           .onEmpty = nullptr});
   }
   void take(Peer& peer, std::string_view bytes) {
-    if (peer.freely) return peer.end->write("echo:" + std::string(bytes));
+    if (peer.passThrough) return peer.end->write("echo:" + std::string(bytes));
     peer.reader.add(bytes);
     for (;;) {
       const auto piece = peer.reader.next();
@@ -73,7 +73,7 @@ class DockerRelayTest : public testing::Test {
     const std::string& target = peer.head.target;
     if (hang) return;
     if (!peer.head.header("upgrade").empty()) {
-      peer.freely = true;
+      peer.passThrough = true;
       return peer.end->write("HTTP/1.1 101 UPGRADED\r\nUpgrade: tcp\r\n\r\nwelcome:");
     }
     if (const auto found = answers.find(target); found != answers.end())

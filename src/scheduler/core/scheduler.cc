@@ -207,8 +207,8 @@ Task<void> Scheduler::handleSearchFailure(Attempt& attempt, SearchResult result,
     if (promise) {
       nomination = *std::move(promise);
     } else {
-      auto answering = runPostFilter(attempt, result);
-      nomination = co_await answering;
+      auto runHandler = runPostFilter(attempt, result);
+      nomination = co_await runHandler;
     }
     result.status = Status::unschedulable(result.diagnosis.message());
     if (debug_.diagnosis) dumpDiagnosis(attempt, result.diagnosis);

@@ -106,8 +106,8 @@ Task<void> ExplanationWriter::run() {
       const std::size_t count = items && items->is_array() ? items->get_array().size() : 0;
       for (std::size_t i = 0; i < count; ++i) {
         Duration worked{};
-        auto answering = answer(items->get_array()[i], worked);
-        const Result<> answered = co_await answering;
+        auto runHandler = answer(items->get_array()[i], worked);
+        const Result<> answered = co_await runHandler;
         // Users may have created thousands of them, and each is a search.
         auto rest = sleepFor(executor_, kRestPerAnswer * worked);
         co_await rest;

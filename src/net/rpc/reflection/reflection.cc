@@ -155,13 +155,13 @@ GrpcReply answer(const Catalogue& catalogue, const std::string& question) {
 
 }  // namespace
 
-GrpcServer::Conversations reflection(std::string_view descriptors) {
-  const auto converse = [descriptors](const std::string& question) {
+GrpcServer::StreamHandlers reflection(std::string_view descriptors) {
+  const auto handleStream = [descriptors](const std::string& question) {
     return answer(Catalogue{descriptors, kReflectionDescriptors, kOldReflectionDescriptors},
                   question);
   };
-  return {{"/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", converse},
-          {"/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", converse}};
+  return {{"/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", handleStream},
+          {"/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", handleStream}};
 }
 
 }  // namespace koord::net

@@ -17,6 +17,6 @@ namespace koord::net {
 
 // `descriptors`: a serialized FileDescriptorSet with all imports of its files. Must outlive the
 // server.
-GrpcServer::Conversations reflection(std::string_view descriptors);
+GrpcServer::StreamHandlers reflection(std::string_view descriptors);
 
 }  // namespace koord::net

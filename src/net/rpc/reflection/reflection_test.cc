@@ -37,7 +37,7 @@ class ReflectionTest : public testing::Test {
   messages::ServerReflectionResponse ask(const messages::ServerReflectionRequest& request) {
     client_->say(request.SerializeAsString());
     messages::ServerReflectionResponse response;
-    EXPECT_TRUE(response.ParseFromString(client_->heard(++asked_).back()));
+    EXPECT_TRUE(response.ParseFromString(client_->received(++asked_).back()));
     return response;
   }
   messages::ServerReflectionResponse about(const std::string& symbol) {

@@ -21,7 +21,7 @@ namespace {
 
 using Steady = std::chrono::steady_clock;
 
-constexpr int kLook = 50;  // ms between checks if no descriptor signals the program's end
+constexpr int kPollPeriod = 50;  // ms between checks if no descriptor signals the program's end
 
 struct Pipe {
   Fd reader;
@@ -103,8 +103,8 @@ Result<> collect(const ProgramSpec& program, std::array<int, 2> pipes, pid_t pid
     constexpr std::int64_t kLongestPoll = std::numeric_limits<int>::max();
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Steady::now());
     if (left.count() <= 0) return fail(ErrorCode::Timeout, name + ": took too long");
-    const auto pause = static_cast<int>(
-        std::min<std::int64_t>(left.count(), ended.get() < 0 && !isGone ? kLook : kLongestPoll));
+    const auto pause = static_cast<int>(std::min<std::int64_t>(
+        left.count(), ended.get() < 0 && !isGone ? kPollPeriod : kLongestPoll));
     if (ended.get() < 0) isGone = isGone || hasEnded(pid);
     if (isGone && watched[0].fd < 0 && watched[1].fd < 0) break;
     if (::poll(watched.data(), watched.size(), pause) < 0) continue;

@@ -38,13 +38,13 @@ void makeIll(Found& device, std::string_view code, std::string_view why) {
 }  // namespace
 
 void Collector::tell(Known& known, std::string text, bool bad) {
-  if (known.told == text) return;
+  if (known.lastLogged == text) return;
   if (bad) {
     log::warn("{}", text);
   } else {
     log::info("{}", text);
   }
-  known.told = std::move(text);
+  known.lastLogged = std::move(text);
 }
 
 // Removes a lost device if another device has its minor now: it was replaced. Readers of the file know devices by their

@@ -31,7 +31,7 @@ class Collector {
   struct Known {
     std::map<std::string, Found> devices;  // by UUID
     std::optional<SteadyTime> failingSince;
-    std::string told;  // last logged text; logged again when it changes
+    std::string lastLogged;  // last logged text; logged again when it changes
   };
   void tell(Known& known, std::string text, bool bad);
   bool readVendor(std::string_view name, Known& known, SteadyTime now);

@@ -119,13 +119,13 @@ TEST_F(DeviceDaemon, ADriverThatIsLoadedAnewCostsNothingAndOneThatStaysAwayMakes
   EXPECT_FALSE(outcome.whole);
   EXPECT_EQ(outcome.pause, 10s);
   ASSERT_THAT(written(), SizeIs(2));
-  EXPECT_TRUE(written()[0].well());
+  EXPECT_TRUE(written()[0].isHealthy());
   round(61s);
   EXPECT_EQ(written()[0].faultCode, "DriverUnavailable");
   EXPECT_EQ(written()[0].fault, "xpu_smi -m: no end after 10 s");
   tools_.failures.clear();
   round(10s);
-  EXPECT_TRUE(written()[0].well());
+  EXPECT_TRUE(written()[0].isHealthy());
 }
 
 TEST_F(DeviceDaemon, ADeviceThatIsNotToldOfAnyMoreStaysAndIsIll) {
@@ -134,7 +134,7 @@ TEST_F(DeviceDaemon, ADeviceThatIsNotToldOfAnyMoreStaysAndIsIll) {
   EXPECT_TRUE(round().whole);
   ASSERT_THAT(written(), SizeIs(2));
   EXPECT_EQ(written()[0].faultCode, "DeviceLost");
-  EXPECT_TRUE(written()[1].well());
+  EXPECT_TRUE(written()[1].isHealthy());
 }
 
 TEST_F(DeviceDaemon, ALostDeviceGivesItsMinorToTheOneThatReplacesIt) {
@@ -150,7 +150,7 @@ TEST_F(DeviceDaemon, ALostDeviceGivesItsMinorToTheOneThatReplacesIt) {
   std::vector<std::string> uuids;
   for (const auto& device : written()) uuids.push_back(device.uuid);
   EXPECT_THAT(uuids, ElementsAre("MLU-new", "xpu-0", "xpu-1"));
-  EXPECT_TRUE(written()[0].well());
+  EXPECT_TRUE(written()[0].isHealthy());
 }
 
 TEST_F(DeviceDaemon, ARoundThatIsCancelledLeavesTheFile) {
@@ -354,9 +354,9 @@ TEST(HostRunners, ALibraryThatCrashesOrHangsCostsItsProcessAlone) {
   Machine machine;
   machine.runner = &runner;
   machine.cndev = {fake.path()};
-  const auto well = readCambricon(machine);
-  ASSERT_TRUE(well) << well.error().message;
-  EXPECT_EQ(well->devices[0].uuid, "MLU-0");
+  const auto isHealthy = readCambricon(machine);
+  ASSERT_TRUE(isHealthy) << isHealthy.error().message;
+  EXPECT_EQ(isHealthy->devices[0].uuid, "MLU-0");
   EXPECT_EQ(fake.state().calls, 0) << "it ran elsewhere";
   fake.state().crashes = true;
   EXPECT_THAT(readCambricon(machine).error().message, HasSubstr("libcndev.so: ended by signal 6"));
@@ -370,7 +370,8 @@ TEST(HostRunners, ALibraryThatCrashesOrHangsCostsItsProcessAlone) {
 TEST(HostRunners, AnErrorOfALibraryIsItsError) {
   HostRunner runner("", 5s);
   const auto answer = [&](ErrorCode code) {
-    return runner.apart("x", [code]() -> Result<std::string> { return fail(code, "why"); }).error();
+    return runner.runIsolated("x", [code]() -> Result<std::string> { return fail(code, "why"); })
+        .error();
   };
   EXPECT_EQ(answer(ErrorCode::NotFound).code, ErrorCode::NotFound);
   EXPECT_EQ(answer(ErrorCode::Invalid).message, "why");

@@ -28,7 +28,7 @@ json::object entryOf(const Found& device) {
   json::object resources;
   for (const auto& [name, amount] : device.resources) resources[name] = amount;
   json::object status;
-  status["healthy"] = device.well();
+  status["healthy"] = device.isHealthy();
   if (!device.faultCode.empty()) status["errCode"] = asUtf8(device.faultCode);
   if (!device.fault.empty()) status["errMessage"] = asUtf8(device.fault);
   return {{"vendor", device.vendor},

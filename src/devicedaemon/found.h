@@ -23,7 +23,7 @@ struct Found {
   std::optional<int> numaNode;
   std::string rootComplex;       // "pci0000:c0"
   std::string faultCode, fault;  // both empty: healthy
-  bool well() const { return faultCode.empty() && fault.empty(); }
+  bool isHealthy() const { return faultCode.empty() && fault.empty(); }
 };
 
 // Writes and reads the file's text.

@@ -25,8 +25,9 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr std::size_t kMostOutput = 1 << 20;
-constexpr std::size_t kMostShown = 400;                  // of a failed tool's output
-constexpr auto kLook = std::chrono::milliseconds(5);     // between checks for the end of a process
+constexpr std::size_t kMostShown = 400;  // of a failed tool's output
+constexpr auto kPollPeriod =
+    std::chrono::milliseconds(5);                        // between checks for the end of a process
 constexpr auto kGrace = std::chrono::milliseconds(500);  // for a killed process
 constexpr int kNoProgram = 127, kNoRoot = 126, kWorkFailed = 125;
 // Vendors install their tools outside the usual folders.
@@ -95,7 +96,7 @@ std::optional<int> waitFor(pid_t child, int stop, steady_clock::time_point end) 
     const pid_t ended = ::waitpid(child, &status, WNOHANG);
     if (ended == child || (ended < 0 && errno != EINTR)) return status;
     if (steady_clock::now() >= end || isReadable(stop)) return std::nullopt;
-    std::this_thread::sleep_for(kLook);
+    std::this_thread::sleep_for(kPollPeriod);
   }
 }
 
@@ -195,7 +196,7 @@ Result<std::string> HostRunner::run(const std::vector<std::string>& command) {
   return std::move(ended->output);
 }
 
-Result<std::string> HostRunner::apart(const std::string& name, const Work& work) {
+Result<std::string> HostRunner::runIsolated(const std::string& name, const Work& work) {
   auto ended = inChild(name, [&](int output) {
     auto done = work();
     // "?" before an error means NotFound.

@@ -25,7 +25,7 @@ class Runner {
   // Returns the result of `work`, which runs in a fork: it sees this process's memory but cannot
   // change it.
   using Work = std::function<Result<std::string>()>;
-  virtual Result<std::string> apart(const std::string& name, const Work& work) = 0;
+  virtual Result<std::string> runIsolated(const std::string& name, const Work& work) = 0;
   // True if the program is stopping: answers may be missing.
   virtual bool stopping() const { return false; }
 };
@@ -38,7 +38,7 @@ class HostRunner final : public Runner {
   HostRunner(std::string root, Duration limit, int stop = -1)
       : root_(std::move(root)), limit_(limit), stop_(stop) {}
   Result<std::string> run(const std::vector<std::string>& command) override;
-  Result<std::string> apart(const std::string& name, const Work& work) override;
+  Result<std::string> runIsolated(const std::string& name, const Work& work) override;
   bool stopping() const override;
 
  private:

@@ -42,7 +42,7 @@ std::string labelSelectorOf(const json::value& labels) {
   return result;
 }
 
-Result<bool> isAsAwaited(const json::value& object, const WaitFor& wait) {
+Result<bool> satisfiesWait(const json::value& object, const WaitFor& wait) {
   if (wait.kind == WaitFor::Kind::JsonPath) {
     const auto values = jsonPath(object, wait.name);
     if (!values) return fail(values.error());

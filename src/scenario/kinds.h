@@ -21,6 +21,6 @@ std::string labelSelectorOf(const json::value& labels);
 
 // Returns true if the object meets a wait's condition or JSONPath. Fails if the JSONPath is invalid
 // or selects more than one value.
-Result<bool> isAsAwaited(const json::value& object, const WaitFor& wait);
+Result<bool> satisfiesWait(const json::value& object, const WaitFor& wait);
 
 }  // namespace koord::scenario

@@ -54,7 +54,7 @@ std::string commandLine(const ProcessSpec& spec) {
 }
 
 // Without fields that only programs read.
-json::value tidied(json::value object) {
+json::value withoutInternalFields(json::value object) {
   if (auto* metadata = find(object, "metadata"); metadata && metadata->is_object()) {
     metadata->get_object().erase("managedFields");
   }
@@ -151,7 +151,7 @@ Task<void> Operations::gather(const Operation& operation, const Bindings& bindin
       output += log;
       continue;
     }
-    output += toYaml(tidied(object));
+    output += toYaml(withoutInternalFields(object));
     if (operation.kind == Kind::Get || !operation.showEvents) continue;
     auto listing = eventsOf(object);
     const auto events = co_await listing;

@@ -122,7 +122,7 @@ Task<void> Operations::runWait(const Operation& operation, const Bindings& bindi
       error = "there is no such object";
     } else if (operation.wait.kind != WaitFor::Kind::Creation) {
       for (const auto& object : *objects) {
-        const auto as = isAsAwaited(object, operation.wait);
+        const auto as = satisfiesWait(object, operation.wait);
         if (as && *as) continue;
         error = as ? fmt::format("{} is not as awaited", titleOf(object)) : as.error().message;
         const auto* status = find(object, "status");

@@ -30,7 +30,7 @@ class RecordedTools final : public Runner {
     if (const auto output = outputs.find(line); output != outputs.end()) return output->second;
     return fail(ErrorCode::NotFound, command.front() + " is not installed on the host");
   }
-  Result<std::string> apart(const std::string&, const Work& work) override { return work(); }
+  Result<std::string> runIsolated(const std::string&, const Work& work) override { return work(); }
   bool stopping() const override { return isStopping; }
 };
 

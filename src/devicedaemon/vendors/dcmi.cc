@@ -101,10 +101,10 @@ Result<std::vector<Found>> devices(const std::vector<std::string>& library) {
       .need(call.logicId, "dcmi_get_device_logic_id")
       .need(call.physicalId, "dcmi_get_device_phyid_from_logicid")
       .need(call.health, "dcmi_get_device_health")
-      .want(call.pcie, "dcmi_get_device_pcie_info_v2")
-      .want(call.hbm, "dcmi_get_device_hbm_info")
-      .want(call.ddr, "dcmi_get_device_memory_info_v3")
-      .want(call.cpus, "dcmi_get_device_cpu_num_config");
+      .require(call.pcie, "dcmi_get_device_pcie_info_v2")
+      .require(call.hbm, "dcmi_get_device_hbm_info")
+      .require(call.ddr, "dcmi_get_device_memory_info_v3")
+      .require(call.cpus, "dcmi_get_device_cpu_num_config");
   if (auto complete = opened->complete(); !complete) return fail(std::move(complete.error()));
   if (const int code = call.init())
     return fail(ErrorCode::Internal, fmt::format("libdcmi.so: dcmi_init: error {}", code));

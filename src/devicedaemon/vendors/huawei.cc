@@ -49,8 +49,8 @@ class NpuSmi {
  private:
   Result<std::string> ask(const char* what, const NpuChip& chip) const;
   Result<std::vector<int>> minors() const;
-  Result<> askKind(NpuFacts& facts) const;
-  Result<> askBoard(const NpuChip& chip, NpuFacts& facts) const;
+  Result<> queryKind(NpuFacts& facts) const;
+  Result<> queryBoard(const NpuChip& chip, NpuFacts& facts) const;
   bool aloneOnCard(const NpuChip& chip) const;
 
   const Machine& machine_;
@@ -83,7 +83,7 @@ Result<std::vector<int>> NpuSmi::minors() const {
   return minors;
 }
 
-Result<> NpuSmi::askKind(NpuFacts& facts) const {
+Result<> NpuSmi::queryKind(NpuFacts& facts) const {
   const NpuChip& first = chips_.front();
   facts.model = first.model;
   const bool inference = facts.model.starts_with(kInferenceModel);
@@ -108,7 +108,7 @@ Result<> NpuSmi::askKind(NpuFacts& facts) const {
   return {};
 }
 
-Result<> NpuSmi::askBoard(const NpuChip& chip, NpuFacts& facts) const {
+Result<> NpuSmi::queryBoard(const NpuChip& chip, NpuFacts& facts) const {
   const auto board = ask("board", chip);
   if (!board) return fail(board.error());
   facts.busId.clear();
@@ -125,13 +125,13 @@ Result<Reading> NpuSmi::read() {
   const auto minors = this->minors();
   if (!minors) return fail(minors.error());
   NpuFacts facts;
-  if (auto asked = askKind(facts); !asked) return fail(std::move(asked.error()));
+  if (auto asked = queryKind(facts); !asked) return fail(std::move(asked.error()));
   Reading reading{{}, "npu-smi", {}};
   for (std::size_t i = 0; i < chips_.size(); ++i) {
     facts.card = chips_[i].card;
     facts.minor = (*minors)[i];
     facts.model = chips_[i].model;
-    if (auto asked = askBoard(chips_[i], facts); !asked) {
+    if (auto asked = queryBoard(chips_[i], facts); !asked) {
       reading.problems.push_back(asked.error().message);
       continue;
     }

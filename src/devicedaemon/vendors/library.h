@@ -39,7 +39,7 @@ class Library {
   }
   // Sets an optional function; nullptr in older versions without it.
   template <class Fn>
-  Library& want(Fn*& function, const char* name) {
+  Library& require(Fn*& function, const char* name) {
     function = reinterpret_cast<Fn*>(::dlsym(handle_, name));
     return *this;
   }

@@ -34,7 +34,7 @@ std::span<const Vendor> vendors() {
 Result<Reading> libraryOrTool(const Machine& machine, const std::string& library,
                               const std::function<Result<std::vector<Found>>()>& inLibrary,
                               const std::function<Result<Reading>()>& byTool) {
-  auto said = machine.runner->apart(library, [&]() -> Result<std::string> {
+  auto said = machine.runner->runIsolated(library, [&]() -> Result<std::string> {
     const auto devices = inLibrary();
     if (!devices) return fail(devices.error());
     return fileText(*devices);

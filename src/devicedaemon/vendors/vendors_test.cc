@@ -117,7 +117,7 @@ TEST_F(VendorReaders, KunlunDevicesAreLinesForMachines) {
   EXPECT_EQ(second.busId, "0000:05:00.0");
   EXPECT_EQ(second.resources.at("koordinator.sh/gpu-memory"), "98304Mi");
   EXPECT_EQ(second.resources.at("koordinator.sh/gpu-core"), "100");
-  EXPECT_TRUE(second.well());
+  EXPECT_TRUE(second.isHealthy());
 }
 
 TEST_F(VendorReaders, AscendChipsAreWhatNpuSmiTells) {
@@ -135,7 +135,7 @@ TEST_F(VendorReaders, AscendChipsAreWhatNpuSmiTells) {
                                                 {"huawei.com/npu-cpu", "7"},
                                                 {"huawei.com/npu-dvpp", "100"},
                                                 {"koordinator.sh/gpu-memory", "65536Mi"}}));
-  EXPECT_TRUE(first.well());
+  EXPECT_TRUE(first.isHealthy());
   EXPECT_EQ(reading->devices[1].uuid, "npu-1-1");
   EXPECT_EQ(reading->devices[1].faultCode, "chip error");
   EXPECT_EQ(reading->devices[1].fault, "NPU index 1 has 2 chip faults");
@@ -190,7 +190,7 @@ TEST_F(VendorReaders, MetaxCardsAreTheAvailableOnesAndNoSlices) {
   EXPECT_EQ(first.uuid, "GPU-e702f06b-bbd6-bc06-5196-90a5554a24ba");
   EXPECT_EQ(first.busId, "0000:08:00.0");
   EXPECT_EQ(first.resources.at("koordinator.sh/gpu-memory"), "64Gi");
-  EXPECT_TRUE(first.well());
+  EXPECT_TRUE(first.isHealthy());
   const Found& second = reading->devices[1];
   EXPECT_EQ(second.minor, 7);
   EXPECT_EQ(second.resources.at("koordinator.sh/gpu-memory"), "65536Mi");
@@ -212,7 +212,7 @@ TEST_F(VendorReaders, MlusAreWhatCnmonTells) {
   EXPECT_EQ(first.busId, "0000:5e:00.0");
   EXPECT_EQ(first.numaNode, 1);
   EXPECT_EQ(first.resources.at("koordinator.sh/gpu-memory"), "24576Mi");
-  EXPECT_TRUE(first.well());
+  EXPECT_TRUE(first.isHealthy());
   EXPECT_EQ(reading->devices[1].minor, 1);
   EXPECT_EQ(reading->devices[1].fault, "Device is unhealthy, status: Boot error");
 }
@@ -265,8 +265,8 @@ TEST_F(VendorReaders, LibrariesComeBeforeTools) {
   EXPECT_EQ(mlus->devices[0].uuid, "MLU-0");
   EXPECT_EQ(mlus->devices[0].model, "MLU370-X8");
   EXPECT_EQ(mlus->devices[0].busId, "0000:3b:00.0");
-  EXPECT_TRUE(mlus->devices[0].well());
-  EXPECT_FALSE(mlus->devices[1].well());
+  EXPECT_TRUE(mlus->devices[0].isHealthy());
+  EXPECT_FALSE(mlus->devices[1].isHealthy());
   EXPECT_THAT(tools_.asked, IsEmpty());
 }
 
@@ -299,7 +299,7 @@ TEST_F(VendorReaders, AChipOfTheLibraryIsIllWhenItsFaultIsMajor) {
   const auto reading = readHuawei(machine_);
   ASSERT_TRUE(reading) << reading.error().message;
   ASSERT_THAT(reading->devices, SizeIs(2)) << "without the controller";
-  EXPECT_TRUE(reading->devices[0].well());
+  EXPECT_TRUE(reading->devices[0].isHealthy());
   EXPECT_EQ(reading->devices[1].uuid, "npu-0-1");
   EXPECT_EQ(reading->devices[1].fault, "NPU 0 has health 2");
 }

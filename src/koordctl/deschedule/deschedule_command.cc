@@ -81,7 +81,7 @@ class DryRun {
     if (!configuration.profiles.empty())
       configuration.profiles.back().balance.push_back({kEnd, ""});
     pointAtScheduler(configuration);
-    waited_ = judgeAtOnce(configuration);
+    waited_ = arbitrateImmediately(configuration);
     registry_ = descheduler::pluginTable();
     registry_[kEnd] = endKind();
     measured_ = usesLoad(configuration);
@@ -115,7 +115,7 @@ class DryRun {
 
   // One cycle shows nothing if nodes must be hot for several cycles: nodes that are hot now count
   // as hot for long enough. Returns true if that makes a difference.
-  static bool judgeAtOnce(descheduler::DeschedulerConfiguration& configuration) {
+  static bool arbitrateImmediately(descheduler::DeschedulerConfiguration& configuration) {
     bool makesDifference = false;
     const auto judge = [&](json::object& args) {
       json::value& condition = args["anomalyCondition"];

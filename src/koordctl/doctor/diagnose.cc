@@ -26,7 +26,7 @@ std::string namesOf(const std::vector<std::string>& names) {
   return text;
 }
 
-void checkDefinitions(const ClusterPicture& picture, std::vector<Finding>& findings) {
+void checkDefinitions(const ClusterState& picture, std::vector<Finding>& findings) {
   std::vector<std::string> missing;
   for (const char* name :
        {"nodemetrics.slo.koordinator.sh", "nodeslos.slo.koordinator.sh",
@@ -46,7 +46,7 @@ void checkDefinitions(const ClusterPicture& picture, std::vector<Finding>& findi
   }
 }
 
-void checkLeases(const ClusterPicture& picture, std::vector<Finding>& findings) {
+void checkLeases(const ClusterState& picture, std::vector<Finding>& findings) {
   for (const char* name : {"koordinator-manager", "koord-scheduler"}) {
     const auto lease = std::ranges::find_if(
         picture.leases, [&](const api::Lease& l) { return l.metadata.name == name; });
@@ -93,7 +93,7 @@ void checkWebhooks(const Configurations& configurations, std::string_view name,
   }
 }
 
-void checkReports(const ClusterPicture& picture, std::vector<Finding>& findings) {
+void checkReports(const ClusterState& picture, std::vector<Finding>& findings) {
   std::map<std::string, const api::NodeMetric*, std::less<>> metrics;
   for (const auto& metric : picture.nodeMetrics) metrics[metric.metadata.name] = &metric;
   std::vector<std::string> never, old, withoutBatch;
@@ -129,7 +129,7 @@ void checkReports(const ClusterPicture& picture, std::vector<Finding>& findings)
         {Level::Fine, fmt::format("{} nodes report and lend", picture.nodes.size()), ""});
 }
 
-void checkConfiguration(const ClusterPicture& picture, std::vector<Finding>& findings) {
+void checkConfiguration(const ClusterState& picture, std::vector<Finding>& findings) {
   if (!picture.sloConfig) {
     findings.push_back(
         {Level::Warning, "there is no ConfigMap koordinator-system/slo-controller-config",
@@ -152,7 +152,7 @@ void checkConfiguration(const ClusterPicture& picture, std::vector<Finding>& fin
 }
 
 // Finds pods that match a profile but were admitted without it.
-void checkProfiles(const ClusterPicture& picture, std::vector<Finding>& findings) {
+void checkProfiles(const ClusterState& picture, std::vector<Finding>& findings) {
   std::map<std::string, const api::Namespace*, std::less<>> namespaces;
   for (const auto& ns : picture.namespaces) namespaces[ns.metadata.name] = &ns;
   std::vector<manager::ProfilePtr> profiles;
@@ -177,7 +177,7 @@ void checkProfiles(const ClusterPicture& picture, std::vector<Finding>& findings
 
 }  // namespace
 
-std::vector<Finding> diagnose(const ClusterPicture& picture) {
+std::vector<Finding> diagnose(const ClusterState& picture) {
   std::vector<Finding> findings;
   checkDefinitions(picture, findings);
   checkLeases(picture, findings);

@@ -41,7 +41,7 @@ Task<void> readAll(kube::Api* api, std::vector<T>* into, std::vector<std::string
   co_await reading;
 }
 
-Task<void> readObjects(kube::Api* api, ClusterPicture* picture) {
+Task<void> readObjects(kube::Api* api, ClusterState* picture) {
   auto* unread = &picture->unread;
   auto nodes = readAll(api, &picture->nodes, unread);
   co_await nodes;
@@ -90,7 +90,7 @@ Task<void> askKubelet(kube::HttpApi* api, NodeCgroups* node) {
   if (version == "1" || version == "2") node->version = version.front() - '0';
 }
 
-Task<void> askKubelets(kube::HttpApi* api, ClusterPicture* picture) {
+Task<void> askKubelets(kube::HttpApi* api, ClusterState* picture) {
   constexpr std::size_t kSome = 16;  // of many similar nodes; each needs two requests
   for (const auto& node : picture->nodes) {
     if (picture->cgroups.size() == kSome) break;
@@ -119,7 +119,7 @@ Task<void> readWorkload(kube::HttpApi* api, api::ResourceType type, std::string 
 }
 
 // Reads the configuration of the features. Other ways of installing Koordinator have none of it.
-Task<void> readConfiguration(kube::HttpApi* api, ClusterPicture* picture) {
+Task<void> readConfiguration(kube::HttpApi* api, ClusterState* picture) {
   auto slo = readConfig(api, "slo-controller-config", &picture->sloConfig);
   co_await slo;
   auto scheduling = readConfig(api, "koord-scheduler-config", &picture->schedulerConfig);
@@ -134,7 +134,7 @@ Task<void> readConfiguration(kube::HttpApi* api, ClusterPicture* picture) {
   co_await koordlet;
 }
 
-Task<Result<>> readCluster(kube::HttpApi* api, Examination which, ClusterPicture* picture) {
+Task<Result<>> readCluster(kube::HttpApi* api, Examination which, ClusterState* picture) {
   auto asking = api->getPath("/version");
   const auto version = co_await asking;
   if (!version) co_return fail(version.error());
@@ -155,7 +155,7 @@ Task<Result<>> readCluster(kube::HttpApi* api, Examination which, ClusterPicture
   co_return Result<>{};
 }
 
-Task<void> runReading(kube::HttpApi* api, Examination which, ClusterPicture* picture,
+Task<void> runReading(kube::HttpApi* api, Examination which, ClusterState* picture,
                       Result<>* result, EventLoop* loop) {
   auto reading = readCluster(api, which, picture);
   *result = co_await reading;
@@ -174,7 +174,7 @@ int runExamination(Examination which, const std::string& kubeconfig) {
   auto config = loadChoice(choice);
   if (!config) return refuse(config.error());
   EventLoop loop;
-  ClusterPicture picture;
+  ClusterState picture;
   picture.now = loop.wallNow();
   Result<> result;
   {

@@ -152,7 +152,7 @@ const json::array& profilesOf(const json::value& document) {
   return profiles && profiles->is_array() ? profiles->get_array() : kNone;
 }
 
-void checkScheduler(const ClusterPicture& picture, Report& report) {
+void checkScheduler(const ClusterState& picture, Report& report) {
   const json::value document = documentIn(picture.schedulerConfig);
   for (const auto& profile : profilesOf(document)) {
     const auto advice = [&](std::string_view fields, std::string_view page) {
@@ -174,7 +174,7 @@ void checkScheduler(const ClusterPicture& picture, Report& report) {
   }
 }
 
-void checkDescheduler(const ClusterPicture& picture, Report& report) {
+void checkDescheduler(const ClusterState& picture, Report& report) {
   const json::value document = documentIn(picture.deschedulerConfig);
   const auto& profiles = profilesOf(document);
   if (profiles.empty()) return;
@@ -204,7 +204,7 @@ bool hasMemoryQos(const json::value& strategy, std::string_view of) {
 }
 
 // Checks the strategies for a node without labels.
-void checkStrategies(const ClusterPicture& picture, Report& report) {
+void checkStrategies(const ClusterState& picture, Report& report) {
   if (!picture.sloConfig) return;
   model::ColocationConfig colocation;
   model::NodeSloConfig slo;
@@ -238,7 +238,7 @@ void checkStrategies(const ClusterPicture& picture, Report& report) {
 
 }  // namespace
 
-std::vector<Finding> featuresOff(const ClusterPicture& picture) {
+std::vector<Finding> featuresOff(const ClusterState& picture) {
   Report report;
   checkStrategies(picture, report);
   checkScheduler(picture, report);

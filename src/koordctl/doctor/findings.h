@@ -32,7 +32,7 @@ struct NodeCgroups {
 };
 
 // The state read from the cluster. Kinds that could not be read are empty, and `unread` says why.
-struct ClusterPicture {
+struct ClusterState {
   WallTime now{};
   std::string version;  // of the API server: v1.30.2
   std::vector<api::Node> nodes;
@@ -57,12 +57,12 @@ struct ClusterPicture {
 };
 
 // Checks whether Koordinator can be installed here, and what may conflict with it.
-std::vector<Finding> preflight(const ClusterPicture& picture);
+std::vector<Finding> preflight(const ClusterState& picture);
 // Checks that all components work, and lists the features that are off.
-std::vector<Finding> diagnose(const ClusterPicture& picture);
+std::vector<Finding> diagnose(const ClusterState& picture);
 // Features of docs/features that are off in this cluster's configuration, and how to turn each on.
 // Skips configuration that could not be read.
-std::vector<Finding> featuresOff(const ClusterPicture& picture);
+std::vector<Finding> featuresOff(const ClusterState& picture);
 
 // One line per finding, with its advice below it.
 std::string findingsText(const std::vector<Finding>& findings);

@@ -23,8 +23,8 @@ T made(std::string_view text) {
 }
 
 // A healthy cluster.
-ClusterPicture healthy() {
-  ClusterPicture picture;
+ClusterState healthy() {
+  ClusterState picture;
   picture.now = kToday;
   picture.version = "v1.30.2";
   picture.nodes.push_back(made<api::Node>(R"({"metadata":{"name":"n1"},"status":{
@@ -122,7 +122,7 @@ json::value shippedWorkload(const std::string& file, const std::string& patch) {
   return object;
 }
 
-std::vector<std::string> offIn(const ClusterPicture& picture) {
+std::vector<std::string> offIn(const ClusterState& picture) {
   std::vector<std::string> off;
   for (const auto& finding : featuresOff(picture)) {
     EXPECT_EQ(finding.level, Finding::Level::Off);
@@ -133,7 +133,7 @@ std::vector<std::string> offIn(const ClusterPicture& picture) {
 }
 
 TEST(Doctor, NamesTheFeaturesThatAreOffAsUpstreamShipsThem) {
-  ClusterPicture picture;
+  ClusterState picture;
   EXPECT_TRUE(offIn(picture).empty()) << "nothing is said of what was not read";
   picture.sloConfig = shippedConfig("manifests/slo-controller-config.yaml");
   picture.schedulerConfig = shippedConfig("manifests/scheduler-config.yaml");
@@ -165,7 +165,7 @@ TEST(Doctor, NamesTheFeaturesThatAreOffAsUpstreamShipsThem) {
 }
 
 TEST(Doctor, OfTheRecommendedProfileOnlyWhatSomebodyHasToDecideIsOff) {
-  ClusterPicture picture;
+  ClusterState picture;
   picture.sloConfig = shippedConfig("recommended/slo-controller-config.yaml");
   picture.schedulerConfig = shippedConfig("recommended/scheduler-config.yaml");
   picture.deschedulerConfig = shippedConfig("manifests/descheduler-config.yaml");
@@ -184,14 +184,14 @@ TEST(Doctor, OfTheRecommendedProfileOnlyWhatSomebodyHasToDecideIsOff) {
 
 TEST(Doctor, OfAOneMachineClusterNothingIsOff) {
   for (const int cpus : {2, 4, 64}) {
-    ClusterPicture picture;
+    ClusterState picture;
     picture.sloConfig = api::decode<api::ConfigMap>(cluster::defaultSloConfig(cpus)).value();
     EXPECT_THAT(offIn(picture), testing::IsEmpty()) << cpus;
   }
 }
 
 TEST(Doctor, AGateWithoutItsSectionIsToldOf) {
-  ClusterPicture picture;
+  ClusterState picture;
   picture.sloConfig = shippedConfig("recommended/slo-controller-config.yaml");
   picture.koordlet =
       shippedWorkload("manifests/koordlet-daemonset.yaml", "recommended/koordlet-gates.yaml");
@@ -206,7 +206,7 @@ TEST(Doctor, OddConfigurationsAreNoReasonToFail) {
        {"", "7", "[]", "profiles: 7", "profiles: [7, {pluginConfig: [7]}]",
         "profiles: [{plugins: {balance: {enabled: 7}}}]",
         "profiles: [{pluginConfig: [{name: LoadAwareScheduling, args: {usageThresholds: 7}}]}]"}) {
-    ClusterPicture picture;
+    ClusterState picture;
     picture.schedulerConfig.emplace().data["f"] = text;
     picture.deschedulerConfig.emplace().data["f"] = text;
     picture.koordlet =
@@ -247,7 +247,7 @@ TEST(Preflight, TellsOfNodesThatKoordletIsNotMadeFor) {
 }
 
 TEST(Preflight, TellsWhatKubeletsSayOfCgroups) {
-  ClusterPicture picture = healthy();
+  ClusterState picture = healthy();
   picture.cgroups = {{"n1", 2, "systemd", ""}, {"n2", std::nullopt, "systemd", ""}};
   EXPECT_THAT(findingsText(preflight(picture)),
               HasSubstr("2 nodes whose cgroups are made by systemd"));
@@ -268,7 +268,7 @@ TEST(Preflight, KnowsTheDefinitionsOfSchedulerPluginsByTheirStatus) {
                                  subresources))
         .value();
   };
-  ClusterPicture picture = healthy();
+  ClusterState picture = healthy();
   picture.crds = {crd("")};
   EXPECT_THAT(findingsText(preflight(picture)), Not(HasSubstr("scheduler-plugins")));
   picture.crds = {crd(R"(,"subresources":{"status":{}})")};

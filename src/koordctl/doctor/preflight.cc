@@ -27,7 +27,7 @@ std::optional<int> minorOf(std::string_view version) {
   return error == std::errc{} ? std::optional(minor) : std::nullopt;
 }
 
-Finding versionOf(const ClusterPicture& picture) {
+Finding versionOf(const ClusterState& picture) {
   const auto minor = minorOf(picture.version);
   if (!minor)
     return {Level::Warning,
@@ -39,7 +39,7 @@ Finding versionOf(const ClusterPicture& picture) {
   return {Level::Fine, fmt::format("Kubernetes {}", picture.version), ""};
 }
 
-void checkNodes(const ClusterPicture& picture, std::vector<Finding>& findings) {
+void checkNodes(const ClusterState& picture, std::vector<Finding>& findings) {
   std::map<std::string, std::vector<std::string>> others;  // by what differs from the expectation
   for (const auto& node : picture.nodes) {
     const auto& info = node.status.nodeInfo;
@@ -61,7 +61,7 @@ void checkNodes(const ClusterPicture& picture, std::vector<Finding>& findings) {
         {Level::Fine, fmt::format("{} nodes that koordlet can run on", picture.nodes.size()), ""});
 }
 
-void checkCgroups(const ClusterPicture& picture, std::vector<Finding>& findings) {
+void checkCgroups(const ClusterState& picture, std::vector<Finding>& findings) {
   std::map<std::string, int> driven;  // number of nodes per driver
   std::vector<std::string> old, silent;
   for (const auto& node : picture.cgroups) {
@@ -112,7 +112,7 @@ void checkHooks(const Configurations& configurations, std::vector<Finding>& find
     }
 }
 
-void checkTaken(const ClusterPicture& picture, std::vector<Finding>& findings) {
+void checkTaken(const ClusterState& picture, std::vector<Finding>& findings) {
   const std::map<std::string, int, std::less<>> ours{
       {"koord-prod", 9000}, {"koord-mid", 7000}, {"koord-batch", 5000}, {"koord-free", 3000}};
   for (const auto& priorityClass : picture.priorityClasses) {
@@ -142,7 +142,7 @@ void checkTaken(const ClusterPicture& picture, std::vector<Finding>& findings) {
   }
 }
 
-void checkUpstream(const ClusterPicture& picture, std::vector<Finding>& findings) {
+void checkUpstream(const ClusterState& picture, std::vector<Finding>& findings) {
   std::set<std::string> found;
   for (const auto& lease : picture.leases)
     if (lease.metadata.name.starts_with("koord"))
@@ -160,7 +160,7 @@ void checkUpstream(const ClusterPicture& picture, std::vector<Finding>& findings
 
 }  // namespace
 
-std::vector<Finding> preflight(const ClusterPicture& picture) {
+std::vector<Finding> preflight(const ClusterState& picture) {
   std::vector<Finding> findings;
   findings.push_back(versionOf(picture));
   checkNodes(picture, findings);

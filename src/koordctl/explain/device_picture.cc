@@ -13,7 +13,7 @@ namespace koord::koordctl {
 namespace {
 
 constexpr char kIdle = '.';
-constexpr char kSick = 'x';
+constexpr char kUnhealthy = 'x';
 constexpr char kSeveral = '+';  // several pods, or more pods than letters
 constexpr std::string_view kNames = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
@@ -66,7 +66,7 @@ Marks marksIn(const json::value& devices) {
   Marks marks;
   forEachMember(at(devices, "deviceTotalDetail"), [&](const std::string& type, const auto& each) {
     forEachMember(&each, [&](const std::string& minor, const json::value& total) {
-      marks.of[{type, numberOf(minor)}] = isEmptyObject(total) ? kSick : kIdle;
+      marks.of[{type, numberOf(minor)}] = isEmptyObject(total) ? kUnhealthy : kIdle;
     });
   });
   std::map<std::string, std::string> held;  // by pod
@@ -77,7 +77,7 @@ Marks marksIn(const json::value& devices) {
         letters[pod] = letters.size() < kNames.size() ? kNames[letters.size()] : kSeveral;
       forEachMember(&minors, [&](const std::string& minor, const json::value& amounts) {
         char& mark = marks.of.try_emplace({type, numberOf(minor)}, kIdle).first->second;
-        mark = mark == kIdle || mark == kSick ? letters[pod] : kSeveral;
+        mark = mark == kIdle || mark == kUnhealthy ? letters[pod] : kSeveral;
         held[pod] += fmt::format("{}{} {}: {}", held[pod].empty() ? "" : "; ", type, minor,
                                  amountsText(amounts));
       });
@@ -113,7 +113,7 @@ std::string devicePicture(const json::value& answer) {
       out += line + "\n";
     }
   });
-  out += fmt::format("{} idle, {} held by several, {} not healthy\n", kIdle, kSeveral, kSick);
+  out += fmt::format("{} idle, {} held by several, {} not healthy\n", kIdle, kSeveral, kUnhealthy);
   if (marks.holders.size() > 1) addTable(out, marks.holders);
   return out;
 }

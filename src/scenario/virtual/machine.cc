@@ -34,7 +34,7 @@ constexpr CgroupFile kShown[] = {
     CgroupFile::BlkioReadIops, CgroupFile::BlkioWriteIops,  CgroupFile::BlkioReadBps,
     CgroupFile::BlkioWriteBps, CgroupFile::BlkioCostWeight, CgroupFile::IoMax,
     CgroupFile::IoWeight};
-constexpr std::pair<CgroupFile, std::string_view> kFurther[] = {
+constexpr std::pair<CgroupFile, std::string_view> kExtraFiles[] = {
     {CgroupFile::CpuCfsBurst, "0"},    {CgroupFile::CpuBvtWarpNs, "0"},
     {CgroupFile::CpuIdle, "0"},        {CgroupFile::MemoryMin, "0"},
     {CgroupFile::MemoryLow, "0"},      {CgroupFile::MemoryHigh, "max"},
@@ -185,7 +185,7 @@ Task<void> Machine::live() {
 }
 
 void Machine::complete(const std::string& dir) {
-  for (const auto& [file, text] : kFurther)
+  for (const auto& [file, text] : kExtraFiles)
     if (!fileNameIn(file, spec_.version).empty()) files_.setCgroupText(file, dir, text);
 }
 

@@ -31,12 +31,12 @@ const std::filesystem::path kManifestFolder =
 constexpr const char* kPrograms[] = {"manager", "scheduler", "descheduler"};
 
 // A permission that no test uses, and the reason why the role has it.
-struct Excuse {
+struct Exemption {
   const char* program;
   const char* verb;  // as RoleUse::unused writes it
   const char* reason;
 };
-constexpr Excuse kExcuses[] = {
+constexpr Exemption kExemptions[] = {
     {"manager", "get namespaces", "one that is so new that no watch has told of it"},
     {"manager", "patch recommendations analysis.koordinator.sh",
      "what was learnt, each ten minutes"},
@@ -169,7 +169,7 @@ std::string joined(std::vector<std::string> lines) {
 }
 
 // After the last test, if all tests ran.
-class NothingTooMany : public testing::Environment {
+class NoUnusedPermission : public testing::Environment {
  public:
   void TearDown() override {
     const auto& all = *testing::UnitTest::GetInstance();
@@ -181,14 +181,14 @@ class NothingTooMany : public testing::Environment {
       for (const auto& role : *roles)
         std::ranges::move(apiserver::rulesOf(role), std::back_inserter(rules));
       std::vector<std::string> excused;
-      for (const auto& excuse : kExcuses)
+      for (const auto& excuse : kExemptions)
         if (excuse.program == program) excused.push_back(excuse.verb);
       EXPECT_EQ(joined(roleUses()["koord-" + program].unused(rules)), joined(excused))
           << "verbs that koord-" << program << " does not need, and those of the list";
     }
   }
 };
-const auto* const kNothingTooMany = testing::AddGlobalTestEnvironment(new NothingTooMany);
+const auto* const kNoUnusedPermission = testing::AddGlobalTestEnvironment(new NoUnusedPermission);
 
 }  // namespace
 }  // namespace koord::scenario

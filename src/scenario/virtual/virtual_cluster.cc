@@ -47,7 +47,7 @@ constexpr const char* kTriedGates[] = {
 
 // A profile with the plugins that the shipped configuration omits, for the scenarios in profiles/.
 // tests/scenarios/README.md has the same for other clusters.
-constexpr const char* kFurtherProfile = R"(
+constexpr const char* kExtraProfile = R"(
 apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
 profiles:
@@ -258,7 +258,7 @@ Result<> VirtualCluster::startScheduler() {
   auto configuration = scheduler::parseConfiguration(
       scheduler::shippedConfiguration({"koord-scheduler", "default-scheduler"}));
   if (!configuration) return fail(std::move(configuration.error()));
-  auto further = scheduler::parseConfiguration(kFurtherProfile);
+  auto further = scheduler::parseConfiguration(kExtraProfile);
   if (!further) return fail(std::move(further.error()));
   std::ranges::move(further->profiles, std::back_inserter(configuration->profiles));
   scheduler::SchedulerOptions options;

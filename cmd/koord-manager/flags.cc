@@ -92,7 +92,7 @@ void addFlags(kube::CommandLine& line, ManagerOptions& options, kube::ComponentO
   set.text("namespace", options.watchNamespace, "Watch pods of this namespace only");
   set.text("config-namespace", options.configNamespace, "Namespace of the SLO ConfigMap");
   set.text("slo-config-name", options.sloConfigName, "Name of the SLO ConfigMap");
-  set.text("node-strategy-name-need-check", options.nodeStrategyNamesNeeded,
+  set.text("node-strategy-name-need-check", options.nodeStrategyNamesRequired,
            "true: entries for nodes in the SLO ConfigMap need names of their own")
       .oneOf({"true", "false"});
   addAdmissionFlags(set, options);

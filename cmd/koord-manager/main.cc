@@ -38,7 +38,7 @@ int main(int argc, char** argv) {
       "SERVICE_NAME.");
   addFlags(line, options, component);
   if (const auto status = line.parse(argc, argv)) return *status;
-  for (auto& note : absences(options)) component.notes.push_back(std::move(note));
+  for (auto& note : missingParts(options)) component.notes.push_back(std::move(note));
 
   auto webhook = koord::manager::webhookSettings(environment);
   if (!webhook) {

@@ -12,7 +12,7 @@
 
 namespace koord::manager {
 
-std::vector<std::string> absences(const ManagerOptions& options) {
+std::vector<std::string> missingParts(const ManagerOptions& options) {
   std::vector<std::string> lines;
   const auto missing = [&](std::string_view what, const std::vector<std::string>& asked,
                            std::span<const std::string_view> present) {

@@ -57,7 +57,7 @@ inline constexpr std::string_view kNodeResourcePlugins[] = {
     "ResourceAmplification", "GPUDeviceResource", "RDMADeviceResource"};
 // One line for each controller, plugin and gate that is selected, by default or by name, but does
 // not exist.
-std::vector<std::string> absences(const ManagerOptions& options);
+std::vector<std::string> missingParts(const ManagerOptions& options);
 
 // The plugins of the list that exist, in the order in which they run.
 std::vector<std::unique_ptr<Plugin>> makePlugins(const std::vector<std::string>& selection,

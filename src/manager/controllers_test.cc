@@ -422,16 +422,16 @@ TEST_F(ControllersTest, OnlySelectedControllersRun) {
 
 TEST(AbsencesTest, WhatIsAskedForAndNotThereIsTold) {
   ManagerOptions options;
-  EXPECT_THAT(absences(options), IsEmpty());
+  EXPECT_THAT(missingParts(options), IsEmpty());
   ASSERT_TRUE(options.gates.set("ElasticQuotaIgnorePodOverhead=true"));
   EXPECT_THAT(
-      absences(options),
+      missingParts(options),
       testing::ElementsAre("feature gates that are on, for what this version does not have: "
                            "ElasticQuotaIgnorePodOverhead"));
   options.gates = {};
   options.controllers = {"*", "-quotaprofile", "nodeslo", ""};
   options.nodeResourcePlugins = {"BatchResource"};
-  EXPECT_THAT(absences(options), IsEmpty());
+  EXPECT_THAT(missingParts(options), IsEmpty());
 }
 
 }  // namespace

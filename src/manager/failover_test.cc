@@ -43,11 +43,11 @@ class CrashingApi final : public kube::Api {
         request.verb != kube::Verb::Get && request.verb != kube::Verb::List && !isLease;
     written += writes ? 1 : 0;
     const bool last = writes && death != Death::Never && writesLeft-- == 0;
-    if (last && death == Death::BeforeWrite) die();
+    if (last && death == Death::BeforeWrite) crash();
     if (dead) co_return gone();
     auto calling = api_.call(std::move(request));
     auto answer = co_await calling;
-    if (last && !dead) die();
+    if (last && !dead) crash();
     if (dead) co_return gone();
     co_return answer;
   }
@@ -62,7 +62,7 @@ class CrashingApi final : public kube::Api {
   static std::unexpected<Error> gone() {
     return fail(ErrorCode::Unavailable, "this process is dead");
   }
-  void die() {
+  void crash() {
     dead = true;
     if (onDeath) onDeath();
   }

@@ -103,7 +103,8 @@ void Manager::startWebhooks() {
       component_.api(), component_.executor(), options_.webhook, webhookServer_->paths(),
       component_.random().fork(),
       [this](const WebhookCerts& certs) { return webhookServer_->setCerts(certs); });
-  readiness_ = std::make_unique<Readiness>(component_.executor(), [this] { return askWebhooks(); });
+  readiness_ =
+      std::make_unique<Readiness>(component_.executor(), [this] { return probeWebhooks(); });
   webhooks_->start();
   certificates_->start();
   webhookDeadline_ = component_.executor().runAfter(kWebhookStartLimit, [this] {
@@ -239,7 +240,7 @@ Task<void> Manager::answerReadiness(std::shared_ptr<net::Responder> responder) {
 
 // Ready means that the API server can call the webhooks: the server's own answer over TLS is the
 // proof.
-Task<Result<>> Manager::askWebhooks() {
+Task<Result<>> Manager::probeWebhooks() {
   auto tls = std::make_shared<net::TlsConfig>();
   tls->caPem = certificates_->authorityPem();
   tls->serverName = "localhost";

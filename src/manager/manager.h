@@ -37,7 +37,7 @@ class Manager final : public kube::Running {
   Result<json::value> explanationOf(const std::string& subject) const;
   net::HttpServer::Handler healthHandler();
   Task<void> answerReadiness(std::shared_ptr<net::Responder> responder);
-  Task<Result<>> askWebhooks();
+  Task<Result<>> probeWebhooks();
 
   kube::Component& component_;
   ManagerOptions options_;

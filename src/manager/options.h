@@ -38,13 +38,13 @@ struct ManagerOptions {
   BindingAdmissionFlags bindingAdmission;
   EnhancedValidation::Options podRules;
   ColocationProfileOptions colocationProfile;
-  bool profilesOwnQuotas = false;                 // a quota is deleted with its ElasticQuotaProfile
-  std::string nodeStrategyNamesNeeded = "false";  // "true": SLO ConfigMap entries need names
+  bool profilesOwnQuotas = false;  // a quota is deleted with its ElasticQuotaProfile
+  std::string nodeStrategyNamesRequired = "false";  // "true": SLO ConfigMap entries need names
 
   WebhooksOptions webhooks() const {
     return {gates,
             quotaUpdates,
-            {configNamespace, sloConfigName, nodeStrategyNamesNeeded == "true"},
+            {configNamespace, sloConfigName, nodeStrategyNamesRequired == "true"},
             bindingAdmission,
             podRules};
   }

@@ -14,19 +14,19 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr const char* kOddAmounts[] = {"0",
-                                       "-1",
-                                       "500m",
-                                       "1",
-                                       "7",
-                                       "1n",
-                                       "9223372036854775807",
-                                       "100Ti",
-                                       "1e9",
-                                       "2Gi",
-                                       "0.0001",
-                                       "12k",
-                                       "-9223372036854775807"};
+constexpr const char* kInvalidAmounts[] = {"0",
+                                           "-1",
+                                           "500m",
+                                           "1",
+                                           "7",
+                                           "1n",
+                                           "9223372036854775807",
+                                           "100Ti",
+                                           "1e9",
+                                           "2Gi",
+                                           "0.0001",
+                                           "12k",
+                                           "-9223372036854775807"};
 constexpr const char* kSections[][2] = {
     {"colocation-config", R"({"enable":true})"},
     {"colocation-config", R"({"enable":true,"cpuReclaimThresholdPercent":90})"},
@@ -151,7 +151,7 @@ class RestartWorld {
   }
 
  private:
-  std::string amount() { return kOddAmounts[random_.below(std::size(kOddAmounts))]; }
+  std::string amount() { return kInvalidAmounts[random_.below(std::size(kInvalidAmounts))]; }
 
   void putConfig(std::string_view key, std::string_view text) {
     data_[std::string(key)] = std::string(text);

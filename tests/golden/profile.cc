@@ -58,7 +58,7 @@ Result<json::object> mutate(const ProfileCluster& cluster, const json::object& t
   json::value pod = before;
   if (!manager::mutateByProfiles(matching, context, {}, pod)) return json::object{{"valid", false}};
   if (!manager::mutateExtendedResourceSpec(pod)) return json::object{{"valid", false}};
-  manager::spellOutDeviceResources(pod);
+  manager::expandDeviceResources(pod);
   return json::object{{"valid", true}, {"mutated", pod != before}, {"result", pod}};
 }
 

@@ -102,7 +102,7 @@ Task<Result<>> ColocationProfileController::reconcile(std::string name) {
     const SteadyTime now = executor_.steadyNow();
     const auto remembered = applied_.find(key);
     if (remembered != applied_.end() && remembered->second > now) continue;
-    const auto mine = drawn(*profile, random_);
+    const auto mine = passesProbability(*profile, random_);
     if (!mine) co_return fail(mine.error());
     if (!*mine) continue;
     // Beyond the rate: the rest is for the next rounds.

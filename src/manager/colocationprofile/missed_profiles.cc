@@ -61,7 +61,7 @@ MissedProfiles::MissedProfiles(const std::vector<ProfilePtr>& profiles, const Br
   });
 }
 
-bool MissedProfiles::bearsMarkOf(const Entry& entry, const api::Pod& pod) {
+bool MissedProfiles::hasMarksOf(const Entry& entry, const api::Pod& pod) {
   const auto& spec = entry.profile->spec;
   return (!spec.priorityClassName.empty() &&
           pod.spec.priorityClassName == spec.priorityClassName) ||
@@ -77,8 +77,8 @@ std::vector<std::string> MissedProfiles::of(const api::Pod& pod,
   for (const auto& entry : entries_) {
     if (!entry.pods.matches(pod.metadata.labels) || !entry.namespaces.matches(namespaceLabels))
       continue;
-    if (bearsMarkOf(entry, pod)) return {};
-    if (!entry.byChance && (older == Older::Count || isNewer(pod, *entry.profile)))
+    if (hasMarksOf(entry, pod)) return {};
+    if (!entry.hasProbability && (older == Older::Count || isNewer(pod, *entry.profile)))
       missed.push_back(entry.profile->metadata.name);
   }
   return missed;

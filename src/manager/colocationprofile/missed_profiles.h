@@ -43,9 +43,9 @@ class MissedProfiles {
     api::Selector namespaces;
     api::Selector pods;
     api::StringMap labels;  // that it sets, including those of QoS and priority
-    bool byChance = false;
+    bool hasProbability = false;
   };
-  static bool bearsMarkOf(const Entry& entry, const api::Pod& pod);
+  static bool hasMarksOf(const Entry& entry, const api::Pod& pod);
 
   std::vector<Entry> entries_;
 };

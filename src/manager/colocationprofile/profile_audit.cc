@@ -9,7 +9,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration kSettle = 1s;  // changes of profiles and namespaces come in groups
+constexpr Duration kDebounce = 1s;  // changes of profiles and namespaces come in groups
 constexpr std::size_t kSlice = 500;
 constexpr Duration kBetweenSlices = 10ms;
 
@@ -34,17 +34,17 @@ ProfileAudit::ProfileAudit(kube::Api& api, Executor& executor, kube::Informer<ap
                       if (!sameFor(*before, *after)) podChanged(after);
                     },
                     [this](const PodPtr& last) { remember(*last, {}); }});
-  profiles_.addHandler({[this](const auto&) { judgeAllSoon(); },
-                        [this](const auto&, const auto&) { judgeAllSoon(); },
-                        [this](const auto&) { judgeAllSoon(); }});
+  profiles_.addHandler({[this](const auto&) { scheduleAudit(); },
+                        [this](const auto&, const auto&) { scheduleAudit(); },
+                        [this](const auto&) { scheduleAudit(); }});
   // Pods of a new namespace are checked as they arrive.
   namespaces_.addHandler({nullptr,
                           [this](const auto& before, const auto& after) {
-                            if (before->metadata.labels != after->metadata.labels) judgeAllSoon();
+                            if (before->metadata.labels != after->metadata.labels) scheduleAudit();
                           },
                           nullptr});
-  pods_.onSynced([this] { judgeAllSoon(); });
-  namespaces_.onSynced([this] { judgeAllSoon(); });
+  pods_.onSynced([this] { scheduleAudit(); });
+  namespaces_.onSynced([this] { scheduleAudit(); });
 }
 
 ProfileAudit::~ProfileAudit() {
@@ -57,22 +57,22 @@ void ProfileAudit::start() {
 }
 
 void ProfileAudit::podChanged(const PodPtr& pod) {
-  if (judged_) {
+  if (audited_) {
     judge(*pod);
   } else if (!waiting_.empty()) {
     waiting_.push_back(pod);  // the pod may be newer than waiting_
   }
 }
 
-void ProfileAudit::judgeAllSoon() {
+void ProfileAudit::scheduleAudit() {
   if (!ready()) return;
-  judged_ = false;
+  audited_ = false;
   waiting_.clear();
   executor_.cancel(timer_);
-  timer_ = executor_.runAfter(kSettle, [this] {
+  timer_ = executor_.runAfter(kDebounce, [this] {
     readProfiles();
     waiting_.assign(pods_.objects().begin(), pods_.objects().end());
-    judgeSlice();
+    auditSlice();
   });
 }
 
@@ -91,15 +91,15 @@ void ProfileAudit::readProfiles() {
   broken_ = std::move(broken);
 }
 
-void ProfileAudit::judgeSlice() {
+void ProfileAudit::auditSlice() {
   timer_ = 0;
   for (std::size_t i = 0; i < kSlice && !waiting_.empty(); ++i) {
     const api::ObjectKey key = api::keyOf(waiting_.back()->metadata);
     waiting_.pop_back();
     if (const auto now = pods_.get(key)) judge(*now);
   }
-  judged_ = waiting_.empty();
-  if (!judged_) timer_ = executor_.runAfter(kBetweenSlices, [this] { judgeSlice(); });
+  audited_ = waiting_.empty();
+  if (!audited_) timer_ = executor_.runAfter(kBetweenSlices, [this] { auditSlice(); });
 }
 
 void ProfileAudit::judge(const api::Pod& pod) {

@@ -33,9 +33,9 @@ class ProfileAudit {
 
   bool ready() const { return pods_.synced() && profiles_.synced() && namespaces_.synced(); }
   void podChanged(const PodPtr& pod);
-  void judgeAllSoon();
+  void scheduleAudit();
   void readProfiles();
-  void judgeSlice();
+  void auditSlice();
   void judge(const api::Pod& pod);
   void remember(const api::Pod& pod, std::vector<std::string> missed);
   void count(const std::vector<std::string>& profiles, int change);
@@ -47,7 +47,7 @@ class ProfileAudit {
   kube::Informer<api::ClusterColocationProfile> profiles_;
   kube::Informer<api::Namespace> namespaces_;
   MissedProfiles rules_;
-  bool judged_ = false;          // all pods have been checked by rules_
+  bool audited_ = false;         // all pods have been checked by rules_
   std::vector<PodPtr> waiting_;  // to be checked
   TimerId timer_ = 0;
   std::unordered_map<std::string, std::vector<std::string>> missed_;  // pod's uid: its profiles

@@ -46,7 +46,7 @@ BatchTerms batchTerms(const model::ColocationStrategy& strategy, const BatchInpu
   const CpuMemory byUsage = max(capacity - margin - systemMax - highPriority.used, zero);
   const CpuMemory byRequest = max(capacity - margin - reserved - highPriority.request, zero);
   const CpuMemory byMaxUsageRequest =
-      max(capacity - margin - systemMax - highPriority.usedOrAsked, zero);
+      max(capacity - margin - systemMax - highPriority.maxUsageRequest, zero);
 
   CpuMemory result = byUsage;
   if (is(strategy.cpuCalculatePolicy, "maxUsageRequest")) result.cpu = byMaxUsageRequest.cpu;
@@ -97,11 +97,12 @@ std::string explainBatchCpu(const NodeView& view) {
   const CpuMemory system = systemUsage(view);
   const HighPriorityUsage services = highPriorityUsage(view);
   const bool byMax = is(view.strategy.cpuCalculatePolicy, "maxUsageRequest");
-  return fmt::format(
-      "{} cores x {}% = {}, less {} {}, less services {}: leaves {}", cores(capacity.cpu), percent,
-      cores((capacity - margin).cpu), system.cpu < reserved.cpu ? "reserved" : "system",
-      cores(max(system, reserved).cpu), cores(byMax ? services.usedOrAsked.cpu : services.used.cpu),
-      cores(batchAllocatable(view).cpu));
+  return fmt::format("{} cores x {}% = {}, less {} {}, less services {}: leaves {}",
+                     cores(capacity.cpu), percent, cores((capacity - margin).cpu),
+                     system.cpu < reserved.cpu ? "reserved" : "system",
+                     cores(max(system, reserved).cpu),
+                     cores(byMax ? services.maxUsageRequest.cpu : services.used.cpu),
+                     cores(batchAllocatable(view).cpu));
 }
 
 Result<std::vector<ResourceItem>> BatchResource::calculate(const NodeView& view) const {

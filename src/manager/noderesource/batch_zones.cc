@@ -73,7 +73,7 @@ std::set<std::int64_t> numaNodesOf(const api::Pod& pod) {
 void addTo(HighPriorityUsage& sum, const HighPriorityUsage& share, std::int64_t parts) {
   sum.request += part(share.request, parts);
   sum.used += part(share.used, parts);
-  sum.usedOrAsked += part(share.usedOrAsked, parts);
+  sum.maxUsageRequest += part(share.maxUsageRequest, parts);
 }
 
 // The sums of each zone.
@@ -83,7 +83,7 @@ std::vector<HighPriorityUsage> usageOfZones(const NodeView& view,
   visitHighPriority(view, [&](const api::Pod* pod, const HighPriorityUsage& given) {
     HighPriorityUsage share = given;
     // A pod without measurements may use its whole request.
-    if (pod) share.usedOrAsked = max(share.usedOrAsked, share.request);
+    if (pod) share.maxUsageRequest = max(share.maxUsageRequest, share.request);
     std::vector<std::size_t> places;
     if (pod) {
       const auto nodes = numaNodesOf(*pod);

@@ -153,7 +153,7 @@ json::array explainBatch(const NodeView& view, const ResourceTable& table, const
               systemSource(side, batch.inputs.systemUsed, batch.inputs.reserved));
     if (isPolicy(policy, "maxUsageRequest")) {
       addServices(terms, view, side, "used or asked for by services",
-                  &HighPriorityUsage::usedOrAsked, services,
+                  &HighPriorityUsage::maxUsageRequest, services,
                   fmt::format("the larger of both, pod by pod; strategy: {}CalculatePolicy "
                               "maxUsageRequest",
                               side.prefix));

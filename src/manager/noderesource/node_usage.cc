@@ -100,7 +100,7 @@ HighPriorityUsage highPriorityUsage(const NodeView& view) {
   visitHighPriority(view, [&sum](const api::Pod*, const HighPriorityUsage& part) {
     sum.request += part.request;
     sum.used += part.used;
-    sum.usedOrAsked += part.usedOrAsked;
+    sum.maxUsageRequest += part.maxUsageRequest;
   });
   return sum;
 }

@@ -31,13 +31,13 @@ bool isActive(const api::Pod& pod);
 // Sums over the pods with priority over batch pods: all but batch and free.
 struct HighPriorityUsage {
   CpuMemory request;
-  CpuMemory used;         // an LSE pod counts with all CPUs of its request
-  CpuMemory usedOrAsked;  // the larger of used and requested, pod by pod
+  CpuMemory used;             // an LSE pod counts with all CPUs of its request
+  CpuMemory maxUsageRequest;  // the larger of used and requested, pod by pod
 };
 HighPriorityUsage highPriorityUsage(const NodeView& view);
 
 // Called with each pod's part of these sums. pod is nullptr for measured usage of a deleted pod.
-// Pods without measurements are not in usedOrAsked, as in upstream for whole nodes.
+// Pods without measurements are not in maxUsageRequest, as in upstream for whole nodes.
 using UsageVisitor = std::function<void(const api::Pod* pod, const HighPriorityUsage& part)>;
 void visitHighPriority(const NodeView& view, const UsageVisitor& visit);
 

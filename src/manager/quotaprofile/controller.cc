@@ -68,7 +68,7 @@ QuotaProfileController::QuotaProfileController(kube::Api& api, Executor& executo
                       [this](const auto& quota) { quotaChanged(*quota); }});
   nodes_.addHandler({[this](const auto&) { nodesChanged(); },
                      [this](const auto& before, const auto& after) {
-                       if (nodeCountsOtherwise(*before, *after)) nodesChanged();
+                       if (nodeCountsDifferently(*before, *after)) nodesChanged();
                      },
                      [this](const auto&) { nodesChanged(); }});
   nodes_.onSynced([this] { startWhenSynced(); });

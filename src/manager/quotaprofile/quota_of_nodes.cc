@@ -113,7 +113,7 @@ void describeQuota(const api::ElasticQuotaProfile& profile, const NodeSums& sums
       toJson(api::encode(sums.unschedulable));
 }
 
-bool nodeCountsOtherwise(const api::Node& before, const api::Node& after) {
+bool nodeCountsDifferently(const api::Node& before, const api::Node& after) {
   return before.metadata.labels != after.metadata.labels ||
          before.status.allocatable != after.status.allocatable ||
          schedulable(before) != schedulable(after);

@@ -30,6 +30,6 @@ void describeQuota(const api::ElasticQuotaProfile& profile, const NodeSums& sums
                    std::string_view tree, api::ElasticQuota& quota);
 
 // Returns true if a field of the node changed that its profiles' quotas depend on.
-bool nodeCountsOtherwise(const api::Node& before, const api::Node& after);
+bool nodeCountsDifferently(const api::Node& before, const api::Node& after);
 
 }  // namespace koord::manager

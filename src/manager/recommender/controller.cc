@@ -239,7 +239,7 @@ void RecommenderController::addKills(const api::Pod& pod) {
     const WallTime when = *last->finishedAt;
     double asked = 0;
     for (const auto& container : pod.spec.containers)
-      if (container.name == status.name) asked = askedFor(container, model::kMemory);
+      if (container.name == status.name) asked = requestedAmount(container, model::kMemory);
     forEachRecordOf(pod, [&](const api::ObjectKey& key, Record& record) {
       MemoryWindow& window = windowOf(key, pod, status.name);
       auto& killed =
@@ -291,7 +291,7 @@ Task<Result<>> RecommenderController::reconcile(std::string key) {
   const auto found = records_.find(name);
   if (found == records_.end()) co_return Result<>();
   const api::RecommendationStatus status = statusOf(found->second);
-  if (worthWriting(found->second.object->status, status)) {
+  if (differsEnough(found->second.object->status, status)) {
     json::value patch = json::object{{"status", api::encode(status)}};
     // Merge patches remove absent fields only by null.
     if (!status.podStatus) patch.get_object()["status"].get_object()["podStatus"] = nullptr;
@@ -354,8 +354,9 @@ Result<json::value> RecommenderController::explain(const api::ObjectKey& key) co
         !record.pods->includes(*pod, owners_))
       continue;
     for (const auto& container : pod->spec.containers)
-      requests[container.name] = json::object{{"cpu", askedFor(container, model::kCpu)},
-                                              {"memory", askedFor(container, model::kMemory)}};
+      requests[container.name] =
+          json::object{{"cpu", requestedAmount(container, model::kCpu)},
+                       {"memory", requestedAmount(container, model::kMemory)}};
   }
   members["requests"] = std::move(requests);
   return answer;

@@ -415,8 +415,8 @@ TEST(RecommendationStatus, AWeekOfSamplesIsTrusted) {
   const auto late = statusAfter(7 * 24h, early);
   EXPECT_EQ(late.conditions[0].status, "False");
   EXPECT_FALSE(late.conditions[0].message.empty()) << "the schema wants one";
-  EXPECT_TRUE(worthWriting(early, late));
-  EXPECT_FALSE(worthWriting(late, statusAfter(7 * 24h + 10min, late))) << "nothing moved";
+  EXPECT_TRUE(differsEnough(early, late));
+  EXPECT_FALSE(differsEnough(late, statusAfter(7 * 24h + 10min, late))) << "nothing moved";
 }
 
 }  // namespace

@@ -15,12 +15,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr double kWorth = 0.05;
+constexpr double kMinChange = 0.05;
 constexpr Duration kHistory = 24h;
-constexpr double kSureAfter = 7;   // days
-constexpr Duration kEarly = 1min;  // a day of reports, one a minute, spans a bit less
+constexpr double kFullConfidenceDays = 7;  // days
+constexpr Duration kEarly = 1min;          // a day of reports, one a minute, spans a bit less
 
-struct Truth {
+struct ConditionState {
   const char* type;
   bool isTrue;
   const char* reason;
@@ -28,7 +28,7 @@ struct Truth {
   const char* otherwise;  // the message while it is false; conditions must have one
 };
 
-void addCondition(const Truth& truth, const RecommendationFacts& facts,
+void addCondition(const ConditionState& truth, const RecommendationFacts& facts,
                   const api::RecommendationStatus& before, api::List<api::Condition>& conditions) {
   const auto old = std::ranges::find(before.conditions, truth.type, &api::Condition::type);
   const bool known = old != before.conditions.end();
@@ -60,7 +60,7 @@ bool moved(const api::ResourceList& before, const api::ResourceList& after) {
   if (before.size() != after.size()) return true;
   return std::ranges::any_of(after, [&](const auto& entry) {
     const double old = model::amountOf(before, entry.first).toDouble();
-    return std::abs(entry.second.toDouble() - old) > old * kWorth;
+    return std::abs(entry.second.toDouble() - old) > old * kMinChange;
   });
 }
 
@@ -90,7 +90,7 @@ api::RecommendationStatus recommendationStatus(const RecommendationFacts& facts,
   addCondition({"FetchingHistory", learning && !hasDay(facts), "Learning",
                 "less than a day of samples", "a day of samples is known"},
                facts, before, status.conditions);
-  addCondition({"LowConfidence", learning && sure + 1e-3 < kSureAfter, "FewSamples",
+  addCondition({"LowConfidence", learning && sure + 1e-3 < kFullConfidenceDays, "FewSamples",
                 "less than seven days of samples", "seven days of samples are known"},
                facts, before, status.conditions);
   status.updateTime = facts.now;
@@ -106,7 +106,8 @@ api::RecommendationStatus recommendationStatus(const RecommendationFacts& facts,
   return status;
 }
 
-bool worthWriting(const api::RecommendationStatus& before, const api::RecommendationStatus& after) {
+bool differsEnough(const api::RecommendationStatus& before,
+                   const api::RecommendationStatus& after) {
   const auto sameCondition = [](const api::Condition& a, const api::Condition& b) {
     return a.type == b.type && a.status == b.status && a.message == b.message;
   };

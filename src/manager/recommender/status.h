@@ -31,7 +31,7 @@ api::RecommendationStatus recommendationStatus(const RecommendationFacts& facts,
 
 // Returns true if a condition changed, a container was added or removed, or an amount changed by
 // more than 5 %.
-bool worthWriting(const api::RecommendationStatus& before, const api::RecommendationStatus& after);
+bool differsEnough(const api::RecommendationStatus& before, const api::RecommendationStatus& after);
 
 // {"recommendation": "ns/name", "containers": [{"name", "samples", "since", "confidence", "cpu": {...},
 // "memory": {...}}]}; amounts in cores and bytes.

@@ -5,7 +5,7 @@
 
 namespace koord::manager {
 
-double askedFor(const api::Container& container, std::string_view native) {
+double requestedAmount(const api::Container& container, std::string_view native) {
   const auto& requests = container.resources.requests;
   const bool cpu = native == model::kCpu;
   const double own = model::amountOf(requests, native).toDouble();
@@ -22,15 +22,16 @@ std::vector<ContainerUsage> shareUsage(const api::Pod& pod, const api::ResourceL
   double cores = 0;
   double bytes = 0;
   for (const auto& container : pod.spec.containers) {
-    cores += askedFor(container, model::kCpu);
-    bytes += askedFor(container, model::kMemory);
+    cores += requestedAmount(container, model::kCpu);
+    bytes += requestedAmount(container, model::kMemory);
   }
   const auto count = static_cast<double>(pod.spec.containers.size());
   const double usedCores = model::amountOf(usage, model::kCpu).toDouble();
   const double usedBytes = model::amountOf(usage, model::kMemory).toDouble();
   for (const auto& container : pod.spec.containers) {
-    const double ofCores = cores > 0 ? askedFor(container, model::kCpu) / cores : 1 / count;
-    const double ofBytes = bytes > 0 ? askedFor(container, model::kMemory) / bytes : 1 / count;
+    const double ofCores = cores > 0 ? requestedAmount(container, model::kCpu) / cores : 1 / count;
+    const double ofBytes =
+        bytes > 0 ? requestedAmount(container, model::kMemory) / bytes : 1 / count;
     shares.push_back({container.name, usedCores * ofCores, usedBytes * ofBytes});
   }
   return shares;

@@ -19,6 +19,6 @@ struct ContainerUsage {
 std::vector<ContainerUsage> shareUsage(const api::Pod& pod, const api::ResourceList& usage);
 
 // A container's request in cores or bytes of the native resource; includes batch and mid resources.
-double askedFor(const api::Container& container, std::string_view native);
+double requestedAmount(const api::Container& container, std::string_view native);
 
 }  // namespace koord::manager

@@ -16,7 +16,7 @@ constexpr const char* kSync = "sync";
 constexpr Duration kInterval = 60s;
 // Replicas with different paths, as during an update, overwrite each other's entries; this limits
 // the rate.
-constexpr Duration kSettle = 1s;
+constexpr Duration kDebounce = 1s;
 constexpr Duration kUntilTrusted = 5s;
 constexpr std::string_view kTemplate = "template";
 
@@ -56,9 +56,9 @@ CertificateController::CertificateController(kube::Api& api, Executor& executor,
       mutating_(api, executor, only(settings_.mutatingName), random.fork()),
       validating_(api, executor, only(settings_.validatingName), random.fork()) {
   const auto watch = [this](auto& informer) {
-    informer.addHandler({[this](const auto&) { queue_.addAfter(kSync, kSettle); },
-                         [this](const auto&, const auto&) { queue_.addAfter(kSync, kSettle); },
-                         [this](const auto&) { queue_.addAfter(kSync, kSettle); }});
+    informer.addHandler({[this](const auto&) { queue_.addAfter(kSync, kDebounce); },
+                         [this](const auto&, const auto&) { queue_.addAfter(kSync, kDebounce); },
+                         [this](const auto&) { queue_.addAfter(kSync, kDebounce); }});
   };
   watch(secrets_);
   watch(mutating_);

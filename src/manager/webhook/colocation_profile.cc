@@ -125,7 +125,7 @@ Result<> applyProfile(const api::ClusterColocationProfileSpec& spec, const Profi
   return {};
 }
 
-Result<bool> drawn(const api::ClusterColocationProfile& profile, Random& random) {
+Result<bool> passesProbability(const api::ClusterColocationProfile& profile, Random& random) {
   const auto percent = probabilityOf(profile);
   if (!percent) return fail(percent.error());
   return *percent >= 100 || static_cast<int>(random.below(100)) < *percent;
@@ -189,7 +189,7 @@ Result<ProfileOutcome> applyProfiles(const std::vector<ProfilePtr>& matching,
     const std::string where = fmt::format("ClusterColocationProfile {}", profile->metadata.name);
     if (profile->metadata.annotations.contains(model::kAnnotationSkipUpdateResources))
       outcome.skipResources = true;
-    const auto mine = drawn(*profile, context.random);
+    const auto mine = passesProbability(*profile, context.random);
     if (!mine) return fail(Error(mine.error()).within(where));
     if (!*mine) continue;
     if (auto applied = applyProfile(profile->spec, context, object); !applied)

@@ -57,7 +57,7 @@ struct ProfileOutcome {
 Result<> applyProfile(const api::ClusterColocationProfileSpec& spec, const ProfileContext& context,
                       json::value& object);
 // Decides at random, by the profile's probability, whether it applies.
-Result<bool> drawn(const api::ClusterColocationProfile& profile, Random& random);
+Result<bool> passesProbability(const api::ClusterColocationProfile& profile, Random& random);
 
 // Applies matching profiles in order, each with its probability: later ones see the changes of
 // earlier ones. On an error (a missing priority class, a patch that does not apply) the object must

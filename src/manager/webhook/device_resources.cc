@@ -17,7 +17,7 @@ std::optional<std::int64_t> amount(const json::object& list, std::string_view na
   return quantity->value();
 }
 
-bool asksForGpu(const json::object& resources) {
+bool requestsGpu(const json::object& resources) {
   for (const char* list : {"requests", "limits"}) {
     const json::value* amounts = resources.if_contains(list);
     if (!amounts || !amounts->is_object()) continue;
@@ -35,13 +35,13 @@ std::int64_t wholeGpus(std::int64_t percent) {
 
 }  // namespace
 
-void spellOutDeviceResources(json::value& pod) {
+void expandDeviceResources(json::value& pod) {
   json::value* containers = specOf(pod).if_contains("containers");
   if (!containers || !containers->is_array()) return;
   for (auto& container : containers->get_array()) {
     json::value* resources =
         container.is_object() ? container.get_object().if_contains("resources") : nullptr;
-    if (!resources || !resources->is_object() || !asksForGpu(resources->get_object())) continue;
+    if (!resources || !resources->is_object() || !requestsGpu(resources->get_object())) continue;
     objectIn(resources->get_object(), "limits");  // first, because creating it may move the others
     json::object& requests = objectIn(resources->get_object(), "requests");
     json::object& limits = objectIn(resources->get_object(), "limits");

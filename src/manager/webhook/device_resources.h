@@ -7,6 +7,6 @@
 
 namespace koord::manager {
 
-void spellOutDeviceResources(json::value& pod);
+void expandDeviceResources(json::value& pod);
 
 }  // namespace koord::manager

@@ -13,7 +13,7 @@ namespace koord::manager {
 namespace {
 
 // Ignores case and surrounding blanks.
-bool saysTrue(std::string_view text) {
+bool isTrueText(std::string_view text) {
   constexpr std::string_view kBlanks = " \t\r\n\v\f";
   const auto first = text.find_first_not_of(kBlanks);
   if (first == std::string_view::npos) return false;
@@ -35,7 +35,7 @@ Result<PodRules> readPodRules(const api::ConfigMap& config) {
     rules = *std::move(read);
   }
   const auto* enable = api::findIn(config.data, "enable");
-  rules.enable = enable && saysTrue(*enable);
+  rules.enable = enable && isTrueText(*enable);
   return rules;
 }
 

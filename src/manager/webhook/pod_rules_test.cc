@@ -113,7 +113,7 @@ TEST_P(Devices, AreSpelledOut) {
   const auto& c = GetParam();
   json::value p = document(fmt::format(
       R"({{"spec":{{"containers":[{{"resources":{{"requests":{}}}}}]}}}})", c.requests));
-  spellOutDeviceResources(p);
+  expandDeviceResources(p);
   const json::value& resources = p.at("spec").at("containers").at(0).at("resources");
   EXPECT_EQ(resources.at("requests"), document(c.result));
   if (std::string_view(c.requests) == c.result) return;  // nothing to expand

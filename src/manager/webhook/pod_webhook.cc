@@ -17,12 +17,12 @@ bool isPod(const api::AdmissionRequest& request) {
 
 // For a pod that is being created, often only the request has the namespace. The pod gets it for
 // the evaluation; it is removed before documents are compared.
-void lendNamespace(const api::AdmissionRequest& request, json::value& pod) {
+void setNamespaceForRules(const api::AdmissionRequest& request, json::value& pod) {
   if (textAt(pod, "metadata", "namespace").empty())
     objectIn(pod.get_object(), "metadata")["namespace"] = textValue(request.namespace_);
 }
 
-void takeNamespaceBack(const json::value& original, json::value& pod) {
+void removeNamespaceForRules(const json::value& original, json::value& pod) {
   if (!textAt(original, "metadata", "namespace").empty()) return;
   json::object& metadata = objectIn(pod.get_object(), "metadata");
   const json::value* said = find(original, "metadata");
@@ -91,7 +91,7 @@ Task<Verdict> PodWebhook::mutate(api::AdmissionRequest request) {
   const SteadyTime began = executor_.steadyNow();
   json::value pod = request.object;
   if (!pod.is_object()) co_return refuse(400, "request.object: is not a pod");
-  lendNamespace(request, pod);
+  setNamespaceForRules(request, pod);
   auto ready = profiles_.waitUntilSynced();
   Result<> profiles = co_await ready;
   if (profiles) {
@@ -122,10 +122,10 @@ Verdict PodWebhook::finishMutation(const api::AdmissionRequest& request, json::v
     observe("MultiQuotaTree", true);
   }
   if (!options_.mutation.disableDeviceResourceSpec) {
-    spellOutDeviceResources(pod);
+    expandDeviceResources(pod);
     observe("DeviceResourceSpec", true);
   }
-  takeNamespaceBack(request.object, pod);
+  removeNamespaceForRules(request.object, pod);
   Verdict verdict = allow();
   verdict.patch = createJsonPatch(request.object, pod);
   return verdict;

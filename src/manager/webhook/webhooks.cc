@@ -49,12 +49,12 @@ void Webhooks::handle(const FeatureGates& gates, std::string_view gate, const ch
 
 Webhooks::Webhooks(kube::Api& api, Executor& executor, Metrics& metrics, Random random,
                    const WebhooksOptions& options)
-    : quotaBook_(api, executor, random.fork()),
-      podQuota_(api, executor, random.fork(), quotaBook_, podQuotaOptions(options)),
+    : quotaLedger_(api, executor, random.fork()),
+      podQuota_(api, executor, random.fork(), quotaLedger_, podQuotaOptions(options)),
       enhanced_(api, executor, random.fork(), enhancedOptions(options)),
       podWebhook_(api, executor, metrics, random.fork(), podOptions(options.gates),
                   {&podQuota_, &enhanced_}),
-      quotaWebhook_(api, executor, metrics, quotaBook_,
+      quotaWebhook_(api, executor, metrics, quotaLedger_,
                     {options.gates.enabled("ElasticQuotaEnableUpdateResourceKey"),
                      options.gates.enabled("ElasticQuotaGuaranteeUsage")}),
       configWebhook_(api, executor, metrics, options.config),
@@ -81,7 +81,7 @@ Webhooks::Webhooks(kube::Api& api, Executor& executor, Metrics& metrics, Random 
 }
 
 void Webhooks::start() {
-  quotaBook_.start();
+  quotaLedger_.start();
   podQuota_.start();
   enhanced_.start();
   podWebhook_.start();

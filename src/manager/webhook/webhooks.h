@@ -36,7 +36,7 @@ class Webhooks {
   bool synced() const;
   const std::map<std::string, AdmissionHandler>& handlers() const { return handlers_; }
   // The tree of quotas as this replica sees it, for operators.
-  json::value quotaSummary() const { return quotaBook_.stored().summary(); }
+  json::value quotaSummary() const { return quotaLedger_.stored().summary(); }
 
  private:
   // Adds the webhook at the path if the gate is on.
@@ -44,7 +44,7 @@ class Webhooks {
   void handle(const FeatureGates& gates, std::string_view gate, const char* path, Webhook& webhook,
               Task<Verdict> (Webhook::*answer)(api::AdmissionRequest));
 
-  QuotaBook quotaBook_;
+  QuotaLedger quotaLedger_;
   PodQuota podQuota_;
   EnhancedValidation enhanced_;
   PodWebhook podWebhook_;

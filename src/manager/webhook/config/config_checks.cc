@@ -221,7 +221,7 @@ std::string_view textAtKey(const api::ConfigMap& config, std::string_view key) {
 }  // namespace
 
 Result<std::vector<ConfigSection>> checkConfig(const api::ConfigMap& config,
-                                               const api::ConfigMap* old, bool namesNeeded) {
+                                               const api::ConfigMap* old, bool namesRequired) {
   std::vector<ConfigSection> sections;
   for (const auto& kind : kKinds) {
     const std::string_view text = textAtKey(config, kind.key);
@@ -240,7 +240,7 @@ Result<std::vector<ConfigSection>> checkConfig(const api::ConfigMap& config,
     if (kind.key == "resource-qos-config")
       if (auto ok = checkNetwork(text, textAtKey(config, "system-config")); !ok)
         return fail(std::move(ok.error()));
-    if (namesNeeded)
+    if (namesRequired)
       if (auto ok = checkNames(*section); !ok) return fail(std::move(ok.error()));
     if (auto ok = checkOverlap(*section); !ok) return fail(std::move(ok.error()));
     sections.push_back(*std::move(section));

@@ -31,7 +31,7 @@ struct ConfigSection {
 // Checks the sections whose text is not empty and differs from `old` (nullptr: all), and returns
 // them.
 Result<std::vector<ConfigSection>> checkConfig(const api::ConfigMap& config,
-                                               const api::ConfigMap* old, bool namesNeeded);
+                                               const api::ConfigMap* old, bool namesRequired);
 
 // All sections that can be read, unchecked.
 std::vector<ConfigSection> readSections(const api::ConfigMap& config);

@@ -29,7 +29,7 @@ Task<Result<>> ConfigWebhook::checkConfigMap(const api::AdmissionRequest& reques
     if (!before) co_return fail(before.error());
     old = *std::move(before);
   }
-  const auto sections = checkConfig(*config, old ? &*old : nullptr, options_.namesNeeded);
+  const auto sections = checkConfig(*config, old ? &*old : nullptr, options_.namesRequired);
   if (!sections) co_return fail(sections.error());
   bool severalEntries = false;
   for (const auto& section : *sections) severalEntries |= section.entries.size() > 1;

@@ -17,7 +17,7 @@ class ConfigWebhook {
   struct Options {
     std::string configNamespace = "koordinator-system";
     std::string configName = "slo-controller-config";
-    bool namesNeeded = false;  // --node-strategy-name-need-check
+    bool namesRequired = false;  // --node-strategy-name-need-check
   };
 
   ConfigWebhook(kube::Api& api, Executor& executor, Metrics& metrics, Options options)

@@ -30,9 +30,9 @@ api::ResourceList requestsToCharge(const api::Pod& pod, bool replaced) {
 
 }  // namespace
 
-PodQuota::PodQuota(kube::Api& api, Executor& executor, Random random, const QuotaBook& book,
+PodQuota::PodQuota(kube::Api& api, Executor& executor, Random random, const QuotaLedger& book,
                    Options options)
-    : book_(book),
+    : ledger_(book),
       options_(options),
       profiles_(api, executor, {}, random.fork()),
       evaluator_(api, executor, random.fork(), options.evaluator) {}
@@ -44,8 +44,8 @@ void PodQuota::start() {
 void PodQuota::requireNodesOfTree(const std::string& namespace_, json::value& pod) const {
   if (!options_.trees) return;
   const std::string_view label = textAt(pod, "metadata", "labels", model::kLabelQuotaName);
-  const QuotaInfo* quota = book_.stored().find(label.empty() ? namespace_ : label);
-  if (!quota) quota = book_.stored().ofNamespace(namespace_);
+  const QuotaInfo* quota = ledger_.stored().find(label.empty() ? namespace_ : label);
+  if (!quota) quota = ledger_.stored().ofNamespace(namespace_);
   if (!quota || quota->tree.empty()) return;
   std::map<std::string, api::LabelSelector> selectors;  // by profile, for a stable order
   for (const auto& profile : profiles_.objects()) {
@@ -62,8 +62,8 @@ std::string PodQuota::quotaOf(const api::Pod& pod) const {
   std::string name = labelOf(pod, model::kLabelQuotaName);
   if (!name.empty() || options_.noDefaultQuota) return name;
   const std::string& ns = pod.metadata.namespace_;
-  if (book_.stored().find(ns, ns)) return ns;
-  if (const QuotaInfo* quota = book_.stored().ofNamespace(ns)) return quota->name;
+  if (ledger_.stored().find(ns, ns)) return ns;
+  if (const QuotaInfo* quota = ledger_.stored().ofNamespace(ns)) return quota->name;
   return std::string(model::kDefaultQuota);
 }
 
@@ -73,7 +73,7 @@ std::optional<std::string> PodQuota::check(const api::Pod& pod, const api::Pod* 
   if (options_.parentsHavePods) return std::nullopt;
   const std::string name = quotaOf(pod);
   if (name == model::kDefaultQuota) return std::nullopt;
-  const QuotaInfo* quota = book_.stored().find(name);
+  const QuotaInfo* quota = ledger_.stored().find(name);
   if (!quota || !quota->isParent) return std::nullopt;
   return fmt::format("pod can not be linked to a parentQuotaGroup,quota:{}, pod:{}", name,
                      pod.metadata.name);
@@ -86,9 +86,9 @@ Task<Result<>> PodQuota::evaluate(const api::Pod& pod, const api::Pod* old, bool
   if (name.empty() || name == model::kDefaultQuota || name == model::kSystemQuota ||
       name == model::kRootQuota)
     co_return Result<>();
-  const QuotaInfo* info = book_.stored().find(name);
+  const QuotaInfo* info = ledger_.stored().find(name);
   if (!info) co_return fail(ErrorCode::Invalid, fmt::format("elastic quota {} not found", name));
-  if (book_.stored().holders(name).size() > 1)
+  if (ledger_.stored().holders(name).size() > 1)
     co_return fail(ErrorCode::Invalid, fmt::format("more than one elastic quota {} found", name));
   api::ResourceList request;
   if (pod.status.phase != "Failed" && pod.status.phase != "Succeeded")

@@ -30,11 +30,11 @@ class PodQuota {
     QuotaEvaluator::Options evaluator;
   };
 
-  PodQuota(kube::Api& api, Executor& executor, Random random, const QuotaBook& book,
+  PodQuota(kube::Api& api, Executor& executor, Random random, const QuotaLedger& book,
            Options options);
 
   void start();
-  bool synced() const { return book_.synced() && (!options_.trees || profiles_.synced()); }
+  bool synced() const { return ledger_.synced() && (!options_.trees || profiles_.synced()); }
 
   // The name of the pod's quota, which may not exist; "" if there is no default quota.
   std::string quotaOf(const api::Pod& pod) const;
@@ -46,7 +46,7 @@ class PodQuota {
   Task<Result<>> evaluate(const api::Pod& pod, const api::Pod* old, bool onlyAsked);
 
  private:
-  const QuotaBook& book_;
+  const QuotaLedger& ledger_;
   Options options_;
   kube::Informer<api::ElasticQuotaProfile> profiles_;
   QuotaEvaluator evaluator_;

@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 // kube-apiserver ends a writing request after this time.
 constexpr Duration kLongestRequest = 34s;
 
-bool isStored(const QuotaTopology& topology, const QuotaBook::Change& change) {
+bool isStored(const QuotaTopology& topology, const QuotaLedger::Change& change) {
   const QuotaInfo* found = topology.find(change.quota.namespace_, change.quota.name);
   return change.deletes ? !found : found && found->equalsObject(change.quota);
 }
@@ -52,7 +52,7 @@ class Overlay {
 
 }  // namespace
 
-QuotaBook::QuotaBook(kube::Api& api, Executor& executor, Random random)
+QuotaLedger::QuotaLedger(kube::Api& api, Executor& executor, Random random)
     : api_(api), executor_(executor), quotas_(api, executor, {}, random) {
   const auto put = [this](const auto& quota) {
     stored_.put(*quota);
@@ -65,7 +65,7 @@ QuotaBook::QuotaBook(kube::Api& api, Executor& executor, Random random)
                       }});
 }
 
-Task<Result<QuotaTopology>> QuotaBook::list() {
+Task<Result<QuotaTopology>> QuotaLedger::list() {
   QuotaTopology topology;
   std::function<void(const kube::Received&)> add = [&topology](const kube::Received& item) {
     // An unreadable quota must not block the changes of others.
@@ -78,7 +78,7 @@ Task<Result<QuotaTopology>> QuotaBook::list() {
   co_return topology;
 }
 
-Task<Result<>> QuotaBook::addChildren(Family* family, std::string parent) {
+Task<Result<>> QuotaLedger::addChildren(Family* family, std::string parent) {
   auto listing = kube::list<api::ElasticQuota>(
       api_, "", fmt::format("{}={}", model::kLabelQuotaParent, parent), "");
   const auto children = co_await listing;
@@ -93,7 +93,7 @@ Task<Result<>> QuotaBook::addChildren(Family* family, std::string parent) {
   co_return Result<>();
 }
 
-Task<Result<QuotaBook::Family>> QuotaBook::readFamily(Change change) {
+Task<Result<QuotaLedger::Family>> QuotaLedger::readFamily(Change change) {
   Family family;
   const QuotaInfo& quota = change.quota;
   if (!quota.parent.empty() && quota.parent != model::kRootQuota) {
@@ -121,7 +121,7 @@ Task<Result<QuotaBook::Family>> QuotaBook::readFamily(Change change) {
   co_return family;
 }
 
-Task<Result<>> QuotaBook::judgeWithFamily(Change change, const Check* check) {
+Task<Result<>> QuotaLedger::checkWithFamily(Change change, const Check* check) {
   if (auto judged = judge(stored_, change.quota.name, *check); !judged)
     co_return fail(std::move(judged.error()));
   const std::string name = change.quota.name;
@@ -134,10 +134,10 @@ Task<Result<>> QuotaBook::judgeWithFamily(Change change, const Check* check) {
   co_return judge(stored_, name, *check);
 }
 
-Task<Result<>> QuotaBook::admit(Change change, Check check, bool onlyAsked) {
+Task<Result<>> QuotaLedger::admit(Change change, Check check, bool onlyAsked) {
   Result<> judged = fail(ErrorCode::Unavailable, "the quotas are not known yet");
   if (synced()) {
-    auto judging = judgeWithFamily(change, &check);
+    auto judging = checkWithFamily(change, &check);
     judged = co_await judging;
   }
   if (!judged) {
@@ -156,7 +156,7 @@ Task<Result<>> QuotaBook::admit(Change change, Check check, bool onlyAsked) {
   co_return Result<>();
 }
 
-Task<Result<std::optional<QuotaInfo>>> QuotaBook::find(std::string name) {
+Task<Result<std::optional<QuotaInfo>>> QuotaLedger::find(std::string name) {
   if (synced())
     if (const QuotaInfo* found = stored_.find(name)) co_return std::optional(*found);
   auto listing = list();
@@ -166,7 +166,7 @@ Task<Result<std::optional<QuotaInfo>>> QuotaBook::find(std::string name) {
   co_return found ? std::optional(*found) : std::optional<QuotaInfo>();
 }
 
-Result<> QuotaBook::judge(QuotaTopology& topology, const std::string& name, const Check& check) {
+Result<> QuotaLedger::judge(QuotaTopology& topology, const std::string& name, const Check& check) {
   const SteadyTime now = executor_.steadyNow();
   std::erase_if(admitted_, [&](const Admitted& admitted) { return admitted.until <= now; });
   if (auto ok = check(topology); !ok || admitted_.empty()) return ok;
@@ -190,11 +190,11 @@ Result<> QuotaBook::judge(QuotaTopology& topology, const std::string& name, cons
   return {};
 }
 
-void QuotaBook::remember(Change change) {
+void QuotaLedger::remember(Change change) {
   admitted_.push_back({std::move(change), executor_.steadyNow() + kLongestRequest});
 }
 
-void QuotaBook::seen(const std::string& name) {
+void QuotaLedger::seen(const std::string& name) {
   std::erase_if(admitted_, [&](const Admitted& admitted) {
     return admitted.change.quota.name == name && isStored(stored_, admitted.change);
   });

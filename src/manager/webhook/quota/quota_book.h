@@ -24,7 +24,7 @@
 
 namespace koord::manager {
 
-class QuotaBook {
+class QuotaLedger {
  public:
   struct Change {
     QuotaInfo quota;  // the new state; the old state for a deletion
@@ -33,7 +33,7 @@ class QuotaBook {
   // Checks the change. The topology does not have the quota, or has its old state.
   using Check = std::function<Result<>(const QuotaTopology&)>;
 
-  QuotaBook(kube::Api& api, Executor& executor, Random random);
+  QuotaLedger(kube::Api& api, Executor& executor, Random random);
 
   void start() { quotas_.start(); }
   bool synced() const { return quotas_.synced(); }
@@ -60,7 +60,7 @@ class QuotaBook {
   Task<Result<QuotaTopology>> list();
   Task<Result<>> addChildren(Family* family, std::string parent);
   Task<Result<Family>> readFamily(Change change);
-  Task<Result<>> judgeWithFamily(Change change, const Check* check);
+  Task<Result<>> checkWithFamily(Change change, const Check* check);
   // Checks with each state that the topology may have when all requests have ended. Restores the
   // topology.
   Result<> judge(QuotaTopology& topology, const std::string& name, const Check& check);

@@ -46,7 +46,7 @@ Result<> QuotaChecks::run() const {
   if (auto ok = checkTree(); !ok) return ok;
   if (belowRoot() && !quota_.isParent) return {};
   if (auto ok = checkParent(); !ok) return ok;
-  if (auto ok = checkNoCircle(); !ok) return ok;
+  if (auto ok = checkNoCycle(); !ok) return ok;
   if (auto ok = checkKeys(); !ok)
     return no("failed to check sub and parent group quotaKey, err: " + ok.error().message);
   if (auto ok = checkMins(); !ok) return ok;
@@ -102,7 +102,7 @@ Result<> QuotaChecks::checkParent() const {
   return {};
 }
 
-Result<> QuotaChecks::checkNoCircle() const {
+Result<> QuotaChecks::checkNoCycle() const {
   std::string path = quota_.name;
   std::set<std::string, std::less<>> seen{quota_.name};
   const QuotaInfo* above = nullptr;

@@ -27,7 +27,7 @@ class QuotaChecks {
   Result<> checkBecomingParent() const;
   Result<> checkTree() const;
   Result<> checkParent() const;
-  Result<> checkNoCircle() const;
+  Result<> checkNoCycle() const;
   Result<> checkKeys() const;
   Result<> checkKeysOf(const QuotaInfo& parent, const QuotaInfo& child, bool childIsNew) const;
   Result<> checkMins() const;

@@ -215,7 +215,7 @@ Result<> QuotaTopology::checkAdd(const api::ElasticQuota& quota, const QuotaRule
       return refused(
           fmt::format("AddQuota quota {}'s annotation namespace {} is already bound to quota {}",
                       name, ns, *bound));
-  if (auto itself = checkQuotaItself(quota); !itself) return itself;
+  if (auto itself = checkQuotaFields(quota); !itself) return itself;
   return QuotaChecks(*this, rules, info, nullptr, false).run();
 }
 
@@ -232,7 +232,7 @@ Result<> QuotaTopology::checkUpdate(const api::ElasticQuota& quota, const QuotaR
           name, ns, *bound));
   const QuotaInfo* old = find(name);
   if (!old) return refused(fmt::format("UpdateQuota quota not exist in quotaInfoMap:{}", name));
-  if (auto itself = checkQuotaItself(quota); !itself) return itself;
+  if (auto itself = checkQuotaFields(quota); !itself) return itself;
   return QuotaChecks(*this, rules, info, old, hasPods).run();
 }
 
@@ -280,7 +280,7 @@ bool sameQuota(const api::ElasticQuota& before, const api::ElasticQuota& after) 
          before.spec.min == after.spec.min && before.spec.max == after.spec.max;
 }
 
-Result<> checkQuotaItself(const api::ElasticQuota& quota) {
+Result<> checkQuotaFields(const api::ElasticQuota& quota) {
   const std::string& name = quota.metadata.name;
   if (const auto names = negativeNames(quota.spec.max); !names.empty())
     return refused(

@@ -93,6 +93,6 @@ class QuotaTopology {
 bool sameQuota(const api::ElasticQuota& before, const api::ElasticQuota& after);
 
 // Checks a quota by itself: no negative amounts, min within max, valid weights.
-Result<> checkQuotaItself(const api::ElasticQuota& quota);
+Result<> checkQuotaFields(const api::ElasticQuota& quota);
 
 }  // namespace koord::manager

@@ -93,7 +93,7 @@ Task<Result<>> QuotaWebhook::fill(json::value& object) {
   if (parent.empty()) {
     labelsOf(object)[model::kLabelQuotaParent] = textValue(model::kRootQuota);
   } else if (parent != model::kRootQuota && quotaText(labels, model::kLabelQuotaTree).empty()) {
-    auto finding = book_.find(parent);
+    auto finding = ledger_.find(parent);
     const auto above = co_await finding;
     if (!above) co_return fail(above.error());
     if (!*above)
@@ -138,10 +138,10 @@ Task<Result<>> QuotaWebhook::checkUpdate(const api::AdmissionRequest& request,
     if (!found) co_return fail(found.error());
     hasPods = *found;
   }
-  QuotaBook::Check rules = [this, quota, hasPods](const QuotaTopology& topology) {
+  QuotaLedger::Check rules = [this, quota, hasPods](const QuotaTopology& topology) {
     return topology.checkUpdate(quota, rules_, hasPods);
   };
-  auto admitting = book_.admit({quotaInfoOf(quota), false}, std::move(rules), request.dryRun);
+  auto admitting = ledger_.admit({quotaInfoOf(quota), false}, std::move(rules), request.dryRun);
   const Result<> admitted = co_await admitting;
   co_return admitted;
 }
@@ -162,11 +162,11 @@ Task<Result<>> QuotaWebhook::check(const api::AdmissionRequest& request) {
     if (!found) co_return fail(found.error());
     pods = *std::move(found);
   }
-  QuotaBook::Check rules = [this, quota = *quota, deleting, pods](const QuotaTopology& topology) {
+  QuotaLedger::Check rules = [this, quota = *quota, deleting, pods](const QuotaTopology& topology) {
     return deleting ? topology.checkDelete(quota.metadata.name, pods)
                     : topology.checkAdd(quota, rules_);
   };
-  auto admitting = book_.admit({quotaInfoOf(*quota), deleting}, std::move(rules), request.dryRun);
+  auto admitting = ledger_.admit({quotaInfoOf(*quota), deleting}, std::move(rules), request.dryRun);
   const Result<> admitted = co_await admitting;
   co_return admitted;
 }

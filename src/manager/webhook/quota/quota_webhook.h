@@ -16,9 +16,9 @@ namespace koord::manager {
 
 class QuotaWebhook {
  public:
-  QuotaWebhook(kube::Api& api, Executor& executor, Metrics& metrics, QuotaBook& book,
+  QuotaWebhook(kube::Api& api, Executor& executor, Metrics& metrics, QuotaLedger& book,
                QuotaRules rules)
-      : api_(api), executor_(executor), metrics_(metrics), book_(book), rules_(rules) {}
+      : api_(api), executor_(executor), metrics_(metrics), ledger_(book), rules_(rules) {}
 
   Task<Verdict> mutate(api::AdmissionRequest request);
   Task<Verdict> validate(api::AdmissionRequest request);
@@ -35,7 +35,7 @@ class QuotaWebhook {
   kube::Api& api_;
   Executor& executor_;
   Metrics& metrics_;
-  QuotaBook& book_;
+  QuotaLedger& ledger_;
   QuotaRules rules_;
 };
 

@@ -71,8 +71,8 @@ class QuotaWebhookTest : public testing::Test {
   apiserver::EmbeddedCluster cluster_{loop_};
   Metrics metrics_;
   TaskGroup tasks_;
-  QuotaBook book_{cluster_, loop_, Random(1)};
-  QuotaWebhook webhook_{cluster_, loop_, metrics_, book_, {}};
+  QuotaLedger ledger_{cluster_, loop_, Random(1)};
+  QuotaWebhook webhook_{cluster_, loop_, metrics_, ledger_, {}};
 };
 
 constexpr const char* kParent = R"({"quota.scheduling.koordinator.sh/parent":"p"})";
@@ -157,7 +157,7 @@ TEST_F(QuotaWebhookTest, TwoChildrenAtTheSameTimeDoNotTakeTheSameRoom) {
   for (const bool informed : {false, true}) {
     const std::string parent = fmt::format("p{}", informed);
     if (informed) {
-      book_.start();
+      ledger_.start();
       loop_.advance(1s);
     }
     put(parent, R"({"quota.scheduling.koordinator.sh/is-parent":"true"})",
@@ -187,7 +187,7 @@ TEST_F(QuotaWebhookTest, TwoChildrenAtTheSameTimeDoNotTakeTheSameRoom) {
 }
 
 TEST_F(QuotaWebhookTest, AParentThatShrinksOrLeavesAndAChildThatComesAreNotBothAdmitted) {
-  book_.start();
+  ledger_.start();
   const char* parents = R"({"quota.scheduling.koordinator.sh/is-parent":"true"})";
   put("p", parents, kSpec);
   loop_.advance(1s);
@@ -213,7 +213,7 @@ TEST_F(QuotaWebhookTest, AParentThatShrinksOrLeavesAndAChildThatComesAreNotBothA
 }
 
 TEST_F(QuotaWebhookTest, WhatIsAdmittedCostsNoListOfAllAndADryRunHoldsNothing) {
-  book_.start();
+  ledger_.start();
   put("p", R"({"quota.scheduling.koordinator.sh/is-parent":"true"})", kSpec);
   loop_.advance(1s);
   int lists = 0;
@@ -231,9 +231,9 @@ TEST_F(QuotaWebhookTest, WhatIsAdmittedCostsNoListOfAllAndADryRunHoldsNothing) {
 }
 
 // Receives no events after its first lists.
-class DeafApi final : public kube::Api {
+class SilentWatchApi final : public kube::Api {
  public:
-  explicit DeafApi(kube::Api& api) : api_(api) {}
+  explicit SilentWatchApi(kube::Api& api) : api_(api) {}
   Task<Result<std::string>> call(kube::Request request) override {
     return api_.call(std::move(request));
   }
@@ -250,8 +250,8 @@ TEST_F(QuotaWebhookTest, WhatAnotherReplicaAdmittedCountsHoweverLateTheWatchIs) 
   const char* parents = R"({"quota.scheduling.koordinator.sh/is-parent":"true"})";
   put("p", parents, kSpec);
   put("c", kParent, R"({"min":{"cpu":"1"},"max":{"cpu":"8"}})");
-  DeafApi deaf(cluster_);
-  QuotaBook book(deaf, loop_, Random(1));
+  SilentWatchApi deaf(cluster_);
+  QuotaLedger book(deaf, loop_, Random(1));
   QuotaWebhook webhook(deaf, loop_, metrics_, book, {});
   book.start();
   loop_.advance(1s);
@@ -291,7 +291,7 @@ TEST_F(QuotaWebhookTest, AQuotaWhoseNameIsTooLongForALabelCanBeDeletedAndBecomeA
 
 class PodQuotaTest : public QuotaWebhookTest {
  protected:
-  PodQuotaTest() { book_.start(); }
+  PodQuotaTest() { ledger_.start(); }
   static api::Pod pod(std::string_view quota, std::string_view cpu = "1") {
     return api::decode<api::Pod>(parseJson(fmt::format(
                                                R"({{"metadata":{{"namespace":"team","name":"x",
@@ -317,7 +317,7 @@ class PodQuotaTest : public QuotaWebhookTest {
 TEST_F(PodQuotaTest, PodsAreNotOfQuotasThatOthersAreBelow) {
   put("p", R"({"quota.scheduling.koordinator.sh/is-parent":"true"})", kSpec);
   put("leaf", "{}", kSpec, R"({"quota.scheduling.koordinator.sh/namespaces":"[\"team\"]"})");
-  PodQuota quotas(cluster_, loop_, Random(1), book_, {});
+  PodQuota quotas(cluster_, loop_, Random(1), ledger_, {});
   quotas.start();
   loop_.advance(1s);
   EXPECT_EQ(quotas.check(pod("p"), nullptr),
@@ -331,7 +331,7 @@ TEST_F(PodQuotaTest, PodsAreNotOfQuotasThatOthersAreBelow) {
   EXPECT_EQ(quotas.check(changed, &before), "Preemptible label is forbidden modify now.");
   PodQuota::Options open;
   open.parentsHavePods = true;
-  PodQuota free(cluster_, loop_, Random(1), book_, open);
+  PodQuota free(cluster_, loop_, Random(1), ledger_, open);
   free.start();
   loop_.advance(1s);
   EXPECT_EQ(free.check(pod("p"), nullptr), std::nullopt);
@@ -346,7 +346,7 @@ TEST_F(PodQuotaTest, PodsOfATreeStayOnItsNodes) {
       "nodeSelector":{"matchLabels":{"pool":"a"}}}})");
   PodQuota::Options options;
   options.trees = true;
-  PodQuota quotas(cluster_, loop_, Random(1), book_, options);
+  PodQuota quotas(cluster_, loop_, Random(1), ledger_, options);
   quotas.start();
   loop_.advance(1s);
   json::value document =
@@ -364,7 +364,7 @@ TEST_F(PodQuotaTest, PodsAreAdmittedInTheOrderOfTheirArrivalWhileTheyFit) {
       R"({"quota.scheduling.koordinator.sh/child-request":"{\"cpu\":\"9\"}"})");
   PodQuota::Options options;
   options.evaluate = true;
-  PodQuota quotas(cluster_, loop_, Random(1), book_, options);
+  PodQuota quotas(cluster_, loop_, Random(1), ledger_, options);
   quotas.start();
   loop_.advance(1s);
   EXPECT_THAT(charge(quotas, {pod("q", "2"), pod("q", "1"), pod("q", "100m"), pod("none", "1")}),
@@ -380,7 +380,7 @@ TEST_F(PodQuotaTest, ADryRunIsAnsweredAndNotCharged) {
       R"({"quota.scheduling.koordinator.sh/child-request":"{\"cpu\":\"5\"}"})");
   PodQuota::Options options;
   options.evaluate = true;
-  PodQuota quotas(cluster_, loop_, Random(1), book_, options);
+  PodQuota quotas(cluster_, loop_, Random(1), ledger_, options);
   quotas.start();
   loop_.advance(1s);
   auto fits = pod("q", "5");
@@ -400,7 +400,7 @@ TEST_F(PodQuotaTest, APodThatAnotherCheckRefusesIsNotCharged) {
   put("q", "{}", R"({"max":{"cpu":"10"}})");
   PodQuota::Options options;
   options.evaluate = true;
-  PodQuota quotas(cluster_, loop_, Random(1), book_, options);
+  PodQuota quotas(cluster_, loop_, Random(1), ledger_, options);
   quotas.start();
   PodWebhook::Options checks;
   checks.validation.checkDevices = true;
@@ -428,7 +428,7 @@ TEST_F(PodQuotaTest, AThousandPodsAtOnceTakeAFewWritesAndConflictsAreJudgedAgain
   put("q", "{}", R"({"max":{"cpu":"600"}})");
   PodQuota::Options options;
   options.evaluate = true;
-  PodQuota quotas(cluster_, loop_, Random(1), book_, options);
+  PodQuota quotas(cluster_, loop_, Random(1), ledger_, options);
   quotas.start();
   loop_.advance(1s);
   int conflicts = 2;
@@ -448,7 +448,7 @@ TEST_F(PodQuotaTest, WhatCannotBeWrittenIsNotAdmitted) {
   put("q", "{}", R"({"max":{"cpu":"600"}})");
   PodQuota::Options options;
   options.evaluate = true;
-  PodQuota quotas(cluster_, loop_, Random(1), book_, options);
+  PodQuota quotas(cluster_, loop_, Random(1), ledger_, options);
   quotas.start();
   loop_.advance(1s);
   cluster_.failure = [](const kube::Request& asked) -> std::optional<Error> {

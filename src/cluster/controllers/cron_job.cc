@@ -100,8 +100,8 @@ std::vector<CronJobController::JobPtr> CronJobController::jobsOf(
   return owned;
 }
 
-void CronJobController::say(const api::CronJob& cronJob, std::string_view type,
-                            std::string_view reason, std::string message) {
+void CronJobController::recordEvent(const api::CronJob& cronJob, std::string_view type,
+                                    std::string_view reason, std::string message) {
   events_.record(kube::referenceTo(api::CronJob::kType, cronJob.metadata), type, reason,
                  std::move(message));
 }
@@ -129,24 +129,25 @@ Task<Result<>> CronJobController::sync(std::string key) {
           std::max(status.lastSuccessfulTime.value_or(*job->status.completionTime),
                    *job->status.completionTime);
     if (std::ranges::find(before, job->metadata.uid, &api::ObjectReference::uid) != before.end())
-      say(*cronJob, "Normal", "SawCompletedJob",
-          fmt::format("Saw completed job: {}, condition: {}", job->metadata.name, end));
+      recordEvent(*cronJob, "Normal", "SawCompletedJob",
+                  fmt::format("Saw completed job: {}, condition: {}", job->metadata.name, end));
   }
 
   const auto schedule =
       CronSchedule::parse(cronJob->spec.schedule, cronJob->spec.timeZone.value_or(""));
   if (!schedule) {
     const bool zone = schedule.error().code == ErrorCode::NotFound;
-    say(*cronJob, "Warning", zone ? "UnknownTimeZone" : "UnparseableSchedule",
-        zone ? fmt::format("invalid timeZone: \"{}\": {}", *cronJob->spec.timeZone,
-                           schedule.error().message)
-             : fmt::format("unparseable schedule: {} : {}", cronJob->spec.schedule,
-                           schedule.error().message));
+    recordEvent(*cronJob, "Warning", zone ? "UnknownTimeZone" : "UnparseableSchedule",
+                zone ? fmt::format("invalid timeZone: \"{}\": {}", *cronJob->spec.timeZone,
+                                   schedule.error().message)
+                     : fmt::format("unparseable schedule: {} : {}", cronJob->spec.schedule,
+                                   schedule.error().message));
   } else if (!cronJob->spec.suspend) {
     if (const auto next = schedule->next(now)) queue_.addAfter(key, *next - now);
     const auto missed = missedTimes(*schedule, *cronJob, now);
     if (missed.count > kTooMany)
-      say(*cronJob, "Warning", "TooManyMissedTimes",
+      recordEvent(
+          *cronJob, "Warning", "TooManyMissedTimes",
           "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check "
           "clock skew");
     if (missed.latest) {
@@ -167,7 +168,8 @@ Task<Result<>> CronJobController::startJob(CronJobPtr cronJob, CronSchedule sche
       std::ranges::find(status->active, name, &api::ObjectReference::name) != status->active.end())
     co_return Result<>{};
   if (cronJob->spec.concurrencyPolicy == "Forbid" && !status->active.empty()) {
-    say(*cronJob, "Normal", "JobAlreadyActive",
+    recordEvent(
+        *cronJob, "Normal", "JobAlreadyActive",
         "Not starting job because prior execution is running and concurrency policy is Forbid");
     co_return Result<>{};
   }
@@ -183,7 +185,7 @@ Task<Result<>> CronJobController::startJob(CronJobPtr cronJob, CronSchedule sche
   auto creating = kube::createObject(api_, api::Job::kType, target, std::move(document));
   auto created = co_await creating;
   if (created) {
-    say(*cronJob, "Normal", "SuccessfulCreate", "Created job " + name);
+    recordEvent(*cronJob, "Normal", "SuccessfulCreate", "Created job " + name);
     api::ObjectReference reference;
     reference.apiVersion = "batch/v1";
     reference.kind = "Job";
@@ -194,7 +196,8 @@ Task<Result<>> CronJobController::startJob(CronJobPtr cronJob, CronSchedule sche
     status->active.push_back(std::move(reference));
   } else if (created.error().code != ErrorCode::AlreadyExists) {
     if (namespaceEnds(created.error())) co_return Result<>{};
-    say(*cronJob, "Warning", "FailedCreate", "Error creating job: " + created.error().message);
+    recordEvent(*cronJob, "Warning", "FailedCreate",
+                "Error creating job: " + created.error().message);
     co_return fail(std::move(created.error()));
   }
   status->lastScheduleTime = when;
@@ -227,7 +230,7 @@ Task<Result<>> CronJobController::removeJob(CronJobPtr cronJob, api::ObjectKey j
   auto deleting = kube::deleteObject(api_, api::Job::kType, job, std::move(options));
   auto deleted = co_await deleting;
   if (deleted) {
-    say(*cronJob, "Normal", "SuccessfulDelete", "Deleted job " + job.name);
+    recordEvent(*cronJob, "Normal", "SuccessfulDelete", "Deleted job " + job.name);
     co_return Result<>{};
   }
   const auto code = deleted.error().code;

@@ -36,8 +36,8 @@ class CronJobController {
   Task<Result<>> removeJob(CronJobPtr cronJob, api::ObjectKey job, std::string uid);
   Task<Result<>> write(CronJobPtr cronJob, api::CronJobStatus status);
   std::vector<JobPtr> jobsOf(const api::CronJob& cronJob) const;
-  void say(const api::CronJob& cronJob, std::string_view type, std::string_view reason,
-           std::string message);
+  void recordEvent(const api::CronJob& cronJob, std::string_view type, std::string_view reason,
+                   std::string message);
 
   kube::Api& api_;
   Executor& executor_;

@@ -96,16 +96,16 @@ class Planner {
       return;
     }
     ++status.currentNumberScheduled;
-    const auto [old, fresh] = keepOne(node, here);
+    const auto [old, fresh] = chooseKept(node, here);
     if (!old && !fresh) return;
-    const auto left = untilAvailableOrAgain(old ? old : fresh);
+    const auto left = timeUntilAvailableAgain(old ? old : fresh);
     if (!old) ++status.updatedNumberScheduled;
     if (left) ++status.numberReady;
     if (left && *left <= Duration::zero()) ++status.numberAvailable;
     if (!old) return;
     if (!fresh) {
       outdated_.push_back(old);
-    } else if (const auto freshLeft = untilAvailableOrAgain(fresh);
+    } else if (const auto freshLeft = timeUntilAvailableAgain(fresh);
                freshLeft && *freshLeft <= Duration::zero()) {
       plan_.remove.push_back(old);
     } else {
@@ -135,7 +135,7 @@ class Planner {
   // An ended pod is replaced; of several the oldest stays. With surge, one of each template may
   // stay.
   // of each template.
-  Kept keepOne(const std::string& node, const std::vector<PodPtr>& here) {
+  Kept chooseKept(const std::string& node, const std::vector<PodPtr>& here) {
     Kept kept;
     for (const auto& pod : here) {
       if (api::isTerminal(*pod)) {
@@ -152,8 +152,8 @@ class Planner {
     return kept;
   }
 
-  std::optional<Duration> untilAvailableOrAgain(const PodPtr& pod) {
-    const auto left = untilAvailable(*pod, set_.spec.minReadySeconds, now_);
+  std::optional<Duration> timeUntilAvailableAgain(const PodPtr& pod) {
+    const auto left = timeUntilAvailable(*pod, set_.spec.minReadySeconds, now_);
     if (left && *left > Duration::zero())
       plan_.again = std::min(plan_.again.value_or(*left), *left);
     return left;

@@ -330,7 +330,7 @@ Task<Result<>> DeploymentController::resize(DeploymentPtr deployment, Sets sets)
     for (const auto& set : active)
       sizes.push_back({sizeOf(*set), numberIn(*set, kMost).value_or(deployment->status.replicas),
                        set->metadata.creationTimestamp.value_or(WallTime{})});
-    next = shareOut(limits, sizes);
+    next = distributeReplicas(limits, sizes);
   }
   for (std::size_t i = 0; i < active.size(); ++i) {
     auto scaling = scale(deployment, active[i], next[i]);
@@ -382,7 +382,7 @@ Task<Result<>> DeploymentController::setRevision(DeploymentPtr deployment, SetPt
       json::value patch = json::object{{"metadata", {{"annotations", std::move(annotations)}}},
                                        {"spec", {{"minReadySeconds", minReady}}}};
       auto patching =
-          patchIfThere(api_, api::ReplicaSet::kType, api::keyOf(set->metadata), std::move(patch));
+          patchIfExists(api_, api::ReplicaSet::kType, api::keyOf(set->metadata), std::move(patch));
       auto patched = co_await patching;
       if (!patched) co_return patched;
     }
@@ -391,8 +391,8 @@ Task<Result<>> DeploymentController::setRevision(DeploymentPtr deployment, SetPt
   const auto* has = api::findIn(deployment->metadata.annotations, kRevision);
   if (has && *has == text) co_return Result<>{};
   json::value patch = json::object{{"metadata", {{"annotations", {{kRevision, text}}}}}};
-  auto patching = patchIfThere(api_, api::Deployment::kType, api::keyOf(deployment->metadata),
-                               std::move(patch));
+  auto patching = patchIfExists(api_, api::Deployment::kType, api::keyOf(deployment->metadata),
+                                std::move(patch));
   co_return co_await patching;
 }
 
@@ -405,7 +405,7 @@ Task<Result<>> DeploymentController::scale(DeploymentPtr deployment, SetPtr set,
   json::value patch = json::object{{"metadata", {{"annotations", std::move(annotations)}}},
                                    {"spec", {{"replicas", replicas}}}};
   auto patching =
-      patchIfThere(api_, api::ReplicaSet::kType, api::keyOf(set->metadata), std::move(patch));
+      patchIfExists(api_, api::ReplicaSet::kType, api::keyOf(set->metadata), std::move(patch));
   auto patched = co_await patching;
   if (patched && sized) reportScaled(*deployment, set->metadata.name, sizeOf(*set), replicas);
   co_return patched;
@@ -432,7 +432,7 @@ Task<Result<>> DeploymentController::forgetOld(DeploymentPtr deployment, std::ve
   const int keep = deployment->spec.revisionHistoryLimit.value_or(kDefaultHistory);
   for (int i = 0; i < static_cast<int>(old.size()) - keep; ++i) {
     const auto& set = old[static_cast<std::size_t>(i)];
-    auto deleting = deleteIfThere(api_, api::ReplicaSet::kType, set->metadata);
+    auto deleting = deleteIfExists(api_, api::ReplicaSet::kType, set->metadata);
     auto deleted = co_await deleting;
     if (!deleted) co_return deleted;
   }

@@ -38,7 +38,7 @@ const api::Condition* conditionOf(const api::PodDisruptionBudget& budget) {
   return nullptr;
 }
 
-bool saysSo(const api::PodDisruptionBudget& budget, const Verdict& verdict) {
+bool isInStatus(const api::PodDisruptionBudget& budget, const Verdict& verdict) {
   const auto* condition = conditionOf(budget);
   return condition && condition->status == (verdict.allowed ? "True" : "False") &&
          condition->reason == verdict.reason && condition->message == verdict.message;
@@ -229,7 +229,7 @@ Task<Result<>> DisruptionController::write(BudgetPtr budget, DisruptionCounts co
       status.desiredHealthy == before.desiredHealthy &&
       status.disruptionsAllowed == before.disruptionsAllowed &&
       before.observedGeneration == budget->metadata.generation &&
-      disrupted.size() == before.disruptedPods.size() && saysSo(*budget, verdict))
+      disrupted.size() == before.disruptedPods.size() && isInStatus(*budget, verdict))
     co_return Result<>{};
   // Unnamed members of the map would stay, so each is removed explicitly.
   for (const auto& [name, since] : before.disruptedPods)
@@ -251,7 +251,7 @@ Task<Result<>> DisruptionController::write(BudgetPtr budget, DisruptionCounts co
 
 Task<Result<>> DisruptionController::forbid(BudgetPtr budget, std::string why) {
   const Verdict verdict{false, "SyncFailed", std::move(why)};
-  if (budget->status.disruptionsAllowed == 0 && saysSo(*budget, verdict)) co_return Result<>{};
+  if (budget->status.disruptionsAllowed == 0 && isInStatus(*budget, verdict)) co_return Result<>{};
   events_.record(kube::referenceTo(api::PodDisruptionBudget::kType, budget->metadata), "Warning",
                  "CalculateExpectedPodCountFailed",
                  "Failed to calculate the number of expected pods: " + verdict.message);

@@ -125,8 +125,8 @@ Task<Result<>> History::trim(std::vector<RevisionPtr> known, std::set<std::strin
     return inUse.contains(revision->metadata.name) || inUse.contains(hashOf(*revision));
   });
   for (int i = 0; i < static_cast<int>(known.size()) - limit; ++i) {
-    auto deleting = deleteIfThere(api_, api::ControllerRevision::kType,
-                                  known[static_cast<std::size_t>(i)]->metadata);
+    auto deleting = deleteIfExists(api_, api::ControllerRevision::kType,
+                                   known[static_cast<std::size_t>(i)]->metadata);
     auto deleted = co_await deleting;
     if (!deleted) co_return deleted;
   }

@@ -192,9 +192,9 @@ Task<Result<>> JobController::sync(std::string key) {
   co_return co_await running;
 }
 
-Duration JobController::pauseBefore(const JobTally& tally, int index) const {
+Duration JobController::backoffBefore(const JobTally& tally, int index) const {
   WallTime last{};
-  int failures = tally.failuresInARow;
+  int failures = tally.consecutiveFailures;
   if (index < 0) {
     last = tally.lastFailure;
   } else if (const auto pod = tally.toRepeat.find(index); pod != tally.toRepeat.end()) {
@@ -233,7 +233,7 @@ Task<Result<>> JobController::run(JobPtr job, JobTally tally) {
   }
   if (missing <= 0) co_return Result<>{};
   if (!perIndex) {
-    if (const Duration pause = pauseBefore(tally, -1); pause > 0s) {
+    if (const Duration pause = backoffBefore(tally, -1); pause > 0s) {
       queue_.addAfter(key, pause);
       co_return Result<>{};
     }
@@ -244,7 +244,7 @@ Task<Result<>> JobController::run(JobPtr job, JobTally tally) {
     if (isIndexed(*job) && taken.contains(index)) continue;
     json::value podTemplate = podTemplateOf(*job, isIndexed(*job) ? index : -1);
     if (perIndex) {
-      if (const Duration pause = pauseBefore(tally, index); pause > 0s) {
+      if (const Duration pause = backoffBefore(tally, index); pause > 0s) {
         queue_.addAfter(key, pause);
         continue;
       }
@@ -326,7 +326,7 @@ Task<Result<>> JobController::write(JobPtr job, api::JobStatus status) {
        {{"uid", job->metadata.uid}, {"resourceVersion", job->metadata.resourceVersion}}},
       {"status", std::move(document)}};
   auto patching =
-      patchIfThere(api_, api::Job::kType, api::keyOf(job->metadata), std::move(patch), "status");
+      patchIfExists(api_, api::Job::kType, api::keyOf(job->metadata), std::move(patch), "status");
   auto patched = co_await patching;
   if (!patched) co_return patched;
   const auto reference = kube::referenceTo(api::Job::kType, job->metadata);
@@ -360,7 +360,7 @@ Task<Result<>> JobController::expire(JobPtr job) {
     queue_.addAfter(api::keyOf(job->metadata).toString(), left);
     co_return Result<>{};
   }
-  auto deleting = deleteIfThere(api_, api::Job::kType, job->metadata, "Background");
+  auto deleting = deleteIfExists(api_, api::Job::kType, job->metadata, "Background");
   co_return co_await deleting;
 }
 

@@ -26,7 +26,7 @@ class JobController {
   // Creates or deletes pods until the desired number is active.
   Task<Result<>> run(JobPtr job, JobTally tally);
   // The remaining back-off of the next pod of an index (-1: of the job).
-  Duration pauseBefore(const JobTally& tally, int index) const;
+  Duration backoffBefore(const JobTally& tally, int index) const;
   Task<Result<>> removeAll(JobPtr job, std::vector<PodPtr> pods);
   // Writes the status and reports changes.
   Task<Result<>> write(JobPtr job, api::JobStatus status);

@@ -175,11 +175,11 @@ TEST(JobTallyTest, FailuresInARowBeginAnewAfterASuccess) {
   };
   const api::Job job;
   auto tally = tallyPods(job, {podOf("Failed", 1s), podOf("Failed", 2s)});
-  EXPECT_EQ(tally.failuresInARow, 2);
+  EXPECT_EQ(tally.consecutiveFailures, 2);
   EXPECT_EQ(tally.lastFailure, now + 2s);
   tally = tallyPods(job, {podOf("Failed", 1s), podOf("Succeeded", 2s), podOf("Failed", 3s)});
-  EXPECT_EQ(tally.failuresInARow, 1);
-  EXPECT_EQ(tallyPods(job, {podOf("Failed", 1s), podOf("Succeeded", 2s)}).failuresInARow, 0);
+  EXPECT_EQ(tally.consecutiveFailures, 1);
+  EXPECT_EQ(tallyPods(job, {podOf("Failed", 1s), podOf("Succeeded", 2s)}).consecutiveFailures, 0);
 }
 
 TEST(FinishTimeTest, IsThatOfTheLastContainerOrOfWhateverIsKnown) {

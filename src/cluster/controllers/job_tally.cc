@@ -133,7 +133,7 @@ class Tallier {
     for (const int index : completed_) failed_.erase(index);
     for (const WallTime failure : failures_) {
       tally_.lastFailure = std::max(tally_.lastFailure, failure);
-      tally_.failuresInARow += failure > lastSuccess_ ? 1 : 0;
+      tally_.consecutiveFailures += failure > lastSuccess_ ? 1 : 0;
     }
     std::erase_if(tally_.toRepeat, [&](const auto& entry) {
       const auto& [index, pod] = entry;
@@ -170,7 +170,7 @@ class Tallier {
     PodFailure failure;
     if (!good) failure = judgeFailure(spec_, *pod);
     const bool retried = perIndex_ && !good && (ended || !ends_) && !isBeyond(spec_, index);
-    if (retried && givesUp(*pod, failure)) failed_.insert(index);
+    if (retried && exceedsBackoffLimit(*pod, failure)) failed_.insert(index);
     PodPtr releasable = pod;
     if (retried && !ends_) {
       auto& last = tally_.toRepeat[index];
@@ -186,7 +186,7 @@ class Tallier {
   }
 
   // Returns true if the pod's index may not fail again after this failure.
-  bool givesUp(const api::Pod& pod, const PodFailure& failure) const {
+  bool exceedsBackoffLimit(const api::Pod& pod, const PodFailure& failure) const {
     if (failure.action == "FailIndex") return true;
     return failure.action != "Ignore" &&
            indexFailures(pod, kIndexFailures) >= *spec_.backoffLimitPerIndex;

@@ -29,9 +29,9 @@ struct JobTally {
   // With backoffLimitPerIndex: the pods whose index must run again. Each keeps its finalizer until
   // its replacement exists, which takes over the number of failures.
   std::map<int, PodPtr> toRepeat;
-  WallTime lastFailure{};  // when the last of the failed pods ended
-  int failuresInARow = 0;  // pods that failed since one succeeded
-  std::string failure;     // why the podFailurePolicy ends the job
+  WallTime lastFailure{};       // when the last of the failed pods ended
+  int consecutiveFailures = 0;  // pods that failed since one succeeded
+  std::string failure;          // why the podFailurePolicy ends the job
 };
 // `pods`: all pods of the job.
 JobTally tallyPods(const api::Job& job, const std::vector<PodPtr>& pods);

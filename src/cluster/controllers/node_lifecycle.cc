@@ -37,8 +37,8 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr Duration kGracePeriod = 50s;  // without a renewal
-constexpr Duration kBeat = 5s;
-constexpr Duration kAway = 20s;  // without a beat
+constexpr Duration kHeartbeatPeriod = 5s;
+constexpr Duration kPausedAfter = 20s;  // without a beat
 constexpr const char* kNoSchedule = "NoSchedule";
 constexpr const char* kNoExecute = "NoExecute";
 
@@ -90,7 +90,7 @@ WallTime arrivalOf(const api::Pod& pod) {
   return arrived;
 }
 
-bool mayBeGone(const Error& error) {
+bool mayBeDeleted(const Error& error) {
   return error.code == ErrorCode::NotFound || error.code == ErrorCode::Conflict;
 }
 
@@ -192,23 +192,23 @@ void NodeLifecycleController::start() {
   });
   nodeQueue_.start();
   podQueue_.start();
-  tasks_.spawn(beat());
+  tasks_.spawn(heartbeat());
 }
 
-Task<void> NodeLifecycleController::beat() {
+Task<void> NodeLifecycleController::heartbeat() {
   while (true) {
-    if (!wasAway()) beat_ = executor_.steadyNow();
-    auto pause = sleepFor(executor_, kBeat);
+    if (!wasPaused()) lastHeartbeat_ = executor_.steadyNow();
+    auto pause = sleepFor(executor_, kHeartbeatPeriod);
     co_await pause;
   }
 }
 
-bool NodeLifecycleController::wasAway() {
+bool NodeLifecycleController::wasPaused() {
   const SteadyTime now = executor_.steadyNow();
-  const bool away = now - beat_ > kAway;
+  const bool away = now - lastHeartbeat_ > kPausedAfter;
   if (!away) return false;
   for (auto& [name, when] : renewed_) when = now;
-  beat_ = now;
+  lastHeartbeat_ = now;
   return true;
 }
 
@@ -249,7 +249,7 @@ Task<Result<>> NodeLifecycleController::syncNode(std::string name) {
     const Duration left = renewed->second + kGracePeriod - executor_.steadyNow();
     if (left > Duration::zero()) {
       nodeQueue_.addAfter(name, left);
-    } else if (wasAway()) {
+    } else if (wasPaused()) {
       nodeQueue_.addAfter(name, kGracePeriod);
     } else if (statusOf(*node, "Ready") != "Unknown") {
       auto setting = setUnreachable(node);
@@ -309,7 +309,7 @@ Task<Result<>> NodeLifecycleController::setTaints(NodePtr node) {
       kube::mergePatch(api_, api::Node::kType, api::keyOf(node->metadata), std::move(patch));
   auto patched = co_await patching;
   // After a conflict the event of the newer version enqueues the node again.
-  if (patched || mayBeGone(patched.error())) co_return Result<>{};
+  if (patched || mayBeDeleted(patched.error())) co_return Result<>{};
   co_return fail(std::move(patched.error()));
 }
 
@@ -324,7 +324,7 @@ Task<Result<>> NodeLifecycleController::setUnreachable(NodePtr node) {
   auto patching = kube::strategicPatch(api_, api::Node::kType, api::keyOf(node->metadata),
                                        std::move(patch), "status");
   auto patched = co_await patching;
-  if (!patched && !mayBeGone(patched.error())) co_return fail(std::move(patched.error()));
+  if (!patched && !mayBeDeleted(patched.error())) co_return fail(std::move(patched.error()));
   events_.record(kube::referenceTo(api::Node::kType, node->metadata), "Normal", "NodeNotReady",
                  fmt::format("Node {} status is now: NodeNotReady", node->metadata.name));
   auto pods = podsByNode_.of(node->metadata.name);
@@ -339,7 +339,7 @@ Task<Result<>> NodeLifecycleController::setUnreachable(NodePtr node) {
     auto marking = kube::strategicPatch(api_, api::Pod::kType, api::keyOf(pod->metadata),
                                         std::move(notReady), "status");
     auto marked = co_await marking;
-    if (!marked && !mayBeGone(marked.error())) co_return fail(std::move(marked.error()));
+    if (!marked && !mayBeDeleted(marked.error())) co_return fail(std::move(marked.error()));
   }
   co_return Result<>{};
 }
@@ -371,13 +371,13 @@ Task<Result<>> NodeLifecycleController::syncPod(std::string key) {
   auto marking = kube::strategicPatch(api_, api::Pod::kType, api::keyOf(pod->metadata),
                                       std::move(patch), "status");
   auto marked = co_await marking;
-  if (!marked && !mayBeGone(marked.error())) co_return fail(std::move(marked.error()));
+  if (!marked && !mayBeDeleted(marked.error())) co_return fail(std::move(marked.error()));
   kube::DeleteOptions options;
   options.uid = pod->metadata.uid;
   auto deleting =
       kube::deleteObject(api_, api::Pod::kType, api::keyOf(pod->metadata), std::move(options));
   auto deleted = co_await deleting;
-  if (deleted || mayBeGone(deleted.error())) co_return Result<>{};
+  if (deleted || mayBeDeleted(deleted.error())) co_return Result<>{};
   co_return deleted;
 }
 

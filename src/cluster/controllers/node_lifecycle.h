@@ -54,9 +54,9 @@ class NodeLifecycleController {
   Task<Result<>> syncNode(std::string name);
   Task<Result<>> setTaints(NodePtr node);
   Task<Result<>> setUnreachable(NodePtr node);
-  Task<void> beat();
+  Task<void> heartbeat();
   // Returns true if this program itself was suspended until now. All leases then count as renewed.
-  bool wasAway();
+  bool wasPaused();
   Task<Result<>> syncPod(std::string key);
 
   kube::Api& api_;
@@ -68,7 +68,7 @@ class NodeLifecycleController {
   DisruptionZones zones_;
   kube::EventRecorder& events_;
   std::map<std::string, SteadyTime> renewed_;  // by node: when its Lease was last seen to change
-  SteadyTime beat_{};                          // when this program last ran
+  SteadyTime lastHeartbeat_{};                 // when this program last ran
   // When a pod that must be evicted was first seen, by uid. Taints that users set have no start
   // time.
   std::map<std::string, WallTime> leaving_;

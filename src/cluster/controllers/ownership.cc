@@ -121,8 +121,8 @@ bool namespaceEnds(const Error& error) {
          error.message.find("is being terminated") != std::string::npos;
 }
 
-Task<Result<>> patchIfThere(kube::Api& api, const api::ResourceType& type, api::ObjectKey key,
-                            json::value patch, std::string subresource) {
+Task<Result<>> patchIfExists(kube::Api& api, const api::ResourceType& type, api::ObjectKey key,
+                             json::value patch, std::string subresource) {
   auto patching =
       kube::mergePatch(api, type, std::move(key), std::move(patch), std::move(subresource));
   auto patched = co_await patching;
@@ -133,7 +133,8 @@ Task<Result<>> patchIfThere(kube::Api& api, const api::ResourceType& type, api::
 
 Task<Result<>> patchIfUnchanged(kube::Api& api, const api::ResourceType& type, api::ObjectKey key,
                                 json::value patch, std::string subresource) {
-  auto patching = patchIfThere(api, type, std::move(key), std::move(patch), std::move(subresource));
+  auto patching =
+      patchIfExists(api, type, std::move(key), std::move(patch), std::move(subresource));
   auto patched = co_await patching;
   if (!patched && patched.error().code == ErrorCode::Conflict) co_return Result<>{};
   co_return patched;
@@ -147,8 +148,8 @@ Task<Result<>> writeStatus(kube::Api& api, Owner owner, json::value status) {
   co_return co_await patching;
 }
 
-Task<Result<>> deleteIfThere(kube::Api& api, const api::ResourceType& type,
-                             const api::ObjectMeta& meta, std::string propagationPolicy) {
+Task<Result<>> deleteIfExists(kube::Api& api, const api::ResourceType& type,
+                              const api::ObjectMeta& meta, std::string propagationPolicy) {
   kube::DeleteOptions options;
   options.uid = meta.uid;
   options.propagationPolicy = std::move(propagationPolicy);

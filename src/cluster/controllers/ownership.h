@@ -109,15 +109,15 @@ Task<Result<Made>> createOrFind(kube::Api& api, Owner owner, const api::Resource
 // Returns true if a create failed because its namespace is being deleted, which needs no retry.
 bool namespaceEnds(const Error& error);
 // Patches an object; succeeds if it does not exist.
-Task<Result<>> patchIfThere(kube::Api& api, const api::ResourceType& type, api::ObjectKey key,
-                            json::value patch, std::string subresource = "");
+Task<Result<>> patchIfExists(kube::Api& api, const api::ResourceType& type, api::ObjectKey key,
+                             json::value patch, std::string subresource = "");
 // The same for a patch that names a resourceVersion; succeeds on a conflict, because the event of
 // the other write enqueues the object again.
 Task<Result<>> patchIfUnchanged(kube::Api& api, const api::ResourceType& type, api::ObjectKey key,
                                 json::value patch, std::string subresource);
 // Writes the members of a status; succeeds if the object was deleted or replaced.
 Task<Result<>> writeStatus(kube::Api& api, Owner owner, json::value status);
-Task<Result<>> deleteIfThere(kube::Api& api, const api::ResourceType& type,
-                             const api::ObjectMeta& meta, std::string propagationPolicy = "");
+Task<Result<>> deleteIfExists(kube::Api& api, const api::ResourceType& type,
+                              const api::ObjectMeta& meta, std::string propagationPolicy = "");
 
 }  // namespace koord::cluster

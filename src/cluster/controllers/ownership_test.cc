@@ -119,14 +119,14 @@ TEST(ShareOutTest, ASizeChangesInProportion) {
   const auto at = [](int second) { return WallTime(std::chrono::seconds(second)); };
   const RolloutLimits grown{.desired = 20, .maxSurge = 5, .maxUnavailable = 5};
   // Twice as many, as they were: 8 of 10 old ones and 4 new.
-  EXPECT_THAT(shareOut(grown, {{8, 12, at(0)}, {4, 12, at(1)}}), ElementsAre(17, 8));
+  EXPECT_THAT(distributeReplicas(grown, {{8, 12, at(0)}, {4, 12, at(1)}}), ElementsAre(17, 8));
   const RolloutLimits shrunk{.desired = 5, .maxSurge = 1, .maxUnavailable = 1};
-  EXPECT_THAT(shareOut(shrunk, {{8, 12, at(0)}, {4, 12, at(1)}}), ElementsAre(4, 2));
-  EXPECT_THAT(shareOut({}, {{8, 12, at(0)}, {4, 12, at(1)}}), ElementsAre(0, 0));
+  EXPECT_THAT(distributeReplicas(shrunk, {{8, 12, at(0)}, {4, 12, at(1)}}), ElementsAre(4, 2));
+  EXPECT_THAT(distributeReplicas({}, {{8, 12, at(0)}, {4, 12, at(1)}}), ElementsAre(0, 0));
   // Of two equal sets the newer gets the remainder.
   const RolloutLimits one{.desired = 11};
-  EXPECT_THAT(shareOut(one, {{5, 10, at(0)}, {5, 10, at(1)}}), ElementsAre(5, 6));
-  EXPECT_THAT(shareOut(one, {{0, 10, at(0)}, {10, 10, at(1)}}), ElementsAre(0, 11));
+  EXPECT_THAT(distributeReplicas(one, {{5, 10, at(0)}, {5, 10, at(1)}}), ElementsAre(5, 6));
+  EXPECT_THAT(distributeReplicas(one, {{0, 10, at(0)}, {10, 10, at(1)}}), ElementsAre(0, 11));
 }
 
 }  // namespace

@@ -73,7 +73,7 @@ PodControl::PodControl(kube::Api& api, Executor& executor, kube::Informer<api::P
     : api_(api), executor_(executor), pods_(pods), events_(events) {
   pods_.addHandler({[this](const auto& pod) { file(*pod); },
                     [this](const auto& before, const auto& pod) {
-                      if (controllerUid(*before) != controllerUid(*pod)) unfile(*before);
+                      if (controllerUid(*before) != controllerUid(*pod)) removeFromIndex(*before);
                       file(*pod);
                     },
                     [this](const auto& pod) { gone(*pod); }});
@@ -89,7 +89,7 @@ void PodControl::file(const api::Pod& pod) {
   if (pod.metadata.deletionTimestamp) pending->second.deletions.erase(pod.metadata.uid);
 }
 
-void PodControl::unfile(const api::Pod& pod) {
+void PodControl::removeFromIndex(const api::Pod& pod) {
   const auto* owner = api::controllerOf(pod.metadata);
   Keys& group = owner ? byOwner_ : orphans_;
   const auto keys = group.find(owner ? owner->uid : pod.metadata.namespace_);
@@ -99,7 +99,7 @@ void PodControl::unfile(const api::Pod& pod) {
 }
 
 void PodControl::gone(const api::Pod& pod) {
-  unfile(pod);
+  removeFromIndex(pod);
   const auto* owner = api::controllerOf(pod.metadata);
   const auto pending = owner ? pending_.find(owner->uid) : pending_.end();
   if (pending == pending_.end()) return;
@@ -218,8 +218,8 @@ bool isReady(const api::Pod& pod) {
   return false;
 }
 
-std::optional<Duration> untilAvailable(const api::Pod& pod, std::int32_t minReadySeconds,
-                                       WallTime now) {
+std::optional<Duration> timeUntilAvailable(const api::Pod& pod, std::int32_t minReadySeconds,
+                                           WallTime now) {
   for (const auto& condition : pod.status.conditions)
     if (condition.type == "Ready" && condition.status == "True") {
       if (minReadySeconds == 0) return Duration::zero();

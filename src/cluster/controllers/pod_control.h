@@ -58,7 +58,7 @@ class PodControl {
     SteadyTime since{};
   };
   void file(const api::Pod& pod);
-  void unfile(const api::Pod& pod);
+  void removeFromIndex(const api::Pod& pod);
   void gone(const api::Pod& pod);
 
   kube::Api& api_;
@@ -75,8 +75,8 @@ bool isActive(const api::Pod& pod);  // neither terminal nor being deleted
 bool isReady(const api::Pod& pod);   // its condition Ready is True
 // Remaining time until a ready pod is available; zero or less if it is available now; nullopt if it
 // is not ready.
-std::optional<Duration> untilAvailable(const api::Pod& pod, std::int32_t minReadySeconds,
-                                       WallTime now);
+std::optional<Duration> timeUntilAvailable(const api::Pod& pod, std::int32_t minReadySeconds,
+                                           WallTime now);
 
 // A short name for a pod template: equal templates have equal hashes, in any order of their
 // members. `collisions`: how many of its names are already taken.

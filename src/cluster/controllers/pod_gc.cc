@@ -15,7 +15,7 @@ namespace {
 constexpr Duration kPeriod = std::chrono::seconds(5);
 // A node that is replaced under its name is registered again within this time.
 constexpr Duration kQuarantine = std::chrono::seconds(40);
-constexpr std::size_t kMostEnded = 12'500;
+constexpr std::size_t kMaxTerminatedPods = 12'500;
 constexpr const char* kOutOfService = "node.kubernetes.io/out-of-service";
 
 bool isOutOfService(const api::Node& node) {
@@ -52,9 +52,9 @@ std::vector<PodGarbageCollector::Lost> PodGarbageCollector::findLost() {
     if (now - missing[name] >= kQuarantine) lost.push_back({pod, "its node is gone", !over, name});
   }
   missingSince_ = std::move(missing);
-  if (ended.size() > kMostEnded) {
+  if (ended.size() > kMaxTerminatedPods) {
     std::ranges::sort(ended, {}, [](const auto& pod) { return pod->metadata.creationTimestamp; });
-    for (std::size_t i = 0; i < ended.size() - kMostEnded; ++i)
+    for (std::size_t i = 0; i < ended.size() - kMaxTerminatedPods; ++i)
       lost.push_back({ended[i], "there are too many pods that have ended", false, ""});
   }
   return lost;

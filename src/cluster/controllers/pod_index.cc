@@ -7,10 +7,10 @@ PodIndex::PodIndex(kube::Informer<api::Pod>& pods, ValueOf valueOf)
   pods_.addHandler({[this](const Pod& pod) { file(*pod); },
                     [this](const Pod& before, const Pod& pod) {
                       if (valueOf_(*before) == valueOf_(*pod)) return;
-                      unfile(*before);
+                      removeFromIndex(*before);
                       file(*pod);
                     },
-                    [this](const Pod& pod) { unfile(*pod); }});
+                    [this](const Pod& pod) { removeFromIndex(*pod); }});
 }
 
 void PodIndex::file(const api::Pod& pod) {
@@ -18,7 +18,7 @@ void PodIndex::file(const api::Pod& pod) {
   if (!value.empty()) keys_[value].insert(api::keyOf(pod.metadata));
 }
 
-void PodIndex::unfile(const api::Pod& pod) {
+void PodIndex::removeFromIndex(const api::Pod& pod) {
   const auto keys = keys_.find(valueOf_(pod));
   if (keys == keys_.end()) return;
   keys->second.erase(api::keyOf(pod.metadata));

@@ -28,7 +28,7 @@ class PodIndex {
 
  private:
   void file(const api::Pod& pod);
-  void unfile(const api::Pod& pod);
+  void removeFromIndex(const api::Pod& pod);
 
   kube::Informer<api::Pod>& pods_;
   ValueOf valueOf_;

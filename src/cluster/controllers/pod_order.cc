@@ -20,9 +20,9 @@ struct Place {
   int phase;
   bool ready;
   std::int32_t cost = 0;
-  int alone = 0;            // smaller if more related pods are on its node
-  std::int64_t atWork = 0;  // how long it has been ready
-  std::int64_t restarts;    // smaller if it was restarted more often
+  int alone = 0;               // smaller if more related pods are on its node
+  std::int64_t readyTime = 0;  // how long it has been ready
+  std::int64_t restarts;       // smaller if it was restarted more often
   std::int64_t ofSidecars;
   std::int64_t age;
   std::string_view uid;
@@ -86,7 +86,7 @@ Place placeOf(const api::Pod& pod) {
               .ofSidecars = -mostSidecarRestarts(pod),
               .age = newestFirst(pod.metadata.creationTimestamp.value_or(WallTime{})),
               .uid = pod.metadata.uid};
-  if (place.ready) place.atWork = newestFirst(readySince(pod));
+  if (place.ready) place.readyTime = newestFirst(readySince(pod));
   return place;
 }
 
@@ -125,7 +125,7 @@ void sortForScaleDown(std::vector<PodPtr>& pods, const std::vector<PodPtr>& rela
     Place place = placeOf(*pod);
     place.cost = costOf(*pod);
     place.alone = -onNode[pod->spec.nodeName];
-    if (place.ready) place.atWork = magnitude(readySince(*pod), now);
+    if (place.ready) place.readyTime = magnitude(readySince(*pod), now);
     place.age = magnitude(pod->metadata.creationTimestamp.value_or(WallTime{}), now);
     places.push_back(place);
   }

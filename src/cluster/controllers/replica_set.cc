@@ -65,7 +65,7 @@ Task<Result<>> ReplicaSetController::sync(std::string key) {
 }
 
 // The pods of all sets of this set's controller.
-std::vector<PodPtr> ReplicaSetController::podsOfItsDeployment(const api::ReplicaSet& set) const {
+std::vector<PodPtr> ReplicaSetController::podsOfDeployment(const api::ReplicaSet& set) const {
   const auto* owner = api::controllerOf(set.metadata);
   std::vector<PodPtr> pods = pods_.podsOf(set.metadata.uid);
   if (!owner) return pods;
@@ -86,7 +86,7 @@ Task<Result<>> ReplicaSetController::manage(SetPtr set, std::vector<PodPtr> acti
     auto created = co_await creating;
     if (!created) co_return created;
   }
-  if (have > wanted) sortForScaleDown(active, podsOfItsDeployment(*set), executor_.wallNow());
+  if (have > wanted) sortForScaleDown(active, podsOfDeployment(*set), executor_.wallNow());
   for (int extra = have - wanted, i = 0; i < extra; ++i) {
     auto removing = pods_.remove(owner, active[static_cast<std::size_t>(i)]);
     auto removed = co_await removing;
@@ -103,7 +103,7 @@ Task<Result<>> ReplicaSetController::report(SetPtr set,
     if (!isActive(*pod)) continue;
     ++status.replicas;
     ++status.fullyLabeledReplicas;
-    const auto wait = untilAvailable(*pod, set->spec.minReadySeconds, executor_.wallNow());
+    const auto wait = timeUntilAvailable(*pod, set->spec.minReadySeconds, executor_.wallNow());
     if (!wait) continue;
     ++status.readyReplicas;
     if (*wait <= Duration::zero()) {

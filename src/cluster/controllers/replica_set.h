@@ -21,7 +21,7 @@ class ReplicaSetController {
   Task<Result<>> sync(std::string key);
   // Creates pods or deletes `active` ones until their number is right.
   Task<Result<>> manage(SetPtr set, std::vector<PodPtr> active);
-  std::vector<PodPtr> podsOfItsDeployment(const api::ReplicaSet& set) const;
+  std::vector<PodPtr> podsOfDeployment(const api::ReplicaSet& set) const;
   Task<Result<>> report(SetPtr set, std::vector<api::WorkloadCondition> conditions);
 
   kube::Api& api_;

@@ -97,7 +97,7 @@ class World {
 };
 
 // The desired state of the workloads at a moment.
-struct Wish {
+struct Desired {
   int replicas = 2;
   int version = 1;
   bool paused = false;
@@ -111,7 +111,7 @@ std::string podTemplate(const std::string& app, int version, const std::string& 
       app, version, more);
 }
 
-void wishDeployment(World& world, const Wish& wish) {
+void desireDeployment(World& world, const Desired& wish) {
   world.put<api::Deployment>(
       "web", "",
       fmt::format(
@@ -120,7 +120,7 @@ void wishDeployment(World& world, const Wish& wish) {
           wish.replicas, wish.paused, wish.minReady, podTemplate("web", wish.version)));
 }
 
-void wishStatefulSet(World& world, const Wish& wish) {
+void desireStatefulSet(World& world, const Desired& wish) {
   world.put<api::StatefulSet>(
       "db", "",
       fmt::format("{{replicas: {}, minReadySeconds: {}, selector: {{matchLabels: {{app: db}}}}, "
@@ -128,20 +128,20 @@ void wishStatefulSet(World& world, const Wish& wish) {
                   wish.replicas, wish.minReady, podTemplate("db", wish.version)));
 }
 
-void wishDaemonSet(World& world, const Wish& wish) {
+void desireDaemonSet(World& world, const Desired& wish) {
   world.put<api::DaemonSet>("agent", "",
                             "{selector: {matchLabels: {app: agent}}, template: " +
                                 podTemplate("agent", wish.version) + "}");
 }
 
-void wishQuota(World& world, int pods) {
+void desireQuota(World& world, int pods) {
   const std::string spec = fmt::format("spec: {{hard: {{pods: '{}'}}}}", pods);
   auto patching = kube::mergePatch(world.cluster.api, kQuotas, {"default", "q"}, *parseYaml(spec));
   if (world.cluster.run(std::move(patching))) return;
   world.cluster.create("apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: q}\n" + spec);
 }
 
-void wishTaint(World& world, bool tainted) {
+void desireTaint(World& world, bool tainted) {
   if (!world.cluster.get<api::Node>("sim-2")) return;
   world.cluster.patch<api::Node>("sim-2", tainted
                                               ? "spec: {taints: [{key: away, effect: NoExecute}]}"
@@ -176,13 +176,13 @@ void createOthers(World& world) {
 }
 
 // One random change. The choice depends on the random numbers only, not on the state.
-void change(World& world, Random& random, std::map<std::string, Wish>& wishes) {
+void change(World& world, Random& random, std::map<std::string, Desired>& wishes) {
   static constexpr const char* kApps[] = {"web", "db", "agent"};
   static constexpr const char* kWays[] = {"Background", "Foreground", "Orphan"};
   const std::string app = kApps[random.below(3)];
   const auto number = random.below(1000);
   const bool coin = random.chance(0.5);
-  Wish& wish = wishes[app];
+  Desired& wish = wishes[app];
   switch (random.below(9)) {
     case 0:
       wish.replicas = static_cast<int>(number % 6);
@@ -208,37 +208,37 @@ void change(World& world, Random& random, std::map<std::string, Wish>& wishes) {
       if (world.cluster.get<api::Node>("sim-3")) world.cluster.remove<api::Node>("sim-3");
       return;
     case 7:
-      return wishTaint(world, coin);
+      return desireTaint(world, coin);
     default:
-      return wishQuota(world, coin ? 12 : 100);
+      return desireQuota(world, coin ? 12 : 100);
   }
-  if (app == "web") wishDeployment(world, wish);
-  if (app == "db") wishStatefulSet(world, wish);
-  if (app == "agent") wishDaemonSet(world, wish);
+  if (app == "web") desireDeployment(world, wish);
+  if (app == "db") desireStatefulSet(world, wish);
+  if (app == "agent") desireDaemonSet(world, wish);
 }
 
 // The state in the end, without names and times that differ in every run.
 std::string endState(World& world) {
   TestCluster& cluster = world.cluster;
   std::string out;
-  const auto say = [&out](const auto&... words) { out += fmt::format(words...) + "\n"; };
+  const auto recordEvent = [&out](const auto&... words) { out += fmt::format(words...) + "\n"; };
   const auto web = cluster.get<api::Deployment>("web")->status;
-  say(fmt::runtime("web {} {} {} {} {}"), web.replicas, web.updatedReplicas, web.readyReplicas,
-      web.availableReplicas, web.unavailableReplicas);
+  recordEvent(fmt::runtime("web {} {} {} {} {}"), web.replicas, web.updatedReplicas,
+              web.readyReplicas, web.availableReplicas, web.unavailableReplicas);
   std::map<std::string, std::string> conditions;
   for (const auto& one : web.conditions) conditions[one.type] = one.status + " " + one.reason;
-  for (const auto& [type, text] : conditions) say(fmt::runtime("  {} {}"), type, text);
+  for (const auto& [type, text] : conditions) recordEvent(fmt::runtime("  {} {}"), type, text);
   for (const auto& set : cluster.list<api::ReplicaSet>())
     if (set.spec.replicas.value_or(1) > 0)
-      say(fmt::runtime("set {} {} {}"), set.metadata.name, set.status.replicas,
-          set.status.availableReplicas);
+      recordEvent(fmt::runtime("set {} {} {}"), set.metadata.name, set.status.replicas,
+                  set.status.availableReplicas);
   const auto db = cluster.get<api::StatefulSet>("db")->status;
-  say(fmt::runtime("db {} {} {} {} {}"), db.replicas, db.readyReplicas, db.availableReplicas,
-      db.updatedReplicas, db.currentRevision == db.updateRevision);
+  recordEvent(fmt::runtime("db {} {} {} {} {}"), db.replicas, db.readyReplicas,
+              db.availableReplicas, db.updatedReplicas, db.currentRevision == db.updateRevision);
   const auto agent = cluster.get<api::DaemonSet>("agent")->status;
-  say(fmt::runtime("agent {} {} {} {} {}"), agent.desiredNumberScheduled,
-      agent.currentNumberScheduled, agent.numberAvailable, agent.updatedNumberScheduled,
-      agent.numberMisscheduled);
+  recordEvent(fmt::runtime("agent {} {} {} {} {}"), agent.desiredNumberScheduled,
+              agent.currentNumberScheduled, agent.numberAvailable, agent.updatedNumberScheduled,
+              agent.numberMisscheduled);
   std::map<std::string, int> pods;
   for (const auto& pod : cluster.list<api::Pod>()) {
     const auto* owner = api::controllerOf(pod.metadata);
@@ -247,22 +247,22 @@ std::string endState(World& world) {
                        numbered ? pod.metadata.name : "", pod.spec.containers[0].image,
                        pod.status.phase.str())];
   }
-  for (const auto& [what, count] : pods) say(fmt::runtime("{} x {}"), count, what);
+  for (const auto& [what, count] : pods) recordEvent(fmt::runtime("{} x {}"), count, what);
   for (const auto& job : cluster.list<api::Job>())
-    say(fmt::runtime("job {} {} {} {} {}"), job.metadata.name, job.status.succeeded,
-        job.status.failed, job.status.active, job.status.conditions.size());
+    recordEvent(fmt::runtime("job {} {} {} {} {}"), job.metadata.name, job.status.succeeded,
+                job.status.failed, job.status.active, job.status.conditions.size());
   const auto tick = cluster.get<api::CronJob>("tick")->status;
-  say(fmt::runtime("tick {} {}"), tick.active.size(),
-      tick.lastScheduleTime ? formatTime(*tick.lastScheduleTime) : "");
+  recordEvent(fmt::runtime("tick {} {}"), tick.active.size(),
+              tick.lastScheduleTime ? formatTime(*tick.lastScheduleTime) : "");
   for (const auto& budget : cluster.list<api::PodDisruptionBudget>())
-    say(fmt::runtime("budget {} {} {} {} {} {}"), budget.metadata.name, budget.status.expectedPods,
-        budget.status.currentHealthy, budget.status.disruptionsAllowed,
-        budget.status.disruptedPods.size(),
-        budget.status.conditions.empty() ? "" : budget.status.conditions[0].reason);
+    recordEvent(fmt::runtime("budget {} {} {} {} {} {}"), budget.metadata.name,
+                budget.status.expectedPods, budget.status.currentHealthy,
+                budget.status.disruptionsAllowed, budget.status.disruptedPods.size(),
+                budget.status.conditions.empty() ? "" : budget.status.conditions[0].reason);
   for (const auto& space : cluster.list<api::Namespace>())
-    say(fmt::runtime("namespace {}"), space.metadata.name);
+    recordEvent(fmt::runtime("namespace {}"), space.metadata.name);
   for (const auto& node : cluster.list<api::Node>())
-    say(fmt::runtime("node {} {}"), node.metadata.name, node.spec.taints.size());
+    recordEvent(fmt::runtime("node {} {}"), node.metadata.name, node.spec.taints.size());
   return out;
 }
 
@@ -271,10 +271,10 @@ std::string play(std::uint64_t seed, bool restarts) {
   World world(seed);
   Random history(seed);
   Random moments(seed + 1);
-  std::map<std::string, Wish> wishes;
-  wishDeployment(world, wishes["web"]);
-  wishStatefulSet(world, wishes["db"]);
-  wishDaemonSet(world, wishes["agent"]);
+  std::map<std::string, Desired> wishes;
+  desireDeployment(world, wishes["web"]);
+  desireStatefulSet(world, wishes["db"]);
+  desireDaemonSet(world, wishes["agent"]);
   createOthers(world);
   // A restart may come in the middle of a change, which takes several turns of the loop.
   const auto pass = [&](Duration span) {
@@ -292,14 +292,14 @@ std::string play(std::uint64_t seed, bool restarts) {
     pass(Duration(std::chrono::milliseconds(history.below(4'000))));
   }
   for (auto& [app, wish] : wishes) wish.paused = false;
-  wishQuota(world, 1000);
+  desireQuota(world, 1000);
   world.addNodes();
-  wishTaint(world, false);
+  desireTaint(world, false);
   // The last objects of their names may still be terminating.
   for (int round = 0; round < 5; ++round) {
-    wishDeployment(world, wishes["web"]);
-    wishStatefulSet(world, wishes["db"]);
-    wishDaemonSet(world, wishes["agent"]);
+    desireDeployment(world, wishes["web"]);
+    desireStatefulSet(world, wishes["db"]);
+    desireDaemonSet(world, wishes["agent"]);
     pass(1min);
   }
   // To the same second of virtual time, in which no CronJob is due.

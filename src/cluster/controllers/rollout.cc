@@ -16,7 +16,7 @@
 //             not count as available, and a rollout that replaces a broken template must not wait
 //             for them.
 //
-// Sizes during a rollout (shareOut): when a Deployment is scaled then, all sets grow or shrink in
+// Sizes during a rollout (distributeReplicas): when a Deployment is scaled then, all sets grow or shrink in
 // proportion to their sizes, relative to the size that the Deployment had when they were last
 // scaled (annotation max-replicas); the largest set gets the rounding remainder. Percentages are
 // resolved against the desired size, surge rounded up and unavailable rounded down, so that a
@@ -84,7 +84,8 @@ std::vector<int> scaleDownOld(const RolloutLimits& limits, const RolloutSet& fre
   return next;
 }
 
-std::vector<int> shareOut(const RolloutLimits& limits, const std::vector<SharedSet>& sets) {
+std::vector<int> distributeReplicas(const RolloutLimits& limits,
+                                    const std::vector<SharedSet>& sets) {
   int total = 0;
   for (const auto& set : sets) total += set.replicas;
   const int change = limits.most() - total;
@@ -104,7 +105,7 @@ std::vector<int> shareOut(const RolloutLimits& limits, const std::vector<SharedS
     int share = -set.replicas;
     if (limits.desired > 0) {
       const double size = static_cast<double>(set.replicas) * (limits.desired + limits.maxSurge) /
-                          std::max(set.mostBefore, 1);
+                          std::max(set.previousMax, 1);
       share = static_cast<int>(std::lround(size)) - set.replicas;
     }
     if (set.replicas == 0) share = 0;

@@ -34,9 +34,10 @@ std::vector<int> scaleDownOld(const RolloutLimits& limits, const RolloutSet& fre
 // their sizes.
 struct SharedSet {
   int replicas = 0;
-  int mostBefore = 0;  // the Deployment's maximum when this set was last scaled
+  int previousMax = 0;  // the Deployment's maximum when this set was last scaled
   WallTime created{};
 };
-std::vector<int> shareOut(const RolloutLimits& limits, const std::vector<SharedSet>& sets);
+std::vector<int> distributeReplicas(const RolloutLimits& limits,
+                                    const std::vector<SharedSet>& sets);
 
 }  // namespace koord::cluster

@@ -180,7 +180,7 @@ Task<Result<>> StatefulSetController::step(SetPtr set, std::map<int, PodPtr> pod
   const int end = first + set->spec.replicas.value_or(1);
   const bool ordered = set->spec.podManagementPolicy != "Parallel";
   const auto isAvailable = [&, now = executor_.wallNow()](const api::Pod& pod) {
-    const auto wait = untilAvailable(pod, set->spec.minReadySeconds, now);
+    const auto wait = timeUntilAvailable(pod, set->spec.minReadySeconds, now);
     return wait && *wait <= Duration::zero();
   };
   for (int ordinal = first; ordinal < end; ++ordinal) {
@@ -243,7 +243,7 @@ Task<Result<>> StatefulSetController::report(SetPtr set, std::map<int, PodPtr> p
     ++status.replicas;
     if (revisionOf(*pod) == status.currentRevision) ++status.currentReplicas;
     if (revisionOf(*pod) == status.updateRevision) ++status.updatedReplicas;
-    const auto wait = untilAvailable(*pod, set->spec.minReadySeconds, executor_.wallNow());
+    const auto wait = timeUntilAvailable(*pod, set->spec.minReadySeconds, executor_.wallNow());
     if (!wait) continue;
     ++status.readyReplicas;
     if (*wait <= Duration::zero())

@@ -24,7 +24,7 @@ class CallsInFlight {
   ~CallsInFlight() {
     std::unique_lock lock(mutex_);
     for (auto* context : contexts_) context->TryCancel();
-    idle_.wait(lock, [this] { return underWay_ == 0; });
+    idle_.wait(lock, [this] { return inFlight_ == 0; });
   }
 
   std::size_t unanswered() {
@@ -41,7 +41,7 @@ class CallsInFlight {
     {
       std::lock_guard lock(mutex_);
       contexts_.insert(&sent.context);
-      ++underWay_;
+      ++inFlight_;
     }
     send(sent,
          [this, call = std::move(call), done = std::move(done)](::grpc::Status status) mutable {
@@ -53,7 +53,7 @@ class CallsInFlight {
            }
            executor_.post([call = std::move(call)] {});
            std::lock_guard lock(mutex_);
-           --underWay_;
+           --inFlight_;
            idle_.notify_all();
          });
   }
@@ -64,7 +64,7 @@ class CallsInFlight {
   std::condition_variable idle_;
   // Guarded by mutex_:
   std::set<::grpc::ClientContext*> contexts_;  // of calls without an answer
-  std::size_t underWay_ = 0;                   // calls that gRPC has not released
+  std::size_t inFlight_ = 0;                   // calls that gRPC has not released
 };
 
 }  // namespace koord::cluster

@@ -85,7 +85,7 @@ Result<> dropCapabilities(std::uint64_t dropped) {
 }
 
 // Removes them from the process; the bounding set limits the programs that it executes.
-Result<> giveUpCapabilities(std::uint64_t dropped) {
+Result<> restrictCapabilities(std::uint64_t dropped) {
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   std::array<__user_cap_data_struct, 2> sets{};
   if (::syscall(SYS_capget, &header, sets.data()) != 0)
@@ -155,7 +155,7 @@ Result<> switchUser(const ContainerUser& user) {
   if (user.group && ::setgid(*user.group) != 0) return fail(errnoError("runAsGroup", errno));
   if (user.user && ::setuid(*user.user) != 0) return fail(errnoError("runAsUser", errno));
   if (dropped != 0)
-    if (auto done = giveUpCapabilities(dropped); !done) return done;
+    if (auto done = restrictCapabilities(dropped); !done) return done;
   if (user.noNewPrivileges && ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
     return fail(errnoError("no new privileges", errno));
   return {};

@@ -19,10 +19,10 @@ class FakeRuntime final : public Runtime {
 
   std::vector<RuntimeContainer> containers;
   std::vector<ContainerConfig> started;
-  std::set<std::string> prepared;     // uids of pods
-  std::vector<std::string> stopped;   // names of containers, in the order of the calls
-  std::set<std::string> deaf;         // names of containers that SIGTERM does not end
-  std::vector<std::string> executed;  // names of containers, ": " and the commands run in them
+  std::set<std::string> prepared;        // uids of pods
+  std::vector<std::string> stopped;      // names of containers, in the order of the calls
+  std::set<std::string> ignoresSigterm;  // names of containers that SIGTERM does not end
+  std::vector<std::string> executed;     // names of containers, ": " and the commands run in them
   // The result of such a command.
   std::function<Result<ExecResult>(const std::string& name,
                                    const std::vector<std::string>& command)>
@@ -84,7 +84,7 @@ class FakeRuntime final : public Runtime {
     if (found == containers.end()) co_return Result<>{};
     const std::string name = found->name;
     stopped.push_back(name);
-    if (deaf.contains(name)) {
+    if (ignoresSigterm.contains(name)) {
       auto pause = sleepFor(executor_, grace);
       co_await pause;
       exit(name, 137);

@@ -151,7 +151,7 @@ void HostNode::touch(const std::string& uid) {
   tasks_.spawn(work(uid));
 }
 
-void HostNode::touchAfter(const std::string& uid, Duration delay) {
+void HostNode::enqueueAfter(const std::string& uid, Duration delay) {
   const auto found = entries_.find(uid);
   if (found == entries_.end()) return;
   Entry& entry = found->second;
@@ -173,7 +173,7 @@ Task<void> HostNode::work(std::string uid) {
     if (!done) {
       const bool busy = done.error().code == ErrorCode::Conflict;
       if (!busy) log::warn("pod {}: {}", uid, done.error().message);
-      touchAfter(uid, busy ? kBusyRetry : kRetry);
+      enqueueAfter(uid, busy ? kBusyRetry : kRetry);
     }
   }
   Entry& entry = entries_.at(uid);
@@ -189,7 +189,7 @@ Task<void> HostNode::work(std::string uid) {
 Task<Result<>> HostNode::sync(std::string uid) {
   const PodPtr pod = entries_.at(uid).pod;
   if (!pod) {
-    auto down = takeDown(uid, 0s);
+    auto down = terminatePod(uid, 0s);
     co_return co_await down;
   }
   if (pod->metadata.deletionTimestamp) {
@@ -208,7 +208,7 @@ Task<Result<>> HostNode::sync(std::string uid) {
 Task<Result<>> HostNode::endPod(std::string uid, PodPtr pod) {
   probes_.stopKilling(uid);
   const Duration left = *pod->metadata.deletionTimestamp - executor_.wallNow();
-  auto down = takeDown(uid, std::max<Duration>(left, 0s));
+  auto down = terminatePod(uid, std::max<Duration>(left, 0s));
   auto done = co_await down;
   const Entry& after = entries_.at(uid);
   if (!done || !after.containers.empty() || after.hasCgroup) co_return done;
@@ -230,7 +230,7 @@ Task<Result<>> HostNode::endPod(std::string uid, PodPtr pod) {
 // volumes.
 Task<Result<>> HostNode::restPod(std::string uid, PodPtr pod) {
   if (std::ranges::any_of(entries_.at(uid).containers, alive)) {
-    stopInTurn(uid, *pod, graceOf(*pod));
+    stopSequentially(uid, *pod, graceOf(*pod));
     co_return Result<>{};
   }
   probes_.forget(uid);
@@ -277,13 +277,13 @@ Task<Result<>> HostNode::runPod(std::string uid, PodPtr pod) {
   watchHealth(uid, entries_.at(uid));
   PodPlan next = plan(entries_.at(uid));
   entries_.at(uid).lastGoodRun = next.lastGoodRun;
-  if (!next.stops.empty()) stopInTurn(uid, *pod, graceOf(*pod));
+  if (!next.stops.empty()) stopSequentially(uid, *pod, graceOf(*pod));
   for (const auto& id : next.forget) {
     auto removing = runtime_.removeContainer(id);
     auto removed = co_await removing;
     if (!removed) log::v(2, "{}", removed.error().message);
     for (auto* ids : {&entries_.at(uid).unhealthy, &entries_.at(uid).saidGoodbye}) ids->erase(id);
-    entries_.at(uid).lastWords.erase(id);
+    entries_.at(uid).terminationMessages.erase(id);
     entries_.at(uid).stopping.erase(id);
   }
   if (!next.starts.empty() || !entries_.at(uid).containers.empty()) {
@@ -309,7 +309,7 @@ Task<Result<>> HostNode::runPod(std::string uid, PodPtr pod) {
   for (const auto& due : {sooner, refresh})
     if (due && (!next.wakeAt || *due < *next.wakeAt)) next.wakeAt = due;
   if (next.wakeAt)
-    touchAfter(uid, std::max<Duration>(*next.wakeAt - executor_.wallNow(), 0s) + 1ms);
+    enqueueAfter(uid, std::max<Duration>(*next.wakeAt - executor_.wallNow(), 0s) + 1ms);
   auto reporting = report(uid, pod, std::move(next.status));
   co_return co_await reporting;
 }
@@ -329,13 +329,13 @@ Task<Result<>> HostNode::refuse(std::string uid, PodPtr pod, PodRefusal refusal)
 
 // One step of removing a pod from this host: first the processes, then the records, then volumes
 // and cgroups. Called again after each step.
-Task<Result<>> HostNode::takeDown(std::string uid, Duration grace) {
+Task<Result<>> HostNode::terminatePod(std::string uid, Duration grace) {
   const PodPtr known = entries_.at(uid).pod;
   const bool patient = known && known->metadata.deletionGracePeriodSeconds.value_or(0) > 0;
   const auto containers = entries_.at(uid).containers;  // a copy: stopping changes the entry
   if (std::ranges::any_of(containers, alive)) {
     if (patient) {
-      stopInTurn(uid, *known, grace);
+      stopSequentially(uid, *known, grace);
     } else {
       for (const auto& container : containers)
         if (alive(container)) stop(uid, container.id, grace);

@@ -47,7 +47,7 @@ struct HostNodeOptions {
 struct HostNodeServices {
   Executor& worker;  // for blocking calls
   net::HttpTransport* http = nullptr;
-  AskGrpcHealth grpc = {};
+  CheckGrpcHealth grpc = {};
   std::function<SignalReadings()> readSignals = {};  // on the worker; null: no pressure ever
 };
 
@@ -96,8 +96,8 @@ class HostNode {
     std::set<std::string> settingUp;
     std::set<std::string> saidGoodbye;
     std::set<std::string> unhealthy;
-    std::map<std::string, std::string> lastWords;  // termination messages
-    std::map<std::string, int> lastGoodRun;        // see planPod
+    std::map<std::string, std::string> terminationMessages;  // termination messages
+    std::map<std::string, int> lastGoodRun;                  // see planPod
     bool hasCgroup = false;
     bool stale = false;           // a container started since the last list
     std::uint64_t startedAt = 0;  // when stale: lists up to this number do not show it
@@ -109,21 +109,21 @@ class HostNode {
   Task<void> relistForever();
   Task<void> watchPressures();
   Task<Result<>> relist();
-  void fillLastWords(Entry& entry, std::vector<RuntimeContainer>& containers) const;
+  void fillTerminationMessages(Entry& entry, std::vector<RuntimeContainer>& containers) const;
   std::string messageFile(const std::string& uid, const std::string& container, int attempt) const;
   Task<void> sweepOrphans();
 
   void seen(const PodPtr& pod);
   void vanished(const PodPtr& pod);
   void touch(const std::string& uid);
-  void touchAfter(const std::string& uid, Duration delay);
+  void enqueueAfter(const std::string& uid, Duration delay);
   Task<void> work(std::string uid);
   Task<Result<>> sync(std::string uid);
   Task<Result<>> endPod(std::string uid, PodPtr pod);
   Task<Result<>> restPod(std::string uid, PodPtr pod);
   Task<Result<>> runPod(std::string uid, PodPtr pod);
   Task<Result<>> refuse(std::string uid, PodPtr pod, PodRefusal refusal);
-  Task<Result<>> takeDown(std::string uid, Duration grace);
+  Task<Result<>> terminatePod(std::string uid, Duration grace);
   Task<Result<>> deleteFromApi(PodPtr pod);
   Task<Result<>> report(std::string uid, PodPtr pod, api::PodStatus status);
   PodPlan plan(const Entry& entry) const;
@@ -133,14 +133,14 @@ class HostNode {
   void volumesFailed(const std::string& uid, const HostPod& pod, std::string message);
   Task<Result<>> startContainers(std::string uid, PodPlan plan);
   Task<Result<std::string>> startContainer(std::string uid, PodPtr pod, ContainerStart start);
-  void couldNotStart(const std::string& uid, const HostPod& pod, const std::string& container,
+  void onStartFailed(const std::string& uid, const HostPod& pod, const std::string& container,
                      Error error);
   Task<void> postStart(std::string uid, PodPtr pod, std::string name, std::string id);
   void watchHealth(const std::string& uid, const Entry& entry);
   void killUnhealthy(const std::string& uid, const std::string& id, ProbeKind kind,
                      const spec::Probe& probe);
 
-  void stopInTurn(const std::string& uid, const HostPod& pod, Duration grace);
+  void stopSequentially(const std::string& uid, const HostPod& pod, Duration grace);
   void stop(const std::string& uid, const std::string& id, Duration grace);
   Task<void> stopOne(std::string uid, std::string id, Duration grace);
   Task<Duration> preStop(std::string uid, std::string id, Duration grace);

@@ -68,7 +68,7 @@ Task<Result<>> HostNode::relist() {
   for (auto& [uid, entry] : entries_) {
     if (entry.stale && number <= entry.startedAt) continue;
     auto& containers = byPod[uid];
-    fillLastWords(entry, containers);
+    fillTerminationMessages(entry, containers);
     const bool differs = entry.containers != containers;
     entry.containers = std::move(containers);
     entry.stale = false;
@@ -86,11 +86,12 @@ std::string HostNode::messageFile(const std::string& uid, const std::string& con
 }
 
 // Adds what runtimes do not know: the termination messages.
-void HostNode::fillLastWords(Entry& entry, std::vector<RuntimeContainer>& containers) const {
+void HostNode::fillTerminationMessages(Entry& entry,
+                                       std::vector<RuntimeContainer>& containers) const {
   if (!entry.pod) return;
   for (auto& container : containers) {
     if (alive(container) || !container.message.empty()) continue;
-    const auto [words, fresh] = entry.lastWords.try_emplace(container.id);
+    const auto [words, fresh] = entry.terminationMessages.try_emplace(container.id);
     const auto& policy = entry.pod->container(container.name).terminationMessagePolicy;
     if (fresh)
       words->second = terminationMessage(

@@ -30,8 +30,8 @@ inline Duration graceOf(const api::Pod& pod) {
 }
 
 // The containers to stop next: sidecars stop after the other containers, the last sidecar first.
-std::vector<RuntimeContainer> nextToEnd(const api::Pod& pod,
-                                        const std::vector<RuntimeContainer>& containers);
+std::vector<RuntimeContainer> nextToStop(const api::Pod& pod,
+                                         const std::vector<RuntimeContainer>& containers);
 
 // A container of a pod, as the object of an event.
 inline api::ObjectReference containerOf(const api::Pod& pod, const std::string& container) {

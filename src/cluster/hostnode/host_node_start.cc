@@ -97,7 +97,7 @@ Task<Result<>> HostNode::startContainers(std::string uid, PodPlan plan) {
     auto starting = startContainer(uid, pod, start);
     auto started = co_await starting;
     if (!started) {
-      couldNotStart(uid, *pod, name, std::move(started.error()));
+      onStartFailed(uid, *pod, name, std::move(started.error()));
       continue;
     }
     entries_.at(uid).startFailures.erase(name);
@@ -147,7 +147,7 @@ Task<Result<std::string>> HostNode::startContainer(std::string uid, PodPtr pod,
   co_return started;
 }
 
-void HostNode::couldNotStart(const std::string& uid, const HostPod& pod,
+void HostNode::onStartFailed(const std::string& uid, const HostPod& pod,
                              const std::string& container, Error error) {
   const bool config = error.code == ErrorCode::Invalid;
   events_.record(containerOf(pod, container), "Warning", "Failed", "Error: " + error.message);
@@ -203,11 +203,11 @@ void HostNode::killUnhealthy(const std::string& uid, const std::string& id, Prob
   const PodPtr pod = entry->second.pod;
   const auto container = std::ranges::find(entry->second.containers, id, &RuntimeContainer::id);
   if (container == entry->second.containers.end() || !alive(*container)) return;
-  const bool comesBack = pod->spec.restartPolicy != "Never";
+  const bool willRestart = pod->spec.restartPolicy != "Never";
   events_.record(containerOf(*pod, container->name), "Normal", "Killing",
                  fmt::format("Container {} failed {} probe{}", container->name,
                              kind == ProbeKind::Startup ? "startup" : "liveness",
-                             comesBack ? ", will be restarted" : ""));
+                             willRestart ? ", will be restarted" : ""));
   entry->second.unhealthy.insert(id);
   stop(uid, id,
        probe.terminationGracePeriodSeconds ? graceTime(*probe.terminationGracePeriodSeconds)

@@ -21,8 +21,8 @@ constexpr Duration kLeastGrace = 2s;
 constexpr Duration kSameGrace = 500ms;
 }  // namespace
 
-std::vector<RuntimeContainer> nextToEnd(const api::Pod& pod,
-                                        const std::vector<RuntimeContainer>& containers) {
+std::vector<RuntimeContainer> nextToStop(const api::Pod& pod,
+                                         const std::vector<RuntimeContainer>& containers) {
   std::vector<RuntimeContainer> served;
   std::map<std::ptrdiff_t, RuntimeContainer> sidecars;  // by position in the spec
   const auto& init = pod.spec.initContainers;
@@ -40,8 +40,8 @@ std::vector<RuntimeContainer> nextToEnd(const api::Pod& pod,
 
 // Stops the pod's containers in order. Sidecars get a short time of their own, no matter how long
 // the others took.
-void HostNode::stopInTurn(const std::string& uid, const HostPod& pod, Duration grace) {
-  for (const auto& container : nextToEnd(pod, entries_.at(uid).containers)) {
+void HostNode::stopSequentially(const std::string& uid, const HostPod& pod, Duration grace) {
+  for (const auto& container : nextToStop(pod, entries_.at(uid).containers)) {
     const bool sidecar = std::ranges::find(pod.spec.containers, container.name,
                                            &api::Container::name) == pod.spec.containers.end();
     if (pod.metadata.deletionTimestamp && !entries_.at(uid).stopping.contains(container.id))

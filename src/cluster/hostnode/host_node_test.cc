@@ -216,7 +216,7 @@ TEST_F(HostNodeTest, AGraceTimeBeyondAllBoundsIsALongOne) {
       "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  nodeName: box\n"
       "  terminationGracePeriodSeconds: 10000000000\n  activeDeadlineSeconds: 5\n"
       "  containers: [{name: main, image: i, command: [run]}]\n");
-  runtime.deaf = {"main"};
+  runtime.ignoresSigterm = {"main"};
   cluster.loop.advance(1min);
   EXPECT_EQ(phase("p"), "Failed");
   EXPECT_EQ(runtime.running(), 1u) << "it has been asked to end, and has time for that";
@@ -251,7 +251,7 @@ TEST_F(HostNodeTest, SidecarsEndAfterTheContainersThatTheyServe) {
       "  containers: [{name: main, image: i, command: [run]}]\n");
   cluster.loop.advance(3s);
   ASSERT_EQ(runtime.running(), 3u);
-  runtime.deaf = {"main"};
+  runtime.ignoresSigterm = {"main"};
   cluster.remove<api::Pod>("p");
   cluster.loop.advance(5s);
   EXPECT_EQ(runtime.running(), 3u) << "the sidecars wait for what they serve";
@@ -267,7 +267,7 @@ TEST_F(HostNodeTest, SidecarsDoNotOutliveTheGraceTime) {
       "  initContainers: [{name: side, image: i, command: [run], restartPolicy: Always}]\n"
       "  containers: [{name: main, image: i, command: [run]}]\n");
   cluster.loop.advance(3s);
-  runtime.deaf = {"main", "side"};
+  runtime.ignoresSigterm = {"main", "side"};
   cluster.remove<api::Pod>("p");
   EXPECT_TRUE(cluster.until([&] { return phase("p") == "gone"; }, 13s));
 }
@@ -294,7 +294,7 @@ TEST_F(HostNodeTest, APodThatIsDoneKeepsItsLogAndLosesItsCgroup) {
 TEST_F(HostNodeTest, DeletingWaitsForTheGraceTimeAndNoLonger) {
   createPod("p");
   const std::string cgroup = cgroupOf("p");
-  runtime.deaf = {"main"};
+  runtime.ignoresSigterm = {"main"};
   cluster.remove<api::Pod>("p");
   cluster.loop.advance(9s);
   EXPECT_EQ(phase("p"), "Running");
@@ -305,7 +305,7 @@ TEST_F(HostNodeTest, DeletingWaitsForTheGraceTimeAndNoLonger) {
 
 TEST_F(HostNodeTest, AShorterGraceTimeCountsAlsoLater) {
   createPod("p");
-  runtime.deaf = {"main"};
+  runtime.ignoresSigterm = {"main"};
   cluster.remove<api::Pod>("p");
   cluster.loop.advance(1s);
   kube::DeleteOptions sooner;
@@ -571,7 +571,7 @@ TEST_F(HostNodeHealthTest, LivenessThatFailsRestartsTheContainerWithBackoff) {
       "    livenessProbe: {exec: {command: [alive]}, periodSeconds: 1, failureThreshold: 2, "
       "terminationGracePeriodSeconds: 3}\n");
   answer({"alive"});
-  runtime.deaf = {"main"};
+  runtime.ignoresSigterm = {"main"};
   cluster.loop.advance(2s);
   EXPECT_EQ(runtime.running(), 1u) << "it has three seconds to end";
   EXPECT_TRUE(cluster.until([&] { return runtime.started.size() == 2; }, 5s));
@@ -610,7 +610,7 @@ TEST_F(HostNodeHealthTest, NobodyIsProbedToDeathWhileThePodIsDeleted) {
   createProbed(
       "    livenessProbe: {exec: {command: [alive]}, periodSeconds: 1, failureThreshold: 1, "
       "terminationGracePeriodSeconds: 1}\n");
-  runtime.deaf = {"main"};
+  runtime.ignoresSigterm = {"main"};
   cluster.remove<api::Pod>("p");
   answer({"alive"});
   cluster.loop.advance(15s);
@@ -644,7 +644,7 @@ TEST_F(HostNodeHealthTest, APostStartHookThatFailsEndsTheContainer) {
 
 TEST_F(HostNodeHealthTest, ThePreStopHookComesFirstAndItsTimeCounts) {
   createProbed("    lifecycle: {preStop: {sleep: {seconds: 7}}}\n");
-  runtime.deaf = {"main"};
+  runtime.ignoresSigterm = {"main"};
   cluster.remove<api::Pod>("p");
   cluster.loop.advance(19s);
   EXPECT_EQ(runtime.running(), 1u);

@@ -73,7 +73,7 @@ Task<void> send(Executor* executor, LogFollower log, std::shared_ptr<net::Respon
 
 }  // namespace
 
-NodeAccess askedOfApi(kube::Api& api, std::string nodeName) {
+NodeAccess accessThroughApi(kube::Api& api, std::string nodeName) {
   return [api = &api, node = std::move(nodeName)](std::shared_ptr<const net::PeerIdentity> who,
                                                   std::string subresource) {
     return mayGet(api, node, std::move(who), std::move(subresource));

@@ -18,7 +18,7 @@ namespace koord::cluster {
 using NodeAccess = std::function<Task<Result<bool>>(std::shared_ptr<const net::PeerIdentity> who,
                                                     std::string subresource)>;
 // Asks the API server, by a SubjectAccessReview. `api` must outlive it.
-NodeAccess askedOfApi(kube::Api& api, std::string nodeName);
+NodeAccess accessThroughApi(kube::Api& api, std::string nodeName);
 
 struct KubeletServerOptions {
   std::string listen = "127.0.0.1:0";  // "" = no socket: requests come through handle() only

@@ -11,7 +11,7 @@
 namespace koord::cluster {
 
 namespace {
-constexpr std::size_t kMostSaid = 512;  // of a command's output, in an event
+constexpr std::size_t kMaxEventOutput = 512;  // of a command's output, in an event
 }
 
 Task<Result<>> runHook(HookTools tools, ProbeTarget target, spec::LifecycleHandler hook,
@@ -24,7 +24,7 @@ Task<Result<>> runHook(HookTools tools, ProbeTarget target, spec::LifecycleHandl
     if (end->exitCode != 0)
       co_return fail(ErrorCode::Internal,
                      fmt::format("command '{}' exited with {}: {}", fmt::join(command, " "),
-                                 end->exitCode, shortened(end->output, kMostSaid)));
+                                 end->exitCode, shortened(end->output, kMaxEventOutput)));
     co_return Result<>{};
   }
   if (hook.sleep) {

@@ -25,21 +25,22 @@ std::string readPart(const std::string& path, std::int64_t offset, std::size_t b
 
 }  // namespace
 
-std::string agedLog(const std::string& path, int age) {
+std::string rotatedLog(const std::string& path, int age) {
   return age == 0 ? path : path + "." + std::to_string(age);
 }
 
 Result<> rotateLog(const std::string& path, const LogLimits& limits) {
   for (int age = limits.files - 1; age > 0; --age) {
-    const auto from = agedLog(path, age - 1);
-    if (std::rename(from.c_str(), agedLog(path, age).c_str()) != 0 && (age == 1 || errno != ENOENT))
+    const auto from = rotatedLog(path, age - 1);
+    if (std::rename(from.c_str(), rotatedLog(path, age).c_str()) != 0 &&
+        (age == 1 || errno != ENOENT))
       return fail(errnoError("rotate " + from, errno));
   }
   return {};
 }
 
 void removeLog(const std::string& path, const LogLimits& limits) {
-  for (int age = 0; age < limits.files; ++age) ::unlink(agedLog(path, age).c_str());
+  for (int age = 0; age < limits.files; ++age) ::unlink(rotatedLog(path, age).c_str());
 }
 
 std::int64_t fileSize(const std::string& path) {

@@ -17,7 +17,7 @@ struct LogLimits {
 };
 
 // The path of an old part: age 1 was rotated last. 0 is the log itself.
-std::string agedLog(const std::string& path, int age);
+std::string rotatedLog(const std::string& path, int age);
 // Rotates the log and deletes the oldest part. The writer must create the new file.
 Result<> rotateLog(const std::string& path, const LogLimits& limits = {});
 void removeLog(const std::string& path, const LogLimits& limits = {});

@@ -97,7 +97,7 @@ std::optional<int> LogFollower::age() const {
   struct stat other{};
   if (::fstat(file_.get(), &mine) != 0) return std::nullopt;
   for (int age = 0; age < LogLimits().files; ++age)
-    if (::stat(agedLog(path_, age).c_str(), &other) == 0 && isSameFile(mine, other)) return age;
+    if (::stat(rotatedLog(path_, age).c_str(), &other) == 0 && isSameFile(mine, other)) return age;
   return std::nullopt;
 }
 
@@ -105,8 +105,8 @@ bool LogFollower::advance() {
   const auto before = age();
   if (before == 0) return false;
   int next = before ? *before - 1 : LogLimits().files - 1;
-  while (!before && next > 0 && fileSize(agedLog(path_, next)) < 0) --next;
-  Fd file(::open(agedLog(path_, next).c_str(), O_RDONLY | O_CLOEXEC));
+  while (!before && next > 0 && fileSize(rotatedLog(path_, next)) < 0) --next;
+  Fd file(::open(rotatedLog(path_, next).c_str(), O_RDONLY | O_CLOEXEC));
   // It does not exist yet, or was rotated as well, or the old file was still being written.
   if (!file) return false;
   if (before && age() != before) return true;

@@ -152,7 +152,7 @@ TEST_F(LogsTest, AFollowerGoesOnInTheNextFile) {
   append("end of the first\n");
   ASSERT_TRUE(rotateLog(path));
   // The writer may notice the rotation late.
-  std::ofstream(agedLog(path, 1), std::ios::app) << "late\n";
+  std::ofstream(rotatedLog(path, 1), std::ios::app) << "late\n";
   EXPECT_EQ(read(log), "end of the first\nlate\n");
   append("second\n");
   EXPECT_EQ(read(log), "second\n");
@@ -175,11 +175,11 @@ TEST_F(LogsTest, OldPartsGo) {
     append(std::to_string(i));
     ASSERT_TRUE(rotateLog(path));
   }
-  EXPECT_EQ(readHead(agedLog(path, 1), 10), "7");
-  EXPECT_EQ(readHead(agedLog(path, 4), 10), "4");
-  EXPECT_EQ(fileSize(agedLog(path, 5)), -1);
+  EXPECT_EQ(readHead(rotatedLog(path, 1), 10), "7");
+  EXPECT_EQ(readHead(rotatedLog(path, 4), 10), "4");
+  EXPECT_EQ(fileSize(rotatedLog(path, 5)), -1);
   removeLog(path);
-  EXPECT_EQ(fileSize(agedLog(path, 1)), -1);
+  EXPECT_EQ(fileSize(rotatedLog(path, 1)), -1);
 }
 
 TEST_F(LogsTest, APumpPutsTheLogAsideWhenItIsFull) {
@@ -203,8 +203,8 @@ TEST_F(LogsTest, APumpPutsTheLogAsideWhenItIsFull) {
       if (fileSize(path + std::string(suffix)) >= 0)
         EXPECT_LE(fileSize(path + std::string(suffix)), 4096 + 128 * 1024);
   }
-  EXPECT_EQ(fileSize(agedLog(path, 3)), -1);
-  EXPECT_GE(fileSize(agedLog(path, 1)), 4096);
+  EXPECT_EQ(fileSize(rotatedLog(path, 3)), -1);
+  EXPECT_GE(fileSize(rotatedLog(path, 1)), 4096);
 }
 
 TEST_F(LogsTest, LastWordsAreTheEndOfALogOfAnySize) {
@@ -278,7 +278,7 @@ TEST_F(KubeletServerTest, TheApiServerIsAskedWhoMayGetWhat) {
     return std::string("{\"status\": {\"allowed\": ") + (isEve ? "true" : "false") + "}}";
   };
   const auto may = [&](const std::string& user) {
-    const auto access = askedOfApi(api, "box");
+    const auto access = accessThroughApi(api, "box");
     return cluster
         .run(access(std::make_shared<const net::PeerIdentity>(net::PeerIdentity{
                         .commonName = user, .organizations = {"team"}, .authority = ""}),

@@ -129,7 +129,7 @@ class Planner {
       const auto history = historyOf(seen_, container.name);
       if (history.empty()) {
         start(container, 0);
-      } else if (exited(history) && comesBack(history)) {
+      } else if (exited(history) && willRestart(history)) {
         startAgain(container, history);
       }
       // The next container waits for this one's hook.
@@ -137,7 +137,7 @@ class Planner {
     }
   }
 
-  bool comesBack(const History& history) const {
+  bool willRestart(const History& history) const {
     if (spec_.restartPolicy == "Never") return false;
     if (spec_.restartPolicy == "OnFailure")
       return !succeeded(history) || seen_.unhealthy.contains(history.front()->id);
@@ -183,7 +183,7 @@ class Planner {
     return !spec_.containers.empty() &&
            std::ranges::all_of(spec_.containers, [&](const api::Container& container) {
              const auto history = historyOf(seen_, container.name);
-             return exited(history) && !comesBack(history);
+             return exited(history) && !willRestart(history);
            });
   }
 

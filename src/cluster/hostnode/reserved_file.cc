@@ -27,18 +27,18 @@ ReservedFile::ReservedFile(std::string path, Fd file)
     : path_(std::move(path)), file_(std::move(file)), owner_(::getpid()) {}
 
 ReservedFile::~ReservedFile() {
-  if (file_ && ::getpid() == owner_) ::unlink(besides().c_str());
+  if (file_ && ::getpid() == owner_) ::unlink(reservedPath().c_str());
 }
 
 Result<ReservedFile> ReservedFile::reserve(std::string path, std::size_t bytes) {
-  const std::string besides = path + ".reserved";
-  Fd file(::open(besides.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  const std::string reservedPath = path + ".reserved";
+  Fd file(::open(reservedPath.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
   if (!file) return fail(errnoError("reserve " + path, errno));
   // Written and not only allocated: not every file system supports allocation.
-  auto filled = writeFrom(file.get(), std::string(bytes, ' '), besides);
+  auto filled = writeFrom(file.get(), std::string(bytes, ' '), reservedPath);
   if (filled && ::fsync(file.get()) != 0) filled = fail(errnoError("reserve " + path, errno));
   if (!filled) {
-    ::unlink(besides.c_str());
+    ::unlink(reservedPath.c_str());
     return fail(std::move(filled.error()));
   }
   return ReservedFile(std::move(path), std::move(file));
@@ -47,7 +47,7 @@ Result<ReservedFile> ReservedFile::reserve(std::string path, std::size_t bytes) 
 Result<> ReservedFile::put(std::string_view text) {
   if (auto written = writeFrom(file_.get(), text, path_); !written) return written;
   if (::ftruncate(file_.get(), static_cast<off_t>(text.size())) != 0 || ::fsync(file_.get()) != 0 ||
-      std::rename(besides().c_str(), path_.c_str()) != 0)
+      std::rename(reservedPath().c_str(), path_.c_str()) != 0)
     return fail(errnoError("write " + path_, errno));
   file_.reset();
   return {};

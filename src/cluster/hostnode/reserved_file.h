@@ -28,7 +28,7 @@ class ReservedFile {
 
  private:
   ReservedFile(std::string path, Fd file);
-  std::string besides() const { return path_ + ".reserved"; }
+  std::string reservedPath() const { return path_ + ".reserved"; }
 
   std::string path_;
   Fd file_;      // none: there is nothing to free

@@ -25,8 +25,8 @@ namespace koord::cluster {
 namespace {
 
 // Sizes of a start record, and of an exit record with the longest message, escaped.
-constexpr std::size_t kRoomForStart = 256;
-constexpr std::size_t kRoomForExit = 4096;
+constexpr std::size_t kStartReserve = 256;
+constexpr std::size_t kExitReserve = 4096;
 
 // The child's report through the pipe when it cannot execute the command.
 struct StartFailure {
@@ -49,8 +49,8 @@ bool awaitStart(int pipe, StartFailure& failure) {
   ::_exit(128);
 }
 
-[[noreturn]] void becomeCommand(const std::string& dir, const ContainerRecord& record,
-                                const LogPump& log, int in, pid_t shim, int pipe) {
+[[noreturn]] void execContainerCommand(const std::string& dir, const ContainerRecord& record,
+                                       const LogPump& log, int in, pid_t shim, int pipe) {
   ::setsid();
   if (auto joined = joinCgroups(record); !joined) giveUp(pipe, joined.error());
   resetSignals();
@@ -151,7 +151,7 @@ ExitRecord exitOf(int status, const ContainerRecord& record) {
   return exit;
 }
 
-void sayReady() {
+void signalReady() {
   [[maybe_unused]] const auto put = ::write(kShimReadyFd, "1", 1);
   ::close(kShimReadyFd);
 }
@@ -199,8 +199,8 @@ int runContainer(const std::string& dir) {
   ::prctl(PR_SET_NAME, "koordctl-shim");
 
   // The container may fill the disk itself, and its start and end must be recorded then, too.
-  auto startFile = ReservedFile::reserve(dir + "/started.json", kRoomForStart);
-  auto exitFile = ReservedFile::reserve(dir + "/exit.json", kRoomForExit);
+  auto startFile = ReservedFile::reserve(dir + "/started.json", kStartReserve);
+  auto exitFile = ReservedFile::reserve(dir + "/exit.json", kExitReserve);
   if (!startFile) return failedWith(startFile.error());
   if (!exitFile) return failedWith(exitFile.error());
   LogPump log;
@@ -210,7 +210,7 @@ int runContainer(const std::string& dir) {
   const pid_t shim = ::getpid();
   const pid_t child = forkCommand();
   if (child < 0) return 1;
-  if (child == 0) becomeCommand(dir, *record, log, in.reader.get(), shim, pipe[1]);
+  if (child == 0) execContainerCommand(dir, *record, log, in.reader.get(), shim, pipe[1]);
   ::close(pipe[1]);
 
   StartFailure failure;
@@ -221,7 +221,7 @@ int runContainer(const std::string& dir) {
       ::kill(child, SIGKILL);
       return failedWith(written.error());
     }
-    sayReady();
+    signalReady();
   }
 
   log.copyUntilEnd(child);
@@ -238,7 +238,7 @@ int runContainer(const std::string& dir) {
   log.drain();
   const auto written = exitFile->put(encodeRecord(exit));
   if (!written) std::fprintf(stderr, "%s\n", written.error().message.c_str());
-  if (!started) sayReady();
+  if (!started) signalReady();
   return written ? 0 : 1;
 }
 

@@ -13,7 +13,7 @@ constexpr std::int64_t kMaxLines = 80;
 constexpr std::size_t kLogEnd = 64 << 10;  // enough for either limit
 
 // Removes characters that were cut in the middle.
-std::string withoutHalves(std::string_view text) {
+std::string withoutPartialCharacters(std::string_view text) {
   constexpr std::size_t kLongestCharacter = 4;
   const auto continues = [](char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; };
   for (std::size_t i = 1; i < kLongestCharacter && !text.empty() && continues(text.front()); ++i)
@@ -31,7 +31,7 @@ std::string withoutHalves(std::string_view text) {
 
 std::string terminationMessage(const std::string& file, const std::string& log, bool fallBack) {
   std::string message = readHead(file, kMaxFile);
-  if (message.size() == kMaxFile) return withoutHalves(message);
+  if (message.size() == kMaxFile) return withoutPartialCharacters(message);
   if (!message.empty() || !fallBack) return asUtf8(message);
   LogOptions last;
   last.tailLines = kMaxLines;
@@ -40,7 +40,7 @@ std::string terminationMessage(const std::string& file, const std::string& log, 
   if (end.size() == kLogEnd) end.erase(0, end.find('\n') + 1);
   message = selectLog(end, last);
   if (message.size() > kMaxLog) message.erase(0, message.size() - kMaxLog);
-  return withoutHalves(message);
+  return withoutPartialCharacters(message);
 }
 
 }  // namespace koord::cluster

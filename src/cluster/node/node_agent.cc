@@ -12,8 +12,8 @@ constexpr const char* kLeaseNamespace = "kube-node-lease";
 struct PressureCondition {
   const char* type;
   bool NodePressures::* holds;
-  const char* calmReason;
-  const char* calmMessage;
+  const char* healthyReason;
+  const char* healthyMessage;
   const char* reason;
   const char* message;
 };
@@ -44,8 +44,8 @@ api::List<api::NodeCondition> nodeConditions(const api::List<api::NodeCondition>
   };
   for (const auto& row : kPressureConditions) {
     const bool holds = pressures.*row.holds;
-    add(row.type, holds, holds ? row.reason : row.calmReason,
-        holds ? row.message : row.calmMessage);
+    add(row.type, holds, holds ? row.reason : row.healthyReason,
+        holds ? row.message : row.healthyMessage);
   }
   add("Ready", ready, std::move(reason), std::move(message));
   return conditions;

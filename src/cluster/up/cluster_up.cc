@@ -417,7 +417,7 @@ Task<void> ClusterUp::untilReady() {
   }
 }
 
-Task<void> ClusterUp::askKoordlet() {
+Task<void> ClusterUp::queryKoordlet() {
   const auto koordlet = std::ranges::find_if(
       components_, [](const Component& component) { return component.child.name == "koordlet"; });
   if (koordlet == components_.end()) co_return;
@@ -437,7 +437,7 @@ Task<void> ClusterUp::askKoordlet() {
 
 Task<void> ClusterUp::showForever() {
   while (true) {
-    auto asking = askKoordlet();
+    auto asking = queryKoordlet();
     co_await asking;
     screen_.show(status(), executor_.steadyNow());
     auto pause = sleepFor(executor_, kScreenPeriod);

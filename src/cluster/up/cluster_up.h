@@ -58,7 +58,7 @@ class ClusterUp {
   Task<void> untilReady();
   Task<bool> isReady(std::string url);
   Task<void> showForever();
-  Task<void> askKoordlet();
+  Task<void> queryKoordlet();
   Task<Result<apiserver::PodLog>> podLogs(std::string namespace_, std::string pod,
                                           api::StringMap query);
   ClusterStatus status() const;

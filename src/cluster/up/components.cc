@@ -73,7 +73,7 @@ Result<std::string> configFile(const std::string& component, const ComponentOpti
   return file;
 }
 
-void beKoordlet(Component& component, int port, const ComponentOptions& options) {
+void configureKoordlet(Component& component, int port, const ComponentOptions& options) {
   auto& argv = component.child.argv;
   argv.push_back(fmt::format("--addr=127.0.0.1:{}", port));
   argv.push_back("--cgroup-root-dir=" + options.cgroupRoot);
@@ -199,7 +199,7 @@ Result<Component> makeComponent(const std::string& name, const std::string& kube
     component.readyUrl = url(first, "/healthz");
     component.lease = api::ObjectKey{"koordinator-system", "koord-descheduler"};
   } else if (name == "koordlet") {
-    beKoordlet(component, first, options);
+    configureKoordlet(component, first, options);
   } else {
     return fail(ErrorCode::Invalid,
                 fmt::format("--components: {} is none of koord-manager, koord-scheduler, "

@@ -24,7 +24,7 @@ constexpr Duration kKeyLife = std::chrono::hours(24 * 90);
 constexpr Duration kKeyAfterlife = std::chrono::hours(24 * 366);
 
 // "1767225600.key": the creation time.
-std::optional<WallTime> madeAt(const std::filesystem::path& file) {
+std::optional<WallTime> creationTime(const std::filesystem::path& file) {
   const std::string name = file.stem();
   std::int64_t seconds = 0;
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), seconds);
@@ -69,7 +69,7 @@ Result<std::vector<net::SigningKey>> Credentials::signingKeys(const std::string&
   std::filesystem::create_directories(folder, failed);
   std::map<WallTime, std::filesystem::path, std::greater<>> files;
   for (const auto& file : std::filesystem::directory_iterator(folder, failed))
-    if (const auto made = madeAt(file.path())) files.emplace(*made, file.path());
+    if (const auto made = creationTime(file.path())) files.emplace(*made, file.path());
   if (failed) return fail(ErrorCode::Io, folder.string() + ": " + failed.message());
   std::vector<net::SigningKey> keys;
   if (files.empty() || files.begin()->first + kKeyLife < now) {

@@ -40,7 +40,7 @@ Result<std::unique_ptr<Host>> Host::open(kube::Api& api, Executor& executor, Ran
   auto server =
       KubeletServer::start(executor, {.listen = "127.0.0.1:0",
                                       .tls = options.tls,
-                                      .access = askedOfApi(api, host->machine_.hostname)});
+                                      .access = accessThroughApi(api, host->machine_.hostname)});
   if (!server) return fail(std::move(server.error()));
   host->server_ = *std::move(server);
 

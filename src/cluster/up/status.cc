@@ -38,7 +38,7 @@ bool bestEffort(const api::Pod& pod) {
   return model::qosWithDefault(pod) == model::Qos::BE;
 }
 
-std::string whyPending(const api::Pod& pod) {
+std::string pendingReason(const api::Pod& pod) {
   for (const auto& condition : pod.status.conditions)
     if (condition.type == "PodScheduled" && condition.status == "False") return condition.message;
   for (const auto& container : pod.status.containerStatuses)
@@ -187,7 +187,7 @@ void summarize(const StatusInput& input, ClusterStatus& status) {
     const auto& made = pod->metadata.creationTimestamp;
     status.pending.push_back(fmt::format("{}{}: {}", api::keyOf(pod->metadata).toString(),
                                          made ? " (" + ageText(input.now - *made) + ")" : "",
-                                         whyPending(*pod)));
+                                         pendingReason(*pod)));
   }
   std::map<std::pair<bool, std::string>, NodeLine> lines;
   for (const auto& node : input.nodes) {

@@ -17,7 +17,7 @@ using Lines = std::vector<std::string>;
 
 constexpr int kBarCells = 10;
 constexpr std::size_t kLinesOfReason = 3;  // of one pending pod
-constexpr std::size_t kMostSentences = 5;  // of one kind
+constexpr std::size_t kMaxMessages = 5;    // of one kind
 constexpr std::size_t kMostMoves = 4;
 
 // The content, shortened and complete.
@@ -112,11 +112,11 @@ Parts partsOf(const ClusterStatus& status, int width) {
     parts.componentsLine = ellipsized(std::move(line), width);
   }
   parts.nodes = nodeLines(status.nodes, width);
-  for (std::size_t i = 0; i < std::min(status.batch.size(), kMostSentences); ++i)
+  for (std::size_t i = 0; i < std::min(status.batch.size(), kMaxMessages); ++i)
     append(parts.batch, wrapped(status.batch[i], width, 2));
-  if (status.batch.size() > kMostSentences)
-    parts.batch.push_back(fmt::format("and {} more nodes with little batch-cpu",
-                                      status.batch.size() - kMostSentences));
+  if (status.batch.size() > kMaxMessages)
+    parts.batch.push_back(
+        fmt::format("and {} more nodes with little batch-cpu", status.batch.size() - kMaxMessages));
   parts.pods = "PODS";
   for (const auto& [phase, count] : status.pods) parts.pods += fmt::format("  {} {}", count, phase);
   if (status.pods.empty()) parts.pods += "  none";

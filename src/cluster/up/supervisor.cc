@@ -26,7 +26,7 @@ constexpr Duration kFirstBackoff = 200ms;
 constexpr Duration kMaxBackoff = 10s;
 constexpr Duration kHealthyRun = 30s;
 constexpr std::int64_t kMaxLog = 16 << 20;
-constexpr Duration kLogLook = 10s;
+constexpr Duration kLogPollPeriod = 10s;
 
 std::string exitText(int status) {
   if (WIFSIGNALED(status)) return fmt::format("killed by signal {}", WTERMSIG(status));
@@ -144,7 +144,7 @@ void Supervisor::reap(Child& child) {
 
 Task<void> Supervisor::watch() {
   while (true) {
-    if (executor_.steadyNow() - trimmed_ >= kLogLook) {
+    if (executor_.steadyNow() - trimmed_ >= kLogPollPeriod) {
       trimmed_ = executor_.steadyNow();
       for (const auto& child : children_) trimLog(child.spec.logFile, kMaxLog);
     }

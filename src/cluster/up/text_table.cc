@@ -10,8 +10,8 @@ namespace koord::cluster {
 namespace {
 
 constexpr std::size_t kGap = 2;
-constexpr std::size_t kComfortable = 20;  // elastic columns are cut to this before others go
-constexpr std::size_t kLeastElastic = 6;  // and to this when none can be dropped
+constexpr std::size_t kMinElasticWidth = 20;  // elastic columns are cut to this before others go
+constexpr std::size_t kLeastElastic = 6;      // and to this when none can be dropped
 
 std::string padded(const std::string& text, std::size_t width, bool right) {
   const std::size_t length = charactersIn(text);
@@ -74,7 +74,7 @@ std::vector<std::size_t> TextTable::shown(int width, std::vector<std::size_t>& w
       widths[column] = std::min(wanted[column], std::max(room, least));
     }
   };
-  resize(kComfortable);
+  resize(kMinElasticWidth);
   while (totalOf(columns, widths) > limit) {
     const auto next = std::ranges::max_element(
         columns, {}, [&](std::size_t column) { return columns_[column].drop; });

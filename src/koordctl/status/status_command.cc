@@ -60,8 +60,8 @@ Task<Result<>> collect(kube::Api* api, WallTime now, cluster::ClusterStatus* sta
 
 // The koordlet of a 'koordctl up' on this host also reports its actions. Without it they are
 // missing, which is not an error.
-Task<void> askKoordlet(net::HttpClient* http, EventLoop* loop, std::string url,
-                       cluster::ClusterStatus* status) {
+Task<void> queryKoordlet(net::HttpClient* http, EventLoop* loop, std::string url,
+                         cluster::ClusterStatus* status) {
   net::HttpRequest request;
   request.url = std::move(url) + "/apis/v1/qos";
   request.timeout = std::chrono::seconds(1);
@@ -82,7 +82,7 @@ Task<void> run(Asked asked, cluster::ClusterStatus* status, Result<>* result, Ev
   auto collecting = collect(asked.api, loop->wallNow(), status);
   *result = co_await collecting;
   if (*result && !asked.koordlet.empty()) {
-    auto asking = askKoordlet(asked.http, loop, asked.koordlet, status);
+    auto asking = queryKoordlet(asked.http, loop, asked.koordlet, status);
     co_await asking;
   }
   loop->stop();

@@ -47,7 +47,7 @@ std::string createdKey(const api::Pod& pod, const std::string& entry) {
 }
 
 // A conflict or a deletion needs no retry: the event of the other write enqueues the object again.
-bool isDecidedAgain(const Error& error) {
+bool needsNoRetry(const Error& error) {
   return error.code == ErrorCode::Conflict || error.code == ErrorCode::NotFound;
 }
 
@@ -194,7 +194,7 @@ Task<Result<>> ResourceClaimController::syncPod(PodPtr pod) {
     auto patching = kube::strategicPatch(api_, api::Pod::kType, api::keyOf(pod->metadata),
                                          std::move(patch), "status");
     auto patched = co_await patching;
-    if (!patched && !isDecidedAgain(patched.error())) co_return fail(std::move(patched.error()));
+    if (!patched && !needsNoRetry(patched.error())) co_return fail(std::move(patched.error()));
     co_return Result<>{};  // the event of this write enqueues the pod again
   }
   if (pod->spec.nodeName.empty()) co_return Result<>{};  // the scheduler reserves its claims
@@ -303,7 +303,7 @@ Task<Result<>> ResourceClaimController::syncClaim(ClaimPtr claim) {
     auto releasing = release(claim, std::move(remaining));
     auto released = co_await releasing;
     if (!released) {
-      if (isDecidedAgain(released.error())) co_return Result<>{};
+      if (needsNoRetry(released.error())) co_return Result<>{};
       co_return released;
     }
   }
@@ -355,7 +355,7 @@ Task<Result<>> ResourceClaimController::deleteIfGenerated(ClaimPtr claim) {
   // If the pod is gone, the garbage collector deletes the claim.
   const auto pod = pods_.get({claim->metadata.namespace_, owner->name});
   if (!pod || (pod->metadata.uid == owner->uid && !isDone(*pod))) co_return Result<>{};
-  auto deleting = deleteIfThere(api_, api::ResourceClaim::kType, claim->metadata);
+  auto deleting = deleteIfExists(api_, api::ResourceClaim::kType, claim->metadata);
   auto deleted = co_await deleting;
   if (!deleted)
     co_return fail(std::move(deleted.error())

@@ -165,36 +165,37 @@ Task<Result<>> VolumeBinder::syncUnbound(ClaimPtr claim) {
   if (const auto given = namesNone ? defaultClass(classes_) : nullptr) {
     json::value patch = json::object{{"metadata", versioned(claim->metadata)},
                                      {"spec", {{"storageClassName", given->metadata.name}}}};
-    auto patching = patchIfThere(api_, api::PersistentVolumeClaim::kType,
-                                 api::keyOf(claim->metadata), std::move(patch));
+    auto patching = patchIfExists(api_, api::PersistentVolumeClaim::kType,
+                                  api::keyOf(claim->metadata), std::move(patch));
     co_return co_await patching;
   }
   if (waits && !has(claim->metadata, model::kSelectedNode)) {
-    say(*claim, "Normal", "WaitForFirstConsumer",
-        "waiting for first consumer to be created before binding");
+    recordEvent(*claim, "Normal", "WaitForFirstConsumer",
+                "waiting for first consumer to be created before binding");
   } else if (!className.empty()) {
-    auto asking = askProvisioner(claim);
+    auto asking = requestProvisioning(claim);
     auto asked = co_await asking;
     if (!asked) co_return asked;
   } else {
-    say(*claim, "Normal", "FailedBinding",
-        "no persistent volumes available for this claim and no storage class is set");
+    recordEvent(*claim, "Normal", "FailedBinding",
+                "no persistent volumes available for this claim and no storage class is set");
   }
   auto reporting = setClaimStatus(std::move(claim), "Pending", nullptr);
   co_return co_await reporting;
 }
 
-Task<Result<>> VolumeBinder::askProvisioner(ClaimPtr claim) {
+Task<Result<>> VolumeBinder::requestProvisioning(ClaimPtr claim) {
   const std::string className = model::classNameOf(*claim);
   const auto class_ = classes_.get({"", className});
   if (!class_) {
-    say(*claim, "Warning", "ProvisioningFailed",
-        fmt::format("storageclass.storage.k8s.io \"{}\" not found", className));
+    recordEvent(*claim, "Warning", "ProvisioningFailed",
+                fmt::format("storageclass.storage.k8s.io \"{}\" not found", className));
     co_return Result<>{};
   }
   const std::string& provisioner = class_->provisioner;
   if (provisioner.starts_with("kubernetes.io/")) {
-    say(*claim, "Warning", "ProvisioningFailed", "no volume plugin matched name: " + provisioner);
+    recordEvent(*claim, "Warning", "ProvisioningFailed",
+                "no volume plugin matched name: " + provisioner);
     co_return Result<>{};
   }
   json::object annotations;
@@ -202,7 +203,8 @@ Task<Result<>> VolumeBinder::askProvisioner(ClaimPtr claim) {
     const auto* value = api::findIn(claim->metadata.annotations, name);
     if (!value || *value != provisioner) annotations[keyOfJson(name)] = provisioner;
   }
-  say(*claim, "Normal", "ExternalProvisioning",
+  recordEvent(
+      *claim, "Normal", "ExternalProvisioning",
       fmt::format("Waiting for a volume to be created either by the external provisioner '{}' or "
                   "manually by the system administrator. If volume creation is delayed, please "
                   "verify that the provisioner is running and correctly registered.",
@@ -211,8 +213,8 @@ Task<Result<>> VolumeBinder::askProvisioner(ClaimPtr claim) {
   json::object metadata = versioned(claim->metadata);
   metadata["annotations"] = std::move(annotations);
   json::value patch = json::object{{"metadata", std::move(metadata)}};
-  auto patching = patchIfThere(api_, api::PersistentVolumeClaim::kType, api::keyOf(claim->metadata),
-                               std::move(patch));
+  auto patching = patchIfExists(api_, api::PersistentVolumeClaim::kType,
+                                api::keyOf(claim->metadata), std::move(patch));
   co_return co_await patching;
 }
 
@@ -233,10 +235,11 @@ Task<Result<>> VolumeBinder::syncRequested(ClaimPtr claim) {
     co_return co_await binding;
   }
   if (volume->spec.claimRef) {
-    say(*claim, "Warning", "FailedBinding",
-        fmt::format("volume \"{}\" {}.", volume->metadata.name, why));
+    recordEvent(*claim, "Warning", "FailedBinding",
+                fmt::format("volume \"{}\" {}.", volume->metadata.name, why));
   } else {
-    say(*claim, "Warning", "VolumeMismatch",
+    recordEvent(
+        *claim, "Warning", "VolumeMismatch",
         fmt::format("Cannot bind to requested volume \"{}\": {}", volume->metadata.name, why));
   }
   auto waiting = setClaimStatus(std::move(claim), "Pending", nullptr);
@@ -245,22 +248,25 @@ Task<Result<>> VolumeBinder::syncRequested(ClaimPtr claim) {
 
 Task<Result<>> VolumeBinder::syncBound(ClaimPtr claim) {
   if (claim->spec.volumeName.empty()) {
-    auto losing = lose(std::move(claim), "ClaimLost",
-                       "Bound claim has lost reference to PersistentVolume. Data on the volume is "
-                       "lost!");
+    auto losing =
+        markLost(std::move(claim), "ClaimLost",
+                 "Bound claim has lost reference to PersistentVolume. Data on the volume is "
+                 "lost!");
     co_return co_await losing;
   }
   VolumePtr volume = volumes_.get({"", claim->spec.volumeName});
   if (!volume) {
-    auto losing = lose(std::move(claim), "ClaimLost",
-                       "Bound claim has lost its PersistentVolume. Data on the volume is lost!");
+    auto losing =
+        markLost(std::move(claim), "ClaimLost",
+                 "Bound claim has lost its PersistentVolume. Data on the volume is lost!");
     co_return co_await losing;
   }
   if (volume->spec.claimRef && volume->spec.claimRef->uid != claim->metadata.uid) {
     // A volume that names the claim only needs its other side; all others are bound first.
     if (!model::isPromisedTo(*volume, *claim)) {
-      auto losing = lose(std::move(claim), "ClaimMisbound",
-                         "Two claims are bound to the same volume, this one is bound incorrectly");
+      auto losing =
+          markLost(std::move(claim), "ClaimMisbound",
+                   "Two claims are bound to the same volume, this one is bound incorrectly");
       co_return co_await losing;
     }
   }
@@ -324,14 +330,14 @@ Task<Result<>> VolumeBinder::setClaimStatus(ClaimPtr claim, std::string phase, V
   }
   json::value patch =
       json::object{{"metadata", {{"uid", claim->metadata.uid}}}, {"status", std::move(status)}};
-  auto patching = patchIfThere(api_, api::PersistentVolumeClaim::kType, api::keyOf(claim->metadata),
-                               std::move(patch), "status");
+  auto patching = patchIfExists(api_, api::PersistentVolumeClaim::kType,
+                                api::keyOf(claim->metadata), std::move(patch), "status");
   co_return co_await patching;
 }
 
-Task<Result<>> VolumeBinder::lose(ClaimPtr claim, std::string reason, std::string message) {
+Task<Result<>> VolumeBinder::markLost(ClaimPtr claim, std::string reason, std::string message) {
   if (claim->status.phase == "Lost") co_return Result<>{};
-  say(*claim, "Warning", reason, std::move(message));
+  recordEvent(*claim, "Warning", reason, std::move(message));
   auto reporting = setClaimStatus(std::move(claim), "Lost", nullptr);
   co_return co_await reporting;
 }
@@ -415,8 +421,8 @@ Task<Result<>> VolumeBinder::unbind(VolumePtr volume) {
   }
   json::value patch = json::object{{"metadata", std::move(metadata)},
                                    {"spec", {{"claimRef", std::move(claimRef)}}}};
-  auto patching = patchIfThere(api_, api::PersistentVolume::kType, {"", volume->metadata.name},
-                               std::move(patch));
+  auto patching = patchIfExists(api_, api::PersistentVolume::kType, {"", volume->metadata.name},
+                                std::move(patch));
   co_return co_await patching;
 }
 
@@ -427,13 +433,13 @@ Task<Result<>> VolumeBinder::setVolumePhase(VolumePtr volume, std::string phase,
   if (!message.empty()) status["message"] = message;
   json::value patch =
       json::object{{"metadata", {{"uid", volume->metadata.uid}}}, {"status", std::move(status)}};
-  auto patching = patchIfThere(api_, api::PersistentVolume::kType, {"", volume->metadata.name},
-                               std::move(patch), "status");
+  auto patching = patchIfExists(api_, api::PersistentVolume::kType, {"", volume->metadata.name},
+                                std::move(patch), "status");
   co_return co_await patching;
 }
 
-void VolumeBinder::say(const api::PersistentVolumeClaim& claim, std::string_view type,
-                       std::string_view reason, std::string message) {
+void VolumeBinder::recordEvent(const api::PersistentVolumeClaim& claim, std::string_view type,
+                               std::string_view reason, std::string message) {
   auto& last = said_[claim.metadata.uid];
   if (last == message) return;
   last = message;

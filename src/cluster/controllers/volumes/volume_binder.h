@@ -58,13 +58,13 @@ class VolumeBinder {
   // The smallest of the matching volumes with the fewest access modes; nullptr if none matches.
   VolumePtr choose(const api::PersistentVolumeClaim& claim, bool promisedOnly) const;
   // Call when no volume matches: names the provisioner, or reports what is missing.
-  Task<Result<>> askProvisioner(ClaimPtr claim);
+  Task<Result<>> requestProvisioning(ClaimPtr claim);
   Task<Result<>> bind(VolumePtr volume, ClaimPtr claim);
   Task<Result<>> setClaimStatus(ClaimPtr claim, std::string phase, VolumePtr volume);
-  Task<Result<>> lose(ClaimPtr claim, std::string reason, std::string message);
+  Task<Result<>> markLost(ClaimPtr claim, std::string reason, std::string message);
   Task<Result<>> setVolumePhase(VolumePtr volume, std::string phase, std::string message = "");
-  void say(const api::PersistentVolumeClaim& claim, std::string_view type, std::string_view reason,
-           std::string message);
+  void recordEvent(const api::PersistentVolumeClaim& claim, std::string_view type,
+                   std::string_view reason, std::string message);
 
   kube::Api& api_;
   kube::Informer<api::PersistentVolumeClaim>& claims_;

@@ -13,7 +13,7 @@ namespace koord::cluster {
 
 namespace {
 
-constexpr mode_t kForEverybody = 0777;
+constexpr mode_t kWorldWritable = 0777;
 
 }  // namespace
 
@@ -31,13 +31,13 @@ Result<std::string> VolumeFolders::make(const std::string& volume) const {
   auto path = pathOf(volume);
   if (!path) return path;
   if (auto made = makeDirs(root_); !made) return fail(std::move(made.error()));
-  if (::mkdir(path->c_str(), kForEverybody) != 0) {
+  if (::mkdir(path->c_str(), kWorldWritable) != 0) {
     struct stat info{};
     if (errno == EEXIST && ::lstat(path->c_str(), &info) == 0 && S_ISDIR(info.st_mode)) return path;
     return fail(errnoError("make the folder " + *path, errno == EEXIST ? ENOTDIR : errno));
   }
   // The umask applies to the mode of mkdir.
-  if (::chmod(path->c_str(), kForEverybody) != 0)
+  if (::chmod(path->c_str(), kWorldWritable) != 0)
     return fail(errnoError("open the folder " + *path + " to everybody", errno));
   return path;
 }

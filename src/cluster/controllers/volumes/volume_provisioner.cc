@@ -230,7 +230,7 @@ Task<Result<>> VolumeProvisioner::remove(VolumePtr volume) {
     }
   }
   if (deletes && !meta.deletionTimestamp) {
-    auto deleting = deleteIfThere(api_, api::PersistentVolume::kType, meta);
+    auto deleting = deleteIfExists(api_, api::PersistentVolume::kType, meta);
     auto deleted = co_await deleting;
     if (!deleted) co_return deleted;
     co_return Result<>{};  // comes back with its deletionTimestamp

@@ -169,7 +169,7 @@ class View {
     const auto parts = partsOf(target);
     if (parts.empty()) return fail(ErrorCode::Invalid, "nothing can be mounted over /");
     std::size_t found = parts.size();
-    Fd nearest = nearestOf(parts, found);
+    Fd nearest = nearestExisting(parts, found);
     if (found == parts.size()) {
       if (isFolder(nearest.get()) == folder) return nearest;
       return fail(ErrorCode::Invalid, folder
@@ -180,7 +180,7 @@ class View {
       return fail(ErrorCode::Invalid, "a part of the path is not a folder on this machine");
     if (!ours_.contains(mountIdOf(nearest.get()))) {
       if (auto covered = cover(nearest.get()); !covered) return fail(std::move(covered.error()));
-      nearest = nearestOf(parts, found);
+      nearest = nearestExisting(parts, found);
     }
     for (; found < parts.size(); ++found) {
       const char* name = parts[found].c_str();
@@ -198,7 +198,7 @@ class View {
   }
 
   // The longest existing part of the path; `count`: its number of components.
-  static Fd nearestOf(const std::vector<std::string>& parts, std::size_t& count) {
+  static Fd nearestExisting(const std::vector<std::string>& parts, std::size_t& count) {
     for (count = parts.size(); count > 0; --count) {
       std::string path;
       for (std::size_t i = 0; i < count; ++i) path += "/" + parts[i];

@@ -107,7 +107,7 @@ Result<std::optional<std::string>> oneOf(const api::ObjectMeta& pod, const spec:
   return *std::move(value);
 }
 
-Result<std::string> asItIs(const std::string& text) {
+Result<std::string> literalText(const std::string& text) {
   return text;
 }
 
@@ -120,7 +120,7 @@ Result<std::optional<std::string>> valueFrom(const FieldContext& context,
   const auto& meta = context.pod.metadata;
   if (from.configMapKeyRef)
     return oneOf(meta, *from.configMapKeyRef, "configmap", "ConfigMap",
-                 lookUp(objects.configMaps, from.configMapKeyRef->name), asItIs);
+                 lookUp(objects.configMaps, from.configMapKeyRef->name), literalText);
   if (from.secretKeyRef)
     return oneOf(meta, *from.secretKeyRef, "secret", "Secret",
                  lookUp(objects.secrets, from.secretKeyRef->name), net::base64Decode);
@@ -156,7 +156,7 @@ Result<std::vector<std::string>> environmentOf(const FieldContext& context,
     Result<> added;
     if (from.configMapRef)
       added = addAll(values, from, *from.configMapRef, "configmap",
-                     lookUp(objects.configMaps, from.configMapRef->name), asItIs);
+                     lookUp(objects.configMaps, from.configMapRef->name), literalText);
     if (added && from.secretRef)
       added = addAll(values, from, *from.secretRef, "secret",
                      lookUp(objects.secrets, from.secretRef->name), net::base64Decode);

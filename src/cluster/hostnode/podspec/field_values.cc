@@ -71,7 +71,7 @@ const api::Container* findContainer(const api::Pod& pod, const std::string& name
   return nullptr;
 }
 
-std::int64_t dividedUp(std::int64_t amount, std::int64_t unit) {
+std::int64_t divideRoundingUp(std::int64_t amount, std::int64_t unit) {
   return unit <= 1 ? amount : amount / unit + (amount % unit > 0 ? 1 : 0);
 }
 
@@ -112,9 +112,9 @@ Result<std::string> resourceValue(const FieldContext& context,
   const Quantity& unit = reference.divisor;
   if (resource == model::kCpu) {
     const std::int64_t milli = unit.isZero() ? 1000 : unit.milliValue();
-    return std::to_string(dividedUp(amount.milliValue(), milli));
+    return std::to_string(divideRoundingUp(amount.milliValue(), milli));
   }
-  return std::to_string(dividedUp(amount.value(), unit.isZero() ? 1 : unit.value()));
+  return std::to_string(divideRoundingUp(amount.value(), unit.isZero() ? 1 : unit.value()));
 }
 
 }  // namespace koord::cluster

@@ -29,8 +29,8 @@ using Outcome = ProbeResult::Outcome;
 
 constexpr std::size_t kMaxOutput = 10 << 10;
 constexpr int kMaxRedirects = 10;
-constexpr Duration kFirstLook = 1ms;
-constexpr Duration kLongestLook = 20ms;
+constexpr Duration kFirstPoll = 1ms;
+constexpr Duration kMaxPoll = 20ms;
 
 std::string outputOf(std::string_view text) {
   return asUtf8(utf8Prefix(text, kMaxOutput));
@@ -127,7 +127,7 @@ Task<Result<net::HttpResponse>> fetchBeginning(Executor& executor, net::HttpTran
 }
 
 // An errno as text, as Go writes it.
-std::string wordsFor(int code) {
+std::string errnoText(int code) {
   std::string words = std::strerror(code);
   words[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(words[0])));
   return words;
@@ -148,7 +148,7 @@ Result<Fd> beginConnect(const std::string& host, int port) {
   const int code = errno;
   ::freeaddrinfo(found);
   if (fd && (status == 0 || code == EINPROGRESS)) return fd;
-  return fail(ErrorCode::Unavailable, "connect: " + wordsFor(code));
+  return fail(ErrorCode::Unavailable, "connect: " + errnoText(code));
 }
 
 // Whether the connection is established, or why not; nullopt: still connecting.
@@ -159,7 +159,7 @@ std::optional<Result<>> connected(int fd) {
   socklen_t size = sizeof code;
   if (::getsockopt(fd, SOL_SOCKET, SO_ERROR, &code, &size) != 0) code = errno;
   if (code == 0) return Result<>{};
-  return fail(ErrorCode::Unavailable, "connect: " + wordsFor(code));
+  return fail(ErrorCode::Unavailable, "connect: " + errnoText(code));
 }
 
 }  // namespace
@@ -245,7 +245,7 @@ Task<ProbeResult> NetworkProber::tcp(ProbeTarget target, spec::TcpSocketAction a
   const auto socket = beginConnect(host, *port);
   if (!socket) co_return failure(prefix + socket.error().message);
   const SteadyTime deadline = executor_.steadyNow() + timeout;
-  for (Duration pause = kFirstLook;; pause = std::min(pause * 2, kLongestLook)) {
+  for (Duration pause = kFirstPoll;; pause = std::min(pause * 2, kMaxPoll)) {
     auto end = connected(socket->get());
     if (end && *end) co_return ProbeResult{Outcome::Success, {}};
     if (end) co_return failure(prefix + end->error().message);

@@ -18,13 +18,13 @@ struct CommandEnd {
 using RunCommand = std::function<Task<Result<CommandEnd>>(
     std::string containerId, std::vector<std::string> command, Duration timeout)>;
 // Queries a gRPC health service (grpc/grpc_health.h).
-using AskGrpcHealth =
+using CheckGrpcHealth =
     std::function<Task<ProbeResult>(std::string address, std::string service, Duration timeout)>;
 
 struct ProbeTransports {
   net::HttpTransport* http = nullptr;
   RunCommand command;
-  AskGrpcHealth grpc;
+  CheckGrpcHealth grpc;
 };
 
 class NetworkProber final : public Prober {

@@ -207,14 +207,14 @@ struct Server {
 
 TEST_F(ProberTest, ATcpProbeConnects) {
   const Server listening(true);
-  const Server deaf(false);
+  const Server ignoresSigterm(false);
   spec::Probe wanted;
   wanted.tcpSocket = spec::TcpSocketAction{{listening.port, {}, false}, "localhost"};
   EXPECT_EQ(probe(wanted).outcome, Outcome::Success);
-  wanted.tcpSocket->port.number = deaf.port;
+  wanted.tcpSocket->port.number = ignoresSigterm.port;
   EXPECT_EQ(probe(wanted).outcome, Outcome::Failure);
-  EXPECT_EQ(probe(wanted).output,
-            "dial tcp localhost:" + std::to_string(deaf.port) + ": connect: connection refused");
+  EXPECT_EQ(probe(wanted).output, "dial tcp localhost:" + std::to_string(ignoresSigterm.port) +
+                                      ": connect: connection refused");
   wanted.tcpSocket->host = "no.such.host";
   EXPECT_EQ(probe(wanted).outcome, Outcome::Failure);
   wanted.tcpSocket->port = {0, "none", true};

@@ -54,7 +54,7 @@ struct Probes::Watched {
   Container container;
   ProbeTarget target;
   ContainerHealth health;
-  bool doomed = false;  // it is being killed for its health
+  bool beingKilled = false;  // it is being killed for its health
   std::map<ProbeKind, std::unique_ptr<Worker>> workers;
 };
 
@@ -87,7 +87,7 @@ void Probes::set(HostPodPtr pod, const std::string& host, const std::vector<Cont
       if (container.startedAt < began_) slot->health = healthBefore(*pod, container, slot->health);
     }
     slot->pod = pod;
-    if (slot->doomed) continue;
+    if (slot->beingKilled) continue;
     if (!slot->health.started) {
       start(*slot, ProbeKind::Startup);
       continue;
@@ -101,7 +101,7 @@ void Probes::set(HostPodPtr pod, const std::string& host, const std::vector<Cont
 void Probes::stopKilling(const std::string& uid) {
   for (auto& [id, watched] : watched_) {
     if (watched->uid != uid) continue;
-    watched->doomed = true;
+    watched->beingKilled = true;
     watched->workers.erase(ProbeKind::Startup);
     watched->workers.erase(ProbeKind::Liveness);
   }
@@ -199,7 +199,7 @@ bool Probes::judge(Worker& worker, const ProbeResult& result) {
   const auto verdict = worker.count.add(success);
   if (!verdict) return true;
   if (!*verdict && worker.kind != ProbeKind::Readiness) {
-    watched.doomed = true;
+    watched.beingKilled = true;
     later([this, uid, id = watched.container.id, kind = worker.kind, probe = worker.probe] {
       listener_.failed(uid, id, kind, probe);
     });

@@ -36,8 +36,8 @@ std::uint32_t modeOf(const FileContent& file, std::optional<std::uint32_t> group
 }
 
 // Returns true if the current folder has exactly these files with these modes.
-bool inForce(const std::string& folder, const Payload& payload,
-             std::optional<std::uint32_t> group) {
+bool isCurrent(const std::string& folder, const Payload& payload,
+               std::optional<std::uint32_t> group) {
   std::error_code ec;
   const fs::path data = fs::path(folder) / kData;
   if (!fs::exists(data, ec)) return false;
@@ -59,8 +59,8 @@ bool inForce(const std::string& folder, const Payload& payload,
   return !ec && found == payload.size();
 }
 
-Result<> give(const std::string& path, std::optional<std::uint32_t> owner,
-              std::optional<std::uint32_t> group) {
+Result<> setOwner(const std::string& path, std::optional<std::uint32_t> owner,
+                  std::optional<std::uint32_t> group) {
   if (!owner && !group) return {};
   const auto keep = static_cast<std::uint32_t>(-1);
   if (::lchown(path.c_str(), owner.value_or(keep), group.value_or(keep)) != 0)
@@ -70,18 +70,18 @@ Result<> give(const std::string& path, std::optional<std::uint32_t> owner,
 
 Result<> writeAll(const std::string& folder, const Payload& payload,
                   std::optional<std::uint32_t> group) {
-  if (auto given = give(folder, std::nullopt, group); !given) return given;
+  if (auto given = setOwner(folder, std::nullopt, group); !given) return given;
   for (const auto& [name, file] : payload) {
     std::string parent = folder;
     for (std::size_t slash = name.find('/'); slash != std::string::npos;
          slash = name.find('/', slash + 1)) {
       parent = folder + "/" + name.substr(0, slash);
       if (auto made = makeDirs(parent, 0755); !made) return made;
-      if (auto given = give(parent, std::nullopt, group); !given) return given;
+      if (auto given = setOwner(parent, std::nullopt, group); !given) return given;
     }
     const std::string path = folder + "/" + name;
     if (auto put = writeFileAtomic(path, file.data, modeOf(file, group)); !put) return put;
-    if (auto given = give(path, file.owner, group); !given) return given;
+    if (auto given = setOwner(path, file.owner, group); !given) return given;
   }
   return {};
 }
@@ -143,10 +143,11 @@ Result<bool> writePayload(const std::string& folder, const Payload& payload,
   for (const auto& [name, file] : payload)
     if (auto good = checkPath(name); !good) return fail(std::move(good.error()));
   if (auto made = makeDirs(folder, 0755); !made) return fail(std::move(made.error()));
-  if (inForce(folder, payload, group)) return false;
+  if (isCurrent(folder, payload, group)) return false;
   auto fresh = newFolder(folder, now);
   if (!fresh) return fail(std::move(fresh.error()));
-  if (auto given = give(folder, std::nullopt, group); !given) return fail(std::move(given.error()));
+  if (auto given = setOwner(folder, std::nullopt, group); !given)
+    return fail(std::move(given.error()));
   if (auto written = writeAll(*fresh, payload, group); !written) {
     // On a full disk each attempt would leave another folder.
     if (auto removed = removeTree(*fresh); !removed) log::warn("{}", removed.error().message);

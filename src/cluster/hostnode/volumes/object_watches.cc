@@ -38,14 +38,14 @@ void ObjectWatches::use(Table<T>& table, const std::string& uid, const std::stri
     if (watched.informer) continue;
     watched.informer = std::make_unique<kube::Informer<T>>(
         api_, executor_, kube::WatchScope{namespace_, "", "metadata.name=" + name}, random_.fork());
-    const auto later = [this, &table, key](const auto&...) { happened(table, key); };
+    const auto later = [this, &table, key](const auto&...) { onChange(table, key); };
     watched.informer->addHandler({later, later, later});
     watched.informer->start();
   }
 }
 
 template <class T>
-void ObjectWatches::happened(Table<T>& table, const api::ObjectKey& key) {
+void ObjectWatches::onChange(Table<T>& table, const api::ObjectKey& key) {
   const auto found = table.find(key);
   if (found == table.end()) return;
   // The callback may end the watch that reports.

@@ -41,7 +41,7 @@ class ObjectWatches {
   void use(Table<T>& table, const std::string& uid, const std::string& namespace_,
            const std::vector<std::string>& names);
   template <class T>
-  void happened(Table<T>& table, const api::ObjectKey& key);
+  void onChange(Table<T>& table, const api::ObjectKey& key);
 
   kube::Api& api_;
   Executor& executor_;

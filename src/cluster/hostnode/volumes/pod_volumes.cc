@@ -56,7 +56,7 @@ std::unexpected<Error> notProcessed(const std::string& volume, const std::string
 
 // The server does not support tokens. A missing service account or pod is another error, as is
 // every temporary one.
-bool noTokensHere(const Error& error) {
+bool tokensUnsupported(const Error& error) {
   const auto says = [&](std::string_view words) {
     return error.message.find(words) != std::string::npos;
   };
@@ -225,7 +225,7 @@ Task<Result<>> PodVolumes::ensureTokens(HostPodPtr pod, spec::Volume volume) {
     auto token = co_await requesting;
     if (token) {
       tokens_[pod->metadata.uid][key] = *std::move(token);
-    } else if (noTokensHere(token.error())) {
+    } else if (tokensUnsupported(token.error())) {
       const bool told = tokens_[pod->metadata.uid].contains(key);
       tokens_[pod->metadata.uid][key] = {"", executor_.wallNow() + kLongestTokenUse};
       if (!told)

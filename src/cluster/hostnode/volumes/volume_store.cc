@@ -53,7 +53,7 @@ Result<> makeOpenFolder(const std::string& path, std::optional<std::uint32_t> gr
   return {};
 }
 
-Result<> giveToGroup(const std::string& path, std::uint32_t group) {
+Result<> setGroup(const std::string& path, std::uint32_t group) {
   struct stat info{};
   if (::lstat(path.c_str(), &info) != 0) return fail(errnoError(path, errno));
   if (::lchown(path.c_str(), static_cast<uid_t>(-1), group) != 0)
@@ -66,16 +66,16 @@ Result<> giveToGroup(const std::string& path, std::uint32_t group) {
 }
 
 // For a local volume: changes the group of its whole tree, unless the root has it already.
-Result<> giveTree(const std::string& path, std::uint32_t group) {
+Result<> setGroupRecursively(const std::string& path, std::uint32_t group) {
   struct stat info{};
   if (::stat(path.c_str(), &info) != 0) return fail(errnoError(path, errno));
   if (info.st_gid == group && (info.st_mode & S_ISGID)) return {};
   std::error_code ec;
   for (auto it = fs::recursive_directory_iterator(path, ec); !ec && it != fs::end(it);
        it.increment(ec))
-    if (auto given = giveToGroup(it->path(), group); !given) return given;
+    if (auto given = setGroup(it->path(), group); !given) return given;
   if (ec) return fail(errnoError("read " + path, ec.value()));
-  return giveToGroup(path, group);
+  return setGroup(path, group);
 }
 
 }  // namespace
@@ -125,7 +125,8 @@ Result<std::string> setUpVolume(const std::string& podDir, const VolumeSetUp& vo
           fmt::format("path \"{}\" is not a folder: block volumes are not supported by this node",
                       volume.path));
     if (group)
-      if (auto given = giveTree(volume.path, *group); !given) return fail(std::move(given.error()));
+      if (auto given = setGroupRecursively(volume.path, *group); !given)
+        return fail(std::move(given.error()));
     return volume.path;
   }
   if (auto made = makeDirs(podDir, 0750); !made) return fail(std::move(made.error()));

@@ -120,7 +120,7 @@ void ReservationBook::gone(const Object& last) {
   const ReservationPtr entry = it->second;
   byUid_.erase(it);
   byName_.erase(listedAs(*entry));
-  unfile(entry);
+  removeFromIndex(entry);
   feed(entry.get(), nullptr);
   owners_.release(entry->owners);
   ledger_->release(cluster_, entry->uid());
@@ -134,7 +134,7 @@ void ReservationBook::seen(const Object& object) {
 
 void ReservationBook::put(const std::shared_ptr<ReservationEntry>& entry,
                           const ReservationPtr& before) {
-  if (before) unfile(before);
+  if (before) removeFromIndex(before);
   byUid_[entry->uid()] = entry;
   byName_[listedAs(*entry)] = entry;
   feed(before.get(), entry.get());
@@ -274,7 +274,7 @@ void ReservationBook::file(const std::shared_ptr<ReservationEntry>& entry) {
   cluster_.touch(entry->node);
 }
 
-void ReservationBook::unfile(const ReservationPtr& entry) {
+void ReservationBook::removeFromIndex(const ReservationPtr& entry) {
   if (entry->node == kNoNode) return;
   std::erase(byNode_[entry->node], entry);
   auto& nodes = byOwners_[entry->owners];

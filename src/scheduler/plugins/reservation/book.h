@@ -133,7 +133,7 @@ class ReservationBook final : public ClusterListener {
   void readRoom(ReservationEntry& entry);
   void feed(const ReservationEntry* before, const ReservationEntry* after);
   void file(const std::shared_ptr<ReservationEntry>& entry);
-  void unfile(const ReservationPtr& entry);
+  void removeFromIndex(const ReservationPtr& entry);
   void countOrder(std::int64_t order, int by);
 
   Handle& handle_;

@@ -98,7 +98,7 @@ TEST(LeaderChangeTest, whoeverDiesAtAnyWriteTheOtherGoesOnFromThere) {
       w.run(1s);
       ASSERT_TRUE(first.leads);
       first.api.writes = 0;
-      first.api.dieAt = at;
+      first.api.crashAt = at;
       first.api.afterwards = afterwards;
       Replica second(w.api, w.loop, "second", 11);
       w.move("j", "web-0");

@@ -54,18 +54,18 @@ struct LoadWorld : MigrationWorld {
     };
     budgetsUntil = loop.steadyNow() + 2min;
   }
-  // dieAt: the write at which it dies; 0 = none.
-  void begin(int dieAt = 0, const std::string& balance = "{name: LowNodeLoad}") {
+  // crashAt: the write at which it dies; 0 = none.
+  void begin(int crashAt = 0, const std::string& balance = "{name: LowNodeLoad}") {
     end();
     std::vector<std::string> errors;
     auto prepared =
         prepare(readConfiguration(loadConfiguration(balance), errors), registry, errors);
     ASSERT_THAT(errors, ::testing::IsEmpty());
     metrics.emplace();
-    mortal.emplace(api);
-    mortal->dieAt = dieAt;
-    mortal->afterwards = lives % 2 == 1;
-    descheduler.emplace(*mortal, loop, Random(++lives), Descheduler::Options{std::move(prepared)},
+    crashing.emplace(api);
+    crashing->crashAt = crashAt;
+    crashing->afterwards = lives % 2 == 1;
+    descheduler.emplace(*crashing, loop, Random(++lives), Descheduler::Options{std::move(prepared)},
                         registry, *metrics);
     descheduler->start();
   }
@@ -135,7 +135,7 @@ struct LoadWorld : MigrationWorld {
 
   Registry registry = pluginTable();
   std::optional<Metrics> metrics;
-  std::optional<CrashingApi> mortal;
+  std::optional<CrashingApi> crashing;
   std::optional<Descheduler> descheduler;
   SteadyTime budgetsUntil{};
   SteadyTime nextReport{};

@@ -99,10 +99,11 @@ void Descheduler::countEarlierEvictions() {
 Task<Result<>> Descheduler::cycle() {
   ++shared_.cycle;
   auto drained = drainedNodes(stores_);
-  shared_.keptDrains.clear();
+  shared_.drainsToKeep.clear();
   auto running = runProfiles();
   Result<> done = co_await running;
-  std::erase_if(drained, [&](const auto& node) { return shared_.keptDrains.contains(node.first); });
+  std::erase_if(drained,
+                [&](const auto& node) { return shared_.drainsToKeep.contains(node.first); });
   if (drained.empty() || options_.prepared.configuration.dryRun) co_return done;
   auto releasing = releaseDrained(shared_.api, stores_, std::move(drained));
   co_await releasing;

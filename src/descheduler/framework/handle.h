@@ -53,7 +53,7 @@ class Handle {
   virtual bool gate(std::string_view feature) const = 0;
   // A plugin works on the drain of a node in this cycle, or would without its dryRun: the framework
   // does not release the node (drained_nodes.h).
-  virtual void keepDrain(const std::string& node) = 0;
+  virtual void keepDraining(const std::string& node) = 0;
   // The component's HTTP client, for calls to other programs (koord-scheduler); nullptr in tests.
   virtual net::HttpTransport* http() = 0;
   // Ready nodes within the program's and the profile's selectors, with their pods, in their present

@@ -67,7 +67,7 @@ struct EvictOptions {
   bool dryRun = false;
   // Returns why the node is not better for the pod than its present node; "" if it is better. Empty
   // function: every other node is accepted. Called only while the eviction is being decided.
-  std::function<std::string(const Pod& pod, const std::string& node)> noBetter;
+  std::function<std::string(const Pod& pod, const std::string& node)> rejectTarget;
 };
 
 // The result of an eviction that was done or started.
@@ -78,7 +78,7 @@ struct Evicted {
 };
 
 // An eviction of an earlier process.
-struct EarlierEviction {
+struct PastEviction {
   std::string node;
   std::string namespace_;
 };
@@ -93,7 +93,7 @@ class EvictPlugin {
   // Returns true if the pod will be evicted, even if the pod itself does not show it yet.
   virtual bool evicting(const Pod&) const { return false; }
   // The evictions since then, of any process, as far as the cluster's objects show them.
-  virtual std::vector<EarlierEviction> evictedSince(WallTime) const { return {}; }
+  virtual std::vector<PastEviction> evictedSince(WallTime) const { return {}; }
 };
 
 // Decides whether a pod may be evicted. All filters of a profile must agree.

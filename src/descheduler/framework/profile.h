@@ -30,7 +30,7 @@ struct Shared {
   const PreparedConfiguration& prepared;
   std::uint64_t cycle = 0;
   std::set<std::string, std::less<>> evicted;  // uids, in this cycle; not yet in snapshots
-  std::set<std::string> keptDrains;            // names of nodes, in this cycle
+  std::set<std::string> drainsToKeep;          // names of nodes, in this cycle
   std::map<std::string, std::shared_ptr<Plugin>, std::less<>> plugins;  // of shared kinds
 };
 
@@ -57,7 +57,7 @@ class Profile final : public Handle, private Evictor {
   bool dryRun() const override { return shared_.prepared.configuration.dryRun; }
   Duration interval() const override { return shared_.prepared.configuration.interval; }
   bool gate(std::string_view feature) const override { return shared_.gate(feature); }
-  void keepDrain(const std::string& node) override { shared_.keptDrains.insert(node); }
+  void keepDraining(const std::string& node) override { shared_.drainsToKeep.insert(node); }
   net::HttpTransport* http() override { return shared_.http; }
   Nodes nodes() const override;
 

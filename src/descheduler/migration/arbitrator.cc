@@ -14,9 +14,9 @@ namespace {
 
 // Jobs that move together are created one after the other; after this time missing ones are not
 // expected.
-constexpr Duration kGroupComesWithin = std::chrono::seconds(30);
+constexpr Duration kGroupTimeout = std::chrono::seconds(30);
 // Rate limits may allow more jobs without a watched change.
-constexpr Duration kLookAnyway = std::chrono::seconds(10);
+constexpr Duration kArbitrationPeriod = std::chrono::seconds(10);
 
 }  // namespace
 
@@ -45,9 +45,9 @@ Task<void> Arbitrator::runForever() {
     auto pause = sleepFor(handle_.executor(), args_.arbitrationInterval);
     co_await pause;
     const SteadyTime now = handle_.executor().steadyNow();
-    if (!dirty_ && now - looked_ < kLookAnyway) continue;
+    if (!dirty_ && now - lastArbitration_ < kArbitrationPeriod) continue;
     dirty_ = false;
-    looked_ = now;
+    lastArbitration_ = now;
     auto looking = round();
     co_await looking;
   }
@@ -58,7 +58,7 @@ std::vector<WaitingJob> Arbitrator::collect() {
   for (const std::string& name : jobs_.open()) {
     const JobPtr job = jobs_.get(name);
     if (!isPending(*job) || hasPassedArbitration(*job) || !mine_(*job) ||
-        job->metadata.deletionTimestamp || !defectOf(*job).message.empty())
+        job->metadata.deletionTimestamp || !specErrorOf(*job).message.empty())
       continue;
     WaitingJob entry{job, handle_.stores().pod(podKeyOf(*job)), 0};
     const api::OwnerReference* owner = entry.pod ? api::controllerOf(entry.pod->metadata) : nullptr;
@@ -93,7 +93,7 @@ Task<void> Arbitrator::round() {
     }
     dirty_ = true;  // only time decides
     const auto created = job->metadata.creationTimestamp;
-    if (created && handle_.executor().wallNow() - *created > kGroupComesWithin) {
+    if (created && handle_.executor().wallNow() - *created > kGroupTimeout) {
       auto refusing = refuse(job, reason::kGangBroken,
                              "Not all jobs of its gang are there: none of them moves");
       co_await refusing;
@@ -112,35 +112,35 @@ std::optional<std::vector<JobPtr>> Arbitrator::together(const JobPtr& job) const
 }
 
 Arbitrator::Answer Arbitrator::judge(const api::PodMigrationJob& job, const PodPtr& pod,
-                                     const Gates::Together& together) const {
+                                     const Gates::GangPods& together) const {
   if (!args_.arbitration) return {};
   // The Reconciler reads the API to check if it is really missing.
   if (!pod) return {};
   for (const JobPtr& other : jobs_.of(api::keyOf(pod->metadata), pod->metadata.uid)) {
     const bool through = isRunning(*other) || (isPending(*other) && hasPassedArbitration(*other));
     if (other->metadata.uid != job.metadata.uid && through)
-      return {.notNow = fmt::format("job {} moves the pod already", other->metadata.name)};
+      return {.temporaryDenial = fmt::format("job {} moves the pod already", other->metadata.name)};
   }
-  if (std::string why = gates_.never(*pod); !why.empty()) {
+  if (std::string why = gates_.permanentDenial(*pod); !why.empty()) {
     // An unknown workload may become known.
     const auto workload = workloads_.of(*pod);
-    if (workload.state == Workloads::State::Unknown) return {.notNow = std::move(why)};
-    return {.never = std::move(why)};
+    if (workload.state == Workloads::State::Unknown) return {.temporaryDenial = std::move(why)};
+    return {.permanentDenial = std::move(why)};
   }
-  Gates::Denial denial = gates_.notNow(*pod, Gates::Counting::Passed, together);
-  return {.notNow = std::move(denial.why), .limit = denial.limit};
+  Gates::Denial denial = gates_.temporaryDenial(*pod, Gates::Counting::Passed, together);
+  return {.temporaryDenial = std::move(denial.why), .limit = denial.limit};
 }
 
 Task<void> Arbitrator::decide(JobPtr job, PodPtr pod) {
   const Answer answer = judge(*job, pod, {});
-  if (!answer.never.empty()) {
+  if (!answer.permanentDenial.empty()) {
     auto refusing =
         refuse(job, reason::kForbidden,
                fmt::format("Pod \"{}\" is forbidden to migrate because it does not meet the "
                            "requirements: {}",
-                           podKeyOf(*job).toString(), answer.never));
+                           podKeyOf(*job).toString(), answer.permanentDenial));
     co_await refusing;
-  } else if (!answer.notNow.empty()) {
+  } else if (!answer.temporaryDenial.empty()) {
     auto saying = reportReason(job, answer);
     co_await saying;
   } else {
@@ -150,34 +150,34 @@ Task<void> Arbitrator::decide(JobPtr job, PodPtr pod) {
 }
 
 Task<void> Arbitrator::decideGroup(std::vector<JobPtr> jobs) {
-  Gates::Together uids;
+  Gates::GangPods uids;
   bool begun = false, over = false;
   for (const JobPtr& job : jobs) {
     uids.insert(job->spec.podRef.uid);
     begun |= hasPassedArbitration(*job) && !isOver(*job);
     over |= isOver(*job) && job->status.phase != phase::kSucceeded;
   }
-  std::string never = over ? "others of its gang cannot move" : "";
+  std::string permanentDenial = over ? "others of its gang cannot move" : "";
   Answer wait;
   for (const JobPtr& job : jobs) {
     // After a crash in between, the rest of the group still passes.
-    if (begun || !never.empty() || !isPending(*job)) continue;
+    if (begun || !permanentDenial.empty() || !isPending(*job)) continue;
     Answer answer = judge(*job, handle_.stores().pod(podKeyOf(*job)), uids);
     const std::string of = fmt::format("pod {} of its gang: ", podKeyOf(*job).toString());
-    if (!answer.never.empty()) never = of + answer.never;
-    if (!answer.notNow.empty() && wait.notNow.empty())
-      wait = {.notNow = of + answer.notNow, .limit = answer.limit};
+    if (!answer.permanentDenial.empty()) permanentDenial = of + answer.permanentDenial;
+    if (!answer.temporaryDenial.empty() && wait.temporaryDenial.empty())
+      wait = {.temporaryDenial = of + answer.temporaryDenial, .limit = answer.limit};
   }
   for (const JobPtr& job : jobs) {
     if (!isPending(*job) || hasPassedArbitration(*job)) continue;
-    if (!never.empty()) {
+    if (!permanentDenial.empty()) {
       auto refusing =
           refuse(job, reason::kGangBroken,
                  fmt::format("Pod \"{}\" is forbidden to migrate because its gang moves "
                              "whole or not at all: {}",
-                             podKeyOf(*job).toString(), never));
+                             podKeyOf(*job).toString(), permanentDenial));
       co_await refusing;
-    } else if (!wait.notNow.empty()) {
+    } else if (!wait.temporaryDenial.empty()) {
       auto saying = reportReason(job, wait);
       co_await saying;
     } else {
@@ -200,11 +200,11 @@ Task<void> Arbitrator::pass(JobPtr job) {
 
 Task<void> Arbitrator::refuse(JobPtr job, std::string reason, std::string message) {
   api::PodMigrationJobStatus status = job->status;
-  endWith(status, phase::kFailed, reason, message);
+  endJob(status, phase::kFailed, reason, message);
   auto writing = writer_.setStatus(job, std::move(status));
   auto written = co_await writing;
   if (written) {
-    writer_.tell(**written, "Warning", reason, std::move(message));
+    writer_.recordEvent(**written, "Warning", reason, std::move(message));
   } else {
     dirty_ = true;
   }
@@ -217,7 +217,7 @@ Task<void> Arbitrator::reportReason(JobPtr job, Answer answer) {
   api::PodMigrationJobStatus status = job->status;
   status.phase = phase::kPending;
   status.reason = reason::kWaiting;
-  status.message = std::move(answer.notNow);
+  status.message = std::move(answer.temporaryDenial);
   auto writing = writer_.setStatus(job, std::move(status));
   (void)co_await writing;
 }

@@ -41,12 +41,12 @@ class Arbitrator {
   Task<void> decideGroup(std::vector<JobPtr> jobs);
   // Why the job cannot pass: never, or not now.
   struct Answer {
-    std::string never;
-    std::string notNow;
+    std::string permanentDenial;
+    std::string temporaryDenial;
     const char* limit = "";  // the limit that is reached
   };
   Answer judge(const api::PodMigrationJob& job, const PodPtr& pod,
-               const Gates::Together& together) const;
+               const Gates::GangPods& together) const;
   Task<void> pass(JobPtr job);
   Task<void> refuse(JobPtr job, std::string reason, std::string message);
   Task<void> reportReason(JobPtr job, Answer answer);
@@ -60,7 +60,7 @@ class Arbitrator {
   std::function<bool(const api::PodMigrationJob&)> mine_;
   JobWriter writer_;
   bool dirty_ = true;
-  SteadyTime looked_{};
+  SteadyTime lastArbitration_{};
   std::size_t waiting_ = 0;
   TaskGroup tasks_;
 };

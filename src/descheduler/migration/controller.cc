@@ -85,8 +85,8 @@ Result<> MigrationController::start() {
 std::string MigrationController::refusal(const Pod& pod) const {
   if (std::string why = gates_.otherJob(pod); !why.empty()) return why;
   if (std::string why = gates_.wrongScheduler(pod); !why.empty()) return why;
-  if (std::string why = gates_.never(pod); !why.empty()) return why;
-  return gates_.notNow(pod, Gates::Counting::Open).why;
+  if (std::string why = gates_.permanentDenial(pod); !why.empty()) return why;
+  return gates_.temporaryDenial(pod, Gates::Counting::Open).why;
 }
 
 // Derived from the existing jobs, so a new process knows it, too. A paused job does not move its
@@ -100,8 +100,8 @@ bool MigrationController::evicting(const Pod& pod) const {
 }
 
 // Derived from the existing jobs: old finished ones have been deleted.
-std::vector<EarlierEviction> MigrationController::evictedSince(WallTime since) const {
-  std::vector<EarlierEviction> earlier;
+std::vector<PastEviction> MigrationController::evictedSince(WallTime since) const {
+  std::vector<PastEviction> earlier;
   for (const auto& [name, job] : jobs_.all())
     if (annotationOf(*job, kAnnotationJobCreatedBy) == Reconciler::creator(handle_) &&
         job->metadata.creationTimestamp && *job->metadata.creationTimestamp > since)

@@ -496,17 +496,17 @@ struct Death {
 };
 
 // The result of a job if the process dies at a write and another one takes over.
-std::string afterDeath(Death death, bool directly, int* evictions, int* reservations) {
+std::string afterDeath(Death death, bool evictsDirectly, int* evictions, int* reservations) {
   MigrationWorld w;
   w.workload("web", 4);
   w.start(death.at, death.afterwards);
-  if (directly) {
+  if (evictsDirectly) {
     w.moveDirectly("j", "web-0");
   } else {
     w.move("j", "web-0");
   }
   w.run(5s);
-  const bool died = w.process->mortal().dead;
+  const bool died = w.process->crashing().dead;
   w.start();
   w.run(20s);
   *evictions = w.evictionsOf("web-0");
@@ -517,13 +517,14 @@ std::string afterDeath(Death death, bool directly, int* evictions, int* reservat
 }
 
 TEST(MigrationController, dies_at_any_write_and_still_evicts_once_and_finishes) {
-  for (const bool directly : {false, true}) {
+  for (const bool evictsDirectly : {false, true}) {
     int deaths = 0;
     for (int at = 1; at < 40; ++at) {
       bool lived = true;
       for (const bool afterwards : {false, true}) {
         int evictions = 0, reservations = 0;
-        const std::string phase = afterDeath({at, afterwards}, directly, &evictions, &reservations);
+        const std::string phase =
+            afterDeath({at, afterwards}, evictsDirectly, &evictions, &reservations);
         if (phase == "lived") continue;
         lived = false;
         ++deaths;
@@ -535,7 +536,7 @@ TEST(MigrationController, dies_at_any_write_and_still_evicts_once_and_finishes) 
       }
       if (lived) break;
     }
-    EXPECT_GE(deaths, directly ? 8 : 14);
+    EXPECT_GE(deaths, evictsDirectly ? 8 : 14);
   }
 }
 

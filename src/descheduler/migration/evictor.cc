@@ -74,8 +74,8 @@ Task<Result<>> PodEvictor::requestEviction(JobPtr job, std::shared_ptr<const api
   co_return done;
 }
 
-Task<Result<>> PodEvictor::carryOut(JobPtr job, std::shared_ptr<const api::Pod> pod,
-                                    std::string policy) {
+Task<Result<>> PodEvictor::evictByPolicy(JobPtr job, std::shared_ptr<const api::Pod> pod,
+                                         std::string policy) {
   if (policy == "SoftEviction") {
     auto asking = requestEviction(job, pod);
     auto asked = co_await asking;
@@ -112,7 +112,7 @@ Task<Result<>> PodEvictor::carryOut(JobPtr job, std::shared_ptr<const api::Pod> 
 
 Task<Result<>> PodEvictor::evict(JobPtr job, std::shared_ptr<const api::Pod> pod) {
   const std::string policy = policyOf(*job, *pod);
-  auto carrying = carryOut(job, pod, policy);
+  auto carrying = evictByPolicy(job, pod, policy);
   auto done = co_await carrying;
   const std::string trigger(annotationOf(*job, kAnnotationEvictTrigger));
   const std::string& node = pod->spec.nodeName;

@@ -28,7 +28,7 @@ class PodEvictor {
   Task<Result<>> takeBack(api::ObjectKey pod, std::string uid);
 
  private:
-  Task<Result<>> carryOut(JobPtr job, std::shared_ptr<const api::Pod> pod, std::string policy);
+  Task<Result<>> evictByPolicy(JobPtr job, std::shared_ptr<const api::Pod> pod, std::string policy);
   Task<Result<>> requestEviction(JobPtr job, std::shared_ptr<const api::Pod> pod);
   json::object deleteOptionsOf(const api::PodMigrationJob& job, const api::Pod& pod) const;
 

@@ -14,7 +14,7 @@ namespace {
 
 // Returns true if the job timed out with an unscheduled Reservation of its own and without an
 // eviction.
-bool endedInVain(const api::PodMigrationJob& job) {
+bool endedWithoutMove(const api::PodMigrationJob& job) {
   return job.status.phase == phase::kFailed && job.status.reason == reason::kTimeout &&
          isTrue(job.status, condition::kReservationCreated) &&
          !isTrue(job.status, condition::kReservationScheduled) &&
@@ -23,7 +23,7 @@ bool endedInVain(const api::PodMigrationJob& job) {
              kCreatedBy;
 }
 
-std::string inWords(Duration left) {
+std::string durationText(Duration left) {
   return formatDuration(std::chrono::ceil<std::chrono::seconds>(left));
 }
 
@@ -37,7 +37,7 @@ void FutileMoves::changed(const JobPtr&, const JobPtr& after) {
   }
   const auto ttl = ttlOf(*after);
   const auto made = after->metadata.creationTimestamp;
-  if (!made || !ttl || !*ttl || !endedInVain(*after) || *made + **ttl <= unseen_.end) return;
+  if (!made || !ttl || !*ttl || !endedWithoutMove(*after) || *made + **ttl <= unseen_.end) return;
   unseen_ = {after->metadata.name, *made + **ttl, **ttl};
 }
 
@@ -48,16 +48,17 @@ std::string FutileMoves::refusal(const api::Pod& pod, WallTime now) const {
         "its "
         "plugin "
         "Reservation? The next try is in {}",
-        unseen_.job, formatDuration(unseen_.took), inWords(unseen_.end + unseen_.took - now));
+        unseen_.job, formatDuration(unseen_.took), durationText(unseen_.end + unseen_.took - now));
   for (const JobPtr& job : jobs_.of(api::keyOf(pod.metadata), pod.metadata.uid)) {
     const auto ttl = ttlOf(*job);
     const auto made = job->metadata.creationTimestamp;
-    if (job->spec.podRef.uid != pod.metadata.uid || !made || !ttl || !*ttl || !endedInVain(*job))
+    if (job->spec.podRef.uid != pod.metadata.uid || !made || !ttl || !*ttl ||
+        !endedWithoutMove(*job))
       continue;
     const WallTime again = *made + 2 * **ttl;
     if (now < again)
       return fmt::format("job {} found no room for it in {}; the next try is in {}",
-                         job->metadata.name, formatDuration(**ttl), inWords(again - now));
+                         job->metadata.name, formatDuration(**ttl), durationText(again - now));
   }
   return {};
 }
@@ -66,15 +67,15 @@ std::set<std::string> FutileMoves::failedPredictions() const {
   std::set<std::string> nodes;
   for (const auto& [name, job] : jobs_.all()) {
     const auto planned = annotationOf(*job, kAnnotationPlannedNode);
-    if (!planned.empty() && endedInVain(*job) &&
+    if (!planned.empty() && endedWithoutMove(*job) &&
         conditionOf(job->status, condition::kReservationScheduled))
       nodes.emplace(planned);
   }
   return nodes;
 }
 
-std::string FutileMoves::waitedFor(const api::PodMigrationJob& job,
-                                   const api::PodMigrationJobStatus& status) {
+std::string FutileMoves::waitTarget(const api::PodMigrationJob& job,
+                                    const api::PodMigrationJobStatus& status) {
   if (isPending(job)) return status.message;
   const auto* scheduled = conditionOf(status, condition::kReservationScheduled);
   const auto* evicting = conditionOf(status, condition::kEviction);

@@ -26,8 +26,8 @@ class FutileMoves {
   // Predicted nodes that then could not take the Reservation, while their jobs exist.
   std::set<std::string> failedPredictions() const;
   // What a timed-out job has waited for, as text; "" if unknown.
-  static std::string waitedFor(const api::PodMigrationJob& job,
-                               const api::PodMigrationJobStatus& status);
+  static std::string waitTarget(const api::PodMigrationJob& job,
+                                const api::PodMigrationJobStatus& status);
 
  private:
   struct Try {

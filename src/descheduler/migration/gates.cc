@@ -41,7 +41,7 @@ std::string Gates::wrongScheduler(const api::Pod& pod) const {
                      fmt::join(args_.schedulerNames, ", "));
 }
 
-std::string Gates::never(const Pod& pod) const {
+std::string Gates::permanentDenial(const Pod& pod) const {
   if (isExempt(pod)) return {};
   if (!args_.namespaces.allows(pod.metadata.namespace_))
     return fmt::format("namespace {} is left alone (namespaces)", pod.metadata.namespace_);
@@ -63,7 +63,7 @@ std::string Gates::never(const Pod& pod) const {
   return {};
 }
 
-Gates::Denial Gates::globalLimit(const Pod&, Counting counting, const Together& together) const {
+Gates::Denial Gates::globalLimit(const Pod&, Counting counting, const GangPods& together) const {
   if (args_.maxMigratingGlobally <= 0 || args_.skips("MaxMigratingGlobally")) return {};
   std::int64_t count = 0;
   const auto others = static_cast<std::int64_t>(std::max<std::size_t>(together.size(), 1)) - 1;
@@ -76,7 +76,7 @@ Gates::Denial Gates::globalLimit(const Pod&, Counting counting, const Together& 
                                               count, args_.maxMigratingGlobally)};
 }
 
-Gates::Denial Gates::nodeLimit(const Pod& pod, Counting counting, const Together& together) const {
+Gates::Denial Gates::nodeLimit(const Pod& pod, Counting counting, const GangPods& together) const {
   if (args_.maxMigratingPerNode <= 0 || pod.spec.nodeName.empty() ||
       args_.skips("MaxMigratingPerNode"))
     return {};
@@ -101,7 +101,7 @@ Gates::Denial Gates::nodeLimit(const Pod& pod, Counting counting, const Together
 }
 
 Gates::Denial Gates::namespaceLimit(const Pod& pod, Counting counting,
-                                    const Together& together) const {
+                                    const GangPods& together) const {
   if (args_.maxMigratingPerNamespace <= 0 || args_.skips("MaxMigratingPerNamespace")) return {};
   std::int64_t count = 0;
   const auto others = static_cast<std::int64_t>(std::max<std::size_t>(together.size(), 1)) - 1;
@@ -144,9 +144,10 @@ Gates::Denial Gates::workloadLimit(const Pod& pod, Counting counting) const {
                       lost, missing)};
 }
 
-Gates::Denial Gates::notNow(const Pod& pod, Counting counting, const Together& together) const {
+Gates::Denial Gates::temporaryDenial(const Pod& pod, Counting counting,
+                                     const GangPods& together) const {
   if (isExempt(pod)) return {};
-  Together own = together;
+  GangPods own = together;
   own.insert(pod.metadata.uid);
   for (const auto gate : {&Gates::globalLimit, &Gates::nodeLimit, &Gates::namespaceLimit})
     if (Denial denial = (this->*gate)(pod, counting, own); !denial.why.empty()) return denial;

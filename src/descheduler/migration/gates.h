@@ -20,14 +20,14 @@ class Gates {
   // that have passed.
   enum class Counting { Open, Passed };
   // The uids of pods that move together; these do not count against each other.
-  using Together = std::set<std::string, std::less<>>;
+  using GangPods = std::set<std::string, std::less<>>;
 
   // Refuses if the pod has an unfinished job.
   std::string otherJob(const api::Pod& pod) const;
   // Refuses if the pod's scheduler does not support Reservations and the job would need one.
   std::string wrongScheduler(const api::Pod& pod) const;
   // Refusals that are permanent.
-  std::string never(const Pod& pod) const;
+  std::string permanentDenial(const Pod& pod) const;
   // The reached limit, by the name of its argument, and the message; both "" if none is reached.
   struct Denial {
     const char* limit = "";
@@ -35,14 +35,14 @@ class Gates {
   };
   // Checks limits, which may allow the pod later. A gang moves at once, so the limits must allow
   // all of it, and those of its workload do not apply.
-  Denial notNow(const Pod& pod, Counting counting, const Together& together = {}) const;
+  Denial temporaryDenial(const Pod& pod, Counting counting, const GangPods& together = {}) const;
 
  private:
   bool counts(const api::PodMigrationJob& job, Counting counting) const;
   bool migrates(const api::Pod& pod, Counting counting) const;
-  Denial globalLimit(const Pod& pod, Counting counting, const Together& together) const;
-  Denial nodeLimit(const Pod& pod, Counting counting, const Together& together) const;
-  Denial namespaceLimit(const Pod& pod, Counting counting, const Together& together) const;
+  Denial globalLimit(const Pod& pod, Counting counting, const GangPods& together) const;
+  Denial nodeLimit(const Pod& pod, Counting counting, const GangPods& together) const;
+  Denial namespaceLimit(const Pod& pod, Counting counting, const GangPods& together) const;
   Denial workloadLimit(const Pod& pod, Counting counting) const;
 
   const MigrationControllerArgs& args_;

@@ -57,7 +57,7 @@ Result<std::optional<Duration>> ttlOf(const api::PodMigrationJob& job) {
   return std::optional<Duration>(std::min<Duration>(*ttl, kLongestTtl));
 }
 
-Defect defectOf(const api::PodMigrationJob& job) {
+SpecError specErrorOf(const api::PodMigrationJob& job) {
   const auto& reference = job.spec.podRef;
   if (reference.namespace_.empty() || reference.name.empty())
     return {reason::kInvalidPodRef, "Abort job caused by invalid PodRef"};
@@ -111,8 +111,8 @@ bool setCondition(api::PodMigrationJobStatus& status, std::string type, bool isT
   return true;
 }
 
-void endWith(api::PodMigrationJobStatus& status, const char* phase, std::string reason,
-             std::string message) {
+void endJob(api::PodMigrationJobStatus& status, const char* phase, std::string reason,
+            std::string message) {
   status.phase = phase;
   if (status.phase == phase::kSucceeded) status.status = "Complete";
   status.reason = std::move(reason);

@@ -68,11 +68,11 @@ std::string evictReasonOf(const api::PodMigrationJob& job);
 // nullopt: no TTL. The error names the field.
 Result<std::optional<Duration>> ttlOf(const api::PodMigrationJob& job);
 // The error of a job with an invalid spec: reason and message; empty if it is valid.
-struct Defect {
+struct SpecError {
   const char* reason = "";
   std::string message;
 };
-Defect defectOf(const api::PodMigrationJob& job);
+SpecError specErrorOf(const api::PodMigrationJob& job);
 
 const api::PodMigrationJobCondition* conditionOf(const api::PodMigrationJobStatus& status,
                                                  std::string_view type);
@@ -84,7 +84,7 @@ bool isTrue(const api::PodMigrationJobStatus& status, std::string_view type);
 bool setCondition(api::PodMigrationJobStatus& status, std::string type, bool isTrue,
                   std::string reason, std::string message, WallTime now);
 // Finishes the job with this reason.
-void endWith(api::PodMigrationJobStatus& status, const char* phase, std::string reason,
-             std::string message);
+void endJob(api::PodMigrationJobStatus& status, const char* phase, std::string reason,
+            std::string message);
 
 }  // namespace koord::descheduler

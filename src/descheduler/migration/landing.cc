@@ -121,8 +121,9 @@ Task<Result<std::string>> SchedulerLanding::findScheduler() {
   co_return fmt::format("https://{}{}{}:{}", six ? "[" : "", address, six ? "]" : "", args_.port);
 }
 
-Task<Result<std::vector<LandingPlace>>> SchedulerLanding::askAt(std::string url, std::string body,
-                                                                std::size_t count) {
+Task<Result<std::vector<LandingPlace>>> SchedulerLanding::queryScheduler(std::string url,
+                                                                         std::string body,
+                                                                         std::size_t count) {
   net::HttpRequest request;
   request.method = "POST";
   request.url = url + "/apis/v1/whatif/pods";
@@ -145,7 +146,7 @@ Task<Result<std::vector<LandingPlace>>> SchedulerLanding::askAt(std::string url,
   auto reply = co_await fetching;
   if (!reply) co_return fail(std::move(reply.error()));
   if (reply->status == 404) {
-    notBefore_ = handle_.executor().steadyNow() + kAskAgain;
+    retryAt_ = handle_.executor().steadyNow() + kAskAgain;
     co_return fail(ErrorCode::NotFound, "it does not know the question");
   }
   if (reply->status != 200)
@@ -156,8 +157,7 @@ Task<Result<std::vector<LandingPlace>>> SchedulerLanding::askAt(std::string url,
 
 Task<std::optional<std::vector<LandingPlace>>> SchedulerLanding::ask(
     std::vector<LandingMove> moves) {
-  if (!http_ || !args_.enabled || handle_.executor().steadyNow() < notBefore_)
-    co_return std::nullopt;
+  if (!http_ || !args_.enabled || handle_.executor().steadyNow() < retryAt_) co_return std::nullopt;
   const std::string body = landingQuestion(moves);
   Error problem;
   // The leader may have changed since it was found.
@@ -171,7 +171,7 @@ Task<std::optional<std::vector<LandingPlace>>> SchedulerLanding::ask(
       }
       url_ = *std::move(found);
     }
-    auto asking = askAt(url_, body, moves.size());
+    auto asking = queryScheduler(url_, body, moves.size());
     auto answer = co_await asking;
     if (answer) co_return *std::move(answer);
     problem = std::move(answer.error());
@@ -180,7 +180,7 @@ Task<std::optional<std::vector<LandingPlace>>> SchedulerLanding::ask(
   }
   log::v(1, "where pods would land cannot be asked of koord-scheduler: {}", problem.message);
   if (problem.code != ErrorCode::NotFound)
-    notBefore_ = handle_.executor().steadyNow() + std::chrono::seconds(5);
+    retryAt_ = handle_.executor().steadyNow() + std::chrono::seconds(5);
   co_return std::nullopt;
 }
 

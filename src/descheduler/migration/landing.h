@@ -46,15 +46,15 @@ class SchedulerLanding final : public Landing {
 
  private:
   Task<Result<std::string>> findScheduler();
-  Task<Result<std::vector<LandingPlace>>> askAt(std::string url, std::string body,
-                                                std::size_t count);
+  Task<Result<std::vector<LandingPlace>>> queryScheduler(std::string url, std::string body,
+                                                         std::size_t count);
 
   const LandingArgs& args_;
   Handle& handle_;
   net::HttpTransport* http_;
   std::string url_;
   std::string certificate_;  // serving certificate, from the leader's lease
-  SteadyTime notBefore_{};
+  SteadyTime retryAt_{};
 };
 
 // The request body for the service, without unneeded fields.

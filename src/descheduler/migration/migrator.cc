@@ -16,13 +16,13 @@ namespace koord::descheduler {
 namespace {
 
 // How many decided moves are sent to the scheduler with the next request.
-constexpr std::size_t kMovesTold = 200;
+constexpr std::size_t kMaxReportedMoves = 200;
 constexpr int kMostPlaces = 4;  // that are tried for a pod
 // Longer than a cycle; the next cycle plans again.
 constexpr Duration kDryRunLasts = std::chrono::seconds(5);
 
 // In the mode EvictDirectly nothing keeps a pod from returning to its node.
-std::set<std::string> keptOff(const api::PodMigrationJob& job, const api::Pod& pod) {
+std::set<std::string> avoidedNodes(const api::PodMigrationJob& job, const api::Pod& pod) {
   if (job.spec.mode == "EvictDirectly") return {};
   return {pod.spec.nodeName};
 }
@@ -71,12 +71,13 @@ bool Migrator::fitsElsewhere(const Pod& pod) const {
 }
 
 // Checks limits and failed migrations.
-std::string Migrator::notNow(const Pod& pod, const Gates::Together& together) {
+std::string Migrator::temporaryDenial(const Pod& pod, const Gates::GangPods& together) {
   const auto denied = [&](const char* limit, std::string why) {
     metrics_.denied(limit);
     return why;
   };
-  if (auto denial = gates_.notNow(pod, Gates::Counting::Open, together); !denial.why.empty())
+  if (auto denial = gates_.temporaryDenial(pod, Gates::Counting::Open, together);
+      !denial.why.empty())
     return denied(denial.limit, std::move(denial.why));
   if (reservesFirst())
     if (auto why = futileMoves_.refusal(pod, handle_.executor().wallNow()); !why.empty())
@@ -93,15 +94,15 @@ std::string Migrator::notNow(const Pod& pod, const Gates::Together& together) {
 
 // Why the pods may not move; "" if they may.
 Task<std::string> Migrator::refusal(PodPtr pod, std::vector<PodPtr> pods) {
-  Gates::Together together;
+  Gates::GangPods together;
   for (const PodPtr& each : pods) together.insert(each->metadata.uid);
   for (const PodPtr& each : pods) {
     auto preparing = workloads_.prepare(each);
     co_await preparing;
     std::string why = gates_.otherJob(*each);
     if (why.empty()) why = gates_.wrongScheduler(*each);
-    if (why.empty()) why = gates_.never(*each);
-    if (why.empty()) why = notNow(*each, together);
+    if (why.empty()) why = gates_.permanentDenial(*each);
+    if (why.empty()) why = temporaryDenial(*each, together);
     if (!why.empty())
       co_return each == pod ? why
                             : fmt::format("its gang moves whole or not at all, and of pod {}: {}",
@@ -123,11 +124,12 @@ std::vector<LandingMove> Migrator::movesUnderWay() const {
         (job->spec.reservationOptions && job->spec.reservationOptions->reservationRef);
     if (planned.empty() || held || conditionOf(job->status, condition::kEviction)) continue;
     const PodPtr pod = handle_.stores().pod(podKeyOf(*job));
-    if (!pod || pod->metadata.uid != job->spec.podRef.uid || moves.size() >= kMovesTold) continue;
+    if (!pod || pod->metadata.uid != job->spec.podRef.uid || moves.size() >= kMaxReportedMoves)
+      continue;
     moves.push_back({.pod = pod,
                      .whole = nullptr,
                      .stays = job->spec.mode != "EvictDirectly",
-                     .avoid = keptOff(*job, *pod),
+                     .avoid = avoidedNodes(*job, *pod),
                      .group = std::string(annotationOf(*job, kAnnotationMoveTogether))});
   }
   return moves;
@@ -151,7 +153,7 @@ Task<Result<std::vector<LandingMove>>> Migrator::movesWith(const Plan* plan) {
   const SteadyTime now = handle_.executor().steadyNow();
   std::erase_if(dryMoves_, [&](const auto& entry) { return now - entry.second.at > kDryRunLasts; });
   for (const auto& [uid, dry] : dryMoves_)
-    if (moves.size() < kMovesTold) moves.push_back(dry.move);
+    if (moves.size() < kMaxReportedMoves) moves.push_back(dry.move);
   for (std::size_t i = 0; i < plan->pods.size(); ++i) {
     const Pod& pod = *plan->pods[i];
     // The kept pod lacks fields that a scheduler needs (host ports).
@@ -217,12 +219,12 @@ Task<std::string> Migrator::findPlaces(Plan* plan, const EvictOptions* options) 
     std::vector<LandingMove> asked = *moves;
     auto asking = landing_.ask(std::move(asked));
     const auto places = co_await asking;
-    if (!places) co_return nowhereElse(*plan);
+    if (!places) co_return noTargetReason(*plan);
     plan->plannedBy = "koord-scheduler";
     std::string why = takePlaces(std::span(*places).subspan(before), worse, *plan);
     if (!why.empty()) co_return why;
     const std::string& landing = plan->landing.front();
-    worse = options->noBetter ? options->noBetter(*plan->pods.front(), landing) : "";
+    worse = options->rejectTarget ? options->rejectTarget(*plan->pods.front(), landing) : "";
     if (worse.empty()) co_return std::string();
     if (!reservesFirst()) break;  // the pod cannot be kept off that place
     plan->avoid.front().insert(landing);
@@ -232,7 +234,7 @@ Task<std::string> Migrator::findPlaces(Plan* plan, const EvictOptions* options) 
                         worse);
 }
 
-std::string Migrator::nowhereElse(const Plan& plan) const {
+std::string Migrator::noTargetReason(const Plan& plan) const {
   if (!args_.nodeFit) return "";
   for (const PodPtr& pod : plan.pods)
     if (!fitsElsewhere(*pod))

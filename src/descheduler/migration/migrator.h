@@ -52,7 +52,7 @@ class Migrator {
   };
 
   Task<std::string> refusal(PodPtr pod, std::vector<PodPtr> pods);
-  std::string notNow(const Pod& pod, const Gates::Together& together);
+  std::string temporaryDenial(const Pod& pod, const Gates::GangPods& together);
   std::map<std::string, std::int64_t> arriving() const;
   std::string avoidNodes(Plan& plan) const;
   Task<Result<std::vector<LandingMove>>> movesWith(const Plan* plan);
@@ -60,7 +60,7 @@ class Migrator {
                          Plan& plan);
   Task<std::string> findPlaces(Plan* plan, const EvictOptions* options);
   // Why a pod fits no other node, by the descheduler's own check; "" if all fit.
-  std::string nowhereElse(const Plan& plan) const;
+  std::string noTargetReason(const Plan& plan) const;
   Task<Result<std::string>> makeJobs(Plan plan, EvictOptions options);
   json::object jobFor(const Plan& plan, std::size_t i, const EvictOptions& options,
                       const std::string& group) const;

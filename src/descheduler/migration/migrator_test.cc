@@ -49,7 +49,7 @@ TEST(Migrator, a_place_that_is_no_better_is_left_out_and_the_next_one_asked_for)
   w.workload("web", 4);
   w.start();
   std::vector<std::string> judged;
-  w.noBetter = [&](const Pod&, const std::string& node) {
+  w.rejectTarget = [&](const Pod&, const std::string& node) {
     judged.push_back(node);
     return std::string(node == "n2" ? "n2 is as loaded" : "");
   };
@@ -57,7 +57,7 @@ TEST(Migrator, a_place_that_is_no_better_is_left_out_and_the_next_one_asked_for)
   EXPECT_THAT(judged, ElementsAre("n2", "n3"));
   EXPECT_EQ(annotationOf(w.job(name), kAnnotationPlannedNode), "n3");
   EXPECT_EQ(annotationOf(w.job(name), kAnnotationAvoidNodes), "n2");
-  w.noBetter = [](const Pod&, const std::string& node) { return node + " is as loaded"; };
+  w.rejectTarget = [](const Pod&, const std::string& node) { return node + " is as loaded"; };
   EXPECT_THAT(w.evict("web-1"), HasSubstr("pod web-1 would find no better place: n3 is as loaded"));
   EXPECT_EQ(w.jobs().size(), 1u);
 }

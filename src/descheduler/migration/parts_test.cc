@@ -136,7 +136,7 @@ api::PodMigrationJob jobOf(std::string_view text) {
 
 TEST(JobStatus, tells_what_is_wrong_with_a_job_by_its_field) {
   const auto defect = [](std::string_view spec) {
-    const auto found = defectOf(jobOf(fmt::format(R"({{"spec": {}}})", spec)));
+    const auto found = specErrorOf(jobOf(fmt::format(R"({{"spec": {}}})", spec)));
     return found.message.empty() ? std::string()
                                  : fmt::format("{}: {}", found.reason, found.message);
   };

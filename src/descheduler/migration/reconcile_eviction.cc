@@ -11,7 +11,7 @@ namespace koord::descheduler {
 namespace {
 
 // Retry after a refused eviction, nearly always because of a budget.
-constexpr Duration kTryAgain = std::chrono::seconds(3);
+constexpr Duration kRetryAfter = std::chrono::seconds(3);
 
 std::shared_ptr<const api::Pod> shared(api::Pod pod) {
   return std::make_shared<const api::Pod>(std::move(pod));
@@ -50,7 +50,7 @@ std::string Reconciler::laggingJob(const Work& work, bool& broken) const {
     begun |= conditionOf(other->status, condition::kEviction) != nullptr;
     if (isOver(*other)) {
       over |= other->status.phase != phase::kSucceeded;
-    } else if (!isRunning(*other) || (!work.directly(args_) &&
+    } else if (!isRunning(*other) || (!work.evictsDirectly(args_) &&
                                       !isTrue(other->status, condition::kReservationScheduled))) {
       lagging = fmt::format("pod {} of its gang, job {}, is not ready to move",
                             podKeyOf(*other).toString(), name);
@@ -80,10 +80,10 @@ Reconciler::Step Reconciler::evict(Work* work) {
     co_return Next::Stop;
   // Nor before its turn.
   if (known && known->metadata.uid == uid) {
-    if (const Duration wait = turnOf(*work, *known); wait > Duration::zero()) {
+    if (const Duration wait = rateLimitDelay(*work, *known); wait > Duration::zero()) {
       wakeups_.in(work->name(), wait);
       auto waiting =
-          waitForTurn(work, "pods of its workload or namespace, or in all, were evicted lately");
+          waitWithReason(work, "pods of its workload or namespace, or in all, were evicted lately");
       auto waits = co_await waiting;
       co_return waits;
     }
@@ -107,14 +107,14 @@ Reconciler::Step Reconciler::evict(Work* work) {
   auto saving = save(work);
   auto saved = co_await saving;
   if (!saved) co_return fail(std::move(saved.error()));
-  writer_.tell(*work->job, "Normal", reason::kEvictComplete, message);
+  writer_.recordEvent(*work->job, "Normal", reason::kEvictComplete, message);
   auto ending = evictionEnded(work);
   auto ended = co_await ending;
   co_return ended;
 }
 
 Reconciler::Step Reconciler::evictionEnded(Work* work) {
-  if (!work->directly(args_)) co_return Next::GoOn;
+  if (!work->evictsDirectly(args_)) co_return Next::Continue;
   auto succeeding = succeed(work, fmt::format("Pod {} has been evicted", work->podText()));
   auto ended = co_await succeeding;
   co_return ended;
@@ -122,7 +122,7 @@ Reconciler::Step Reconciler::evictionEnded(Work* work) {
 
 // The time until the rate limits allow the eviction. 0 after the eviction has begun, and for a
 // gang, which moves at once.
-Duration Reconciler::turnOf(const Work& work, const api::Pod& pod) {
+Duration Reconciler::rateLimitDelay(const Work& work, const api::Pod& pod) {
   const bool exempt = conditionOf(work.status, condition::kEviction) != nullptr ||
                       api::findIn(work.job->metadata.annotations, kAnnotationEvict) != nullptr ||
                       !annotationOf(*work.job, kAnnotationMoveTogether).empty();
@@ -130,7 +130,7 @@ Duration Reconciler::turnOf(const Work& work, const api::Pod& pod) {
 }
 
 // Writes the reason to the status, once, because its numbers change.
-Reconciler::Step Reconciler::waitForTurn(Work* work, std::string why) {
+Reconciler::Step Reconciler::waitWithReason(Work* work, std::string why) {
   if (work->status.reason == reason::kWaitingForTurn) co_return Next::Stop;
   work->status.reason = reason::kWaitingForTurn;
   work->status.message = std::move(why);
@@ -140,7 +140,7 @@ Reconciler::Step Reconciler::waitForTurn(Work* work, std::string why) {
 
 // The watch's state of the Reservation may be outdated, and the pod must not be evicted in vain.
 Reconciler::Step Reconciler::verifyReservation(Work* work) {
-  if (!work->reservation) co_return Next::GoOn;
+  if (!work->reservation) co_return Next::Continue;
   const api::ObjectKey key{"", work->reservationName()};
   auto reading = kube::get<api::Reservation>(handle_.api(), key);
   auto now = co_await reading;
@@ -181,18 +181,18 @@ Reconciler::Step Reconciler::evictPresent(Work* work, std::shared_ptr<const api:
     auto ended = co_await ending;
     co_return ended;
   } else if (!lag.empty()) {
-    auto waiting = waitForTurn(work, lag);
+    auto waiting = waitWithReason(work, lag);
     auto waits = co_await waiting;
     co_return waits;
   }
   const bool alone = annotationOf(*work->job, kAnnotationMoveTogether).empty();
   if (std::string busy = arrivals_.refusal(*work->job, starting_);
       alone && !begun && !busy.empty()) {
-    auto waiting = waitForTurn(work, std::move(busy));
+    auto waiting = waitWithReason(work, std::move(busy));
     auto waits = co_await waiting;
     co_return waits;
   }
-  Duration wait = turnOf(*work, *pod);
+  Duration wait = rateLimitDelay(*work, *pod);
   if (wait == Duration::zero()) wait = evictor_.takeToken();
   if (wait > Duration::zero()) {
     wakeups_.in(work->name(), wait);
@@ -223,14 +223,14 @@ Reconciler::Step Reconciler::callEvictor(Work* work, std::shared_ptr<const api::
   auto evicting = evictor_.evict(work->job, pod);
   auto evicted = co_await evicting;
   if (!evicted) {
-    writer_.tell(
+    writer_.recordEvent(
         *work->job, "Warning", reason::kEvicting,
         fmt::format("Failed evict Pod {} caused by {}", work->podText(), evicted.error().message));
     log::v(2, "job {}: {}", work->name(), evicted.error().message);
-    wakeups_.in(work->name(), kTryAgain);
+    wakeups_.in(work->name(), kRetryAfter);
     co_return Next::Stop;
   }
-  writer_.tell(*work->job, "Normal", reason::kEvicting, message);
+  writer_.recordEvent(*work->job, "Normal", reason::kEvicting, message);
   co_return Next::Stop;
 }
 

@@ -31,7 +31,7 @@ bool isHopeless(ErrorCode code) {
   return code == ErrorCode::Invalid || code == ErrorCode::BadRequest;
 }
 
-std::set<std::string> avoidedBy(const api::PodMigrationJob& job, const api::Pod& pod) {
+std::set<std::string> nodesToAvoid(const api::PodMigrationJob& job, const api::Pod& pod) {
   std::set<std::string> avoid;
   if (!pod.spec.nodeName.empty()) avoid.insert(pod.spec.nodeName);
   std::string_view more = annotationOf(job, kAnnotationAvoidNodes);
@@ -57,7 +57,7 @@ Task<Result<ReservationPtr>> Reconciler::readReservation(std::string name) {
 
 // Creates the Reservation and waits until it has a suitable node.
 Reconciler::Step Reconciler::ensureReservation(Work* work) {
-  if (work->directly(args_)) co_return Next::GoOn;
+  if (work->evictsDirectly(args_)) co_return Next::Continue;
   if (work->reservationName().empty()) {
     auto creating = createReservation(work);
     auto created = co_await creating;
@@ -71,7 +71,7 @@ Reconciler::Step Reconciler::ensureReservation(Work* work) {
   if (!work->reservation && work->status.podRef &&
       isTrue(work->status, condition::kReservationBound) &&
       isTrue(work->status, condition::kEviction))
-    co_return Next::GoOn;
+    co_return Next::Continue;
   if (!work->reservation) {
     auto ending = end(
         work, reason::kMissingReservation,
@@ -102,7 +102,7 @@ Reconciler::Step Reconciler::createReservation(Work* work) {
   auto decoded = api::decode<api::Pod>(*pod);
   if (!decoded) co_return fail(std::move(decoded.error()));
   const auto workload = workloads_.of(*decoded);
-  auto reservation = reservationFor(*work->job, *pod, avoidedBy(*work->job, *decoded), work->now,
+  auto reservation = reservationFor(*work->job, *pod, nodesToAvoid(*work->job, *decoded), work->now,
                                     handle_.gate("DisablePVCReservation"), workload.labels);
   if (!reservation) {
     auto ending = end(work, reason::kFailedCreateReservation, reservation.error().message);
@@ -116,7 +116,7 @@ Reconciler::Step Reconciler::createReservation(Work* work) {
     const std::string message =
         fmt::format("Failed to create Reservation caused by {}", created.error().message);
     if (work->set(condition::kReservationCreated, false, reason::kFailedCreateReservation, message))
-      writer_.tell(*work->job, "Warning", reason::kFailedCreateReservation, message);
+      writer_.recordEvent(*work->job, "Warning", reason::kFailedCreateReservation, message);
     if (isHopeless(created.error().code)) {
       auto ending = end(work, reason::kFailedCreateReservation, message, false);
       auto ended = co_await ending;
@@ -161,8 +161,8 @@ Reconciler::Step Reconciler::persistReservation(Work* work, json::object reserva
   auto changed = co_await changing;
   if (!changed) co_return fail(std::move(changed.error()));
   work->job = *std::move(changed);
-  writer_.tell(*work->job, "Normal", condition::kReservationCreated,
-               fmt::format("Successfully create Reservation \"{}\"", name));
+  writer_.recordEvent(*work->job, "Normal", condition::kReservationCreated,
+                      fmt::format("Successfully create Reservation \"{}\"", name));
   // The change of the job triggers the next pass.
   co_return Next::Stop;
 }
@@ -170,7 +170,7 @@ Reconciler::Step Reconciler::persistReservation(Work* work, json::object reserva
 // Fails the job if the Reservation has failed: it expired, or its node was deleted.
 Reconciler::Step Reconciler::endIfFailed(Work* work) {
   const api::Reservation& reservation = *work->reservation;
-  if (reservation.status.phase != "Failed") co_return Next::GoOn;
+  if (reservation.status.phase != "Failed") co_return Next::Continue;
   const auto* ready = conditionIn(reservation, "Ready");
   const bool expired = ready && ready->reason == "Expired";
   const auto* scheduled = conditionIn(reservation, "Scheduled");
@@ -190,13 +190,13 @@ Reconciler::Step Reconciler::judgeReservation(Work* work) {
     auto looked = co_await looking;
     if (!looked || *looked == Next::Stop) co_return looked;
   }
-  if (isTrue(work->status, condition::kReservationScheduled)) co_return Next::GoOn;
+  if (isTrue(work->status, condition::kReservationScheduled)) co_return Next::Continue;
   const auto* scheduled = conditionIn(reservation, "Scheduled");
   std::string why;
   if (scheduled && scheduled->reason == "Unschedulable") {
     why = scheduled->message;
     if (work->set(condition::kReservationScheduled, false, reason::kUnschedulable, why))
-      writer_.tell(*work->job, "Warning", reason::kUnschedulable, why);
+      writer_.recordEvent(*work->job, "Warning", reason::kUnschedulable, why);
   }
   const auto phase = reservation.status.phase.view();
   if (phase.empty() || phase == "Pending") co_return Next::Stop;
@@ -231,10 +231,10 @@ Reconciler::Step Reconciler::takePlace(Work* work) {
   auto saving = save(work);
   auto saved = co_await saving;
   if (!saved) co_return fail(std::move(saved.error()));
-  writer_.tell(
+  writer_.recordEvent(
       *work->job, "Normal", condition::kReservationScheduled,
       fmt::format("Assigned Reservation \"{}\" to node \"{}\"", reservation.metadata.name, node));
-  co_return Next::GoOn;
+  co_return Next::Continue;
 }
 
 // A pod that waits for a node itself is not evicted: it uses the Reservation or other free
@@ -244,7 +244,7 @@ Reconciler::Step Reconciler::watchPendingPod(Work* work) {
   const bool byName = std::ranges::any_of(owners, [](const api::ReservationOwner& owner) {
     return owner.object && !owner.object->name.empty() && !owner.controller && !owner.labelSelector;
   });
-  if (!byName) co_return Next::GoOn;
+  if (!byName) co_return Next::Continue;
   auto reading = readPod(podKeyOf(*work->job));
   auto read = co_await reading;
   if (!read) co_return fail(std::move(read.error()));
@@ -266,7 +266,7 @@ Reconciler::Step Reconciler::watchPendingPod(Work* work) {
     auto ended = co_await ending;
     co_return ended;
   }
-  if (!isScheduled(*work->reservation)) co_return Next::GoOn;  // and report why not
+  if (!isScheduled(*work->reservation)) co_return Next::Continue;  // and report why not
   const auto& conditions = pod->status.conditions;
   const auto scheduled =
       std::ranges::find(conditions, std::string_view("PodScheduled"), &api::PodCondition::type);
@@ -288,13 +288,13 @@ Reconciler::Step Reconciler::pendingPodPlaced(Work* work, std::shared_ptr<const 
   work->set(condition::kPodScheduled, true, "", "");
   auto succeeding = succeed(work, message);
   auto ended = co_await succeeding;
-  if (ended) writer_.tell(*work->job, "Normal", "Complete", message);
+  if (ended) writer_.recordEvent(*work->job, "Normal", "Complete", message);
   co_return ended;
 }
 
 Reconciler::Step Reconciler::waitForBinding(Work* work) {
   if (isTrue(work->status, condition::kReservationBound) && work->status.podRef)
-    co_return Next::GoOn;
+    co_return Next::Continue;
   const auto& users = work->reservation->status.currentOwners;
   const std::string message =
       fmt::format("Reservation \"{}\" waits for a pod", work->reservation->metadata.name);
@@ -302,7 +302,7 @@ Reconciler::Step Reconciler::waitForBinding(Work* work) {
   const bool news =
       work->set(condition::kPodBoundReservation, false, reason::kWaitForPodBind, message);
   if (users.empty()) {
-    if (news) writer_.tell(*work->job, "Normal", reason::kWaitForPodBind, message);
+    if (news) writer_.recordEvent(*work->job, "Normal", reason::kWaitForPodBind, message);
     co_return Next::Stop;
   }
   api::ObjectReference bound = users.front();
@@ -312,9 +312,9 @@ Reconciler::Step Reconciler::waitForBinding(Work* work) {
   auto saving = save(work);
   auto saved = co_await saving;
   if (!saved) co_return fail(std::move(saved.error()));
-  writer_.tell(*work->job, "Normal", condition::kPodBoundReservation,
-               fmt::format("Reservation bound by pod {}", pod));
-  co_return Next::GoOn;
+  writer_.recordEvent(*work->job, "Normal", condition::kPodBoundReservation,
+                      fmt::format("Reservation bound by pod {}", pod));
+  co_return Next::Continue;
 }
 
 Reconciler::Step Reconciler::waitForReady(Work* work) {
@@ -327,18 +327,18 @@ Reconciler::Step Reconciler::waitForReady(Work* work) {
   if (*pod && (*pod)->metadata.uid == reference.uid && !(*pod)->facts.is(PodFacts::Ready)) {
     const std::string message = fmt::format("Bind pod {} is not ready", text);
     if (work->set(condition::kBoundPodReady, false, reason::kWaitForBoundPodReady, message))
-      writer_.tell(*work->job, "Normal", reason::kWaitForBoundPodReady, message);
+      writer_.recordEvent(*work->job, "Normal", reason::kWaitForBoundPodReady, message);
     co_return Next::Stop;
   }
   work->set(condition::kBoundPodReady, true, "", "");
-  writer_.tell(*work->job, "Normal", condition::kBoundPodReady,
-               fmt::format("Bind pod {} is ready", text));
+  writer_.recordEvent(*work->job, "Normal", condition::kBoundPodReady,
+                      fmt::format("Bind pod {} is ready", text));
   const std::string message =
       fmt::format("Bind Pod {} in Reservation \"{}\"", text, work->reservationName());
   work->set(condition::kPodBoundReservation, true, "", message);
   auto succeeding = succeed(work, message);
   auto ended = co_await succeeding;
-  if (ended) writer_.tell(*work->job, "Normal", "Complete", message);
+  if (ended) writer_.recordEvent(*work->job, "Normal", "Complete", message);
   co_return ended;
 }
 

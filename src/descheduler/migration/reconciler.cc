@@ -13,7 +13,7 @@ namespace koord::descheduler {
 namespace {
 
 // Interval of passes without an event, in case a change was missed.
-constexpr Duration kLookAgain = std::chrono::seconds(60);
+constexpr Duration kRecheckAfter = std::chrono::seconds(60);
 
 void changeIndex(auto& index, const auto& key, const std::string& name, bool add) {
   if (add) {
@@ -71,7 +71,7 @@ void Reconciler::wakeJobsOf(const api::Pod& pod) {
 }
 
 // Called when a job is over: the arrival limit of its node has a free place.
-void Reconciler::wakeOthersTo(const api::PodMigrationJob& over) {
+void Reconciler::wakeWaitingFor(const api::PodMigrationJob& over) {
   const auto node = ArrivalLimit::nodeOf(over);
   if (!arrivals_.limited() || node.empty()) return;
   for (const std::string& name : jobs_.open())
@@ -115,7 +115,7 @@ void Reconciler::jobChanged(const JobPtr& before, const JobPtr& after) {
     wake(after->metadata.name);
   } else {
     wakeups_.forget(job->metadata.name);
-    wakeOthersTo(*job);
+    wakeWaitingFor(*job);
   }
   if (!after && isOurs(*before)) tasks_.spawn(dropOrphan(before));
   // Jobs that move together wait for each other.
@@ -145,7 +145,7 @@ Task<Result<>> Reconciler::reconcile(std::string name) {
   auto saving = save(&work);
   auto saved = co_await saving;
   if (const JobPtr after = jobs_.get(name); after && isRunning(*after))
-    wakeups_.in(name, kLookAgain);
+    wakeups_.in(name, kRecheckAfter);
   if (!saved && saved.error().code == ErrorCode::Conflict) co_return Result<>();
   co_return saved;
 }
@@ -178,18 +178,18 @@ Task<Result<>> Reconciler::run(Work* work) {
 }
 
 Reconciler::Step Reconciler::checkTime(Work* work) {
-  const Defect defect = defectOf(*work->job);
+  const SpecError defect = specErrorOf(*work->job);
   if (!defect.message.empty()) {
     auto ending = end(work, defect.reason, defect.message);
     auto ended = co_await ending;
     co_return ended;
   }
   const auto ttl = ttlOf(*work->job);
-  if (!ttl || !*ttl || !work->job->metadata.creationTimestamp) co_return Next::GoOn;
+  if (!ttl || !*ttl || !work->job->metadata.creationTimestamp) co_return Next::Continue;
   const Duration left = *work->job->metadata.creationTimestamp + **ttl - work->now;
   if (left > Duration::zero()) {
     wakeups_.in(work->name(), left);
-    co_return Next::GoOn;
+    co_return Next::Continue;
   }
   // A soft eviction was not carried out: revert it.
   const auto* eviction = conditionOf(work->status, condition::kEviction);
@@ -201,7 +201,7 @@ Reconciler::Step Reconciler::checkTime(Work* work) {
     }
   }
   std::string message = "Abort job caused by timeout";
-  if (const auto waited = FutileMoves::waitedFor(*work->job, work->status); !waited.empty())
+  if (const auto waited = FutileMoves::waitTarget(*work->job, work->status); !waited.empty())
     message += ": " + waited;
   auto ending = end(work, reason::kTimeout, std::move(message));
   auto ended = co_await ending;
@@ -211,7 +211,7 @@ Reconciler::Step Reconciler::checkTime(Work* work) {
 // Why a pod is not the pod of the job; "" if it is. A job without a uid means the pod that existed
 // at its creation. Times are whole seconds, so a pod that is replaced at once can have the same
 // time as its predecessor; the job that moved the predecessor shows that.
-std::string Reconciler::whyAnother(const api::PodMigrationJob& job, const api::Pod& pod) const {
+std::string Reconciler::differenceFrom(const api::PodMigrationJob& job, const api::Pod& pod) const {
   const std::string& uid = job.spec.podRef.uid;
   if (!uid.empty())
     return pod.metadata.uid == uid
@@ -230,13 +230,13 @@ std::string Reconciler::whyAnother(const api::PodMigrationJob& job, const api::P
 
 // Starts the job when it has passed arbitration and its pod exists.
 Reconciler::Step Reconciler::begin(Work* work) {
-  if (!isPending(*work->job)) co_return Next::GoOn;
+  if (!isPending(*work->job)) co_return Next::Continue;
   if (!hasPassedArbitration(*work->job)) co_return Next::Stop;
   auto reading = readPod(podKeyOf(*work->job));
   auto pod = co_await reading;
   if (!pod) co_return fail(std::move(pod.error()));
   const std::string uid = work->job->spec.podRef.uid;
-  const std::string another = *pod ? whyAnother(*work->job, **pod) : std::string();
+  const std::string another = *pod ? differenceFrom(*work->job, **pod) : std::string();
   if (!*pod || !another.empty()) {
     auto ending = missingPod(work, another);
     auto ended = co_await ending;
@@ -258,29 +258,30 @@ Reconciler::Step Reconciler::begin(Work* work) {
     if (!changed) co_return fail(std::move(changed.error()));
     work->job = *std::move(changed);
   }
-  endWith(work->status, phase::kRunning, "", "");
+  endJob(work->status, phase::kRunning, "", "");
   work->changed = true;
   auto saving = save(work);
   auto saved = co_await saving;
   if (!saved) co_return fail(std::move(saved.error()));
-  co_return Next::GoOn;
+  co_return Next::Continue;
 }
 
-Reconciler::Step Reconciler::end(Work* work, std::string reason, std::string message, bool tell) {
+Reconciler::Step Reconciler::end(Work* work, std::string reason, std::string message,
+                                 bool recordEvent) {
   auto dropping = dropReservation(work->job);
   auto dropped = co_await dropping;
   if (!dropped) co_return fail(std::move(dropped.error()));
-  endWith(work->status, phase::kFailed, reason, message);
+  endJob(work->status, phase::kFailed, reason, message);
   work->changed = true;
   auto saving = save(work);
   auto saved = co_await saving;
   if (!saved) co_return fail(std::move(saved.error()));
-  if (tell) writer_.tell(*work->job, "Warning", reason, std::move(message));
+  if (recordEvent) writer_.recordEvent(*work->job, "Warning", reason, std::move(message));
   co_return Next::Stop;
 }
 
 Reconciler::Step Reconciler::succeed(Work* work, std::string message) {
-  endWith(work->status, phase::kSucceeded, "", std::move(message));
+  endJob(work->status, phase::kSucceeded, "", std::move(message));
   work->changed = true;
   auto saving = save(work);
   auto saved = co_await saving;

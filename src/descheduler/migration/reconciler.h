@@ -49,12 +49,12 @@ class Reconciler {
  private:
   struct Work;  // the job in one pass, and its new status
   // The result of a step: continue with the next one, or stop for now.
-  enum class Next { GoOn, Stop };
+  enum class Next { Continue, Stop };
   using Step = Task<Result<Next>>;
 
   void wake(const std::string& name);
   void wakeJobsOf(const api::Pod& pod);
-  void wakeOthersTo(const api::PodMigrationJob& over);
+  void wakeWaitingFor(const api::PodMigrationJob& over);
   Task<Result<>> reconcile(std::string name);
   Task<Result<>> run(Work* work);
 
@@ -63,7 +63,7 @@ class Reconciler {
   Step begin(Work* work);
   Task<Result<>> save(Work* work);
   // Fails the job, after deleting the Reservation. `tell`: with an event.
-  Step end(Work* work, std::string reason, std::string message, bool tell = true);
+  Step end(Work* work, std::string reason, std::string message, bool recordEvent = true);
   Step succeed(Work* work, std::string message);
   // The name of the Reservation that this controller created for the job; "" if it has none.
   std::string ownReservationOf(const api::PodMigrationJob& job) const;
@@ -90,9 +90,9 @@ class Reconciler {
   Step callEvictor(Work* work, std::shared_ptr<const api::Pod> pod);
   Step evictionEnded(Work* work);
   Step missingPod(Work* work, std::string why = {});
-  std::string whyAnother(const api::PodMigrationJob& job, const api::Pod& pod) const;
-  Duration turnOf(const Work& work, const api::Pod& pod);
-  Step waitForTurn(Work* work, std::string why);
+  std::string differenceFrom(const api::PodMigrationJob& job, const api::Pod& pod) const;
+  Duration rateLimitDelay(const Work& work, const api::Pod& pod);
+  Step waitWithReason(Work* work, std::string why);
   // Why the jobs that move together with it are not as far; "" if they are. Sets `broken` if they
   // cannot get there.
   std::string laggingJob(const Work& work, bool& broken) const;

@@ -18,7 +18,7 @@ struct Reconciler::Work {
 
   const std::string& name() const { return job->metadata.name; }
   std::string podText() const { return "\"" + podKeyOf(*job).toString() + "\""; }
-  bool directly(const MigrationControllerArgs& args) const {
+  bool evictsDirectly(const MigrationControllerArgs& args) const {
     return (job->spec.mode.empty() ? args.defaultJobMode : job->spec.mode.view()) ==
            "EvictDirectly";
   }

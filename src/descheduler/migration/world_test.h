@@ -27,7 +27,7 @@ class CrashingApi final : public kube::Api {
     const bool write = request.verb != kube::Verb::Get && request.verb != kube::Verb::List &&
                        request.resource != "events";
     if (write) ++writes;
-    const bool dies = write && writes == dieAt;
+    const bool dies = write && writes == crashAt;
     if (dead || (dies && !afterwards)) {
       dead = true;
       co_return fail(ErrorCode::Cancelled, "the process has died");
@@ -58,7 +58,7 @@ class CrashingApi final : public kube::Api {
   }
 
   int writes = 0;
-  int dieAt = 0;            // 0 = never
+  int crashAt = 0;          // 0 = never
   bool afterwards = false;  // the write succeeds, its answer is lost
   bool dead = false;
   std::vector<std::string> log;
@@ -118,7 +118,7 @@ class Process final : public Handle, private Evictor {
   bool dryRun() const override { return false; }
   Duration interval() const override { return {}; }
   bool gate(std::string_view) const override { return false; }
-  void keepDrain(const std::string&) override {}
+  void keepDraining(const std::string&) override {}
   net::HttpTransport* http() override { return nullptr; }
   Nodes nodes() const override {
     Nodes nodes;
@@ -126,7 +126,7 @@ class Process final : public Handle, private Evictor {
       nodes.push_back({node, stores_.podsOn(node->metadata.name)});
     return nodes;
   }
-  CrashingApi& mortal() { return api_; }
+  CrashingApi& crashing() { return api_; }
 
   std::unique_ptr<MigrationController> controller;
   FixedLanding* landing = nullptr;
@@ -171,13 +171,13 @@ struct MigrationWorld {
   }
   ~MigrationWorld() { process.reset(); }
 
-  void start(int dieAt = 0, bool afterwards = false) {
+  void start(int crashAt = 0, bool afterwards = false) {
     process.reset();
     process = std::make_unique<Process>(api, loop, args, ++lives);
-    process->mortal().dieAt = dieAt;
-    process->mortal().afterwards = afterwards;
+    process->crashing().crashAt = crashAt;
+    process->crashing().afterwards = afterwards;
     run(1s);
-    if (dieAt == 0) {
+    if (crashAt == 0) {
       ASSERT_TRUE(process->started.has_value());
       ASSERT_TRUE(*process->started) << process->started->error().message;
     }
@@ -356,7 +356,7 @@ struct MigrationWorld {
                               R"({{"namespace":"default","name":"{}"}}}})",
                               podName));
   }
-  std::function<std::string(const Pod&, const std::string&)> noBetter;
+  std::function<std::string(const Pod&, const std::string&)> rejectTarget;
   // Calls the evict plugin: returns the job's name, or the reason against it.
   std::string evict(const std::string& podName, const std::string& plugin = "LowNodeLoad") {
     std::optional<Result<Evicted>> out;
@@ -364,7 +364,7 @@ struct MigrationWorld {
     EvictOptions options;
     options.plugin = plugin;
     options.reason = "the node is hot";
-    options.noBetter = noBetter;
+    options.rejectTarget = rejectTarget;
     group.spawn(keep(process->controller->evict(podOf(podName), std::move(options)), &out));
     EXPECT_TRUE(loop.advanceUntil([&] { return out.has_value(); }, 10s));
     if (!out) return "no answer";

@@ -46,8 +46,8 @@ Task<Result<JobPtr>> JobWriter::setStatus(JobPtr job, api::PodMigrationJobStatus
   co_return done;
 }
 
-void JobWriter::tell(const api::PodMigrationJob& job, std::string_view type,
-                     std::string_view reason, std::string message) {
+void JobWriter::recordEvent(const api::PodMigrationJob& job, std::string_view type,
+                            std::string_view reason, std::string message) {
   handle_.events().record(kube::referenceTo(api::PodMigrationJob::kType, job.metadata), type,
                           reason, std::move(message), "Migrating");
 }

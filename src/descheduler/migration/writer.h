@@ -18,8 +18,8 @@ class JobWriter {
   Task<Result<JobPtr>> change(JobPtr job, json::object patch);
   Task<Result<JobPtr>> setStatus(JobPtr job, api::PodMigrationJobStatus status);
   // Writes an event of the job.
-  void tell(const api::PodMigrationJob& job, std::string_view type, std::string_view reason,
-            std::string message);
+  void recordEvent(const api::PodMigrationJob& job, std::string_view type, std::string_view reason,
+                   std::string message);
 
  private:
   Task<Result<JobPtr>> keep(Task<Result<json::value>> writing);

@@ -50,7 +50,7 @@ class Judge final : public Plugin, public EvictPlugin {
   }
   std::string_view name() const override { return "Judge"; }
   Task<Result<Evicted>> evict(PodPtr pod, EvictOptions options) override {
-    for (auto& [node, words] : said_) words = options.noBetter(*pod, node);
+    for (auto& [node, words] : said_) words = options.rejectTarget(*pod, node);
     co_return fail(ErrorCode::Forbidden, "nobody is evicted");
   }
 
@@ -79,7 +79,7 @@ class Mover final : public Plugin, public EvictPlugin {
   }
   std::string_view name() const override { return "Mover"; }
   Task<Result<Evicted>> evict(PodPtr pod, EvictOptions options) override {
-    std::string why = options.noBetter ? options.noBetter(*pod, world_.landing) : "";
+    std::string why = options.rejectTarget ? options.rejectTarget(*pod, world_.landing) : "";
     if (why.empty()) {
       world_.moved.push_back(pod->metadata.name);
       auto protecting = protect(std::exchange(world_.protectedMeanwhile, ""));

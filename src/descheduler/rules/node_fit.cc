@@ -51,7 +51,7 @@ bool anyFits(const Pod& pod, const Nodes& nodes, bool ownToo) {
   const NodeDemand demand(pod);
   return std::ranges::any_of(nodes, [&](const NodeView& node) {
     return (ownToo || node.name() != pod.spec.nodeName) &&
-           misfitKubernetes(pod, demand, node).empty();
+           kubernetesMisfit(pod, demand, node).empty();
   });
 }
 
@@ -124,7 +124,7 @@ bool fitsKoordinator(const Pod& pod, const NodeDemand& demand, const NodeView& n
          toleratesTaints(pod, *node.node) && hasRoom(pod, node, arrivals);
 }
 
-std::string_view misfitKubernetes(const Pod& pod, const NodeDemand& demand, const NodeView& node) {
+std::string_view kubernetesMisfit(const Pod& pod, const NodeDemand& demand, const NodeView& node) {
   if (node.node->spec.unschedulable) return "node is not schedulable";
   if (!demand.matches(*node.node)) return "pod node selector does not match the node label";
   if (!toleratesTaints(pod, *node.node)) return "pod does not tolerate taints on the node";

@@ -51,7 +51,7 @@ bool fitsKoordinator(const Pod& pod, const NodeDemand& demand, const NodeView& n
 // Kubernetes' check: cordoned, selector and affinity, taints, the pod's required anti-affinity,
 // free resources and a free pod slot (not checked on the pod's own node). Returns the reason of a
 // misfit, "" if the pod fits.
-std::string_view misfitKubernetes(const Pod& pod, const NodeDemand& demand, const NodeView& node);
+std::string_view kubernetesMisfit(const Pod& pod, const NodeDemand& demand, const NodeView& node);
 // Returns true if the pod fits any node, or any but its own, by Kubernetes' rules.
 bool fitsAnyNode(const Pod& pod, const Nodes& nodes);
 bool fitsAnyOtherNode(const Pod& pod, const Nodes& nodes);

@@ -159,7 +159,7 @@ Task<void> CustomPriority::drain(const NodeView& source, const Level& level,
                                  const Targets& targets) {
   const bool writes = args_.autoCordon && !args_.dryRun && !handle_.dryRun();
   const bool begun = source.node->metadata.annotations.contains(kAnnotationDrainedBy);
-  if (args_.autoCordon && begun) handle_.keepDrain(source.name());
+  if (args_.autoCordon && begun) handle_.keepDraining(source.name());
   if (!args_.autoCordon || writes || !begun) {
     suspended_.erase(source.name());
   } else if (suspended_.insert(source.name()).second) {

@@ -103,7 +103,7 @@ bool DefaultEvictor::tooFewReplicas(const Pod& pod) const {
          args_.minReplicas;
 }
 
-bool DefaultEvictor::tooYoung(const Pod& pod) const {
+bool DefaultEvictor::isTooYoung(const Pod& pod) const {
   if (!args_.minPodAge) return false;
   const auto& started = pod.status.startTime;
   return !started || handle_.executor().wallNow() - *started < *args_.minPodAge;
@@ -121,7 +121,7 @@ std::string_view DefaultEvictor::refusal(const Pod& pod) const {
   if (args_.labelSelector && !args_.labelSelector->matches(pod.metadata.labels))
     return "pod labels do not match the labelSelector filter in the policy parameter";
   if (tooFewReplicas(pod)) return "owner has too few replicas";
-  if (tooYoung(pod)) return "pod age is less than minPodAge";
+  if (isTooYoung(pod)) return "pod age is less than minPodAge";
   return {};
 }
 

@@ -34,7 +34,7 @@ class DefaultEvictor final : public Plugin, public EvictPlugin, public FilterPlu
   bool usesProtectedClaim(const Pod& pod) const;
   bool hasBudget(const Pod& pod) const;
   bool tooFewReplicas(const Pod& pod) const;
-  bool tooYoung(const Pod& pod) const;
+  bool isTooYoung(const Pod& pod) const;
 
   Handle& handle_;
   DefaultEvictorArgs args_;

@@ -11,7 +11,7 @@ namespace koord::descheduler {
 namespace {
 
 // Returns true if the pod has no rules for its nodes.
-bool choosesFreely(const Pod& pod) {
+bool hasNoNodeConstraint(const Pod& pod) {
   return pod.spec.tolerations.empty() &&
          (pod.facts.flags & (PodFacts::NodeSelected | PodFacts::NodeRequired)) == 0;
 }
@@ -44,7 +44,7 @@ RemoveDuplicates::Args RemoveDuplicates::Args::read(Fields& args) {
 
 bool RemoveDuplicates::counts(const NodePods::Entry& entry) {
   return !entry.facts.is(PodFacts::Terminal) && args_.scope.covers(*entry.pod) &&
-         !ownedByAny(*entry.pod, args_.excludeKinds) && mayGo(*entry.pod);
+         !ownedByAny(*entry.pod, args_.excludeKinds) && isEvictable(*entry.pod);
 }
 
 std::size_t RemoveDuplicates::feasibleNodes(const Group& group, const Nodes& nodes) const {
@@ -74,7 +74,7 @@ Task<Result<>> RemoveDuplicates::balance(const Nodes& nodes) {
       Group& group = groups[signature];
       group.copies += pods.size();
       for (const PodPtr& pod : pods)
-        if (group.pods.empty() || !choosesFreely(*pod)) group.pods.push_back(pod);
+        if (group.pods.empty() || !hasNoNodeConstraint(*pod)) group.pods.push_back(pod);
       if (pods.size() > 1) group.byNode.push_back(std::move(pods));
     }
   }

@@ -57,7 +57,7 @@ Task<Result<>> NodeTaints::deschedule(const Nodes& nodes) {
       if (entry.facts.is(PodFacts::Terminal)) continue;
       const bool intolerant = std::ranges::any_of(
           taints, [&](const api::Taint* taint) { return !toleratesTaint(*entry.pod, *taint); });
-      if (intolerant && args_.scope.covers(*entry.pod) && mayGo(*entry.pod))
+      if (intolerant && args_.scope.covers(*entry.pod) && isEvictable(*entry.pod))
         pods.push_back(entry.pod);
     }
     auto task = evictAll(std::move(pods));
@@ -105,7 +105,7 @@ Task<Result<>> NodeAffinity::deschedule(const Nodes& nodes) {
         if (!entry.facts.is(flag)) continue;
         const bool violates = type == kRequired ? violatesRequired(*entry.pod, node, nodes)
                                                 : violatesPreferred(*entry.pod, node, nodes);
-        if (violates && args_.scope.covers(*entry.pod) && mayGo(*entry.pod))
+        if (violates && args_.scope.covers(*entry.pod) && isEvictable(*entry.pod))
           pods.push_back(entry.pod);
       }
     }
@@ -202,7 +202,7 @@ Task<Result<>> InterPodAntiAffinity::deschedule(const Nodes& nodes) {
       return comparePriority(a->facts, b->facts) < 0;
     });
     for (const PodPtr& pod : pods) {
-      if (!present.violates(*pod, node) || !mayGo(*pod)) continue;
+      if (!present.violates(*pod, node) || !isEvictable(*pod)) continue;
       auto task = evictOne(pod);
       const bool evicted = co_await task;
       if (evicted) present.remove(pod);

@@ -46,7 +46,7 @@ class PluginBase : public Plugin {
 
  protected:
   Handle& handle() { return handle_; }
-  bool mayGo(const Pod& pod) { return handle_.evictor().filter(pod); }
+  bool isEvictable(const Pod& pod) { return handle_.evictor().filter(pod); }
   std::int64_t ageSeconds(const PodFacts& facts) const;
   // Evicts in this order; continues after failures.
   Task<void> evictAll(std::vector<PodPtr> pods);

@@ -134,7 +134,7 @@ Task<Result<>> PodLifeTime::deschedule(const Nodes& nodes) {
   std::vector<PodPtr> pods;
   for (const NodeView& node : nodes)
     for (const auto& entry : node.pods->entries)
-      if (matches(entry) && mayGo(*entry.pod)) pods.push_back(entry.pod);
+      if (matches(entry) && isEvictable(*entry.pod)) pods.push_back(entry.pod);
   std::ranges::stable_sort(pods, {}, [](const PodPtr& pod) { return pod->facts.createdAt; });
   auto task = evictAll(std::move(pods));
   co_await task;
@@ -173,7 +173,7 @@ Task<Result<>> RemoveFailedPods::deschedule(const Nodes& nodes) {
   std::vector<PodPtr> pods;
   for (const NodeView& node : nodes)
     for (const auto& entry : node.pods->entries)
-      if (matches(entry) && mayGo(*entry.pod)) pods.push_back(entry.pod);
+      if (matches(entry) && isEvictable(*entry.pod)) pods.push_back(entry.pod);
   auto task = evictAll(std::move(pods));
   co_await task;
   co_return Result<>{};
@@ -209,7 +209,7 @@ Task<Result<>> TooManyRestarts::deschedule(const Nodes& nodes) {
     std::vector<PodPtr> pods;
     for (const auto& entry : node.pods->entries)
       if (restarts(entry.facts) >= args_.threshold && inState(*entry.pod) &&
-          args_.scope.covers(*entry.pod) && mayGo(*entry.pod))
+          args_.scope.covers(*entry.pod) && isEvictable(*entry.pod))
         pods.push_back(entry.pod);
     std::ranges::stable_sort(pods, std::greater<>(),
                              [&](const PodPtr& pod) { return restarts(pod->facts); });

@@ -143,7 +143,7 @@ std::string nodeChoice(const Pod& pod, bool affinity, bool taints) {
 }
 
 // Higher ranks are evicted first: rank 0 cannot be evicted, rank 1 is bound to nodes.
-int leavingRank(const Pod& pod, bool evictable) {
+int evictionRank(const Pod& pod, bool evictable) {
   if (!evictable) return 0;
   const auto tied = PodFacts::NodeSelected | PodFacts::NodeRequired | PodFacts::NodePreferred;
   return (pod.facts.flags & tied) != 0 ? 1 : 2;
@@ -212,8 +212,8 @@ std::vector<TopologySpread::Domain> TopologySpread::Cycle::domainsOf(
       domains, [](const Domain& domain) { return domain.counted->empty() && domain.pods.empty(); });
   for (Domain& domain : domains) {
     std::ranges::stable_sort(domain.pods, [](const PodPtr& a, const PodPtr& b) {
-      const int rankA = leavingRank(*a, true);
-      const int rankB = leavingRank(*b, true);
+      const int rankA = evictionRank(*a, true);
+      const int rankB = evictionRank(*b, true);
       if (rankA != rankB) return rankA < rankB;
       return comparePriority(a->facts, b->facts) > 0;
     });
@@ -286,7 +286,7 @@ Task<Result<>> TopologySpread::balance(const Nodes& nodes) {
     for (const auto& entry : nodes[node].pods->entries)
       if (!entry.facts.is(PodFacts::Terminal) && hashes.contains(entry.facts.namespaceHash) &&
           spread.contains(entry.pod->metadata.namespace_) && args_.scope.covers(*entry.pod) &&
-          mayGo(*entry.pod))
+          isEvictable(*entry.pod))
         byNamespace[entry.pod->metadata.namespace_].push_back({entry.pod, node});
   Cycle cycle(nodes);
   std::vector<PodPtr> leaving;

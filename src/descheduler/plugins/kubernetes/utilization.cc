@@ -108,13 +108,13 @@ Task<void> UtilizationBase::evictFromNode(Eviction& eviction, NodeUtilization& s
   };
   std::vector<PodPtr> pods;
   for (const auto& entry : source.view->pods->entries)
-    if (!entry.facts.is(PodFacts::Terminal) && mayGo(*entry.pod)) pods.push_back(entry.pod);
+    if (!entry.facts.is(PodFacts::Terminal) && isEvictable(*entry.pod)) pods.push_back(entry.pod);
   std::ranges::stable_sort(pods, [](const PodPtr& a, const PodPtr& b) {
     return comparePriority(a->facts, b->facts) < 0;
   });
   std::int64_t evicted = 0;
   for (const PodPtr& pod : pods) {
-    if (!goOn() || (eviction.mostPerNode && evicted >= *eviction.mostPerNode)) co_return;
+    if (!goOn() || (eviction.maxPerNode && evicted >= *eviction.maxPerNode)) co_return;
     if (!eviction.mayBePreempted(*pod) || !toleratesSome(*pod, eviction.targets)) continue;
     auto task = evictOne(pod);
     const bool gone = co_await task;
@@ -146,7 +146,7 @@ LowNodeUtilization::Args LowNodeUtilization::Args::read(Fields& args) {
   Fields limits = args.object("evictionLimits");
   const bool limited = limits.has("node");
   const auto most = limits.integer("node", 0, 0, 1'000'000);
-  if (limited) out.mostPerNode = most;
+  if (limited) out.maxPerNode = most;
   limits.refuseUnknown();
   if (args.has("metricsUtilization"))
     args.error("metricsUtilization",
@@ -190,7 +190,7 @@ Task<Result<>> LowNodeUtilization::balance(const Nodes& nodes) {
       eviction.available[resource] += upTo(*target, resource, limits.high) - used;
   std::ranges::stable_sort(eviction.sources, std::greater<>(),
                            [](const NodeUtilization* node) { return node->sum(); });
-  eviction.mostPerNode = args_.mostPerNode;
+  eviction.maxPerNode = args_.maxPerNode;
   eviction.goOn = [&limits](const NodeUtilization& node) {
     return std::ranges::any_of(node.usage, [&](const auto& entry) {
       return entry.second > upTo(node, entry.first, limits.high);

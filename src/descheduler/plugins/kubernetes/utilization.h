@@ -45,7 +45,7 @@ class UtilizationBase : public PluginBase, public BalancePlugin {
     std::vector<NodeUtilization*> sources;
     std::vector<const NodeUtilization*> targets;
     Amounts available;
-    std::optional<std::int64_t> mostPerNode;
+    std::optional<std::int64_t> maxPerNode;
     std::function<bool(const NodeUtilization&)> goOn;  // true: the source needs more evictions
     std::function<bool(const Pod&)> mayBePreempted;
   };
@@ -63,7 +63,7 @@ class LowNodeUtilization final : public UtilizationBase {
   struct Args : Common {
     UtilizationPercentages targets;
     bool deviation = false;
-    std::optional<std::int64_t> mostPerNode;  // evictionLimits.node
+    std::optional<std::int64_t> maxPerNode;  // evictionLimits.node
     json::object effective;
     static Args read(Fields& args);
   };

@@ -30,13 +30,13 @@ Percentages readPercentages(Fields& fields, std::string_view name, const Percent
 // Reports the resources of both whose value in `less` is larger.
 template <class Tell>
 void compareOrder(std::string_view name, const Percentages& less, std::string_view otherName,
-                  const Percentages& more, Tell tell) {
+                  const Percentages& more, Tell reportPool) {
   for (const auto& [resource, percent] : less) {
     const auto other = more.find(resource);
     if (other == more.end() || percent <= other->second) continue;
-    tell(fmt::format("{}[{}]", name, resource),
-         fmt::format("Invalid value: {}: must not be more than {} ({})", percent, otherName,
-                     other->second));
+    reportPool(fmt::format("{}[{}]", name, resource),
+               fmt::format("Invalid value: {}: must not be more than {} ({})", percent, otherName,
+                           other->second));
   }
 }
 

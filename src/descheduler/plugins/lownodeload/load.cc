@@ -50,7 +50,7 @@ double valueIn(const Percentages& percentages, const std::string& resource, doub
   return found == percentages.end() ? absent : found->second;
 }
 
-bool noneAbove(const Amounts& usage, const Amounts& limits) {
+bool isBelowAll(const Amounts& usage, const Amounts& limits) {
   for (std::size_t r = 0; r < usage.size(); ++r)
     if (usage[r] > limits[r]) return false;
   return true;
@@ -59,13 +59,13 @@ bool noneAbove(const Amounts& usage, const Amounts& limits) {
 }  // namespace
 
 bool isOver(const NodeLoad& load, Scope scope) {
-  return !noneAbove(scope == Scope::All ? load.usage : load.prodUsage, highOf(load, scope));
+  return !isBelowAll(scope == Scope::All ? load.usage : load.prodUsage, highOf(load, scope));
 }
 
 PoolLoad::PoolLoad(const NodePool& pool, std::vector<const NodeView*> nodes,
                    const ReportOf& reportOf, Duration expiration, WallTime now, LoadRules rules,
-                   Leaving leaving)
-    : pool_(pool), rules_(rules), leaving_(std::move(leaving)) {
+                   IsBeingMoved leaving)
+    : pool_(pool), rules_(rules), isBeingMoved_(std::move(leaving)) {
   chooseResources();
   completeThresholds();
   nodes_.reserve(nodes.size());
@@ -148,7 +148,8 @@ void PoolLoad::measure(NodeLoad& load) {
   for (const auto& entry : load.view->pods->entries) {
     if (entry.facts.is(PodFacts::Terminal)) continue;
     if (rules_ == LoadRules::Ours) {
-      if (entry.facts.is(PodFacts::Terminating) || (leaving_ && leaving_(*entry.pod))) continue;
+      if (entry.facts.is(PodFacts::Terminating) || (isBeingMoved_ && isBeingMoved_(*entry.pod)))
+        continue;
       if (const auto* own = load.report->podUsage(entry.facts.key)) usage.add(*own);
     }
     ++load.pods;
@@ -217,10 +218,10 @@ void PoolLoad::limit(const std::vector<Percent>& averages) {
 
 void PoolLoad::classify(NodeLoad& load) const {
   const bool open = !load.view->node->spec.unschedulable;
-  const bool low = open && noneAbove(load.usage, load.low);
-  const bool high = !low && !noneAbove(load.usage, load.high);
-  const bool prodLow = open && noneAbove(load.prodUsage, load.prodLow);
-  const bool prodHigh = !prodLow && !noneAbove(load.prodUsage, load.prodHigh);
+  const bool low = open && isBelowAll(load.usage, load.low);
+  const bool high = !low && !isBelowAll(load.usage, load.high);
+  const bool prodLow = open && isBelowAll(load.prodUsage, load.prodLow);
+  const bool prodHigh = !prodLow && !isBelowAll(load.prodUsage, load.prodHigh);
   if (high) {
     load.loadClass = LoadClass::High;
   } else if (prodHigh) {

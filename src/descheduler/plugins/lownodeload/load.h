@@ -82,11 +82,11 @@ class PoolLoad {
  public:
   using ReportOf = std::function<std::shared_ptr<const LoadReport>(const std::string& node)>;
   // Returns true for pods that are being moved: the report is older than their eviction.
-  using Leaving = std::function<bool(const Pod& pod)>;
+  using IsBeingMoved = std::function<bool(const Pod& pod)>;
 
   // `nodes` must outlive this.
   PoolLoad(const NodePool& pool, std::vector<const NodeView*> nodes, const ReportOf& reportOf,
-           Duration expiration, WallTime now, LoadRules rules, Leaving leaving = {});
+           Duration expiration, WallTime now, LoadRules rules, IsBeingMoved leaving = {});
 
   const std::vector<std::string>& resources() const { return resources_; }
   std::size_t size() const { return resources_.size(); }
@@ -118,7 +118,7 @@ class PoolLoad {
 
   const NodePool& pool_;
   LoadRules rules_;
-  Leaving leaving_;
+  IsBeingMoved isBeingMoved_;
   std::vector<std::string> resources_;  // by name
   std::vector<Percent> percent_;        // as configured, completed
   std::vector<NodeLoad> nodes_;

@@ -15,7 +15,7 @@ bool measures(const PoolLoad& pool, const LoadReport::Usage& usage, std::string_
   return resource == model::kCpu || resource == model::kMemory || usage.others.contains(resource);
 }
 
-bool goesBefore(const Candidate& a, const Candidate& b) {
+bool precedes(const Candidate& a, const Candidate& b) {
   const PodFacts& left = a.entry->facts;
   const PodFacts& right = b.entry->facts;
   if (const auto order = compareImportance(left, right); order != 0) return order < 0;
@@ -56,7 +56,7 @@ void sortCandidates(const PoolLoad& pool, const NodeLoad& load, Scope scope,
   const Amounts excess = excessOf(load, scope);
   for (Candidate& candidate : candidates)
     candidate.score = candidate.usage ? scoreOf(pool, *candidate.usage, excess) : 0;
-  std::ranges::sort(candidates, goesBefore);
+  std::ranges::sort(candidates, precedes);
 }
 
 }  // namespace koord::descheduler

@@ -16,7 +16,7 @@ namespace koord::descheduler {
 namespace {
 
 // A migration that takes longer has failed: this is the default TTL of its job.
-constexpr Duration kLeavingLimit = std::chrono::minutes(5);
+constexpr Duration kMoveTimeout = std::chrono::minutes(5);
 
 }  // namespace
 
@@ -49,7 +49,7 @@ Task<Result<>> LowNodeLoad::balance(const Nodes& nodes) {
   const SteadyTime now = handle_.executor().steadyNow();
   detectors_.forget(now);
   prodDetectors_.forget(now);
-  std::erase_if(leaving_, [&](const auto& entry) { return now >= entry.second; });
+  std::erase_if(isBeingMoved_, [&](const auto& entry) { return now >= entry.second; });
   for (const NodePool& pool : args_.pools) {
     auto task = balancePool(pool, nodes);
     co_await task;
@@ -66,7 +66,7 @@ std::vector<NodeLoad*> LowNodeLoad::abnormal(const NodePool& pool, std::vector<N
   return over;
 }
 
-void LowNodeLoad::tell(const NodePool& pool, PoolLoad& load) {
+void LowNodeLoad::reportPool(const NodePool& pool, PoolLoad& load) {
   std::string counts;
   for (const auto& [name, loadClass] :
        {std::pair{"low", LoadClass::Low}, std::pair{"high", LoadClass::High},
@@ -92,9 +92,9 @@ Task<void> LowNodeLoad::balancePool(const NodePool& pool, const Nodes& nodes) {
       [this](const std::string& node) { return reports_.get({"", node}); }, args_.expiration,
       handle_.executor().wallNow(), LoadRules::Ours,
       [this](const Pod& pod) {
-        return leaving_.contains(pod.metadata.uid) || handle_.evictor().evicting(pod);
+        return isBeingMoved_.contains(pod.metadata.uid) || handle_.evictor().evicting(pod);
       });
-  tell(pool, load);
+  reportPool(pool, load);
 
   const SteadyTime now = handle_.executor().steadyNow();
   for (const NodeLoad& node : load.nodes()) {
@@ -121,7 +121,7 @@ Task<void> LowNodeLoad::balancePool(const NodePool& pool, const Nodes& nodes) {
   };
   options.moved = [this](const Pod& pod) {
     if (!handle_.dryRun())
-      leaving_[pod.metadata.uid] = handle_.executor().steadyNow() + kLeavingLimit;
+      isBeingMoved_[pod.metadata.uid] = handle_.executor().steadyNow() + kMoveTimeout;
   };
   options.cured = [this](const NodeLoad& node, Scope scope) {
     (scope == Scope::All ? detectors_ : prodDetectors_).reset(node.name());

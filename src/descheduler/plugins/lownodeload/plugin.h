@@ -28,7 +28,7 @@ class LowNodeLoad final : public Plugin, public BalancePlugin {
   Task<void> balancePool(const NodePool& pool, const Nodes& nodes);
   // The nodes that have been over for long enough.
   std::vector<NodeLoad*> abnormal(const NodePool& pool, std::vector<NodeLoad*> over, Scope scope);
-  void tell(const NodePool& pool, PoolLoad& load);
+  void reportPool(const NodePool& pool, PoolLoad& load);
 
   Handle& handle_;
   LowNodeLoadArgs args_;
@@ -36,7 +36,7 @@ class LowNodeLoad final : public Plugin, public BalancePlugin {
   AnomalyDetectors detectors_;
   AnomalyDetectors prodDetectors_;
   std::map<std::string, SteadyTime>
-      leaving_;                      // evicted by this process: uid, and when the entry expires
+      isBeingMoved_;                 // evicted by this process: uid, and when the entry expires
   std::set<std::string> processed_;  // nodes that earlier pools found over in this cycle
 };
 

@@ -45,14 +45,14 @@ Amounts Relief::headroom(LoadClass loadClass, Scope scope) {
   return sum;
 }
 
-void Relief::measureLeft(Phase& phase) {
-  phase.mostLeft.assign(pool_.size(), 0);
+void Relief::measureFree(Phase& phase) {
+  phase.maxFree.assign(pool_.size(), 0);
   for (const std::size_t index : phase.targets) {
     NodeLoad& load = *targets_[index].load;
     const Amounts& high = highOf(load, phase.scope);
     const Amounts& usage = usageOf(load, phase.scope);
     for (std::size_t r = 0; r < pool_.size(); ++r)
-      phase.mostLeft[r] = std::max(phase.mostLeft[r], high[r] - usage[r]);
+      phase.maxFree[r] = std::max(phase.maxFree[r], high[r] - usage[r]);
   }
   if (options_.rules == LoadRules::AsUpstream) return;
   // The least loaded target first.
@@ -101,7 +101,7 @@ Task<void> Relief::run(std::vector<NodeLoad*> sources, std::vector<NodeLoad*> pr
 
 Task<void> Relief::relieve(Phase& phase, std::vector<NodeLoad*> sources) {
   if (phase.targets.empty()) co_return;
-  measureLeft(phase);
+  measureFree(phase);
   for (NodeLoad* source : sources) {
     auto task = relieveNode(phase, *source);
     co_await task;
@@ -139,7 +139,7 @@ Task<void> Relief::relieveNode(Phase& phase, NodeLoad& source) {
       std::erase_if(candidates, [&](const Candidate& candidate) {
         return candidate.entry == move.candidate.entry;
       });
-      auto task = carryOut(phase, source, move);
+      auto task = executeMove(phase, source, move);
       const bool evicted = co_await task;
       if (evicted) continue;
       send(move.target, move.candidate, -1);
@@ -152,8 +152,8 @@ Task<void> Relief::relieveNode(Phase& phase, NodeLoad& source) {
 
 // The scheduler, which predicts the pod's new node, considers more than loads, and may choose a
 // node that is as loaded as this one.
-std::string Relief::noBetter(const Phase& phase, const NodeLoad& source, const Move& move,
-                             const std::string& node) {
+std::string Relief::rejectTarget(const Phase& phase, const NodeLoad& source, const Move& move,
+                                 const std::string& node) {
   const auto found = std::ranges::find(pool_.nodes(), node, &NodeLoad::name);
   if (found == pool_.nodes().end() || !found->known()) return "";
   NodeLoad there = *found;
@@ -173,7 +173,7 @@ std::string Relief::noBetter(const Phase& phase, const NodeLoad& source, const M
                      phase.scope == Scope::Prod ? " by prod pods" : "");
 }
 
-Task<bool> Relief::carryOut(Phase& phase, NodeLoad& source, const Move& move) {
+Task<bool> Relief::executeMove(Phase& phase, NodeLoad& source, const Move& move) {
   const Candidate& candidate = move.candidate;
   const PodPtr pod = candidate.entry->pod;
   if (!evictor_.filter(*pod)) co_return false;
@@ -181,8 +181,8 @@ Task<bool> Relief::carryOut(Phase& phase, NodeLoad& source, const Move& move) {
   options.reason = "node is overutilized, " + pool_.excess(source, phase.scope);
   options.dryRun = options_.dryRun;
   if (options_.rules == LoadRules::Ours)
-    options.noBetter = [&](const Pod&, const std::string& node) {
-      return noBetter(phase, source, move, node);
+    options.rejectTarget = [&](const Pod&, const std::string& node) {
+      return rejectTarget(phase, source, move, node);
     };
   auto task = evictor_.evict(pod, std::move(options));
   const bool evicted = co_await task;
@@ -225,7 +225,7 @@ std::size_t Relief::targetFor(const Phase& phase, const Candidate& candidate) {
   const Amounts amounts = pool_.podAmounts(*candidate.usage);
   for (std::size_t r = 0; r < amounts.size(); ++r) {
     if (options_.rules == LoadRules::AsUpstream && pool_.resources()[r] == "pods") continue;
-    if (amounts[r] > phase.mostLeft[r]) return kNowhere;
+    if (amounts[r] > phase.maxFree[r]) return kNowhere;
   }
   const NodeDemand demand(*candidate.entry->pod);
   for (const std::size_t index : phase.targets)
@@ -278,13 +278,13 @@ std::vector<Relief::Move> Relief::plan(Phase& phase, const NodeLoad& source,
     addTo(available, pool_.podAmounts(*next.usage), -1);
     moves.push_back({next, target});
   }
-  if (!isOver(simulated, phase.scope)) leaveOut(simulated, phase.scope, moves);
+  if (!isOver(simulated, phase.scope)) removeUnplaceable(simulated, phase.scope, moves);
   return moves;
 }
 
 // Drops the pods without which the node is not over either. The last one is always needed,
 // otherwise the plan would have ended before it.
-void Relief::leaveOut(NodeLoad& simulated, Scope scope, std::vector<Move>& moves) {
+void Relief::removeUnplaceable(NodeLoad& simulated, Scope scope, std::vector<Move>& moves) {
   for (std::size_t i = moves.size(); i-- > 0;) {
     takeFrom(simulated, moves[i].candidate, 1);
     if (!isOver(simulated, scope)) {

@@ -63,24 +63,24 @@ class Relief {
     Scope scope = Scope::All;
     std::vector<std::size_t> targets;
     Amounts available;
-    Amounts mostLeft;  // the largest free amount of any target
+    Amounts maxFree;  // the largest free amount of any target
   };
 
   Task<void> relieve(Phase& phase, std::vector<NodeLoad*> sources);
   Task<void> relieveNode(Phase& phase, NodeLoad& source);
-  Task<bool> carryOut(Phase& phase, NodeLoad& source, const Move& move);
+  Task<bool> executeMove(Phase& phase, NodeLoad& source, const Move& move);
   // Why the node is not better for the pod, by the nodes' usage; "" if it is better or unknown.
-  std::string noBetter(const Phase& phase, const NodeLoad& source, const Move& move,
-                       const std::string& node);
+  std::string rejectTarget(const Phase& phase, const NodeLoad& source, const Move& move,
+                           const std::string& node);
   void addTargets(Phase& phase, LoadClass loadClass);
   Amounts headroom(LoadClass loadClass, Scope scope);
-  void measureLeft(Phase& phase);
+  void measureFree(Phase& phase);
 
   std::vector<Candidate> candidatesOf(const Phase& phase, const NodeLoad& source);
   std::vector<Move> plan(Phase& phase, const NodeLoad& source, std::vector<Candidate> candidates);
   std::vector<Move> planAsUpstream(Phase& phase, const NodeLoad& source,
                                    std::vector<Candidate> candidates);
-  void leaveOut(NodeLoad& simulated, Scope scope, std::vector<Move>& moves);
+  void removeUnplaceable(NodeLoad& simulated, Scope scope, std::vector<Move>& moves);
   std::size_t targetFor(const Phase& phase, const Candidate& candidate);
   bool fits(const Phase& phase, const Candidate& candidate, const NodeDemand& demand,
             const Target& target) const;

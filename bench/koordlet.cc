@@ -234,8 +234,8 @@ bench::Numbers onFiles(CgroupVersion version, const Load& load) {
     if (!isBestEffort(pod)) service = host.containerDir(dir, ids.front());
   }
   return live(host.dirs(), load, [&] {
-    host.burn(service, 14, 1s);
-    host.burnSystem(0, 1s);
+    host.consumeCpu(service, 14, 1s);
+    host.consumeSystemCpu(0, 1s);
   });
 }
 

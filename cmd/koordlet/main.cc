@@ -115,7 +115,7 @@ Task<void> ask(DoctorSources sources, std::string node, std::vector<Finding>* fi
   loop->stop();
 }
 
-std::vector<Finding> askOthers(const Flags& flags) {
+std::vector<Finding> queryOthers(const Flags& flags) {
   auto client = kube::loadClientConfig(flags.component.client);
   if (!client)
     return {{false, "no way to the API server, without which koordlet does not start: " +
@@ -140,9 +140,9 @@ int doctor(const Flags& flags) {
     return 1;
   }
   auto findings = examine(*host, flags.agent);
-  std::ranges::move(askOthers(flags), std::back_inserter(findings));
+  std::ranges::move(queryOthers(flags), std::back_inserter(findings));
   std::fputs(doctorText(findings).c_str(), stdout);
-  return std::ranges::all_of(findings, &Finding::fine) ? 0 : 1;
+  return std::ranges::all_of(findings, &Finding::passed) ? 0 : 1;
 }
 
 }  // namespace

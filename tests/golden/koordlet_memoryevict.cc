@@ -51,7 +51,7 @@ Result<json::object> evaluateKoordletMemoryevict(const json::object& testCase) {
        namesOf(koordlet::victimsByUse(model::kMemory, pods,
                                       strategy->evictEnabledPriorityThreshold.value_or(0)))},
       {"orderByAllocatable",
-       namesOf(koordlet::victimsByPromise(
+       namesOf(koordlet::victimsByRequest(
            model::kMemory, pods, strategy->allocatableEvictPriorityThreshold.value_or(0)))},
   };
 }

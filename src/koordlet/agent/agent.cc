@@ -172,8 +172,9 @@ void Agent::observe() {
   resources_.setObserver([this](std::string_view type, bool ok, Duration took) {
     metrics_.resourceUpdate(type, ok, took);
   });
-  resources_.onFight(
-      [this](std::string_view file, std::string_view) { metrics_.fight(std::string(file)); });
+  resources_.onConflict([this](std::string_view file, std::string_view) {
+    metrics_.countConflict(std::string(file));
+  });
   reconciler_.setObserver(
       [this](std::string_view level, std::string_view file, bool ok, Duration took) {
         metrics_.hookReconciled(level, file, ok, took);
@@ -375,9 +376,9 @@ void Agent::startPressure() {
   if (psi) tasks_.spawn(every(options_.psiInterval, [this] { psi_.collect(); }));
   if (!cpi && !psi) return;
   reporter_.setPodExtensions([this](const std::string& uid) -> json::value {
-    json::value suffering = interference_.extensionOf(uid);
-    if (suffering.is_null()) return nullptr;
-    return json::object{{"interference", std::move(suffering)}};
+    json::value interferences = interference_.extensionOf(uid);
+    if (interferences.is_null()) return nullptr;
+    return json::object{{"interference", std::move(interferences)}};
   });
   tasks_.spawn(every(1min, [this] { judgeInterference(); }));
 }
@@ -399,7 +400,7 @@ void Agent::judgeInterference() {
   std::optional<CpuSuppress::Ceiling> ceiling;
   if (const auto& wanted = relief_.ceiling(); wanted && on)
     ceiling = CpuSuppress::Ceiling{wanted->milli, wanted->why};
-  suppress_.restrain(std::move(ceiling));
+  suppress_.setCeiling(std::move(ceiling));
 }
 
 Task<void> Agent::every(Duration interval, std::function<void()> round) {
@@ -486,7 +487,7 @@ json::value Agent::qosView() const {
   json::object view{
       {"node", options_.nodeName},           {"time", formatTime(executor_.wallNow())},
       {"cpuEvict", std::move(cpuEvict)},     {"cpuSuppress", std::move(suppress)},
-      {"memoryEvict", std::move(evict)},     {"fights", resources_.fightsView()},
+      {"memoryEvict", std::move(evict)},     {"fights", resources_.conflictsView()},
       {"interference", interference_.view()}};
   if (reliefFeatures(options_.gates).any()) view["interferenceRelief"] = relief_.view();
   for (const auto& [name, strategy] : strategies_) view[name] = strategy->view();

@@ -137,9 +137,9 @@ class AgentFixture : public testing::TestWithParam<CgroupVersion> {
 
   // One second in which the pods use that many cores. Counters move just before koordlet's round.
   void second(double ls, double be, double system = 0.5) {
-    files_.burn(ls_, ls, std::chrono::seconds(1));
-    if (!be_.empty()) files_.burn(be_, be, std::chrono::seconds(1));
-    files_.burnSystem(system, std::chrono::seconds(1));
+    files_.consumeCpu(ls_, ls, std::chrono::seconds(1));
+    if (!be_.empty()) files_.consumeCpu(be_, be, std::chrono::seconds(1));
+    files_.consumeSystemCpu(system, std::chrono::seconds(1));
     loop_.advance(std::chrono::seconds(1));
     files_.settle();
   }

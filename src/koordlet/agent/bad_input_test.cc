@@ -151,9 +151,9 @@ TEST_P(BadInput, TornFilesOfTheMachineChangeNothingAndAreReadAgainWhenTheyAreWho
     std::map<std::string, std::string> whole;
     for (const auto& file : torn) whole[file] = files_.tree().read(file);
     for (int i = 0; i < 4; ++i) {
-      files_.burn(ls_, 2, 1s);
-      files_.burn(be_, 4, 1s);
-      files_.burnSystem(0.5, 1s);
+      files_.consumeCpu(ls_, 2, 1s);
+      files_.consumeCpu(be_, 4, 1s);
+      files_.consumeSystemCpu(0.5, 1s);
       for (const auto& file : torn) files_.tree().write(file, garbage);
       loop_.advance(1s);
       EXPECT_EQ(beCpus(), cpus) << "no data is no reason to change anything";

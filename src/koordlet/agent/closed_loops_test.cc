@@ -128,7 +128,7 @@ TEST_P(ClosedLoops, AThrottledServiceIsLiftedUntilItIsNotAndNoFurther) {
   startAgent();
   const auto wants = [&](double cores, double others) {
     const double most = static_cast<double>(quotaOf(web)) / static_cast<double>(kCfsPeriodUs);
-    files_.burn(web, std::min(cores, most), 1s);
+    files_.consumeCpu(web, std::min(cores, most), 1s);
     for (const auto& dir : {podOf(web), web}) files_.addPeriods(dir, 10, cores > most ? 5 : 0);
     second(others, 0, 0.1);
     EXPECT_EQ(quotaOf(podOf(web)), quotaOf(web)) << "the pod has what its container has";
@@ -197,7 +197,7 @@ TEST_P(ClosedLoops, StarvingBestEffortGoesUntilTheRestIsSatisfiedAndNotAllAtOnce
     const double ls = i < 60 ? 2 : 6;
     const double each =
         given(ls, 16) / static_cast<double>(std::max<std::size_t>(running.size(), 1));
-    for (const auto& [name, dir] : running) files_.burn(dir, each, 1s);
+    for (const auto& [name, dir] : running) files_.consumeCpu(dir, each, 1s);
     second(ls, 0);
     for (const auto& name : cluster_.evictions) {
       if (running.erase(name) == 0) continue;

@@ -19,13 +19,13 @@ using namespace std::chrono_literals;
 
 class Report {
  public:
-  void fine(std::string text) { findings_.push_back({true, std::move(text)}); }
+  void passed(std::string text) { findings_.push_back({true, std::move(text)}); }
   void off(std::string text) { findings_.push_back({false, std::move(text)}); }
   // A feature that a gate switches on and that the host must support.
   void needs(const AgentOptions& options, std::string_view gate, const Result<>& has) {
     if (!options.gates.enabled(std::string(gate))) return;
     if (has) {
-      fine(fmt::format("{} works on this machine", gate));
+      passed(fmt::format("{} works on this machine", gate));
     } else {
       off(fmt::format("{} is on and does nothing: {}", gate, has.error().message));
     }
@@ -56,14 +56,14 @@ Result<> hasPressure(const Host& host) {
 }
 
 void examineHost(const Host& host, Report& report) {
-  report.fine(host.layout.describe());
+  report.passed(host.layout.describe());
   if (host.driverSource.empty()) {
     report.off("cgroup driver not known yet: waiting for kubelet's first cgroup");
   } else {
-    report.fine(fmt::format("cgroup driver {}: {}", nameOf(host.driver), host.driverSource));
+    report.passed(fmt::format("cgroup driver {}: {}", nameOf(host.driver), host.driverSource));
   }
   if (host.topology) {
-    report.fine(
+    report.passed(
         fmt::format("{} CPUs: {}", host.topology->count(), host.topology->all().toString()));
   } else {
     report.off("CPUs could not be read: CPU suppress by cpuset is off");
@@ -74,11 +74,11 @@ void examineHost(const Host& host, Report& report) {
       report.off(
           fmt::format("cgroup controller {} is missing: what needs it is off", nameOf(subsystem)));
   for (const auto& capability : probeCapabilities(host))
-    report.fine(fmt::format("{}: {} ({})", capability.name, capability.present ? "found" : "off",
-                            capability.detail));
+    report.passed(fmt::format("{}: {} ({})", capability.name, capability.present ? "found" : "off",
+                              capability.detail));
   const auto kubelet = readCpuManagerState(host.dirs);
   if (kubelet && kubelet->isStatic())
-    report.fine(
+    report.passed(
         fmt::format("kubelet's CPU manager is static, {} pods own CPUs: best effort gets "
                     "none of them, only containers are narrowed",
                     kubelet->owned.size()));
@@ -105,7 +105,7 @@ std::vector<Finding> examine(const Host& host, const AgentOptions& options) {
     report.off(fmt::format("not in this version, therefore off: {}", fmt::join(missing, ", ")));
   const auto runtimes = findRuntimes(host.dirs, options.runtimes);
   for (const auto& runtime : runtimes)
-    report.fine(fmt::format("container runtime {}: {}", runtime.scheme, runtime.socket));
+    report.passed(fmt::format("container runtime {}: {}", runtime.scheme, runtime.socket));
   if (!options.onlyEvictByApi && runtimes.empty())
     report.off(
         fmt::format("no socket of containerd, CRI-O or pouch below {}: containers cannot be "
@@ -117,8 +117,8 @@ std::vector<Finding> examine(const Host& host, const AgentOptions& options) {
 std::string doctorText(const std::vector<Finding>& findings) {
   std::string text;
   for (const auto& finding : findings)
-    text += fmt::format("{:4}{}\n", finding.fine ? "ok" : "off", finding.text);
-  const auto off = std::ranges::count(findings, false, &Finding::fine);
+    text += fmt::format("{:4}{}\n", finding.passed ? "ok" : "off", finding.text);
+  const auto off = std::ranges::count(findings, false, &Finding::passed);
   text += off == 0 ? "Everything that is switched on works here.\n"
                    : fmt::format("{} thing{} that should work here {} off.\n", off,
                                  off == 1 ? "" : "s", off == 1 ? "is" : "are");

@@ -13,7 +13,7 @@
 namespace koord::koordlet {
 
 struct Finding {
-  bool fine = true;  // false: something that the options ask for is off
+  bool passed = true;  // false: something that the options ask for is off
   std::string text;
 };
 // The findings on this host, without requests to the API server or kubelet.

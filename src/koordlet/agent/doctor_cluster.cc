@@ -10,7 +10,7 @@ namespace {
 
 // If kubelet does not answer, koordlet watches the same pods at the API server
 // (states/pod_fallback.h).
-Task<Finding> askForPods(DoctorSources sources, api::Node node) {
+Task<Finding> queryPods(DoctorSources sources, api::Node node) {
   auto listing = sources.kubelet->list(node);
   const auto pods = co_await listing;
   if (pods) co_return Finding{true, fmt::format("kubelet lists {} pods", pods->size())};
@@ -26,7 +26,7 @@ Task<Finding> askForPods(DoctorSources sources, api::Node node) {
                                        pods.error().message, watched.error().message)};
 }
 
-Task<Finding> askForConfig(DoctorSources sources, api::Node node) {
+Task<Finding> queryConfig(DoctorSources sources, api::Node node) {
   auto asking = sources.config->config(node);
   const auto config = co_await asking;
   if (!config)
@@ -55,11 +55,11 @@ Task<std::vector<Finding>> examineCluster(DoctorSources sources, std::string nod
     co_return findings;
   }
   findings.push_back({true, fmt::format("Node {} is known to the API server", nodeName)});
-  auto askingPods = askForPods(sources, *node);
+  auto askingPods = queryPods(sources, *node);
   auto pods = co_await askingPods;
   findings.push_back(std::move(pods));
   if (sources.config) {
-    auto askingConfig = askForConfig(sources, *node);
+    auto askingConfig = queryConfig(sources, *node);
     auto config = co_await askingConfig;
     findings.push_back(std::move(config));
   }

@@ -38,7 +38,7 @@ class DoctorTest : public testing::Test {
     loop_.advance(1s);
     std::vector<std::string> lines;
     for (const auto& finding : findings)
-      lines.push_back((finding.fine ? "ok " : "off ") + finding.text);
+      lines.push_back((finding.passed ? "ok " : "off ") + finding.text);
     return lines;
   }
 

@@ -32,7 +32,7 @@ class EvictedForCpu : public AgentFixture {
 INSTANTIATE_TEST_SUITE_P(V1AndV2, EvictedForCpu,
                          testing::Values(CgroupVersion::V1, CgroupVersion::V2));
 
-constexpr const char* kPromises =
+constexpr const char* kRequestThresholds =
     R"({"enable":true,"cpuAllocatableEvictThresholdPercent":100,"cpuAllocatableEvictLowerPercent":90,
         "allocatableEvictPriorityThreshold":6000})";
 
@@ -42,7 +42,7 @@ TEST_P(EvictedForCpu, WhatProtectedPodsWerePromisedCounts) {
     pod.metadata.annotations["koordinator.sh/eviction-policy"] = R"(["BECPUEvict"])";
   });
   addBatch("other", 8000);
-  start("CPUAllocatableEvict=true", kPromises, R"({"kubernetes.io/batch-cpu":"10000"})");
+  start("CPUAllocatableEvict=true", kRequestThresholds, R"({"kubernetes.io/batch-cpu":"10000"})");
   seconds(40, 1, 1);
   EXPECT_THAT(cluster_.evictions, testing::Each("other"));
   EXPECT_FALSE(cluster_.evictions.empty());
@@ -52,7 +52,7 @@ TEST_P(EvictedForCpu, WhatPodsThatEndedWerePromisedDoesNot) {
   addBatch("ended", 8000);
   change([](api::Pod& pod) { pod.status.phase = "Succeeded"; });
   addBatch("other", 8000);
-  start("CPUAllocatableEvict=true", kPromises, R"({"kubernetes.io/batch-cpu":"10000"})");
+  start("CPUAllocatableEvict=true", kRequestThresholds, R"({"kubernetes.io/batch-cpu":"10000"})");
   seconds(40, 1, 1);
   EXPECT_TRUE(cluster_.evictions.empty());
 }
@@ -68,7 +68,7 @@ TEST_P(EvictedForCpu, SidecarsCountAsReleased) {
     });
   }
   // BE pods request 20 cores of 16; the lower bound requires 5.6 of them back: three pods.
-  start("CPUAllocatableEvict=true", kPromises, R"({"kubernetes.io/batch-cpu":"16000"})");
+  start("CPUAllocatableEvict=true", kRequestThresholds, R"({"kubernetes.io/batch-cpu":"16000"})");
   seconds(30, 1, 1);
   std::ranges::sort(cluster_.evictions);
   const auto again = std::ranges::unique(cluster_.evictions);

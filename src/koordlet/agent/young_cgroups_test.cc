@@ -11,10 +11,10 @@ using namespace std::chrono_literals;
 
 constexpr Duration kRight = 200ms;
 
-class YoungCgroups : public AgentFixture {
+class NewCgroupsTest : public AgentFixture {
  protected:
   // Without watches, which may be too late.
-  YoungCgroups() {
+  NewCgroupsTest() {
     cluster_.putSlo(R"({"enable":false})");
     startAgent();
     seconds(15, 1, 0);
@@ -39,13 +39,13 @@ class YoungCgroups : public AgentFixture {
   }
   std::string wanted() const { return v2() ? "10 25000 1073741824" : "256 25000 1073741824"; }
 };
-INSTANTIATE_TEST_SUITE_P(V1AndV2, YoungCgroups,
+INSTANTIATE_TEST_SUITE_P(V1AndV2, NewCgroupsTest,
                          testing::Values(CgroupVersion::V1, CgroupVersion::V2),
                          [](const auto& info) {
                            return info.param == CgroupVersion::V1 ? "V1" : "V2";
                          });
 
-TEST_P(YoungCgroups, ValuesAreRightSoonAndStayWheneverKubeletWrites) {
+TEST_P(NewCgroupsTest, ValuesAreRightSoonAndStayWheneverKubeletWrites) {
   int number = 0;
   for (Duration moment = 1ms; moment < 1900ms; moment += 47ms) {
     const std::string name = fmt::format("pod-{}", number++);
@@ -69,7 +69,7 @@ TEST_P(YoungCgroups, ValuesAreRightSoonAndStayWheneverKubeletWrites) {
   }
 }
 
-TEST_P(YoungCgroups, AHierarchyThatComesLaterIsNotMissed) {
+TEST_P(NewCgroupsTest, AHierarchyThatComesLaterIsNotMissed) {
   if (v2()) return;  // one directory is all
   const std::string container = addBatchPod("late");
   const std::string pod = container.substr(0, container.rfind('/'));

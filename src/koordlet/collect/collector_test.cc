@@ -41,9 +41,9 @@ class Collecting : public testing::TestWithParam<CgroupVersion> {
   }
 
   void round(double ls, double be, double system) {
-    files_.burn(files_.containerDir(ls_, "containerd://a"), ls, 1s);
-    files_.burn(files_.containerDir(be_, "containerd://b"), be, 1s);
-    files_.burnSystem(system, 1s);
+    files_.consumeCpu(files_.containerDir(ls_, "containerd://a"), ls, 1s);
+    files_.consumeCpu(files_.containerDir(be_, "containerd://b"), be, 1s);
+    files_.consumeSystemCpu(system, 1s);
     loop_.advance(1s);
     collector_->collect();
   }
@@ -87,7 +87,7 @@ TEST_P(Collecting, APodThatVanishesCostsOnlyItsOwnSamples) {
   collector_->collect();
   round(3, 1, 0);
   files_.removePod(KubeQos::BestEffort, "be");
-  files_.burn(files_.containerDir(ls_, "containerd://a"), 2, 1s);
+  files_.consumeCpu(files_.containerDir(ls_, "containerd://a"), 2, 1s);
   loop_.advance(1s);
   collector_->collect();
   EXPECT_EQ(last(Metric::PodCpu, "be"), std::nullopt);
@@ -112,7 +112,7 @@ TEST_P(Collecting, GarbageInOneFileLeavesTheOthersAlone) {
   files_.setCgroupText(CgroupFile::MemoryStat, ls_, "\xff\xfe garbage\n");
   files_.setCgroupText(CgroupFile::CpuacctUsage, be_, "-");
   files_.tree().write("proc/meminfo", "nothing");
-  files_.burn(files_.containerDir(ls_, "containerd://a"), 2, 1s);
+  files_.consumeCpu(files_.containerDir(ls_, "containerd://a"), 2, 1s);
   loop_.advance(1s);
   collector_->collect();
   EXPECT_EQ(last(Metric::PodMemory, "ls"), std::nullopt);

@@ -22,7 +22,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration kConvalescence = 10min;
+constexpr Duration kRecoveryPeriod = 10min;
 
 // Xid errors of the program that runs on the GPU, not of the GPU.
 constexpr std::array<std::uint64_t, 6> kApplicationErrors = {13, 31, 43, 45, 68, 109};
@@ -141,7 +141,7 @@ void GpuReader::takeFaults(SteadyTime now) {
 
 void GpuReader::recover(Known& known, Nvml::Device device, SteadyTime now) {
   const auto& fault = known.gpu.fault;
-  if (!fault || fault->reason == kNoHealthCheck || now - known.faultAt < kConvalescence) return;
+  if (!fault || fault->reason == kNoHealthCheck || now - known.faultAt < kRecoveryPeriod) return;
   if (nvml_->waitsForReset(device)) {
     known.faultAt = now;
     return;

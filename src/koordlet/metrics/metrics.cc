@@ -165,7 +165,7 @@ struct Metrics::Impl {
                                    "bytes of the last-level cache that the QoS class has");
   Family<Gauge>& bandwidth = gauge(external, "resctrl_memory_bandwidth",
                                    "bytes per second that the QoS class moves to and from memory");
-  Family<Gauge>& suffering =
+  Family<Gauge>& interferences =
       gauge(external, "container_interference",
             "containers that suffer from their neighbours: how far above normal the cause is");
   Family<Gauge>& requests =
@@ -553,20 +553,20 @@ void Metrics::resetCpi() {
 void Metrics::interference(const Subject& container, const std::string& cause, double value,
                            double normal) {
   if (impl_->node.empty()) return;
-  auto& one = impl_->suffering.Add({{"node", impl_->node},
-                                    {"container_name", container.containerName},
-                                    {"pod_uid", container.podUid},
-                                    {"pod_name", container.podName},
-                                    {"pod_namespace", container.podNamespace},
-                                    {"cause", cause}});
+  auto& one = impl_->interferences.Add({{"node", impl_->node},
+                                        {"container_name", container.containerName},
+                                        {"pod_uid", container.podUid},
+                                        {"pod_name", container.podName},
+                                        {"pod_namespace", container.podNamespace},
+                                        {"cause", cause}});
   one.Set(normal > 0 ? value / normal : 0);
   impl_->interferenceSeries.push_back(&one);
 }
 void Metrics::resetInterference() {
-  Impl::clear(impl_->suffering, impl_->interferenceSeries);
+  Impl::clear(impl_->interferences, impl_->interferenceSeries);
 }
 
-void Metrics::fight(const std::string& type) {
+void Metrics::countConflict(const std::string& type) {
   if (!impl_->node.empty()) impl_->fights.Add({{"node", impl_->node}, {"type", type}}).Increment();
 }
 

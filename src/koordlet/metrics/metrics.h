@@ -73,7 +73,7 @@ class Metrics {
   };
   void oomScore(const ContainerName& container, int score);
   // Not in upstream: koordlet pauses its writes of a value that another program changes back.
-  void fight(const std::string& type);
+  void countConflict(const std::string& type);
 
   // How long tasks waited, as the kernel's average; `resource` is cpu, mem or io.
   struct PressureSeries {

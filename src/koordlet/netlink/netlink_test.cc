@@ -29,10 +29,10 @@ void inEmptyNetwork(const std::function<void()>& fn) {
 }
 
 // Another process that writes into the queue of a netlink socket.
-class Forger {
+class ForgedSender {
  public:
-  Forger() : fd_(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE)) {}
-  ~Forger() { ::close(fd_); }
+  ForgedSender() : fd_(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE)) {}
+  ~ForgedSender() { ::close(fd_); }
 
   void send(const Socket& to, nlmsghdr header, std::string_view payload) {
     header.nlmsg_len = static_cast<std::uint32_t>(NLMSG_HDRLEN + payload.size());
@@ -98,7 +98,7 @@ TEST(NetlinkSocket, ROOT_AnErrorSaysWhatTheKernelSaid) {
 TEST(NetlinkSocket, ROOT_AnswersToAnEarlierRequestArePassedOver) {
   inEmptyNetwork([] {
     auto socket = *Socket::open(NETLINK_ROUTE);
-    Forger forger;
+    ForgedSender forger;
     forger.refuse(socket, 4711);
     EXPECT_EQ(indexesIn(socket.dump(allLinks())), std::vector{1});
     forger.refuse(socket, 1);
@@ -113,7 +113,7 @@ TEST(NetlinkSocket, ROOT_AListThatChangedWhileItWasReadIsReadAgain) {
     header.nlmsg_type = RTM_NEWLINK;
     header.nlmsg_flags = NLM_F_MULTI | NLM_F_DUMP_INTR;
     header.nlmsg_seq = 1;
-    Forger forger;
+    ForgedSender forger;
     forger.send(socket, header, linkOf(4711));
     EXPECT_EQ(indexesIn(socket.dump(allLinks())), std::vector{1});
   });
@@ -125,7 +125,7 @@ TEST(NetlinkSocket, ROOT_AListThatChangesAllTheTimeIsAnError) {
     nlmsghdr header{};
     header.nlmsg_type = NLMSG_DONE;
     header.nlmsg_flags = NLM_F_MULTI | NLM_F_DUMP_INTR;
-    Forger forger;
+    ForgedSender forger;
     for (header.nlmsg_seq = 1; header.nlmsg_seq <= 50; ++header.nlmsg_seq)
       forger.send(socket, header, std::string(sizeof(int), '\0'));
     const auto links = socket.dump(allLinks());
@@ -141,7 +141,7 @@ TEST(NetlinkSocket, ROOT_AnAnswerThatIsCutOffIsAnError) {
     header.nlmsg_type = RTM_NEWLINK;
     header.nlmsg_flags = NLM_F_MULTI;
     header.nlmsg_seq = 1;
-    Forger forger;
+    ForgedSender forger;
     forger.send(socket, header, std::string(100'000, 'x'));
     const auto links = socket.dump(allLinks());
     ASSERT_FALSE(links);

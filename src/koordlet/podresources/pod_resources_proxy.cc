@@ -14,10 +14,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration kPauseToListen = 10s;
+constexpr Duration kListenRetry = 10s;
 constexpr Duration kPatience = 10s;
 
-bool tellsOfPods(std::string_view method) {
+bool answersAboutPods(std::string_view method) {
   return method.ends_with("/List") || method.ends_with("/Get");
 }
 
@@ -58,7 +58,7 @@ Task<void> PodResourcesProxy::serve() {
     if (listening) co_return;
     if (listening.error().message != last)
       log::warn("the pod resources proxy cannot listen: {}", last = listening.error().message);
-    auto pause = sleepFor(executor_, kPauseToListen);
+    auto pause = sleepFor(executor_, kListenRetry);
     co_await pause;
   }
 }
@@ -91,7 +91,7 @@ Task<void> PodResourcesProxy::forward(net::GrpcRequest request, net::GrpcAnswer 
   auto calling =
       kubelet_->call(request.method, request.message, request.timeout.value_or(kPatience));
   net::GrpcReply reply = co_await calling;
-  if (!reply || !tellsOfPods(request.method)) {
+  if (!reply || !answersAboutPods(request.method)) {
     answer(std::move(reply));
     co_return;
   }

@@ -31,7 +31,7 @@ using prediction::Model;
 using prediction::PodDemand;
 
 constexpr Duration kStep = 1min;
-constexpr std::string_view kHalfWritten = ".tmp";
+constexpr std::string_view kTemporarySuffix = ".tmp";
 using model::kAnnotationRawAllocatable;
 
 struct Use {
@@ -197,7 +197,7 @@ std::string Prediction::fileOf(std::string_view key) const {
 
 void Prediction::restoreFile(const std::string& name, const std::set<std::string>& known) {
   const std::string path = fileOf(name);
-  std::string why = name.ends_with(kHalfWritten) ? "half written" : "";
+  std::string why = name.ends_with(kTemporarySuffix) ? "half written" : "";
   if (why.empty() && !known.contains(name)) why = "of no pod that is here";
   if (why.empty()) {
     const auto text = readFile(path);

@@ -17,8 +17,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr Duration kTender = 2s, kYouth = 10s, kLongestYouth = 1min;
-constexpr Duration kOften = 100ms, kSometimes = 1s;
+constexpr Duration kFrequentAge = 2s, kNewAge = 10s, kMaxNewAge = 1min;
+constexpr Duration kFrequentPeriod = 100ms, kInfrequentPeriod = 1s;
 
 }  // namespace
 
@@ -98,7 +98,7 @@ void ResourceExecutor::addNewCgroup(std::string_view dir) {
 
 void ResourceExecutor::keepNewCgroup(std::string_view dir) {
   const SteadyTime now = clock_.steadyNow();
-  if (const auto it = newCgroup(dir); it != newCgroups_.end() && now - it->born < kLongestYouth)
+  if (const auto it = newCgroup(dir); it != newCgroups_.end() && now - it->firstSeen < kMaxNewAge)
     it->since = it->looked = now;
 }
 
@@ -120,18 +120,19 @@ bool ResourceExecutor::repairNewCgroups() {
   bool any = false;
   for (NewCgroup& one : newCgroups_) {
     const auto it = cache_.find(one.dir);
-    if (it == cache_.end() || now - one.looked < (now - one.since > kTender ? kSometimes : kOften))
+    if (it == cache_.end() ||
+        now - one.looked < (now - one.since > kFrequentAge ? kInfrequentPeriod : kFrequentPeriod))
       continue;
     one.looked = now;
     any = forgetChanged(one.dir, it->second, [](CgroupFile) { return true; }) || any;
   }
-  std::erase_if(newCgroups_, [&](const NewCgroup& one) { return now - one.since > kYouth; });
+  std::erase_if(newCgroups_, [&](const NewCgroup& one) { return now - one.since > kNewAge; });
   return any;
 }
 
 std::optional<Duration> ResourceExecutor::nextLook() const {
   // A newer cgroup may be added at any time, so the shortest interval.
-  return newCgroups_.empty() ? std::nullopt : std::optional(kOften);
+  return newCgroups_.empty() ? std::nullopt : std::optional(kFrequentPeriod);
 }
 
 }  // namespace koord::koordlet

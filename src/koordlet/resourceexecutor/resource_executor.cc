@@ -38,7 +38,7 @@ constexpr Duration kLossWindow = 1min;
 constexpr Duration kRest = 5min;
 
 // Quota and period share a file in v2; the key tells them apart.
-std::string contestKey(const std::string& path, CgroupFile file) {
+std::string conflictKey(const std::string& path, CgroupFile file) {
   return path + '#' + std::string(nameOf(file));
 }
 
@@ -116,15 +116,15 @@ void ResourceExecutor::forget(const CgroupValue& update) {
   values.erase(values.begin() + (known - values.data()));
 }
 
-bool ResourceExecutor::contested(const CgroupValue& update, CgroupVersion version,
-                                 const std::string& path, std::string_view current,
-                                 Caching caching) {
-  const auto it = contests_.find(contestKey(path, update.file));
-  if (it == contests_.end()) return false;
-  Contest& contest = it->second;
+bool ResourceExecutor::isInConflict(const CgroupValue& update, CgroupVersion version,
+                                    const std::string& path, std::string_view current,
+                                    Caching caching) {
+  const auto it = conflicts_.find(conflictKey(path, update.file));
+  if (it == conflicts_.end()) return false;
+  Conflict& contest = it->second;
   const SteadyTime now = clock_.steadyNow();
   contest.at = now;
-  const bool insists = caching == Caching::Insist;
+  const bool insists = caching == Caching::ForceWrite;
   if (now < contest.restUntil) return !insists;
   if (sameCgroupValue(update.file, version, current, contest.ours)) return false;
   if (contest.lost == 0 || now - contest.since > kLossWindow) {
@@ -148,14 +148,14 @@ bool ResourceExecutor::contested(const CgroupValue& update, CgroupVersion versio
         {clock_.wallNow(), contest.dir, contest.file, contest.theirs, contest.theirs,
          fmt::format("{}: left alone, others keep changing {} back", update.reason, contest.ours)});
   }
-  if (onFight_) onFight_(contest.file, update.dir);
+  if (onConflict_) onConflict_(contest.file, update.dir);
   return !insists;
 }
 
-json::value ResourceExecutor::fightsView() const {
+json::value ResourceExecutor::conflictsView() const {
   json::array fights;
   const SteadyTime now = clock_.steadyNow();
-  for (const auto& [path, contest] : contests_)
+  for (const auto& [path, contest] : conflicts_)
     if (now < contest.restUntil)
       fights.push_back(json::object{
           {"cgroup", contest.dir},
@@ -187,7 +187,7 @@ Result<UpdateOutcome> ResourceExecutor::writeIfDifferent(const CgroupValue& upda
     current = &current_;
   }
   if (sameCgroupValue(update.file, version, *current, *encoded)) return UpdateOutcome::Unchanged;
-  if (contested(update, version, path_, *current, caching)) return UpdateOutcome::Contested;
+  if (isInConflict(update, version, path_, *current, caching)) return UpdateOutcome::InConflict;
   const SteadyTime start = clock_.steadyNow();
   auto wrote = writeSmallFile(path_, *encoded);
   const bool gone = !wrote && wrote.error().code == ErrorCode::NotFound;
@@ -195,7 +195,7 @@ Result<UpdateOutcome> ResourceExecutor::writeIfDifferent(const CgroupValue& upda
     observer_(nameOf(update.file), wrote.has_value(), clock_.steadyNow() - start);
   if (gone) return UpdateOutcome::Gone;
   if (!wrote) return fail(std::move(wrote.error()));
-  Contest& contest = contests_[contestKey(path_, update.file)];
+  Conflict& contest = conflicts_[conflictKey(path_, update.file)];
   contest.ours = *encoded;
   contest.at = start;
   audit_.add({clock_.wallNow(), std::string(update.dir),
@@ -224,7 +224,7 @@ Result<UpdateOutcome> ResourceExecutor::apply(const CgroupValue& update, Caching
   return outcome;
 }
 
-bool ResourceExecutor::worthLogging(const std::string& key) {
+bool ResourceExecutor::shouldLog(const std::string& key) {
   const SteadyTime now = clock_.steadyNow();
   const auto [it, first] = failures_.try_emplace(key, now);
   if (!first && now - it->second < 1min) return false;
@@ -233,7 +233,7 @@ bool ResourceExecutor::worthLogging(const std::string& key) {
 }
 
 void ResourceExecutor::logFailure(const CgroupValue& update, const Error& error) {
-  if (worthLogging(failureKey(update)))
+  if (shouldLog(failureKey(update)))
     log::warn("{} of {} not set ({}): {}", nameOf(update.file), update.dir, update.reason,
               error.message);
 }
@@ -244,10 +244,11 @@ Result<UpdateOutcome> ResourceExecutor::writeFile(const FileUpdate& update) {
     if (read.error().code == ErrorCode::NotFound) return UpdateOutcome::Gone;
     return fail(read.error());
   }
-  const auto says = update.says ? update.says : +[](std::string_view is, std::string_view wanted) {
-    return trim(is) == trim(wanted);
-  };
-  if (says(current_, update.value)) return UpdateOutcome::Unchanged;
+  const auto hasValue =
+      update.hasValue ? update.hasValue : +[](std::string_view is, std::string_view wanted) {
+        return trim(is) == trim(wanted);
+      };
+  if (hasValue(current_, update.value)) return UpdateOutcome::Unchanged;
   const SteadyTime start = clock_.steadyNow();
   auto wrote = writeSmallFile(update.path, update.value);
   if (observer_) observer_(update.type, wrote.has_value(), clock_.steadyNow() - start);
@@ -268,7 +269,7 @@ Result<UpdateOutcome> ResourceExecutor::updateFile(const FileUpdate& update, Cac
   }
   auto outcome = writeFile(update);
   if (!outcome) {
-    if (worthLogging(key_))
+    if (shouldLog(key_))
       log::warn("{} not set ({}): {}", update.path, update.reason, outcome.error().message);
     return outcome;
   }
@@ -302,7 +303,7 @@ Result<int> ResourceExecutor::moveTasks(const std::string& path, std::span<const
     audit_.add({clock_.wallNow(), path.substr(0, slash), path.substr(slash), "",
                 fmt::format("{} more", moved), reason});
   if (problem) {
-    if (worthLogging(path)) log::warn("{} not set ({}): {}", path, reason, problem->message);
+    if (shouldLog(path)) log::warn("{} not set ({}): {}", path, reason, problem->message);
     if (moved == 0) return fail(*std::move(problem));
   }
   return moved;
@@ -395,7 +396,7 @@ void ResourceExecutor::collectGarbage() {
   for (auto& [dir, values] : cache_) std::erase_if(values, expired);
   std::erase_if(cache_, [](const auto& entry) { return entry.second.empty(); });
   std::erase_if(files_, [&](const auto& entry) { return expired(entry.second); });
-  std::erase_if(contests_, [&](const auto& entry) {
+  std::erase_if(conflicts_, [&](const auto& entry) {
     return now - entry.second.at > kLossWindow && now > entry.second.restUntil;
   });
   std::erase_if(failures_, [&](const auto& entry) { return now - entry.second > 10min; });

@@ -77,7 +77,7 @@ struct FileUpdate {
   std::string reason;
   std::string type = "default";  // for the metric, "resctrl-schema"
   // Returns true if a file with the content `current` has the value already. Null compares texts.
-  bool (*says)(std::string_view current, std::string_view value) = nullptr;
+  bool (*hasValue)(std::string_view current, std::string_view value) = nullptr;
   std::string part = {};  // the name of the setting, if one file holds several
 };
 
@@ -86,7 +86,7 @@ enum class UpdateOutcome {
   Unchanged,    // the file has the value already, or had it when last read
   Unsupported,  // this kernel or cgroup version does not have the file
   Gone,         // the cgroup does not exist
-  Contested,    // another process keeps changing it back; left alone for a while
+  InConflict,   // another process keeps changing it back; left alone for a while
 };
 
 class ResourceExecutor {
@@ -105,8 +105,8 @@ class ResourceExecutor {
 
   enum class Caching {
     Yes,
-    No,      // the file is read in every round
-    Insist,  // as No, and written even if another process keeps changing it
+    No,          // the file is read in every round
+    ForceWrite,  // as No, and written even if another process keeps changing it
   };
   // Returns an error if the value is out of range or the kernel refuses it. The caller logs it.
   Result<UpdateOutcome> update(const CgroupValue& update, Caching caching = Caching::Yes);
@@ -153,10 +153,10 @@ class ResourceExecutor {
 
   // Called once each time that the executor yields to another process that keeps changing a value
   // back.
-  using OnFight = std::function<void(std::string_view file, std::string_view dir)>;
-  void onFight(OnFight fn) { onFight_ = std::move(fn); }
+  using OnConflict = std::function<void(std::string_view file, std::string_view dir)>;
+  void onConflict(OnConflict fn) { onConflict_ = std::move(fn); }
   // The contested values: [{"cgroup", "file", "ours", "theirs", "until"}].
-  json::value fightsView() const;
+  json::value conflictsView() const;
 
   // Forgets values that were not passed for a while. Call about once a minute.
   void collectGarbage();
@@ -179,7 +179,7 @@ class ResourceExecutor {
   };
 
   // A conflict with another writer of a file, as seen from the file's content.
-  struct Contest {
+  struct Conflict {
     std::string dir, file;
     std::string ours, theirs;
     int lost = 0;  // how often our value was overwritten since `since`
@@ -188,14 +188,14 @@ class ResourceExecutor {
     SteadyTime at{};  // when last read
   };
   // Accounts for the content of a file. Returns true if the file is to be left alone.
-  bool contested(const CgroupValue& update, CgroupVersion version, const std::string& path,
-                 std::string_view current, Caching caching);
+  bool isInConflict(const CgroupValue& update, CgroupVersion version, const std::string& path,
+                    std::string_view current, Caching caching);
 
   using Values = std::vector<CachedValue>;
   struct NewCgroup {
     std::string dir;
-    SteadyTime born{};   // when a value for it was first passed
-    SteadyTime since{};  // that, or when another process last changed one of its values
+    SteadyTime firstSeen{};  // when a value for it was first passed
+    SteadyTime since{};      // that, or when another process last changed one of its values
     SteadyTime looked{};
   };
   void addNewCgroup(std::string_view dir);
@@ -230,7 +230,7 @@ class ResourceExecutor {
                               const std::string* current);
   void logFailure(const CgroupValue& update, const Error& error);
   // Returns true if a failure of that key is to be logged: once a minute.
-  bool worthLogging(const std::string& key);
+  bool shouldLog(const std::string& key);
 
   const Host& host_;
   const Clock& clock_;
@@ -241,11 +241,11 @@ class ResourceExecutor {
   std::unordered_map<std::string, Values, TextHash, std::equal_to<>> cache_;
   std::vector<NewCgroup> newCgroups_;
   std::function<void()> onNewCgroup_;
-  std::unordered_map<std::string, Cached> files_;      // files outside of cgroups, by path
-  std::unordered_map<std::string, Contest> contests_;  // by path
-  std::string path_, current_, key_;                   // keep their memory between calls
-  std::vector<Tightening> second_;                     // keeps its memory, too
-  OnFight onFight_;
+  std::unordered_map<std::string, Cached> files_;        // files outside of cgroups, by path
+  std::unordered_map<std::string, Conflict> conflicts_;  // by path
+  std::string path_, current_, key_;                     // keep their memory between calls
+  std::vector<Tightening> second_;                       // keeps its memory, too
+  OnConflict onConflict_;
   std::uint64_t forgotten_ = 0;
   std::unordered_map<CgroupFile, bool> supportedInKubepods_;
   std::unordered_map<std::string, SteadyTime> failures_;  // last logged: once a minute is enough

@@ -140,7 +140,7 @@ TEST_P(ResourceExecutorTest, LimitsGrowFromTheTopAndShrinkFromTheBottom) {
 
 TEST_P(ResourceExecutorTest, AFightIsGivenUpAndTriedAgainLater) {
   int fights = 0;
-  f.executor.onFight([&](std::string_view file, std::string_view) {
+  f.executor.onConflict([&](std::string_view file, std::string_view) {
     EXPECT_EQ(file, "cpuset.cpus");
     ++fights;
   });
@@ -155,10 +155,10 @@ TEST_P(ResourceExecutorTest, AFightIsGivenUpAndTriedAgainLater) {
     return outcome;
   };
   for (int i = 0; i < 6; ++i) EXPECT_EQ(round(), UpdateOutcome::Written);
-  EXPECT_EQ(round(), UpdateOutcome::Contested);
-  EXPECT_EQ(round(), UpdateOutcome::Contested);
+  EXPECT_EQ(round(), UpdateOutcome::InConflict);
+  EXPECT_EQ(round(), UpdateOutcome::InConflict);
   EXPECT_EQ(fights, 1);
-  const json::value view = f.executor.fightsView();
+  const json::value view = f.executor.conflictsView();
   ASSERT_EQ(view.get_array().size(), 1U);
   EXPECT_EQ(textAt(view.get_array()[0], "ours"), "0-1");
   EXPECT_EQ(textAt(view.get_array()[0], "theirs"), "0-7");
@@ -209,18 +209,18 @@ TEST_P(ResourceExecutorTest, ValuesOfSeveralDevicesInOneFileAreEachRemembered) {
 
 TEST_P(ResourceExecutorTest, WhoInsistsWritesOnAndTheFightIsOnRecord) {
   int fights = 0;
-  f.executor.onFight([&](std::string_view, std::string_view) { ++fights; });
+  f.executor.onConflict([&](std::string_view, std::string_view) { ++fights; });
   for (int i = 0; i < 100; ++i) {
     EXPECT_EQ(f.executor
                   .update({CgroupFile::CpusetCpus, f.be(), "0-1", "test"},
-                          ResourceExecutor::Caching::Insist)
+                          ResourceExecutor::Caching::ForceWrite)
                   .value(),
               UpdateOutcome::Written);
     f.files.setCgroupText(CgroupFile::CpusetCpus, f.be(), "0-7");  // kubelet's CPU manager
     f.loop.advance(10s);
   }
   EXPECT_EQ(fights, 3);
-  EXPECT_EQ(f.executor.fightsView().get_array().size(), 1U);
+  EXPECT_EQ(f.executor.conflictsView().get_array().size(), 1U);
 }
 
 TEST_P(ResourceExecutorTest, WhatIsLookedAtEveryRoundIsGivenUpWhenOthersKeepChangingIt) {

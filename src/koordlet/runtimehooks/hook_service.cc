@@ -21,7 +21,7 @@ constexpr std::string_view kServicePath = "/runtime.v1alpha1.RuntimeHookService/
 // The stages for which there are hooks.
 constexpr const char* kStages[] = {"PreRunPodSandbox", "PreCreateContainer",
                                    "PreUpdateContainerResources"};
-constexpr Duration kPauseToListen = 10s;
+constexpr Duration kListenRetry = 10s;
 
 template <class Map>
 std::map<std::string, std::string> copied(const Map& map) {
@@ -143,7 +143,7 @@ Task<void> HookService::serve() {
     if (listening.error().message != last)
       log::warn("containers get their values only after they have started: {}",
                 last = listening.error().message);
-    auto pause = sleepFor(executor_, kPauseToListen);
+    auto pause = sleepFor(executor_, kListenRetry);
     co_await pause;
   }
 }

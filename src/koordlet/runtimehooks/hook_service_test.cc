@@ -237,7 +237,7 @@ TEST(HookServerConfig, IsUpstreamsFileWithoutTheStagesThatAreSwitchedOff) {
 }
 
 // Checks gRPC's reflection, which grpcurl uses.
-void saysWhatItIs(net::IoLoop& loop, const std::string& socket) {
+void checkReflection(net::IoLoop& loop, const std::string& socket) {
   namespace messages = grpc::reflection::v1;
   net::StreamClient client(loop, socket,
                            "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo");
@@ -285,7 +285,7 @@ TEST_F(RuntimeHooksTest, TheServiceAnswersOnItsSocketAndSaysSoInTheProxysFolder)
   runtimehook::ContainerResourceHookResponse response;
   ASSERT_TRUE(*reply && response.ParseFromString(**reply));
   EXPECT_EQ(response.container_resources().cpu_shares(), 1024);
-  saysWhatItIs(client, folder + "/run/k.sock");
+  checkReflection(client, folder + "/run/k.sock");
   koordlet.runSync([&] { service.reset(); });
   std::filesystem::remove_all(folder);
 }

@@ -61,8 +61,8 @@ void DeviceReporter::start() {
 
 void DeviceReporter::tell(const std::vector<std::string>& problems) {
   for (const auto& problem : problems)
-    if (told_.insert(problem).second) log::warn("device left out: {}", problem);
-  std::erase_if(told_, [&](const std::string& one) {
+    if (loggedProblems_.insert(problem).second) log::warn("device left out: {}", problem);
+  std::erase_if(loggedProblems_, [&](const std::string& one) {
     return std::ranges::find(problems, one) == problems.end();
   });
 }

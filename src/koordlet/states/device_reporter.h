@@ -38,7 +38,7 @@ class DeviceReporter {
   const States& states_;
   Options options_;
   kube::Informer<api::Device> informer_;
-  std::set<std::string> told_;            // logged problems of files
+  std::set<std::string> loggedProblems_;  // logged problems of files
   std::optional<SteadyTime> xpusSeenAt_;  // when the files last listed accelerators
   TaskGroup tasks_;
 };

@@ -9,7 +9,7 @@
 namespace koord::koordlet {
 namespace {
 
-constexpr int kPassesToTakeBack = 10;
+constexpr int kPassesToReset = 10;
 
 std::string dirOf(const api::HostApplicationSpec& application, CgroupDriver driver) {
   if (!application.cgroupPath) {
@@ -61,7 +61,7 @@ std::vector<std::string> NamedApplications::dropped(const std::set<std::string>&
   std::vector<std::string> dropped;
   for (auto it = passes_.begin(); it != passes_.end();) {
     auto& [dir, passes] = *it;
-    if (!named.contains(dir) && ++passes > kPassesToTakeBack) {
+    if (!named.contains(dir) && ++passes > kPassesToReset) {
       it = passes_.erase(it);
       changed = true;
       continue;

@@ -31,7 +31,7 @@ Result<std::string> kubeletUrl(const api::Node& node, const KubeletOptions& opti
 namespace {
 
 // koordlet does not use three quarters of a pod's text.
-void dropUnread(api::Pod& pod) {
+void dropUnusedFields(api::Pod& pod) {
   const auto drop = [](auto& member) { member = {}; };
   drop(pod.spec.affinity);
   drop(pod.spec.tolerations);
@@ -69,7 +69,7 @@ Result<std::vector<std::shared_ptr<const api::Pod>>> PodListDecoder::decode(std:
     }
     auto pod = api::decodeText<api::Pod>(item);
     if (pod && !pod->metadata.uid.empty()) {
-      dropUnread(*pod);
+      dropUnusedFields(*pod);
       pods.push_back(std::make_shared<const api::Pod>(*std::move(pod)));
       known_.insert_or_assign(hash, Known{item.size(), list_, pods.back()});
     } else {

@@ -29,7 +29,7 @@ api::ResourceMap resourceMap(double cores, double bytes) {
 
 // Samples of the system begin when the pods are known, those of the node at start. So in the first
 // window the average of the part can be above that of the whole.
-api::ResourceMap notMore(api::ResourceMap part, const api::ResourceMap& whole) {
+api::ResourceMap clampTo(api::ResourceMap part, const api::ResourceMap& whole) {
   for (const auto* name : {"cpu", "memory"})
     if (model::amountOf(whole.resources, name) < model::amountOf(part.resources, name))
       part.resources[name] = model::amountOf(whole.resources, name);
@@ -189,7 +189,7 @@ std::optional<api::NodeMetricStatus> nodeMetricStatus(const ReportPolicy& policy
   info.aggregatedNodeUsages =
       windows.aggregated(Metric::NodeCpu, memory.node, policy.aggregateWindows);
   if (auto system = windows.averages(Metric::SystemCpu, Metric::SystemMemory, "", policy.window))
-    info.systemUsage = notMore(*std::move(system), info.nodeUsage);
+    info.systemUsage = clampTo(*std::move(system), info.nodeUsage);
   info.aggregatedSystemUsages =
       windows.aggregated(Metric::SystemCpu, Metric::SystemMemory, policy.aggregateWindows);
   info.numaUsages = numaUsages(windows, policy.window);

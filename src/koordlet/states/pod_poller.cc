@@ -104,19 +104,19 @@ const PodPoller::Dirs& PodPoller::knownDirs() {
 }
 
 void PodPoller::request(Wanted wanted) {
-  anything_ = anything_ || wanted == Wanted::Anything;
+  listsAnyway_ = listsAnyway_ || wanted == Wanted::Anything;
   if (requested_) return;
   requested_ = true;
   tasks_.spawn(syncSoon());
 }
 
 SteadyTime PodPoller::earliestStart() const {
-  return started_ + 2 * took_;
+  return started_ + 2 * lastDuration_;
 }
 
 Task<void> PodPoller::syncSoon() {
   const SteadyTime now = executor_.steadyNow();
-  if (2 * took_ > kRefill) {
+  if (2 * lastDuration_ > kRefill) {
     // Slow lists keep the bucket empty, so that a kubelet that recovers is not met by a burst.
     bucketFull_ = std::max(earliestStart(), now) + kBurst * kRefill;
   } else {
@@ -132,7 +132,7 @@ Task<void> PodPoller::syncSoon() {
     co_await waiting;
   }
   requested_ = false;
-  auto syncing = sync(std::exchange(anything_, false));
+  auto syncing = sync(std::exchange(listsAnyway_, false));
   co_await syncing;
 }
 
@@ -179,7 +179,7 @@ Task<void> PodPoller::sync(bool told) {
   auto pods = co_await task;
   syncing_ = false;
   // A failed list may have waited for its timeout, and must not delay the list after it.
-  if (pods) took_ = executor_.steadyNow() - started_;
+  if (pods) lastDuration_ = executor_.steadyNow() - started_;
   if (!pods) {
     if (pods.error().message != lastError_) log::warn("pods not listed: {}", pods.error().message);
     lastError_ = pods.error().message;

@@ -76,10 +76,10 @@ class PodPoller {
   std::string dir_, path_;      // keep their memory
   CgroupDriver listedFor_ = CgroupDriver::Cgroupfs;
   bool requested_ = false;
-  bool anything_ = false;  // true if a pending request wants Anything
+  bool listsAnyway_ = false;  // true if a pending request wants Anything
   bool syncing_ = false;
-  SteadyTime started_{};  // start of the last list
-  Duration took_{};       // duration of the last successful list
+  SteadyTime started_{};     // start of the last list
+  Duration lastDuration_{};  // duration of the last successful list
   SteadyTime bucketFull_{};
   std::optional<SteadyTime> incompleteSince_;
   std::string lastError_ = "no list yet";

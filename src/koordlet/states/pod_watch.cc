@@ -19,12 +19,12 @@ using namespace std::chrono_literals;
 
 // How often the runtime is asked whether a container that is being created runs. A container that
 // takes longer than most waits for something, so it is asked less often.
-constexpr Duration kAskAgain = 25ms, kSlowly = 1s, kLong = 3s;
+constexpr Duration kRuntimePeriod = 25ms, kSlowRuntimePeriod = 1s, kLong = 3s;
 // How often kubelet is asked for a container that it does not report yet: soon at first, then the
 // interval doubles.
-constexpr Duration kAskKubeletFirst = 25ms, kAskKubelet = 200ms;
+constexpr Duration kFirstKubeletPeriod = 25ms, kKubeletPeriod = 200ms;
 
-std::size_t watchesToTake(const HostDirs& dirs) {
+std::size_t watchBudget(const HostDirs& dirs) {
   const auto all = readSmallFile(dirs.procRoot + "sys/fs/inotify/max_user_watches");
   const auto number = all ? parseInt(*all) : Result<std::int64_t>(8192);
   return static_cast<std::size_t>(std::max<std::int64_t>(number.value_or(8192), 0)) / 4;
@@ -64,7 +64,7 @@ PodWatch::PodWatch(Executor& executor, const Host& host, States& states, PodPoll
       poller_(poller),
       runtime_(runtime),
       callbacks_(std::move(callbacks)),
-      mostWatches_(watchesToTake(host.dirs)),
+      maxWatches_(watchBudget(host.dirs)),
       watcher_(executor, [this](const DirWatcher::Event& event) { take(event); }) {}
 
 PodWatch::~PodWatch() {
@@ -87,7 +87,7 @@ void PodWatch::watch(const std::string& dir, DirWatcher::Interest interest) {
 void PodWatch::watchFiles(const std::string& cgroup) {
   for (const auto subsystem : {Subsystem::Cpu, Subsystem::Cpuset, Subsystem::Memory}) {
     const std::string dir = host_.layout.dir(subsystem, cgroup);
-    if (!watcher_.watches(dir) && watcher_.size() < mostWatches_)
+    if (!watcher_.watches(dir) && watcher_.size() < maxWatches_)
       watch(dir, DirWatcher::Interest::Files);
   }
 }
@@ -121,7 +121,7 @@ void PodWatch::takeWritten(const DirWatcher::Event& event) {
 }
 
 void PodWatch::take(const DirWatcher::Event& event) {
-  using enum DirWatcher::What;
+  using enum DirWatcher::ChangeKind;
   // Directories are watched by names that end in a slash.
   if (event.what == Written) return takeWritten(event);
   if (event.what == Lost) {
@@ -129,7 +129,7 @@ void PodWatch::take(const DirWatcher::Event& event) {
     poller_.request();
     return identify();
   }
-  if (callbacks_.remade) callbacks_.remade(event.dir + event.name);
+  if (callbacks_.cgroupChanged) callbacks_.cgroupChanged(event.dir + event.name);
   if (event.what == Removed) return;  // kubelet reports the end
   if (parsePodDirName(host_.driver, event.name)) {
     poller_.request();  // the list adds a watch and finds existing containers
@@ -139,8 +139,8 @@ void PodWatch::take(const DirWatcher::Event& event) {
 }
 
 void PodWatch::identify() {
-  beingMade_ = {};
-  if (runtime_) return askRuntime();
+  newContainerWait_ = {};
+  if (runtime_) return queryRuntime();
   poller_.request();
   askKubelet();
 }
@@ -149,9 +149,10 @@ void PodWatch::identify() {
 // pods.
 void PodWatch::askKubelet() {
   executor_.cancel(next_);
-  if (beingMade_ >= kLong) return;
-  const Duration wait = std::clamp<Duration>(beingMade_, kAskKubeletFirst, kAskKubelet);
-  beingMade_ += wait;
+  if (newContainerWait_ >= kLong) return;
+  const Duration wait =
+      std::clamp<Duration>(newContainerWait_, kFirstKubeletPeriod, kKubeletPeriod);
+  newContainerWait_ += wait;
   next_ = executor_.runAfter(wait, [this] {
     const auto isUnknown = [this](const PodView& pod) {
       return pod.active() && awaitsContainers(pod) &&
@@ -163,10 +164,10 @@ void PodWatch::askKubelet() {
   });
 }
 
-void PodWatch::askRuntime() {
+void PodWatch::queryRuntime() {
   again_ = true;
-  if (asking_) return;
-  asking_ = true;
+  if (querying_) return;
+  querying_ = true;
   tasks_.spawn(ask());
 }
 
@@ -180,13 +181,13 @@ Task<void> PodWatch::ask() {
       poller_.request();
       askKubelet();
     } else if (!learn(*containers)) {
-      const Duration wait = beingMade_ < kLong ? kAskAgain : kSlowly;
-      beingMade_ += wait;
+      const Duration wait = newContainerWait_ < kLong ? kRuntimePeriod : kSlowRuntimePeriod;
+      newContainerWait_ += wait;
       executor_.cancel(next_);
-      next_ = executor_.runAfter(wait, [this] { askRuntime(); });
+      next_ = executor_.runAfter(wait, [this] { queryRuntime(); });
     }
   }
-  asking_ = false;
+  querying_ = false;
 }
 
 Task<void> PodWatch::notifyWritten() {

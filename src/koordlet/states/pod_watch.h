@@ -28,7 +28,7 @@ class PodWatch {
   struct Callbacks {
     std::function<void(const std::string& path)>
         written;  // a file in the cgroup of a pod or container was written
-    std::function<void(const std::string& dir)> remade;  // a cgroup was created or removed
+    std::function<void(const std::string& dir)> cgroupChanged;  // a cgroup was created or removed
     std::function<void()> lost;  // events were lost: any file may have been written
   };
   static constexpr Duration kQuiet = std::chrono::milliseconds(60);
@@ -49,7 +49,7 @@ class PodWatch {
   void take(const DirWatcher::Event& event);
   void takeWritten(const DirWatcher::Event& event);
   void identify();
-  void askRuntime();
+  void queryRuntime();
   // Asks kubelet repeatedly while a pod has a directory of an unknown container.
   void askKubelet();
   Task<void> ask();
@@ -63,12 +63,12 @@ class PodWatch {
   PodPoller& poller_;
   ContainerRuntime* runtime_;
   Callbacks callbacks_;
-  std::size_t mostWatches_ = 0;
+  std::size_t maxWatches_ = 0;
   DirWatcher watcher_;
-  bool asking_ = false;
+  bool querying_ = false;
   bool again_ = false;
-  Duration beingMade_{};  // how long it has waited for new containers
-  TimerId next_ = 0;      // timer of the next question to the runtime or kubelet
+  Duration newContainerWait_{};  // how long it has waited for new containers
+  TimerId next_ = 0;             // timer of the next question to the runtime or kubelet
   struct Writing {
     SteadyTime first, last;
     SteadyTime notifyAt() const { return std::min(last + kQuiet, first + 5 * kQuiet); }

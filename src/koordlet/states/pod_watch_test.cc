@@ -255,9 +255,9 @@ TEST_F(PodWatchTest, WritesOfOthersAreToldOnceWhenTheyAreOver) {
 
 TEST_F(PodWatchTest, ADirectoryThatIsMadeAnewIsTold) {
   addPod("u");
-  std::vector<std::string> remade;
+  std::vector<std::string> cgroupChanged;
   const auto told = [&](const std::string& dir) {
-    remade.push_back(dir);
+    cgroupChanged.push_back(dir);
     check();
   };
   PodWatch watch(loop_, host_, states_, poller_, &runtime_, {{}, told, {}});
@@ -266,8 +266,9 @@ TEST_F(PodWatchTest, ADirectoryThatIsMadeAnewIsTold) {
   runUntil([this] { return !states_.pods().empty(); });
   const auto dir = files_.addPod(KubeQos::BestEffort, "u", {});
   files_.removePod(KubeQos::BestEffort, "u");
-  runUntil([&] { return remade.size() == 2; });
-  EXPECT_THAT(remade, testing::Each(host_.layout.dir(Subsystem::Cpu, host_.besteffort()) + "podu"));
+  runUntil([&] { return cgroupChanged.size() == 2; });
+  EXPECT_THAT(cgroupChanged,
+              testing::Each(host_.layout.dir(Subsystem::Cpu, host_.besteffort()) + "podu"));
 }
 
 TEST_F(PodWatchTest, FilesAreWatchedWithAPartOfTheWatchesThatTheKernelGives) {

@@ -37,7 +37,7 @@ class KernelCoreSched final : public CoreSched {
   Result<> create(int pid) override { return call(kCreate, pid, kThreadGroup, nullptr); }
   // The thread that passes a cookie on must first take it over itself, so a temporary thread does
   // this.
-  Result<> hand(int from, const std::vector<int>& to) override {
+  Result<> copyCookie(int from, const std::vector<int>& to) override {
     Result<> result;
     std::thread([&] {
       if (from != 0) result = call(kShareFrom, from, kThread, nullptr);

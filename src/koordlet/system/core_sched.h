@@ -22,7 +22,7 @@ class CoreSched {
   virtual Result<> create(int pid) = 0;
   // Copies the cookie of a process, or none (from = 0), to other processes. Skips processes that
   // have ended.
-  virtual Result<> hand(int from, const std::vector<int>& to) = 0;
+  virtual Result<> copyCookie(int from, const std::vector<int>& to) = 0;
 };
 // Never changes the calling thread's own cookie.
 std::unique_ptr<CoreSched> makeCoreSched();

@@ -52,7 +52,7 @@ bool countsEvents(std::string_view name) {
 }  // namespace
 
 void DirWatcher::Shared::take(const inotify_event& event, std::vector<Event>& events) {
-  if (event.mask & IN_Q_OVERFLOW) return events.push_back({What::Lost, "", ""});
+  if (event.mask & IN_Q_OVERFLOW) return events.push_back({ChangeKind::Lost, "", ""});
   const auto found = dirs.find(event.wd);
   if (found == dirs.end()) return;
   if (event.mask & IN_IGNORED) {
@@ -64,11 +64,11 @@ void DirWatcher::Shared::take(const inotify_event& event, std::vector<Event>& ev
   }
   const std::string name = event.len > 0 ? event.name : "";
   if (event.mask & kMade && event.mask & IN_ISDIR) {
-    events.push_back({What::Made, found->second, name});
+    events.push_back({ChangeKind::Created, found->second, name});
   } else if (event.mask & kRemoved && event.mask & IN_ISDIR) {
-    events.push_back({What::Removed, found->second, name});
+    events.push_back({ChangeKind::Removed, found->second, name});
   } else if (event.mask & IN_MODIFY && !countsEvents(name)) {
-    events.push_back({What::Written, found->second, name});
+    events.push_back({ChangeKind::Written, found->second, name});
   }
 }
 

@@ -15,9 +15,14 @@ namespace koord::koordlet {
 
 class DirWatcher {
  public:
-  enum class What { Made, Removed, Written, Lost };  // Lost: events of any directory may be missing
+  enum class ChangeKind {
+    Created,
+    Removed,
+    Written,
+    Lost
+  };  // Lost: events of any directory may be missing
   struct Event {
-    What what;
+    ChangeKind what;
     std::string dir;   // as given to watch()
     std::string name;  // in it
   };

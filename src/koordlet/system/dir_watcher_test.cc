@@ -25,9 +25,9 @@ class DirWatcherTest : public testing::Test {
   std::size_t wanted_ = 0;
   std::vector<std::string> seen_;
   DirWatcher watcher_{loop_, [this](const DirWatcher::Event& event) {
-                        const char* what = event.what == DirWatcher::What::Made      ? "+"
-                                           : event.what == DirWatcher::What::Removed ? "-"
-                                                                                     : "=";
+                        const char* what = event.what == DirWatcher::ChangeKind::Created   ? "+"
+                                           : event.what == DirWatcher::ChangeKind::Removed ? "-"
+                                                                                           : "=";
                         seen_.push_back(what + event.name);
                         if (seen_.size() == wanted_) loop_.stop();
                       }};

@@ -39,7 +39,7 @@ OpenFiles::~OpenFiles() {
 
 bool OpenFiles::readFrom(const File& file, std::string& content) {
   struct stat info{};
-  if (!file.tellsRemoval && (::fstat(file.fd, &info) != 0 || info.st_nlink == 0)) return false;
+  if (!file.reportsRemoval && (::fstat(file.fd, &info) != 0 || info.st_nlink == 0)) return false;
   for (std::size_t size = std::max<std::size_t>(content.capacity(), 4096); size <= kLargest;
        size *= 2) {
     ssize_t n = 0;

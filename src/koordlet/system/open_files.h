@@ -33,7 +33,7 @@ class OpenFiles {
  private:
   struct File {
     int fd;
-    bool tellsRemoval;  // reads fail once the file is gone: cgroup file systems
+    bool reportsRemoval;  // reads fail once the file is gone: cgroup file systems
     bool used;
   };
   // Returns false if the file was removed.

@@ -58,7 +58,7 @@ std::string driverInConfig(const std::string& path) {
 constexpr std::int64_t kKib2Mi = 2048, kKib1Gi = 1 << 20;
 constexpr std::int64_t kLargestMemory = std::int64_t{1} << 42;  // KiB; more is garbage
 
-bool plausible(std::int64_t kib) {
+bool isPlausible(std::int64_t kib) {
   return kib >= 0 && kib <= kLargestMemory;
 }
 
@@ -79,7 +79,7 @@ void forEachZoneLine(std::string_view text, Fn fn) {
     takeWord(line);
     takeWord(line);
     const auto key = takeWord(line);
-    if (const auto kib = parseInt(takeWord(line)); kib && plausible(*kib)) fn(key, *kib * 1024);
+    if (const auto kib = parseInt(takeWord(line)); kib && isPlausible(*kib)) fn(key, *kib * 1024);
   });
 }
 
@@ -150,7 +150,7 @@ Result<MemInfo> readMemInfo(const std::string& procRoot, std::string& text) {
                           : key == "MemFree:"      ? &info.free
                                                    : nullptr;
     if (!field) return;
-    if (const auto kib = parseInt(takeWord(line)); kib && plausible(*kib)) {
+    if (const auto kib = parseInt(takeWord(line)); kib && isPlausible(*kib)) {
       *field = *kib * 1024;
       ++found;
     }

@@ -117,7 +117,7 @@ TEST_P(Readers, ReadTheSameFromBothVersions) {
   FakeHost host(GetParam(), {.cpus = 4});
   const auto pod = host.addPod(KubeQos::Burstable, "u1", {"containerd://c1"});
   const auto container = host.containerDir(pod, "containerd://c1");
-  host.burn(container, 1.5, 2s);
+  host.consumeCpu(container, 1.5, 2s);
   host.setMemory(pod, 1 << 20);
   const auto layout = CgroupLayout::detect(host.dirs());
   ASSERT_TRUE(layout);

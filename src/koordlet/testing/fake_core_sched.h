@@ -23,7 +23,7 @@ struct FakeCoreSched final : CoreSched {
     cookies.of[pid] = ++cookies.last;
     return {};
   }
-  Result<> hand(int from, const std::vector<int>& to) override {
+  Result<> copyCookie(int from, const std::vector<int>& to) override {
     if (cookies.refuses) return fail(ErrorCode::Io, "not now");
     for (const int pid : to) cookies.of[pid] = from == 0 ? 0 : cookies.of[from];
     return {};

@@ -88,7 +88,7 @@ void FakeHost::removePod(KubeQos qos, std::string_view uid) {
   std::erase_if(usageNs_, [&](const auto& entry) { return entry.first.starts_with(dir); });
 }
 
-void FakeHost::burn(std::string_view dir, double cores, Duration span) {
+void FakeHost::consumeCpu(std::string_view dir, double cores, Duration span) {
   const auto ns = static_cast<std::int64_t>(cores * static_cast<double>(span.count()));
   for (auto& [name, usage] : usageNs_) {
     if (dir != name && !dir.starts_with(name + "/")) continue;
@@ -109,7 +109,7 @@ void FakeHost::addPeriods(const std::string& dir, int periods, int throttled) {
                             counts.throttled));
 }
 
-void FakeHost::burnSystem(double cores, Duration span) {
+void FakeHost::consumeSystemCpu(double cores, Duration span) {
   machineNs_ += static_cast<std::int64_t>(cores * static_cast<double>(span.count()));
   writeStat();
 }

@@ -43,9 +43,9 @@ class FakeHost {
   std::string containerDir(std::string_view podDir, std::string_view containerId) const;
 
   // Adds CPU time to a cgroup and all its parents, including the host.
-  void burn(std::string_view dir, double cores, Duration span);
+  void consumeCpu(std::string_view dir, double cores, Duration span);
   // Adds CPU time outside of kubepods.
-  void burnSystem(double cores, Duration span);
+  void consumeSystemCpu(double cores, Duration span);
   // Adds periods of the quota, in `throttled` of which the cgroup was throttled.
   void addPeriods(const std::string& dir, int periods, int throttled);
   void setMemory(std::string_view dir, std::int64_t bytes);

@@ -263,7 +263,7 @@ double Machine::workOf(const Place& place, double left) {
 void Machine::work() {
   const auto system = cluster::systemUsageOf(*node_);
   const double systemCores = static_cast<double>(system.cpuMilli) / 1000;
-  files_.burnSystem(systemCores, 1s);
+  files_.consumeSystemCpu(systemCores, 1s);
   std::int64_t memory = system.memoryBytes;
   double left = spec_.machine.cpus - systemCores;
   for (const bool bestEffort : {false, true}) {

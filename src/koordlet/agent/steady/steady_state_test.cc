@@ -64,8 +64,8 @@ class SteadyState : public AgentFixture {
   }
   // koordlet's allocations in it; those of the fake host are not counted.
   std::size_t calmSecond() {
-    files_.burn(ls_, 2, std::chrono::seconds(1));
-    files_.burnSystem(0.5, std::chrono::seconds(1));
+    files_.consumeCpu(ls_, 2, std::chrono::seconds(1));
+    files_.consumeSystemCpu(0.5, std::chrono::seconds(1));
     bytesAsked = 0;
     counting = true;
     loop_.advance(std::chrono::seconds(1));

@@ -26,7 +26,7 @@ namespace koord::koordlet {
 namespace {
 
 // One pass is enough, unless a pod is temporarily not listed.
-constexpr int kPassesToTakeBack = 10;
+constexpr int kPassesToReset = 10;
 
 CoreSchedRule::Class classOf(const std::optional<api::ResourceQOS>& qos, bool policy) {
   if (!policy || !qos || !qos->cpuQOS || !qos->cpuQOS->enable.value_or(false)) return {};
@@ -101,7 +101,7 @@ bool CoreSchedHook::inUse(const States& states) {
     passesSince_ = 0;
     used_ = true;
     mark();
-  } else if (used_ && !states.pods().empty() && ++passesSince_ > kPassesToTakeBack) {
+  } else if (used_ && !states.pods().empty() && ++passesSince_ > kPassesToReset) {
     used_ = marked_ = false;
     if (!marker_.empty()) ::unlink(marker_.c_str());
   }
@@ -196,7 +196,7 @@ void CoreSchedHook::join(const std::string& group, const std::vector<int>& pids)
     known = {lacking.front(), *cookie};
     lacking.erase(lacking.begin());
   }
-  if (!lacking.empty()) took(group, kernel_->hand(known.pid, lacking));
+  if (!lacking.empty()) took(group, kernel_->copyCookie(known.pid, lacking));
 }
 
 void CoreSchedHook::leave(const std::vector<int>& pids) {
@@ -204,7 +204,7 @@ void CoreSchedHook::leave(const std::vector<int>& pids) {
   for (const int pid : pids)
     if (const auto cookie = kernel_->cookieOf(pid); cookie && *cookie != 0) members.push_back(pid);
   if (members.empty()) return;
-  if (!took("", kernel_->hand(0, members))) passesSince_ = 0;
+  if (!took("", kernel_->copyCookie(0, members))) passesSince_ = 0;
 }
 
 void CoreSchedHook::wanted(const PodView& pod, HookUpdates&) {

@@ -40,7 +40,7 @@ void TcNetworkQosHook::addCgroups(const States& states) {
 
 void TcNetworkQosHook::prepare(const States& states, HookUpdates&) {
   if (!states.slo()) return;
-  wasOn_ = !plan_.classes.empty();
+  wasEnabled_ = !plan_.classes.empty();
   plan_ = usesNetPolicy(*states.slo(), "tc")
               ? planTraffic(nodeBandwidth(*states.slo()), states.pods(), numbers_)
               : TrafficPlan{};
@@ -66,7 +66,7 @@ void TcNetworkQosHook::wanted(const PodView& pod, HookUpdates& updates) {
   std::string id = "0";
   if (const auto it = plan_.pods.find(pod.uid()); it != plan_.pods.end()) {
     id = std::to_string(trafficId(it->second));
-  } else if (!wasOn_ && !hasId(pod)) {
+  } else if (!wasEnabled_ && !hasId(pod)) {
     return;  // other programs may use other ids
   }
   updates.pods.push_back({CgroupFile::NetClsClassId, pod.dir, id, "netqos reconcile"});

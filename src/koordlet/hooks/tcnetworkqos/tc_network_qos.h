@@ -32,7 +32,7 @@ class TcNetworkQosHook final : public Hook {
   std::optional<TrafficControl> control_;  // opened at the first plan
   TrafficNumbers numbers_;
   TrafficPlan plan_;
-  bool wasOn_ = false;
+  bool wasEnabled_ = false;
   std::string problem_;  // logged once
 };
 

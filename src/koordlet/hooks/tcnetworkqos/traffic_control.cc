@@ -223,8 +223,8 @@ Result<> TrafficControl::applyClasses(const std::vector<TrafficClass>& wanted) {
 Result<> TrafficControl::applyTable(const TrafficPlan& plan, bool byNetCls) {
   auto there = packettable::exists(filter_);
   if (!there) return fail(std::move(there.error()));
-  if (*there && inTable_ && inTable_->addresses == plan.addresses &&
-      inTable_->cgroups == plan.cgroups)
+  if (*there && installedPlan_ && installedPlan_->addresses == plan.addresses &&
+      installedPlan_->cgroups == plan.cgroups)
     return {};
   auto done = packettable::replace(filter_, plan, byNetCls);
   if (!done && !plan.cgroups.empty()) {
@@ -237,7 +237,7 @@ Result<> TrafficControl::applyTable(const TrafficPlan& plan, bool byNetCls) {
     done = packettable::replace(filter_, others, byNetCls);
   }
   if (!done) return fail(std::move(done.error()).within("make the table of nf_tables"));
-  inTable_ = plan;
+  installedPlan_ = plan;
   return {};
 }
 
@@ -254,7 +254,7 @@ Result<> TrafficControl::remove() {
   }
   auto done = packettable::remove(filter_);
   if (!done) return fail(std::move(done.error()).within("remove the table of nf_tables"));
-  inTable_.reset();
+  installedPlan_.reset();
   return {};
 }
 

@@ -47,8 +47,8 @@ class TrafficControl {
   netlink::Socket route_, filter_;
   std::string interface_;
   int index_ = 0;
-  std::optional<TrafficPlan> inTable_;  // the plan whose addresses and cgroups the table has
-  bool reportedCgroups_ = false;        // logged that this kernel cannot classify by cgroup
+  std::optional<TrafficPlan> installedPlan_;  // the plan whose addresses and cgroups the table has
+  bool reportedCgroups_ = false;              // logged that this kernel cannot classify by cgroup
 };
 
 }  // namespace koord::koordlet

@@ -9,13 +9,13 @@
 // limit; the system's guaranteed rate is the rest. A pod with a limit (annotation
 // koordinator.sh/networkQOS) has its own class below 1:1.
 //
-// A token bucket needs a rate: a class without a guaranteed rate gets kTrickle and can borrow more.
+// A token bucket needs a rate: a class without a guaranteed rate gets kMinRate and can borrow more.
 // Rules: TCNetworkQoS of upstream's koordlet, which converts bits to bytes twice for pods.
 
 namespace koord::koordlet {
 namespace {
 
-constexpr std::uint64_t kTrickle = 8'000;  // bit/s
+constexpr std::uint64_t kMinRate = 8'000;  // bit/s
 
 std::uint64_t promised(const std::optional<std::int64_t>& bits) {
   return bits ? static_cast<std::uint64_t>(*bits) : 0;
@@ -24,8 +24,8 @@ std::uint64_t promised(const std::optional<std::int64_t>& bits) {
 TrafficClass classOf(std::uint32_t minor, const Bandwidth& bandwidth, std::uint64_t total,
                      std::uint32_t prio) {
   const std::uint64_t limit = promised(bandwidth.egressMax);
-  const std::uint64_t ceil = std::max(limit > 0 ? std::min(limit, total) : total, kTrickle);
-  return {minor, kAllTraffic, std::clamp(promised(bandwidth.egressMin), kTrickle, ceil), ceil,
+  const std::uint64_t ceil = std::max(limit > 0 ? std::min(limit, total) : total, kMinRate);
+  return {minor, kAllTraffic, std::clamp(promised(bandwidth.egressMin), kMinRate, ceil), ceil,
           prio};
 }
 
@@ -52,11 +52,11 @@ TrafficPlan planTraffic(const NodeBandwidth& bandwidth, std::span<const PodView>
                         TrafficNumbers& numbers) {
   TrafficPlan plan;
   if (bandwidth.total <= 0) return plan;
-  const auto total = std::max(static_cast<std::uint64_t>(bandwidth.total), kTrickle);
+  const auto total = std::max(static_cast<std::uint64_t>(bandwidth.total), kMinRate);
   const std::uint64_t others = promised(bandwidth.ls.egressMin) + promised(bandwidth.be.egressMin);
   plan.classes = {{kAllTraffic, 0, total, total, 0},
                   {kSystemTraffic, kAllTraffic,
-                   std::max(total > others ? total - others : 0, kTrickle), total, 1},
+                   std::max(total > others ? total - others : 0, kMinRate), total, 1},
                   classOf(kLsTraffic, bandwidth.ls, total, 2),
                   classOf(kBeTraffic, bandwidth.be, total, 3)};
   std::vector<std::string> limited;
@@ -71,7 +71,7 @@ TrafficPlan planTraffic(const NodeBandwidth& bandwidth, std::span<const PodView>
     const auto own = podBandwidth(pod, bandwidth.total).value_or(PodBandwidth{}).egress;
     if (const std::uint32_t number = own > 0 ? numbers.of(pod.uid()) : 0; number != 0) {
       minor = number;
-      const auto limit = std::max(static_cast<std::uint64_t>(own), kTrickle);
+      const auto limit = std::max(static_cast<std::uint64_t>(own), kMinRate);
       plan.classes.push_back({minor, kAllTraffic, limit, limit, level + 1});
     }
     plan.pods[pod.uid()] = minor;

@@ -38,7 +38,7 @@ std::set<std::string> disksIn(const BlockLimits& limits) {
 }
 
 // The configured disks, and the previously limited ones with an empty configuration.
-BlockLimits withOld(const BlockLimits& limits, const std::set<std::string>& before) {
+BlockLimits withRemoved(const BlockLimits& limits, const std::set<std::string>& before) {
   BlockLimits all = limits;
   for (const auto& disk : before) all.try_emplace(disk);
   return all;
@@ -97,7 +97,7 @@ std::set<std::string> disksWithCost(std::string_view text) {
 
 // Returns true if a file has the disk's line with all words of the wanted one. Without a line,
 // "enable=0" holds.
-bool saysDisk(std::string_view current, std::string_view wanted) {
+bool hasDiskLine(std::string_view current, std::string_view wanted) {
   std::string_view rest = wanted;
   const auto disk = takeWord(rest);
   bool found = false, same = true;
@@ -120,7 +120,7 @@ std::vector<CgroupUpdate> blockUpdates(CgroupVersion version, const std::string&
   const auto add = [&](CgroupFile file, std::string value) {
     updates.push_back({file, dir, std::move(value), "UpdateBlkIO"});
   };
-  for (const auto& [disk, config] : withOld(limits, before)) {
+  for (const auto& [disk, config] : withRemoved(limits, before)) {
     const std::int64_t weight = config.ioWeightPercent.value_or(kWholeWeight);
     if (version == CgroupVersion::V2) {
       const auto rate = [](const std::optional<std::int64_t>& limit) {
@@ -148,13 +148,14 @@ std::vector<FileUpdate> diskUpdates(const std::string& rootDir, CgroupVersion ve
                                     const std::set<std::string>& before) {
   const bool v2 = version == CgroupVersion::V2;
   std::vector<FileUpdate> updates;
-  for (const auto& [disk, config] : withOld(limits, before)) {
+  for (const auto& [disk, config] : withRemoved(limits, before)) {
     const bool limited = limits.contains(disk);
     updates.push_back({rootDir + (v2 ? "io.cost.qos" : "blkio.cost.qos"),
-                       qosLine(disk, config, limited), "UpdateBlkIO", "default", saysDisk, disk});
+                       qosLine(disk, config, limited), "UpdateBlkIO", "default", hasDiskLine,
+                       disk});
     if (limited || config.enableUserModel)
       updates.push_back({rootDir + (v2 ? "io.cost.model" : "blkio.cost.model"),
-                         modelLine(disk, config), "UpdateBlkIO", "default", saysDisk, disk});
+                         modelLine(disk, config), "UpdateBlkIO", "default", hasDiskLine, disk});
   }
   return updates;
 }
@@ -227,7 +228,7 @@ void BlockIo::apply(const std::string& dir, const BlockLimits& limits) {
   auto updates = blockUpdates(host_.layout.version(Subsystem::Blkio), dir, limits, before);
   std::erase_if(updates, [&](const CgroupUpdate& update) {
     const std::string disk = update.value.substr(0, update.value.find(' '));
-    if (update.file != CgroupFile::IoWeight || weighed_.contains(disk)) return false;
+    if (update.file != CgroupFile::IoWeight || weightedDisks_.contains(disk)) return false;
     if (limits.contains(disk))
       problems_.push_back(
           fmt::format("{}: no weight for disk {}: blkioQOS of cgroupRoot does not name it, or this "
@@ -252,7 +253,7 @@ void BlockIo::applyToDisks(const BlockLimits& limits, bool configured) {
     (void)executor_.updateFile(update);
   before.merge(disksIn(limits));
   const auto cost = readSmallFile(root + "io.cost.qos");
-  weighed_ = disksWithCost(cost ? *cost : "");
+  weightedDisks_ = disksWithCost(cost ? *cost : "");
 }
 
 void BlockIo::run() {

@@ -57,9 +57,9 @@ class BlockIo final : public Strategy {
   std::function<void(bool ok)> onStorage_;
   Storage storage_;
   std::map<std::string, std::set<std::string>>
-      limited_;                    // disks, by cgroup, of cgroups whose files were read
-  bool foundDisks_ = false;        // true if the root's files were read
-  std::set<std::string> weighed_;  // v2: disks that have weights now
+      limited_;                          // disks, by cgroup, of cgroups whose files were read
+  bool foundDisks_ = false;              // true if the root's files were read
+  std::set<std::string> weightedDisks_;  // v2: disks that have weights now
   std::vector<std::string> problems_;
   std::string reason_ = "not run yet";
 };

@@ -221,17 +221,17 @@ void CpuBurst::applyQuota(Planned& planned) {
     // is the maximum that burst allows; there a container is taken as new at most once.
     const bool asMade = base < nominal && *current == nominal &&
                         (normalized_.insert(container.id).second ||
-                         nominal != cpuburst::mostQuota(base, planned.strategy));
+                         nominal != cpuburst::maxQuota(base, planned.strategy));
     const std::int64_t from = asMade ? base : *current;
     const std::int64_t next = cpuburst::nextQuota(step, from, base, planned.strategy);
-    const bool moved = next != *current && moveQuota(*planned.pod, container, *current, next);
+    const bool moved = next != *current && stepQuota(*planned.pod, container, *current, next);
     const std::int64_t quota = moved ? next : *current;
     if (next > base) ++status_.lifted;
     if (quota > base) planning.lifted = quota;
   }
 }
 
-bool CpuBurst::moveQuota(const PodView& pod, const ContainerView& container, std::int64_t current,
+bool CpuBurst::stepQuota(const PodView& pod, const ContainerView& container, std::int64_t current,
                          std::int64_t next) {
   const auto podQuota = reader_.cfsQuotaUs(pod.dir);
   const auto write = [&](const std::string& dir, std::int64_t quota) {
@@ -239,7 +239,7 @@ bool CpuBurst::moveQuota(const PodView& pod, const ContainerView& container, std
         executor_.update({CgroupFile::CpuCfsQuota, dir, std::to_string(quota), "CFSQuotaBurst"},
                          ResourceExecutor::Caching::No);
     if (!written) log::v(4, "quota of {} not set: {}", dir, written.error().message);
-    return written && *written != UpdateOutcome::Contested;
+    return written && *written != UpdateOutcome::InConflict;
   };
   const bool podToo = podQuota && *podQuota > 0;
   const std::int64_t podNext = podToo ? *podQuota + next - current : -1;

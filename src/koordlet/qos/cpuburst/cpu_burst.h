@@ -60,7 +60,7 @@ class CpuBurst {
   // `base`: the quota from the limits. Returns true if the kernel accepts the burst.
   bool writeBurst(const std::string& dir, std::int64_t us, std::int64_t base);
   void applyQuota(Planned& planned);
-  bool moveQuota(const PodView& pod, const ContainerView& container, std::int64_t current,
+  bool stepQuota(const PodView& pod, const ContainerView& container, std::int64_t current,
                  std::int64_t next);
   cpuburst::QuotaStep desiredStep(const ContainerView& container, std::int64_t limitMilli,
                                   const api::CPUBurstStrategy& strategy);

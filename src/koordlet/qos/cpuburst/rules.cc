@@ -73,14 +73,14 @@ QuotaStep onNode(QuotaStep wish, NodeState state) {
   return wish;
 }
 
-std::int64_t mostQuota(std::int64_t base, const api::CPUBurstStrategy& strategy) {
+std::int64_t maxQuota(std::int64_t base, const api::CPUBurstStrategy& strategy) {
   const std::int64_t percent = strategy.cfsQuotaBurstPercent.value_or(0);
   return percent > 100 ? scaled(base, static_cast<double>(percent) / 100) : base;
 }
 
 std::int64_t nextQuota(QuotaStep step, std::int64_t current, std::int64_t base,
                        const api::CPUBurstStrategy& strategy) {
-  const std::int64_t ceiling = mostQuota(base, strategy);
+  const std::int64_t ceiling = maxQuota(base, strategy);
   std::int64_t next = current;
   if (step == QuotaStep::Up) next = scaled(current, kStepUp);
   if (step == QuotaStep::Down) next = scaled(current, kStepDown);

@@ -43,7 +43,7 @@ std::int64_t nextQuota(QuotaStep step, std::int64_t current, std::int64_t base,
                        const api::CPUBurstStrategy& strategy);
 
 // The largest quota that the strategy allows.
-std::int64_t mostQuota(std::int64_t base, const api::CPUBurstStrategy& strategy);
+std::int64_t maxQuota(std::int64_t base, const api::CPUBurstStrategy& strategy);
 
 // Bounds how long a container may use more than its limit. A token bucket: use above the limit
 // removes tokens, use below 60% of it adds some. One token is one percent of the limit for a

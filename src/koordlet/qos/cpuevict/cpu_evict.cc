@@ -126,7 +126,7 @@ Result<EvictionTask> CpuEvict::allocatableTask(
     return fail(ErrorCode::NotFound, "no more CPU was promised than the node has");
   return EvictionTask{std::string(kAllocatableCpu), "more CPU was promised than the node has",
                       ReleaseKind::Requested,
-                      victimsByPromise(model::kCpu, users, bounds->priority), std::move(promised)};
+                      victimsByRequest(model::kCpu, users, bounds->priority), std::move(promised)};
 }
 
 Result<EvictionTask> CpuEvict::usedTask(const api::ResourceThresholdStrategy& strategy) const {

@@ -259,7 +259,7 @@ void CpuSuppress::adjustQuota(std::int64_t budgetMilli) {
   if (!quota) return;
   const auto outcome = executor_.update({CgroupFile::CpuCfsQuota, host_.besteffort(),
                                          std::to_string(*quota), "AdjustBEByNodeCPUUsage"},
-                                        ResourceExecutor::Caching::Insist);
+                                        ResourceExecutor::Caching::ForceWrite);
   if (!outcome) {
     log::warn("quota of best effort not set: {}", outcome.error().message);
     return;
@@ -278,7 +278,7 @@ void CpuSuppress::recoverQuota() {
   if (quotaRecovered_) return;
   const auto outcome =
       executor_.update({CgroupFile::CpuCfsQuota, host_.besteffort(), "-1", "suppressBECPU"},
-                       ResourceExecutor::Caching::Insist);
+                       ResourceExecutor::Caching::ForceWrite);
   quotaRecovered_ =
       outcome && (*outcome == UpdateOutcome::Written || *outcome == UpdateOutcome::Unchanged);
 }
@@ -345,7 +345,7 @@ void CpuSuppress::writeCpuset(const CpuSet& cpus, const CpuSet& above, std::stri
       });
   const std::span<const CgroupUpdate> levels[] = {levels_[0], levels_[1], levels_[2]};
   const auto result = executor_.updateLeveled(levels, kubelet_.state().isStatic()
-                                                          ? ResourceExecutor::Caching::Insist
+                                                          ? ResourceExecutor::Caching::ForceWrite
                                                           : ResourceExecutor::Caching::Yes);
   settled_.reset();
   if (result.failed == 0 && result.written == 0) settled_ = now;

@@ -54,7 +54,7 @@ class CpuSuppress {
     std::int64_t milli = 0;
     std::string why;
   };
-  void restrain(std::optional<Ceiling> ceiling) { ceiling_ = std::move(ceiling); }
+  void setCeiling(std::optional<Ceiling> ceiling) { ceiling_ = std::move(ceiling); }
 
  private:
   Result<cpusuppress::Budget> budget();

@@ -27,7 +27,7 @@ std::int64_t inUnits(const Quantity& amount, std::string_view name) {
   return name == model::kCpu ? amount.milliValue() : amount.value();
 }
 
-std::int64_t promisedTo(const api::Pod& pod, std::string_view name) {
+std::int64_t requestedBy(const api::Pod& pod, std::string_view name) {
   if (name == model::kCpu || name == model::kMemory)
     return inUnits(model::amountOf(model::podRequests(pod), name), name);
   return inUnits(model::runningRequest(pod.spec, name), name);
@@ -120,7 +120,7 @@ Amounts releaseByRequests(std::string_view resource, const RequestBounds& bounds
   for (const auto& user : pods)
     if (model::priorityWithDefault(*user.pod) <= bounds.priority) {
       const std::string account = accountOf(*user.pod, resource);
-      promised[account] += promisedTo(*user.pod, account);
+      promised[account] += requestedBy(*user.pod, account);
     }
   for (const auto& [name, amount] : promised) {
     const auto available = static_cast<double>(inUnits(model::amountOf(allocatable, name), name));
@@ -145,14 +145,14 @@ std::vector<EvictionCandidate> victimsByUse(std::string_view resource,
   return inOrder(std::move(ranked));
 }
 
-std::vector<EvictionCandidate> victimsByPromise(std::string_view resource,
+std::vector<EvictionCandidate> victimsByRequest(std::string_view resource,
                                                 const std::vector<PodUse>& pods,
                                                 std::int32_t priorityThreshold) {
   std::vector<Ranked> ranked;
   for (const auto& user : pods) {
     if (!mayGo(user, priorityThreshold)) continue;
     const std::string name = accountOf(*user.pod, resource);
-    const std::int64_t amount = promisedTo(*user.pod, name);
+    const std::int64_t amount = requestedBy(*user.pod, name);
     // Native resources are kubelet's to defend: their pods are victims, but release nothing that
     // counts.
     Amounts releases;

@@ -52,7 +52,7 @@ Amounts releaseByRequests(std::string_view resource, const RequestBounds& bounds
 std::vector<EvictionCandidate> victimsByUse(std::string_view resource,
                                             const std::vector<PodUse>& pods,
                                             std::int32_t priorityThreshold);
-std::vector<EvictionCandidate> victimsByPromise(std::string_view resource,
+std::vector<EvictionCandidate> victimsByRequest(std::string_view resource,
                                                 const std::vector<PodUse>& pods,
                                                 std::int32_t priorityThreshold);
 

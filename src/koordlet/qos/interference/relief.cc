@@ -30,10 +30,10 @@ using namespace std::chrono_literals;
 
 constexpr std::string_view kFeature = "InterferenceEvict";
 constexpr std::int64_t kLeastMilli = 2000;  // the same minimum as CPU suppress
-constexpr Duration kPatience = 5min, kPatienceUnheld = 10min, kPeace = 10min;
+constexpr Duration kEvictAfter = 5min, kEvictAfterUnsuppressed = 10min, kQuietPeriod = 10min;
 constexpr Duration kRecent = 1min;
 
-bool aboutCpu(const Interference& one) {
+bool isCpuCause(const Interference& one) {
   return one.cause == "cpi" || one.cause == "cpu";
 }
 
@@ -93,16 +93,16 @@ std::vector<EvictionCandidate> InterferenceRelief::victims(std::string_view reso
 }
 
 std::optional<EvictionTask> InterferenceRelief::evictionFor(
-    const std::vector<Interference>& suffering) const {
+    const std::vector<Interference>& interferences) const {
   const SteadyTime now = executor_.steadyNow();
-  if (evicting_ || (lastAttempt_ && now - *lastAttempt_ < kPeace)) return std::nullopt;
-  for (const auto& one : suffering) {
+  if (evicting_ || (lastAttempt_ && now - *lastAttempt_ < kQuietPeriod)) return std::nullopt;
+  for (const auto& one : interferences) {
     const Duration age = executor_.wallNow() - one.since;
     std::string_view resource;
-    if (one.cause == "memory" && age >= kPatience) resource = model::kMemory;
-    if (aboutCpu(one)) {
-      const bool helpless = atLeastSince_ && now - *atLeastSince_ >= kPatience;
-      if (features_.suppress ? helpless : age >= kPatienceUnheld) resource = model::kCpu;
+    if (one.cause == "memory" && age >= kEvictAfter) resource = model::kMemory;
+    if (isCpuCause(one)) {
+      const bool helpless = atLeastSince_ && now - *atLeastSince_ >= kEvictAfter;
+      if (features_.suppress ? helpless : age >= kEvictAfterUnsuppressed) resource = model::kCpu;
     }
     if (resource.empty()) continue;
     EvictionTask task{std::string(kFeature),
@@ -125,15 +125,15 @@ Task<void> InterferenceRelief::evict(EvictionTask task) {
   result.tell(executor_.wallNow(), lastEviction_, reason_);
 }
 
-void InterferenceRelief::run(const std::vector<Interference>& suffering) {
-  const auto worst = std::ranges::find_if(suffering, aboutCpu);
-  if (features_.suppress) hold(worst == suffering.end() ? nullptr : &*worst);
-  reason_ = suffering.empty() ? "no pod suffers" : tell(suffering.front());
+void InterferenceRelief::run(const std::vector<Interference>& interferences) {
+  const auto worst = std::ranges::find_if(interferences, isCpuCause);
+  if (features_.suppress) hold(worst == interferences.end() ? nullptr : &*worst);
+  reason_ = interferences.empty() ? "no pod suffers" : tell(interferences.front());
   if (ceiling_)
     reason_ += fmt::format("; best effort is held to {:.2f} cores",
                            static_cast<double>(ceiling_->milli) / 1000);
   if (!features_.evict) return;
-  auto task = evictionFor(suffering);
+  auto task = evictionFor(interferences);
   if (!task) return;
   evicting_ = true;
   tasks_.spawn(evict(*std::move(task)));

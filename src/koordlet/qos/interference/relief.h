@@ -26,7 +26,7 @@ class InterferenceRelief {
                      Evictor& evictor, Features features);
 
   // Runs one round with the current verdicts. An eviction runs asynchronously.
-  void run(const std::vector<Interference>& suffering);
+  void run(const std::vector<Interference>& interferences);
   // For CPU suppress. nullopt if no pod suffers and the ceiling has risen above the capacity again.
   const std::optional<Ceiling>& ceiling() const { return ceiling_; }
   json::value view() const;
@@ -34,7 +34,7 @@ class InterferenceRelief {
  private:
   void hold(const Interference* worst);
   // The task that evicts one pod; nullopt if there is no reason or no candidate.
-  std::optional<EvictionTask> evictionFor(const std::vector<Interference>& suffering) const;
+  std::optional<EvictionTask> evictionFor(const std::vector<Interference>& interferences) const;
   std::vector<EvictionCandidate> victims(std::string_view resource) const;
   Task<void> evict(EvictionTask task);
 

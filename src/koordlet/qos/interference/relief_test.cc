@@ -46,14 +46,14 @@ class ReliefTest : public testing::Test {
     return {"web", "web", "d", "c", "d/web", cause, 2, 1, 0.1, since_};
   }
   // A minute in which BE pods use that many milli-cores.
-  void minute(double be, const std::vector<Interference>& suffering) {
+  void minute(double be, const std::vector<Interference>& interferences) {
     loop_.advance(1min);
     cache_.append(Metric::BeCpuUsage, "", loop_.wallNow(), be);
     for (const auto& [pod, share] : {std::pair("small", 0.2), {"big", 0.5}, {"dear", 0.3}}) {
       cache_.append(Metric::PodCpu, pod, loop_.wallNow(), be / 1000 * share);
       cache_.append(Metric::PodMemory, pod, loop_.wallNow(), (1 - share) * 1e9);
     }
-    relief_->run(suffering);
+    relief_->run(interferences);
     loop_.advance(10ms);
   }
   std::int64_t ceiling() const { return relief_->ceiling() ? relief_->ceiling()->milli : -1; }

@@ -123,7 +123,7 @@ std::vector<EvictionTask> MemoryEvict::tasks(const api::ResourceThresholdStrateg
       tasks.push_back(
           {std::string(kAllocatableMemory), "more memory was promised than the node has",
            ReleaseKind::Requested,
-           victimsByPromise(model::kMemory, users, *strategy.allocatableEvictPriorityThreshold),
+           victimsByRequest(model::kMemory, users, *strategy.allocatableEvictPriorityThreshold),
            std::move(promised)});
   }
   if (features_.used && release.bytes > 0 && strategy.evictEnabledPriorityThreshold)

@@ -7,7 +7,7 @@
 namespace koord::koordlet::memoryevict {
 namespace {
 
-constexpr std::int64_t kPromised = 110, kPromisedLower = 100;  // percent
+constexpr std::int64_t kRequestedUpper = 110, kRequestedLower = 100;  // percent
 
 std::int64_t lowerOf(const api::ResourceThresholdStrategy& strategy) {
   return strategy.memoryEvictLowerPercent.value_or(
@@ -39,10 +39,11 @@ Release releaseByUsed(const api::ResourceThresholdStrategy& strategy, std::int64
 }
 
 Result<> checkAllocatableThresholds(const api::ResourceThresholdStrategy& strategy) {
-  const auto bounds = requestBounds(
-      "memoryAllocatableEvict", strategy.memoryAllocatableEvictThresholdPercent.value_or(kPromised),
-      strategy.memoryAllocatableEvictLowerPercent.value_or(kPromisedLower),
-      strategy.allocatableEvictPriorityThreshold);
+  const auto bounds =
+      requestBounds("memoryAllocatableEvict",
+                    strategy.memoryAllocatableEvictThresholdPercent.value_or(kRequestedUpper),
+                    strategy.memoryAllocatableEvictLowerPercent.value_or(kRequestedLower),
+                    strategy.allocatableEvictPriorityThreshold);
   if (!bounds) return fail(bounds.error());
   return {};
 }
@@ -50,9 +51,10 @@ Result<> checkAllocatableThresholds(const api::ResourceThresholdStrategy& strate
 Amounts releaseByAllocatable(const api::ResourceThresholdStrategy& strategy,
                              const api::ResourceList& allocatable,
                              const std::vector<MemoryUser>& pods) {
-  const RequestBounds bounds{strategy.memoryAllocatableEvictThresholdPercent.value_or(kPromised),
-                             strategy.memoryAllocatableEvictLowerPercent.value_or(kPromisedLower),
-                             strategy.allocatableEvictPriorityThreshold.value_or(0)};
+  const RequestBounds bounds{
+      strategy.memoryAllocatableEvictThresholdPercent.value_or(kRequestedUpper),
+      strategy.memoryAllocatableEvictLowerPercent.value_or(kRequestedLower),
+      strategy.allocatableEvictPriorityThreshold.value_or(0)};
   if (bounds.thresholdPercent < 0 || !strategy.allocatableEvictPriorityThreshold) return {};
   return releaseByRequests(model::kMemory, bounds, allocatable, pods);
 }

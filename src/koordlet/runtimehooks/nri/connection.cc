@@ -106,7 +106,7 @@ void Connection::retry(const std::string& why) {
                options_.backoffSteps);
     return;
   }
-  if (why != told_) log::warn("NRI: {}; trying again", told_ = why);
+  if (why != loggedProblem_) log::warn("NRI: {}; trying again", loggedProblem_ = why);
   timer_ = loop_.runAfter(pause_, [this] { connect(); });
   const auto longer =
       std::chrono::duration_cast<Duration>(pause_ * std::max(1.0, options_.backoffFactor));
@@ -165,7 +165,7 @@ void Connection::registered(const TtrpcFrame& frame) {
                             options_.name, response.status().message()));
   if (timer_ != 0) loop_.cancel(std::exchange(timer_, 0));
   registered_ = true;
-  told_.clear();
+  loggedProblem_.clear();
   log::info("NRI: registered as {}-{} at {}", options_.index, options_.name, options_.socket);
   tell(true);
 }

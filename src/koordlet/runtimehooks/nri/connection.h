@@ -64,8 +64,8 @@ class Connection {
   Plugin& plugin_;
   Options options_;
   Duration pause_;
-  int tries_ = 0;     // failed attempts in a row
-  std::string told_;  // the last problem that was logged
+  int tries_ = 0;              // failed attempts in a row
+  std::string loggedProblem_;  // the last problem that was logged
   Fd socket_;
   std::unique_ptr<net::IoLoop::Watch> watch_;
   FrameReader reader_;

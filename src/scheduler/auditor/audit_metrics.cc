@@ -31,7 +31,7 @@ AuditMetrics::AuditMetrics(const std::vector<AuditLabel>& labels)
       retries_(histogramFamily(registry_,
                                "scheduler_workload_auditor_preemption_victim_deleting_retries",
                                "[ALPHA] Attempts per preemption that found victims still leaving")),
-      toVictimsGone_(histogramFamily(
+      victimTermination_(histogramFamily(
           registry_, "scheduler_workload_auditor_preemption_to_victim_deleted_seconds",
           "[ALPHA] From the choice of victims until all of them are gone")),
       interrupted_(histogramFamily(
@@ -63,7 +63,7 @@ void AuditMetrics::rescheduled(const Values& of, Duration took) {
 
 void AuditMetrics::preemptionEnded(const Values& of, bool victimsGone, Duration took,
                                    std::int64_t retries) {
-  auto& family = victimsGone ? toVictimsGone_ : interrupted_;
+  auto& family = victimsGone ? victimTermination_ : interrupted_;
   family.Add(labels(of), exponentialBuckets(0.1, 2, 15)).Observe(inSeconds(took));
   retries_.Add(labels(of), countBuckets(20)).Observe(static_cast<double>(retries));
 }

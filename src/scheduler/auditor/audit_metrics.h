@@ -41,7 +41,7 @@ class AuditMetrics {
   prometheus::Family<prometheus::Counter>& invalidations_;
   prometheus::Family<prometheus::Histogram>& reschedule_;
   prometheus::Family<prometheus::Histogram>& retries_;
-  prometheus::Family<prometheus::Histogram>& toVictimsGone_;
+  prometheus::Family<prometheus::Histogram>& victimTermination_;
   prometheus::Family<prometheus::Histogram>& interrupted_;
   prometheus::Family<prometheus::Histogram>& events_;
   prometheus::Family<prometheus::Histogram>& intervals_;

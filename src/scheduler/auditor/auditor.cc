@@ -115,9 +115,10 @@ void Auditor::preempted(const PodInfo& pod, PreemptionOutcome outcome, const std
   WorkloadRecord* record = find(keyOf(pod));
   if (!record) return;
   record->noteReported();
-  record->add(outcome == PreemptionOutcome::Nominated        ? WorkloadEvent::PreemptNominated
-              : outcome == PreemptionOutcome::VictimsLeaving ? WorkloadEvent::PreemptVictimDeleting
-                                                             : WorkloadEvent::PreemptFailure,
+  record->add(outcome == PreemptionOutcome::Nominated ? WorkloadEvent::PreemptNominated
+              : outcome == PreemptionOutcome::VictimsTerminating
+                  ? WorkloadEvent::PreemptVictimDeleting
+                  : WorkloadEvent::PreemptFailure,
               why);
 }
 

@@ -40,7 +40,7 @@ struct AuditorTest : ::testing::Test {
   }
   void findVictimsLeaving() {
     auditor.attempted(*pod);
-    auditor.preempted(*pod, PreemptionOutcome::VictimsLeaving, "not eligible");
+    auditor.preempted(*pod, PreemptionOutcome::VictimsTerminating, "not eligible");
     auditor.failed(*pod, "0/1 nodes are available");
   }
   void fail() {

@@ -26,7 +26,7 @@ void Scheduler::note(PreemptionNote& note, const PodInfo& pod,
   // A pod that keeps its nomination waits for victims there.
   const bool waits = !answer.nomination.override && !shared_.nominator.nodeOf(pod.uid()).empty();
   const PreemptionOutcome outcome = *answer.victims > 0 ? PreemptionOutcome::Nominated
-                                    : waits             ? PreemptionOutcome::VictimsLeaving
+                                    : waits             ? PreemptionOutcome::VictimsTerminating
                                                         : PreemptionOutcome::Failed;
   const bool helped = outcome == PreemptionOutcome::Failed && !answer.nomination.node.empty();
   if (helped || (note.outcome && *note.outcome > outcome)) return;

@@ -146,7 +146,7 @@ void Scheduler::dropBinding(const std::string& uid) {
   notifyAssumedPodGone(*attempt.pod.info, attempt.nodeName);
 }
 
-bool Scheduler::givenUp(const std::string& uid) const {
+bool Scheduler::isAbandoned(const std::string& uid) const {
   const auto binding = underWay_.find(uid);
   return binding != underWay_.end() && binding->second->gone;
 }

@@ -17,7 +17,7 @@ Task<SearchResult> Scheduler::searchWithExtenders(Attempt& attempt, SearchScope 
   const PodPtr pod = attempt.pod.info;
   NodeSearch& search = attempt.profile->search();
   NodeSet nodes;
-  SearchResult result = search.passing(attempt.state, pod, scope, nodes);
+  SearchResult result = search.filterOnly(attempt.state, pod, scope, nodes);
   if (!result.status.ok()) co_return result;
   Result<ExtenderVerdicts> verdicts = ExtenderVerdicts{};
   // The nominated node goes first.

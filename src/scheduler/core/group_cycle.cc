@@ -31,7 +31,7 @@ constexpr std::string_view kGroups = "of groups";
 constexpr std::string_view kNotPlaced = "all pending pods is already been attempted";
 
 // Returns true if placed members keep their nodes: to be bound, or to wait there for other members.
-bool keepsPlaces(const Status& verdict) {
+bool keepsNominations(const Status& verdict) {
   return verdict.ok() || verdict.code == Code::Wait;
 }
 
@@ -54,7 +54,7 @@ void Scheduler::scheduleGroup(std::unique_ptr<Attempt> first) {
   members.emplace_back(std::move(first));
   for (QueuedPod& other : others)
     if (auto next = beginAttempt(std::move(other))) members.emplace_back(std::move(next));
-  cycling_ = true;
+  cycleRunning_ = true;
   cycles_.spawn(placeGroup(group, std::move(members)));
 }
 
@@ -119,7 +119,7 @@ Task<Status> Scheduler::tryDomain(const std::string& group, std::vector<Member>&
   Status verdict = guarded(observer_, kGroups, "Judge", [&] {
     return plugin.judge(group, {placed, failed, pods.subspan(tried)});
   });
-  if (keepsPlaces(verdict)) placement.commit();
+  if (keepsNominations(verdict)) placement.commit();
   co_return verdict;
 }
 
@@ -162,7 +162,7 @@ Task<Status> Scheduler::tryGroup(const std::string& group, std::vector<Member>& 
     auto trying = tryDomain(group, members, pods, domains.empty() ? nullptr : &domains[i]);
     verdict = co_await trying;
     // A plugin that also counts running members may accept a domain that takes no member.
-    if (keepsPlaces(verdict) &&
+    if (keepsNominations(verdict) &&
         std::ranges::find(members, Member::Outcome::Placed, &Member::outcome) != members.end())
       break;
   }
@@ -170,44 +170,45 @@ Task<Status> Scheduler::tryGroup(const std::string& group, std::vector<Member>& 
 }
 
 // A refusal by a Reserve or Permit plugin, or an error, may not occur again in the next attempt.
-Scheduler::GroupEnd::Promises Scheduler::nominationsAfter(const std::vector<Member>& members,
-                                                          const Member* cause) const {
-  using Promises = GroupEnd::Promises;
-  if (cause && !shared_.nominator.nodeOf(cause->attempt->pod.uid()).empty()) return Promises::Made;
+Scheduler::GroupEnd::Nominations Scheduler::nominationsAfter(const std::vector<Member>& members,
+                                                             const Member* cause) const {
+  using Nominations = GroupEnd::Nominations;
+  if (cause && !shared_.nominator.nodeOf(cause->attempt->pod.uid()).empty())
+    return Nominations::Made;
   const bool refused =
       std::ranges::find(members, Member::Outcome::Refused, &Member::outcome) != members.end();
-  if (refused || (cause && cause->erred)) return Promises::Stay;
-  return Promises::End;
+  if (refused || (cause && cause->failedWithError)) return Nominations::Keep;
+  return Nominations::End;
 }
 
 // The nomination of a member that returns to the queue with its group.
-Nomination Scheduler::nominationFor(const Member& member, GroupEnd::Promises promises) const {
+Nomination Scheduler::nominationFor(const Member& member, GroupEnd::Nominations nominations) const {
   const Attempt& attempt = *member.attempt;
   const Nomination planned = attempt.profile->profile().groups->nominationOf(*attempt.pod.info);
   if (planned.override) return planned;
-  if (promises == GroupEnd::Promises::End) return {true, ""};
+  if (nominations == GroupEnd::Nominations::End) return {true, ""};
   const bool placed = member.outcome == Member::Outcome::Placed;
-  if (placed && promises == GroupEnd::Promises::Made) return {true, attempt.nodeName};
+  if (placed && nominations == GroupEnd::Nominations::Made) return {true, attempt.nodeName};
   return {};
 }
 
 Task<void> Scheduler::finishMember(Member& member, const Status& verdict, GroupEnd end) {
   Attempt& attempt = *member.attempt;
   const bool placed = member.outcome == Member::Outcome::Placed;
-  if (placed && keepsPlaces(verdict)) {
+  if (placed && keepsNominations(verdict)) {
     attempt.together = end.together;
     bindings_.spawn(bindingCycle(std::move(member.attempt)));
   } else if (!stillNeedsNode(attempt)) {
     queue_->done(attempt.pod.uid());
   } else if (placed || member.outcome == Member::Outcome::Untried) {
     // No other pod saw the reverted placements, so no pod has to be woken.
-    handleRejection(attempt, verdict, nominationFor(member, end.promises),
+    handleRejection(attempt, verdict, nominationFor(member, end.nominations),
                     shared_.cluster.liveCount());
   } else if (member.outcome == Member::Outcome::Refused) {
     handleRejection(attempt, member.result.status, {true, ""});
   } else {
     std::optional<Nomination> promise;
-    if (!end.askPostFilters) promise = nominationFor(member, end.promises);
+    if (!end.askPostFilters) promise = nominationFor(member, end.nominations);
     auto concluding = handleSearchFailure(attempt, std::move(member.result), std::move(promise));
     co_await concluding;
   }
@@ -228,7 +229,7 @@ void Scheduler::observeMembers(const std::vector<Member>& members, const Status&
     byNode[member.attempt->node] += member.took;
   }
   for (const auto& [node, took] : byNode) observer_->nodeTried(took);
-  if (!keepsPlaces(verdict) && placed > 0) observer_->groupReverted(permitted, placed);
+  if (!keepsNominations(verdict) && placed > 0) observer_->groupReverted(permitted, placed);
 }
 
 // Sets what reports of failed attempts say about the group.
@@ -274,12 +275,12 @@ Task<void> Scheduler::placeGroup(std::string group, std::vector<Member> members)
   noteGroup(group, members, cause);
   GroupEnd end;
   if (cause) {
-    if (!keepsPlaces(verdict)) cause->attempt->beside = placesOf(members);
-    cause->erred = !cause->result.status.rejected();
+    if (!keepsNominations(verdict)) cause->attempt->beside = placesOf(members);
+    cause->failedWithError = !cause->result.status.rejected();
     auto ending = finishMember(*cause, verdict, end);
     co_await ending;
   }
-  end.promises = nominationsAfter(members, cause);
+  end.nominations = nominationsAfter(members, cause);
   end.together = std::make_shared<GroupBinding>();
   end.together->left = static_cast<std::size_t>(
       std::ranges::count(members, Member::Outcome::Placed, &Member::outcome));
@@ -289,7 +290,7 @@ Task<void> Scheduler::placeGroup(std::string group, std::vector<Member> members)
     auto ending = finishMember(member, verdict, end);
     co_await ending;
   }
-  if (shared_.audit && !keepsPlaces(verdict)) shared_.audit->groupFailed(name);
+  if (shared_.audit && !keepsNominations(verdict)) shared_.audit->groupFailed(name);
   endCycle();
 }
 

@@ -17,7 +17,7 @@ struct Scheduler::Member {
   };
   std::unique_ptr<Attempt> attempt;
   SearchResult result;
-  bool erred = false;  // no node was found because of an error
+  bool failedWithError = false;  // no node was found because of an error
   Outcome outcome = Outcome::Untried;
   Duration took{};  // total over all domains
 };

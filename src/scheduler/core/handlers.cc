@@ -60,7 +60,7 @@ std::unique_ptr<UnitFeed> Scheduler::makeUnits() {
   return std::make_unique<Units>(*this);
 }
 
-bool Scheduler::responsible(const api::Pod& pod) const {
+bool Scheduler::isResponsibleFor(const api::Pod& pod) const {
   return profiles_.contains(pod.spec.schedulerName);
 }
 
@@ -107,7 +107,7 @@ void Scheduler::unitAdded(const PodObject& pod, UnitKind* kind) {
   const PodPtr info = makePodInfo(shared_.cluster, pod, kind);
   if (!pod->spec.nodeName.empty()) {
     onAssignedPod(nullptr, info);
-  } else if (responsible(*pod)) {
+  } else if (isResponsibleFor(*pod)) {
     pendingAdded(info);
   } else {
     onUnassignedPod(info);
@@ -148,7 +148,7 @@ void Scheduler::unitUpdated(const PodObject& before, const PodObject& after, Uni
     return onAssignedPod(old, info);
   }
   const auto known = pending_.find(info->uid());
-  if (!responsible(*after)) {
+  if (!isResponsibleFor(*after)) {
     if (known != pending_.end()) {
       shared_.known.tell(known->second, nullptr);
       pendingGone(known->second, true);
@@ -185,7 +185,7 @@ void Scheduler::pendingAdded(const PodPtr& pod) {
   const PodPtr other = shared_.known.takeOther(pod->uid());
   onUnassignedPodDeleted(other);
   shared_.known.tell(other, pod);
-  if (shared_.cluster.findPod(pod->uid()) || givenUp(pod->uid())) return;  // being bound
+  if (shared_.cluster.findPod(pod->uid()) || isAbandoned(pod->uid())) return;  // being bound
   if (shared_.audit) shared_.audit->onPod(*pod);
   queue_->add(pod);
 }
@@ -205,7 +205,7 @@ void Scheduler::pendingUpdated(const PodPtr& before, const PodPtr& after) {
       return waiting->reject("", "pod is being deleted");
     return dropBinding(after->uid());
   }
-  if (givenUp(after->uid())) return;
+  if (isAbandoned(after->uid())) return;
   if (shared_.audit) shared_.audit->onPod(*after);
   queue_->update(old, after);
   const std::string_view was = old->pod->status.nominatedNodeName;

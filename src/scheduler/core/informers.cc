@@ -32,13 +32,14 @@ std::unique_ptr<StoreFeed> nodeFeed(kube::Api& api, Executor& executor, Schedule
   nodes->informer.setTransform(transformNode);
   nodes->informer.addHandler(
       {[&scheduler](const auto& node) {
-         survived(kScheduler, "a new node", [&] { scheduler.nodeAdded(node); });
+         runGuarded(kScheduler, "a new node", [&] { scheduler.nodeAdded(node); });
        },
        [&scheduler](const auto& before, const auto& after) {
-         survived(kScheduler, "a change of a node", [&] { scheduler.nodeUpdated(before, after); });
+         runGuarded(kScheduler, "a change of a node",
+                    [&] { scheduler.nodeUpdated(before, after); });
        },
        [&scheduler](const auto& last) {
-         survived(kScheduler, "the end of a node", [&] { scheduler.nodeDeleted(last); });
+         runGuarded(kScheduler, "the end of a node", [&] { scheduler.nodeDeleted(last); });
        }});
   return nodes;
 }
@@ -50,13 +51,13 @@ std::unique_ptr<Feed<api::Pod>> podFeed(kube::Api& api, Executor& executor, Sche
   pods->informer.setTransform(podReader(scheduler));
   pods->informer.addHandler(
       {[&scheduler](const auto& pod) {
-         survived(kScheduler, "a new pod", [&] { scheduler.podAdded(pod); });
+         runGuarded(kScheduler, "a new pod", [&] { scheduler.podAdded(pod); });
        },
        [&scheduler](const auto& before, const auto& after) {
-         survived(kScheduler, "a change of a pod", [&] { scheduler.podUpdated(before, after); });
+         runGuarded(kScheduler, "a change of a pod", [&] { scheduler.podUpdated(before, after); });
        },
        [&scheduler](const auto& last) {
-         survived(kScheduler, "the end of a pod", [&] { scheduler.podDeleted(last); });
+         runGuarded(kScheduler, "the end of a pod", [&] { scheduler.podDeleted(last); });
        }});
   return pods;
 }

@@ -109,7 +109,7 @@ void Scheduler::stop() {
 }
 
 void Scheduler::wake() {
-  if (!running_ || pumping_ || cycling_) return;
+  if (!running_ || pumping_ || cycleRunning_) return;
   pumping_ = true;
   executor_.post([this, alive = alive_] {
     if (*alive) pump();
@@ -124,7 +124,7 @@ void Scheduler::pump() {
     auto pod = queue_->pop();
     if (!pod) return;
     scheduleNext(*std::move(pod));
-    if (cycling_) return;
+    if (cycleRunning_) return;
     if (executor_.steadyNow() > until) break;
   }
   if (binding_ < kMaxBinding) wake();
@@ -160,7 +160,7 @@ std::unique_ptr<Attempt> Scheduler::beginAttempt(QueuedPod pod) {
 }
 
 void Scheduler::scheduleOne(std::unique_ptr<Attempt> attempt) {
-  cycling_ = true;
+  cycleRunning_ = true;
   if (shared_.extenders && shared_.extenders->concerns(*attempt->pod.info->pod))
     return cycles_.spawn(scheduleWithExtenders(std::move(attempt)));
   SearchResult result =
@@ -168,12 +168,12 @@ void Scheduler::scheduleOne(std::unique_ptr<Attempt> attempt) {
   recordSearch(*attempt, result);
   if (!result.status.ok())
     return cycles_.spawn(endCycleWithFailure(std::move(attempt), std::move(result)));
-  cycling_ = false;
+  cycleRunning_ = false;
   if (assumeAndReserve(*attempt, result.node)) bindings_.spawn(bindingCycle(std::move(attempt)));
 }
 
 void Scheduler::endCycle() {
-  cycling_ = false;
+  cycleRunning_ = false;
   wake();
 }
 

@@ -183,13 +183,13 @@ class Scheduler {
     // Nominations of the other members. Made: where they were placed, because victims of the failed
     // member terminate. Stay: unchanged, because the next try may not meet the same refusal by
     // Reserve or Permit, or the same error. End: cleared, because there are no victims.
-    enum class Promises { Made, Stay, End } promises = Promises::End;
+    enum class Nominations { Made, Keep, End } nominations = Nominations::End;
     std::shared_ptr<GroupBinding> together;  // members whose bindings begin
   };
   Task<void> finishMember(Member& member, const Status& verdict, GroupEnd end);
-  Nomination nominationFor(const Member& member, GroupEnd::Promises promises) const;
-  GroupEnd::Promises nominationsAfter(const std::vector<Member>& members,
-                                      const Member* cause) const;
+  Nomination nominationFor(const Member& member, GroupEnd::Nominations nominations) const;
+  GroupEnd::Nominations nominationsAfter(const std::vector<Member>& members,
+                                         const Member* cause) const;
   static Cluster::PodsOnNodes placesOf(const std::vector<Member>& members);
   void observeMembers(const std::vector<Member>& members, const Status& verdict);
 
@@ -217,7 +217,7 @@ class Scheduler {
   void dropBinding(const std::string& uid);
   // Returns true if a given-up binding of the pod is still running. No other attempt starts until
   // it ends.
-  bool givenUp(const std::string& uid) const;
+  bool isAbandoned(const std::string& uid) const;
   void releaseIfDeleted(const Attempt& attempt);
   void handleBindingSuccess(Attempt& attempt);
 
@@ -242,7 +242,7 @@ class Scheduler {
   std::unique_ptr<UnitFeed> makeUnits();
   void unitAdded(const PodObject& unit, UnitKind* kind);
   void unitUpdated(const PodObject& before, const PodObject& after, UnitKind* kind);
-  bool responsible(const api::Pod& pod) const;
+  bool isResponsibleFor(const api::Pod& pod) const;
   void onUnassignedPod(const PodPtr& pod);
   void onUnassignedPodDeleted(const PodPtr& pod);
   void pendingAdded(const PodPtr& pod);
@@ -280,7 +280,7 @@ class Scheduler {
   bool running_ = false;
   std::uint64_t attempts_ = 0;
   bool pumping_ = false;
-  bool cycling_ = false;  // a scheduling cycle waits for an answer; the next one waits for it
+  bool cycleRunning_ = false;  // a scheduling cycle waits for an answer; the next one waits for it
   TaskGroup cycles_;
   TaskGroup bindings_;
   TaskGroup reports_;

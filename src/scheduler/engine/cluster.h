@@ -90,7 +90,7 @@ class Cluster {
   Symbols& addresses() { return addresses_; }
   const Symbols& addresses() const { return addresses_; }
   // Renumbers the symbols if most are unused. Not during an attempt.
-  void tidy();
+  void compactSymbols();
   ResourceNames& resources() { return resources_; }
   const ResourceNames& resources() const { return resources_; }
 

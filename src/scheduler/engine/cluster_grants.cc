@@ -33,8 +33,8 @@ void Cluster::rereadPod(const PodRecord& pod, LedgerId ledger) {
   if (pod.assumed) return;
   const GrantPtr held = pod.grants.of(ledger);
   GrantPtr now = held;
-  survived(ledgers_[ledger]->name(), "what a pod was given",
-           [&] { now = ledgers_[ledger]->read(*pod.info, pod.node, held); });
+  runGuarded(ledgers_[ledger]->name(), "what a pod was given",
+             [&] { now = ledgers_[ledger]->read(*pod.info, pod.node, held); });
   if (now != held) setGrant(pod, ledger, std::move(now));
 }
 
@@ -66,11 +66,11 @@ Grants Cluster::readGrants(const PodInfo& pod, NodeId node, const Grants& held) 
   Grants grants;
   // A pod counts on its node in any case.
   for (Ledger* ledger : ledgers_)
-    survived(ledger->name(), "what a pod was given",
-             [&] { grants.set(ledger->id(), ledger->read(pod, node, held.of(ledger->id()))); });
+    runGuarded(ledger->name(), "what a pod was given",
+               [&] { grants.set(ledger->id(), ledger->read(pod, node, held.of(ledger->id()))); });
   for (Ledger* ledger : following_)
-    survived(ledger->name(), "what other grants cover",
-             [&] { grants.set(ledger->id(), ledger->readGrants(pod, grants)); });
+    runGuarded(ledger->name(), "what other grants cover",
+               [&] { grants.set(ledger->id(), ledger->readGrants(pod, grants)); });
   return grants;
 }
 
@@ -123,7 +123,7 @@ void Cluster::countCovered(NodeId node, const Resources& covered, bool add) {
 void Cluster::applyGrant(NodeId node, const PodInfo& pod, LedgerId ledger, const Grant& grant,
                          bool add) {
   if (const Resources* covered = grant.covered()) countCovered(node, *covered, add);
-  survived(ledgers_[ledger]->name(), "a grant", [&] {
+  runGuarded(ledgers_[ledger]->name(), "a grant", [&] {
     if (add) {
       ledgers_[ledger]->add(node, pod, grant);
     } else {

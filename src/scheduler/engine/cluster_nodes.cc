@@ -68,7 +68,7 @@ void Cluster::releaseRow(NodeId id) {
   freeIds_.push_back(id);
 }
 
-void Cluster::tidy() {
+void Cluster::compactSymbols() {
   if (openTransactions_ > 0 || symbols_.size() + taintSets_.size() <= symbolsLimit_) return;
   const Symbols old = std::exchange(symbols_, {});
   labels_ = {};
@@ -91,7 +91,7 @@ void Cluster::tidy() {
 }
 
 NodeId Cluster::setNode(std::shared_ptr<const api::Node> object) {
-  tidy();
+  compactSymbols();
   const NodeId id = rowFor(object->metadata.name);
   NodeRow& row = rows_[id];
   const std::shared_ptr<const api::Node> before = std::exchange(row.object, object);
@@ -103,14 +103,14 @@ NodeId Cluster::setNode(std::shared_ptr<const api::Node> object) {
     ++liveCount_;
     ++nodesVersion_;
     for (auto* listener : listeners_)
-      survived("a listener", "a node", [&] { listener->nodeChanging(id); });
+      runGuarded("a listener", "a node", [&] { listener->nodeChanging(id); });
   }
   const bool relabelled = !before || before->metadata.labels != after.metadata.labels;
   const bool told = relabelled || !sameAnnotations(nodeAnnotations_, before->metadata.annotations,
                                                    after.metadata.annotations);
   if (told && before)
     for (auto* listener : listeners_)
-      survived("a listener", "a node", [&] { listener->nodeChanging(id); });
+      runGuarded("a listener", "a node", [&] { listener->nodeChanging(id); });
   changed |= told;
   if (relabelled) {
     ++placesVersion_;
@@ -120,7 +120,7 @@ NodeId Cluster::setNode(std::shared_ptr<const api::Node> object) {
     setAllocatable(id, after.status.allocatable);
     if (before)
       for (auto* listener : listeners_)
-        survived("a listener", "a node", [&] { listener->allocatableChanged(id); });
+        runGuarded("a listener", "a node", [&] { listener->allocatableChanged(id); });
     changed = true;
   }
   if (!before || !sameTaints(before->spec.taints, after.spec.taints)) {
@@ -141,7 +141,7 @@ NodeId Cluster::setNode(std::shared_ptr<const api::Node> object) {
   if (changed) touch(id);
   if (told)
     for (auto* listener : listeners_)
-      survived("a listener", "a node", [&] { listener->nodeChanged(id); });
+      runGuarded("a listener", "a node", [&] { listener->nodeChanged(id); });
   return id;
 }
 
@@ -150,7 +150,7 @@ void Cluster::removeNode(std::string_view name) {
   if (it == ids_.end() || !rows_[it->second].object) return;
   const NodeId id = it->second;
   for (auto* listener : listeners_)
-    survived("a listener", "a node", [&] { listener->nodeChanging(id); });
+    runGuarded("a listener", "a node", [&] { listener->nodeChanging(id); });
   setLabels(id, {});
   setAllocatable(id, {});
   setImages(id, {});
@@ -164,7 +164,7 @@ void Cluster::removeNode(std::string_view name) {
   ++placesVersion_;
   touch(id);
   for (auto* listener : listeners_)
-    survived("a listener", "a node", [&] { listener->nodeChanged(id); });
+    runGuarded("a listener", "a node", [&] { listener->nodeChanged(id); });
   releaseRow(id);
 }
 

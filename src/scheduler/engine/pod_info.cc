@@ -46,7 +46,7 @@ std::shared_ptr<PodInfo> readPod(Cluster& cluster, const api::Pod& pod) {
 }  // namespace
 
 PodPtr makePodInfo(Cluster& cluster, std::shared_ptr<const api::Pod> pod, UnitKind* kind) {
-  cluster.tidy();
+  cluster.compactSymbols();
   PodShapes::Shape* const shape = kind ? nullptr : cluster.shapes().of(*pod);
   if (shape && !shape->common) {
     auto common = readPod(cluster, *pod);

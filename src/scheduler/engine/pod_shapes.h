@@ -67,7 +67,7 @@ class ByShape {
   template <class Pod, class Make>
   const T& of(const Pod& pod, Make&& make) {
     const T* const known = find(pod);
-    return known ? *known : workOut(pod, std::forward<Make>(make));
+    return known ? *known : compute(pod, std::forward<Make>(make));
   }
   // nullptr if there is no value for the pod's shape.
   template <class Pod>
@@ -88,12 +88,12 @@ class ByShape {
   };
   // Rarely called; not inlined into the caller.
   template <class Pod, class Make>
-  [[gnu::noinline]] const T& workOut(const Pod& pod, Make&& make) {
+  [[gnu::noinline]] const T& compute(const Pod& pod, Make&& make) {
     if (pod.shape == 0) {
-      if (lastPod_ && lastPod_ == pod.pod) return lone_;
-      lone_ = make();
+      if (lastPod_ && lastPod_ == pod.pod) return single_;
+      single_ = make();
       lastPod_ = pod.pod;
-      return lone_;
+      return single_;
     }
     auto slot = std::make_unique<Slot>(Slot{pod.shape, make()});
     const std::size_t at = pod.shape % PodShapes::kMost;
@@ -104,7 +104,7 @@ class ByShape {
 
   std::vector<std::unique_ptr<Slot>> slots_;
   std::shared_ptr<const api::Pod> lastPod_;
-  T lone_{};
+  T single_{};
 };
 
 }  // namespace koord::scheduler

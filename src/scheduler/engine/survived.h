@@ -16,7 +16,7 @@ std::string describeException(std::string_view who, std::string_view where,
 
 // Calls it. Returns false if it threw; the exception is logged.
 template <class Call>
-bool survived(std::string_view who, std::string_view where, Call&& call) {
+bool runGuarded(std::string_view who, std::string_view where, Call&& call) {
   try {
     call();
     return true;

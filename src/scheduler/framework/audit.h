@@ -20,9 +20,9 @@ namespace koord::scheduler {
 
 // The result of preemption in an attempt; if there are several, the last in this list counts.
 enum class PreemptionOutcome {
-  Failed,          // no victims were found
-  VictimsLeaving,  // victims of an earlier attempt are still terminating
-  Nominated,       // victims have been chosen
+  Failed,              // no victims were found
+  VictimsTerminating,  // victims of an earlier attempt are still terminating
+  Nominated,           // victims have been chosen
 };
 
 class WorkloadAudit {

@@ -17,8 +17,8 @@ Status NodeSearch::filterAll(CycleState& state, const PodPtr& pod, const Attempt
   return status;
 }
 
-SearchResult NodeSearch::passing(CycleState& state, const PodPtr& pod, const SearchScope& scope,
-                                 NodeSet& nodes) {
+SearchResult NodeSearch::filterOnly(CycleState& state, const PodPtr& pod, const SearchScope& scope,
+                                    NodeSet& nodes) {
   SearchResult result;
   Attempt* const begun = begin(state, pod, scope, result);
   if (!begun) return result;

@@ -19,7 +19,7 @@ inline Task<Status> failedTask(Status status) {
 
 // The answer of a plugin that threw an exception.
 template <class Answer>
-Answer answerOfThrown(std::string why) {
+Answer answerFromException(std::string why) {
   if constexpr (std::is_same_v<Answer, Status>) {
     return Status::error(std::move(why));
   } else if constexpr (std::is_same_v<Answer, Task<Status>>) {
@@ -36,8 +36,8 @@ auto guarded(Observer* observer, std::string_view plugin, std::string_view point
     -> decltype(call()) {
   using Answer = decltype(call());
   const auto told = [&](const std::exception* thrown) {
-    if (observer) observer->threw(plugin, point);
-    return answerOfThrown<Answer>(
+    if (observer) observer->pluginThrew(plugin, point);
+    return answerFromException<Answer>(
         describeException("plugin " + std::string(plugin), point, thrown));
   };
   try {

@@ -66,7 +66,7 @@ class KnownPods {
     for (std::size_t n = kMasked; n < listeners_.size(); ++n) tell(listeners_[n], before, after);
   }
   static void tell(const Listener& listener, const PodPtr& before, const PodPtr& after) {
-    (void)survived("a listener", "a change of a pod", [&] { listener(before, after); });
+    (void)runGuarded("a listener", "a change of a pod", [&] { listener(before, after); });
   }
   // By listener; listeners from kMasked on receive every change.
   static constexpr std::size_t kMasked = 64;

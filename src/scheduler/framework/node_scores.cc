@@ -220,7 +220,7 @@ Result<ScoreTable> NodeSearch::scoreNodes(CycleState& state, const PodPtr& pod,
   if (podClass.hasView) {
     NodeSet set;
     for (const NodeId node : nodes) set.insert(node);
-    lookAt(profile_, *pod, set, view);
+    updateView(profile_, *pod, set, view);
   }
   const ViewScope seenByClass(podClass.state, view);
   const ViewScope seen(state, view);

@@ -477,7 +477,7 @@ Status NodeSearch::dropOne(CycleState& state, const PodPtr& pod, NodeId node, No
 Status NodeSearch::filterOn(CycleState& state, const PodPtr& pod, const Attempt& attempt,
                             NodeSet& nodes, Verdicts* verdicts, bool signedToo) {
   NodeView view;
-  if (attempt.podClass->hasView) lookAt(profile_, *pod, nodes, view);
+  if (attempt.podClass->hasView) updateView(profile_, *pod, nodes, view);
   return filterSeen(state, pod, attempt, view, nodes, verdicts, signedToo);
 }
 
@@ -523,14 +523,14 @@ Status NodeSearch::filterNodes(CycleState& state, const PodPtr& pod, NodeSet& no
   return filterOn(state, pod, *state.get<Attempt>(kAttempt), nodes, &verdicts, true);
 }
 
-Result<std::vector<PluginMask>> NodeSearch::objections(CycleState& state, const PodPtr& pod,
-                                                       const NodeSet& nodes) {
+Result<std::vector<PluginMask>> NodeSearch::rejectingPlugins(CycleState& state, const PodPtr& pod,
+                                                             const NodeSet& nodes) {
   const Attempt& attempt = *state.get<Attempt>(kAttempt);
   std::vector<NodeId> list;
   nodes.copyTo(list);
   std::vector<PluginMask> masks(list.size(), 0);
   NodeView view;
-  if (attempt.podClass->hasView) lookAt(profile_, *pod, nodes, view);
+  if (attempt.podClass->hasView) updateView(profile_, *pod, nodes, view);
   const ViewScope seen(state, view);
   const ViewScope seenByClass(attempt.podClass->state, view);
   const Cluster::Hidden unseen(cluster_, attempt.hidden);
@@ -557,7 +557,7 @@ Status NodeSearch::filterNode(CycleState& state, const PodPtr& pod, NodeId node)
   one.insert(node);
   // A nominated pod has no credits yet.
   NodeView view;
-  if (attempt.podClass->hasView) lookAt(profile_, *pod, one, view);
+  if (attempt.podClass->hasView) updateView(profile_, *pod, one, view);
   const auto judge = [&]() -> Status {
     for (const AdmitPlugin* plugin : profile_.admits)
       if (Status status = guarded(timer_.observer(), "that admits pods", "Admit",

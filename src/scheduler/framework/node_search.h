@@ -49,8 +49,8 @@ class NodeSearch {
   // over HTTP. passing() fills `nodes` with the nodes that pass the filters; its result is not
   // Success if there are none. findAmong() searches again, in the current state, among the nodes
   // that the extenders passed.
-  SearchResult passing(CycleState& state, const PodPtr& pod, const SearchScope& scope,
-                       NodeSet& nodes);
+  SearchResult filterOnly(CycleState& state, const PodPtr& pod, const SearchScope& scope,
+                          NodeSet& nodes);
   SearchResult findAmong(CycleState& state, const PodPtr& pod, const SearchScope& scope,
                          const ExtenderVerdicts& extenders, const AttemptTimer& timer = {});
 
@@ -65,8 +65,8 @@ class NodeSearch {
   Status filterNodes(CycleState& state, const PodPtr& pod, NodeSet& nodes, Verdicts& verdicts);
   // All plugins that reject each of the nodes, not only the first: masks of positions in the
   // profile's filters, in the order of the nodes.
-  Result<std::vector<PluginMask>> objections(CycleState& state, const PodPtr& pod,
-                                             const NodeSet& nodes);
+  Result<std::vector<PluginMask>> rejectingPlugins(CycleState& state, const PodPtr& pod,
+                                                   const NodeSet& nodes);
   Result<ScoreTable> scoreNodes(CycleState& state, const PodPtr& pod,
                                 std::span<const NodeId> nodes);
 

@@ -26,7 +26,7 @@ Status NominatedNodes::sync(Cluster& cluster, const Nominator& nominator, const 
 
   // In the pod's current view of the nodes. A nominated pod has no credits yet.
   NodeView view;
-  if (podClass.hasView) lookAt(profile, pod, changed, view);
+  if (podClass.hasView) updateView(profile, pod, changed, view);
   NodeSet left;
   Cluster::Transaction whatIf(cluster);
   changed.forEach([&](NodeId node) {

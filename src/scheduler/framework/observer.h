@@ -58,7 +58,7 @@ class Observer {
   // The evictions of one preemption succeeded, or not.
   virtual void evicted(bool /*good*/, Duration /*took*/) {}
   // A plugin threw an exception.
-  virtual void threw(std::string_view /*plugin*/, std::string_view /*point*/) {}
+  virtual void pluginThrew(std::string_view /*plugin*/, std::string_view /*point*/) {}
   // The volumes of a pod could not be bound ("bind").
   virtual void volumesFailed(std::string_view /*stage*/) {}
   // An attempt to place a pod exceeds its time limit. Called once per attempt.

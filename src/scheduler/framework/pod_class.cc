@@ -63,7 +63,7 @@ void PodClass::forgetNodes() {
   sharedRules.clear();
 }
 
-void lookAt(const Profile& profile, const PodInfo& pod, const NodeSet& nodes, NodeView& view) {
+void updateView(const Profile& profile, const PodInfo& pod, const NodeSet& nodes, NodeView& view) {
   view.erase(nodes);
   const auto look = [&](NodeId node) {
     NodeCredit credit;
@@ -263,7 +263,7 @@ bool ClassNodes::takeChanges(const PodInfo& pod, NodeSet& changed) {
 
 Status ClassNodes::runFilters(const PodInfo& pod, PluginMask skipFilter, const AttemptTimer& timer,
                               const NodeSet& changed, NodeSet& left) {
-  if (class_.hasView) lookAt(profile_, pod, changed, view_);
+  if (class_.hasView) updateView(profile_, pod, changed, view_);
   const ViewScope seen(class_.state, view_);
   left = changed;
   for (PluginMask rest = signedFilters_ & ~skipFilter; rest != 0; rest &= rest - 1) {

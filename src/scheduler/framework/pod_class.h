@@ -194,7 +194,7 @@ class PodClasses {
 
 // Sets in `view` how the pod sees these nodes in the current state of the cluster, replacing their
 // old entries.
-void lookAt(const Profile& profile, const PodInfo& pod, const NodeSet& nodes, NodeView& view);
+void updateView(const Profile& profile, const PodInfo& pod, const NodeSet& nodes, NodeView& view);
 
 // Scales the score to 0..`top` by the highest score.
 std::int64_t normalizedScore(std::int64_t score, std::int64_t highest, bool reverse,

@@ -51,7 +51,7 @@ class ServicePlugin {
     std::function<Result<json::value>(const std::string& rest, const api::StringMap& query)> ask =
         {};
     // An earlier path below /apis/v1/plugins/ that is served, too.
-    std::string formerly = {};
+    std::string formerPath = {};
     // True for routes that upstream has and that are cheap: they are served without authentication
     // on the plain port, too. Other routes need --secure-port and authorization.
     bool open = false;

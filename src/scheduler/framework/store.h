@@ -42,7 +42,7 @@ class Store {
  private:
   void tell(const Object& before, const Object& after) const {
     for (auto& listener : listeners_)
-      (void)survived("a listener", "a change of an object", [&] { listener(before, after); });
+      (void)runGuarded("a listener", "a change of an object", [&] { listener(before, after); });
   }
 
   std::unordered_map<api::ObjectKey, Object> objects_;

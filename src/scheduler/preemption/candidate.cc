@@ -45,7 +45,7 @@ Candidate::Candidate(NodeId at, std::vector<PodPtr> leaving, std::int64_t budget
 const Candidate* leastCost(std::span<const Candidate* const> candidates, WallTime now) {
   const auto key = [&](const PreemptionCost& cost) {  // smaller is better
     const WallTime earliest = cost.unstarted ? std::min(cost.earliest, now) : cost.earliest;
-    return std::tuple(cost.vacatedUntil < now, cost.budgetsBroken, cost.highest, cost.sum,
+    return std::tuple(cost.victimsGoneUntil < now, cost.budgetsBroken, cost.highest, cost.sum,
                       cost.victims, -earliest.time_since_epoch().count());
   };
   return *std::ranges::min_element(

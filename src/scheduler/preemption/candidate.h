@@ -23,7 +23,7 @@ struct PreemptionCost {
   bool unstarted = false;
   // Until this time the node counts as free: all victims already terminate for a preemption, and
   // the node is not nominated for another pod. Victims that take longer are blocked.
-  WallTime vacatedUntil = WallTime::min();
+  WallTime victimsGoneUntil = WallTime::min();
 };
 
 // When all of the victims should have terminated; WallTime::min() if one of them is not being

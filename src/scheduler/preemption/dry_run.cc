@@ -42,7 +42,7 @@ std::vector<std::pair<std::string, std::size_t>> reasonsOf(
 
 void DryRun::begin(const CycleState& state, const PodInfo& pod) {
   current_ = nullptr;
-  promised_ = cluster_.findNode(handle_.nominator().nodeOf(pod.uid()));
+  nominatedNode_ = cluster_.findNode(handle_.nominator().nodeOf(pod.uid()));
   const auto podClass =
       rules_.outcomesAreReusable() ? handle_.search().decidingClass(state) : nullptr;
   const auto admitKey = podClass ? handle_.search().admitKey(pod) : std::nullopt;
@@ -76,12 +76,12 @@ void DryRun::begin(const CycleState& state, const PodInfo& pod) {
 
 DryRunOutcomePtr DryRun::on(CycleState& state, const PodPtr& pod, NodeId node) {
   // The node that this pod is nominated for looks different to other pods of its class.
-  if (!current_ || promised_ == node)
-    return std::make_shared<const DryRunOutcome>(tryOut(state, pod, node));
+  if (!current_ || nominatedNode_ == node)
+    return std::make_shared<const DryRunOutcome>(dryRunOn(state, pod, node));
   if (node >= current_->outcomes.size()) current_->outcomes.resize(cluster_.capacity());
   DryRunOutcomePtr& kept = current_->outcomes[node];
   if (!kept || kept->podDetails != cluster_.podDetails(node))
-    kept = std::make_shared<const DryRunOutcome>(tryOut(state, pod, node));
+    kept = std::make_shared<const DryRunOutcome>(dryRunOn(state, pod, node));
   return kept;
 }
 
@@ -90,7 +90,7 @@ Status DryRun::judge(CycleState& state, const PodPtr& pod, NodeId node) {
   return status.ok() ? rules_.admits(*pod, node) : status;
 }
 
-DryRunOutcome DryRun::tryOut(CycleState& state, const PodPtr& pod, NodeId node) {
+DryRunOutcome DryRun::dryRunOn(CycleState& state, const PodPtr& pod, NodeId node) {
   DryRunOutcome outcome;
   outcome.podDetails = cluster_.podDetails(node);
   // Members of its group that are only assumed there stay with it, or it is not placed either.
@@ -139,10 +139,10 @@ DryRunOutcome DryRun::tryOut(CycleState& state, const PodPtr& pod, NodeId node) 
                                    cluster_.node(node).name + "\"");
     return outcome;
   }
-  const bool promised = handle_.nominator().on(cluster_.node(node).name) && promised_ != node;
+  const bool promised = handle_.nominator().on(cluster_.node(node).name) && nominatedNode_ != node;
   const WallTime vacated = promised ? WallTime::min() : victimsGoneAt(victims);
   outcome.candidate = Candidate(node, std::move(victims), budgetsBroken);
-  outcome.candidate.cost.vacatedUntil = vacated;
+  outcome.candidate.cost.victimsGoneUntil = vacated;
   return outcome;
 }
 

@@ -56,7 +56,7 @@ class DryRun {
   };
   static constexpr std::size_t kMaxKept = 8;
 
-  DryRunOutcome tryOut(CycleState& state, const PodPtr& pod, NodeId node);
+  DryRunOutcome dryRunOn(CycleState& state, const PodPtr& pod, NodeId node);
   // Returns Success if the pod fits on the node in the current state of the cluster.
   Status judge(CycleState& state, const PodPtr& pod, NodeId node);
 
@@ -66,7 +66,7 @@ class DryRun {
   const DisruptionBudgets& budgets_;
   std::vector<Kept> kept_;
   Kept* current_ = nullptr;  // for this attempt's kind of pod; nullptr if outcomes cannot be kept
-  std::optional<NodeId> promised_;  // the node this attempt's pod is nominated for
+  std::optional<NodeId> nominatedNode_;  // the node this attempt's pod is nominated for
   std::uint64_t uses_ = 0;
 };
 

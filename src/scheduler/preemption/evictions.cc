@@ -51,10 +51,10 @@ void Evictions::note(const PodPtr& before, const PodPtr& after) {
   if (leaves) {
     const std::string& node = pod.pod->spec.nodeName;
     leaving_.emplace(pod.uid(), node);
-    ++vacating_[node];
+    ++terminatingByNode_[node];
   } else {
-    const auto node = vacating_.find(known->second);
-    if (--node->second == 0) vacating_.erase(node);
+    const auto node = terminatingByNode_.find(known->second);
+    if (--node->second == 0) terminatingByNode_.erase(node);
     leaving_.erase(known);
   }
 }
@@ -75,7 +75,7 @@ void Evictions::noteUnit(const PodInfo& pod, const PodPtr& after) {
 }
 
 bool Evictions::anyTerminates(NodeId node) const {
-  return vacating_.contains(handle_.cluster().node(node).name);
+  return terminatingByNode_.contains(handle_.cluster().node(node).name);
 }
 
 bool Evictions::isRequested(const PodInfo& victim) const {
@@ -142,14 +142,14 @@ bool Evictions::mustWait(const std::string& preemptorUid) const {
   return last && !last->info->pod->metadata.deletionTimestamp;
 }
 
-PodPtr Evictions::heldBack(const std::function<bool(const PodInfo&)>& wanted) const {
+PodPtr Evictions::findWaiting(const std::function<bool(const PodInfo&)>& wanted) const {
   for (const auto& [uid, running] : running_)
     if (wanted(*running->preemptor) && mustWait(uid) && stillNeeded(*running))
       return running->preemptor;
   return nullptr;
 }
 
-bool Evictions::rests(const std::string& preemptorUid) const {
+bool Evictions::isPaused(const std::string& preemptorUid) const {
   const auto it = refusals_.find(preemptorUid);
   return it != refusals_.end() && handle_.executor().steadyNow() < it->second.until;
 }

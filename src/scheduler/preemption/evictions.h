@@ -54,16 +54,16 @@ class Evictions {
   bool mustWait(const std::string& preemptorUid) const;
   // Returns a preemptor that must wait like this and for which `wanted` is true; nullptr if there
   // is none.
-  PodPtr heldBack(const std::function<bool(const PodInfo&)>& wanted) const;
+  PodPtr findWaiting(const std::function<bool(const PodInfo&)>& wanted) const;
   // Returns true during the backoff after the API server refused to evict the pod's victims.
   static constexpr const char* kRefused =
       "not eligible for a while: the API server does not let its victims leave.";
-  bool rests(const std::string& preemptorUid) const;
+  bool isPaused(const std::string& preemptorUid) const;
   // Returns true if the pod's eviction was requested, but its object does not show that yet.
   bool isRequested(const PodInfo& victim) const;
   // Returns true if a pod on the node terminates because of a preemption, by this process or an
   // earlier one.
-  bool anyTerminates() const { return !vacating_.empty(); }
+  bool anyTerminates() const { return !terminatingByNode_.empty(); }
   bool anyTerminates(NodeId node) const;
 
  private:
@@ -101,10 +101,10 @@ class Evictions {
   void report(const Running& running, const PodInfo& victim, bool inMemory);
 
   Handle& handle_;
-  std::unordered_map<std::string, RunningPtr> running_;    // by preemptor's uid
-  std::unordered_set<std::string> requested_;              // uids, until their objects say so
-  std::unordered_map<std::string, std::string> leaving_;   // node, by uid
-  std::unordered_map<std::string, std::size_t> vacating_;  // how many of them, by node
+  std::unordered_map<std::string, RunningPtr> running_;   // by preemptor's uid
+  std::unordered_set<std::string> requested_;             // uids, until their objects say so
+  std::unordered_map<std::string, std::string> leaving_;  // node, by uid
+  std::unordered_map<std::string, std::size_t> terminatingByNode_;  // how many of them, by node
   struct Refusals {
     Duration rest{};
     SteadyTime until{};

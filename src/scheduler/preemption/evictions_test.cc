@@ -48,7 +48,7 @@ struct EvictionsTest : ::testing::Test {
         evictions.start(preemptor, "n", std::move(victims), {"test", nullptr, nullptr, profile});
     // There is no API here, so an immediate eviction counts as refused.
     const std::string& uid = preemptor->uid();
-    EXPECT_EQ(good, evictions.mustWait(uid) || evictions.rests(uid));
+    EXPECT_EQ(good, evictions.mustWait(uid) || evictions.isPaused(uid));
     return good;
   }
 };
@@ -79,9 +79,9 @@ TEST_F(EvictionsTest, of_several_orders_all_begin_or_none) {
   const PodPtr second = world.pod(aPod("second").priority(9));
   Evictions& evictions = evictionsOf(world);
   EXPECT_FALSE(evictions.start({{first, "n", {low}}, {second, "n", {equal}}}, {"test"}));
-  EXPECT_FALSE(evictions.rests(first->uid()));
+  EXPECT_FALSE(evictions.isPaused(first->uid()));
   EXPECT_TRUE(evictions.start({{first, "n", {low}}, {second, "n", {}}}, {"test"}));
-  EXPECT_TRUE(evictions.rests(first->uid()));
+  EXPECT_TRUE(evictions.isPaused(first->uid()));
 }
 
 TEST_F(EvictionsTest, who_goes_to_the_node_together_with_the_preemptor_keeps_its_promise) {

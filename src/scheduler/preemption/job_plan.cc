@@ -25,19 +25,19 @@ class Planner {
         cluster_(handle.cluster()),
         rules_(rules),
         members_(members),
-        granting_(handle.profile().offers<TentativePlugin>()) {}
+        tentativePlugins_(handle.profile().offers<TentativePlugin>()) {}
 
   void clear(const NodeSet& nodes);
   // Success, or which member fits nowhere and why.
   Status placeAll(const NodeSet& nodes, const JobPlacer& placer, const JobSpare& spare,
                   JobPlan& plan);
-  void bringBack(JobPlan& plan);
+  void reprieve(JobPlan& plan);
 
  private:
   using Members = std::map<NodeId, std::vector<PodPtr>>;
   bool stillFits(const std::vector<PodPtr>& members, NodeId node);
-  void bringBackByNode(const Members& used, JobPlan& plan);
-  void bringBackOneByOne(const Members& used, JobPlan& plan);
+  void reprieveByNode(const Members& used, JobPlan& plan);
+  void reprieveOneByOne(const Members& used, JobPlan& plan);
   bool admitted(const JobPlan::Place& place);
   bool admitted(const std::vector<const JobPlan::Place*>& places) {
     return std::ranges::all_of(places, [this](const auto* place) { return admitted(*place); });
@@ -49,7 +49,7 @@ class Planner {
   Cluster& cluster_;
   const PreemptionRules& rules_;
   std::span<const PodPtr> members_;
-  const std::vector<TentativePlugin*> granting_;
+  const std::vector<TentativePlugin*> tentativePlugins_;
   std::map<NodeId, std::vector<PodPtr>> gone_;  // most important first
   std::unordered_map<const PodInfo*, Grants> held_;
 };
@@ -119,7 +119,7 @@ Status Planner::placeAll(const NodeSet& nodes, const JobPlacer& placer, const Jo
     }
     if (const auto counted = cluster_.assume(member, found.node); !counted)
       return Status::of(counted.error());
-    for (TentativePlugin* plugin : granting_)
+    for (TentativePlugin* plugin : tentativePlugins_)
       if (Status given = plugin->grant(member, found.node); !given.ok()) return given;
     plan.places.push_back({member, found.node});
   }
@@ -159,7 +159,7 @@ std::vector<const JobPlan::Place*> kindsOf(const JobPlan& plan) {
   return kinds;
 }
 
-void Planner::bringBackByNode(const Members& used, JobPlan& plan) {
+void Planner::reprieveByNode(const Members& used, JobPlan& plan) {
   for (auto& [node, pods] : gone_) {
     const auto members = used.find(node);
     const auto [breaking, allowed] = disruptionBudgetsOf(handle_).split(pods);
@@ -175,7 +175,7 @@ void Planner::bringBackByNode(const Members& used, JobPlan& plan) {
 }
 
 // A pod that comes back without changing anything that members are judged by needs no new check.
-void Planner::bringBackOneByOne(const Members& used, JobPlan& plan) {
+void Planner::reprieveOneByOne(const Members& used, JobPlan& plan) {
   std::vector<PodPtr> all;
   std::unordered_map<const PodInfo*, NodeId> nodes;
   for (const auto& [node, pods] : gone_) {
@@ -215,16 +215,16 @@ void Planner::bringBackOneByOne(const Members& used, JobPlan& plan) {
   }
 }
 
-void Planner::bringBack(JobPlan& plan) {
+void Planner::reprieve(JobPlan& plan) {
   Members used;
   for (const JobPlan::Place& place : plan.places) used[place.node].push_back(place.member);
   {
     Cluster::Transaction first(cluster_);
-    bringBackByNode(used, plan);
+    reprieveByNode(used, plan);
     if (handle_.profile().admits.empty() || admitted(kindsOf(plan))) return first.commit();
   }
   plan.victims.clear();
-  bringBackOneByOne(used, plan);
+  reprieveOneByOne(used, plan);
 }
 
 }  // namespace
@@ -236,7 +236,7 @@ JobPlan planJob(Handle& handle, const PreemptionRules& rules, std::span<const Po
   Planner planner(handle, rules, members);
   planner.clear(nodes);
   plan.status = planner.placeAll(nodes, placer, spare, plan);
-  if (plan.status.ok()) planner.bringBack(plan);
+  if (plan.status.ok()) planner.reprieve(plan);
   if (!plan.status.ok()) plan.places.clear();
   const WallTime now = handle.executor().wallNow();
   for (auto& [node, victims] : plan.victims) {

@@ -41,10 +41,10 @@ PostFilterResult PodPreemption::refusal(std::string why) {
   return result;
 }
 
-std::string PodPreemption::mayNot(const PodInfo& pod, const Diagnosis& diagnosis) const {
+std::string PodPreemption::ineligibleReason(const PodInfo& pod, const Diagnosis& diagnosis) const {
   if (std::string why = rules_.preemptionBlockedReason(pod); !why.empty()) return why;
-  if (evictions_.mustWait(pod.uid())) return kVictimsLeave;
-  if (evictions_.rests(pod.uid())) return Evictions::kRefused;
+  if (evictions_.mustWait(pod.uid())) return kVictimsTerminate;
+  if (evictions_.isPaused(pod.uid())) return Evictions::kRefused;
   // Some units' objects have no field for their node, and the write takes time.
   std::string promised = handle_.nominator().nodeOf(pod.uid());
   if (promised.empty()) promised = pod.pod->status.nominatedNodeName.str();
@@ -56,7 +56,7 @@ std::string PodPreemption::mayNot(const PodInfo& pod, const Diagnosis& diagnosis
     return terminatesByPreemption(*other->pod) || evictions_.isRequested(*other) ||
            rules_.waitsFor(*other, pod);
   });
-  return waits ? kVictimsLeave : "";
+  return waits ? kVictimsTerminate : "";
 }
 
 // From a random position on, but first those with terminating victims.

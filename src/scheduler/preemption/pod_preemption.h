@@ -39,7 +39,7 @@ class PodPreemption {
   PodPreemption(Handle& handle, const PreemptionRules& rules, std::string plugin, Enough enough);
 
   // Why the pod may not preempt now; "" if it may.
-  std::string mayNot(const PodInfo& pod, const Diagnosis& diagnosis) const;
+  std::string ineligibleReason(const PodInfo& pod, const Diagnosis& diagnosis) const;
 
   struct Found {
     std::vector<DryRunOutcomePtr> outcomes;  // owns the candidates
@@ -51,7 +51,7 @@ class PodPreemption {
   // candidate.
   PostFilterResult carryOut(const PodPtr& pod, std::span<const Candidate* const> candidates);
 
-  static constexpr const char* kVictimsLeave =
+  static constexpr const char* kVictimsTerminate =
       "not eligible due to a terminating pod on the nominated node.";
   // Adds the prefix that messages of plugins have.
   static Status prefixed(Status status);

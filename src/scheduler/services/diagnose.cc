@@ -31,7 +31,7 @@ std::string bestOf(NodeSearch& search, const Cluster& cluster, CycleState& state
   return cluster.node(nodes[static_cast<std::size_t>(best)]).name;
 }
 
-Result<std::unique_ptr<Finding>> lookInto(Scheduler& scheduler, const api::ObjectKey& key) {
+Result<std::unique_ptr<Finding>> findingFor(Scheduler& scheduler, const api::ObjectKey& key) {
   auto finding = std::make_unique<Finding>();
   finding->pod = scheduler.pending(key);
   if (!finding->pod)
@@ -67,7 +67,7 @@ Result<std::unique_ptr<Finding>> lookInto(Scheduler& scheduler, const api::Objec
 }  // namespace
 
 Result<json::value> diagnosePod(Scheduler& scheduler, const api::ObjectKey& key, WallTime now) {
-  const auto finding = lookInto(scheduler, key);
+  const auto finding = findingFor(scheduler, key);
   if (!finding) return fail(Error(finding.error()));
   const Finding& found = **finding;
   json::object document = diagnosisDocument(scheduler.cluster(), *found.pod, found.diagnosis, now);
@@ -81,7 +81,7 @@ Result<json::value> diagnosePod(Scheduler& scheduler, const api::ObjectKey& key,
 }
 
 Result<json::value> explainSchedule(Scheduler& scheduler, const api::ObjectKey& key, WallTime now) {
-  const auto found = lookInto(scheduler, key);
+  const auto found = findingFor(scheduler, key);
   if (!found) return fail(Error(found.error()));
   const Finding& finding = **found;
   const bool schedulable = !finding.node.empty() && finding.held.empty();

@@ -159,12 +159,12 @@ json::array rejectionsJson(const Cluster& cluster, const Diagnosis& diagnosis,
 void addNearMisses(const Cluster& cluster, NodeSearch& search, CycleState& state, const PodPtr& pod,
                    const Diagnosis& diagnosis, const NodeSet& rejected, json::object& out) {
   const Verdicts& verdicts = *diagnosis.verdicts;
-  const auto objections = search.objections(state, pod, rejected);
-  if (!objections) return;
+  const auto rejectingPlugins = search.rejectingPlugins(state, pod, rejected);
+  if (!rejectingPlugins) return;
   NodeSet nearly, tooFull;  // rejected by one plugin; of these, for resources
   std::size_t n = 0;
   rejected.forEach([&](NodeId node) {
-    if (std::popcount((*objections)[n++]) != 1) return;
+    if (std::popcount((*rejectingPlugins)[n++]) != 1) return;
     nearly.insert(node);
     const auto& plugin = diagnosis.filterPlugins[verdicts.rejection(verdicts.at(node)).plugin];
     if (plugin == "NodeResourcesFit") tooFull.insert(node);

@@ -53,7 +53,7 @@ std::optional<json::object> ExplanationWriter::statusFor(const json::value& expl
                          asked + "\"");
   } else {
     Result<json::value> said = fail(ErrorCode::Internal, "a plugin failed");
-    survived("a plugin", "an explanation", [&] {
+    runGuarded("a plugin", "an explanation", [&] {
       said = explainSchedule(scheduler_, {asked.substr(0, slash), asked.substr(slash + 1)}, now);
     });
     json::value* told = said ? find(*said, "status") : nullptr;

@@ -117,10 +117,10 @@ HttpService::HttpService(Scheduler& scheduler, Metrics& metrics, Executor& execu
 HttpService::Page::Bytes HttpService::Page::of(Executor& executor,
                                                const std::function<std::string()>& make) {
   const SteadyTime since = executor.steadyNow();
-  if (text_ && since < holdUntil_) return text_;
+  if (text_ && since < keepUntil_) return text_;
   text_ = std::make_shared<const std::string>(make());
   const SteadyTime now = executor.steadyNow();
-  holdUntil_ = now + kRestPerWork * (now - since);
+  keepUntil_ = now + kRestPerWork * (now - since);
   return text_;
 }
 
@@ -181,7 +181,7 @@ bool HttpService::isOpen(std::string_view path) const {
   return false;
 }
 
-std::string HttpService::closedFor(const std::string& method, const net::Target& target) const {
+std::string HttpService::refusalFor(const std::string& method, const net::Target& target) const {
   if (method != "GET" && method != "HEAD") {
     const bool flag = method == "PUT" && target.path.starts_with("/debug/flags/");
     return flag && state_.openDebugFlags ? "" : "requests other than GET are answered";
@@ -198,7 +198,7 @@ void HttpService::answerPlain(const net::HttpServer::Handler& route, net::Server
                               ResponderPtr to) const {
   const auto target = net::parseTarget(request.target);
   if (!target) return route(std::move(request), std::move(to));  // it reports the error
-  if (const std::string closed = closedFor(request.method, *target); !closed.empty())
+  if (const std::string closed = refusalFor(request.method, *target); !closed.empty())
     return net::sendText(*to, 403, closed + " over --secure-port only\n");
   if (!target->path.starts_with(kServices)) return route(std::move(request), std::move(to));
   const SteadyTime since = executor_.steadyNow();
@@ -221,7 +221,7 @@ void HttpService::addAnswer(const char* method, const std::string& path, For who
       [this, answer = std::move(answer)](const net::RoutedRequest& in, const ResponderPtr& to) {
         if (state_.leading()) {
           Result<json::value> said = fail(ErrorCode::Internal, "a plugin failed; the log says why");
-          survived("a plugin", in.target.path, [&] { said = answer(in); });
+          runGuarded("a plugin", in.target.path, [&] { said = answer(in); });
           return send(*to, said);
         }
         net::sendJson(*to, 503, json::object{{"message", "the instance is not leader"}});
@@ -249,8 +249,8 @@ std::set<std::string> HttpService::addPluginRoutes() {
         };
         const For whom = route.open ? For::Anybody : For::Guarded;
         addAnswer("GET", base + route.path, whom, answers);
-        if (!route.formerly.empty())
-          addAnswer("GET", "/apis/v1/plugins/" + route.formerly, whom, answers);
+        if (!route.formerPath.empty())
+          addAnswer("GET", "/apis/v1/plugins/" + route.formerPath, whom, answers);
       }
     }
   }

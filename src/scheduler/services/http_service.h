@@ -54,15 +54,15 @@ class HttpService {
    public:
     using Bytes = net::Responder::Bytes;
     Bytes of(Executor& executor, const std::function<std::string()>& make);
-    void forget() { holdUntil_ = {}; }
+    void forget() { keepUntil_ = {}; }
 
    private:
     Bytes text_;
-    SteadyTime holdUntil_{};
+    SteadyTime keepUntil_{};
   };
   void addDebugFlags();
   // Why the plain port does not serve this request; "" if it does.
-  std::string closedFor(const std::string& method, const net::Target& target) const;
+  std::string refusalFor(const std::string& method, const net::Target& target) const;
   // Returns true for a path of the service engine that the plain port serves.
   bool isOpen(std::string_view path) const;
   void answerPlain(const net::HttpServer::Handler& route, net::ServerRequest request,

@@ -341,7 +341,7 @@ void Metrics::evicted(bool good, Duration took) {
   impl_->evictionDuration.Add(result, exponentialBuckets(0.01, 2, 20)).Observe(inSeconds(took));
 }
 
-void Metrics::threw(std::string_view plugin, std::string_view point) {
+void Metrics::pluginThrew(std::string_view plugin, std::string_view point) {
   impl_->exceptions.Add({{"plugin", std::string(plugin)}, {"extension_point", std::string(point)}})
       .Increment();
 }

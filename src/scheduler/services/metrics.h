@@ -38,7 +38,7 @@ class Metrics final : public Observer {
   void permitWait(Code code, Duration took) override;
   void preemption(std::size_t victims) override;
   void evicted(bool good, Duration took) override;
-  void threw(std::string_view plugin, std::string_view point) override;
+  void pluginThrew(std::string_view plugin, std::string_view point) override;
   void volumesFailed(std::string_view stage) override;
   void timedOut(const std::string& profile) override;
   void cacheCorrected() override;

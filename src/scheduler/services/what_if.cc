@@ -36,14 +36,14 @@ class Question {
   WhatIfPlace& placeOf(std::size_t i) { return answer_.places[i]; }
   // Removes the pod from its node. False: the move is not possible.
   bool leave(std::size_t i);
-  void land(std::size_t i);
+  void placeMove(std::size_t i);
   SearchResult search(ProfileRuntime& profile, CycleState& state, const PodPtr& pod,
                       const NodeSet& avoided);
   Status give(const Profile& profile, const PodPtr& pod, NodeId node);
   void refuse(WhatIfPlace& place, const SearchResult& result);
   void remember(NodeId node);
   void refuseGroup(const std::vector<std::size_t>& together, std::size_t culprit);
-  void leaveUnasked(const std::vector<std::size_t>& together);
+  void dropUnrequested(const std::vector<std::size_t>& together);
 
   Scheduler& scheduler_;
   Cluster& cluster_;
@@ -156,7 +156,7 @@ void Question::refuse(WhatIfPlace& place, const SearchResult& result) {
   if (diagnosed) place.reasons = result.diagnosis.entries();
 }
 
-void Question::land(std::size_t i) {
+void Question::placeMove(std::size_t i) {
   const WhatIfMove& move = moves_[i];
   WhatIfPlace& place = placeOf(i);
   ProfileRuntime& profile = *scheduler_.profiles().find(move.pod->spec.schedulerName)->second;
@@ -192,7 +192,7 @@ void Question::refuseGroup(const std::vector<std::size_t>& together, std::size_t
     if (i != culprit) placeOf(i) = {.state = WhatIfPlace::State::GroupRefused, .message = why};
 }
 
-void Question::leaveUnasked(const std::vector<std::size_t>& together) {
+void Question::dropUnrequested(const std::vector<std::size_t>& together) {
   for (const std::size_t i : together) placeOf(i) = {};
 }
 
@@ -203,12 +203,12 @@ bool Question::makeMoves(const std::vector<std::size_t>& together) {
     return true;
   };
   for (const std::size_t i : together) {
-    if (outOfTime_()) return leaveUnasked(together), false;
+    if (outOfTime_()) return dropUnrequested(together), false;
     if (!leave(i)) return refused(i);
   }
   for (const std::size_t i : together) {
-    if (outOfTime_()) return leaveUnasked(together), false;
-    land(i);
+    if (outOfTime_()) return dropUnrequested(together), false;
+    placeMove(i);
     if (placeOf(i).state != WhatIfPlace::State::Placed) return refused(i);
   }
   attempt.commit();

@@ -6,7 +6,7 @@ namespace koord::scheduler {
 
 namespace {
 
-const PodInfo* someoneWaiting(const Gang& gang) {
+const PodInfo* waitingMember(const Gang& gang) {
   const auto waiting = std::ranges::find_if(
       gang.members, [](const auto& member) { return member.second->pod->spec.nodeName.empty(); });
   return waiting == gang.members.end() ? nullptr : waiting->second.get();
@@ -48,7 +48,7 @@ void GangAudit::look(const std::string& id) {
   Seen& seen = seen_[id];
   const std::string group = gang->spec ? Gangs::groupIdOf(*gang) : std::string();
   if (!waits(*gang) || seen.group != group) forget(seen);
-  const PodInfo* member = someoneWaiting(*gang);
+  const PodInfo* member = waitingMember(*gang);
   if (!member || group.empty() || gangs_.satisfied(*gang)) {
     if (seen.group.empty()) seen_.erase(id);
     return;

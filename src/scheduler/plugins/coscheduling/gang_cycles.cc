@@ -18,7 +18,7 @@ const std::string kPlugin = "Coscheduling";
 constexpr std::size_t kRemembered = 10;  // failed members, for users
 
 // Removes the resources that no filter checks.
-void leaveOutUncounted(const Profile& profile, RoomNeed& need) {
+void dropUncounted(const Profile& profile, CapacityNeed& need) {
   const auto counters = profile.offers<const CountedResources>();
   const bool filters = Profile::indexOf(profile.filter, "NodeResourcesFit") != Profile::npos;
   if (counters.empty() || !filters) {
@@ -65,10 +65,12 @@ GangProgress GangCycles::progressOf(const Gang& gang) const {
   return standing;
 }
 
-std::vector<std::pair<const Gang*, std::int64_t>> GangCycles::lacking(const Gang& gang) const {
+std::vector<std::pair<const Gang*, std::int64_t>> GangCycles::gangShortages(
+    const Gang& gang) const {
   std::vector<std::pair<const Gang*, std::int64_t>> all;
   for (const std::string& id : gangs_.groupOf(gang))
-    if (const Gang* member = gangs_.find(id)) all.emplace_back(member, lacks(progressOf(*member)));
+    if (const Gang* member = gangs_.find(id))
+      all.emplace_back(member, missingMembers(progressOf(*member)));
   return all;
 }
 
@@ -89,36 +91,36 @@ std::size_t GangCycles::waitingGroups() {
   return refusals_.size();
 }
 
-std::vector<RoomDemand> GangCycles::demandsOf(const Gang& gang,
-                                              std::span<const PodPtr> members) const {
-  std::unordered_map<std::string, RoomDemand> demands;
-  for (const auto& [member, count] : lacking(gang)) demands[member->id].count = count;
+std::vector<CapacityDemand> GangCycles::demandsOf(const Gang& gang,
+                                                  std::span<const PodPtr> members) const {
+  std::unordered_map<std::string, CapacityDemand> demands;
+  for (const auto& [member, count] : gangShortages(gang)) demands[member->id].count = count;
   for (const PodPtr& pod : members)
     if (const auto it = demands.find(gangIdOf(*pod->pod)); it != demands.end())
       it->second.candidates.push_back(pod);
-  std::vector<RoomDemand> list;
+  std::vector<CapacityDemand> list;
   for (auto& [id, demand] : demands) list.push_back(std::move(demand));
   return list;
 }
 
-std::optional<RoomShortage> GangCycles::shortage(const Profile& profile, const Gang& gang,
-                                                 std::span<const PodPtr> members,
-                                                 GangRefusal& refusal) const {
-  RoomNeed need = needOf(demandsOf(gang, members));
-  const bool first = std::ranges::all_of(lacking(gang), [&](const auto& entry) {
+std::optional<CapacityShortage> GangCycles::shortage(const Profile& profile, const Gang& gang,
+                                                     std::span<const PodPtr> members,
+                                                     GangRefusal& refusal) const {
+  CapacityNeed need = needOf(demandsOf(gang, members));
+  const bool first = std::ranges::all_of(gangShortages(gang), [&](const auto& entry) {
     return entry.first->bound == 0 && gangs_.waitingIn(*entry.first) == 0;
   });
   if (first) {  // no member of the group has a node yet
     Resources least;
-    for (const auto& [member, count] : lacking(gang))
+    for (const auto& [member, count] : gangShortages(gang))
       if (member->spec)
         least.add(toResources(gangs_.handle().cluster().resources(), member->spec->minResources));
     least.forEach([&](ResourceId id, std::int64_t amount) {
       if (amount > need.amount.amount(id)) need.amount.set(id, amount);
     });
   }
-  leaveOutUncounted(profile, need);
-  refusal.view = roomViewOf(profile, members);
+  dropUncounted(profile, need);
+  refusal.view = capacityViewOf(profile, members);
   auto found = sums_.shortageOf(need, refusal.view);
   if (found) refusal.need = std::move(need);
   return found;
@@ -129,27 +131,28 @@ Status GangCycles::begin(const Profile& profile, const std::string& id,
   const Gang* gang = gangs_.find(id);
   if (const Status complete = gangs_.check(*members.front()); !gang || !complete.ok())
     return complete;
-  promises_.clear();
+  nominations_.clear();
   attempt_ = {Gangs::groupIdOf(*gang), {}, false};
-  for (const auto& [member, count] : lacking(*gang)) attempt_.lacked[member->id] = count;
+  for (const auto& [member, count] : gangShortages(*gang))
+    attempt_.missingBefore[member->id] = count;
   const Cluster& cluster = gangs_.handle().cluster();
   GangRefusal looked;
   if (const auto over = overLimit(cluster, profile, demandsOf(*gang, members))) {
     looked.limited = true;
-    return refuseAtOnce(*gang, members, *over, std::move(looked));
+    return refuseImmediately(*gang, members, *over, std::move(looked));
   }
   if (mayHold(*gang)) return {};  // it holds the nodes that it gets, and waits for the others
   if (const auto short_ = shortage(profile, *gang, members, looked))
-    return refuseAtOnce(*gang, members, describe(cluster, *short_), std::move(looked),
-                        insufficient(cluster, *short_));
+    return refuseImmediately(*gang, members, describe(cluster, *short_), std::move(looked),
+                             insufficient(cluster, *short_));
   return {};
 }
 
 // Refuses before any search. The first member becomes the lead: its hints check the cause. The
 // message begins with the words of a failed search, because tools match them.
-Status GangCycles::refuseAtOnce(const Gang& gang, std::span<const PodPtr> members,
-                                const std::string& why, GangRefusal looked,
-                                const std::string& searched) {
+Status GangCycles::refuseImmediately(const Gang& gang, std::span<const PodPtr> members,
+                                     const std::string& why, GangRefusal looked,
+                                     const std::string& searched) {
   std::string message = fmt::format("GangGroup \"{}\" cannot be placed: {}", attempt_.groupId, why);
   if (!searched.empty()) {
     message = fmt::format("{}; it cannot be placed: {}",
@@ -176,12 +179,12 @@ std::vector<std::size_t> GangCycles::orderOf(const std::string& id,
     });
     return order;
   }
-  if (attempt_.lacked.size() == 1) return {};
-  auto lacked = attempt_.lacked;
+  if (attempt_.missingBefore.size() == 1) return {};
+  auto missingBefore = attempt_.missingBefore;
   std::vector<std::size_t> order, beyond;
   for (std::size_t i = 0; i < members.size(); ++i) {
-    const auto gang = lacked.find(gangIdOf(*members[i]->pod));
-    (gang != lacked.end() && gang->second-- > 0 ? order : beyond).push_back(i);
+    const auto gang = missingBefore.find(gangIdOf(*members[i]->pod));
+    (gang != missingBefore.end() && gang->second-- > 0 ? order : beyond).push_back(i);
   }
   order.insert(order.end(), beyond.begin(), beyond.end());
   return order;
@@ -191,24 +194,25 @@ bool GangCycles::shouldContinue(const std::string& id, const GroupOutcome& soFar
   const Gang* gang = gangs_.find(id);
   if (!gang) return false;
   if (mayHold(*gang)) return true;
-  if (attempt_.lacked.size() == 1) {
+  if (attempt_.missingBefore.size() == 1) {
     const auto may = static_cast<std::int64_t>(soFar.placed.size() + soFar.untried.size());
-    return may >= attempt_.lacked.begin()->second;
+    return may >= attempt_.missingBefore.begin()->second;
   }
-  auto lacked = attempt_.lacked;
+  auto missingBefore = attempt_.missingBefore;
   for (const auto pods : {soFar.placed, soFar.untried})
     for (const PodPtr& pod : pods)
-      if (const auto it = lacked.find(gangIdOf(*pod->pod)); it != lacked.end()) --it->second;
-  return std::ranges::all_of(lacked, [](const auto& entry) { return entry.second <= 0; });
+      if (const auto it = missingBefore.find(gangIdOf(*pod->pod)); it != missingBefore.end())
+        --it->second;
+  return std::ranges::all_of(missingBefore, [](const auto& entry) { return entry.second <= 0; });
 }
 
 GroupPlan GangCycles::planByNetwork(const Gang& gang, std::span<const PodPtr> members,
                                     NetworkPlacement& placement) {
   NetworkRequest wish{*gangs_.networkOf(gang), members, {}, {}, {}};
-  auto lacked = attempt_.lacked;
+  auto missingBefore = attempt_.missingBefore;
   for (const PodPtr& pod : members) {
-    const auto it = lacked.find(gangIdOf(*pod->pod));
-    wish.needed.push_back(it != lacked.end() && it->second-- > 0);
+    const auto it = missingBefore.find(gangIdOf(*pod->pod));
+    wish.needed.push_back(it != missingBefore.end() && it->second-- > 0);
   }
   wish.with = nodeOfMember(gang);
   NetworkPlacement::Answer answer = placement.plan(wish);
@@ -233,8 +237,8 @@ std::optional<NodeId> GangCycles::nodeOfMember(const Gang& gang) const {
 }
 
 Nomination GangCycles::nominationOf(const PodInfo& pod) const {
-  const auto it = promises_.find(pod.uid());
-  return it == promises_.end() ? Nomination{} : Nomination{true, it->second};
+  const auto it = nominations_.find(pod.uid());
+  return it == nominations_.end() ? Nomination{} : Nomination{true, it->second};
 }
 
 // Ends them at the second run, because a deleted member is often replaced within a second.
@@ -256,8 +260,8 @@ void GangCycles::dropUselessNominations() {
 Status GangCycles::judge(const std::string& id, const GroupOutcome& outcome) {
   const Gang* gang = gangs_.find(id);
   if (!gang) return Status::unresolvable("gang is nil, may be already deleted");
-  const bool whole =
-      std::ranges::all_of(lacking(*gang), [](const auto& entry) { return entry.second == 0; });
+  const bool whole = std::ranges::all_of(gangShortages(*gang),
+                                         [](const auto& entry) { return entry.second == 0; });
   const Status complete = outcome.placed.empty() ? Status{} : gangs_.check(*outcome.placed.front());
   if (whole && complete.ok() && !outcome.placed.empty()) {
     releaseMembers(*gang, outcome.placed);
@@ -319,7 +323,7 @@ std::string GangCycles::refusalText(const Gang& gang, const GroupOutcome& outcom
     const Gang* member = gangs_.find(id);
     if (!member) continue;
     const GangProgress standing = progressOf(*member);
-    if (lacks(standing) > 0) texts.push_back(lackText(id, standing));
+    if (missingMembers(standing) > 0) texts.push_back(shortageText(id, standing));
   }
   return fmt::format("GangGroup \"{}\" cannot be placed: {}", groupId, fmt::join(texts, ", "));
 }
@@ -363,7 +367,7 @@ void GangCycles::unreserved(const PodInfo& pod) {
   hold_.lost(pod.uid());
 }
 
-Hint GangCycles::roomHint(const PodInfo& pod) const {
+Hint GangCycles::capacityHint(const PodInfo& pod) const {
   const auto lead = leads_.find(pod.uid());
   if (lead == leads_.end()) return Hint::Skip;
   const GangRefusal* refusal = refusalOf(lead->second);
@@ -377,7 +381,7 @@ Hint GangCycles::limitHint(const Profile& profile, const PodInfo& pod) const {
   const Gang* gang = gangs_.gangOf(pod);
   if (!refusal || !refusal->limited || !gang) return Hint::Skip;
   std::vector<PodPtr> members;
-  for (const auto& [member, count] : lacking(*gang))
+  for (const auto& [member, count] : gangShortages(*gang))
     std::ranges::move(gangs_.pendingOf(*member), std::back_inserter(members));
   return overLimit(gangs_.handle().cluster(), profile, demandsOf(*gang, members)) ? Hint::Skip
                                                                                   : Hint::Queue;
@@ -395,8 +399,8 @@ void GangCycles::recheckHold() {
   const auto* record = gangs_.handle().cluster().findPod(*hold_.members().begin());
   const Gang* gang = record ? gangs_.gangOf(*record->info) : nullptr;
   if (!gang || !gang->spec || Gangs::groupIdOf(*gang) != groupId) {
-    hold_.giveBack("gang is nil, may be already deleted");
-  } else if (std::ranges::all_of(lacking(*gang),
+    hold_.releaseHold("gang is nil, may be already deleted");
+  } else if (std::ranges::all_of(gangShortages(*gang),
                                  [](const auto& entry) { return entry.second == 0; })) {
     releaseMembers(*gang, {});
   }

@@ -34,11 +34,11 @@ struct GangRefusal {
     std::string pod;
     std::string reason;
   };
-  std::vector<Failed> failed;      // the first few
-  std::vector<std::string> gangs;  // ids
-  std::string lead;                // uid of the member whose hints wake the group
-  std::optional<RoomNeed> need;    // if all nodes together had not enough
-  RoomView view;
+  std::vector<Failed> failed;        // the first few
+  std::vector<std::string> gangs;    // ids
+  std::string lead;                  // uid of the member whose hints wake the group
+  std::optional<CapacityNeed> need;  // if all nodes together had not enough
+  CapacityView view;
   bool limited = false;    // the group needs more than its members may ever have (limits.h)
   bool unplanned = false;  // the network topology has no place for it
   WallTime since{};        // time of the first refusal in a row
@@ -62,14 +62,14 @@ class GangCycles {
   // The node of the first member, by name, that has a node; nullopt if none has.
   std::optional<NodeId> nodeOfMember(const Gang& gang) const;
   // Queueing hints: Queue if the pod leads a refused group and the cause may be gone, else Skip.
-  // planHint: the network topology had no place. roomHint: all nodes together had not enough, and
+  // planHint: the network topology had no place. capacityHint: all nodes together had not enough, and
   // have enough now. limitHint: a limit was too low, and is high enough now.
   Hint planHint(const PodInfo& pod) const;
-  Hint roomHint(const PodInfo& pod) const;
+  Hint capacityHint(const PodInfo& pod) const;
   Hint limitHint(const Profile& profile, const PodInfo& pod) const;
 
   // The nodes that preemption in this cycle nominates for members, by uid.
-  std::map<std::string, std::string>& promises() { return promises_; }
+  std::map<std::string, std::string>& nominations() { return nominations_; }
   Nomination nominationOf(const PodInfo& pod) const;
   // Runs periodically, on the leader only. Ends the nominations of members whose gang
   // is incomplete and already was at the previous run: they would keep other pods off the node in
@@ -78,7 +78,7 @@ class GangCycles {
 
   GangProgress progressOf(const Gang& gang) const;
   // For each gang of the group, how many more members must get a node.
-  std::vector<std::pair<const Gang*, std::int64_t>> lacking(const Gang& gang) const;
+  std::vector<std::pair<const Gang*, std::int64_t>> gangShortages(const Gang& gang) const;
   // nullptr if the group's last attempt was not refused.
   const GangRefusal* refusalOf(const std::string& groupId) const;
   std::size_t waitingGroups();
@@ -88,11 +88,13 @@ class GangCycles {
  private:
   Status refuse(const Gang& gang, std::string message, const GroupOutcome& outcome);
   std::string refusalText(const Gang& gang, const GroupOutcome& outcome) const;
-  Status refuseAtOnce(const Gang& gang, std::span<const PodPtr> members, const std::string& why,
-                      GangRefusal looked, const std::string& searched = "");
-  std::vector<RoomDemand> demandsOf(const Gang& gang, std::span<const PodPtr> members) const;
-  std::optional<RoomShortage> shortage(const Profile& profile, const Gang& gang,
-                                       std::span<const PodPtr> members, GangRefusal& refusal) const;
+  Status refuseImmediately(const Gang& gang, std::span<const PodPtr> members,
+                           const std::string& why, GangRefusal looked,
+                           const std::string& searched = "");
+  std::vector<CapacityDemand> demandsOf(const Gang& gang, std::span<const PodPtr> members) const;
+  std::optional<CapacityShortage> shortage(const Profile& profile, const Gang& gang,
+                                           std::span<const PodPtr> members,
+                                           GangRefusal& refusal) const;
   bool mayHold(const Gang& gang) const;
   void releaseMembers(const Gang& gang, std::span<const PodPtr> placed);
   // Called when a gang has changed: its group may now have enough with what it holds, or may be
@@ -101,17 +103,17 @@ class GangCycles {
 
   Gangs& gangs_;
   GangHold hold_;
-  mutable RoomSums sums_;
+  mutable CapacitySums sums_;
   // The group of the current cycle, and what each of its gangs lacked at the start, by gang.
   struct GroupAttempt {
     std::string groupId;
-    std::unordered_map<std::string, std::int64_t> lacked;
+    std::unordered_map<std::string, std::int64_t> missingBefore;
     bool unplanned = false;
   };
   GroupAttempt attempt_;
   std::map<std::string, GangRefusal> refusals_;         // by group
   std::unordered_map<std::string, std::string> leads_;  // group by the lead's uid
-  std::map<std::string, std::string> promises_;
+  std::map<std::string, std::string> nominations_;
   std::set<std::string> held_;  // uids of nominated members that were held at the last run
 };
 

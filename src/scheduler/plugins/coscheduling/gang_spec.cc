@@ -158,8 +158,8 @@ class Reader {
     gather.layer = std::string(std::string_view(layer->get_string()));
     const json::value* strategy = rule->if_contains("strategy");
     const json::string* name = strategy ? strategy->if_string() : nullptr;
-    gather.must = name && *name == "MustGather";
-    if (strategy && !gather.must && !(name && (name->empty() || *name == "PreferGather")))
+    gather.required = name && *name == "MustGather";
+    if (strategy && !gather.required && !(name && (name->empty() || *name == "PreferGather")))
       wrong(".strategy", "supported values: MustGather, PreferGather");
     if (const json::value* multiple = rule->if_contains("podCountMultiple")) {
       const std::int64_t* number = multiple->if_int64();

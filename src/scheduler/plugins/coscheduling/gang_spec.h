@@ -33,7 +33,7 @@ enum class MatchPolicy : std::uint8_t {
 // A rule about where in the network the gang goes.
 struct NetworkGather {
   std::string layer;
-  bool must = false;          // the whole gang in one place of the layer
+  bool required = false;      // the whole gang in one place of the layer
   std::int64_t multiple = 1;  // places of the layer take pods in multiples of this
   bool operator==(const NetworkGather&) const = default;
 };

@@ -121,19 +121,19 @@ Status Gangs::check(const PodInfo& pod) const {
   if (!gang || gang->deleted) return Status::unresolvable(messages::noGang(id, pod));
   if (!gang->spec) return Status::unresolvable(messages::notInitialised(id, pod));
   if (free(*gang)) return {};
-  messages::GroupShortage lacking;
+  messages::GroupShortage gangShortages;
   for (const std::string& other : gang->spec->group) {
     const Gang* member = find(other);
     if (!member || member->deleted) {
-      lacking.absent.push_back(other);
+      gangShortages.absent.push_back(other);
     } else if (!member->spec) {
-      lacking.notInitialised.push_back(other);
+      gangShortages.notInitialised.push_back(other);
     } else if (!member->complete()) {
-      lacking.incomplete = true;
+      gangShortages.incomplete = true;
     }
   }
-  if (!lacking.any()) return {};
-  return Status::unresolvable(messages::basicCheck(gang->spec->group, lacking, id, pod));
+  if (!gangShortages.any()) return {};
+  return Status::unresolvable(messages::basicCheck(gang->spec->group, gangShortages, id, pod));
 }
 
 std::vector<PodPtr> Gangs::pendingOf(const Gang& gang) const {

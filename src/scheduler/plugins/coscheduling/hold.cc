@@ -18,7 +18,7 @@ bool GangHold::keep(const std::string& groupId, std::int32_t priority, Duration 
     if (notBefore_.contains(groupId)) return false;
     if (!groupId_.empty()) {
       if (priority <= priority_) return false;
-      giveBack("GangGroup \"" + groupId + "\" of higher priority needs its places");
+      releaseHold("GangGroup \"" + groupId + "\" of higher priority needs its places");
     }
     groupId_ = groupId;
     since_ = now;
@@ -36,7 +36,7 @@ void GangHold::allow() {
   clear();
 }
 
-void GangHold::giveBack(const std::string& why) {
+void GangHold::releaseHold(const std::string& why) {
   const std::set<std::string> members = members_;
   clear();
   for (const std::string& uid : members)
@@ -55,7 +55,7 @@ void GangHold::lost(const std::string& uid) {
 // The waiting time of all members ends with that of the first.
 void GangHold::expire() {
   notBefore_[groupId_] = handle_.executor().steadyNow() + (until_ - since_);
-  giveBack("the waiting time of GangGroup \"" + groupId_ + "\" is over");
+  releaseHold("the waiting time of GangGroup \"" + groupId_ + "\" is over");
 }
 
 void GangHold::clear() {

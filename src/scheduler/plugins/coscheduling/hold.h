@@ -38,7 +38,7 @@ class GangHold {
   // Called when the group has what it needs: allows all waiting members.
   void allow();
   // Rejects all waiting members and ends the hold.
-  void giveBack(const std::string& why);
+  void releaseHold(const std::string& why);
   // Called when a member has lost its node.
   void lost(const std::string& uid);
 

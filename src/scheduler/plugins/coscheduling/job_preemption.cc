@@ -28,7 +28,7 @@ constexpr Duration kLongestPause = std::chrono::seconds(10);
 
 // How often a gang may get nominations without victims that it cannot use, and for how long it gets
 // none afterwards.
-constexpr int kPromisesInVain = 2;
+constexpr int kMaxUnusedNominations = 2;
 constexpr Duration kShortestRest = std::chrono::seconds(30);
 constexpr Duration kLongestRest = std::chrono::minutes(10);
 constexpr std::size_t kGroupsKept = 1000;
@@ -40,7 +40,7 @@ class JobRules final : public PreemptionRules {
   explicit JobRules(const Cluster& cluster, std::int32_t below) {
     std::set<std::int32_t> priorities;
     for (const Cluster::PodRecord& record : cluster.pods())
-      if (record.info->priority < below && spareable(*record.info))
+      if (record.info->priority < below && spareMembers(*record.info))
         priorities.insert(record.info->priority);
     // From 1, so that victims of the lowest priority cost more than no victims.
     for (const std::int32_t priority : priorities) rank_[priority] = std::ssize(rank_) + 1;
@@ -48,7 +48,7 @@ class JobRules final : public PreemptionRules {
   bool empty() const { return rank_.empty(); }
 
   bool mayBePreempted(const PodInfo& victim, const PodInfo& preemptor) const override {
-    return victim.priority < preemptor.priority && spareable(victim);
+    return victim.priority < preemptor.priority && spareMembers(victim);
   }
   std::int64_t cost(NodeId, std::span<const PodPtr> victims) const override {
     std::set<std::string> jobs;
@@ -63,7 +63,7 @@ class JobRules final : public PreemptionRules {
   }
 
  private:
-  static bool spareable(const PodInfo& victim) {
+  static bool spareMembers(const PodInfo& victim) {
     const api::StringMap& labels = victim.pod->metadata.labels;
     return isEvictable(victim) && api::textIn(labels, model::kLabelDisablePreemptible) != "true" &&
            api::textIn(labels, model::kLabelPreemptible) != "false";
@@ -72,12 +72,13 @@ class JobRules final : public PreemptionRules {
 };
 
 // Upstream's text for gangs; it differs from that for single pods by an article.
-constexpr const char* kVictimsLeave = "not eligible due to terminating pod on the nominated node.";
+constexpr const char* kVictimsTerminate =
+    "not eligible due to terminating pod on the nominated node.";
 
 // The result as a metric's label: the kind of reason, without its names and numbers.
 std::string_view resultOf(const Status& status) {
   static constexpr std::string_view kResults[] = {"not eligible due to preemptionPolicy=Never.",
-                                                  kVictimsLeave,
+                                                  kVictimsTerminate,
                                                   "not eligible for a while",
                                                   "the cluster has changed meanwhile",
                                                   "no potential victims",
@@ -95,7 +96,7 @@ constexpr int kMostPlans = 5;
 
 // The members that may not preempt (preemptionPolicy Never) and that the plan puts on nodes with
 // victims. The gang cannot start that way, so the evictions for its other members would be in vain.
-std::vector<PodPtr> keptFromTheirPlaces(const JobPlan& plan) {
+std::vector<PodPtr> displacedMembers(const JobPlan& plan) {
   std::vector<PodPtr> kept;
   for (const JobPlan::Place& place : plan.places)
     if (PreemptionRules::neverPreempts(*place.member) && plan.victims.contains(place.node))
@@ -132,7 +133,7 @@ bool JobPreemption::Members::enough() const {
   return std::ranges::all_of(spare, [](const auto& gang) { return gang.second >= 0; });
 }
 
-JobSpare JobPreemption::Members::spareable() const {
+JobSpare JobPreemption::Members::spareMembers() const {
   return [left = spare](const PodInfo& member) mutable {
     auto& more = left[gangIdOf(*member.pod)];
     return more > 0 && more-- > 0;
@@ -144,7 +145,8 @@ JobPreemption::Members JobPreemption::membersOf(const PodInfo& pod) const {
   const Gang* gang = gangs.gangOf(pod);
   Members members;
   if (!gang || gangs.free(*gang)) return members;
-  for (const auto& [partner, lacks] : cycles_.lacking(*gang)) members.spare[partner->id] = -lacks;
+  for (const auto& [partner, missingMembers] : cycles_.gangShortages(*gang))
+    members.spare[partner->id] = -missingMembers;
   for (const Gang* partner : gangs.partnersOf(*gang)) {
     for (PodPtr& member : gangs.pendingOf(*partner)) {
       if (!member->pod->spec.schedulingGates.empty() || member->pod->metadata.deletionTimestamp)
@@ -189,9 +191,9 @@ JobPlan JobPreemption::planFor(const PodInfo& pod, const PreemptionRules& rules,
   JobPlan plan;
   for (int plans = 0; plans < kMostPlans && members.enough(); ++plans) {
     plan = planJob(handle_, rules, members.pods, handle_.cluster().live(), placerFor(pod, members),
-                   members.spareable());
+                   members.spareMembers());
     if (plan.stopped && !byNetwork(pod) && putFirst(members.pods, *plan.stopped)) continue;
-    const auto kept = plan.status.ok() ? keptFromTheirPlaces(plan) : std::vector<PodPtr>();
+    const auto kept = plan.status.ok() ? displacedMembers(plan) : std::vector<PodPtr>();
     if (kept.empty()) return plan;
     // Leaves out as many as a gang can do without, or one more, which ends the loop.
     for (const PodPtr& member : kept) {
@@ -211,13 +213,13 @@ std::string JobPreemption::notEligible(const PodInfo& pod, std::span<const PodPt
     if (std::string why = member->kind ? member->kind->preemptionBlockedReason(*member) : "";
         !why.empty())
       return why;
-    if (evictionsOf(handle_).mustWait(member->uid())) return kVictimsLeave;
+    if (evictionsOf(handle_).mustWait(member->uid())) return kVictimsTerminate;
     if (evictionsOf(handle_).rests(member->uid())) return Evictions::kRefused;
     const auto node = handle_.cluster().findNode(handle_.nominator().nodeOf(member->uid()));
     if (!node) continue;
     for (const PodPtr& other : handle_.cluster().node(*node).pods)
       if (other->pod->metadata.deletionTimestamp && other->priority < member->priority)
-        return kVictimsLeave;
+        return kVictimsTerminate;
   }
   return {};
 }
@@ -225,14 +227,14 @@ std::string JobPreemption::notEligible(const PodInfo& pod, std::span<const PodPt
 Status JobPreemption::victimsRequested(const PodInfo& pod) const {
   const Gang* gang = cycles_.gangs().gangOf(pod);
   if (!gang || cycles_.gangs().free(*gang)) return {};
-  const PodPtr held = evictionsOf(handle_).heldBack(
+  const PodPtr held = evictionsOf(handle_).findWaiting(
       [&](const PodInfo& preemptor) { return handle_.profile().sameGroup(preemptor, pod); });
   if (!held) return {};
   return Status::unresolvable(
       fmt::format("waiting for the preemption for pod {} of its gang to be finished", held->key()));
 }
 
-bool JobPreemption::vacates(const ClusterEvent& event, const PodInfo& pod) const {
+bool JobPreemption::freesNominatedNode(const ClusterEvent& event, const PodInfo& pod) const {
   const std::string node = handle_.nominator().nodeOf(pod.uid());
   return !node.empty() && event.oldPod && event.oldPod->pod->spec.nodeName == node;
 }
@@ -326,7 +328,7 @@ bool JobPreemption::carryOut(const JobPlan& plan) {
                                                    nullptr, &handle_.profile()}))
     return false;
   for (const JobPlan::Place& place : plan.places)
-    cycles_.promises()[place.member->uid()] = handle_.cluster().node(place.node).name;
+    cycles_.nominations()[place.member->uid()] = handle_.cluster().node(place.node).name;
   return true;
 }
 
@@ -334,12 +336,12 @@ bool JobPreemption::mayNominate(const std::string& group) {
   const SteadyTime now = handle_.executor().steadyNow();
   const GangRefusal* refusal = cycles_.refusalOf(group);
   const WallTime since = refusal ? refusal->since : handle_.executor().wallNow();
-  if (promised_.size() > kGroupsKept)
-    std::erase_if(promised_, [&](const auto& entry) { return entry.second.until <= now; });
-  Promised& promised = promised_[group];
+  if (nominated_.size() > kGroupsKept)
+    std::erase_if(nominated_, [&](const auto& entry) { return entry.second.until <= now; });
+  Nominated& promised = nominated_[group];
   if (promised.since != since) promised = {since};  // the gang was placed in between
   if (now < promised.until) return false;
-  if (promised.inVain++ < kPromisesInVain) return true;
+  if (promised.inVain++ < kMaxUnusedNominations) return true;
   promised.inVain = 0;
   promised.rest = std::clamp<Duration>(promised.rest * 2, kShortestRest, kLongestRest);
   promised.until = now + promised.rest;
@@ -416,8 +418,8 @@ bool JobPreemption::fitAsPlanned(const Members& members) const {
     return places;
   };
   const PreemptionRules rules;
-  const JobPlan plan = planJob(handle_, rules, members.pods, nodes, placer, members.spareable());
-  return plan.status.ok() && keptFromTheirPlaces(plan).empty();
+  const JobPlan plan = planJob(handle_, rules, members.pods, nodes, placer, members.spareMembers());
+  return plan.status.ok() && displacedMembers(plan).empty();
 }
 
 Status JobPreemption::worth(const PodPtr& pod, const Candidate& candidate) {
@@ -430,7 +432,7 @@ Status JobPreemption::worth(const PodPtr& pod, const Candidate& candidate) {
   for (TentativePlugin* plugin : handle_.profile().offers<TentativePlugin>())
     if (Status given = plugin->grant(pod, candidate.node); !given.ok()) return given;
   // If the gangs lack no more members, the others may be placed later.
-  const bool whole = std::ranges::all_of(cycles_.lacking(*gang),
+  const bool whole = std::ranges::all_of(cycles_.gangShortages(*gang),
                                          [](const auto& entry) { return entry.second == 0; });
   if (whole) return {};
   Members members = membersOf(*pod);

@@ -52,7 +52,7 @@ class JobPreemption {
   // and loses its nominations.
   Status victimsRequested(const PodInfo& pod) const;
   // Returns true if the event is about a pod on this member's nominated node.
-  bool vacates(const ClusterEvent& event, const PodInfo& pod) const;
+  bool freesNominatedNode(const ClusterEvent& event, const PodInfo& pod) const;
   // Success, or why the candidate's victims would not help the gang of this member.
   Status worth(const PodPtr& pod, const Candidate& candidate);
 
@@ -64,7 +64,7 @@ class JobPreemption {
     std::map<std::string, std::int64_t> spare;
     bool enough() const;
     // For planJob: returns true as often as a member's gang can do without one more.
-    JobSpare spareable() const;
+    JobSpare spareMembers() const;
   };
   Members membersOf(const PodInfo& pod) const;
   // A plan in which members that may not preempt get no node with victims. If a member finds no
@@ -95,13 +95,13 @@ class JobPreemption {
   };
   Helped helped_;                    // the last successful plan of checkHelps
   std::set<std::string> requeuing_;  // ids of groups
-  struct Promised {
-    WallTime since{};  // time of the first refusal in a row
-    int inVain = 0;    // number of unused nominations in this row
-    Duration rest{};   // the length of the last pause without nominations
+  struct Nominated {
+    WallTime since{};           // time of the first refusal in a row
+    int unusedNominations = 0;  // number of unused nominations in this row
+    Duration lastPause{};       // the length of the last pause without nominations
     SteadyTime until{};
   };
-  std::map<std::string, Promised> promised_;  // by group
+  std::map<std::string, Nominated> nominated_;  // by group
   TaskGroup tasks_;
 };
 

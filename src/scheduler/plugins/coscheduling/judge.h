@@ -19,9 +19,9 @@ struct GangProgress {
 };
 
 // How many more members must get a node before the gang may be bound; 0: none.
-std::int64_t lacks(const GangProgress& gang);
+std::int64_t missingMembers(const GangProgress& gang);
 
 // "gang a/b has 1 of 3 members placed"
-std::string lackText(const std::string& id, const GangProgress& gang);
+std::string shortageText(const std::string& id, const GangProgress& gang);
 
 }  // namespace koord::scheduler

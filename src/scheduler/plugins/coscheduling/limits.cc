@@ -17,7 +17,7 @@ namespace {
 // The members that a limit applies to, by gang.
 struct Limited {
   PodLimits::Limit limit;
-  std::vector<RoomDemand> inside;
+  std::vector<CapacityDemand> inside;
 };
 
 std::string levelText(std::size_t above) {
@@ -37,14 +37,15 @@ bool changesLimits(const ClusterEvent& event) {
 }
 
 std::optional<std::string> overLimit(const Cluster& cluster, const Profile& profile,
-                                     std::span<const RoomDemand> demands) {
+                                     std::span<const CapacityDemand> demands) {
   std::map<std::string, Limited> all;
   for (const PodLimits* limits : profile.offers<const PodLimits>()) {
     for (std::size_t gang = 0; gang < demands.size(); ++gang) {
       for (const PodPtr& pod : demands[gang].candidates) {
         for (PodLimits::Limit& limit : limits->limitsOf(*pod)) {
           Limited& limited = all[limit.who];
-          if (limited.inside.empty()) limited = {limit, std::vector<RoomDemand>(demands.size())};
+          if (limited.inside.empty())
+            limited = {limit, std::vector<CapacityDemand>(demands.size())};
           limited.inside[gang].candidates.push_back(pod);
         }
       }
@@ -52,11 +53,11 @@ std::optional<std::string> overLimit(const Cluster& cluster, const Profile& prof
   }
   for (auto& [who, limited] : all) {
     for (std::size_t gang = 0; gang < demands.size(); ++gang) {
-      RoomDemand& inside = limited.inside[gang];
+      CapacityDemand& inside = limited.inside[gang];
       const auto outside = std::ssize(demands[gang].candidates) - std::ssize(inside.candidates);
       inside.count = std::max<std::int64_t>(demands[gang].count - outside, 0);
     }
-    const RoomNeed need = needOf(limited.inside);
+    const CapacityNeed need = needOf(limited.inside);
     for (const auto& [resource, most] : limited.limit.most) {
       const std::int64_t needed = need.amount.amount(resource);
       if (needed <= most) continue;

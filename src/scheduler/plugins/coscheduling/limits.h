@@ -18,7 +18,7 @@ namespace koord::scheduler {
 // "Insufficient quotas, its members need at least 6 cpu, and the max of quota "team", 1 level above
 // theirs, is 4"; nullopt if no limit is exceeded.
 std::optional<std::string> overLimit(const Cluster& cluster, const Profile& profile,
-                                     std::span<const RoomDemand> demands);
+                                     std::span<const CapacityDemand> demands);
 
 // Returns true if limits may change with the event; most events of quotas report their use only.
 bool changesLimits(const ClusterEvent& event);

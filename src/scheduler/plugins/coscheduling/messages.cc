@@ -50,14 +50,15 @@ std::string notInitialised(const std::string& gang, const PodInfo& pod) {
   return fmt::format("gang has not init, gangName: {}, podName: {}", gang, pod.key());
 }
 
-std::string basicCheck(const std::vector<std::string>& group, const GroupShortage& lacking,
+std::string basicCheck(const std::vector<std::string>& group, const GroupShortage& gangShortages,
                        const std::string& gang, const PodInfo& pod) {
   std::vector<std::string> parts;
-  if (!lacking.absent.empty())
-    parts.push_back(fmt::format("memberGangs {} doesn't exists", listed(lacking.absent)));
-  if (!lacking.notInitialised.empty())
-    parts.push_back(fmt::format("memberGangs {} has not init", listed(lacking.notInitialised)));
-  if (lacking.incomplete)
+  if (!gangShortages.absent.empty())
+    parts.push_back(fmt::format("memberGangs {} doesn't exists", listed(gangShortages.absent)));
+  if (!gangShortages.notInitialised.empty())
+    parts.push_back(
+        fmt::format("memberGangs {} has not init", listed(gangShortages.notInitialised)));
+  if (gangShortages.incomplete)
     parts.push_back(fmt::format("memberGangs {} child pod not collect enough", listed(group)));
   return fmt::format("gangGroup {} basic check: {}, current gang: {}, podName: {}", listed(group),
                      fmt::join(parts, ", "), gang, pod.key());

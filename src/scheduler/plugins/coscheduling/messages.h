@@ -19,7 +19,7 @@ struct GroupShortage {
   bool incomplete = false;
   bool any() const { return incomplete || !absent.empty() || !notInitialised.empty(); }
 };
-std::string basicCheck(const std::vector<std::string>& group, const GroupShortage& lacking,
+std::string basicCheck(const std::vector<std::string>& group, const GroupShortage& gangShortages,
                        const std::string& gang, const PodInfo& pod);
 
 // A member found no node: the message for all other members.

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view kIndex = "gang.scheduling.koordinator.sh/network-topology-index";
 constexpr std::size_t kPlans = 4;
-constexpr std::size_t kScopesTold = 16;
+constexpr std::size_t kMaxReportedScopes = 16;
 const std::string kPluginName = "Coscheduling";
 
 std::int64_t indexOf(const PodInfo& pod) {
@@ -28,7 +28,7 @@ std::int64_t indexOf(const PodInfo& pod) {
 }
 
 // A member whose index is invalid gets an event; it comes after those that have one.
-void tellOfIndex(Handle& handle, std::span<const PodPtr> members) {
+void reportInvalidIndex(Handle& handle, std::span<const PodPtr> members) {
   const auto wrong = std::ranges::find_if(members, [](const PodPtr& pod) {
     return api::findIn(pod->pod->metadata.annotations, kIndex) && indexOf(*pod) < 0;
   });
@@ -54,7 +54,7 @@ Result<NetworkDemand> demandOf(const std::vector<NetworkGather>& rules, const Ne
                                                   "ClusterNetworkTopology default has {}",
                                                   i, rules[i].layer, fmt::join(there, ", ")));
     }
-    if (rules[i].must) demand.gatherLevel = std::max(demand.gatherLevel, *level);
+    if (rules[i].required) demand.gatherLevel = std::max(demand.gatherLevel, *level);
     if (rules[i].multiple > 1) demand.multiples[*level] = rules[i].multiple;
   }
   return demand;
@@ -73,7 +73,7 @@ std::string multiplesText(const NetworkDemand& demand, const NetworkTree& tree) 
 
 std::string scopesText(const NetworkPlanner& planner) {
   std::vector<std::string> texts = planner.scopes();
-  const std::size_t told = std::min(texts.size(), kScopesTold);
+  const std::size_t told = std::min(texts.size(), kMaxReportedScopes);
   const std::string more =
       told < texts.size() ? fmt::format(";{} more", texts.size() - told) : std::string();
   texts.resize(told);
@@ -99,7 +99,7 @@ class NetworkPlacement::Trial {
         cluster_(handle.cluster()),
         members_(members),
         states_(members.size()),
-        granting_(handle.profile().offers<TentativePlugin>()) {}
+        tentativePlugins_(handle.profile().offers<TentativePlugin>()) {}
 
   // If the result is not Success, nothing is offered; the result says why.
   SearchResult run(std::vector<NetworkOffer>& offers);
@@ -115,7 +115,7 @@ class NetworkPlacement::Trial {
   Cluster& cluster_;
   const std::span<const PodPtr> members_;
   std::vector<CycleState> states_;
-  const std::vector<TentativePlugin*> granting_;
+  const std::vector<TentativePlugin*> tentativePlugins_;
   NodeSet feasible_;
   Verdicts verdicts_;
 };
@@ -141,7 +141,7 @@ void NetworkPlacement::Trial::note(NodeId node, const Status& status) {
 }
 
 SearchResult NetworkPlacement::Trial::run(std::vector<NetworkOffer>& offers) {
-  SearchResult first = handle_.search().passing(states_[0], members_[0], {}, feasible_);
+  SearchResult first = handle_.search().filterOnly(states_[0], members_[0], {}, feasible_);
   if (!first.status.ok()) return first;
   for (std::size_t i = 1; i < members_.size(); ++i) {
     SearchResult prepared = handle_.search().prepare(states_[i], members_[i]);
@@ -157,7 +157,7 @@ SearchResult NetworkPlacement::Trial::run(std::vector<NetworkOffer>& offers) {
       if (const Status status = fits(i, node, i > 0); !status.ok()) return note(node, status);
       ++slots;
       if (i + 1 == members_.size() || !cluster_.assume(members_[i], node)) return;
-      for (TentativePlugin* plugin : granting_)
+      for (TentativePlugin* plugin : tentativePlugins_)
         if (const Status given = plugin->grant(members_[i], node); !given.ok()) {
           --slots;
           return note(node, given);
@@ -225,7 +225,7 @@ NetworkPlacement::Answer NetworkPlacement::refused(Status status, Diagnosis diag
 }
 
 NetworkPlacement::Answer NetworkPlacement::plan(const NetworkRequest& wish) {
-  tellOfIndex(handle_, wish.members);
+  reportInvalidIndex(handle_, wish.members);
   const std::shared_ptr<const NetworkTree> tree = network_.tree();
   if (!tree) {
     const std::string problem = network_.problem();

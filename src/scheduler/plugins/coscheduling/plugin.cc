@@ -201,10 +201,10 @@ Task<Status> Coscheduling::preBind(CycleState& state, PodPtr pod, NodeId /*node*
 
 std::vector<EventRegistration> Coscheduling::eventsToRegister() const {
   const auto room = [this](const PodInfo& pod, const ClusterEvent&) {
-    return cycles_.roomHint(pod);
+    return cycles_.capacityHint(pod);
   };
   const auto freed = [this](const PodInfo& pod, const ClusterEvent& event) {
-    return preemption_.vacates(event, pod) ? Hint::Queue : cycles_.roomHint(pod);
+    return preemption_.freesNominatedNode(event, pod) ? Hint::Queue : cycles_.capacityHint(pod);
   };
   const auto planned = [this](const PodInfo& pod, const ClusterEvent&) {
     return cycles_.planHint(pod);
@@ -239,8 +239,9 @@ json::value Coscheduling::factsOf(const PodInfo& pod) const {
 std::string Coscheduling::waitReason(const PodInfo& pod) const {
   const Gang* gang = gangs_.gangOf(pod);
   if (!gang || gangs_.free(*gang)) return {};
-  const std::string lacks = gangLacks(cycles_, gangs_, *gang);
-  return lacks.empty() ? lacks : "gang " + gang->id + " waits for " + lacks;
+  const std::string missingMembers = gangShortageText(cycles_, gangs_, *gang);
+  return missingMembers.empty() ? missingMembers
+                                : "gang " + gang->id + " waits for " + missingMembers;
 }
 
 Task<void> Coscheduling::run() {

@@ -14,7 +14,7 @@ namespace koord::scheduler {
 namespace {
 
 // The most members of a gang that get an event in one round; the others get it in later rounds.
-constexpr std::size_t kToldAtOnce = 100;
+constexpr std::size_t kMaxReportedAtOnce = 100;
 
 // Finished pods that name a PodGroup by its label.
 kube::WatchScope endedScope() {
@@ -23,7 +23,7 @@ kube::WatchScope endedScope() {
 }
 
 // Reduces a finished pod to the fields that are used here.
-void keepLittle(api::Pod& pod) {
+void dropUnusedFields(api::Pod& pod) {
   api::Pod little;
   little.metadata.name = std::move(pod.metadata.name);
   little.metadata.namespace_ = std::move(pod.metadata.namespace_);
@@ -73,7 +73,7 @@ PodGroupController::PodGroupController(Handle& handle, Gangs& gangs)
   for (std::int64_t n = 0; n < std::min<std::int64_t>(gangs.args().controllerWorkers, 64); ++n)
     queues_.push_back(std::make_unique<kube::WorkQueue>(
         handle.executor(), "podgroup", [this](std::string gang) { return sync(std::move(gang)); }));
-  endedPods_.setTransform(keepLittle);
+  endedPods_.setTransform(dropUnusedFields);
   endedPods_.addHandler({[this](const auto& pod) { ended(*pod, true); },
                          [this](const auto&, const auto& pod) { ended(*pod, true); },
                          [this](const auto& pod) { ended(*pod, false); }});
@@ -108,7 +108,7 @@ void PodGroupController::ended(const api::Pod& pod, bool there) {
 void PodGroupController::changed(const std::string& id) {
   const Gang* gang = gangs_.find(id);
   if (!gang) {
-    toldProblems_.erase(id);
+    reportedProblems_.erase(id);
     waits_.erase(id);
     return;
   }
@@ -181,15 +181,15 @@ void PodGroupController::reportProblems(const Gang& gang) {
   if (gang.spec && !gang.spec->problems.empty())
     text = fmt::format("{}", fmt::join(gang.spec->problems, "; "));
   if (text.empty()) {
-    toldProblems_.erase(gang.id);
-  } else if (std::string& told = toldProblems_[gang.id]; told != text) {
+    reportedProblems_.erase(gang.id);
+  } else if (std::string& told = reportedProblems_[gang.id]; told != text) {
     told = text;
     tell(gang, "Warning", "InvalidGang", text);
   }
 }
 
 // The pods or objects that the gang itself lacks; "" if it has all.
-std::string PodGroupController::ownLackOf(const Gang& gang) const {
+std::string PodGroupController::ownShortageOf(const Gang& gang) const {
   if (gang.deleted)
     return fmt::format("PodGroup {} was deleted; {} of its pods names it", gang.id,
                        namingField(gang.id));
@@ -206,15 +206,15 @@ std::string PodGroupController::ownLackOf(const Gang& gang) const {
 }
 
 // The same, or what another gang of its group lacks.
-std::string PodGroupController::lackOf(const Gang& gang) const {
+std::string PodGroupController::shortageOf(const Gang& gang) const {
   if (gangs_.free(gang)) return {};
-  if (std::string own = ownLackOf(gang); !own.empty() || !gang.spec) return own;
+  if (std::string own = ownShortageOf(gang); !own.empty() || !gang.spec) return own;
   for (const std::string& id : gang.spec->group) {
     const Gang* other = gangs_.find(id);
     if (!other || other->deleted)
       return fmt::format("gang {}, which it is bound together with, is not there", id);
-    if (const std::string lack = ownLackOf(*other); !lack.empty())
-      return fmt::format("gang {}, which it is bound together with: {}", id, lack);
+    if (const std::string shortage = ownShortageOf(*other); !shortage.empty())
+      return fmt::format("gang {}, which it is bound together with: {}", id, shortage);
   }
   return {};
 }
@@ -227,9 +227,9 @@ void PodGroupController::reportToMembers(const Gang& gang, Wait& wait) {
     if (!pod->pod->spec.schedulingGates.empty() || pod->pod->metadata.deletionTimestamp) continue;
     if (!wait.members.insert(pod->uid()).second) continue;
     handle_.events()->record(handle_.kindOf(*pod).reference(*pod), "Warning", "GangIncomplete",
-                             fmt::format("waits for its gang {}: {}", gang.id, wait.lack),
+                             fmt::format("waits for its gang {}: {}", gang.id, wait.shortage),
                              "Scheduling");
-    if (++told == kToldAtOnce) return;
+    if (++told == kMaxReportedAtOnce) return;
   }
 }
 
@@ -237,15 +237,15 @@ void PodGroupController::reportWaiting() {
   const SteadyTime now = handle_.executor().steadyNow();
   for (const auto& [id, gang] : gangs_.all()) {
     const bool waits = gang.bound < gang.members.size();
-    std::string lack = waits ? lackOf(gang) : std::string();
-    if (lack.empty()) {
+    std::string shortage = waits ? shortageOf(gang) : std::string();
+    if (shortage.empty()) {
       waits_.erase(id);
       continue;
     }
     Wait& wait = waits_[id];
-    if (wait.lack != lack) wait = {std::move(lack), now, false, {}};
+    if (wait.shortage != shortage) wait = {std::move(shortage), now, false, {}};
     if (now - wait.since < kPeriod) continue;
-    if (!std::exchange(wait.told, true)) tell(gang, "Warning", "GangIncomplete", wait.lack);
+    if (!std::exchange(wait.told, true)) tell(gang, "Warning", "GangIncomplete", wait.shortage);
     reportToMembers(gang, wait);
   }
 }

@@ -47,8 +47,8 @@ class PodGroupController {
   void reportProblems(const Gang& gang);
   void tell(const Gang& gang, std::string_view type, std::string_view reason,
             const std::string& text);
-  std::string ownLackOf(const Gang& gang) const;
-  std::string lackOf(const Gang& gang) const;
+  std::string ownShortageOf(const Gang& gang) const;
+  std::string shortageOf(const Gang& gang) const;
   struct Wait;
   void reportToMembers(const Gang& gang, Wait& wait);
 
@@ -57,9 +57,9 @@ class PodGroupController {
   std::map<std::string, std::map<std::string, bool>> ended_;  // by gang, then uid: succeeded
   std::vector<std::unique_ptr<kube::WorkQueue>> queues_;      // by hash of the gang
   kube::Informer<api::Pod> endedPods_;
-  std::map<std::string, std::string> toldProblems_;  // by gang
+  std::map<std::string, std::string> reportedProblems_;  // by gang
   struct Wait {
-    std::string lack;
+    std::string shortage;
     SteadyTime since{};
     bool told = false;
     std::set<std::string> members;  // uids of members that got the event

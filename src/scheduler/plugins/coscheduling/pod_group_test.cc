@@ -304,14 +304,14 @@ TEST(GangSpec, waiting_times_are_durations_above_zero) {
 
 TEST(Room, needs_no_more_than_the_smallest_members_take) {
   testing::World world;
-  RoomDemand demand;
+  CapacityDemand demand;
   for (const char* cpu : {"4", "1", "3", "2"})
     demand.candidates.push_back(
         world.pod(aPod(std::string("p") + cpu).request("cpu", cpu).request("memory", "1Gi")));
   demand.candidates.push_back(world.pod(aPod("free")));
   demand.count = 3;
-  const RoomDemand demands[] = {demand};
-  const RoomNeed need = needOf(demands);
+  const CapacityDemand demands[] = {demand};
+  const CapacityNeed need = needOf(demands);
   EXPECT_EQ(need.amount.amount(kCpu), 3000) << "0 + 1 + 2";
   EXPECT_EQ(need.amount.amount(kMemory), std::int64_t{2} << 30) << "by itself: one asks for none";
   EXPECT_EQ(need.pods, 3);
@@ -321,9 +321,9 @@ TEST(Room, counts_what_may_be_preempted_and_what_reservations_hold) {
   testing::World world;
   world.node(aNode("n1"));
   world.bound(aPod("low").request("cpu", "3").priority(1).nodeName("n1"));
-  RoomNeed need;
+  CapacityNeed need;
   need.amount.set(kCpu, 2000);
-  RoomSums sums(world.cluster());
+  CapacitySums sums(world.cluster());
   EXPECT_TRUE(sums.shortageOf(need, {}));
   EXPECT_TRUE(sums.shortageOf(need, {false, 1}));
   EXPECT_FALSE(sums.shortageOf(need, {false, 2}));

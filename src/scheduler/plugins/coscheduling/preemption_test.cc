@@ -170,15 +170,15 @@ TEST(GangPreemption, a_member_that_may_not_preempt_does_not_keep_a_promise_of_it
 
 // No pod is evicted unless all members that the gang needs would get a node. With a plan for the
 // whole gang, and with preemption for one member after the other.
-struct InVain : ::testing::TestWithParam<bool> {
+struct UnusedNominations : ::testing::TestWithParam<bool> {
   FullCluster f{json::object{{"enablePreemption", GetParam()}}};
   void node(const char* name, const char* cpu = "4") {
     f.node(aNode(name).allocatable("cpu", cpu).label("name", name));
   }
 };
-INSTANTIATE_TEST_SUITE_P(, InVain, ::testing::Bool());
+INSTANTIATE_TEST_SUITE_P(, UnusedNominations, ::testing::Bool());
 
-TEST_P(InVain, nobody_leaves_for_one_member_when_there_is_no_room_for_the_others) {
+TEST_P(UnusedNominations, nobody_leaves_for_one_member_when_there_is_no_room_for_the_others) {
   node("n1");
   node("n2");
   f.create(f.running("low", "4", 1, "n1"));
@@ -189,7 +189,8 @@ TEST_P(InVain, nobody_leaves_for_one_member_when_there_is_no_room_for_the_others
   EXPECT_THAT(f.deletions, IsEmpty());
 }
 
-TEST_P(InVain, nobody_leaves_for_a_gang_with_members_to_spare_when_too_few_would_find_room) {
+TEST_P(UnusedNominations,
+       nobody_leaves_for_a_gang_with_members_to_spare_when_too_few_would_find_room) {
   node("n1");
   f.create(f.running("low", "4", 1, "n1"));
   f.run();
@@ -200,7 +201,7 @@ TEST_P(InVain, nobody_leaves_for_a_gang_with_members_to_spare_when_too_few_would
   EXPECT_THAT(f.deletions, IsEmpty());
 }
 
-TEST_P(InVain, members_to_spare_need_no_room) {
+TEST_P(UnusedNominations, members_to_spare_need_no_room) {
   node("n1");
   f.create(f.running("low", "4", 1, "n1"));
   f.run();
@@ -214,7 +215,7 @@ TEST_P(InVain, members_to_spare_need_no_room) {
   f.expectSound();
 }
 
-TEST_P(InVain, a_member_to_spare_that_may_not_preempt_keeps_nobody_from_making_room) {
+TEST_P(UnusedNominations, a_member_to_spare_that_may_not_preempt_keeps_nobody_from_making_room) {
   node("n1");
   f.create(f.running("low", "4", 1, "n1"));
   f.run();
@@ -229,7 +230,7 @@ TEST_P(InVain, a_member_to_spare_that_may_not_preempt_keeps_nobody_from_making_r
   EXPECT_EQ(f.nodeOf("g-2"), "n1");
 }
 
-TEST_P(InVain, nobody_leaves_for_members_that_are_fewer_than_their_gang_lacks) {
+TEST_P(UnusedNominations, nobody_leaves_for_members_that_are_fewer_than_their_gang_lacks) {
   node("n1", "5");
   node("n2");
   f.create(f.running("low", "4", 1, "n2"));
@@ -242,7 +243,7 @@ TEST_P(InVain, nobody_leaves_for_members_that_are_fewer_than_their_gang_lacks) {
 }
 
 // g-0 may go to both nodes, g-1 to n1 alone, which has the cheapest victims.
-TEST_P(InVain, nobody_leaves_a_node_for_one_member_that_another_one_needs) {
+TEST_P(UnusedNominations, nobody_leaves_a_node_for_one_member_that_another_one_needs) {
   node("n1");
   node("n2");
   for (const char* name : {"low-0", "low-1"}) f.create(f.running(name, "2", 1, "n1"));
@@ -259,7 +260,7 @@ TEST_P(InVain, nobody_leaves_a_node_for_one_member_that_another_one_needs) {
 
 // --- Events while victims terminate.
 
-struct WhileVictimsLeave : ::testing::Test {
+struct WhileVictimsTerminate : ::testing::Test {
   FullCluster f;
   // g-0 fits, and `low`, the victim of g-1, terminates for a minute.
   void start(const std::function<void(api::PodGroup&)>& change = [](api::PodGroup&) {}) {
@@ -290,32 +291,32 @@ struct WhileVictimsLeave : ::testing::Test {
   }
 };
 
-TEST_F(WhileVictimsLeave, a_gang_that_loses_a_member_keeps_nobody_off) {
+TEST_F(WhileVictimsTerminate, a_gang_that_loses_a_member_keeps_nobody_off) {
   start();
   f.remove("g-1");
   expectThatNobodyIsKeptOff();
 }
 
-TEST_F(WhileVictimsLeave, a_gang_that_loses_its_pod_group_keeps_nobody_off) {
+TEST_F(WhileVictimsTerminate, a_gang_that_loses_its_pod_group_keeps_nobody_off) {
   start();
   f.groups().erase({"default", "g"});
   expectThatNobodyIsKeptOff();
 }
 
-TEST_F(WhileVictimsLeave, a_gang_that_comes_to_need_more_members_keeps_nobody_off) {
+TEST_F(WhileVictimsTerminate, a_gang_that_comes_to_need_more_members_keeps_nobody_off) {
   start();
   f.gang("g", 3);
   expectThatNobodyIsKeptOff();
 }
 
-TEST_F(WhileVictimsLeave, a_gang_that_is_gone_keeps_nobody_off) {
+TEST_F(WhileVictimsTerminate, a_gang_that_is_gone_keeps_nobody_off) {
   start();
   f.remove("g-0");
   f.remove("g-1");
   expectThatNobodyIsKeptOff();
 }
 
-TEST_F(WhileVictimsLeave, a_member_that_is_made_anew_takes_the_place_of_the_one_that_went) {
+TEST_F(WhileVictimsTerminate, a_member_that_is_made_anew_takes_the_place_of_the_one_that_went) {
   start();
   f.remove("g-1");
   f.run(1s);
@@ -325,7 +326,7 @@ TEST_F(WhileVictimsLeave, a_member_that_is_made_anew_takes_the_place_of_the_one_
   EXPECT_EQ(f.nodeOf("g-2"), "n1");
 }
 
-TEST_F(WhileVictimsLeave, a_gang_that_needs_fewer_members_starts_with_those_that_have_room) {
+TEST_F(WhileVictimsTerminate, a_gang_that_needs_fewer_members_starts_with_those_that_have_room) {
   start();
   f.gang("g", 1);
   f.run(10s);
@@ -335,7 +336,7 @@ TEST_F(WhileVictimsLeave, a_gang_that_needs_fewer_members_starts_with_those_that
   EXPECT_EQ(f.nodeOf("g-1"), "n1");
 }
 
-TEST_F(WhileVictimsLeave, a_restart_keeps_what_was_promised) {
+TEST_F(WhileVictimsTerminate, a_restart_keeps_what_was_promised) {
   start();
   f.SchedulerFixture::create();
   f.node(aNode("n1").allocatable("cpu", "4"));
@@ -345,7 +346,7 @@ TEST_F(WhileVictimsLeave, a_restart_keeps_what_was_promised) {
   expectThatTheGangStarts();
 }
 
-TEST_F(WhileVictimsLeave, a_gang_whose_waiting_time_ends_keeps_what_it_was_promised) {
+TEST_F(WhileVictimsTerminate, a_gang_whose_waiting_time_ends_keeps_what_it_was_promised) {
   start([](api::PodGroup& group) {
     group.metadata.annotations["gang.scheduling.koordinator.sh/mode"] = "NonStrict";
     group.spec.scheduleTimeoutSeconds = 20;

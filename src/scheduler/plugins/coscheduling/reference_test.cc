@@ -172,9 +172,9 @@ class GangWorld {
       int counting = 0;
       if (it->second.policy == "waiting-and-running") counting = now.bound;
       if (it->second.policy.empty() && satisfied) counting = it->second.minimum;
-      const int lacks = std::max(it->second.minimum - counting, 0);
-      if (lacks > now.pending) return -1;
-      sum += lacks;
+      const int missingMembers = std::max(it->second.minimum - counting, 0);
+      if (missingMembers > now.pending) return -1;
+      sum += missingMembers;
     }
     return standing(gang, bound).pending > 0 ? std::max(sum, 1) : -1;
   }

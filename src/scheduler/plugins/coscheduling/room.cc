@@ -26,9 +26,9 @@ constexpr std::uint64_t kChangesPerPod = 4;
 
 }  // namespace
 
-RoomNeed needOf(std::span<const RoomDemand> demands) {
-  RoomNeed need;
-  for (const RoomDemand& demand : demands) {
+CapacityNeed needOf(std::span<const CapacityDemand> demands) {
+  CapacityNeed need;
+  for (const CapacityDemand& demand : demands) {
     if (demand.count <= 0) continue;
     need.pods += demand.count;
     std::map<ResourceId, std::vector<std::int64_t>> asked;
@@ -47,7 +47,7 @@ RoomNeed needOf(std::span<const RoomDemand> demands) {
   return need;
 }
 
-void RoomSums::count(const PodInfo& pod, bool add) {
+void CapacitySums::count(const PodInfo& pod, bool add) {
   if (!following_) return;
   ++changes_;
   Held& held = held_[pod.priority];
@@ -58,22 +58,22 @@ void RoomSums::count(const PodInfo& pod, bool add) {
   });
 }
 
-void RoomSums::follow() {
+void CapacitySums::follow() {
   if (following_ && changes_ <= kChangesPerPod * (cluster_.podTotal() + 1)) return;
   if (!std::exchange(listening_, true)) cluster_.addListener(*this);
   held_.clear();
   following_ = true;
   for (const Cluster::PodRecord& record : cluster_.pods()) count(*record.info, true);
-  looks_ += cluster_.podTotal();
+  visits_ += cluster_.podTotal();
   changes_ = 0;
 }
 
-void RoomSums::rest() {
+void CapacitySums::rest() {
   following_ = false;
   held_.clear();
 }
 
-RoomNeed RoomSums::heldBelow(std::int32_t priority) {
+CapacityNeed CapacitySums::heldBelow(std::int32_t priority) {
   follow();
   Held sum;
   for (auto it = held_.begin(); it != held_.end() && it->first < priority; ++it) {
@@ -83,7 +83,7 @@ RoomNeed RoomSums::heldBelow(std::int32_t priority) {
     for (std::size_t id = 0; id < it->second.amounts.size(); ++id)
       sum.amounts[id] += it->second.amounts[id];
   }
-  RoomNeed held;
+  CapacityNeed held;
   held.pods = std::max<std::int64_t>(sum.pods, 0);
   constexpr __int128 kMost = std::numeric_limits<std::int64_t>::max();
   for (std::size_t id = 0; id < sum.amounts.size(); ++id)
@@ -93,7 +93,7 @@ RoomNeed RoomSums::heldBelow(std::int32_t priority) {
   return held;
 }
 
-void RoomSums::forgetIfChanged() {
+void CapacitySums::forgetIfChanged() {
   if (nodes_ != cluster_.allocatableVersion()) {
     for (auto& sums : free_) sums.clear();
     nodes_ = cluster_.allocatableVersion();
@@ -104,13 +104,13 @@ void RoomSums::forgetIfChanged() {
   free_[false].clear();
 }
 
-std::int64_t RoomSums::freeSum(FreeSum& sum, std::span<const std::int64_t> all,
-                               std::span<const std::int64_t> taken, std::int64_t start,
-                               std::int64_t enough) {
+std::int64_t CapacitySums::freeSum(FreeSum& sum, std::span<const std::int64_t> all,
+                                   std::span<const std::int64_t> taken, std::int64_t start,
+                                   std::int64_t enough) {
   if (sum.known) return addSaturating(start, sum.amount);
   std::int64_t free = 0;
   const bool stopped = cluster_.live().any([&](NodeId node) {
-    ++looks_;
+    ++visits_;
     const std::int64_t left = Cluster::columnAt(all, node) - Cluster::columnAt(taken, node);
     if (left > 0) free = addSaturating(free, left);
     return !taken.empty() && addSaturating(start, free) >= enough;
@@ -119,31 +119,32 @@ std::int64_t RoomSums::freeSum(FreeSum& sum, std::span<const std::int64_t> all,
   return addSaturating(start, free);
 }
 
-std::optional<RoomShortage> RoomSums::firstShortage(const RoomNeed& need, bool empty,
-                                                    const RoomNeed& besides) {
+std::optional<CapacityShortage> CapacitySums::firstShortage(const CapacityNeed& need, bool empty,
+                                                            const CapacityNeed& besides) {
   const std::span<const std::int64_t> nothing;
   std::vector<FreeSum>& sums = free_[empty];
   const auto sumOf = [&](std::size_t column) -> FreeSum& {
     if (column >= sums.size()) sums.resize(column + 1);
     return sums[column];
   };
-  std::optional<RoomShortage> found;
+  std::optional<CapacityShortage> found;
   need.amount.forEach([&](ResourceId id, std::int64_t needed) {
     if (needed <= 0 || found) return;
     const std::int64_t there =
         freeSum(sumOf(id + 1), cluster_.allocatable(id), empty ? nothing : cluster_.requested(id),
                 besides.amount.amount(id), needed);
-    if (there < needed) found = RoomShortage{id, false, needed, there, empty};
+    if (there < needed) found = CapacityShortage{id, false, needed, there, empty};
   });
   if (found || need.pods <= 0) return found;
   const std::int64_t there =
       freeSum(sumOf(0), cluster_.allowedPods(), empty ? nothing : cluster_.podCount(), besides.pods,
               need.pods);
-  if (there < need.pods) found = RoomShortage{0, true, need.pods, there, empty};
+  if (there < need.pods) found = CapacityShortage{0, true, need.pods, there, empty};
   return found;
 }
 
-std::optional<RoomShortage> RoomSums::shortageOf(const RoomNeed& need, const RoomView& view) {
+std::optional<CapacityShortage> CapacitySums::shortageOf(const CapacityNeed& need,
+                                                         const CapacityView& view) {
   forgetIfChanged();
   if (auto never = firstShortage(need, true, {})) return never;
   if (view.credits) return std::nullopt;
@@ -152,8 +153,8 @@ std::optional<RoomShortage> RoomSums::shortageOf(const RoomNeed& need, const Roo
   return firstShortage(need, false, heldBelow(*view.preempts));
 }
 
-RoomView roomViewOf(const Profile& profile, std::span<const PodPtr> members) {
-  RoomView view;
+CapacityView capacityViewOf(const Profile& profile, std::span<const PodPtr> members) {
+  CapacityView view;
   for (const PodPtr& pod : members) {
     for (const ViewPlugin* plugin : profile.views) view.credits |= plugin->hasCredits(*pod);
     const auto& policy = pod->pod->spec.preemptionPolicy;
@@ -163,7 +164,7 @@ RoomView roomViewOf(const Profile& profile, std::span<const PodPtr> members) {
   return view;
 }
 
-std::string describe(const Cluster& cluster, const RoomShortage& shortage) {
+std::string describe(const Cluster& cluster, const CapacityShortage& shortage) {
   const std::string_view how = shortage.allocatable ? "in all" : "free";
   if (shortage.pods)
     return fmt::format("it needs {} pods, and all nodes together take {} {}", shortage.needed,
@@ -174,7 +175,7 @@ std::string describe(const Cluster& cluster, const RoomShortage& shortage) {
                      amountText(shortage.resource, shortage.there), how);
 }
 
-std::string insufficient(const Cluster& cluster, const RoomShortage& shortage) {
+std::string insufficient(const Cluster& cluster, const CapacityShortage& shortage) {
   const std::size_t nodes = cluster.live().size();
   if (nodes == 0) return "no nodes available to schedule pods";
   return fmt::format(

@@ -35,18 +35,18 @@
 namespace koord::scheduler {
 
 // How many of these pods must be placed.
-struct RoomDemand {
+struct CapacityDemand {
   std::vector<PodPtr> candidates;
   std::int64_t count = 0;
 };
 
-struct RoomNeed {
+struct CapacityNeed {
   Resources amount;
   std::int64_t pods = 0;
 };
-RoomNeed needOf(std::span<const RoomDemand> demands);
+CapacityNeed needOf(std::span<const CapacityDemand> demands);
 
-struct RoomShortage {
+struct CapacityShortage {
   ResourceId resource = 0;
   bool pods = false;  // the shortage is of the number of pods per node, not of a resource
   std::int64_t needed = 0;
@@ -55,24 +55,24 @@ struct RoomShortage {
 };
 
 // How free resources are counted for a group.
-struct RoomView {
+struct CapacityView {
   bool credits = false;                  // some member may use more than what is free
   std::optional<std::int32_t> preempts;  // pods below this priority may be preempted
 };
 
-class RoomSums final : private ClusterListener {
+class CapacitySums final : private ClusterListener {
  public:
   // Must outlive `cluster`, which calls it as a listener.
-  explicit RoomSums(Cluster& cluster) : cluster_(cluster) {}
-  RoomSums(const RoomSums&) = delete;
-  RoomSums& operator=(const RoomSums&) = delete;
+  explicit CapacitySums(Cluster& cluster) : cluster_(cluster) {}
+  CapacitySums(const CapacitySums&) = delete;
+  CapacitySums& operator=(const CapacitySums&) = delete;
 
   // Must not be called in a simulation.
-  std::optional<RoomShortage> shortageOf(const RoomNeed& need, const RoomView& view);
+  std::optional<CapacityShortage> shortageOf(const CapacityNeed& need, const CapacityView& view);
   // Stops counting until the next check.
   void rest();
   // The number of pods and nodes visited so far.
-  std::uint64_t looks() const { return looks_; }
+  std::uint64_t visits() const { return visits_; }
 
  private:
   // What pods of one priority request, by resource id, and their number. Wide, so that additions
@@ -94,9 +94,9 @@ class RoomSums final : private ClusterListener {
   void count(const PodInfo& pod, bool add);
   void follow();
   void forgetIfChanged();
-  RoomNeed heldBelow(std::int32_t priority);
-  std::optional<RoomShortage> firstShortage(const RoomNeed& need, bool empty,
-                                            const RoomNeed& besides);
+  CapacityNeed heldBelow(std::int32_t priority);
+  std::optional<CapacityShortage> firstShortage(const CapacityNeed& need, bool empty,
+                                                const CapacityNeed& besides);
   // The sum of `all` less `taken`, over all nodes, or over so many that it is enough. The
   // allocatable of nodes changes so rarely that it is summed up over all nodes at once.
   std::int64_t freeSum(FreeSum& sum, std::span<const std::int64_t> all,
@@ -112,14 +112,14 @@ class RoomSums final : private ClusterListener {
   bool following_ = false;
   std::uint64_t changes_ = 0;          // since the last pass over the pods
   std::map<std::int32_t, Held> held_;  // by priority
-  std::uint64_t looks_ = 0;
+  std::uint64_t visits_ = 0;
 };
 
-RoomView roomViewOf(const Profile& profile, std::span<const PodPtr> members);
+CapacityView capacityViewOf(const Profile& profile, std::span<const PodPtr> members);
 
 // "its members need at least 40 cpu, and all nodes together have 12 free"
-std::string describe(const Cluster& cluster, const RoomShortage& shortage);
+std::string describe(const Cluster& cluster, const CapacityShortage& shortage);
 // The same in the words of a search of all nodes: "0/2 nodes are available: 2 Insufficient cpu."
-std::string insufficient(const Cluster& cluster, const RoomShortage& shortage);
+std::string insufficient(const Cluster& cluster, const CapacityShortage& shortage);
 
 }  // namespace koord::scheduler

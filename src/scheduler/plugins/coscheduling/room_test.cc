@@ -15,15 +15,15 @@ using testing::aNode;
 using testing::aPod;
 using testing::World;
 
-RoomNeed cpus(std::int64_t millis, std::int64_t pods = 0) {
-  RoomNeed need;
+CapacityNeed cpus(std::int64_t millis, std::int64_t pods = 0) {
+  CapacityNeed need;
   need.amount.set(kCpu, millis);
   need.pods = pods;
   return need;
 }
 
 // By the definition: visits every node and every pod.
-std::int64_t plainRoom(const Cluster& cluster, std::optional<std::int32_t> preempts) {
+std::int64_t plainCapacity(const Cluster& cluster, std::optional<std::int32_t> preempts) {
   std::int64_t sum = 0;
   cluster.live().forEach([&](NodeId node) {
     sum += std::max<std::int64_t>(Cluster::columnAt(cluster.allocatable(kCpu), node) -
@@ -35,11 +35,11 @@ std::int64_t plainRoom(const Cluster& cluster, std::optional<std::int32_t> preem
   return sum;
 }
 
-TEST(RoomSums, agree_with_a_look_at_all_pods_and_nodes_whatever_comes_and_goes) {
+TEST(CapacitySums, agree_with_a_look_at_all_pods_and_nodes_whatever_comes_and_goes) {
   World world;
   Random random(7);
   Cluster& cluster = world.cluster();
-  RoomSums sums(cluster);
+  CapacitySums sums(cluster);
   for (int i = 0; i < 20; ++i) world.node(aNode("n" + std::to_string(i)));
   std::vector<std::string> uids;
   for (int step = 0; step < 2000; ++step) {
@@ -72,7 +72,7 @@ TEST(RoomSums, agree_with_a_look_at_all_pods_and_nodes_whatever_comes_and_goes) 
     }
     std::optional<std::int32_t> preempts;
     if (random.below(3) > 0) preempts = static_cast<std::int32_t>(random.below(6));
-    const std::int64_t room = plainRoom(cluster, preempts);
+    const std::int64_t room = plainCapacity(cluster, preempts);
     std::int64_t all = 0;
     cluster.live().forEach(
         [&](NodeId n) { all += Cluster::columnAt(cluster.allocatable(kCpu), n); });
@@ -84,7 +84,7 @@ TEST(RoomSums, agree_with_a_look_at_all_pods_and_nodes_whatever_comes_and_goes) 
 }
 
 // 200 gangs wait for resources, 100,000 pods on 1,000 nodes; pods are removed one by one.
-TEST(RoomSums, cost_an_event_one_pass_over_the_nodes_however_many_gangs_and_pods_there_are) {
+TEST(CapacitySums, cost_an_event_one_pass_over_the_nodes_however_many_gangs_and_pods_there_are) {
   World world;
   Cluster& cluster = world.cluster();
   constexpr int kNodes = 1000;
@@ -100,7 +100,7 @@ TEST(RoomSums, cost_an_event_one_pass_over_the_nodes_however_many_gangs_and_pods
                                      .nodeName("n" + std::to_string(i % kNodes)));
     uids.push_back(pod->uid());
   }
-  RoomSums sums(cluster);
+  CapacitySums sums(cluster);
   const auto askForAll = [&] {
     for (int gang = 0; gang < kGangs; ++gang) {
       // More than pods of priority 0 and 1 request, less than all nodes have.
@@ -109,7 +109,7 @@ TEST(RoomSums, cost_an_event_one_pass_over_the_nodes_however_many_gangs_and_pods
     }
   };
   askForAll();
-  const std::uint64_t first = sums.looks();
+  const std::uint64_t first = sums.visits();
   EXPECT_LE(first, std::uint64_t{kPods + 4 * kNodes});
   constexpr int kEvents = 10;
   for (int i = 0; i < kEvents; ++i) {
@@ -117,7 +117,7 @@ TEST(RoomSums, cost_an_event_one_pass_over_the_nodes_however_many_gangs_and_pods
     uids.pop_back();
     askForAll();
   }
-  EXPECT_LE((sums.looks() - first) / kEvents, std::uint64_t{2 * kNodes});
+  EXPECT_LE((sums.visits() - first) / kEvents, std::uint64_t{2 * kNodes});
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ json::object groupInfo(const Gangs& gangs, const Gang& gang) {
 
 }  // namespace
 
-std::string gangLacks(const GangCycles& cycles, const Gangs& gangs, const Gang& gang) {
+std::string gangShortageText(const GangCycles& cycles, const Gangs& gangs, const Gang& gang) {
   if (gang.deleted) return "its PodGroup, which was deleted";
   if (!gang.spec)
     return gang.unreadable.empty() ? fmt::format("PodGroup {}, which does not exist", gang.id)
@@ -140,9 +140,10 @@ json::object explainGang(const GangCycles& cycles, const Gangs& gangs, const Gan
       group["problems"] = listOf(member->spec->problems);
     groups.push_back(std::move(group));
   }
-  std::string lacks = gangLacks(cycles, gangs, gang);
-  if (lacks.empty() && gang.bound < gang.members.size()) lacks = "its turn";
-  return {{"gang", gang.id}, {"groups", std::move(groups)}, {"waitingFor", std::move(lacks)}};
+  std::string missingMembers = gangShortageText(cycles, gangs, gang);
+  if (missingMembers.empty() && gang.bound < gang.members.size()) missingMembers = "its turn";
+  return {
+      {"gang", gang.id}, {"groups", std::move(groups)}, {"waitingFor", std::move(missingMembers)}};
 }
 
 json::object diagnoseGang(const GangCycles& cycles, const Gangs& gangs, const Gang& gang) {

@@ -21,7 +21,7 @@ json::object gangSummary(const GangCycles& cycles, const Gangs& gangs, const Gan
 json::object explainGang(const GangCycles& cycles, const Gangs& gangs, const Gang& gang);
 
 // The same as a text; "" for a gang that only waits for its turn.
-std::string gangLacks(const GangCycles& cycles, const Gangs& gangs, const Gang& gang);
+std::string gangShortageText(const GangCycles& cycles, const Gangs& gangs, const Gang& gang);
 
 // Both in one object.
 json::object diagnoseGang(const GangCycles& cycles, const Gangs& gangs, const Gang& gang);

@@ -17,7 +17,7 @@ Status DefaultPreemption::preEnqueue(const PodInfo& pod) {
 
 PostFilterResult DefaultPreemption::postFilter(CycleState& state, const PodPtr& pod,
                                                const Diagnosis& diagnosis) {
-  if (std::string why = preemption_.mayNot(*pod, diagnosis); !why.empty())
+  if (std::string why = preemption_.ineligibleReason(*pod, diagnosis); !why.empty())
     return PodPreemption::refusal(std::move(why));
   PodPreemption::Found found = preemption_.find(state, pod, diagnosis);
   if (found.candidates.empty()) return std::move(found.none);

@@ -102,14 +102,14 @@ void Accounts::add(Account& account, std::span<const PodAmount> amounts,
   addTo(account.sums);
   if (!account.place) return;
   addTo(account.due);
-  owe(account);
+  markDue(account);
 }
 
 void Accounts::add(Account& account, ResourceId resource, const quota::Change& change) {
   account.sums[resource] += change;
   if (!account.place) return;
   account.due[resource] += change;
-  owe(account);
+  markDue(account);
 }
 
 void Accounts::addPriority(Account& account, std::int32_t priority, std::int64_t pods) {
@@ -122,7 +122,7 @@ void Accounts::addPriority(Account& account, std::int32_t priority, std::int64_t
   } else {
     known->second += pods;
   }
-  owe(account);
+  markDue(account);
 }
 
 void Accounts::move(Account& account, const Place& to) {

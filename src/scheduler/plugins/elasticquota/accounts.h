@@ -152,7 +152,7 @@ class Accounts {
 
  private:
   static void noteDue(Account& account);
-  static void owe(Account& account) {
+  static void markDue(Account& account) {
     if (!account.waits) noteDue(account);
   }
   using Map = boost::unordered_flat_map<std::string, AccountPtr, TextHash, std::equal_to<>>;

@@ -115,7 +115,7 @@ Status ElasticQuota::admit(const CycleState&, const PodPtr& pod, NodeId node) co
 std::optional<std::string> ElasticQuota::admitKey(const PodInfo& pod) const {
   const Place place = quotas_.placeOf(pod);
   if (!place) return std::string();
-  return place.tree->id + '/' + roomOf(place, quotas_.fixed(pod), rules_);
+  return place.tree->id + '/' + headroomText(place, quotas_.fixed(pod), rules_);
 }
 
 // The charge depends on the part of its requests that is charged to something else on the node.

@@ -84,14 +84,14 @@ class ElasticQuota final : public Plugin,
   std::vector<std::string> reservedNodes(const Place& place, const PodPtr& pod) const;
   bool hasCredits(const PodInfo& pod) const;
   bool helps(const PodInfo& pod) const;
-  std::optional<PostFilterResult> answerWithoutLooking(const PodInfo& pod,
-                                                       const Diagnosis& diagnosis,
-                                                       bool possible) const;
+  std::optional<PostFilterResult> answerWithoutSearch(const PodInfo& pod,
+                                                      const Diagnosis& diagnosis,
+                                                      bool possible) const;
   // Evicts pods of lower priority of the quota from any nodes; nullopt if that would not free
   // enough either.
   std::optional<PostFilterResult> preemptAcrossNodes(const PodPtr& pod);
   // Returns true if pods of lower priority of the quota are being preempted, on any node.
-  bool victimsLeave(const PodInfo& pod) const;
+  bool victimsTerminate(const PodInfo& pod) const;
   using Reasons = std::vector<std::pair<std::string, std::size_t>>;  // reason and number of nodes
   Status noCandidate(const PodInfo& pod, const Diagnosis& diagnosis, std::size_t tried,
                      std::size_t without, Reasons reasons) const;

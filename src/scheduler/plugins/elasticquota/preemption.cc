@@ -76,7 +76,7 @@ Status ElasticQuota::noCandidate(const PodInfo& pod, const Diagnosis& diagnosis,
   return status;
 }
 
-bool ElasticQuota::victimsLeave(const PodInfo& pod) const {
+bool ElasticQuota::victimsTerminate(const PodInfo& pod) const {
   const Place place = quotas_.placeOf(pod);
   const Evictions& evictions = evictionsOf(handle_);
   return std::ranges::any_of(cluster_.pods(), [&](const Cluster::PodRecord& record) {
@@ -103,20 +103,20 @@ std::optional<PostFilterResult> ElasticQuota::preemptAcrossNodes(const PodPtr& p
 }
 
 // The answer if no pod may be evicted now; nullopt if some pod may.
-std::optional<PostFilterResult> ElasticQuota::answerWithoutLooking(const PodInfo& pod,
-                                                                   const Diagnosis& diagnosis,
-                                                                   bool possible) const {
+std::optional<PostFilterResult> ElasticQuota::answerWithoutSearch(const PodInfo& pod,
+                                                                  const Diagnosis& diagnosis,
+                                                                  bool possible) const {
   PostFilterResult result;
   result.victims = 0;
   if (pod.kind && !pod.kind->preemptionBlockedReason(pod).empty()) {
     result.status.code = Code::Unschedulable;  // DefaultPreemption does the same
     return result;
   }
-  if (std::string why = preemption_.mayNot(pod, diagnosis); !why.empty())
+  if (std::string why = preemption_.ineligibleReason(pod, diagnosis); !why.empty())
     return PodPreemption::refusal(std::move(why));
   const bool full = diagnosis.preFilter.plugin() == kName;
-  if (full && possible && !handle_.nominator().nodeOf(pod.uid()).empty() && victimsLeave(pod)) {
-    result = PodPreemption::refusal(PodPreemption::kVictimsLeave);
+  if (full && possible && !handle_.nominator().nodeOf(pod.uid()).empty() && victimsTerminate(pod)) {
+    result = PodPreemption::refusal(PodPreemption::kVictimsTerminate);
     result.status.code = Code::UnschedulableAndUnresolvable;  // no other preemption meanwhile
     return result;
   }
@@ -132,7 +132,7 @@ std::optional<PostFilterResult> ElasticQuota::answerWithoutLooking(const PodInfo
 PostFilterResult ElasticQuota::postFilter(CycleState& state, const PodPtr& pod,
                                           const Diagnosis& diagnosis) {
   const bool possible = quotaRules_.possible(*pod);
-  if (auto answer = answerWithoutLooking(*pod, diagnosis, possible)) return *std::move(answer);
+  if (auto answer = answerWithoutSearch(*pod, diagnosis, possible)) return *std::move(answer);
   PostFilterResult result;
   result.victims = 0;
   const std::vector<NodeId> potential = diagnosis.nodesWith(Code::Unschedulable, cluster_.live());

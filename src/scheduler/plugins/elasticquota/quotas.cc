@@ -86,7 +86,7 @@ void Quotas::setBuiltIn(std::string_view name) {
   known.place = {&defaultTree, defaultTree.quotas().set(name, known.read.spec, fresh)};
   feed(defaultTree, fresh);
   bindNamespaces(std::string(name), before.namespaces, {});
-  rehome(name, before.namespaces);
+  reassignNamespaces(name, before.namespaces);
 }
 
 Place Quotas::find(std::string_view name) const {
@@ -140,7 +140,7 @@ void Quotas::objectChanged(const std::shared_ptr<const api::ElasticQuota>& befor
   } else if (name == model::kDefaultQuota || name == model::kSystemQuota) {
     setBuiltIn(name);
   } else {
-    noteDeparture(before);
+    noteDeletion(before);
     remove(name);
   }
   tell();
@@ -148,7 +148,7 @@ void Quotas::objectChanged(const std::shared_ptr<const api::ElasticQuota>& befor
 
 // The webhook keeps quotas that are in use. If it was bypassed, an event says where their pods
 // count now.
-void Quotas::noteDeparture(const std::shared_ptr<const api::ElasticQuota>& last) {
+void Quotas::noteDeletion(const std::shared_ptr<const api::ElasticQuota>& last) {
   constexpr std::size_t kKept = 1000;
   const Place place = find(last->metadata.name);
   if (!place || notes_.size() >= kKept) return;
@@ -176,7 +176,7 @@ void Quotas::count(const std::string& name, Known& known) {
   if (known.place && known.place.tree != &home) {
     // Its pods move with it: removed here, and added again by rehome.
     const Place old = std::exchange(known.place, {});
-    rehome(name, before.namespaces);
+    reassignNamespaces(name, before.namespaces);
     old.quotas().erase(old.quota);
     dropIfEmpty(old.tree);
   }
@@ -186,7 +186,7 @@ void Quotas::count(const std::string& name, Known& known) {
   bindNamespaces(name, before.namespaces, read.namespaces);
   std::vector<std::string> namespaces = before.namespaces;
   namespaces.insert(namespaces.end(), read.namespaces.begin(), read.namespaces.end());
-  rehome(name, namespaces);
+  reassignNamespaces(name, namespaces);
 }
 
 void Quotas::remove(const std::string& name) {
@@ -197,7 +197,7 @@ void Quotas::remove(const std::string& name) {
   bindNamespaces(name, namespaces, {});
   known_.erase(it);
   if (!old) return;
-  rehome(name, namespaces);
+  reassignNamespaces(name, namespaces);
   old.quotas().erase(old.quota);
   dropIfEmpty(old.tree);
 }
@@ -229,19 +229,19 @@ std::vector<std::string> Quotas::problemsOf(const std::string& name) const {
   std::vector<std::string> problems = known.read.problems;
   const quota::QuotaTree& quotas = known.place.quotas();
   const std::string_view parent = model::kLabelQuotaParent;
-  switch (quotas.hanging(known.place.quota)) {
-    case quota::QuotaTree::Hanging::ParentMissing:
+  switch (quotas.parentState(known.place.quota)) {
+    case quota::QuotaTree::ParentState::ParentMissing:
       problems.push_back(fmt::format(
           "metadata.labels[{}]: there is no quota {} to be below of; it counts below {} "
           "until there is",
           parent, known.read.spec.parent, model::kRootQuota));
       break;
-    case quota::QuotaTree::Hanging::Cycle:
+    case quota::QuotaTree::ParentState::Cycle:
       problems.push_back(fmt::format(
           "metadata.labels[{}]: quota {} is below this one, or is it; it counts below {} instead",
           parent, known.read.spec.parent, model::kRootQuota));
       break;
-    case quota::QuotaTree::Hanging::WhereItSays:
+    case quota::QuotaTree::ParentState::ParentFound:
       if (known.read.spec.parent.empty() || quotas.spec(quotas.parent(known.place.quota)).isParent)
         break;
       problems.push_back(fmt::format(
@@ -329,7 +329,7 @@ bool Quotas::fixed(const PodInfo& pod) const {
 
 // Moves accounts to the quotas where they belong now: those with this label, and those of the
 // namespace of the same name and of these namespaces.
-void Quotas::rehome(std::string_view label, std::span<const std::string> namespaces) {
+void Quotas::reassignNamespaces(std::string_view label, std::span<const std::string> namespaces) {
   const auto move = [&](bool labelled, std::string_view text) {
     Account* const account = accounts_.find(labelled, text);
     if (account) Accounts::move(*account, resolve(labelled, text));
@@ -449,16 +449,16 @@ void Quotas::syncTotals() {
     }
   }
   const std::size_t count = resources().size();
-  everHad_.resize(count);
+  everPresent_.resize(count);
   for (ResourceId resource = 0; resource < count; ++resource) {
     quota::Sum sum = 0;
     for (const std::int64_t amount : cluster_.allocatable(resource)) sum += amount;
-    if (sum > 0) everHad_[resource] = true;
+    if (sum > 0) everPresent_[resource] = true;
     if (const auto it = given.find(resource); it != given.end()) sum -= it->second;
     for (const auto& [id, tree] : trees_) {
       if (id.empty()) {
         tree->quotas().setTotal(
-            resource, everHad_[resource] ? std::optional(quota::clamped(sum)) : std::nullopt);
+            resource, everPresent_[resource] ? std::optional(quota::clamped(sum)) : std::nullopt);
         continue;
       }
       const auto& totals = ofTrees[id];

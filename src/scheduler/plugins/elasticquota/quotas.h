@@ -153,7 +153,7 @@ class Quotas {
 
   void count(const std::string& name, Known& known);
   void remove(const std::string& name);
-  void noteDeparture(const std::shared_ptr<const api::ElasticQuota>& last);
+  void noteDeletion(const std::shared_ptr<const api::ElasticQuota>& last);
   void setBuiltIn(std::string_view name);
   void feed(NamedTree& tree, const quota::Columns& fresh);
   void bindNamespaces(const std::string& name, const std::vector<std::string>& before,
@@ -161,7 +161,7 @@ class Quotas {
   NamedTree& tree(const std::string& id);
   void dropIfEmpty(NamedTree* tree);
   Place resolve(bool labelled, std::string_view text) const;
-  void rehome(std::string_view label, std::span<const std::string> namespaces);
+  void reassignNamespaces(std::string_view label, std::span<const std::string> namespaces);
   void syncTotals();
   std::uint64_t versionOfTrees() const;
   void tell();
@@ -186,7 +186,7 @@ class Quotas {
   std::set<std::string> leaving_;                  // uids of terminating pods that still count
   std::set<std::string> overdue_;                  // ... and of those that do not
   std::uint64_t allocatable_ = ~std::uint64_t{0};  // version of the nodes in the totals
-  std::vector<bool> everHad_;                      // by resource: whether any node has ever had it
+  std::vector<bool> everPresent_;                  // by resource: whether any node has ever had it
   bool treeTotalsChanged_ = false;
   std::uint64_t version_ = 0;
   std::string nextVerified_;

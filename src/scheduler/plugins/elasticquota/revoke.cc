@@ -33,7 +33,7 @@ struct Use {
     return std::ranges::all_of(used, [this](const auto& sum) { return within(sum.first); });
   }
   // In each resource that the pod requests.
-  bool withinFor(const QuotaRequest& ask) const {
+  bool isWithinRequest(const QuotaRequest& ask) const {
     return std::ranges::all_of(
         ask, [this](const auto& part) { return part.second == 0 || within(part.first); });
   }
@@ -76,7 +76,7 @@ std::vector<PodPtr> toRevoke(const Quotas& quotas, const Place& place, std::vect
   for (auto it = taken.rbegin(); it != taken.rend(); ++it) {
     const QuotaRequest ask = askBy(**it);
     use.move(ask, 1);
-    if (use.withinFor(ask)) continue;
+    if (use.isWithinRequest(ask)) continue;
     use.move(ask, -1);
     leaving.push_back(*it);
   }

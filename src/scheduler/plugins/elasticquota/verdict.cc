@@ -162,7 +162,7 @@ std::string textOf(const Quotas& quotas, const Place& place, const QuotaRequest&
       fmt::join(path, " "), limit, used(&Cell::used), request, tooMuch);
 }
 
-std::string roomOf(const Place& place, bool fixed, const QuotaRules& rules) {
+std::string headroomText(const Place& place, bool fixed, const QuotaRules& rules) {
   const QuotaTree& tree = place.quotas();
   std::string bytes;
   const auto add = [&](std::int64_t number) {

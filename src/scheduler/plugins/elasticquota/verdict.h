@@ -43,7 +43,7 @@ std::string textOf(const Quotas& quotas, const Place& place, const QuotaRequest&
 std::int64_t limitOf(const quota::Cell& cell, const QuotaRules& rules);
 // What the quota and its ancestors have left in each resource, as bytes: verdicts depend on nothing
 // else.
-std::string roomOf(const Place& place, bool fixed, const QuotaRules& rules);
+std::string headroomText(const Place& place, bool fixed, const QuotaRules& rules);
 
 // "cpu:40,memory:100Gi", "<empty>"
 std::string listText(const Quotas& quotas, const quota::QuotaTree& tree,

@@ -27,7 +27,7 @@ std::vector<std::int64_t> QuotaWaker::leftOf(const Place& place) const {
 }
 
 void QuotaWaker::full(const Place& place) {
-  Room& room = full_[{place.tree->id, place.quota}];
+  Headroom& room = full_[{place.tree->id, place.quota}];
   const std::uint64_t serial = place.quotas().serial(place.quota);
   if (room.serial != serial) room.left.clear();
   room.name = place.name();
@@ -58,7 +58,7 @@ void QuotaWaker::look() {
   looking_ = false;
   bool relieved = false;
   for (auto it = full_.begin(); it != full_.end();) {
-    Room& room = it->second;
+    Headroom& room = it->second;
     const Place place = quotas_.find(room.name);
     if (!place || place.quotas().serial(place.quota) != room.serial) {
       relieved = true;  // its pods belong to another quota now

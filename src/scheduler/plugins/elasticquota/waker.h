@@ -23,7 +23,7 @@ class QuotaWaker {
   void full(const Place& place);
 
  private:
-  struct Room {
+  struct Headroom {
     std::string name;
     std::uint64_t serial = 0;
     // By column, the amount left on the path to the root at the last check. Empty at first: an
@@ -39,7 +39,7 @@ class QuotaWaker {
   Handle& handle_;
   Quotas& quotas_;
   QuotaRules rules_;
-  std::map<std::pair<std::string, quota::QuotaId>, Room> full_;  // by tree and quota
+  std::map<std::pair<std::string, quota::QuotaId>, Headroom> full_;  // by tree and quota
   bool looking_ = false;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

@@ -14,7 +14,7 @@ namespace koord::scheduler {
 
 namespace {
 
-constexpr std::size_t kMostTold = 500;  // in characters; the rest is similar
+constexpr std::size_t kMaxReportedText = 500;  // in characters; the rest is similar
 
 template <class Word>
 std::uint64_t wordAt(std::string_view text, std::size_t at) {
@@ -78,7 +78,7 @@ std::string problemsOf(const api::NodeMetricStatus& status) {
         checkUsage(fmt::format("nodeMetric.aggregatedNodeUsages[{}].usage.{}", i, type),
                    usage.resources, problems);
   }
-  for (std::size_t i = 0; i < status.podsMetric.size() && problems.size() < kMostTold; ++i)
+  for (std::size_t i = 0; i < status.podsMetric.size() && problems.size() < kMaxReportedText; ++i)
     checkUsage(fmt::format("podsMetric[{}].podUsage", i), status.podsMetric[i].podUsage.resources,
                problems);
   return problems;

@@ -25,7 +25,7 @@ constexpr const char* kReservationMismatch =
 
 Status NodeNumaResource::filter(const CycleState& state, const PodInfo& pod, NodeFilter& nodes) {
   const NumaDemand& demand = demandOf(pod);
-  if (demand.nothing() || (demand.plain() && table_.particular().empty())) return {};
+  if (demand.nothing() || (demand.plain() && table_.nodesAffectingPlainPods().empty())) return {};
   filterSome(state, pod, demand, nodes);
   return {};
 }
@@ -37,7 +37,8 @@ void NodeNumaResource::filterSome(const CycleState& state, const PodInfo& pod,
     Status status = judge(pod, demand, node, view.on(node));
     if (!status.ok()) nodes.reject(node, nodes.rejection(status.code, status.takeReasons()));
   };
-  demand.plain() ? nodes.forEachIn(table_.particular(), judgeOn) : nodes.forEach(judgeOn);
+  demand.plain() ? nodes.forEachIn(table_.nodesAffectingPlainPods(), judgeOn)
+                 : nodes.forEach(judgeOn);
 }
 
 Status NodeNumaResource::judge(const PodInfo& pod, const NumaDemand& demand, NodeId node,
@@ -91,7 +92,7 @@ Status NodeNumaResource::judgeAny(const PodInfo& pod, const NumaDemand& demand, 
                                   NumaMask affinity) const {
   Status status;
   for (Source& source : sourcesOf(pod, demand, node)) {
-    const NumaRoom room(table_, node, demand, zoneScorer_, std::move(source.terms));
+    const NumaCapacity room(table_, node, demand, zoneScorer_, std::move(source.terms));
     status = room.check(affinity);
     if (status.ok()) return status;
     if (source.reservation.empty()) continue;
@@ -125,7 +126,7 @@ Status NodeNumaResource::filterReservation(const PodInfo& pod, const Reservation
     affinity = decision.mask;
   }
   for (Source& source : sourcesOf(pod, demand, node, &reservation.uid)) {
-    const NumaRoom room(table_, node, demand, zoneScorer_, std::move(source.terms));
+    const NumaCapacity room(table_, node, demand, zoneScorer_, std::move(source.terms));
     if (room.fits(affinity)) return {};
   }
   return Status::unschedulable(kReservationMismatch);

@@ -27,13 +27,13 @@ NumaHints NodeNumaResource::numaHints(const PodInfo& pod, NodeId node) {
   const NumaNode& about = table_.at(node);
   if (about.zones.empty()) return {Status::unschedulable(kInsufficient), {}};
   std::vector<Source> sources = sourcesOf(pod, demand, node);
-  NumaRoom widest(table_, node, demand, zoneScorer_, everything(pod, node, sources));
+  NumaCapacity widest(table_, node, demand, zoneScorer_, everything(pod, node, sources));
   widest.addUpSets();
-  std::vector<std::unique_ptr<NumaRoom>> rooms;  // if there are several sources
+  std::vector<std::unique_ptr<NumaCapacity>> rooms;  // if there are several sources
   for (Source& source : sources) {
     if (sources.size() == 1 && source.reservation.empty()) break;
     rooms.push_back(
-        std::make_unique<NumaRoom>(table_, node, demand, zoneScorer_, std::move(source.terms)));
+        std::make_unique<NumaCapacity>(table_, node, demand, zoneScorer_, std::move(source.terms)));
     rooms.back()->addUpSets();
   }
   const auto fits = [&](NumaMask mask) {
@@ -78,7 +78,7 @@ Status NodeNumaResource::checkNuma(const PodInfo& pod, NodeId node, NumaMask aff
 
 // A pod that requests a NUMA node exclusively is kept off a NUMA node where others have CPUs of
 // several, and off several NUMA nodes if a pod has one of them exclusively.
-bool NodeNumaResource::shuns(NodeId node, NumaMask mask) const {
+bool NodeNumaResource::avoids(NodeId node, NumaMask mask) const {
   const bool several = std::popcount(mask) > 1;
   for (const NumaZone& zone : table_.at(node).zones) {
     if ((mask >> zone.id & 1) == 0) continue;
@@ -104,9 +104,9 @@ NodeNumaResource::Decision NodeNumaResource::decide(const PodInfo& pod, const Nu
     if (!status.ok() && status.reasons().empty()) refusals.emplace_back(kInsufficient);
   }
   if (!refusals.empty()) return {{Code::Unschedulable, std::move(refusals), {}}};
-  std::function<bool(NumaMask)> shunned;
-  if (demand.apart) shunned = [&](NumaMask mask) { return shuns(node, mask); };
-  NumaChoice choice = chooseNuma(*policy, about.allZones, hints, shunned);
+  std::function<bool(NumaMask)> isAvoided;
+  if (demand.apart) isAvoided = [&](NumaMask mask) { return avoids(node, mask); };
+  NumaChoice choice = chooseNuma(*policy, about.allZones, hints, isAvoided);
   if (!choice.admitted) return {{Code::Unschedulable, std::move(choice.reasons), {}}};
   for (NumaHintProvider* provider : providers())
     if (Status status = provider->checkNuma(pod, node, choice.mask); !status.ok())

@@ -64,10 +64,10 @@ struct NumaNode {
   const CpuTopology& cpus() const;  // not valid: no pod can be bound
   bool valid() const { return cpus().valid(); }
   // True if the node has requirements for every pod.
-  bool particular() const {
+  bool affectsPlainPods() const {
     return bind != CpuBindPolicy::None || policy != NumaPolicy::None || cpuRatio > 1 || badRatios;
   }
-  bool special() const { return reported || particular(); }
+  bool special() const { return reported || affectsPlainPods(); }
 };
 
 // Either object may be missing (nullptr).

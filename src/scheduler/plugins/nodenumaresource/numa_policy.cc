@@ -23,8 +23,8 @@ struct Best {
 
 class Merger {
  public:
-  Merger(NumaPolicy policy, NumaMask all, const std::function<bool(NumaMask)>& shuns)
-      : policy_(policy), all_(all), shuns_(shuns) {}
+  Merger(NumaPolicy policy, NumaMask all, const std::function<bool(NumaMask)>& avoids)
+      : policy_(policy), all_(all), avoids_(avoids) {}
 
   void add(Hints hints) {
     if (policy_ != NumaPolicy::SingleNumaNode) return lists_.push_back(hints);
@@ -81,11 +81,11 @@ class Merger {
     }
     if (lists == 0) {
       const bool possible = std::ranges::none_of(lists_, [](Hints hints) { return hints.empty(); });
-      return {all_, 0, possible && !(preferred && shunned(all_))};
+      return {all_, 0, possible && !(preferred && isAvoided(all_))};
     }
     Best best;
     for (const Candidate& candidate : candidates) {
-      if (candidate.lists != lists || (preferred && shunned(candidate.mask))) continue;
+      if (candidate.lists != lists || (preferred && isAvoided(candidate.mask))) continue;
       if (!best.any || better(candidate, best)) best = {candidate.mask, candidate.score, true};
     }
     return best;
@@ -119,7 +119,7 @@ class Merger {
     return candidate.mask < best.mask || candidate.score > best.score;
   }
 
-  bool shunned(NumaMask mask) const { return shuns_ && shuns_(mask); }
+  bool isAvoided(NumaMask mask) const { return avoids_ && avoids_(mask); }
 
   // The number of NUMA nodes of the smallest intersection of hints.
   int narrowest() const {
@@ -140,7 +140,7 @@ class Merger {
 
   NumaPolicy policy_;
   NumaMask all_;
-  const std::function<bool(NumaMask)>& shuns_;
+  const std::function<bool(NumaMask)>& avoids_;
   std::vector<std::vector<NumaHint>> filtered_;  // what lists_ refers to if not all hints are used
   std::vector<Hints> lists_;
 };
@@ -188,8 +188,8 @@ std::string textOf(NumaMask mask) {
 }
 
 NumaChoice chooseNuma(NumaPolicy policy, NumaMask all, std::span<const NumaHints> providers,
-                      const std::function<bool(NumaMask)>& shuns) {
-  Merger merger(policy, all, shuns);
+                      const std::function<bool(NumaMask)>& avoids) {
+  Merger merger(policy, all, avoids);
   std::vector<std::string> impossible;
   std::size_t lists = 0;
   for (const NumaHints& provider : providers) lists += provider.resources.size();

@@ -37,7 +37,7 @@ struct NumaChoice {
 // all: the NUMA nodes of the node, at least one. shuns: returns true if the pod must not be on
 // these because of other pods there; empty: never.
 NumaChoice chooseNuma(NumaPolicy policy, NumaMask all, std::span<const NumaHints> providers,
-                      const std::function<bool(NumaMask)>& shuns = {});
+                      const std::function<bool(NumaMask)>& avoids = {});
 
 // For display: binary, NUMA node 0 last, "01".
 std::string textOf(NumaMask mask);

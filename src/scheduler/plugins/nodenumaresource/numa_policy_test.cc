@@ -127,11 +127,12 @@ TEST(NumaPolicy, says_what_is_not_aligned) {
   EXPECT_FALSE(single.admitted);
   EXPECT_THAT(single.reasons, ElementsAre("Unaligned NUMA Hint cause cpu prefer [11] among [11],"
                                           "memory prefer [11] among [11]"));
-  const NumaChoice shunned =
+  const NumaChoice isAvoided =
       chooseNuma(NumaPolicy::Restricted, 3, providers, [](NumaMask) { return true; });
-  EXPECT_FALSE(shunned.admitted);
-  EXPECT_THAT(shunned.reasons, ElementsAre("Unaligned NUMA Hint cause cpu prefer [11] among [11] & "
-                                           "memory prefer [11] among [11]"));
+  EXPECT_FALSE(isAvoided.admitted);
+  EXPECT_THAT(isAvoided.reasons,
+              ElementsAre("Unaligned NUMA Hint cause cpu prefer [11] among [11] & "
+                          "memory prefer [11] among [11]"));
   EXPECT_EQ(chooseNuma(NumaPolicy::Restricted, 3, providers).mask, 3);
 }
 

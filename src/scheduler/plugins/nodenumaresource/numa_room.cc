@@ -18,8 +18,8 @@ std::int64_t amountIn(const std::vector<NumaAmounts>& parts, int numa, ResourceI
 
 }  // namespace
 
-NumaRoom::NumaRoom(const NumaTable& table, NodeId node, const NumaDemand& demand,
-                   const ZoneScorer& scorer, RoomTerms terms)
+NumaCapacity::NumaCapacity(const NumaTable& table, NodeId node, const NumaDemand& demand,
+                           const ZoneScorer& scorer, NumaCapacityTerms terms)
     : table_(table),
       id_(node),
       node_(table.at(node)),
@@ -45,7 +45,7 @@ NumaRoom::NumaRoom(const NumaTable& table, NodeId node, const NumaDemand& demand
   trimCpus();
 }
 
-void NumaRoom::addColumns() {
+void NumaCapacity::addColumns() {
   for (const NumaDemand::Wanted& wanted : demand_.wants)
     columns_.push_back({wanted.id, wanted.amount, 0});
   for (const ZoneScorer::Weighed& weighed : scorer_.resources()) {
@@ -58,7 +58,7 @@ void NumaRoom::addColumns() {
   }
 }
 
-void NumaRoom::readZone(std::size_t z) {
+void NumaCapacity::readZone(std::size_t z) {
   const NumaZone& zone = node_.zones[z];
   const auto& held = table_.held(id_);
   const auto taken = std::ranges::lower_bound(held, zone.id, {}, &NumaAmounts::numa);
@@ -81,7 +81,7 @@ void NumaRoom::readZone(std::size_t z) {
   }
 }
 
-void NumaRoom::capAmounts() {
+void NumaCapacity::capAmounts() {
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     const ResourceId id = columns_[c].id;
     if (std::ranges::find(terms_.limited, id) == terms_.limited.end()) continue;
@@ -93,12 +93,12 @@ void NumaRoom::capAmounts() {
   }
 }
 
-CpuSet NumaRoom::availableFrom(const CpuUse& use) const {
+CpuSet NumaCapacity::availableFrom(const CpuUse& use) const {
   const CpuSet available = availableCpus(node_.cpus(), use, 1, node_.reserved);
   return terms_.onlyCpus ? available.intersect(*terms_.onlyCpus) : available;
 }
 
-void NumaRoom::countCpus() {
+void NumaCapacity::countCpus() {
   if (plain()) {
     counted_ = table_.free(id_);
     return;
@@ -106,7 +106,7 @@ void NumaRoom::countCpus() {
   counted_ = countFreeCpus(node_.cpus(), availableFrom(table_.use(id_).without(terms_.cpus)));
 }
 
-int NumaRoom::usableCpus(int numa) const {
+int NumaCapacity::usableCpus(int numa) const {
   const auto& ids = node_.cpus().numaIds();
   const auto it = std::ranges::lower_bound(ids, numa);
   if (it == ids.end() || *it != numa) return 0;
@@ -115,7 +115,7 @@ int NumaRoom::usableCpus(int numa) const {
 }
 
 // Limits the free cpu of a zone to the CPUs that the policy allows, and orders the zones by it.
-void NumaRoom::trimCpus() {
+void NumaCapacity::trimCpus() {
   const auto column = std::ranges::find(columns_, kCpu, &Column::id);
   if (column == columns_.end()) return;
   const auto c = static_cast<std::size_t>(column - columns_.begin());
@@ -130,7 +130,7 @@ void NumaRoom::trimCpus() {
 
 // --- Whether a set suffices.
 
-void NumaRoom::addUpSets() {
+void NumaCapacity::addUpSets() {
   constexpr std::size_t kMostZones = 8;
   const std::size_t zones = node_.zones.size();
   if (zones == 0 || zones > kMostZones || node_.allZones != (NumaMask{1} << zones) - 1) return;
@@ -163,25 +163,25 @@ void NumaRoom::addUpSets() {
   }
 }
 
-std::int64_t NumaRoom::freeIn(NumaMask affinity, std::size_t column) const {
+std::int64_t NumaCapacity::freeIn(NumaMask affinity, std::size_t column) const {
   if (summed(affinity)) return setFree_[affinity * columns_.size() + column];
   std::int64_t sum = 0;
   forEachOf(affinity, [&](std::size_t zone) { sum += free(zone, column); });
   return sum;
 }
 
-bool NumaRoom::enough(NumaMask affinity, std::size_t column) const {
+bool NumaCapacity::enough(NumaMask affinity, std::size_t column) const {
   return freeIn(affinity, column) >= columns_[column].wanted;
 }
 
 // The unit in which bound cpu is allocated.
-std::int64_t NumaRoom::unit() const {
+std::int64_t NumaCapacity::unit() const {
   const bool whole = bind_.required && bind_.policy == CpuBindPolicy::FullPCPUs;
   return std::int64_t{1000} * (whole ? std::max(node_.cpus().cpusPerCore(), 1) : 1);
 }
 
 template <class F>
-std::int64_t NumaRoom::split(NumaMask affinity, std::size_t column, F&& fn) const {
+std::int64_t NumaCapacity::split(NumaMask affinity, std::size_t column, F&& fn) const {
   std::int64_t left = columns_[column].wanted;
   std::int64_t zones = 0;
   forEachOf(affinity, [&](std::size_t) { ++zones; });
@@ -204,7 +204,7 @@ std::int64_t NumaRoom::split(NumaMask affinity, std::size_t column, F&& fn) cons
   return left;
 }
 
-bool NumaRoom::cpusFit(NumaMask affinity) const {
+bool NumaCapacity::cpusFit(NumaMask affinity) const {
   const auto column = std::ranges::find(columns_, kCpu, &Column::id);
   if (column == columns_.end()) return false;
   // If every zone has the largest share, no split is needed.
@@ -225,7 +225,7 @@ bool NumaRoom::cpusFit(NumaMask affinity) const {
   return left == 0 && found == demand_.cpus && aligned;
 }
 
-bool NumaRoom::fits(NumaMask affinity) const {
+bool NumaCapacity::fits(NumaMask affinity) const {
   if (affinity == kAnyNuma)
     return !bind_.binds() || counted_.node.usable(bind_.policy, bind_.required) >= demand_.cpus;
   if (node_.zones.empty()) return false;
@@ -234,7 +234,7 @@ bool NumaRoom::fits(NumaMask affinity) const {
   return !bind_.binds() || cpusFit(affinity);
 }
 
-Status NumaRoom::check(NumaMask affinity) const {
+Status NumaCapacity::check(NumaMask affinity) const {
   if (fits(affinity)) return {};
   if (affinity == kAnyNuma) return Status::unschedulable(std::string(kNotEnoughCpus));
   if (node_.zones.empty()) return Status::unresolvable(kNoZones);
@@ -250,9 +250,9 @@ Status NumaRoom::check(NumaMask affinity) const {
   return {Code::Unschedulable, std::move(reasons), {}};
 }
 
-RoomTaken NumaRoom::take(CpuAccumulator& accumulator, NumaMask affinity,
-                         NumaStrategy strategy) const {
-  RoomTaken taken;
+NumaCapacityTaken NumaCapacity::take(CpuAccumulator& accumulator, NumaMask affinity,
+                                     NumaStrategy strategy) const {
+  NumaCapacityTaken taken;
   taken.status = check(affinity);
   if (!taken.status.ok()) return taken;
   NumaGrant& grant = taken.grant;
@@ -288,14 +288,14 @@ RoomTaken NumaRoom::take(CpuAccumulator& accumulator, NumaMask affinity,
 
 // --- Hints and scores.
 
-NumaMask NumaRoom::lacking(std::size_t i) const {
+NumaMask NumaCapacity::lacking(std::size_t i) const {
   NumaMask zones = 0;
   for (std::size_t z = 0; z < node_.zones.size(); ++z)
     if (free(z, reported_[i]) == 0) zones |= NumaMask{1} << node_.zones[z].id;
   return zones;
 }
 
-std::int64_t NumaRoom::score(NumaMask affinity, std::optional<std::int64_t> boundCpu) const {
+std::int64_t NumaCapacity::score(NumaMask affinity, std::optional<std::int64_t> boundCpu) const {
   ZoneScorer::Mean mean = scorer_.mean();
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     const Column& column = columns_[c];

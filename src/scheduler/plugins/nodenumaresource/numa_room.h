@@ -1,6 +1,6 @@
 #pragma once
 
-// NumaRoom: what one pod may get on one node: CPUs, and amounts of resources by NUMA zone; which
+// NumaCapacity: what one pod may get on one node: CPUs, and amounts of resources by NUMA zone; which
 // sets of zones suffice, and the exact allocation.
 //
 // What it computes. For each resource that zones report, a set of zones has the sum of its free
@@ -28,7 +28,7 @@
 namespace koord::scheduler {
 
 // How the pod's view of the node differs from the general one.
-struct RoomTerms {
+struct NumaCapacityTerms {
   // Allocated, but free for the pod: what its reservation holds, what reservation and owner hold
   // twice, what the pod itself holds.
   std::vector<CpuSet> cpus;
@@ -40,23 +40,24 @@ struct RoomTerms {
   CpuSet preferred;                      // CPUs to take first
 };
 
-struct RoomTaken {
+struct NumaCapacityTaken {
   Status status;
   NumaGrant grant;
 };
 
-class NumaRoom {
+class NumaCapacity {
  public:
   // All arguments must outlive this object and must not change.
-  NumaRoom(const NumaTable& table, NodeId node, const NumaDemand& demand, const ZoneScorer& scorer,
-           RoomTerms terms = {});
+  NumaCapacity(const NumaTable& table, NodeId node, const NumaDemand& demand,
+               const ZoneScorer& scorer, NumaCapacityTerms terms = {});
 
   // Does not allocate memory.
   bool fits(NumaMask affinity) const;
   // The same with reasons.
   Status check(NumaMask affinity) const;
   // kAnyNuma: no amounts by zone.
-  RoomTaken take(CpuAccumulator& accumulator, NumaMask affinity, NumaStrategy strategy) const;
+  NumaCapacityTaken take(CpuAccumulator& accumulator, NumaMask affinity,
+                         NumaStrategy strategy) const;
 
   // Call it before asking about many sets.
   void addUpSets();
@@ -113,7 +114,7 @@ class NumaRoom {
   const NumaDemand& demand_;
   const NodeBind bind_;
   const ZoneScorer& scorer_;
-  const RoomTerms terms_;
+  const NumaCapacityTerms terms_;
   boost::container::small_vector<Column, 8> columns_;
   boost::container::small_vector<std::size_t, 8> reported_;  // requested and reported columns
   Amounts total_;                                            // by zone, column

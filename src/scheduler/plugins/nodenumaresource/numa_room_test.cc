@@ -43,7 +43,7 @@ PodBuilder randomPod(Random& random, bool bound) {
   return pod;
 }
 
-TEST(NumaRoom, says_before_what_comes_of_it) {
+TEST(NumaCapacity, says_before_what_comes_of_it) {
   Random random(3);
   int fitting = 0, refused = 0;
   for (int round = 0; round < 400; ++round) {
@@ -58,15 +58,15 @@ TEST(NumaRoom, says_before_what_comes_of_it) {
     // An odd number of CPUs with whole cores is rejected before the free resources are checked.
     if (demand.required == CpuBindPolicy::FullPCPUs && demand.cpus % 2 != 0) continue;
     const ZoneScorer scorer(f.cluster().resources(), NodeNUMAResourceArgs().numaScoringStrategy);
-    const NumaRoom plain(f.table(), node, demand, scorer);
-    NumaRoom summed(f.table(), node, demand, scorer);
+    const NumaCapacity plain(f.table(), node, demand, scorer);
+    NumaCapacity summed(f.table(), node, demand, scorer);
     summed.addUpSets();
     CpuAccumulator accumulator;
     std::vector<NumaMask> sets = f.table().at(node).zoneSets;
     sets.push_back(kAnyNuma);
     for (const NumaMask set : sets) {
       const bool fits = plain.fits(set);
-      const RoomTaken taken = plain.take(accumulator, set, NumaStrategy::LeastAllocated);
+      const NumaCapacityTaken taken = plain.take(accumulator, set, NumaStrategy::LeastAllocated);
       ASSERT_EQ(fits, taken.status.ok()) << round << " " << set << " " << taken.status.message();
       ASSERT_EQ(fits, summed.fits(set)) << round << " " << set;
       if (set != kAnyNuma) {
@@ -87,32 +87,32 @@ TEST(NumaRoom, says_before_what_comes_of_it) {
   EXPECT_GT(refused, 200);
 }
 
-TEST(NumaRoom, names_what_is_lacking) {
+TEST(NumaCapacity, names_what_is_lacking) {
   NumaWorld f;
   const NodeId node = f.machine("a");
   const PodPtr pod = f.world.pod(aPod("p").request("cpu", "9").request("memory", "20Gi"));
   const NumaDemand demand = readNumaDemand(f.cluster().resources(), *pod, CpuBindPolicy::None);
   const ZoneScorer scorer(f.cluster().resources(), NodeNUMAResourceArgs().numaScoringStrategy);
-  const NumaRoom room(f.table(), node, demand, scorer);
+  const NumaCapacity room(f.table(), node, demand, scorer);
   EXPECT_THAT(room.check(1).reasons(),
               ElementsAre("Insufficient NUMA cpu", "Insufficient NUMA memory"));
   EXPECT_TRUE(room.check(3).ok());
 }
 
-TEST(NumaRoom, gives_no_more_than_it_may) {
+TEST(NumaCapacity, gives_no_more_than_it_may) {
   NumaWorld f;
   const NodeId node = f.machine("a");
   const PodPtr pod = f.world.pod(aPod("p").request("cpu", "4").request("memory", "1Gi"));
   const NumaDemand demand = readNumaDemand(f.cluster().resources(), *pod, CpuBindPolicy::None);
   const ZoneScorer scorer(f.cluster().resources(), NodeNUMAResourceArgs().numaScoringStrategy);
-  RoomTerms terms;
+  NumaCapacityTerms terms;
   terms.limited = {kCpu};
   terms.onlyAmounts.push_back({0, {}});
   terms.onlyAmounts.back().amounts.base[kCpu] = 3000;
-  const NumaRoom room(f.table(), node, demand, scorer, terms);
+  const NumaCapacity room(f.table(), node, demand, scorer, terms);
   EXPECT_THAT(room.check(1).reasons(), ElementsAre("Insufficient NUMA cpu"));
   terms.onlyAmounts.back().amounts.base[kCpu] = 4000;
-  EXPECT_TRUE(NumaRoom(f.table(), node, demand, scorer, terms).check(1).ok());
+  EXPECT_TRUE(NumaCapacity(f.table(), node, demand, scorer, terms).check(1).ok());
 }
 
 }  // namespace

@@ -166,12 +166,12 @@ void NumaTable::read(NodeId node) {
   const std::unique_ptr<NumaNode> before = std::move(here.node);
   here.counted = false;
   here.name = known.name;
-  particular_.erase(node);
+  nodesAffectingPlainPods_.erase(node);
   if (!known.object) return;
   const auto report = reports_.get({"", known.name});
   NumaNode now = readNumaNode(cluster_.resources(), known.object.get(), report.get());
   if (!now.special() && now.problems.empty()) return;
-  if (now.particular()) particular_.insert(node);
+  if (now.affectsPlainPods()) nodesAffectingPlainPods_.insert(node);
   here.node = std::make_unique<NumaNode>(std::move(now));
   tell(node, before ? *before : NumaNode());
 }

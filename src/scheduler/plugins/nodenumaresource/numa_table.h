@@ -44,7 +44,7 @@ class NumaTable final : public LedgerOf<NumaGrant>, public ClusterListener {
   const std::string& nameOf(ResourceId id) const { return cluster_.resources().name(id); }
   const NumaNode& at(NodeId node) const;
   // The nodes that matter to pods with a plain request.
-  const NodeSet& particular() const { return particular_; }
+  const NodeSet& nodesAffectingPlainPods() const { return nodesAffectingPlainPods_; }
   const CpuUse& use(NodeId node) const;
   // By id. Includes amounts on NUMA nodes that do not exist, from pods that were allocated under an
   // earlier topology.
@@ -100,7 +100,7 @@ class NumaTable final : public LedgerOf<NumaGrant>, public ClusterListener {
   Cluster& cluster_;
   Store<CpuReport>& reports_;
   std::vector<Row> rows_;  // by node
-  NodeSet particular_;
+  NodeSet nodesAffectingPlainPods_;
 };
 
 }  // namespace koord::scheduler

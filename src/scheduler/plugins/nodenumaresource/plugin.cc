@@ -58,15 +58,16 @@ NumaMask NodeNumaResource::maskOf(const NumaGrant& grant) {
 
 // --- Reserve.
 
-RoomTaken NodeNumaResource::allocate(const PodInfo& pod, const NumaDemand& demand, NodeId node,
-                                     NumaMask affinity, const std::string* reservation) const {
+NumaCapacityTaken NodeNumaResource::allocate(const PodInfo& pod, const NumaDemand& demand,
+                                             NodeId node, NumaMask affinity,
+                                             const std::string* reservation) const {
   const NumaStrategy strategy = strategyOf(table_.at(node));
-  RoomTaken taken;
+  NumaCapacityTaken taken;
   taken.status = Status::unschedulable(std::string(kNotEnoughCpus));
   for (Source& source : sourcesOf(pod, demand, node, reservation)) {
     if (demand.designated) affinity = maskOf(*demand.designated);
-    const NumaRoom room(table_, node, demand, zoneScorer_, std::move(source.terms));
-    RoomTaken here = room.take(accumulator_, affinity, strategy);
+    const NumaCapacity room(table_, node, demand, zoneScorer_, std::move(source.terms));
+    NumaCapacityTaken here = room.take(accumulator_, affinity, strategy);
     if (here.status.ok() && demand.designated && here.grant.cpus != demand.designated->cpus)
       here.status = Status::unschedulable(std::string(kNotEnoughCpus));
     taken = std::move(here);
@@ -80,7 +81,8 @@ RoomTaken NodeNumaResource::allocate(const PodInfo& pod, const NumaDemand& deman
 Status NodeNumaResource::reserve(CycleState&, const PodPtr& pod, NodeId node) {
   const NumaDemand& demand = demandOf(*pod);
   if (demand.nothing()) return {};
-  if (demand.plain() && demand.ignored.empty() && !table_.particular().contains(node)) return {};
+  if (demand.plain() && demand.ignored.empty() && !table_.nodesAffectingPlainPods().contains(node))
+    return {};
   return reserveOn(pod, demand, node);
 }
 
@@ -100,7 +102,7 @@ Status NodeNumaResource::reserveOn(const PodPtr& pod, const NumaDemand& demand, 
   const ReservationsOffer* offer = reservations();
   std::string reservation = offer ? offer->reservationOf(pod->uid()) : std::string();
   if (offer && reservation.empty()) reservation = offer->nominationOf(*pod, node, true);
-  RoomTaken taken = allocate(*pod, demand, node, affinity, &reservation);
+  NumaCapacityTaken taken = allocate(*pod, demand, node, affinity, &reservation);
   if (!taken.status.ok()) return taken.status;
   if (!taken.grant.nothing()) table_.assign(*pod, std::move(taken.grant));
   return {};

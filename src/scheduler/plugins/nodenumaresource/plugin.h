@@ -83,7 +83,7 @@ class NodeNumaResource final : public Plugin,
   // Where a pod's CPUs and amounts on a node may come from.
   struct Source {
     std::string reservation;  // uid; "": unreserved resources
-    RoomTerms terms;
+    NumaCapacityTerms terms;
   };
 
   // Valid until the next call with another pod.
@@ -114,7 +114,8 @@ class NodeNumaResource final : public Plugin,
   std::vector<Source> sourcesOf(const PodInfo& pod, const NumaDemand& demand, NodeId node,
                                 const std::string* only = nullptr) const;
   // All that the pod could get from any of them.
-  RoomTerms everything(const PodInfo& pod, NodeId node, const std::vector<Source>& sources) const;
+  NumaCapacityTerms everything(const PodInfo& pod, NodeId node,
+                               const std::vector<Source>& sources) const;
   const ReservationsOffer* reservations() const;
 
   // hints.cc
@@ -123,13 +124,13 @@ class NodeNumaResource final : public Plugin,
     NumaMask mask = kAnyNuma;
   };
   Decision decide(const PodInfo& pod, const NumaDemand& demand, NodeId node) const;
-  bool shuns(NodeId node, NumaMask mask) const;
+  bool avoids(NodeId node, NumaMask mask) const;
   const std::vector<NumaHintProvider*>& providers() const;
 
   // plugin.cc
   Status reserveOn(const PodPtr& pod, const NumaDemand& demand, NodeId node);
-  RoomTaken allocate(const PodInfo& pod, const NumaDemand& demand, NodeId node, NumaMask affinity,
-                     const std::string* reservation) const;
+  NumaCapacityTaken allocate(const PodInfo& pod, const NumaDemand& demand, NodeId node,
+                             NumaMask affinity, const std::string* reservation) const;
   Hint onNode(const PodInfo& pod, const std::string& name) const;
   static NumaMask maskOf(const NumaGrant& grant);
   std::string takenMeanwhile(const PodInfo& pod, const NumaGrant& grant, NodeId node) const;

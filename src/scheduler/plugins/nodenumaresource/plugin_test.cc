@@ -343,7 +343,7 @@ TEST(NodeNuma, scores_a_node_alike_alone_and_among_others) {
   for (const auto& [name, score] : all) {
     EXPECT_EQ(f.world.scores(pod, {name}).at(name), score) << name;
     const NodeId node = f.id(name);
-    if (f.table().particular().contains(node)) continue;
+    if (f.table().nodesAffectingPlainPods().contains(node)) continue;
     std::int64_t sum = 0;
     for (const ResourceId id : {kCpu, kMemory}) {
       const std::int64_t there = cluster.allocatable(id)[node];
@@ -351,7 +351,7 @@ TEST(NodeNuma, scores_a_node_alike_alone_and_among_others) {
     }
     EXPECT_EQ(score, sum / 2) << name;
   }
-  EXPECT_EQ(f.table().particular().size(), 60u);
+  EXPECT_EQ(f.table().nodesAffectingPlainPods().size(), 60u);
 }
 
 // NodeResourcesFit scores by the same rule. Its scores are reused unless a node is particular; the

@@ -71,7 +71,7 @@ std::string NodeNumaResource::wouldGet(const PodInfo& pod, const NumaDemand& dem
   const auto policy = policyOf(demand, table_.at(node));
   NumaMask affinity = kAnyNuma;
   if (policy && *policy != NumaPolicy::None) affinity = decide(pod, demand, node).mask;
-  const RoomTaken taken = allocate(pod, demand, node, affinity, nullptr);
+  const NumaCapacityTaken taken = allocate(pod, demand, node, affinity, nullptr);
   return taken.status.ok() ? taken.grant.cpus.toString() : "";
 }
 

@@ -88,9 +88,9 @@ Status NodeNumaResource::score(const CycleState& state, const PodInfo& pod,
   }
   scorePlain(demand, nodes, scores);
   // Nodes that are not like all others for the pod.
-  const NodeSet& particular = table_.particular();
-  for (std::size_t n = 0; !particular.empty() && n < nodes.size(); ++n)
-    if (particular.contains(nodes[n]))
+  const NodeSet& nodesAffectingPlainPods = table_.nodesAffectingPlainPods();
+  for (std::size_t n = 0; !nodesAffectingPlainPods.empty() && n < nodes.size(); ++n)
+    if (nodesAffectingPlainPods.contains(nodes[n]))
       scores[n] = scoreOf(pod, demand, nodes[n], view.on(nodes[n]));
   view.forEachOf(nodes, [&](std::size_t n, const NodeCredit& credit) {
     scores[n] = scoreOf(pod, demand, nodes[n], &credit);
@@ -122,9 +122,10 @@ bool NodeNumaResource::scoresEqualAlias(const CycleState& state,
   const std::int64_t* const memoryWithGuesses = cluster_.nonZeroMemory().data();
   for (const NodeId node : nodes)
     if (cpu[node] != cpuWithGuesses[node] || memory[node] != memoryWithGuesses[node]) return false;
-  const NodeSet& particular = table_.particular();
-  return particular.empty() ||
-         std::ranges::none_of(nodes, [&](NodeId node) { return particular.contains(node); });
+  const NodeSet& nodesAffectingPlainPods = table_.nodesAffectingPlainPods();
+  return nodesAffectingPlainPods.empty() || std::ranges::none_of(nodes, [&](NodeId node) {
+           return nodesAffectingPlainPods.contains(node);
+         });
 }
 
 // The scores of scoreWhole for nodes that are not particular, from the columns of the cluster.
@@ -167,7 +168,7 @@ std::int64_t NodeNumaResource::scoreOf(const PodInfo& pod, const NumaDemand& dem
   const auto affinity = knownAffinity(pod, node);
   if (!affinity) return 0;
   for (Source& source : sourcesOf(pod, demand, node)) {
-    const NumaRoom room(table_, node, demand, nodeScorer_, source.terms);
+    const NumaCapacity room(table_, node, demand, nodeScorer_, source.terms);
     if (!room.fits(*affinity)) continue;
     std::optional<std::int64_t> boundCpu;
     if (bind.binds()) {
@@ -182,7 +183,7 @@ std::int64_t NodeNumaResource::scoreOf(const PodInfo& pod, const NumaDemand& dem
     if (source.terms.limited.empty()) return room.score(*affinity, boundCpu);
     // The limit of the pod to what is reserved does not matter for the use of the zones.
     source.terms.limited.clear();
-    return NumaRoom(table_, node, demand, nodeScorer_, std::move(source.terms))
+    return NumaCapacity(table_, node, demand, nodeScorer_, std::move(source.terms))
         .score(*affinity, boundCpu);
   }
   return 0;

@@ -79,7 +79,7 @@ std::vector<ServicePlugin::Route> NodeNumaResource::routes() {
   return {{.path = "nodes/",
            .shown = "nodes/:nodeName",
            .answer = [this](const std::string& name) { return describe(name); },
-           .formerly = "NodeNUMAResources/cpuTopologyOptions/",
+           .formerPath = "NodeNUMAResources/cpuTopologyOptions/",
            .open = true}};
 }
 

@@ -38,7 +38,7 @@ void append(std::vector<NumaAmounts>& to, const std::vector<NumaAmounts>& parts)
 }
 
 // Limits the named resources to these amounts.
-void limit(RoomTerms& terms, const std::vector<NumaAmounts>& named,
+void limit(NumaCapacityTerms& terms, const std::vector<NumaAmounts>& named,
            std::vector<NumaAmounts> amounts) {
   for (const NumaAmounts& part : named)
     part.amounts.forEach([&](ResourceId id, std::int64_t amount) {
@@ -92,7 +92,7 @@ std::vector<NodeNumaResource::Source> NodeNumaResource::sourcesOf(const PodInfo&
                                                                   const NumaDemand& demand,
                                                                   NodeId node,
                                                                   const std::string* only) const {
-  RoomTerms base;
+  NumaCapacityTerms base;
   if (demand.designated) {
     base.preferred = demand.designated->cpus;
     limit(base, demand.designated->numa, demand.designated->numa);
@@ -146,9 +146,9 @@ std::vector<NodeNumaResource::Source> NodeNumaResource::sourcesOf(const PodInfo&
   return sources;
 }
 
-RoomTerms NodeNumaResource::everything(const PodInfo& pod, NodeId node,
-                                       const std::vector<Source>& sources) const {
-  RoomTerms all;
+NumaCapacityTerms NodeNumaResource::everything(const PodInfo& pod, NodeId node,
+                                               const std::vector<Source>& sources) const {
+  NumaCapacityTerms all;
   for (const Source& source : sources) {
     all.cpus.insert(all.cpus.end(), source.terms.cpus.begin(), source.terms.cpus.end());
     // The common part of all sources is added only once.

@@ -189,7 +189,7 @@ class NodeResourcesFit::Room {
   using Shortage = std::uint64_t;
   static constexpr Shortage kPods = 1ULL << 62;
   static constexpr Shortage kNever = 1ULL << 63;
-  static constexpr std::size_t kToldApart = 62;
+  static constexpr std::size_t kMaxDistinguished = 62;
 
   Room(const Cluster& cluster, const std::vector<Wanted>& wanted)
       : wanted_(wanted),
@@ -225,7 +225,7 @@ class NodeResourcesFit::Room {
     }
     return shortage;
   }
-  bool tellsApart() const { return columns_.size() < kToldApart; }
+  bool canDistinguish() const { return columns_.size() < kMaxDistinguished; }
   std::vector<std::string> reasonsOn(NodeId node, const NodeCredit* credit,
                                      Shortage shortage) const {
     std::vector<std::string> reasons;
@@ -264,7 +264,7 @@ Status NodeResourcesFit::filter(const CycleState& state, const PodInfo&, NodeFil
     const NodeCredit* const credit = state.view().empty() ? nullptr : state.view().on(node);
     const Room::Shortage shortage = room.shortageOn(node, credit);
     if (shortage == 0) return;
-    if (room.tellsApart()) {
+    if (room.canDistinguish()) {
       const auto same =
           std::ranges::find(known, shortage, [](const auto& pair) { return pair.first; });
       if (same != known.end()) return nodes.reject(node, same->second);

@@ -90,7 +90,7 @@ void PodTopologySpread::prepare(const PodInfo& pod, std::vector<SpreadConstraint
   hard_.spreads = spreadsOf(pod, std::move(constraints), true);
   for (Spread& spread : hard_.spreads) {
     count(spread);
-    findLeast(spread);
+    findMinimum(spread);
   }
   hard_.version = index_.version();
 }
@@ -113,7 +113,7 @@ void PodTopologySpread::count(Spread& spread) {
   });
 }
 
-void PodTopologySpread::findLeast(Spread& spread) {
+void PodTopologySpread::findMinimum(Spread& spread) {
   const std::size_t domains = spread.participants->domains;
   spread.least = 0;
   // Domains missing to minDomains count as empty.
@@ -150,7 +150,7 @@ Status PodTopologySpread::filter(const CycleState& state, const PodInfo& pod, No
   } else if (hard_.version != index_.version()) {  // simulated changes: pods, not nodes
     for (Spread& spread : hard_.spreads) {
       count(spread);
-      findLeast(spread);
+      findMinimum(spread);
     }
     hard_.version = index_.version();
   }

@@ -69,7 +69,7 @@ class PodTopologySpread final : public Plugin,
                                                      const std::vector<Symbol>& keys);
   void prepare(const PodInfo& pod, std::vector<SpreadConstraint> constraints);
   void count(Spread& spread);
-  void findLeast(Spread& spread);
+  void findMinimum(Spread& spread);
   const NodeAmounts& podsByNode(const Spread& spread) {
     return spread.constraint.countsNone ? none_
                                         : index_.counts({{spread.constraint.pods}, false}).byNode();

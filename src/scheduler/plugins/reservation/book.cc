@@ -178,7 +178,7 @@ void ReservationBook::onPod(const PodPtr& pod) {
   entry->owners = owners_.add(entry->object->spec.owners, entry->ownersError);
   if (!error.empty()) entry->ownersError = std::move(error);
   entry->unit = pod->pod;
-  readRoom(*entry);
+  readCapacity(*entry);
   put(entry, before);
 }
 
@@ -207,11 +207,11 @@ std::shared_ptr<ReservationEntry> ReservationBook::read(const Object& object,
     entry->error = unit.error().message;
     return entry;
   }
-  readRoom(*entry);
+  readCapacity(*entry);
   return entry;
 }
 
-void ReservationBook::readRoom(ReservationEntry& entry) {
+void ReservationBook::readCapacity(ReservationEntry& entry) {
   ResourceNames& names = cluster_.resources();
   entry.allocatable = model::podRequests(*entry.unit);
   entry.room = toResources(names, entry.allocatable);

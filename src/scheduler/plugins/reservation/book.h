@@ -130,7 +130,7 @@ class ReservationBook final : public ClusterListener {
   void onPod(const PodPtr& pod);
   void put(const std::shared_ptr<ReservationEntry>& entry, const ReservationPtr& before);
   std::shared_ptr<ReservationEntry> read(const Object& object, const ReservationEntry* before);
-  void readRoom(ReservationEntry& entry);
+  void readCapacity(ReservationEntry& entry);
   void feed(const ReservationEntry* before, const ReservationEntry* after);
   void file(const std::shared_ptr<ReservationEntry>& entry);
   void removeFromIndex(const ReservationPtr& entry);

@@ -33,7 +33,7 @@ std::string mismatch(MatchVerdict verdict, const api::Taint* taint) {
 }
 
 // "" if it takes new owners.
-std::string closedToAll(const ReservationEntry& reservation) {
+std::string unavailableReason(const ReservationEntry& reservation) {
   if (reservation.usable()) return "";
   if (!reservation.available && reservation.operating) return "it does not run, or is not ready";
   if (!reservation.available) {
@@ -48,7 +48,7 @@ std::string closedToAll(const ReservationEntry& reservation) {
 }  // namespace
 
 // The rejections of the node by other plugins.
-std::string ReservationPlugin::whyNotThere(const PodInfo& pod, NodeId node) const {
+std::string ReservationPlugin::notOnNodeReason(const PodInfo& pod, NodeId node) const {
   const NodeRow& row = cluster_.node(node);
   const api::RequiredNodeAffinity demanded(pod.pod->spec);
   if (row.object && !demanded.matches(row.object->metadata.labels, row.name).value_or(false))
@@ -61,22 +61,23 @@ std::string ReservationPlugin::whyNotThere(const PodInfo& pod, NodeId node) cons
 }
 
 // Why the pod does not use this reservation; "" if it could.
-std::string ReservationPlugin::whyUnused(const PodInfo& pod, const PodMatch& match,
-                                         const ReservationEntry& reservation, bool& matched) const {
+std::string ReservationPlugin::unusedReason(const PodInfo& pod, const PodMatch& match,
+                                            const ReservationEntry& reservation,
+                                            bool& matched) const {
   const api::Taint* taint = nullptr;
   MatchVerdict verdict = MatchVerdict::Matched;
   if (reservation.node != kNoNode) {
     verdict = matcher_.judge(match, reservation, &taint);
-  } else if (!match.wish.ignoresReservations &&
+  } else if (!match.reservationRequest.ignoresReservations &&
              !std::ranges::binary_search(match.owners, reservation.owners)) {
     verdict = MatchVerdict::NotOwner;
   }
   matched = verdict == MatchVerdict::Matched;
   if (!reservation.ownersError.empty()) return reservation.ownersError;
   if (!matched) return mismatch(verdict, taint);
-  if (std::string closed = closedToAll(reservation); !closed.empty()) return closed;
-  if (match.wish.ignoresReservations) return "the pod ignores reservations";
-  if (!match.wish.required && !matcher_.concerns(match, reservation))
+  if (std::string closed = unavailableReason(reservation); !closed.empty()) return closed;
+  if (match.reservationRequest.ignoresReservations) return "the pod ignores reservations";
+  if (!match.reservationRequest.required && !matcher_.concerns(match, reservation))
     return "it has nothing that the pod asks for";
   const bool counted = cluster_.findPod(pod.uid()) != nullptr;
   const auto matchedOn = matcher_.matchedOn(match, reservation.node);
@@ -85,7 +86,7 @@ std::string ReservationPlugin::whyUnused(const PodInfo& pod, const PodMatch& mat
   for (const std::string& name : shortage.ofNode)
     reasons.push_back(fmt::format("Insufficient {} by node", name));
   std::ranges::copy(shortage.ofReservation, std::back_inserter(reasons));
-  if (reasons.empty() && !counted) return whyNotThere(pod, reservation.node);
+  if (reasons.empty() && !counted) return notOnNodeReason(pod, reservation.node);
   return fmt::format("{}", fmt::join(reasons, ", "));
 }
 
@@ -95,14 +96,14 @@ json::value ReservationPlugin::explainPod(const PodInfo& pod) const {
   json::array list;
   for (const auto& [name, reservation] : book_.all()) {
     bool matched = false;
-    std::string reason = whyUnused(pod, match, *reservation, matched);
+    std::string reason = unusedReason(pod, match, *reservation, matched);
     if (own == reservation->uid()) {
       matched = true;
       reason = "the pod uses it";
     }
     // Thousands of other reservations are not an answer.
     if (!matched && !std::ranges::binary_search(match.owners, reservation->owners) &&
-        match.wish.name != name)
+        match.reservationRequest.name != name)
       continue;
     list.push_back(json::object{{"name", name},
                                 {"node", reservation->object->status.nodeName},
@@ -110,10 +111,10 @@ json::value ReservationPlugin::explainPod(const PodInfo& pod) const {
                                 {"reason", reason}});
   }
   json::object answer{{"pod", pod.key()},
-                      {"required", match.wish.required},
-                      {"ignored", match.wish.ignoresReservations},
+                      {"required", match.reservationRequest.required},
+                      {"ignored", match.reservationRequest.ignoresReservations},
                       {"reservations", std::move(list)}};
-  if (!match.wish.error.empty()) answer["error"] = match.wish.error;
+  if (!match.reservationRequest.error.empty()) answer["error"] = match.reservationRequest.error;
   return answer;
 }
 
@@ -131,15 +132,15 @@ Result<json::value> ReservationPlugin::explain(const std::string& namespaceAndNa
 json::value ReservationPlugin::factsOf(const PodInfo& pod) const {
   if (book_.isReservePod(pod)) return nullptr;
   const PodMatch& match = matcher_.of(pod);
-  const bool concerned =
-      !match.owners.empty() || match.wish.anything() || !reservationOf(pod.uid()).empty();
+  const bool concerned = !match.owners.empty() || match.reservationRequest.anything() ||
+                         !reservationOf(pod.uid()).empty();
   return concerned ? explainPod(pod) : json::value(nullptr);
 }
 
 std::string ReservationPlugin::remedyFor(const PodInfo& pod, NodeId node) const {
   if (book_.isReservePod(pod)) return "";
   const PodMatch& match = matcher_.of(pod);
-  if (match.wish.required && matcher_.matchedOn(match, node).empty())
+  if (match.reservationRequest.required && matcher_.matchedOn(match, node).empty())
     return "a reservation there that the pod may use";
   return "more room in its reservation, or on the node";
 }

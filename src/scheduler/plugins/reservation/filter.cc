@@ -63,7 +63,7 @@ bool ReservationPlugin::conflicts(AllocatePolicy own, NodeId node) const {
 
 Status ReservationPlugin::filter(const CycleState&, const PodInfo& pod, NodeFilter& nodes) {
   if (book_.isReservePod(pod)) return filterReservePod(pod, nodes);
-  const bool toBe = isReservationToBe(*pod.pod);
+  const bool toBe = isUnboundReservation(*pod.pod);
   if (toBe || isOperatingPod(*pod.pod)) {
     const AllocatePolicy own = toBe ? AllocatePolicy::Default : AllocatePolicy::Aligned;
     nodes.forEach([&](NodeId node) {
@@ -73,12 +73,12 @@ Status ReservationPlugin::filter(const CycleState&, const PodInfo& pod, NodeFilt
   }
   if (toBe) return {};
   const PodMatch& match = matcher_.of(pod);
-  if (match.wish.ignoresReservations && !match.wish.required) return {};
+  if (match.reservationRequest.ignoresReservations && !match.reservationRequest.required) return {};
   const auto look = [&](NodeId node) {
     Status status = judge(pod, match, node);
     if (!status.ok()) nodes.reject(node, nodes.rejection(status.code, status.takeReasons()));
   };
-  if (match.wish.required) {
+  if (match.reservationRequest.required) {
     nodes.forEach(look);
   } else {
     nodes.forEachIn(match.nodes, look);
@@ -140,10 +140,10 @@ ReservationMatcher::Shortage ReservationPlugin::tryOne(const PodInfo& pod, const
 }
 
 Status ReservationPlugin::judge(const PodInfo& pod, const PodMatch& match, NodeId node) const {
-  const bool required = match.wish.required;
+  const bool required = match.reservationRequest.required;
   const auto matched = matcher_.matchedOn(match, node);
   if (matched.empty()) return required ? Status::unresolvable(kNoneMatches) : Status{};
-  if (match.wish.ignoresReservations) return {};
+  if (match.reservationRequest.ignoresReservations) return {};
   std::set<std::string> ofNode;
   std::vector<std::string> ofReservations;
   for (const ReservationEntry* reservation : matched) {

@@ -100,7 +100,7 @@ inline PodBuilder webPod(const std::string& name, const std::string& cpu) {
 inline ReservationBuilder forWeb(const char* name, const char* cpu) {
   return aReservation(name).request("cpu", cpu).owner("app", "web");
 }
-inline PodBuilder wishing(PodBuilder pod, std::string affinity) {
+inline PodBuilder requesting(PodBuilder pod, std::string affinity) {
   pod.object().metadata.annotations[model::kAnnotationReservationAffinity] = std::move(affinity);
   return pod;
 }

@@ -42,10 +42,10 @@ void ReservationLedger::release(Cluster& cluster, const std::string& reservation
   const auto it = uses_.find(reservation);
   if (it == uses_.end()) return;
   it->second.pinned = false;
-  tidy(reservation);
+  dropUnusedEntry(reservation);
 }
 
-void ReservationLedger::tidy(const std::string& reservation) {
+void ReservationLedger::dropUnusedEntry(const std::string& reservation) {
   const auto it = uses_.find(reservation);
   if (it == uses_.end() || it->second.pinned) return;
   if (it->second.use.pods.empty() && !it->second.use.counted()) uses_.erase(it);
@@ -175,7 +175,7 @@ void ReservationLedger::removeValue(NodeId node, const PodInfo& pod,
     unsettled_.push_back(reservation);
   }
   changed(reservation);
-  tidy(reservation);
+  dropUnusedEntry(reservation);
 }
 
 void ReservationLedger::settleNow(Cluster& cluster) {

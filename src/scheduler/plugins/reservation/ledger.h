@@ -99,7 +99,7 @@ class ReservationLedger final : public LedgerOf<ReservationShare> {
   bool reserves(const PodInfo& pod) const;
   void changed(const std::string& reservation);
   void recount(ReservationUse& use) const;
-  void tidy(const std::string& reservation);
+  void dropUnusedEntry(const std::string& reservation);
   static Resources usedOf(const PodInfo& reservePod, const ReservationUse& use);
 
   const UnitKind& kind_;

@@ -40,15 +40,15 @@ const PodMatch& ReservationMatcher::of(const PodInfo& pod) const {
   last_.owners.clear();
   last_.requests.clear();
   last_.wanted.clear();
-  if (std::exchange(wished_, false)) last_.wish = {};
+  if (std::exchange(hasRequest_, false)) last_.reservationRequest = {};
   lastOwners_ = version;
   // A reservation never uses another one.
-  if (book_.isReservePod(pod) || isReservationToBe(*pod.pod)) return last_;
-  wished_ = wishes(pod);
-  if (wished_) last_.wish = ReservationRequest::of(*pod.pod);
+  if (book_.isReservePod(pod) || isUnboundReservation(*pod.pod)) return last_;
+  hasRequest_ = wishes(pod);
+  if (hasRequest_) last_.reservationRequest = ReservationRequest::of(*pod.pod);
   if (!book_.owners().empty()) last_.owners = book_.owners().matching(*pod.pod);
   findNodes();
-  if (last_.wish.exact) last_.requests = model::podRequests(*pod.pod);
+  if (last_.reservationRequest.exact) last_.requests = model::podRequests(*pod.pod);
   if (!last_.matchesAnything()) return last_;
   pod.request.forEach([&](ResourceId id, std::int64_t amount) {
     if (amount > 0 && !args_.ignores(cluster_.resources().name(id)))
@@ -68,12 +68,13 @@ void ReservationMatcher::findNodes() const {
 
 bool ReservationMatcher::matchesAffinity(const PodMatch& match, const ReservationEntry& reservation,
                                          NodeId at) const {
-  const ReservationRequest& wish = match.wish;
-  if (wish.labels.empty() && !wish.terms) return true;
+  const ReservationRequest& reservationRequest = match.reservationRequest;
+  if (reservationRequest.labels.empty() && !reservationRequest.terms) return true;
   const api::StringMap& own = reservation.object->metadata.labels;
   const auto holds = [&](const api::StringMap& labels) {
-    return wish.labels.matches(labels) &&
-           (!wish.terms || wish.terms->matches(labels, reservation.name()).value_or(false));
+    return reservationRequest.labels.matches(labels) &&
+           (!reservationRequest.terms ||
+            reservationRequest.terms->matches(labels, reservation.name()).value_or(false));
   };
   if (omitNodeLabels_) return holds(own);
   if (at == kNoNode) return holds(own);
@@ -86,29 +87,30 @@ bool ReservationMatcher::matchesAffinity(const PodMatch& match, const Reservatio
 
 MatchVerdict ReservationMatcher::judge(const PodMatch& match, const ReservationEntry& reservation,
                                        const api::Taint** taint) const {
-  const ReservationRequest& wish = match.wish;
-  if (wish.ignoresReservations) return MatchVerdict::Matched;
+  const ReservationRequest& reservationRequest = match.reservationRequest;
+  if (reservationRequest.ignoresReservations) return MatchVerdict::Matched;
   if (!std::ranges::binary_search(match.owners, reservation.owners)) return MatchVerdict::NotOwner;
-  return judgeWish(match, reservation, reservation.node, taint);
+  return judgeRequest(match, reservation, reservation.node, taint);
 }
 
-MatchVerdict ReservationMatcher::judgeWish(const PodMatch& match,
-                                           const ReservationEntry& reservation, NodeId node,
-                                           const api::Taint** taint) const {
-  const ReservationRequest& wish = match.wish;
+MatchVerdict ReservationMatcher::judgeRequest(const PodMatch& match,
+                                              const ReservationEntry& reservation, NodeId node,
+                                              const api::Taint** taint) const {
+  const ReservationRequest& reservationRequest = match.reservationRequest;
   const auto exact = [&] {
-    return !wish.exact || matchesExactly(*wish.exact, match.requests, reservation.allocatable);
+    return !reservationRequest.exact ||
+           matchesExactly(*reservationRequest.exact, match.requests, reservation.allocatable);
   };
-  if (!wish.name.empty()) {
-    if (wish.name != reservation.name()) return MatchVerdict::OtherName;
+  if (!reservationRequest.name.empty()) {
+    if (reservationRequest.name != reservation.name()) return MatchVerdict::OtherName;
     return exact() ? MatchVerdict::Matched : MatchVerdict::NotExact;
   }
-  if (reservation.closed && !tolerates(wish.tolerations, unschedulableTaint()))
+  if (reservation.closed && !tolerates(reservationRequest.tolerations, unschedulableTaint()))
     return MatchVerdict::Unschedulable;
-  if (wish.required) {
+  if (reservationRequest.required) {
     for (const api::Taint& each : reservation.object->spec.taints) {
       const bool keepsOut = each.effect == "NoSchedule" || each.effect == "NoExecute";
-      if (!keepsOut || tolerates(wish.tolerations, each)) continue;
+      if (!keepsOut || tolerates(reservationRequest.tolerations, each)) continue;
       if (taint) *taint = &each;
       return MatchVerdict::Taint;
     }
@@ -188,8 +190,8 @@ ReservationMatcher::Shortage ReservationMatcher::shortage(const PodMatch& match,
   Shortage shortage;
   addNodeShortage(match, pod, reservation.node, &reservation, matched, counted, shortage);
   if (reservation.policy == AllocatePolicy::Restricted)
-    addReservationShortage(pod.request, 1, reservation, match.wish.name == reservation.name(),
-                           shortage);
+    addReservationShortage(pod.request, 1, reservation,
+                           match.reservationRequest.name == reservation.name(), shortage);
   return shortage;
 }
 

@@ -25,14 +25,16 @@ struct WantedAmount {
 // The part that depends on the pod only.
 struct PodMatch {
   std::shared_ptr<const api::Pod> pod;
-  ReservationRequest wish;
+  ReservationRequest reservationRequest;
   std::vector<OwnersId> owners;
   NodeSet nodes;                     // the nodes with reservations that select the pod as owner
   api::ResourceList requests;        // for exact matches only
   std::vector<WantedAmount> wanted;  // without ignored resources
-  bool matchesAnything() const { return wish.ignoresReservations || !owners.empty(); }
+  bool matchesAnything() const { return reservationRequest.ignoresReservations || !owners.empty(); }
   // Returns false if the node certainly has no reservation for the pod.
-  bool mayMatchOn(NodeId node) const { return wish.ignoresReservations || nodes.contains(node); }
+  bool mayMatchOn(NodeId node) const {
+    return reservationRequest.ignoresReservations || nodes.contains(node);
+  }
 };
 
 // Why the pod cannot use a reservation that selects it as owner.
@@ -65,8 +67,8 @@ class ReservationMatcher {
   MatchVerdict judge(const PodMatch& match, const ReservationEntry& reservation,
                      const api::Taint** taint = nullptr) const;
   // Like judge(), for a reservation that could be placed on the node; does not check the owners.
-  MatchVerdict judgeWish(const PodMatch& match, const ReservationEntry& reservation, NodeId node,
-                         const api::Taint** taint = nullptr) const;
+  MatchVerdict judgeRequest(const PodMatch& match, const ReservationEntry& reservation, NodeId node,
+                            const api::Taint** taint = nullptr) const;
   using Matched = boost::container::small_vector<const ReservationEntry*, 4>;
   // The reservations of the node that the pod may use.
   Matched matchedOn(const PodMatch& match, NodeId node) const;
@@ -112,14 +114,14 @@ class ReservationMatcher {
   const bool omitNodeLabels_;
   // Returns true if the pod asks for reservations.
   bool wishes(const PodInfo& pod) const {
-    return wishes_.of(pod, [&] { return ReservationRequest::isThere(*pod.pod); });
+    return shapesWithRequest_.of(pod, [&] { return ReservationRequest::isThere(*pod.pod); });
   }
   // Recomputes last_.nodes if the reservations have changed.
   void findNodes() const;
 
-  mutable ByShape<bool> wishes_;
+  mutable ByShape<bool> shapesWithRequest_;
   mutable PodMatch last_;
-  mutable bool wished_ = false;             // last_.wish asks for something
+  mutable bool hasRequest_ = false;         // last_.wish asks for something
   mutable std::uint64_t lastOwners_ = 0;    // version of the index
   mutable std::vector<OwnersId> nodesFor_;  // the lists whose nodes last_ has
   mutable std::uint64_t lastPlaces_ = 0;    // version of the book

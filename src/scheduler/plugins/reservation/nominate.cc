@@ -51,11 +51,11 @@ const ReservationEntry* ReservationPlugin::nominate(const PodInfo& pod, NodeId n
                                                     bool counted) const {
   const PodMatch& match = matcher_.of(pod);
   const auto matched = matcher_.matchedOn(match, node);
-  if (matched.empty() || match.wish.ignoresReservations) return nullptr;
-  if (matched.size() == 1 && match.wish.required) return matched.front();
+  if (matched.empty() || match.reservationRequest.ignoresReservations) return nullptr;
+  if (matched.size() == 1 && match.reservationRequest.required) return matched.front();
   ReservationMatcher::Matched fitting;
   for (const ReservationEntry* reservation : matched) {
-    if (!match.wish.required && !matcher_.concerns(match, *reservation)) continue;
+    if (!match.reservationRequest.required && !matcher_.concerns(match, *reservation)) continue;
     if (tryOne(pod, match, *reservation, matched.size(), counted, true).none())
       fitting.push_back(reservation);
   }
@@ -87,7 +87,7 @@ Status ReservationPlugin::preScore(CycleState&, const PodInfo& pod, std::span<co
   if (book_.isReservePod(pod))
     return PreAllocation::allowed(pod) && book_.find(pod.uid()) ? Status{} : Status::skip();
   const PodMatch& match = matcher_.of(pod);
-  const bool none = match.owners.empty() || match.wish.ignoresReservations;
+  const bool none = match.owners.empty() || match.reservationRequest.ignoresReservations;
   return none ? Status::skip() : Status{};
 }
 
@@ -111,7 +111,7 @@ Status ReservationPlugin::score(const CycleState&, const PodInfo& pod,
       scores[n] = matcher_.fullness(pod, *reservation);
     }
   };
-  if (match.wish.ignoresReservations) {
+  if (match.reservationRequest.ignoresReservations) {
     for (std::size_t n = 0; n < nodes.size(); ++n) rate(n);
   } else {
     match.nodes.forEachOf(nodes, rate);
@@ -126,10 +126,11 @@ Status ReservationPlugin::reserve(CycleState& state, const PodPtr& pod, NodeId n
 Status ReservationPlugin::reserveIn(CycleState& state, const PodPtr& pod, NodeId node) {
   if (book_.isReservePod(*pod)) return takeOver(state, pod, node);
   const PodMatch& match = matcher_.of(*pod);
-  if (!match.matchesAnything() && !match.wish.required) return {};
-  if (match.wish.ignoresReservations) return {};
+  if (!match.matchesAnything() && !match.reservationRequest.required) return {};
+  if (match.reservationRequest.ignoresReservations) return {};
   const ReservationEntry* reservation = nominate(*pod, node, true);
-  if (!reservation) return match.wish.required ? Status::unschedulable(kNoneMatches) : Status{};
+  if (!reservation)
+    return match.reservationRequest.required ? Status::unschedulable(kNoneMatches) : Status{};
   // Only pods that require the reservation by name get this far.
   if (reservation->object->metadata.deletionTimestamp)
     return Status::error("target reservation is terminating");

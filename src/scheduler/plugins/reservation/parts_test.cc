@@ -146,9 +146,9 @@ TEST(ReservationRequest, garbage_is_an_error_and_never_more) {
                            "[{\"key\":\"a\",\"operator\":\"Upon\"}]}]}}"}) {
     PodBuilder pod = aPod("p");
     pod.object().metadata.annotations[model::kAnnotationReservationAffinity] = text;
-    const auto wish = ReservationRequest::of(*pod.build());
-    EXPECT_TRUE(wish.required) << text;
-    EXPECT_THAT(wish.error, HasSubstr("reservation-affinity")) << text;
+    const auto reservationRequest = ReservationRequest::of(*pod.build());
+    EXPECT_TRUE(reservationRequest.required) << text;
+    EXPECT_THAT(reservationRequest.error, HasSubstr("reservation-affinity")) << text;
   }
 }
 

@@ -64,14 +64,14 @@ void ReservationPlugin::sign(const PodInfo& pod, Signature& signature) const {
     signPreAllocation(pod, reservation, signature);
     return;
   }
-  if (isReservationToBe(*pod.pod)) return signature.add(std::int64_t{-2});
+  if (isUnboundReservation(*pod.pod)) return signature.add(std::int64_t{-2});
   const PodMatch& match = matcher_.of(pod);
   signature.add(static_cast<std::int64_t>(isOperatingPod(*pod.pod)));
   signature.add(static_cast<std::int64_t>(match.owners.size()));
   for (const OwnersId owners : match.owners) signature.add(std::int64_t{owners});
   ReservationRequest::sign(*pod.pod, signature);
   // The candidate nodes are part of the answer before the filters.
-  if (match.wish.required) signRequiredNodeAffinity(pod.pod->spec, signature);
+  if (match.reservationRequest.required) signRequiredNodeAffinity(pod.pod->spec, signature);
 }
 
 // Changes whenever a pod is added, removed or seen as bound: the candidates for pre-allocation must
@@ -92,7 +92,7 @@ std::uint64_t ReservationPlugin::preFilterEpoch(const PodInfo& pod) const {
   if (matcher_.indifferent(pod)) return 0;
   // Any pod may change which nodes have candidates for pre-allocation.
   if (book_.isReservePod(pod)) return PreAllocation::demanded(pod) ? podsEpoch() : 0;
-  return matcher_.of(pod).wish.required ? book_.version() : 0;
+  return matcher_.of(pod).reservationRequest.required ? book_.version() : 0;
 }
 
 bool ReservationPlugin::hasCredits(const PodInfo& pod) const {
@@ -118,7 +118,7 @@ bool ReservationPlugin::addTakeable(const PodInfo& pod, NodeId node, NodeCredit&
 const NodeSet* ReservationPlugin::creditNodes(const PodInfo& pod) const {
   if (book_.isReservePod(pod)) return nullptr;
   const PodMatch& match = matcher_.of(pod);
-  return match.wish.ignoresReservations ? nullptr : &match.nodes;
+  return match.reservationRequest.ignoresReservations ? nullptr : &match.nodes;
 }
 
 bool ReservationPlugin::addCredit(const PodInfo& pod, NodeId node, NodeCredit& credit) const {
@@ -177,15 +177,16 @@ std::vector<std::pair<NodeId, PodPtr>> ReservationPlugin::hidden(const PodInfo& 
 
 PreFilterResult ReservationPlugin::preFilter(CycleState&, const PodInfo& pod) {
   if (book_.isReservePod(pod)) return preFilterReservePod(pod);
-  if (isReservationToBe(*pod.pod)) return {};
+  if (isUnboundReservation(*pod.pod)) return {};
   const PodMatch& match = matcher_.of(pod);
-  if (!match.wish.error.empty()) return {Status::error(match.wish.error), {}};
-  if (!match.wish.required) {
-    const bool judged =
-        (!match.owners.empty() && !match.wish.ignoresReservations) || isOperatingPod(*pod.pod);
+  if (!match.reservationRequest.error.empty())
+    return {Status::error(match.reservationRequest.error), {}};
+  if (!match.reservationRequest.required) {
+    const bool judged = (!match.owners.empty() && !match.reservationRequest.ignoresReservations) ||
+                        isOperatingPod(*pod.pod);
     return {judged ? Status{} : Status::skip(), {}};
   }
-  selectorIndex_.count(match.wish);
+  selectorIndex_.count(match.reservationRequest);
   const api::RequiredNodeAffinity demanded(pod.pod->spec);
   std::set<std::string> nodes;
   for (const auto& [name, reservation] : book_.all()) {
@@ -209,7 +210,8 @@ std::vector<EventRegistration> ReservationPlugin::eventsToRegister() const {
     if (book_.isReservePod(pod))
       return pod.uid() == (after ? after : before)->metadata.uid ? Hint::Skip : Hint::Queue;
     const PodMatch& match = matcher_.of(pod);
-    if (match.wish.required || match.wish.ignoresReservations) return Hint::Queue;
+    if (match.reservationRequest.required || match.reservationRequest.ignoresReservations)
+      return Hint::Queue;
     if (!after) return Hint::Queue;
     const ReservationPtr reservation = book_.find(after->metadata.uid);
     const bool owned = reservation && std::ranges::binary_search(match.owners, reservation->owners);
@@ -238,7 +240,8 @@ std::vector<EventRegistration> ReservationPlugin::eventsToRegister() const {
 }
 
 // The reservations that match, and its current one, which may not take other owners.
-ReservationMatcher::Matched ReservationPlugin::openTo(const PodInfo& pod, NodeId node) const {
+ReservationMatcher::Matched ReservationPlugin::openReservations(const PodInfo& pod,
+                                                                NodeId node) const {
   ReservationMatcher::Matched open = matcher_.matchedOn(matcher_.of(pod), node);
   const std::string own = reservationOf(pod.uid());
   if (own.empty()) return open;
@@ -251,7 +254,7 @@ ReservationMatcher::Matched ReservationPlugin::openTo(const PodInfo& pod, NodeId
 std::vector<ReservationOnNode> ReservationPlugin::matchedReservations(const PodInfo& pod,
                                                                       NodeId node) const {
   std::vector<ReservationOnNode> matched;
-  for (const ReservationEntry* reservation : openTo(pod, node))
+  for (const ReservationEntry* reservation : openReservations(pod, node))
     matched.push_back(shownTo(*reservation));
   return matched;
 }
@@ -259,7 +262,7 @@ std::vector<ReservationOnNode> ReservationPlugin::matchedReservations(const PodI
 std::vector<ReservationOnNode> ReservationPlugin::otherReservations(const PodInfo& pod,
                                                                     NodeId node) const {
   std::vector<ReservationOnNode> others;
-  const auto matched = openTo(pod, node);
+  const auto matched = openReservations(pod, node);
   for (const ReservationPtr& reservation : book_.on(node))
     if (std::ranges::find(matched, reservation.get()) == matched.end())
       others.push_back(shownTo(*reservation));

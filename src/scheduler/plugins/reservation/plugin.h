@@ -127,7 +127,7 @@ class ReservationPlugin final : public Plugin,
 
   // plugin.cc
   bool addTakeable(const PodInfo& pod, NodeId node, NodeCredit& credit) const;
-  ReservationMatcher::Matched openTo(const PodInfo& pod, NodeId node) const;
+  ReservationMatcher::Matched openReservations(const PodInfo& pod, NodeId node) const;
 
   // nominate.cc
   // The reservation of the node that the pod should use; nullptr if none.
@@ -151,9 +151,9 @@ class ReservationPlugin final : public Plugin,
   Result<json::value> reservationNamed(const std::string& name) const;
   Result<json::value> explain(const std::string& namespaceAndName) const;
   json::value explainPod(const PodInfo& pod) const;
-  std::string whyUnused(const PodInfo& pod, const PodMatch& match,
-                        const ReservationEntry& reservation, bool& matched) const;
-  std::string whyNotThere(const PodInfo& pod, NodeId node) const;
+  std::string unusedReason(const PodInfo& pod, const PodMatch& match,
+                           const ReservationEntry& reservation, bool& matched) const;
+  std::string notOnNodeReason(const PodInfo& pod, NodeId node) const;
 
   std::uint64_t podsEpoch() const;
   const std::vector<ReservationFilterOffer*>& filters() const;

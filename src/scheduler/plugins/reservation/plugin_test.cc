@@ -16,10 +16,10 @@ using ::testing::HasSubstr;
 using testing::kUnresolvable;
 using testing::kUnschedulable;
 using testing::PodBuilder;
+using testing::requesting;
 using testing::ReservationBuilder;
 using testing::ReservationWorld;
 using testing::webPod;
-using testing::wishing;
 
 struct Reservations : ::testing::Test, ReservationWorld {};
 
@@ -68,8 +68,8 @@ TEST_F(Examples, a_restricted_one_takes_no_pod_that_is_larger) {
   set(forWeb("r2", "16").owner("only", "r2").policy("Restricted").on("n").version("2"));
   const auto pod = aPod("p").request("cpu", "18").label("only", "r2");
   EXPECT_EQ(answer(pod, "n"), kUnschedulable + "Insufficient cpu by node");
-  EXPECT_EQ(answer(wishing(pod, "{}"), "n"), kUnschedulable + "Reservation(s) Insufficient cpu");
-  EXPECT_EQ(answer(wishing(pod, R"({"name":"r2"})"), "n"),
+  EXPECT_EQ(answer(requesting(pod, "{}"), "n"), kUnschedulable + "Reservation(s) Insufficient cpu");
+  EXPECT_EQ(answer(requesting(pod, R"({"name":"r2"})"), "n"),
             kUnschedulable +
                 "Reservation(s) Insufficient cpu, requested: 18000, used: 0, capacity: 16000");
 }
@@ -79,7 +79,7 @@ TEST_F(Examples, a_pod_that_does_not_fit_goes_beside_it_unless_it_must_use_one) 
   running(aPod("o2").request("cpu", "12").label("only", "r2"), "n", "r2");
   const auto pod = aPod("p").request("cpu", "6").label("only", "r2");
   EXPECT_EQ(schedule(pod), "n");
-  EXPECT_EQ(answer(wishing(aPod("q").request("cpu", "6").label("only", "r2"), "{}"), "n"),
+  EXPECT_EQ(answer(requesting(aPod("q").request("cpu", "6").label("only", "r2"), "{}"), "n"),
             kUnschedulable + "Reservation(s) Insufficient cpu");
 }
 
@@ -164,10 +164,10 @@ TEST_F(Reservations, affinity_allows_nothing_else) {
   node("a", "8");
   node("b", "8");
   set(forWeb("r", "4").on("b"));
-  EXPECT_EQ(schedule(wishing(webPod("p", "2"), "{}")), "b in r");
-  EXPECT_EQ(schedule(wishing(aPod("stranger").request("cpu", "1"), "{}")),
+  EXPECT_EQ(schedule(requesting(webPod("p", "2"), "{}")), "b in r");
+  EXPECT_EQ(schedule(requesting(aPod("stranger").request("cpu", "1"), "{}")),
             "0/2 nodes are available: node(s) no reservations match reservation affinity.");
-  EXPECT_EQ(schedule(wishing(webPod("q", "9"), "{}")),
+  EXPECT_EQ(schedule(requesting(webPod("q", "9"), "{}")),
             "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) didn't satisfy plugin(s) "
             "[Reservation].");
 }
@@ -177,13 +177,13 @@ TEST_F(Reservations, affinity_selects_by_labels_of_reservation_and_node) {
   world.node(aNode("b").label("disk", "hdd"));
   set(forWeb("ra", "1").label("team", "x").on("a"));
   set(forWeb("rb", "1").label("team", "x").on("b"));
-  EXPECT_EQ(
-      schedule(wishing(webPod("p", "1"), R"({"reservationSelector":{"team":"x","disk":"hdd"}})")),
-      "b in rb");
+  EXPECT_EQ(schedule(requesting(webPod("p", "1"),
+                                R"({"reservationSelector":{"team":"x","disk":"hdd"}})")),
+            "b in rb");
   const std::string term = R"({"requiredDuringSchedulingIgnoredDuringExecution":
       {"reservationSelectorTerms":[{"matchExpressions":[
         {"key":"disk","operator":"In","values":["ssd"]}]}]}})";
-  EXPECT_EQ(schedule(wishing(webPod("q", "1"), term)), "a in ra");
+  EXPECT_EQ(schedule(requesting(webPod("q", "1"), term)), "a in ra");
 }
 
 TEST_F(Reservations, affinity_by_name_ignores_taints_and_closing) {
@@ -191,8 +191,8 @@ TEST_F(Reservations, affinity_by_name_ignores_taints_and_closing) {
   auto r = forWeb("r", "2").taint("t", "v").on("n");
   r.object().spec.unschedulable = true;
   set(r);
-  EXPECT_EQ(schedule(wishing(webPod("p", "1"), R"({"name":"r"})")), "n in r");
-  EXPECT_THAT(schedule(wishing(webPod("q", "1"), R"({"name":"other"})")),
+  EXPECT_EQ(schedule(requesting(webPod("p", "1"), R"({"name":"r"})")), "n in r");
+  EXPECT_THAT(schedule(requesting(webPod("q", "1"), R"({"name":"other"})")),
               HasSubstr("no reservations match"));
 }
 
@@ -200,10 +200,10 @@ TEST_F(Reservations, taints_are_for_pods_that_ask_for_a_reservation) {
   node("n", "8");
   set(forWeb("r", "2").taint("t", "v").on("n"));
   EXPECT_EQ(schedule(webPod("p", "1")), "n in r");
-  EXPECT_THAT(schedule(wishing(webPod("q", "1"), "{}")), HasSubstr("no reservations match"));
-  EXPECT_EQ(
-      schedule(wishing(webPod("s", "1"), R"({"tolerations":[{"key":"t","operator":"Exists"}]})")),
-      "n in r");
+  EXPECT_THAT(schedule(requesting(webPod("q", "1"), "{}")), HasSubstr("no reservations match"));
+  EXPECT_EQ(schedule(requesting(webPod("s", "1"),
+                                R"({"tolerations":[{"key":"t","operator":"Exists"}]})")),
+            "n in r");
 }
 
 TEST_F(Reservations, closed_ones_take_no_new_owners) {
@@ -214,7 +214,7 @@ TEST_F(Reservations, closed_ones_take_no_new_owners) {
   EXPECT_EQ(schedule(webPod("p", "1")), "n");
   const std::string tolerant =
       R"({"tolerations":[{"key":"node.kubernetes.io/unschedulable","operator":"Exists"}]})";
-  EXPECT_EQ(schedule(wishing(webPod("q", "1"), tolerant)), "n in r");
+  EXPECT_EQ(schedule(requesting(webPod("q", "1"), tolerant)), "n in r");
 }
 
 TEST_F(Reservations, exact_match_compares_every_resource_that_is_named) {
@@ -282,9 +282,9 @@ TEST_F(Reservations, inner_reserved_amounts_are_for_nobody) {
           .policy("Restricted")
           .annotation("node.koordinator.sh/reservation", R"({"resources":{"cpu":"2"}})")
           .on("n"));
-  EXPECT_EQ(answer(wishing(webPod("p", "7"), "{}"), "n"),
+  EXPECT_EQ(answer(requesting(webPod("p", "7"), "{}"), "n"),
             kUnschedulable + "Reservation(s) Insufficient cpu");
-  EXPECT_EQ(schedule(wishing(webPod("q", "6"), "{}")), "n in r");
+  EXPECT_EQ(schedule(requesting(webPod("q", "6"), "{}")), "n in r");
 }
 
 TEST_F(Reservations, restricted_options_limit_some_resources_only) {
@@ -295,18 +295,18 @@ TEST_F(Reservations, restricted_options_limit_some_resources_only) {
           .annotation("scheduling.koordinator.sh/reservation-restricted-options",
                       R"({"resources":["memory"]})")
           .on("n"));
-  EXPECT_EQ(schedule(wishing(webPod("p", "6").request("memory", "1Gi"), "{}")), "n in r");
-  EXPECT_EQ(answer(wishing(webPod("q", "1").request("memory", "1Gi"), "{}"), "n"),
+  EXPECT_EQ(schedule(requesting(webPod("p", "6").request("memory", "1Gi"), "{}")), "n in r");
+  EXPECT_EQ(answer(requesting(webPod("q", "1").request("memory", "1Gi"), "{}"), "n"),
             kUnschedulable + "Reservation(s) Insufficient memory");
 }
 
 TEST_F(Reservations, that_count_pods_take_so_many) {
   node("n", "16");
   set(forWeb("r", "8").request("pods", "1").policy("Restricted").on("n"));
-  EXPECT_EQ(schedule(wishing(webPod("p", "1"), "{}")), "n in r");
-  EXPECT_EQ(answer(wishing(webPod("q", "1"), "{}"), "n"),
+  EXPECT_EQ(schedule(requesting(webPod("p", "1"), "{}")), "n in r");
+  EXPECT_EQ(answer(requesting(webPod("q", "1"), "{}"), "n"),
             kUnschedulable + "Reservation(s) Too many pods");
-  EXPECT_EQ(answer(wishing(webPod("q", "1"), R"({"name":"r"})"), "n"),
+  EXPECT_EQ(answer(requesting(webPod("q", "1"), R"({"name":"r"})"), "n"),
             kUnschedulable + "Reservation(s) Too many pods, requested: 1, used: 1, capacity: 1");
 }
 
@@ -370,7 +370,7 @@ TEST_F(Reservations, that_are_to_be_use_no_other_and_stay_off_where_policies_do_
             kUnresolvable + "node(s) reservation allocate policy conflict");
   EXPECT_EQ(schedule(webPod("plain", "3")), "n in r")
       << "others of the same class are not taken for it";
-  EXPECT_EQ(schedule(toBe(wishing(webPod("must", "2"), R"({"name":"q"})"))), "m in q")
+  EXPECT_EQ(schedule(toBe(requesting(webPod("must", "2"), R"({"name":"q"})"))), "m in q")
       << "one that must use a reservation is looked at as it is";
   expectSound();
 }
@@ -383,7 +383,7 @@ TEST_F(Reservations, what_is_said_when_none_is_of_use) {
   auto closed = forWeb("r3", "1").on("b");
   closed.object().spec.unschedulable = true;
   set(closed);
-  const PodPtr pod = world.pod(wishing(webPod("p", "9"), "{}"));
+  const PodPtr pod = world.pod(requesting(webPod("p", "9"), "{}"));
   CycleState state;
   SearchResult found = world.search().find(state, pod);
   const PostFilterResult said = plugin->postFilter(state, pod, found.diagnosis);
@@ -396,9 +396,9 @@ TEST_F(Reservations, what_is_said_when_none_is_of_use) {
 
 TEST_F(Reservations, bad_wishes_are_errors_that_name_the_field) {
   node("n", "8");
-  EXPECT_THAT(schedule(wishing(webPod("p", "1"), "{")),
+  EXPECT_THAT(schedule(requesting(webPod("p", "1"), "{")),
               HasSubstr("metadata.annotations[scheduling.koordinator.sh/reservation-affinity]"));
-  EXPECT_THAT(schedule(wishing(webPod("q", "1"), R"({"name":5})")), HasSubstr("name"));
+  EXPECT_THAT(schedule(requesting(webPod("q", "1"), R"({"name":5})")), HasSubstr("name"));
   EXPECT_EQ(schedule(webPod("fine", "1")), "n") << "nobody else is held up";
 }
 
@@ -458,10 +458,10 @@ TEST_F(Reservations, another_plugin_may_say_that_one_does_not_fit) {
   ReservationWorld other(registry, yaml);
   other.node("n", "32");
   other.set(forWeb("r1", "4").on("n"));
-  EXPECT_EQ(other.answer(wishing(webPod("p", "2"), "{}"), "n"),
+  EXPECT_EQ(other.answer(requesting(webPod("p", "2"), "{}"), "n"),
             kUnschedulable + "Reservation(s) no aligned CPUs");
   other.set(forWeb("r2", "4").on("n"));
-  EXPECT_EQ(other.schedule(wishing(webPod("q", "2"), "{}")), "n in r2");
+  EXPECT_EQ(other.schedule(requesting(webPod("q", "2"), "{}")), "n in r2");
   other.set(forWeb("r3", "16").on("n"));
   EXPECT_EQ(other.schedule(webPod("s", "2")), "n in r3");
   EXPECT_EQ(other.plugin->matchedReservations(*other.world.pod(webPod("t", "1")), 0).size(), 3u);
@@ -528,7 +528,7 @@ TEST_F(Reservations, an_explanation_says_why_each_was_not_used) {
   set(forWeb("tainted", "1").taint("t").on("n"));
   set(forWeb("waiting", "1"));
   set(aReservation("others").request("cpu", "1").owner("app", "db").on("n"));
-  world.bound(wishing(webPod("p", "2"), "{}").nodeName("n"));
+  world.bound(requesting(webPod("p", "2"), "{}").nodeName("n"));
   const auto routes = plugin->routes();
   const auto route =
       std::ranges::find(routes, std::string("explain/"), &ServicePlugin::Route::path);
@@ -605,7 +605,7 @@ TEST(SelectorIndexMetrics, tell_on_how_many_nodes_the_fewest_reservations_are_th
   f.set(forWeb("r3", "4").label("team", "x").on("b"));
   const auto ask = [&](const char* labels) {
     f.world.filter(f.world.pod(
-        wishing(webPod("p", "1"), std::string(R"({"reservationSelector":)") + labels + "}")));
+        requesting(webPod("p", "1"), std::string(R"({"reservationSelector":)") + labels + "}")));
   };
   ask(R"({"team":"x"})");
   ask(R"({"team":"x","zone/one":"1"})");

@@ -44,7 +44,7 @@ std::vector<std::string> ReservationPlugin::reasonsFor(const PodInfo& pod,
                                                        const Diagnosis& diagnosis) const {
   const PodMatch& match = matcher_.of(pod);
   ReservationCounts counts;
-  if (match.owners.empty() && !match.wish.required) return {};
+  if (match.owners.empty() && !match.reservationRequest.required) return {};
   const api::RequiredNodeAffinity demanded(pod.pod->spec);
   std::map<NodeId, int> left;  // by node: reservations that only the node keeps the pod from
   const auto look = [&](const ReservationPtr& reservation) {
@@ -56,7 +56,8 @@ std::vector<std::string> ReservationPlugin::reasonsFor(const PodInfo& pod,
     const MatchVerdict verdict = matcher_.judge(match, *reservation, &taint);
     if (verdict == MatchVerdict::NotOwner) return;
     ++counts.ownerMatched;
-    if (!reservation->operating && match.wish.name == reservation->name()) ++counts.nameMatched;
+    if (!reservation->operating && match.reservationRequest.name == reservation->name())
+      ++counts.nameMatched;
     switch (verdict) {
       case MatchVerdict::OtherName:
         ++counts.nameUnmatched;
@@ -77,7 +78,7 @@ std::vector<std::string> ReservationPlugin::reasonsFor(const PodInfo& pod,
         ++left[reservation->node];
     }
   };
-  if (match.wish.ignoresReservations) {
+  if (match.reservationRequest.ignoresReservations) {
     for (const auto& [name, reservation] : book_.all()) look(reservation);
   } else {
     // All other reservations have other owners; there may be thousands of them.
@@ -97,7 +98,7 @@ std::vector<std::string> ReservationPlugin::reasonsFor(const PodInfo& pod,
     if (count <= 0) continue;
     for (const auto& [reason, times] : ofNode) counts.nodeReasons[reason] += count * times;
   }
-  return counts.reasons(match.wish.required);
+  return counts.reasons(match.reservationRequest.required);
 }
 
 PostFilterResult ReservationPlugin::postFilter(CycleState& state, const PodPtr& pod,
@@ -117,7 +118,7 @@ PostFilterResult ReservationPlugin::postFilter(CycleState& state, const PodPtr& 
 // grants with them.
 PostFilterResult ReservationPlugin::preempt(CycleState& state, const PodPtr& pod,
                                             const Diagnosis& diagnosis) {
-  if (std::string why = preemption_.mayNot(*pod, diagnosis); !why.empty())
+  if (std::string why = preemption_.ineligibleReason(*pod, diagnosis); !why.empty())
     return PodPreemption::refusal(std::move(why));
   PodPreemption::Found found = preemption_.find(state, pod, diagnosis);
   if (found.candidates.empty()) return std::move(found.none);
@@ -126,7 +127,7 @@ PostFilterResult ReservationPlugin::preempt(CycleState& state, const PodPtr& pod
 
 void ReservationPlugin::afterPostFilter(CycleState&, const PodPtr& pod, const Status& status) {
   if (!handle_.events() || status.ok() || book_.isReservePod(*pod)) return;
-  if (!matcher_.of(*pod).wish.required) return;
+  if (!matcher_.of(*pod).reservationRequest.required) return;
   auto text = reservationLevelMessage(status.message());
   if (!text) return;
   handle_.events()->record(handle_.kindOf(*pod).reference(*pod), "Warning",

@@ -82,8 +82,8 @@ bool PreAllocation::isCandidate(const PodInfo& pod, const ReservationEntry& rese
   const ReservationShare* share = book_.ledger().in(record->grants);
   if (share && share->reservation != reservation.uid()) return false;
   const PodMatch& match = matcher_.of(pod);
-  if (!match.wish.error.empty()) return false;
-  return matcher_.judgeWish(match, reservation, node) == MatchVerdict::Matched;
+  if (!match.reservationRequest.error.empty()) return false;
+  return matcher_.judgeRequest(match, reservation, node) == MatchVerdict::Matched;
 }
 
 std::int64_t PreAllocation::rank(const PodInfo& pod) const {
@@ -125,8 +125,8 @@ bool PreAllocation::hasCandidates(const ReservationEntry& reservation, NodeId no
   });
 }
 
-std::vector<std::string> PreAllocation::lacks(const PodInfo& reservePod, NodeId node,
-                                              const Resources& taken, bool counted) const {
+std::vector<std::string> PreAllocation::missingForPod(const PodInfo& reservePod, NodeId node,
+                                                      const Resources& taken, bool counted) const {
   std::vector<std::string> names;
   reservePod.request.forEach([&](ResourceId id, std::int64_t amount) {
     const std::string& name = cluster_.resources().name(id);
@@ -144,7 +144,7 @@ PreAllocation::Choice PreAllocation::choose(const PodInfo& reservePod,
                                             const ReservationEntry& reservation, NodeId node,
                                             bool counted) const {
   const bool demands = demanded(reservePod);
-  const auto alone = [&] { return lacks(reservePod, node, {}, counted); };
+  const auto alone = [&] { return missingForPod(reservePod, node, {}, counted); };
   if (!demands && args_.preferNoPreAllocatedPods && alone().empty()) return {};
   const bool several = allowsSeveralPods(reservation);
   const std::vector<PodPtr> there = candidates(reservation, node);
@@ -158,7 +158,7 @@ PreAllocation::Choice PreAllocation::choose(const PodInfo& reservePod,
     Resources trial = taken;
     trial.add(pod->request);
     auto full = matcher_.shortageWithin(reservation, trial, several ? choice.pods.size() + 1 : 1);
-    std::vector<std::string> lacking = lacks(reservePod, node, trial, counted);
+    std::vector<std::string> lacking = missingForPod(reservePod, node, trial, counted);
     const bool fits = full.empty();
     std::ranges::move(full, std::back_inserter(ofReservation));
     if (!several) {

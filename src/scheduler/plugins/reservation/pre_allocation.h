@@ -46,8 +46,8 @@ class PreAllocation {
   bool isTaken(const PodInfo& pod, const ReservationEntry& reservation) const;
   std::int64_t rank(const PodInfo& pod) const;
   // What the reserve pod lacks on the node if it takes over pods with these requests.
-  std::vector<std::string> lacks(const PodInfo& reservePod, NodeId node, const Resources& taken,
-                                 bool counted) const;
+  std::vector<std::string> missingForPod(const PodInfo& reservePod, NodeId node,
+                                         const Resources& taken, bool counted) const;
   static bool allowsSeveralPods(const ReservationEntry& reservation);
   static bool isClusterMode(const ReservationEntry& reservation);
 

@@ -330,13 +330,14 @@ class RandomWorld {
     if (pod.wants.memory > 0) builder.request("memory", std::to_string(pod.wants.memory) + "Gi");
     if (pod.ignores) builder.label(std::string(model::kLabelReservationIgnored), "true");
     if (!pod.required) return builder;
-    json::object wish;
-    if (!pod.wantedName.empty()) wish["name"] = pod.wantedName;
+    json::object reservationRequest;
+    if (!pod.wantedName.empty()) reservationRequest["name"] = pod.wantedName;
     if (!pod.wantedTier.empty())
-      wish["reservationSelector"] = json::object{{"tier", pod.wantedTier}};
+      reservationRequest["reservationSelector"] = json::object{{"tier", pod.wantedTier}};
     if (pod.tolerates)
-      wish["tolerations"] = json::array{json::object{{"key", "t"}, {"operator", "Exists"}}};
-    return testing::wishing(builder, toJson(wish));
+      reservationRequest["tolerations"] =
+          json::array{json::object{{"key", "t"}, {"operator", "Exists"}}};
+    return testing::requesting(builder, toJson(reservationRequest));
   }
   void tryPod(int n) {
     PlainPod pod = somePod(n);

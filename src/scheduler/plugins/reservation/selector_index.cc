@@ -100,11 +100,11 @@ std::size_t SelectorIndex::nodesWith(
 
 // Visits only the labels that the pod asks for, because it runs for every pod that selects by
 // labels.
-void SelectorIndex::count(const ReservationRequest& wish) {
-  if (!args_.indexEnabled || wish.labels.empty()) return;
+void SelectorIndex::count(const ReservationRequest& reservationRequest) {
+  if (!args_.indexEnabled || reservationRequest.labels.empty()) return;
   std::optional<std::size_t> fewest;
   const auto see = [&](std::size_t nodes) { fewest = std::min(fewest.value_or(nodes), nodes); };
-  for (const auto& requirement : wish.labels.requirements()) {
+  for (const auto& requirement : reservationRequest.labels.requirements()) {
     if (isKey(requirement.key)) {
       see(requirement.values.empty() ? 0 : nodesWith([&](const api::StringMap& labels) {
         const std::string* value = api::findIn(labels, requirement.key);

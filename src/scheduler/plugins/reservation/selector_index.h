@@ -23,7 +23,7 @@ class SelectorIndex {
   json::object show(bool detail) const;
   // Called when a pod selects reservations by labels. Walks over all reservations if the index is
   // enabled.
-  void count(const ReservationRequest& wish);
+  void count(const ReservationRequest& reservationRequest);
   std::string metrics() const;
 
  private:

@@ -19,7 +19,7 @@ constexpr const char* kNotActive = "reservation is not active";
 constexpr const char* kHoldsOthers = "reservation has been given other CPUs or devices meanwhile";
 constexpr int kWriteAttempts = 5;
 
-bool mayHelpAgain(ErrorCode code) {
+bool isRetriable(ErrorCode code) {
   return code == ErrorCode::Internal || code == ErrorCode::Unavailable ||
          code == ErrorCode::TooManyRequests || code == ErrorCode::Timeout;
 }
@@ -190,7 +190,7 @@ Task<Result<>> ReservationKind::changeStatus(std::string name, std::string uid, 
     }
     if (written) co_return Result<>{};
     const ErrorCode code = written.error().code;
-    if (attempt == kWriteAttempts || (code != ErrorCode::Conflict && !mayHelpAgain(code)))
+    if (attempt == kWriteAttempts || (code != ErrorCode::Conflict && !isRetriable(code)))
       co_return fail(Error(written.error()));
     current = nullptr;
     auto pause = sleepFor(executor_, wait);

@@ -16,10 +16,10 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using testing::PodBuilder;
+using testing::requesting;
 using testing::ReservationBuilder;
 using testing::webPod;
 using testing::WholeWithReservations;
-using testing::wishing;
 using testing::withNumaNodes;
 using namespace std::chrono_literals;
 
@@ -215,7 +215,7 @@ TEST(ReservationScheduling, deleting_one_wakes_who_waits_for_its_room) {
 TEST(ReservationScheduling, pods_that_need_one_wait_for_it_and_say_so) {
   WholeWithReservations f;
   f.node(aNode("n"));
-  f.create(wishing(webPod("p", "2"), "{}"));
+  f.create(requesting(webPod("p", "2"), "{}"));
   f.run(1min);
   EXPECT_EQ(f.nodeOf("p"), "");
   EXPECT_THAT(f.conditions, Contains(HasSubstr("no reservations match reservation affinity")));

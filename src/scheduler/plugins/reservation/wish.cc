@@ -34,38 +34,40 @@ bool ReservationRequest::isThere(const api::Pod& pod) {
          api::findIn(pod.metadata.annotations, model::kAnnotationExactMatchReservation);
 }
 
-bool isReservationToBe(const api::Pod& pod) {
+bool isUnboundReservation(const api::Pod& pod) {
   return api::findIn(pod.metadata.annotations, model::kAnnotationReservePod) &&
          !api::findIn(pod.metadata.annotations, model::kAnnotationReservationAffinity);
 }
 
 ReservationRequest ReservationRequest::of(const api::Pod& pod) {
-  ReservationRequest wish;
+  ReservationRequest reservationRequest;
   if (const auto* ignored = api::findIn(pod.metadata.labels, model::kLabelReservationIgnored))
-    wish.ignoresReservations = *ignored == "true";
+    reservationRequest.ignoresReservations = *ignored == "true";
   api::ReservationAffinity affinity;
-  if (readAnnotation(pod, model::kAnnotationReservationAffinity, affinity, wish.error)) {
-    wish.required = true;
-    wish.name = std::move(affinity.name);
-    wish.labels = api::Selector::ofLabels(affinity.reservationSelector);
-    wish.tolerations = std::move(affinity.tolerations);
+  if (readAnnotation(pod, model::kAnnotationReservationAffinity, affinity,
+                     reservationRequest.error)) {
+    reservationRequest.required = true;
+    reservationRequest.name = std::move(affinity.name);
+    reservationRequest.labels = api::Selector::ofLabels(affinity.reservationSelector);
+    reservationRequest.tolerations = std::move(affinity.tolerations);
     if (const auto& required = affinity.requiredDuringSchedulingIgnoredDuringExecution) {
       auto terms = api::NodeSelectorMatcher::compile({required->reservationSelectorTerms});
       if (terms) {
-        wish.terms = *std::move(terms);
-      } else if (wish.error.empty()) {
-        wish.error = fmt::format(
+        reservationRequest.terms = *std::move(terms);
+      } else if (reservationRequest.error.empty()) {
+        reservationRequest.error = fmt::format(
             "metadata.annotations[{}].requiredDuringSchedulingIgnoredDuringExecution: {}",
             model::kAnnotationReservationAffinity, terms.error().message);
       }
     }
   }
   api::ExactMatchReservation exact;
-  if (readAnnotation(pod, model::kAnnotationExactMatchReservation, exact, wish.error) &&
+  if (readAnnotation(pod, model::kAnnotationExactMatchReservation, exact,
+                     reservationRequest.error) &&
       !exact.resourceNames.empty()) {
-    wish.exact.emplace(exact.resourceNames.begin(), exact.resourceNames.end());
+    reservationRequest.exact.emplace(exact.resourceNames.begin(), exact.resourceNames.end());
   }
-  return wish;
+  return reservationRequest;
 }
 
 void ReservationRequest::sign(const api::Pod& pod, Signature& signature) {
@@ -84,9 +86,9 @@ bool matchesExactly(const std::vector<std::string>& resources, const api::Resour
   return std::ranges::all_of(resources, [&](const std::string& name) {
     const auto here = pod.find(name);
     const auto there = reservation.find(name);
-    const bool lacks = here == pod.end();
-    if (lacks != (there == reservation.end())) return false;
-    return lacks || here->second == there->second;
+    const bool missingForPod = here == pod.end();
+    if (missingForPod != (there == reservation.end())) return false;
+    return missingForPod || here->second == there->second;
   });
 }
 

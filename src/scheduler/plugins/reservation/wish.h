@@ -38,7 +38,7 @@ struct ReservationRequest {
 // will be created for it. It uses none of the existing reservations, and avoids nodes where its own
 // reservation could not be. Returns false for a pod that must use a reservation, because the new
 // one may not match it.
-bool isReservationToBe(const api::Pod& pod);
+bool isUnboundReservation(const api::Pod& pod);
 
 // Returns true if pod and reservation agree in these resources. A resource that both lack does not
 // differ.

@@ -19,10 +19,10 @@ OptionsByNode::OptionsByNode(Cluster& cluster, std::vector<VolumeOption> options
   }
 }
 
-std::optional<NodeSet> nodesWithRoom(Cluster& cluster, const Store<api::CSIDriver>& drivers,
-                                     const Store<api::CSIStorageCapacity>& capacities,
-                                     const api::StorageClass& class_,
-                                     const api::PersistentVolumeClaim& claim) {
+std::optional<NodeSet> nodesBelowVolumeLimit(Cluster& cluster, const Store<api::CSIDriver>& drivers,
+                                             const Store<api::CSIStorageCapacity>& capacities,
+                                             const api::StorageClass& class_,
+                                             const api::PersistentVolumeClaim& claim) {
   if (!claim.spec.resources.requests.contains("storage")) return std::nullopt;
   const auto driver = drivers.get({"", class_.provisioner});
   if (!driver || !driver->spec.storageCapacity) return std::nullopt;

@@ -37,9 +37,9 @@ class OptionsByNode {
 
 // The nodes where the driver of the class reports enough capacity for the claim; nullopt: the
 // driver does not report it, and every node may have it. Valid until a node changes.
-std::optional<NodeSet> nodesWithRoom(Cluster& cluster, const Store<api::CSIDriver>& drivers,
-                                     const Store<api::CSIStorageCapacity>& capacities,
-                                     const api::StorageClass& class_,
-                                     const api::PersistentVolumeClaim& claim);
+std::optional<NodeSet> nodesBelowVolumeLimit(Cluster& cluster, const Store<api::CSIDriver>& drivers,
+                                             const Store<api::CSIStorageCapacity>& capacities,
+                                             const api::StorageClass& class_,
+                                             const api::PersistentVolumeClaim& claim);
 
 }  // namespace koord::scheduler

@@ -75,7 +75,8 @@ PreFilterResult VolumeBinding::preFilter(CycleState& state, const PodInfo& pod) 
       delayed.options =
           OptionsByNode(cluster_, optionsFor(*delayed.claim, volumes_), claims.delayed.size());
     }
-    delayed.room = nodesWithRoom(cluster_, drivers_, capacities_, *delayed.class_, *delayed.claim);
+    delayed.room =
+        nodesBelowVolumeLimit(cluster_, drivers_, capacities_, *delayed.class_, *delayed.claim);
   }
   // Small claims choose first, so that they leave the large volumes to the large claims.
   std::ranges::stable_sort(claims.delayed, [](const Delayed& a, const Delayed& b) {

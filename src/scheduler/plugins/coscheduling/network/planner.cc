@@ -80,8 +80,8 @@ bool NetworkPlanner::before(PlaceId a, PlaceId b, bool tightFirst) const {
 }
 
 // Adds a node for each pod that goes there; returns the number of pods.
-std::int64_t NetworkPlanner::deal(PlaceId id, std::int64_t wanted,
-                                  std::vector<NodeId>& nodes) const {
+std::int64_t NetworkPlanner::distribute(PlaceId id, std::int64_t wanted,
+                                        std::vector<NodeId>& nodes) const {
   const NetworkTree::Place& place = tree_.place(id);
   const std::int64_t share = floored(std::min(wanted, sums_[id].slots), place.level);
   if (place.node != kNoNode) {
@@ -94,7 +94,7 @@ std::int64_t NetworkPlanner::deal(PlaceId id, std::int64_t wanted,
   std::int64_t dealt = 0;
   for (const PlaceId each : below) {
     if (dealt == share) break;
-    dealt += deal(each, share - dealt, nodes);
+    dealt += distribute(each, share - dealt, nodes);
   }
   return dealt;
 }
@@ -107,7 +107,7 @@ std::vector<std::vector<NodeId>> NetworkPlanner::plans(std::size_t most) const {
   for (const PlaceId place : places) {
     if (plans.size() == most) break;
     std::vector<NodeId> nodes;
-    if (deal(place, demand_.pods, nodes) == demand_.pods) plans.push_back(std::move(nodes));
+    if (distribute(place, demand_.pods, nodes) == demand_.pods) plans.push_back(std::move(nodes));
   }
   return plans;
 }

@@ -70,7 +70,7 @@ class NetworkPlanner {
   std::vector<PlaceId> gatherScopes() const;
   std::vector<PlaceId> candidates() const;
   bool before(PlaceId a, PlaceId b, bool tightFirst) const;
-  std::int64_t deal(PlaceId place, std::int64_t wanted, std::vector<NodeId>& nodes) const;
+  std::int64_t distribute(PlaceId place, std::int64_t wanted, std::vector<NodeId>& nodes) const;
 
   const NetworkTree& tree_;
   const NetworkDemand demand_;

@@ -56,7 +56,7 @@ void QuotaTree::markDirty(QuotaId quota, Column column) {
 }
 
 // Not recursive: a chain of quotas may be longer than the stack is deep.
-std::vector<QuotaId> QuotaTree::withAllBelow(QuotaId quota) const {
+std::vector<QuotaId> QuotaTree::withDescendants(QuotaId quota) const {
   std::vector<QuotaId> all{quota};
   for (std::size_t n = 0; n < all.size(); ++n) {
     const std::vector<QuotaId>& children = nodes_[all[n]].children;
@@ -66,13 +66,13 @@ std::vector<QuotaId> QuotaTree::withAllBelow(QuotaId quota) const {
 }
 
 // The set of columns with runtimes has changed for all descendants.
-void QuotaTree::markBelowDirty(QuotaId quota, const Columns& columns) {
+void QuotaTree::markChildrenDirty(QuotaId quota, const Columns& columns) {
   if (columns.empty()) return;
-  for (const QuotaId each : withAllBelow(quota)) markDirty(each, columns);
+  for (const QuotaId each : withDescendants(quota)) markDirty(each, columns);
 }
 
-void QuotaTree::markAllBelowDirty(QuotaId quota) {
-  for (const QuotaId each : withAllBelow(quota)) markDirty(each, cellColumnsAround(each));
+void QuotaTree::markDescendantsDirty(QuotaId quota) {
+  for (const QuotaId each : withDescendants(quota)) markDirty(each, cellColumnsAround(each));
 }
 
 // --- Sums.
@@ -189,7 +189,7 @@ void QuotaTree::apply(QuotaId quota, const Spec& spec, Columns& fresh) {
   });
   ++node.stamp;
   markDirty(quota, own);
-  markBelowDirty(quota, changed);
+  markChildrenDirty(quota, changed);
   if (parent != kNoQuota) {
     forEachColumn(own - known,
                   [&](Column column) { push(parent, column, {}, upward(quota, column)); });
@@ -275,7 +275,7 @@ void QuotaTree::share(QuotaId quota, Column column) {
 
 // A quota does not limit resources that are not in its max: its children have their own limits
 // only.
-void QuotaTree::leaveUnshared(QuotaId quota, Column column) {
+void QuotaTree::clearShares(QuotaId quota, Column column) {
   sharersOf(quota, column, sharers_);
   for (const QuotaId child : sharers_) {
     Node& node = nodes_[child];
@@ -297,7 +297,7 @@ void QuotaTree::redistributeAll(QuotaId quota) {
     if (shared.contains(column)) {
       share(quota, column);
     } else {
-      leaveUnshared(quota, column);
+      clearShares(quota, column);
     }
   });
 }
@@ -314,7 +314,7 @@ void QuotaTree::refresh(QuotaId quota) {
 
 void QuotaTree::refreshAll() {
   if (refreshed_ == version_) return;
-  for (const QuotaId quota : withAllBelow(kRoot))
+  for (const QuotaId quota : withDescendants(kRoot))
     if (!nodes_[quota].dirty.empty()) redistributeAll(quota);
   refreshed_ = version_;
 }
@@ -358,7 +358,7 @@ void QuotaTree::sumUp(QuotaId quota) {
 
 void QuotaTree::rebuild() {
   ++version_;
-  const std::vector<QuotaId> all = withAllBelow(kRoot);
+  const std::vector<QuotaId> all = withDescendants(kRoot);
   for (auto quota = all.rbegin(); quota != all.rend(); ++quota) sumUp(*quota);
 }
 

@@ -128,8 +128,8 @@ class QuotaTree {
   QuotaId find(std::string_view name) const;
   std::size_t size() const { return ids_.size(); }  // without the root
 
-  enum class Hanging { WhereItSays, ParentMissing, Cycle };
-  Hanging hanging(QuotaId quota) const { return nodes_[quota].hanging; }
+  enum class ParentState { ParentFound, ParentMissing, Cycle };
+  ParentState parentState(QuotaId quota) const { return nodes_[quota].parentState; }
   const std::string& name(QuotaId quota) const { return nodes_[quota].name; }
   // Never reused for another quota.
   std::uint64_t serial(QuotaId quota) const { return nodes_[quota].serial; }
@@ -194,7 +194,7 @@ class QuotaTree {
     std::string name;
     Spec spec;
     QuotaId parent = kNoQuota;
-    Hanging hanging = Hanging::WhereItSays;
+    ParentState parentState = ParentState::ParentFound;
     std::vector<QuotaId> children;
     Columns hasMax;
     Columns hasMin;
@@ -248,10 +248,10 @@ class QuotaTree {
   static Sum limited(const Node& node, const Cell& cell, Column column);
   void markDirty(QuotaId quota, const Columns& columns);
   void markDirty(QuotaId quota, Column column);
-  void markBelowDirty(QuotaId quota, const Columns& columns);
-  void markAllBelowDirty(QuotaId quota);
+  void markChildrenDirty(QuotaId quota, const Columns& columns);
+  void markDescendantsDirty(QuotaId quota);
   // The quota and all of its descendants, parents first.
-  std::vector<QuotaId> withAllBelow(QuotaId quota) const;
+  std::vector<QuotaId> withDescendants(QuotaId quota) const;
   // Of a quota and its children.
   Columns cellColumnsAround(QuotaId quota) const;
   Columns sharedColumns(QuotaId quota) const;
@@ -260,7 +260,7 @@ class QuotaTree {
   void sharersOf(QuotaId quota, Column column, std::vector<QuotaId>& sharers) const;
   Claim claimOf(QuotaId child, Column column) const;
   void share(QuotaId quota, Column column);
-  void leaveUnshared(QuotaId quota, Column column);
+  void clearShares(QuotaId quota, Column column);
   void redistributeAll(QuotaId quota);
   void scaleMins(QuotaId quota, Column column, std::span<const QuotaId> sharers);
   void setRuntime(QuotaId quota, Column column, std::int64_t runtime);
@@ -272,7 +272,7 @@ class QuotaTree {
   std::vector<QuotaId> free_;
   std::unordered_map<std::string, QuotaId> ids_;
   // Quotas by the name of their parent, whether that exists or not.
-  std::unordered_map<std::string, std::unordered_set<QuotaId>> wishes_;
+  std::unordered_map<std::string, std::unordered_set<QuotaId>> childrenByParentName_;
   std::uint64_t lastSerial_ = 0;
   std::uint64_t version_ = 1;
   std::uint64_t refreshed_ = 0;  // the version at which no quota was dirty

@@ -171,14 +171,14 @@ TEST(QuotaTree, a_missing_parent_is_replaced_by_the_root_until_it_comes) {
   const QuotaId child = tree.put("child", "parent", 50, 0);
   tree.ask("child", 40);
   tree.setTotal(kCpu, 100);
-  EXPECT_EQ(tree.hanging(child), QuotaTree::Hanging::ParentMissing);
+  EXPECT_EQ(tree.parentState(child), QuotaTree::ParentState::ParentMissing);
   EXPECT_EQ(tree.runtime("child"), 40);
   const QuotaId parent = tree.put("parent", "", 30, 0);
-  EXPECT_EQ(tree.hanging(child), QuotaTree::Hanging::WhereItSays);
+  EXPECT_EQ(tree.parentState(child), QuotaTree::ParentState::ParentFound);
   EXPECT_EQ(tree.parent(child), parent);
   EXPECT_EQ(tree.runtime("child"), 30);
   tree.erase(parent);
-  EXPECT_EQ(tree.hanging(child), QuotaTree::Hanging::ParentMissing);
+  EXPECT_EQ(tree.parentState(child), QuotaTree::ParentState::ParentMissing);
   EXPECT_EQ(tree.runtime("child"), 40);
 }
 
@@ -193,7 +193,7 @@ TEST(QuotaTree, members_of_a_cycle_hang_below_the_root_whichever_came_first) {
     }
     tree.put("self", "self", 10, 0);
     for (const char* name : {"a", "b", "c", "self"}) {
-      EXPECT_EQ(tree.hanging(tree.find(name)), QuotaTree::Hanging::Cycle) << name;
+      EXPECT_EQ(tree.parentState(tree.find(name)), QuotaTree::ParentState::Cycle) << name;
       EXPECT_EQ(tree.parent(tree.find(name)), QuotaTree::kRoot) << name;
     }
     EXPECT_EQ(tree.parent(tree.find("below")), tree.find("a"));

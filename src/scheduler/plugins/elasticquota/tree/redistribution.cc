@@ -14,8 +14,9 @@ struct Share {
 };
 
 // Distributes `left` among the borrowers by weight.
-void dealOut(std::span<const Claim> claims, std::span<const std::uint32_t> borrowers, Wide left,
-             Wide weights, std::span<std::int64_t> runtime, std::vector<Share>& shares) {
+void distributeLeft(std::span<const Claim> claims, std::span<const std::uint32_t> borrowers,
+                    Wide left, Wide weights, std::span<std::int64_t> runtime,
+                    std::vector<Share>& shares) {
   shares.clear();
   Wide residual = left;
   for (const std::uint32_t child : borrowers) {
@@ -55,7 +56,7 @@ void redistribute(std::span<const Claim> claims, std::int64_t total,
   shares.reserve(borrowers.size());
   while (left > 0 && weights > 0) {
     if (rounds) rounds->push_back({static_cast<std::int64_t>(left), borrowers.size()});
-    dealOut(claims, borrowers, left, weights, runtime, shares);
+    distributeLeft(claims, borrowers, left, weights, runtime, shares);
     left = 0;
     std::erase_if(borrowers, [&](std::uint32_t child) {
       const Claim& claim = claims[child];

@@ -57,7 +57,7 @@ void QuotaTree::attach(QuotaId quota, QuotaId parent) {
   const Columns own = cellColumns(quota);
   forEachColumn(own, [&](Column column) { push(parent, column, {}, upward(quota, column)); });
   markDirty(parent, own);
-  markAllBelowDirty(quota);
+  markDescendantsDirty(quota);
 }
 
 void QuotaTree::detach(QuotaId quota) {
@@ -72,10 +72,10 @@ void QuotaTree::detach(QuotaId quota) {
 void QuotaTree::settle(QuotaId quota) {
   Node& node = nodes_[quota];
   QuotaId parent = wanted(quota);
-  node.hanging = parent == kNoQuota ? Hanging::ParentMissing
-                 : onCycle(quota)   ? Hanging::Cycle
-                                    : Hanging::WhereItSays;
-  if (node.hanging != Hanging::WhereItSays) parent = kRoot;
+  node.parentState = parent == kNoQuota ? ParentState::ParentMissing
+                     : onCycle(quota)   ? ParentState::Cycle
+                                        : ParentState::ParentFound;
+  if (node.parentState != ParentState::ParentFound) parent = kRoot;
   if (parent == node.parent) return;
   if (node.parent != kNoQuota) detach(quota);
   attach(quota, parent);
@@ -88,7 +88,8 @@ void QuotaTree::settleAffected(QuotaId quota, std::vector<QuotaId> affected) {
     affected.push_back(quota);
     membersOfCycle(quota, affected);
   }
-  if (const auto it = wishes_.find(nodes_[quota].name); it != wishes_.end())
+  if (const auto it = childrenByParentName_.find(nodes_[quota].name);
+      it != childrenByParentName_.end())
     affected.insert(affected.end(), it->second.begin(), it->second.end());
   std::ranges::sort(affected);
   affected.erase(std::ranges::unique(affected).begin(), affected.end());
@@ -102,10 +103,10 @@ void QuotaTree::settleAffected(QuotaId quota, std::vector<QuotaId> affected) {
 }
 
 void QuotaTree::dropRequest(QuotaId quota) {
-  const auto it = wishes_.find(nodes_[quota].spec.parent);
-  if (it == wishes_.end()) return;
+  const auto it = childrenByParentName_.find(nodes_[quota].spec.parent);
+  if (it == childrenByParentName_.end()) return;
   it->second.erase(quota);
-  if (it->second.empty()) wishes_.erase(it);
+  if (it->second.empty()) childrenByParentName_.erase(it);
 }
 
 QuotaId QuotaTree::set(std::string_view name, const Spec& spec, Columns& fresh) {
@@ -122,7 +123,7 @@ QuotaId QuotaTree::set(std::string_view name, const Spec& spec, Columns& fresh) 
     node.alive = true;
     node.spec = spec;
     ids_.emplace(node.name, quota);
-    wishes_[spec.parent].insert(quota);
+    childrenByParentName_[spec.parent].insert(quota);
     apply(quota, spec, fresh);
     settleAffected(quota, {});
     return quota;
@@ -133,7 +134,7 @@ QuotaId QuotaTree::set(std::string_view name, const Spec& spec, Columns& fresh) 
   if (moved) {
     membersOfCycle(quota, affected);
     dropRequest(quota);
-    wishes_[spec.parent].insert(quota);
+    childrenByParentName_[spec.parent].insert(quota);
   }
   apply(quota, spec, fresh);
   if (moved) settleAffected(quota, std::move(affected));

@@ -16,7 +16,7 @@ namespace {
 // The numbers of sockets and cores share one word: socket << 16 | core.
 constexpr int kMostNumber = 1 << 15;
 
-std::string whatIsWrong(const CpuRecord& record) {
+std::string topologyProblem(const CpuRecord& record) {
   if (record.id < 0 || record.id >= CpuSet::kMaxCpus)
     return fmt::format("id: {} is not a CPU number", record.id);
   for (const auto& [name, number] :
@@ -43,7 +43,7 @@ std::vector<int> distinct(const std::vector<CpuRecord>& records, int CpuRecord::
 CpuTopology::CpuTopology(std::span<const CpuRecord> records) {
   std::map<int, CpuRecord> byId;
   for (std::size_t i = 0; i < records.size(); ++i) {
-    if (const std::string wrong = whatIsWrong(records[i]); !wrong.empty()) {
+    if (const std::string wrong = topologyProblem(records[i]); !wrong.empty()) {
       problems_.push_back(fmt::format("detail[{}].{}", i, wrong));
       continue;
     }

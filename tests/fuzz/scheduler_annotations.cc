@@ -23,8 +23,8 @@
 #include "scheduler/plugins/nodenumaresource/numa_demand.h"
 #include "scheduler/plugins/reservation/operating_pod.h"
 #include "scheduler/plugins/reservation/owners.h"
+#include "scheduler/plugins/reservation/reservation_request.h"
 #include "scheduler/plugins/reservation/reserve_pod.h"
-#include "scheduler/plugins/reservation/wish.h"
 #include "scheduler/plugins/schedulinghint/plugin.h"
 
 namespace koord::fuzz {

@@ -4,7 +4,7 @@
 
 #include "api/sharing.h"
 #include "kube/informer.h"
-#include "scheduler/engine/survived.h"
+#include "scheduler/engine/run_guarded.h"
 #include "scheduler/framework/slim_pod.h"
 
 namespace koord::scheduler {

@@ -1,5 +1,5 @@
 #include "scheduler/engine/cluster.h"
-#include "scheduler/engine/survived.h"
+#include "scheduler/engine/run_guarded.h"
 
 #include <fmt/format.h>
 

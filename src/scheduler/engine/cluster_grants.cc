@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "scheduler/engine/cluster.h"
-#include "scheduler/engine/survived.h"
+#include "scheduler/engine/run_guarded.h"
 
 namespace koord::scheduler {
 

@@ -7,7 +7,7 @@
 #include <type_traits>
 
 #include "base/task.h"
-#include "scheduler/engine/survived.h"
+#include "scheduler/engine/run_guarded.h"
 #include "scheduler/framework/observer.h"
 #include "scheduler/framework/status.h"
 

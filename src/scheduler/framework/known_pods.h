@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "scheduler/engine/cluster.h"
-#include "scheduler/engine/survived.h"
+#include "scheduler/engine/run_guarded.h"
 
 namespace koord::scheduler {
 

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "scheduler/engine/survived.h"
+#include "scheduler/engine/run_guarded.h"
 
 namespace koord::scheduler {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "api/meta.h"
-#include "scheduler/engine/survived.h"
+#include "scheduler/engine/run_guarded.h"
 
 namespace koord::scheduler {
 

@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "kube/client.h"
-#include "scheduler/engine/survived.h"
+#include "scheduler/engine/run_guarded.h"
 #include "scheduler/services/diagnose.h"
 
 namespace koord::scheduler {

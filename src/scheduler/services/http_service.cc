@@ -11,7 +11,7 @@
 #include "net/profiling.h"
 #include "net/serving.h"
 #include "net/zpages.h"
-#include "scheduler/engine/survived.h"
+#include "scheduler/engine/run_guarded.h"
 #include "scheduler/framework/services.h"
 #include "scheduler/services/diagnose.h"
 #include "scheduler/services/explain.h"

@@ -54,7 +54,7 @@ class Question {
 };
 
 // The pod as its controller would recreate it, or as the Reservation that is created for it
-// beforehand: a copy that uses no other Reservation (plugins/reservation/wish.h).
+// beforehand: a copy that uses no other Reservation (plugins/reservation/reservation_request.h).
 std::shared_ptr<const api::Pod> successorOf(const WhatIfMove& move) {
   auto pod = std::make_shared<api::Pod>(*move.pod);
   if (move.stays) {

@@ -12,8 +12,8 @@
 #include "api/elasticquota.h"
 #include "api/pod.h"
 #include "kube/informer.h"
-#include "manager/webhook/quota/quota_book.h"
 #include "manager/webhook/quota/quota_evaluator.h"
+#include "manager/webhook/quota/quota_ledger.h"
 
 namespace koord::manager {
 

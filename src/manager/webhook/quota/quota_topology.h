@@ -4,7 +4,7 @@
 //
 // Quota names are unique in the cluster, across namespaces. A quota's parent, its tree and whether
 // it may be a parent are labels. The checks are pure: they return why a change is refused, in
-// upstream's words. quota_book.h distinguishes stored and admitted changes.
+// upstream's words. quota_ledger.h distinguishes stored and admitted changes.
 //
 // Cost of a check: linear in the number of siblings and children.
 

@@ -1,7 +1,7 @@
 #pragma once
 
 // The elastic quota webhooks: complete new quotas, and refuse changes that would break the tree.
-// quota_book.h has the quotas that they are checked against.
+// quota_ledger.h has the quotas that they are checked against.
 
 #include <string>
 #include <vector>
@@ -10,7 +10,7 @@
 #include "kube/api.h"
 #include "manager/common/metrics.h"
 #include "manager/webhook/admission.h"
-#include "manager/webhook/quota/quota_book.h"
+#include "manager/webhook/quota/quota_ledger.h"
 
 namespace koord::manager {
 

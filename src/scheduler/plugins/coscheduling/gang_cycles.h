@@ -3,7 +3,7 @@
 // GangCycles: the scheduling cycles of gang groups, from the moment the queue hands out their
 // members. All profiles share one GangCycles.
 //
-//   begin     Is the group complete, and do all nodes together have enough free resources (room.h)?
+//   begin     Is the group complete, and do all nodes together have enough free resources (capacity.h)?
 //   shouldContinue  A member found no node: can the untried members still reach the minimum?
 //   judge     Does every gang of the group have its minimum (judge.h)? If so, all members with a
 //             node, including those that waited, are released to be bound together.
@@ -19,11 +19,11 @@
 
 #include "scheduler/framework/group.h"
 #include "scheduler/framework/plugin.h"
+#include "scheduler/plugins/coscheduling/capacity.h"
 #include "scheduler/plugins/coscheduling/gangs.h"
 #include "scheduler/plugins/coscheduling/hold.h"
 #include "scheduler/plugins/coscheduling/judge.h"
 #include "scheduler/plugins/coscheduling/network_placement.h"
-#include "scheduler/plugins/coscheduling/room.h"
 
 namespace koord::scheduler {
 

@@ -1,7 +1,7 @@
 #pragma once
 
 // Limits: whether the minimum of a gang group exceeds what its members may ever have together
-// (PodLimits). Like room.h, it is checked before any search, and never rejects a group that could
+// (PodLimits). Like capacity.h, it is checked before any search, and never rejects a group that could
 // be scheduled.
 //
 // Each gang needs its minimum of members to be placed. Members outside of a limited set are counted
@@ -11,7 +11,7 @@
 #include <optional>
 #include <string>
 
-#include "scheduler/plugins/coscheduling/room.h"
+#include "scheduler/plugins/coscheduling/capacity.h"
 
 namespace koord::scheduler {
 

@@ -12,8 +12,8 @@
 #include "scheduler/framework/services.h"
 #include "scheduler/framework/tentative.h"
 #include "scheduler/plugins/nodenumaresource/args.h"
+#include "scheduler/plugins/nodenumaresource/numa_capacity.h"
 #include "scheduler/plugins/nodenumaresource/numa_policy.h"
-#include "scheduler/plugins/nodenumaresource/numa_room.h"
 #include "scheduler/plugins/reservation/offers.h"
 
 namespace koord::scheduler {

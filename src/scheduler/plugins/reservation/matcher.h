@@ -12,7 +12,7 @@
 
 #include "scheduler/plugins/reservation/args.h"
 #include "scheduler/plugins/reservation/book.h"
-#include "scheduler/plugins/reservation/wish.h"
+#include "scheduler/plugins/reservation/reservation_request.h"
 
 namespace koord::scheduler {
 

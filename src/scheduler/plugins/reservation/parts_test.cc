@@ -11,8 +11,8 @@
 #include "scheduler/plugins/reservation/messages.h"
 #include "scheduler/plugins/reservation/owners.h"
 #include "scheduler/plugins/reservation/problems.h"
+#include "scheduler/plugins/reservation/reservation_request.h"
 #include "scheduler/plugins/reservation/reserve_pod.h"
-#include "scheduler/plugins/reservation/wish.h"
 #include "scheduler/testing/reservations.h"
 
 namespace koord::scheduler {

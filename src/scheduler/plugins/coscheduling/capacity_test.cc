@@ -1,7 +1,7 @@
 // The check of free resources for a gang: sums that are updated as pods and nodes are added and
 // removed.
 
-#include "scheduler/plugins/coscheduling/room.h"
+#include "scheduler/plugins/coscheduling/capacity.h"
 
 #include <gtest/gtest.h>
 

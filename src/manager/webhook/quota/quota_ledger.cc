@@ -1,4 +1,4 @@
-#include "manager/webhook/quota/quota_book.h"
+#include "manager/webhook/quota/quota_ledger.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "scheduler/plugins/reservation/wish.h"
+#include "scheduler/plugins/reservation/reservation_request.h"
 
 #include <fmt/format.h>
 

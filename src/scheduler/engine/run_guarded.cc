@@ -1,4 +1,4 @@
-#include "scheduler/engine/survived.h"
+#include "scheduler/engine/run_guarded.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "scheduler/plugins/nodenumaresource/numa_room.h"
+#include "scheduler/plugins/nodenumaresource/numa_capacity.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

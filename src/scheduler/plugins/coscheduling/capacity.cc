@@ -1,4 +1,4 @@
-#include "scheduler/plugins/coscheduling/room.h"
+#include "scheduler/plugins/coscheduling/capacity.h"
 
 #include <fmt/format.h>
 

@@ -23,8 +23,8 @@
 namespace koord {
 namespace {
 
-constexpr int kMostLinks = 40;  // as the kernel follows
-constexpr int kDeepest = 500;   // nested folders of removeFolder
+constexpr int kMaxLinks = 40;  // as the kernel follows
+constexpr int kDeepest = 500;  // nested folders of removeFolder
 
 Fd openByKernel(int folder, const char* path, std::uint64_t flags, std::uint64_t resolve) {
   open_how how{};
@@ -106,7 +106,7 @@ class Walk {
   }
 
   bool followLink(int link) {
-    if (++links_ > kMostLinks) return refuse(ELOOP);
+    if (++links_ > kMaxLinks) return refuse(ELOOP);
     std::array<char, PATH_MAX> target{};
     const ssize_t size = ::readlinkat(link, "", target.data(), target.size());
     if (size < 0) return false;

@@ -24,7 +24,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-constexpr std::size_t kMostOutput = 1 << 20;
+constexpr std::size_t kMaxOutput = 1 << 20;
 constexpr std::size_t kMostShown = 400;  // of a failed tool's output
 constexpr auto kPollPeriod =
     std::chrono::milliseconds(5);                        // between checks for the end of a process
@@ -75,7 +75,7 @@ bool readAll(int fd, int stop, steady_clock::time_point deadline, std::string& t
   std::array<char, 16'384> buffer{};
   for (;;) {
     const auto left = std::chrono::ceil<milliseconds>(deadline - steady_clock::now());
-    if (left.count() <= 0 || text.size() > kMostOutput) return false;
+    if (left.count() <= 0 || text.size() > kMaxOutput) return false;
     std::array<pollfd, 2> waiting{pollfd{fd, POLLIN, 0}, pollfd{stop, POLLIN, 0}};
     const int ready = ::poll(waiting.data(), waiting.size(), static_cast<int>(left.count()));
     if (ready < 0 && errno != EINTR) return false;
@@ -169,7 +169,7 @@ Result<HostRunner::Ended> HostRunner::inChild(const std::string& name,
   if (!status) stuck_.push_back(child);
   ended.status = status.value_or(0);
   if (!whole && stopping()) return fail(ErrorCode::Cancelled, name + ": the program is ending");
-  if (!whole && ended.output.size() > kMostOutput)
+  if (!whole && ended.output.size() > kMaxOutput)
     return fail(ErrorCode::Internal, name + ": it says more than a megabyte");
   if (!whole)
     return fail(ErrorCode::Timeout, fmt::format("{}: no end after {} s", name,

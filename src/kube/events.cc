@@ -31,7 +31,7 @@ using namespace std::chrono_literals;
 namespace {
 
 // Longer messages are cut, as kube-scheduler does.
-constexpr std::size_t kMostOfMessage = 1024;
+constexpr std::size_t kMaxOfMessage = 1024;
 constexpr std::string_view kCut = " ...";
 constexpr Duration kShortestPause = 1s, kLongestPause = 10s;  // after a failed write; doubles
 constexpr Duration kPatience = 2min;                          // with one event
@@ -73,8 +73,8 @@ void EventRecorder::record(const api::ObjectReference& about, std::string_view t
                            std::string_view reason, std::string message, std::string_view action,
                            std::optional<api::ObjectReference> related) {
   if (!isUtf8(message)) message = asUtf8(message);
-  if (message.size() > kMostOfMessage)
-    message = std::string(utf8Prefix(message, kMostOfMessage - kCut.size())).append(kCut);
+  if (message.size() > kMaxOfMessage)
+    message = std::string(utf8Prefix(message, kMaxOfMessage - kCut.size())).append(kCut);
   const std::string object = objectText(about);
   const std::string kind = fmt::format("{}|{}|{}", object, type, reason);
   const std::hash<std::string> digest;

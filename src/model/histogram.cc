@@ -12,7 +12,7 @@ namespace koord::model {
 namespace {
 
 constexpr std::int64_t kMaxExponent = 100;
-constexpr double kLeastExponent = -1100;  // below, 2^x is 0
+constexpr double kMinExponent = -1100;  // below, 2^x is 0
 constexpr double kSavedMaximum = 10'000;
 constexpr double kGrowth = 1.05;
 
@@ -39,7 +39,7 @@ double exp2LikeGo(double x) {
   constexpr double kTerms[] = {4.13813679705723846039e-08, -1.65339022054652515390e-06,
                                6.61375632143793436117e-05, -2.77777777770155933842e-03,
                                1.66666666666666657415e-01};
-  if (x < kLeastExponent) return 0;
+  if (x < kMinExponent) return 0;
   const int whole = static_cast<int>(x > 0 ? x + 0.5 : x - 0.5);
   const double rest = x - whole;
   const double high = rest * kLn2High;

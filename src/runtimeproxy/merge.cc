@@ -7,7 +7,7 @@
 namespace koord::runtimeproxy {
 namespace {
 
-constexpr std::int64_t kLeastOomScore = -1000, kMostOomScore = 1000;
+constexpr std::int64_t kMinOomScore = -1000, kMaxOomScore = 1000;
 
 // Returns true if the answer lacks an amount that the request had.
 bool isPartial(const Resources& answer, const Resources& known) {
@@ -92,7 +92,7 @@ void mergeAnswer(const Resources& answer, Resources& known) {
   const bool partial = isPartial(answer, known);
   mergeAmounts(answer, known);
   const std::int64_t score = answer.oom_score_adj();
-  if (score >= kLeastOomScore && score <= kMostOomScore && (score != 0 || !partial))
+  if (score >= kMinOomScore && score <= kMaxOomScore && (score != 0 || !partial))
     known.set_oom_score_adj(score);
   if (partial) return mergeCpusets(answer, known);
   known.set_cpuset_cpus(answer.cpuset_cpus());

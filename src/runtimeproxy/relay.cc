@@ -13,7 +13,7 @@ using net::GrpcCode;
 using net::GrpcStatus;
 using net::Http2Headers;
 
-constexpr std::size_t kMostAsked = 16 << 20;  // bytes of an intercepted request
+constexpr std::size_t kMaxAsked = 16 << 20;  // bytes of an intercepted request
 constexpr Duration kNoDeadline = std::chrono::hours(24);
 
 GrpcStatus unreachable(const std::string& socket, const std::string& why) {
@@ -221,10 +221,10 @@ void Relay::onData(std::int32_t stream, std::string_view bytes) {
   }
   front_->consume(stream, bytes.size());
   call->body += bytes;
-  if (call->body.size() > kMostAsked + net::kGrpcPrefix)
+  if (call->body.size() > kMaxAsked + net::kGrpcPrefix)
     refuse(*call, {GrpcCode::ResourceExhausted,
                    fmt::format("koord-runtime-proxy: {} with more than {} bytes",
-                               nameOf(call->intercepted->method), kMostAsked)});
+                               nameOf(call->intercepted->method), kMaxAsked)});
 }
 
 void Relay::onEnd(std::int32_t stream) {

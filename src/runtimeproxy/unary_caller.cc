@@ -5,7 +5,7 @@
 namespace koord::runtimeproxy {
 namespace {
 
-constexpr std::size_t kMostChannels = 10;
+constexpr std::size_t kMaxChannels = 10;
 
 }  // namespace
 
@@ -19,7 +19,7 @@ Future<net::GrpcReply> ChannelPool::call(const std::string& socket, const std::s
     channels_.push_front(std::make_unique<net::GrpcChannel>(loop_, socket));
     // A channel with running calls stays, because closing it would cut them.
     for (auto it = std::prev(channels_.end());
-         channels_.size() > kMostChannels && it != channels_.begin(); --it)
+         channels_.size() > kMaxChannels && it != channels_.begin(); --it)
       if ((*it)->idle()) it = channels_.erase(it);
   }
   return channels_.front()->call(method, message, timeout);

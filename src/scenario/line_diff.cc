@@ -31,11 +31,11 @@ std::vector<std::string_view> linesOf(std::string_view text) {
 }
 
 std::vector<LinePair> compareLines(std::string_view left, std::string_view right) {
-  constexpr std::size_t kMostLines = 400;
+  constexpr std::size_t kMaxLines = 400;
   auto a = linesOf(left);
   auto b = linesOf(right);
-  a.resize(std::min(a.size(), kMostLines));
-  b.resize(std::min(b.size(), kMostLines));
+  a.resize(std::min(a.size(), kMaxLines));
+  b.resize(std::min(b.size(), kMaxLines));
   std::vector<LinePair> pairs;
   const auto table = commonTails(a, b);
   std::size_t i = 0, j = 0;

@@ -240,7 +240,7 @@ void load(std::string_view input) {
   info.pod = std::make_shared<const api::Pod>(pod);
   const AssignedLoad assigned = estimator.assigned(info, WallTime());
   for (const std::int64_t amount : assigned.estimate())
-    check(amount >= 0 && amount <= kMostLoad, "an estimate is an amount");
+    check(amount >= 0 && amount <= kMaxLoad, "an estimate is an amount");
   const auto report = api::decode<LoadReport>(parseJson(input).value_or(nullptr), api::Reading::Go);
   if (!report) return;
   check(std::ranges::is_sorted(report->pods, {}, &LoadReport::PodUsage::hash),

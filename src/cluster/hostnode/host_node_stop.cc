@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 
 namespace {
 // Minimum grace period of a container after its preStop hook.
-constexpr Duration kLeastGrace = 2s;
+constexpr Duration kMinGrace = 2s;
 // Grace periods are whole seconds; a smaller difference is the same request by another clock.
 constexpr Duration kSameGrace = 500ms;
 }  // namespace
@@ -47,7 +47,7 @@ void HostNode::stopSequentially(const std::string& uid, const HostPod& pod, Dura
     if (pod.metadata.deletionTimestamp && !entries_.at(uid).stopping.contains(container.id))
       events_.record(containerOf(pod, container.name), "Normal", "Killing",
                      "Stopping container " + container.name);
-    stop(uid, container.id, sidecar ? std::max(grace, kLeastGrace) : grace);
+    stop(uid, container.id, sidecar ? std::max(grace, kMinGrace) : grace);
   }
 }
 
@@ -97,7 +97,7 @@ Task<Duration> HostNode::preStop(std::string uid, std::string id, Duration grace
   if (!done)
     events_.record(containerOf(*pod, name), "Warning", "FailedPreStopHook",
                    "PreStopHook failed: " + done.error().message);
-  co_return std::max<Duration>(grace - (executor_.steadyNow() - begun), kLeastGrace);
+  co_return std::max<Duration>(grace - (executor_.steadyNow() - begun), kMinGrace);
 }
 
 }  // namespace koord::cluster

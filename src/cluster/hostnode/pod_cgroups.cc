@@ -14,7 +14,7 @@ constexpr std::int64_t kMinShares = 2;
 constexpr std::int64_t kMaxShares = 262'144;
 constexpr std::int64_t kPeriodUs = 100'000;
 constexpr std::int64_t kMinQuotaUs = 1'000;
-constexpr std::int64_t kMostMilli = 1'000'000'000;  // a million cores
+constexpr std::int64_t kMaxMilli = 1'000'000'000;  // a million cores
 
 // A container's request, or its limit if only that is set.
 Quantity requestOf(const api::Container& container, std::string_view resource) {
@@ -40,11 +40,11 @@ Quantity cpuRequest(const api::PodSpec& spec) {
 }  // namespace
 
 std::int64_t sharesOfMilliCpu(std::int64_t milli) {
-  return std::clamp(std::min(milli, kMostMilli) * 1024 / 1000, kMinShares, kMaxShares);
+  return std::clamp(std::min(milli, kMaxMilli) * 1024 / 1000, kMinShares, kMaxShares);
 }
 
 std::int64_t quotaOfMilliCpu(std::int64_t milli) {
-  return milli <= 0 ? -1 : std::max(std::min(milli, kMostMilli) * kPeriodUs / 1000, kMinQuotaUs);
+  return milli <= 0 ? -1 : std::max(std::min(milli, kMaxMilli) * kPeriodUs / 1000, kMinQuotaUs);
 }
 
 std::string qosCgroup(model::KubernetesQos qos) {

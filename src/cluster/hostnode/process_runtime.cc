@@ -35,7 +35,7 @@ namespace {
 
 constexpr int kShimStartTimeoutMs = 20'000;
 
-constexpr std::size_t kMostOutput = 1 << 20;  // of a command; no caller shows more
+constexpr std::size_t kMaxOutput = 1 << 20;  // of a command; no caller shows more
 
 // Returns true if a shim holds the container's lock, also if that cannot be checked for lack of
 // descriptors: a container that counts as dead is killed.
@@ -302,7 +302,7 @@ class ProcessRuntime::Programs {
     auto [future, completer] = Future<Result<ExecResult>>::make(executor);
     const ProgramSpec program{.argv = std::move(command),
                               .limit = std::chrono::ceil<std::chrono::milliseconds>(limit),
-                              .maxOutput = kMostOutput,
+                              .maxOutput = kMaxOutput,
                               .dropsOutput = true};
     std::lock_guard lock(mutex_);
     try {

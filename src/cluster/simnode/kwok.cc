@@ -14,9 +14,9 @@ namespace koord::cluster {
 namespace {
 
 constexpr Usage kSystemUsage{100, std::int64_t{256} << 20};
-constexpr Usage kLeastUsage{1, std::int64_t{1} << 20};
+constexpr Usage kMinUsage{1, std::int64_t{1} << 20};
 // Limit for the usage of a pod or node, so that sums of thousands do not overflow.
-constexpr std::int64_t kMostUsage = std::int64_t{1} << 46;
+constexpr std::int64_t kMaxUsage = std::int64_t{1} << 46;
 constexpr Duration kLongestDelay = std::chrono::hours(24 * 365 * 100);
 
 std::optional<Quantity> quantityIn(const api::StringMap& annotations, std::string_view key) {
@@ -29,9 +29,9 @@ std::optional<Quantity> quantityIn(const api::StringMap& annotations, std::strin
 
 Usage annotated(const api::StringMap& annotations, Usage fallback) {
   if (const auto cpu = quantityIn(annotations, kKwokUsageCpu))
-    fallback.cpuMilli = std::min(cpu->milliValue(), kMostUsage);
+    fallback.cpuMilli = std::min(cpu->milliValue(), kMaxUsage);
   if (const auto memory = quantityIn(annotations, kKwokUsageMemory))
-    fallback.memoryBytes = std::min(memory->value(), kMostUsage);
+    fallback.memoryBytes = std::min(memory->value(), kMaxUsage);
   return fallback;
 }
 
@@ -57,15 +57,15 @@ Usage requestOf(const api::Pod& pod) {
   const auto cpu = model::runningRequest(pod.spec, cpuName);
   const auto memory =
       model::runningRequest(pod.spec, model::resourceNameOf(priority, model::kMemory));
-  return {std::min(cpuName == model::kCpu ? cpu.milliValue() : cpu.value(), kMostUsage),
-          std::min(memory.value(), kMostUsage)};
+  return {std::min(cpuName == model::kCpu ? cpu.milliValue() : cpu.value(), kMaxUsage),
+          std::min(memory.value(), kMaxUsage)};
 }
 
 Usage usageOf(const api::Pod& pod) {
   const Usage request = requestOf(pod);
   return annotated(pod.metadata.annotations,
-                   {std::max(request.cpuMilli / 2, kLeastUsage.cpuMilli),
-                    std::max(request.memoryBytes / 2, kLeastUsage.memoryBytes)});
+                   {std::max(request.cpuMilli / 2, kMinUsage.cpuMilli),
+                    std::max(request.memoryBytes / 2, kMinUsage.memoryBytes)});
 }
 
 Usage systemUsageOf(const api::Node& node) {

@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr std::int64_t kDefaultReportSeconds = 60;
-constexpr std::int64_t kLeastReportSeconds = 30;
+constexpr std::int64_t kMinReportSeconds = 30;
 constexpr int kSafetyMarginPercent = 10;  // koordlet's default for the predicted peak
 
 api::ResourceMap mapOf(Usage usage) {
@@ -52,7 +52,7 @@ Duration reportInterval(const api::NodeMetricSpec& spec) {
   std::int64_t seconds = kDefaultReportSeconds;
   if (spec.metricCollectPolicy && spec.metricCollectPolicy->reportIntervalSeconds)
     seconds = *spec.metricCollectPolicy->reportIntervalSeconds;
-  return std::chrono::seconds(std::max(seconds, kLeastReportSeconds));
+  return std::chrono::seconds(std::max(seconds, kMinReportSeconds));
 }
 
 api::NodeMetricStatus nodeMetricStatus(const api::Node& node,

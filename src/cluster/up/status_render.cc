@@ -18,7 +18,7 @@ using Lines = std::vector<std::string>;
 constexpr int kBarCells = 10;
 constexpr std::size_t kLinesOfReason = 3;  // of one pending pod
 constexpr std::size_t kMaxMessages = 5;    // of one kind
-constexpr std::size_t kMostMoves = 4;
+constexpr std::size_t kMaxMoves = 4;
 
 // The content, shortened and complete.
 struct Parts {
@@ -134,7 +134,7 @@ Parts partsOf(const ClusterStatus& status, int width) {
     parts.moves.push_back(ellipsized(fmt::format("MOVES  {} under way  {} done  {} failed",
                                                  moves.open, moves.done, moves.failed),
                                      width));
-  for (std::size_t i = 0; i < std::min(moves.lines.size(), kMostMoves); ++i)
+  for (std::size_t i = 0; i < std::min(moves.lines.size(), kMaxMoves); ++i)
     parts.moves.push_back(ellipsized("  " + moves.lines[i], width));
   for (const auto& qos : status.qos) {
     parts.qos.push_back(

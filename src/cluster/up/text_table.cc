@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kGap = 2;
 constexpr std::size_t kMinElasticWidth = 20;  // elastic columns are cut to this before others go
-constexpr std::size_t kLeastElastic = 6;      // and to this when none can be dropped
+constexpr std::size_t kMinElastic = 6;        // and to this when none can be dropped
 
 std::string padded(const std::string& text, std::size_t width, bool right) {
   const std::size_t length = charactersIn(text);
@@ -81,7 +81,7 @@ std::vector<std::size_t> TextTable::shown(int width, std::vector<std::size_t>& w
     if (columns_[*next].drop == 0) break;
     columns.erase(next);
   }
-  resize(kLeastElastic);
+  resize(kMinElastic);
   return columns;
 }
 

@@ -17,7 +17,7 @@ namespace {
 
 // How many decided moves are sent to the scheduler with the next request.
 constexpr std::size_t kMaxReportedMoves = 200;
-constexpr int kMostPlaces = 4;  // that are tried for a pod
+constexpr int kMaxPlaces = 4;  // that are tried for a pod
 // Longer than a cycle; the next cycle plans again.
 constexpr Duration kDryRunLasts = std::chrono::seconds(5);
 
@@ -215,7 +215,7 @@ Task<std::string> Migrator::findPlaces(Plan* plan, const EvictOptions* options) 
   const std::size_t before = moves->size() - plan->pods.size();
   // A place that is not better than the present one is avoided, and the next best is requested.
   std::string worse;
-  for (int tries = 0; tries < kMostPlaces; ++tries) {
+  for (int tries = 0; tries < kMaxPlaces; ++tries) {
     std::vector<LandingMove> asked = *moves;
     auto asking = landing_.ask(std::move(asked));
     const auto places = co_await asking;

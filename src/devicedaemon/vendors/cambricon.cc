@@ -11,7 +11,7 @@
 namespace koord::devicedaemon {
 namespace {
 
-constexpr int kMostCards = 256;
+constexpr int kMaxCards = 256;
 
 // Lines of the PCI address, and one with the device's health: "Device : Good".
 struct MluText {
@@ -50,7 +50,7 @@ Result<MluList> mluList(std::string_view list) {
     for (const auto word : wordsOf(line))
       if (result.model.empty() && word.find("MLU") != word.npos) result.model = word;
   });
-  if (result.count == 0 || result.count > kMostCards || result.model.empty())
+  if (result.count == 0 || result.count > kMaxCards || result.model.empty())
     return fail(
         ErrorCode::Invalid,
         fmt::format("cnmon -l: no line with a card and its UUID in '{}'", shortened(list, 200)));

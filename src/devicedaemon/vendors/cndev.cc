@@ -9,7 +9,7 @@
 namespace koord::devicedaemon::cndev {
 namespace {
 
-constexpr std::uint32_t kMostDevices = 256;
+constexpr std::uint32_t kMaxDevices = 256;
 
 struct Functions {
   int (*init)(int);
@@ -71,7 +71,7 @@ Result<std::vector<Found>> devices(const std::vector<std::string>& library) {
   if (const int code = call.init(0)) return failed("cndevInit", code);
   Padded<CardCount> count;
   if (const int code = call.count(&count.value)) return failed("cndevGetDeviceCount", code);
-  if (count.value.number > kMostDevices)
+  if (count.value.number > kMaxDevices)
     return fail(ErrorCode::Invalid,
                 fmt::format("libcndev.so: {} devices are too many", count.value.number));
   Answers answers;

@@ -80,7 +80,7 @@ void takeCard(const Functions& call, int card, Answers& answers) {
   int chips = 0;
   if (const int code = call.chips(card, &chips))
     return answers.take(failedAt("dcmi_get_device_num_in_card", card, code));
-  for (int chip = 0; chip < chips && chip < kMostCards; ++chip) {
+  for (int chip = 0; chip < chips && chip < kMaxCards; ++chip) {
     int kind = kNpu;
     if (call.kind(card, chip, &kind) != 0 || kind != kNpu) continue;
     answers.take(chipOf(call, card, chip));
@@ -109,11 +109,11 @@ Result<std::vector<Found>> devices(const std::vector<std::string>& library) {
   if (const int code = call.init())
     return fail(ErrorCode::Internal, fmt::format("libdcmi.so: dcmi_init: error {}", code));
   int count = 0;
-  std::array<int, kMostCards> cards{};
-  if (const int code = call.cards(&count, cards.data(), kMostCards))
+  std::array<int, kMaxCards> cards{};
+  if (const int code = call.cards(&count, cards.data(), kMaxCards))
     return fail(ErrorCode::Internal, fmt::format("libdcmi.so: dcmi_get_card_list: error {}", code));
   Answers answers;
-  for (int i = 0; i < count && i < kMostCards; ++i)
+  for (int i = 0; i < count && i < kMaxCards; ++i)
     takeCard(call, cards[static_cast<std::size_t>(i)], answers);
   return std::move(answers).all();
 }

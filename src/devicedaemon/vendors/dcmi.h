@@ -10,7 +10,7 @@
 
 namespace koord::devicedaemon::dcmi {
 
-constexpr int kMostCards = 64;
+constexpr int kMaxCards = 64;
 constexpr int kNpu = 0;         // kind of a chip; others are controllers
 constexpr unsigned kMajor = 2;  // from this health on a chip must not be used
 

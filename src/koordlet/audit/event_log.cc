@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t kFileBytes = 2 << 20;
 constexpr std::size_t kManyWaiting = 64 << 10;
-constexpr std::size_t kMostWaiting = 1 << 20;  // while the folder cannot be written
+constexpr std::size_t kMaxWaiting = 1 << 20;  // while the folder cannot be written
 constexpr int kNamesASecond = 9;
 constexpr std::string_view kNewest = "audit.log";
 
@@ -64,7 +64,7 @@ std::string eventText(const AuditEntry& entry) {
 EventLog::EventLog(AuditOptions options) : options_(std::move(options)) {}
 
 void EventLog::add(const AuditEntry& entry) {
-  if (!options_.enabled || waiting_.size() > kMostWaiting) return;
+  if (!options_.enabled || waiting_.size() > kMaxWaiting) return;
   if (options_.verbosity != 0 && levelOf(entry) > options_.verbosity) return;
   waiting_ += eventText(entry);
   waiting_ += '\n';

@@ -7,7 +7,7 @@ namespace koord::koordlet {
 namespace {
 
 // The least deviation, as a fraction of the mean: a constant metric has no deviation of its own.
-constexpr double kLeastDeviation = 0.05;
+constexpr double kMinDeviation = 0.05;
 
 }  // namespace
 
@@ -21,7 +21,7 @@ void Baseline::learn(double value) {
 }
 
 double Baseline::deviation() const {
-  return std::max(std::sqrt(variance_), std::abs(mean_) * kLeastDeviation);
+  return std::max(std::sqrt(variance_), std::abs(mean_) * kMinDeviation);
 }
 
 std::optional<double> Baseline::score(double value) const {

@@ -23,13 +23,13 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr double kDeviations = 3;
-constexpr double kLeastRise = 1.2;
+constexpr double kMinRise = 1.2;
 constexpr std::size_t kRounds = 5;
 constexpr std::ptrdiff_t kSuspicious = 3;
-constexpr double kLeastCpi = 0.3;
-constexpr double kLeastWait = 5;            // percent
-constexpr double kLeastInstructions = 1e8;  // in a window; fewer are not judged
-constexpr Duration kWindow = 55s;           // of one round
+constexpr double kMinCpi = 0.3;
+constexpr double kMinWait = 5;            // percent
+constexpr double kMinInstructions = 1e8;  // in a window; fewer are not judged
+constexpr Duration kWindow = 55s;         // of one round
 constexpr Duration kForget = 24h;
 
 }  // namespace
@@ -69,12 +69,12 @@ std::vector<InterferenceDetector::Figure> InterferenceDetector::figuresOf(
   std::vector<Figure> figures;
   const auto cycles = mean(Metric::ContainerCycles);
   const auto instructions = mean(Metric::ContainerInstructions);
-  if (cycles && instructions && *instructions >= kLeastInstructions)
-    figures.push_back({"cpi", *cycles / *instructions, kLeastCpi});
+  if (cycles && instructions && *instructions >= kMinInstructions)
+    figures.push_back({"cpi", *cycles / *instructions, kMinCpi});
   for (const auto& [cause, metric] : {std::pair("cpu", Metric::ContainerCpuSome),
                                       {"memory", Metric::ContainerMemorySome},
                                       {"io", Metric::ContainerIoSome}})
-    if (const auto wait = mean(metric)) figures.push_back({cause, *wait, kLeastWait});
+    if (const auto wait = mean(metric)) figures.push_back({cause, *wait, kMinWait});
   return figures;
 }
 
@@ -95,7 +95,7 @@ void InterferenceDetector::judge(const PodView& pod, const ContainerView& contai
   known.at = now;
   const auto score = known.baseline.score(figure.value);
   const bool suspicious = score && *score > kDeviations && figure.value >= figure.least &&
-                          figure.value >= known.baseline.mean() * kLeastRise;
+                          figure.value >= known.baseline.mean() * kMinRise;
   if (!suspicious) known.baseline.learn(figure.value);
 
   Suspicion& suspicion = suspicions_[fmt::format("{}/{}", container.id, figure.cause)];

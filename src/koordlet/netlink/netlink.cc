@@ -24,10 +24,10 @@
 namespace koord::koordlet::netlink {
 namespace {
 
-constexpr std::size_t kMostOfMessage = 4096;
-constexpr std::size_t kMostOfAnswer = 32 * 1024;  // as much as the kernel writes at once
+constexpr std::size_t kMaxOfMessage = 4096;
+constexpr std::size_t kMaxOfAnswer = 32 * 1024;  // as much as the kernel writes at once
 // Pages of a batch. A message may contain an attribute of 64 KiB.
-constexpr std::uint32_t kBatchPage = 128 * 1024, kMostOfBatchMessage = 80 * 1024;
+constexpr std::uint32_t kBatchPage = 128 * 1024, kMaxOfBatchMessage = 80 * 1024;
 constexpr timeval kPatience{2, 0};
 constexpr int kDumpAttempts = 10;
 
@@ -63,7 +63,7 @@ std::optional<Error> errorOfDump(const nlmsghdr* done) {
 }  // namespace
 
 Message::Message(std::uint16_t type, std::uint16_t flags, std::string_view header)
-    : bytes_(kMostOfMessage) {
+    : bytes_(kMaxOfMessage) {
   nlmsghdr* const start = mnl_nlmsg_put_header(bytes_.data());
   start->nlmsg_type = type;
   start->nlmsg_flags = static_cast<std::uint16_t>(flags | NLM_F_REQUEST);
@@ -90,7 +90,7 @@ void Message::addText(std::uint16_t attribute, const std::string& text) {
 }
 
 Batch::Batch(std::uint32_t sequence)
-    : batch_(nftnl_batch_alloc(kBatchPage, kMostOfBatchMessage)), sequence_(sequence) {
+    : batch_(nftnl_batch_alloc(kBatchPage, kMaxOfBatchMessage)), sequence_(sequence) {
   nftnl_batch_begin(static_cast<char*>(nftnl_batch_buffer(batch_.get())), sequence_);
   nftnl_batch_update(batch_.get());
 }
@@ -189,7 +189,7 @@ Result<> Socket::send(std::vector<iovec> parts) {
 Result<Socket::Reply> Socket::receive(std::uint32_t first, std::uint32_t last) {
   Reply reply;
   std::optional<Error> lost;
-  std::vector<char> buffer(kMostOfAnswer);
+  std::vector<char> buffer(kMaxOfAnswer);
   for (;;) {
     const auto received = mnl_socket_recvfrom(socket_.get(), buffer.data(), buffer.size());
     if (received < 0) {

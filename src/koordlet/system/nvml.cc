@@ -26,7 +26,7 @@ ErrorCode codeOf(Return code) {
 }
 
 // The largest buffer for a list; more entries are an error of the driver.
-constexpr std::size_t kMostEntries = 65'536;
+constexpr std::size_t kMaxEntries = 65'536;
 
 template <std::size_t N>
 std::string textIn(const std::array<char, N>& buffer) {
@@ -186,7 +186,7 @@ Result<std::vector<nvml::ProcessInfo>> Nvml::processes(Device device) const {
     auto count = static_cast<unsigned>(list.size());
     const Return code =
         call_->processes ? call_->processes(device, &count, list.data()) : nvml::kNotSupported;
-    if (code == nvml::kInsufficientSize && list.size() < kMostEntries) {
+    if (code == nvml::kInsufficientSize && list.size() < kMaxEntries) {
       // Processes may start before the next call.
       list.resize(std::max<std::size_t>(list.size() * 2, count + 16));
       continue;
@@ -202,7 +202,7 @@ Result<std::vector<nvml::ProcessSample>> Nvml::samples(Device device, std::uint6
   if (!call_->samples) return failed("utilisation of processes", nvml::kNotSupported);
   unsigned count = 0;
   Return code = call_->samples(device, nullptr, &count, afterUs);
-  while (code == nvml::kInsufficientSize && count > list.size() && count < kMostEntries) {
+  while (code == nvml::kInsufficientSize && count > list.size() && count < kMaxEntries) {
     list.resize(count);
     code = call_->samples(device, list.data(), &count, afterUs);
   }
@@ -241,8 +241,8 @@ Result<> Nvml::watchFaults(Device device) {
 Result<std::vector<Nvml::Fault>> Nvml::takeFaults() {
   std::vector<Fault> faults;
   // A GPU that reports endless errors must not block this loop.
-  constexpr int kMostAtOnce = 256;
-  for (int i = 0; events_ && i < kMostAtOnce; ++i) {
+  constexpr int kMaxAtOnce = 256;
+  for (int i = 0; events_ && i < kMaxAtOnce; ++i) {
     nvml::EventData event{};
     const Return code = call_->eventSetWait(events_, &event, 0);
     if (code == nvml::kTimeout) break;

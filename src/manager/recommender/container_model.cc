@@ -20,20 +20,20 @@ constexpr double kMargin = 1.10;
 constexpr double kAfterKill = 1.2;
 constexpr double kSamplesPerDay = 24 * 60;
 constexpr double kMiB = 1 << 20;
-constexpr double kLeastCores = 0.025;
-constexpr double kLeastBytes = 250 * kMiB;
-constexpr double kLeastConfidence = 1e-6;  // so that the first sample has finite bounds
-constexpr double kMostCores = 1e6;         // limit of an upper bound with little data
-constexpr double kMostBytes = 1e18;
+constexpr double kMinCores = 0.025;
+constexpr double kMinBytes = 250 * kMiB;
+constexpr double kMinConfidence = 1e-6;  // so that the first sample has finite bounds
+constexpr double kMaxCores = 1e6;        // limit of an upper bound with little data
+constexpr double kMaxBytes = 1e18;
 
 Quantity cpuOf(double cores) {
-  const double bounded = std::clamp(cores, kLeastCores, kMostCores);
+  const double bounded = std::clamp(cores, kMinCores, kMaxCores);
   // The rounding error of 1.1 x 0.25 as a double must not round up.
   return Quantity::ofMilli(static_cast<std::int64_t>(std::ceil(bounded * 1000 - 1e-6)));
 }
 
 Quantity memoryOf(double bytes) {
-  const double bounded = std::clamp(bytes, kLeastBytes, kMostBytes);
+  const double bounded = std::clamp(bytes, kMinBytes, kMaxBytes);
   const auto mebibytes = static_cast<std::int64_t>(std::ceil(bounded / kMiB - 1e-6));
   return Quantity::of(mebibytes << 20, Quantity::Format::BinarySI);
 }
@@ -53,7 +53,7 @@ Result<MemoryWindow> MemoryWindow::load(const json::value& document, WallTime no
   if (!ends || *ends > now + kMemoryWindow)
     return fail(ErrorCode::Invalid, "ends: is not a time within a day");
   const auto peak = realNumber(memberOf(document, "peak"));
-  if (!peak || !(*peak >= 0) || *peak > kMostBytes)
+  if (!peak || !(*peak >= 0) || *peak > kMaxBytes)
     return fail(ErrorCode::Invalid, "peak: is not a number of bytes");
   return MemoryWindow{*ends, *peak};
 }
@@ -92,7 +92,7 @@ double ContainerModel::confidence() const {
 
 ContainerAdvice ContainerModel::advice() const {
   const double sure = confidence();
-  const double known = std::max(sure, kLeastConfidence);
+  const double known = std::max(sure, kMinConfidence);
   return {amountsOf(cpu_.percentile(0.5), memory_.percentile(0.5), std::pow(1 + 0.001 / known, -2)),
           amountsOf(cpu_.percentile(0.95), memory_.percentile(0.98), 1),
           amountsOf(cpu_.percentile(0.98), memory_.percentile(1), 1 + 1 / known), sure};

@@ -26,7 +26,7 @@ constexpr Duration kForgetPods = 48h;
 constexpr Duration kForgetContainers = 8 * 24h;
 // The API server accepts 256 KiB of annotations; pods beyond this number get one more peak after a
 // restart.
-constexpr std::size_t kMostSavedWindows = 1000;
+constexpr std::size_t kMaxSavedWindows = 1000;
 
 // Reads a Recommendation's saved models, {"until": TIME, "containers": {NAME: MODEL}}, and the
 // day's peaks of its pods, "windows".
@@ -188,7 +188,7 @@ json::object RecommenderController::savedWindows(const api::ObjectKey& key) cons
        it != windows_.end() && it->first.starts_with(prefix); ++it) {
     json::object containers;
     for (const auto& [name, window] : it->second.byContainer)
-      if (window.peak > 0 && window.ends > now && ++count <= kMostSavedWindows)
+      if (window.peak > 0 && window.ends > now && ++count <= kMaxSavedWindows)
         containers.emplace(name, window.save());
     if (!containers.empty()) saved.emplace(it->first.substr(prefix.size()), std::move(containers));
   }

@@ -62,7 +62,7 @@ struct Unit {
   Duration length;
 };
 constexpr Unit kUnits[] = {{'n', 1ns}, {'u', 1us}, {'m', 1ms}, {'S', 1s}, {'M', 1min}, {'H', 1h}};
-constexpr std::int64_t kMostDigits = 99'999'999;
+constexpr std::int64_t kMaxDigits = 99'999'999;
 
 }  // namespace
 
@@ -153,9 +153,9 @@ std::optional<Duration> parseGrpcTimeout(std::string_view text) {
 std::string formatGrpcTimeout(Duration timeout) {
   timeout = std::max<Duration>(timeout, 1ns);
   for (const auto& unit : kUnits)
-    if (const std::int64_t amount = timeout / unit.length; amount <= kMostDigits)
+    if (const std::int64_t amount = timeout / unit.length; amount <= kMaxDigits)
       return fmt::format("{}{}", amount, unit.name);
-  return fmt::format("{}H", kMostDigits);
+  return fmt::format("{}H", kMaxDigits);
 }
 
 Http2Headers grpcTrailers(const GrpcStatus& status) {

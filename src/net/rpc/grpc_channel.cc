@@ -5,7 +5,7 @@
 namespace koord::net {
 namespace {
 
-constexpr std::size_t kMostAnswered = 64 << 20;  // bytes of one answer
+constexpr std::size_t kMaxAnswered = 64 << 20;  // bytes of one answer
 
 GrpcReply failed(GrpcCode code, std::string message) {
   return std::unexpected(GrpcStatus{code, std::move(message)});
@@ -81,10 +81,10 @@ void GrpcChannel::onData(std::int32_t stream, std::string_view bytes) {
   const auto found = calls_.find(stream);
   if (found == calls_.end()) return;
   found->second.body += bytes;
-  if (found->second.body.size() <= kMostAnswered) return;
+  if (found->second.body.size() <= kMaxAnswered) return;
   session_->reset(stream, kHttp2Cancel);
   finish(stream, failed(GrpcCode::ResourceExhausted,
-                        fmt::format("the answer has more than {} bytes", kMostAnswered)));
+                        fmt::format("the answer has more than {} bytes", kMaxAnswered)));
 }
 
 void GrpcChannel::onEnd(std::int32_t stream) {

@@ -11,9 +11,9 @@
 namespace koord::net {
 namespace {
 
-constexpr std::size_t kMostAsked = 16 << 20;  // bytes of one request
+constexpr std::size_t kMaxAsked = 16 << 20;  // bytes of one request
 // Bytes of answers that the other side has not read. Above this, no more messages are read.
-constexpr std::size_t kMostUnread = 256 << 10;
+constexpr std::size_t kMaxUnread = 256 << 10;
 
 const Http2Headers kAnswerHeaders{{":status", "200"}, {"content-type", "application/grpc"}};
 
@@ -60,9 +60,9 @@ class GrpcServer::Connection final : public Http2User,
       return handleStream(stream, found->second);
     }
     session_->consume(stream, bytes.size());
-    if (found->second.body.size() > kMostAsked + kGrpcPrefix)
+    if (found->second.body.size() > kMaxAsked + kGrpcPrefix)
       refuse(stream, {GrpcCode::ResourceExhausted,
-                      fmt::format("the request has more than {} bytes", kMostAsked)});
+                      fmt::format("the request has more than {} bytes", kMaxAsked)});
   }
   void onEnd(std::int32_t stream) override {
     const auto found = calls_.find(stream);
@@ -142,8 +142,8 @@ class GrpcServer::Connection final : public Http2User,
   // Answers the messages received. Returns this call's data to the other side's window only while
   // it reads the answers.
   void handleStream(std::int32_t stream, Call& call) {
-    while (call.unread < kMostUnread) {
-      auto message = takeGrpcMessage(call.body, kMostAsked);
+    while (call.unread < kMaxUnread) {
+      auto message = takeGrpcMessage(call.body, kMaxAsked);
       if (!message) return end(stream, call, message.error());
       if (!*message) {
         session_->consume(stream, std::exchange(call.taken, 0));

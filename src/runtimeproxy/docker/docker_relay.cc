@@ -9,8 +9,8 @@
 namespace koord::runtimeproxy {
 namespace {
 
-constexpr std::size_t kMostKept = 16 << 20;   // of an intercepted request, or its answer
-constexpr std::size_t kMostQueued = 1 << 20;  // for one reader, before its writer has to wait
+constexpr std::size_t kMaxKept = 16 << 20;    // of an intercepted request, or its answer
+constexpr std::size_t kMaxQueued = 1 << 20;   // for one reader, before its writer has to wait
 constexpr std::size_t kMostAhead = 64 << 10;  // of requests that wait for their turn
 constexpr Duration kHookPatience = std::chrono::hours(24);  // HTTP has no deadlines
 
@@ -103,7 +103,7 @@ void DockerRelay::pump() {
   while (client_ && !passThrough_) {
     // The current answer comes first, and bytes that dockerd has not taken stop the reading. A
     // little is read ahead to notice when the client disconnects.
-    const bool turn = (!call_ || !call_->asked) && (!docker_ || docker_->queued() < kMostQueued);
+    const bool turn = (!call_ || !call_->asked) && (!docker_ || docker_->queued() < kMaxQueued);
     client_->read(turn || requests_.waiting() < kMostAhead);
     if (!turn) return;
     auto piece = requests_.next();
@@ -111,7 +111,7 @@ void DockerRelay::pump() {
     if (!*piece) return;
     request(**std::move(piece));
   }
-  if (client_) client_->read(docker_ && docker_->queued() < kMostQueued);
+  if (client_) client_->read(docker_ && docker_->queued() < kMaxQueued);
 }
 
 void DockerRelay::beginCall(HttpHead head) {
@@ -137,8 +137,8 @@ void DockerRelay::request(Piece piece) {
   if (piece.kind == Piece::Kind::Body) {
     call_->raw += piece.raw;
     call_->content += piece.content;
-    if (call_->raw.size() > kMostKept)
-      refuse(413, fmt::format("a request of more than {} bytes", kMostKept));
+    if (call_->raw.size() > kMaxKept)
+      refuse(413, fmt::format("a request of more than {} bytes", kMaxKept));
     return;
   }
   call_->asked = true;
@@ -212,7 +212,7 @@ void DockerRelay::takeAnswers() {
     if (!*piece) break;
     answer(**std::move(piece));
   }
-  if (client_ && docker_ && client_->queued() > kMostQueued) docker_->read(false);
+  if (client_ && docker_ && client_->queued() > kMaxQueued) docker_->read(false);
 }
 
 void DockerRelay::answer(Piece piece) {
@@ -227,7 +227,7 @@ void DockerRelay::answer(Piece piece) {
     call.answer += bytes;
     call.answerContent += piece.content;
     if (end && call.complete) call.complete->complete(true);
-    if (call.answer.size() > kMostKept) closeAll();
+    if (call.answer.size() > kMaxKept) closeAll();
     return;
   }
   if (end) return finish();

@@ -169,7 +169,7 @@ void Cluster::shift(Column& column, NodeId node, std::int64_t value, bool negati
   const __int128 exact = static_cast<__int128>(column[node]) +
                          (had == excess_.end() ? 0 : had->second) +
                          (negative ? -static_cast<__int128>(value) : value);
-  column[node] = static_cast<std::int64_t>(std::clamp<__int128>(exact, 0, kMostAmount));
+  column[node] = static_cast<std::int64_t>(std::clamp<__int128>(exact, 0, kMaxAmount));
   if (const __int128 rest = exact - column[node]; rest != 0) {
     excess_[key] = rest;
   } else if (had != excess_.end()) {

@@ -150,7 +150,7 @@ std::string Cluster::verifyRequested(NodeId node) const {
   }
   std::string difference;
   const auto compare = [&](std::string_view what, __int128 sum, std::int64_t kept) {
-    const auto counted = static_cast<std::int64_t>(std::clamp<__int128>(sum, 0, kMostAmount));
+    const auto counted = static_cast<std::int64_t>(std::clamp<__int128>(sum, 0, kMaxAmount));
     if (counted != kept)
       difference += fmt::format("{}: kept {}, counted {}; ", what, kept, counted);
   };

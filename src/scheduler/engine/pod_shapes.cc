@@ -13,7 +13,7 @@ namespace {
 
 // Larger pods are unique, or hostile: the shape stores all these fields.
 constexpr std::size_t kMostText = 2048;
-constexpr std::size_t kMostParts = 32;
+constexpr std::size_t kMaxParts = 32;
 
 // Distinguishes most texts by their end: generated names differ there.
 class ShapeHash {
@@ -56,7 +56,7 @@ class ShapeHash {
     }
   }
   void addParts(std::size_t parts) { parts_ += parts; }
-  bool tooMuch() const { return text_ > kMostText || parts_ > kMostParts; }
+  bool tooMuch() const { return text_ > kMostText || parts_ > kMaxParts; }
   std::uint64_t value() const { return hash_; }
 
  private:

@@ -59,7 +59,7 @@ bool isExtendedResource(std::string_view name);
 Resources toResources(ResourceNames& names, const api::ResourceList& list);
 
 // The largest 64-bit amount; larger requests set PodInfo::beyond.
-inline constexpr std::int64_t kMostAmount = std::numeric_limits<std::int64_t>::max();
+inline constexpr std::int64_t kMaxAmount = std::numeric_limits<std::int64_t>::max();
 
 // For users: "2500m", "3Gi".
 std::string amountText(ResourceId id, std::int64_t amount);

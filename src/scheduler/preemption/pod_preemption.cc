@@ -13,7 +13,7 @@ namespace {
 
 // The number of candidates that judges are called for: each answer may be a plan for a whole group.
 // After those of the lowest cost random ones follow, different ones each time.
-constexpr int kMostJudged = 5;
+constexpr int kMaxJudged = 5;
 constexpr int kLowestCost = 3;
 
 }  // namespace
@@ -122,7 +122,7 @@ PostFilterResult PodPreemption::carryOut(const PodPtr& pod,
                                          std::span<const Candidate* const> candidates) {
   std::vector<const Candidate*> left(candidates.begin(), candidates.end());
   Status inVain;
-  for (int judged = 0; !left.empty() && judged < kMostJudged; ++judged) {
+  for (int judged = 0; !left.empty() && judged < kMaxJudged; ++judged) {
     const Candidate& best = judged < kLowestCost
                                 ? *leastCost(left, handle_.executor().wallNow())
                                 : *left[static_cast<std::size_t>(random_.below(left.size()))];

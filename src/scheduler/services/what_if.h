@@ -65,7 +65,7 @@ struct WhatIfAnswer {
   Duration took{};
 };
 
-inline constexpr std::size_t kMostWhatIfMoves = 5000;
+inline constexpr std::size_t kMaxWhatIfMoves = 5000;
 inline constexpr Duration kWhatIfTime = std::chrono::milliseconds(100);
 
 // Must not be called during an attempt. No further move is tried after `limit`.

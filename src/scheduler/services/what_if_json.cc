@@ -112,10 +112,10 @@ Result<std::vector<WhatIfMove>> readWhatIf(const Scheduler& scheduler, std::stri
   if (!pods || !pods->is_array())
     return fail(ErrorCode::Invalid, R"(expected {"pods": [{"pod": {...}, ...}]})");
   const json::array& list = pods->get_array();
-  if (list.size() > kMostWhatIfMoves)
+  if (list.size() > kMaxWhatIfMoves)
     return fail(ErrorCode::Invalid,
                 fmt::format("pods: {} are more than the {} that one question may have", list.size(),
-                            kMostWhatIfMoves));
+                            kMaxWhatIfMoves));
   std::vector<WhatIfMove> moves;
   moves.reserve(list.size());
   for (std::size_t i = 0; i < list.size(); ++i) {

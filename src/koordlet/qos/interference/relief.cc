@@ -29,7 +29,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::string_view kFeature = "InterferenceEvict";
-constexpr std::int64_t kLeastMilli = 2000;  // the same minimum as CPU suppress
+constexpr std::int64_t kMinMilli = 2000;  // the same minimum as CPU suppress
 constexpr Duration kEvictAfter = 5min, kEvictAfterUnsuppressed = 10min, kQuietPeriod = 10min;
 constexpr Duration kRecent = 1min;
 
@@ -58,12 +58,12 @@ void InterferenceRelief::hold(const Interference* worst) {
     if (!ceiling_ && !used) return;  // no starting value
     std::int64_t from = ceiling_ ? ceiling_->milli : capacity;
     if (used) from = std::min(from, static_cast<std::int64_t>(*used));
-    ceiling_ = {std::max(from * 3 / 4, kLeastMilli), tell(*worst)};
+    ceiling_ = {std::max(from * 3 / 4, kMinMilli), tell(*worst)};
   } else if (ceiling_) {
     ceiling_->milli = ceiling_->milli * 4 / 3;
     if (ceiling_->milli >= capacity) ceiling_.reset();
   }
-  if (!ceiling_ || ceiling_->milli > kLeastMilli) {
+  if (!ceiling_ || ceiling_->milli > kMinMilli) {
     atLeastSince_.reset();
   } else if (!atLeastSince_) {
     atLeastSince_ = executor_.steadyNow();

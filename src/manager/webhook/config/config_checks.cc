@@ -196,12 +196,11 @@ Result<> competing(const ConfigSection& section, const api::StringMap& labels,
 // Tests generated nodes that an entry selects: all its labels, and one of the values of each
 // expression. At most a few thousand nodes.
 Result<> checkOverlap(const ConfigSection& section) {
-  constexpr std::size_t kMostNodes = 4096;
+  constexpr std::size_t kMaxNodes = 4096;
   for (const auto& entry : section.entries) {
     std::size_t count = 1;
     for (const auto& expression : entry.source.matchExpressions)
-      if (!expression.values.empty())
-        count = std::min(count * expression.values.size(), kMostNodes);
+      if (!expression.values.empty()) count = std::min(count * expression.values.size(), kMaxNodes);
     for (std::size_t i = 0; i < count; ++i) {
       api::StringMap labels = entry.source.matchLabels;
       for (const auto& expression : entry.source.matchExpressions)

@@ -17,8 +17,8 @@ namespace {
 using api::StringMap;
 
 // The most gangs in a group, because each is visited for every member.
-constexpr std::size_t kMostGangs = 256;
-constexpr std::size_t kMostRules = 32;
+constexpr std::size_t kMaxGangs = 256;
+constexpr std::size_t kMaxRules = 32;
 
 constexpr std::string_view kNetworkTopologySpec =
     "gang.scheduling.koordinator.sh/network-topology-spec";
@@ -109,9 +109,9 @@ class Reader {
     if (!texts)
       return problem(model::kAnnotationGangGroups,
                      R"(must be a JSON list like ["namespace/name"])");
-    if (list->size() > kMostGangs)
+    if (list->size() > kMaxGangs)
       return problem(model::kAnnotationGangGroups,
-                     fmt::format("names {} gangs, more than {}", list->size(), kMostGangs));
+                     fmt::format("names {} gangs, more than {}", list->size(), kMaxGangs));
     bool itself = list->empty();
     for (const json::value& id : *list) {
       const json::string& name = id.get_string();
@@ -134,11 +134,11 @@ class Reader {
     if (!spec || (strategy && !strategy->is_null() && !list))
       return problem(kNetworkTopologySpec, "must be a JSON object with a list gatherStrategy");
     std::vector<NetworkGather> rules;
-    for (std::size_t i = 0; list && i < std::min(list->size(), kMostRules); ++i)
+    for (std::size_t i = 0; list && i < std::min(list->size(), kMaxRules); ++i)
       if (auto rule = readGather((*list)[i], i)) rules.push_back(*std::move(rule));
-    if (list && list->size() > kMostRules)
+    if (list && list->size() > kMaxRules)
       problem(kNetworkTopologySpec,
-              fmt::format("gatherStrategy: has more than {} entries", kMostRules));
+              fmt::format("gatherStrategy: has more than {} entries", kMaxRules));
     spec_.network = std::move(rules);
   }
 

@@ -92,7 +92,7 @@ std::string_view resultOf(const Status& status) {
 }
 
 // Plans per call. Each visits all members and all possible victims, within one cycle.
-constexpr int kMostPlans = 5;
+constexpr int kMaxPlans = 5;
 
 // The members that may not preempt (preemptionPolicy Never) and that the plan puts on nodes with
 // victims. The gang cannot start that way, so the evictions for its other members would be in vain.
@@ -189,7 +189,7 @@ JobPlacer JobPreemption::placerFor(const PodInfo& pod, const Members& members) {
 
 JobPlan JobPreemption::planFor(const PodInfo& pod, const PreemptionRules& rules, Members members) {
   JobPlan plan;
-  for (int plans = 0; plans < kMostPlans && members.enough(); ++plans) {
+  for (int plans = 0; plans < kMaxPlans && members.enough(); ++plans) {
     plan = planJob(handle_, rules, members.pods, handle_.cluster().live(), placerFor(pod, members),
                    members.spareMembers());
     if (plan.stopped && !byNetwork(pod) && putFirst(members.pods, *plan.stopped)) continue;

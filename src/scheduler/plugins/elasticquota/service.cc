@@ -20,8 +20,8 @@ using quota::QuotaTree;
 
 namespace {
 
-constexpr std::size_t kMostUsers = 10;
-constexpr std::size_t kMostSiblings = 100;
+constexpr std::size_t kMaxUsers = 10;
+constexpr std::size_t kMaxSiblings = 100;
 
 std::string amountText(const Quotas& quotas, const QuotaTree& tree, Column column,
                        quota::Sum amount) {
@@ -131,7 +131,7 @@ json::object arithmetic(const Quotas& quotas, const Place& place, Column column)
     if (tree.spec(child).apart) continue;
     const quota::Claim& claim = claims[next];
     const std::int64_t runtime = runtimes[next++];
-    if (siblings.size() >= kMostSiblings && child != place.quota) continue;
+    if (siblings.size() >= kMaxSiblings && child != place.quota) continue;
     siblings.push_back(
         json::object{{"name", tree.name(child)},
                      {"promised", text(claim.promised)},
@@ -274,7 +274,7 @@ json::array biggestUsers(const Quotas& quotas, const Place& place) {
     if (charge && below(charge->account->place))
       pods.emplace_back(record.info->request.amount(tree.resource(*scarce)), record.info);
   }
-  const std::size_t shown = std::min(kMostUsers, pods.size());
+  const std::size_t shown = std::min(kMaxUsers, pods.size());
   std::ranges::partial_sort(
       pods, pods.begin() + static_cast<std::ptrdiff_t>(shown), [](const auto& a, const auto& b) {
         return a.first != b.first ? a.first > b.first : a.second->key() < b.second->key();

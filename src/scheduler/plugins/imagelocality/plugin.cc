@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::int64_t kMiB = 1024 * 1024;
 constexpr std::int64_t kLeast = 23 * kMiB;
-constexpr std::int64_t kMostPerContainer = 1000 * kMiB;
+constexpr std::int64_t kMaxPerContainer = 1000 * kMiB;
 
 template <class F>
 void forEachImage(const PodInfo& pod, F&& fn) {
@@ -73,7 +73,7 @@ Status ImageLocality::score(const CycleState&, const PodInfo& pod, std::span<con
   const api::PodSpec& spec = pod.pod->spec;
   const auto containers =
       static_cast<std::int64_t>(spec.initContainers.size() + spec.containers.size());
-  const std::int64_t most = kMostPerContainer * std::max<std::int64_t>(containers, 1);
+  const std::int64_t most = kMaxPerContainer * std::max<std::int64_t>(containers, 1);
   for (std::int64_t& score : scores)
     score = 100 * (std::clamp(score, kLeast, most) - kLeast) / (most - kLeast);
   return {};

@@ -65,7 +65,7 @@ json::object LoadResources::toJson(const LoadAmounts& amounts) const {
 
 std::int64_t loadAmount(std::string_view resource, const Quantity& quantity) {
   const std::int64_t amount = resource == model::kCpu ? quantity.milliValue() : quantity.value();
-  return std::clamp<std::int64_t>(amount, 0, kMostLoad);
+  return std::clamp<std::int64_t>(amount, 0, kMaxLoad);
 }
 
 bool hasNoLoad(const LoadAmounts& amounts) {

@@ -17,7 +17,7 @@ using LoadAmounts = boost::container::small_vector<std::int64_t, 2>;
 
 // The upper limit of an amount, so that the loads of thousands of pods can be added and compared in
 // percent. 1 PiB, or 10^12 cores.
-inline constexpr std::int64_t kMostLoad = std::int64_t{1} << 50;
+inline constexpr std::int64_t kMaxLoad = std::int64_t{1} << 50;
 
 class LoadResources {
  public:
@@ -41,7 +41,7 @@ class LoadResources {
   std::size_t memory_ = 0;
 };
 
-// In millicores for cpu; from 0 to kMostLoad.
+// In millicores for cpu; from 0 to kMaxLoad.
 std::int64_t loadAmount(std::string_view resource, const Quantity& quantity);
 
 bool hasNoLoad(const LoadAmounts& amounts);

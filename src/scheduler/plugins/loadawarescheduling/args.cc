@@ -10,7 +10,7 @@ namespace {
 
 using Args = LoadAwareSchedulingArgs;
 
-constexpr std::int64_t kMostThreshold = 1'000'000;
+constexpr std::int64_t kMaxThreshold = 1'000'000;
 
 std::string readAggregation(Fields& fields, std::string_view name) {
   static constexpr std::string_view kTypes[] = {"", "avg", "p50", "p90", "p95", "p99"};
@@ -63,7 +63,7 @@ Args Args::read(Fields& fields) {
   if (auto thresholds = fields.integers("usageThresholds", 0, 100); !thresholds.empty())
     args.usageThresholds = std::move(thresholds);
   // As upstream, without bounds: a value that is not a percentage rejects no node.
-  args.prodUsageThresholds = fields.integers("prodUsageThresholds", INT64_MIN, kMostThreshold);
+  args.prodUsageThresholds = fields.integers("prodUsageThresholds", INT64_MIN, kMaxThreshold);
   for (auto& [resource, threshold] : args.prodUsageThresholds)
     threshold = std::max<std::int64_t>(threshold, 0);
   args.prodUsageIncludeSys = fields.boolean("prodUsageIncludeSys", false);

@@ -52,7 +52,7 @@ std::int64_t estimated(const Asked& asked, std::string_view name, std::int64_t f
   if (amount == 0) return guess;
   const double share = std::round(static_cast<double>(amount) * static_cast<double>(factor) / 100);
   const auto estimate =
-      static_cast<std::int64_t>(std::clamp(share, 0.0, static_cast<double>(kMostLoad)));
+      static_cast<std::int64_t>(std::clamp(share, 0.0, static_cast<double>(kMaxLoad)));
   return most > 0 ? std::min(estimate, most) : estimate;
 }
 

@@ -91,7 +91,7 @@ std::int64_t LoadTable::capacity(NodeId node, const NodeSettings* settings,
   if (settings && settings->rawAllocatable && (*settings->rawAllocatable)[resource] >= 0)
     return (*settings->rawAllocatable)[resource];
   return std::clamp<std::int64_t>(Cluster::columnAt(cluster_.allocatable(ids_[resource]), node), 0,
-                                  kMostLoad);
+                                  kMaxLoad);
 }
 
 // --- Reports.

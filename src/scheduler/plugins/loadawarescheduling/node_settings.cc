@@ -13,7 +13,7 @@ Error malformed(const std::vector<std::string>& problems) {
 
 std::optional<LoadAmounts> readLimits(const LoadResources& resources, Fields& fields,
                                       std::string_view name) {
-  const auto limits = fields.integers(name, 0, kMostLoad);
+  const auto limits = fields.integers(name, 0, kMaxLoad);
   return limits.empty() ? std::nullopt : std::optional(resources.of(limits));
 }
 

@@ -131,9 +131,9 @@ void NumaCapacity::trimCpus() {
 // --- Whether a set suffices.
 
 void NumaCapacity::addUpSets() {
-  constexpr std::size_t kMostZones = 8;
+  constexpr std::size_t kMaxZones = 8;
   const std::size_t zones = node_.zones.size();
-  if (zones == 0 || zones > kMostZones || node_.allZones != (NumaMask{1} << zones) - 1) return;
+  if (zones == 0 || zones > kMaxZones || node_.allZones != (NumaMask{1} << zones) - 1) return;
   const std::size_t width = columns_.size();
   setCount_ = NumaMask{1} << zones;
   setFree_.resize(setCount_ * width);
@@ -149,7 +149,7 @@ void NumaCapacity::addUpSets() {
   const auto cpu = std::ranges::find(columns_, kCpu, &Column::id);
   if (!bind_.binds() || cpu == columns_.end()) return;
   const auto column = static_cast<std::size_t>(cpu - columns_.begin());
-  setLeastCpu_.assign(setCount_, kMostAmount);
+  setLeastCpu_.assign(setCount_, kMaxAmount);
   for (std::size_t set = 1; set < setCount_; ++set) {
     const auto zone = static_cast<std::size_t>(std::countr_zero(set));
     const std::int64_t least =

@@ -14,7 +14,7 @@ namespace koord::scheduler {
 namespace {
 
 // No node has more; sums of it cannot overflow.
-constexpr std::int64_t kMostHeld = std::int64_t{1} << 53;
+constexpr std::int64_t kMaxHeld = std::int64_t{1} << 53;
 
 Result<NumaGrant> grantIn(ResourceNames& names, const ResourceStatusDocument& status) {
   NumaGrant grant;
@@ -32,7 +32,7 @@ Result<NumaGrant> grantIn(ResourceNames& names, const ResourceStatusDocument& st
                     fmt::format("{}.resources[{}]: {} is negative", path, name, amount.toString()));
     Resources amounts;
     toResources(names, part.resources).forEach([&](ResourceId id, std::int64_t amount) {
-      if (amount != 0) amounts.set(id, std::min(amount, kMostHeld));
+      if (amount != 0) amounts.set(id, std::min(amount, kMaxHeld));
     });
     const auto known = std::ranges::find(grant.numa, part.node, &NumaAmounts::numa);
     if (known == grant.numa.end()) {

@@ -16,7 +16,7 @@ namespace koord::scheduler {
 namespace {
 
 // Sums of it over all pods of a node cannot overflow.
-constexpr std::int64_t kMostOfZone = std::int64_t{1} << 53;
+constexpr std::int64_t kMaxOfZone = std::int64_t{1} << 53;
 
 class Reader {
  public:
@@ -81,7 +81,7 @@ class Reader {
         const auto id = names_.find(name);
         if (!id) continue;
         const std::int64_t amount = zone.total.amount(*id);
-        if (amount > 0) zone.total.set(*id, std::min(amplify(amount, ratio), kMostOfZone));
+        if (amount > 0) zone.total.set(*id, std::min(amplify(amount, ratio), kMaxOfZone));
       }
     }
   }
@@ -212,7 +212,7 @@ class Reader {
     Resources total = toResources(names_, list);
     Resources held;
     total.forEach([&](ResourceId id, std::int64_t amount) {
-      held.set(id, std::clamp<std::int64_t>(amount, 0, kMostOfZone));
+      held.set(id, std::clamp<std::int64_t>(amount, 0, kMaxOfZone));
     });
     const int reserved =
         node_.reserved.intersect(node_.cpus().cpusOfNuma(*zoneId(zone.name))).size();
@@ -288,7 +288,7 @@ std::string_view nameOf(NumaPolicy policy) {
 std::int64_t amplify(std::int64_t amount, double ratio) {
   if (ratio <= 1) return amount;
   const double amplified = std::ceil(static_cast<double>(amount) * ratio);
-  return amplified >= 9e18 ? kMostAmount : static_cast<std::int64_t>(amplified);
+  return amplified >= 9e18 ? kMaxAmount : static_cast<std::int64_t>(amplified);
 }
 
 NumaNode readNumaNode(ResourceNames& names, const api::Node* node, const CpuReport* report) {

@@ -224,7 +224,7 @@ TEST(NumaNode, amounts_are_rounded_up_when_amplified) {
   EXPECT_EQ(amplify(1000, 1), 1000);
   EXPECT_EQ(amplify(1000, 0.5), 1000);
   EXPECT_EQ(amplify(1001, 1.5), 1502);
-  EXPECT_EQ(amplify(kMostAmount, 2), kMostAmount);
+  EXPECT_EQ(amplify(kMaxAmount, 2), kMaxAmount);
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace {
 using Hints = std::span<const NumaHint>;
 
 // The limit of the number of reachable sets.
-constexpr std::size_t kMostReached = 1 << 10;
+constexpr std::size_t kMaxReached = 1 << 10;
 
 struct Best {
   NumaMask mask = 0;
@@ -130,7 +130,7 @@ class Merger {
       for (const NumaMask mask : reached)
         for (const NumaHint& hint : hints)
           if ((mask & hint.mask) != 0) next.insert(mask & hint.mask);
-      if (next.size() > kMostReached) return 0;
+      if (next.size() > kMaxReached) return 0;
       reached = std::move(next);
     }
     int fewest = std::popcount(all_);

@@ -155,7 +155,7 @@ std::vector<NodeResourcesFit::Wanted> NodeResourcesFit::wantedOf(const PodInfo& 
   pod.request.forEach([&](ResourceId id, std::int64_t amount) {
     const std::string& name = cluster_.resources().name(id);
     if (id < kFirstScalar ? amount <= 0 : amount == 0 || ignored(name)) return;
-    wanted.push_back({id, amount, pod.beyond && amount == kMostAmount, "Insufficient " + name});
+    wanted.push_back({id, amount, pod.beyond && amount == kMaxAmount, "Insufficient " + name});
   });
   std::ranges::sort(wanted, [](const Wanted& a, const Wanted& b) {
     const bool scalars = a.id >= kFirstScalar && b.id >= kFirstScalar;

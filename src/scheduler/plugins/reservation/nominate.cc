@@ -23,7 +23,7 @@ namespace {
 // A node with an order scores above all nodes without one; each order scores above all that come
 // after it. Twice as much is enough for the best to be 100 after scaling and the next to be less.
 constexpr std::int64_t kOrdered = 1000;
-constexpr int kMostOrders = 40;
+constexpr int kMaxOrders = 40;
 // State of an attempt: uids of the pods that the reserve pod takes over.
 constexpr std::string_view kTakenOver = "Reservation/takenOver";
 
@@ -106,7 +106,7 @@ Status ReservationPlugin::score(const CycleState&, const PodInfo& pod,
       if (reservation->order != 0 && (order == 0 || reservation->order < order))
         order = reservation->order;
     if (order != 0) {
-      scores[n] = kOrdered << std::min(book_.ordersAfter(order), kMostOrders);
+      scores[n] = kOrdered << std::min(book_.ordersAfter(order), kMaxOrders);
     } else if (const ReservationEntry* reservation = nominate(pod, nodes[n], false)) {
       scores[n] = matcher_.fullness(pod, *reservation);
     }

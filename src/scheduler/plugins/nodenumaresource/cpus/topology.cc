@@ -14,7 +14,7 @@ namespace koord::scheduler {
 namespace {
 
 // The numbers of sockets and cores share one word: socket << 16 | core.
-constexpr int kMostNumber = 1 << 15;
+constexpr int kMaxNumber = 1 << 15;
 
 std::string topologyProblem(const CpuRecord& record) {
   if (record.id < 0 || record.id >= CpuSet::kMaxCpus)
@@ -22,8 +22,8 @@ std::string topologyProblem(const CpuRecord& record) {
   for (const auto& [name, number] :
        {std::pair{"core", record.core}, std::pair{"socket", record.socket},
         std::pair{"node", record.numa}}) {
-    if (number < 0 || number >= kMostNumber)
-      return fmt::format("{}: {} is not between 0 and {}", name, number, kMostNumber - 1);
+    if (number < 0 || number >= kMaxNumber)
+      return fmt::format("{}: {} is not between 0 and {}", name, number, kMaxNumber - 1);
   }
   return "";
 }

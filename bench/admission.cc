@@ -1,6 +1,7 @@
-// Admission webhooks: how long one review takes in the process, and how many a second a server on one core answers over
-// TLS. The pod is one of the co-location demo with what an API server adds to it: one of `profiles` matches it and
-// translates its resources. Half of the reviews over TLS are mutations, half validations, as a pod that is made costs.
+// Admission webhooks: how long one review takes in the process, and how many a second a server on
+// one core answers over TLS. The pod is one of the co-location demo with what an API server adds to
+// it: one of `profiles` matches it and translates its resources. Half of the reviews over TLS are
+// mutations, half validations, as a pod that is made costs.
 
 #include <fmt/format.h>
 #include <sched.h>
@@ -117,8 +118,8 @@ double threadMicros() {
   return static_cast<double>(now.tv_sec) * 1e6 + static_cast<double>(now.tv_nsec) * 1e-3;
 }
 
-// One review as the server goes about it, from text to text. CPU time, since what else runs on the machine would be
-// all of the 99th percentile.
+// One review as the server goes about it, from text to text. CPU time, since what else runs on the
+// machine would be all of the 99th percentile.
 double reviewMicros(VirtualLoop& loop, const manager::AdmissionHandler& handler) {
   const double began = threadMicros();
   auto review = manager::readReview(kReview);

@@ -26,8 +26,8 @@ int runAll(int argc, char** argv, const std::vector<Benchmark>& benchmarks);
 // The time at this fraction (0 to 1) of the samples; they are reordered.
 double percentile(std::vector<double>& samples, double fraction);
 double cpuSeconds();  // of this process
-// That this process has executed outside the kernel, from the first call on: what other programs on the machine
-// do changes nothing about it. 0 where they are not counted.
+// That this process has executed outside the kernel, from the first call on: what other programs on
+// the machine do changes nothing about it. 0 where they are not counted.
 double instructions();
 double rssMib();      // of this process, now
 double peakRssMib();  // of this process, since it began

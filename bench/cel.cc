@@ -1,5 +1,5 @@
-// Expressions of CEL: parsing, checking and evaluating the selector of a device, whose fields are read from the host's
-// structures in place.
+// Expressions of CEL: parsing, checking and evaluating the selector of a device, whose fields are
+// read from the host's structures in place.
 
 #include "cel/cel.h"
 

@@ -1,5 +1,5 @@
-// Pods as kube-apiserver sends them (defaults, managedFields and status included), read into structs
-// from JSON and from protobuf: single objects, as watches bring them, and lists.
+// Pods as kube-apiserver sends them (defaults, managedFields and status included), read into
+// structs from JSON and from protobuf: single objects, as watches bring them, and lists.
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
-// What CPUs and NUMA nodes cost: the search for a node and what Reserve gives a pod there, for pods that
-// are bound to CPUs; and the steps of it on one node.
+// What CPUs and NUMA nodes cost: the search for a node and what Reserve gives a pod there, for pods
+// that are bound to CPUs; and the steps of it on one node.
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
-// GPUs: the whole scheduler (queue, plugins, binding) places pods that ask for whole GPUs and for parts of
-// them on nodes with eight, on an API that binds at once.
+// GPUs: the whole scheduler (queue, plugins, binding) places pods that ask for whole GPUs and for
+// parts of them on nodes with eight, on an API that binds at once.
 //
 //   Devices/...   pods placed a second, while there is room.
 //   Filling/...   pods come until no more fits: how much of the GPUs' memory is given then, in bytes,

@@ -12,8 +12,8 @@ namespace koord::bench {
 
 void addGangs(std::vector<Benchmark>& all);
 
-// One gang in a full cluster: four pods of low priority run on each node, and each member of the gang needs the capacity of
-// three of them.
+// One gang in a full cluster: four pods of low priority run on each node, and each member of the
+// gang needs the capacity of three of them.
 inline constexpr int kPreemptingMembers = 64;
 scheduler::SchedulerConfiguration withGangs();
 void addPreemptingGang(scheduler::Scheduler& scheduler);

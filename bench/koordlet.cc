@@ -5,8 +5,8 @@
 // On virtual time, so ten minutes of a node's life take seconds; CPU time is that of the process.
 //   koordlet/files/...     a fake tree of plain files in memory
 //   koordlet/cgroups/...   real cgroups, made for the run and removed after it; needs root
-// processMiB is what the process has at the end, of which harnessMiB were there before koordlet; peaks are those of all
-// benchmarks so far, so one at a time is worth more (--filter).
+// processMiB is what the process has at the end, of which harnessMiB were there before koordlet;
+// peaks are those of all benchmarks so far, so one at a time is worth more (--filter).
 
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -92,7 +92,8 @@ std::string podListJson(int pods) {
   return toJson(json::object{{"kind", "PodList"}, {"items", std::move(items)}});
 }
 
-// The answer is mapped from a file while it is read: what kubelet and the network hold of it is not koordlet's.
+// The answer is mapped from a file while it is read: what kubelet and the network hold of it is not
+// koordlet's.
 struct JsonPods final : PodSource {
   explicit JsonPods(int pods) { tree.write("pods.json", podListJson(pods)); }
   TempTree tree;
@@ -137,9 +138,9 @@ double allocated() {
   return static_cast<double>(bytes);
 }
 
-// Latency-sensitive pods want all CPUs at once: how long the round takes that sees it, to its last write, in wall
-// time and in CPU time, which a busy machine does not stretch. `demand` makes the counters say so; in the seconds
-// between two of them best effort gets its CPUs back.
+// Latency-sensitive pods want all CPUs at once: how long the round takes that sees it, to its last
+// write, in wall time and in CPU time, which a busy machine does not stretch. `demand` makes the
+// counters say so; in the seconds between two of them best effort gets its CPUs back.
 void addSpikes(VirtualLoop& loop, Agent& agent, const std::function<void()>& demand,
                bench::Numbers& numbers) {
   constexpr int kSpikes = 20;

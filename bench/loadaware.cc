@@ -1,6 +1,6 @@
-// What load-aware scheduling costs: the whole scheduler (queue, plugins, binding) places pods on nodes
-// that all report what they use each minute, with the plugin and without it, against an API that
-// binds at once.
+// What load-aware scheduling costs: the whole scheduler (queue, plugins, binding) places pods on
+// nodes that all report what they use each minute, with the plugin and without it, against an API
+// that binds at once.
 
 #include <fmt/format.h>
 

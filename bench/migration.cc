@@ -1,6 +1,7 @@
-// PodMigrationJobs under way while nothing changes: `jobs` jobs that wait for room, with their pods and Reservations, on
-// an API server in memory and virtual time. percent_of_a_core: CPU time of ten minutes in which nothing happens, the
-// server's idling included; started_ms: from nothing until all jobs have been looked at.
+// PodMigrationJobs under way while nothing changes: `jobs` jobs that wait for room, with their pods
+// and Reservations, on an API server in memory and virtual time. percent_of_a_core: CPU time of ten
+// minutes in which nothing happens, the server's idling included; started_ms: from nothing until
+// all jobs have been looked at.
 
 #include <fmt/format.h>
 

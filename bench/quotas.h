@@ -15,7 +15,8 @@ scheduler::SchedulerConfiguration withQuotas();
 void addQuotaTree(scheduler::Scheduler& scheduler);
 scheduler::testing::PodBuilder podOfSomeQuota(int n);
 
-// One quota that 20,000 pods of 7200m on 5,000 nodes fill, and pods that take the place of three of them.
+// One quota that 20,000 pods of 7200m on 5,000 nodes fill, and pods that take the place of three of
+// them.
 void addOneQuota(scheduler::Scheduler& scheduler);
 scheduler::testing::PodBuilder lowPodOfQuota(int n);
 scheduler::testing::PodBuilder highPodOfQuota(int n);

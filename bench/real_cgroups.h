@@ -1,8 +1,8 @@
 #pragma once
 
-// kubepods below a cgroup of our own in this machine's hierarchies (version 1), as kubelet makes it.
-// Needs root. The other folders of koordlet are in a temporary folder. Everything is removed at the
-// end.
+// kubepods below a cgroup of our own in this machine's hierarchies (version 1), as kubelet makes
+// it. Needs root. The other folders of koordlet are in a temporary folder. Everything is removed at
+// the end.
 //
 //   const RealCgroups cgroups("koordlet-bench");
 //   cgroups.make(podDir(CgroupDriver::Cgroupfs, KubeQos::BestEffort, uid));

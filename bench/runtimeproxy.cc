@@ -1,5 +1,5 @@
-// koord-runtime-proxy as a process of its own between a client and a runtime of a few lines: what it
-// adds to a call, with and without a hook server, how many calls it passes on, how fast bytes go
+// koord-runtime-proxy as a process of its own between a client and a runtime of a few lines: what
+// it adds to a call, with and without a hook server, how many calls it passes on, how fast bytes go
 // through it, and its memory with the pods of a full node.
 
 #include <fmt/core.h>
@@ -225,8 +225,8 @@ Numbers throughput(const Numbers& params) {
   return {{"calls_per_s", count / watch.seconds()}};
 }
 
-// As logs and lists go: an answer of 8 MiB after the other. Its reader and writer take most of the time
-// themselves, so the proxy's own CPU tells more.
+// As logs and lists go: an answer of 8 MiB after the other. Its reader and writer take most of the
+// time themselves, so the proxy's own CPU tells more.
 Numbers bytes(const Numbers& params) {
   Surroundings around(false);
   Numbers numbers;

@@ -1,9 +1,10 @@
-// Where pods would land if they were evicted (scheduler/services/what_if.h), with Koordinator's shipped
-// configuration: `moves` pods of `classes` shapes leave their nodes, each another one, in one question, on `nodes`
-// nodes with `pods` pods. In CPU time, cpu_ms: the question as the service gets it, read and answered as JSON, with
-// classes that the scheduler has not seen yet; search_cpu_ms: of that, the scheduler. again_: the same question once
-// more. after_: one question about one pod in between, which finds all that was touched. All of them find places, or
-// there is no figure.
+// Where pods would land if they were evicted (scheduler/services/what_if.h), with Koordinator's
+// shipped configuration: `moves` pods of `classes` shapes leave their nodes, each another one, in
+// one question, on `nodes` nodes with `pods` pods. In CPU time, cpu_ms: the question as the service
+// gets it, read and answered as JSON, with classes that the scheduler has not seen yet;
+// search_cpu_ms: of that, the scheduler. again_: the same question once more. after_: one question
+// about one pod in between, which finds all that was touched. All of them find places, or there is
+// no figure.
 
 #include "what_if.h"
 
@@ -68,7 +69,8 @@ struct WhatIfBed {
 std::string questionAbout(int moves, int pods, int nodes, int classes) {
   json::array list;
   for (int i = 0; i < moves; ++i) {
-    // By one further each time, so that the pods are of all classes and leave as many nodes as possible.
+    // By one further each time, so that the pods are of all classes and leave as many nodes as
+    // possible.
     const auto pod = runningPod(i * (pods / moves + 1) % pods, nodes, classes);
     list.push_back(json::object{{"pod", api::encode(*pod)},
                                 {"from", pod->spec.nodeName},

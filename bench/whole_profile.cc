@@ -1,4 +1,5 @@
-// Everything of the shipped profile in use at once, by the whole scheduler on an API that binds at once:
+// Everything of the shipped profile in use at once, by the whole scheduler on an API that binds at
+// once:
 //
 //   WholeProfile/...         gangs of eight, each member with a GPU and CPUs of its own, in quotas of two
 //                            levels, on capacity that was reserved for their teams; every node has a
@@ -80,8 +81,9 @@ class NoWatch final : public kube::Watch {};
 
 constexpr std::string_view kRunning = "status.phase!=Succeeded,status.phase!=Failed";
 
-// Patches of custom resources change what is in the store, as an API server and an informer would. Pods that run
-// are listed, twenty of each deployment. All else is answered, and nothing comes of it.
+// Patches of custom resources change what is in the store, as an API server and an informer would.
+// Pods that run are listed, twenty of each deployment. All else is answered, and nothing comes of
+// it.
 class PatchingApi final : public kube::Api {
  public:
   explicit PatchingApi(VirtualLoop& loop) : loop_(loop) {}

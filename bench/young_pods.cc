@@ -1,16 +1,18 @@
-// How soon the values of new best-effort pods are right, on real cgroups (version 1; needs root), while kubelet writes its
-// own values whenever it comes to it and other programs keep the machine busy.
+// How soon the values of new best-effort pods are right, on real cgroups (version 1; needs root),
+// while kubelet writes its own values whenever it comes to it and other programs keep the machine
+// busy.
 //
-// koordlet runs as it is, on real time, with inotify on the directories that a thread makes for it as kubelet would: first
-// the pod's, then the container's, each with kubelet's values a little later, and in half of the pods once more at any
-// moment of the next 1.5 seconds. Pods come in bursts beside pods that have run for long. Lists of pods take as long as
-// HTTP requests do, and tell of a container some time after it was made.
+// koordlet runs as it is, on real time, with inotify on the directories that a thread makes for it
+// as kubelet would: first the pod's, then the container's, each with kubelet's values a little
+// later, and in half of the pods once more at any moment of the next 1.5 seconds. Pods come in
+// bursts beside pods that have run for long. Lists of pods take as long as HTTP requests do, and
+// tell of a container some time after it was made.
 //   young/stand-in/...   no runtime is asked; kubelet tells of a container within 60 ms, as koordctl up does
 //   young/runtime/...    a container runtime is asked; it tells of a container at once, kubelet a second later
 //   .../load             with eight processes that only compute
 //
-// A thread of real-time priority looks at all values each two milliseconds. Figures are milliseconds until all values of a
-// cgroup were right, and how many took more than 200:
+// A thread of real-time priority looks at all values each two milliseconds. Figures are
+// milliseconds until all values of a cgroup were right, and how many took more than 200:
 //   sinceMade     since kubelet made the directory: kubelet's own delays are in it
 //   sinceKnown    since koordlet could know: the directory is there, somebody tells of it, kubelet has written
 //   sinceWrite    since kubelet wrote its own values once more
@@ -160,7 +162,8 @@ class Kubelet {
     }
   }
 
-  // Removes cgroups of pods that are gone, on a thread of its own: the kernel takes its time for each.
+  // Removes cgroups of pods that are gone, on a thread of its own: the kernel takes its time for
+  // each.
   void removeGone() {
     while (!done_) {
       std::this_thread::sleep_for(20ms);

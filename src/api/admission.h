@@ -24,7 +24,8 @@ struct RuleWithOperations {
   std::vector<std::string> resources;  // pods, pods/status, */*, ...
   std::string scope;                   // Cluster, Namespaced, * (also when empty)
 };
-// One entry of a mutating or validating configuration; reinvocationPolicy is for mutating ones only.
+// One entry of a mutating or validating configuration; reinvocationPolicy is for mutating ones
+// only.
 struct MatchCondition {
   std::string name;
   std::string expression;  // CEL

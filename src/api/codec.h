@@ -1,10 +1,11 @@
 #pragma once
 
-// JSON <-> structs. The mapping of each struct is described once, in codec_<group>.cc next to this file;
-// the functions here are compiled there for every type that has a line "template ... decode<T>".
+// JSON <-> structs. The mapping of each struct is described once, in codec_<group>.cc next to this
+// file; the functions here are compiled there for every type that has a line "template ...
+// decode<T>".
 //
-// Writing follows Go's omitempty: false, 0, "", empty maps, lists and structs and absent optionals are
-// left out. Reading: null and missing fields keep the default. Errors name the field:
+// Writing follows Go's omitempty: false, 0, "", empty maps, lists and structs and absent optionals
+// are left out. Reading: null and missing fields keep the default. Errors name the field:
 //   "spec.containers[0].resources.requests[cpu]: ...".
 
 #include <string>

@@ -1,7 +1,7 @@
 #pragma once
 
-// scheduling.sigs.k8s.io/v1alpha1: ElasticQuota, what the pods of a team may use together. Its place in
-// the tree of quotas and all else is in labels and annotations (model/well_known.h).
+// scheduling.sigs.k8s.io/v1alpha1: ElasticQuota, what the pods of a team may use together. Its
+// place in the tree of quotas and all else is in labels and annotations (model/well_known.h).
 
 #include "api/meta.h"
 

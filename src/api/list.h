@@ -4,13 +4,13 @@
 // mostly empty lists, and a program holds a hundred thousand of such objects: an empty list costs
 // eight bytes instead of 24, and a list that the codec fills has no spare capacity.
 //
-// Lists may have their items together (share()): the pods of a workload have the same labels, owner and
-// containers. A copy of such a list costs nothing, and belongs to whatever thread it is in. Whatever could
-// change an item gives the list items of its own first, and that includes begin(), [] and the like on a
-// list that is not const: read through const where lists may be shared.
+// Lists may have their items together (share()): the pods of a workload have the same labels, owner
+// and containers. A copy of such a list costs nothing, and belongs to whatever thread it is in.
+// Whatever could change an item gives the list items of its own first, and that includes begin(),
+// [] and the like on a list that is not const: read through const where lists may be shared.
 //
-// Iterators are pointers, good until the next insertion, removal, shrink_to_fit or, of a list that was
-// shared, the next access that is not const. T must move without throwing.
+// Iterators are pointers, good until the next insertion, removal, shrink_to_fit or, of a list that
+// was shared, the next access that is not const. T must move without throwing.
 
 #include <algorithm>
 #include <atomic>
@@ -191,7 +191,8 @@ class List {
   static std::atomic_ref<std::uint32_t> refCount(Block* block) noexcept {
     return std::atomic_ref<std::uint32_t>(block->capacity);
   }
-  // Most lists are empty, and there are a great many: what is done to others is not made part of who does it.
+  // Most lists are empty, and there are a great many: what is done to others is not made part of
+  // who does it.
   [[gnu::noinline]] void copy(const List& other) {
     if (other.shared()) {
       block_ = other.block_;

@@ -1,6 +1,7 @@
 #pragma once
 
-// The names that the members of a struct have in JSON, for tests that the documentation has all of them.
+// The names that the members of a struct have in JSON, for tests that the documentation has all of
+// them.
 
 #include <string_view>
 #include <vector>

@@ -2,8 +2,8 @@
 
 // scheduling.koordinator.sh/v1alpha1 PodMigrationJob: one pod that is to move to another node.
 //
-// What users may write without the API server checking it (a ttl, a template) is kept as it came, so
-// that its reader can name the invalid field instead of losing the object.
+// What users may write without the API server checking it (a ttl, a template) is kept as it came,
+// so that its reader can name the invalid field instead of losing the object.
 
 #include "api/meta.h"
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// scheduling.koordinator.sh/v1alpha1: ClusterNetworkTopology, how the labels of nodes say where in the
-// network they are. The one named "default" counts.
+// scheduling.koordinator.sh/v1alpha1: ClusterNetworkTopology, how the labels of nodes say where in
+// the network they are. The one named "default" counts.
 
 #include "api/meta.h"
 

@@ -7,7 +7,8 @@
 
 namespace koord::api {
 
-// An entry of spec.resourceClaims whose devices the container gets, or those of one of its requests.
+// An entry of spec.resourceClaims whose devices the container gets, or those of one of its
+// requests.
 struct ResourceClaimUse {
   std::string name;
   std::string request;  // empty: all

@@ -1,6 +1,7 @@
 #pragma once
 
-// analysis.koordinator.sh/v1alpha1: Recommendation, how much the containers of a workload should ask for.
+// analysis.koordinator.sh/v1alpha1: Recommendation, how much the containers of a workload should
+// ask for.
 
 #include "api/meta.h"
 

@@ -1,20 +1,22 @@
 #pragma once
 
-// resource.k8s.io/v1: ResourceClaim and ResourceClaimTemplate, the requests of pods for devices, and
-// their allocation. resource_devices.h has the devices themselves.
+// resource.k8s.io/v1: ResourceClaim and ResourceClaimTemplate, the requests of pods for devices,
+// and their allocation. resource_devices.h has the devices themselves.
 
 #include "api/resource_devices.h"
 
 namespace koord::api {
 
-// On a claim that is allocated: the claim controller or the scheduler removes it with the allocation.
+// On a claim that is allocated: the claim controller or the scheduler removes it with the
+// allocation.
 inline constexpr std::string_view kClaimFinalizer = "resource.kubernetes.io/delete-protection";
 // On a generated claim: the name of the entry in spec.resourceClaims of its pod.
 inline constexpr std::string_view kPodClaimNameAnnotation = "resource.kubernetes.io/pod-claim-name";
 // "true" on a claim that the scheduler created for the extended resources of a pod.
 inline constexpr std::string_view kExtendedResourceClaimAnnotation =
     "resource.kubernetes.io/extended-resource-claim";
-// The extended resource of the class NAME is this prefix and NAME, whatever extendedResourceName is.
+// The extended resource of the class NAME is this prefix and NAME, whatever extendedResourceName
+// is.
 inline constexpr std::string_view kDeviceClassResourcePrefix =
     "deviceclass.resource.kubernetes.io/";
 // The label of namespaces whose claims may have adminAccess, if it is "true".
@@ -64,8 +66,8 @@ struct DeviceRequest {
   List<DeviceSubRequest> firstAvailable;
 };
 
-// All devices of the requests (all requests if empty; a subrequest is "request/subrequest") have the
-// same, or all different, values of an attribute.
+// All devices of the requests (all requests if empty; a subrequest is "request/subrequest") have
+// the same, or all different, values of an attribute.
 struct DeviceConstraint {
   List<std::string> requests;
   std::string matchAttribute;  // domain/name

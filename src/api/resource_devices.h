@@ -95,8 +95,8 @@ struct CapacityRequestPolicyRange {
   std::optional<Quantity> max;
   std::optional<Quantity> step;
 };
-// How a request for a capacity of a device that several claims share is rounded: to a valid value or
-// to a step of the range; requests that do not give the capacity consume the default.
+// How a request for a capacity of a device that several claims share is rounded: to a valid value
+// or to a step of the range; requests that do not give the capacity consume the default.
 struct CapacityRequestPolicy {
   std::optional<Quantity> default_;
   List<Quantity> validValues;

@@ -27,7 +27,8 @@ concept Many = requires(const T& list) {
 template <class T>
 concept Perhaps = requires(const T& optional) { optional.has_value(); };
 
-// All of a part is hashed: pods that differ in one argument of a command are not to end in one bucket.
+// All of a part is hashed: pods that differ in one argument of a command are not to end in one
+// bucket.
 class PartHash {
  public:
   std::size_t sum() const { return sum_; }

@@ -1,6 +1,7 @@
 #pragma once
 
-// slo.koordinator.sh/v1alpha1: NodeMetric (measured by koordlet) and NodeSLO (what koordlet has to keep).
+// slo.koordinator.sh/v1alpha1: NodeMetric (measured by koordlet) and NodeSLO (what koordlet has to
+// keep).
 
 #include "api/meta.h"
 

@@ -133,8 +133,8 @@ Fd openFolderStepwise(int folder, const char* name) {
   return inner;
 }
 
-// All names are relative to descriptors, so that a folder that is swapped for a link meanwhile leads
-// nowhere.
+// All names are relative to descriptors, so that a folder that is swapped for a link meanwhile
+// leads nowhere.
 Result<bool> emptyAt(Fd folder, const std::string& name, int& left, int depth) {
   const std::unique_ptr<DIR, CloseDir> dir(::fdopendir(folder.get()));
   if (!dir) return fail(errnoError("read folder " + name, errno));

@@ -1,7 +1,8 @@
 #pragma once
 
-// Catches exceptions of libraries and of failed allocations. Our code does not throw on purpose. A component that runs
-// many independent pieces of work catches here what a piece throws and continues with the next.
+// Catches exceptions of libraries and of failed allocations. Our code does not throw on purpose. A
+// component that runs many independent pieces of work catches here what a piece throws and
+// continues with the next.
 
 #include <string>
 

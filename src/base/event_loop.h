@@ -1,6 +1,7 @@
 #pragma once
 
-// The production Executor: one thread, real time. The thread that calls run() is the actor's thread.
+// The production Executor: one thread, real time. The thread that calls run() is the actor's
+// thread.
 
 #include <atomic>
 #include <condition_variable>
@@ -21,8 +22,8 @@ class EventLoop final : public Executor {
   TimerId runAt(SteadyTime when, Callback fn) override;
   void cancel(TimerId timer) override;
 
-  // Runs callbacks and timers until stop(). May be called again to run the remaining callbacks; otherwise they are
-  // dropped with the loop.
+  // Runs callbacks and timers until stop(). May be called again to run the remaining callbacks;
+  // otherwise they are dropped with the loop.
   void run();
   // Makes run() return soon. Callable from any thread, also from a callback.
   void stop();
@@ -35,8 +36,8 @@ class EventLoop final : public Executor {
   TimerQueue timers_;             // loop thread only
 };
 
-// An EventLoop on a thread of its own. The destructor stops the loop and joins the thread; destroy what
-// runs on it first, or post its destruction.
+// An EventLoop on a thread of its own. The destructor stops the loop and joins the thread; destroy
+// what runs on it first, or post its destruction.
 class LoopThread {
  public:
   explicit LoopThread(const char* name);  // at most 15 characters are shown by the kernel

@@ -1,10 +1,10 @@
 #pragma once
 
-// A component's only access to time and to its thread. A component is an actor: everything that it does runs on one
-// Executor, one callback at a time, so nothing inside it needs a lock.
+// A component's only access to time and to its thread. A component is an actor: everything that it
+// does runs on one Executor, one callback at a time, so nothing inside it needs a lock.
 //
-// In production an EventLoop (event_loop.h) drives the executor on one thread; in tests and simulations
-// one VirtualLoop (virtual_loop.h) drives all components on virtual time.
+// In production an EventLoop (event_loop.h) drives the executor on one thread; in tests and
+// simulations one VirtualLoop (virtual_loop.h) drives all components on virtual time.
 
 #include <chrono>
 #include <cstdint>

@@ -1,8 +1,8 @@
 #pragma once
 
-// Words for the fields of a configuration object, for the reference pages. Names, types and ranges come from the reader
-// of the object (FieldLog); a table of FieldHelp adds the rest. Tests refuse a field without an entry
-// and an entry without a field.
+// Words for the fields of a configuration object, for the reference pages. Names, types and ranges
+// come from the reader of the object (FieldLog); a table of FieldHelp adds the rest. Tests refuse a
+// field without an entry and an entry without a field.
 
 #include <span>
 #include <string>
@@ -34,7 +34,8 @@ struct ObjectHelp {
 // Fields without help and help without fields, as "name.path: what is missing".
 std::vector<std::string> missingHelp(const ObjectHelp& object);
 
-// {"name", "kind", "version", "fields": [{"path", "type", "default", "low", "high", "unit", "help", "example"}]}
+// {"name", "kind", "version", "fields": [{"path", "type", "default", "low", "high", "unit", "help",
+// "example"}]}
 json::value toDocument(const ObjectHelp& object);
 
 }  // namespace koord

@@ -1,10 +1,12 @@
 #pragma once
 
-// Fields: strict reading of one object of a configuration file. Every problem is collected with its path
-// ("profiles[0].pluginConfig[1].args.weight: ...") and reading continues, so that the user sees all problems at once.
+// Fields: strict reading of one object of a configuration file. Every problem is collected with its
+// path ("profiles[0].pluginConfig[1].args.weight: ...") and reading continues, so that the user
+// sees all problems at once.
 //
-// A reader that runs on a FieldLog instead of a document describes the fields that it reads: their names, types, defaults
-// and ranges. The reference pages are made this way, so they agree with the code.
+// A reader that runs on a FieldLog instead of a document describes the fields that it reads: their
+// names, types, defaults and ranges. The reference pages are made this way, so they agree with the
+// code.
 
 #include <map>
 #include <optional>
@@ -18,8 +20,8 @@
 
 namespace koord {
 
-// A field as its reader asks for it. A member of a list has the path "list[].member", a member of a map with free keys
-// "map.*.member".
+// A field as its reader asks for it. A member of a list has the path "list[].member", a member of a
+// map with free keys "map.*.member".
 struct FieldNote {
   std::string path;
   std::string type;    // "integer", "number", "boolean", "string", "duration", "object", ...
@@ -28,7 +30,8 @@ struct FieldNote {
   std::optional<std::int64_t> high;
 };
 
-// What a reader asked for, in its order, each path once. A field that is read in two ways has the more specific type.
+// What a reader asked for, in its order, each path once. A field that is read in two ways has the
+// more specific type.
 class FieldLog {
  public:
   void add(FieldNote note);
@@ -42,8 +45,9 @@ class Fields {
  public:
   // object: may be nullptr (everything takes its default). errors must outlive this.
   Fields(const json::value* object, std::string path, std::vector<std::string>& errors);
-  // Describes what a reader asks for. Every field counts as given, lists and maps have one entry, values are the
-  // defaults. Errors are collected as usual and mean nothing. log and errors must outlive this.
+  // Describes what a reader asks for. Every field counts as given, lists and maps have one entry,
+  // values are the defaults. Errors are collected as usual and mean nothing. log and errors must
+  // outlive this.
   Fields(FieldLog& log, std::string path, std::vector<std::string>& errors);
 
   // True if the field is given with a value that is not null.

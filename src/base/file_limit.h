@@ -6,8 +6,8 @@
 
 namespace koord {
 
-// Raises the soft limit (usually 1,024, for programs that use select) to the hard limit, at most to a million, because
-// some child processes visit all descriptors. Call it when the program starts.
+// Raises the soft limit (usually 1,024, for programs that use select) to the hard limit, at most to
+// a million, because some child processes visit all descriptors. Call it when the program starts.
 void raiseFileLimit();
 
 // The soft limit now.

@@ -1,7 +1,7 @@
 #pragma once
 
-// JSON documents, as the rest of the code sees them: Boost.JSON values plus a few accessors that never
-// throw.
+// JSON documents, as the rest of the code sees them: Boost.JSON values plus a few accessors that
+// never throw.
 
 #include <boost/json/value.hpp>
 #include <cstdint>
@@ -47,8 +47,9 @@ std::string_view textAt(const json::value& object, Keys... keys) {
   return {text.data(), text.size()};
 }
 
-// Numbers by value, whichever way they are written: 7, 7.0 and 7e0 are whole. nullopt when the value is
-// something else, or has no exact place in the type. Boost's own to_number and as_... throw then.
+// Numbers by value, whichever way they are written: 7, 7.0 and 7e0 are whole. nullopt when the
+// value is something else, or has no exact place in the type. Boost's own to_number and as_...
+// throw then.
 std::optional<std::int64_t> wholeNumber(const json::value& value);
 // Any number, as near as a double is.
 std::optional<double> realNumber(const json::value& value);

@@ -8,11 +8,11 @@
 
 namespace koord {
 
-// Objects with more levels are not stored, and must not be made from flat ones either: what walks, copies or frees them
-// goes down one stack frame for each level.
+// Objects with more levels are not stored, and must not be made from flat ones either: what walks,
+// copies or frees them goes down one stack frame for each level.
 constexpr std::size_t kMaxJsonDepth = 256;
-// Objects travel in lists, watch events and reviews, and with who owns which of their fields. Parsers take as many
-// levels more, so that a list with the deepest object can be read.
+// Objects travel in lists, watch events and reviews, and with who owns which of their fields.
+// Parsers take as many levels more, so that a list with the deepest object can be read.
 constexpr std::size_t kJsonEnvelopeDepth = 16;
 
 struct JsonMeasure {

@@ -19,8 +19,8 @@ using Values = std::vector<const json::value*>;
 // What names in filters and literals without quotes do not have.
 constexpr std::string_view kNotInNames = " '\"[]()*@&|!<>=";
 
-// The text of a literal: 'Ready', "Ready" or Ready; a backslash takes the next character as it is. nullopt if there is
-// more than one literal.
+// The text of a literal: 'Ready', "Ready" or Ready; a backslash takes the next character as it is.
+// nullopt if there is more than one literal.
 std::optional<std::string> literalIn(std::string_view text) {
   const bool quoted = text.starts_with('\'') || text.starts_with('"');
   if (!quoted && (text.empty() || text.find_first_of(kNotInNames) != std::string_view::npos))
@@ -83,7 +83,8 @@ bool selectSlice(const Values& from, std::string_view inside, Values& out) {
   return true;
 }
 
-// "*", "'name'", a slice, or a number, of which a negative one counts from the end. Returns false if it is none of these.
+// "*", "'name'", a slice, or a number, of which a negative one counts from the end. Returns false
+// if it is none of these.
 bool select(const Values& from, std::string_view inside, Values& out) {
   if (inside == "*") {
     for (const auto* value : from) addMembers(*value, out);
@@ -119,7 +120,8 @@ json::value valueOf(std::string_view text, const std::string& literal) {
   return json::string(literal);
 }
 
-// What stands between "[?(" and ")]": "@.type", which must be there, compared with a literal or not.
+// What stands between "[?(" and ")]": "@.type", which must be there, compared with a literal or
+// not.
 struct Filter {
   std::vector<std::string> names;  // lead to the member
   std::string_view sign;           // "" = no comparison

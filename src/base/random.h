@@ -1,7 +1,7 @@
 #pragma once
 
-// Seeded randomness, handed to what needs it, so that a run can be repeated. xoshiro256++ (Blackman and
-// Vigna, 2019), seeded by splitmix64: the same sequence on every machine and compiler.
+// Seeded randomness, handed to what needs it, so that a run can be repeated. xoshiro256++ (Blackman
+// and Vigna, 2019), seeded by splitmix64: the same sequence on every machine and compiler.
 
 #include <array>
 #include <cstdint>

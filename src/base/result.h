@@ -1,8 +1,8 @@
 #pragma once
 
-// Result<T>: a value or an Error. Every function that can fail returns one; exceptions do not cross a
-// module. An Error carries a code (the Kubernetes API reasons, plus a few of our own), a message that
-// tells a user what happened where, and, for API errors, the delay a server asked for.
+// Result<T>: a value or an Error. Every function that can fail returns one; exceptions do not cross
+// a module. An Error carries a code (the Kubernetes API reasons, plus a few of our own), a message
+// that tells a user what happened where, and, for API errors, the delay a server asked for.
 
 #include <chrono>
 #include <expected>
@@ -63,8 +63,8 @@ inline std::unexpected<Error> fail(Error error) {
   return std::unexpected(std::move(error));
 }
 
-// Errno with its text: "open /sys/fs/cgroup/cpu: No such file or directory". ENOENT becomes NotFound,
-// EACCES and EPERM Forbidden, anything else Io.
+// Errno with its text: "open /sys/fs/cgroup/cpu: No such file or directory". ENOENT becomes
+// NotFound, EACCES and EPERM Forbidden, anything else Io.
 Error errnoError(std::string_view what, int errnum);
 
 }  // namespace koord

@@ -1,7 +1,7 @@
 #pragma once
 
-// SIGINT and SIGTERM as events of a program's main loop. Make one before any other thread is started:
-// the signals are blocked in every thread and waited for in one of ours.
+// SIGINT and SIGTERM as events of a program's main loop. Make one before any other thread is
+// started: the signals are blocked in every thread and waited for in one of ours.
 
 #include <functional>
 #include <thread>

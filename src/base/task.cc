@@ -19,8 +19,8 @@ struct TaskGroup::Root {
       return {};
     }
     void return_void() noexcept {}
-    // The task's work stays half done. A restarted process recovers; a process that continues without this task may fail
-    // silently.
+    // The task's work stays half done. A restarted process recovers; a process that continues
+    // without this task may fail silently.
     [[noreturn]] void unhandled_exception() noexcept {
       log::error("an uncaught exception ends the process: {}", thrownText());
       std::terminate();

@@ -8,18 +8,18 @@
 //     ...
 //   }
 //
-// A Task does nothing until it is awaited or handed to TaskGroup::spawn. Everything of it runs on the
-// actor's executor. Destroying a Task, or the group that runs it, destroys what is suspended inside;
-// awaitables therefore forget their waiter when they are destroyed.
+// A Task does nothing until it is awaited or handed to TaskGroup::spawn. Everything of it runs on
+// the actor's executor. Destroying a Task, or the group that runs it, destroys what is suspended
+// inside; awaitables therefore forget their waiter when they are destroyed.
 //
-// An exception that leaves a Task reaches its awaiter, as in a function call. Exceptions do not report errors here: a
-// thrown exception is a bug. Code that works for a request, a queue key or a pod catches it, so that the bug costs one
-// piece of work (base/caught.h). Without a catch the state behind the task is unknown: TaskGroup logs the exception and
-// ends the process.
+// An exception that leaves a Task reaches its awaiter, as in a function call. Exceptions do not
+// report errors here: a thrown exception is a bug. Code that works for a request, a queue key or a
+// pod catches it, so that the bug costs one piece of work (base/caught.h). Without a catch the
+// state behind the task is unknown: TaskGroup logs the exception and ends the process.
 //
-// g++ 12: keep what crosses a co_await in named locals, await no expression that makes temporaries with
-// destructors, and spawn member functions or free functions with value parameters, never capturing
-// lambdas that are coroutines.
+// g++ 12: keep what crosses a co_await in named locals, await no expression that makes temporaries
+// with destructors, and spawn member functions or free functions with value parameters, never
+// capturing lambdas that are coroutines.
 
 #include <coroutine>
 #include <exception>
@@ -121,8 +121,8 @@ inline Task<void> TaskPromise<void>::get_return_object() noexcept {
 }
 }  // namespace detail
 
-// Runs tasks that have no awaiter, all on one executor's thread. Do not destroy it inside a task that it runs. Its
-// destructor destroys the tasks that have not ended.
+// Runs tasks that have no awaiter, all on one executor's thread. Do not destroy it inside a task
+// that it runs. Its destructor destroys the tasks that have not ended.
 class TaskGroup {
  public:
   TaskGroup() = default;
@@ -130,8 +130,8 @@ class TaskGroup {
   TaskGroup& operator=(const TaskGroup&) = delete;
   ~TaskGroup();
 
-  // Starts the task at once, on the caller's stack, up to its first suspension. An exception that leaves
-  // it ends the process.
+  // Starts the task at once, on the caller's stack, up to its first suspension. An exception that
+  // leaves it ends the process.
   void spawn(Task<void> task);
   std::size_t size() const { return running_.size(); }
 
@@ -157,8 +157,8 @@ class Completer;
 template <class T>
 class [[nodiscard]] Future {
  public:
-  // The Completer may be completed on any thread; the waiter always resumes on `executor`, which must
-  // outlive both.
+  // The Completer may be completed on any thread; the waiter always resumes on `executor`, which
+  // must outlive both.
   static std::pair<Future, Completer<T>> make(Executor& executor) {
     auto state = std::make_shared<detail::FutureState<T>>(&executor, std::nullopt, nullptr);
     return {Future(state), Completer<T>(state)};

@@ -1,7 +1,7 @@
 #pragma once
 
-// Timers in due order, then in the order they were set; the common part of both loops. What a timer takes is kept for the
-// next one: a program that does the same each second asks for no memory.
+// Timers in due order, then in the order they were set; the common part of both loops. What a timer
+// takes is kept for the next one: a program that does the same each second asks for no memory.
 
 #include <map>
 #include <memory_resource>

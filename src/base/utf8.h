@@ -15,7 +15,8 @@ Utf8Character utf8CharacterAt(std::string_view text);
 
 bool isUtf8(std::string_view text);
 
-// The text with U+FFFD for each invalid byte, as Go's encoder writes it. JSON with invalid UTF-8 is refused by readers.
+// The text with U+FFFD for each invalid byte, as Go's encoder writes it. JSON with invalid UTF-8 is
+// refused by readers.
 std::string asUtf8(std::string_view text);
 
 // The number of characters; the text should be UTF-8.

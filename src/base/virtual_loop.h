@@ -1,7 +1,8 @@
 #pragma once
 
-// An Executor on virtual time: time stands still while there is work and jumps to the next timer when
-// there is none. Single-threaded and deterministic; all components of a test or simulation share one.
+// An Executor on virtual time: time stands still while there is work and jumps to the next timer
+// when there is none. Single-threaded and deterministic; all components of a test or simulation
+// share one.
 
 #include <deque>
 

@@ -47,8 +47,8 @@ void Collector::tell(Known& known, std::string text, bool bad) {
   known.lastLogged = std::move(text);
 }
 
-// Removes a lost device if another device has its minor now: it was replaced. Readers of the file know devices by their
-// minor, so the entry of the lost device would hide the healthy one.
+// Removes a lost device if another device has its minor now: it was replaced. Readers of the file
+// know devices by their minor, so the entry of the lost device would hide the healthy one.
 void Collector::forgetReplaced(const Reading& reading, Known& known) {
   std::map<int, std::string_view> living;
   for (const auto& device : reading.devices) living.emplace(device.minor, device.uuid);

@@ -3,8 +3,9 @@
 // Collects all accelerators of this node, in rounds. Vendors are independent: a driver that does
 // not answer does not affect another vendor's devices.
 //
-// A device that was found once stays until another device has its minor. It is faulty if its vendor does not report it, and
-// if its vendor cannot be read for a minute. Scheduling must not take a reloading driver for a node without accelerators.
+// A device that was found once stays until another device has its minor. It is faulty if its vendor
+// does not report it, and if its vendor cannot be read for a minute. Scheduling must not take a
+// reloading driver for a node without accelerators.
 
 #include <map>
 #include <string>

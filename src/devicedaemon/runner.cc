@@ -70,7 +70,8 @@ bool isReadable(int fd) {
   return fd >= 0 && ::poll(&look, 1, 0) > 0;
 }
 
-// Reads to the end, the limit, the deadline, or until `stop` is readable; returns false at the latter three.
+// Reads to the end, the limit, the deadline, or until `stop` is readable; returns false at the
+// latter three.
 bool readAll(int fd, int stop, steady_clock::time_point deadline, std::string& text) {
   std::array<char, 16'384> buffer{};
   for (;;) {
@@ -88,8 +89,8 @@ bool readAll(int fd, int stop, steady_clock::time_point deadline, std::string& t
   }
 }
 
-// The status of waitpid; nullopt if the process has not ended at `end`, or when `stop` became readable. A process that is
-// stuck in a driver ignores all signals, even SIGKILL.
+// The status of waitpid; nullopt if the process has not ended at `end`, or when `stop` became
+// readable. A process that is stuck in a driver ignores all signals, even SIGKILL.
 std::optional<int> waitFor(pid_t child, int stop, steady_clock::time_point end) {
   while (true) {
     int status = 0;

@@ -3,8 +3,8 @@
 // Runs vendors' tools and libraries in a child process, with the host's root as its root. They need
 // the host's files, may crash, and may hang on a faulty device.
 //
-// Errors: NotFound if the host has no such tool, Timeout if it takes longer than the limit, Cancelled if the program is
-// stopping, Internal with its output if it fails.
+// Errors: NotFound if the host has no such tool, Timeout if it takes longer than the limit,
+// Cancelled if the program is stopping, Internal with its output if it fails.
 
 #include <sys/types.h>
 
@@ -32,9 +32,9 @@ class Runner {
 
 class HostRunner final : public Runner {
  public:
-  // root: where the host's root is mounted; "" if it is this process's root. stop: a descriptor that becomes readable when
-  // the program is to stop (a signalfd); -1 = none. From then on every call is cancelled within milliseconds,
-  // or half a second if its child is stuck in a driver.
+  // root: where the host's root is mounted; "" if it is this process's root. stop: a descriptor
+  // that becomes readable when the program is to stop (a signalfd); -1 = none. From then on every
+  // call is cancelled within milliseconds, or half a second if its child is stuck in a driver.
   HostRunner(std::string root, Duration limit, int stop = -1)
       : root_(std::move(root)), limit_(limit), stop_(stop) {}
   Result<std::string> run(const std::vector<std::string>& command) override;

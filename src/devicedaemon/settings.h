@@ -19,8 +19,8 @@ struct Settings {
   std::string output = "/var/run/koordlet/xpu-device-infos/ic-device";
 };
 
-// YAML or JSON: {version: v1, flags: {kdd: {oneshot, sleepInterval, printsOutputFile}}}. An error names
-// the field.
+// YAML or JSON: {version: v1, flags: {kdd: {oneshot, sleepInterval, printsOutputFile}}}. An error
+// names the field.
 Result<> takeFile(std::string_view text, Settings& settings);
 // KDD_ONESHOT, KDD_SLEEP_INTERVAL, KDD_PRINTS_OUTPUT_FILE or PRINTS_OUTPUT_FILE; empty ones count
 // as unset.

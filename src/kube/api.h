@@ -1,13 +1,13 @@
 #pragma once
 
-// The one interface between our programs and Kubernetes: REST verbs on resources. Bodies are texts, so that a byte is
-// decoded once, by the component that needs the object. Implementations: HttpApi
-// (http_api.h) for a real API server, LocalApi (apiserver/local_api.h) straight into an embedded one,
-// SimApi for simulations. client.h has the typed calls on top.
+// The one interface between our programs and Kubernetes: REST verbs on resources. Bodies are texts,
+// so that a byte is decoded once, by the component that needs the object. Implementations: HttpApi
+// (http_api.h) for a real API server, LocalApi (apiserver/local_api.h) straight into an embedded
+// one, SimApi for simulations. client.h has the typed calls on top.
 //
 // A text is JSON or, for kinds that Kubernetes itself has, protobuf: its first bytes say which
-// (api/protobuf/envelope.h), and kube/received.h reads both. Protobuf is sent only to callers that ask for it and to
-// servers that take it, so a component that handles JSON only can ignore it.
+// (api/protobuf/envelope.h), and kube/received.h reads both. Protobuf is sent only to callers that
+// ask for it and to servers that take it, so a component that handles JSON only can ignore it.
 //
 // An Api belongs to one executor: calls are made there and replies and watch events arrive there.
 
@@ -57,8 +57,8 @@ struct WatchSink {
   // One event: {"type":"ADDED","object":{...}}, or the message of an event, which cannot begin with
   // a brace. The text lives during the call only.
   std::function<void(std::string_view event)> onEvent;
-  // The stream ended. The code is Unknown and the message empty if the server closed it in good order.
-  // This is the last call; it may destroy the Watch.
+  // The stream ended. The code is Unknown and the message empty if the server closed it in good
+  // order. This is the last call; it may destroy the Watch.
   std::function<void(Error error)> onClosed;
 };
 
@@ -66,8 +66,9 @@ class Api {
  public:
   virtual ~Api() = default;
 
-  // The body of a reply with a 2xx status. A failure carries the code and message of the server's Status
-  // object; Unavailable means that no answer came and the request may or may not have been carried out.
+  // The body of a reply with a 2xx status. A failure carries the code and message of the server's
+  // Status object; Unavailable means that no answer came and the request may or may not have been
+  // carried out.
   virtual Task<Result<std::string>> call(Request request) = 0;
   virtual std::unique_ptr<Watch> watch(Request request, WatchSink sink) = 0;
   // Whether the bodies of requests may be protobuf.

@@ -1,7 +1,7 @@
 #pragma once
 
-// The command line of every component: its own flags and the common ones, which are klog's flags, those of Kubernetes'
-// components, --help and --version.
+// The command line of every component: its own flags and the common ones, which are klog's flags,
+// those of Kubernetes' components, --help and --version.
 //
 //   kube::CommandLine line(flags::Dialect::Pflag, component, "Assigns pods to nodes");
 //   addFlags(line.flags(), ...);
@@ -37,8 +37,8 @@ class CommandLine {
   // none.
   void featureGates(flags::FeatureGates& gates, std::string component = "");
 
-  // Adds the log flags and reads the arguments. Returns the exit status if the program must end, because it answered
-  // --help or --version or printed an error to standard error.
+  // Adds the log flags and reads the arguments. Returns the exit status if the program must end,
+  // because it answered --help or --version or printed an error to standard error.
   std::optional<int> parse(int argc, const char* const* argv);
   std::optional<int> parse(const std::vector<std::string>& arguments);
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// The common part of every component's main(): logging, signals, the event loop, the connection to the API server and
-// leader election.
+// The common part of every component's main(): logging, signals, the event loop, the connection to
+// the API server and leader election.
 //
 //   int main(...) {
 //     kube::ComponentOptions options{.name = "koord-manager"};
@@ -65,7 +65,8 @@ class Component {
     return kNone;
   }
   virtual Random& random() = 0;
-  // Metrics of the API client. The component serves their text() and passes them to its queues and elections.
+  // Metrics of the API client. The component serves their text() and passes them to its queues and
+  // elections.
   virtual const std::shared_ptr<Metrics>& metrics() = 0;
   // Ends the process with this status after the current callback, e.g. when the lease is lost.
   virtual void exit(int status) = 0;

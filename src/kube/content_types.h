@@ -1,6 +1,7 @@
 #pragma once
 
-// The content types that a client is configured to use for kinds with protobuf messages. Custom resources are always JSON.
+// The content types that a client is configured to use for kinds with protobuf messages. Custom
+// resources are always JSON.
 
 #include <string>
 

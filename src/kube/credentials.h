@@ -13,7 +13,8 @@ namespace koord::kube {
 
 std::shared_ptr<CredentialSource> fixedToken(std::string token);
 
-// Files are read again when they change, and every minute. While a file cannot be read, its last content stays in use.
+// Files are read again when they change, and every minute. While a file cannot be read, its last
+// content stays in use.
 struct CredentialFiles {
   std::string token;  // path, as the others
   std::string cert;   // with key

@@ -21,8 +21,8 @@
 // texts, since a scheduler may report on a hundred thousand pods. A collision merges two events,
 // which costs a count and nothing else.
 //
-// Events are written one after the other, apart from the caller. When a thousand wait, new ones are dropped: events must
-// never slow down the work that they report.
+// Events are written one after the other, apart from the caller. When a thousand wait, new ones are
+// dropped: events must never slow down the work that they report.
 
 namespace koord::kube {
 
@@ -162,7 +162,8 @@ Task<void> EventRecorder::writeAll() {
 void EventRecorder::retryLater(Pending pending) {
   const auto newer = pendingByKey_.find(pending.dedupKey);
   if (newer == pendingByKey_.end()) return add(std::move(pending));
-  // A repeat came meanwhile. It replaces this event, under its name: an attempt may have written it.
+  // A repeat came meanwhile. It replaces this event, under its name: an attempt may have written
+  // it.
   api::Event& event = newer->second->event;
   event.firstTimestamp = pending.event.firstTimestamp;
   event.metadata.name = pending.event.metadata.name;

@@ -20,10 +20,10 @@ class EventRecorder {
  public:
   EventRecorder(Api& api, Executor& executor, std::string component, Random random);
 
-  // type: Normal or Warning. related: a related object. Events never delay the caller. Repeats of an
-  // event that is still to be written raise its count. A write that fails, but may succeed later, is
-  // tried again for two minutes, after the other events that wait. Then, and after any other failure,
-  // the event is dropped. The first of several losses is logged as a warning.
+  // type: Normal or Warning. related: a related object. Events never delay the caller. Repeats of
+  // an event that is still to be written raise its count. A write that fails, but may succeed
+  // later, is tried again for two minutes, after the other events that wait. Then, and after any
+  // other failure, the event is dropped. The first of several losses is logged as a warning.
   void record(const api::ObjectReference& about, std::string_view type, std::string_view reason,
               std::string message, std::string_view action = "",
               std::optional<api::ObjectReference> related = {});

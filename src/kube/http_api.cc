@@ -61,7 +61,8 @@ Task<Result<T>> refused(Error error) {
   co_return fail(std::move(error));
 }
 
-// "." and ".." would leave the path's folder: the DELETE of a pod with the name ".." would delete its namespace.
+// "." and ".." would leave the path's folder: the DELETE of a pod with the name ".." would delete
+// its namespace.
 Result<> checkPath(const Request& request) {
   for (const auto& [what, text] :
        {std::pair{"namespace", &request.namespace_}, std::pair{"resource name", &request.name},

@@ -17,7 +17,8 @@ namespace koord::kube {
 
 struct HttpApiOptions {
   std::string userAgent = "koordinator";
-  // Client-side limit of requests per second; 0 = none. Leases, events and all others have a limit each.
+  // Client-side limit of requests per second; 0 = none. Leases, events and all others have a limit
+  // each.
   double qps = 0;
   int burst = 0;
   Duration timeout = std::chrono::seconds(30);  // of one call; watches have none
@@ -36,8 +37,8 @@ class HttpApi final : public Api {
 
   Task<Result<std::string>> call(Request request) override;
   std::unique_ptr<Watch> watch(Request request, WatchSink sink) override;
-  // True if protobuf is configured and the server has answered in it. A server without protobuf answers in JSON but
-  // would refuse protobuf bodies.
+  // True if protobuf is configured and the server has answered in it. A server without protobuf
+  // answers in JSON but would refuse protobuf bodies.
   bool takesProtobuf() const override;
 
   // A plain GET of a path such as /version or /apis, for discovery.

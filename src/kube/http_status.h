@@ -9,8 +9,9 @@
 
 namespace koord::kube {
 
-// The error of a status that is not 2xx. Takes code, message and retryAfterSeconds from the Status object in the body;
-// without a Status the message has the request ("GET https://...") and the beginning of the answer.
+// The error of a status that is not 2xx. Takes code, message and retryAfterSeconds from the Status
+// object in the body; without a Status the message has the request ("GET https://...") and the
+// beginning of the answer.
 Error errorOf(const net::HttpResponse& response, const std::string& asked);
 
 // The delay of a Retry-After header in seconds; 0 = none.

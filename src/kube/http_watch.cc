@@ -15,8 +15,8 @@ namespace {
 constexpr std::size_t kMaxEventBytes = 64 << 20;
 // How much of an error page is kept.
 constexpr std::size_t kMaxErrorBytes = 64 << 10;
-// Servers end a watch within the ten minutes that reflectors ask for. A watch that is silent for longer hangs on a dead
-// connection.
+// Servers end a watch within the ten minutes that reflectors ask for. A watch that is silent for
+// longer hangs on a dead connection.
 constexpr std::chrono::minutes kIdle{11};
 
 }  // namespace

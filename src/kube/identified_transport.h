@@ -1,8 +1,9 @@
 #pragma once
 
-// IdentifiedTransport: requests to the HTTPS endpoints of other components with our own identity: the client certificate
-// or the bearer token of our kubeconfig or service account. Only requests that name a trusted authority
-// (TlsConfig::caPem) carry them, so a token is never sent to an unverified server.
+// IdentifiedTransport: requests to the HTTPS endpoints of other components with our own identity:
+// the client certificate or the bearer token of our kubeconfig or service account. Only requests
+// that name a trusted authority (TlsConfig::caPem) carry them, so a token is never sent to an
+// unverified server.
 //
 // Components verify each other by the certificate in the leader's lease (secure_serving.h).
 

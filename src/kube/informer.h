@@ -30,17 +30,19 @@ class Informer final : private ReflectorSink {
   Informer(Api& api, Executor& executor, WatchScope scope = {}, Random random = Random(1));
   ~Informer() override;
 
-  // Call before start: removes parts of each object before it is stored. Fields that our structs lack, such as
-  // managedFields, are never stored.
+  // Call before start: removes parts of each object before it is stored. Fields that our structs
+  // lack, such as managedFields, are never stored.
   void setTransform(std::function<void(T& object)> transform) { transform_ = std::move(transform); }
-  // Call before start: calls onUpdate(object, object) for every object once per period, for handlers that compare with
-  // state outside of the API. Each round is delayed by up to a tenth of the period, at random.
+  // Call before start: calls onUpdate(object, object) for every object once per period, for
+  // handlers that compare with state outside of the API. Each round is delayed by up to a tenth of
+  // the period, at random.
   void setResync(Duration period) { resync_ = period; }
 
   void start();
   void addHandler(Handler handler);
 
-  // True once the first list is complete. onSynced runs its callback then, or at once if it is complete already.
+  // True once the first list is complete. onSynced runs its callback then, or at once if it is
+  // complete already.
   bool synced() const { return synced_; }
   void onSynced(std::function<void()> fn);
 
@@ -79,8 +81,8 @@ class Informer final : private ReflectorSink {
 
   void erase(const api::ObjectKey& key);
   Task<void> resyncForever();
-  // Calls a handler's function, if it has one. An exception of it does not affect the other handlers or later objects: an
-  // unexpected object must not end a program again and again.
+  // Calls a handler's function, if it has one. An exception of it does not affect the other
+  // handlers or later objects: an unexpected object must not end a program again and again.
   template <class Fn, class... Told>
   static void tell(const Fn& fn, const Told&... told);
   void notifyAdd(const Object& object);
@@ -147,8 +149,8 @@ template <class T>
 void Informer<T>::upsert(const Received& received) {
   auto decoded = received.as<T>();
   if (!decoded) {
-    // We cannot read the stored object: keep the last good version and continue with all others, unless this is a new
-    // object of the same name.
+    // We cannot read the stored object: keep the last good version and continue with all others,
+    // unless this is a new object of the same name.
     const api::ObjectKey key = received.key();
     const Object known = get(key);
     const auto uid = received.uid();

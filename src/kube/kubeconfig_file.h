@@ -1,7 +1,8 @@
 #pragma once
 
-// A kubeconfig file as it is written: names and fields; only relative paths are resolved. Several files are merged by
-// client-go's rule: the first file that names a cluster, user or context defines it.
+// A kubeconfig file as it is written: names and fields; only relative paths are resolved. Several
+// files are merged by client-go's rule: the first file that names a cluster, user or context
+// defines it.
 
 #include <map>
 #include <optional>

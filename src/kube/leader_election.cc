@@ -15,8 +15,8 @@
 // leaseDuration on its own clock. A leader counts renewDeadline from before it sent the last
 // request that succeeded, which is before the lease changed, which is before any candidate could
 // have seen that. It stops by its own timer, whether or not it can reach the server. As
-// renewDeadline < leaseDuration it has stopped before another candidate starts, as long as the clocks
-// run at about the same rate. Times in the lease are informational and are never compared.
+// renewDeadline < leaseDuration it has stopped before another candidate starts, as long as the
+// clocks run at about the same rate. Times in the lease are informational and are never compared.
 //
 // Writes name the resourceVersion that was last seen. Of two candidates that take a free lease at
 // once, one gets a conflict. A leader renews without reading first, which halves the requests; when

@@ -1,5 +1,5 @@
-// The client in protobuf: what it asks for, sends and understands, against servers that speak it and
-// servers that do not.
+// The client in protobuf: what it asks for, sends and understands, against servers that speak it
+// and servers that do not.
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

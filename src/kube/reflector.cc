@@ -25,10 +25,10 @@
 // than what was seen, so that time never runs backwards for a sink, also when it talks to another
 // server. resourceVersion_ moves with every event and bookmark once the state is complete.
 //
-// Backoff is 200 ms doubling to 30 s, each up to twice as long at random. An event resets it once the state is complete,
-// so a stream that is always cut in its middle is not requested five times a second.
-// Watches ask for an end after five to ten minutes, at random, so that clients spread over servers again after a restart.
-// Rules: the reflector of client-go.
+// Backoff is 200 ms doubling to 30 s, each up to twice as long at random. An event resets it once
+// the state is complete, so a stream that is always cut in its middle is not requested five times a
+// second. Watches ask for an end after five to ten minutes, at random, so that clients spread over
+// servers again after a restart. Rules: the reflector of client-go.
 
 namespace koord::kube {
 
@@ -186,8 +186,8 @@ class Reflector::Loop {
     }
     auto pause = backOff();
     co_await pause;
-    // A refused watch may never work from this version. A missing answer does not show that, and listing then would let a
-    // whole fleet list after an outage.
+    // A refused watch may never work from this version. A missing answer does not show that, and
+    // listing then would let a whole fleet list after an outage.
     const bool refused = isRefusal(error) && failures_ > 3;
     co_return complete && !expired_ && !refused ? Next::Watch : Next::State;
   }

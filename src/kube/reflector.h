@@ -1,11 +1,11 @@
 #pragma once
 
-// Keeps a listener up to date with one resource of the API: reads its state, then watches, and reads
-// everything again only if the watch cannot continue (410). Backoff with jitter. The untyped half of
-// Informer<T> (informer.h).
+// Keeps a listener up to date with one resource of the API: reads its state, then watches, and
+// reads everything again only if the watch cannot continue (410). Backoff with jitter. The untyped
+// half of Informer<T> (informer.h).
 //
-// The state comes as a streaming list (a watch with sendInitialEvents), which is the cheapest way. Servers without it
-// answer a list, in pages unless it comes from a cache.
+// The state comes as a streaming list (a watch with sendInitialEvents), which is the cheapest way.
+// Servers without it answer a list, in pages unless it comes from a cache.
 
 #include <memory>
 #include <string>
@@ -20,13 +20,13 @@ struct WatchScope {
   std::string namespace_;  // "" = all
   std::string labelSelector;
   std::string fieldSelector;
-  // The server may lack the resource or forbid reading it. The reflector then reports no objects at once and retries each
-  // minute.
+  // The server may lack the resource or forbid reading it. The reflector then reports no objects at
+  // once and retries each minute.
   bool optional = false;
 };
 
-// Receives the changes of a Reflector. Objects of a list arrive between beginReplace and endReplace; known objects that
-// do not arrive in between have been deleted.
+// Receives the changes of a Reflector. Objects of a list arrive between beginReplace and
+// endReplace; known objects that do not arrive in between have been deleted.
 class ReflectorSink {
  public:
   virtual ~ReflectorSink() = default;

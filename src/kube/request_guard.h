@@ -1,12 +1,13 @@
 #pragma once
 
-// RequestGuard: authentication and authorization for the HTTPS endpoint of a component, as in every Kubernetes component.
-// The client's identity is that of its certificate or bearer token, else system:anonymous. The API server decides what the
-// client may do (TokenReview, SubjectAccessReview); decisions are cached for some seconds. Refused requests get 401 or 403
-// with a Status object.
+// RequestGuard: authentication and authorization for the HTTPS endpoint of a component, as in every
+// Kubernetes component. The client's identity is that of its certificate or bearer token, else
+// system:anonymous. The API server decides what the client may do (TokenReview,
+// SubjectAccessReview); decisions are cached for some seconds. Refused requests get 401 or 403 with
+// a Status object.
 //
-// A front proxy (Kubernetes' aggregation layer) authenticates the client itself and names it in headers. The headers count
-// only if the proxy's certificate comes from the proxies' authority.
+// A front proxy (Kubernetes' aggregation layer) authenticates the client itself and names it in
+// headers. The headers count only if the proxy's certificate comes from the proxies' authority.
 //
 // On one executor; must outlive the server that it guards.
 
@@ -42,14 +43,15 @@ struct GuardOptions {
   Duration grantTtl = std::chrono::seconds(10);
   Duration refusalTtl = std::chrono::seconds(10);
   RequestHeaderOptions requestHeaders;
-  // Fingerprints of the authorities whose certificates identify the client itself; none = all that the server accepts.
+  // Fingerprints of the authorities whose certificates identify the client itself; none = all that
+  // the server accepts.
   std::vector<std::string> clientAuthorities;
 };
 
 class RequestGuard {
  public:
-  // authentication: nullptr = tokens are refused. authorization: nullptr = only the paths above are allowed, except for the
-  // group system:masters.
+  // authentication: nullptr = tokens are refused. authorization: nullptr = only the paths above are
+  // allowed, except for the group system:masters.
   RequestGuard(Executor& executor, Api* authentication, Api* authorization, GuardOptions options);
 
   net::HttpServer::Handler around(net::HttpServer::Handler handler);

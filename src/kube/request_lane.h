@@ -1,8 +1,9 @@
 #pragma once
 
-// RequestLane: requests that share a client-side limit of requests per second (rate_limit.h) and of requests under way. The
-// latter keeps a burst of thousands of requests from opening thousands of connections to servers without HTTP/2, and from
-// overloading servers with it. Executor's thread only.
+// RequestLane: requests that share a client-side limit of requests per second (rate_limit.h) and of
+// requests under way. The latter keeps a burst of thousands of requests from opening thousands of
+// connections to servers without HTTP/2, and from overloading servers with it. Executor's thread
+// only.
 
 #include <coroutine>
 #include <list>
@@ -20,8 +21,8 @@ class RequestLane {
   // How long to wait for the limit of requests per second.
   Duration reserve() { return limit_.reserve(executor_.steadyNow()); }
 
-  // co_await it for a slot among the requests under way, in order of arrival. Its destructor releases the slot. It must not
-  // outlive the lane.
+  // co_await it for a slot among the requests under way, in order of arrival. Its destructor
+  // releases the slot. It must not outlive the lane.
   class [[nodiscard]] Place {
    public:
     explicit Place(RequestLane& lane) : lane_(lane) {}

@@ -1,10 +1,11 @@
 #pragma once
 
-// Writes that succeed in spite of conflicts, refusals and lost answers, and are never applied twice. Each describes the
-// wanted state, not the change: after a lost answer it reads the object again and writes only what is still missing.
+// Writes that succeed in spite of conflicts, refusals and lost answers, and are never applied
+// twice. Each describes the wanted state, not the change: after a lost answer it reads the object
+// again and writes only what is still missing.
 //
-// They retry until `policy.limit` has passed and then return the last error. Errors that a retry cannot cure (NotFound,
-// Invalid, Forbidden, ...) are returned at once.
+// They retry until `policy.limit` has passed and then return the last error. Errors that a retry
+// cannot cure (NotFound, Invalid, Forbidden, ...) are returned at once.
 
 #include <functional>
 #include <optional>
@@ -25,8 +26,9 @@ bool mayHaveSucceeded(const Error& error);
 // True if the same request may succeed later: the above, 429 and 503.
 bool isRetriable(const Error& error);
 
-// Returns the merge patch from `current` to the wanted state; nullopt if there is nothing to change. Called for every state
-// that is read. The patch is sent on the condition that the object has not changed since.
+// Returns the merge patch from `current` to the wanted state; nullopt if there is nothing to
+// change. Called for every state that is read. The patch is sent on the condition that the object
+// has not changed since.
 using Change = std::function<std::optional<json::value>(const json::value& current)>;
 
 // Returns the object as it is afterwards.
@@ -35,9 +37,9 @@ Task<Result<json::value>> changeObject(Api& api, Executor& executor, Random rand
                                        Change change, std::string subresource = "",
                                        RetryPolicy policy = {});
 
-// An object with a metadata.generateName gets its name here, so that a retry cannot create a second object. For an object
-// with a name, AlreadyExists after a lost answer may mean that this call created it; the caller decides whether the
-// existing object is the wanted one.
+// An object with a metadata.generateName gets its name here, so that a retry cannot create a second
+// object. For an object with a name, AlreadyExists after a lost answer may mean that this call
+// created it; the caller decides whether the existing object is the wanted one.
 Task<Result<json::value>> createOnce(Api& api, Executor& executor, Random random,
                                      const api::ResourceType& type, json::value object,
                                      RetryPolicy policy = {});

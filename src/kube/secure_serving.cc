@@ -36,7 +36,8 @@ struct CertificateFiles {
   std::string key;
 };
 
-// The files that the flags name, else those in --cert-dir; nullopt if the certificate is in no file.
+// The files that the flags name, else those in --cert-dir; nullopt if the certificate is in no
+// file.
 std::optional<CertificateFiles> certificateFiles(const SecureServingOptions& options) {
   if (!options.tlsCertFile.empty() || !options.tlsKeyFile.empty())
     return CertificateFiles{options.tlsCertFile, options.tlsKeyFile};

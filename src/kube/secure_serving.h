@@ -1,8 +1,8 @@
 #pragma once
 
-// The HTTPS endpoint of a component, with the flags of every Kubernetes component: a given or self-signed certificate, and
-// a guard for authentication and authorization (request_guard.h). The authorities of clients and front proxies come from
-// flags or from the cluster.
+// The HTTPS endpoint of a component, with the flags of every Kubernetes component: a given or
+// self-signed certificate, and a guard for authentication and authorization (request_guard.h). The
+// authorities of clients and front proxies come from flags or from the cluster.
 
 #include <array>
 #include <memory>
@@ -18,8 +18,8 @@
 
 namespace koord::kube {
 
-// An annotation of the leader's lease: its serving certificate in PEM. A reader of the lease that trusts its writers can
-// verify a self-signed certificate with it.
+// An annotation of the leader's lease: its serving certificate in PEM. A reader of the lease that
+// trusts its writers can verify a self-signed certificate with it.
 inline constexpr const char* kServingCertificate = "koordinator.sh/serving-certificate";
 // A DNS name in self-signed certificates.
 inline constexpr const char* kServingName = "localhost";
@@ -50,12 +50,14 @@ void addAccessFlags(flags::FlagSet& set, SecureServingOptions& options);
 
 class SecureServing {
  public:
-  // An error names the flag with the unusable value. The component and everything that the handler uses must outlive it.
+  // An error names the flag with the unusable value. The component and everything that the handler
+  // uses must outlive it.
   static Result<std::unique_ptr<SecureServing>> start(Component& component,
                                                       SecureServingOptions options,
                                                       net::HttpServer::Handler handler);
-  // Takes what has changed in the files that flags name; by itself once a minute. The certificate with its key and each
-  // authority are independent: what cannot be used leaves in force what was read before. The error names all of them.
+  // Takes what has changed in the files that flags name; by itself once a minute. The certificate
+  // with its key and each authority are independent: what cannot be used leaves in force what was
+  // read before. The error names all of them.
   Result<> readFilesAgain();
   std::string address() const { return server_->address(); }
   const std::string& certificate() const { return tls_.certPem; }  // of now
@@ -85,7 +87,8 @@ class SecureServing {
   Result<> readAuthority(const Authority& authority, Trust& trust) const;
   Result<> readCertificateAgain();
   Result<> readAuthorityAgain(const Authority& authority);
-  // Puts both in force: in the server, if it has started, and in the guard. An error changes nothing.
+  // Puts both in force: in the server, if it has started, and in the guard. An error changes
+  // nothing.
   Result<> take(net::ServerTls tls, Trust trust);
   Task<void> watchFiles();
   Result<> makeGuard();

@@ -1,8 +1,8 @@
 #pragma once
 
-// The work queue of a controller. A key waits once no matter how often it is added. One key is processed at a time; a key
-// that is added meanwhile runs again afterwards. Failed keys return with exponential backoff (5 ms doubling to 1,000 s)
-// under an overall limit (10/s, burst 100).
+// The work queue of a controller. A key waits once no matter how often it is added. One key is
+// processed at a time; a key that is added meanwhile runs again afterwards. Failed keys return with
+// exponential backoff (5 ms doubling to 1,000 s) under an overall limit (10/s, burst 100).
 
 #include <deque>
 #include <functional>

@@ -26,7 +26,8 @@ class DeviceExpression {
   // Invalid, with "compilation failed: ..." and all issues, or if the result is not a bool.
   static Result<DeviceExpression> compile(const std::string& text);
 
-  // The estimated cost with the largest device that a ResourceSlice can have; computed at each call.
+  // The estimated cost with the largest device that a ResourceSlice can have; computed at each
+  // call.
   std::uint64_t maxCost() const;
 
   // The error is that of the evaluation: a missing attribute, the limit of the cost, a result that

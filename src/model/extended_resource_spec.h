@@ -1,8 +1,8 @@
 #pragma once
 
 // The annotation node.koordinator.sh/extended-resource-spec: the batch resources of a pod's
-// containers, repeated where the node's container runtime can see them. In full it has mid resources, init
-// containers and overhead, too; who does not know these keys reads the others.
+// containers, repeated where the node's container runtime can see them. In full it has mid
+// resources, init containers and overhead, too; who does not know these keys reads the others.
 
 #include <optional>
 #include <string>

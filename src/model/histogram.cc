@@ -28,11 +28,12 @@ double ratioOf(Duration a, Duration b) {
   return static_cast<double>(a.count()) / static_cast<double>(b.count());
 }
 
-// 2^x as Go's math library computes it, to the last bit; of glibc's results one in ten differs in it. With samples
-// of one weight a percentile may meet a sum of weights exactly, and then that bit decides between two buckets.
-// Computes: x is parted into a whole number k and a rest r of at most one half; e^(r ln 2) follows from a
-// rational function with ln 2 in two parts, so that nothing of it is lost; k is the exponent. x is at most
-// kMaxExponent and a half. Source: e_exp.c of FreeBSD's libm, which Go's is made after.
+// 2^x as Go's math library computes it, to the last bit; of glibc's results one in ten differs in
+// it. With samples of one weight a percentile may meet a sum of weights exactly, and then that bit
+// decides between two buckets. Computes: x is parted into a whole number k and a rest r of at most
+// one half; e^(r ln 2) follows from a rational function with ln 2 in two parts, so that nothing of
+// it is lost; k is the exponent. x is at most kMaxExponent and a half. Source: e_exp.c of FreeBSD's
+// libm, which Go's is made after.
 double exp2LikeGo(double x) {
   constexpr double kLn2High = 6.93147180369123816490e-01;
   constexpr double kLn2Low = 1.90821492927058770002e-10;

@@ -80,13 +80,13 @@ class Histogram {
 };
 
 // A checkpoint as a document, as upstream's koordlet and the vertical pod autoscaler write it:
-// {"referenceTimestamp": "...", "bucketWeights": {"22": 10000}, "totalWeight": 12.5}. The error names the
-// field.
+// {"referenceTimestamp": "...", "bucketWeights": {"22": 10000}, "totalWeight": 12.5}. The error
+// names the field.
 json::value toDocument(const HistogramCheckpoint& checkpoint);
 Result<HistogramCheckpoint> readHistogramCheckpoint(const json::value& document);
 
-// What pods are measured with: buckets that grow by 5 %, from 0.025 to 1,024 cores and from 5 MiB to 2 TiB.
-// What is lighter than kEmptyWeight does not count.
+// What pods are measured with: buckets that grow by 5 %, from 0.025 to 1,024 cores and from 5 MiB
+// to 2 TiB. What is lighter than kEmptyWeight does not count.
 const Buckets& cpuBuckets();
 const Buckets& memoryBuckets();
 inline constexpr double kEmptyWeight = 1e-4;

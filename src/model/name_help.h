@@ -1,7 +1,8 @@
 #pragma once
 
-// What labels, annotations, resources and other names mean, for the reference page docs/reference/names.md. Plain data;
-// no program reads it while it runs. scripts/reference.py compares it with the names in the sources, in both directions.
+// What labels, annotations, resources and other names mean, for the reference page
+// docs/reference/names.md. Plain data; no program reads it while it runs. scripts/reference.py
+// compares it with the names in the sources, in both directions.
 
 #include <span>
 #include <string_view>
@@ -33,7 +34,8 @@ struct NameGroup {
 // All groups, in the order of the page.
 std::span<const NameGroup> nameGroups();
 
-// [{"title", "names": [{"name", "kind", "on", "writer", "format", "meaning", "example", "absent", "values", "unit"}]}]
+// [{"title", "names": [{"name", "kind", "on", "writer", "format", "meaning", "example", "absent",
+// "values", "unit"}]}]
 json::array describeNames();
 
 }  // namespace koord::model

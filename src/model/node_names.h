@@ -1,7 +1,8 @@
 #pragma once
 
-// Names by which koordlet, koord-manager and koord-scheduler exchange facts about nodes' CPUs and devices: labels and
-// annotations of Nodes, Devices and NodeResourceTopologies, and resources. Names of other objects are in well_known.h.
+// Names by which koordlet, koord-manager and koord-scheduler exchange facts about nodes' CPUs and
+// devices: labels and annotations of Nodes, Devices and NodeResourceTopologies, and resources.
+// Names of other objects are in well_known.h.
 
 #include <string_view>
 

@@ -24,7 +24,8 @@ Result<std::optional<NodeReservation>> readNodeReservation(const api::StringMap&
 // What is wrong with the annotation, by field: it cannot be read, or says what cannot be.
 std::vector<std::string> problemsOfReservation(const api::StringMap& annotations);
 
-// The reserved amounts; nothing when the annotation is missing or cannot be read. Amounts below zero are none.
+// The reserved amounts; nothing when the annotation is missing or cannot be read. Amounts below
+// zero are none.
 api::ResourceList reservedResources(const api::StringMap& annotations);
 
 }  // namespace koord::model

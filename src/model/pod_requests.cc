@@ -81,8 +81,8 @@ ResourceList totalOfContainers(const api::PodSpec& spec, Amount amount) {
 // The member of ResourceRequirements that a total is made of.
 using Part = ResourceList api::ResourceRequirements::*;
 
-// What counts for something that is being resized: the most of the lists, the spec left out when the
-// resize cannot happen.
+// What counts for something that is being resized: the most of the lists, the spec left out when
+// the resize cannot happen.
 ResourceList effective(const api::Pod& pod, const ResourceList& spec, const ResourceList& inForce,
                        const ResourceList& granted, bool countUnasked) {
   ResourceList most = isResizeInfeasible(pod) ? ResourceList() : spec;
@@ -143,8 +143,8 @@ bool isPlain(const api::Pod& pod) {
          });
 }
 
-// podTotals for plain pods, which is called for every pod that the scheduler sees: the same sums without intermediate
-// lists.
+// podTotals for plain pods, which is called for every pod that the scheduler sees: the same sums
+// without intermediate lists.
 PodTotals plainTotals(const api::Pod& pod) {
   Quantity cpu, memory, storage;
   api::Map<Quantity> scalars;

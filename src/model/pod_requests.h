@@ -46,8 +46,8 @@ Quantity sumOfRunning(const api::PodSpec& spec, const ContainerAmount& amount);
 // container, sidecars twice.
 Quantity mostOfContainers(const api::PodSpec& spec, const ContainerAmount& amount);
 
-// What its containers and sidecars ask for while the pod runs, which is what the node gets back when
-// it leaves. For resources that are no amounts of a whole pod, as batch-* and mid-*.
+// What its containers and sidecars ask for while the pod runs, which is what the node gets back
+// when it leaves. For resources that are no amounts of a whole pod, as batch-* and mid-*.
 Quantity runningRequest(const api::PodSpec& spec, std::string_view name);
 // What all containers together may take at any time, overhead included. Nothing when one of them,
 // init containers and sidecars too, has no limit for it: then the pod has none.

@@ -60,8 +60,8 @@ class ColocationConfig {
   // defaults.
   bool broken() const { return broken_; }
   const ColocationStrategy& cluster() const { return strategies_.cluster; }
-  // With the node's own annotation and labels on top. Fields of the annotation that cannot be used are
-  // named in `problems`; the others count.
+  // With the node's own annotation and labels on top. Fields of the annotation that cannot be used
+  // are named in `problems`; the others count.
   ColocationStrategy strategyOf(const api::ObjectMeta& node,
                                 std::vector<std::string>* problems = nullptr) const;
 
@@ -81,8 +81,8 @@ class NodeSloConfig {
   bool available() const { return available_; }
 
   // What a NodeSLO's spec should be. `old` gives what the configuration does not speak of
-  // (extensions), and sections that could not be read since the start: they were made from better ones. An unusable bandwidth annotation is reported in `problem` and the configured
-  // value stays.
+  // (extensions), and sections that could not be read since the start: they were made from better
+  // ones. An unusable bandwidth annotation is reported in `problem` and the configured value stays.
   api::NodeSLOSpec specOf(const api::ObjectMeta& node, const api::NodeSLOSpec& old,
                           std::string* problem = nullptr) const;
 

@@ -1,8 +1,8 @@
 #pragma once
 
-// What schedulers read differently than it stands in the API: old names of resources, capacity that a
-// node keeps for others, and what labels and annotations say in place of fields. Informers apply it once
-// before they deliver an object; the object in the API stays unchanged.
+// What schedulers read differently than it stands in the API: old names of resources, capacity that
+// a node keeps for others, and what labels and annotations say in place of fields. Informers apply
+// it once before they deliver an object; the object in the API stays unchanged.
 
 #include <functional>
 #include <string>
@@ -28,12 +28,12 @@ bool renameBatchResources(api::ResourceList& amounts);
 bool renameDeviceResources(api::ResourceList& amounts);
 
 // Names of resources, and whose scheduler the pod waits for: the label
-// scheduling.koordinator.sh/scheduler-name has the last word over spec.schedulerName, which is kept in
-// an annotation.
+// scheduling.koordinator.sh/scheduler-name has the last word over spec.schedulerName, which is kept
+// in an annotation.
 void transformPod(api::Pod& pod, const PodTransforms& transforms);
 
-// Names of resources; what the annotation node.koordinator.sh/reservation keeps for processes outside of
-// Kubernetes is not allocatable.
+// Names of resources; what the annotation node.koordinator.sh/reservation keeps for processes
+// outside of Kubernetes is not allocatable.
 void transformNode(api::Node& node);
 
 }  // namespace koord::model

@@ -88,7 +88,8 @@ inline constexpr std::string_view kAnnotationReservationNode =
 inline constexpr std::string_view kAnnotationIsPreAllocation =
     "scheduling.koordinator.sh/is-pre-allocation";
 
-// Pods and PodGroups: gangs. Where there are several keys for one thing, the first that is there counts.
+// Pods and PodGroups: gangs. Where there are several keys for one thing, the first that is there
+// counts.
 inline constexpr std::string_view kLabelPodGroup = "pod-group.scheduling.sigs.k8s.io";
 inline constexpr std::string_view kLabelPodGroupName = "pod-group.scheduling.sigs.k8s.io/name";
 inline constexpr std::string_view kAnnotationGangName = "gang.scheduling.koordinator.sh/name";

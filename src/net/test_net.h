@@ -24,7 +24,8 @@ inline constexpr std::chrono::seconds kGuard{60};
 class Signal {
  public:
   void raise() {
-    // Notifies under the lock: the waiter may destroy this object as soon as it has seen the change.
+    // Notifies under the lock: the waiter may destroy this object as soon as it has seen the
+    // change.
     std::lock_guard lock(mutex_);
     ++raised_;
     changed_.notify_all();

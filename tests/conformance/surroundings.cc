@@ -1,6 +1,7 @@
-// What a bare kube-apiserver lacks for scenarios: the controllers and simulated nodes of koordctl up, on a server
-// that is reached through a kubeconfig. With it, `koordctl test DIR --kubeconfig FILE` holds any scheduler against the
-// scenarios. It reads the CustomResourceDefinitions once, at its start.
+// What a bare kube-apiserver lacks for scenarios: the controllers and simulated nodes of koordctl
+// up, on a server that is reached through a kubeconfig. With it, `koordctl test DIR --kubeconfig
+// FILE` holds any scheduler against the scenarios. It reads the CustomResourceDefinitions once, at
+// its start.
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // Prints what the programs read of their configuration, as JSON, for scripts/reference.py:
-// {"plugins": {"koord-scheduler": [object, ...], "koord-descheduler": [...]}, "slo": [...], "names": [...]};
-// base/field_help.h has the objects, model/name_help.h the names.
-// Ends with 1 if a field has no help, or if help names a field that no reader asks for.
+// {"plugins": {"koord-scheduler": [object, ...], "koord-descheduler": [...]}, "slo": [...],
+// "names": [...]}; base/field_help.h has the objects, model/name_help.h the names. Ends with 1 if a
+// field has no help, or if help names a field that no reader asks for.
 
 #include <cstdio>
 

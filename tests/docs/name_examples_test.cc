@@ -1,5 +1,5 @@
-// The examples of docs/reference/names.md, read by the functions that read the names at work. Readers of model/ are
-// tested in model/name_help_test.cc.
+// The examples of docs/reference/names.md, read by the functions that read the names at work.
+// Readers of model/ are tested in model/name_help_test.cc.
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// Output of vendors' tools and what koord-device-daemon makes of it: any text is read or refused, and
-// devices that pass its checks are read back from its file as they were.
+// Output of vendors' tools and what koord-device-daemon makes of it: any text is read or refused,
+// and devices that pass its checks are read back from its file as they were.
 
 #include "devicedaemon/settings.h"
 #include "devicedaemon/vendors/cambricon.h"

@@ -1,5 +1,6 @@
-// Admission reviews as an API server, or anybody who reaches the port, may send them: every webhook answers
-// every review, with the uid that it was asked with, and a patch that it gives can be applied.
+// Admission reviews as an API server, or anybody who reaches the port, may send them: every webhook
+// answers every review, with the uid that it was asked with, and a patch that it gives can be
+// applied.
 
 #include "api/patch/json_patch.h"
 #include "apiserver/local_api.h"

@@ -1,6 +1,6 @@
-// What operators write for koord-manager: sections of the ConfigMap slo-controller-config, annotations of
-// nodes, rules for pods, checkpoints of recommendations. Each parser reads every input; what is accepted
-// makes sense, and one broken section leaves the others alone.
+// What operators write for koord-manager: sections of the ConfigMap slo-controller-config,
+// annotations of nodes, rules for pods, checkpoints of recommendations. Each parser reads every
+// input; what is accepted makes sense, and one broken section leaves the others alone.
 
 #include "api/codec.h"
 #include "fuzz.h"

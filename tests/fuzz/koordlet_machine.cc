@@ -1,5 +1,6 @@
-// The machine as koordlet sees it: files of /proc, /sys, cgroups and kubelet, and koordlet's own of its last run, all
-// with the same text. Whatever it is, they are read or refused, and numbers that come out make sense.
+// The machine as koordlet sees it: files of /proc, /sys, cgroups and kubelet, and koordlet's own of
+// its last run, all with the same text. Whatever it is, they are read or refused, and numbers that
+// come out make sense.
 
 #include <utility>
 

@@ -14,7 +14,8 @@ void quantity(std::string_view input) {
   if (text.size() > Quantity::kMaxText) return;
   const auto again = Quantity::parse(text);
   check(again && *again == *amount, "the text reads as the amount");
-  // Only a suffix tells binary amounts: 98670031.25Ki is 101038112000, which read again is 101038112k, there as here.
+  // Only a suffix tells binary amounts: 98670031.25Ki is 101038112000, which read again is
+  // 101038112k, there as here.
   check(again->format() != amount->format() || again->toString() == text,
         "and is the one way to write it in its format");
   Quantity sum = *amount;

@@ -1,6 +1,6 @@
-// Requests to the API server, as they come from the network: parameters of reads, tokens that go on with a list, and
-// whole requests. Each is answered, and never by an exception. The server is made anew for every input that writes, so
-// that an input does the same whatever came before it.
+// Requests to the API server, as they come from the network: parameters of reads, tokens that go on
+// with a list, and whole requests. Each is answered, and never by an exception. The server is made
+// anew for every input that writes, so that an input does the same whatever came before it.
 
 #include "apiserver/http_front.h"
 #include "base/virtual_loop.h"
@@ -97,8 +97,8 @@ void queries(std::string_view input) {
                   {{"Accept", "application/json;as=Table;v=v1;g=meta.k8s.io"}}, "");
 }
 
-// The JSON within a continue token. However it lies, a page has only what the path is about, and nothing from in front
-// of where the token says.
+// The JSON within a continue token. However it lies, a page has only what the path is about, and
+// nothing from in front of where the token says.
 void continueTokens(std::string_view input) {
   const auto token = net::percentEncode(net::base64Encode(input));
   for (const std::string namespace_ : {"a", "b", "c", ""}) {

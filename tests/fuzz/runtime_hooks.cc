@@ -1,5 +1,5 @@
-// What koord-runtime-proxy and koordlet read from container runtimes, clients and hook servers: each
-// parser reads every input.
+// What koord-runtime-proxy and koordlet read from container runtimes, clients and hook servers:
+// each parser reads every input.
 
 #include "base/json.h"
 #include "fuzz.h"

@@ -1,5 +1,5 @@
-// Annotations that tell the scheduler of CPUs, devices and load: each parser reads every input. What
-// it accepts makes sense.
+// Annotations that tell the scheduler of CPUs, devices and load: each parser reads every input.
+// What it accepts makes sense.
 
 #include <algorithm>
 

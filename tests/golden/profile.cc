@@ -69,7 +69,8 @@ std::optional<json::value> visiblyMutated(const json::object& testCase, std::str
   return json::value(false);
 }
 
-// Labels and annotations as profiles make them when only keys that are there are copied, written down plainly.
+// Labels and annotations as profiles make them when only keys that are there are copied, written
+// down plainly.
 class PlainMaps {
  public:
   explicit PlainMaps(const api::ObjectMeta& meta)

@@ -1,7 +1,7 @@
 #pragma once
 
-// The rules of quota trees in plain code (reference_tree.h), apart from the tree under test: the judge
-// where the recorded runtimes depend on the order in which quotas came.
+// The rules of quota trees in plain code (reference_tree.h), apart from the tree under test: the
+// judge where the recorded runtimes depend on the order in which quotas came.
 
 #include <vector>
 

@@ -40,8 +40,8 @@ json::object redistribution(const json::object& testCase) {
   return {{"runtime", std::move(out)}};
 }
 
-// Whether a resource of quantity 0 is in a list or not means nothing, to upstream's own comparisons as
-// well: ours is there where the recorded one is.
+// Whether a resource of quantity 0 is in a list or not means nothing, to upstream's own comparisons
+// as well: ours is there where the recorded one is.
 json::object listOutput(const quota::QuotaTree& tree, const ResourceNames& names,
                         const json::value* recorded, const quota::Columns& columns,
                         const std::function<quota::Sum(quota::Column)>& amount) {
@@ -93,8 +93,8 @@ struct Case {
     }
     return {};
   }
-  // Runtime as upstream's callers see it: of what max names. What it has stored besides depends on the
-  // order in which quotas came.
+  // Runtime as upstream's callers see it: of what max names. What it has stored besides depends on
+  // the order in which quotas came.
   json::object output(quota::QuotaId quota, const json::value* recorded) const {
     using quota::Cell;
     const auto part = [&](const char* name) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// What the checkers of scheduler plugins share: a cluster from a case, one plugin run on it, and its
-// answers in the form of the vectors.
+// What the checkers of scheduler plugins share: a cluster from a case, one plugin run on it, and
+// its answers in the form of the vectors.
 
 #include <memory>
 
@@ -22,12 +22,12 @@ Result<std::unique_ptr<Scene>> makeScene(const json::object& testCase);
 // "Success", or {code, reasons sorted}.
 json::value statusOutput(const scheduler::Status& status);
 
-// Runs PreFilter and Filter: {preFilter, nodes: {name: status}}. `passed` gets the nodes that are left.
-// Points that the plugin lacks count as Success.
+// Runs PreFilter and Filter: {preFilter, nodes: {name: status}}. `passed` gets the nodes that are
+// left. Points that the plugin lacks count as Success.
 json::object filterOutput(Scene& scene, scheduler::Plugin& plugin,
                           std::vector<scheduler::NodeId>& passed);
-// Runs PreScore, Score and normalisation on the nodes: {preScore, raw: {name: n}, normalized: {name: n}};
-// the latter only where the plugin normalises.
+// Runs PreScore, Score and normalisation on the nodes: {preScore, raw: {name: n}, normalized:
+// {name: n}}; the latter only where the plugin normalises.
 json::object scoreOutput(Scene& scene, scheduler::Plugin& plugin,
                          const std::vector<scheduler::NodeId>& nodes);
 

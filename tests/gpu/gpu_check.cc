@@ -1,5 +1,5 @@
-// Prints what koordlet sees of this machine's GPUs, as JSON: for machines with GPUs on which nothing
-// of this is installed. Needs the driver's libnvidia-ml.so.1 and nothing else.
+// Prints what koordlet sees of this machine's GPUs, as JSON: for machines with GPUs on which
+// nothing of this is installed. Needs the driver's libnvidia-ml.so.1 and nothing else.
 //
 //   koord_gpu_check [seconds]     reads once a second for so long (3)
 //

@@ -1,7 +1,8 @@
-// Stands between a client and a container runtime and writes down what they say, as tests/data/cri has it: for each
-// call a line with the method and the status, one with the request and one with the answer (or the error's words), in
-// base64. Of a method that is called over and over, the first few that differ from the one before; calls that found no
-// runtime are left out. Until it is killed.
+// Stands between a client and a container runtime and writes down what they say, as tests/data/cri
+// has it: for each call a line with the method and the status, one with the request and one with
+// the answer (or the error's words), in base64. Of a method that is called over and over, the first
+// few that differ from the one before; calls that found no runtime are left out. Until it is
+// killed.
 //
 //   cri_recorder LISTEN RUNTIME FILE
 

@@ -35,8 +35,8 @@ class FieldSet {
   void reserve(std::size_t count);
   // Of nodes in any order; those of one element become one.
   static FieldSet of(std::vector<FieldNode> nodes);
-  // The node of this element, made when it is missing. It must become a member or get children. Cheap when
-  // elements come in order; else of() is.
+  // The node of this element, made when it is missing. It must become a member or get children.
+  // Cheap when elements come in order; else of() is.
   FieldNode& at(PathElement element);
   const FieldNode* find(const PathElement& element) const;
 

@@ -19,7 +19,8 @@ void mergeInto(json::object& document, const json::object& patch) {
       continue;
     }
     json::value fresh = member.value();
-    // As the reference does: a replacement of a plain value is taken unchanged unless it is an object.
+    // As the reference does: a replacement of a plain value is taken unchanged unless it is an
+    // object.
     if (it == document.end() || it->value().is_null() || !it->value().is_object()) dropNulls(fresh);
     document[member.key()] = std::move(fresh);
   }

@@ -33,8 +33,8 @@ class SchemaCursor {
   std::size_t next_ = 0;
 };
 
-// The value that a field has in every object of its struct without being written: {} for structs, null for lists.
-// nullptr for all other fields. `field` may be nullptr.
+// The value that a field has in every object of its struct without being written: {} for structs,
+// null for lists. nullptr for all other fields. `field` may be nullptr.
 const json::value* impliedValue(const SchemaField* field);
 
 }  // namespace koord::api::walk

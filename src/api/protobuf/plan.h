@@ -1,7 +1,7 @@
 #pragma once
 
-// How a struct is read from and written as the messages of a type: for each number of a field, where
-// its value goes. Only structs.h and its test look inside.
+// How a struct is read from and written as the messages of a type: for each number of a field,
+// where its value goes. Only structs.h and its test look inside.
 
 #include <memory>
 #include <string>

@@ -19,8 +19,9 @@ struct Small {
   std::int64_t number(std::size_t i) const { return static_cast<std::int64_t>(fields[i].value); }
 };
 
-// Seconds and nanoseconds; "not set" is the zero time. Fractions below a microsecond (`micro`), else below a second, are
-// dropped. A time outside of 1678 to 2261 is clamped, as by parseTime(), so that no object is lost for it.
+// Seconds and nanoseconds; "not set" is the zero time. Fractions below a microsecond (`micro`),
+// else below a second, are dropped. A time outside of 1678 to 2261 is clamped, as by parseTime(),
+// so that no object is lost for it.
 Result<std::optional<WallTime>> timeOf(const Small& message, bool micro);
 bool isInRange(const Small& time);
 void putTime(std::string& out, WallTime time);

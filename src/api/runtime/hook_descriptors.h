@@ -4,8 +4,8 @@
 
 namespace koord::runtimehook {
 
-// runtime.v1alpha1.RuntimeHookService and its messages, a serialized FileDescriptorSet; embedded from
-// runtime_hook.proto.
+// runtime.v1alpha1.RuntimeHookService and its messages, a serialized FileDescriptorSet; embedded
+// from runtime_hook.proto.
 extern const std::string_view kDescriptors;
 
 }  // namespace koord::runtimehook

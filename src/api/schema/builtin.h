@@ -7,13 +7,13 @@
 //     nodeSelector#7 {string} atomic; priority#25? int
 //
 // "*" marks a required field, "#2" its number in protobuf messages ("#1.3" when the message has it
-// one level further down), "?" a field that can be absent even where others have a zero. Types: string
-// int number bool quantity intstr time microtime duration bytes any raw (any JSON, sent as such),
-// [T] a list, {T} a map, or the name of another line. Words after a type: "merge" or "merge=KEY"
-// (how strategic merge patches treat the list), "keys=A,B" (server-side apply, where it differs
-// from merge), "set", "retainKeys", "replace", "atomic", "default=TEXT" (of a field that is part of
-// such keys), "kept" (an empty list, map or zero is shown; required fields always are). "Name
-// atomic:" is a type that server-side apply takes as one value.
+// one level further down), "?" a field that can be absent even where others have a zero. Types:
+// string int number bool quantity intstr time microtime duration bytes any raw (any JSON, sent as
+// such), [T] a list, {T} a map, or the name of another line. Words after a type: "merge" or
+// "merge=KEY" (how strategic merge patches treat the list), "keys=A,B" (server-side apply, where it
+// differs from merge), "set", "retainKeys", "replace", "atomic", "default=TEXT" (of a field that is
+// part of such keys), "kept" (an empty list, map or zero is shown; required fields always are).
+// "Name atomic:" is a type that server-side apply takes as one value.
 
 #include <string_view>
 

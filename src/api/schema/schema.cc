@@ -23,8 +23,8 @@ std::string join(std::string_view path, std::string_view field) {
   return path.empty() ? std::string(field) : fmt::format("{}.{}", path, field);
 }
 
-// Fields whose numbers have 64 bits, by name; all others have 32. What does not fit cannot be read by any client with
-// types, and neither can a list that has it.
+// Fields whose numbers have 64 bits, by name; all others have 32. What does not fit cannot be read
+// by any client with types, and neither can a list that has it.
 constexpr std::string_view kWide[] = {
     "activeDeadlineSeconds",
     "capacity",

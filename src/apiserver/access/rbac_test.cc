@@ -215,7 +215,8 @@ TEST_F(AccessTest, nobodyGrantsWhatHeDoesNotHave) {
   EXPECT_EQ(send(alice, "POST", roles, role("more", R"(["list"])")).status, 201);
 }
 
-// A thousand verbs of a thousand resources of a thousand groups would be a billion single permissions.
+// A thousand verbs of a thousand resources of a thousand groups would be a billion single
+// permissions.
 TEST_F(AccessTest, aRoleOfBillionsOfPermissionsIsGrantedAsAWholeOrNotAtAll) {
   const auto listOf = [](const char* what) {
     std::string list;

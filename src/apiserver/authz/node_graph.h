@@ -6,8 +6,8 @@
 // Upstream keeps a graph of all references of all pods. This graph keeps only the pods of each
 // node, by key. It reads the references of a pod from the store when a kubelet first requests an
 // object in the pod's namespace, and caches them until the pod is deleted (a pod's references never
-// change, except that generated ResourceClaims are added). So a write of a pod costs one look-up, and none while the pod has no node; a decision
-// costs a walk over the pods of one node.
+// change, except that generated ResourceClaims are added). So a write of a pod costs one look-up,
+// and none while the pod has no node; a decision costs a walk over the pods of one node.
 //
 // On the store's executor.
 

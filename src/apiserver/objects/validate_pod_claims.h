@@ -1,7 +1,7 @@
 #pragma once
 
-// The ResourceClaims of pods: spec.resourceClaims, their use by containers, and what controllers and
-// the scheduler report in the status.
+// The ResourceClaims of pods: spec.resourceClaims, their use by containers, and what controllers
+// and the scheduler report in the status.
 
 #include "apiserver/objects/failure.h"
 

@@ -11,8 +11,8 @@
 // removed. The QoS class must stay the same, because it determines existing cgroups. The node must
 // have reported that it can resize.
 //
-// Cost: O(size of the spec). Rules: ValidatePodUpdate, ValidatePodResize and ValidatePodStatusUpdate
-// of kube-apiserver.
+// Cost: O(size of the spec). Rules: ValidatePodUpdate, ValidatePodResize and
+// ValidatePodStatusUpdate of kube-apiserver.
 
 #include <fmt/format.h>
 

@@ -16,8 +16,8 @@ Result<const api::Schema*> compileSchema(api::SchemaSet& set, const json::value&
 // Validation rules (x-kubernetes-validations) that cannot be compiled are no error here, because a
 // stored definition may have them: checkRules() refuses them.
 Result<Resource> resourceOfCrd(const json::value& crd);
-// What is wrong with the validation rules of the versions that `old`, null for a new definition, does
-// not have in this form. Each text begins with the field.
+// What is wrong with the validation rules of the versions that `old`, null for a new definition,
+// does not have in this form. Each text begins with the field.
 std::vector<std::string> checkRules(const Resource& resource, const json::value& crd,
                                     const json::value* old);
 

@@ -68,7 +68,8 @@ Task<void> CrdCleanup::run(std::string name) {
     if (!crd || !waitsForCleanup(*crd)) break;
     const auto served = server_.registry().findByTable(name);
     const bool builtIn = served && !served->custom;  // the objects are not of this definition
-    // The objects of a definition that this server could not read are not served, so no request can remove them.
+    // The objects of a definition that this server could not read are not served, so no request can
+    // remove them.
     if (!served) server_.store().eraseAll(server_.store().table(name));
     if (!asked && !builtIn) {
       auto removing = removeObjects(name);

@@ -64,8 +64,9 @@ struct Selection {
   bool count = false;       // report how many are left
 };
 
-// Walks the entries of a namespace ("" = all) in the order of their keys, from behind the key `after` on ("" = from the
-// first). `after` comes from the client and may lie anywhere. The entries must outlive the cursor.
+// Walks the entries of a namespace ("" = all) in the order of their keys, from behind the key
+// `after` on ("" = from the first). `after` comes from the client and may lie anywhere. The entries
+// must outlive the cursor.
 class Cursor {
  public:
   Cursor(const Table::Entries& entries, std::string_view namespace_, const std::string& after) {

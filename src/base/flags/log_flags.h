@@ -9,7 +9,8 @@
 
 namespace koord::flags {
 
-// What they set must outlive the set. `thresholdAlways`: --stderrthreshold holds with --logtostderr, from INFO on.
+// What they set must outlive the set. `thresholdAlways`: --stderrthreshold holds with
+// --logtostderr, from INFO on.
 void addLogFlags(FlagSet& set, int& verbosity, std::string& format, log::Output& output,
                  bool thresholdAlways = false);
 

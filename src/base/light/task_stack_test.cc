@@ -1,5 +1,6 @@
-// Coroutines that resume each other must not pile up on the stack, even if many end without suspending. That requires
-// sibling calls, which depend on compiler flags: this file is compiled with those of koord-manager and koord-descheduler.
+// Coroutines that resume each other must not pile up on the stack, even if many end without
+// suspending. That requires sibling calls, which depend on compiler flags: this file is compiled
+// with those of koord-manager and koord-descheduler.
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,8 @@
 #pragma once
 
-// Runs a piece of a test in a process whose kernel knows no openat2, as seccomp profiles of old container runtimes have
-// it. True when `body` returned true there; what it printed to stderr is seen.
+// Runs a piece of a test in a process whose kernel knows no openat2, as seccomp profiles of old
+// container runtimes have it. True when `body` returned true there; what it printed to stderr is
+// seen.
 
 #include <linux/filter.h>
 #include <linux/seccomp.h>

@@ -16,10 +16,10 @@
 //             not count as available, and a rollout that replaces a broken template must not wait
 //             for them.
 //
-// Sizes during a rollout (distributeReplicas): when a Deployment is scaled then, all sets grow or shrink in
-// proportion to their sizes, relative to the size that the Deployment had when they were last
-// scaled (annotation max-replicas); the largest set gets the rounding remainder. Percentages are
-// resolved against the desired size, surge rounded up and unavailable rounded down, so that a
+// Sizes during a rollout (distributeReplicas): when a Deployment is scaled then, all sets grow or
+// shrink in proportion to their sizes, relative to the size that the Deployment had when they were
+// last scaled (annotation max-replicas); the largest set gets the rounding remainder. Percentages
+// are resolved against the desired size, surge rounded up and unavailable rounded down, so that a
 // rollout is never stuck.
 //
 // Cost: O(sets). Rules: the deployment controller of kube-controller-manager (rolling.go, sync.go).

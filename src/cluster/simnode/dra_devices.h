@@ -1,9 +1,9 @@
 #pragma once
 
-// What the DRA drivers of a simulated node publish: a ResourceSlice for each driver, with the node's
-// name as the pool. A device "gpu-3" of the driver gpu.example.com has the attributes index, model,
-// uuid, driverVersion and numaNode and the capacity memory. The class of a driver's devices has the
-// name of the driver.
+// What the DRA drivers of a simulated node publish: a ResourceSlice for each driver, with the
+// node's name as the pool. A device "gpu-3" of the driver gpu.example.com has the attributes index,
+// model, uuid, driverVersion and numaNode and the capacity memory. The class of a driver's devices
+// has the name of the driver.
 
 #include <string>
 #include <vector>

@@ -24,8 +24,8 @@ json::value documentOf(const NumberOrPercent& value);
 // The limit for that many replicas: the configured value, at least 1. By default 10 % of more than
 // ten replicas, 2 of four to ten, else 1. At most the number of replicas.
 //
-// Upstream's own rule for more than ten replicas begins below its rule for ten (11 replicas: 1, 10: 2); here
-// it is never less than 2.
+// Upstream's own rule for more than ten replicas begins below its rule for ten (11 replicas: 1, 10:
+// 2); here it is never less than 2.
 std::int64_t limitFor(std::int64_t replicas, const std::optional<NumberOrPercent>& said);
 
 }  // namespace koord::descheduler

@@ -34,7 +34,8 @@ Result<Reading> libraryOrTool(const Machine& machine, const std::string& library
                               const std::function<Result<std::vector<Found>>()>& inLibrary,
                               const std::function<Result<Reading>()>& byTool);
 
-// Text of tools -------------------------------------------------------------------------------------
+// Text of tools
+// -------------------------------------------------------------------------------------
 
 std::vector<std::string_view> wordsOf(std::string_view line);
 // A line "key : value", trimmed; nullopt if there is no colon.

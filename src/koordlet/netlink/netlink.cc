@@ -17,9 +17,9 @@
 // The kernel handles a request within the call that sends it, and queues its answers on the socket.
 // A request that fails may leave unread answers in the queue; sequence numbers identify them.
 //
-// Each message of a transaction requests an acknowledgement. The kernel answers each message with an
-// acknowledgement or an error, or the whole transaction (out of memory) with one error that has the
-// sequence number of its first message.
+// Each message of a transaction requests an acknowledgement. The kernel answers each message with
+// an acknowledgement or an error, or the whole transaction (out of memory) with one error that has
+// the sequence number of its first message.
 
 namespace koord::koordlet::netlink {
 namespace {

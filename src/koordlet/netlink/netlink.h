@@ -1,7 +1,7 @@
 #pragma once
 
-// Requests to the kernel by netlink (libmnl): links, routes, queueing disciplines and traffic classes
-// (NETLINK_ROUTE), and nf_tables (NETLINK_NETFILTER).
+// Requests to the kernel by netlink (libmnl): links, routes, queueing disciplines and traffic
+// classes (NETLINK_ROUTE), and nf_tables (NETLINK_NETFILTER).
 //
 // Calls block until the kernel has answered, which it does at once. After two seconds without an
 // answer they fail with Timeout. A socket belongs to the network namespace of the thread that
@@ -67,8 +67,8 @@ class Message {
 // The messages of an nf_tables transaction.
 class Batch {
  public:
-  // `build` adds the attributes, as libnftnl's *_nlmsg_build_payload functions do. `type` is NFT_MSG_NEWTABLE and the
-  // like; the family is that of tables for IPv4 and IPv6 ("inet").
+  // `build` adds the attributes, as libnftnl's *_nlmsg_build_payload functions do. `type` is
+  // NFT_MSG_NEWTABLE and the like; the family is that of tables for IPv4 and IPv6 ("inet").
   void add(std::uint16_t type, std::uint16_t flags, const std::function<void(nlmsghdr*)>& build);
 
  private:

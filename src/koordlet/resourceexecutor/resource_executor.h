@@ -3,8 +3,8 @@
 // The only writer of cgroup files. Each strategy and hook passes its wanted values in every round.
 // The executor writes only values that differ, reads each file again at least once a minute
 // (another process may have changed it), keeps parent and child limits consistent while both
-// change, and records each change. It reads the files of new cgroups much more often (repairNewCgroups),
-// because the runtime and kubelet may still write there.
+// change, and records each change. It reads the files of new cgroups much more often
+// (repairNewCgroups), because the runtime and kubelet may still write there.
 //
 // Values have the format of cgroup v1 ("1024" shares, quota "-1") on all hosts.
 
@@ -95,8 +95,8 @@ class ResourceExecutor {
     Duration forceUpdate = std::chrono::seconds(60);  // a file is read again after this
     Duration cacheExpiry = std::chrono::minutes(2);
   };
-  // Called for each write attempt: what (the cgroup file's name or a FileUpdate's type), how long it
-  // took and whether it worked.
+  // Called for each write attempt: what (the cgroup file's name or a FileUpdate's type), how long
+  // it took and whether it worked.
   using Observer = std::function<void(std::string_view type, bool ok, Duration took)>;
 
   ResourceExecutor(const Host& host, const Clock& clock, Options options, AuditRing& audit);

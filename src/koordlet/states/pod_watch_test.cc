@@ -281,7 +281,8 @@ TEST_F(PodWatchTest, FilesAreWatchedWithAPartOfTheWatchesThatTheKernelGives) {
   watch.start();
   poller_.start();
   runUntil([this] { return !states_.pods().empty(); });
-  // Three for the classes, four for the pods' directories: none is left for files of other hierarchies.
+  // Three for the classes, four for the pods' directories: none is left for files of other
+  // hierarchies.
   EXPECT_EQ(watch.watches(), 7U);
 }
 

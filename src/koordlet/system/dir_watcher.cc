@@ -15,8 +15,8 @@
 
 #include "base/fd.h"
 
-// The thread waits for inotify and for an eventfd that ends it. Numbers of watches become names under
-// a lock, since the actor adds watches while the thread reads events.
+// The thread waits for inotify and for an eventfd that ends it. Numbers of watches become names
+// under a lock, since the actor adds watches while the thread reads events.
 
 namespace koord::koordlet {
 

@@ -22,8 +22,8 @@ Error fileError(std::string_view verb, const std::string& path, int errnum) {
   return errnoError(fmt::format("{} {}", verb, path), errnum == ENODEV ? ENOENT : errnum);
 }
 
-// Reads into the string's memory without clearing it first: its capacity is that of the largest file so far, and most files
-// are a few bytes.
+// Reads into the string's memory without clearing it first: its capacity is that of the largest
+// file so far, and most files are a few bytes.
 Result<> readWhole(const std::string& path, std::string& content, bool shortIsLast) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return fail(fileError("open", path, errno));

@@ -206,7 +206,8 @@ class Writer {
     alive_.erase(name);
   }
 
-  // Adds a word to a text that only this client writes, in an object that all clients write. A duplicate would show.
+  // Adds a word to a text that only this client writes, in an object that all clients write. A
+  // duplicate would show.
   Task<void> append(int step) {
     const std::string word = fmt::format("{},", step);
     Change change = [field = field(),

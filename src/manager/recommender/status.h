@@ -33,8 +33,8 @@ api::RecommendationStatus recommendationStatus(const RecommendationFacts& facts,
 // more than 5 %.
 bool differsEnough(const api::RecommendationStatus& before, const api::RecommendationStatus& after);
 
-// {"recommendation": "ns/name", "containers": [{"name", "samples", "since", "confidence", "cpu": {...},
-// "memory": {...}}]}; amounts in cores and bytes.
+// {"recommendation": "ns/name", "containers": [{"name", "samples", "since", "confidence", "cpu":
+// {...}, "memory": {...}}]}; amounts in cores and bytes.
 json::value explainRecommendation(const api::Recommendation& object,
                                   const std::map<std::string, const ContainerModel*>& models);
 

@@ -49,7 +49,8 @@ void setAll(json::object& target, const api::StringMap& values) {
   for (const auto& [key, value] : values) target[key] = textValue(value);
 }
 
-// Copies values to other keys of the object's labels or annotations, in the order of the keys that they come from.
+// Copies values to other keys of the object's labels or annotations, in the order of the keys that
+// they come from.
 void copyKeys(json::value& object, std::string_view labelsOrAnnotations,
               const api::StringMap& mapping) {
   json::value* metadata = find(object, "metadata");

@@ -1,8 +1,8 @@
 #pragma once
 
-// Applies colocation profiles to new reservations: labels and annotations to the reservation itself,
-// scheduler and priority to the pods that its template describes. Profiles select by the reservation's
-// labels; it has no namespace.
+// Applies colocation profiles to new reservations: labels and annotations to the reservation
+// itself, scheduler and priority to the pods that its template describes. Profiles select by the
+// reservation's labels; it has no namespace.
 
 #include "api/schema/schema.h"
 #include "manager/common/metrics.h"

@@ -1,6 +1,7 @@
 #pragma once
 
-// The running koord-scheduler: scheduler, informers, HTTP endpoints and leader election, put together.
+// The running koord-scheduler: scheduler, informers, HTTP endpoints and leader election, put
+// together.
 
 #include "kube/component.h"
 #include "scheduler/app/flags.h"

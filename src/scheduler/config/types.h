@@ -1,7 +1,7 @@
 #pragma once
 
-// KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1; v1beta2 and v1beta3 are read as v1, with a
-// warning), read and defaulted.
+// KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1; v1beta2 and v1beta3 are read as v1,
+// with a warning), read and defaulted.
 
 #include <cstdint>
 #include <map>

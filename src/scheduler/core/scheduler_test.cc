@@ -63,8 +63,8 @@ TEST(Scheduler, a_lost_reply_to_a_binding_that_was_carried_out_is_no_failure) {
   EXPECT_THAT(f.events, ::testing::ElementsAre("Scheduled: Successfully assigned default/p to n1"));
 }
 
-// A pod whose claims do not exist stays out of the queue and is never bound, even if a profile omits
-// the plugin.
+// A pod whose claims do not exist stays out of the queue and is never bound, even if a profile
+// omits the plugin.
 TEST(Scheduler, pods_without_their_resource_claims_are_held_back) {
   for (const std::string plugins :
        {"{}", "{multiPoint: {disabled: [{name: DynamicResources}]}}",

@@ -1,7 +1,7 @@
 #pragma once
 
-// Builds the profiles of a configuration: merges plugin sets with the defaults, makes every plugin once per
-// profile with its arguments, and arranges them by extension point.
+// Builds the profiles of a configuration: merges plugin sets with the defaults, makes every plugin
+// once per profile with its arguments, and arranges them by extension point.
 
 #include "scheduler/config/types.h"
 #include "scheduler/framework/profile.h"

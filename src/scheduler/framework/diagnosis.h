@@ -52,7 +52,8 @@ class Diagnosis {
   std::vector<Entry> entries() const;
   void notePlugin(const std::string& plugin, Code code);
 
-  // "0/5 nodes are available: 2 node(s) had untolerated taint(s), 3 Insufficient cpu. preemption: ..."
+  // "0/5 nodes are available: 2 node(s) had untolerated taint(s), 3 Insufficient cpu. preemption:
+  // ..."
   std::string message() const;
 
  private:

@@ -74,7 +74,8 @@ class Signed {
   // Adds every property of the pod that the plugin's answers depend on.
   virtual void sign(const PodInfo& pod, Signature& signature) const = 0;
   // Returns true if everything that sign() adds for a pod of the API without a node name follows
-  // from the pod's shape (engine/pod_shapes.h). For a Changing plugin, shapeStillDetermines() must hold, too.
+  // from the pod's shape (engine/pod_shapes.h). For a Changing plugin, shapeStillDetermines() must
+  // hold, too.
   virtual bool shapeDeterminesSignature() const { return false; }
 };
 
@@ -83,8 +84,8 @@ class Signed {
 class Changing {
  public:
   virtual ~Changing() = default;
-  // For a plugin with shapeDeterminesSignature(): returns true if what sign() adds currently follows from the
-  // shape.
+  // For a plugin with shapeDeterminesSignature(): returns true if what sign() adds currently
+  // follows from the shape.
   virtual bool shapeStillDetermines() const { return true; }
   // Rises when answers for unchanged nodes may have changed (another node has pulled an image).
   virtual std::uint64_t epoch(const CycleState& /*state*/, const PodInfo& /*pod*/) const {

@@ -214,8 +214,9 @@ Task<void> Evictions::run(RunningPtr running, std::vector<PodPtr> victims) {
   }
 }
 
-// PreEnqueue may hold members of the preemptor's group. They need not wait, and no event tells them.
-// Many preemptors of a job end at once, so the pending pods are searched once for all of them.
+// PreEnqueue may hold members of the preemptor's group. They need not wait, and no event tells
+// them. Many preemptors of a job end at once, so the pending pods are searched once for all of
+// them.
 void Evictions::wakeGroup(const Running& running) {
   const GroupPlugin* groups = running.by.profile ? running.by.profile->groups : nullptr;
   const std::string group = groups ? groups->groupOf(*running.preemptor) : std::string();

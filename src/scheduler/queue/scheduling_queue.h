@@ -65,8 +65,8 @@ class SchedulingQueue {
   // Takes out the next pod, which is in flight then. nullopt if none is ready.
   std::optional<QueuedPod> pop();
   // Takes out the other members of these groups, in their order; they are in flight then. As one
-  // member is ready all are tried, whatever they wait for. Not taken: pods that a PreEnqueue plugin still holds, pods that back
-  // off after an error, and pods that are not `wanted`.
+  // member is ready all are tried, whatever they wait for. Not taken: pods that a PreEnqueue plugin
+  // still holds, pods that back off after an error, and pods that are not `wanted`.
   std::vector<QueuedPod> popGroups(const std::vector<std::string>& groups,
                                    const std::function<bool(const PodInfo&)>& wanted);
   // Ends the flight of a pod that needs no other attempt.

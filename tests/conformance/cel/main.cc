@@ -1,8 +1,9 @@
-// koord_cel_conformance FOLDER: runs the tests of cel-spec (its folder tests/simple/testdata), prints figures for each
-// file and what fails, and ends with 1 if a test fails.
+// koord_cel_conformance FOLDER: runs the tests of cel-spec (its folder tests/simple/testdata),
+// prints figures for each file and what fails, and ends with 1 if a test fails.
 //
-// A test is not applicable if it needs what this implementation leaves out by design: messages and enumerations of
-// cel.expr.conformance.proto2 and proto3 (there are no protobuf messages), and sets of unknown values.
+// A test is not applicable if it needs what this implementation leaves out by design: messages and
+// enumerations of cel.expr.conformance.proto2 and proto3 (there are no protobuf messages), and sets
+// of unknown values.
 
 #include <fmt/format.h>
 

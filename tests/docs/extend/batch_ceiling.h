@@ -1,7 +1,8 @@
 #pragma once
 
-// BatchCeiling: BE pods slow down before they reach their memory limit. The strategy sets memory.high of each
-// active BE pod to a share of its batch memory limit, so the kernel reclaims the pod's page cache early.
+// BatchCeiling: BE pods slow down before they reach their memory limit. The strategy sets
+// memory.high of each active BE pod to a share of its batch memory limit, so the kernel reclaims
+// the pod's page cache early.
 
 #include "koordlet/qos/strategy.h"
 #include "koordlet/resourceexecutor/resource_executor.h"

@@ -1,7 +1,7 @@
 #pragma once
 
-// The nf_tables table "koordlet_network_qos", which puts packets into the classes of a TrafficPlan. Errors are those of
-// netlink::Socket; an operation that fails changes nothing.
+// The nf_tables table "koordlet_network_qos", which puts packets into the classes of a TrafficPlan.
+// Errors are those of netlink::Socket; an operation that fails changes nothing.
 
 #include "koordlet/hooks/tcnetworkqos/traffic_plan.h"
 #include "koordlet/netlink/netlink.h"

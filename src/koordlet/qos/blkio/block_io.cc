@@ -85,7 +85,8 @@ bool hasSetting(std::string_view line, std::string_view wanted) {
   return false;
 }
 
-// Disks whose line in io.cost.qos says enable=1. The others have no weights: the kernel refuses them.
+// Disks whose line in io.cost.qos says enable=1. The others have no weights: the kernel refuses
+// them.
 std::set<std::string> disksWithCost(std::string_view text) {
   std::set<std::string> disks;
   forEachLine(text, [&](std::string_view line) {

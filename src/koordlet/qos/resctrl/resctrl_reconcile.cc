@@ -9,9 +9,9 @@
 #include "model/well_known.h"
 
 // Each round: (1) the file system is mounted and the three groups exist; (2) each group's schemata
-// say what NodeSLO wants of its class, a mask of cache ways and a share of memory bandwidth for every
-// cache; (3) threads of pods that are not in their class's group yet are moved there. A class that is
-// switched off has all ways and all bandwidth, so its threads may stay where they are.
+// say what NodeSLO wants of its class, a mask of cache ways and a share of memory bandwidth for
+// every cache; (3) threads of pods that are not in their class's group yet are moved there. A class
+// that is switched off has all ways and all bandwidth, so its threads may stay where they are.
 //
 // If no class was ever switched on, the host is left as it is: the hardware has about a dozen
 // groups, and other software may need them. Threads are found by cgroup directory, sandboxes

@@ -12,8 +12,8 @@ namespace {
 
 using testing::HasSubstr;
 
-// As read on a Xeon with two sockets, and on an EPYC whose first die's cache has id 0 and its second
-// id 4 (single dies are switched off).
+// As read on a Xeon with two sockets, and on an EPYC whose first die's cache has id 0 and its
+// second id 4 (single dies are switched off).
 struct RecordedMachine {
   const char* flags;
   const char* vendor;

@@ -10,8 +10,8 @@
 
 namespace koord::manager {
 
-// One object for each key of the ConfigMap, in the order of the reference page. The name is the key. Paths of
-// resource-qos-config are those of one class ("cpuQOS.enable").
+// One object for each key of the ConfigMap, in the order of the reference page. The name is the
+// key. Paths of resource-qos-config are those of one class ("cpuQOS.enable").
 std::vector<ObjectHelp> describeSloConfig();
 
 }  // namespace koord::manager

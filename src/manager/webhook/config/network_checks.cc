@@ -94,8 +94,8 @@ bool mixed(const Sums& sums) {
          (sums.ingress.hasAmount || sums.egress.hasAmount);
 }
 
-// The bandwidth of the nodes that an entry selects: of the entry with the same selector, else of the
-// cluster.
+// The bandwidth of the nodes that an entry selects: of the entry with the same selector, else of
+// the cluster.
 std::optional<Quantity> bandwidthOf(const model::SectionDocument& system,
                                     const std::optional<api::LabelSelector>& selector) {
   if (selector)

@@ -62,8 +62,8 @@ class GangCycles {
   // The node of the first member, by name, that has a node; nullopt if none has.
   std::optional<NodeId> nodeOfMember(const Gang& gang) const;
   // Queueing hints: Queue if the pod leads a refused group and the cause may be gone, else Skip.
-  // planHint: the network topology had no place. capacityHint: all nodes together had not enough, and
-  // have enough now. limitHint: a limit was too low, and is high enough now.
+  // planHint: the network topology had no place. capacityHint: all nodes together had not enough,
+  // and have enough now. limitHint: a limit was too low, and is high enough now.
   Hint planHint(const PodInfo& pod) const;
   Hint capacityHint(const PodInfo& pod) const;
   Hint limitHint(const Profile& profile, const PodInfo& pod) const;

@@ -1,8 +1,8 @@
 #pragma once
 
 // Limits: whether the minimum of a gang group exceeds what its members may ever have together
-// (PodLimits). Like capacity.h, it is checked before any search, and never rejects a group that could
-// be scheduled.
+// (PodLimits). Like capacity.h, it is checked before any search, and never rejects a group that
+// could be scheduled.
 //
 // Each gang needs its minimum of members to be placed. Members outside of a limited set are counted
 // first; the rest of the minimum must be in the set, with at least the smallest requests of its

@@ -1,7 +1,7 @@
 #pragma once
 
-// NumaCapacity: what one pod may get on one node: CPUs, and amounts of resources by NUMA zone; which
-// sets of zones suffice, and the exact allocation.
+// NumaCapacity: what one pod may get on one node: CPUs, and amounts of resources by NUMA zone;
+// which sets of zones suffice, and the exact allocation.
 //
 // What it computes. For each resource that zones report, a set of zones has the sum of its free
 // amounts. The pod's amount is split over the zones: an equal share from each, in order of what is

@@ -177,7 +177,8 @@ std::int64_t NodeNumaResource::scoreOf(const PodInfo& pod, const NumaDemand& dem
       const int held = std::max(table_.use(node).held().size() - spared, 0);
       boundCpu = amplify(std::int64_t{1000} * held, about.cpuRatio);
     }
-    // Without zones only a pod that binds CPUs is scored with the amplified amount, as upstream does.
+    // Without zones only a pod that binds CPUs is scored with the amplified amount, as upstream
+    // does.
     if (*affinity == kAnyNuma)
       return scoreWhole(demand, node, credit, boundCpu.value_or(usedOf(kCpu, node, credit)));
     if (source.terms.limited.empty()) return room.score(*affinity, boundCpu);

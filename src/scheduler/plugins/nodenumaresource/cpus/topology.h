@@ -33,7 +33,8 @@ class CpuTopology {
   // Of duplicate CPUs the last one counts; negative numbers and ids from CpuSet::kMaxCpus on are
   // skipped. problems() says where.
   explicit CpuTopology(std::span<const CpuRecord> records);
-  // The annotation node.koordinator.sh/cpu-topology: {"detail": [{"id", "core", "socket", "node"}]}.
+  // The annotation node.koordinator.sh/cpu-topology: {"detail": [{"id", "core", "socket",
+  // "node"}]}.
   static Result<CpuTopology> parse(std::string_view annotation);
 
   // False if it has no CPUs; then no pod can be bound.

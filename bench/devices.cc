@@ -2,11 +2,12 @@
 // parts of them on nodes with eight, on an API that binds at once.
 //
 //   Devices/...   pods placed a second, while there is room.
-//   Filling/...   pods come until no more fits: how much of the GPUs' memory is given then, in bytes,
-//                 what part of the rest lies on GPUs that are shared, where no whole request can have
-//                 it, and how many GPUs were given out beyond what they have. AsUpstream chooses devices
-//                 as upstream does, among the nodes that we would choose from; InPercent has no pods
-//                 that ask for bytes, which upstream rounds down to percent and we round up.
+//   Filling/...   pods come until no more fits: how much of the GPUs' memory is given then, in
+//                 bytes, what part of the rest lies on GPUs that are shared, where no whole request
+//                 can have it, and how many GPUs were given out beyond what they have. AsUpstream
+//                 chooses devices as upstream does, among the nodes that we would choose from;
+//                 InPercent has no pods that ask for bytes, which upstream rounds down to percent
+//                 and we round up.
 
 #include <fmt/format.h>
 

@@ -3,10 +3,10 @@
 //   Gang/...      a gang of `members`, of which the last one comes: the time until all are assumed,
 //                 and until all are bound.
 //   Gangs/...     `gangs` gangs of `members` each, all there at once: pods bound a second.
-//   NetworkGang/. the same of a gang that is gathered in one of ten spines, each of them with fifty blocks;
-//                 `filled` of 32 places of each node are taken.
-//   GangsUnfit/.. `gangs` gangs that fit nowhere: the CPU time of a minute in which nothing changes,
-//                 and of placing `pods` plain pods beside them.
+//   NetworkGang/. the same of a gang that is gathered in one of ten spines, each of them with fifty
+//                 blocks; `filled` of 32 places of each node are taken.
+//   GangsUnfit/.. `gangs` gangs that fit nowhere: the CPU time of a minute in which nothing
+//                 changes, and of placing `pods` plain pods beside them.
 
 #include "gangs.h"
 

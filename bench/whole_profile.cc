@@ -1,12 +1,12 @@
 // Everything of the shipped profile in use at once, by the whole scheduler on an API that binds at
 // once:
 //
-//   WholeProfile/...         gangs of eight, each member with a GPU and CPUs of its own, in quotas of two
-//                            levels, on capacity that was reserved for their teams; every node has a
-//                            topology, eight GPUs and a report of its load.
-//   WholeProfile/Memory/...  the same, and pods of deployments in these quotas that run already and are listed in
-//                            pages: what the process holds after the list, once all nodes have reported
-//                            and 200 classes of pods were placed, and its peak.
+//   WholeProfile/...         gangs of eight, each member with a GPU and CPUs of its own, in quotas
+//                            of two levels, on capacity that was reserved for their teams; every
+//                            node has a topology, eight GPUs and a report of its load.
+//   WholeProfile/Memory/...  the same, and pods of deployments in these quotas that run already and
+//                            are listed in pages: what the process holds after the list, once all
+//                            nodes have reported and 200 classes of pods were placed, and its peak.
 
 #include <fmt/format.h>
 

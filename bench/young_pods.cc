@@ -7,14 +7,17 @@
 // later, and in half of the pods once more at any moment of the next 1.5 seconds. Pods come in
 // bursts beside pods that have run for long. Lists of pods take as long as HTTP requests do, and
 // tell of a container some time after it was made.
-//   young/stand-in/...   no runtime is asked; kubelet tells of a container within 60 ms, as koordctl up does
-//   young/runtime/...    a container runtime is asked; it tells of a container at once, kubelet a second later
+//   young/stand-in/...   no runtime is asked; kubelet tells of a container within 60 ms, as
+//                        koordctl up does
+//   young/runtime/...    a container runtime is asked; it tells of a container at once, kubelet a
+//                        second later
 //   .../load             with eight processes that only compute
 //
 // A thread of real-time priority looks at all values each two milliseconds. Figures are
 // milliseconds until all values of a cgroup were right, and how many took more than 200:
 //   sinceMade     since kubelet made the directory: kubelet's own delays are in it
-//   sinceKnown    since koordlet could know: the directory is there, somebody tells of it, kubelet has written
+//   sinceKnown    since koordlet could know: the directory is there, somebody tells of it, kubelet
+//                 has written
 //   sinceWrite    since kubelet wrote its own values once more
 //   looksMaxMs    between two looks, at worst: the figures are no better than that
 

@@ -11,9 +11,10 @@
 //   read   -> complete: watch. Cut off or refused: back off, read again; a server that refuses the
 //             streaming list, is silent on it or ends it in good order three times is listed from
 //             then on.
-//          -> not there, or forbidden before anything was seen, and optional: nothing, complete; read again after a
-//             minute. Forbidden later: what is known stays. A server that starts refuses everybody until it has read
-//             its roles, and an object that was there must not go for that.
+//          -> not there, or forbidden before anything was seen, and optional: nothing, complete;
+//             read again after a minute. Forbidden later: what is known stays. A server that starts
+//             refuses every client until it has read its roles, and an object that was there must
+//             not go for that.
 //   watch  -> ended by the server after its time: watch again from where we are, at once.
 //          -> 410 Gone: the version has left the server's history: read, of the newest version.
 //          -> connection lost: back off, then watch again from where we are. The server's history

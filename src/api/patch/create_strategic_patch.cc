@@ -10,8 +10,8 @@
 //                 second list.
 //   plain values  the same walk over the sorted values; those that are gone are named in
 //                 "$deleteFromPrimitiveList/NAME".
-//   order         Merging appends, so wherever a list changes "$setElementOrder/NAME" says the order
-//                 of all keys or values that there is to be.
+//   order         Merging appends, so wherever a list changes "$setElementOrder/NAME" says the
+//                 order of all keys or values that there is to be.
 //   unions        Objects of which only some fields go together (a volume's source, a strategy's
 //                 parameters) list the fields that stay in "$retainKeys".
 //

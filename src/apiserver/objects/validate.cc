@@ -5,8 +5,8 @@
 //
 //   metadata   of every kind: names, labels, annotations, finalizers, owners.
 //   pods       validate_pod.cc; what may change later validate_pod_update.cc.
-//   custom     by the schema of the CustomResourceDefinition (validate_custom.cc), then by its rules
-//              in CEL (apiserver/rules).
+//   custom     by the schema of the CustomResourceDefinition (validate_custom.cc), then by its
+//              rules in CEL (apiserver/rules).
 //   built-in   required fields by the type table, then the rules that users rely on: a workload
 //              selects the pods of its own template (else it would create pods without end),
 //              amounts are not negative, immutable fields do not change. Kinds with many rules have

@@ -17,11 +17,11 @@
 //              to end first; therefore a pod that ends also leads to a sync.
 //   forgetOld  Deletes empty sets beyond revisionHistoryLimit, the oldest first.
 //   report     Writes the status, even if the steps above fail: sums over the sets, and three
-//              conditions. Available: enough pods for the strategy. ReplicaFailure: why a set cannot
-//              create its pods. Progressing: since when numbers have changed (lastUpdateTime),
-//              compared with progressDeadlineSeconds; a sync is scheduled for the deadline. After a
-//              rollout is complete, the condition does not change until the next one: pods that are
-//              lost or added later are not a rollout.
+//              conditions. Available: enough pods for the strategy. ReplicaFailure: why a set
+//              cannot create its pods. Progressing: since when numbers have changed
+//              (lastUpdateTime), compared with progressDeadlineSeconds; a sync is scheduled for the
+//              deadline. After a rollout is complete, the condition does not change until the next
+//              one: pods that are lost or added later are not a rollout.
 //
 // Cost of a sync: O(sets of the namespace) look-ups, at most one write per changed set, and one of
 // the status if a visible field changed. Rules and texts: the deployment controller of

@@ -10,7 +10,8 @@
 //   gpus: {count: 8, perSwitch: 2, memory: 80Gi, vendor: nvidia, model: A100, partitions: NVLink}
 //   rdma: {perSwitch: 1, functions: 8}
 //   dra:                              # devices for ResourceClaims (dra_devices.h)
-//   - {driver: gpu.example.com, count: 8, model: A100, memory: 80Gi, extendedResource: example.com/gpu}
+//   - {driver: gpu.example.com, count: 8, model: A100, memory: 80Gi,
+//      extendedResource: example.com/gpu}
 
 #include <optional>
 

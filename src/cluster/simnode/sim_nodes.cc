@@ -1,9 +1,9 @@
 // Simulated nodes write to the API what a kubelet and a koordlet would, without any process. All
 // nodes share one actor; a node costs an entry in a map, and a write when something is due.
 //
-//   nodes    A node with KWOK's mark that is not Ready gets a status: capacity (its own, completed),
-//            conditions, an unused address. Its lease is renewed every ten seconds, which keeps the
-//            node lifecycle controller from tainting it.
+//   nodes    A node with KWOK's mark that is not Ready gets a status: capacity (its own,
+//            completed), conditions, an unused address. Its lease is renewed every ten seconds,
+//            which keeps the node lifecycle controller from tainting it.
 //   pods     A pod that is bound to such a node is Running at once, with ready containers. It
 //            succeeds after the delay of its annotation. A deleted pod is removed after its delay,
 //            at most its grace period; if it has a finalizer, it ends first and stays, as on a real

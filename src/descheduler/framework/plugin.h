@@ -15,7 +15,8 @@
 // A controller is a plugin that works between start() and stop(), in handlers of stores and timers:
 //
 //   class MigrationController final : public Plugin, public EvictPlugin, public FilterPlugin {
-//     explicit MigrationController(Handle& handle, MigrationControllerArgs args);  // asks for its stores here
+//     // Asks for its stores.
+//     explicit MigrationController(Handle& handle, MigrationControllerArgs args);
 //     Result<> start() override;  // adds handlers, starts loops in a TaskGroup
 //     ...
 //   };

@@ -4,8 +4,9 @@
 //
 //   {"node": "n1", "colocation": true, "resources": [
 //     {"name": "kubernetes.io/batch-cpu", "value": "12300", "onNode": "12300",
-//      "terms": [{"sign": "", "amount": "32", "what": "capacity", "source": "Node: status.capacity"},
-//                {"sign": "-", "amount": "12800m", "what": "kept free", "source": "..."}, ...],
+//      "terms": [
+//        {"sign": "", "amount": "32", "what": "capacity", "source": "Node: status.capacity"},
+//        {"sign": "-", "amount": "12800m", "what": "kept free", "source": "..."}, ...],
 //      "note": "..."}]}
 //
 // Terms are in cores and bytes, in the order of the calculation: sign "" is the start, "+", "-" and

@@ -5,8 +5,9 @@
 // pods request (simnode/kwok.h), limited by the values in the files. So a scenario covers the whole
 // path, from slo-controller-config to the limits in the cgroups and back.
 //
-//   scenario.koordinator.sh/machine: '{"cgroup": "v2", "threadsPerCore": 2, "numaNodes": 1, "gates": "SystemConfig=true",
-//                                      "files": {"proc/cpuinfo": "..."}, "show": ["proc/sys/vm/min_free_kbytes"]}'
+//   scenario.koordinator.sh/machine: >-
+//     {"cgroup": "v2", "threadsPerCore": 2, "numaNodes": 1, "gates": "SystemConfig=true",
+//      "files": {"proc/cpuinfo": "..."}, "show": ["proc/sys/vm/min_free_kbytes"]}
 //
 // Every member is optional. CPUs and memory are the node's capacity; "files" are added. The state
 // of the machine is in a ConfigMap in kube-node-lease with the node's name: a JSON text for each

@@ -2,13 +2,13 @@
 
 // The resource claim controller of kube-controller-manager.
 //
-//   pod    creates a ResourceClaim for each entry of spec.resourceClaims that names a template, with
-//          the pod as controller, and reports its name in status.resourceClaimStatuses. Reserves
-//          allocated claims for pods that were bound without the scheduler.
-//   claim  removes pods that will not run (again) from status.reservedFor. With the last consumer it
-//          also removes the allocation and the finalizer, so that other claims get the devices. Then
-//          it deletes a claim that was created for such a pod; this includes the claims that the
-//          scheduler creates for extended resources.
+//   pod    creates a ResourceClaim for each entry of spec.resourceClaims that names a template,
+//          with the pod as controller, and reports its name in status.resourceClaimStatuses.
+//          Reserves allocated claims for pods that were bound without the scheduler.
+//   claim  removes pods that will not run (again) from status.reservedFor. With the last consumer
+//          it also removes the allocation and the finalizer, so that other claims get the devices.
+//          Then it deletes a claim that was created for such a pod; this includes the claims that
+//          the scheduler creates for extended resources.
 //
 // Decisions are made on local copies, which may be slightly old. Every write names the
 // resourceVersion that it is based on; a conflict is decided again, when the other write arrives. A

@@ -3,7 +3,8 @@
 // GangCycles: the scheduling cycles of gang groups, from the moment the queue hands out their
 // members. All profiles share one GangCycles.
 //
-//   begin     Is the group complete, and do all nodes together have enough free resources (capacity.h)?
+//   begin     Is the group complete, and do all nodes together have enough free resources
+//             (capacity.h)?
 //   shouldContinue  A member found no node: can the untried members still reach the minimum?
 //   judge     Does every gang of the group have its minimum (judge.h)? If so, all members with a
 //             node, including those that waited, are released to be bound together.

@@ -135,7 +135,7 @@ net::HttpServer::Handler RequestGuard::around(net::HttpServer::Handler handler) 
   return [this, handler = std::move(handler)](net::ServerRequest request,
                                               std::shared_ptr<net::Responder> responder) {
     const std::string what = request.method + " " + request.target;
-    tasks_.spawn(net::answering(what, responder, handle(handler, std::move(request), responder)));
+    tasks_.spawn(net::runHandler(what, responder, handle(handler, std::move(request), responder)));
   };
 }
 

@@ -133,11 +133,11 @@ TEST_F(HttpServerTest, AHandlerThatThrowsCostsOneAnswerAndNotTheServer) {
   auto& server = serve({}, [&](ServerRequest request, Sent responder) {
     if (request.target == "/now") throw std::out_of_range("odd");
     if (request.target == "/late")
-      return tasks.spawn(answering("GET /late", responder, throwLater(&loop.loop())));
+      return tasks.spawn(runHandler("GET /late", responder, throwLater(&loop.loop())));
     if (request.target == "/amid") {
       responder->begin(200, {});
       responder->write(std::make_shared<const std::string>("a part"));
-      return tasks.spawn(answering("GET /amid", responder, throwLater(&loop.loop())));
+      return tasks.spawn(runHandler("GET /amid", responder, throwLater(&loop.loop())));
     }
     echo(std::move(request), std::move(responder));
   });

@@ -111,7 +111,7 @@ void KubeletServer::handle(net::ServerRequest request, std::shared_ptr<net::Resp
     return responder->respond(405, kText, std::string("only GET is served here\n"));
   const std::string what = request.method + " " + request.target;
   tasks_.spawn(
-      net::answering(what, responder, answerIfAllowed(this, std::move(request), responder)));
+      net::runHandler(what, responder, answerIfAllowed(this, std::move(request), responder)));
 }
 
 Task<void> KubeletServer::answerIfAllowed(KubeletServer* self, net::ServerRequest request,
@@ -182,7 +182,7 @@ void KubeletServer::logs(const net::ServerRequest& request, ResponderPtr respond
     return responder->respond(status, kText, log.error().message + "\n");
   }
   tasks_.spawn(
-      net::answering("read a log", responder, send(&executor_, *std::move(log), responder)));
+      net::runHandler("read a log", responder, send(&executor_, *std::move(log), responder)));
 }
 
 }  // namespace koord::cluster

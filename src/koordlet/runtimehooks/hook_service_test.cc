@@ -247,8 +247,8 @@ void checkReflection(net::IoLoop& loop, const std::string& socket) {
   request.set_file_containing_symbol("runtime.v1alpha1.RuntimeHookService.PreCreateContainerHook");
   client.say(request.SerializeAsString());
   messages::ServerReflectionResponse list, file;
-  ASSERT_TRUE(list.ParseFromString(client.heard(2)[0]));
-  ASSERT_TRUE(file.ParseFromString(client.heard(2)[1]));
+  ASSERT_TRUE(list.ParseFromString(client.received(2)[0]));
+  ASSERT_TRUE(file.ParseFromString(client.received(2)[1]));
   EXPECT_EQ(list.list_services_response().service(0).name(), "runtime.v1alpha1.RuntimeHookService");
   ASSERT_EQ(file.file_descriptor_response().file_descriptor_proto_size(), 1);
   EXPECT_THAT(file.file_descriptor_response().file_descriptor_proto(0),

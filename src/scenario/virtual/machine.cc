@@ -251,7 +251,7 @@ double Machine::workOf(const Place& place, double left) {
   for (const auto& container : place.containers) {
     const double allowed = std::min(most(container.dir), most(place.dir) / parts);
     const double cores = std::clamp(wanted / parts, 0.0, std::min(allowed, left / parts));
-    files_.burn(container.dir, cores, 1s);
+    files_.consumeCpu(container.dir, cores, 1s);
     files_.addPeriods(container.dir, 10, wanted / parts > allowed ? 5 : 0);
     throttled = throttled || wanted / parts > allowed;
     done += cores;

@@ -119,7 +119,7 @@ std::string keptReason(const PodInfo& member) {
                      member.key());
 }
 
-Status inVain(const JobPlan& plan) {
+Status noPlacement(const JobPlan& plan) {
   return Status::unresolvable("preemption: not helpful for the gang: " + plan.status.message());
 }
 
@@ -214,7 +214,7 @@ std::string JobPreemption::notEligible(const PodInfo& pod, std::span<const PodPt
         !why.empty())
       return why;
     if (evictionsOf(handle_).mustWait(member->uid())) return kVictimsTerminate;
-    if (evictionsOf(handle_).rests(member->uid())) return Evictions::kRefused;
+    if (evictionsOf(handle_).isPaused(member->uid())) return Evictions::kRefused;
     const auto node = handle_.cluster().findNode(handle_.nominator().nodeOf(member->uid()));
     if (!node) continue;
     for (const PodPtr& other : handle_.cluster().node(*node).pods)
@@ -338,13 +338,13 @@ bool JobPreemption::mayNominate(const std::string& group) {
   const WallTime since = refusal ? refusal->since : handle_.executor().wallNow();
   if (nominated_.size() > kGroupsKept)
     std::erase_if(nominated_, [&](const auto& entry) { return entry.second.until <= now; });
-  Nominated& promised = nominated_[group];
-  if (promised.since != since) promised = {since};  // the gang was placed in between
-  if (now < promised.until) return false;
-  if (promised.inVain++ < kMaxUnusedNominations) return true;
-  promised.inVain = 0;
-  promised.rest = std::clamp<Duration>(promised.rest * 2, kShortestRest, kLongestRest);
-  promised.until = now + promised.rest;
+  Nominated& nominated = nominated_[group];
+  if (nominated.since != since) nominated = {since};  // the gang was placed in between
+  if (now < nominated.until) return false;
+  if (nominated.unusedNominations++ < kMaxUnusedNominations) return true;
+  nominated.unusedNominations = 0;
+  nominated.lastPause = std::clamp<Duration>(nominated.lastPause * 2, kShortestRest, kLongestRest);
+  nominated.until = now + nominated.lastPause;
   return false;
 }
 
@@ -395,7 +395,7 @@ PostFilterResult JobPreemption::checkHelps(const PodPtr& pod, const Diagnosis& /
   if (plan.status.ok()) {
     helped_ = {pod, std::move(plan.places)};
   } else {
-    result.status = inVain(plan);
+    result.status = noPlacement(plan);
     result.nomination = {true, ""};
   }
   return result;
@@ -438,7 +438,7 @@ Status JobPreemption::worth(const PodPtr& pod, const Candidate& candidate) {
   Members members = membersOf(*pod);
   if (helped_.pod == pod && members.enough() && fitAsPlanned(members)) return {};
   const JobPlan plan = planFor(*pod, PreemptionRules(), std::move(members));
-  return plan.status.ok() ? Status{} : inVain(plan);
+  return plan.status.ok() ? Status{} : noPlacement(plan);
 }
 
 }  // namespace koord::scheduler

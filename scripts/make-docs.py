@@ -47,7 +47,7 @@ STYLE = """
 pre.mermaid { background: none; border: none; text-align: center; }
 """
 # Pages of docs/ that come first, in this order; the others follow by name.
-FIRST = ["concepts.md", "install.md", "one-machine.md", "scheduler-configuration.md", "observability.md", "upgrade.md",
+FIRST = ["concepts.md", "install.md", "one-machine.md", "host-node.md", "scheduler-configuration.md", "observability.md", "upgrade.md",
          "performance.md"]
 FOLDERS = ["docs", "src", "examples"]  # whose pages are in the site even if no page links to them
 SECTIONS = [("Features", "docs/features"), ("Operation", "docs/operate"), ("Reference", "docs/reference"),

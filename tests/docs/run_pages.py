@@ -5,7 +5,8 @@
 
 Without pages it takes all of docs/ and README.md. The first lines of docs/style.md, "Documentation", say how a page is
 written. Each page with a comment `<!-- cluster: FLAGS -->` gets a cluster of its own (`koordctl up FLAGS`). With --write the
-outputs in the page are replaced by the real ones where they differ. Ends with 1 if a page is wrong, and with 77 if kubectl is
+outputs in the page are replaced by the real ones where they differ. A page with the host as a node (`--host-node=on`) needs root,
+and no other such cluster beside it: it runs if it is named. Ends with 1 if a page is wrong, and with 77 if kubectl or root is
 missing.
 """
 
@@ -109,6 +110,10 @@ def play(page, cluster, write):
     return problems, texts
 
 
+def needs_host(path):
+    return "--host-node=on" in (Page(path, ROOT).cluster or [])
+
+
 def run(path, programs, write):
     begun = time.monotonic()
     page = Page(path, ROOT)
@@ -139,8 +144,12 @@ def main():
     if not shutil.which("kubectl"):
         print("skipped: kubectl is missing")
         return 77
-    paths = options.pages or [os.path.join(ROOT, "README.md"),
-                              *sorted(glob.glob(os.path.join(ROOT, "docs/**/*.md"), recursive=True))]
+    paths = options.pages or [path for path in (os.path.join(ROOT, "README.md"),
+                                                *sorted(glob.glob(os.path.join(ROOT, "docs/**/*.md"), recursive=True)))
+                              if not needs_host(path)]
+    if os.geteuid() != 0 and any(map(needs_host, paths)):
+        print("skipped: a page with the host as a node needs root")
+        return 77
     programs, failed, passed = os.path.abspath(options.programs), 0, 0
     with ThreadPoolExecutor(options.jobs) as pool:
         for name, problems, seconds, ran in pool.map(lambda path: run(path, programs, options.write), paths):

@@ -5,7 +5,7 @@
 //
 //   FakeHost host(CgroupVersion::V2, {.cpus = 16, .memoryBytes = 64LL << 30});
 //   const auto pod = host.addPod(KubeQos::BestEffort, "uid-1", {"containerd://c1"});
-//   host.burn(pod, 2.5, 1s);   // the pod used 2.5 cores for a second
+//   host.consumeCpu(pod, 2.5, 1s);   // the pod used 2.5 cores for a second
 
 #include <map>
 #include <string>

@@ -2,7 +2,7 @@
 
 // Nodes that a drain has cordoned. A drain begins and ends within one cycle. During the drain the
 // node has the annotation below, whose value is the plugin's name. If a node has it before and
-// after a cycle in which no plugin worked on the node (Handle::keepDrain), a process died during
+// after a cycle in which no plugin worked on the node (Handle::keepDraining), a process died during
 // the drain, and now no plugin drains the node (disabled, paused, other levels). Such nodes are
 // uncordoned here. A node that a user has cordoned has no annotation and stays as it is.
 

@@ -29,7 +29,7 @@ struct PodInfo {
   std::shared_ptr<const api::Pod> pod;
   ShapeId shape = 0;
   std::int32_t priority = 0;
-  bool beyond = false;             // requests more than kMostAmount of a resource: it fits nowhere
+  bool beyond = false;             // requests more than kMaxAmount of a resource: it fits nowhere
   Resources request;               // what it uses on a node, never negative
   std::int64_t nonZeroCpu = 0;     // with 100 milli for each container that requests none,
   std::int64_t nonZeroMemory = 0;  // with 200 MiB likewise; used by scores

@@ -3,10 +3,10 @@
 // NodeNUMAResource: allocates exclusive CPUs to pods, and places CPUs, amounts and devices on as
 // few NUMA nodes as the policies of pods and nodes demand.
 //
-// NumaTable has the nodes and allocations, NumaDemand a pod's request, NumaRoom decides whether and
-// how it fits, and chooseNuma merges the hints of several plugins. This class is the plugin: what
-// it does at each extension point. Only the grant is kept from one step of an attempt to the next:
-// every step computes its input from the current pod and node.
+// NumaTable has the nodes and allocations, NumaDemand a pod's request, NumaCapacity decides whether
+// and how it fits, and chooseNuma merges the hints of several plugins. This class is the plugin:
+// what it does at each extension point. Only the grant is kept from one step of an attempt to the
+// next: every step computes its input from the current pod and node.
 
 #include "scheduler/framework/plugin.h"
 #include "scheduler/framework/services.h"

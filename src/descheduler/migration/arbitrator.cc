@@ -200,7 +200,7 @@ Task<void> Arbitrator::pass(JobPtr job) {
 
 Task<void> Arbitrator::refuse(JobPtr job, std::string reason, std::string message) {
   api::PodMigrationJobStatus status = job->status;
-  endJob(status, phase::kFailed, reason, message);
+  setPhase(status, phase::kFailed, reason, message);
   auto writing = writer_.setStatus(job, std::move(status));
   auto written = co_await writing;
   if (written) {

@@ -111,8 +111,8 @@ bool setCondition(api::PodMigrationJobStatus& status, std::string type, bool isT
   return true;
 }
 
-void endJob(api::PodMigrationJobStatus& status, const char* phase, std::string reason,
-            std::string message) {
+void setPhase(api::PodMigrationJobStatus& status, const char* phase, std::string reason,
+              std::string message) {
   status.phase = phase;
   if (status.phase == phase::kSucceeded) status.status = "Complete";
   status.reason = std::move(reason);

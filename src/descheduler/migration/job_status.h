@@ -83,8 +83,8 @@ bool isTrue(const api::PodMigrationJobStatus& status, std::string_view type);
 // condition's status is unchanged.
 bool setCondition(api::PodMigrationJobStatus& status, std::string type, bool isTrue,
                   std::string reason, std::string message, WallTime now);
-// Finishes the job with this reason.
-void endJob(api::PodMigrationJobStatus& status, const char* phase, std::string reason,
-            std::string message);
+// Sets the phase, reason and message.
+void setPhase(api::PodMigrationJobStatus& status, const char* phase, std::string reason,
+              std::string message);
 
 }  // namespace koord::descheduler

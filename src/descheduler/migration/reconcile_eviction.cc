@@ -30,12 +30,10 @@ Task<Result<PodPtr>> Reconciler::readPod(api::ObjectKey key) {
   co_return fail(std::move(pod.error()));
 }
 
-Reconciler::Step Reconciler::missingPod(Work* work, std::string why) {
-  std::string message = fmt::format("Abort job caused by missing Pod {}", work->podText());
+Reconciler::Outcome Reconciler::missingPod(const Work& work, const std::string& why) {
+  std::string message = fmt::format("Abort job caused by missing Pod {}", work.podText());
   if (!why.empty()) message += ": " + why;
-  auto ending = end(work, reason::kMissingPod, std::move(message));
-  auto ended = co_await ending;
-  co_return ended;
+  return Outcome::failed(reason::kMissingPod, std::move(message));
 }
 
 std::string Reconciler::laggingJob(const Work& work, bool& broken) const {
@@ -66,26 +64,20 @@ std::string Reconciler::laggingJob(const Work& work, bool& broken) const {
 }
 
 Reconciler::Step Reconciler::evict(Work* work) {
-  if (isTrue(work->status, condition::kEviction)) {
-    auto ending = evictionEnded(work);
-    auto ended = co_await ending;
-    co_return ended;
-  }
+  if (isTrue(work->status, condition::kEviction)) co_return evictionEnded(*work);
   const std::string uid = work->job->spec.podRef.uid;
   const bool begun = conditionOf(work->status, condition::kEviction) != nullptr;
   // While the pod is known to be terminating, no read is needed.
   const PodPtr known = handle_.stores().pod(podKeyOf(*work->job));
   if (begun && known && known->metadata.uid == uid &&
       (known->metadata.deletionTimestamp || isSoftEvicted(*known)))
-    co_return Next::Stop;
+    co_return Outcome::wait();
   // Nor before its turn.
   if (known && known->metadata.uid == uid) {
     if (const Duration wait = rateLimitDelay(*work, *known); wait > Duration::zero()) {
       wakeups_.in(work->name(), wait);
-      auto waiting =
-          waitWithReason(work, "pods of its workload or namespace, or in all, were evicted lately");
-      auto waits = co_await waiting;
-      co_return waits;
+      co_return waitWithReason(work,
+                               "pods of its workload or namespace, or in all, were evicted lately");
     }
   }
   const api::ObjectKey key = podKeyOf(*work->job);
@@ -94,30 +86,21 @@ Reconciler::Step Reconciler::evict(Work* work) {
   if (!pod && pod.error().code != ErrorCode::NotFound) co_return fail(std::move(pod.error()));
   if (pod && pod->metadata.uid == uid) {
     auto evicting = evictPresent(work, shared(*std::move(pod)));
-    auto evicted = co_await evicting;
-    co_return evicted;
+    co_return co_await evicting;
   }
-  if (!begun) {
-    auto ending = missingPod(work);
-    auto ended = co_await ending;
-    co_return ended;
-  }
+  if (!begun) co_return missingPod(*work);
   const std::string message = fmt::format("Pod {} has been evicted", work->podText());
   work->set(condition::kEviction, true, reason::kEvictComplete, message);
   auto saving = save(work);
   auto saved = co_await saving;
   if (!saved) co_return fail(std::move(saved.error()));
   writer_.recordEvent(*work->job, "Normal", reason::kEvictComplete, message);
-  auto ending = evictionEnded(work);
-  auto ended = co_await ending;
-  co_return ended;
+  co_return evictionEnded(*work);
 }
 
-Reconciler::Step Reconciler::evictionEnded(Work* work) {
-  if (!work->evictsDirectly(args_)) co_return Next::Continue;
-  auto succeeding = succeed(work, fmt::format("Pod {} has been evicted", work->podText()));
-  auto ended = co_await succeeding;
-  co_return ended;
+Reconciler::Outcome Reconciler::evictionEnded(const Work& work) const {
+  if (!work.evictsDirectly(args_)) return Outcome::proceed();
+  return Outcome::succeeded(fmt::format("Pod {} has been evicted", work.podText())).withoutEvent();
 }
 
 // The time until the rate limits allow the eviction. 0 after the eviction has begun, and for a
@@ -130,77 +113,61 @@ Duration Reconciler::rateLimitDelay(const Work& work, const api::Pod& pod) {
 }
 
 // Writes the reason to the status, once, because its numbers change.
-Reconciler::Step Reconciler::waitWithReason(Work* work, std::string why) {
-  if (work->status.reason == reason::kWaitingForTurn) co_return Next::Stop;
+Reconciler::Outcome Reconciler::waitWithReason(Work* work, std::string why) {
+  if (work->status.reason == reason::kWaitingForTurn) return Outcome::wait();
   work->status.reason = reason::kWaitingForTurn;
   work->status.message = std::move(why);
   work->changed = true;
-  co_return Next::Stop;
+  return Outcome::wait();
 }
 
 // The watch's state of the Reservation may be outdated, and the pod must not be evicted in vain.
 Reconciler::Step Reconciler::verifyReservation(Work* work) {
-  if (!work->reservation) co_return Next::Continue;
+  if (!work->reservation) co_return Outcome::proceed();
   const api::ObjectKey key{"", work->reservationName()};
   auto reading = kube::get<api::Reservation>(handle_.api(), key);
   auto now = co_await reading;
   if (!now && now.error().code != ErrorCode::NotFound) co_return fail(std::move(now.error()));
   if (!now) {
-    auto ending = end(
-        work, reason::kMissingReservation,
+    co_return Outcome::failed(
+        reason::kMissingReservation,
         fmt::format("Abort job caused by missing Reservation \"/{}\"", work->reservationName()));
-    auto ended = co_await ending;
-    co_return ended;
   }
   work->reservation = std::make_shared<const api::Reservation>(*std::move(now));
-  if (work->reservation->status.phase == "Succeeded") {
-    auto ending = end(work, reason::kForbidden, "Reservation is already bound by another Pod");
-    auto ended = co_await ending;
-    co_return ended;
-  }
-  auto looking = endIfFailed(work);
-  auto looked = co_await looking;
-  co_return looked;
+  if (work->reservation->status.phase == "Succeeded")
+    co_return Outcome::failed(reason::kForbidden, "Reservation is already bound by another Pod");
+  co_return reservationOutcome(*work->reservation);
 }
 
 // Checks all conditions of the eviction.
 Reconciler::Step Reconciler::evictPresent(Work* work, std::shared_ptr<const api::Pod> pod) {
   const bool begun = conditionOf(work->status, condition::kEviction) != nullptr;
   if (pod->metadata.deletionTimestamp || (begun && isSoftEvicted(*pod))) {
-    if (begun) co_return Next::Stop;
-    auto ending = missingPod(work, "another client is deleting it");
-    auto ended = co_await ending;
-    co_return ended;
+    if (begun) co_return Outcome::wait();
+    co_return missingPod(*work, "another client is deleting it");
   }
   auto asking = verifyReservation(work);
   auto held = co_await asking;
-  if (!held || *held == Next::Stop) co_return held;
+  if (!held || !held->proceeds()) co_return held;
   bool broken = false;
   if (const std::string lag = laggingJob(*work, broken); broken) {
-    auto ending = end(work, reason::kGangBroken, "Others of its gang cannot move");
-    auto ended = co_await ending;
-    co_return ended;
+    co_return Outcome::failed(reason::kGangBroken, "Others of its gang cannot move");
   } else if (!lag.empty()) {
-    auto waiting = waitWithReason(work, lag);
-    auto waits = co_await waiting;
-    co_return waits;
+    co_return waitWithReason(work, lag);
   }
   const bool alone = annotationOf(*work->job, kAnnotationMoveTogether).empty();
   if (std::string busy = arrivals_.refusal(*work->job, starting_);
       alone && !begun && !busy.empty()) {
-    auto waiting = waitWithReason(work, std::move(busy));
-    auto waits = co_await waiting;
-    co_return waits;
+    co_return waitWithReason(work, std::move(busy));
   }
   Duration wait = rateLimitDelay(*work, *pod);
   if (wait == Duration::zero()) wait = evictor_.takeToken();
   if (wait > Duration::zero()) {
     wakeups_.in(work->name(), wait);
-    co_return Next::Stop;
+    co_return Outcome::wait();
   }
   auto calling = callEvictor(work, std::move(pod));
-  auto called = co_await calling;
-  co_return called;
+  co_return co_await calling;
 }
 
 Reconciler::Step Reconciler::callEvictor(Work* work, std::shared_ptr<const api::Pod> pod) {
@@ -228,10 +195,10 @@ Reconciler::Step Reconciler::callEvictor(Work* work, std::shared_ptr<const api::
         fmt::format("Failed evict Pod {} caused by {}", work->podText(), evicted.error().message));
     log::v(2, "job {}: {}", work->name(), evicted.error().message);
     wakeups_.in(work->name(), kRetryAfter);
-    co_return Next::Stop;
+    co_return Outcome::wait();
   }
   writer_.recordEvent(*work->job, "Normal", reason::kEvicting, message);
-  co_return Next::Stop;
+  co_return Outcome::wait();
 }
 
 }  // namespace koord::descheduler

@@ -57,11 +57,10 @@ Task<Result<ReservationPtr>> Reconciler::readReservation(std::string name) {
 
 // Creates the Reservation and waits until it has a suitable node.
 Reconciler::Step Reconciler::ensureReservation(Work* work) {
-  if (work->evictsDirectly(args_)) co_return Next::Continue;
+  if (work->evictsDirectly(args_)) co_return Outcome::proceed();
   if (work->reservationName().empty()) {
     auto creating = createReservation(work);
-    auto created = co_await creating;
-    co_return created;
+    co_return co_await creating;
   }
   auto reading = readReservation(work->reservationName());
   auto reservation = co_await reading;
@@ -71,21 +70,18 @@ Reconciler::Step Reconciler::ensureReservation(Work* work) {
   if (!work->reservation && work->status.podRef &&
       isTrue(work->status, condition::kReservationBound) &&
       isTrue(work->status, condition::kEviction))
-    co_return Next::Continue;
+    co_return Outcome::proceed();
   if (!work->reservation) {
-    auto ending = end(
-        work, reason::kMissingReservation,
+    co_return Outcome::failed(
+        reason::kMissingReservation,
         fmt::format("Abort job caused by missing Reservation \"/{}\"", work->reservationName()));
-    auto ended = co_await ending;
-    co_return ended;
   }
   work->set(condition::kReservationCreated, true, "", "");
   auto watching = watchPendingPod(work);
   auto watched = co_await watching;
-  if (!watched || *watched == Next::Stop) co_return watched;
+  if (!watched || !watched->proceeds()) co_return watched;
   auto judging = judgeReservation(work);
-  auto judged = co_await judging;
-  co_return judged;
+  co_return co_await judging;
 }
 
 Reconciler::Step Reconciler::createReservation(Work* work) {
@@ -94,21 +90,15 @@ Reconciler::Step Reconciler::createReservation(Work* work) {
   auto reading = kube::getObject(handle_.api(), api::Pod::kType, podKey);
   auto pod = co_await reading;
   if (!pod && pod.error().code != ErrorCode::NotFound) co_return fail(std::move(pod.error()));
-  if (!pod || textAt(*pod, "metadata", "uid") != work->job->spec.podRef.uid) {
-    auto ending = missingPod(work);
-    auto ended = co_await ending;
-    co_return ended;
-  }
+  if (!pod || textAt(*pod, "metadata", "uid") != work->job->spec.podRef.uid)
+    co_return missingPod(*work);
   auto decoded = api::decode<api::Pod>(*pod);
   if (!decoded) co_return fail(std::move(decoded.error()));
   const auto workload = workloads_.of(*decoded);
   auto reservation = reservationFor(*work->job, *pod, nodesToAvoid(*work->job, *decoded), work->now,
                                     handle_.gate("DisablePVCReservation"), workload.labels);
-  if (!reservation) {
-    auto ending = end(work, reason::kFailedCreateReservation, reservation.error().message);
-    auto ended = co_await ending;
-    co_return ended;
-  }
+  if (!reservation)
+    co_return Outcome::failed(reason::kFailedCreateReservation, reservation.error().message);
   auto creating = kube::createObject(handle_.api(), api::Reservation::kType, {}, *reservation);
   auto created = co_await creating;
   const bool there = !created && created.error().code == ErrorCode::AlreadyExists;
@@ -117,18 +107,14 @@ Reconciler::Step Reconciler::createReservation(Work* work) {
         fmt::format("Failed to create Reservation caused by {}", created.error().message);
     if (work->set(condition::kReservationCreated, false, reason::kFailedCreateReservation, message))
       writer_.recordEvent(*work->job, "Warning", reason::kFailedCreateReservation, message);
-    if (isHopeless(created.error().code)) {
-      auto ending = end(work, reason::kFailedCreateReservation, message, false);
-      auto ended = co_await ending;
-      co_return ended;
-    }
+    if (isHopeless(created.error().code))
+      co_return Outcome::failed(reason::kFailedCreateReservation, message).withoutEvent();
     auto saving = save(work);
     (void)co_await saving;
     co_return fail(std::move(created.error()));
   }
   auto persisting = persistReservation(work, *std::move(reservation));
-  auto persisted = co_await persisting;
-  co_return persisted;
+  co_return co_await persisting;
 }
 
 Reconciler::Step Reconciler::persistReservation(Work* work, json::object reservation) {
@@ -140,13 +126,11 @@ Reconciler::Step Reconciler::persistReservation(Work* work, json::object reserva
   // It already exists: from a process that died, or another object with the name in the template.
   const auto* by = api::findIn(made->metadata.labels, kLabelCreatedBy);
   if (!by || *by != kCreatedBy) {
-    auto ending =
-        end(work, reason::kFailedCreateReservation,
-            fmt::format("spec.reservationOptions.template.metadata.name: a Reservation \"{}\" "
-                        "is there already, and is not for this job",
-                        name));
-    auto ended = co_await ending;
-    co_return ended;
+    co_return Outcome::failed(
+        reason::kFailedCreateReservation,
+        fmt::format("spec.reservationOptions.template.metadata.name: a Reservation \"{}\" "
+                    "is there already, and is not for this job",
+                    name));
   }
   reservation.erase("apiVersion");
   reservation.erase("kind");
@@ -164,33 +148,30 @@ Reconciler::Step Reconciler::persistReservation(Work* work, json::object reserva
   writer_.recordEvent(*work->job, "Normal", condition::kReservationCreated,
                       fmt::format("Successfully create Reservation \"{}\"", name));
   // The change of the job triggers the next pass.
-  co_return Next::Stop;
+  co_return Outcome::wait();
 }
 
 // Fails the job if the Reservation has failed: it expired, or its node was deleted.
-Reconciler::Step Reconciler::endIfFailed(Work* work) {
-  const api::Reservation& reservation = *work->reservation;
-  if (reservation.status.phase != "Failed") co_return Next::Continue;
+Reconciler::Outcome Reconciler::reservationOutcome(const api::Reservation& reservation) {
+  if (reservation.status.phase != "Failed") return Outcome::proceed();
   const auto* ready = conditionIn(reservation, "Ready");
   const bool expired = ready && ready->reason == "Expired";
   const auto* scheduled = conditionIn(reservation, "Scheduled");
   std::string why = scheduled && scheduled->reason == "Unschedulable" ? scheduled->message
                     : ready                                           ? ready->message
                                                                       : std::string();
-  auto ending = expired ? end(work, reason::kReservationExpired, "Reservation expired", false)
-                        : end(work, reason::kUnschedulable, std::move(why), false);
-  auto ended = co_await ending;
-  co_return ended;
+  return (expired ? Outcome::failed(reason::kReservationExpired, "Reservation expired")
+                  : Outcome::failed(reason::kUnschedulable, std::move(why)))
+      .withoutEvent();
 }
 
 Reconciler::Step Reconciler::judgeReservation(Work* work) {
   const api::Reservation& reservation = *work->reservation;
   if (!isTrue(work->status, condition::kReservationBound)) {
-    auto looking = endIfFailed(work);
-    auto looked = co_await looking;
-    if (!looked || *looked == Next::Stop) co_return looked;
+    Outcome outcome = reservationOutcome(reservation);
+    if (!outcome.proceeds()) co_return outcome;
   }
-  if (isTrue(work->status, condition::kReservationScheduled)) co_return Next::Continue;
+  if (isTrue(work->status, condition::kReservationScheduled)) co_return Outcome::proceed();
   const auto* scheduled = conditionIn(reservation, "Scheduled");
   std::string why;
   if (scheduled && scheduled->reason == "Unschedulable") {
@@ -199,15 +180,11 @@ Reconciler::Step Reconciler::judgeReservation(Work* work) {
       writer_.recordEvent(*work->job, "Warning", reason::kUnschedulable, why);
   }
   const auto phase = reservation.status.phase.view();
-  if (phase.empty() || phase == "Pending") co_return Next::Stop;
-  if (!isScheduled(reservation)) {
-    auto ending = end(work, reason::kUnschedulable, why, false);
-    auto ended = co_await ending;
-    co_return ended;
-  }
+  if (phase.empty() || phase == "Pending") co_return Outcome::wait();
+  if (!isScheduled(reservation))
+    co_return Outcome::failed(reason::kUnschedulable, why).withoutEvent();
   auto taking = takePlace(work);
-  auto taken = co_await taking;
-  co_return taken;
+  co_return co_await taking;
 }
 
 Reconciler::Step Reconciler::takePlace(Work* work) {
@@ -219,12 +196,10 @@ Reconciler::Step Reconciler::takePlace(Work* work) {
   const bool same =
       *pod && (*pod)->metadata.uid == work->job->spec.podRef.uid && (*pod)->spec.nodeName == node;
   if (same) {
-    auto ending =
-        end(work, reason::kForbidden,
-            fmt::format("Scheduler assignes the Reservation \"{}\" on the same node as the Pod",
-                        reservation.metadata.name));
-    auto ended = co_await ending;
-    co_return ended;
+    co_return Outcome::failed(
+        reason::kForbidden,
+        fmt::format("Scheduler assignes the Reservation \"{}\" on the same node as the Pod",
+                    reservation.metadata.name));
   }
   work->status.nodeName = node;
   work->set(condition::kReservationScheduled, true, "", "");
@@ -234,7 +209,7 @@ Reconciler::Step Reconciler::takePlace(Work* work) {
   writer_.recordEvent(
       *work->job, "Normal", condition::kReservationScheduled,
       fmt::format("Assigned Reservation \"{}\" to node \"{}\"", reservation.metadata.name, node));
-  co_return Next::Continue;
+  co_return Outcome::proceed();
 }
 
 // A pod that waits for a node itself is not evicted: it uses the Reservation or other free
@@ -244,35 +219,28 @@ Reconciler::Step Reconciler::watchPendingPod(Work* work) {
   const bool byName = std::ranges::any_of(owners, [](const api::ReservationOwner& owner) {
     return owner.object && !owner.object->name.empty() && !owner.controller && !owner.labelSelector;
   });
-  if (!byName) co_return Next::Continue;
+  if (!byName) co_return Outcome::proceed();
   auto reading = readPod(podKeyOf(*work->job));
   auto read = co_await reading;
   if (!read) co_return fail(std::move(read.error()));
   const auto pod = *read;
-  if (!pod || pod->metadata.uid != work->job->spec.podRef.uid) {
-    auto ending = missingPod(work);
-    auto ended = co_await ending;
-    co_return ended;
-  }
+  if (!pod || pod->metadata.uid != work->job->spec.podRef.uid) co_return missingPod(*work);
   if (!pod->spec.nodeName.empty()) {
     auto succeeding = pendingPodPlaced(work, pod);
-    auto ended = co_await succeeding;
-    co_return ended;
+    co_return co_await succeeding;
   }
   const auto& users = work->reservation->status.currentOwners;
   if (work->reservation->status.phase == "Succeeded" &&
       (users.empty() || users.front().uid != pod->metadata.uid)) {
-    auto ending = end(work, reason::kForbidden, "Reservation is already bound by another Pod");
-    auto ended = co_await ending;
-    co_return ended;
+    co_return Outcome::failed(reason::kForbidden, "Reservation is already bound by another Pod");
   }
-  if (!isScheduled(*work->reservation)) co_return Next::Continue;  // and report why not
+  if (!isScheduled(*work->reservation)) co_return Outcome::proceed();  // and report why not
   const auto& conditions = pod->status.conditions;
   const auto scheduled =
       std::ranges::find(conditions, std::string_view("PodScheduled"), &api::PodCondition::type);
   work->set(condition::kPodScheduled, false, reason::kUnschedulable,
             scheduled == conditions.end() ? std::string() : scheduled->message);
-  co_return Next::Stop;
+  co_return Outcome::wait();
 }
 
 Reconciler::Step Reconciler::pendingPodPlaced(Work* work, std::shared_ptr<const api::Pod> pod) {
@@ -286,15 +254,12 @@ Reconciler::Step Reconciler::pendingPodPlaced(Work* work, std::shared_ptr<const 
       fmt::format("Assign Pod {} to node \"{}\"", work->podText(), pod->spec.nodeName);
   work->status.nodeName = pod->spec.nodeName;
   work->set(condition::kPodScheduled, true, "", "");
-  auto succeeding = succeed(work, message);
-  auto ended = co_await succeeding;
-  if (ended) writer_.recordEvent(*work->job, "Normal", "Complete", message);
-  co_return ended;
+  co_return Outcome::succeeded(message);
 }
 
 Reconciler::Step Reconciler::waitForBinding(Work* work) {
   if (isTrue(work->status, condition::kReservationBound) && work->status.podRef)
-    co_return Next::Continue;
+    co_return Outcome::proceed();
   const auto& users = work->reservation->status.currentOwners;
   const std::string message =
       fmt::format("Reservation \"{}\" waits for a pod", work->reservation->metadata.name);
@@ -303,7 +268,7 @@ Reconciler::Step Reconciler::waitForBinding(Work* work) {
       work->set(condition::kPodBoundReservation, false, reason::kWaitForPodBind, message);
   if (users.empty()) {
     if (news) writer_.recordEvent(*work->job, "Normal", reason::kWaitForPodBind, message);
-    co_return Next::Stop;
+    co_return Outcome::wait();
   }
   api::ObjectReference bound = users.front();
   const std::string pod = fmt::format("\"{}/{}\"", bound.namespace_, bound.name);
@@ -314,7 +279,7 @@ Reconciler::Step Reconciler::waitForBinding(Work* work) {
   if (!saved) co_return fail(std::move(saved.error()));
   writer_.recordEvent(*work->job, "Normal", condition::kPodBoundReservation,
                       fmt::format("Reservation bound by pod {}", pod));
-  co_return Next::Continue;
+  co_return Outcome::proceed();
 }
 
 Reconciler::Step Reconciler::waitForReady(Work* work) {
@@ -328,7 +293,7 @@ Reconciler::Step Reconciler::waitForReady(Work* work) {
     const std::string message = fmt::format("Bind pod {} is not ready", text);
     if (work->set(condition::kBoundPodReady, false, reason::kWaitForBoundPodReady, message))
       writer_.recordEvent(*work->job, "Normal", reason::kWaitForBoundPodReady, message);
-    co_return Next::Stop;
+    co_return Outcome::wait();
   }
   work->set(condition::kBoundPodReady, true, "", "");
   writer_.recordEvent(*work->job, "Normal", condition::kBoundPodReady,
@@ -336,10 +301,7 @@ Reconciler::Step Reconciler::waitForReady(Work* work) {
   const std::string message =
       fmt::format("Bind Pod {} in Reservation \"{}\"", text, work->reservationName());
   work->set(condition::kPodBoundReservation, true, "", message);
-  auto succeeding = succeed(work, message);
-  auto ended = co_await succeeding;
-  if (ended) writer_.recordEvent(*work->job, "Normal", "Complete", message);
-  co_return ended;
+  co_return Outcome::succeeded(message);
 }
 
 }  // namespace koord::descheduler

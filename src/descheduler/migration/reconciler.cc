@@ -170,26 +170,25 @@ Task<Result<>> Reconciler::run(Work* work) {
   };
   for (const auto step : kSteps) {
     auto taking = (this->*step)(work);
-    auto next = co_await taking;
-    if (!next) co_return fail(std::move(next.error()));
-    if (*next == Next::Stop) break;
+    auto outcome = co_await taking;
+    if (!outcome) co_return fail(std::move(outcome.error()));
+    if (outcome->proceeds()) continue;
+    if (outcome->kind() == Outcome::Kind::Wait) break;
+    auto finishing = finish(work, *std::move(outcome));
+    co_return co_await finishing;
   }
   co_return Result<>();
 }
 
 Reconciler::Step Reconciler::checkTime(Work* work) {
   const SpecError defect = specErrorOf(*work->job);
-  if (!defect.message.empty()) {
-    auto ending = end(work, defect.reason, defect.message);
-    auto ended = co_await ending;
-    co_return ended;
-  }
+  if (!defect.message.empty()) co_return Outcome::failed(defect.reason, defect.message);
   const auto ttl = ttlOf(*work->job);
-  if (!ttl || !*ttl || !work->job->metadata.creationTimestamp) co_return Next::Continue;
+  if (!ttl || !*ttl || !work->job->metadata.creationTimestamp) co_return Outcome::proceed();
   const Duration left = *work->job->metadata.creationTimestamp + **ttl - work->now;
   if (left > Duration::zero()) {
     wakeups_.in(work->name(), left);
-    co_return Next::Continue;
+    co_return Outcome::proceed();
   }
   // A soft eviction was not carried out: revert it.
   const auto* eviction = conditionOf(work->status, condition::kEviction);
@@ -203,9 +202,7 @@ Reconciler::Step Reconciler::checkTime(Work* work) {
   std::string message = "Abort job caused by timeout";
   if (const auto waited = FutileMoves::waitTarget(*work->job, work->status); !waited.empty())
     message += ": " + waited;
-  auto ending = end(work, reason::kTimeout, std::move(message));
-  auto ended = co_await ending;
-  co_return ended;
+  co_return Outcome::failed(reason::kTimeout, std::move(message));
 }
 
 // Why a pod is not the pod of the job; "" if it is. A job without a uid means the pod that existed
@@ -230,18 +227,14 @@ std::string Reconciler::differenceFrom(const api::PodMigrationJob& job, const ap
 
 // Starts the job when it has passed arbitration and its pod exists.
 Reconciler::Step Reconciler::begin(Work* work) {
-  if (!isPending(*work->job)) co_return Next::Continue;
-  if (!hasPassedArbitration(*work->job)) co_return Next::Stop;
+  if (!isPending(*work->job)) co_return Outcome::proceed();
+  if (!hasPassedArbitration(*work->job)) co_return Outcome::wait();
   auto reading = readPod(podKeyOf(*work->job));
   auto pod = co_await reading;
   if (!pod) co_return fail(std::move(pod.error()));
   const std::string uid = work->job->spec.podRef.uid;
   const std::string another = *pod ? differenceFrom(*work->job, **pod) : std::string();
-  if (!*pod || !another.empty()) {
-    auto ending = missingPod(work, another);
-    auto ended = co_await ending;
-    co_return ended;
-  }
+  if (!*pod || !another.empty()) co_return missingPod(*work, another);
   json::object patch, annotations;
   if (uid.empty())
     patch["spec"] = json::object{{"podRef", json::object{{"uid", (*pod)->metadata.uid}}}};
@@ -258,35 +251,30 @@ Reconciler::Step Reconciler::begin(Work* work) {
     if (!changed) co_return fail(std::move(changed.error()));
     work->job = *std::move(changed);
   }
-  endJob(work->status, phase::kRunning, "", "");
+  setPhase(work->status, phase::kRunning, "", "");
   work->changed = true;
   auto saving = save(work);
   auto saved = co_await saving;
   if (!saved) co_return fail(std::move(saved.error()));
-  co_return Next::Continue;
+  co_return Outcome::proceed();
 }
 
-Reconciler::Step Reconciler::end(Work* work, std::string reason, std::string message,
-                                 bool recordEvent) {
-  auto dropping = dropReservation(work->job);
-  auto dropped = co_await dropping;
-  if (!dropped) co_return fail(std::move(dropped.error()));
-  endJob(work->status, phase::kFailed, reason, message);
+Task<Result<>> Reconciler::finish(Work* work, Outcome outcome) {
+  const bool failed = outcome.kind() == Outcome::Kind::Failed;
+  if (failed) {
+    auto dropping = dropReservation(work->job);
+    auto dropped = co_await dropping;
+    if (!dropped) co_return dropped;
+  }
+  setPhase(work->status, failed ? phase::kFailed : phase::kSucceeded,
+           failed ? outcome.reason() : std::string(), outcome.message());
   work->changed = true;
   auto saving = save(work);
   auto saved = co_await saving;
-  if (!saved) co_return fail(std::move(saved.error()));
-  if (recordEvent) writer_.recordEvent(*work->job, "Warning", reason, std::move(message));
-  co_return Next::Stop;
-}
-
-Reconciler::Step Reconciler::succeed(Work* work, std::string message) {
-  endJob(work->status, phase::kSucceeded, "", std::move(message));
-  work->changed = true;
-  auto saving = save(work);
-  auto saved = co_await saving;
-  if (!saved) co_return fail(std::move(saved.error()));
-  co_return Next::Stop;
+  if (saved && outcome.recordsEvent())
+    writer_.recordEvent(*work->job, failed ? "Warning" : "Normal", outcome.reason(),
+                        outcome.message());
+  co_return saved;
 }
 
 std::string Reconciler::ownReservationOf(const api::PodMigrationJob& job) const {

@@ -47,10 +47,9 @@ class Reconciler {
   bool isOurs(const api::PodMigrationJob& job) const;
 
  private:
-  struct Work;  // the job in one pass, and its new status
-  // The result of a step: continue with the next one, or stop for now.
-  enum class Next { Continue, Stop };
-  using Step = Task<Result<Next>>;
+  struct Work;    // the job in one pass, and its new status
+  class Outcome;  // what a step decides for the job
+  using Step = Task<Result<Outcome>>;
 
   void wake(const std::string& name);
   void wakeJobsOf(const api::Pod& pod);
@@ -62,9 +61,8 @@ class Reconciler {
   Step checkTime(Work* work);
   Step begin(Work* work);
   Task<Result<>> save(Work* work);
-  // Fails the job, after deleting the Reservation. `tell`: with an event.
-  Step end(Work* work, std::string reason, std::string message, bool recordEvent = true);
-  Step succeed(Work* work, std::string message);
+  // Writes the end of the job that the step decided. A failed job loses its Reservation first.
+  Task<Result<>> finish(Work* work, Outcome outcome);
   // The name of the Reservation that this controller created for the job; "" if it has none.
   std::string ownReservationOf(const api::PodMigrationJob& job) const;
   Task<Result<>> dropReservation(JobPtr job);
@@ -75,7 +73,7 @@ class Reconciler {
   Step createReservation(Work* work);
   Step persistReservation(Work* work, json::object reservation);
   Step judgeReservation(Work* work);
-  Step endIfFailed(Work* work);
+  static Outcome reservationOutcome(const api::Reservation& reservation);
   Step takePlace(Work* work);
   Step watchPendingPod(Work* work);
   Step pendingPodPlaced(Work* work, std::shared_ptr<const api::Pod> pod);
@@ -88,11 +86,11 @@ class Reconciler {
   Step evictPresent(Work* work, std::shared_ptr<const api::Pod> pod);
   Step verifyReservation(Work* work);
   Step callEvictor(Work* work, std::shared_ptr<const api::Pod> pod);
-  Step evictionEnded(Work* work);
-  Step missingPod(Work* work, std::string why = {});
+  Outcome evictionEnded(const Work& work) const;
+  static Outcome missingPod(const Work& work, const std::string& why = {});
   std::string differenceFrom(const api::PodMigrationJob& job, const api::Pod& pod) const;
   Duration rateLimitDelay(const Work& work, const api::Pod& pod);
-  Step waitWithReason(Work* work, std::string why);
+  static Outcome waitWithReason(Work* work, std::string why);
   // Why the jobs that move together with it are not as far; "" if they are. Sets `broken` if they
   // cannot get there.
   std::string laggingJob(const Work& work, bool& broken) const;

@@ -32,7 +32,7 @@ class EmbeddedCluster final : public kube::Api {
 
   std::vector<kube::Request> writes;  // of components, failed ones included
   std::function<std::optional<Error>(const kube::Request&)> failure;  // answers instead, if set
-  std::string deafTo;  // watches of this resource ("pods") receive nothing while set
+  std::string mutedResource;  // watches of this resource ("pods") receive nothing while set
 
   // The test's own reads and writes, apart from those of components. A failure fails the test.
 
@@ -102,7 +102,7 @@ class EmbeddedCluster final : public kube::Api {
   std::unique_ptr<kube::Watch> watch(kube::Request request, kube::WatchSink sink) override {
     sink.onEvent = [this, resource = request.resource,
                     hear = std::move(sink.onEvent)](std::string_view event) {
-      if (resource != deafTo) hear(event);
+      if (resource != mutedResource) hear(event);
     };
     return api_.watch(std::move(request), std::move(sink));
   }

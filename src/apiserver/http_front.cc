@@ -161,7 +161,7 @@ class HttpFront::Impl : public std::enable_shared_from_this<HttpFront::Impl> {
       audited->request->body.clear();
     }
     const bool asBindings = toBindings && request.subresource == "binding";
-    if (!mayGoOn(attributesOf(call, asBindings), audited, responder)) return;
+    if (!authorizeOrAnswer(attributesOf(call, asBindings), audited, responder)) return;
     if (request.verb == kube::Verb::Watch) return watch(std::move(call), std::move(responder));
     if (request.resource == "pods" && request.subresource == "log" &&
         request.verb == kube::Verb::Get) {
@@ -175,16 +175,16 @@ class HttpFront::Impl : public std::enable_shared_from_this<HttpFront::Impl> {
   void handleDocument(const ServerRequest& request, const net::Target& target, const User& user,
                       AuditEvent* audited, const ResponderPtr& responder) {
     const std::string verb = lowered(request.method);
-    if (!mayGoOn({.user = user,
-                  .verb = verb,
-                  .path = target.path,
-                  .group = {},
-                  .resource = {},
-                  .subresource = {},
-                  .namespace_ = {},
-                  .name = {},
-                  .selectedNode = {}},
-                 audited, responder))
+    if (!authorizeOrAnswer({.user = user,
+                            .verb = verb,
+                            .path = target.path,
+                            .group = {},
+                            .resource = {},
+                            .subresource = {},
+                            .namespace_ = {},
+                            .name = {},
+                            .selectedNode = {}},
+                           audited, responder))
       return;
     if (request.method != "GET" && request.method != "HEAD")
       return sendFailure(
@@ -208,7 +208,8 @@ class HttpFront::Impl : public std::enable_shared_from_this<HttpFront::Impl> {
   }
 
   // Returns false if the request is not allowed, after sending the 403.
-  bool mayGoOn(const Attributes& attributes, AuditEvent* audited, const ResponderPtr& responder) {
+  bool authorizeOrAnswer(const Attributes& attributes, AuditEvent* audited,
+                         const ResponderPtr& responder) {
     auto* authorizer = server_.authorizer();
     if (!authorizer) return true;
     auto decision = authorizer->authorize(attributes);

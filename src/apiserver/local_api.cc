@@ -34,24 +34,24 @@ namespace {
 
 // A watch has one half on each executor, and they post to each other. Either half may be destroyed
 // first.
-struct ServerHalf {
+struct ServerEnd {
   std::unique_ptr<WatchStream> stream;
   bool ended = false;
 };
 
-struct ClientHalf {
+struct ClientEnd {
   kube::WatchSink sink;
   bool open = true;
 };
 
 class LocalWatch final : public kube::Watch {
  public:
-  LocalWatch(Server& server, std::shared_ptr<ServerHalf> serverHalf,
-             std::shared_ptr<ClientHalf> clientHalf)
-      : server_(server), serverHalf_(std::move(serverHalf)), clientHalf_(std::move(clientHalf)) {}
+  LocalWatch(Server& server, std::shared_ptr<ServerEnd> serverHalf,
+             std::shared_ptr<ClientEnd> clientEnd)
+      : server_(server), serverEnd_(std::move(serverHalf)), clientEnd_(std::move(clientEnd)) {}
   ~LocalWatch() override {
-    clientHalf_->open = false;
-    server_.executor().post([half = std::move(serverHalf_)] {
+    clientEnd_->open = false;
+    server_.executor().post([half = std::move(serverEnd_)] {
       half->ended = true;
       half->stream.reset();
     });
@@ -59,8 +59,8 @@ class LocalWatch final : public kube::Watch {
 
  private:
   Server& server_;
-  std::shared_ptr<ServerHalf> serverHalf_;
-  std::shared_ptr<ClientHalf> clientHalf_;
+  std::shared_ptr<ServerEnd> serverEnd_;
+  std::shared_ptr<ClientEnd> clientEnd_;
 };
 
 }  // namespace
@@ -86,25 +86,25 @@ Task<Result<std::string>> LocalApi::call(kube::Request request) {
 }
 
 std::unique_ptr<kube::Watch> LocalApi::watch(kube::Request request, kube::WatchSink sink) {
-  auto clientHalf = std::make_shared<ClientHalf>(ClientHalf{std::move(sink)});
-  auto serverHalf = std::make_shared<ServerHalf>();
-  const auto close = [executor = &executor_, clientHalf](Error error) {
-    executor->post([clientHalf, error = std::move(error)]() mutable {
-      if (!clientHalf->open) return;
-      clientHalf->open = false;
-      auto onClosed = std::move(clientHalf->sink.onClosed);
+  auto clientEnd = std::make_shared<ClientEnd>(ClientEnd{std::move(sink)});
+  auto serverHalf = std::make_shared<ServerEnd>();
+  const auto close = [executor = &executor_, clientEnd](Error error) {
+    executor->post([clientEnd, error = std::move(error)]() mutable {
+      if (!clientEnd->open) return;
+      clientEnd->open = false;
+      auto onClosed = std::move(clientEnd->sink.onClosed);
       if (onClosed) onClosed(std::move(error));
     });
   };
   server_.executor().post([server = &server_, executor = &executor_,
-                           call = Call{std::move(request), user_}, serverHalf, clientHalf,
+                           call = Call{std::move(request), user_}, serverHalf, clientEnd,
                            close]() mutable {
     if (serverHalf->ended) return;
     LineSink lines;
-    lines.onLine = [executor, clientHalf](const Bytes& line) {
-      executor->post([clientHalf, line] {
-        if (!clientHalf->open) return;
-        const auto onEvent = clientHalf->sink.onEvent;  // may end the watch
+    lines.onLine = [executor, clientEnd](const Bytes& line) {
+      executor->post([clientEnd, line] {
+        if (!clientEnd->open) return;
+        const auto onEvent = clientEnd->sink.onEvent;  // may end the watch
         if (onEvent) onEvent(std::string_view(*line).substr(0, line->size() - 1));
       });
     };
@@ -116,7 +116,7 @@ std::unique_ptr<kube::Watch> LocalApi::watch(kube::Request request, kube::WatchS
       close(std::move(stream.error().error));
     }
   });
-  return std::make_unique<LocalWatch>(server_, std::move(serverHalf), std::move(clientHalf));
+  return std::make_unique<LocalWatch>(server_, std::move(serverHalf), std::move(clientEnd));
 }
 
 }  // namespace koord::apiserver

@@ -71,13 +71,13 @@ std::string encodeObject(const json::value& object, const Registry& registry, bo
 }
 
 // The preferences of an Accept header.
-struct Wishes {
+struct AcceptedTypes {
   bool protobuf = false;  // preferred over JSON
   bool json = false;
 };
 
-Wishes wishesOf(std::string_view accept) {
-  Wishes out;
+AcceptedTypes acceptedTypesOf(std::string_view accept) {
+  AcceptedTypes out;
   while (!accept.empty()) {
     const auto end = accept.find(',');
     const auto item = accept.substr(0, end);
@@ -204,7 +204,7 @@ std::string protobufOfJson(std::string_view text, const Registry& registry, bool
 std::shared_ptr<Responder> protobufResponder(std::shared_ptr<Responder> inner,
                                              std::string_view accept, std::string_view path,
                                              const Registry& registry) {
-  const auto wishes = wishesOf(accept);
+  const auto wishes = acceptedTypesOf(accept);
   if (!wishes.protobuf) return inner;
   const bool watchable = accept.find("as=PartialObjectMetadata") != std::string_view::npos ||
                          (accept.find("as=Table") == std::string_view::npos &&

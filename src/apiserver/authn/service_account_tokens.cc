@@ -37,7 +37,7 @@ Result<json::value> documentOf(std::string_view part) {
   return parseJson(*text);
 }
 
-std::unexpected<Error> notGood(std::string why) {
+std::unexpected<Error> invalidToken(std::string why) {
   return fail(ErrorCode::Unauthorized, std::move(why));
 }
 
@@ -94,28 +94,28 @@ Result<TokenClaims> ServiceAccountTokens::verify(std::string_view token) const {
   const auto end = token.rfind('.');
   const auto middle = token.find('.');
   if (end == std::string_view::npos || end == middle || token.size() > kLongestToken)
-    return notGood("not a token that is known here");
+    return invalidToken("not a token that is known here");
   const auto header = documentOf(token.substr(0, middle));
   const auto signature = net::base64UrlDecode(token.substr(end + 1));
   if (!header || !signature || textAt(*header, "alg") != "ES256")
-    return notGood("not a token that is known here");
+    return invalidToken("not a token that is known here");
   const auto kid = textAt(*header, "kid");
   const auto key = std::ranges::find(keys_, kid, &net::SigningKey::id);
   if (key == keys_.end() || !key->verify(token.substr(0, end), *signature))
-    return notGood("the token is not signed by a key of this cluster");
+    return invalidToken("the token is not signed by a key of this cluster");
   const auto payload = documentOf(token.substr(middle + 1, end - middle - 1));
   if (!payload || textAt(*payload, "iss") != issuer_)
-    return notGood("the token is not of this issuer");
+    return invalidToken("the token is not of this issuer");
   auto claims = readClaims(*payload);
   if (textAt(*payload, "sub") != serviceAccountUser(claims.namespace_, claims.account.name).name)
-    return notGood("the token's subject is not its service account");
+    return invalidToken("the token's subject is not its service account");
   return claims;
 }
 
 Result<> ServiceAccountTokens::checkTimes(const TokenClaims& claims) const {
   const auto now = secondsOf(clock_.wallNow());
-  if (now >= claims.expires) return notGood("service account token has expired");
-  if (now < claims.notBefore) return notGood("service account token is not valid yet");
+  if (now >= claims.expires) return invalidToken("service account token has expired");
+  if (now < claims.notBefore) return invalidToken("service account token is not valid yet");
   return {};
 }
 
@@ -138,15 +138,15 @@ Result<> ServiceAccountTokens::checkObjects(Known& known) const {
   const auto& claims = known.claims;
   const auto key = [&](const TokenReference& of) { return makeKey(claims.namespace_, of.name); };
   if (!isThere("serviceaccounts", key(claims.account), claims.account, known.account))
-    return notGood(fmt::format("service account {}/{} of the token is not there any more",
-                               claims.namespace_, claims.account.name));
+    return invalidToken(fmt::format("service account {}/{} of the token is not there any more",
+                                    claims.namespace_, claims.account.name));
   const bool bound =
       !claims.pod.name.empty() ? isThere("pods", key(claims.pod), claims.pod, known.bound)
       : !claims.secret.name.empty()
           ? isThere("secrets", key(claims.secret), claims.secret, known.bound)
       : !claims.node.name.empty() ? isThere("nodes", claims.node.name, claims.node, known.bound)
                                   : true;
-  if (!bound) return notGood("service account token has been invalidated");
+  if (!bound) return invalidToken("service account token has been invalidated");
   return {};
 }
 
@@ -162,7 +162,7 @@ Result<User> ServiceAccountTokens::authenticate(std::string_view token,
   const auto& claims = known->claims;
   if (auto good = checkTimes(claims); !good) return fail(std::move(good.error()));
   if (std::ranges::find_first_of(claims.audiences, audiences) == claims.audiences.end())
-    return notGood("the token is for other audiences");
+    return invalidToken("the token is for other audiences");
   if (auto good = checkObjects(*known); !good) return fail(std::move(good.error()));
 
   User user = serviceAccountUser(claims.namespace_, claims.account.name);

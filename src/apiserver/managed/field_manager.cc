@@ -79,7 +79,7 @@ void giveUp(ManagedFields& managed, const ManagedEntry* self, const api::FieldCh
 }
 
 // Merges the oldest updates into one entry per version if there are too many.
-void capUpdates(ManagedFields& managed) {
+void limitUpdates(ManagedFields& managed) {
   auto updates = static_cast<std::size_t>(
       std::ranges::count_if(managed, [](const ManagedEntry& entry) { return !entry.applied; }));
   if (updates <= kMaxUpdateManagers) return;
@@ -227,7 +227,7 @@ void noteUpdate(ManagedFields& managed, api::FieldChanges changes, const Managed
     mine->fields = mine->fields.empty() ? std::move(own) : unite(std::move(mine->fields), own);
   }
   dropEmpty(managed);
-  capUpdates(managed);
+  limitUpdates(managed);
 }
 
 Outcome<json::value> applyConfig(ManagedFields& managed, const json::value& live,

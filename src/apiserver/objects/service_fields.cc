@@ -63,7 +63,7 @@ void keepNodePorts(json::object& spec, const json::value& service, const json::v
   }
 }
 
-void keepWhatWasGiven(json::object& spec, const json::value& service, const json::value& before) {
+void keepAllocated(json::object& spec, const json::value& service, const json::value& before) {
   if (needsClusterIp(before) && needsClusterIp(service)) {
     if (isEmpty(spec, "clusterIP")) take(spec, before, "clusterIP");
     if (isEmpty(spec, "clusterIPs") && same(service, before, "clusterIP"))
@@ -81,8 +81,8 @@ bool isExternal(const json::value& service) {
                                     addresses->is_array() && !addresses->get_array().empty());
 }
 
-void dropWhatTheTypeLacks(json::object& spec, const json::value& service,
-                          const json::value& before) {
+void dropFieldsOfOtherTypes(json::object& spec, const json::value& service,
+                            const json::value& before) {
   const auto drop = [&](const char* field) {
     if (same(service, before, field)) eraseMember(spec, field);
   };
@@ -102,7 +102,7 @@ void dropWhatTheTypeLacks(json::object& spec, const json::value& service,
 }
 
 // clusterIP and the first of clusterIPs are the same: a client that changes one of them means both.
-void settleClusterIps(json::object& spec, const json::value& service, const json::value* before) {
+void completeClusterIps(json::object& spec, const json::value& service, const json::value* before) {
   if (!before || same(service, *before, "clusterIP")) {
     if (!before && !isEmpty(spec, "clusterIP") && isEmpty(spec, "clusterIPs"))
       spec["clusterIPs"] = json::array{memberOf(spec, "clusterIP")};
@@ -133,13 +133,13 @@ bool needsHealthCheckPort(const json::value& service) {
          textAt(service, "spec", "externalTrafficPolicy") == "Local";
 }
 
-void settleService(json::value& service, const json::value* before) {
+void completeService(json::value& service, const json::value* before) {
   auto& spec = objectAt(service.get_object(), "spec");
   if (before) {
-    keepWhatWasGiven(spec, service, *before);
-    dropWhatTheTypeLacks(spec, service, *before);
+    keepAllocated(spec, service, *before);
+    dropFieldsOfOtherTypes(spec, service, *before);
   }
-  settleClusterIps(spec, service, before);
+  completeClusterIps(spec, service, before);
 }
 
 }  // namespace koord::apiserver

@@ -14,6 +14,6 @@ bool needsHealthCheckPort(const json::value& service);
 // Completes a service before it gets addresses and ports. `before` is null for a new service. If
 // the new version leaves out the addresses and ports of the old one, they stay. Those that the new
 // type does not use are removed, unless the client changed them: then validation reports them.
-void settleService(json::value& service, const json::value* before);
+void completeService(json::value& service, const json::value* before);
 
 }  // namespace koord::apiserver

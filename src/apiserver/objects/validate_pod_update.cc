@@ -152,7 +152,7 @@ bool beginsWith(const json::array& list, const json::array& start) {
 
 // Returns true if the term has all old requirements, and perhaps more. A term without requirements
 // matches nothing and must not change.
-bool onlyNarrower(const json::value& before, const json::value& after) {
+bool isNarrower(const json::value& before, const json::value& after) {
   const auto& expressions = listAt(before, "matchExpressions");
   const auto& fields = listAt(before, "matchFields");
   if (expressions.empty() && fields.empty())
@@ -175,7 +175,7 @@ void validateNodeAffinityChange(const json::value* before, const json::value* af
     return;
   }
   for (std::size_t i = 0; i < old.size(); ++i)
-    if (!onlyNarrower(old[i], now[i]))
+    if (!isNarrower(old[i], now[i]))
       errors.invalid(fmt::format("{}[{}]", path, i), now[i],
                      "only additions are allowed (no mutations or deletions)");
 }

@@ -107,7 +107,7 @@ json::object newPodStatus(const json::value& spec) {
 
 // A resize changes only the resources of containers and their resize policies. Validation rejects
 // added, removed or reordered containers.
-void keepButResources(json::value& next, const json::value& old) {
+void keepAllButResources(json::value& next, const json::value& old) {
   json::object spec = membersOf(memberOf(old, "spec"));
   auto& given = objectAt(next.get_object(), "spec");
   for (const auto* list : {"containers", "initContainers"}) {
@@ -129,7 +129,7 @@ void keepButResources(json::value& next, const json::value& old) {
 }
 
 // Fields that an old kubelet leaves out of a status stay.
-void keepOfPodStatus(json::value& next, const json::value& old) {
+void keepPodStatusFields(json::value& next, const json::value& old) {
   const auto* before = find(old, "status");
   auto* status = memberObject(next.get_object(), "status");
   if (!before || !status) return;
@@ -163,7 +163,7 @@ void addOwnValues(json::object& term, const char* keysField, const char* op,
 }
 
 // matchLabelKeys and mismatchLabelKeys are resolved once, at creation.
-void settleLabelKeys(json::value& pod) {
+void completeLabelKeys(json::value& pod) {
   auto* spec = memberObject(pod.get_object(), "spec");
   const json::value labels =
       at(pod, "metadata", "labels") ? *at(pod, "metadata", "labels") : json::value();
@@ -272,8 +272,8 @@ Outcome<json::value> readBody(const kube::Request& request, const Target& target
   return *std::move(object);
 }
 
-Outcome<> settleName(json::value& object, const kube::Request& request, const Target& target,
-                     Random& random) {
+Outcome<> completeName(json::value& object, const kube::Request& request, const Target& target,
+                       Random& random) {
   auto& metadata = metadataOf(object);
   if (target.resource->namespaced) {
     const auto given = textOf(metadata, "namespace");
@@ -340,7 +340,7 @@ Outcome<> prepareCreate(json::value& object, const Target& target, WallTime now,
                                                          !target.stored->keepsStatusOnCreate;
   if (clearStatus) eraseMember(members, "status");
   if (target.stored->isCore("pods")) {
-    settleLabelKeys(object);
+    completeLabelKeys(object);
     members["status"] = newPodStatus(members["spec"]);
   } else if (target.stored->isCore("namespaces")) {
     members["status"] = {{"phase", "Active"}};
@@ -386,7 +386,7 @@ void replaceStatus(json::value& next, const json::value& old, const Resource& re
       eraseMember(metadata.get_object(), "ownerReferences");
     changed["metadata"] = std::move(metadata);
   }
-  if (resource.isCore("pods")) keepOfPodStatus(next, old);
+  if (resource.isCore("pods")) keepPodStatusFields(next, old);
   if (resource.is(kResourceGroup, "resourceclaims")) dropDeallocatedDevices(next, old);
 }
 
@@ -429,7 +429,7 @@ Outcome<> prepareUpdate(json::value& next, const json::value& old, const Target&
   }
   if (resource.isCore("namespaces") && subresource.empty())
     keep(objectAt(members, "spec"), membersOf(memberOf(before, "spec")), "finalizers");
-  if (resource.isCore("pods") && subresource == "resize") keepButResources(next, old);
+  if (resource.isCore("pods") && subresource == "resize") keepAllButResources(next, old);
 
   auto& metadata = metadataOf(next);
   if (const auto uid = textOf(metadata, "uid"); !uid.empty() && uid != textOf(oldMeta, "uid"))

@@ -25,8 +25,8 @@ Outcome<> admitObject(json::value& object, const kube::Request& request, const T
 json::value takeManagedFields(json::value& object);
 
 // Checks that namespace and name of URL and body agree; creates a name from generateName.
-Outcome<> settleName(json::value& object, const kube::Request& request, const Target& target,
-                     Random& random);
+Outcome<> completeName(json::value& object, const kube::Request& request, const Target& target,
+                       Random& random);
 
 // Sets the system fields of a new object, and status and generation by the kind's rules.
 Outcome<> prepareCreate(json::value& object, const Target& target, WallTime now, Random& random);

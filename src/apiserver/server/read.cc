@@ -214,7 +214,7 @@ Outcome<ListPage> pageOf(const Call& call, const Registry& registry, Store& stor
   return pageOf(call, *target, store);
 }
 
-Task<Reply> renderInTurns(Executor& executor, const Call& call, Outcome<ListPage> page) {
+Task<Reply> renderInSlices(Executor& executor, const Call& call, Outcome<ListPage> page) {
   Reply reply;
   if (!page) {
     reply = failureReply(std::move(page.error()), call.request);

@@ -20,6 +20,6 @@ struct ListPage {
 Outcome<ListPage> pageOf(const Call& call, const Registry& registry, Store& store);
 // Renders a page whose items are not sent in stored form. This takes time, so other requests get
 // turns meanwhile. The call must outlive it.
-Task<Reply> renderInTurns(Executor& executor, const Call& call, Outcome<ListPage> page);
+Task<Reply> renderInSlices(Executor& executor, const Call& call, Outcome<ListPage> page);
 
 }  // namespace koord::apiserver

@@ -346,7 +346,7 @@ Task<Reply> Server::answer(const Call& call) {
       durable = co_await settling;
     }
     if (page) {
-      auto rendering = renderInTurns(executor_, call, *std::move(page));
+      auto rendering = renderInSlices(executor_, call, *std::move(page));
       reply = co_await rendering;
     }
   } else {

@@ -42,10 +42,11 @@ class ServiceAddresses::AddressAllocation {
 
   Outcome<Hold> run() {
     if (needsClusterIp(service_))
-      if (auto good = giveAddress(); !good) return std::unexpected(std::move(good.error()));
-    if (auto good = givePorts(); !good) return std::unexpected(std::move(good.error()));
+      if (auto good = allocateAddress(); !good) return std::unexpected(std::move(good.error()));
+    if (auto good = allocatePorts(); !good) return std::unexpected(std::move(good.error()));
     if (needsHealthCheckPort(service_))
-      if (auto good = giveHealthCheckPort(); !good) return std::unexpected(std::move(good.error()));
+      if (auto good = allocateHealthCheckPort(); !good)
+        return std::unexpected(std::move(good.error()));
     return std::move(hold_);
   }
 
@@ -67,7 +68,7 @@ class ServiceAddresses::AddressAllocation {
                       .failure("Service", textAt(service_, "metadata", "name")));
   }
 
-  Outcome<> giveAddress() {
+  Outcome<> allocateAddress() {
     auto& members = spec();
     if (isMissing(members, "clusterIP") || memberOf(members, "clusterIP") == "") {
       if (!isMissing(members, "clusterIPs")) return {};  // validation reports it
@@ -96,7 +97,7 @@ class ServiceAddresses::AddressAllocation {
   }
 
   // Ports with the same number and different protocols share a node port.
-  Outcome<> givePorts() {
+  Outcome<> allocatePorts() {
     const auto* ports = arrayAt(spec(), "ports");
     if (!ports) return {};
     const bool allocates =
@@ -120,22 +121,22 @@ class ServiceAddresses::AddressAllocation {
         port.get_object()["nodePort"] = number;
       }
       if (needsNodePort(service_))
-        if (auto good = takePort(number, fmt::format("spec.ports[{}].nodePort", i)); !good)
+        if (auto good = reservePort(number, fmt::format("spec.ports[{}].nodePort", i)); !good)
           return good;
     }
     return {};
   }
 
-  Outcome<> giveHealthCheckPort() {
+  Outcome<> allocateHealthCheckPort() {
     auto number = integerAt(service_, 0, "spec", "healthCheckNodePort");
     if (number == 0) number = freePort();
     if (number == 0)
       return refuse(ErrorCode::Internal, "failed to allocate a nodePort: range is full");
     spec()["healthCheckNodePort"] = number;
-    return takePort(number, "spec.healthCheckNodePort");
+    return reservePort(number, "spec.healthCheckNodePort");
   }
 
-  Outcome<> takePort(std::int64_t number, std::string field) {
+  Outcome<> reservePort(std::int64_t number, std::string field) {
     const auto name = std::to_string(number);
     if (number < kFirstPort || number >= kFirstPort + kPorts)
       return refused(std::move(field), number,
@@ -174,16 +175,16 @@ ServiceAddresses::Hold::~Hold() {
 }
 
 void ServiceAddresses::changed(const std::string& key, const json::value* service) {
-  if (const auto had = ofService_.find(key); had != ofService_.end()) {
+  if (const auto had = namesByService_.find(key); had != namesByService_.end()) {
     for (const auto& name : had->second)
       if (const auto it = owners_.find(name); it != owners_.end() && it->second == key)
         owners_.erase(it);
-    ofService_.erase(had);
+    namesByService_.erase(had);
   }
   if (!service) return;
   auto names = namesOf(*service);
   for (const auto& name : names) owners_.emplace(name, key);
-  ofService_.emplace(key, std::move(names));
+  namesByService_.emplace(key, std::move(names));
 }
 
 Outcome<ServiceAddresses::Hold> ServiceAddresses::complete(json::value& service,

@@ -41,7 +41,7 @@ class ServiceAddresses {
   class AddressAllocation;
   // By address, or by port as text.
   std::map<std::string, std::string, std::less<>> owners_;  // the service's key
-  std::map<std::string, std::vector<std::string>> ofService_;
+  std::map<std::string, std::vector<std::string>> namesByService_;
   std::map<std::string, std::string, std::less<>> held_;
 };
 

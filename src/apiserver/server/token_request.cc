@@ -19,14 +19,14 @@ constexpr std::int64_t kDefault = 60 * 60;
 // a lost token.
 constexpr std::int64_t kMost = 365 * 24 * 60 * 60;
 
-struct TokenWanted {
+struct TokenSpec {
   std::vector<std::string> audiences;
   std::int64_t seconds = kDefault;
   std::string boundKind, boundVersion, boundName, boundUid;
 };
 
-Outcome<TokenWanted> readWanted(const json::value& body) {
-  TokenWanted wanted;
+Outcome<TokenSpec> readTokenSpec(const json::value& body) {
+  TokenSpec wanted;
   wanted.audiences = textsOf(at(body, "spec", "audiences"));
   wanted.seconds = integerAt(body, kDefault, "spec", "expirationSeconds");
   FieldErrors errors;
@@ -55,7 +55,7 @@ struct Bound {
   TokenReference TokenClaims::* claim = nullptr;
 };
 
-std::optional<Bound> boundOf(const TokenWanted& wanted) {
+std::optional<Bound> boundOf(const TokenSpec& wanted) {
   if (wanted.boundVersion == "v1") {
     if (wanted.boundKind == "Pod") return Bound{"pods", true, &TokenClaims::pod};
     if (wanted.boundKind == "Secret") return Bound{"secrets", true, &TokenClaims::secret};
@@ -74,7 +74,7 @@ std::string uidOf(const json::value& object) {
 }
 
 // Sets the claims about the bound object.
-Outcome<> bindClaims(TokenClaims& claims, const TokenWanted& wanted, Store& store) {
+Outcome<> bindClaims(TokenClaims& claims, const TokenSpec& wanted, Store& store) {
   if (wanted.boundKind.empty()) return {};
   const auto bound = boundOf(wanted);
   if (!bound)
@@ -138,7 +138,7 @@ Task<Outcome<Written>> WriteCall::issueToken() {
   auto admitting = admitSubresourceKind(std::move(a), *std::move(body));
   body = co_await admitting;
   if (!body) co_return std::unexpected(std::move(body.error()));
-  auto wanted = readWanted(*body);
+  auto wanted = readTokenSpec(*body);
   if (!wanted) co_return std::unexpected(std::move(wanted.error()));
   const auto account = documentOf(target_.table->find(makeKey(request.namespace_, request.name)));
   if (!account.is_object()) co_return refuse(notFound(*target_.resource, request.name));

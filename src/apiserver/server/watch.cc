@@ -36,7 +36,7 @@ constexpr auto kBookmarkEvery = std::chrono::seconds(60);
 // size, and no faster than the watcher reads.
 constexpr std::size_t kStride = 1 << 20;
 constexpr std::size_t kAhead = 8 << 20;
-constexpr std::size_t kMaxMissed = 64 << 20;  // bytes of the changes queued meanwhile
+constexpr std::size_t kMaxQueued = 64 << 20;  // bytes of the changes queued meanwhile
 constexpr auto kPause = std::chrono::milliseconds(2);
 
 constexpr std::int64_t kLongestWatch = std::int64_t{365} * 24 * 60 * 60;  // seconds
@@ -141,10 +141,10 @@ class Stream final : public WatchStream, private Watcher {
         send("ADDED", entry->text);
       } else if (std::exchange(markInitialEnd_, false)) {
         sendBookmark(version, true);
-      } else if (!missed_.empty()) {
-        const Event event = std::move(missed_.front());
-        missed_.pop_front();
-        missedBytes_ -= sizeOf(event);
+      } else if (!queued_.empty()) {
+        const Event event = std::move(queued_.front());
+        queued_.pop_front();
+        queuedBytes_ -= sizeOf(event);
         stride += sizeOf(event);
         show(event);
       } else {
@@ -163,10 +163,10 @@ class Stream final : public WatchStream, private Watcher {
 
   void onEvent(const Event& event) override {
     if (!catchingUp_) return caught([&] { show(event); });
-    missed_.push_back(event);
-    missedBytes_ += sizeOf(event);
+    queued_.push_back(event);
+    queuedBytes_ += sizeOf(event);
     // As for watchers that have caught up: a slow one is disconnected and must restart.
-    if (missedBytes_ > kMaxMissed) expire(event.version);
+    if (queuedBytes_ > kMaxQueued) expire(event.version);
   }
   static std::size_t sizeOf(const Event& event) {
     return event.now ? event.now->text.size() : event.before->text.size();
@@ -249,8 +249,8 @@ class Stream final : public WatchStream, private Watcher {
   std::size_t nextInitial_ = 0;
   bool markInitialEnd_ = false;
   bool catchingUp_ = false;
-  std::deque<Event> missed_;  // while catching up
-  std::size_t missedBytes_ = 0;
+  std::deque<Event> queued_;  // while catching up
+  std::size_t queuedBytes_ = 0;
   bool subscribed_ = false;
   bool bookmarks_ = false;
   std::uint64_t last_ = 0;

@@ -91,7 +91,7 @@ Task<Outcome<Written>> WriteCall::create() {
 Task<Outcome<Written>> WriteCall::createObject(json::value object) {
   if (auto good = admitCreation(); !good) co_return std::unexpected(std::move(good.error()));
   const auto givenManaged = takeManagedFields(object);
-  if (auto good = settleName(object, call_.request, target_, server_.random_); !good)
+  if (auto good = completeName(object, call_.request, target_, server_.random_); !good)
     co_return std::unexpected(std::move(good.error()));
   track(nullptr, object, givenManaged);
   const std::string name(textAt(object, "metadata", "name"));
@@ -109,7 +109,7 @@ Task<Outcome<Written>> WriteCall::createObject(json::value object) {
   if (auto good = prepareCreate(object, target_, server_.executor_.wallNow(), server_.random_);
       !good)
     co_return std::unexpected(std::move(good.error()));
-  const auto held = giveAddresses(object, nullptr);
+  const auto held = allocateAddresses(object, nullptr);
   if (!held) co_return std::unexpected(held.error());
   auto validating = validate(object, nullptr);
   if (auto good = co_await validating; !good) co_return std::unexpected(std::move(good.error()));
@@ -227,7 +227,7 @@ Task<Outcome<Written>> WriteCall::modify(Change change) {
       co_return std::unexpected(std::move(good.error()));
     if (auto good = admitGrantOf(next, &*old); !good)
       co_return std::unexpected(std::move(good.error()));
-    const auto held = giveAddresses(next, &*old);
+    const auto held = allocateAddresses(next, &*old);
     if (!held) co_return std::unexpected(held.error());
     auto validating = validate(next, &*old);
     if (auto good = co_await validating; !good) co_return std::unexpected(std::move(good.error()));
@@ -370,11 +370,11 @@ Outcome<> WriteCall::admitBuiltin(json::value& object, const json::value* old) {
   return {};
 }
 
-Outcome<ServiceAddresses::Hold> WriteCall::giveAddresses(json::value& object,
-                                                         const json::value* old) {
+Outcome<ServiceAddresses::Hold> WriteCall::allocateAddresses(json::value& object,
+                                                             const json::value* old) {
   if (!target_.stored->isCore("services") || !call_.request.subresource.empty())
     return ServiceAddresses::Hold();
-  settleService(object, old);
+  completeService(object, old);
   const auto key =
       makeKey(textAt(object, "metadata", "namespace"), textAt(object, "metadata", "name"));
   return server_.addresses_.complete(object, key, server_.random_);
@@ -477,13 +477,13 @@ Outcome<> WriteCall::checkSize(const json::value& object, std::size_t before) co
 }
 
 void WriteCall::stored() {
-  earlierTakenBack_ = onReverted();
+  earlierReverted_ = onReverted();
   storedEpoch_ = server_.store_.epoch();
   storedVersion_ = server_.store_.version() + 1;
 }
 
 bool WriteCall::onReverted() const {
-  return earlierTakenBack_ ||
+  return earlierReverted_ ||
          (storedVersion_ != 0 && server_.store_.isReverted(storedEpoch_, storedVersion_));
 }
 

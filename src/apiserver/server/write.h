@@ -84,7 +84,7 @@ class WriteCall {
   // `old` is null for a new object.
   Outcome<> admitBuiltin(json::value& object, const json::value* old);
   // Reserves the addresses and ports of a service.
-  Outcome<ServiceAddresses::Hold> giveAddresses(json::value& object, const json::value* old);
+  Outcome<ServiceAddresses::Hold> allocateAddresses(json::value& object, const json::value* old);
   // Rejects writes that a kubelet may not make.
   Outcome<> admitNode(std::string_view operation, const json::value* object,
                       const json::value* old) const;
@@ -121,7 +121,7 @@ class WriteCall {
   // The last change, see Store::isReverted; version 0: none yet.
   std::size_t storedEpoch_ = 0;
   std::uint64_t storedVersion_ = 0;
-  bool earlierTakenBack_ = false;
+  bool earlierReverted_ = false;
 };
 
 }  // namespace koord::apiserver

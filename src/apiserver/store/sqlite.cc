@@ -16,7 +16,7 @@ struct Close {
   void operator()(sqlite3* db) const { sqlite3_close(db); }
   void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
 };
-constexpr std::string_view kWhatToDo =
+constexpr std::string_view kAdvice =
     "restore it from a backup, or move it and its -wal file away to begin with an empty cluster";
 
 using Database = std::unique_ptr<sqlite3, Close>;
@@ -132,7 +132,7 @@ class SqliteStorage final : public Storage {
     const Statement owned(statement);
     if (prepared == SQLITE_OK && sqlite3_step(statement) == SQLITE_ROW) return {};
     return fail(ErrorCode::Io,
-                fmt::format("{}: this is a database, but not of a cluster; {}", path_, kWhatToDo));
+                fmt::format("{}: this is a database, but not of a cluster; {}", path_, kAdvice));
   }
 
   Result<> writeAll(std::span<const Change> changes) {
@@ -167,7 +167,7 @@ class SqliteStorage final : public Storage {
         reinterpret_cast<const char*>(sqlite3_column_text(rows->get(), 0));
     if (verdict == "ok") return {};
     return fail(ErrorCode::Io,
-                fmt::format("{}: the database is damaged: {}; {}", path_, verdict, kWhatToDo));
+                fmt::format("{}: the database is damaged: {}; {}", path_, verdict, kAdvice));
   }
 
   Result<Statement> prepare(const char* sql) {
@@ -190,7 +190,7 @@ class SqliteStorage final : public Storage {
                   path_ + ": another server uses this database; stop it or choose another folder");
     if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB)
       return fail(ErrorCode::Io, fmt::format("{}: the database is damaged: {}; {}", path_,
-                                             sqlite3_errmsg(db_.get()), kWhatToDo));
+                                             sqlite3_errmsg(db_.get()), kAdvice));
     std::string why = sqlite3_errmsg(db_.get());
     // "disk I/O error" alone does not say whether it is full, read-only or broken.
     if (const int number = sqlite3_system_errno(db_.get()); code == SQLITE_IOERR && number != 0)
@@ -208,7 +208,7 @@ class SqliteStorage final : public Storage {
 // SQLite treats an empty file as a new database, and deletes a log without a database.
 Result<bool> findDatabase(const std::string& path) {
   const auto lost = [&](std::string_view what) {
-    return fail(ErrorCode::Io, fmt::format("{}: {}; {}", path, what, kWhatToDo));
+    return fail(ErrorCode::Io, fmt::format("{}: {}; {}", path, what, kAdvice));
   };
   struct stat info{};
   if (::stat(path.c_str(), &info) != 0) {

@@ -64,7 +64,7 @@ Store::~Store() {
   *alive_ = false;
   if (probeTimer_ != 0) executor_.cancel(probeTimer_);
   onHealth_ = nullptr;
-  onTakenBack_ = nullptr;
+  onReverted_ = nullptr;
   journal_.reset();
 }
 
@@ -155,7 +155,7 @@ void Store::durable(Result<std::uint64_t> version) {
 void Store::fail(Error error) {
   const bool first = !failure_;
   failure_ = std::move(error);
-  takeBack();
+  revert();
   journal_->resume();
   // They wait for changes that were reverted.
   for (auto& [version, fn] : std::exchange(waiting_, {})) fn(false);
@@ -166,15 +166,15 @@ void Store::fail(Error error) {
   probeLater();
 }
 
-void Store::takeBack() {
-  takenBackTo_.push_back(durable_);
-  for (auto& [name, table] : tables_) takeBack(*table);
+void Store::revert() {
+  revertedTo_.push_back(durable_);
+  for (auto& [name, table] : tables_) revert(*table);
   version_ = durable_;
   std::erase_if(dirty_,
                 [](const Table* table) { return table->delivered_ == table->history_.size(); });
 }
 
-void Store::takeBack(Table& table) {
+void Store::revert(Table& table) {
   while (!table.history_.empty() && table.history_.back().version > durable_) {
     const Event event = std::move(table.history_.back());
     table.history_.pop_back();
@@ -185,7 +185,7 @@ void Store::takeBack(Table& table) {
     } else {
       table.entries_.erase(key);
     }
-    if (onTakenBack_) onTakenBack_(table, event);
+    if (onReverted_) onReverted_(table, event);
     const Event back{durable_,
                      !event.before ? EventType::Deleted
                      : !event.now  ? EventType::Added
@@ -221,7 +221,7 @@ void Store::recover() {
 
 void Store::observe(std::function<void(const Table&, const Event&)> onTakenBack,
                     std::function<void(const Error*)> onHealth) {
-  onTakenBack_ = std::move(onTakenBack);
+  onReverted_ = std::move(onTakenBack);
   onHealth_ = std::move(onHealth);
 }
 

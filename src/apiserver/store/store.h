@@ -123,9 +123,9 @@ class Store {
   const std::optional<Error>& failure() const { return failure_; }
   // Counts the reverts. Versions are reused after a revert, so a change is identified by epoch and
   // version.
-  std::size_t epoch() const { return takenBackTo_.size(); }
+  std::size_t epoch() const { return revertedTo_.size(); }
   bool isReverted(std::size_t epoch, std::uint64_t version) const {
-    return epoch < takenBackTo_.size() && version > takenBackTo_[epoch];
+    return epoch < revertedTo_.size() && version > revertedTo_[epoch];
   }
   // Calls fn, at once or later: with true when everything up to `version` is durable, with false
   // when a part of it has been reverted.
@@ -156,8 +156,8 @@ class Store {
   // process, which reads the stored state again at the next start.
   void record(Table& table, Event event, Change change) noexcept;
   void fail(Error error);
-  void takeBack();
-  void takeBack(Table& table);
+  void revert();
+  void revert(Table& table);
   void probeLater();
   void recover();
   void deliver();
@@ -171,11 +171,10 @@ class Store {
   std::uint64_t version_ = 1;
   std::uint64_t durable_ = 1;
   std::optional<Error> failure_;
-  std::vector<std::uint64_t>
-      takenBackTo_;  // the version that was durable, at the end of each epoch
+  std::vector<std::uint64_t> revertedTo_;  // the version that was durable, at the end of each epoch
   TimerId probeTimer_ = 0;
   Duration probeDelay_{};
-  std::function<void(const Table&, const Event&)> onTakenBack_;
+  std::function<void(const Table&, const Event&)> onReverted_;
   std::function<void(const Error*)> onHealth_;
   std::deque<std::pair<std::uint64_t, WhenDurable>> waiting_;  // by version
   std::vector<Table*> dirty_;                                  // with events to deliver

@@ -217,7 +217,7 @@ TEST(MigrationController, evicts_nobody_for_room_that_is_not_held_any_more) {
     w.run(5s);
     EXPECT_GE(w.evictions(), 1);
     const std::string room(textAt(w.list(api::Reservation::kType).at(0), "metadata", "name"));
-    w.api.deafTo = "reservations";  // no events of Reservations
+    w.api.mutedResource = "reservations";  // no events of Reservations
     w.patch(api::Reservation::kType, room,
             fmt::format(R"({{"status":{{"phase":"Failed","conditions":[{{"type":"Ready","status":)"
                         R"("False","reason":"{}","message":"its node is gone"}}]}}}})",

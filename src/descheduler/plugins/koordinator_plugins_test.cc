@@ -263,7 +263,7 @@ TEST(CustomPriorityTest, aDrainThatHasEndedMeanwhileIsNotUndone) {
   put(R"("descheduler.koordinator.sh/drained-by": "CustomPriority")");
   cluster.node("c", R"("t": "cheap")");
   cluster.loop().advance(1s);
-  cluster.api().deafTo = "nodes";
+  cluster.api().mutedResource = "nodes";
   put("");
   const std::size_t before = cluster.api().writes.size();
   cluster.cycle();

@@ -126,7 +126,7 @@ TEST_F(PodWebhookTest, ANamespaceThatTheCacheHasNotSeenIsFetched) {
   fresh.start();
   loop_.advance(1s);
   // The server has it, but the watch does not deliver it in time: it is read.
-  cluster_.deafTo = "namespaces";
+  cluster_.mutedResource = "namespaces";
   cluster_.put(
       api::Namespace::kType,
       R"({"metadata":{"name":"demo","labels":{"koordinator.sh/enable-colocation":"true"}}})");

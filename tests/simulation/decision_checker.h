@@ -73,7 +73,7 @@ class DecisionChecker {
   // end the process.
   std::function<void()> onRunaway;
   // While true, searches do not count as attempts.
-  void lookAway(bool away) { away_ = away; }
+  void pauseChecks(bool away) { away_ = away; }
   // Sets the scheduler, once it exists.
   void watch(const scheduler::Scheduler& scheduler) { scheduler_ = &scheduler; }
 

@@ -46,7 +46,7 @@ std::string listed(const std::vector<std::string>& names) {
 }
 
 // Returns true if removing pods can change the reasons.
-bool aboutRoom(const std::vector<std::string>& reasons) {
+bool isAboutCapacity(const std::vector<std::string>& reasons) {
   return std::ranges::all_of(reasons, [](const std::string& reason) {
     return reason.starts_with("Insufficient ") || reason == "Too many pods";
   });
@@ -201,12 +201,13 @@ std::string Departures::excuse(const Departure& departure) const {
   std::set<std::string> nodes = departure.planned;
   nodes.insert(departure.node);
   for (const std::string& name : nodes)
-    for (const auto& came : invariants_->cameTo(name, departure.since))
+    for (const auto& came : invariants_->arrivalsOn(name, departure.since))
       if (came.process != departure.process || priorityOfPod(*came.pod) > priorityOfPod(*now))
         return "somebody matters more, or was placed by who did not know";
   // Units that other processes had bound there, or that the simulation put there, and that were not
   // seen yet.
-  const auto former = invariants_->cameTo(departure.node, decisions_.starts.at(departure.process));
+  const auto former =
+      invariants_->arrivalsOn(departure.node, decisions_.starts.at(departure.process));
   for (const auto& pod : invariants_->pods.objects()) {
     if (pod->spec.nodeName != departure.node || departure.known.contains(pod->metadata.uid))
       continue;
@@ -251,7 +252,7 @@ void Departures::check(const Departure& departure, const Model& model) {
         "nobody leaves in vain", "{} left {} for {}, which fits on {} and still waits",
         departure.names(), departure.node, nameOf(pod), *outcome.feasible.begin());
   const auto& reasons = outcome.reasons.at(departure.node);
-  if (!aboutRoom(reasons)) return;
+  if (!isAboutCapacity(reasons)) return;
   std::vector<std::string> there, promised;
   for (const auto& [uid, other] : model.pods)
     if (other->spec.nodeName == departure.node)

@@ -85,7 +85,8 @@ std::vector<PodObject> Invariants::sortedPods() const {
   return all;
 }
 
-bool Invariants::knew(const Choice& choice, const std::string& uid, const std::string& node) const {
+bool Invariants::hasReceived(const Choice& choice, const std::string& uid,
+                             const std::string& node) const {
   const auto binding = bindings_.find(uid);
   if (binding == bindings_.end()) return false;  // not bound by a scheduler
   // A leader may have placed the unit on another node itself before it receives the binding.
@@ -100,7 +101,7 @@ std::vector<PodObject> Invariants::others(const Choice& choice, const std::strin
   for (const auto& pod : sortedPods()) {
     if (pod->spec.nodeName.empty() || api::isTerminal(*pod)) continue;
     if (!node.empty() && pod->spec.nodeName != node) continue;
-    if (knew(choice, pod->metadata.uid, pod->spec.nodeName)) found.push_back(pod);
+    if (hasReceived(choice, pod->metadata.uid, pod->spec.nodeName)) found.push_back(pod);
   }
   return found;
 }
@@ -109,17 +110,19 @@ std::vector<PodObject> Invariants::holders(const Choice& choice) const {
   std::vector<PodObject> found = others(choice, choice.node);
   for (const auto& feature : features_)
     for (const PodObject& unit : feature->units())
-      if (unit->spec.nodeName == choice.node && knew(choice, unit->metadata.uid, choice.node))
+      if (unit->spec.nodeName == choice.node &&
+          hasReceived(choice, unit->metadata.uid, choice.node))
         found.push_back(unit);
   return found;
 }
 
-std::vector<Invariants::Came> Invariants::cameTo(const std::string& node, SteadyTime since) const {
-  std::map<std::uint64_t, Came> found;
+std::vector<Invariants::Arrival> Invariants::arrivalsOn(const std::string& node,
+                                                        SteadyTime since) const {
+  std::map<std::uint64_t, Arrival> found;
   for (const auto& [uid, binding] : bindings_)
     if (binding.pod->spec.nodeName == node && binding.chosen >= since)
       found[binding.number] = {binding.process, binding.pod};
-  std::vector<Came> came;
+  std::vector<Arrival> came;
   for (auto& [number, one] : found) came.push_back(std::move(one));
   return came;
 }

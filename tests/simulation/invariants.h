@@ -63,7 +63,7 @@ class Invariants {
   // saw.
   std::vector<NodeObject> versionsSince(const Choice& choice) const;
   // Returns true if the process that made this choice must know that the unit is on the node.
-  bool knew(const Choice& choice, const std::string& uid, const std::string& node) const;
+  bool hasReceived(const Choice& choice, const std::string& uid, const std::string& node) const;
   // The running pods that the process that made this choice must know, by name; on one node or on
   // all.
   std::vector<PodObject> others(const Choice& choice, const std::string& node = "") const;
@@ -71,11 +71,11 @@ class Invariants {
   std::vector<PodObject> holders(const Choice& choice) const;
   const Features& features() const { return features_; }
   // Units that were bound to the node and chosen for it at or after that time.
-  struct Came {
+  struct Arrival {
     std::string process;
     PodObject pod;
   };
-  std::vector<Came> cameTo(const std::string& node, SteadyTime since) const;
+  std::vector<Arrival> arrivalsOn(const std::string& node, SteadyTime since) const;
   // The pod or other unit with this uid in the store; nullptr if it does not exist.
   PodObject stored(const api::Pod& pod) const;
 

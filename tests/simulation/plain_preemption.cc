@@ -60,7 +60,7 @@ std::vector<bool> breaking(const std::vector<PodObject>& victims,
 
 }  // namespace
 
-PlainPlan::PreemptionCost PlainPlan::harm(WallTime now) const {
+PlainPlan::PreemptionCost PlainPlan::cost(WallTime now) const {
   std::int64_t highest = INT64_MIN, sum = 0;
   for (const auto& victim : victims) {
     highest = std::max<std::int64_t>(highest, priorityOf(*victim));

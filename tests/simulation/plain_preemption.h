@@ -26,7 +26,7 @@ struct PlainPlan {
   // important victims have run.
   using PreemptionCost =
       std::tuple<bool, std::int64_t, std::int64_t, std::int64_t, std::size_t, std::int64_t>;
-  PreemptionCost harm(WallTime now) const;
+  PreemptionCost cost(WallTime now) const;
 };
 
 // nullopt if the pod would not fit on the node even without all pods of lower priority, or if no

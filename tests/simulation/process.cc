@@ -80,9 +80,9 @@ Result<json::value> Process::whatIf(const std::string& body) {
   scheduler::Scheduler& scheduler = program_->scheduler();
   const auto moves = scheduler::readWhatIf(scheduler, body);
   if (!moves) return fail(Error(moves.error()));
-  checker_->lookAway(true);
+  checker_->pauseChecks(true);
   const scheduler::WhatIfAnswer answer = scheduler::whatIf(scheduler, *moves);
-  checker_->lookAway(false);
+  checker_->pauseChecks(false);
   return scheduler::whatIfJson(*moves, answer);
 }
 

@@ -61,7 +61,7 @@ class Simulation {
       for (auto& feature : features_)
         if (extra_.chance(0.15)) feature->act();
       if (!features_.empty() && extra_.chance(0.02)) killLeaderSoon();
-      if (Process* process = restarts_.chance(0.05) ? leader() : nullptr) lookAtShadow(*process);
+      if (Process* process = restarts_.chance(0.05) ? leader() : nullptr) checkShadow(*process);
       pass(Duration(random_.below(random_.chance(0.1) ? 10'000'000'000 : 1'500'000'000)));
     }
     if (!journal_.failed()) settle();
@@ -130,7 +130,7 @@ class Simulation {
       if (loop_.steadyNow() >= nextTick_) {
         life_.tick();
         for (auto& feature : features_) feature->tick();
-        lookAtDepartures();
+        checkDepartures();
         nextTick_ = loop_.steadyNow() + 1s;
       }
       for (auto& process : processes_)
@@ -148,14 +148,14 @@ class Simulation {
   }
 
   // Checks the results of evictions.
-  void lookAtDepartures() {
+  void checkDepartures() {
     Process* process = leader();
     departures_.tick(process && isGood(process->network().faults) ? process->name() : "");
     if (departures_.due()) departures_.judge(process->checker().model(), false);
   }
 
   // A newly started scheduler and the running one must have the same state.
-  void lookAtShadow(Process& process) {
+  void checkShadow(Process& process) {
     if (!process.checker().ready()) return;
     const Shadow shadow(api_, loop_, journal_, features_, process);
     if (const auto wrong = shadow.difference(process, invariants_); !wrong.empty())
@@ -245,7 +245,7 @@ class Simulation {
     if (const auto what = differences(*leader()); !what.empty())
       return journal_.violated("the store and the scheduler agree", "{}", what);
     if (!quiet()) return journal_.violated("peace", "pods are tried without end");
-    checkNobodyFits(*leader());
+    checkNoPodFits(*leader());
   }
 
   // The difference between the scheduler's state and the store; "" if none.
@@ -350,11 +350,11 @@ class Simulation {
   }
 
   // No pod is forgotten: events have woken every pod that they made schedulable.
-  void checkNobodyFits(Process& process) {
+  void checkNoPodFits(Process& process) {
     const Model model = process.checker().model();
     departures_.judge(model, true);
     checkNominations(process);
-    lookAtShadow(process);
+    checkShadow(process);
     for (const auto& feature : features_)
       if (const auto what = feature->waitsInVain(model); !what.empty())
         journal_.violated("who fits is tried", "{}", what);

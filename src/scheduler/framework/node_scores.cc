@@ -110,7 +110,7 @@ NodeId NodeSearch::pickByParts(const PodInfo& pod, ClassNodes& kept, const NodeS
   const Cluster::Hidden unseen(cluster_, hidden);
   NodeParts parts(feasible);
   for (const auto& plugin : profile_.score) {
-    if (plugin.signedPlugin || plugin.point->indifferent(pod)) continue;
+    if (plugin.signedPlugin || plugin.point->willSkipScore(pod)) continue;
     std::optional<NodeParts> scores;
     timer_.plugin(plugin.name, "PreScore", [&] {
       scores = plugin.point->scoreParts(pod, feasible);

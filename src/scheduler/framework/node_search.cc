@@ -63,7 +63,7 @@ NodeSearch::NodeSearch(Cluster& cluster, Nominator& nominator, const Profile& pr
 
 bool NodeSearch::hasOtherScores(const PodInfo& pod) const {
   return std::ranges::any_of(otherScores_,
-                             [&](ScorePlugin* plugin) { return !plugin->indifferent(pod); });
+                             [&](ScorePlugin* plugin) { return !plugin->willSkipScore(pod); });
 }
 
 SearchResult NodeSearch::prepare(CycleState& state, const PodPtr& pod) {

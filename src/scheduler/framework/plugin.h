@@ -234,7 +234,7 @@ class ScorePlugin {
   // Returns true if PreScore will return Skip for this pod, whichever nodes are feasible. If this
   // holds for all plugins that are not Signed, the best node is found without visiting all nodes.
   // Must be fast.
-  virtual bool indifferent(const PodInfo& /*pod*/) { return false; }
+  virtual bool willSkipScore(const PodInfo& /*pod*/) { return false; }
   // For plugins that are not Signed, instead of PreScore and Score: the nodes grouped by normalised
   // score. nullopt: PreScore and Score are called.
   virtual std::optional<NodeParts> scoreParts(const PodInfo& /*pod*/, const NodeSet& /*nodes*/) {

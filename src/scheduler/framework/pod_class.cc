@@ -417,7 +417,7 @@ Status ClassNodes::score(const PodInfo& pod, const Scorer& scorer, std::span<con
   Normalized* const normalized = scorer.normalized;
   const std::int64_t weight = scorer.weight;
   // All nodes score 0.
-  if ((!normalized || normalized->raw.empty()) && plugin.point->indifferent(pod)) return {};
+  if ((!normalized || normalized->raw.empty()) && plugin.point->willSkipScore(pod)) return {};
   auto& scores = scratch_.scores;
   for (std::size_t first = 0; first < nodes.size(); first += kChunk) {
     const auto chunk = nodes.subspan(first, std::min(kChunk, nodes.size() - first));

@@ -272,7 +272,7 @@ void CpusFeature::told(const api::Pod& pod) {
 
 void CpusFeature::bound(const api::Pod& pod, const Choice& choice) {
   const PlainCpuGrant own = grantOf(pod);
-  const PlainCpuWish wish = PlainCpuWish::of(pod);
+  const PlainCpuRequest wish = PlainCpuRequest::of(pod);
   const std::string& name = pod.metadata.name;
   if (wish.binds && std::int64_t{1000} * own.cpus.size() != wish.milliCpu)
     journal_.violated("CPUs that are wanted", "{} wants {}m and has {}", name, wish.milliCpu,

@@ -284,7 +284,7 @@ void HoldsFeature::addUsed(const api::Pod& pod, const Choice& choice,
     for (const auto& [name, amount] : shareOf(*other).amounts)
       shares[shareOf(*other).hold][name] += amount;
   for (const auto& hold : holds_.objects()) {
-    if (hold->status.nodeName != node || !invariants_.knew(choice, hold->metadata.uid, node))
+    if (hold->status.nodeName != node || !invariants_.hasReceived(choice, hold->metadata.uid, node))
       continue;
     ++used["pods"];
     if (hold->metadata.uid == mine) continue;

@@ -127,8 +127,8 @@ PlainCpuGrant PlainCpuGrant::of(const api::StringMap& annotations) {
   return grant;
 }
 
-PlainCpuWish PlainCpuWish::of(const api::Pod& pod) {
-  PlainCpuWish wish;
+PlainCpuRequest PlainCpuRequest::of(const api::Pod& pod) {
+  PlainCpuRequest wish;
   const auto& annotations = pod.metadata.annotations;
   wish.milliCpu = amountIn(model::podRequests(pod), "cpu");
   const json::value numa = documentIn(annotations, scheduler::kAnnotationNumaSpec);
@@ -200,7 +200,7 @@ PlainCpus::Room PlainCpus::roomOf(const Model& now, const std::string& node) con
 }
 
 bool PlainCpus::fitsOne(const Room& room, const api::Pod& pod, const std::string& bind, bool bound,
-                        bool required, const PlainCpuWish& wish) {
+                        bool required, const PlainCpuRequest& wish) {
   const auto wanted = room.reported(pod);
   return std::ranges::any_of(room.machine->zones, [&](const auto& zone) {
     const int numa = zone.first;
@@ -230,7 +230,7 @@ bool PlainCpus::fitsTogether(const Room& room, const api::Pod& pod, bool ofEvery
 }
 
 bool PlainCpus::concerns(const api::Pod& pod, const api::Node& node) {
-  const PlainCpuWish wish = PlainCpuWish::of(pod);
+  const PlainCpuRequest wish = PlainCpuRequest::of(pod);
   return wish.binds || !wish.policy.empty() ||
          isPolicy(labelOf(node, scheduler::kLabelNumaPolicy)) ||
          !labelOf(node, scheduler::kLabelCpuBindPolicy).empty();
@@ -239,7 +239,7 @@ bool PlainCpus::concerns(const api::Pod& pod, const api::Node& node) {
 PlainCpus::Answer PlainCpus::ask(const Model& now, const api::Pod& pod,
                                  const api::Node& node) const {
   if (wantedBy(pod).empty()) return Answer::Fits;
-  const PlainCpuWish wish = PlainCpuWish::of(pod);
+  const PlainCpuRequest wish = PlainCpuRequest::of(pod);
   const bool whole = wish.milliCpu % 1000 == 0;
   if (wish.binds && !whole) return Answer::Lacks;
   std::string policy = labelOf(node, scheduler::kLabelNumaPolicy);

@@ -43,14 +43,14 @@ struct PlainCpuGrant {
 };
 
 // A pod's request.
-struct PlainCpuWish {
+struct PlainCpuRequest {
   std::string policy;  // for NUMA nodes; "": none
   bool apart = false;
   bool binds = false;  // by its own policy
   std::string bind;
   bool required = false;
   std::int64_t milliCpu = 0;
-  static PlainCpuWish of(const api::Pod& pod);
+  static PlainCpuRequest of(const api::Pod& pod);
 };
 
 class PlainCpus {
@@ -68,7 +68,7 @@ class PlainCpus {
   struct Room;  // of one node
   Room roomOf(const Model& now, const std::string& node) const;
   static bool fitsOne(const Room& room, const api::Pod& pod, const std::string& bind, bool bound,
-                      bool required, const PlainCpuWish& wish);
+                      bool required, const PlainCpuRequest& wish);
   static bool fitsTogether(const Room& room, const api::Pod& pod, bool ofEverything);
 };
 

@@ -12,7 +12,7 @@
 namespace koord::simulation {
 
 using namespace std::chrono_literals;
-using scheduler::ReservationBook;
+using scheduler::ReservationIndex;
 using scheduler::testing::amountIn;
 
 namespace {
@@ -183,7 +183,7 @@ void ReservationsFeature::addRules(scheduler::Handle& handle, const std::string&
   const auto& store = handle.stores().of<api::Reservation>();
   std::map<std::string, Object> known;
   for (const auto& [key, object] : store.all()) known[object->metadata.uid] = object;
-  const auto& ledger = ReservationBook::of(handle).ledger();
+  const auto& ledger = ReservationIndex::of(handle).ledger();
   for (const auto& record : handle.cluster().pods()) {
     const std::string& uid = record.info->uid();
     if (uid == without) continue;
@@ -269,7 +269,7 @@ void ReservationsFeature::addUsed(const api::Pod& pod, const Choice& choice,
   for (const auto& one : sorted()) {
     const std::string& uid = one->metadata.uid;
     if (!scheduler::isReservationActive(*one) || one->status.nodeName != node ||
-        !invariants_.knew(choice, uid, node))
+        !invariants_.hasReceived(choice, uid, node))
       continue;
     std::map<std::string, std::int64_t> owners;
     for (const auto& other : invariants_.others(choice, node)) {

@@ -105,7 +105,7 @@ GroupPlan Coscheduling::planOf(const std::string& group, std::span<const PodPtr>
   return plan;
 }
 
-bool Coscheduling::indifferent(const PodInfo& pod) {
+bool Coscheduling::willSkipScore(const PodInfo& pod) {
   return unselecting_.of(pod, [&] { return networkSelectorOf(pod).empty(); });
 }
 

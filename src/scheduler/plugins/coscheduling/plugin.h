@@ -47,7 +47,7 @@ class Coscheduling final : public Plugin,
   Status score(const CycleState& state, const PodInfo& pod, std::span<const NodeId> nodes,
                std::span<std::int64_t> scores) override;
   Normalization normalization() const override { return Normalization::Lowest; }
-  bool indifferent(const PodInfo& pod) override;
+  bool willSkipScore(const PodInfo& pod) override;
 
   std::string groupOf(const PodInfo& pod) const override;
   bool sameGroup(const PodInfo& a, const PodInfo& b) const override;

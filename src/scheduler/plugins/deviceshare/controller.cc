@@ -58,18 +58,18 @@ class TemplateFollower {
 };
 
 // Reports the problems of every Device, once.
-class ProblemTeller {
+class ProblemReporter {
  public:
-  ProblemTeller(Handle& handle, DeviceTable& table) : handle_(handle), table_(table) {
+  ProblemReporter(Handle& handle, DeviceTable& table) : handle_(handle), table_(table) {
     table_.onDevice([this](const DeviceInventory& inventory) { tell(inventory); });
     handle_.cluster().live().forEach([&](NodeId node) {
       const DeviceInventory& inventory = table_.rowOf(node).inventory;
       if (inventory.device()) tell(inventory);
     });
   }
-  ~ProblemTeller() { table_.onDevice({}); }
-  ProblemTeller(const ProblemTeller&) = delete;
-  ProblemTeller& operator=(const ProblemTeller&) = delete;
+  ~ProblemReporter() { table_.onDevice({}); }
+  ProblemReporter(const ProblemReporter&) = delete;
+  ProblemReporter& operator=(const ProblemReporter&) = delete;
 
  private:
   void tell(const DeviceInventory& inventory) {
@@ -93,7 +93,7 @@ class ProblemTeller {
 }  // namespace
 
 Task<void> DeviceShare::run() {
-  const ProblemTeller teller(handle_, table_);
+  const ProblemReporter teller(handle_, table_);
   std::vector<std::unique_ptr<TemplateFollower>> followers;
   if (handle_.api()) {
     for (const auto& [name, templates] : GpuTemplates::all(handle_))

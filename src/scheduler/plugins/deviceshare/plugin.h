@@ -63,7 +63,7 @@ class DeviceShare final : public Plugin,
   Status score(const CycleState& state, const PodInfo& pod, std::span<const NodeId> nodes,
                std::span<std::int64_t> scores) override;
   Normalization normalization() const override { return Normalization::Highest; }
-  bool indifferent(const PodInfo& pod) override { return !reader_.concerns(pod); }
+  bool willSkipScore(const PodInfo& pod) override { return !reader_.concerns(pod); }
   std::vector<EventRegistration> eventsToRegister() const override;
 
   // reserve.cc

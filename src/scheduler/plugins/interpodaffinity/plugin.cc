@@ -115,7 +115,7 @@ Status InterPodAffinity::filter(const CycleState& state, const PodInfo& pod, Nod
   return {};
 }
 
-bool InterPodAffinity::indifferent(const PodInfo& pod) {
+bool InterPodAffinity::willSkipScore(const PodInfo& pod) {
   return !hasPreferred(pod) &&
          (args_.ignorePreferredTermsOfExistingPods || !index_.hasTermAbout(pod));
 }
@@ -152,7 +152,7 @@ std::optional<NodeParts> InterPodAffinity::scoreParts(const PodInfo& pod, const 
 
 Status InterPodAffinity::preScore(CycleState&, const PodInfo& pod, std::span<const NodeId>) {
   preferred_.clear();
-  if (indifferent(pod)) return Status::skip();
+  if (willSkipScore(pod)) return Status::skip();
   for (const auto& [sums, weight] : preferencesOf(pod)) {
     auto known = std::ranges::find(preferred_, sums->topology, &Preferred::topology);
     if (known == preferred_.end()) {

@@ -26,7 +26,7 @@ class InterPodAffinity final : public Plugin,
   std::string_view name() const override { return kName; }
   PreFilterResult preFilter(CycleState& state, const PodInfo& pod) override;
   Status filter(const CycleState& state, const PodInfo& pod, NodeFilter& nodes) override;
-  bool indifferent(const PodInfo& pod) override;
+  bool willSkipScore(const PodInfo& pod) override;
   std::optional<NodeParts> scoreParts(const PodInfo& pod, const NodeSet& nodes) override;
   Status preScore(CycleState& state, const PodInfo& pod, std::span<const NodeId> nodes) override;
   Status score(const CycleState& state, const PodInfo& pod, std::span<const NodeId> nodes,

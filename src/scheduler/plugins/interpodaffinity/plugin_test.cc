@@ -160,8 +160,8 @@ TEST_F(AffinityTest, a_pod_that_nothing_is_said_about_is_skipped) {
   CycleState state;
   EXPECT_EQ(plugin->preFilter(state, *world.pod(aPod("p").label("app", "db"))).status.code,
             Code::Skip);
-  EXPECT_TRUE(plugin->indifferent(*world.pod(aPod("p").label("app", "db"))));
-  EXPECT_FALSE(plugin->indifferent(*world.pod(aPod("p").label("app", "web"))));
+  EXPECT_TRUE(plugin->willSkipScore(*world.pod(aPod("p").label("app", "db"))));
+  EXPECT_FALSE(plugin->willSkipScore(*world.pod(aPod("p").label("app", "web"))));
 }
 
 struct Event {

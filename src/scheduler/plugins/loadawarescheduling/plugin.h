@@ -47,7 +47,7 @@ class LoadAwareScheduling final : public Plugin,
   Status score(const CycleState& state, const PodInfo& pod, std::span<const NodeId> nodes,
                std::span<std::int64_t> scores) override;
   // Returns true as long as no node reports anything.
-  bool indifferent(const PodInfo&) override { return table_.reports() == 0; }
+  bool willSkipScore(const PodInfo&) override { return table_.reports() == 0; }
   Status reserve(CycleState& state, const PodPtr& pod, NodeId node) override;
   Status grant(const PodPtr& pod, NodeId node) override {
     CycleState none;

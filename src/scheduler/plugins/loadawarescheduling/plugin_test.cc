@@ -236,14 +236,14 @@ TEST(LoadAware, may_take_old_reports_as_they_are_or_ignore_them) {
   LoadWorld trusting(args);
   args.filterExpiredNodeMetrics = true;
   args.enableScheduleWhenNodeMetricsExpired = true;
-  LoadWorld indifferent(args);
-  for (LoadWorld* f : {&trusting, &indifferent}) {
+  LoadWorld willSkipScore(args);
+  for (LoadWorld* f : {&trusting, &willSkipScore}) {
     f->node("a");
     f->report("a", "9");
     f->pass(1h);
   }
   EXPECT_EQ(trusting.ask("a"), kHotCpu);
-  EXPECT_EQ(indifferent.ask("a"), "");
+  EXPECT_EQ(willSkipScore.ask("a"), "");
 }
 
 TEST(LoadAware, touches_a_node_only_when_its_answer_changes) {

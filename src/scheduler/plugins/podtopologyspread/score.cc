@@ -36,12 +36,12 @@ double weightOf(std::size_t domains) {
 
 }  // namespace
 
-bool PodTopologySpread::indifferent(const PodInfo& pod) {
+bool PodTopologySpread::willSkipScore(const PodInfo& pod) {
   return constraints_.none(pod, SpreadAction::ScheduleAnyway);
 }
 
 Status PodTopologySpread::preScore(CycleState&, const PodInfo& pod, std::span<const NodeId> nodes) {
-  if (indifferent(pod)) return Status::skip();
+  if (willSkipScore(pod)) return Status::skip();
   auto constraints = constraints_.of(pod, SpreadAction::ScheduleAnyway);
   if (!constraints) {
     return Status::error(

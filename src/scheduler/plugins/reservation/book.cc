@@ -46,12 +46,12 @@ bool sameUnit(const api::Reservation& a, const api::Reservation& b) {
 
 }  // namespace
 
-ReservationBook& ReservationBook::of(Handle& handle) {
-  return handle.shared().of<ReservationBook>(
-      [&] { return std::make_unique<ReservationBook>(handle); });
+ReservationIndex& ReservationIndex::of(Handle& handle) {
+  return handle.shared().of<ReservationIndex>(
+      [&] { return std::make_unique<ReservationIndex>(handle); });
 }
 
-ReservationBook::ReservationBook(Handle& handle)
+ReservationIndex::ReservationIndex(Handle& handle)
     : handle_(handle),
       cluster_(handle.cluster()),
       kind_(std::make_unique<ReservationKind>(handle)),
@@ -69,31 +69,31 @@ ReservationBook::ReservationBook(Handle& handle)
       [](const PodInfo& pod) { return isOperatingPod(*pod.pod); });
 }
 
-ReservationBook::~ReservationBook() = default;
+ReservationIndex::~ReservationIndex() = default;
 
-bool ReservationBook::isReservePod(const PodInfo& pod) const {
+bool ReservationIndex::isReservePod(const PodInfo& pod) const {
   return pod.kind == kind_.get();
 }
 
-ReservationPtr ReservationBook::find(const std::string& uid) const {
+ReservationPtr ReservationIndex::find(const std::string& uid) const {
   const auto it = byUid_.find(uid);
   return it == byUid_.end() ? nullptr : it->second;
 }
 
-ReservationPtr ReservationBook::named(const std::string& name) const {
+ReservationPtr ReservationIndex::named(const std::string& name) const {
   const auto it = byName_.find(name);
   return it == byName_.end() ? nullptr : it->second;
 }
 
-std::uint64_t ReservationBook::version() const {
+std::uint64_t ReservationIndex::version() const {
   return version_ + ledger_->version() + cluster_.placesVersion();
 }
 
-int ReservationBook::ordersAfter(std::int64_t order) const {
+int ReservationIndex::ordersAfter(std::int64_t order) const {
   return static_cast<int>(std::distance(orders_.upper_bound(order), orders_.end()));
 }
 
-void ReservationBook::countOrder(std::int64_t order, int by) {
+void ReservationIndex::countOrder(std::int64_t order, int by) {
   if (order == 0) return;
   int& count = orders_[order];
   const bool was = count > 0;
@@ -102,19 +102,19 @@ void ReservationBook::countOrder(std::int64_t order, int by) {
   if (count == 0) orders_.erase(order);
 }
 
-void ReservationBook::nodeChanged(NodeId node) {
+void ReservationIndex::nodeChanged(NodeId node) {
   if (!onChange) return;
   for (const ReservationPtr& entry : on(node)) onChange(entry->uid());
 }
 
-void ReservationBook::changed(const Object& before, const Object& after) {
+void ReservationIndex::changed(const Object& before, const Object& after) {
   if (before && (!after || before->metadata.uid != after->metadata.uid)) gone(before);
   if (after) seen(after);
   ++version_;
   if (onChange) onChange((after ? after : before)->metadata.uid);
 }
 
-void ReservationBook::gone(const Object& last) {
+void ReservationIndex::gone(const Object& last) {
   const auto it = byUid_.find(last->metadata.uid);
   if (it == byUid_.end()) return;
   const ReservationPtr entry = it->second;
@@ -126,14 +126,14 @@ void ReservationBook::gone(const Object& last) {
   ledger_->release(cluster_, entry->uid());
 }
 
-void ReservationBook::seen(const Object& object) {
+void ReservationIndex::seen(const Object& object) {
   const ReservationPtr before = find(object->metadata.uid);
   auto entry = read(object, before.get());
   put(entry, before);
 }
 
-void ReservationBook::put(const std::shared_ptr<ReservationEntry>& entry,
-                          const ReservationPtr& before) {
+void ReservationIndex::put(const std::shared_ptr<ReservationEntry>& entry,
+                           const ReservationPtr& before) {
   if (before) removeFromIndex(before);
   byUid_[entry->uid()] = entry;
   byName_[listedAs(*entry)] = entry;
@@ -142,7 +142,7 @@ void ReservationBook::put(const std::shared_ptr<ReservationEntry>& entry,
   if (before) owners_.release(before->owners);
 }
 
-void ReservationBook::podChanged(const PodPtr& before, const PodPtr& after) {
+void ReservationIndex::podChanged(const PodPtr& before, const PodPtr& after) {
   const bool was = before && !before->kind && isOperatingPod(*before->pod);
   const bool is = after && !after->kind && isOperatingPod(*after->pod);
   if (!was && !is) return;
@@ -163,7 +163,7 @@ void ReservationBook::podChanged(const PodPtr& before, const PodPtr& after) {
                            now ? now->object : nullptr));
 }
 
-void ReservationBook::onPod(const PodPtr& pod) {
+void ReservationIndex::onPod(const PodPtr& pod) {
   const ReservationPtr before = find(pod->uid());
   auto entry = std::make_shared<ReservationEntry>();
   entry->operating = true;
@@ -182,8 +182,8 @@ void ReservationBook::onPod(const PodPtr& pod) {
   put(entry, before);
 }
 
-std::shared_ptr<ReservationEntry> ReservationBook::read(const Object& object,
-                                                        const ReservationEntry* before) {
+std::shared_ptr<ReservationEntry> ReservationIndex::read(const Object& object,
+                                                         const ReservationEntry* before) {
   auto entry = std::make_shared<ReservationEntry>();
   const api::Reservation& reservation = *object;
   entry->object = object;
@@ -211,7 +211,7 @@ std::shared_ptr<ReservationEntry> ReservationBook::read(const Object& object,
   return entry;
 }
 
-void ReservationBook::readCapacity(ReservationEntry& entry) {
+void ReservationIndex::readCapacity(ReservationEntry& entry) {
   ResourceNames& names = cluster_.resources();
   entry.allocatable = model::podRequests(*entry.unit);
   entry.room = toResources(names, entry.allocatable);
@@ -239,7 +239,7 @@ void ReservationBook::readCapacity(ReservationEntry& entry) {
 }
 
 // Passes changes of the reserve pod to the scheduler.
-void ReservationBook::feed(const ReservationEntry* before, const ReservationEntry* after) {
+void ReservationIndex::feed(const ReservationEntry* before, const ReservationEntry* after) {
   // A pod in operating mode arrives as a pod.
   if ((before && before->operating) || (after && after->operating)) return;
   const auto was = before ? before->unit : nullptr;
@@ -257,7 +257,7 @@ void ReservationBook::feed(const ReservationEntry* before, const ReservationEntr
   }
 }
 
-void ReservationBook::file(const std::shared_ptr<ReservationEntry>& entry) {
+void ReservationIndex::file(const std::shared_ptr<ReservationEntry>& entry) {
   if (!entry->available || !entry->unit) return;
   const Cluster::PodRecord* record = cluster_.findPod(entry->uid());
   if (!record) return;
@@ -274,7 +274,7 @@ void ReservationBook::file(const std::shared_ptr<ReservationEntry>& entry) {
   cluster_.touch(entry->node);
 }
 
-void ReservationBook::removeFromIndex(const ReservationPtr& entry) {
+void ReservationIndex::removeFromIndex(const ReservationPtr& entry) {
   if (entry->node == kNoNode) return;
   std::erase(byNode_[entry->node], entry);
   auto& nodes = byOwners_[entry->owners];

@@ -1,9 +1,9 @@
 #pragma once
 
-// ReservationBook: the cache of the reservations and of the nodes that they are placed on. It
+// ReservationIndex: the cache of the reservations and of the nodes that they are placed on. It
 // follows the store, parses each object once per change and passes the reserve pods to the
 // scheduler. The ledger holds what owners use of the reservations; the Cluster holds the nodes. All
-// profiles share one ReservationBook.
+// profiles share one ReservationIndex.
 
 #include <algorithm>
 #include <map>
@@ -70,13 +70,13 @@ struct ReservationEntry {
 };
 using ReservationPtr = std::shared_ptr<const ReservationEntry>;
 
-class ReservationBook final : public ClusterListener {
+class ReservationIndex final : public ClusterListener {
  public:
-  explicit ReservationBook(Handle& handle);
-  ~ReservationBook() override;
+  explicit ReservationIndex(Handle& handle);
+  ~ReservationIndex() override;
 
   // The instance that all profiles share.
-  static ReservationBook& of(Handle& handle);
+  static ReservationIndex& of(Handle& handle);
 
   // The reservations that are placed on the node, by name.
   std::span<const ReservationPtr> on(NodeId node) const {

@@ -87,12 +87,12 @@ std::optional<json::object> usedStatus(const Cluster& cluster, const Reservation
   return written;
 }
 
-ReservationController::ReservationController(Handle& handle, ReservationBook& book,
+ReservationController::ReservationController(Handle& handle, ReservationIndex& index,
                                              const ReservationArgs& args)
     : handle_(handle),
       cluster_(handle.cluster()),
       executor_(handle.executor()),
-      book_(book),
+      index_(index),
       args_(args) {
   for (std::int64_t n = 0; n < args_.controllerWorkers; ++n) {
     workers_.push_back(std::make_unique<kube::WorkQueue>(
@@ -101,7 +101,7 @@ ReservationController::ReservationController(Handle& handle, ReservationBook& bo
 }
 
 ReservationController::~ReservationController() {
-  book_.onChange = nullptr;
+  index_.onChange = nullptr;
   executor_.cancel(timer_);
 }
 
@@ -110,8 +110,8 @@ void ReservationController::enqueue(const std::string& uid) {
 }
 
 Task<void> ReservationController::run() {
-  book_.onChange = [this](const std::string& uid) { enqueue(uid); };
-  for (const auto& [name, entry] : book_.all())
+  index_.onChange = [this](const std::string& uid) { enqueue(uid); };
+  for (const auto& [name, entry] : index_.all())
     if (!entry->operating) enqueue(entry->uid());
   for (const auto& worker : workers_) worker->start();
   for (;;) {
@@ -149,7 +149,7 @@ void ReservationController::reportProblems(const ReservationEntry& entry) {
 }
 
 Task<Result<>> ReservationController::sync(std::string uid) {
-  const ReservationPtr entry = book_.find(uid);
+  const ReservationPtr entry = index_.find(uid);
   if (entry && entry->operating) {  // there is no status to write
     reportProblems(*entry);
     co_return Result<>{};
@@ -180,18 +180,18 @@ Task<Result<>> ReservationController::sync(std::string uid) {
     co_return Result<>{};
   ReservationKind::Change change =
       [this, uid](const api::Reservation& reservation) -> Result<std::optional<json::object>> {
-    const ReservationPtr now = book_.find(uid);
+    const ReservationPtr now = index_.find(uid);
     if (!now || !isReservationActive(reservation)) return std::optional<json::object>();
     return usedStatus(cluster_, *now, reservation, executor_.wallNow());
   };
-  auto changing = book_.kind().changeStatus(entry->name(), uid, std::move(change));
+  auto changing = index_.kind().changeStatus(entry->name(), uid, std::move(change));
   Result<> changed = co_await changing;
   if (!changed && changed.error().code == ErrorCode::NotFound) co_return Result<>{};
   co_return changed;
 }
 
 Task<Result<>> ReservationController::release(std::string uid) {
-  const ReservationUse* use = book_.ledger().find(uid);
+  const ReservationUse* use = index_.ledger().find(uid);
   if (!use || !handle_.api()) co_return Result<>{};
   std::vector<PodPtr> pods;
   for (const auto& [pod, owner] : use->pods)
@@ -222,7 +222,7 @@ Task<Result<>> ReservationController::end(ReservationPtr entry) {
       return std::optional<json::object>();
     return std::optional<json::object>(expiredStatus(reservation, executor_.wallNow()));
   };
-  auto changing = book_.kind().changeStatus(entry->name(), entry->uid(), std::move(change));
+  auto changing = index_.kind().changeStatus(entry->name(), entry->uid(), std::move(change));
   Result<> changed = co_await changing;
   if (!changed && changed.error().code == ErrorCode::NotFound) co_return Result<>{};
   co_return changed;
@@ -236,7 +236,7 @@ Task<Result<>> ReservationController::reportInvalid(ReservationPtr entry) {
     if (isReservationTerminal(reservation)) return std::optional<json::object>();
     return unscheduledStatus(reservation, error, executor_.wallNow());
   };
-  auto changing = book_.kind().changeStatus(entry->name(), entry->uid(), std::move(change));
+  auto changing = index_.kind().changeStatus(entry->name(), entry->uid(), std::move(change));
   Result<> changed = co_await changing;
   if (!changed && changed.error().code == ErrorCode::NotFound) co_return Result<>{};
   co_return changed;
@@ -289,7 +289,7 @@ bool ReservationController::isGarbage(const api::Reservation& reservation) const
 Task<void> ReservationController::collectGarbage() {
   if (!handle_.api()) co_return;
   std::vector<std::pair<std::string, std::string>> garbage;  // name and uid
-  for (const auto& [name, entry] : book_.all())
+  for (const auto& [name, entry] : index_.all())
     if (!entry->object->metadata.deletionTimestamp && isGarbage(*entry->object))
       garbage.emplace_back(name, entry->uid());
   for (const auto& [name, uid] : garbage) {

@@ -19,7 +19,7 @@ namespace koord::scheduler {
 
 class ReservationController {
  public:
-  ReservationController(Handle& handle, ReservationBook& book, const ReservationArgs& args);
+  ReservationController(Handle& handle, ReservationIndex& index, const ReservationArgs& args);
   ~ReservationController();
   ReservationController(const ReservationController&) = delete;
   ReservationController& operator=(const ReservationController&) = delete;
@@ -45,7 +45,7 @@ class ReservationController {
   Handle& handle_;
   Cluster& cluster_;
   Executor& executor_;
-  ReservationBook& book_;
+  ReservationIndex& index_;
   const ReservationArgs args_;
   std::vector<std::unique_ptr<kube::WorkQueue>> workers_;  // by hash of the uid
   std::set<std::pair<WallTime, std::string>> ends_;

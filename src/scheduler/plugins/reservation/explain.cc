@@ -94,7 +94,7 @@ json::value ReservationPlugin::explainPod(const PodInfo& pod) const {
   const PodMatch match = matcher_.of(pod);  // a copy: calls below may ask for other pods
   const std::string own = reservationOf(pod.uid());
   json::array list;
-  for (const auto& [name, reservation] : book_.all()) {
+  for (const auto& [name, reservation] : index_.all()) {
     bool matched = false;
     std::string reason = unusedReason(pod, match, *reservation, matched);
     if (own == reservation->uid()) {
@@ -130,7 +130,7 @@ Result<json::value> ReservationPlugin::explain(const std::string& namespaceAndNa
 }
 
 json::value ReservationPlugin::factsOf(const PodInfo& pod) const {
-  if (book_.isReservePod(pod)) return nullptr;
+  if (index_.isReservePod(pod)) return nullptr;
   const PodMatch& match = matcher_.of(pod);
   const bool concerned = !match.owners.empty() || match.reservationRequest.anything() ||
                          !reservationOf(pod.uid()).empty();
@@ -138,7 +138,7 @@ json::value ReservationPlugin::factsOf(const PodInfo& pod) const {
 }
 
 std::string ReservationPlugin::remedyFor(const PodInfo& pod, NodeId node) const {
-  if (book_.isReservePod(pod)) return "";
+  if (index_.isReservePod(pod)) return "";
   const PodMatch& match = matcher_.of(pod);
   if (match.reservationRequest.required && matcher_.matchedOn(match, node).empty())
     return "a reservation there that the pod may use";

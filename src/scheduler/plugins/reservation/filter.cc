@@ -39,7 +39,7 @@ std::vector<std::string> byNode(const auto& resources) {
 PreFilterResult ReservationPlugin::preFilterReservePod(const PodInfo& pod) const {
   if (!PreAllocation::allowed(pod))
     return {PreAllocation::demanded(pod) ? Status::unresolvable(kNobodyToTakeOver) : Status{}, {}};
-  const ReservationPtr own = book_.find(pod.uid());
+  const ReservationPtr own = index_.find(pod.uid());
   if (!own) return {};  // Filter reports it
   if (std::string why = preAllocation_.refusal(*own); !why.empty())
     return {Status::unresolvable(std::move(why)), {}};
@@ -54,7 +54,7 @@ PreFilterResult ReservationPlugin::preFilterReservePod(const PodInfo& pod) const
 
 // A pod that represents a future reservation has policy Aligned.
 bool ReservationPlugin::conflicts(AllocatePolicy own, NodeId node) const {
-  return std::ranges::any_of(book_.on(node), [&](const ReservationPtr& other) {
+  return std::ranges::any_of(index_.on(node), [&](const ReservationPtr& other) {
     const bool anyDefault =
         own == AllocatePolicy::Default || other->policy == AllocatePolicy::Default;
     return other->usable() && anyDefault && own != other->policy;
@@ -62,7 +62,7 @@ bool ReservationPlugin::conflicts(AllocatePolicy own, NodeId node) const {
 }
 
 Status ReservationPlugin::filter(const CycleState&, const PodInfo& pod, NodeFilter& nodes) {
-  if (book_.isReservePod(pod)) return filterReservePod(pod, nodes);
+  if (index_.isReservePod(pod)) return filterReservePod(pod, nodes);
   const bool toBe = isUnboundReservation(*pod.pod);
   if (toBe || isOperatingPod(*pod.pod)) {
     const AllocatePolicy own = toBe ? AllocatePolicy::Default : AllocatePolicy::Aligned;
@@ -89,7 +89,7 @@ Status ReservationPlugin::filter(const CycleState&, const PodInfo& pod, NodeFilt
 // If owners may exceed a reservation in any way, the resources next to it cannot be attributed:
 // such reservations exclude those of other policies.
 Status ReservationPlugin::filterReservePod(const PodInfo& pod, NodeFilter& nodes) const {
-  const ReservationPtr own = book_.find(pod.uid());
+  const ReservationPtr own = index_.find(pod.uid());
   if (!own) {
     return Status::error(fmt::format(
         "cannot get reservation, err: reservation.scheduling.koordinator.sh \"{}\" not found",

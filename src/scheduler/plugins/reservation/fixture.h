@@ -42,7 +42,7 @@ struct ReservationWorld {
     world.stores().of<api::Reservation>().set(reservation.build());
   }
   void erase(const std::string& name) { world.stores().of<api::Reservation>().erase({"", name}); }
-  const ReservationBook& book() { return ReservationBook::of(world); }
+  const ReservationIndex& index() { return ReservationIndex::of(world); }
   std::int64_t used(const std::string& node, ResourceId resource = kCpu) {
     return Cluster::columnAt(cluster().requested(resource), id(node));
   }

@@ -30,7 +30,7 @@ bool isReservationReason(std::string_view reason) {
 }
 
 const PodMatch& ReservationMatcher::of(const PodInfo& pod) const {
-  const std::uint64_t version = book_.owners().version();
+  const std::uint64_t version = index_.owners().version();
   if (last_.pod == pod.pod && lastOwners_ == version) {
     findNodes();
     return last_;
@@ -43,10 +43,10 @@ const PodMatch& ReservationMatcher::of(const PodInfo& pod) const {
   if (std::exchange(hasRequest_, false)) last_.reservationRequest = {};
   lastOwners_ = version;
   // A reservation never uses another one.
-  if (book_.isReservePod(pod) || isUnboundReservation(*pod.pod)) return last_;
+  if (index_.isReservePod(pod) || isUnboundReservation(*pod.pod)) return last_;
   hasRequest_ = wishes(pod);
   if (hasRequest_) last_.reservationRequest = ReservationRequest::of(*pod.pod);
-  if (!book_.owners().empty()) last_.owners = book_.owners().matching(*pod.pod);
+  if (!index_.owners().empty()) last_.owners = index_.owners().matching(*pod.pod);
   findNodes();
   if (last_.reservationRequest.exact) last_.requests = model::podRequests(*pod.pod);
   if (!last_.matchesAnything()) return last_;
@@ -58,12 +58,12 @@ const PodMatch& ReservationMatcher::of(const PodInfo& pod) const {
 }
 
 void ReservationMatcher::findNodes() const {
-  if (lastPlaces_ == book_.placesVersion() && nodesFor_ == last_.owners) return;
-  lastPlaces_ = book_.placesVersion();
+  if (lastPlaces_ == index_.placesVersion() && nodesFor_ == last_.owners) return;
+  lastPlaces_ = index_.placesVersion();
   nodesFor_ = last_.owners;
   last_.nodes.clear();
   for (const OwnersId owners : last_.owners)
-    for (const NodeId node : book_.nodesOf(owners)) last_.nodes.insert(node);
+    for (const NodeId node : index_.nodesOf(owners)) last_.nodes.insert(node);
 }
 
 bool ReservationMatcher::matchesAffinity(const PodMatch& match, const ReservationEntry& reservation,
@@ -123,7 +123,7 @@ ReservationMatcher::Matched ReservationMatcher::matchedOn(const PodMatch& match,
                                                           NodeId node) const {
   Matched matched;
   if (!match.mayMatchOn(node)) return matched;
-  for (const ReservationPtr& reservation : book_.on(node))
+  for (const ReservationPtr& reservation : index_.on(node))
     if (reservation->usable() && judge(match, *reservation) == MatchVerdict::Matched)
       matched.push_back(reservation.get());
   return matched;

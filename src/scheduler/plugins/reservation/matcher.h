@@ -51,14 +51,14 @@ enum class MatchVerdict : std::uint8_t {
 class ReservationMatcher {
  public:
   // omitNodeLabels: the affinity is matched with labels of reservations only.
-  ReservationMatcher(const ReservationBook& book, const Cluster& cluster, ReservationArgs args,
+  ReservationMatcher(const ReservationIndex& index, const Cluster& cluster, ReservationArgs args,
                      bool omitNodeLabels)
-      : book_(book), cluster_(cluster), args_(std::move(args)), omitNodeLabels_(omitNodeLabels) {}
+      : index_(index), cluster_(cluster), args_(std::move(args)), omitNodeLabels_(omitNodeLabels) {}
 
   // Returns true if the pod certainly neither asks for reservations nor is selected by any. Always
   // fast, unlike of().
-  bool indifferent(const PodInfo& pod) const {
-    return pod.shape != 0 && book_.owners().empty() && !wishes(pod);
+  bool willSkipScore(const PodInfo& pod) const {
+    return pod.shape != 0 && index_.owners().empty() && !wishes(pod);
   }
   // The reference is valid until the next call with another pod.
   const PodMatch& of(const PodInfo& pod) const;
@@ -108,7 +108,7 @@ class ReservationMatcher {
                               const ReservationEntry& reservation, bool detailed,
                               Shortage& shortage) const;
 
-  const ReservationBook& book_;
+  const ReservationIndex& index_;
   const Cluster& cluster_;
   const ReservationArgs args_;
   const bool omitNodeLabels_;

@@ -76,7 +76,7 @@ const ReservationEntry* ReservationPlugin::nominate(const PodInfo& pod, NodeId n
 }
 
 std::string ReservationPlugin::nominationOf(const PodInfo& pod, NodeId node, bool counted) const {
-  if (book_.isReservePod(pod)) return "";
+  if (index_.isReservePod(pod)) return "";
   if (counted)
     if (std::string own = reservationOf(pod.uid()); !own.empty()) return own;
   const ReservationEntry* reservation = nominate(pod, node, counted);
@@ -84,8 +84,8 @@ std::string ReservationPlugin::nominationOf(const PodInfo& pod, NodeId node, boo
 }
 
 Status ReservationPlugin::preScore(CycleState&, const PodInfo& pod, std::span<const NodeId>) {
-  if (book_.isReservePod(pod))
-    return PreAllocation::allowed(pod) && book_.find(pod.uid()) ? Status{} : Status::skip();
+  if (index_.isReservePod(pod))
+    return PreAllocation::allowed(pod) && index_.find(pod.uid()) ? Status{} : Status::skip();
   const PodMatch& match = matcher_.of(pod);
   const bool none = match.owners.empty() || match.reservationRequest.ignoresReservations;
   return none ? Status::skip() : Status{};
@@ -93,7 +93,7 @@ Status ReservationPlugin::preScore(CycleState&, const PodInfo& pod, std::span<co
 
 Status ReservationPlugin::score(const CycleState&, const PodInfo& pod,
                                 std::span<const NodeId> nodes, std::span<std::int64_t> scores) {
-  if (const ReservationPtr own = book_.isReservePod(pod) ? book_.find(pod.uid()) : nullptr) {
+  if (const ReservationPtr own = index_.isReservePod(pod) ? index_.find(pod.uid()) : nullptr) {
     for (std::size_t n = 0; n < nodes.size(); ++n)
       scores[n] = preAllocation_.score(*own, preAllocation_.choose(pod, *own, nodes[n], false));
     return {};
@@ -106,7 +106,7 @@ Status ReservationPlugin::score(const CycleState&, const PodInfo& pod,
       if (reservation->order != 0 && (order == 0 || reservation->order < order))
         order = reservation->order;
     if (order != 0) {
-      scores[n] = kOrdered << std::min(book_.ordersAfter(order), kMaxOrders);
+      scores[n] = kOrdered << std::min(index_.ordersAfter(order), kMaxOrders);
     } else if (const ReservationEntry* reservation = nominate(pod, nodes[n], false)) {
       scores[n] = matcher_.fullness(pod, *reservation);
     }
@@ -120,11 +120,11 @@ Status ReservationPlugin::score(const CycleState&, const PodInfo& pod,
 }
 
 Status ReservationPlugin::reserve(CycleState& state, const PodPtr& pod, NodeId node) {
-  return matcher_.indifferent(*pod) ? Status{} : reserveIn(state, pod, node);
+  return matcher_.willSkipScore(*pod) ? Status{} : reserveIn(state, pod, node);
 }
 
 Status ReservationPlugin::reserveIn(CycleState& state, const PodPtr& pod, NodeId node) {
-  if (book_.isReservePod(*pod)) return takeOver(state, pod, node);
+  if (index_.isReservePod(*pod)) return takeOver(state, pod, node);
   const PodMatch& match = matcher_.of(*pod);
   if (!match.matchesAnything() && !match.reservationRequest.required) return {};
   if (match.reservationRequest.ignoresReservations) return {};
@@ -136,15 +136,15 @@ Status ReservationPlugin::reserveIn(CycleState& state, const PodPtr& pod, NodeId
     return Status::error("target reservation is terminating");
   const api::ReservationAllocated allocated{reservation->name(), reservation->uid()};
   state.annotations()[model::kAnnotationReservationAllocated] = toJson(api::encode(allocated));
-  cluster_.regrant(pod->uid(), book_.ledgerId(),
+  cluster_.regrant(pod->uid(), index_.ledgerId(),
                    ReservationLedger::grantOf({reservation->uid(), reservation->name(), {}}));
   return {};
 }
 
 Status ReservationPlugin::grant(const PodPtr& pod, NodeId node) {
-  if (book_.isReservePod(*pod)) return {};
+  if (index_.isReservePod(*pod)) return {};
   if (const ReservationEntry* reservation = nominate(*pod, node, true))
-    cluster_.regrant(pod->uid(), book_.ledgerId(),
+    cluster_.regrant(pod->uid(), index_.ledgerId(),
                      ReservationLedger::grantOf({reservation->uid(), reservation->name(), {}}));
   return {};
 }
@@ -153,27 +153,27 @@ Status ReservationPlugin::grant(const PodPtr& pod, NodeId node) {
 // over. The annotations are written before the reservation becomes available.
 Status ReservationPlugin::takeOver(CycleState& state, const PodPtr& pod, NodeId node) {
   if (!PreAllocation::allowed(*pod)) return {};
-  const ReservationPtr own = book_.find(pod->uid());
+  const ReservationPtr own = index_.find(pod->uid());
   if (!own) return {};
   const PreAllocation::Choice choice = preAllocation_.choose(*pod, *own, node, true);
   if (!choice.status.ok() || choice.pods.empty()) return choice.status;
-  cluster_.regrant(pod->uid(), book_.ledgerId(), ReservationLedger::grantOf({}));
+  cluster_.regrant(pod->uid(), index_.ledgerId(), ReservationLedger::grantOf({}));
   auto& taken = state.put(kTakenOver, std::vector<std::string>());
   for (const PodPtr& each : choice.pods) {
-    if (book_.ledger().in(cluster_.findPod(each->uid())->grants)) continue;
-    book_.ledger().promise(cluster_, each->uid(), {own->uid(), own->name(), {}});
+    if (index_.ledger().in(cluster_.findPod(each->uid())->grants)) continue;
+    index_.ledger().promise(cluster_, each->uid(), {own->uid(), own->name(), {}});
     taken.push_back(each->uid());
   }
   return {};
 }
 
 void ReservationPlugin::unreserve(CycleState& state, const PodPtr& pod, NodeId) {
-  if (book_.isReservePod(*pod)) {
-    std::vector<std::string> pods = book_.ledger().withdraw(cluster_, pod->uid());
+  if (index_.isReservePod(*pod)) {
+    std::vector<std::string> pods = index_.ledger().withdraw(cluster_, pod->uid());
     // The next attempt begins with the annotations that pods already have; a reservation that is
     // gone has no next attempt.
     const auto* taken = state.get<std::vector<std::string>>(kTakenOver);
-    if (taken && !book_.find(pod->uid())) pods = *taken;
+    if (taken && !index_.find(pod->uid())) pods = *taken;
     if (!pods.empty() && handle_.api()) tasks_.spawn(dropTakenOver(std::move(pods), pod->uid()));
     return;
   }
@@ -238,12 +238,12 @@ Task<Result<>> ReservationPlugin::dropTakenOver(std::string uid, api::ObjectKey 
 }
 
 Task<Status> ReservationPlugin::writeTakenOver(PodPtr pod) {
-  const ReservationPtr own = book_.find(pod->uid());
+  const ReservationPtr own = index_.find(pod->uid());
   if (!own || !handle_.api()) co_return Status{};
   const api::ReservationAllocated allocated{own->name(), own->uid()};
   const std::string text = toJson(api::encode(allocated));
   std::vector<std::pair<std::string, api::ObjectKey>> pods;
-  for (const auto& [uid, share] : book_.ledger().promises()) {
+  for (const auto& [uid, share] : index_.ledger().promises()) {
     const Cluster::PodRecord* record = cluster_.findPod(uid);
     if (share.reservation == pod->uid() && record)
       pods.emplace_back(uid, api::keyOf(record->info->pod->metadata));
@@ -261,12 +261,12 @@ Task<Status> ReservationPlugin::writeTakenOver(PodPtr pod) {
 // The pod's own annotation is set in Reserve and written with the binding. PreBind writes those of
 // the pods that a reservation takes over.
 Status ReservationPlugin::preBindPreFlight(CycleState&, const PodPtr& pod, NodeId) {
-  const bool writes = book_.isReservePod(*pod) && PreAllocation::allowed(*pod);
+  const bool writes = index_.isReservePod(*pod) && PreAllocation::allowed(*pod);
   return writes ? Status{} : Status::skip();
 }
 
 Task<Status> ReservationPlugin::preBind(CycleState&, PodPtr pod, NodeId) {
-  if (!book_.isReservePod(*pod)) co_return Status{};
+  if (!index_.isReservePod(*pod)) co_return Status{};
   auto writing = writeTakenOver(pod);
   Status written = co_await writing;
   co_return written;
@@ -275,7 +275,7 @@ Task<Status> ReservationPlugin::preBind(CycleState&, PodPtr pod, NodeId) {
 Task<Status> ReservationPlugin::bind(CycleState& state, PodPtr pod, std::string nodeName) {
   if (!binds(*pod)) co_return Status::skip();
   api::StringMap annotations = std::exchange(state.annotations(), {});
-  auto binding = book_.kind().bind(pod, std::move(nodeName), std::move(annotations));
+  auto binding = index_.kind().bind(pod, std::move(nodeName), std::move(annotations));
   const Result<> bound = co_await binding;
   co_return bound ? Status{} : Status::of(bound.error());
 }

@@ -126,7 +126,7 @@ void OwnerIndex::release(OwnersId id) {
   if (list == lists_.end() || --list->second.users > 0) return;
   ++version_;
   forEachPlace(list->second.matcher, [&](std::vector<OwnersId>& place) { drop(place, id); });
-  const auto dropUnusedEntry = [](Filed& filed) {
+  const auto dropUnusedEntry = [](OwnersByLabel& filed) {
     std::erase_if(filed, [](const auto& entry) { return entry.second.empty(); });
   };
   for (const auto& entry : list->second.matcher.entries_) {
@@ -141,7 +141,7 @@ void OwnerIndex::release(OwnersId id) {
     }
   }
   if (podUids_.size() + podNames_.size() + controllers_.size() > 2 * lists_.size() + 64)
-    for (Filed* filed : {&podUids_, &podNames_, &controllers_}) dropUnusedEntry(*filed);
+    for (OwnersByLabel* filed : {&podUids_, &podNames_, &controllers_}) dropUnusedEntry(*filed);
   byText_.erase(list->second.text);
   lists_.erase(list);
 }
@@ -151,7 +151,7 @@ std::vector<OwnersId> OwnerIndex::matching(const api::Pod& pod) const {
   const auto take = [&](const std::vector<OwnersId>& filed) {
     ids.insert(ids.end(), filed.begin(), filed.end());
   };
-  const auto takeFrom = [&](const Filed& filed, std::string_view key) {
+  const auto takeFrom = [&](const OwnersByLabel& filed, std::string_view key) {
     if (filed.empty()) return;
     if (const auto place = filed.find(key); place != filed.end()) take(place->second);
   };

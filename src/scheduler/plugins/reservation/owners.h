@@ -61,7 +61,8 @@ class OwnerIndex {
   std::uint64_t version() const { return version_; }
 
  private:
-  using Filed = std::unordered_map<std::string, std::vector<OwnersId>, TextHash, std::equal_to<>>;
+  using OwnersByLabel =
+      std::unordered_map<std::string, std::vector<OwnersId>, TextHash, std::equal_to<>>;
   struct List {
     OwnerMatcher matcher;
     std::string text;
@@ -77,10 +78,10 @@ class OwnerIndex {
   OwnersId last_ = kNoOwners;
   std::uint64_t version_ = 0;
   // By label key, then value.
-  std::unordered_map<std::string, Filed, TextHash, std::equal_to<>> labels_;
-  Filed podUids_;
-  Filed podNames_;
-  Filed controllers_;  // by uid or name of an owner reference
+  std::unordered_map<std::string, OwnersByLabel, TextHash, std::equal_to<>> labels_;
+  OwnersByLabel podUids_;
+  OwnersByLabel podNames_;
+  OwnersByLabel controllers_;  // by uid or name of an owner reference
   std::vector<OwnersId> anything_;
 };
 

@@ -32,11 +32,11 @@ void signPreAllocation(const PodInfo& pod, const ReservationPtr& reservation,
 ReservationPlugin::ReservationPlugin(Handle& handle, const ReservationArgs& args)
     : handle_(handle),
       cluster_(handle.cluster()),
-      book_(ReservationBook::of(handle)),
+      index_(ReservationIndex::of(handle)),
       args_(args),
-      matcher_(book_, cluster_, args, handle.enabled("OmitNodeLabelsForReservation")),
-      preAllocation_(book_, matcher_, cluster_, args),
-      selectorIndex_(book_, cluster_, args),
+      matcher_(index_, cluster_, args, handle.enabled("OmitNodeLabelsForReservation")),
+      preAllocation_(index_, matcher_, cluster_, args),
+      selectorIndex_(index_, cluster_, args),
       preemption_(handle, rules_, std::string(kName),
                   {args.minCandidateNodesPercentage, args.minCandidateNodesAbsolute}) {}
 
@@ -53,12 +53,12 @@ const std::vector<ReservationScoreOffer*>& ReservationPlugin::scorers() const {
 }
 
 void ReservationPlugin::sign(const PodInfo& pod, Signature& signature) const {
-  if (book_.isReservePod(pod)) {
+  if (index_.isReservePod(pod)) {
     signature.add(std::int64_t{-1});
     const std::string* node =
         api::findIn(pod.pod->metadata.annotations, model::kAnnotationReservationNode);
     signature.add(node ? *node : "");
-    const ReservationPtr reservation = book_.find(pod.uid());
+    const ReservationPtr reservation = index_.find(pod.uid());
     signature.add(
         static_cast<std::int64_t>(reservation ? reservation->policy : AllocatePolicy::Default));
     signPreAllocation(pod, reservation, signature);
@@ -83,26 +83,26 @@ std::uint64_t ReservationPlugin::podsEpoch() const {
 }
 
 std::uint64_t ReservationPlugin::epoch(const CycleState&, const PodInfo& pod) const {
-  if (matcher_.indifferent(pod)) return 0;
-  if (book_.isReservePod(pod) && PreAllocation::allowed(pod)) return podsEpoch();
-  return matcher_.of(pod).owners.empty() ? 0 : book_.ordersVersion();
+  if (matcher_.willSkipScore(pod)) return 0;
+  if (index_.isReservePod(pod) && PreAllocation::allowed(pod)) return podsEpoch();
+  return matcher_.of(pod).owners.empty() ? 0 : index_.ordersVersion();
 }
 
 std::uint64_t ReservationPlugin::preFilterEpoch(const PodInfo& pod) const {
-  if (matcher_.indifferent(pod)) return 0;
+  if (matcher_.willSkipScore(pod)) return 0;
   // Any pod may change which nodes have candidates for pre-allocation.
-  if (book_.isReservePod(pod)) return PreAllocation::demanded(pod) ? podsEpoch() : 0;
-  return matcher_.of(pod).reservationRequest.required ? book_.version() : 0;
+  if (index_.isReservePod(pod)) return PreAllocation::demanded(pod) ? podsEpoch() : 0;
+  return matcher_.of(pod).reservationRequest.required ? index_.version() : 0;
 }
 
 bool ReservationPlugin::hasCredits(const PodInfo& pod) const {
-  if (book_.isReservePod(pod)) return PreAllocation::allowed(pod);
+  if (index_.isReservePod(pod)) return PreAllocation::allowed(pod);
   return matcher_.of(pod).matchesAnything();
 }
 
 // The resources of the pods that it could take over. Filter decides which of them, and how many.
 bool ReservationPlugin::addTakeable(const PodInfo& pod, NodeId node, NodeCredit& credit) const {
-  const ReservationPtr own = book_.find(pod.uid());
+  const ReservationPtr own = index_.find(pod.uid());
   if (!own || !PreAllocation::allowed(pod) || !preAllocation_.refusal(*own).empty()) return false;
   const std::vector<PodPtr> pods = preAllocation_.candidates(*own, node);
   for (const PodPtr& each : pods) {
@@ -116,13 +116,13 @@ bool ReservationPlugin::addTakeable(const PodInfo& pod, NodeId node, NodeCredit&
 }
 
 const NodeSet* ReservationPlugin::creditNodes(const PodInfo& pod) const {
-  if (book_.isReservePod(pod)) return nullptr;
+  if (index_.isReservePod(pod)) return nullptr;
   const PodMatch& match = matcher_.of(pod);
   return match.reservationRequest.ignoresReservations ? nullptr : &match.nodes;
 }
 
 bool ReservationPlugin::addCredit(const PodInfo& pod, NodeId node, NodeCredit& credit) const {
-  if (book_.isReservePod(pod)) return addTakeable(pod, node, credit);
+  if (index_.isReservePod(pod)) return addTakeable(pod, node, credit);
   const PodMatch& match = matcher_.of(pod);
   if (!match.mayMatchOn(node)) return false;
   bool any = false;
@@ -155,8 +155,8 @@ bool ReservationPlugin::addCredit(const PodInfo& pod, NodeId node, NodeCredit& c
 
 std::vector<std::pair<NodeId, PodPtr>> ReservationPlugin::hidden(const PodInfo& pod) const {
   std::vector<std::pair<NodeId, PodPtr>> reservePods;
-  if (book_.isReservePod(pod)) {
-    const ReservationPtr own = book_.find(pod.uid());
+  if (index_.isReservePod(pod)) {
+    const ReservationPtr own = index_.find(pod.uid());
     if (!own || !PreAllocation::allowed(pod) || !preAllocation_.refusal(*own).empty()) return {};
     cluster_.live().forEach([&](NodeId node) {
       for (PodPtr& each : preAllocation_.candidates(*own, node))
@@ -166,7 +166,7 @@ std::vector<std::pair<NodeId, PodPtr>> ReservationPlugin::hidden(const PodInfo& 
   }
   const PodMatch& match = matcher_.of(pod);
   if (!match.matchesAnything()) return reservePods;
-  for (const auto& [name, reservation] : book_.all()) {
+  for (const auto& [name, reservation] : index_.all()) {
     if (!reservation->usable() || reservation->node == kNoNode) continue;
     if (matcher_.judge(match, *reservation) != MatchVerdict::Matched) continue;
     const Cluster::PodRecord* record = cluster_.findPod(reservation->uid());
@@ -176,7 +176,7 @@ std::vector<std::pair<NodeId, PodPtr>> ReservationPlugin::hidden(const PodInfo& 
 }
 
 PreFilterResult ReservationPlugin::preFilter(CycleState&, const PodInfo& pod) {
-  if (book_.isReservePod(pod)) return preFilterReservePod(pod);
+  if (index_.isReservePod(pod)) return preFilterReservePod(pod);
   if (isUnboundReservation(*pod.pod)) return {};
   const PodMatch& match = matcher_.of(pod);
   if (!match.reservationRequest.error.empty())
@@ -189,7 +189,7 @@ PreFilterResult ReservationPlugin::preFilter(CycleState&, const PodInfo& pod) {
   selectorIndex_.count(match.reservationRequest);
   const api::RequiredNodeAffinity demanded(pod.pod->spec);
   std::set<std::string> nodes;
-  for (const auto& [name, reservation] : book_.all()) {
+  for (const auto& [name, reservation] : index_.all()) {
     if (reservation->node == kNoNode || !reservation->usable()) continue;
     if (matcher_.judge(match, *reservation) != MatchVerdict::Matched) continue;
     const NodeRow& node = cluster_.node(reservation->node);
@@ -207,20 +207,20 @@ std::vector<EventRegistration> ReservationPlugin::eventsToRegister() const {
     const auto after = event.after<api::Reservation>();
     // A reservation that is deleted or consumed frees its resources, and its node may accept
     // waiting reservations of its policy.
-    if (book_.isReservePod(pod))
+    if (index_.isReservePod(pod))
       return pod.uid() == (after ? after : before)->metadata.uid ? Hint::Skip : Hint::Queue;
     const PodMatch& match = matcher_.of(pod);
     if (match.reservationRequest.required || match.reservationRequest.ignoresReservations)
       return Hint::Queue;
     if (!after) return Hint::Queue;
-    const ReservationPtr reservation = book_.find(after->metadata.uid);
+    const ReservationPtr reservation = index_.find(after->metadata.uid);
     const bool owned = reservation && std::ranges::binary_search(match.owners, reservation->owners);
     return owned ? Hint::Queue : Hint::Skip;
   };
   // Upstream waits for deleted pods and for reservations only. But nodes bring resources, too, and
   // a changed pod can become owner of a reservation, or require another one or none.
   const auto onPod = [this](const PodInfo& pod, const ClusterEvent& event) {
-    if (book_.isReservePod(pod) && PreAllocation::allowed(pod)) return Hint::Queue;
+    if (index_.isReservePod(pod) && PreAllocation::allowed(pod)) return Hint::Queue;
     if (event.newPod && isOperatingPod(*event.newPod->pod)) return Hint::Queue;
     if (event.actions & (action::kAdd | action::kUpdateOther)) return Hint::Skip;
     if (!event.newPod || event.newPod->uid() == pod.uid()) return Hint::Queue;
@@ -245,7 +245,7 @@ ReservationMatcher::Matched ReservationPlugin::openReservations(const PodInfo& p
   ReservationMatcher::Matched open = matcher_.matchedOn(matcher_.of(pod), node);
   const std::string own = reservationOf(pod.uid());
   if (own.empty()) return open;
-  for (const ReservationPtr& reservation : book_.on(node))
+  for (const ReservationPtr& reservation : index_.on(node))
     if (reservation->uid() == own && std::ranges::find(open, reservation.get()) == open.end())
       open.push_back(reservation.get());
   return open;
@@ -263,15 +263,15 @@ std::vector<ReservationOnNode> ReservationPlugin::otherReservations(const PodInf
                                                                     NodeId node) const {
   std::vector<ReservationOnNode> others;
   const auto matched = openReservations(pod, node);
-  for (const ReservationPtr& reservation : book_.on(node))
+  for (const ReservationPtr& reservation : index_.on(node))
     if (std::ranges::find(matched, reservation.get()) == matched.end())
       others.push_back(shownTo(*reservation));
   return others;
 }
 
 std::vector<PodPtr> ReservationPlugin::takenOver(const PodInfo& reservePod, NodeId node) const {
-  if (!book_.isReservePod(reservePod) || !PreAllocation::allowed(reservePod)) return {};
-  const ReservationPtr own = book_.find(reservePod.uid());
+  if (!index_.isReservePod(reservePod) || !PreAllocation::allowed(reservePod)) return {};
+  const ReservationPtr own = index_.find(reservePod.uid());
   if (!own || !preAllocation_.refusal(*own).empty()) return {};
   const bool counted = cluster_.findPod(reservePod.uid()) != nullptr;
   return preAllocation_.choose(reservePod, *own, node, counted).pods;
@@ -279,12 +279,12 @@ std::vector<PodPtr> ReservationPlugin::takenOver(const PodInfo& reservePod, Node
 
 std::string ReservationPlugin::reservationOf(const std::string& podUid) const {
   const Cluster::PodRecord* record = cluster_.findPod(podUid);
-  const ReservationShare* share = record ? book_.ledger().in(record->grants) : nullptr;
+  const ReservationShare* share = record ? index_.ledger().in(record->grants) : nullptr;
   return share ? share->reservation : std::string();
 }
 
 Task<void> ReservationPlugin::run() {
-  ReservationController controller(handle_, book_, args_);
+  ReservationController controller(handle_, index_, args_);
   auto running = controller.run();
   co_await running;
 }

@@ -63,7 +63,7 @@ class ReservationPlugin final : public Plugin,
   void sign(const PodInfo& pod, Signature& signature) const override;
   // Owners may be selected by name.
   bool shapeDeterminesSignature() const override { return true; }
-  bool shapeStillDetermines() const override { return book_.owners().empty(); }
+  bool shapeStillDetermines() const override { return index_.owners().empty(); }
   std::uint64_t epoch(const CycleState& state, const PodInfo& pod) const override;
   std::uint64_t preFilterEpoch(const PodInfo& pod) const override;
   bool hasCredits(const PodInfo& pod) const override;
@@ -87,7 +87,7 @@ class ReservationPlugin final : public Plugin,
   Status preBindPreFlight(CycleState& state, const PodPtr& pod, NodeId node) override;
   Task<Status> preBind(CycleState& state, PodPtr pod, NodeId node) override;
   bool writesAnnotations() const override { return true; }
-  bool binds(const PodInfo& unit) const override { return book_.isReservePod(unit); }
+  bool binds(const PodInfo& unit) const override { return index_.isReservePod(unit); }
   Task<Status> bind(CycleState& state, PodPtr pod, std::string nodeName) override;
 
   // post_filter.cc
@@ -161,7 +161,7 @@ class ReservationPlugin final : public Plugin,
 
   Handle& handle_;
   Cluster& cluster_;
-  ReservationBook& book_;
+  ReservationIndex& index_;
   const ReservationArgs args_;
   ReservationMatcher matcher_;
   const PreAllocation preAllocation_;

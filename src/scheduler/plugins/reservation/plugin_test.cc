@@ -258,11 +258,11 @@ TEST_F(Reservations, score_is_how_full_they_would_be) {
   node("n", "32");
   set(forWeb("r", "8").request("memory", "16Gi").on("n"));
   running(webPod("o", "4").request("memory", "8Gi"), "n", "r");
-  const auto& book = this->book();
-  const ReservationMatcher matcher(book, cluster(), {}, false);
+  const auto& index = this->index();
+  const ReservationMatcher matcher(index, cluster(), {}, false);
   const auto fullness = [&](const char* cpu, const char* memory) {
     return matcher.fullness(*world.pod(webPod("p", cpu).request("memory", memory)),
-                            *book.named("r"));
+                            *index.named("r"));
   };
   EXPECT_EQ(fullness("2", "4Gi"), 75);
   EXPECT_EQ(fullness("6", "4Gi"), 37);
@@ -348,7 +348,7 @@ TEST_F(Reservations, policies_that_do_not_go_together_are_kept_apart) {
   set(forWeb("r1", "2").policy("").on("a"));
   set(forWeb("r2", "2").policy("Restricted").on("b"));
   set(forWeb("new", "2").policy("Aligned"));
-  const PodPtr info = makePodInfo(cluster(), book().named("new")->unit, &book().kind());
+  const PodPtr info = makePodInfo(cluster(), index().named("new")->unit, &index().kind());
   const auto answers = world.filter(info);
   EXPECT_EQ(answers.at("a"), kUnresolvable + "node(s) reservation allocate policy conflict");
   EXPECT_EQ(answers.at("b"), "");
@@ -410,7 +410,7 @@ TEST_F(Reservations, with_owners_that_cannot_be_read_are_held_for_nobody) {
   set(r);
   EXPECT_EQ(used("n"), 6000);
   EXPECT_THAT(schedule(webPod("p", "4")), HasSubstr("Insufficient cpu"));
-  EXPECT_THAT(book().named("r")->ownersError, HasSubstr("spec.owners[0].labelSelector"));
+  EXPECT_THAT(index().named("r")->ownersError, HasSubstr("spec.owners[0].labelSelector"));
 }
 
 TEST_F(Reservations, that_cannot_be_scheduled_say_which_field_is_wrong) {
@@ -418,7 +418,7 @@ TEST_F(Reservations, that_cannot_be_scheduled_say_which_field_is_wrong) {
     auto r = forWeb("r", "1");
     change(r.object());
     set(r);
-    return book().named("r")->error;
+    return index().named("r")->error;
   };
   EXPECT_EQ(errorOf([](auto& r) { r.spec.owners = {}; }), "the reservation misses the owner spec");
   EXPECT_EQ(errorOf([](auto& r) { r.spec.ttl = {}; }),
@@ -508,13 +508,13 @@ TEST_F(Reservations, drift_is_told_with_both_values) {
   node("n", "32");
   set(forWeb("r", "16").on("n"));
   running(webPod("o", "4"), "n", "r");
-  auto& use = const_cast<ReservationUse&>(*book().ledger().find("uid-r"));
+  auto& use = const_cast<ReservationUse&>(*index().ledger().find("uid-r"));
   use.requests.base[kCpu] += 1000;
   EXPECT_THAT(cluster().verifyNode(0), HasSubstr("kept 1 owners with 0=5000"));
   EXPECT_THAT(cluster().verifyNode(0), HasSubstr("counted 1 with 0=4000"));
   cluster().repairNode(0, cluster().checkNode(0));
   expectSound();
-  EXPECT_EQ(book().ledger().find("uid-r")->requests.base[kCpu], 4000);
+  EXPECT_EQ(index().ledger().find("uid-r")->requests.base[kCpu], 4000);
   const_cast<std::int64_t&>(cluster().requested(kCpu)[0]) += 5;
   EXPECT_THAT(cluster().verifyNode(0), HasSubstr("resources: cpu: kept 16005, counted 16000"));
   cluster().repairNode(0, cluster().checkNode(0));

@@ -79,11 +79,11 @@ std::vector<std::string> ReservationPlugin::reasonsFor(const PodInfo& pod,
     }
   };
   if (match.reservationRequest.ignoresReservations) {
-    for (const auto& [name, reservation] : book_.all()) look(reservation);
+    for (const auto& [name, reservation] : index_.all()) look(reservation);
   } else {
     // All other reservations have other owners; there may be thousands of them.
     match.nodes.forEach([&](NodeId node) {
-      for (const ReservationPtr& reservation : book_.on(node)) look(reservation);
+      for (const ReservationPtr& reservation : index_.on(node)) look(reservation);
     });
   }
   for (auto& [node, count] : left) {
@@ -126,7 +126,7 @@ PostFilterResult ReservationPlugin::preempt(CycleState& state, const PodPtr& pod
 }
 
 void ReservationPlugin::afterPostFilter(CycleState&, const PodPtr& pod, const Status& status) {
-  if (!handle_.events() || status.ok() || book_.isReservePod(*pod)) return;
+  if (!handle_.events() || status.ok() || index_.isReservePod(*pod)) return;
   if (!matcher_.of(*pod).reservationRequest.required) return;
   auto text = reservationLevelMessage(status.message());
   if (!text) return;

@@ -74,12 +74,12 @@ bool PreAllocation::isCandidate(const PodInfo& pod, const ReservationEntry& rese
   if (pod.kind) return false;
   if (isClusterMode(reservation)) {
     if (!says(pod.pod->metadata.labels, args_.clusterLabelKey)) return false;
-  } else if (!book_.owners().selectsByLabels(reservation.owners, *pod.pod)) {
+  } else if (!index_.owners().selectsByLabels(reservation.owners, *pod.pod)) {
     return false;
   }
   const Cluster::PodRecord* record = cluster_.findPod(pod.uid());
   if (!record || record->assumed) return false;
-  const ReservationShare* share = book_.ledger().in(record->grants);
+  const ReservationShare* share = index_.ledger().in(record->grants);
   if (share && share->reservation != reservation.uid()) return false;
   const PodMatch& match = matcher_.of(pod);
   if (!match.reservationRequest.error.empty()) return false;
@@ -97,7 +97,7 @@ std::int64_t PreAllocation::rank(const PodInfo& pod) const {
 
 bool PreAllocation::isTaken(const PodInfo& pod, const ReservationEntry& reservation) const {
   const Cluster::PodRecord* record = cluster_.findPod(pod.uid());
-  const ReservationShare* share = record ? book_.ledger().in(record->grants) : nullptr;
+  const ReservationShare* share = record ? index_.ledger().in(record->grants) : nullptr;
   return share && share->reservation == reservation.uid();
 }
 

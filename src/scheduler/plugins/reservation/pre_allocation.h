@@ -14,9 +14,9 @@ namespace koord::scheduler {
 
 class PreAllocation {
  public:
-  PreAllocation(const ReservationBook& book, const ReservationMatcher& matcher,
+  PreAllocation(const ReservationIndex& index, const ReservationMatcher& matcher,
                 const Cluster& cluster, ReservationArgs args)
-      : book_(book), matcher_(matcher), cluster_(cluster), args_(std::move(args)) {}
+      : index_(index), matcher_(matcher), cluster_(cluster), args_(std::move(args)) {}
 
   // Whether the reserve pod may take pods over, and whether it must.
   static bool allowed(const PodInfo& reservePod);
@@ -51,7 +51,7 @@ class PreAllocation {
   static bool allowsSeveralPods(const ReservationEntry& reservation);
   static bool isClusterMode(const ReservationEntry& reservation);
 
-  const ReservationBook& book_;
+  const ReservationIndex& index_;
   const ReservationMatcher& matcher_;
   const Cluster& cluster_;
   const ReservationArgs args_;

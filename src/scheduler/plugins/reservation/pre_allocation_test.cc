@@ -33,7 +33,7 @@ struct PreAllocations : ::testing::Test, ReservationWorld {
   explicit PreAllocations(const char* yaml = testing::kWithReservations)
       : ReservationWorld(makeRegistry(), yaml) {}
   PodPtr unit(const std::string& name) {
-    return makePodInfo(cluster(), book().named(name)->unit, &book().kind());
+    return makePodInfo(cluster(), index().named(name)->unit, &index().kind());
   }
   // Its node, or the reason of the failure.
   std::string place(const ReservationBuilder& builder) {
@@ -45,7 +45,7 @@ struct PreAllocations : ::testing::Test, ReservationWorld {
       return found.status.rejected() ? found.diagnosis.message() : found.status.message();
     const std::string taken = take(state, pod, found.node);
     if (!cluster().findPod(pod->uid())) return taken;
-    for (const auto& [uid, share] : book().ledger().promises())
+    for (const auto& [uid, share] : index().ledger().promises())
       if (share.reservation == pod->uid()) who.push_back(uid);
     return taken;
   }
@@ -70,7 +70,7 @@ TEST_F(PreAllocations, hold_on_to_whom_they_have_until_it_is_written_down) {
   running(webPod("web", "3"), "n", "");  // seen again, without the annotation
   EXPECT_EQ(used("n"), 3000);
   running(webPod("web", "3"), "n", "r");
-  EXPECT_THAT(book().ledger().promises(), IsEmpty());
+  EXPECT_THAT(index().ledger().promises(), IsEmpty());
   EXPECT_EQ(used("n"), 3000);
   expectSound();
 }

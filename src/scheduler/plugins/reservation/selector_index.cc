@@ -38,7 +38,7 @@ std::string SelectorIndex::prefixOf(const std::string& key) const {
 
 SelectorIndex::Buckets SelectorIndex::buckets() const {
   Buckets all;
-  for (const auto& [name, reservation] : book_.all()) {
+  for (const auto& [name, reservation] : index_.all()) {
     if (reservation->node == kNoNode || !reservation->usable()) continue;
     const std::string& node = cluster_.node(reservation->node).name;
     std::set<std::string> prefixes;
@@ -91,7 +91,7 @@ json::object SelectorIndex::show(bool detail) const {
 std::size_t SelectorIndex::nodesWith(
     const std::function<bool(const api::StringMap&)>& indexed) const {
   NodeSet nodes;
-  for (const auto& [name, reservation] : book_.all())
+  for (const auto& [name, reservation] : index_.all())
     if (reservation->node != kNoNode && reservation->usable() &&
         indexed(reservation->object->metadata.labels))
       nodes.insert(reservation->node);

@@ -16,8 +16,8 @@ namespace koord::scheduler {
 
 class SelectorIndex {
  public:
-  SelectorIndex(const ReservationBook& book, const Cluster& cluster, ReservationArgs args)
-      : book_(book), cluster_(cluster), args_(std::move(args)) {}
+  SelectorIndex(const ReservationIndex& index, const Cluster& cluster, ReservationArgs args)
+      : index_(index), cluster_(cluster), args_(std::move(args)) {}
 
   // The answer of /reservationSelectorIndex; `detail`: with the uids by node.
   json::object show(bool detail) const;
@@ -43,7 +43,7 @@ class SelectorIndex {
   std::string prefixOf(const std::string& key) const;
   bool isKey(const std::string& key) const;
 
-  const ReservationBook& book_;
+  const ReservationIndex& index_;
   const Cluster& cluster_;
   const ReservationArgs args_;
   std::uint64_t hits_ = 0;

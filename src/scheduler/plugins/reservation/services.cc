@@ -126,12 +126,13 @@ json::object ReservationPlugin::describe(const ReservationEntry& reservation) co
 Result<json::value> ReservationPlugin::nodeReservations(const std::string& node) const {
   json::array items;
   if (const auto id = cluster_.findNode(node))
-    for (const ReservationPtr& reservation : book_.on(*id)) items.push_back(describe(*reservation));
+    for (const ReservationPtr& reservation : index_.on(*id))
+      items.push_back(describe(*reservation));
   return json::value(json::object{{"items", std::move(items)}});
 }
 
 Result<json::value> ReservationPlugin::reservationNamed(const std::string& name) const {
-  const ReservationPtr reservation = book_.named(name);
+  const ReservationPtr reservation = index_.named(name);
   if (!reservation)
     return fail(ErrorCode::NotFound, fmt::format("cannot find reservation {}", name));
   json::object answer = describe(*reservation);
@@ -180,7 +181,7 @@ std::vector<ServicePlugin::Route> ReservationPlugin::routes() {
 }
 
 std::string ReservationPlugin::metrics() const {
-  if (book_.all().empty()) return selectorIndex_.metrics();
+  if (index_.all().empty()) return selectorIndex_.metrics();
   std::string phases =
       "# HELP scheduler_reservation_status_phase 1 for the phase that a reservation is in\n"
       "# TYPE scheduler_reservation_status_phase gauge\n";
@@ -194,7 +195,7 @@ std::string ReservationPlugin::metrics() const {
         "{}\n",
         label(reservation.name()), label(resource), type, unit, value);
   };
-  for (const auto& [name, reservation] : book_.all()) {
+  for (const auto& [name, reservation] : index_.all()) {
     if (reservation->operating) continue;
     const std::string_view is = phaseOf(*reservation->object);
     for (const std::string_view phase :

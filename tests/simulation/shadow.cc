@@ -11,7 +11,7 @@
 #include "scheduler/plugins/loadawarescheduling/node_metrics.h"
 #include "scheduler/plugins/nodenumaresource/topology_object.h"
 #include "scheduler/plugins/registry.h"
-#include "scheduler/plugins/reservation/book.h"
+#include "scheduler/plugins/reservation/reservation_index.h"
 #include "scheduler/services/explain.h"
 #include "simulation/feature.h"
 

@@ -6,7 +6,7 @@
 #include "base/time.h"
 #include "model/pod_requests.h"
 #include "model/well_known.h"
-#include "scheduler/plugins/reservation/book.h"
+#include "scheduler/plugins/reservation/reservation_index.h"
 #include "scheduler/plugins/reservation/reserve_pod.h"
 
 namespace koord::simulation {

@@ -13,7 +13,7 @@
 #include "kube/work_queue.h"
 #include "scheduler/framework/handle.h"
 #include "scheduler/plugins/reservation/args.h"
-#include "scheduler/plugins/reservation/book.h"
+#include "scheduler/plugins/reservation/reservation_index.h"
 
 namespace koord::scheduler {
 

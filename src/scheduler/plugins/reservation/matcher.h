@@ -11,7 +11,7 @@
 #include <functional>
 
 #include "scheduler/plugins/reservation/args.h"
-#include "scheduler/plugins/reservation/book.h"
+#include "scheduler/plugins/reservation/reservation_index.h"
 #include "scheduler/plugins/reservation/reservation_request.h"
 
 namespace koord::scheduler {

@@ -3,7 +3,7 @@
 // Reservation: schedules reservations as if they were pods, keeps their resources for the pods that
 // own them, and gives the resources to those pods.
 //
-// matcher.h decides which pods may use which reservation, book.h caches the reservations, ledger.h
+// matcher.h decides which pods may use which reservation, reservation_index.h caches the reservations, ledger.h
 // records their use. This class is the plugin: what it does at each extension point.
 
 #include "scheduler/framework/controller.h"

@@ -1,4 +1,4 @@
-#include "scheduler/plugins/reservation/book.h"
+#include "scheduler/plugins/reservation/reservation_index.h"
 
 #include <algorithm>
 #include <charconv>

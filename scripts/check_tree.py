@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks what the compiler does not: include directions between floors, sizes, pragma once, two
 traps of coroutines, names that files which are compiled together must not share, readers that
-throw, sums of what a pod asks for."""
+throw, sums of what a pod asks for, the width of comments."""
 
 import pathlib
 import re
@@ -33,6 +33,8 @@ MAY_USE = {
 # Tests may reach for the embedded API server.
 TESTS_MAY_ALSO_USE = {"apiserver"}
 MAX_LINES, MAX_TEST_LINES = 800, 1500
+# clang-format breaks code at this column and leaves comments as they are.
+MAX_COLUMNS = 100
 # Tests and benchmarks have tables of cases within their functions.
 MAX_FUNCTION, MAX_TEST_FUNCTION = 60, 150
 # Tables that are written as a function.
@@ -101,6 +103,13 @@ def check_sizes(name: pathlib.Path, code: str, test: bool) -> list[str]:
             problems.append(f"{name}:{function.line}: {function.name} has {function.lines} lines, "
                             f"the limit is {limit}; split it")
     return problems
+
+
+def check_width(name: pathlib.Path, text: str) -> list[str]:
+    """A comment that has a line for itself. A long word, such as an address, may stand alone in its line."""
+    return [f"{name}:{number}: the comment has {len(line)} columns, the limit is {MAX_COLUMNS}"
+            for number, line in enumerate(text.split("\n"), 1)
+            if len(line) > MAX_COLUMNS and line.lstrip().startswith("//") and " " in line.lstrip().lstrip("/ ")]
 
 
 def check_coroutines(name: pathlib.Path, code: str, test: bool) -> list[str]:
@@ -193,7 +202,7 @@ def check(name: pathlib.Path, text: str, code: str) -> list[str]:
         problems += check_sizes(name, code, test)
     except (ValueError, IndexError):
         problems.append(f"{name}: the braces do not match")
-    problems += check_coroutines(name, code, test) + check_throwing(name, text, code, test)
+    problems += check_width(name, text) + check_coroutines(name, code, test) + check_throwing(name, text, code, test)
     return problems + check_sums(name, code, test)
 
 

@@ -1,11 +1,14 @@
 #pragma once
 
-// CEL, the Common Expression Language (https://cel.dev), as Kubernetes uses it: an expression such as
+// CEL, the Common Expression Language (https://cel.dev), as Kubernetes uses it: an expression such
+// as
 //
-//   device.driver == "gpu.example.com" && device.capacity["gpu.example.com"].memory.compareTo(quantity("40Gi")) >= 0
+//   device.driver == "gpu.example.com" &&
+//   device.capacity["gpu.example.com"].memory.compareTo(quantity("40Gi")) >= 0
 //
-// is parsed, type-checked and compiled once, and evaluated many times. Evaluation ends: CEL has no loops other than
-// over the elements of a list or map, every step has a cost, and a limit on the cost ends an evaluation.
+// is parsed, type-checked and compiled once, and evaluated many times. Evaluation ends: CEL has no
+// loops other than over the elements of a list or map, every step has a cost, and a limit on the
+// cost ends an evaluation.
 //
 //   EnvironmentOptions options;
 //   options.variables = {{"self", Type::dyn()}};
@@ -16,12 +19,12 @@
 //   activation.set("self", Value::json(document));
 //   const Result<Value> value = program.evaluate(activation, {.cost = 1'000'000});
 //
-// Errors: compile returns Invalid with all issues of the text, "ERROR: <input>:1:5: undeclared reference to 'x'", a line
-// each. evaluate returns Invalid with the message of the error that the expression ended with, or TooManyRequests if it
-// ended at a limit.
+// Errors: compile returns Invalid with all issues of the text, "ERROR: <input>:1:5: undeclared
+// reference to 'x'", a line each. evaluate returns Invalid with the message of the error that the
+// expression ended with, or TooManyRequests if it ended at a limit.
 //
-// Threads: an Environment and a Program are immutable and may be shared between threads. An Activation belongs to one
-// evaluation at a time.
+// Threads: an Environment and a Program are immutable and may be shared between threads. An
+// Activation belongs to one evaluation at a time.
 
 #include <cstdint>
 #include <limits>
@@ -56,10 +59,11 @@ struct ParseLimits {
 
 struct EnvironmentOptions {
   std::vector<Variable> variables;
-  // Functions, macros and types. cel/library/*.h has one factory a library. Libraries outlive the environment.
+  // Functions, macros and types. cel/library/*.h has one factory a library. Libraries outlive the
+  // environment.
   std::vector<const Library*> libraries;
-  // Object types that expressions may name (`Object.spec{...}`, `type(x) == my.Type`); types of variables and of their
-  // fields need not be repeated here.
+  // Object types that expressions may name (`Object.spec{...}`, `type(x) == my.Type`); types of
+  // variables and of their fields need not be repeated here.
   std::vector<const ObjectType*> types;
   // The namespace that names are resolved in: in "a.b", the name "x" is a.b.x, a.x or x.
   std::string container;
@@ -112,12 +116,13 @@ class Program {
   // What the checker found; dyn if the program was not checked.
   const Type& resultType() const;
 
-  // Does not allocate for selections, comparisons and functions of scalars. `cost`, if given, receives the cost of what
-  // was evaluated, also if it fails.
+  // Does not allocate for selections, comparisons and functions of scalars. `cost`, if given,
+  // receives the cost of what was evaluated, also if it fails.
   Result<Value> evaluate(const Activation& activation, const EvaluationLimits& limits = {},
                          std::uint64_t* cost = nullptr) const;
 
-  // The static estimate for inputs of the sizes that the cost model gives. {0, max} of what cannot be known.
+  // The static estimate for inputs of the sizes that the cost model gives. {0, max} of what cannot
+  // be known.
   CostEstimate estimateCost() const;
 
   // The variables that the expression may read, sorted.

@@ -2,13 +2,15 @@
 
 // What expressions cost.
 //
-// Costs bound the time of an evaluation independently of the machine: a read of a variable or a field costs 1, a
-// comparison of strings a tenth of their length, and so on. Two figures exist for an expression: what an evaluation did
-// cost, counted while it runs, and an estimate before any run, from the sizes that the inputs may have. Kubernetes
-// limits both, so the numbers are those of cel-go: its interpreter/runtimecost.go and checker/cost.go.
+// Costs bound the time of an evaluation independently of the machine: a read of a variable or a
+// field costs 1, a comparison of strings a tenth of their length, and so on. Two figures exist for
+// an expression: what an evaluation did cost, counted while it runs, and an estimate before any
+// run, from the sizes that the inputs may have. Kubernetes limits both, so the numbers are those of
+// cel-go: its interpreter/runtimecost.go and checker/cost.go.
 //
-// A CostModel adds what cel-go does not know: the sizes of a host's inputs and the costs of its functions. An overload
-// may have costs of its own (library.h), which come first; then the model is asked; then the standard costs apply.
+// A CostModel adds what cel-go does not know: the sizes of a host's inputs and the costs of its
+// functions. An overload may have costs of its own (library.h), which come first; then the model is
+// asked; then the standard costs apply.
 
 #include <cstdint>
 #include <functional>
@@ -55,7 +57,8 @@ inline constexpr std::uint64_t kListCost = 10;
 inline constexpr std::uint64_t kMapCost = 30;
 inline constexpr std::uint64_t kStructCost = 40;
 
-// The size that costs depend on: of text in code points, of lists and maps in elements; 1 for everything else.
+// The size that costs depend on: of text in code points, of lists and maps in elements; 1 for
+// everything else.
 std::uint64_t sizeForCost(const Value& value);
 
 // A part of an expression, as a cost model sees it.
@@ -72,7 +75,8 @@ struct CallEstimate {
   std::optional<SizeEstimate> size;  // of the result
 };
 
-// The cost of a call during evaluation; nullopt: the standard cost. The receiver is the first argument.
+// The cost of a call during evaluation; nullopt: the standard cost. The receiver is the first
+// argument.
 using CallTracker = std::function<std::optional<std::uint64_t>(std::span<const Value> arguments,
                                                                const Value& result)>;
 
@@ -85,12 +89,13 @@ class CostModel {
                                                    std::string_view overload,
                                                    const CostNode* target,
                                                    std::span<const CostNode> arguments) const;
-  // Called once a call, when it is compiled. `overload` is empty if it is chosen during evaluation. An empty function
-  // if the model does not know the call.
+  // Called once a call, when it is compiled. `overload` is empty if it is chosen during evaluation.
+  // An empty function if the model does not know the call.
   virtual CallTracker trackerOf(std::string_view function, std::string_view overload) const;
   // False: has(a.b) costs as much as a.
   virtual bool presenceTestHasCost() const { return true; }
-  // True: constants of lists, maps and conversions cost nothing, as with OptOptimize of cel-go, which Kubernetes sets.
+  // True: constants of lists, maps and conversions cost nothing, as with OptOptimize of cel-go,
+  // which Kubernetes sets.
   virtual bool foldsConstants() const { return false; }
 };
 

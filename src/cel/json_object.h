@@ -10,8 +10,8 @@
 
 namespace koord::cel {
 
-// Objects are json::values that are objects (json::object inside). A field that is absent is an error to read, and false
-// for has(). Fields are added before the type is used.
+// Objects are json::values that are objects (json::object inside). A field that is absent is an
+// error to read, and false for has(). Fields are added before the type is used.
 class JsonObjectType : public ObjectType {
  public:
   explicit JsonObjectType(std::string name) : name_(std::move(name)) {}

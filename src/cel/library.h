@@ -1,7 +1,7 @@
 #pragma once
 
-// Libraries: what an environment can call. A library is a table of functions, macros and constants; hosts may write
-// their own.
+// Libraries: what an environment can call. A library is a table of functions, macros and constants;
+// hosts may write their own.
 
 #include <functional>
 #include <map>
@@ -19,8 +19,9 @@ namespace koord::cel {
 struct Macro;  // cel/syntax/macro.h
 
 using Arguments = std::span<const Value>;
-// Returns the result, or an Error value. Called on the thread of the evaluation; several evaluations may call it at a
-// time. The arguments have the kinds of the overload's parameters and are not Errors, unless the overload is lazy.
+// Returns the result, or an Error value. Called on the thread of the evaluation; several
+// evaluations may call it at a time. The arguments have the kinds of the overload's parameters and
+// are not Errors, unless the overload is lazy.
 using Implementation = std::function<Value(Arguments)>;
 
 struct Overload {
@@ -33,11 +34,12 @@ struct Overload {
   bool pure = true;
   // True: is also called with Error values as arguments.
   bool lazy = false;
-  // If set: called when an expression is compiled, with the arguments that are constants and nullptr for the others.
-  // Returns an implementation for calls with these constants, or an empty function.
+  // If set: called when an expression is compiled, with the arguments that are constants and
+  // nullptr for the others. Returns an implementation for calls with these constants, or an empty
+  // function.
   std::function<Implementation(std::span<const Value* const>)> specialize = nullptr;
-  // If set: called like specialize, if the environment folds constants. Returns why no evaluation can succeed with these
-  // constants, which is an issue then; "" if one can.
+  // If set: called like specialize, if the environment folds constants. Returns why no evaluation
+  // can succeed with these constants, which is an issue then; "" if one can.
   std::function<std::string(std::span<const Value* const>)> validate = nullptr;
   // Costs, if they differ from the standard ones.
   CallTracker track = nullptr;

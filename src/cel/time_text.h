@@ -1,7 +1,7 @@
 #pragma once
 
-// Timestamps and durations as text, and their calendar fields. CEL's timestamps reach from year 1 to 9999, further than
-// koord::WallTime does.
+// Timestamps and durations as text, and their calendar fields. CEL's timestamps reach from year 1
+// to 9999, further than koord::WallTime does.
 
 #include <cstdint>
 #include <optional>
@@ -16,7 +16,8 @@ namespace koord::cel {
 inline constexpr std::int64_t kMinSeconds = -62'135'596'800;  // 0001-01-01T00:00:00Z
 inline constexpr std::int64_t kMaxSeconds = 253'402'300'799;  // 9999-12-31T23:59:59Z
 
-// RFC 3339 with any offset and up to nine digits of a second (more are cut). BadRequest for other texts and years.
+// RFC 3339 with any offset and up to nine digits of a second (more are cut). BadRequest for other
+// texts and years.
 Result<Timestamp> parseTimestamp(std::string_view text);
 // "2009-02-13T23:31:30.5Z", with as many digits as are needed.
 std::string formatTimestamp(Timestamp time);
@@ -41,8 +42,9 @@ struct CalendarTime {
 // The calendar at an offset from UTC in seconds.
 CalendarTime calendarOf(Timestamp time, std::int64_t offset);
 
-// The offset from UTC, in seconds, at that time. `zone` is "UTC", a name of the system's time zone database
-// ("Europe/Berlin") or an offset ("+01:30", "-08:00", "01:30"). BadRequest if there is no such zone.
+// The offset from UTC, in seconds, at that time. `zone` is "UTC", a name of the system's time zone
+// database ("Europe/Berlin") or an offset ("+01:30", "-08:00", "01:30"). BadRequest if there is no
+// such zone.
 Result<std::int64_t> offsetOfZone(std::string_view zone, Timestamp time);
 
 }  // namespace koord::cel

@@ -1,7 +1,8 @@
-// Time zones of the system: files of /usr/share/zoneinfo in the format TZif (RFC 8536). A file lists the times at which
-// the offset changes; its last line is a rule ("CET-1CEST,M3.5.0,M10.5.0/3") for all times after them. The lists of
-// common systems reach to 2037; for later times the offsets repeat those of the same day 400 years or fewer before,
-// because the calendar has that period.
+// Time zones of the system: files of /usr/share/zoneinfo in the format TZif (RFC 8536). A file
+// lists the times at which the offset changes; its last line is a rule
+// ("CET-1CEST,M3.5.0,M10.5.0/3") for all times after them. The lists of common systems reach to
+// 2037; for later times the offsets repeat those of the same day 400 years or fewer before, because
+// the calendar has that period.
 
 #include <fmt/format.h>
 

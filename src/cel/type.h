@@ -1,9 +1,10 @@
 #pragma once
 
-// Types of CEL expressions: what a host declares for its variables and what the type checker computes.
+// Types of CEL expressions: what a host declares for its variables and what the type checker
+// computes.
 //
-// A Type is a handle to an immutable node, cheap to copy and safe to share between threads. Types compare by
-// structure: list(int) equals any other list(int).
+// A Type is a handle to an immutable node, cheap to copy and safe to share between threads. Types
+// compare by structure: list(int) equals any other list(int).
 
 #include <cstdint>
 #include <memory>

@@ -1,7 +1,7 @@
 #pragma once
 
-// Text by code points, which is how CEL counts and indexes strings. All functions expect valid UTF-8 and stay within
-// the text if it is not valid.
+// Text by code points, which is how CEL counts and indexes strings. All functions expect valid
+// UTF-8 and stay within the text if it is not valid.
 
 #include <cstdint>
 #include <string>

@@ -2,15 +2,17 @@
 
 // Values of CEL: what expressions read and what they compute.
 //
-// A Value has 24 bytes. Scalars are stored in it; strings, lists, maps and objects are either shared (a reference count
-// keeps them alive) or borrowed: the Value points into memory of the host. Borrowing is what makes an evaluation free of
-// allocations: JSON trees, objects of the host and constants of a program are read in place. A borrowed value is valid
-// while its owner is: the activation's objects and the Program outlive the result of an evaluation.
+// A Value has 24 bytes. Scalars are stored in it; strings, lists, maps and objects are either
+// shared (a reference count keeps them alive) or borrowed: the Value points into memory of the
+// host. Borrowing is what makes an evaluation free of allocations: JSON trees, objects of the host
+// and constants of a program are read in place. A borrowed value is valid while its owner is: the
+// activation's objects and the Program outlive the result of an evaluation.
 //
-// A Value of kind Error is the result of a failed step within an evaluation. Functions of libraries return and receive
-// them; Program::evaluate turns an error that is left at the end into an Error.
+// A Value of kind Error is the result of a failed step within an evaluation. Functions of libraries
+// return and receive them; Program::evaluate turns an error that is left at the end into an Error.
 //
-// Reference counts are atomic: values may be copied and destroyed on any thread. A value is immutable.
+// Reference counts are atomic: values may be copied and destroyed on any thread. A value is
+// immutable.
 
 #include <atomic>
 #include <cstdint>
@@ -119,9 +121,10 @@ class Value {
   static Value borrow(const Opaque& opaque);
   // An object of a host, read through its ObjectType. Both outlive the value.
   static Value object(const ObjectType& type, const void* object);
-  // JSON, read in place: numbers are int if they are whole and written without fraction, else double. `type` is the
-  // declared type of the value, if there is one: it says that 7 is a double, or that a string is a timestamp. A string
-  // that cannot be converted becomes an Error value. `json` (and ObjectTypes in `type`) outlive the value.
+  // JSON, read in place: numbers are int if they are whole and written without fraction, else
+  // double. `type` is the declared type of the value, if there is one: it says that 7 is a double,
+  // or that a string is a timestamp. A string that cannot be converted becomes an Error value.
+  // `json` (and ObjectTypes in `type`) outlive the value.
   static Value json(const koord::json::value& json);
   static Value json(const koord::json::value& json, const Type& type);
   static Value optional(Value value);
@@ -150,8 +153,8 @@ class Value {
   // Lists. at() requires index < size.
   std::size_t listSize() const;
   Value listAt(std::size_t index) const;
-  // Maps. Keys are equal by number: 1, 1u and 1.0 are the same key. entryAt() requires index < size; the order is that
-  // of insertion.
+  // Maps. Keys are equal by number: 1, 1u and 1.0 are the same key. entryAt() requires index <
+  // size; the order is that of insertion.
   std::size_t mapSize() const;
   std::optional<Value> mapFind(const Value& key) const;
   std::pair<Value, Value> entryAt(std::size_t index) const;
@@ -163,10 +166,12 @@ class Value {
 
   // The type during evaluation: "list", not "list(int)".
   Type runtimeType() const;
-  // CEL's ==, without errors: values of different kinds are unequal, numbers compare by number, NaN is unequal to itself.
+  // CEL's ==, without errors: values of different kinds are unequal, numbers compare by number, NaN
+  // is unequal to itself.
   bool equals(const Value& other) const;
-  // As JSON: uint64 and int64 as numbers, bytes in base64, timestamps and durations as strings. Invalid if a value has
-  // no JSON form (types, NaN, opaque values without text) or a map key is not a string, a number or a bool.
+  // As JSON: uint64 and int64 as numbers, bytes in base64, timestamps and durations as strings.
+  // Invalid if a value has no JSON form (types, NaN, opaque values without text) or a map key is
+  // not a string, a number or a bool.
   Result<koord::json::value> toJson() const;
   // For messages and tests: {"a": [1, 2u, b"x"]}.
   std::string toString() const;
@@ -238,7 +243,8 @@ class Map : public Shared {
   virtual std::pair<Value, Value> entry(std::size_t index) const = 0;  // index < size()
 };
 
-// A value with a type name and functions, and nothing else: quantities, addresses, semantic versions.
+// A value with a type name and functions, and nothing else: quantities, addresses, semantic
+// versions.
 class Opaque : public Shared {
  public:
   virtual const Type& type() const = 0;
@@ -249,8 +255,8 @@ class Opaque : public Shared {
   virtual std::string toString() const = 0;
 };
 
-// The fields of a kind of object that a host has: fields are looked up once, when an expression is compiled, and read by
-// number. Implementations are immutable and outlive programs and values.
+// The fields of a kind of object that a host has: fields are looked up once, when an expression is
+// compiled, and read by number. Implementations are immutable and outlive programs and values.
 class ObjectType {
  public:
   struct Field {
@@ -268,9 +274,11 @@ class ObjectType {
   virtual bool has(const void* object, int field) const = 0;
   // By default, objects are equal if they are the same.
   virtual bool equals(const void* a, const void* b) const { return a == b; }
-  // The type of Type{field: value}, if it is not this one: a protobuf message such as Int64Value is a wrapper(int).
+  // The type of Type{field: value}, if it is not this one: a protobuf message such as Int64Value is
+  // a wrapper(int).
   virtual std::optional<Type> typeOfCreated() const { return std::nullopt; }
-  // Type{field: value}. By default, objects of the type cannot be written in expressions: an Error value.
+  // Type{field: value}. By default, objects of the type cannot be written in expressions: an Error
+  // value.
   virtual Value create(std::span<const std::pair<std::string_view, Value>> fields) const;
   // Invalid by default.
   virtual Result<koord::json::value> toJson(const void* object) const;

@@ -13,9 +13,9 @@
 
 namespace koord::cel {
 
-// A value in a list or map: 1, and what is in the value. A list that holds another list twice counts it twice: a few levels
-// of such lists have more elements than a host can visit, and yet cost little to make. So do copies of a long text. Of
-// JSON, only the first level counts.
+// A value in a list or map: 1, and what is in the value. A list that holds another list twice
+// counts it twice: a few levels of such lists have more elements than a host can visit, and yet
+// cost little to make. So do copies of a long text. Of JSON, only the first level counts.
 std::size_t weightOf(const Value& value);
 
 class HeldText final : public Shared {
@@ -155,7 +155,8 @@ struct ValueAccess {
   static bool isOwn(const Value& value);
 
   static constexpr std::size_t kMaxText = 16U << 20;  // bytes
-  // Of a list or map that an expression makes, with those of lists and maps in it. Some bytes of text count as one.
+  // Of a list or map that an expression makes, with those of lists and maps in it. Some bytes of
+  // text count as one.
   static constexpr std::size_t kMaxElements = 1'000'000;
   static constexpr std::size_t kBytesPerElement = 16;
 };

@@ -31,7 +31,8 @@ std::string quotedText(std::string_view text) {
   return result + "\"";
 }
 
-// Messages show the beginning of a container: its text can be much longer than what the container takes in memory.
+// Messages show the beginning of a container: its text can be much longer than what the container
+// takes in memory.
 constexpr std::size_t kMaxContainerText = 4096;
 
 std::string containerText(const Value& value) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// Invariants: the objects in the store, read without faults, and the invariants that are checked with
-// every change, whatever the schedulers believe:
+// Invariants: the objects in the store, read without faults, and the invariants that are checked
+// with every change, whatever the schedulers believe:
 //  - a pod is bound once, to a node that a scheduler chose for it;
 //  - a node that gets a pod has enough free for it, in every resource, and its host ports are free;
 //  - required anti-affinity holds between pods that schedulers placed;

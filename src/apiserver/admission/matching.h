@@ -1,7 +1,7 @@
 #pragma once
 
-// What admission webhooks and policies have in common: which requests a rule matches, what a request
-// looks like to them, and what its user may do.
+// What admission webhooks and policies have in common: which requests a rule matches, what a
+// request looks like to them, and what its user may do.
 
 #include <functional>
 #include <string_view>
@@ -43,8 +43,8 @@ bool matchesRule(const api::RuleWithOperations& rule, const AdmissionAttributes&
 // Returns true if an object, the old or the new one, has the labels.
 bool selectsObject(const api::Selector& selector, const AdmissionAttributes& attributes);
 using NamespaceLabels = std::function<api::StringMap(std::string_view name)>;
-// Returns true if the namespace of the request, or the namespace that it is about, has the labels. True
-// for requests that are for no namespace.
+// Returns true if the namespace of the request, or the namespace that it is about, has the labels.
+// True for requests that are for no namespace.
 bool selectsNamespace(const api::Selector& selector, const AdmissionAttributes& attributes,
                       const NamespaceLabels& labels);
 // The request of an AdmissionReview without uid and objects.

@@ -2,13 +2,13 @@
 
 // ValidatingAdmissionPolicies: rules in CEL about requests, which their bindings put into force.
 //
-// A policy says which requests it is about and what must be true of them (rules/policy_program.h). A
-// binding names a policy, may narrow the requests, gives parameters, and says what happens if a
+// A policy says which requests it is about and what must be true of them (rules/policy_program.h).
+// A binding names a policy, may narrow the requests, gives parameters, and says what happens if a
 // validation fails: the request is denied, or its user warned. A policy without a binding has no
 // effect.
 //
-// Differences from Kubernetes: with matchPolicy Equivalent a policy sees the object in the version of
-// the request; failures and audit annotations are not written to the audit log.
+// Differences from Kubernetes: with matchPolicy Equivalent a policy sees the object in the version
+// of the request; failures and audit annotations are not written to the audit log.
 
 #include <functional>
 #include <map>

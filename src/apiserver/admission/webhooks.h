@@ -92,8 +92,8 @@ class Webhooks {
   std::optional<ResourceForm> formFor(const Hook& hook,
                                       const AdmissionAttributes& attributes) const;
   bool selects(const Hook& hook, const AdmissionAttributes& attributes) const;
-  // Returns true if the match conditions are met. A condition that fails counts as the failure policy
-  // says.
+  // Returns true if the match conditions are met. A condition that fails counts as the failure
+  // policy says.
   Outcome<bool> meetsConditions(const Hook& hook, const AdmissionAttributes& attributes,
                                 const ResourceForm& form) const;
   json::value converted(json::value object, const AdmissionAttributes& attributes,

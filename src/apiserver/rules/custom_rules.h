@@ -5,9 +5,10 @@
 // replaces ("oldSelf").
 //
 // A rule belongs to a part of the schema and is evaluated for each value there. A rule that reads
-// oldSelf is evaluated only if there is an old value: fields correspond by name, elements of lists of
-// type map by their keys, other elements to nothing. A rule that does not read oldSelf and fails for
-// a value that did not change is ignored, so that objects older than the rule can still be updated.
+// oldSelf is evaluated only if there is an old value: fields correspond by name, elements of lists
+// of type map by their keys, other elements to nothing. A rule that does not read oldSelf and fails
+// for a value that did not change is ignored, so that objects older than the rule can still be
+// updated.
 //
 // Rules are compiled once per definition. Each evaluation has a cost limit, and so have all
 // evaluations for one object together: an object that costs more is invalid.
@@ -30,8 +31,8 @@ class CustomRules {
   ~CustomRules();
 
   // What is wrong with the rules: "openAPIV3Schema.x-kubernetes-validations[0].rule: Invalid value:
-  // ...". A definition with problems may be stored already; its invalid rules then make every object
-  // invalid.
+  // ...". A definition with problems may be stored already; its invalid rules then make every
+  // object invalid.
   const std::vector<std::string>& problems() const;
   // The errors of the object: "spec.replicas: Invalid value: 5: ...". `before` is null for a new
   // object.

@@ -3,9 +3,9 @@
 // The match conditions of admission webhooks: CEL expressions over a request. A webhook is called
 // only if all of its conditions are true.
 //
-// Variables: `object` and `oldObject` (null if the operation has none), `request` (the request of an
-// AdmissionReview without these objects), `authorizer`, which asks what the user may do. They have no
-// declared types, so a wrong field name is found when the condition is evaluated.
+// Variables: `object` and `oldObject` (null if the operation has none), `request` (the request of
+// an AdmissionReview without these objects), `authorizer`, which asks what the user may do. They
+// have no declared types, so a wrong field name is found when the condition is evaluated.
 //
 // Cost: each evaluation is limited, and so is the sum of all for one request. Threads: immutable,
 // may be shared.

@@ -2,11 +2,11 @@
 
 // The expressions of a ValidatingAdmissionPolicy, compiled.
 //
-// Variables: `object` and `oldObject` (null if the operation has none), `request` (the request of an
-// AdmissionReview without these objects), `namespaceObject` (null for cluster-scoped objects),
+// Variables: `object` and `oldObject` (null if the operation has none), `request` (the request of
+// an AdmissionReview without these objects), `namespaceObject` (null for cluster-scoped objects),
 // `params` if the policy has a paramKind (null if the binding names none), `authorizer`, and
-// `variables.NAME`, which the policy defines: each is evaluated at most once per request, when it is
-// first read, and may read those before it.
+// `variables.NAME`, which the policy defines: each is evaluated at most once per request, when it
+// is first read, and may read those before it.
 //
 // Cost: each evaluation is limited, and so is the sum of all for one request. Threads: immutable,
 // may be shared.
@@ -44,8 +44,8 @@ class PolicyProgram {
 
   // "spec.validations[0].expression: Invalid value: ...".
   const std::vector<std::string>& problems() const;
-  // The denials. Empty if a match condition is false. After an error in a match condition, or if the
-  // policy cannot be compiled, it is the only denial.
+  // The denials. Empty if a match condition is false. After an error in a match condition, or if
+  // the policy cannot be compiled, it is the only denial.
   std::vector<Denial> evaluate(const Inputs& inputs) const;
 
  private:

@@ -14,16 +14,18 @@
 
 namespace koord::cel {
 
-// Types grow with each level of a literal, and variables stand for types with variables: an expression of a few hundred
-// bytes can write a type with 2^100 nodes. A Unifier stops at bounds that no other expression comes near.
+// Types grow with each level of a literal, and variables stand for types with variables: an
+// expression of a few hundred bytes can write a type with 2^100 nodes. A Unifier stops at bounds
+// that no other expression comes near.
 class Unifier {
  public:
   Type newVariable();
-  // True if a value of type `from` may be used where `to` is expected, or the other way round; binds type variables as
-  // needed, and none if the result is false.
+  // True if a value of type `from` may be used where `to` is expected, or the other way round;
+  // binds type variables as needed, and none if the result is false.
   bool assignable(const Type& from, const Type& to);
   bool assignable(std::span<const Type> from, std::span<const Type> to);
-  // The type with variables replaced by what they are bound to, and free ones by dyn if `freeToDyn`.
+  // The type with variables replaced by what they are bound to, and free ones by dyn if
+  // `freeToDyn`.
   Type substitute(const Type& type, bool freeToDyn) const;
   // True if the work was too much or a type too large. Results since then mean nothing.
   bool isExhausted() const { return exhausted_; }

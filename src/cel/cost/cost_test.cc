@@ -1,4 +1,5 @@
-// The costs of standard functions: the numbers of cel-go's tests checker/cost_test.go and interpreter/runtimecost_test.go.
+// The costs of standard functions: the numbers of cel-go's tests checker/cost_test.go and
+// interpreter/runtimecost_test.go.
 
 #include "cel/cost.h"
 

@@ -29,7 +29,8 @@ CallEstimate shorterOf(const CostNode& left, const CostNode& right) {
 CallEstimate conversion(std::string_view overload, const CostNode& argument) {
   const SizeEstimate size = sizeOrAny(argument);
   const CostEstimate cost = size.scaled(kTraversalFactor);
-  // A code point has one to four bytes; quoting escapes each code point at most, and adds two quotes.
+  // A code point has one to four bytes; quoting escapes each code point at most, and adds two
+  // quotes.
   if (overload == "string_to_bytes") return {cost, SizeEstimate{size.min, size.max * 4}};
   if (overload == "bytes_to_string") return {cost, SizeEstimate{size.min / 4, size.max}};
   return {cost, SizeEstimate{size.min + 2, size.max * 2 + 2}};

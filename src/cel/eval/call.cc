@@ -130,7 +130,8 @@ Value CallNode::evaluate(Frame& frame) const {
     arguments[i] = arguments_[i]->evaluate(frame);
     if (frame.stopped) return std::move(arguments[i]);
     if (!error && arguments[i].isError()) error = &arguments[i];
-    // With three arguments and more, those after an error are not evaluated, and the call costs nothing.
+    // With three arguments and more, those after an error are not evaluated, and the call costs
+    // nothing.
     if (error && !lazy_ && arguments.size() > 2) return *error;
   }
   Value result = error && !lazy_ ? *error : dispatch(arguments);

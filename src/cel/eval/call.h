@@ -7,7 +7,8 @@
 
 namespace koord::cel {
 
-// True if the value may be an argument for a parameter of the type. Elements of containers are not looked at.
+// True if the value may be an argument for a parameter of the type. Elements of containers are not
+// looked at.
 bool acceptsValue(const Type& parameter, const Value& value);
 
 class CallNode final : public Node {

@@ -1,7 +1,7 @@
 #pragma once
 
-// Reads: a variable or another expression, followed by fields and indexes. `a.b["c"][i].?d` is one node, since the cost
-// and the rules of optional values depend on the whole chain.
+// Reads: a variable or another expression, followed by fields and indexes. `a.b["c"][i].?d` is one
+// node, since the cost and the rules of optional values depend on the whole chain.
 
 #include "cel/eval/node.h"
 
@@ -45,8 +45,8 @@ class ChainNode final : public Node {
   bool presenceTestHasCost_;
 };
 
-// What `operand[key]`, or `operand.key` if the key is a string, is. nullopt if the key is absent, for `present`; else an
-// error then.
+// What `operand[key]`, or `operand.key` if the key is a string, is. nullopt if the key is absent,
+// for `present`; else an error then.
 std::optional<Value> lookUp(const Value& operand, const Value& key, bool present);
 
 }  // namespace koord::cel

@@ -39,7 +39,8 @@ class BindNode final : public Node {
   std::uint64_t cost_;
 };
 
-// accumulator + [element], in place if nothing else refers to the list: else `map` over n elements would copy n lists.
+// accumulator + [element], in place if nothing else refers to the list: else `map` over n elements
+// would copy n lists.
 class AppendNode final : public Node {
  public:
   AppendNode(std::size_t accumulator, NodePtr element)

@@ -10,7 +10,8 @@ namespace koord::cel {
 
 namespace {
 
-// Replaces an optional by what it holds; false if it is none. An error if the value is not optional.
+// Replaces an optional by what it holds; false if it is none. An error if the value is not
+// optional.
 bool unwrapOptional(Value& value, std::string_view what) {
   if (!value.is(Kind::Optional)) {
     value = Value::error(fmt::format("cannot initialize optional {} from non-optional value {}",

@@ -7,8 +7,9 @@
 
 namespace koord::cel {
 
-// a && b && c (decisive is false) or a || b || c (decisive is true): the result is `decisive` if one operand is, whatever
-// the others are; else the first error; else the other value. Operands after a decisive one are not evaluated.
+// a && b && c (decisive is false) or a || b || c (decisive is true): the result is `decisive` if
+// one operand is, whatever the others are; else the first error; else the other value. Operands
+// after a decisive one are not evaluated.
 class LogicNode final : public Node {
  public:
   LogicNode(bool decisive, std::vector<NodePtr> operands)

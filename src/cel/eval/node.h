@@ -2,9 +2,10 @@
 
 // A compiled expression: a tree of nodes that compute values.
 //
-// Every step of the tree is a virtual call that returns a 24-byte Value; names are resolved to slots when the tree is
-// made, so an evaluation touches neither names nor the heap for selections and comparisons. Errors are values: a failed
-// step returns one, and the operators that absorb errors (&&, ||) look at them.
+// Every step of the tree is a virtual call that returns a 24-byte Value; names are resolved to
+// slots when the tree is made, so an evaluation touches neither names nor the heap for selections
+// and comparisons. Errors are values: a failed step returns one, and the operators that absorb
+// errors (&&, ||) look at them.
 
 #include <cstdint>
 #include <memory>
@@ -42,8 +43,8 @@ class Node {
   virtual const Value* constant() const { return nullptr; }
   // What each evaluation of a constant costs: not 0 if it was computed from others.
   virtual std::uint64_t constantCost() const { return 0; }
-  // A read of a variable, a field or an element does not cost anything itself where it is the branch of a conditional or
-  // an index (cel-go does not observe it there).
+  // A read of a variable, a field or an element does not cost anything itself where it is the
+  // branch of a conditional or an index (cel-go does not observe it there).
   virtual void dropReadCost() {}
 };
 using NodePtr = std::unique_ptr<Node>;

@@ -115,7 +115,8 @@ class Planner {
     return std::make_unique<FailureNode>("no such attribute(s): " + expr.name);
   }
 
-  // A name that the checker has not seen: "a.b.c" may be a variable, or a field of the variable a.b or a.
+  // A name that the checker has not seen: "a.b.c" may be a variable, or a field of the variable a.b
+  // or a.
   NodePtr planName(const Expr& expr, const std::string& name) {
     const std::string_view first = std::string_view(name).substr(0, name.find('.', 1));
     if (const Local* local = findLocal(first))
@@ -349,8 +350,8 @@ class Planner {
     return std::ranges::find(kConversions, name) != kConversions.end();
   }
 
-  // Evaluates a call of constants once. It costs in each evaluation what it costs here, except for conversions where
-  // cel-go folds them: of one argument that is `written`, not computed.
+  // Evaluates a call of constants once. It costs in each evaluation what it costs here, except for
+  // conversions where cel-go folds them: of one argument that is `written`, not computed.
   NodePtr foldCall(const Expr& expr, std::unique_ptr<CallNode> call, bool written) {
     if (!call->foldable()) return call;
     Frame frame{{}, {}, 0, std::numeric_limits<std::uint64_t>::max(), false};
@@ -371,7 +372,8 @@ class Planner {
     Frame frame{{}, {}, 0, std::numeric_limits<std::uint64_t>::max(), false};
     Value value = literal->evaluate(frame);
     if (value.isError()) return literal;
-    // cel-go takes a literal for a constant if its elements were written, not if they were computed.
+    // cel-go takes a literal for a constant if its elements were written, not if they were
+    // computed.
     const bool free = foldsConstants_ && frame.cost == ownCost;
     return std::make_unique<ConstantNode>(std::move(value), free ? 0 : frame.cost,
                                           std::move(literal));
@@ -406,7 +408,8 @@ class Planner {
   // ---- comprehensions
 
   std::size_t push(std::string name, const Node* lazyInit = nullptr) {
-    // No slot is used twice: the value of a lazy local may be computed in the middle of other comprehensions.
+    // No slot is used twice: the value of a lazy local may be computed in the middle of other
+    // comprehensions.
     const std::size_t slot = most_++;
     locals_.push_back({std::move(name), slot, lazyInit});
     return slot;

@@ -1,7 +1,7 @@
 #pragma once
 
-// The planner: a checked (or only parsed) syntax tree becomes a tree of nodes. Names become slots, calls get their
-// overloads, constants are computed.
+// The planner: a checked (or only parsed) syntax tree becomes a tree of nodes. Names become slots,
+// calls get their overloads, constants are computed.
 
 #include <memory>
 #include <string>
@@ -17,7 +17,8 @@ struct Plan {
   std::size_t locals = 0;  // that a Frame needs
 };
 
-// Invalid if the tree cannot be evaluated: a constant conversion that fails, a function that does not exist.
+// Invalid if the tree cannot be evaluated: a constant conversion that fails, a function that does
+// not exist.
 Result<Plan> plan(const Expr& expr, const EnvironmentState& environment);
 
 }  // namespace koord::cel

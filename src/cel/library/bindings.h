@@ -7,8 +7,9 @@ namespace koord::cel {
 // cel.bind(name, value, result): a name for a value, computed at most once.
 const Library& bindingsLibrary();
 
-// cel.block([a, b], result), where cel.index(n) reads the n-th value; cel.iterVar(n, m) and cel.accuVar(n, m) name
-// variables of comprehensions. What optimizers of expressions produce; people do not write it.
+// cel.block([a, b], result), where cel.index(n) reads the n-th value; cel.iterVar(n, m) and
+// cel.accuVar(n, m) name variables of comprehensions. What optimizers of expressions produce;
+// people do not write it.
 const Library& blockLibrary();
 
 }  // namespace koord::cel

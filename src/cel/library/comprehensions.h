@@ -4,8 +4,8 @@
 
 namespace koord::cel {
 
-// Macros with two variables, for the index and the element of a list or the key and the value of a map: all, exists,
-// existsOne, transformList, transformMap, transformMapEntry.
+// Macros with two variables, for the index and the element of a list or the key and the value of a
+// map: all, exists, existsOne, transformList, transformMap, transformMapEntry.
 const Library& comprehensionsLibrary();
 
 }  // namespace koord::cel

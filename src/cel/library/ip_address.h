@@ -1,7 +1,7 @@
 #pragma once
 
-// IP addresses and ranges of addresses, as CEL's libraries read and write them: RFC 4291 and RFC 5952, without zones
-// and without IPv4 addresses mapped into IPv6.
+// IP addresses and ranges of addresses, as CEL's libraries read and write them: RFC 4291 and RFC
+// 5952, without zones and without IPv4 addresses mapped into IPv6.
 
 #include <array>
 #include <cstdint>
@@ -16,8 +16,8 @@ struct IpAddress {
   bool v4 = false;
   std::array<std::uint8_t, 16> bytes{};  // the first four of an IPv4 address
 
-  // BadRequest with the reason. An IPv4 address that is mapped into IPv6 is refused; with `unmap`, it is read as the IPv4
-  // address unless it is written with dots.
+  // BadRequest with the reason. An IPv4 address that is mapped into IPv6 is refused; with `unmap`,
+  // it is read as the IPv4 address unless it is written with dots.
   static Result<IpAddress> parse(std::string_view text, bool unmap = false);
   std::string toString() const;
   int bits() const { return v4 ? 32 : 128; }

@@ -8,8 +8,8 @@
 
 namespace koord::cel {
 
-// authorizer.group("apps").resource("deployments").check("create").allowed(): Kubernetes' library of authorization
-// checks. The host answers the checks.
+// authorizer.group("apps").resource("deployments").check("create").allowed(): Kubernetes' library
+// of authorization checks. The host answers the checks.
 const Library& authzLibrary();
 
 const Type& authorizerType();  // kubernetes.authorization.Authorizer: the type of the variable

@@ -235,7 +235,8 @@ CallEstimate KubernetesCostModel::estimateReplace(const CostNode& target,
     return scaleCost(a, 1.0 / static_cast<double>(b));
   };
   SizeEstimate count{0, 0}, kept{0, 0};
-  // The longest result: the shortest parts become the longest ones; an empty part surrounds each character.
+  // The longest result: the shortest parts become the longest ones; an empty part surrounds each
+  // character.
   if (from.min == 0) {
     count.max = addCost(size.max, 1);
     kept.max = size.max;

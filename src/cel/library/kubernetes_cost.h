@@ -4,8 +4,9 @@
 
 namespace koord::cel {
 
-// Kubernetes' costs, which its limits on expressions rely on: those of its own libraries, no cost for has() and none for
-// constants. A host derives from it and overrides estimateSize with the bounds of its inputs.
+// Kubernetes' costs, which its limits on expressions rely on: those of its own libraries, no cost
+// for has() and none for constants. A host derives from it and overrides estimateSize with the
+// bounds of its inputs.
 class KubernetesCostModel : public CostModel {
  public:
   std::optional<CallEstimate> estimateCall(std::string_view function, std::string_view overload,

@@ -209,7 +209,8 @@ const CostCase kCostCases[] = {
     {R"cel('01234567890123456789012345678901234567890123456789'.includes('123'))cel", 50, 50, 5},
 };
 
-// Those tests of Kubernetes do not fold constants, and take each text for one of at most 12 code points.
+// Those tests of Kubernetes do not fold constants, and take each text for one of at most 12 code
+// points.
 class UnfoldedCosts : public KubernetesCostModel {
  public:
   bool foldsConstants() const override { return false; }

@@ -50,7 +50,8 @@ std::string tooLong(std::size_t most) {
   return fmt::format("must be no more than {} characters", most);
 }
 
-// Kubernetes' words for a text that does not match a pattern; `examples` as they stand in the message.
+// Kubernetes' words for a text that does not match a pattern; `examples` as they stand in the
+// message.
 std::string mismatchOf(std::string_view rule, std::string_view examples, std::string_view pattern) {
   return fmt::format("{} (e.g. {}, regex used for validation is '{}')", rule, examples, pattern);
 }

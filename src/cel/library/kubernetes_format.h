@@ -4,8 +4,8 @@
 
 namespace koord::cel {
 
-// format.dns1123Label().validate(text) and so on: Kubernetes' library of named formats. Needs the library of optional
-// values.
+// format.dns1123Label().validate(text) and so on: Kubernetes' library of named formats. Needs the
+// library of optional values.
 const Library& formatLibrary();
 
 const Type& formatType();  // kubernetes.NamedFormat

@@ -1,4 +1,5 @@
-// What Kubernetes' functions compute: the inputs and results of the tests of k8s.io/apiserver/pkg/cel/library, and more.
+// What Kubernetes' functions compute: the inputs and results of the tests of
+// k8s.io/apiserver/pkg/cel/library, and more.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -14,7 +15,8 @@ namespace {
 
 struct FunctionCase {
   std::string_view expression;
-  // Value::toString, "error" for an error of the evaluation, "issue" for an expression that does not compile.
+  // Value::toString, "error" for an error of the evaluation, "issue" for an expression that does
+  // not compile.
   std::string_view result;
 };
 

@@ -10,7 +10,8 @@ const Library& quantityLibrary();
 
 const Type& quantityType();  // kubernetes.Quantity
 
-// A quantity as a value. A host keeps one for each quantity that expressions read often, and lends it by Value::borrow.
+// A quantity as a value. A host keeps one for each quantity that expressions read often, and lends
+// it by Value::borrow.
 class QuantityOpaque final : public Opaque {
  public:
   explicit QuantityOpaque(Quantity held) : quantity(std::move(held)) {}

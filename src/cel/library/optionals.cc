@@ -7,14 +7,14 @@ namespace koord::cel {
 
 namespace {
 
-// The condition of optMap evaluates the target; the target is copied where it is cheap, which limits the growth of the
-// tree to what the parser's limit on height allows.
+// The condition of optMap evaluates the target; the target is copied where it is cheap, which
+// limits the growth of the tree to what the parser's limit on height allows.
 ExprPtr expandOptional(MacroContext& context, ExprPtr& target, std::vector<ExprPtr>& arguments,
                        bool wrap) {
   if (arguments[0]->kind != ExprKind::Ident)
     return context.error(*arguments[0], "variable name must be a simple identifier");
-  // A target that is a name is read twice, as in cel-go. Others are bound to a name: a chain of n calls would otherwise
-  // hold 2^n copies.
+  // A target that is a name is read twice, as in cel-go. Others are bound to a name: a chain of n
+  // calls would otherwise hold 2^n copies.
   const bool isName = qualifiedName(*target).has_value();
   const std::string_view hidden = "@target";
   const auto read = [&] { return isName ? copyExpr(*target) : context.ident(hidden); };

@@ -7,7 +7,8 @@ namespace koord::cel {
 
 namespace {
 
-// Operators that nodes of their own evaluate (eval/logic.h, eval/chain.h); the checker needs their signatures.
+// Operators that nodes of their own evaluate (eval/logic.h, eval/chain.h); the checker needs their
+// signatures.
 void addSignatures(Library& library) {
   const Type a = Type::parameter("A"), b = Type::parameter("B"), flag = Type::boolean();
   const auto none = [](Arguments) { return Value::error("no such overload"); };

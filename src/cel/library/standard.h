@@ -1,7 +1,7 @@
 #pragma once
 
-// The standard definitions of the language: operators, conversions, size, strings, times, and the macros has, all, exists,
-// exists_one, map and filter.
+// The standard definitions of the language: operators, conversions, size, strings, times, and the
+// macros has, all, exists, exists_one, map and filter.
 
 #include "cel/library.h"
 

@@ -1,4 +1,5 @@
-// text.format(list): clauses %s, %d, %f, %e, %b, %x, %X, %o, with a precision for %f and %e, and %%.
+// text.format(list): clauses %s, %d, %f, %e, %b, %x, %X, %o, with a precision for %f and %e, and
+// %%.
 
 #include <fmt/format.h>
 

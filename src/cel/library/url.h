@@ -17,7 +17,8 @@ struct Url {
   std::string path;    // as written
   std::string query;   // as written, without "?"
 
-  // An absolute URI or an absolute path, as in the first line of an HTTP request. BadRequest with the reason.
+  // An absolute URI or an absolute path, as in the first line of an HTTP request. BadRequest with
+  // the reason.
   static Result<Url> parseRequestUri(std::string_view text);
   std::string hostname() const;  // without port and brackets
   std::string port() const;

@@ -1,7 +1,8 @@
 #pragma once
 
-// The syntax tree of an expression. The parser makes it with macros expanded; the checker writes types and resolved
-// names into it; the planner (eval/planner.h) and the cost estimate (cost/estimate.h) read it.
+// The syntax tree of an expression. The parser makes it with macros expanded; the checker writes
+// types and resolved names into it; the planner (eval/planner.h) and the cost estimate
+// (cost/estimate.h) read it.
 
 #include <cstdint>
 #include <memory>
@@ -64,7 +65,8 @@ struct Entry {
   std::uint32_t position = 0;
 };
 
-// accumulator = init; for (variable[, variable2] : range) { if (!condition) break; accumulator = step; } result
+// accumulator = init; for (variable[, variable2] : range) { if (!condition) break; accumulator =
+// step; } result
 struct Comprehension {
   ExprPtr range;
   std::string variable;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Macros: calls that the parser replaces with other expressions, because their arguments are not evaluated once and from
-// left to right: `list.all(x, p)` evaluates p for each element.
+// Macros: calls that the parser replaces with other expressions, because their arguments are not
+// evaluated once and from left to right: `list.all(x, p)` evaluates p for each element.
 
 #include <functional>
 #include <string>
@@ -38,7 +38,8 @@ class MacroContext {
   ExprPtr map(ExprPtr key = nullptr, ExprPtr value = nullptr) const;
   ExprPtr testOnly(ExprPtr target, std::string field) const;
   ExprPtr fold(Comprehension comprehension) const;
-  // let name = init in result: a comprehension over nothing, whose init is evaluated if the name is read.
+  // let name = init in result: a comprehension over nothing, whose init is evaluated if the name is
+  // read.
   ExprPtr bind(std::string name, ExprPtr init, ExprPtr result) const;
 
   // The macro cannot be expanded; returns nullptr.
@@ -60,8 +61,8 @@ struct Macro {
   std::string name;
   bool member = false;  // target.name(...)
   int arguments = -1;   // -1: any number
-  // Returns what replaces the call, having taken from target and arguments what it needs; or nullptr, having taken
-  // nothing, if the call is not this macro.
+  // Returns what replaces the call, having taken from target and arguments what it needs; or
+  // nullptr, having taken nothing, if the call is not this macro.
   std::function<ExprPtr(MacroContext&, ExprPtr& target, std::vector<ExprPtr>& arguments)> expand;
 };
 

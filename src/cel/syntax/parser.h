@@ -2,10 +2,11 @@
 
 // The parser: a text becomes a syntax tree.
 //
-// A recursive descent over the grammar of the language definition (cel-spec, doc/langdef.md): one function a level of
-// precedence. Macros are expanded when their call is complete, so that the arguments of a macro are expanded before it.
-// Chains of && and || become one call of many arguments, so that long chains do not nest. The cost is linear in the
-// text; the nesting of what is written and the height of what macros make of it are bounded.
+// A recursive descent over the grammar of the language definition (cel-spec, doc/langdef.md): one
+// function a level of precedence. Macros are expanded when their call is complete, so that the
+// arguments of a macro are expanded before it. Chains of && and || become one call of many
+// arguments, so that long chains do not nest. The cost is linear in the text; the nesting of what
+// is written and the height of what macros make of it are bounded.
 
 #include <functional>
 #include <string_view>

@@ -56,7 +56,8 @@ char simpleEscape(char c) {
   }
 }
 
-// The sequence that begins at text[at], after the backslash. Returns its length, 0 if it is invalid.
+// The sequence that begins at text[at], after the backslash. Returns its length, 0 if it is
+// invalid.
 std::size_t decodeEscape(std::string_view text, std::size_t at, bool bytes, std::string& out) {
   const char c = text[at];
   if (const char simple = simpleEscape(c)) {

@@ -41,7 +41,8 @@ std::size_t roomForGroup(Model model, const std::vector<PodObject>& members, boo
 
 }  // namespace
 
-// Not in a constructor: not all features that are created are used, and the invariants outlives them.
+// Not in a constructor: not all features that are created are used, and the invariants outlives
+// them.
 void GroupsFeature::begin() {
   const auto seen = [this](const PodObject& pod) {
     if (placesTogether(*pod)) members_[groupOf(*pod)].insert(pod->metadata.uid);

@@ -7,8 +7,8 @@
 //
 //   stored     the claim's status, as the informer delivers it. What we have written ourselves
 //              counts from the reply on, until the informer delivers that version or a newer one.
-//   in flight  a grant of the pod for which the claim is being allocated (ClaimLedger): from Reserve
-//              until the binding is observed or the attempt fails. Simulations grant, too.
+//   in flight  a grant of the pod for which the claim is being allocated (ClaimLedger): from
+//              Reserve until the binding is observed or the attempt fails. Simulations grant, too.
 //
 // The devices of a claim count once, whichever of the two has them. Pods that share a claim whose
 // allocation is in flight must wait until it is stored.

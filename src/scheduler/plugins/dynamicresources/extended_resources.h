@@ -16,8 +16,8 @@ namespace koord::scheduler {
 // implicit resource of a class.
 bool mayBeBackedByDevices(std::string_view resource);
 
-// The class of each resource: by spec.extendedResourceName (of classes with the same one, the oldest,
-// then the first by name), and "deviceclass.resource.kubernetes.io/NAME" of every class.
+// The class of each resource: by spec.extendedResourceName (of classes with the same one, the
+// oldest, then the first by name), and "deviceclass.resource.kubernetes.io/NAME" of every class.
 class ExtendedResourceClasses {
  public:
   using ClassPtr = std::shared_ptr<const api::DeviceClass>;

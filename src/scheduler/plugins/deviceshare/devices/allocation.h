@@ -3,7 +3,8 @@
 // The devices that a pod was allocated, in the format of its annotation:
 //
 //   scheduling.koordinator.sh/device-allocated:
-//     {"gpu": [{"minor": 0, "resources": {"koordinator.sh/gpu-core": "50", ...}, "id": "GPU-8c25ea37",
+//     {"gpu": [{"minor": 0, "resources": {"koordinator.sh/gpu-core": "50", ...},
+//               "id": "GPU-8c25ea37",
 //               "extension": {"vfs": [{"minor": 1, "busID": "0000:09:00.2"}]}}]}
 
 #include "base/json.h"

@@ -71,8 +71,8 @@ struct NodeInventory {
 
 class Inventory {
  public:
-  // partitionable: the gate DRAPartitionableDevices. Without it, slices with shared counters or with
-  // a node for each device do not count.
+  // partitionable: the gate DRAPartitionableDevices. Without it, slices with shared counters or
+  // with a node for each device do not count.
   explicit Inventory(Usage& usage, bool partitionable = true)
       : usage_(usage), partitionable_(partitionable) {}
 

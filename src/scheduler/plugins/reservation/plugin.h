@@ -3,8 +3,9 @@
 // Reservation: schedules reservations as if they were pods, keeps their resources for the pods that
 // own them, and gives the resources to those pods.
 //
-// matcher.h decides which pods may use which reservation, reservation_index.h caches the reservations, ledger.h
-// records their use. This class is the plugin: what it does at each extension point.
+// matcher.h decides which pods may use which reservation, reservation_index.h caches the
+// reservations, ledger.h records their use. This class is the plugin: what it does at each
+// extension point.
 
 #include "scheduler/framework/controller.h"
 #include "scheduler/framework/registry.h"

@@ -337,7 +337,7 @@ void DecisionChecker::preempted(const PodPtr& pod, const PostFilterResult& resul
     journal_.violated("least victims", "{} evicts {} on {}, {} are enough", pod->key(), victims,
                       node, plan->second.victims.size());
   for (const auto& [other, better] : plans)
-    if (better.harm(now) < plan->second.harm(now))
+    if (better.cost(now) < plan->second.cost(now))
       journal_.violated("least harm", "{} preempts on {}, {} would hurt less", pod->key(), node,
                         other);
 }

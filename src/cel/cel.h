@@ -41,8 +41,9 @@
 
 namespace koord::cel {
 
-class CostModel;  // cel/cost.h
-class Library;    // cel/library.h
+class CostModel;     // cel/cost.h
+class Library;       // cel/library.h
+class TypeResolver;  // cel/dynamic_object.h
 struct EnvironmentState;
 struct ProgramState;
 
@@ -65,6 +66,8 @@ struct EnvironmentOptions {
   // Object types that expressions may name (`Object.spec{...}`, `type(x) == my.Type`); types of
   // variables and of their fields need not be repeated here.
   std::vector<const ObjectType*> types;
+  // Knows further object types by name. Outlives programs and values.
+  TypeResolver* resolver = nullptr;
   // The namespace that names are resolved in: in "a.b", the name "x" is a.b.x, a.x or x.
   std::string container;
   // nullptr: cel-go's costs. Outlives the environment.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "cel/dynamic_object.h"
 #include "cel/environment_state.h"
 
 namespace koord::cel {
@@ -42,7 +43,8 @@ const Constant* EnvironmentState::constant(std::string_view fullName) const {
 
 const ObjectType* EnvironmentState::type(std::string_view fullName) const {
   const auto found = types.find(fullName);
-  return found == types.end() ? nullptr : found->second;
+  if (found != types.end()) return found->second;
+  return options.resolver ? options.resolver->find(fullName) : nullptr;
 }
 
 namespace {

@@ -12,6 +12,10 @@ Value ObjectType::create(std::span<const std::pair<std::string_view, Value>>) co
   return Value::error("objects of type " + std::string(name()) + " cannot be constructed");
 }
 
+std::optional<Value> ObjectType::named(const void*, std::string_view) const {
+  return std::nullopt;
+}
+
 Value Value::boolean(bool value) {
   Value result;
   result.kind_ = Kind::Bool;
@@ -71,6 +75,11 @@ Value Value::bytesView(std::string_view content) {
 Value Value::list(std::vector<Value> elements) {
   return adopt(static_cast<const List*>(new ElementList(std::move(elements))));
 }
+Value Value::adopt(const CreatedObject* object) {
+  Value result = ValueAccess::shared(Kind::Object, object, object, true);
+  result.form_ = Form::Created;
+  return ValueAccess::bounded(std::move(result));
+}
 Value Value::adopt(const List* list) {
   return ValueAccess::bounded(ValueAccess::shared(Kind::List, list, list, true));
 }
@@ -124,6 +133,7 @@ const std::string& Value::errorMessage() const {
   return ValueAccess::pointer<HeldError>(*this)->message;
 }
 const ObjectType& Value::objectType() const {
+  if (form_ == Form::Created) return ValueAccess::pointer<CreatedObject>(*this)->type();
   return *static_cast<const ObjectType*>(tail_.meta);
 }
 const Value* Value::optionalValue() const {
@@ -139,6 +149,10 @@ std::size_t weightOf(const Value& value) {
     case Kind::Map:
       return 1 + (ValueAccess::isJson(value) ? value.mapSize()
                                              : ValueAccess::pointer<Map>(value)->weight());
+    case Kind::Object:
+      return 1 + (ValueAccess::isCreated(value)
+                      ? ValueAccess::pointer<CreatedObject>(value)->weight()
+                      : 0);
     case Kind::String:
     case Kind::Bytes:
       return 1 + value.text().size() / ValueAccess::kBytesPerElement;
@@ -151,6 +165,7 @@ std::size_t weightOf(const Value& value) {
 
 Value ValueAccess::bounded(Value container) {
   if (weightOf(container) <= kMaxElements) return container;
+  if (container.is(Kind::Object)) return Value::error("object is too large");
   return Value::error(container.is(Kind::List) ? "list is too long" : "map is too large");
 }
 

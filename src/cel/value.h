@@ -64,6 +64,7 @@ class Shared {
   mutable std::atomic<std::uint32_t> references_{1};
 };
 
+class CreatedObject;
 class List;
 class Map;
 class Opaque;
@@ -111,7 +112,8 @@ class Value {
   static Value bytesView(std::string_view content);
   // An Error if the list is too long, with the texts, lists and maps in it.
   static Value list(std::vector<Value> elements);
-  // Takes over one reference to a new List, Map or Opaque.
+  // Takes over one reference to a new List, Map, Opaque or CreatedObject. An Error if it has too many elements.
+  static Value adopt(const CreatedObject* object);
   static Value adopt(const List* list);
   static Value adopt(const Map* map);
   static Value adopt(const Opaque* opaque);
@@ -160,6 +162,7 @@ class Value {
   std::pair<Value, Value> entryAt(std::size_t index) const;
   // Objects.
   const ObjectType& objectType() const;
+  // Of a created object: its CreatedObject.
   const void* objectPointer() const { return word_.pointer; }
   // Optionals: nullptr if it is none.
   const Value* optionalValue() const;
@@ -178,7 +181,7 @@ class Value {
 
  private:
   friend struct ValueAccess;
-  enum class Form : std::uint8_t { Native, Json };
+  enum class Form : std::uint8_t { Native, Json, Created };
   union Word {
     bool boolean;
     std::int64_t integer = 0;
@@ -255,12 +258,23 @@ class Opaque : public Shared {
   virtual std::string toString() const = 0;
 };
 
-// The fields of a kind of object that a host has: fields are looked up once, when an expression is
-// compiled, and read by number. Implementations are immutable and outlive programs and values.
+// An object that an expression made: Type{field: value}. Immutable. Its type outlives it.
+class CreatedObject : public Shared {
+ public:
+  explicit CreatedObject(const ObjectType& type) : type_(type) {}
+  const ObjectType& type() const { return type_; }
+  virtual std::size_t weight() const = 0;  // its fields, with what is in them
+
+ private:
+  const ObjectType& type_;
+};
+
+// The fields of a kind of object that a host has: fields are looked up once, when an expression is compiled, and read by
+// number. Implementations are immutable and outlive programs and values.
 class ObjectType {
  public:
   struct Field {
-    int number = 0;
+    int number = 0;  // -1: only named() knows the field
     Type type;
   };
   virtual ~ObjectType();
@@ -272,6 +286,8 @@ class ObjectType {
   virtual Value get(const void* object, int field) const = 0;
   // has(object.field).
   virtual bool has(const void* object, int field) const = 0;
+  // The value of a field with the number -1; nullopt if the object does not have it.
+  virtual std::optional<Value> named(const void* object, std::string_view field) const;
   // By default, objects are equal if they are the same.
   virtual bool equals(const void* a, const void* b) const { return a == b; }
   // The type of Type{field: value}, if it is not this one: a protobuf message such as Int64Value is

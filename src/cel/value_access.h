@@ -145,6 +145,7 @@ struct ValueAccess {
   static const Type* jsonType(const Value& value) {
     return static_cast<const Type*>(value.tail_.meta);
   }
+  static bool isCreated(const Value& value) { return value.form_ == Value::Form::Created; }
   static bool isJson(const Value& value) { return value.form_ == Value::Form::Json; }
   // The list or map, or an Error if it has too many elements.
   static Value bounded(Value container);

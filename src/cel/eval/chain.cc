@@ -27,6 +27,11 @@ std::optional<Value> fieldOf(const Value& operand, const Value& key, bool presen
   const ObjectType& type = operand.objectType();
   const auto field = key.is(Kind::String) ? type.field(key.text()) : std::nullopt;
   if (!field) return Value::error(fmt::format("no such field '{}'", keyText(key)));
+  if (field->number < 0) {
+    if (auto value = type.named(operand.objectPointer(), key.text())) return value;
+    if (present) return std::nullopt;
+    return Value::error("no such key: " + std::string(key.text()));
+  }
   if (present && !type.has(operand.objectPointer(), field->number)) return std::nullopt;
   return type.get(operand.objectPointer(), field->number);
 }

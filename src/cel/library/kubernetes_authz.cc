@@ -49,10 +49,6 @@ const Type& groupCheckType() {
   static const Type kType = Type::opaque("kubernetes.authorization.GroupCheck");
   return kType;
 }
-const Type& resourceCheckType() {
-  static const Type kType = Type::opaque("kubernetes.authorization.ResourceCheck");
-  return kType;
-}
 const Type& decisionType() {
   static const Type kType = Type::opaque("kubernetes.authorization.Decision");
   return kType;
@@ -144,6 +140,16 @@ void addBuilders(Library& library) {
 const Type& authorizerType() {
   static const Type kType = Type::opaque("kubernetes.authorization.Authorizer");
   return kType;
+}
+
+const Type& resourceCheckType() {
+  static const Type kType = Type::opaque("kubernetes.authorization.ResourceCheck");
+  return kType;
+}
+
+Value resourceCheckValue(const Authorizer& authorizer, AuthorizationRequest request) {
+  return Value::adopt(static_cast<const Opaque*>(
+      new CheckOpaque(resourceCheckType(), authorizer, std::move(request))));
 }
 
 Value authorizerValue(const Authorizer& authorizer) {

@@ -13,6 +13,8 @@ namespace koord::cel {
 const Library& authzLibrary();
 
 const Type& authorizerType();  // kubernetes.authorization.Authorizer: the type of the variable
+// kubernetes.authorization.ResourceCheck: what authorizer.group(g).resource(r) is.
+const Type& resourceCheckType();
 
 struct AuthorizationRequest {
   std::string verb;
@@ -39,5 +41,7 @@ class Authorizer {
 
 // The value of the variable. `authorizer` outlives it.
 Value authorizerValue(const Authorizer& authorizer);
+// A check of the resource that `request` names: Kubernetes' variable authorizer.requestResource.
+Value resourceCheckValue(const Authorizer& authorizer, AuthorizationRequest request);
 
 }  // namespace koord::cel

@@ -8,7 +8,7 @@
 #include "cel/library/all.h"
 #include "cel/library/kubernetes_authz.h"
 #include "cel/library/kubernetes_cost.h"
-#include "cel/library/kubernetes_lists.h"
+#include "cel/library/kubernetes_patch.h"
 
 namespace koord::cel {
 namespace {

@@ -130,28 +130,4 @@ const Library& kubernetesListsLibrary() {
   return kLibrary;
 }
 
-const Library& jsonPatchLibrary() {
-  static const Library& kLibrary = []() -> const Library& {
-    static Library library;
-    library.name = "kubernetes.jsonpatch";
-    const Type s = Type::string();
-    library.add("jsonpatch.escapeKey",
-                {globalOverload("string_jsonpatch_escapeKey_string", {s}, s, [](Arguments x) {
-                  std::string key;
-                  for (const char c : x[0].text()) {
-                    if (c == '~') {
-                      key += "~0";
-                    } else if (c == '/') {
-                      key += "~1";
-                    } else {
-                      key += c;
-                    }
-                  }
-                  return Value::string(std::move(key));
-                })});
-    return library;
-  }();
-  return kLibrary;
-}
-
 }  // namespace koord::cel

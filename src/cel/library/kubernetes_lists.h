@@ -10,7 +10,4 @@ const Library& kubernetesListsLibrary();
 // find and findAll: Kubernetes' library of regular expressions.
 const Library& kubernetesRegexLibrary();
 
-// jsonpatch.escapeKey: a key as part of a JSON pointer.
-const Library& jsonPatchLibrary();
-
 }  // namespace koord::cel

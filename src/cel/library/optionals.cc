@@ -1,5 +1,6 @@
 #include "cel/library/optionals.h"
 
+#include "cel/dynamic_object.h"
 #include "cel/eval/chain.h"
 #include "cel/syntax/macro.h"
 
@@ -56,6 +57,10 @@ bool isZeroValue(const Value& value) {
       return value.mapSize() == 0;
     case Kind::Optional:
       return value.optionalValue() == nullptr;
+    case Kind::Object: {
+      const FieldsObject* object = fieldsOf(value);
+      return object && object->fields().empty();
+    }
     default:
       return false;
   }

@@ -168,7 +168,7 @@ class HttpFront::Impl : public std::enable_shared_from_this<HttpFront::Impl> {
       tasks_.spawn(net::runHandler("read a log", responder, log(this, std::move(call), responder)));
       return;
     }
-    tasks_.spawn(serve(&server_, std::move(call), std::move(responder)));
+    tasks_.spawn(serve(&server_, std::move(call), audited, std::move(responder)));
   }
 
   // All other requests: discovery, OpenAPI, metrics.
@@ -298,9 +298,11 @@ class HttpFront::Impl : public std::enable_shared_from_this<HttpFront::Impl> {
                 Failure(ErrorCode::NotFound, "the server could not find the requested resource"));
   }
 
-  static Task<void> serve(Server* server, Call call, ResponderPtr responder) {
+  // `audited` belongs to the responder.
+  static Task<void> serve(Server* server, Call call, AuditEvent* audited, ResponderPtr responder) {
     auto serving = server->serve(std::move(call));
     auto reply = co_await serving;
+    if (audited) audited->annotations = std::move(reply.auditAnnotations);
     sendReply(responder, std::move(reply));
   }
 

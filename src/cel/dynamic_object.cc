@@ -46,6 +46,39 @@ const FieldsObject* fieldsOf(const Value& value) {
   return dynamic_cast<const FieldsObject*>(ValueAccess::pointer<CreatedObject>(value));
 }
 
+namespace {
+
+constexpr std::size_t kMostMisnamed = 20;
+
+void findMisnamed(const Value& value, const std::string& name, std::vector<std::string>& found) {
+  if (found.size() >= kMostMisnamed) return;
+  if (const FieldsObject* object = fieldsOf(value)) {
+    if (object->type().name() != name)
+      found.push_back(
+          fmt::format("unexpected type name \"{}\", expected \"{}\", which matches field name path "
+                      "from root Object type",
+                      object->type().name(), name));
+    for (const auto& [field, member] : object->fields())
+      findMisnamed(member, fmt::format("{}.{}", name, field), found);
+  } else if (ValueAccess::isJson(value)) {
+    return;  // what the host gives has no such objects
+  } else if (value.is(Kind::List)) {
+    for (std::size_t i = 0; i < value.listSize(); ++i) findMisnamed(value.listAt(i), name, found);
+  } else if (value.is(Kind::Map)) {
+    for (std::size_t i = 0; i < value.mapSize(); ++i)
+      findMisnamed(value.entryAt(i).second, name, found);
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> misnamedTypes(const Value& value) {
+  std::vector<std::string> found;
+  const FieldsObject* object = fieldsOf(value);
+  if (object) findMisnamed(value, std::string(object->type().name()), found);
+  return found;
+}
+
 std::optional<Value> DynamicType::named(const void* object, std::string_view field) const {
   const Value* value = objectAt(object).find(field);
   return value ? std::optional(*value) : std::nullopt;

@@ -40,6 +40,10 @@ class FieldsObject final : public CreatedObject {
 // The object of a value that a DynamicType or RecordType has made; nullptr of other values.
 const FieldsObject* fieldsOf(const Value& value);
 
+// Where the type of an object in the value does not follow from its place: the value of the field "spec" of an Object must
+// be an Object.spec. Lists and maps between them have no names. At most 20.
+std::vector<std::string> misnamedTypes(const Value& value);
+
 // A type whose objects have any fields.
 class DynamicType final : public ObjectType {
  public:

@@ -51,9 +51,11 @@ struct Place {
   std::size_t level = 0;  // of the container: 1 for the document itself
 };
 
-// What the operations so far have used up.
+// What the operations so far have used up, and whether the last one was a test that failed.
 class JsonPatchBudget {
  public:
+  bool testFailed = false;
+
   Result<> chargeCopy(std::size_t bytes) {
     copiedBytes_ += bytes;
     if (copiedBytes_ <= kMaxPatchCopyBytes) return {};
@@ -199,12 +201,13 @@ Result<> moveOrCopy(json::value& document, const json::value& operation, std::st
 }
 
 Result<> testOrReplace(const Place& place, std::string_view op, std::string_view path,
-                       const json::value& value) {
+                       const json::value& value, JsonPatchBudget& budget) {
   const auto current = get(op, place);
   if (!current) return fail(current.error());
   if (op == "test") {
     const json::value none;
     if ((*current ? **current : none) == value) return {};
+    budget.testFailed = true;
     return broken(op, path, "testing value failed");
   }
   if (place.level + measureJson(value).depth > kMaxJsonDepth)
@@ -232,6 +235,7 @@ Result<> applyOne(json::value& document, const json::value& operation, JsonPatch
 
   if (op == "test" && path.empty()) {
     if (document == value) return {};
+    budget.testFailed = true;
     return broken(op, path, "testing value failed");
   }
   if (op == "replace" && path.empty()) {
@@ -251,12 +255,13 @@ Result<> applyOne(json::value& document, const json::value& operation, JsonPatch
     if (!taken) return fail(std::move(taken.error()));
     return {};
   }
-  return testOrReplace(place, op, path, value);
+  return testOrReplace(place, op, path, value, budget);
 }
 
 }  // namespace
 
-Result<json::value> applyJsonPatch(const json::value& document, const json::value& patch) {
+Result<json::value> applyJsonPatch(const json::value& document, const json::value& patch,
+                                   bool* testFailed) {
   const auto* operations = patch.if_array();
   if (!operations) return fail(ErrorCode::BadRequest, "a JSON patch must be a list of operations");
   if (operations->size() > kMaxPatchOperations)
@@ -266,8 +271,10 @@ Result<json::value> applyJsonPatch(const json::value& document, const json::valu
   json::value out = document;
   JsonPatchBudget budget;
   for (const auto& operation : *operations)
-    if (auto applied = applyOne(out, operation, budget); !applied)
+    if (auto applied = applyOne(out, operation, budget); !applied) {
+      if (testFailed) *testFailed = budget.testFailed;
       return fail(std::move(applied.error()));
+    }
   return out;
 }
 

@@ -17,7 +17,9 @@ constexpr std::size_t kMaxPatchCopyBytes = 3 << 20;  // what "copy" operations a
 constexpr std::size_t kMaxPatchWork = 50'000'000;    // values that operations walk or shift
 
 // The document after all operations of the patch; on an error the document is as it was. It cannot
-// become deeper than kMaxJsonDepth.
-Result<json::value> applyJsonPatch(const json::value& document, const json::value& patch);
+// become deeper than kMaxJsonDepth. `testFailed`, if given, receives true if the error is that of a
+// "test" operation that found another value.
+Result<json::value> applyJsonPatch(const json::value& document, const json::value& patch,
+                                   bool* testFailed = nullptr);
 
 }  // namespace koord::api

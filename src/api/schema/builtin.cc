@@ -158,7 +158,7 @@ SchemaSet builtinTypes() {
   SchemaSet set;
   for (const char* table :
        {tables::kMeta, tables::kPod, tables::kVolumes, tables::kCore, tables::kWorkloads,
-        tables::kOthers, tables::kResource, tables::kReviews})
+        tables::kOthers, tables::kAdmission, tables::kResource, tables::kReviews})
     addTypes(set, table).value();  // the tables are part of the program; a test reads them all
   return set;
 }

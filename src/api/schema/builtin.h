@@ -34,6 +34,7 @@ extern const char* const kVolumes;
 extern const char* const kCore;
 extern const char* const kWorkloads;
 extern const char* const kOthers;
+extern const char* const kAdmission;
 extern const char* const kResource;
 extern const char* const kReviews;
 }  // namespace tables

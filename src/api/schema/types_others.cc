@@ -47,27 +47,6 @@ ClusterRoleBinding: apiVersion string; kind string; metadata#1 ObjectMeta; subje
   *roleRef#3 RoleRef
 Subject atomic: *kind#1 string; apiGroup#2 string; *name#3 string; namespace#4 string
 RoleRef atomic: *apiGroup#1 string; *kind#2 string; *name#3 string
-ValidatingAdmissionPolicy: apiVersion string; kind string; metadata ObjectMeta; spec any; status any
-ValidatingAdmissionPolicyBinding: apiVersion string; kind string; metadata ObjectMeta; spec any
-MutatingWebhookConfiguration: apiVersion string; kind string; metadata#1 ObjectMeta
-  webhooks#2 [MutatingWebhook] merge=name
-ValidatingWebhookConfiguration: apiVersion string; kind string; metadata#1 ObjectMeta
-  webhooks#2 [ValidatingWebhook] merge=name
-MutatingWebhook: *name#1 string; *clientConfig#2 WebhookClientConfig
-  rules#3 [RuleWithOperations]; failurePolicy#4? string; matchPolicy#9? string
-  namespaceSelector#5? LabelSelector; objectSelector#11? LabelSelector; *sideEffects#6? string
-  timeoutSeconds#7? int; *admissionReviewVersions#8 [string]; reinvocationPolicy#10? string
-  matchConditions#12 [MatchCondition] merge=name
-ValidatingWebhook: *name#1 string; *clientConfig#2 WebhookClientConfig
-  rules#3 [RuleWithOperations]; failurePolicy#4? string; matchPolicy#9? string
-  namespaceSelector#5? LabelSelector; objectSelector#10? LabelSelector; *sideEffects#6? string
-  timeoutSeconds#7? int; *admissionReviewVersions#8 [string]
-  matchConditions#11 [MatchCondition] merge=name
-WebhookClientConfig: url#3? string; service#1? ServiceReference; caBundle#2 bytes
-ServiceReference: *namespace#1 string; *name#2 string; path#3? string; port#4? int
-RuleWithOperations: operations#1 [string]; apiGroups#2.1 [string]; apiVersions#2.2 [string]
-  resources#2.3 [string]; scope#2.4? string
-MatchCondition: *name#1 string; *expression#2 string
 CustomResourceDefinition: apiVersion string; kind string; metadata ObjectMeta
   *spec CustomResourceDefinitionSpec; status CustomResourceDefinitionStatus
 CustomResourceDefinitionSpec: *group string; *names CustomResourceDefinitionNames; *scope string

@@ -73,14 +73,45 @@ json::object requestOf(const AdmissionAttributes& a, const ResourceForm& form) {
   return request;
 }
 
-bool matchesRule(const api::RuleWithOperations& rule, const AdmissionAttributes& a,
-                 const Resource& resource, std::string_view version) {
+const std::vector<ResourceForm>& RequestForms::all() const {
+  if (!forms_)
+    forms_ = host_.forms ? host_.forms(*attributes_.resource) : std::vector<ResourceForm>();
+  return *forms_;
+}
+
+json::value RequestForms::converted(json::value object, const ResourceForm& form, bool back) const {
+  // The object of a subresource that has a kind of its own is the same in all forms.
+  if (form.resource && host_.convert && attributes_.objectKind.empty() && !object.is_null())
+    host_.convert(object, *attributes_.resource, attributes_.version, form, back);
+  return object;
+}
+
+namespace {
+
+// As a request to this version of the resource.
+bool matchesRule(const RequestRule& request, const AdmissionAttributes& a, const Resource& resource,
+                 std::string_view version) {
+  const api::RuleWithOperations& rule = request.rule;
   if (!rule.scope.empty() && rule.scope != "*" &&
       (rule.scope == "Namespaced") == a.namespace_.empty())
     return false;
-  return listed(rule.operations, a.operation) && listed(rule.apiGroups, resource.group) &&
+  return matchesResource(rule.resources, resource.plural, a.subresource) &&
+         listed(rule.operations, a.operation) && listed(rule.apiGroups, resource.group) &&
          listed(rule.apiVersions, version) &&
-         matchesResource(rule.resources, resource.plural, a.subresource);
+         (request.names.empty() || std::ranges::count(request.names, a.name) > 0);
+}
+
+}  // namespace
+
+std::optional<ResourceForm> matchedForm(const std::vector<RequestRule>& rules, bool equivalent,
+                                        const AdmissionAttributes& a, const RequestForms& forms) {
+  for (const RequestRule& rule : rules)
+    if (matchesRule(rule, a, *a.resource, a.version)) return ResourceForm{nullptr, a.version};
+  if (!equivalent) return std::nullopt;
+  for (const RequestRule& rule : rules)
+    for (const ResourceForm& form : forms.all())
+      if (matchesRule(rule, a, *form.resource, form.version)) return form;
+  return std::nullopt;
 }
 
 bool selectsObject(const api::Selector& selector, const AdmissionAttributes& a) {

@@ -4,6 +4,8 @@
 // request looks like to them, and what its user may do.
 
 #include <functional>
+#include <map>
+#include <optional>
 #include <string_view>
 
 #include "api/admission.h"
@@ -37,9 +39,41 @@ struct ResourceForm {
   std::string version;
 };
 
-// Returns true if the rule matches the request, as one to this version of the resource.
-bool matchesRule(const api::RuleWithOperations& rule, const AdmissionAttributes& attributes,
-                 const Resource& resource, std::string_view version);
+// The forms of resources, and how objects convert between them.
+struct FormHost {
+  // Every form of a resource, its own included.
+  std::function<std::vector<ResourceForm>(const Resource& resource)> forms;
+  // Converts an object of the resource from a version into another form; `back`: the other way.
+  std::function<void(json::value& object, const Resource& resource, std::string_view from,
+                     const ResourceForm& to, bool back)>
+      convert;
+};
+
+// The forms of the resource of one request, found when they are needed.
+class RequestForms {
+ public:
+  RequestForms(const FormHost& host, const AdmissionAttributes& attributes)
+      : host_(host), attributes_(attributes) {}
+  const std::vector<ResourceForm>& all() const;
+  // An object of the request in another form, or back.
+  json::value converted(json::value object, const ResourceForm& form, bool back) const;
+
+ private:
+  const FormHost& host_;
+  const AdmissionAttributes& attributes_;
+  mutable std::optional<std::vector<ResourceForm>> forms_;
+};
+
+struct RequestRule {
+  api::RuleWithOperations rule;
+  std::vector<std::string> names = {};  // of objects; empty: all
+};
+// The form in which a rule matches the request: that of the request, or else, if others are
+// equivalent to it, the first that matches. nullopt: no rule matches.
+std::optional<ResourceForm> matchedForm(const std::vector<RequestRule>& rules, bool equivalent,
+                                        const AdmissionAttributes& attributes,
+                                        const RequestForms& forms);
+
 // Returns true if an object, the old or the new one, has the labels.
 bool selectsObject(const api::Selector& selector, const AdmissionAttributes& attributes);
 using NamespaceLabels = std::function<api::StringMap(std::string_view name)>;

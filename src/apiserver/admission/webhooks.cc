@@ -66,6 +66,7 @@ void Webhooks::set(Hooks& hooks, const std::string& name, std::vector<api::Webho
     } else {
       hook.problem = compiled.error().message;
     }
+    for (const auto& rule : webhook.rules) hook.rules.push_back({rule});
     hook.spec = std::move(webhook);
     hooks.push_back(std::move(hook));
   }
@@ -84,41 +85,31 @@ void Webhooks::setValidating(const std::string& name, const json::value* configu
   set(validating_, name, decoded ? std::move(decoded->webhooks) : std::vector<api::Webhook>{});
 }
 
-std::optional<ResourceForm> Webhooks::formFor(const Hook& hook,
-                                              const AdmissionAttributes& a) const {
+std::optional<ResourceForm> Webhooks::formFor(const Hook& hook, const AdmissionAttributes& a,
+                                              const RequestForms& forms) {
   // Webhooks are not called for their own configuration, so that they cannot block its repair.
   if (a.resource->group == "admissionregistration.k8s.io") return std::nullopt;
-  const auto& rules = hook.spec.rules;
-  if (std::ranges::any_of(rules, [&](const api::RuleWithOperations& rule) {
-        return matchesRule(rule, a, *a.resource, a.version);
-      }))
-    return ResourceForm{nullptr, a.version};
-  if (!forms_ || (hook.spec.matchPolicy && *hook.spec.matchPolicy != "Equivalent"))
-    return std::nullopt;
-  const auto forms = forms_(*a.resource);
-  for (const auto& rule : rules)
-    for (const auto& form : forms)
-      if (matchesRule(rule, a, *form.resource, form.version)) return form;
-  return std::nullopt;
+  const bool equivalent = !hook.spec.matchPolicy || *hook.spec.matchPolicy == "Equivalent";
+  return matchedForm(hook.rules, equivalent, a, forms);
 }
 
-json::value Webhooks::converted(json::value object, const AdmissionAttributes& a,
-                                const ResourceForm& form, bool back) const {
-  // The object of a subresource that has a kind of its own is the same in all forms.
-  if (form.resource && convert_ && a.objectKind.empty() && !object.is_null())
-    convert_(object, *a.resource, a.version, form, back);
-  return object;
+AdmissionAttributes Webhooks::shownIn(const AdmissionAttributes& a, const RequestForms& forms,
+                                      const ResourceForm& form) {
+  AdmissionAttributes shown = a;
+  shown.object = forms.converted(std::move(shown.object), form, false);
+  shown.oldObject = forms.converted(std::move(shown.oldObject), form, false);
+  return shown;
 }
 
 bool Webhooks::selects(const Hook& hook, const AdmissionAttributes& a) const {
-  return selectsNamespace(hook.namespaceSelector, a, namespaceLabels_) &&
+  return selectsNamespace(hook.namespaceSelector, a, host_.namespaceLabels) &&
          selectsObject(hook.objectSelector, a);
 }
 
 Outcome<bool> Webhooks::meetsConditions(const Hook& hook, const AdmissionAttributes& a,
                                         const ResourceForm& form) const {
   if (hook.conditions.empty()) return true;
-  const UserAuthorizer authorizer(authorize_, a.user);
+  const UserAuthorizer authorizer(host_.authorize, a.user);
   const json::value request = requestOf(a, form);
   const auto matched = hook.conditions.match({a.object, a.oldObject, request, authorizer});
   if (matched) return *matched;
@@ -129,8 +120,9 @@ Outcome<bool> Webhooks::meetsConditions(const Hook& hook, const AdmissionAttribu
 }
 
 bool Webhooks::wants(const Hooks& hooks, const AdmissionAttributes& attributes) const {
+  const RequestForms forms(host_.forms, attributes);
   return std::ranges::any_of(
-      hooks, [&](const Hook& hook) { return formFor(hook, attributes).has_value(); });
+      hooks, [&](const Hook& hook) { return formFor(hook, attributes, forms).has_value(); });
 }
 
 Task<Outcome<std::optional<api::AdmissionResponse>>> Webhooks::ask(
@@ -175,74 +167,81 @@ Task<Outcome<std::optional<api::AdmissionResponse>>> Webhooks::ask(
   co_return Answer(std::move(review->response));
 }
 
-Task<Outcome<json::value>> Webhooks::mutate(AdmissionAttributes attributes,
-                                            std::vector<std::string>& warnings) {
+namespace {
+
+std::string internal(std::string_view webhook, std::string_view why) {
+  return fmt::format("Internal error occurred: admission webhook \"{}\"{}", webhook, why);
+}
+
+// The object after the patch of a response, which has one.
+Outcome<json::value> patchedObject(const std::string& webhook, const json::value& object,
+                                   const api::AdmissionResponse& response) {
+  const auto text = net::base64Decode(response.patch);
+  const auto patch = text ? parseJson(*text) : Result<json::value>(std::unexpected(text.error()));
+  if (patch && patch->is_array() && patch->get_array().empty()) return object;
+  if (patch && object.is_null())
+    return refuse(ErrorCode::Internal,
+                  internal(webhook,
+                           " attempted to modify the object, which is not supported for "
+                           "this operation"));
+  auto patched = patch ? api::applyJsonPatch(object, *patch) : patch;
+  if (patched) return *std::move(patched);
+  return refuse(ErrorCode::Internal,
+                internal(webhook, ": its patch cannot be applied: " + patched.error().message));
+}
+
+}  // namespace
+
+Task<Outcome<>> Webhooks::mutate(AdmissionAttributes& attributes, Reinvocation& rounds,
+                                 const CompleteObject& complete, AdmissionNotes& notes,
+                                 bool& again) {
+  const RequestForms forms(host_.forms, attributes);
   // Configurations may change during a call: work on a copy.
   const Hooks hooks = mutating_;
-  std::vector<bool> called(hooks.size());
-  std::size_t lastChange = 0;
-  bool again = false;
-  // A second round for webhooks that want to see the changes of later ones.
-  for (int round = 0; round < 2; ++round) {
-    for (std::size_t i = 0; i < hooks.size(); ++i) {
-      const bool reinvoke =
-          hooks[i].spec.reinvocationPolicy && *hooks[i].spec.reinvocationPolicy == "IfNeeded";
-      if (round == 1 && called[i] && (!reinvoke || i >= lastChange)) continue;
-      const auto form = formFor(hooks[i], attributes);
-      if (!form || !selects(hooks[i], attributes)) continue;
-      called[i] = true;
-      AdmissionAttributes shown = attributes;
-      shown.object = converted(std::move(shown.object), attributes, *form, false);
-      shown.oldObject = converted(std::move(shown.oldObject), attributes, *form, false);
-      const auto meets = meetsConditions(hooks[i], shown, *form);
-      if (!meets) co_return std::unexpected(meets.error());
-      if (!*meets) continue;
-      auto asking = ask(hooks[i], shown, *form);
-      auto answer = co_await asking;
-      if (!answer) co_return std::unexpected(std::move(answer.error()));
-      if (!*answer) continue;
-      const auto& response = **answer;
-      for (const auto& warning : response.warnings) warnings.push_back(warning);
-      if (!response.allowed) co_return refuse(denial(hooks[i].spec.name, response.status));
-      if (response.patch.empty()) continue;
-      auto text = net::base64Decode(response.patch);
-      auto patch = text ? parseJson(*text) : Result<json::value>(std::unexpected(text.error()));
-      if (patch && patch->is_array() && patch->get_array().empty()) continue;
-      if (patch && attributes.object.is_null())
-        co_return refuse(
-            ErrorCode::Internal,
-            fmt::format("Internal error occurred: admission webhook \"{}\" attempted to "
-                        "modify the object, which is not supported for this operation",
-                        hooks[i].spec.name));
-      auto patched = patch ? api::applyJsonPatch(shown.object, *patch) : patch;
-      if (!patched)
-        co_return refuse(ErrorCode::Internal,
-                         fmt::format("Internal error occurred: admission webhook \"{}\": its patch "
-                                     "cannot be applied: {}",
-                                     hooks[i].spec.name, patched.error().message));
-      *patched = converted(*std::move(patched), attributes, *form, true);
-      if (*patched != attributes.object) {
-        attributes.object = *std::move(patched);
-        lastChange = i;
+  for (const Hook& hook : hooks) {
+    const auto form = formFor(hook, attributes, forms);
+    const std::string key = hook.configuration + "/" + hook.spec.name;
+    if (!form || !selects(hook, attributes)) continue;
+    const AdmissionAttributes shown = shownIn(attributes, forms, *form);
+    const auto meets = meetsConditions(hook, shown, *form);
+    if (!meets) co_return std::unexpected(meets.error());
+    if (!*meets || !rounds.mayCall(key)) continue;
+    auto asking = ask(hook, shown, *form);
+    auto answer = co_await asking;
+    if (!answer) co_return std::unexpected(std::move(answer.error()));
+    const bool reinvocable =
+        hook.spec.reinvocationPolicy && *hook.spec.reinvocationPolicy == "IfNeeded";
+    if (!*answer) {  // the call failed
+      if (reinvocable) rounds.onCalled(key);
+      continue;
+    }
+    const auto& response = **answer;
+    for (const auto& warning : response.warnings) notes.warnings.push_back(warning);
+    if (!response.allowed) co_return refuse(denial(hook.spec.name, response.status));
+    if (!response.patch.empty()) {
+      auto patched = patchedObject(hook.spec.name, shown.object, response);
+      if (!patched) co_return std::unexpected(std::move(patched.error()));
+      json::value object = forms.converted(*std::move(patched), *form, true);
+      if (object != attributes.object) {
+        if (auto good = complete(object, false); !good)
+          co_return std::unexpected(std::move(good.error()));
+        attributes.object = std::move(object);
+        rounds.onChange();
         again = true;
       }
     }
-    if (!again) break;
+    if (reinvocable) rounds.onCalled(key);
   }
-  co_return std::move(attributes.object);
+  co_return Outcome<>{};
 }
 
-Task<Outcome<>> Webhooks::validate(AdmissionAttributes attributes,
-                                   std::vector<std::string>& warnings) {
-  if (policies_.wants(attributes))
-    if (auto good = policies_.check(attributes, warnings); !good) co_return good;
+Task<Outcome<>> Webhooks::validate(AdmissionAttributes attributes, AdmissionNotes& notes) {
+  const RequestForms forms(host_.forms, attributes);
   const Hooks hooks = validating_;
   for (const auto& hook : hooks) {
-    const auto form = formFor(hook, attributes);
+    const auto form = formFor(hook, attributes, forms);
     if (!form || !selects(hook, attributes)) continue;
-    AdmissionAttributes shown = attributes;
-    shown.object = converted(std::move(shown.object), attributes, *form, false);
-    shown.oldObject = converted(std::move(shown.oldObject), attributes, *form, false);
+    const AdmissionAttributes shown = shownIn(attributes, forms, *form);
     const auto meets = meetsConditions(hook, shown, *form);
     if (!meets) co_return std::unexpected(meets.error());
     if (!*meets) continue;
@@ -250,7 +249,7 @@ Task<Outcome<>> Webhooks::validate(AdmissionAttributes attributes,
     auto answer = co_await asking;
     if (!answer) co_return std::unexpected(std::move(answer.error()));
     if (!*answer) continue;
-    for (const auto& warning : (*answer)->warnings) warnings.push_back(warning);
+    for (const auto& warning : (*answer)->warnings) notes.warnings.push_back(warning);
     if (!(*answer)->allowed) co_return refuse(denial(hook.spec.name, (*answer)->status));
   }
   co_return Outcome<>{};

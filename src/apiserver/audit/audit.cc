@@ -87,10 +87,13 @@ std::string auditText(const AuditEvent& event, const std::string& id) {
   out["responseStatus"] = std::move(status);
   out["requestReceivedTimestamp"] = formatMicroTime(event.received);
   out["stageTimestamp"] = formatMicroTime(event.completed);
-  if (event.user)
-    out["annotations"] = {
+  if (event.user) {
+    json::object annotations{
         {"authorization.k8s.io/decision", event.decision.allowed ? "allow" : "forbid"},
         {"authorization.k8s.io/reason", event.decision.reason}};
+    for (const auto& [name, value] : event.annotations) annotations[name] = asUtf8(value);
+    out["annotations"] = std::move(annotations);
+  }
   return toJson(out);
 }
 

@@ -5,6 +5,7 @@
 // recorded.
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,6 +27,7 @@ struct AuditEvent {
   std::optional<User> impersonated;      // the user that the request acts as
   std::optional<kube::Request> request;  // nullopt unless for a resource
   Decision decision{true, ""};
+  std::map<std::string, std::string> annotations;  // of admission
   int code = 0;
 };
 // Without the newline.

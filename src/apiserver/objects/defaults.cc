@@ -195,6 +195,25 @@ void validatingWebhooks(object& whole, object& spec) {
   webhooks(whole, spec, false);
 }
 
+void matchResources(object& spec, const char* name) {
+  auto* match = memberObject(spec, name);
+  if (!match) return;
+  setDefault(*match, "namespaceSelector", object{});
+  setDefault(*match, "objectSelector", object{});
+  setDefault(*match, "matchPolicy", "Equivalent");
+  for (const char* rules : {"resourceRules", "excludeResourceRules"})
+    if (auto* list = arrayAt(*match, rules))
+      for (auto& rule : *list)
+        if (rule.is_object()) setDefault(rule.get_object(), "scope", "*");
+}
+void admissionPolicy(object&, object& spec) {
+  matchResources(spec, "matchConstraints");
+  setDefault(spec, "failurePolicy", "Fail");
+}
+void admissionPolicyBinding(object&, object& spec) {
+  matchResources(spec, "matchResources");
+}
+
 void storageClass(object& whole, object&) {
   setDefault(whole, "reclaimPolicy", "Delete");
   setDefault(whole, "volumeBindingMode", "Immediate");
@@ -265,6 +284,11 @@ constexpr Row kRows[] = {
     {"namespaces", namespaceDefaults, false},
     {"mutatingwebhookconfigurations.admissionregistration.k8s.io", mutatingWebhooks, false},
     {"validatingwebhookconfigurations.admissionregistration.k8s.io", validatingWebhooks, false},
+    {"validatingadmissionpolicies.admissionregistration.k8s.io", admissionPolicy, true},
+    {"mutatingadmissionpolicies.admissionregistration.k8s.io", admissionPolicy, true},
+    {"validatingadmissionpolicybindings.admissionregistration.k8s.io", admissionPolicyBinding,
+     true},
+    {"mutatingadmissionpolicybindings.admissionregistration.k8s.io", admissionPolicyBinding, true},
     {"storageclasses.storage.k8s.io", storageClass, false},
     {"priorityclasses.scheduling.k8s.io", priorityClass, false},
     {"resourceclaims.resource.k8s.io", resourceClaim, true},

@@ -264,6 +264,10 @@ void validateBuiltin(const json::value& object, const json::value* before, const
     validatePolicy(object, before, errors);
   } else if (resource.is("admissionregistration.k8s.io", "validatingadmissionpolicybindings")) {
     validatePolicyBinding(object, errors);
+  } else if (resource.is("admissionregistration.k8s.io", "mutatingadmissionpolicies")) {
+    validateMutatingPolicy(object, before, errors);
+  } else if (resource.is("admissionregistration.k8s.io", "mutatingadmissionpolicybindings")) {
+    validateMutatingPolicyBinding(object, errors);
   } else if (resource.is("scheduling.k8s.io", "priorityclasses")) {
     validatePriorityClass(object, before, errors);
   }

@@ -1,6 +1,7 @@
 #pragma once
 
-// Validation of ValidatingAdmissionPolicies and their bindings; `before` is null for a new object.
+// Validation of ValidatingAdmissionPolicies, MutatingAdmissionPolicies and their bindings; `before`
+// is null for a new object.
 
 #include "apiserver/objects/failure.h"
 
@@ -8,5 +9,8 @@ namespace koord::apiserver {
 
 void validatePolicy(const json::value& policy, const json::value* before, FieldErrors& errors);
 void validatePolicyBinding(const json::value& binding, FieldErrors& errors);
+void validateMutatingPolicy(const json::value& policy, const json::value* before,
+                            FieldErrors& errors);
+void validateMutatingPolicyBinding(const json::value& binding, FieldErrors& errors);
 
 }  // namespace koord::apiserver

@@ -3,11 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 
-#include "api/names.h"
 #include "apiserver/objects/checks.h"
 #include "apiserver/objects/edit.h"
+#include "apiserver/objects/validate_match.h"
 #include "apiserver/rules/match_conditions.h"
 #include "base/split.h"
 
@@ -15,30 +14,19 @@ namespace koord::apiserver {
 namespace {
 
 constexpr std::int64_t kLongestTimeout = 30;  // seconds
-constexpr std::size_t kMostConditions = 64;   // Kubernetes' limit
 
 void validateMatchConditions(const json::value& webhook, const std::string& path,
                              FieldErrors& errors) {
   const auto* conditions = arrayAt(webhook, "matchConditions");
   if (!conditions) return;
-  if (conditions->size() > kMostConditions)
-    errors.tooMany(path, conditions->size(), kMostConditions);
-  std::set<std::string_view> names;
-  for (std::size_t i = 0; i < std::min(conditions->size(), kMostConditions); ++i) {
-    const json::value& condition = (*conditions)[i];
-    const auto at = fmt::format("{}[{}]", path, i);
-    const auto expression = textAt(condition, "expression"), name = textAt(condition, "name");
+  validateConditionNames(*conditions, path, errors);
+  for (std::size_t i = 0; i < std::min(conditions->size(), kMostMatchConditions); ++i) {
+    const auto at = fmt::format("{}[{}].expression", path, i);
+    const auto expression = textAt((*conditions)[i], "expression");
     if (trim(expression).empty()) {
-      errors.required(at + ".expression");
+      errors.required(at);
     } else if (const auto problem = MatchConditions::problemOf(expression); !problem.empty()) {
-      errors.invalid(at + ".expression", expression, problem);
-    }
-    if (name.empty()) {
-      errors.required(at + ".name");
-    } else if (const auto wrong = api::checkQualifiedName(name); !wrong.empty()) {
-      errors.invalid(at + ".name", name, wrong);
-    } else if (!names.insert(name).second) {
-      errors.duplicate(at + ".name", name);
+      errors.invalid(at, expression, problem);
     }
   }
 }
@@ -52,6 +40,12 @@ void validateWebhook(const json::value& webhook, const json::value* before, cons
     if (seconds->get_int64() < 1 || seconds->get_int64() > kLongestTimeout)
       errors.invalid(path + ".timeoutSeconds", *seconds,
                      "the timeout value must be between 1 and 30 seconds");
+  const auto* rules = arrayAt(webhook, "rules");
+  if (rules && (!before || memberOf(*before, "rules") != memberOf(webhook, "rules")))
+    for (std::size_t i = 0; i < rules->size(); ++i)
+      validateRequestRule((*rules)[i], fmt::format("{}.rules[{}]", path, i), errors);
+  for (const char* selector : {"namespaceSelector", "objectSelector"})
+    validateSelector(memberOf(webhook, selector), fmt::format("{}.{}", path, selector), errors);
   const auto& client = memberOf(webhook, "clientConfig");
   const bool url = !isMissing(membersOf(client), "url");
   if (url == !isMissing(membersOf(client), "service"))

@@ -3,9 +3,7 @@
 // The match conditions of admission webhooks: CEL expressions over a request. A webhook is called
 // only if all of its conditions are true.
 //
-// Variables: `object` and `oldObject` (null if the operation has none), `request` (the request of
-// an AdmissionReview without these objects), `authorizer`, which asks what the user may do. They
-// have no declared types, so a wrong field name is found when the condition is evaluated.
+// policy_environment.h describes what they read.
 //
 // Cost: each evaluation is limited, and so is the sum of all for one request. Threads: immutable,
 // may be shared.
@@ -15,10 +13,9 @@
 #include <string_view>
 #include <vector>
 
+#include "apiserver/rules/policy_expressions.h"
 #include "base/json.h"
 #include "base/result.h"
-#include "cel/cel.h"
-#include "cel/library/kubernetes_authz.h"
 
 namespace koord::apiserver {
 
@@ -45,11 +42,7 @@ class MatchConditions {
   Result<bool> match(const Request& request) const;
 
  private:
-  struct Compiled {
-    std::string expression;
-    cel::Program program;
-  };
-  std::vector<Compiled> conditions_;
+  std::vector<PolicyExpression> conditions_;
 };
 
 }  // namespace koord::apiserver

@@ -1,41 +1,37 @@
 #pragma once
 
-// The expressions of a ValidatingAdmissionPolicy, compiled.
+// The expressions of a ValidatingAdmissionPolicy, compiled: validations, their messages, and values
+// for the audit log. policy_expressions.h describes what they read.
 //
-// Variables: `object` and `oldObject` (null if the operation has none), `request` (the request of
-// an AdmissionReview without these objects), `namespaceObject` (null for cluster-scoped objects),
-// `params` if the policy has a paramKind (null if the binding names none), `authorizer`, and
-// `variables.NAME`, which the policy defines: each is evaluated at most once per request, when it
-// is first read, and may read those before it.
-//
-// Cost: each evaluation is limited, and so is the sum of all for one request. Threads: immutable,
-// may be shared.
+// Costs: the validations of a policy share a budget with their messages; audit annotations have one
+// of their own. Threads: immutable, may be shared.
 
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "apiserver/rules/match_conditions.h"
+#include "apiserver/rules/policy_expressions.h"
 #include "base/json.h"
 
 namespace koord::apiserver {
 
 class PolicyProgram {
  public:
-  struct Inputs {
-    const json::value& object;
-    const json::value& oldObject;
-    const json::value& request;
-    const json::value& namespaceObject;
-    const json::value& params;
-    const cel::Authorizer& authorizer;
-  };
+  using Inputs = PolicyInputs;
   // A validation that failed, or could not be evaluated.
   struct Denial {
     std::size_t index = 0;  // of spec.validations
     std::string message;
     std::string reason;  // of a Status: "Invalid"
     bool isError = false;
+  };
+  struct Annotation {
+    std::string key, value;
+  };
+  struct Findings {
+    std::vector<Denial> denials;
+    std::vector<Annotation> annotations;
+    std::vector<std::string> annotationErrors;
   };
 
   // `spec` is the policy's. What cannot be compiled is in problems().
@@ -44,9 +40,9 @@ class PolicyProgram {
 
   // "spec.validations[0].expression: Invalid value: ...".
   const std::vector<std::string>& problems() const;
-  // The denials. Empty if a match condition is false. After an error in a match condition, or if
-  // the policy cannot be compiled, it is the only denial.
-  std::vector<Denial> evaluate(const Inputs& inputs) const;
+  // Nothing if a match condition is false. After an error in a match condition, or if the policy
+  // cannot be compiled, it is the only denial.
+  Findings evaluate(const Inputs& inputs) const;
 
  private:
   struct State;

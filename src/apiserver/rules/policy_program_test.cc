@@ -27,7 +27,7 @@ std::vector<std::string> denials(std::string_view spec, std::string_view object,
   const json::value space{{"metadata", {{"name", "n"}, {"labels", {{"env", "prod"}}}}}};
   const Nobody authorizer;
   std::vector<std::string> out;
-  for (const auto& one : program->evaluate({given, none, request, space, with, authorizer}))
+  for (const auto& one : program->evaluate({given, none, request, space, with, authorizer}).denials)
     out.push_back(fmt::format("{} {}{}", one.reason, one.isError ? "error: " : "", one.message));
   return out;
 }

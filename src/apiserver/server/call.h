@@ -39,6 +39,7 @@ struct Reply {
   Bytes body;  // JSON; a Status object when error is set
   std::optional<Error> error;
   std::vector<std::string> warnings;
+  std::map<std::string, std::string> auditAnnotations = {};  // of admission
 };
 
 // The kind in messages about invalid query parameters of lists and watches.

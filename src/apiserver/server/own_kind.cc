@@ -30,23 +30,30 @@ Outcome<> WriteCall::checkSubresourceKind(const json::value& body, std::string_v
                             problem->path.empty() ? "" : ": ", problem->message));
 }
 
+Outcome<> WriteCall::completeSubresourceKind(const json::value& body, std::string_view kind) const {
+  if (auto good = checkSubresourceKind(body, kind); !good)
+    return refuse(ErrorCode::Internal,
+                  "Internal error occurred: admission made an object that cannot be used: " +
+                      good.error().error.message);
+  return {};
+}
+
 Task<Outcome<json::value>> WriteCall::admitSubresourceKind(AdmissionAttributes attributes,
                                                            json::value body) {
   const std::string kind = attributes.objectKind;
-  if (server_.webhooks_.wantsMutating(attributes)) {
+  if (server_.admission_.wantsMutating(attributes)) {
     attributes.object = body;
-    auto mutating = server_.webhooks_.mutate(attributes, warnings_);
+    auto mutating = server_.admission_.mutate(
+        attributes,
+        [this, kind](json::value& object, bool) { return completeSubresourceKind(object, kind); },
+        notes());
     auto mutated = co_await mutating;
     if (!mutated) co_return std::unexpected(std::move(mutated.error()));
-    if (auto good = checkSubresourceKind(*mutated, kind); !good)
-      co_return refuse(
-          ErrorCode::Internal,
-          "an admission webhook made an object that cannot be used: " + good.error().error.message);
     body = *std::move(mutated);
   }
-  if (server_.webhooks_.wantsValidating(attributes)) {
+  if (server_.admission_.wantsValidating(attributes)) {
     attributes.object = body;
-    auto validating = server_.webhooks_.validate(attributes, warnings_);
+    auto validating = server_.admission_.validate(attributes, notes());
     if (auto good = co_await validating; !good) co_return std::unexpected(std::move(good.error()));
   }
   co_return std::move(body);

@@ -139,15 +139,15 @@ Task<Outcome<Written>> WriteCall::removeOne(EntryPtr entry, json::value options)
     co_return std::unexpected(std::move(good.error()));
 
   auto a = attributes("DELETE", nullptr, &*old);
-  const bool mutates = !call_.ofServer && server_.webhooks_.wantsMutating(a);
-  const bool validates = !call_.ofServer && server_.webhooks_.wantsValidating(a);
+  const bool mutates = !call_.ofServer && server_.admission_.wantsMutating(a);
+  const bool validates = !call_.ofServer && server_.admission_.wantsValidating(a);
   if (mutates || validates) {
     a.oldObject = webhookForm(*old, std::string(entry->managedFields()));
     if (mutates) {  // nothing to change, but it may be rejected
-      auto mutating = server_.webhooks_.mutate(a, warnings_);
+      auto mutating = server_.admission_.mutate(a, {}, notes());
       if (auto good = co_await mutating; !good) co_return std::unexpected(std::move(good.error()));
     }
-    auto asking = server_.webhooks_.validate(std::move(a), warnings_);
+    auto asking = server_.admission_.validate(std::move(a), notes());
     if (auto good = co_await asking; !good) co_return std::unexpected(std::move(good.error()));
     const auto now = target_.table->find(entry->key);
     if (!now) co_return refuse(notFound(*target_.resource, name));

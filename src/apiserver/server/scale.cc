@@ -186,7 +186,10 @@ Task<Outcome<json::value>> WriteCall::mutateScale(AdmissionAttributes attributes
                                                   json::value object, json::value old) {
   showScale(attributes, object, old);
   const json::value before = attributes.object;
-  auto mutating = server_.webhooks_.mutate(std::move(attributes), warnings_);
+  auto mutating = server_.admission_.mutate(
+      std::move(attributes),
+      [this](json::value& scale, bool) { return completeSubresourceKind(scale, "Scale"); },
+      notes());
   auto mutated = co_await mutating;
   if (!mutated) co_return std::unexpected(std::move(mutated.error()));
   if (*mutated == before) co_return std::move(object);

@@ -20,11 +20,13 @@ namespace koord::apiserver {
 namespace {
 
 constexpr const char* kCrds = "customresourcedefinitions.apiextensions.k8s.io";
-constexpr const char* kMutating = "mutatingwebhookconfigurations.admissionregistration.k8s.io";
-constexpr const char* kValidating = "validatingwebhookconfigurations.admissionregistration.k8s.io";
-constexpr const char* kPolicies = "validatingadmissionpolicies.admissionregistration.k8s.io";
-constexpr const char* kPolicyBindings =
-    "validatingadmissionpolicybindings.admissionregistration.k8s.io";
+constexpr std::string_view kAdmissionGroup = ".admissionregistration.k8s.io";
+
+// The plural of a table of admission; "" of other tables.
+std::string_view admissionPlural(std::string_view table) {
+  if (!table.ends_with(kAdmissionGroup)) return {};
+  return table.substr(0, table.size() - kAdmissionGroup.size());
+}
 
 std::optional<Target> targetOf(const Registry& registry, Store& store, std::string_view group,
                                std::string_view version, std::string_view plural) {
@@ -105,6 +107,27 @@ Result<std::vector<json::value>> paramsOf(const Registry& registry, Store& store
   return found;
 }
 
+// Every group and version that serves the objects of the resource.
+std::vector<ResourceForm> formsOf(const Registry& registry, const Resource& resource) {
+  std::vector<ResourceForm> forms;
+  for (const auto& [name, other] : registry.all()) {
+    if (other->table != resource.table) continue;
+    for (const auto& version : other->versions)
+      if (version.served) forms.push_back({other, version.name});
+  }
+  return forms;
+}
+
+void convertForm(const Registry& registry, Store& store, json::value& object,
+                 const Resource& resource, std::string_view from, const ResourceForm& to,
+                 bool back) {
+  const auto own = targetOf(registry, store, resource.group, from, resource.plural);
+  const auto other = targetOf(registry, store, to.resource->group, to.version, to.resource->plural);
+  if (!own || !other) return;
+  toStoredForm(object, back ? *other : *own);
+  toRequestedForm(object, back ? *own : *other);
+}
+
 }  // namespace
 
 Server::Server(Executor& executor, ServerOptions options)
@@ -112,50 +135,37 @@ Server::Server(Executor& executor, ServerOptions options)
       options_(std::move(options)),
       random_(options_.seed),
       store_(executor, {options_.historyEvents}),
-      webhooks_(options_.webhookCaller, random_),
+      admission_(options_.webhookCaller, random_),
       quotas_(executor, store_, registry_),
       crdCleanup_(std::make_unique<CrdCleanup>(*this)) {
-  webhooks_.setNamespaceLabels([this](std::string_view name) {
-    const auto entry = store_.table("namespaces").find(name);
-    return entry ? entry->labels : api::StringMap{};
-  });
-  const auto authorize = [this](const User& user, const cel::AuthorizationRequest& request) {
-    return answerCheck(authorizer(), user, request);
-  };
-  webhooks_.setAuthorize(authorize);
-  webhooks_.policies().setHost(
-      {[this](std::string_view name) {
-         const auto entry = store_.table("namespaces").find(name);
-         return entry ? entry->labels : api::StringMap{};
-       },
-       [this](std::string_view name) {
-         const auto entry = store_.table("namespaces").find(name);
-         auto object = entry ? parseJson(entry->text) : Result<json::value>(json::value());
-         return object ? *std::move(object) : json::value();
-       },
-       [this](const json::value& kind, const json::value& ref, const std::string& namespace_) {
-         return paramsOf(registry_, store_, kind, ref, namespace_);
-       },
-       authorize});
-  webhooks_.setForms(
-      [this](const Resource& resource) {
-        std::vector<ResourceForm> forms;
-        for (const auto& [name, other] : registry_.all()) {
-          if (other->table != resource.table) continue;
-          for (const auto& version : other->versions)
-            if (version.served) forms.push_back({other, version.name});
-        }
-        return forms;
-      },
-      [this](json::value& object, const Resource& resource, std::string_view from,
-             const ResourceForm& to, bool back) {
-        const auto own = targetOf(registry_, store_, resource.group, from, resource.plural);
-        const auto other =
-            targetOf(registry_, store_, to.resource->group, to.version, to.resource->plural);
-        if (!own || !other) return;
-        toStoredForm(object, back ? *other : *own);
-        toRequestedForm(object, back ? *own : *other);
-      });
+  admission_.setHost(
+      {.namespaceLabels =
+           [this](std::string_view name) {
+             const auto entry = store_.table("namespaces").find(name);
+             return entry ? entry->labels : api::StringMap{};
+           },
+       .namespaceObject =
+           [this](std::string_view name) {
+             const auto entry = store_.table("namespaces").find(name);
+             auto object = entry ? parseJson(entry->text) : Result<json::value>(json::value());
+             return object ? *std::move(object) : json::value();
+           },
+       .params =
+           [this](const json::value& kind, const json::value& ref, const std::string& namespace_) {
+             return paramsOf(registry_, store_, kind, ref, namespace_);
+           },
+       .kindSchema =
+           [this](std::string_view kind) { return registry_.builtinSchemas()->find(kind); },
+       .authorize =
+           [this](const User& user, const cel::AuthorizationRequest& request) {
+             return answerCheck(authorizer(), user, request);
+           },
+       .forms = {.forms = [this](const Resource& resource) { return formsOf(registry_, resource); },
+                 .convert =
+                     [this](json::value& object, const Resource& resource, std::string_view from,
+                            const ResourceForm& to, bool back) {
+                       convertForm(registry_, store_, object, resource, from, to, back);
+                     }}});
 }
 
 Server::~Server() = default;
@@ -213,14 +223,8 @@ Result<> Server::load(Storage& storage) {
                    learnt.error().message);
       }
       if (waitsForCleanup(*object)) crdCleanup_->start(stored.key);
-    } else if (stored.table == kMutating) {
-      webhooks_.setMutating(stored.key, &*object);
-    } else if (stored.table == kValidating) {
-      webhooks_.setValidating(stored.key, &*object);
-    } else if (stored.table == kPolicies) {
-      webhooks_.policies().setPolicy(stored.key, &*object);
-    } else if (stored.table == kPolicyBindings) {
-      webhooks_.policies().setBinding(stored.key, &*object);
+    } else if (const auto plural = admissionPlural(stored.table); !plural.empty()) {
+      admission_.follow(plural, stored.key, &*object);
     }
     return {};
   };
@@ -267,14 +271,8 @@ void Server::onReverted(const Table& table, const Event& event) {
   const auto& entry = event.before ? event.before : event.now;
   const auto object = event.before ? parseJson(event.before->text) : Result<json::value>();
   const json::value* before = event.before && object ? &*object : nullptr;
-  if (table.name() == kMutating) {
-    webhooks_.setMutating(entry->key, before);
-  } else if (table.name() == kValidating) {
-    webhooks_.setValidating(entry->key, before);
-  } else if (table.name() == kPolicies) {
-    webhooks_.policies().setPolicy(entry->key, before);
-  } else if (table.name() == kPolicyBindings) {
-    webhooks_.policies().setBinding(entry->key, before);
+  if (const auto plural = admissionPlural(table.name()); !plural.empty()) {
+    admission_.follow(plural, entry->key, before);
   } else if (table.name() == "services") {
     addresses_.changed(entry->key, before);
   } else if (table.name() == kCrds) {
@@ -379,6 +377,7 @@ Task<Reply> Server::write(const Call& call) {
     reply = failureReply(std::move(failure), call.request);
   }
   for (auto& warning : write.warnings()) reply.warnings.push_back(std::move(warning));
+  reply.auditAnnotations = std::move(write.annotations());
   co_return reply;
 }
 

@@ -11,7 +11,7 @@
 #include <optional>
 #include <string>
 
-#include "apiserver/admission/webhooks.h"
+#include "apiserver/admission/admission.h"
 #include "apiserver/authn/authenticator.h"
 #include "apiserver/authz/aggregation.h"
 #include "apiserver/authz/authorizer.h"
@@ -85,7 +85,6 @@ class Server {
   Registry& registry() { return registry_; }
   const Registry& registry() const { return registry_; }
   Store& store() { return store_; }
-  Webhooks& webhooks() { return webhooks_; }
   Authorizer* authorizer() { return authorizer_.get(); }  // null: everything is allowed
   Authenticator& authenticator() { return authenticator_; }
   // Sets the address of this server: an IP address and port for the Service "kubernetes".
@@ -119,7 +118,7 @@ class Server {
   Random random_;
   Registry registry_;
   Store store_;
-  Webhooks webhooks_;
+  Admission admission_;
   Quotas quotas_;
   std::unique_ptr<Authorizer> authorizer_;
   std::unique_ptr<RoleAggregation> aggregation_;

@@ -286,7 +286,7 @@ Task<Outcome<json::value>> WriteCall::mutate(json::value object, const json::val
   if (auto good = admitBuiltin(object, old); !good)
     co_return std::unexpected(std::move(good.error()));
   auto a = attributes(creating ? "CREATE" : "UPDATE", &object, old);
-  if (call_.ofServer || !server_.webhooks_.wantsMutating(a)) co_return std::move(object);
+  if (call_.ofServer || !server_.admission_.wantsMutating(a)) co_return std::move(object);
   if (call_.request.subresource == "scale") {
     auto scaling = mutateScale(std::move(a), std::move(object), *old);
     co_return co_await scaling;
@@ -295,25 +295,34 @@ Task<Outcome<json::value>> WriteCall::mutate(json::value object, const json::val
   a.object = webhookForm(object, managed_);
   if (old) a.oldObject = webhookForm(*old, oldManaged_);
   const json::value before = a.object;
-  auto asking = server_.webhooks_.mutate(std::move(a), warnings_);
+  auto asking = server_.admission_.mutate(
+      std::move(a),
+      [this](json::value& changed, bool strict) { return completeMutated(changed, strict); },
+      notes());
   auto mutated = co_await asking;
   if (!mutated) co_return std::unexpected(std::move(mutated.error()));
   if (*mutated == before) co_return std::move(object);
-  if (!mutated->is_object() || !find(*mutated, "metadata"))
-    co_return refuse(ErrorCode::Internal, "an admission webhook took the object's metadata away");
   // Sets the owners before the webhook's changes are known: these have no owner unless the webhook
   // sets one.
   takeManagers(takeManagedFields(*mutated));
-  // The result is a new object: checked, completed and admitted like an object from a client.
-  kube::Request lenient = call_.request;
-  lenient.query["fieldValidation"] = "Ignore";
-  if (auto good = admitObject(*mutated, lenient, target_, warnings_); !good)
-    co_return refuse(
-        ErrorCode::Internal,
-        "an admission webhook made an object that cannot be used: " + good.error().error.message);
+  // The result is a new object: completed and admitted like an object from a client.
+  toStoredForm(*mutated, target_);
   if (auto good = admitBuiltin(*mutated, old); !good)
     co_return std::unexpected(std::move(good.error()));
   co_return *std::move(mutated);
+}
+
+Outcome<> WriteCall::completeMutated(json::value& object, bool strict) {
+  if (!object.is_object() || !find(object, "metadata"))
+    return refuse(ErrorCode::Internal, "admission took the object's metadata away");
+  kube::Request how;
+  how.query["fieldValidation"] = strict ? "Strict" : "Ignore";
+  if (auto good = admitObject(object, how, target_, warnings_); !good)
+    return refuse(ErrorCode::Internal,
+                  "Internal error occurred: admission made an object that cannot be used: " +
+                      good.error().error.message);
+  toRequestedForm(object, target_);
+  return {};
 }
 
 Task<Outcome<>> WriteCall::validate(const json::value& object, const json::value* old) {
@@ -342,14 +351,14 @@ Task<Outcome<>> WriteCall::validate(const json::value& object, const json::value
   if (auto good = admitNode(old ? "UPDATE" : "CREATE", &object, old); !good)
     co_return std::unexpected(std::move(good.error()));
   auto a = attributes(old ? "UPDATE" : "CREATE", &object, old);
-  if (call_.ofServer || !server_.webhooks_.wantsValidating(a)) co_return Outcome<>{};
+  if (call_.ofServer || !server_.admission_.wantsValidating(a)) co_return Outcome<>{};
   if (old && call_.request.subresource == "scale") {
     showScale(a, object, *old);
   } else {
     a.object = webhookForm(object, managed_);
     if (old) a.oldObject = webhookForm(*old, oldManaged_);
   }
-  auto asking = server_.webhooks_.validate(std::move(a), warnings_);
+  auto asking = server_.admission_.validate(std::move(a), notes());
   co_return co_await asking;
 }
 
@@ -433,14 +442,7 @@ Outcome<> WriteCall::checkKindRules(const json::value& object, const json::value
 Outcome<> WriteCall::followUp(const json::value* object, std::string_view name) {
   const auto& resource = *target_.resource;
   if (resource.group == "admissionregistration.k8s.io") {
-    if (resource.plural == "mutatingwebhookconfigurations")
-      server_.webhooks_.setMutating(std::string(name), object);
-    if (resource.plural == "validatingwebhookconfigurations")
-      server_.webhooks_.setValidating(std::string(name), object);
-    if (resource.plural == "validatingadmissionpolicies")
-      server_.webhooks_.policies().setPolicy(std::string(name), object);
-    if (resource.plural == "validatingadmissionpolicybindings")
-      server_.webhooks_.policies().setBinding(std::string(name), object);
+    server_.admission_.follow(resource.plural, std::string(name), object);
   } else if (isCrd(resource)) {
     if (object) {
       // A stored definition that violates a newer rule is not served, but may still be changed and

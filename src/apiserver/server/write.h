@@ -24,6 +24,8 @@ class WriteCall {
 
   Task<Outcome<Written>> run();
   std::vector<std::string>& warnings() { return warnings_; }
+  // What admission adds to the audit event.
+  std::map<std::string, std::string>& annotations() { return annotations_; }
   // The name of the object that is created; "" if the request names it.
   const std::string& newName() const { return newName_; }
   // Returns true if a change of this call was reverted because the storage failed.
@@ -49,7 +51,9 @@ class WriteCall {
   // Reads the body of a subresource that has a kind of its own, and checks types by its schema.
   Outcome<json::value> readSubresourceKind(std::string_view kind) const;
   Outcome<> checkSubresourceKind(const json::value& body, std::string_view kind) const;
-  // Returns such a body after the webhooks, or the reason why one of them denied it.
+  // After admission has changed such a body.
+  Outcome<> completeSubresourceKind(const json::value& body, std::string_view kind) const;
+  // Returns such a body after admission, or the reason why it was denied.
   Task<Outcome<json::value>> admitSubresourceKind(AdmissionAttributes attributes, json::value body);
   // For a scale, webhooks receive the Scale.
   void showScale(AdmissionAttributes& attributes, const json::value& object,
@@ -78,7 +82,10 @@ class WriteCall {
   json::value webhookForm(const json::value& object, const std::string& managed) const;
   AdmissionAttributes attributes(std::string operation, const json::value* object,
                                  const json::value* old) const;
-  // Calls the mutating webhooks, then completes the object.
+  AdmissionNotes notes() { return {warnings_, annotations_}; }
+  // Checks and completes an object in the form of the request.
+  Outcome<> completeMutated(json::value& object, bool strict);
+  // Passes the object through mutating admission, then completes it.
   Task<Outcome<json::value>> mutate(json::value object, const json::value* old);
   Task<Outcome<>> validate(const json::value& object, const json::value* old);
   // `old` is null for a new object.
@@ -117,6 +124,7 @@ class WriteCall {
   bool newOwners_ = false;                // they differ in more than times
   std::optional<ManagedFields> applied_;  // by apply()
   std::vector<std::string> warnings_;
+  std::map<std::string, std::string> annotations_;
   std::string newName_;
   // The last change, see Store::isReverted; version 0: none yet.
   std::size_t storedEpoch_ = 0;

@@ -258,6 +258,34 @@ array webhooks(const value& o, WallTime now) {
   return {sizeOf(find(o, "webhooks")), created(o, now)};
 }
 
+array admissionPolicy(const value& o, const char* rules, WallTime now) {
+  const auto* kind = at(o, "spec", "paramKind");
+  return {sizeOf(at(o, "spec", rules)),
+          str(kind && kind->is_object()
+                  ? fmt::format("{}/{}", textAt(*kind, "apiVersion"), textAt(*kind, "kind"))
+                  : "<unset>"),
+          created(o, now)};
+}
+array validatingPolicy(const value& o, WallTime now) {
+  return admissionPolicy(o, "validations", now);
+}
+array mutatingPolicy(const value& o, WallTime now) {
+  return admissionPolicy(o, "mutations", now);
+}
+array policyBinding(const value& o, WallTime now) {
+  std::string param = "<unset>";
+  if (const auto* ref = at(o, "spec", "paramRef"); ref && ref->is_object()) {
+    const auto name = textAt(*ref, "name"), space = textAt(*ref, "namespace");
+    const auto* selector = find(*ref, "selector");
+    if (!name.empty()) {
+      param = fmt::format("{}/{}", space.empty() ? "*" : space, name);
+    } else if (selector) {
+      param = toJson(*selector);
+    }
+  }
+  return {str(std::string(textAt(o, "spec", "policyName"))), str(param), created(o, now)};
+}
+
 array crd(const value& o, WallTime) {
   return {value(textAt(o, "metadata", "creationTimestamp"))};
 }
@@ -421,6 +449,18 @@ std::vector<Row> rows() {
       {"validatingwebhookconfigurations.admissionregistration.k8s.io",
        {number("Webhooks"), text("Age")},
        webhooks},
+      {"validatingadmissionpolicies.admissionregistration.k8s.io",
+       {number("Validations"), text("ParamKind"), text("Age")},
+       validatingPolicy},
+      {"mutatingadmissionpolicies.admissionregistration.k8s.io",
+       {number("Mutations"), text("ParamKind"), text("Age")},
+       mutatingPolicy},
+      {"validatingadmissionpolicybindings.admissionregistration.k8s.io",
+       {text("PolicyName"), text("ParamRef"), text("Age")},
+       policyBinding},
+      {"mutatingadmissionpolicybindings.admissionregistration.k8s.io",
+       {text("PolicyName"), text("ParamRef"), text("Age")},
+       policyBinding},
       {"customresourcedefinitions.apiextensions.k8s.io", {{"Created At", "date", "", "", 0}}, crd},
       {"persistentvolumeclaims",
        {text("Status"), text("Volume"), text("Capacity"), text("Access Modes"),

@@ -1,0 +1,47 @@
+#include "apiserver/admission/admission.h"
+
+namespace koord::apiserver {
+
+void Admission::follow(std::string_view plural, const std::string& name,
+                       const json::value* object) {
+  if (plural == "mutatingwebhookconfigurations") webhooks_.setMutating(name, object);
+  if (plural == "validatingwebhookconfigurations") webhooks_.setValidating(name, object);
+  if (plural == "validatingadmissionpolicies") validating_.setPolicy(name, object);
+  if (plural == "validatingadmissionpolicybindings") validating_.setBinding(name, object);
+  if (plural == "mutatingadmissionpolicies") mutating_.setPolicy(name, object);
+  if (plural == "mutatingadmissionpolicybindings") mutating_.setBinding(name, object);
+}
+
+bool Admission::wantsMutating(const AdmissionAttributes& a) const {
+  return mutating_.mayMatch(a, RequestForms(host_.forms, a)) || webhooks_.wantsMutating(a);
+}
+
+bool Admission::wantsValidating(const AdmissionAttributes& a) const {
+  return validating_.mayMatch(a, RequestForms(host_.forms, a)) || webhooks_.wantsValidating(a);
+}
+
+Task<Outcome<json::value>> Admission::mutate(AdmissionAttributes attributes,
+                                             CompleteObject complete, AdmissionNotes notes) {
+  Reinvocation policies, webhooks;
+  bool again = true;
+  for (const bool second : {false, true}) {
+    if (!std::exchange(again, false)) break;
+    policies.begin(second, attributes.object);
+    if (auto good = mutating_.mutate(attributes, host_, policies, complete, again); !good)
+      co_return std::unexpected(std::move(good.error()));
+    policies.end(attributes.object);
+    webhooks.begin(second, attributes.object);
+    auto calling = webhooks_.mutate(attributes, webhooks, complete, notes, again);
+    if (auto good = co_await calling; !good) co_return std::unexpected(std::move(good.error()));
+    webhooks.end(attributes.object);
+  }
+  co_return std::move(attributes.object);
+}
+
+Task<Outcome<>> Admission::validate(AdmissionAttributes attributes, AdmissionNotes notes) {
+  if (auto good = validating_.check(attributes, host_, notes); !good) co_return good;
+  auto calling = webhooks_.validate(std::move(attributes), notes);
+  co_return co_await calling;
+}
+
+}  // namespace koord::apiserver

@@ -1,0 +1,122 @@
+#include "apiserver/admission/mutating_policies.h"
+
+#include <fmt/format.h>
+
+#include "apiserver/admission/policy_request.h"
+
+namespace koord::apiserver {
+namespace {
+
+using Invocation = MutatingPolicies::Invocation;
+
+std::string keyOf(const Invocation& invocation) {
+  return fmt::format("{}/{}/{}/{}", invocation.policy->name, invocation.binding->name,
+                     textAt(invocation.param, "metadata", "namespace"),
+                     textAt(invocation.param, "metadata", "name"));
+}
+
+// The policies that could not be applied, whose failure policy is Fail.
+class Refusals {
+ public:
+  template <class Policy, class Binding>
+  void add(const Policy& policy, const Binding& binding, std::string_view why, bool invalid) {
+    if (policy->ignoresErrors) return;
+    std::string message = binding
+                              ? fmt::format("policy '{}' with binding '{}' denied request: {}",
+                                            policy->name, binding->name, why)
+                              : fmt::format("policy \"{}\" denied request: {}", policy->name, why);
+    if (!failure_) {
+      failure_ = Failure(ErrorCode::Forbidden, message);
+      if (invalid) failure_->reason = "Invalid";
+      failure_->status = 403;
+    }
+    failure_->causes.push_back({"", std::move(message), ""});
+  }
+  Outcome<> end() {
+    if (failure_) return refuse(*std::move(failure_));
+    return {};
+  }
+
+ private:
+  std::optional<Failure> failure_;
+};
+
+// Applies the mutations of one invocation. An error is that of the last mutation that failed, which
+// later ones do not depend on.
+class Application {
+ public:
+  Application(const Invocation& invocation, const RequestForms& forms, PolicyRequest& request,
+              const CompleteObject& complete)
+      : invocation_(invocation), forms_(forms), request_(request), complete_(complete) {}
+
+  bool isApplied = false;  // at least one mutation
+
+  Result<bool> match() {
+    return invocation_.policy->program->match(request_.inputs(invocation_.form, invocation_.param));
+  }
+  // The inner error is that of the expression or its patch.
+  Outcome<Result<>> apply(std::size_t index) {
+    const ResourceForm& form = invocation_.form;
+    auto next = invocation_.policy->program->apply(index, request_.inputs(form, invocation_.param),
+                                                   request_.schema(form));
+    if (!next) return Result<>(fail(std::move(next).error()));
+    json::value object = forms_.converted(*std::move(next), form, true);
+    if (auto good = complete_(object, true); !good) return std::unexpected(std::move(good.error()));
+    request_.setObject(std::move(object));
+    isApplied = true;
+    return Result<>();
+  }
+
+ private:
+  const Invocation& invocation_;
+  const RequestForms& forms_;
+  PolicyRequest& request_;
+  const CompleteObject& complete_;
+};
+
+}  // namespace
+
+Outcome<> MutatingPolicies::mutate(AdmissionAttributes& a, const AdmissionHost& host,
+                                   Reinvocation& rounds, const CompleteObject& complete,
+                                   bool& again) const {
+  const RequestForms forms(host.forms, a);
+  // A deletion has no object that could change.
+  if (a.operation == "DELETE" || !mayMatch(a, forms)) return {};
+  const Selection selection = select(a, forms, host);
+  Refusals refusals;
+  for (const Problem& problem : selection.problems)
+    refusals.add(problem.policy, problem.binding, problem.message, false);
+  PolicyRequest request(host, a, forms);
+  bool isPatched = false;
+  for (const Invocation& invocation : selection.invocations) {
+    Application application(invocation, forms, request, complete);
+    const auto matched = application.match();
+    if (!matched)
+      refusals.add(invocation.policy, invocation.binding, matched.error().message, true);
+    const std::string key = keyOf(invocation);
+    if (!matched || !*matched || !rounds.mayCall(key)) continue;
+    const json::value before = request.object();
+    for (std::size_t i = 0; i < invocation.policy->program->size() && !before.is_null(); ++i) {
+      auto applied = application.apply(i);
+      if (!applied) return std::unexpected(std::move(applied.error()));
+      if (!*applied)
+        refusals.add(invocation.policy, invocation.binding, applied->error().message, true);
+    }
+    if (request.object() != before) {
+      rounds.onChange();
+      again = true;
+    }
+    if (invocation.policy->reinvoked) rounds.onCalled(key);
+    isPatched = isPatched || application.isApplied;
+  }
+  // As kube-apiserver: after any patch there is a second round, in which all that may be invoked
+  // again are, those that made the last patch, too.
+  if (isPatched) {
+    rounds.onChange();
+    again = true;
+  }
+  a.object = request.object();
+  return refusals.end();
+}
+
+}  // namespace koord::apiserver

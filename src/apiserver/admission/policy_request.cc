@@ -1,0 +1,62 @@
+#include "apiserver/admission/policy_request.h"
+
+namespace koord::apiserver {
+namespace {
+
+// What expressions see of a namespace.
+json::value shownNamespace(json::value object) {
+  if (!object.is_object()) return nullptr;
+  auto& members = object.get_object();
+  if (auto* metadata = members.if_contains("metadata"); metadata && metadata->is_object())
+    for (const char* hidden : {"managedFields", "ownerReferences", "selfLink"})
+      metadata->get_object().erase(hidden);
+  return object;
+}
+
+}  // namespace
+
+PolicyRequest::PolicyRequest(const AdmissionHost& host, const AdmissionAttributes& a,
+                             const RequestForms& forms)
+    : host_(host),
+      attributes_(a),
+      forms_(forms),
+      authorizer_(host.authorize, a.user),
+      object_(a.object) {
+  if (!a.namespace_.empty() && !a.resource->isCore("namespaces") && host.namespaceObject)
+    namespace_ = shownNamespace(host.namespaceObject(a.namespace_));
+}
+
+PolicyRequest::Shown& PolicyRequest::shownIn(const ResourceForm& form) {
+  const auto [it, isNew] = shown_.try_emplace(
+      {form.resource ? form.resource->group : attributes_.resource->group, form.version});
+  Shown& shown = it->second;
+  if (isNew) {
+    shown.oldObject = forms_.converted(attributes_.oldObject, form, false);
+    shown.request = requestOf(attributes_, form);
+  }
+  if (!shown.isCurrent) {
+    shown.object = forms_.converted(object_, form, false);
+    shown.isCurrent = true;
+  }
+  return shown;
+}
+
+PolicyInputs PolicyRequest::inputs(const ResourceForm& form, const json::value& param) {
+  const Shown& shown = shownIn(form);
+  return {shown.object, shown.oldObject, shown.request, namespace_, param, authorizer_};
+}
+
+void PolicyRequest::setObject(json::value object) {
+  object_ = std::move(object);
+  for (auto& [form, shown] : shown_) shown.isCurrent = false;
+}
+
+const api::Schema* PolicyRequest::schema(const ResourceForm& form) const {
+  if (!attributes_.objectKind.empty())
+    return host_.kindSchema ? host_.kindSchema(attributes_.objectKind) : nullptr;
+  const Resource& resource = form.resource ? *form.resource : *attributes_.resource;
+  const ResourceVersion* version = resource.version(form.version);
+  return version ? version->schema : nullptr;
+}
+
+}  // namespace koord::apiserver

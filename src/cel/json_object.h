@@ -22,6 +22,7 @@ class JsonObjectType : public ObjectType {
   std::optional<Field> field(std::string_view name) const override;
   Value get(const void* object, int field) const override;
   bool has(const void* object, int field) const override;
+  // Fields compare as their types say: 7 and 7.0 of a double are equal.
   bool equals(const void* a, const void* b) const override;
   Result<koord::json::value> toJson(const void* object) const override;
 
@@ -32,7 +33,11 @@ class JsonObjectType : public ObjectType {
   };
   std::string name_;
   std::vector<Declared> fields_;
-  std::unordered_map<std::string, int> numbers_;
+  std::unordered_map<std::string, int> numbers_;  // by the name in expressions
+  std::unordered_map<std::string, int> types_;    // by the key
 };
+
+// The members of an object or map in JSON that the value reads in place; nullptr of other values.
+const koord::json::object* jsonMembers(const Value& value);
 
 }  // namespace koord::cel

@@ -13,6 +13,7 @@ struct Type::Node {
   const ObjectType* object = nullptr;
   std::size_t size = 1;
   bool isGeneric = false;
+  const ListKind* listKind = nullptr;
 };
 
 Type Type::make(TypeKind kind, std::string name, std::vector<Type> parameters) {
@@ -53,6 +54,12 @@ Type::Type() {
 Type Type::list(Type element) {
   return make(TypeKind::List, "list", {std::move(element)});
 }
+Type Type::list(Type element, const ListKind& kind) {
+  const Type plain = list(std::move(element));
+  Node node = *plain.node_;
+  node.listKind = &kind;
+  return Type(std::make_shared<const Node>(std::move(node)));
+}
 Type Type::map(Type key, Type value) {
   return make(TypeKind::Map, "map", {std::move(key), std::move(value)});
 }
@@ -87,6 +94,9 @@ std::span<const Type> Type::parameters() const {
 }
 const ObjectType* Type::objectType() const {
   return node_->object;
+}
+const ListKind* Type::listKind() const {
+  return node_->listKind;
 }
 std::size_t Type::size() const {
   return node_->size;

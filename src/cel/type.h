@@ -15,6 +15,7 @@
 
 namespace koord::cel {
 
+class ListKind;
 class ObjectType;
 
 enum class TypeKind : std::uint8_t {
@@ -51,6 +52,9 @@ class Type {
   static Type timestamp();
   static Type duration();
   static Type list(Type element);
+  // A list in JSON that compares and joins by `kind`, which outlives every use of the type. Expressions do not tell its
+  // type from that of other lists.
+  static Type list(Type element, const ListKind& kind);
   static Type map(Type key, Type value);
   static Type type(Type of);
   static Type wrapper(Type of);
@@ -65,6 +69,7 @@ class Type {
   std::string_view name() const;
   std::span<const Type> parameters() const;
   const ObjectType* objectType() const;  // nullptr if the kind is not Object
+  const ListKind* listKind() const;      // nullptr if it is not such a list
   bool isDyn() const { return kind() == TypeKind::Dyn; }
   bool isOptional() const;
   // The nodes of the type written out: 3 for map(string, int). Counted when the type is made.

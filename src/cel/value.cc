@@ -1,12 +1,15 @@
 #include "cel/value.h"
 
 #include <limits>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "cel/value_access.h"
 
 namespace koord::cel {
 
 Shared::~Shared() = default;
+ListKind::~ListKind() = default;
 ObjectType::~ObjectType() = default;
 Value ObjectType::create(std::span<const std::pair<std::string_view, Value>>) const {
   return Value::error("objects of type " + std::string(name()) + " cannot be constructed");
@@ -170,7 +173,7 @@ Value ValueAccess::bounded(Value container) {
 }
 
 std::size_t Value::listSize() const {
-  if (form_ == Form::Json) return ValueAccess::array(*this).size();
+  if (ValueAccess::isJson(*this)) return ValueAccess::array(*this).size();
   return ValueAccess::pointer<List>(*this)->size();
 }
 Value Value::listAt(std::size_t index) const {
@@ -257,9 +260,27 @@ std::partial_ordering compareNumbers(const Value& a, const Value& b) {
 
 namespace {
 
+// Whether the lists have the same elements, of which a list has each once.
+bool sameElements(const Value& a, const Value& b, const ListKind& kind) {
+  const std::size_t size = a.listSize();
+  std::unordered_map<std::string, std::size_t> places;
+  for (std::size_t i = 0; i < size; ++i) places.insert_or_assign(kind.keyOf(a.listAt(i)), i);
+  std::unordered_set<std::string> seen;
+  for (std::size_t i = 0; i < size; ++i) {
+    const Value element = b.listAt(i);
+    std::string key = kind.keyOf(element);
+    const auto place = places.find(key);
+    if (place == places.end()) return false;
+    if (!kind.isSet() && !a.listAt(place->second).equals(element)) return false;
+    seen.insert(std::move(key));
+  }
+  return seen.size() == places.size();
+}
+
 bool listsEqual(const Value& a, const Value& b) {
   const std::size_t size = a.listSize();
   if (size != b.listSize()) return false;
+  if (const ListKind* kind = ValueAccess::listKind(a)) return sameElements(a, b, *kind);
   for (std::size_t i = 0; i < size; ++i)
     if (!a.listAt(i).equals(b.listAt(i))) return false;
   return true;

@@ -181,7 +181,7 @@ class Value {
 
  private:
   friend struct ValueAccess;
-  enum class Form : std::uint8_t { Native, Json, Created };
+  enum class Form : std::uint8_t { Native, Json, Keyed, Created };
   union Word {
     bool boolean;
     std::int64_t integer = 0;
@@ -227,9 +227,22 @@ class Value {
   Tail tail_;
 };
 
+// How lists compare and join that are sets, or maps by keys of their elements. The left operand decides: it is equal to a
+// list with the same elements in any order, and joined with a list it keeps its order, takes over elements with keys of
+// its own in their places, and appends the others. Implementations are immutable.
+class ListKind {
+ public:
+  virtual ~ListKind();
+  // Elements with the same key are the same element of the list.
+  virtual std::string keyOf(const Value& element) const = 0;
+  // True: elements with the same key are equal, and joining keeps the first.
+  virtual bool isSet() const = 0;
+};
+
 // A list that the host computes. Implementations are immutable.
 class List : public Shared {
  public:
+  virtual const ListKind* kind() const { return nullptr; }
   virtual std::size_t size() const = 0;
   // The elements, with what is in them: what a comparison reads.
   virtual std::size_t weight() const { return size(); }

@@ -41,9 +41,11 @@ class HeldError final : public Shared {
 
 class ElementList final : public List {
  public:
-  explicit ElementList(std::vector<Value> elements) : elements_(std::move(elements)) {
+  explicit ElementList(std::vector<Value> elements, const ListKind* kind = nullptr)
+      : elements_(std::move(elements)), kind_(kind) {
     for (const Value& element : elements_) weight_ += weightOf(element);
   }
+  const ListKind* kind() const override { return kind_; }
   std::size_t size() const override { return elements_.size(); }
   std::size_t weight() const override { return weight_; }
   Value at(std::size_t index) const override { return elements_[index]; }
@@ -55,6 +57,7 @@ class ElementList final : public List {
 
  private:
   std::vector<Value> elements_;
+  const ListKind* kind_;
   std::size_t weight_ = 0;
 };
 
@@ -121,6 +124,19 @@ struct ValueAccess {
     result.tail_.meta = type;
     return result;
   }
+  // A list whose declared type has a kind.
+  static Value keyed(const koord::json::array& array, const Type& type) {
+    Value result = json(Kind::List, &array, &type);
+    result.form_ = Value::Form::Keyed;
+    return result;
+  }
+  // nullptr of lists without a kind.
+  static const ListKind* listKind(const Value& list) {
+    if (list.form_ == Value::Form::Json) return nullptr;
+    if (list.form_ == Value::Form::Keyed)
+      return static_cast<const Type*>(list.tail_.meta)->listKind();
+    return pointer<List>(list)->kind();
+  }
   // The same value, which does not count as a reference: `value` outlives the result.
   static Value borrowed(const Value& value) {
     Value result;
@@ -143,10 +159,13 @@ struct ValueAccess {
   }
   // The type of elements or of values; nullptr if they have no declared type.
   static const Type* jsonType(const Value& value) {
-    return static_cast<const Type*>(value.tail_.meta);
+    const auto* type = static_cast<const Type*>(value.tail_.meta);
+    return value.form_ == Value::Form::Keyed ? &type->parameters()[0] : type;
   }
   static bool isCreated(const Value& value) { return value.form_ == Value::Form::Created; }
-  static bool isJson(const Value& value) { return value.form_ == Value::Form::Json; }
+  static bool isJson(const Value& value) {
+    return value.form_ == Value::Form::Json || value.form_ == Value::Form::Keyed;
+  }
   // The list or map, or an Error if it has too many elements.
   static Value bounded(Value container);
   static Value fromJson(const koord::json::value& json, const Type* type);

@@ -71,6 +71,7 @@ Value ValueAccess::fromJson(const koord::json::value& json, const Type* type) {
         return Value::unsignedInteger(static_cast<std::uint64_t>(*number));
       break;
     case TypeKind::List:
+      if (json.is_array() && type->listKind()) return ValueAccess::keyed(json.get_array(), *type);
       if (json.is_array())
         return ValueAccess::json(Kind::List, &json.get_array(), &type->parameters()[0]);
       break;

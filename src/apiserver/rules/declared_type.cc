@@ -34,6 +34,16 @@ const DeclaredType* DeclaredTypes::text() {
   return add({cel::Type::string(), kMinText, kMaxRequestBytes - 2});
 }
 
+cel::Type DeclaredTypes::listType(const Schema& schema, const cel::Type& element) {
+  using ListKind = Schema::ListKind;
+  if (schema.listKind == ListKind::Atomic ||
+      (schema.listKind == ListKind::Map && schema.listKeys.empty()))
+    return cel::Type::list(element);
+  auto keys = schema.listKind == ListKind::Map ? schema.listKeys : std::vector<std::string>();
+  const auto& kind = *listKinds_.emplace_back(std::make_unique<SchemaListKind>(std::move(keys)));
+  return cel::Type::list(element, kind);
+}
+
 const DeclaredType* DeclaredTypes::declareText(const Schema& schema) {
   const api::SchemaLimits& limits = limitsOf(schema);
   const std::string& format = limits.format;
@@ -115,7 +125,7 @@ const DeclaredType* DeclaredTypes::declare(const Schema& schema, bool isResource
       // Between elements is a comma; an entry has a key of at least two quotes and a colon, too.
       const std::int64_t each = element->minBytes + (isList ? 1 : 6);
       return add(
-          {isList ? cel::Type::list(element->type)
+          {isList ? listType(schema, element->type)
                   : cel::Type::map(cel::Type::string(), element->type),
            kMinContainer,
            most ? std::uint64_t{*most} : static_cast<std::uint64_t>((kMaxRequestBytes - 2) / each),

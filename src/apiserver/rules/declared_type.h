@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "api/schema/schema.h"
+#include "apiserver/rules/list_kind.h"
 #include "cel/json_object.h"
 
 namespace koord::apiserver {
@@ -46,9 +47,11 @@ class DeclaredTypes {
   }
   const DeclaredType* add(DeclaredType type) { return &types_.emplace_back(std::move(type)); }
   const DeclaredType* text();
+  cel::Type listType(const api::Schema& schema, const cel::Type& element);
 
   std::deque<DeclaredType> types_;
   std::vector<std::unique_ptr<cel::JsonObjectType>> objects_;
+  std::vector<std::unique_ptr<SchemaListKind>> listKinds_;
 };
 
 }  // namespace koord::apiserver

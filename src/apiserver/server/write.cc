@@ -94,16 +94,24 @@ Task<Outcome<Written>> WriteCall::createObject(json::value object) {
   if (auto good = completeName(object, call_.request, target_, server_.random_); !good)
     co_return std::unexpected(std::move(good.error()));
   track(nullptr, object, givenManaged);
-  const std::string name(textAt(object, "metadata", "name"));
-  newName_ = name;
+  newName_ = textAt(object, "metadata", "name");
   const std::string namespace_(textAt(object, "metadata", "namespace"));
   if (auto good = checkDefinition(); !good) co_return std::unexpected(std::move(good.error()));
-  if (auto good = admitToNamespace(namespace_, target_, name, server_.store_); !good)
+  if (auto good = admitToNamespace(namespace_, target_, newName_, server_.store_); !good)
     co_return std::unexpected(std::move(good.error()));
   auto mutating = mutate(std::move(object), nullptr);
   auto mutated = co_await mutating;
   if (!mutated) co_return std::unexpected(std::move(mutated.error()));
   object = *std::move(mutated);
+  // Admission may give the object another name, but not another namespace.
+  if (auto good = settleName(object, call_.request, target_, server_.random_); !good)
+    co_return std::unexpected(std::move(good.error()));
+  if (textAt(object, "metadata", "namespace") != namespace_)
+    co_return refuse(
+        ErrorCode::BadRequest,
+        "the namespace of the provided object does not match the namespace sent on the request");
+  const std::string name(textAt(object, "metadata", "name"));
+  newName_ = name;
   if (auto good = admitGrantOf(object, nullptr); !good)
     co_return std::unexpected(std::move(good.error()));
   if (auto good = prepareCreate(object, target_, server_.executor_.wallNow(), server_.random_);

@@ -1,6 +1,7 @@
 // + - * / % and negation. Integers do not wrap: a result that does not fit is an error.
 
 #include <cmath>
+#include <unordered_map>
 
 #include "cel/library/standard.h"
 #include "cel/syntax/ast.h"
@@ -93,11 +94,36 @@ Value joinTexts(Arguments arguments) {
   return ValueAccess::text(arguments[0].kind(), std::move(text));
 }
 
+// The left list decides how lists join that have a kind.
+Value joinKeyed(const Value& left, const Value& right, const ListKind& kind) {
+  std::vector<Value> elements;
+  std::unordered_map<std::string, std::size_t> places;
+  for (std::size_t i = 0; i < left.listSize(); ++i) {
+    elements.push_back(left.listAt(i));
+    places.insert_or_assign(kind.keyOf(elements.back()), i);
+  }
+  for (std::size_t i = 0; i < right.listSize(); ++i) {
+    Value element = right.listAt(i);
+    std::string key = kind.keyOf(element);
+    if (const auto place = places.find(key); place == places.end()) {
+      if (kind.isSet()) places.emplace(std::move(key), elements.size());
+      elements.push_back(std::move(element));
+    } else if (!kind.isSet()) {
+      elements[place->second] = std::move(element);
+    }
+  }
+  return Value::adopt(static_cast<const List*>(new ElementList(std::move(elements), &kind)));
+}
+
 Value joinLists(Arguments arguments) {
-  if (arguments[0].listSize() == 0) return arguments[1];
-  if (arguments[1].listSize() == 0) return arguments[0];
-  const std::size_t size = arguments[0].listSize() + arguments[1].listSize();
+  const Value &left = arguments[0], &right = arguments[1];
+  const ListKind* kind = ValueAccess::listKind(left);
+  if (right.listSize() == 0) return left;
+  const bool isPlain = !kind && !ValueAccess::listKind(right);
+  if (left.listSize() == 0 && isPlain) return right;
+  const std::size_t size = left.listSize() + right.listSize();
   if (size > ValueAccess::kMaxElements) return Value::error("list is too long");
+  if (kind) return joinKeyed(left, right, *kind);
   std::vector<Value> elements;
   elements.reserve(size);
   for (const Value& list : arguments)

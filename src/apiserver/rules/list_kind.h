@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "api/schema/schema.h"
+#include "cel/value.h"
+
+namespace koord::apiserver {
+
+// Lists of x-kubernetes-list-type set or map: elements are told apart by themselves, or by the keys
+// of the list.
+class SchemaListKind final : public cel::ListKind {
+ public:
+  // No keys: a set.
+  explicit SchemaListKind(std::vector<std::string> keys) : keys_(std::move(keys)) {}
+  std::string keyOf(const cel::Value& element) const override;
+  bool isSet() const override { return keys_.empty(); }
+
+ private:
+  std::vector<std::string> keys_;
+};
+
+}  // namespace koord::apiserver

@@ -18,6 +18,7 @@ struct Answer {
   int status = 0;
   json::value body;
   std::vector<std::string> warnings;
+  std::map<std::string, std::string> auditAnnotations;
 
   std::string message() const { return std::string(textAt(body, "message")); }
   std::string reason() const { return std::string(textAt(body, "reason")); }
@@ -47,6 +48,7 @@ class ServerTest : public ::testing::Test {
     auto reply = co_await serving;
     answer->status = reply.status;
     answer->warnings = reply.warnings;
+    answer->auditAnnotations = reply.auditAnnotations;
     if (auto body = parseJson(*reply.body)) answer->body = *std::move(body);
   }
 

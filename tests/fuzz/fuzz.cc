@@ -11,6 +11,7 @@ constexpr std::array kTargets{
     Target{"admission", admission},
     Target{"apply", apply},
     Target{"cel", celExpressions},
+    Target{"policies", policies},
     Target{"cnmon", cnmon},
     Target{"codec", codec},
     Target{"continuetokens", continueTokens},

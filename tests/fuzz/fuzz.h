@@ -39,6 +39,7 @@ std::pair<std::string_view, std::string_view> firstLine(std::string_view input);
 void admission(std::string_view input);
 void apply(std::string_view input);
 void celExpressions(std::string_view input);
+void policies(std::string_view input);
 void cnmon(std::string_view input);
 void codec(std::string_view input);
 void configuration(std::string_view input);

@@ -120,5 +120,99 @@ TEST_F(PoliciesTest, whatIsNoPolicyIsRefused) {
               HasSubstr("must not contain both Deny and Warn"));
 }
 
+TEST_F(PoliciesTest, failuresAreAuditedAndAnnotated) {
+  ASSERT_EQ(policy(R"json("validations":[{"expression":"false","message":"no"}],
+      "auditAnnotations":[{"key":"size","valueExpression":"'has ' + string(object.data.size())"},
+        {"key":"none","valueExpression":"null"}])json")
+                .status,
+            201);
+  ASSERT_EQ(binding(R"(["Audit"])").status, 201);
+  const auto made = map("a", R"({"x":"1"})");
+  EXPECT_EQ(made.status, 201) << made.message();
+  EXPECT_EQ(made.auditAnnotations.at("p/size"), "has 1");
+  EXPECT_FALSE(made.auditAnnotations.contains("p/none"));
+  EXPECT_EQ(made.auditAnnotations.at("validation.policy.admission.k8s.io/validation_failure"),
+            R"([{"message":"no","policy":"p","binding":"b","expressionIndex":0,)"
+            R"("validationActions":["Audit"]}])");
+}
+
+TEST_F(PoliciesTest, anAnnotationThatFailsDenies) {
+  ASSERT_EQ(
+      policy(R"json("auditAnnotations":[{"key":"a","valueExpression":"string(object.none)"}])json")
+          .status,
+      201);
+  ASSERT_EQ(binding(R"(["Audit"])").status, 201);
+  EXPECT_THAT(map("a", "{}").message(), HasSubstr("no such key: none"));
+}
+
+TEST_F(PoliciesTest, theStatusSaysWhichFieldsDoNotExist) {
+  ASSERT_EQ(policy(R"json("validations":[{"expression":"object.dta.size() > 0"},
+      {"expression":"object.data.size() > 0 && object.metadata.labels.size() > 0",
+       "messageExpression":"string(object.nme)"},{"expression":"'a' in object.data || object.immutable"}])json")
+                .status,
+            201);
+  loop.advance(std::chrono::milliseconds(10));
+  const auto stored = get(kGroup + "validatingadmissionpolicies/p");
+  EXPECT_EQ(toJson(memberOf(memberOf(stored.body, "status"), "observedGeneration")), "1");
+  const auto* warnings = at(stored.body, "status", "typeChecking", "expressionWarnings");
+  ASSERT_NE(warnings, nullptr) << toJson(stored.body);
+  ASSERT_EQ(warnings->get_array().size(), 2U);
+  EXPECT_EQ(textAt(warnings->get_array()[0], "fieldRef"), "spec.validations[0].expression");
+  EXPECT_EQ(textAt(warnings->get_array()[0], "warning"),
+            "/v1, Kind=ConfigMap: ERROR: <input>:1:7: undefined field 'dta'\n"
+            " | object.dta.size() > 0\n | ......^\n");
+  EXPECT_EQ(textAt(warnings->get_array()[1], "fieldRef"), "spec.validations[1].messageExpression");
+  ASSERT_EQ(mergePatch(kGroup + "validatingadmissionpolicies/p",
+                       R"({"spec":{"validations":[{"expression":"true"}]}})")
+                .status,
+            200);
+  loop.advance(std::chrono::milliseconds(10));
+  const auto mended = get(kGroup + "validatingadmissionpolicies/p");
+  EXPECT_EQ(at(mended.body, "status", "typeChecking", "expressionWarnings"), nullptr);
+  EXPECT_EQ(toJson(*at(mended.body, "status", "observedGeneration")), "2");
+}
+
+TEST_F(PoliciesTest, thousandsOfVariablesDoNotEndTheServer) {
+  std::string variables = R"({"name":"v0","expression":"1"})";
+  for (int i = 1; i < 3000; ++i)
+    variables += R"(,{"name":"v)" + std::to_string(i) + R"(","expression":"variables.v)" +
+                 std::to_string(i - 1) + R"("})";
+  ASSERT_EQ(policy(R"("variables":[)" + variables +
+                   R"(],"validations":[{"expression":"variables.v2999 == 1"}])")
+                .status,
+            201);
+  ASSERT_EQ(binding(R"(["Deny"])").status, 201);
+  EXPECT_THAT(map("a", "{}").message(), HasSubstr("more than 200 variables read each other"));
+}
+
+TEST_F(PoliciesTest, variablesShareTheBudget) {
+  // Each costs most of what one expression may, and all of them more than a policy may.
+  std::string variables, sum = "0";
+  for (int i = 0; i < 120; ++i) {
+    variables +=
+        (i == 0 ? "" : ",") + std::string(R"({"name":"v)") + std::to_string(i) +
+        R"json(","expression":"[0,1,2,3,4,5,6,7,8,9].map(a,[0,1,2,3,4,5,6,7,8,9].map(b,[0,1,2,3,4,5,6,7,8,9].map(c,[0,1,2,3,4,5,6,7,8,9].map(d,[0,1,2,3].map(e,1).size()).size()).size()).size()).size()"})json";
+    sum += " + variables.v" + std::to_string(i);
+  }
+  ASSERT_EQ(policy(R"("variables":[)" + variables + R"(],"validations":[{"expression":")" + sum +
+                   R"( >= 0"}])")
+                .status,
+            201);
+  ASSERT_EQ(binding(R"(["Deny"])").status, 201);
+  EXPECT_THAT(map("a", "{}").message(),
+              HasSubstr("validation failed due to running out of cost budget"));
+}
+
+TEST_F(PoliciesTest, theRequestsResourceCanBeAuthorized) {
+  ASSERT_EQ(policy(R"json("validations":[{"expression":
+      "authorizer.requestResource.check('create').allowed() && namespaceObject.metadata.name == 'default'"}])json")
+                .status,
+            201);
+  ASSERT_EQ(binding(R"(["Deny"])").status, 201);
+  EXPECT_EQ(map("a", "{}").status, 201);
+  EXPECT_THAT(policy(R"("validations":[{"expression":"namespaceObject.none == ''"}])").message(),
+              HasSubstr("undefined field 'none'"));
+}
+
 }  // namespace
 }  // namespace koord::apiserver::testing

@@ -73,7 +73,10 @@ const DeclaredType* DeclaredTypes::declareObject(const Schema& schema, bool isRe
     object.add(*name, type->type, key);
     out.fields.emplace(*name, type);
   };
-  if (isResource) {
+  if (isResource && objectMeta_) {
+    member("metadata", declare(*objectMeta_, false));
+    for (const char* key : {"apiVersion", "kind"}) member(key, text());
+  } else if (isResource) {
     cel::JsonObjectType& metadata = addObject();
     DeclaredType declared;
     declared.minBytes = kMinContainer;
@@ -98,6 +101,23 @@ const DeclaredType* DeclaredTypes::declareObject(const Schema& schema, bool isRe
   return add(std::move(out));
 }
 
+// Types that do not occur in definitions of custom resources, and values of unknown types.
+const DeclaredType* DeclaredTypes::declareBuiltin(const Schema& schema) {
+  if (!objectMeta_) return nullptr;
+  switch (schema.type) {
+    case Schema::Type::Quantity:
+    case Schema::Type::Duration:
+      return text();
+    case Schema::Type::Time:
+    case Schema::Type::MicroTime:
+      return add({cel::Type::timestamp(), kMinDateTime, kMaxDateTime});
+    case Schema::Type::Bytes:
+      return add({cel::Type::bytes(), kMinText, kMaxRequestBytes - 2});
+    default:
+      return add({cel::Type::dyn(), 1, kMaxRequestBytes - 2});
+  }
+}
+
 const DeclaredType* DeclaredTypes::declare(const Schema& schema, bool isResource) {
   using Type = Schema::Type;
   const api::SchemaLimits& limits = limitsOf(schema);
@@ -118,7 +138,9 @@ const DeclaredType* DeclaredTypes::declare(const Schema& schema, bool isResource
       return declareObject(schema, isResource);
     case Type::List:
     case Type::Map: {
-      const auto* element = schema.items ? declare(*schema.items, schema.items->embedded) : nullptr;
+      const DeclaredType* element = schema.items  ? declare(*schema.items, schema.items->embedded)
+                                    : objectMeta_ ? add({cel::Type::dyn(), 1, kMaxRequestBytes - 2})
+                                                  : nullptr;
       if (!element) return nullptr;
       const bool isList = schema.type == Type::List;
       const auto& most = isList ? limits.maxItems : limits.maxProperties;
@@ -132,7 +154,7 @@ const DeclaredType* DeclaredTypes::declare(const Schema& schema, bool isResource
            element});
     }
     default:
-      return nullptr;  // built-in types do not occur in definitions
+      return declareBuiltin(schema);
   }
 }
 

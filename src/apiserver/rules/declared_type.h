@@ -35,6 +35,10 @@ struct DeclaredType {
 // Owns the types of one schema. Not thread-safe while it grows; the types are immutable.
 class DeclaredTypes {
  public:
+  // With the schema of metadata, everything in a resource can be read, of built-in kinds, too, and
+  // what has no type is dyn. Without it: what rules of custom resources may read.
+  explicit DeclaredTypes(const api::Schema* objectMeta = nullptr) : objectMeta_(objectMeta) {}
+
   // nullptr if expressions cannot read values of the schema. A resource's root, and an embedded
   // resource, have apiVersion, kind, metadata.name and metadata.generateName.
   const DeclaredType* declare(const api::Schema& schema, bool isResource);
@@ -47,8 +51,10 @@ class DeclaredTypes {
   }
   const DeclaredType* add(DeclaredType type) { return &types_.emplace_back(std::move(type)); }
   const DeclaredType* text();
+  const DeclaredType* declareBuiltin(const api::Schema& schema);
   cel::Type listType(const api::Schema& schema, const cel::Type& element);
 
+  const api::Schema* objectMeta_;
   std::deque<DeclaredType> types_;
   std::vector<std::unique_ptr<cel::JsonObjectType>> objects_;
   std::vector<std::unique_ptr<SchemaListKind>> listKinds_;

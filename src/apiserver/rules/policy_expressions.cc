@@ -38,10 +38,15 @@ void PolicyVariables::add(std::string_view name, cel::Type type) {
   fields_.emplace(std::string(name), Field{static_cast<int>(fields_.size()), std::move(type)});
 }
 
-PolicyExpressions::PolicyExpressions(const json::value& spec, cel::TypeResolver* patchTypes) {
+PolicyExpressions::PolicyExpressions(const json::value& spec, cel::TypeResolver* patchTypes,
+                                     std::optional<cel::Type> object,
+                                     std::optional<cel::Type> params) {
   const bool hasParams = memberOf(spec, "paramKind").is_object();
-  auto opened = PolicyEnvironment::create(
-      {.hasParams = hasParams, .variables = &names_, .patchTypes = patchTypes, .object = {}});
+  auto opened = PolicyEnvironment::create({.hasParams = hasParams,
+                                           .variables = &names_,
+                                           .patchTypes = patchTypes,
+                                           .object = std::move(object),
+                                           .params = std::move(params)});
   auto conditions = PolicyEnvironment::create({.hasParams = hasParams, .object = {}});
   if (!opened || !conditions) {
     problems_.push_back("spec: Internal error: " +

@@ -43,7 +43,9 @@ class PolicyExpressions {
  public:
   // Compiles spec.variables and spec.matchConditions. `patchTypes`, which may be nullptr, makes
   // patching() available and outlives this.
-  PolicyExpressions(const json::value& spec, cel::TypeResolver* patchTypes);
+  // `object` and `params` are types, if they are known.
+  PolicyExpressions(const json::value& spec, cel::TypeResolver* patchTypes,
+                    std::optional<cel::Type> object = {}, std::optional<cel::Type> params = {});
   PolicyExpressions(const PolicyExpressions&) = delete;
   PolicyExpressions& operator=(const PolicyExpressions&) = delete;
 

@@ -137,7 +137,8 @@ Server::Server(Executor& executor, ServerOptions options)
       store_(executor, {options_.historyEvents}),
       admission_(options_.webhookCaller, random_),
       quotas_(executor, store_, registry_),
-      crdCleanup_(std::make_unique<CrdCleanup>(*this)) {
+      crdCleanup_(std::make_unique<CrdCleanup>(*this)),
+      policyChecks_(std::make_unique<PolicyChecks>(*this)) {
   admission_.setHost(
       {.namespaceLabels =
            [this](std::string_view name) {
@@ -225,6 +226,7 @@ Result<> Server::load(Storage& storage) {
       if (waitsForCleanup(*object)) crdCleanup_->start(stored.key);
     } else if (const auto plural = admissionPlural(stored.table); !plural.empty()) {
       admission_.follow(plural, stored.key, &*object);
+      if (plural == "validatingadmissionpolicies") policyChecks_->start(stored.key);
     }
     return {};
   };

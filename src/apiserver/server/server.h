@@ -19,6 +19,7 @@
 #include "apiserver/registry/registry.h"
 #include "apiserver/server/call.h"
 #include "apiserver/server/crd_cleanup.h"
+#include "apiserver/server/policy_checks.h"
 #include "apiserver/server/service_addresses.h"
 #include "apiserver/server/system_objects.h"
 #include "apiserver/server/target.h"
@@ -131,7 +132,9 @@ class Server {
     Bytes line;
   };
   EventLine addedLine_, modifiedLine_;
-  std::unique_ptr<CrdCleanup> crdCleanup_;  // destroyed first: it calls the server
+  // Destroyed first: they call the server.
+  std::unique_ptr<CrdCleanup> crdCleanup_;
+  std::unique_ptr<PolicyChecks> policyChecks_;
 };
 
 }  // namespace koord::apiserver

@@ -11,6 +11,7 @@
 #include "apiserver/admission/service_account.h"
 #include "apiserver/admission/storage.h"
 #include "apiserver/authz/escalation.h"
+#include "apiserver/authz/param_access.h"
 #include "apiserver/authz/validate.h"
 #include "apiserver/objects/defaults_resource.h"
 #include "apiserver/objects/edit.h"
@@ -409,6 +410,10 @@ Outcome<> WriteCall::admitNode(std::string_view operation, const json::value* ob
 Outcome<> WriteCall::admitGrantOf(const json::value& object, const json::value* old) {
   auto* authorizer = server_.authorizer();
   if (!authorizer) return {};
+  if (auto good = admitParamAccess(*authorizer, server_.registry_, server_.store_, call_.user,
+                                   *target_.resource, object, old);
+      !good)
+    return good;
   return admitGrant(*authorizer, call_.user, *target_.resource, object, old);
 }
 
@@ -451,6 +456,8 @@ Outcome<> WriteCall::followUp(const json::value* object, std::string_view name) 
   const auto& resource = *target_.resource;
   if (resource.group == "admissionregistration.k8s.io") {
     server_.admission_.follow(resource.plural, std::string(name), object);
+    if (object && resource.plural == "validatingadmissionpolicies")
+      server_.policyChecks_->start(std::string(name));
   } else if (isCrd(resource)) {
     if (object) {
       // A stored definition that violates a newer rule is not served, but may still be changed and

@@ -28,7 +28,7 @@ class Reinvocation {
     due_.merge(called_);
     called_.clear();
   }
-  void onCalled(const std::string& key) { called_.insert(key); }  // one that is reinvocable
+  void onCalled(const std::string& key) { called_.insert(key); }  // with the policy IfNeeded
 
  private:
   bool second_ = false;

@@ -5,7 +5,7 @@
 namespace koord::apiserver {
 namespace {
 
-// Group, version and resource of a kind; "*" where they cannot be told.
+// Group, version and resource of a kind; "*" where they are not known.
 struct ParamResource {
   std::string group = "*", version = "*", plural = "*";
 };

@@ -8,8 +8,8 @@
 
 namespace koord::apiserver {
 
-// Lists of x-kubernetes-list-type set or map: elements are told apart by themselves, or by the keys
-// of the list.
+// Lists of x-kubernetes-list-type set or map: elements are the same if they are equal, or if they
+// have the same keys.
 class SchemaListKind final : public cel::ListKind {
  public:
   // No keys: a set.

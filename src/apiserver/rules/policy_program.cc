@@ -122,7 +122,7 @@ void PolicyProgram::State::validate(const PolicyInputs& inputs, Findings& findin
     }
   }
   if (!failures.empty()) {
-    // Variables are evaluated anew, as for every kind of expression.
+    // Variables are evaluated again, as for every kind of expression.
     PolicyRun messages(expressions, inputs, run.budget());
     for (const std::size_t i : failures) denials[i] = denialOf(i, validations[i], messages);
   }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 
 #include "base/virtual_loop.h"
@@ -39,6 +40,7 @@ class World final : public Handle {
   }
   kube::Api* api() override { return apiToUse; }
   kube::EventRecorder* events() override { return nullptr; }
+  bool enabled(std::string_view gate) const override { return gates.contains(gate); }
 
   NodeId node(const NodeBuilder& node);
   PodPtr pod(const PodBuilder& pod) { return makePodInfo(cluster_, pod.build()); }
@@ -61,6 +63,7 @@ class World final : public Handle {
 
   VirtualLoop& loop() { return loop_; }
   kube::Api* apiToUse = nullptr;
+  std::set<std::string, std::less<>> gates;  // feature gates that are on
   std::vector<std::string> activated;
   const Profile& profile() const override { return *profile_; }
 

@@ -11,6 +11,7 @@
 #include "model/well_known.h"
 #include "scheduler/plugins/deviceshare/device_object.h"
 #include "scheduler/plugins/deviceshare/devices/allocation.h"
+#include "scheduler/plugins/deviceshare/pod_devices.h"
 
 namespace koord::scheduler {
 
@@ -46,7 +47,11 @@ DeviceTable& DeviceTable::of(Handle& handle) {
 }
 
 DeviceTable::DeviceTable(Handle& handle)
-    : cluster_(handle.cluster()), objects_(handle.stores().of<api::Device>()) {
+    : cluster_(handle.cluster()),
+      objects_(handle.stores().of<api::Device>()),
+      shared_(handle.shared().of<SharedDevices>([] { return std::make_unique<SharedDevices>(); })),
+      resources_(deviceResources(cluster_.resources())) {
+  shared_.listed = this;
   cluster_.addLedger(*this);
   cluster_.addListener(*this);
   objects_.listen([this](const auto& before, const auto& after) {
@@ -58,6 +63,7 @@ DeviceTable::DeviceTable(Handle& handle)
 
 NodeDevices& DeviceTable::row(NodeId node) {
   if (node >= rows_.size()) rows_.resize(std::max<std::size_t>(cluster_.capacity(), node + 1));
+  rows_[node].id = node;
   return rows_[node];
 }
 
@@ -84,6 +90,8 @@ void DeviceTable::nodeChanged(NodeId node) {
     here.name.clear();
     here.listed = false;
     here.inventory = DeviceInventory();
+    here.identities = {};
+    here.former.clear();
     return;
   }
   const api::StringMap& labels = known.object->metadata.labels;
@@ -101,6 +109,8 @@ void DeviceTable::readDevice(NodeId node) {
   const auto object = objects_.get({"", cluster_.node(node).name});
   if (!object && !here.listed) return;
   here.listed = true;
+  if (sharesDevices()) keepIdentities(here);
+  here.identities = {};
   here.inventory = object ? DeviceInventory(object) : DeviceInventory();
   if (object && onDevice_) onDevice_(here.inventory);
   cluster_.touch(node);

@@ -3,9 +3,12 @@
 // DeviceTable: the devices of every node, from Device objects, and their allocations, from the
 // grants of the pods that the Cluster counts. The two arrive in any order: allocations are known
 // before the Device is read and after it is deleted. All profiles share one DeviceTable.
+//
+// Resource claims may have some of the devices, too (framework/shared_devices.h). These are full.
 
 #include "api/device.h"
 #include "scheduler/framework/handle.h"
+#include "scheduler/framework/shared_devices.h"
 #include "scheduler/plugins/deviceshare/devices/inventory.h"
 #include "scheduler/plugins/deviceshare/reserved_devices.h"
 
@@ -19,6 +22,7 @@ struct DeviceGrant {
 };
 
 struct NodeDevices {
+  NodeId id = kNoNode;
   std::string name;  // of the node that the other fields were read for
   // The node has, or had, a Device. Without devices it then has none; otherwise its devices are
   // unknown.
@@ -30,9 +34,22 @@ struct NodeDevices {
   std::map<std::string, ReservedDevices> reserved;  // by uid of the reservation
   // False if the scheduler does not manage devices on the node.
   bool known() const { return listed || !use.empty(); }
+  // For SharedDevices, computed at the first question. `former` has the identities of devices that
+  // were in use when the Device ceased to list them.
+  ListedDevices identities;
+  std::map<DeviceNumber, std::vector<std::string>> former;
 };
 
-class DeviceTable final : public LedgerOf<DeviceGrant>, private ClusterListener {
+inline DeviceNumber numberOf(DeviceType type, int minor) {
+  return static_cast<DeviceNumber>(type) << 16 | static_cast<DeviceNumber>(minor);
+}
+inline std::pair<DeviceType, int> deviceOf(DeviceNumber number) {
+  return {static_cast<DeviceType>(number >> 16), static_cast<int>(number & 0xFFFF)};
+}
+
+class DeviceTable final : public LedgerOf<DeviceGrant>,
+                          public ListedDevicesOffer,
+                          private ClusterListener {
  public:
   explicit DeviceTable(Handle& handle);
   static DeviceTable& of(Handle& handle);
@@ -58,6 +75,21 @@ class DeviceTable final : public LedgerOf<DeviceGrant>, private ClusterListener 
     for (const PodPtr& pod : cluster_.node(node).pods)
       if (const DeviceGrant* grant = grantOf(pod->uid())) fn(*pod, *grant);
   }
+  // --- Devices that ResourceSlices list, too: shared_devices.cc
+  // The devices of the node of which resource claims have something.
+  std::vector<DeviceNumber> claimedOn(const NodeDevices& node) const {
+    return shared_.claimed && node.id != kNoNode ? shared_.claimed->claimedOn(node.id)
+                                                 : std::vector<DeviceNumber>();
+  }
+  // What is in use on the node: by pods, reservations, and claims, which have devices as a whole.
+  // The result is node.use, or `space`.
+  const DeviceUse& useOn(const NodeDevices& node, DeviceUse& space) const;
+  const ListedDevices* listedOn(NodeId node) override;
+  bool isGiven(NodeId node, DeviceNumber device) const override;
+  bool mayHaveDevices(const PodInfo& pod) const override;
+  // Returns true if DynamicResources allocates devices, too.
+  bool sharesDevices() const { return shared_.claimed != nullptr; }
+
   // Called with every Device that has been read. There is one listener.
   using Listener = std::function<void(const DeviceInventory&)>;
   void onDevice(Listener fn) { onDevice_ = std::move(fn); }
@@ -81,10 +113,16 @@ class DeviceTable final : public LedgerOf<DeviceGrant>, private ClusterListener 
   template <class Change>
   static void changeReserved(NodeDevices& devices, const std::string& reservation, Change&& change);
   static void count(NodeDevices& devices, const PodInfo& pod, const DeviceGrant& grant, bool add);
+  // shared_devices.cc
+  static void keepIdentities(NodeDevices& devices);
+  bool findFormer(NodeDevices& devices) const;
 
   Cluster& cluster_;
   Store<api::Device>& objects_;
-  std::vector<NodeDevices> rows_;  // by node
+  SharedDevices& shared_;
+  std::vector<ResourceId> resources_;  // of devices, sorted
+  std::uint64_t lastVersion_ = 0;      // of identities
+  std::vector<NodeDevices> rows_;      // by node
   Listener onDevice_;
 };
 

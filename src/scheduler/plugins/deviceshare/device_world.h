@@ -30,7 +30,9 @@ struct DeviceWorld {
   World world;
   DeviceShare* plugin = nullptr;
 
-  explicit DeviceWorld(const std::string& yaml = kWithDevices, std::uint64_t seed = 1) {
+  explicit DeviceWorld(const std::string& yaml = kWithDevices, std::uint64_t seed = 1,
+                       const std::set<std::string, std::less<>>& gates = {}) {
+    world.gates = gates;
     const auto problems = world.configure(makeRegistry(), yaml, seed);
     EXPECT_TRUE(problems.empty()) << (problems.empty() ? "" : problems.front());
     plugin = world.profile().offers<DeviceShare>().front();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "api/resource_claims.h"
 #include "scheduler/framework/own_events.h"
 #include "scheduler/framework/profile.h"
 #include "scheduler/plugins/deviceshare/adaption.h"
@@ -14,6 +15,7 @@ namespace koord::scheduler {
 namespace {
 
 constexpr std::string_view kPod = "DeviceShare/pod";
+constexpr const char* kClaimed = "node(s) devices are allocated to resource claims";
 constexpr const char* kNoProvider = "GPUIsolationProviderHAMICore not found on the node";
 
 DeviceScoring scoringOf(const ScoringStrategy& strategy) {
@@ -140,15 +142,29 @@ Status DeviceShare::judge(const PodDevices& devices, const PodInfo& pod, NodeId 
   if (Status status = admits(devices, table_.rowOf(node)); !status.ok()) return status;
   const NodeDevices* here = table_.at(node);
   if (!here) return {};  // left to NodeResourcesFit and kubelet
+  Status status = judgeOn(devices, pod, *here, mayMatch, false);
+  if (status.ok() || table_.claimedOn(*here).empty()) return status;
+  if (!judgeOn(devices, pod, *here, mayMatch, true).ok()) return status;
+  std::vector<std::string> reasons = status.reasons();
+  reasons.emplace_back(kClaimed);
+  return {status.code, std::move(reasons), {}};
+}
+
+Status DeviceShare::judgeOn(const PodDevices& devices, const PodInfo& pod, const NodeDevices& here,
+                            bool mayMatch, bool overClaims) const {
   if (devices.plain && !mayMatch) {
-    const QuickFit fit = quickFit(devices.demand, here->inventory, here->use, here->gpus);
+    DeviceUse all;
+    const DeviceUse& use = overClaims ? here.use : table_.useOn(here, all);
+    const QuickFit fit = quickFit(devices.demand, here.inventory, use, here.gpus);
     if (fit == QuickFit::Fits) return {};
     if (fit == QuickFit::Lacks)
-      return Status::unschedulable(quickReason(devices.demand, here->inventory));
+      return Status::unschedulable(quickReason(devices.demand, here.inventory));
   }
-  const auto reservations = mayMatch ? matched(pod, node) : std::vector<ReservationOnNode>();
+  const auto reservations = mayMatch ? matched(pod, here.id) : std::vector<ReservationOnNode>();
   return statusOf(
-      allocate(devices, pod, *here, {.reservations = reservations, .takingOver = node}).answer);
+      allocate(devices, pod, here,
+               {.reservations = reservations, .overClaims = overClaims, .takingOver = here.id})
+          .answer);
 }
 
 Status DeviceShare::filter(const CycleState& state, const PodInfo& pod, NodeFilter& nodes) {
@@ -186,7 +202,9 @@ std::int64_t DeviceShare::scoreOn(const PodDevices& devices, const PodInfo& pod,
   if (!here) return 0;
   const NumaMask affinity = affinityOf(pod, node, false);
   if (devices.plain && !mayMatch && affinity == kAnyNuma && rules_ == DeviceRules::Ours) {
-    const auto score = quickScore(devices.demand, scoring_, here->inventory, here->use);
+    DeviceUse all;
+    const auto score =
+        quickScore(devices.demand, scoring_, here->inventory, table_.useOn(*here, all));
     if (score) return *score;
   }
   DeviceUse use = useWithout(pod, *here);
@@ -232,6 +250,24 @@ Hint DeviceShare::onNode(const PodInfo& pod, const std::string& name) const {
   return judge(of(pod), pod, *node, true).ok() ? Hint::Queue : Hint::Skip;
 }
 
+// A claim that gives devices back.
+Hint DeviceShare::onClaim(const ClusterEvent& event) const {
+  const auto before = event.before<api::ResourceClaim>();
+  const auto after = event.after<api::ResourceClaim>();
+  const bool had = !before || before->status.allocation;
+  const bool has = after && after->status.allocation;
+  return table_.sharesDevices() && had && !has ? Hint::Queue : Hint::Skip;
+}
+
+// Slices say which devices of a claim are those of a Device.
+Hint DeviceShare::onSlice(const PodInfo& pod, const ClusterEvent& event) const {
+  if (!table_.sharesDevices()) return Hint::Skip;
+  auto slice = event.after<api::ResourceSlice>();
+  if (!slice) slice = event.before<api::ResourceSlice>();
+  if (!slice || slice->spec.nodeName.empty()) return Hint::Queue;
+  return onNode(pod, std::string(slice->spec.nodeName));
+}
+
 std::vector<EventRegistration> DeviceShare::eventsToRegister() const {
   const auto onDeparture = [this](const PodInfo&, const ClusterEvent& event) {
     return !event.oldPod || reader_.concerns(*event.oldPod) ? Hint::Queue : Hint::Skip;
@@ -252,6 +288,10 @@ std::vector<EventRegistration> DeviceShare::eventsToRegister() const {
           {EventResource::Pod, action::kDelete, "", onDeparture},
           {EventResource::Node, action::kAdd | action::kUpdateNodeLabel, "", onNodeEvent},
           {EventResource::Custom, action::kUpdate, std::string(kTemplatesChanged), onTemplates},
+          {EventResource::ResourceClaim, action::kUpdate | action::kDelete, "",
+           [this](const PodInfo&, const ClusterEvent& event) { return onClaim(event); }},
+          {EventResource::ResourceSlice, action::kAdd | action::kUpdate | action::kDelete, "",
+           [this](const PodInfo& pod, const ClusterEvent& event) { return onSlice(pod, event); }},
           {EventResource::Custom, action::kAdd | action::kUpdate | action::kDelete,
            std::string(KindOf<api::Device>::value.customResource), onDevice}};
 }

@@ -41,20 +41,24 @@ bool asksForRecorded(const api::StringMap& annotations) {
 
 }  // namespace
 
-PodDevicesReader::PodDevicesReader(Cluster& cluster, const GpuTemplates& templates,
-                                   std::vector<std::string> templatedResources)
-    : cluster_(cluster), templates_(templates) {
-  for (const std::string& name : templatedResources)
-    if (const auto resource = deviceResourceOf(name)) templated_.push_back(*resource);
-  for (const std::string_view name : kDeviceNames)
-    resources_.push_back(cluster_.resources().intern(name));
-  std::ranges::sort(resources_);
+std::vector<ResourceId> deviceResources(ResourceNames& names) {
+  std::vector<ResourceId> resources;
+  for (const std::string_view name : kDeviceNames) resources.push_back(names.intern(name));
+  std::ranges::sort(resources);
+  return resources;
 }
 
-bool PodDevicesReader::concerns(const PodInfo& pod) const {
+bool requestsAny(const PodInfo& pod, const std::vector<ResourceId>& resources) {
   return std::ranges::any_of(pod.request.scalars, [&](const auto& entry) {
-    return entry.second != 0 && std::ranges::binary_search(resources_, entry.first);
+    return entry.second != 0 && std::ranges::binary_search(resources, entry.first);
   });
+}
+
+PodDevicesReader::PodDevicesReader(Cluster& cluster, const GpuTemplates& templates,
+                                   std::vector<std::string> templatedResources)
+    : cluster_(cluster), templates_(templates), resources_(deviceResources(cluster.resources())) {
+  for (const std::string& name : templatedResources)
+    if (const auto resource = deviceResourceOf(name)) templated_.push_back(*resource);
 }
 
 void PodDevicesReader::sign(const PodInfo& pod, Signature& signature) const {

@@ -26,6 +26,11 @@ struct PodDevices {
   bool wanted() const { return !demand.empty(); }
 };
 
+// The resources of devices by all their names, sorted.
+std::vector<ResourceId> deviceResources(ResourceNames& names);
+// Returns true if the pod requests one of them. Fast.
+bool requestsAny(const PodInfo& pod, const std::vector<ResourceId>& resources);
+
 // Parses pods. Caches the last one, because an attempt asks about one pod on many nodes.
 class PodDevicesReader {
  public:
@@ -33,7 +38,7 @@ class PodDevicesReader {
                    std::vector<std::string> templatedResources);
 
   // Returns true if the pod requests any device. Fast.
-  bool concerns(const PodInfo& pod) const;
+  bool concerns(const PodInfo& pod) const { return requestsAny(pod, resources_); }
   // hints: whether the profile uses scheduling hints.
   const PodDevices& of(const PodInfo& pod, bool hints) const;
   void sign(const PodInfo& pod, Signature& signature) const;

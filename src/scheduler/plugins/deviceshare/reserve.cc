@@ -59,12 +59,16 @@ std::string DeviceShare::missingDevice(const PodInfo& pod, NodeId node,
   if (!here.inventory.device())
     return fmt::format("device.scheduling.koordinator.sh \"{}\" not found",
                        cluster_.node(node).name);
+  const std::vector<DeviceNumber> claimed = table_.claimedOn(here);
   for (const DeviceType type : kDeviceTypes) {
     for (const GivenDevice& device : at(given, type)) {
       const KnownDevice* known = here.inventory.find(type, device.minor);
       if (!known || known->total.isZero())
         return fmt::format("{} {} of node {} is not healthy any more", nameOf(type), device.minor,
                            cluster_.node(node).name);
+      if (std::ranges::binary_search(claimed, numberOf(type, device.minor)))
+        return fmt::format("{} {} of node {} was allocated to a resource claim meanwhile",
+                           nameOf(type), device.minor, cluster_.node(node).name);
       const auto used = here.use.of(type).find(device.minor);
       if (used == here.use.of(type).end() || of(pod).ignoresReservations) continue;
       // The pod that it takes over has the devices, too; its annotation is written after this.

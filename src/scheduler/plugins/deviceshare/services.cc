@@ -23,12 +23,13 @@ json::object amountsJson(const DeviceAmounts& amounts) {
   return out;
 }
 
-// Calls fn(minor, total, used) for every device that is listed or in use.
+// Calls fn(minor, total, used) for every device that is listed or in use. `use` is what pods have,
+// or that and what resource claims have (DeviceTable::useOn).
 template <class F>
-void forEachDevice(const NodeDevices& node, DeviceType type, F&& fn) {
+void forEachDevice(const NodeDevices& node, const DeviceUse& use, DeviceType type, F&& fn) {
   std::map<int, std::pair<DeviceAmounts, DeviceAmounts>> devices;
   for (const KnownDevice& known : node.inventory.of(type)) devices[known.minor].first = known.total;
-  for (const auto& [minor, used] : node.use.of(type)) devices[minor].second = used;
+  for (const auto& [minor, used] : use.of(type)) devices[minor].second = used;
   for (const auto& [minor, amounts] : devices) fn(minor, amounts.first, amounts.second);
 }
 
@@ -57,10 +58,10 @@ struct GpuCount {
   }
 };
 
-std::string textOfGpus(const NodeDevices& node) {
+std::string textOfGpus(const NodeDevices& node, const DeviceUse& use) {
   GpuCount count;
   forEachDevice(
-      node, DeviceType::Gpu,
+      node, use, DeviceType::Gpu,
       [&](int, const DeviceAmounts& total, const DeviceAmounts& used) { count.add(total, used); });
   std::string text =
       fmt::format("{} idle, {} shared, {} full", count.idle, count.shared, count.full);
@@ -81,24 +82,30 @@ std::string textOfFree(const DeviceAmounts& total, const DeviceAmounts& used) {
 
 }  // namespace
 
-// --- HTTP endpoints: upstream's, and the location of devices.
+// --- HTTP endpoints: upstream's, the location of devices, and which of them resource claims have.
 
 json::object DeviceShare::describe(NodeId node) const {
   const NodeDevices& here = table_.rowOf(node);
+  const std::vector<DeviceNumber> claimed = table_.claimedOn(here);
   DeviceAmounts total, free, used;
-  json::object totals, frees, useds, holders, places;
+  json::object totals, frees, useds, holders, places, claims;
   for (const DeviceType type : kDeviceTypes) {
     json::object totalOf, freeOf, usedOf;
-    forEachDevice(here, type, [&](int minor, const DeviceAmounts& all, const DeviceAmounts& taken) {
+    json::array claimedOf;
+    const auto add = [&](int minor, const DeviceAmounts& all, const DeviceAmounts& taken) {
       const std::string key = std::to_string(minor);
-      const DeviceAmounts left = all.minus(taken);
+      const bool isClaimed = std::ranges::binary_search(claimed, numberOf(type, minor));
+      if (isClaimed) claimedOf.emplace_back(minor);
+      const DeviceAmounts left = all.minus(isClaimed ? all : taken);
       totalOf[key] = amountsJson(all);
       freeOf[key] = amountsJson(all.isZero() ? DeviceAmounts() : left);
       if (!taken.isZero()) usedOf[key] = amountsJson(taken);
       total.add(all);
       if (!all.isZero()) free.add(left);
       used.add(taken);
-    });
+    };
+    forEachDevice(here, here.use, type, add);
+    if (!claimedOf.empty()) claims[nameOf(type)] = std::move(claimedOf);
     if (totalOf.empty()) continue;
     json::object placesOf;
     for (const KnownDevice& known : here.inventory.of(type))
@@ -121,10 +128,13 @@ json::object DeviceShare::describe(NodeId node) const {
       byPod.get_object()[pod.key()] = std::move(devices);
     }
   });
-  return {{"deviceTotal", amountsJson(total)},    {"deviceFree", amountsJson(free)},
-          {"deviceUsed", amountsJson(used)},      {"deviceTotalDetail", std::move(totals)},
-          {"deviceFreeDetail", std::move(frees)}, {"deviceUsedDetail", std::move(useds)},
-          {"allocateSet", std::move(holders)},    {"devicePlaces", std::move(places)}};
+  json::object answer{
+      {"deviceTotal", amountsJson(total)},    {"deviceFree", amountsJson(free)},
+      {"deviceUsed", amountsJson(used)},      {"deviceTotalDetail", std::move(totals)},
+      {"deviceFreeDetail", std::move(frees)}, {"deviceUsedDetail", std::move(useds)},
+      {"allocateSet", std::move(holders)},    {"devicePlaces", std::move(places)}};
+  if (!claims.empty()) answer["devicesOfClaims"] = std::move(claims);
+  return answer;
 }
 
 Result<json::value> DeviceShare::summaryOf(const std::string& name) const {
@@ -158,7 +168,13 @@ std::string DeviceShare::remedyFor(const PodInfo& pod, NodeId node) const {
   const NodeDevices* here = table_.at(node);
   if (!here || !devices.error.empty()) return "";
   if (!devices.demand.wants(DeviceType::Gpu)) return "";
-  return fmt::format("free GPUs there: {}", textOfGpus(*here));
+  DeviceUse space;
+  std::string text =
+      fmt::format("free GPUs there: {}", textOfGpus(*here, table_.useOn(*here, space)));
+  const auto isGpu = [](DeviceNumber number) { return deviceOf(number).first == DeviceType::Gpu; };
+  const auto claimed = std::ranges::count_if(table_.claimedOn(*here), isGpu);
+  if (claimed > 0) text += fmt::format("; {} of them allocated to resource claims", claimed);
+  return text;
 }
 
 // The nodes that have some of the requested devices free. The nodes with most left come first.
@@ -169,11 +185,14 @@ void DeviceShare::addNodes(const PodDevices& devices, const PodInfo& pod,
     const NodeDevices* here = table_.at(node);
     if (!here) return;
     std::int64_t free = 0;
+    DeviceUse space;
+    const DeviceUse& use = table_.useOn(*here, space);
     for (const DeviceType type : kDeviceTypes)
       if (devices.demand.wants(type))
-        forEachDevice(*here, type, [&](int, const DeviceAmounts& total, const DeviceAmounts& used) {
-          free += used.isZero() && !total.isZero() ? 1 : 0;
-        });
+        forEachDevice(*here, use, type,
+                      [&](int, const DeviceAmounts& total, const DeviceAmounts& used) {
+                        free += used.isZero() && !total.isZero() ? 1 : 0;
+                      });
     order.emplace_back(-free, node);
   });
   std::ranges::sort(order);
@@ -181,12 +200,16 @@ void DeviceShare::addNodes(const PodDevices& devices, const PodInfo& pod,
   for (std::size_t i = 0; i < std::min(order.size(), kNodesShown); ++i) {
     const NodeDevices& here = *table_.at(order[i].second);
     json::object lines;
+    const std::vector<DeviceNumber> claimed = table_.claimedOn(here);
     for (const DeviceType type : kDeviceTypes) {
       if (!devices.demand.wants(type)) continue;
       json::object free;
-      forEachDevice(here, type,
+      forEachDevice(here, here.use, type,
                     [&](int minor, const DeviceAmounts& total, const DeviceAmounts& used) {
-                      free[std::to_string(minor)] = textOfFree(total, used);
+                      const bool isClaimed =
+                          std::ranges::binary_search(claimed, numberOf(type, minor));
+                      free[std::to_string(minor)] =
+                          isClaimed ? "allocated to a resource claim" : textOfFree(total, used);
                     });
       lines[nameOf(type)] = std::move(free);
     }
@@ -250,7 +273,8 @@ std::string DeviceShare::metrics() const {
   cluster_.live().forEach([&](NodeId node) {
     const NodeDevices* here = table_.at(node);
     if (!here) return;
-    forEachDevice(*here, DeviceType::Gpu,
+    DeviceUse space;
+    forEachDevice(*here, table_.useOn(*here, space), DeviceType::Gpu,
                   [&](int, const DeviceAmounts& total, const DeviceAmounts& used) {
                     count.add(total, used);
                   });

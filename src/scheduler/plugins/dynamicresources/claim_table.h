@@ -38,6 +38,9 @@ class ClaimTable {
   AllocationPtr inFlight(const std::string& uid) const;
   void addInFlight(const std::string& uid, const AllocationPtr& allocation);
   void removeInFlight(const std::string& uid);
+  // Whether a simulation has removed all users of the claim. Its stored allocation does not count
+  // then.
+  void setVacated(const std::string& uid, bool vacated);
   // Equal for claims with equal specs, and for no others. Never 0.
   std::uint64_t specOf(const api::ResourceClaim& claim);
 
@@ -49,6 +52,7 @@ class ClaimTable {
     AllocationPtr counted;    // in usage_
     std::uint64_t spec = 0;
     bool exists = false;
+    bool vacated = false;
   };
   void seen(const ResourceClaimPtr& before, const ResourceClaimPtr& after);
   void setStored(const ResourceClaimPtr& claim, const std::string& uid);

@@ -1,5 +1,9 @@
 #include "scheduler/plugins/dynamicresources/manager.h"
 
+#include <algorithm>
+
+#include "scheduler/plugins/dynamicresources/pod_claims.h"
+
 namespace koord::scheduler {
 
 namespace {
@@ -14,24 +18,27 @@ bool concerns(const api::DeviceTaintRule& rule, const dra::PoolKey& pool,
 
 }  // namespace
 
-DeviceManager::DeviceManager(Cluster& cluster, Stores& stores, dra::SelectorCompiler& compiler,
-                             const dra::Features& which, bool taintRules)
+DeviceManager::DeviceManager(Cluster& cluster, Stores& stores, SharedDevices& shared,
+                             dra::SelectorCompiler& compiler, const dra::Features& which,
+                             bool taintRules)
     : features(which),
       inventory(usage, which.partitionableDevices),
       matchers(compiler),
       claims(stores.of<api::ResourceClaim>(), usage),
+      links(cluster, usage, inventory, shared),
       cluster_(cluster),
       classes_(stores.of<api::DeviceClass>()) {
   usage.changed = [this](const dra::PoolKey& pool) { poolChanged(pool); };
   inventory.nodeChanged = [this](const std::string& node) { touch(node); };
   inventory.sharedChanged = [this] { ++sharedRevision_; };
   auto& slices = stores.of<api::ResourceSlice>();
-  for (const auto& [key, slice] : slices.all()) inventory.setSlice(nullptr, slice);
-  slices.listen(
-      [this](const auto& before, const auto& after) { inventory.setSlice(before, after); });
+  for (const auto& [key, slice] : slices.all()) setSlice(nullptr, slice);
+  slices.listen([this](const auto& before, const auto& after) { setSlice(before, after); });
+  usage.forEach([this](const dra::PoolKey& pool, const auto&) { links.usageChanged(pool); });
   stores.of<api::DeviceClass>().listen([this](const auto&, const auto&) { ++classRevision_; });
   if (taintRules) readRules(stores.of<api::DeviceTaintRule>());
   cluster.addLedger(ledger);
+  cluster.addListener(*this);
 }
 
 void DeviceManager::readRules(Store<api::DeviceTaintRule>& rules) {
@@ -56,6 +63,36 @@ void DeviceManager::touch(const std::string& node) {
 void DeviceManager::poolChanged(const dra::PoolKey& pool) {
   const bool own = inventory.forEachNodeOf(pool, [this](const std::string& node) { touch(node); });
   if (!own) ++sharedRevision_;
+  links.usageChanged(pool);
+}
+
+void DeviceManager::setSlice(const dra::SlicePtr& before, const dra::SlicePtr& after) {
+  links.sliceChanging(before, after);
+  inventory.setSlice(before, after);
+  links.sliceChanged(before, after);
+}
+
+// A claim that other consumers than pods use is not vacated.
+void DeviceManager::vacate(const PodInfo& pod) {
+  if (pod.pod->spec.resourceClaims.empty()) return;
+  for (const ResourceClaimPtr& claim : claimsOfPod(*pod.pod, claims).claims) {
+    const auto& users = claim->status.reservedFor;
+    const bool vacated =
+        claim->status.allocation && !users.empty() &&
+        std::ranges::all_of(users, [&](const auto& user) {
+          return user.resource == "pods" && (user.uid == pod.uid() || !cluster_.findPod(user.uid));
+        });
+    if (!vacated) continue;
+    for (const auto& user : users) vacated_[user.uid].insert(claim->metadata.uid);
+    claims.setVacated(claim->metadata.uid, true);
+  }
+}
+
+void DeviceManager::fill(const PodInfo& pod) {
+  const auto it = vacated_.find(pod.uid());
+  if (it == vacated_.end()) return;
+  for (const std::string& claim : it->second) claims.setVacated(claim, false);
+  vacated_.erase(it);
 }
 
 DeviceManager::PlanPtr DeviceManager::planFor(const std::vector<ResourceClaimPtr>& unallocated) {

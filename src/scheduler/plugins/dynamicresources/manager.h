@@ -3,20 +3,24 @@
 // DeviceManager: what the DynamicResources plugins of all profiles share: claims, slices, classes,
 // compiled selectors, and the plans of claims. It tells the cluster which nodes to judge again when
 // slices or allocations change.
+//
+// In a simulation that removes all pods that use a claim, the claim's devices are free, because the
+// claim is deallocated when the pods are gone.
 
 #include "scheduler/engine/cluster.h"
 #include "scheduler/framework/handle.h"
 #include "scheduler/plugins/dynamicresources/allocator/inventory.h"
 #include "scheduler/plugins/dynamicresources/allocator/search.h"
 #include "scheduler/plugins/dynamicresources/claim_table.h"
+#include "scheduler/plugins/dynamicresources/device_links.h"
 
 namespace koord::scheduler {
 
-class DeviceManager {
+class DeviceManager final : private ClusterListener {
  public:
   // compiler must outlive it.
-  DeviceManager(Cluster& cluster, Stores& stores, dra::SelectorCompiler& compiler,
-                const dra::Features& features, bool taintRules);
+  DeviceManager(Cluster& cluster, Stores& stores, SharedDevices& shared,
+                dra::SelectorCompiler& compiler, const dra::Features& features, bool taintRules);
 
   using PlanPtr = std::shared_ptr<const Result<dra::Plan>>;
   // The plan for claims without an allocation. Claims of equal specs share it.
@@ -33,9 +37,21 @@ class DeviceManager {
   dra::Matchers matchers;
   ClaimTable claims;
   ClaimLedger ledger{claims};
+  DeviceLinks links;
   dra::MoreTaints moreTaints;  // of DeviceTaintRules; empty if there are none
 
  private:
+  void podAdded(NodeId, const PodPtr& pod) override {
+    if (!vacated_.empty()) fill(*pod);
+  }
+  void podRemoved(NodeId, const PodPtr& pod) override {
+    if (cluster_.whatIf()) vacate(*pod);
+  }
+  void nodeChanging(NodeId) override {}
+  void nodeChanged(NodeId) override {}
+  void vacate(const PodInfo& pod);
+  void fill(const PodInfo& pod);
+  void setSlice(const dra::SlicePtr& before, const dra::SlicePtr& after);
   void touch(const std::string& node);
   void poolChanged(const dra::PoolKey& pool);
   void readRules(Store<api::DeviceTaintRule>& rules);
@@ -46,6 +62,8 @@ class DeviceManager {
   std::uint64_t sharedRevision_ = 0;
   // Requests of remembered plans. More means that users write new expressions for every claim.
   static constexpr std::size_t kMostPlanned = 16384;
+  // By uid of a user: the claims of which a simulation has removed all users.
+  std::map<std::string, std::set<std::string>> vacated_;
   // By the specs of the claims.
   std::map<std::vector<std::uint64_t>, PlanPtr> plans_;
   std::uint64_t plansOf_ = 0;  // the class revision

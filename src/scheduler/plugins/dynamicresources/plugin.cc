@@ -28,6 +28,12 @@ dra::Features featuresOf(Handle& handle) {
           .listTypeAttributes = handle.enabled("DRAListTypeAttributes")};
 }
 
+constexpr const char* kGiven = "node(s) devices for the claims are allocated by DeviceShare";
+
+SharedDevices& sharedDevicesOf(Handle& handle) {
+  return handle.shared().of<SharedDevices>([] { return std::make_unique<SharedDevices>(); });
+}
+
 // Stores that no informer fills, for clusters without resource.k8s.io.
 struct NoObjects {
   Stores stores;
@@ -50,7 +56,7 @@ DynamicResources::DynamicResources(Handle& handle, const DynamicResourcesArgs& a
   if (!handle.enabled("DRASchedulerFilterTimeout")) args_.filterTimeout = Duration::zero();
   manager_ = &handle.shared().of<DeviceManager>([&] {
     return std::make_unique<DeviceManager>(
-        cluster_, storesOf(handle), celSelectors(), featuresOf(handle),
+        cluster_, storesOf(handle), sharedDevicesOf(handle), celSelectors(), featuresOf(handle),
         handle.enabled("DRADeviceTaints") && handle.enabled("DRADeviceTaintRules"));
   });
 }
@@ -63,8 +69,8 @@ DynamicResources::DynamicResources(Handle& handle, const DynamicResourcesArgs& a
       enabled_(true),
       random_(handle.random()) {
   manager_ = &handle.shared().of<DeviceManager>([&] {
-    return std::make_unique<DeviceManager>(cluster_, handle.stores(), compiler, dra::Features{},
-                                           false);
+    return std::make_unique<DeviceManager>(cluster_, handle.stores(), sharedDevicesOf(handle),
+                                           compiler, dra::Features{}, false);
   });
 }
 
@@ -206,6 +212,14 @@ std::function<bool()> DynamicResources::deadline() const {
   return [until] { return std::chrono::steady_clock::now() >= until; };
 }
 
+bool DynamicResources::fitsWithoutOthers(const dra::Plan& plan, NodeId node) const {
+  const dra::NodeInventory& inventory = manager_->inventory.of(cluster_.node(node).object);
+  if (manager_->links.givenOn(node, inventory).empty()) return false;
+  const auto expired = deadline();
+  dra::Search search(plan, inventory, manager_->moreTaints, expired);
+  return search.run().found();
+}
+
 Status DynamicResources::filter(const CycleState& state, const PodInfo&, NodeFilter& nodes) {
   const ClassClaims& claims = *state.get<ClassClaims>(kClass);
   if (claims.plan && !claims.plan->has_value()) return Status::of(claims.plan->error());
@@ -223,11 +237,15 @@ Status DynamicResources::filter(const CycleState& state, const PodInfo&, NodeFil
       const dra::NodeInventory& inventory = manager_->inventory.of(node);
       const auto expired = deadline();
       dra::Search search(**claims.plan, inventory, manager_->moreTaints, expired);
+      search.leaveOut(manager_->links.givenOn(id, inventory));
       const dra::Outcome outcome = search.run();
       switch (outcome.kind) {
         case dra::Outcome::Kind::Found:
           break;
         case dra::Outcome::Kind::NotFound:
+          // Evicting a pod with such a device can help.
+          if (fitsWithoutOthers(**claims.plan, id))
+            return nodes.reject(id, Code::Unschedulable, kGiven);
           return reject(id, notFound, "cannot allocate all claims");
         case dra::Outcome::Kind::Unusable:
           return nodes.reject(id, Code::UnschedulableAndUnresolvable, outcome.message);
@@ -262,8 +280,9 @@ Status DynamicResources::score(const CycleState& state, const PodInfo&,
     scores[n] = claims.rank;
     if (!claims.plan || !claims.plan->has_value()) continue;
     const auto expired = deadline();
-    dra::Search search(**claims.plan, manager_->inventory.of(cluster_.node(nodes[n]).object),
-                       manager_->moreTaints, expired);
+    const dra::NodeInventory& inventory = manager_->inventory.of(cluster_.node(nodes[n]).object);
+    dra::Search search(**claims.plan, inventory, manager_->moreTaints, expired);
+    search.leaveOut(manager_->links.givenOn(nodes[n], inventory));
     if (search.run().found()) scores[n] += dra::rankOf(**claims.plan, search);
   }
   return {};
@@ -329,6 +348,7 @@ Status DynamicResources::reserve(CycleState& state, const PodPtr& pod, NodeId no
     const dra::NodeInventory& inventory = manager_->inventory.of(object);
     const auto expired = deadline();
     dra::Search search(**plan, inventory, manager_->moreTaints, expired);
+    search.leaveOut(manager_->links.givenOn(node, inventory));
     if (!search.run().found()) return Status::unschedulable("cannot allocate all claims");
     auto chosen = dra::allocationsOf(**plan, inventory, search, object->metadata.name,
                                      [this] { return newUid(); });
@@ -368,6 +388,9 @@ Status DynamicResources::preBindPreFlight(CycleState& state, const PodPtr&, Node
 
 Task<Status> DynamicResources::preBind(CycleState& state, PodPtr pod, NodeId node) {
   Reserved& reserved = *state.get<Reserved>(kReserved);
+  for (const AllocationPtr& allocation : reserved.allocations)
+    if (allocation && manager_->links.anyGiven(node, *allocation))
+      co_return Status::error("devices were given to another pod by DeviceShare meanwhile");
   for (std::size_t i = 0; i < reserved.claims.size(); ++i) {
     if (api::isReservedFor(*reserved.claims[i], pod->uid())) continue;
     auto binding = bindClaim(reserved.claims[i], reserved.allocations[i], pod);
@@ -399,6 +422,13 @@ Hint DynamicResources::hintForClaim(const PodInfo& pod, const ClusterEvent& even
   return api::encode(before->status) == api::encode(after->status) ? Hint::Skip : Hint::Queue;
 }
 
+// A pod with devices of DeviceShare that goes, or a Device that changes.
+Hint DynamicResources::hintForGivenDevices(const ClusterEvent& event) const {
+  if (event.resource == EventResource::Custom)
+    return manager_->links.sharesDevices() ? Hint::Queue : Hint::Skip;
+  return event.oldPod && manager_->links.mayHaveDevices(*event.oldPod) ? Hint::Queue : Hint::Skip;
+}
+
 Hint DynamicResources::hintForPod(const PodInfo& pod, const ClusterEvent& event) const {
   if (!event.newPod || event.newPod->uid() != pod.uid()) return Hint::Skip;
   return claimsOfPod(*event.newPod->pod, manager_->claims).problem.empty() ? Hint::Queue
@@ -414,6 +444,11 @@ std::vector<EventRegistration> DynamicResources::eventsToRegister() const {
        [this](const PodInfo& pod, const ClusterEvent& event) { return hintForClaim(pod, event); }},
       {EventResource::Pod, kUpdatePodGeneratedResourceClaim, "",
        [this](const PodInfo& pod, const ClusterEvent& event) { return hintForPod(pod, event); }},
+      {EventResource::Pod, kDelete, "",
+       [this](const PodInfo&, const ClusterEvent& event) { return hintForGivenDevices(event); }},
+      {EventResource::Custom, kAdd | kUpdate | kDelete,
+       "devices.v1alpha1.scheduling.koordinator.sh",
+       [this](const PodInfo&, const ClusterEvent& event) { return hintForGivenDevices(event); }},
       {EventResource::DeviceClass, kAdd | kUpdate, "", {}},
       {EventResource::ResourceSlice, kAdd | kUpdate, "", {}}};
 }

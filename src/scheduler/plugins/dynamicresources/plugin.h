@@ -84,8 +84,11 @@ class DynamicResources final : public Plugin,
   Status checkClasses(const api::ResourceClaim& claim) const;
   static bool usableOn(const ClassClaims::Allocated& allocated, const api::Node& node);
   std::function<bool()> deadline() const;
+  // Returns true if the claims could be allocated on the node without what DeviceShare has given.
+  bool fitsWithoutOthers(const dra::Plan& plan, NodeId node) const;
   Hint hintForClaim(const PodInfo& pod, const ClusterEvent& event) const;
   Hint hintForPod(const PodInfo& pod, const ClusterEvent& event) const;
+  Hint hintForGivenDevices(const ClusterEvent& event) const;
   std::string newUid();
 
   // pre_bind.cc

@@ -82,6 +82,22 @@ Result<GivenDevices> parseGivenDevices(std::string_view annotation) {
   return given;
 }
 
+std::vector<GivenId> parseGivenIds(std::string_view annotation) {
+  std::vector<GivenId> ids;
+  const auto document = parseJson(annotation);
+  if (!document || !document->is_object()) return ids;
+  for (const auto& [name, list] : document->get_object()) {
+    const auto type = deviceTypeOf(name);
+    if (!type || !list.is_array()) continue;
+    for (const json::value& entry : list.get_array()) {
+      const auto read = api::decode<GivenDeviceDocument>(entry, api::Reading::Go);
+      if (read && isMinor(read->minor) && !read->id.empty())
+        ids.push_back({*type, static_cast<int>(read->minor), read->id});
+    }
+  }
+  return ids;
+}
+
 json::object describeGivenDevices(const GivenDevices& given, const DeviceInventory& inventory) {
   std::map<std::string_view, DeviceType> types;  // in the order of their names
   for (const DeviceType type : kDeviceTypes)

@@ -41,6 +41,12 @@ class DeviceUse {
 
   // Only devices of which something is used.
   const AmountsByMinor& of(DeviceType type) const { return at(used_, type); }
+  // Returns true if something of the device is used.
+  bool has(DeviceType type, int minor) const {
+    const auto& functions = at(functions_, type);
+    const auto it = functions.lower_bound({minor, ""});
+    return of(type).contains(minor) || (it != functions.end() && it->first == minor);
+  }
   bool hasFunction(DeviceType type, int minor, const std::string& busId) const {
     return at(functions_, type).contains({minor, busId});
   }

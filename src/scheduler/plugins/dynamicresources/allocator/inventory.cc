@@ -111,6 +111,20 @@ bool Inventory::forEachNodeOf(const PoolKey& pool,
   return own;
 }
 
+void Inventory::forEachDeviceOn(const api::Node& node, const EachDevice& fn) const {
+  const auto visit = [&](const Slices& slices) {
+    for (const auto& [name, stored] : slices) {
+      Relevant here;
+      if (!relevant(stored, node, here).value_or(false)) continue;
+      const auto& devices = std::as_const(stored.slice->spec.devices);
+      for (std::size_t i = 0; i < devices.size(); ++i)
+        if (here.elsewhere.empty() || !here.elsewhere[i]) fn(*stored.slice, devices[i]);
+    }
+  };
+  if (const auto own = byNode_.find(node.metadata.name); own != byNode_.end()) visit(own->second);
+  visit(shared_);
+}
+
 const NodeInventory& Inventory::of(const std::shared_ptr<const api::Node>& node) {
   std::unique_ptr<NodeInventory>& slot = nodes_[node->metadata.name];
   // Labels decide which shared slices the node can reach.

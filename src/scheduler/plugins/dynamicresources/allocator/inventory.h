@@ -88,6 +88,14 @@ class Inventory {
   // Calls fn(node) for the nodes with slices of their own in the pool. Returns false if other nodes
   // can reach its devices, too.
   bool forEachNodeOf(const PoolKey& pool, const std::function<void(const std::string&)>& fn) const;
+  // Calls fn(slice, device) for every device of slices that the node can reach, also of pools
+  // that are out of date, incomplete or invalid. Slices whose node selector cannot be read have
+  // none.
+  using EachDevice =
+      std::function<void(const api::ResourceSlice& slice, const api::SliceDevice& device)>;
+  void forEachDeviceOn(const api::Node& node, const EachDevice& fn) const;
+  // True if the pool has a slice, of any node and generation.
+  bool hasSlices(const PoolKey& pool) const { return byPool_.contains(pool); }
   // False if every slice is for one node.
   bool hasShared() const { return !shared_.empty(); }
   std::size_t slices() const { return count_; }

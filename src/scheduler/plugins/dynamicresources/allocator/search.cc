@@ -243,7 +243,7 @@ bool Search::isShare(const DeviceOnNode& device) const {
 
 bool Search::inUse(std::uint32_t device, const RequestPlan& request) const {
   if (request.adminAccess) return (users_[device] >> request.claim & 1) != 0;
-  if (users_[device] != 0) return true;
+  if (users_[device] != 0 || (!leftOut_.empty() && leftOut_[device])) return true;
   const DeviceOnNode& entry = node_.devices[device];
   const DeviceUse* use = entry.pool->use->of(entry.device->name());
   return use && (use->whole != 0 || (use->shares != 0 && !isShare(entry)));

@@ -42,6 +42,10 @@ class Search {
   Search(const Plan& plan, const NodeInventory& node, const MoreTaints& moreTaints,
          const std::function<bool()>& expired);
 
+  // Devices, by index in NodeInventory::devices, that are not allocated because another plugin has
+  // given the hardware. Claims with adminAccess get them nevertheless. Empty: none.
+  void leaveOut(std::vector<bool> devices) { leftOut_ = std::move(devices); }
+
   Outcome run();
   // After Found, in the order of the plan's requests.
   const std::vector<Pick>& picks() const { return picks_; }
@@ -116,6 +120,7 @@ class Search {
   const MoreTaints& moreTaints_;
   const std::function<bool()>& expired_;
 
+  std::vector<bool> leftOut_;
   std::vector<Pick> picks_;
   std::vector<std::size_t> chosen_;
   std::vector<std::uint64_t> users_;   // by device: the claims that take it, whole

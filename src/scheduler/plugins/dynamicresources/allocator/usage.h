@@ -50,6 +50,11 @@ class Usage {
   // Called for every pool whose devices are used differently.
   std::function<void(const PoolKey& pool)> changed;
 
+  // nullptr if nothing of the pool was ever allocated or asked for.
+  const PoolUse* find(const PoolKey& key) const {
+    const auto it = pools_.find(key);
+    return it == pools_.end() ? nullptr : it->second.get();
+  }
   // Calls fn(pool, use) for pools with allocated devices.
   template <class F>
   void forEach(F&& fn) const {

@@ -1,0 +1,61 @@
+#pragma once
+
+// SharedDevices: one ledger for hardware that two plugins allocate. DeviceShare allocates the
+// devices of Device objects (koordinator.sh/gpu), DynamicResources those of ResourceSlices (resource
+// claims). A GPU that both list is given to one of them at a time:
+//
+//   a device that DeviceShare has given, or that a reservation holds, or a part of it, is not
+//   allocated to claims, and neither are its partitions and shares;
+//   a device of which claims have anything, such as one partition, is full for DeviceShare.
+//
+// Each plugin keeps its own tables, which follow the grants of pods, so that a simulation and a
+// restart need nothing more. The plugins ask each other here for what the other one has given at
+// this moment. A change of either table touches the node.
+//
+// Which devices are the same: model/device_identity.h. Devices have numbers, valid on one node.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "scheduler/engine/node_set.h"
+#include "scheduler/engine/pod_info.h"
+
+namespace koord::scheduler {
+
+using DeviceNumber = std::uint32_t;
+
+// The devices of a node that DeviceShare allocates, by their identities.
+struct ListedDevices {
+  // The same for equal content, for all nodes and times.
+  std::uint64_t version = 0;
+  std::vector<std::pair<std::string, DeviceNumber>> identities;  // sorted; some may be there twice
+};
+
+// Implemented by DeviceShare's table.
+class ListedDevicesOffer {
+ public:
+  virtual ~ListedDevicesOffer() = default;
+  // nullptr if DeviceShare does not know devices of the node. Valid until the node changes.
+  virtual const ListedDevices* listedOn(NodeId node) = 0;
+  // Returns true if a pod or a reservation has the device, or a part of it.
+  virtual bool isGiven(NodeId node, DeviceNumber device) const = 0;
+  // Returns true if pods like this may get devices.
+  virtual bool mayHaveDevices(const PodInfo& pod) const = 0;
+};
+
+// Implemented by DynamicResources' manager.
+class ClaimedDevicesOffer {
+ public:
+  virtual ~ClaimedDevicesOffer() = default;
+  // The devices of the node of which claims have something, ascending.
+  virtual std::vector<DeviceNumber> claimedOn(NodeId node) = 0;
+};
+
+// Shared by all profiles (Handle::shared). A member is nullptr if no profile has the plugin.
+struct SharedDevices {
+  ListedDevicesOffer* listed = nullptr;
+  ClaimedDevicesOffer* claimed = nullptr;
+};
+
+}  // namespace koord::scheduler

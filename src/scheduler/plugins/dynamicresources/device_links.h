@@ -1,0 +1,89 @@
+#pragma once
+
+// DeviceLinks: which devices of ResourceSlices are hardware that DeviceShare allocates, too
+// (framework/shared_devices.h).
+//
+// A device of a slice is linked to the devices of the node's Device object with one of its
+// identities. A device without such an identity that consumes counters is linked to those of the
+// devices with which it shares its counter sets: one has all counter sets of the other. So a
+// partition is linked to its GPU, whatever its driver publishes.
+//
+// An allocated device keeps its links when its slice is deleted or names other hardware, because the
+// pod still uses the former one. If the scheduler starts while a driver is down, so that the devices
+// of its claims have no slice, nothing tells which hardware they are: then claims have all devices
+// of the node that the pool is named after, until the driver publishes the pool or the claims are
+// deallocated.
+//
+// Links of a node are computed at the first question and kept until its slices or its Device change.
+// Without slices, or without Devices, a question costs one comparison.
+
+#include <map>
+#include <set>
+
+#include "scheduler/engine/cluster.h"
+#include "scheduler/framework/shared_devices.h"
+#include "scheduler/plugins/dynamicresources/allocator/inventory.h"
+
+namespace koord::scheduler {
+
+class DeviceLinks final : public ClaimedDevicesOffer {
+ public:
+  DeviceLinks(Cluster& cluster, dra::Usage& usage, const dra::Inventory& inventory,
+              SharedDevices& shared);
+
+  std::vector<DeviceNumber> claimedOn(NodeId node) override;
+  // By index in inventory.devices: true if DeviceShare has given the hardware. Empty if it has given
+  // none of them.
+  std::vector<bool> givenOn(NodeId node, const dra::NodeInventory& inventory);
+  // Whether DeviceShare has given hardware of these devices.
+  bool anyGiven(NodeId node, const api::AllocationResult& allocation);
+  // Returns true if both plugins have devices.
+  bool sharesDevices() const { return shared_.listed && inventory_.slices() > 0; }
+  // Returns true if pods like this may free devices of slices.
+  bool mayHaveDevices(const PodInfo& pod) const {
+    return sharesDevices() && shared_.listed->mayHaveDevices(pod);
+  }
+
+  // --- Call before and after a slice changes, and after allocations of the pool change. `before` is
+  // nullptr for a new slice, `after` for a deleted one.
+  void sliceChanging(const dra::SlicePtr& before, const dra::SlicePtr& after);
+  void sliceChanged(const dra::SlicePtr& before, const dra::SlicePtr& after);
+  void usageChanged(const dra::PoolKey& pool);
+
+ private:
+  using DeviceKey = std::pair<dra::PoolKey, std::string>;
+  struct Link {
+    const dra::PoolUse* pool = nullptr;
+    std::string device;
+    std::vector<DeviceNumber> hardware;
+  };
+  struct NodeLinks {
+    std::uint64_t listed = 0;  // ListedDevices::version; 0: not computed
+    std::shared_ptr<const api::Node> node;
+    std::vector<Link> links;  // a device may have several
+  };
+  // An allocated device whose slice does not say any more which hardware it is.
+  struct Former {
+    std::string node;
+    std::set<std::string> identities;
+  };
+
+  // nullptr if DeviceShare knows no devices of the node, or there are no slices.
+  const NodeLinks* of(NodeId node);
+  std::vector<Link> compute(const api::Node& node, const ListedDevices& listed) const;
+  void forget(const std::string& node);
+  void checkOrphan(const dra::PoolKey& pool);
+  bool isGiven(NodeId node, const Link& link) const;
+  void touch(const std::string& node);
+
+  Cluster& cluster_;
+  dra::Usage& usage_;
+  const dra::Inventory& inventory_;
+  SharedDevices& shared_;
+  std::vector<NodeLinks> nodes_;  // by NodeId
+  std::map<DeviceKey, Former> former_;
+  // Pools with allocated devices and without slices, by the node that they are named after.
+  std::map<std::string, std::set<dra::PoolKey>> orphans_;
+};
+
+}  // namespace koord::scheduler

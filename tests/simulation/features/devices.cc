@@ -28,19 +28,6 @@ PlainDeviceGrant deviceGrantOf(const api::Pod& pod) {
   return PlainDeviceGrant::of(pod.metadata.annotations);
 }
 
-PlainDeviceGrant plainOf(const scheduler::GivenDevices& given) {
-  PlainDeviceGrant plain;
-  for (const scheduler::DeviceType type : scheduler::kDeviceTypes) {
-    for (const auto& device : at(given, type)) {
-      const DeviceKey key{std::string(nameOf(type)), device.minor};
-      for (const auto& [name, amount] : device.amounts.toList())
-        plain.parts[key][name] = amount.value();
-      for (const auto& function : device.functions) plain.functions.emplace(key, function.busId);
-    }
-  }
-  return plain;
-}
-
 std::string describeGrant(const PlainDeviceGrant& grant) {
   std::string text;
   for (const auto& [key, amounts] : grant.parts) {
@@ -223,16 +210,7 @@ void DevicesFeature::tick() {
 }
 
 void DevicesFeature::addRules(scheduler::Handle& handle, const std::string& without, Model& model) {
-  auto plain = std::make_shared<PlainDevices>();
-  for (const auto& [key, device] : handle.stores().of<Device>().all())
-    plain->devices[key.name] = std::make_shared<const DeviceParts>(partsOf(*device));
-  const auto& table = DeviceTable::of(handle);
-  handle.cluster().live().forEach([&](scheduler::NodeId node) {
-    if (table.rowOf(node).listed) plain->listed.insert(handle.cluster().node(node).name);
-  });
-  for (const auto& record : handle.cluster().pods())
-    if (const auto* grant = table.in(record.grants); grant && record.info->uid() != without)
-      plain->held[record.info->uid()] = plainOf(grant->given);
+  const auto plain = PlainDevices::of(handle, without);
   using Answer = PlainDevices::Answer;
   model.rules.push_back([plain](const Model& now, const api::Pod& pod, const api::Node& node) {
     std::vector<std::string> reasons;
@@ -346,7 +324,7 @@ std::string DevicesFeature::check(scheduler::Handle& handle, scheduler::NodeId n
     const auto pod = invariants_.stored(*info->pod);
     if (!record || record->assumed || !pod) continue;
     const auto* grant = table.in(record->grants);
-    const PlainDeviceGrant is = grant ? plainOf(grant->given) : PlainDeviceGrant();
+    const PlainDeviceGrant is = grant ? PlainDeviceGrant::of(grant->given) : PlainDeviceGrant();
     if (const PlainDeviceGrant said = deviceGrantOf(*pod); is != said)
       return fmt::format("{} says{}, {} count", pod->metadata.name, describeGrant(said),
                          describeGrant(is));

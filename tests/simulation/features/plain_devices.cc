@@ -5,11 +5,14 @@
 #include "base/json.h"
 #include "model/pod_requests.h"
 #include "model/well_known.h"
+#include "scheduler/plugins/deviceshare/device_object.h"
+#include "scheduler/plugins/deviceshare/device_table.h"
 #include "scheduler/plugins/deviceshare/devices/demand.h"
 #include "simulation/features/plain_reservations.h"
 
 namespace koord::simulation {
 
+using scheduler::DeviceTable;
 using scheduler::testing::amountIn;
 
 namespace {
@@ -44,6 +47,34 @@ PlainDeviceGrant PlainDeviceGrant::of(const api::StringMap& annotations) {
     }
   }
   return grant;
+}
+
+PlainDeviceGrant PlainDeviceGrant::of(const scheduler::GivenDevices& given) {
+  PlainDeviceGrant plain;
+  for (const scheduler::DeviceType type : scheduler::kDeviceTypes) {
+    for (const auto& device : at(given, type)) {
+      const DeviceKey key{std::string(nameOf(type)), device.minor};
+      for (const auto& [name, amount] : device.amounts.toList())
+        plain.parts[key][name] = amount.value();
+      for (const auto& function : device.functions) plain.functions.emplace(key, function.busId);
+    }
+  }
+  return plain;
+}
+
+std::shared_ptr<PlainDevices> PlainDevices::of(scheduler::Handle& handle,
+                                               const std::string& without) {
+  auto plain = std::make_shared<PlainDevices>();
+  for (const auto& [key, device] : handle.stores().of<api::Device>().all())
+    plain->devices[key.name] = std::make_shared<const DeviceParts>(partsOf(*device));
+  const auto& table = DeviceTable::of(handle);
+  handle.cluster().live().forEach([&](scheduler::NodeId node) {
+    if (table.rowOf(node).listed) plain->listed.insert(handle.cluster().node(node).name);
+  });
+  for (const auto& record : handle.cluster().pods())
+    if (const auto* grant = table.in(record.grants); grant && record.info->uid() != without)
+      plain->held[record.info->uid()] = PlainDeviceGrant::of(grant->given);
+  return plain;
 }
 
 DeviceParts partsOf(const api::Device& device) {

@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "api/device.h"
+#include "scheduler/framework/handle.h"
+#include "scheduler/plugins/deviceshare/devices/use.h"
 #include "scheduler/plugins/reference_evaluator.h"
 
 namespace koord::simulation {
@@ -25,6 +27,7 @@ struct PlainDeviceGrant {
   std::set<std::pair<DeviceKey, std::string>> functions;  // with their bus ids
   bool operator==(const PlainDeviceGrant&) const = default;
   static PlainDeviceGrant of(const api::StringMap& annotations);
+  static PlainDeviceGrant of(const scheduler::GivenDevices& given);
 };
 
 // The healthy devices of a node.
@@ -49,6 +52,9 @@ class PlainDevices {
   std::map<std::string, std::shared_ptr<const DeviceParts>> devices;  // by node
   std::set<std::string> listed;                  // nodes that have, or had, devices
   std::map<std::string, PlainDeviceGrant> held;  // by uid
+
+  // As the process knows them, without the allocation of one pod.
+  static std::shared_ptr<PlainDevices> of(scheduler::Handle& handle, const std::string& without);
 
   enum class Answer { Fits, Lacks, Undecided };
   Answer ask(const Model& now, const api::Pod& pod, const api::Node& node) const;

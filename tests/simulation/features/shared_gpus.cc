@@ -1,0 +1,332 @@
+#include "simulation/features/shared_gpus.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "scheduler/plugins/deviceshare/device_object.h"
+#include "scheduler/plugins/deviceshare/device_table.h"
+#include "scheduler/plugins/dynamicresources/manager.h"
+#include "simulation/features/devices.h"
+#include "simulation/features/plain_reservations.h"
+
+namespace koord::simulation {
+
+using scheduler::DeviceManager;
+
+namespace {
+
+constexpr const char* kDriver = "gpus.example.com";
+constexpr int kParts = 2;  // of each GPU
+
+// "gpu-1" and "part-1-0" are of GPU 1.
+int gpuOf(const std::string& device) {
+  const auto dash = device.find('-');
+  int minor = -1;
+  if (dash != std::string::npos)
+    std::from_chars(device.data() + dash + 1, device.data() + device.size(), minor);
+  return minor;
+}
+
+std::set<int> gpusOf(const api::AllocationResult& allocation) {
+  std::set<int> minors;
+  for (const auto& result : allocation.devices.results)
+    if (result.driver == kDriver) minors.insert(gpuOf(result.device));
+  return minors;
+}
+
+std::string poolOf(const api::AllocationResult& allocation) {
+  const auto& results = allocation.devices.results;
+  return results.empty() ? "" : results.front().pool;
+}
+
+std::set<int> gpusOf(const api::Pod& pod) {
+  std::set<int> minors;
+  for (const auto& [key, amounts] : PlainDeviceGrant::of(pod.metadata.annotations).parts)
+    if (key.first == "gpu") minors.insert(key.second);
+  return minors;
+}
+
+bool intersect(const std::set<int>& a, const std::set<int>& b) {
+  return std::ranges::any_of(a, [&](int minor) { return b.contains(minor); });
+}
+
+DeviceManager& managerOf(scheduler::Handle& handle) {
+  return handle.shared().of<DeviceManager>([]() -> std::unique_ptr<DeviceManager> {
+    throw std::logic_error("DynamicResources is not enabled");
+  });
+}
+
+}  // namespace
+
+SharedGpusFeature::SharedGpusFeature(const Surroundings& world, Random random)
+    : Feature(world, random),
+      claims_(world.api, world.loop),
+      templates_(world.api, world.loop),
+      slices_(world.api, world.loop),
+      devices_(world.api, world.loop),
+      events_(world.api, world.loop, "resource_claim", random.fork()),
+      controller_(world.api, world.loop, claims_, templates_, invariants_.pods, events_) {
+  claims_.addHandler({[this](const auto& claim) { seen(nullptr, claim); },
+                      [this](const auto& before, const auto& after) { seen(before, after); },
+                      [this](const auto& claim) { seen(claim, nullptr); }});
+  const auto listed = [this](const auto& device) {
+    std::set<int>& gpus = gpus_[device->metadata.name];
+    const std::size_t before = gpus.size();
+    for (const api::DeviceInfo& info : device->spec.devices)
+      if (info.type == "gpu" && info.minor) gpus.insert(*info.minor);
+    if (gpus.size() != before) publish(device->metadata.name);
+  };
+  devices_.addHandler(
+      {listed, [listed](const auto&, const auto& after) { listed(after); }, [](const auto&) {}});
+  slices_.addHandler({[this](const auto&) { invariants_.touched(); },
+                      [this](const auto&, const auto&) { invariants_.touched(); },
+                      [this](const auto&) { invariants_.touched(); }});
+}
+
+// It is among the default plugins. Its scores are not used, because plain evaluation does not know
+// them. The checker looks before PostFilter releases claims.
+void SharedGpusFeature::configure(scheduler::ProfileConfig& profile) const {
+  for (const char* point : {"preScore", "score"})
+    profile.plugins[point].disabled.emplace_back("DynamicResources");
+  scheduler::PluginSet& postFilter = profile.plugins["postFilter"];
+  if (postFilter.enabled.empty()) {
+    postFilter.disabled = {"*"};
+    postFilter.enabled = {{std::string(DecisionChecker::kName), 0},
+                          {std::string(DecisionChecker::kPreemption), 0}};
+  }
+  postFilter.enabled.insert(postFilter.enabled.end() - 1, {"DynamicResources", 0});
+}
+
+void SharedGpusFeature::start() {
+  claims_.start();
+  templates_.start();
+  slices_.start();
+  devices_.start();
+  controller_.start();
+  for (const char* type : {"gpu", "part"})
+    create(api::DeviceClass::kType, "",
+           {{"metadata", {{"name", fmt::format("whole-or-{}", type)}}},
+            {"spec",
+             {{"selectors",
+               json::array{{{"cel",
+                             {{"expression", fmt::format("device.attributes[\"{}\"].type == \"{}\"",
+                                                         kDriver, type)}}}}}}}}});
+}
+
+// --- The driver.
+
+// All GPUs of the node and their parts, in one slice of a new generation.
+void SharedGpusFeature::publish(const std::string& node) {
+  json::array devices, counterSets;
+  const auto text = [](std::string value) { return json::object{{"string", std::move(value)}}; };
+  for (const int minor : gpus_[node]) {
+    const std::string set = fmt::format("set-{}", minor);
+    const auto consumes = [&](int amount) {
+      return json::array{
+          {{"counterSet", set}, {"counters", {{"parts", {{"value", std::to_string(amount)}}}}}}};
+    };
+    const std::string id = fmt::format("{}-gpu-{}", node, minor);
+    devices.push_back({{"name", fmt::format("gpu-{}", minor)},
+                       {"attributes", {{"type", text("gpu")}, {"uuid", text(id)}}},
+                       {"consumesCounters", consumes(kParts)}});
+    for (int part = 0; part < kParts; ++part) {
+      json::object attributes{{"type", text("part")}};
+      // Some drivers name the GPU, and some only share its counters.
+      if (part == 0) attributes["parentUUID"] = text(id);
+      devices.push_back({{"name", fmt::format("part-{}-{}", minor, part)},
+                         {"attributes", std::move(attributes)},
+                         {"consumesCounters", consumes(1)}});
+    }
+    counterSets.push_back(
+        {{"name", set}, {"counters", {{"parts", {{"value", std::to_string(kParts)}}}}}});
+  }
+  const std::int64_t generation = ++generations_[node];
+  const auto slice = [&](const char* kind, const char* field, json::array list) {
+    return json::object{
+        {"metadata", {{"name", fmt::format("{}-{}-{}", node, kind, generation)}}},
+        {"spec",
+         {{"driver", kDriver},
+          {"nodeName", node},
+          {"pool", {{"name", node}, {"generation", generation}, {"resourceSliceCount", 2}}},
+          {field, std::move(list)}}}};
+  };
+  for (const auto& old : slices_.objects())
+    if (old->spec.pool.name == node) remove(api::ResourceSlice::kType, old->metadata);
+  for (json::object& object : std::array{slice("sets", "sharedCounters", std::move(counterSets)),
+                                         slice("gpus", "devices", std::move(devices))})
+    loop_.runAfter(Duration(random_.below(2'000'000'000)), [this, object] {
+      write(kube::createObject(api_, api::ResourceSlice::kType, {"", ""}, object));
+    });
+}
+
+void SharedGpusFeature::act() {
+  if (gpus_.empty()) return;
+  const auto node =
+      std::next(gpus_.begin(), static_cast<std::ptrdiff_t>(random_.below(gpus_.size())))->first;
+  if (random_.chance(0.5)) {
+    journal_.note("the driver of {} restarts", node);
+    return publish(node);
+  }
+  journal_.note("the driver of {} is down", node);
+  for (const auto& slice : slices_.objects())
+    if (slice->spec.pool.name == node) remove(api::ResourceSlice::kType, slice->metadata);
+}
+
+void SharedGpusFeature::quiet() {
+  for (const auto& [node, gpus] : gpus_) publish(node);
+}
+
+// --- Users.
+
+void SharedGpusFeature::shape(scheduler::testing::PodBuilder& pod) {
+  const auto& requests = pod.object().spec.containers.back().resources.requests;
+  const bool hasDevices = std::ranges::any_of(
+      requests, [](const auto& each) { return each.first.find('/') != std::string::npos; });
+  if (hasDevices || !random_.chance(0.7)) return;
+  auto& entry = pod.object().spec.resourceClaims.emplace_back();
+  entry.name = "gpus";
+  const bool shares = lastClaim_ > 0 && random_.chance(0.2);
+  if (!shares) {
+    ++lastClaim_;
+    const std::string namespace_ = pod.object().metadata.namespace_;
+    json::object exactly{{"deviceClassName", pick({"whole-or-gpu", "whole-or-part"})},
+                         {"allocationMode", "ExactCount"},
+                         {"count", random_.chance(0.8) ? 1 : 2}};
+    create(api::ResourceClaim::kType, namespace_,
+           {{"metadata", {{"name", fmt::format("gpus-{}", lastClaim_)}}},
+            {"spec",
+             {{"devices",
+               {{"requests", json::array{{{"name", "gpu"}, {"exactly", std::move(exactly)}}}}}}}}});
+  }
+  entry.resourceClaimName = fmt::format("gpus-{}", lastClaim_);
+}
+
+// --- Plain evaluation: a GPU of which a claim has something has nothing for DeviceShare. What
+// claims get is left to the plugin.
+
+void SharedGpusFeature::addRules(scheduler::Handle& handle, const std::string& without,
+                                 Model& model) {
+  struct Held {
+    std::string node;
+    std::set<int> gpus;
+    std::set<std::string> users;  // uids of pods that the process knows
+  };
+  auto held = std::make_shared<std::vector<Held>>();
+  const DeviceManager& manager = managerOf(handle);
+  const auto usersOf = [&](const api::ResourceClaim& claim) {
+    std::set<std::string> users;
+    for (const auto& user : claim.status.reservedFor)
+      if (handle.cluster().findPod(user.uid)) users.insert(user.uid);
+    return users;
+  };
+  for (const auto& [key, stored] : handle.stores().of<api::ResourceClaim>().all()) {
+    const ClaimPtr claim = manager.claims.get(key);
+    if (claim && claim->status.allocation)
+      held->push_back(
+          {poolOf(*claim->status.allocation), gpusOf(*claim->status.allocation), usersOf(*claim)});
+  }
+  for (const auto& record : handle.cluster().pods()) {
+    const auto* granted = manager.ledger.in(record.grants);
+    if (!granted || record.info->uid() == without) continue;
+    for (const auto& promise : granted->promises)
+      held->push_back(
+          {poolOf(*promise.allocation), gpusOf(*promise.allocation), {record.info->uid()}});
+  }
+  const auto plain = PlainDevices::of(handle, without);
+  const auto ask = [plain, held](const Model& now, const api::Pod& pod, const api::Node& node) {
+    std::set<int> taken;
+    for (const Held& each : *held) {
+      const bool gone =
+          !each.users.empty() &&
+          std::ranges::none_of(each.users, [&](const auto& uid) { return now.pods.contains(uid); });
+      if (each.node == node.metadata.name && !gone)
+        taken.insert(each.gpus.begin(), each.gpus.end());
+    }
+    PlainDevices left = *plain;
+    const auto known = left.devices.find(node.metadata.name);
+    if (taken.empty() || known == left.devices.end()) return PlainDevices::Answer::Fits;
+    auto parts = std::make_shared<DeviceParts>(*known->second);
+    for (const int minor : taken) parts->erase({"gpu", minor});
+    known->second = parts;
+    return left.ask(now, pod, node);
+  };
+  model.rules.push_back([ask](const Model& now, const api::Pod& pod, const api::Node& node) {
+    std::vector<std::string> reasons;
+    if (ask(now, pod, node) == PlainDevices::Answer::Lacks)
+      reasons.emplace_back("devices have claims");
+    return reasons;
+  });
+  model.undecided.push_back([ask](const Model& now, const api::Pod& pod, const api::Node& node) {
+    return !pod.spec.resourceClaims.empty() ||
+           ask(now, pod, node) == PlainDevices::Answer::Undecided;
+  });
+}
+
+// --- What processes decide, and what the store shows.
+
+void SharedGpusFeature::chosen(scheduler::Handle& handle, const api::Pod& pod, const Model&,
+                               Choice& choice) {
+  const auto* record = handle.cluster().findPod(pod.metadata.uid);
+  const auto* granted = record ? managerOf(handle).ledger.in(record->grants) : nullptr;
+  if (!granted) return;
+  for (const auto& promise : granted->promises)
+    choosing_[promise.claim] = {choice.process, choice.number, SteadyTime::max()};
+}
+
+void SharedGpusFeature::seen(const ClaimPtr& before, const ClaimPtr& after) {
+  invariants_.touched();
+  const bool had = before && before->status.allocation;
+  const bool has = after && after->status.allocation;
+  if (had && !has) {
+    journal_.note("claim {} is free", before->metadata.name);
+    choosing_.erase(before->metadata.uid);
+  }
+  if (had || !has) return;
+  std::string devices;
+  for (const auto& result : std::as_const(*after->status.allocation).devices.results)
+    devices += " " + result.pool + "/" + result.device;
+  journal_.note("claim {} has{}", after->metadata.name, devices);
+  choosing_[after->metadata.uid].stored = loop_.steadyNow();
+}
+
+std::vector<SharedGpusFeature::ClaimPtr> SharedGpusFeature::claimsOn(
+    const std::string& node, const std::set<int>& minors) const {
+  std::vector<ClaimPtr> found;
+  for (const auto& claim : claims_.objects())
+    if (claim->status.allocation && poolOf(*claim->status.allocation) == node &&
+        intersect(gpusOf(*claim->status.allocation), minors))
+      found.push_back(claim);
+  std::ranges::sort(found, {}, [](const auto& claim) { return claim->metadata.name; });
+  return found;
+}
+
+// The process must know what it chose before itself, and what was stored before it started.
+void SharedGpusFeature::bound(const api::Pod& pod, const Choice& choice) {
+  const std::set<int> own = gpusOf(pod);
+  if (!own.empty() && !PlainReservations::ignores(pod)) {
+    for (const ClaimPtr& claim : claimsOn(choice.node, own)) {
+      const auto chosen = choosing_.find(claim->metadata.uid);
+      if (chosen == choosing_.end()) continue;
+      const bool same = chosen->second.process == choice.process;
+      if (same ? chosen->second.number < choice.number
+               : chosen->second.stored < invariants_.startOf(choice.process))
+        journal_.violated("one plugin per GPU", "{} gets a GPU of {} that claim {} has",
+                          pod.metadata.name, choice.node, claim->metadata.name);
+    }
+  }
+  for (const auto& entry : pod.spec.resourceClaims) {
+    const auto claim = claims_.get({pod.metadata.namespace_, entry.resourceClaimName.value_or("")});
+    if (!claim || !claim->status.allocation) continue;
+    const auto chosen = choosing_.find(claim->metadata.uid);
+    if (chosen == choosing_.end() || chosen->second.process != choice.process ||
+        chosen->second.number != choice.number)
+      continue;  // another pod had it allocated
+    for (const auto& other : invariants_.holders(choice))
+      if (other->metadata.uid != pod.metadata.uid &&
+          intersect(gpusOf(*other), gpusOf(*claim->status.allocation)))
+        journal_.violated("one plugin per GPU", "claim {} gets a GPU of {} that {} has",
+                          claim->metadata.name, choice.node, other->metadata.name);
+  }
+}
+
+}  // namespace koord::simulation

@@ -23,8 +23,6 @@ namespace {
 constexpr std::uint64_t kEvery = 8;
 constexpr double kShare = 0.7;
 constexpr double kShareInCrowd = 0.4;
-constexpr double kShareOfSharedGpus = 0.6;
-constexpr std::uint64_t kSharedGpusSalt = 0xa0761d6478bd642fU;
 constexpr std::uint64_t kSalt = 0x9e3779b97f4a7c15U;
 
 }  // namespace
@@ -53,12 +51,8 @@ Features featuresOf(std::uint64_t seed, const Surroundings& world,
   // In the order in which the default configuration runs their Reserve.
   add("cpus", machines, std::type_identity<CpusFeature>());
   add("devices", machines, std::type_identity<DevicesFeature>());
-  // Of the GPUs of devices.
-  Random gpus(seed ^ kSharedGpusSalt);
-  const bool devices = std::ranges::any_of(
-      features, [](const auto& each) { return dynamic_cast<DevicesFeature*>(each.get()); });
-  if (only.empty() ? devices && gpus.chance(kShareOfSharedGpus) : only.contains("shared-gpus"))
-    features.push_back(std::make_unique<SharedGpusFeature>(world, gpus.fork()));
+  // By name only: plain evaluation does not know all of its preemption.
+  add("shared-gpus", false, std::type_identity<SharedGpusFeature>());
   add("reservations", jobs, std::type_identity<ReservationsFeature>());
   add("gangs", jobs, std::type_identity<GangsFeature>());
   add("quotas", jobs, std::type_identity<QuotasFeature>());

@@ -150,26 +150,22 @@ void SharedGpusFeature::publish(const std::string& node) {
           {"pool", {{"name", node}, {"generation", generation}, {"resourceSliceCount", 2}}},
           {field, std::move(list)}}}};
   };
-  for (const auto& old : slices_.objects())
-    if (old->spec.pool.name == node) remove(api::ResourceSlice::kType, old->metadata);
   for (json::object& object : std::array{slice("sets", "sharedCounters", std::move(counterSets)),
                                          slice("gpus", "devices", std::move(devices))})
-    loop_.runAfter(Duration(random_.below(2'000'000'000)), [this, object] {
-      write(kube::createObject(api_, api::ResourceSlice::kType, {"", ""}, object));
-    });
+    write(kube::createObject(api_, api::ResourceSlice::kType, {"", ""}, object));
+  // A process that starts while a pool has no slice would give no devices of the node.
+  for (const auto& old : slices_.objects())
+    if (old->spec.pool.name == node)
+      loop_.runAfter(Duration(random_.below(2'000'000'000)),
+                     [this, old] { remove(api::ResourceSlice::kType, old->metadata); });
 }
 
 void SharedGpusFeature::act() {
   if (gpus_.empty()) return;
   const auto node =
       std::next(gpus_.begin(), static_cast<std::ptrdiff_t>(random_.below(gpus_.size())))->first;
-  if (random_.chance(0.5)) {
-    journal_.note("the driver of {} restarts", node);
-    return publish(node);
-  }
-  journal_.note("the driver of {} is down", node);
-  for (const auto& slice : slices_.objects())
-    if (slice->spec.pool.name == node) remove(api::ResourceSlice::kType, slice->metadata);
+  journal_.note("the driver of {} restarts", node);
+  publish(node);
 }
 
 void SharedGpusFeature::quiet() {
@@ -185,14 +181,14 @@ void SharedGpusFeature::shape(scheduler::testing::PodBuilder& pod) {
   if (hasDevices || !random_.chance(0.7)) return;
   auto& entry = pod.object().spec.resourceClaims.emplace_back();
   entry.name = "gpus";
-  const bool shares = lastClaim_ > 0 && random_.chance(0.2);
+  const bool shares = pod.object().metadata.namespace_ == lastNamespace_ && random_.chance(0.2);
   if (!shares) {
     ++lastClaim_;
-    const std::string namespace_ = pod.object().metadata.namespace_;
+    lastNamespace_ = pod.object().metadata.namespace_;
     json::object exactly{{"deviceClassName", pick({"whole-or-gpu", "whole-or-part"})},
                          {"allocationMode", "ExactCount"},
                          {"count", random_.chance(0.8) ? 1 : 2}};
-    create(api::ResourceClaim::kType, namespace_,
+    create(api::ResourceClaim::kType, lastNamespace_,
            {{"metadata", {{"name", fmt::format("gpus-{}", lastClaim_)}}},
             {"spec",
              {{"devices",

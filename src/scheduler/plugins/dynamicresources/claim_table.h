@@ -66,6 +66,23 @@ class ClaimTable {
   std::uint64_t lastSpec_ = 0;
 };
 
+// Keeps an allocation in flight during its lifetime, for a write that may reach the API server after
+// the pod's record is gone.
+class KeptInFlight {
+ public:
+  KeptInFlight(ClaimTable& table, std::string uid, const AllocationPtr& allocation)
+      : table_(table), uid_(std::move(uid)) {
+    table_.addInFlight(uid_, allocation);
+  }
+  ~KeptInFlight() { table_.removeInFlight(uid_); }
+  KeptInFlight(const KeptInFlight&) = delete;
+  KeptInFlight& operator=(const KeptInFlight&) = delete;
+
+ private:
+  ClaimTable& table_;
+  const std::string uid_;
+};
+
 // The claims that are being allocated for one pod.
 struct ClaimPromises {
   struct Promise {

@@ -330,6 +330,12 @@ TEST_F(BothWorlds, a_device_in_use_keeps_its_identity_when_objects_vanish) {
   // The driver is down.
   stores.of<api::ResourceSlice>().erase({"", "n-gpus"});
   EXPECT_EQ(answer(wholeGpus("c", "1"), "n"), kUnschedulable + kClaimed);
+  {
+    Cluster::Transaction whatIf(cluster());
+    cluster().removePod("uid-default-a");
+    EXPECT_EQ(answer(wholeGpus("c", "1"), "n"), "");
+  }
+  EXPECT_EQ(answer(wholeGpus("c", "1"), "n"), kUnschedulable + kClaimed);
   // It comes back with another device of that name; the pod still uses the former one.
   publish(sliceOf("n", {{"gpu-0", uuid("GPU-7"), ""}, {"gpu-1", uuid("GPU-1"), ""}}));
   EXPECT_EQ(answer(wholeGpus("c", "1"), "n"), kUnschedulable + kClaimed);
@@ -432,6 +438,26 @@ TEST_F(BothWorlds, a_device_that_a_claim_got_meanwhile_is_not_bound) {
   world.loop().advance(std::chrono::seconds(1));
   ASSERT_TRUE(status);
   EXPECT_EQ(status->message(), "gpu 0 of node n was allocated to a resource claim meanwhile");
+}
+
+// The write of its claim may still succeed.
+TEST_F(BothWorlds, a_pod_that_goes_while_its_claim_is_written_keeps_the_device_until_then) {
+  shared("n", 1);
+  const PodPtr pod = world.pod(claiming("a"));
+  CycleState state;
+  ASSERT_TRUE(world.search().find(state, pod, {}).status.ok());
+  ASSERT_TRUE(cluster().assume(pod, id("n")));
+  for (const auto& each : world.profile().reserve)
+    ASSERT_TRUE(each.point->reserve(state, pod, id("n")).ok());
+  std::optional<Status> status;
+  TaskGroup tasks;
+  auto* claims = world.profile().offers<DynamicResources>().front();
+  tasks.spawn(preBind(claims, &state, pod, id("n"), &status));
+  cluster().removePod(pod->uid());
+  EXPECT_EQ(answer(wholeGpus("b", "1"), "n"), kUnschedulable + kClaimed);
+  world.loop().advance(std::chrono::seconds(1));
+  EXPECT_EQ(api.devicesOf("claim-a"), "n/gpu-0");
+  EXPECT_EQ(answer(wholeGpus("b", "1"), "n"), kUnschedulable + kClaimed);
 }
 
 TEST_F(BothWorlds, slices_for_several_nodes_are_linked_where_the_hardware_is) {

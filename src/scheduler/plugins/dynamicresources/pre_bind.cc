@@ -121,6 +121,9 @@ Task<Result<ResourceClaimPtr>> DynamicResources::bindClaim(ResourceClaimPtr clai
     co_return fail(ErrorCode::Unavailable, "there is no API to allocate claims with");
   const std::string_view what =
       allocation ? "add allocation and reservation to" : "add reservation to";
+  // The pod may be deleted while the allocation is written.
+  std::optional<KeptInFlight> kept;
+  if (allocation) kept.emplace(manager_->claims, claim->metadata.uid, allocation);
   Error last;
   for (int attempt = 0; attempt < kMostTries; ++attempt) {
     if (attempt > 0) {

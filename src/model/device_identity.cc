@@ -13,7 +13,7 @@ namespace koord::model {
 
 namespace {
 
-constexpr std::array<std::string_view, 7> kNames{
+constexpr std::array<std::string_view, 7> kHardwareNames{
     "uuid", "parentuuid", "pcibusid", "pciebusid", "pciaddr", "pciaddress", "parentpciaddr"};
 
 char lower(char c) {
@@ -51,8 +51,9 @@ std::optional<std::string> pciAddress(std::string_view text) {
 bool namesHardware(std::string_view attribute) {
   const std::string_view name = attribute.substr(attribute.rfind('/') + 1);
   const auto same = [](char a, char b) { return lower(a) == b; };
-  return std::ranges::any_of(
-      kNames, [&](std::string_view known) { return std::ranges::equal(name, known, same); });
+  return std::ranges::any_of(kHardwareNames, [&](std::string_view known) {
+    return std::ranges::equal(name, known, same);
+  });
 }
 
 std::string deviceIdentity(std::string_view text) {

@@ -15,7 +15,7 @@ using scheduler::DeviceManager;
 
 namespace {
 
-constexpr const char* kDriver = "gpus.example.com";
+constexpr const char* kSharedGpuDriver = "gpus.example.com";
 constexpr int kParts = 2;  // of each GPU
 
 // "gpu-1" and "part-1-0" are of GPU 1.
@@ -30,7 +30,7 @@ int gpuOf(const std::string& device) {
 std::set<int> gpusOf(const api::AllocationResult& allocation) {
   std::set<int> minors;
   for (const auto& result : allocation.devices.results)
-    if (result.driver == kDriver) minors.insert(gpuOf(result.device));
+    if (result.driver == kSharedGpuDriver) minors.insert(gpuOf(result.device));
   return minors;
 }
 
@@ -110,7 +110,7 @@ void SharedGpusFeature::start() {
              {{"selectors",
                json::array{{{"cel",
                              {{"expression", fmt::format("device.attributes[\"{}\"].type == \"{}\"",
-                                                         kDriver, type)}}}}}}}}});
+                                                         kSharedGpuDriver, type)}}}}}}}}});
 }
 
 // --- The driver.
@@ -145,7 +145,7 @@ void SharedGpusFeature::publish(const std::string& node) {
     return json::object{
         {"metadata", {{"name", fmt::format("{}-{}-{}", node, kind, generation)}}},
         {"spec",
-         {{"driver", kDriver},
+         {{"driver", kSharedGpuDriver},
           {"nodeName", node},
           {"pool", {{"name", node}, {"generation", generation}, {"resourceSliceCount", 2}}},
           {field, std::move(list)}}}};

@@ -200,7 +200,12 @@ class Reflector::Loop {
 
   // A resource that the server does not offer us has no objects.
   Task<void> absent(const Error& error) {
-    log::v(2, "{}.{} is not there: {}", type_.plural, type_.group, error.message);
+    if (stateRead_) toldAbsent_ = false;
+    const int verbosity = std::exchange(toldAbsent_, true) ? 2 : 0;
+    log::v(verbosity,
+           "the API server offers no {}.{}: {}; what needs it does without, and it is "
+           "looked for again each minute",
+           type_.plural, type_.group, error.message);
     sink_.endReplace();
     stateRead_ = false;
     failures_ = 0;
@@ -306,6 +311,7 @@ class Reflector::Loop {
   bool initial_ = false;       // the state of the watch that runs is not complete yet
   bool expired_ = false;       // resourceVersion_ is of no use any more
   bool stateRead_ = false;     // the state has been read
+  bool toldAbsent_ = false;    // the log has it
   bool pagesExpired_ = false;  // a list took longer than its continue token was good for
   int cutStreams_ = 0;
   int failures_ = 0;

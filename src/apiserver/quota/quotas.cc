@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "apiserver/objects/edit.h"
+#include "apiserver/quota/extended_usage.h"
 #include "apiserver/server/target.h"
 
 // A ledger: for each quota the charge of every object, and the sums. A write calls admit() to check
@@ -17,6 +18,9 @@
 // Charges change with time, too: a pod that is being deleted stops counting when its grace period
 // is over, without a write. recheckAt() recomputes the charge at that moment.
 //
+// The charge of a ResourceClaim depends on its class and, if it is for extended resources, on its
+// pod (extended_usage.h). When one of these changes, the claim is charged again.
+//
 // A new or changed quota is counted from the stored objects of its namespace. status.used is
 // written after the turn in which the sums changed, once for all changes of the turn. Cost: a write
 // is O(quotas of the namespace * resources); nothing without a quota.
@@ -25,6 +29,7 @@ namespace koord::apiserver {
 namespace {
 
 constexpr const char* kQuotas = "resourcequotas";
+constexpr const char* kResourceClaims = "resourceclaims.resource.k8s.io";
 
 api::ResourceList masked(const api::ResourceList& amounts, const api::ResourceList& names) {
   api::ResourceList out;
@@ -84,7 +89,7 @@ Outcome<> Quotas::admit(const json::value& object, const Resource& stored) const
     if (stored.isCore("pods"))
       if (const auto missing = missingForQuota(quota.rules, object); !missing.empty())
         return forbidden(fmt::format("failed quota: {}: {}", quotaName, missing));
-    auto wanted = masked(quotaUsage(object, stored, executor_.wallNow()), quota.rules.hard);
+    auto wanted = masked(usageOf(object, stored), quota.rules.hard);
     if (const auto before = quota.charges.find(item); before != quota.charges.end())
       for (const auto& [resource, amount] : before->second)
         if (const auto it = wanted.find(resource); it != wanted.end()) it->second.sub(amount);
@@ -109,7 +114,51 @@ Outcome<> Quotas::admit(const json::value& object, const Resource& stored) const
   return {};
 }
 
+api::ResourceList Quotas::usageOf(const json::value& object, const Resource& stored) const {
+  const WallTime now = executor_.wallNow();
+  api::ResourceList usage = quotaUsage(object, stored, now);
+  if (stored.is("resource.k8s.io", "resourceclaims"))
+    for (const auto& [name, amount] : extendedUsage(object, usage, store_, registry_, now))
+      usage.emplace(name, amount);
+  return usage;
+}
+
+// Which extended resource a class backs may have changed.
+void Quotas::classChanged() {
+  std::vector<Name> names;
+  for (const auto& [namespace_, quotas] : byNamespace_)
+    for (const auto& [name, quota] : quotas)
+      if (std::ranges::any_of(quota.rules.hard, [](const auto& limit) {
+            return limit.first.starts_with("requests.");
+          }))
+        names.emplace_back(namespace_, name);
+  for (const Name& name : names)
+    if (const auto entry = store_.table(kQuotas).find(makeKey(name.first, name.second)))
+      if (const auto object = parseJson(entry->text)) reload(name, *object);
+}
+
+// `pod` is nullptr if it was deleted.
+void Quotas::podOfClaimsChanged(const std::string& key, const json::value* pod) {
+  const auto claims = registry_.findByTable(kResourceClaims);
+  const auto slash = key.find('/');
+  const std::string namespace_ = key.substr(0, slash);
+  const auto quotas = byNamespace_.find(namespace_);
+  if (!claims || quotas == byNamespace_.end() ||
+      (pod && !at(*pod, "status", "extendedResourceClaimStatus")) ||
+      std::ranges::none_of(quotas->second, [&](const auto& each) {
+        return quotaCounts(each.second.rules, *claims);
+      }))
+    return;
+  forEachExtendedClaim(store_, namespace_, key.substr(slash + 1),
+                       [&](const std::string& claimKey, const json::value& claim) {
+                         for (auto& [name, quota] : quotas->second)
+                           if (quotaCounts(quota.rules, *claims))
+                             charge({namespace_, name}, quota, *claims, claimKey, &claim);
+                       });
+}
+
 void Quotas::changed(const Resource& stored, const std::string& key, const json::value* now) {
+  if (stored.is("resource.k8s.io", "deviceclasses")) return classChanged();
   const bool isQuota = stored.isCore(kQuotas);
   if ((byNamespace_.empty() && !isQuota) || !stored.namespaced) return;
   const auto slash = key.find('/');
@@ -128,6 +177,7 @@ void Quotas::changed(const Resource& stored, const std::string& key, const json:
   if (quotas == byNamespace_.end()) return;
   for (auto& [name, quota] : quotas->second)
     if (quotaCounts(quota.rules, stored)) charge({namespace_, name}, quota, stored, key, now);
+  if (stored.isCore("pods")) podOfClaimsChanged(key, now);
 }
 
 void Quotas::tableGone(const std::string& table) {
@@ -144,7 +194,7 @@ void Quotas::charge(const Name& name, Quota& quota, const Resource& stored, cons
                     const json::value* object) {
   api::ResourceList amounts;
   if (object && quotaMatches(quota.rules, *object, stored)) {
-    amounts = masked(quotaUsage(*object, stored, executor_.wallNow()), quota.rules.hard);
+    amounts = masked(usageOf(*object, stored), quota.rules.hard);
     if (const auto ends = quotaUsageEnds(*object, stored); ends && *ends >= executor_.wallNow())
       recheckAt(*ends, stored, key);
   }

@@ -48,6 +48,9 @@ class Quotas {
               const json::value* object);
   void setCharge(const Name& name, Quota& quota, const std::string& item,
                  api::ResourceList amounts);
+  api::ResourceList usageOf(const json::value& object, const Resource& stored) const;
+  void classChanged();
+  void podOfClaimsChanged(const std::string& key, const json::value* pod);
   void touch(const Name& name);
   void flush();
   void recheckAt(WallTime when, const Resource& stored, const std::string& key);

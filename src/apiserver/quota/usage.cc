@@ -23,12 +23,12 @@ constexpr std::string_view kComputed[] = {"cpu", "memory", "ephemeral-storage"};
 // Kinds with a quota name of their own in addition to count/.
 constexpr std::string_view kCounted[] = {"configmaps", "secrets", "replicationcontrollers",
                                          "resourcequotas"};
-constexpr std::string_view kDevicesOfClass = ".deviceclass.resource.k8s.io/devices";
 // Resources that can be counted only if every container has a request.
 constexpr std::string_view kMandatory[] = {
     "cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory"};
 
 bool isExtended(std::string_view name) {
+  if (name.starts_with(api::kDeviceClassResourcePrefix)) return true;
   return name.find('/') != std::string_view::npos &&
          name.find("kubernetes.io/") == std::string_view::npos && !name.starts_with("requests.");
 }
@@ -175,7 +175,10 @@ bool countsUnder(const std::string& name, const Resource& resource) {
   if (resource.isCore("persistentvolumeclaims"))
     return name == "persistentvolumeclaims" || name == "requests.storage" ||
            name.find(".storageclass.storage.k8s.io/") != std::string::npos;
-  if (resource.is("resource.k8s.io", "resourceclaims")) return name.ends_with(kDevicesOfClass);
+  if (resource.is("resource.k8s.io", "resourceclaims"))
+    return name.ends_with(kDevicesOfClass) ||
+           (name.starts_with("requests.") &&
+            isExtended(name.substr(std::string("requests.").size())));
   return resource.group.empty() && name == resource.plural &&
          std::ranges::find(kCounted, name) != std::end(kCounted);
 }

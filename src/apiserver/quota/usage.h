@@ -14,6 +14,9 @@
 
 namespace koord::apiserver {
 
+// Ends the name of the devices that claims may have of a class.
+inline constexpr std::string_view kDevicesOfClass = ".deviceclass.resource.k8s.io/devices";
+
 // One requirement of spec.scopes or spec.scopeSelector.
 struct QuotaScope {
   std::string name;  // Terminating, NotTerminating, BestEffort, NotBestEffort, PriorityClass, ...

@@ -554,6 +554,62 @@ TEST_F(ResourceKindsTest, aQuotaLimitsTheDevicesOfAClass) {
                         "gpu.deviceclass.resource.k8s.io/devices=3"));
 }
 
+TEST_F(ResourceKindsTest, aQuotaCountsExtendedResourcesOfPodsAndClaims) {
+  const auto used = [&] {
+    loop.runReady();
+    return toJson(*at(get("/api/v1/namespaces/default/resourcequotas/q").body, "status", "used"));
+  };
+  ASSERT_EQ(post(kClasses,
+                 R"({"metadata":{"name":"gpu"},"spec":{"extendedResourceName":"example.com/gpu"}})")
+                .status,
+            201);
+  ASSERT_EQ(post("/api/v1/namespaces/default/resourcequotas",
+                 R"({"metadata":{"name":"q"},"spec":{"hard":{"requests.example.com/gpu":"4",)"
+                 R"("requests.deviceclass.resource.kubernetes.io/gpu":"9"}}})")
+                .status,
+            201);
+  const auto two = [](const std::string& metadata) {
+    return R"({"metadata":{)" + metadata +
+           R"(},"spec":{"devices":{"requests":[{"name":"a",)"
+           R"("exactly":{"deviceClassName":"gpu","count":2}}]}}})";
+  };
+  ASSERT_EQ(post(kClaims, two(R"("name":"own")")).status, 201);
+  EXPECT_EQ(
+      used(),
+      R"({"requests.deviceclass.resource.kubernetes.io/gpu":"2","requests.example.com/gpu":"2"})");
+  const auto pod =
+      post(kPods, R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i",)"
+                  R"("resources":{"requests":{"example.com/gpu":"2"},)"
+                  R"("limits":{"example.com/gpu":"2"}}}]}})");
+  ASSERT_EQ(pod.status, 201) << pod.message();
+  EXPECT_EQ(
+      used(),
+      R"({"requests.deviceclass.resource.kubernetes.io/gpu":"2","requests.example.com/gpu":"4"})");
+  // The claim that the scheduler creates for the pod is charged once, by the names that the pod is not
+  // charged for.
+  const std::string extended =
+      R"("annotations":{"resource.kubernetes.io/extended-resource-claim":"true"},)"
+      R"("ownerReferences":[{"apiVersion":"v1","kind":"Pod","name":"p","controller":true,"uid":")" +
+      std::string(textAt(pod.body, "metadata", "uid")) + R"("}])";
+  const auto made = post(kClaims, two(R"("name":"made",)" + extended));
+  ASSERT_EQ(made.status, 201) << made.message();
+  const std::string both =
+      R"({"requests.deviceclass.resource.kubernetes.io/gpu":"4","requests.example.com/gpu":"4"})";
+  EXPECT_EQ(used(), both);
+  // A second claim that names the pod is not covered by it.
+  const auto second = post(kClaims, two(R"("name":"zzz",)" + extended));
+  EXPECT_EQ(second.status, 403);
+  EXPECT_THAT(second.message(), HasSubstr("requested: requests.example.com/gpu=2"));
+  // The class backs nothing any more.
+  ASSERT_EQ(
+      request("PUT", std::string(kClasses) + "/gpu", R"({"metadata":{"name":"gpu"},"spec":{}})")
+          .status,
+      200);
+  EXPECT_EQ(
+      used(),
+      R"({"requests.deviceclass.resource.kubernetes.io/gpu":"4","requests.example.com/gpu":"2"})");
+}
+
 TEST_F(ResourceKindsTest, thePodsThatUseClaimsAreChecked) {
   const auto bad = post(
       kPods,

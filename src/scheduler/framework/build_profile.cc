@@ -14,6 +14,22 @@ namespace {
 
 const std::string kClaimsPlugin = "DynamicResources";
 
+// PostFilter of a plugin that the configuration does not name: its reasons are not part of messages
+// unless it acts.
+class QuietPostFilter final : public PostFilterPlugin {
+ public:
+  explicit QuietPostFilter(PostFilterPlugin& plugin) : plugin_(plugin) {}
+  PostFilterResult postFilter(CycleState& state, const PodPtr& pod,
+                              const Diagnosis& diagnosis) override {
+    PostFilterResult result = plugin_.postFilter(state, pod, diagnosis);
+    if (!result.later && result.status.rejected()) result.status = Status(result.status.code);
+    return result;
+  }
+
+ private:
+  PostFilterPlugin& plugin_;
+};
+
 using Instances = std::map<std::string, Plugin*>;
 
 const PluginSet& setOf(const ProfileConfig& config, std::string_view point) {
@@ -210,10 +226,14 @@ std::unique_ptr<Profile> buildProfile(const ProfileConfig& config, const Registr
   forEachPoint(*profile, [&](std::string_view point, auto& list) {
     expand(config, point, multiPoint, instances, list, errors);
   });
-  // It says nothing about pods without claims, and does not prefer nodes.
+  // It says nothing about pods for which it does nothing, and does not prefer nodes.
   if (added) {
     const auto isAdded = [](const auto& plugin) { return plugin.name == kClaimsPlugin; };
-    std::erase_if(profile->postFilter, isAdded);
+    for (auto& plugin : profile->postFilter) {
+      if (!isAdded(plugin)) continue;
+      profile->quiet.push_back(std::make_unique<QuietPostFilter>(*plugin.point));
+      plugin.point = profile->quiet.back().get();
+    }
     std::erase_if(profile->preScore, isAdded);
     std::erase_if(profile->score, isAdded);
   }

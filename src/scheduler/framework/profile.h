@@ -84,6 +84,8 @@ struct Profile {
 
   // Every plugin once; the extensions point into these.
   std::vector<std::unique_ptr<Plugin>> plugins;
+  // Stand for plugins in `postFilter`.
+  std::vector<std::unique_ptr<PostFilterPlugin>> quiet;
   std::vector<const Signed*> signedPlugins;
   std::vector<const Changing*> changing;  // of signedPlugins
   std::vector<const ViewPlugin*> views;

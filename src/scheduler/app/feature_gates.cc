@@ -127,6 +127,7 @@ bool isPresent(std::string_view gate) {
                                                    "DRADeviceBindingConditions",
                                                    "DRADeviceTaintRules",
                                                    "DRADeviceTaints",
+                                                   "DRAExtendedResource",
                                                    "DRAListTypeAttributes",
                                                    "DRAPartitionableDevices",
                                                    "DRAPrioritizedList",

@@ -13,13 +13,22 @@
 // meanwhile. If there are no victims, the nominations end: a group that cannot start keeps no node
 // from other pods.
 //
-// The cost of a cycle is that of its members one by one, times the number of domains tried.
+// Members want devices that are not alike, and the first may take what only a later member can use.
+// If a member fails in a plugin that chooses such things, all members with its demand move to the
+// front, and the domain is tried again (framework/unlike_choices.h). Where each member takes one
+// device of a node and some choice works, the members in some order take a choice that works: let
+// members of a working choice exchange devices until none gains, and the result is what they take
+// in turns.
+//
+// The cost of a cycle is that of its members one by one, times the number of domains tried, and at
+// most kMaxOrders + 1 times that for groups whose members have different demands.
 
 #include <algorithm>
 
 #include "base/log.h"
 #include "scheduler/core/group_member.h"
 #include "scheduler/core/scheduler.h"
+#include "scheduler/framework/unlike_choices.h"
 
 namespace koord::scheduler {
 
@@ -29,6 +38,7 @@ namespace {
 constexpr std::string_view kSucceeded = "gang is already succeed";
 constexpr std::string_view kGroups = "of groups";
 constexpr std::string_view kNotPlaced = "all pending pods is already been attempted";
+constexpr std::size_t kMaxOrders = 8;
 
 // Returns true if placed members keep their nodes: to be bound, or to wait there for other members.
 bool keepsNominations(const Status& verdict) {
@@ -38,6 +48,39 @@ bool keepsNominations(const Status& verdict) {
 std::string reasonOf(const SearchResult& result) {
   const bool diagnosed = result.status.rejected() && result.diagnosis.totalNodes > 0;
   return diagnosed ? result.diagnosis.message() : result.status.message();
+}
+
+// Moves the members with the demand of the first that failed to the front. Returns false if that
+// cannot help: the plugin did not reject the pod, the members before it want the same, or the demand
+// is in `moved`, which has the demands that were moved before.
+template <class Members>
+bool moveFailedToFront(Members& members, std::vector<PodPtr>& pods,
+                       std::vector<std::uint64_t>& moved) {
+  using Outcome = decltype(members.front().outcome);
+  const auto failed = std::ranges::find_if(
+      members, [](const auto& member) { return member.outcome == Outcome::Failed; });
+  if (failed == members.end() || failed == members.begin() || moved.size() == kMaxOrders)
+    return false;
+  const auto& plugins = failed->attempt->profile->profile().plugins;
+  for (const auto& plugin : plugins) {
+    const auto* choices = dynamic_cast<const UnlikeChoices*>(plugin.get());
+    if (!choices ||
+        !failed->result.diagnosis.unschedulablePlugins.contains(std::string(plugin->name())))
+      continue;
+    const auto demandOf = [&](const auto& member) {
+      return choices->demandOf(*member.attempt->pod.info);
+    };
+    const std::uint64_t demand = demandOf(*failed);
+    const auto wantsIt = [&](const auto& member) { return demandOf(member) == demand; };
+    if (demand == 0 || std::ranges::find(moved, demand) != moved.end() ||
+        std::all_of(members.begin(), failed, wantsIt))
+      continue;
+    std::ranges::stable_partition(members, wantsIt);
+    for (std::size_t i = 0; i < members.size(); ++i) pods[i] = members[i].attempt->pod.info;
+    moved.push_back(demand);
+    return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -159,8 +202,13 @@ Task<Status> Scheduler::tryGroup(const std::string& group, std::vector<Member>& 
   if (!plan.status.ok()) co_return refusePlan(group, members, pods, std::move(plan));
   const std::vector<GroupDomain> domains = std::move(plan.domains);
   for (std::size_t i = 0; i < std::max<std::size_t>(domains.size(), 1); ++i) {
-    auto trying = tryDomain(group, members, pods, domains.empty() ? nullptr : &domains[i]);
-    verdict = co_await trying;
+    const GroupDomain* const domain = domains.empty() ? nullptr : &domains[i];
+    const bool ordered = !order.empty() || (domain && !domain->places.empty());
+    std::vector<std::uint64_t> moved;
+    do {
+      auto trying = tryDomain(group, members, pods, domain);
+      verdict = co_await trying;
+    } while (!keepsNominations(verdict) && !ordered && moveFailedToFront(members, pods, moved));
     // A plugin that also counts running members may accept a domain that takes no member.
     if (keepsNominations(verdict) &&
         std::ranges::find(members, Member::Outcome::Placed, &Member::outcome) != members.end())

@@ -41,6 +41,7 @@ struct SchedulerOptions {
                                            "DRAConsumableCapacity",
                                            "DRADeviceBindingConditions",
                                            "DRADeviceTaints",
+                                           "DRAExtendedResource",
                                            "DRAPartitionableDevices",
                                            "DRAPrioritizedList",
                                            "DRASchedulerFilterTimeout",

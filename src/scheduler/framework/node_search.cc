@@ -123,6 +123,7 @@ NodeSearch::Attempt* NodeSearch::begin(CycleState& state, const PodPtr& pod,
       break;
     } else {
       result.diagnosis.preFilter = result.status;
+      result.diagnosis.notePlugin(result.status.plugin(), result.status.code);
     }
   }
   return result.status.ok() ? &attempt : nullptr;

@@ -1,7 +1,8 @@
 #pragma once
 
-// Resource claims, slices and classes for tests, and an API that serves claims: it applies merge
-// patches, checks versions, and delivers the result to a store as an informer does.
+// Resource claims, slices and classes for tests, and an API that serves claims: it creates and
+// deletes them, applies merge patches, checks versions, and delivers the result to a store as an
+// informer does. It notes patches of pods.
 
 #include <fmt/format.h>
 
@@ -80,8 +81,9 @@ class ClaimApi final : public kube::Api {
   ClaimApi(Executor& executor, Store<api::ResourceClaim>& store)
       : executor_(executor), store_(&store) {}
 
-  std::map<std::string, ClaimPtr> claims;  // by name
-  std::deque<std::string> writes;          // "name" or "name/status", failed ones included
+  std::map<std::string, ClaimPtr> claims;   // by name
+  std::deque<std::string> writes;           // "name" or "name/status", failed ones included
+  std::map<std::string, json::value> pods;  // the last patch of each
   // Answers instead of a write, if set and not nullopt.
   std::function<std::optional<Error>(const kube::Request&)> failure;
   bool delivers = true;  // events reach the store; held back otherwise, until deliver()
@@ -96,6 +98,7 @@ class ClaimApi final : public kube::Api {
   }
   void remove(const std::string& name) {
     claims.erase(name);
+    std::erase_if(held_, [&](const ClaimPtr& held) { return held->metadata.name == name; });
     store_->erase({"default", name});
   }
   // A changed copy of the claim, as another client writes it.
@@ -129,18 +132,37 @@ class ClaimApi final : public kube::Api {
 
  private:
   Result<std::string> answer(const kube::Request& request) {
+    if (request.resource == "pods") {
+      writes.push_back("pods/" + request.name);
+      if (failure)
+        if (auto error = failure(request)) return fail(*error);
+      pods[request.name] = parseJson(request.body).value();
+      return std::string("{}");
+    }
     if (request.resource != "resourceclaims") return std::string("{}");
     const bool reads = request.verb == kube::Verb::Get;
     if (!reads) {
-      writes.push_back(request.name + (request.subresource.empty() ? "" : "/status"));
+      writes.push_back((request.verb == kube::Verb::Create   ? "create"
+                        : request.verb == kube::Verb::Delete ? "delete " + request.name
+                                                             : request.name) +
+                       (request.subresource.empty() ? "" : "/status"));
       if (failure)
         if (auto error = failure(request)) return fail(*error);
     }
+    if (request.verb == kube::Verb::Create) return create(request);
     const auto known = claims.find(request.name);
     if (known == claims.end())
       return fail(ErrorCode::NotFound, "resourceclaims \"" + request.name + "\" not found");
     const json::value before = api::encodeObject(*known->second);
     if (reads) return toJson(before);
+    if (request.verb == kube::Verb::Delete) {
+      if (known->second->metadata.finalizers.empty()) {
+        remove(request.name);
+      } else {
+        change(request.name, [](auto& claim) { claim.metadata.deletionTimestamp = WallTime(); });
+      }
+      return std::string("{}");
+    }
     const json::value patch = parseJson(request.body).value();
     for (const char* field : {"uid", "resourceVersion"}) {
       const std::string_view wanted = textAt(patch, "metadata", field);
@@ -159,6 +181,14 @@ class ClaimApi final : public kube::Api {
     put(api::decode<api::ResourceClaim>(after).value());
     return toJson(api::encodeObject(*claims.at(request.name)));
   }
+  Result<std::string> create(const kube::Request& request) {
+    auto claim = api::decodeText<api::ResourceClaim>(request.body).value();
+    const std::string number = std::to_string(++created_);
+    claim.metadata.name = std::string(claim.metadata.generateName) + number;
+    claim.metadata.uid = "uid-" + claim.metadata.name;
+    put(claim);
+    return toJson(api::encodeObject(*claims.at(claim.metadata.name)));
+  }
   void keep(ClaimPtr claim) {
     claims[claim->metadata.name] = claim;
     delivers ? store_->set(claim) : held_.push_back(claim);
@@ -168,6 +198,7 @@ class ClaimApi final : public kube::Api {
   Store<api::ResourceClaim>* store_;
   std::vector<ClaimPtr> held_;
   std::uint64_t version_ = 10;
+  int created_ = 0;
 };
 
 }  // namespace koord::scheduler::testing

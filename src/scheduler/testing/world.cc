@@ -57,6 +57,8 @@ Plugin& World::only(std::unique_ptr<Plugin> plugin, std::uint64_t seed) {
     profile_->signedPlugins.push_back(part);
   if (const auto* changing = dynamic_cast<const Changing*>(plugin.get()))
     profile_->changing.push_back(changing);
+  if (auto* planner = dynamic_cast<PlanPlugin*>(plugin.get()))
+    profile_->planners.push_back(planner);
   profile_->plugins.push_back(std::move(plugin));
   search_ = std::make_unique<NodeSearch>(cluster_, nominator_, *profile_, Random(seed), 0);
   return *profile_->plugins.back();

@@ -38,6 +38,10 @@ class World final : public Handle {
   void activate(const std::vector<PodPtr>& pods) override {
     for (const PodPtr& pod : pods) activated.push_back(pod->key());
   }
+  PodPtr pendingPod(const api::ObjectKey& key) override {
+    const auto it = pending.find(key);
+    return it == pending.end() ? nullptr : it->second;
+  }
   kube::Api* api() override { return apiToUse; }
   kube::EventRecorder* events() override { return nullptr; }
   bool enabled(std::string_view gate) const override { return gates.contains(gate); }
@@ -52,6 +56,8 @@ class World final : public Handle {
                                      std::uint64_t seed = 1);
   // A profile of this plugin only, at every point that it extends.
   Plugin& only(std::unique_ptr<Plugin> plugin, std::uint64_t seed = 1);
+  // Adds a plugin that takes part in no point, for what it offers to others.
+  void offer(std::unique_ptr<Plugin> plugin) { profile_->plugins.push_back(std::move(plugin)); }
 
   // The verdict on each node: "" = passes, else "Code: reasons".
   std::map<std::string, std::string> filter(const PodPtr& pod);
@@ -65,6 +71,7 @@ class World final : public Handle {
   kube::Api* apiToUse = nullptr;
   std::set<std::string, std::less<>> gates;  // feature gates that are on
   std::vector<std::string> activated;
+  std::map<api::ObjectKey, PodPtr> pending;
   const Profile& profile() const override { return *profile_; }
 
   // Units that plugins have added; those with a node are counted there.

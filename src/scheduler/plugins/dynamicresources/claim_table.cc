@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "api/codec.h"
+#include "scheduler/plugins/dynamicresources/extended_claim.h"
 
 namespace koord::scheduler {
 
@@ -26,14 +27,14 @@ AllocationPtr allocationOf(const ResourceClaimPtr& claim) {
   return {claim, &*claim->status.allocation};
 }
 
+}  // namespace
+
 bool sameDevices(const api::AllocationResult& a, const api::AllocationResult& b) {
   const auto key = [](const api::DeviceRequestAllocationResult& result) {
     return std::tie(result.driver, result.pool, result.device, result.adminAccess, result.shareID);
   };
   return std::ranges::equal(a.devices.results, b.devices.results, {}, key, key);
 }
-
-}  // namespace
 
 ClaimTable::ClaimTable(Store<api::ResourceClaim>& claims, dra::Usage& usage)
     : claims_(claims), usage_(usage) {
@@ -46,7 +47,30 @@ ResourceClaimPtr ClaimTable::get(const api::ObjectKey& key) const {
   return claims_.get(key);
 }
 
+void ClaimTable::index(const ResourceClaimPtr& claim, bool add) {
+  const std::string owner = claim ? extendedOwnerOf(*claim) : std::string();
+  if (owner.empty()) return;
+  auto& claims = extended_[owner];
+  if (add) {
+    claims.insert(api::keyOf(claim->metadata));
+  } else {
+    claims.erase(api::keyOf(claim->metadata));
+  }
+  if (claims.empty()) extended_.erase(owner);
+}
+
+ResourceClaimPtr ClaimTable::extendedClaimOf(const api::Pod& pod) const {
+  const auto it = extended_.find(pod.metadata.uid);
+  if (it == extended_.end()) return nullptr;
+  for (const api::ObjectKey& key : it->second)
+    if (key.namespace_ == pod.metadata.namespace_)
+      if (ResourceClaimPtr claim = get(key)) return claim;
+  return nullptr;
+}
+
 void ClaimTable::seen(const ResourceClaimPtr& before, const ResourceClaimPtr& after) {
+  index(before, false);
+  index(after, true);
   const api::ObjectKey key = api::keyOf((after ? after : before)->metadata);
   if (const auto it = written_.find(key); it != written_.end()) {
     const api::ObjectMeta& written = it->second->metadata;
@@ -84,9 +108,25 @@ AllocationPtr ClaimTable::inFlight(const std::string& uid) const {
   return it == byUid_.end() ? nullptr : it->second.inFlight;
 }
 
-void ClaimTable::addInFlight(const std::string& uid, const AllocationPtr& allocation) {
+std::uint64_t ClaimTable::inFlightId(const std::string& uid) const {
+  const auto it = byUid_.find(uid);
+  return it == byUid_.end() || !it->second.inFlight ? 0 : it->second.inFlightId;
+}
+
+bool ClaimTable::sharedBy(const std::string& uid, const std::string& group) const {
+  const auto it = byUid_.find(uid);
+  return it != byUid_.end() && it->second.inFlight && !group.empty() && it->second.group == group &&
+         it->second.holders < api::kMaxReservedFor;
+}
+
+void ClaimTable::addInFlight(const std::string& uid, const AllocationPtr& allocation,
+                             const std::string& group) {
   Tracked& tracked = byUid_[uid];
-  if (tracked.holders++ == 0) tracked.inFlight = allocation;
+  if (tracked.holders++ == 0) {
+    tracked.inFlight = allocation;
+    tracked.inFlightId = ++lastInFlight_;
+    tracked.group = group;
+  }
   recount(uid);
 }
 
@@ -117,17 +157,24 @@ void ClaimTable::recount(const std::string& uid) {
 }
 
 std::uint64_t ClaimTable::specOf(const api::ResourceClaim& claim) {
-  Tracked& tracked = byUid_[claim.metadata.uid];
-  if (tracked.spec != 0) return tracked.spec;
+  // The spec of a claim of the API never changes.
+  const auto tracked = byUid_.find(claim.metadata.uid);
+  if (tracked != byUid_.end() && tracked->second.spec != 0) return tracked->second.spec;
   if (specs_.size() > 10'000) specs_.clear();
   std::uint64_t& spec = specs_[toJson(api::encode(claim.spec))];
   if (spec == 0) spec = ++lastSpec_;
-  return tracked.spec = spec;
+  if (tracked != byUid_.end()) tracked->second.spec = spec;
+  return spec;
+}
+
+const AllocationPtr* ClaimPromises::of(const std::string& claim) const {
+  const auto it = std::ranges::find(promises, claim, &Promise::claim);
+  return it == promises.end() ? nullptr : &it->allocation;
 }
 
 void ClaimLedger::addValue(NodeId, const PodInfo&, const ClaimPromises& promises) {
   for (const auto& promise : promises.promises)
-    table_.addInFlight(promise.claim, promise.allocation);
+    table_.addInFlight(promise.claim, promise.allocation, promise.group);
 }
 
 void ClaimLedger::removeValue(NodeId, const PodInfo&, const ClaimPromises& promises) {

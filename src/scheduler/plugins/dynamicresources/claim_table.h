@@ -11,8 +11,10 @@
 //              Reserve until the binding is observed or the attempt fails. Simulations grant, too.
 //
 // The devices of a claim count once, whichever of the two has them. Pods that share a claim whose
-// allocation is in flight must wait until it is stored.
+// allocation is in flight must wait until it is stored, unless they belong to the same group: its
+// members are placed before any of them is bound, so they share the allocation in flight.
 
+#include <set>
 #include <unordered_map>
 
 #include "scheduler/engine/grants.h"
@@ -26,6 +28,9 @@ namespace koord::scheduler {
 using ResourceClaimPtr = std::shared_ptr<const api::ResourceClaim>;
 using AllocationPtr = std::shared_ptr<const api::AllocationResult>;
 
+// True if both have the same devices in the same order.
+bool sameDevices(const api::AllocationResult& a, const api::AllocationResult& b);
+
 class ClaimTable {
  public:
   ClaimTable(Store<api::ResourceClaim>& claims, dra::Usage& usage);
@@ -36,20 +41,31 @@ class ClaimTable {
   void written(ResourceClaimPtr claim);
   // nullptr if the allocation of the claim is not in flight.
   AllocationPtr inFlight(const std::string& uid) const;
-  void addInFlight(const std::string& uid, const AllocationPtr& allocation);
+  void addInFlight(const std::string& uid, const AllocationPtr& allocation,
+                   const std::string& group);
   void removeInFlight(const std::string& uid);
   // Whether a simulation has removed all users of the claim. Its stored allocation does not count
   // then.
   void setVacated(const std::string& uid, bool vacated);
+  // Identifies the allocation that is in flight; 0 if there is none. Never reused.
+  std::uint64_t inFlightId(const std::string& uid) const;
+  // True if the allocation is in flight for pods of this group only, and one more may share it.
+  // False for pods without a group, "".
+  bool sharedBy(const std::string& uid, const std::string& group) const;
   // Equal for claims with equal specs, and for no others. Never 0.
   std::uint64_t specOf(const api::ResourceClaim& claim);
+  // The claim that was created for extended resources of the pod; nullptr if there is none. Of
+  // several, which only other clients create, the first by name.
+  ResourceClaimPtr extendedClaimOf(const api::Pod& pod) const;
 
  private:
   struct Tracked {
     AllocationPtr stored;
     AllocationPtr inFlight;
-    std::size_t holders = 0;  // of inFlight
-    AllocationPtr counted;    // in usage_
+    std::size_t holders = 0;       // of inFlight
+    std::string group;             // of its holders
+    std::uint64_t inFlightId = 0;  // of inFlight; never reused
+    AllocationPtr counted;         // in usage_
     std::uint64_t spec = 0;
     bool exists = false;
     bool vacated = false;
@@ -57,6 +73,7 @@ class ClaimTable {
   void seen(const ResourceClaimPtr& before, const ResourceClaimPtr& after);
   void setStored(const ResourceClaimPtr& claim, const std::string& uid);
   void recount(const std::string& uid);
+  void index(const ResourceClaimPtr& claim, bool add);
 
   Store<api::ResourceClaim>& claims_;
   dra::Usage& usage_;
@@ -64,6 +81,8 @@ class ClaimTable {
   std::unordered_map<std::string, Tracked> byUid_;
   std::unordered_map<std::string, std::uint64_t> specs_;  // by the spec as JSON
   std::uint64_t lastSpec_ = 0;
+  std::uint64_t lastInFlight_ = 0;
+  std::unordered_map<std::string, std::set<api::ObjectKey>> extended_;  // by the pod's UID
 };
 
 // Keeps an allocation in flight during its lifetime, for a write that may reach the API server after
@@ -72,7 +91,7 @@ class KeptInFlight {
  public:
   KeptInFlight(ClaimTable& table, std::string uid, const AllocationPtr& allocation)
       : table_(table), uid_(std::move(uid)) {
-    table_.addInFlight(uid_, allocation);
+    table_.addInFlight(uid_, allocation, "");
   }
   ~KeptInFlight() { table_.removeInFlight(uid_); }
   KeptInFlight(const KeptInFlight&) = delete;
@@ -88,9 +107,12 @@ struct ClaimPromises {
   struct Promise {
     std::string claim;  // uid
     AllocationPtr allocation;
+    std::string group;  // of the pod; members may share the claim. "" if it has none
     bool operator==(const Promise&) const = default;
   };
   std::vector<Promise> promises;
+  // nullptr if the claim is not among them.
+  const AllocationPtr* of(const std::string& claim) const;
   bool operator==(const ClaimPromises&) const = default;
 };
 

@@ -14,6 +14,8 @@
 #include <set>
 #include <span>
 
+#include "scheduler/engine/resources.h"
+
 namespace koord::scheduler {
 
 namespace {
@@ -97,24 +99,23 @@ void addResource(std::span<const api::Container* const> containers, std::size_t 
 }  // namespace
 
 bool mayBeBackedByDevices(std::string_view resource) {
-  if (resource.starts_with(api::kDeviceClassResourcePrefix)) return true;
-  const std::size_t slash = resource.find('/');
-  if (slash == std::string_view::npos || resource.starts_with("requests.")) return false;
-  const std::string_view domain = resource.substr(0, slash);
-  return domain != "kubernetes.io" && !domain.ends_with(".kubernetes.io");
+  return resource.starts_with(api::kDeviceClassResourcePrefix) || isExtendedResource(resource);
 }
 
 void ExtendedResourceClasses::add(const ClassPtr& class_) {
   byResource_[std::string(api::kDeviceClassResourcePrefix) + class_->metadata.name] = class_;
-  if (class_->spec.extendedResourceName.empty()) return;
-  ClassPtr& slot = byResource_[class_->spec.extendedResourceName];
-  const auto order = [](const api::DeviceClass& each) {
-    return std::pair(each.metadata.creationTimestamp, std::string_view(each.metadata.name));
+  // The server refuses other names, which are resources of the kubelet or of another class.
+  const std::string& resource = class_->spec.extendedResourceName;
+  if (!isExtendedResource(resource)) return;
+  ClassPtr& slot = byResource_[resource];
+  const auto isPreferred = [](const api::ObjectMeta& a, const api::ObjectMeta& b) {
+    return a.creationTimestamp != b.creationTimestamp ? a.creationTimestamp > b.creationTimestamp
+                                                      : a.name < b.name;
   };
-  if (!slot || order(*class_) < order(*slot)) slot = class_;
+  if (!slot || isPreferred(class_->metadata, slot->metadata)) slot = class_;
 }
 
-const api::DeviceClass* ExtendedResourceClasses::of(const std::string& resource) const {
+const api::DeviceClass* ExtendedResourceClasses::of(std::string_view resource) const {
   const auto it = byResource_.find(resource);
   return it == byResource_.end() ? nullptr : it->second.get();
 }

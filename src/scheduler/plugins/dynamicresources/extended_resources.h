@@ -17,14 +17,15 @@ namespace koord::scheduler {
 bool mayBeBackedByDevices(std::string_view resource);
 
 // The class of each resource: by spec.extendedResourceName (of classes with the same one, the
-// oldest, then the first by name), and "deviceclass.resource.kubernetes.io/NAME" of every class.
+// newest, then the first by name), and "deviceclass.resource.kubernetes.io/NAME" of every class.
 class ExtendedResourceClasses {
  public:
   using ClassPtr = std::shared_ptr<const api::DeviceClass>;
   void add(const ClassPtr& class_);
   void clear() { byResource_.clear(); }
+  bool empty() const { return byResource_.empty(); }
   // nullptr if there is none.
-  const api::DeviceClass* of(const std::string& resource) const;
+  const api::DeviceClass* of(std::string_view resource) const;
 
  private:
   std::map<std::string, ClassPtr, std::less<>> byResource_;

@@ -70,7 +70,7 @@ TEST(ExtendedResources, names_of_resources_that_classes_may_back) {
     EXPECT_FALSE(mayBeBackedByDevices(name)) << name;
 }
 
-TEST(ExtendedResources, of_classes_for_one_resource_the_oldest_counts) {
+TEST(ExtendedResources, of_classes_for_one_resource_the_newest_counts) {
   const auto make = [](const std::string& name, int second) {
     auto out = std::make_shared<api::DeviceClass>();
     out->metadata.name = name;
@@ -79,7 +79,7 @@ TEST(ExtendedResources, of_classes_for_one_resource_the_oldest_counts) {
     return out;
   };
   ExtendedResourceClasses classes;
-  for (const auto& [name, second] : {std::pair{"b", 2}, {"z", 1}, {"a", 1}, {"c", 3}})
+  for (const auto& [name, second] : {std::pair{"b", 2}, {"z", 3}, {"a", 3}, {"c", 1}})
     classes.add(make(name, second));
   EXPECT_EQ(classes.of(kGpu)->metadata.name, "a");
   EXPECT_EQ(classes.of("deviceclass.resource.kubernetes.io/c")->metadata.name, "c");

@@ -19,10 +19,9 @@ bool concerns(const api::DeviceTaintRule& rule, const dra::PoolKey& pool,
 }  // namespace
 
 DeviceManager::DeviceManager(Cluster& cluster, Stores& stores, SharedDevices& shared,
-                             dra::SelectorCompiler& compiler, const dra::Features& which,
-                             bool taintRules)
-    : features(which),
-      inventory(usage, which.partitionableDevices),
+                             dra::SelectorCompiler& compiler, const Gates& gates)
+    : features(gates.features),
+      inventory(usage, gates.features.partitionableDevices),
       matchers(compiler),
       claims(stores.of<api::ResourceClaim>(), usage),
       links(cluster, usage, inventory, shared),
@@ -35,10 +34,36 @@ DeviceManager::DeviceManager(Cluster& cluster, Stores& stores, SharedDevices& sh
   for (const auto& [key, slice] : slices.all()) setSlice(nullptr, slice);
   slices.listen([this](const auto& before, const auto& after) { setSlice(before, after); });
   usage.forEach([this](const dra::PoolKey& pool, const auto&) { links.usageChanged(pool); });
-  stores.of<api::DeviceClass>().listen([this](const auto&, const auto&) { ++classRevision_; });
-  if (taintRules) readRules(stores.of<api::DeviceTaintRule>());
+  const bool extended = gates.extendedResources;
+  if (extended) readExtended();
+  stores.of<api::DeviceClass>().listen([this, extended](const auto&, const auto&) {
+    ++classRevision_;
+    if (extended) readExtended();
+  });
+  if (gates.taintRules) readRules(stores.of<api::DeviceTaintRule>());
   cluster.addLedger(ledger);
   cluster.addListener(*this);
+}
+
+void DeviceManager::readExtended() {
+  extended_.clear();
+  classMatchers_.clear();
+  for (const auto& [name, class_] : classes_.all()) extended_.add(class_);
+}
+
+const dra::Matcher& DeviceManager::matcherOf(const api::DeviceClass& class_) {
+  dra::MatcherPtr& matcher = classMatchers_[class_.metadata.name];
+  if (!matcher) matcher = matchers.of(class_.spec.selectors);
+  return *matcher;
+}
+
+std::vector<BackedResource> DeviceManager::backedOf(const PodInfo& pod) const {
+  std::vector<BackedResource> backed;
+  if (extended_.empty()) return backed;
+  for (const auto& [id, amount] : pod.request.scalars)
+    if (const auto* class_ = amount > 0 ? backing(id) : nullptr)
+      backed.push_back({id, class_->metadata.name});
+  return backed;
 }
 
 void DeviceManager::readRules(Store<api::DeviceTaintRule>& rules) {

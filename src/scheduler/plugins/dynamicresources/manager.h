@@ -13,19 +13,33 @@
 #include "scheduler/plugins/dynamicresources/allocator/search.h"
 #include "scheduler/plugins/dynamicresources/claim_table.h"
 #include "scheduler/plugins/dynamicresources/device_links.h"
+#include "scheduler/plugins/dynamicresources/extended_claim.h"
 
 namespace koord::scheduler {
 
 class DeviceManager final : private ClusterListener {
  public:
   // compiler must outlive it.
+  struct Gates {
+    dra::Features features;
+    bool taintRules = false;
+    bool extendedResources = true;
+  };
   DeviceManager(Cluster& cluster, Stores& stores, SharedDevices& shared,
-                dra::SelectorCompiler& compiler, const dra::Features& features, bool taintRules);
+                dra::SelectorCompiler& compiler, const Gates& gates);
 
   using PlanPtr = std::shared_ptr<const Result<dra::Plan>>;
   // The plan for claims without an allocation. Claims of equal specs share it.
   PlanPtr planFor(const std::vector<ResourceClaimPtr>& claims);
   dra::ClassPtr class_(const std::string& name) const { return classes_.get({"", name}); }
+  // The class that backs the extended resource; nullptr if none does.
+  const api::DeviceClass* backing(ResourceId resource) const {
+    return extended_.empty() ? nullptr : extended_.of(cluster_.resources().name(resource));
+  }
+  // Whether a device belongs to the class. Valid until a class changes.
+  const dra::Matcher& matcherOf(const api::DeviceClass& class_);
+  // The resources that the pod requests and classes back.
+  std::vector<BackedResource> backedOf(const PodInfo& pod) const;
   // Rises with every change of a class or a taint rule.
   std::uint64_t classRevision() const { return classRevision_; }
   // Rises when devices change that more than one node can reach, or their use.
@@ -38,6 +52,9 @@ class DeviceManager final : private ClusterListener {
   ClaimTable claims;
   ClaimLedger ledger{claims};
   DeviceLinks links;
+  // Requests to create claims for extended resources.
+  std::uint64_t createdClaims = 0;
+  std::uint64_t failedClaims = 0;
   dra::MoreTaints moreTaints;  // of DeviceTaintRules; empty if there are none
 
  private:
@@ -54,6 +71,7 @@ class DeviceManager final : private ClusterListener {
   void setSlice(const dra::SlicePtr& before, const dra::SlicePtr& after);
   void touch(const std::string& node);
   void poolChanged(const dra::PoolKey& pool);
+  void readExtended();
   void readRules(Store<api::DeviceTaintRule>& rules);
 
   Cluster& cluster_;
@@ -64,6 +82,8 @@ class DeviceManager final : private ClusterListener {
   static constexpr std::size_t kMostPlanned = 16384;
   // By uid of a user: the claims of which a simulation has removed all users.
   std::map<std::string, std::set<std::string>> vacated_;
+  ExtendedResourceClasses extended_;                      // empty if the gate is off
+  std::map<std::string, dra::MatcherPtr> classMatchers_;  // by class; of those that were asked for
   // By the specs of the claims.
   std::map<std::vector<std::uint64_t>, PlanPtr> plans_;
   std::uint64_t plansOf_ = 0;  // the class revision

@@ -55,9 +55,11 @@ DynamicResources::DynamicResources(Handle& handle, const DynamicResourcesArgs& a
   if (!enabled_) return;
   if (!handle.enabled("DRASchedulerFilterTimeout")) args_.filterTimeout = Duration::zero();
   manager_ = &handle.shared().of<DeviceManager>([&] {
-    return std::make_unique<DeviceManager>(
-        cluster_, storesOf(handle), sharedDevicesOf(handle), celSelectors(), featuresOf(handle),
-        handle.enabled("DRADeviceTaints") && handle.enabled("DRADeviceTaintRules"));
+    const DeviceManager::Gates gates{
+        featuresOf(handle),
+        handle.enabled("DRADeviceTaints") && handle.enabled("DRADeviceTaintRules"),
+        handle.enabled("DRAExtendedResource")};
+    return std::make_unique<DeviceManager>(cluster_, storesOf(handle), sharedDevicesOf(handle), celSelectors(), gates);
   });
 }
 
@@ -69,14 +71,18 @@ DynamicResources::DynamicResources(Handle& handle, const DynamicResourcesArgs& a
       enabled_(true),
       random_(handle.random()) {
   manager_ = &handle.shared().of<DeviceManager>([&] {
-    return std::make_unique<DeviceManager>(cluster_, handle.stores(), sharedDevicesOf(handle),
-                                           compiler, dra::Features{}, false);
+    return std::make_unique<DeviceManager>(cluster_, handle.stores(), sharedDevicesOf(handle), compiler,
+                                           DeviceManager::Gates{});
   });
 }
 
 PluginPoints DynamicResources::skippedPoints(const PodInfo& pod) const {
   if (!pod.pod->spec.resourceClaims.empty()) return 0;
-  return when::kPreFilter | when::kReserve | when::kPreBind | when::kPreEnqueue;
+  const bool never = !enabled_ || std::ranges::none_of(pod.request.scalars, [&](const auto& each) {
+    return mayBeBackedByDevices(cluster_.resources().name(each.first));
+  });
+  if (!never) return when::kPreEnqueue;
+  return when::kPreFilter | when::kPlan | when::kReserve | when::kPreBind | when::kPreEnqueue;
 }
 
 bool DynamicResources::isLost(const api::ResourceClaim& claim) const {
@@ -87,29 +93,62 @@ bool DynamicResources::isLost(const api::ResourceClaim& claim) const {
           bindingTimedOut(claim, args_.bindingTimeout, handle_.executor().wallNow()));
 }
 
-std::string DynamicResources::problemOf(const api::ResourceClaim& claim,
-                                        const api::Pod& pod) const {
-  if (claim.status.allocation) return mayUse(claim, pod) ? "" : "resourceclaim in use";
+std::string DynamicResources::problemOf(const api::ResourceClaim& claim, const PodInfo& pod) const {
+  if (claim.status.allocation) return mayUse(claim, *pod.pod) ? "" : "resourceclaim in use";
   // The pod that allocates it writes the claim soon, which wakes this pod.
-  if (manager_->claims.inFlight(claim.metadata.uid))
+  if (manager_->claims.inFlight(claim.metadata.uid) && !shareOf(claim, pod))
     return fmt::format("resource claim {} is in the process of being allocated",
                        dra::nameOf(claim.metadata));
   return "";
 }
 
+// The allocation in flight that the pod shares with other members of its group; nullptr if there is
+// none.
+AllocationPtr DynamicResources::shareOf(const api::ResourceClaim& claim, const PodInfo& pod) const {
+  const std::string& uid = claim.metadata.uid;
+  if (claim.status.allocation || !manager_->claims.inFlight(uid)) return nullptr;
+  const bool shares = manager_->claims.sharedBy(uid, handle_.profile().groupOf(pod));
+  return shares ? manager_->claims.inFlight(uid) : nullptr;
+}
+
+namespace {
+
+// What the claim for extended resources depends on: requests by container.
+void signExtended(const api::Pod& pod, Signature& signature) {
+  for (const auto* list : {&pod.spec.initContainers, &pod.spec.containers}) {
+    signature.add(static_cast<std::int64_t>(list->size()));
+    for (const api::Container& container : *list) {
+      signature.add(std::string(container.restartPolicy));
+      for (const auto& [resource, amount] : container.resources.requests) {
+        if (!mayBeBackedByDevices(resource)) continue;
+        signature.add(resource);
+        signature.add(amount.value());
+      }
+      signature.add("");
+    }
+  }
+}
+
+}  // namespace
+
 void DynamicResources::sign(const PodInfo& pod, Signature& signature) const {
   const auto& entries = pod.pod->spec.resourceClaims;
   signature.add(static_cast<std::int64_t>(entries.size()));
-  if (entries.empty() || !enabled_) return;
+  if (!enabled_) return;
+  if (!pod.request.scalars.empty()) signExtended(*pod.pod, signature);
+  if (entries.empty()) return;
   const ClaimsOfPod found = claimsOfPod(*pod.pod, manager_->claims);
   signature.add(found.problem);
   if (!found.problem.empty()) return;
   signature.add(static_cast<std::int64_t>(found.claims.size()));
   for (const ResourceClaimPtr& claim : found.claims) {
-    const std::string problem = problemOf(*claim, *pod.pod);
+    const std::string problem = problemOf(*claim, pod);
     signature.add(problem);
     if (!problem.empty()) continue;
-    if (claim->status.allocation) {
+    if (shareOf(*claim, pod)) {
+      signature.add("share");
+      signature.add(static_cast<std::int64_t>(manager_->claims.inFlightId(claim->metadata.uid)));
+    } else if (claim->status.allocation) {
       // Not shared: other claims have other devices.
       signature.add(claim->metadata.uid);
       signature.add(std::string(claim->metadata.resourceVersion));
@@ -123,11 +162,13 @@ void DynamicResources::sign(const PodInfo& pod, Signature& signature) const {
 
 std::uint64_t DynamicResources::epoch(const CycleState& state, const PodInfo&) const {
   const ClassClaims* claims = state.get<ClassClaims>(kClass);
-  return claims && claims->plan ? manager_->sharedRevision() : 0;
+  const bool searches = claims && (claims->plan || !claims->backed.empty());
+  return searches ? manager_->sharedRevision() : 0;
 }
 
 std::uint64_t DynamicResources::preFilterEpoch(const PodInfo& pod) const {
-  return enabled_ && !pod.pod->spec.resourceClaims.empty() ? manager_->classRevision() : 0;
+  if (!enabled_ || (pod.pod->spec.resourceClaims.empty() && pod.request.scalars.empty())) return 0;
+  return manager_->classRevision();
 }
 
 Status DynamicResources::preEnqueue(const PodInfo& pod) {
@@ -166,37 +207,61 @@ Status DynamicResources::checkClasses(const api::ResourceClaim& claim) const {
 }
 
 PreFilterResult DynamicResources::preFilter(CycleState& state, const PodInfo& pod) {
-  if (pod.pod->spec.resourceClaims.empty()) return {Status::skip(), {}};
-  if (!enabled_)
+  const bool hasClaims = !pod.pod->spec.resourceClaims.empty();
+  if (!enabled_ && hasClaims)
     return {Status::unresolvable("the gate DynamicResourceAllocation is off, so that nothing "
                                  "allocates the pod's resource claims"),
             {}};
+  if (!enabled_) return {Status::skip(), {}};
+  ClassClaims claims;
+  claims.backed = manager_->backedOf(pod);
+  if (!hasClaims && claims.backed.empty()) return {Status::skip(), {}};
   const ClaimsOfPod found = claimsOfPod(*pod.pod, manager_->claims);
   if (!found.problem.empty()) return {Status::unresolvable(found.problem), {}};
-  if (found.claims.empty()) return {Status::skip(), {}};
-  ClassClaims claims;
-  std::vector<ResourceClaimPtr> unallocated;
+  if (found.claims.empty() && claims.backed.empty()) return {Status::skip(), {}};
   for (const ResourceClaimPtr& claim : found.claims) {
-    std::string problem = problemOf(*claim, *pod.pod);
+    std::string problem = problemOf(*claim, pod);
     if (!problem.empty()) return {Status::unresolvable(std::move(problem)), {}};
-    if (claim->status.allocation) {
-      ClassClaims::Allocated allocated{claim, std::nullopt, isLost(*claim)};
-      const auto& selector = claim->status.allocation->nodeSelector;
-      if (selector) {
-        auto where = api::NodeSelectorMatcher::compile(*selector);
+    AllocationPtr allocation = shareOf(*claim, pod);
+    if (allocation || claim->status.allocation) {
+      if (!allocation) allocation = {claim, &*claim->status.allocation};
+      ClassClaims::Allocated allocated{claim, allocation, std::nullopt, isLost(*claim)};
+      if (allocation->nodeSelector) {
+        auto where = api::NodeSelectorMatcher::compile(*allocation->nodeSelector);
         if (!where) return {Status::of(where.error()), {}};
         allocated.where = *std::move(where);
       }
-      claims.rank += dra::rankOf(*claim);
+      claims.rank += dra::rankOf(claim->spec, *allocation);
       claims.allocated.push_back(std::move(allocated));
       continue;
     }
     if (Status status = checkClasses(*claim); !status.ok()) return {std::move(status), {}};
-    unallocated.push_back(claim);
+    claims.unallocated.push_back(claim);
   }
-  if (!unallocated.empty()) claims.plan = manager_->planFor(unallocated);
+  if (!claims.unallocated.empty()) claims.plan = manager_->planFor(claims.unallocated);
+  if (!claims.backed.empty()) {
+    claims.plans = std::make_unique<Plans>();
+    for (const auto& [id, amount] : pod.request.scalars)
+      if (const std::string& name = cluster_.resources().name(id);
+          amount > 0 && mayBeBackedByDevices(name) && !isBacked(id))
+        claims.unbacked.push_back(name);
+  }
   state.put(kClass, std::move(claims));
   return {};
+}
+
+// The plan for what must be allocated on the node; nullptr if that is nothing.
+DeviceManager::PlanPtr DynamicResources::planOn(const ClassClaims& claims, const PodInfo& pod,
+                                                NodeId node) const {
+  const std::vector<BackedResource> lacking = lackingOn(cluster_, node, claims.backed);
+  if (lacking.empty()) return claims.plan;
+  std::vector<ResourceId> key;
+  for (const BackedResource& resource : lacking) key.push_back(resource.id);
+  DeviceManager::PlanPtr& plan = (*claims.plans)[key];
+  if (plan) return plan;
+  Claims wanted = claims.unallocated;
+  wanted.push_back(makeExtendedClaim(cluster_, *pod.pod, lacking, "").claim);
+  return plan = manager_->planFor(wanted);
 }
 
 bool DynamicResources::usableOn(const ClassClaims::Allocated& allocated, const api::Node& node) {
@@ -220,11 +285,11 @@ bool DynamicResources::fitsWithoutOthers(const dra::Plan& plan, NodeId node) con
   return search.run().found();
 }
 
-Status DynamicResources::filter(const CycleState& state, const PodInfo&, NodeFilter& nodes) {
+Status DynamicResources::filter(const CycleState& state, const PodInfo& pod, NodeFilter& nodes) {
   const ClassClaims& claims = *state.get<ClassClaims>(kClass);
   if (claims.plan && !claims.plan->has_value()) return Status::of(claims.plan->error());
   Status failure;
-  VerdictId notFound = kPasses, unavailable = kPasses;
+  VerdictId notFound = kPasses, unavailable = kPasses, unfit = kPasses;
   const auto reject = [&](NodeId node, VerdictId& verdict, std::string_view why) {
     if (verdict == kPasses)
       verdict = nodes.rejection(Code::UnschedulableAndUnresolvable, {std::string(why)});
@@ -233,10 +298,17 @@ Status DynamicResources::filter(const CycleState& state, const PodInfo&, NodeFil
   nodes.forEach([&](NodeId id) {
     if (!failure.ok()) return;
     const auto& node = cluster_.node(id).object;
-    if (claims.plan) {
+    const auto& allocatable = node->status.allocatable;
+    if (std::ranges::any_of(claims.unbacked,
+                            [&](const auto& name) { return !allocatable.contains(name); }))
+      return reject(id, unfit, "cannot fit resource");
+    if (const DeviceManager::PlanPtr plan = planOn(claims, pod, id)) {
+      // Nodes with device plugins may take a pod that asks for too many devices.
+      if (!plan->has_value())
+        return nodes.reject(id, Code::UnschedulableAndUnresolvable, plan->error().message);
       const dra::NodeInventory& inventory = manager_->inventory.of(node);
       const auto expired = deadline();
-      dra::Search search(**claims.plan, inventory, manager_->moreTaints, expired);
+      dra::Search search(**plan, inventory, manager_->moreTaints, expired);
       search.leaveOut(manager_->links.givenOn(id, inventory));
       const dra::Outcome outcome = search.run();
       switch (outcome.kind) {
@@ -244,7 +316,7 @@ Status DynamicResources::filter(const CycleState& state, const PodInfo&, NodeFil
           break;
         case dra::Outcome::Kind::NotFound:
           // Evicting a pod with such a device can help.
-          if (fitsWithoutOthers(**claims.plan, id))
+          if (fitsWithoutOthers(**plan, id))
             return nodes.reject(id, Code::Unschedulable, kGiven);
           return reject(id, notFound, "cannot allocate all claims");
         case dra::Outcome::Kind::Unusable:
@@ -273,23 +345,24 @@ Status DynamicResources::preScore(CycleState& state, const PodInfo&, std::span<c
   return ranked ? Status{} : Status::skip();
 }
 
-Status DynamicResources::score(const CycleState& state, const PodInfo&,
+Status DynamicResources::score(const CycleState& state, const PodInfo& pod,
                                std::span<const NodeId> nodes, std::span<std::int64_t> scores) {
   const ClassClaims& claims = *state.get<ClassClaims>(kClass);
   for (std::size_t n = 0; n < nodes.size(); ++n) {
     scores[n] = claims.rank;
-    if (!claims.plan || !claims.plan->has_value()) continue;
+    const DeviceManager::PlanPtr plan = planOn(claims, pod, nodes[n]);
+    if (!plan || !plan->has_value()) continue;
     const auto expired = deadline();
     const dra::NodeInventory& inventory = manager_->inventory.of(cluster_.node(nodes[n]).object);
-    dra::Search search(**claims.plan, inventory, manager_->moreTaints, expired);
+    dra::Search search(**plan, inventory, manager_->moreTaints, expired);
     search.leaveOut(manager_->links.givenOn(nodes[n], inventory));
-    if (search.run().found()) scores[n] += dra::rankOf(**claims.plan, search);
+    if (search.run().found()) scores[n] += dra::rankOf(**plan, search);
   }
   return {};
 }
 
 // Releases an allocated, unused claim that is not available on some node, so that other devices can
-// be chosen.
+// be chosen. Deletes the claim for extended resources of an earlier attempt.
 PostFilterResult DynamicResources::postFilter(CycleState&, const PodPtr& pod,
                                               const Diagnosis& diagnosis) {
   PostFilterResult result;
@@ -299,14 +372,20 @@ PostFilterResult DynamicResources::postFilter(CycleState&, const PodPtr& pod,
     return result;
   }
   result.status = Status::unschedulable("no new claims to deallocate");
-  if (pod->pod->spec.resourceClaims.empty() || diagnosis.preFilter.plugin() == kName) return result;
+  if (pod->kind) return result;
+  if (ResourceClaimPtr stale = staleClaimOf(*pod)) {
+    result.later = deleteStale(std::move(stale));
+    return result;
+  }
+  if (diagnosis.preFilter.plugin() == kName) return result;
   const ClaimsOfPod found = claimsOfPod(*pod->pod, manager_->claims);
-  if (!found.problem.empty() || found.claims.empty()) return result;
+  if (!found.problem.empty() || (found.claims.empty() && manager_->backedOf(*pod).empty()))
+    return result;
   result.status = Status::unschedulable("still not schedulable");
   if (!diagnosis.unschedulablePlugins.contains(std::string(kName))) return result;
   for (const ResourceClaimPtr& claim : found.claims) {
     if (!claim->status.allocation) continue;
-    ClassClaims::Allocated allocated{claim, std::nullopt, isLost(*claim)};
+    ClassClaims::Allocated allocated{claim, nullptr, std::nullopt, isLost(*claim)};
     if (const auto& selector = claim->status.allocation->nodeSelector)
       allocated.where = api::NodeSelectorMatcher::compileLazily(*selector);
     const bool unavailable = cluster_.live().any(
@@ -327,48 +406,78 @@ std::string DynamicResources::newUid() {
                      0x8000 | (b >> 48 & 0x3FFF), b & 0xFFFFFFFFFFFF);
 }
 
+// Chooses the devices of all claims of the pod on the node: `promises` has those that are not
+// stored yet.
+Status DynamicResources::choose(const PodInfo& pod, NodeId node, Reserved& reserved,
+                                ClaimPromises& promises) {
+  const auto lacking = lackingOn(cluster_, node, manager_->backedOf(pod));
+  if (pod.pod->spec.resourceClaims.empty() && lacking.empty()) return {};
+  ClaimsOfPod found = claimsOfPod(*pod.pod, manager_->claims);
+  if (!found.problem.empty()) return Status::unresolvable(found.problem);
+  const std::string group = handle_.profile().groupOf(pod);
+  Claims unallocated;
+  for (const ResourceClaimPtr& claim : found.claims) {
+    if (std::string problem = problemOf(*claim, pod); !problem.empty())
+      return Status::unresolvable(std::move(problem));
+    if (claim->status.allocation) continue;
+    if (AllocationPtr shared = shareOf(*claim, pod)) {
+      promises.promises.push_back({claim->metadata.uid, std::move(shared), group});
+    } else {
+      unallocated.push_back(claim);
+    }
+  }
+  reserved.claims = std::move(found.claims);
+  if (!lacking.empty()) {
+    ExtendedClaim own = makeExtendedClaim(cluster_, *pod.pod, lacking, newUid());
+    unallocated.push_back(own.claim);
+    reserved.claims.push_back(std::move(own.claim));
+    reserved.extended = true;
+    reserved.mappings = std::move(own.mappings);
+  }
+  if (unallocated.empty()) return {};
+  const DeviceManager::PlanPtr plan = manager_->planFor(unallocated);
+  if (!*plan) return Status::of(plan->error());
+  const auto& object = cluster_.node(node).object;
+  const dra::NodeInventory& inventory = manager_->inventory.of(object);
+  const auto expired = deadline();
+  dra::Search search(**plan, inventory, manager_->moreTaints, expired);
+  search.leaveOut(manager_->links.givenOn(node, inventory));
+  if (!search.run().found()) return Status::unschedulable("cannot allocate all claims");
+  auto chosen = dra::allocationsOf(**plan, inventory, search, object->metadata.name,
+                                   [this] { return newUid(); });
+  if (!chosen) return Status::of(chosen.error());
+  for (std::size_t i = 0; i < unallocated.size(); ++i)
+    promises.promises.push_back(
+        {unallocated[i]->metadata.uid,
+         std::make_shared<const api::AllocationResult>(std::move((*chosen)[i])), group});
+  return {};
+}
+
 Status DynamicResources::reserve(CycleState& state, const PodPtr& pod, NodeId node) {
   // A unit that is not a pod reserves a place for pods that bring their claims.
-  if (!enabled_ || pod->pod->spec.resourceClaims.empty() || pod->kind) return {};
-  ClaimsOfPod found = claimsOfPod(*pod->pod, manager_->claims);
-  if (!found.problem.empty()) return Status::unresolvable(found.problem);
-  if (found.claims.empty()) return {};
+  if (!enabled_ || pod->kind) return {};
   Reserved reserved;
-  std::vector<ResourceClaimPtr> unallocated;
-  for (const ResourceClaimPtr& claim : found.claims) {
-    if (std::string problem = problemOf(*claim, *pod->pod); !problem.empty())
-      return Status::unresolvable(std::move(problem));
-    if (!claim->status.allocation) unallocated.push_back(claim);
-  }
-  std::vector<api::AllocationResult> allocations;
-  if (!unallocated.empty()) {
-    const DeviceManager::PlanPtr plan = manager_->planFor(unallocated);
-    if (!*plan) return Status::of(plan->error());
-    const auto& object = cluster_.node(node).object;
-    const dra::NodeInventory& inventory = manager_->inventory.of(object);
-    const auto expired = deadline();
-    dra::Search search(**plan, inventory, manager_->moreTaints, expired);
-    search.leaveOut(manager_->links.givenOn(node, inventory));
-    if (!search.run().found()) return Status::unschedulable("cannot allocate all claims");
-    auto chosen = dra::allocationsOf(**plan, inventory, search, object->metadata.name,
-                                     [this] { return newUid(); });
-    if (!chosen) return Status::of(chosen.error());
-    allocations = *std::move(chosen);
-  }
   ClaimPromises promises;
-  std::size_t next = 0;
-  for (ResourceClaimPtr& claim : found.claims) {
-    AllocationPtr allocation;
-    if (!claim->status.allocation) {
-      allocation = std::make_shared<const api::AllocationResult>(std::move(allocations[next++]));
-      promises.promises.push_back({claim->metadata.uid, allocation});
-    }
-    reserved.claims.push_back(std::move(claim));
-    reserved.allocations.push_back(std::move(allocation));
+  // Plugins that plan before this one kept plan() from saying so.
+  if (ResourceClaimPtr stale = staleClaimOf(*pod)) {
+    tasks_.spawn(deleteUnreserved(std::move(stale)));
+    return Status::unresolvable(std::string(kStaleClaim));
   }
+  if (Status status = choose(*pod, node, reserved, promises); !status.ok()) return status;
+  if (reserved.claims.empty() && !pod->pod->status.extendedResourceClaimStatus) return {};
   state.put(kReserved, std::move(reserved));
   if (promises.promises.empty()) return {};
   cluster_.regrant(pod->uid(), manager_->ledger.id(), ClaimLedger::grantOf(std::move(promises)));
+  return {};
+}
+
+Status DynamicResources::grant(const PodPtr& pod, NodeId node) {
+  if (!enabled_ || pod->kind) return {};
+  Reserved reserved;
+  ClaimPromises promises;
+  if (Status status = choose(*pod, node, reserved, promises); !status.ok()) return status;
+  if (!promises.promises.empty())
+    cluster_.regrant(pod->uid(), manager_->ledger.id(), ClaimLedger::grantOf(std::move(promises)));
   return {};
 }
 
@@ -376,10 +485,13 @@ Status DynamicResources::reserve(CycleState& state, const PodPtr& pod, NodeId no
 void DynamicResources::unreserve(CycleState& state, const PodPtr& pod, NodeId) {
   Reserved* reserved = state.get<Reserved>(kReserved);
   if (!reserved) return;
+  if (reserved->extended && !isInMemory(*reserved->claims.back()))
+    tasks_.spawn(deleteUnreserved(reserved->claims.back()));
+  if (reserved->extended) reserved->claims.pop_back();
   for (const ResourceClaimPtr& claim : reserved->claims)
     if (claim->status.allocation && api::isReservedFor(*claim, pod->uid()))
       tasks_.spawn(releaseClaim(claim, pod->uid()));
-  reserved->claims.clear();
+  *reserved = {};
 }
 
 Status DynamicResources::preBindPreFlight(CycleState& state, const PodPtr&, NodeId) {
@@ -388,16 +500,27 @@ Status DynamicResources::preBindPreFlight(CycleState& state, const PodPtr&, Node
 
 Task<Status> DynamicResources::preBind(CycleState& state, PodPtr pod, NodeId node) {
   Reserved& reserved = *state.get<Reserved>(kReserved);
-  for (const AllocationPtr& allocation : reserved.allocations)
-    if (allocation && manager_->links.anyGiven(node, *allocation))
+  const Cluster::PodRecord* const record = cluster_.findPod(pod->uid());
+  const ClaimPromises* const granted = record ? manager_->ledger.in(record->grants) : nullptr;
+  ClaimPromises promises = granted ? *granted : ClaimPromises{};
+  for (const ClaimPromises::Promise& promise : promises.promises)
+    if (manager_->links.anyGiven(node, *promise.allocation))
       co_return Status::error("devices were given to another pod by DeviceShare meanwhile");
-  for (std::size_t i = 0; i < reserved.claims.size(); ++i) {
-    if (api::isReservedFor(*reserved.claims[i], pod->uid())) continue;
-    auto binding = bindClaim(reserved.claims[i], reserved.allocations[i], pod);
+  if (reserved.extended) {
+    auto creating = createExtended(reserved, promises, pod);
+    if (const Result<> created = co_await creating; !created) co_return Status::of(created.error());
+  }
+  for (ResourceClaimPtr& claim : reserved.claims) {
+    if (api::isReservedFor(*claim, pod->uid())) continue;
+    const AllocationPtr* const promised = promises.of(claim->metadata.uid);
+    auto binding = bindClaim(claim, promised ? *promised : nullptr, pod);
     Result<ResourceClaimPtr> bound = co_await binding;
     if (!bound) co_return Status::of(bound.error());
-    reserved.claims[i] = *std::move(bound);  // for unreserve
+    claim = *std::move(bound);  // for unreserve
   }
+  auto finishing = finishExtended(reserved, pod);
+  if (const Result<> finished = co_await finishing; !finished)
+    co_return Status::of(finished.error());
   if (!manager_->features.bindingConditions ||
       std::ranges::none_of(reserved.claims,
                            [](const auto& claim) { return hasBindingConditions(*claim); }))
@@ -409,7 +532,10 @@ Task<Status> DynamicResources::preBind(CycleState& state, PodPtr pod, NodeId nod
 Hint DynamicResources::hintForClaim(const PodInfo& pod, const ClusterEvent& event) const {
   const auto before = event.before<api::ResourceClaim>();
   const auto after = event.after<api::ResourceClaim>();
-  if (!after) return Hint::Queue;
+  if (!after)
+    return before && (before->status.allocation || extendedOwnerOf(*before) == pod.uid())
+               ? Hint::Queue
+               : Hint::Skip;
   const ClaimsOfPod found = claimsOfPod(*pod.pod, manager_->claims);
   if (!found.problem.empty()) return Hint::Skip;
   // Its devices are free for others.
@@ -440,7 +566,9 @@ std::vector<EventRegistration> DynamicResources::eventsToRegister() const {
   if (!enabled_) return {};
   return {
       {EventResource::Node, kAdd | kUpdateNodeLabel | kUpdateNodeAllocatable, "", {}},
-      {EventResource::ResourceClaim, kAdd | kUpdate, "",
+      // Deleted: the devices of a claim that was deleted by force are free, and a pod whose claim
+      // for extended resources was removed can get another one.
+      {EventResource::ResourceClaim, kAdd | kUpdate | kDelete, "",
        [this](const PodInfo& pod, const ClusterEvent& event) { return hintForClaim(pod, event); }},
       {EventResource::Pod, kUpdatePodGeneratedResourceClaim, "",
        [this](const PodInfo& pod, const ClusterEvent& event) { return hintForPod(pod, event); }},

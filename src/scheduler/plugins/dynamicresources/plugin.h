@@ -9,14 +9,27 @@
 // reach are part of the epoch: when their use changes, all nodes are judged again.
 //
 // The devices of a pod on its way to its node are grants (claim_table.h).
+//
+// A pod that requests extended resources which classes back has one more claim, which the scheduler
+// makes (extended_claim.h). Which of the resources it is for depends on the node.
 
 #include "base/random.h"
+#include "scheduler/framework/device_backed.h"
+#include "scheduler/framework/profile.h"
 #include "scheduler/framework/registry.h"
+#include "scheduler/framework/services.h"
+#include "scheduler/framework/tentative.h"
+#include "scheduler/framework/unlike_choices.h"
 #include "scheduler/plugins/dynamicresources/args.h"
 #include "scheduler/plugins/dynamicresources/manager.h"
 #include "scheduler/plugins/dynamicresources/pod_claims.h"
 
 namespace koord::scheduler {
+
+// Of a claim that may be allocated (pre_bind.cc).
+bool hasFinalizer(const api::ResourceClaim& claim);
+// Adds or removes it.
+json::object finalizerPatch(const api::ResourceClaim& claim, bool add);
 
 class DynamicResources final : public Plugin,
                                public Signed,
@@ -29,6 +42,11 @@ class DynamicResources final : public Plugin,
                                public ScorePlugin,
                                public ReservePlugin,
                                public PreBindPlugin,
+                               public PlanPlugin,
+                               public TentativePlugin,
+                               public DeviceBackedResources,
+                               public UnlikeChoices,
+                               public MetricsPlugin,
                                public EnqueueExtensions {
  public:
   static constexpr std::string_view kName = "DynamicResources";
@@ -59,28 +77,49 @@ class DynamicResources final : public Plugin,
   Status preBindPreFlight(CycleState& state, const PodPtr& pod, NodeId node) override;
   Task<Status> preBind(CycleState& state, PodPtr pod, NodeId node) override;
   std::vector<EventRegistration> eventsToRegister() const override;
+  Plan plan(CycleState& state, const PodPtr& pod) override;
+  Status grant(const PodPtr& pod, NodeId node) override;
+  bool isBacked(ResourceId resource) const override;
+  Devices devicesOn(ResourceId resource, NodeId node) const override;
+  bool beginsToBack(const ClusterEvent& event, const PodInfo& pod) const override;
+  std::string metrics() const override;
+  std::uint64_t demandOf(const PodInfo& pod) const override;
 
  private:
+  using Claims = std::vector<ResourceClaimPtr>;
+  // By the resources that devices must provide.
+  using Plans = std::map<std::vector<ResourceId>, DeviceManager::PlanPtr>;
   // What the filter of a class of pods needs.
   struct ClassClaims {
-    DeviceManager::PlanPtr plan;  // nullptr if all claims are allocated
+    Claims unallocated;
+    DeviceManager::PlanPtr plan;  // for these; nullptr if all claims are allocated
+    std::vector<BackedResource> backed;
+    std::vector<std::string> unbacked;  // other extended resources of a pod with backed ones
+    std::unique_ptr<Plans> plans;       // of nodes that lack backed resources
     struct Allocated {
       ResourceClaimPtr claim;
+      AllocationPtr allocation;  // stored, or shared with other members of the group
       std::optional<api::NodeSelectorMatcher> where;  // absent: everywhere
       bool lost = false;  // its devices failed to become ready, or took too long
     };
     std::vector<Allocated> allocated;
     std::int64_t rank = 0;  // of the allocated claims
   };
-  // The claims of one attempt from Reserve on.
+  // The claims of one attempt from Reserve on. The allocations of those that are not allocated yet
+  // are in the pod's grant.
   struct Reserved {
-    std::vector<ResourceClaimPtr> claims;
-    std::vector<AllocationPtr> allocations;  // nullptr of a claim that is allocated already
+    Claims claims;
+    // The last claim is for extended resources; the containers use its requests so.
+    bool extended = false;
+    api::List<api::ContainerExtendedResourceRequest> mappings;
   };
 
+  AllocationPtr shareOf(const api::ResourceClaim& claim, const PodInfo& pod) const;
+  DeviceManager::PlanPtr planOn(const ClassClaims& claims, const PodInfo& pod, NodeId node) const;
+  Status choose(const PodInfo& pod, NodeId node, Reserved& reserved, ClaimPromises& promises);
   bool isLost(const api::ResourceClaim& claim) const;
   // Why the pod cannot use the claim, "" if it can; does not look at nodes.
-  std::string problemOf(const api::ResourceClaim& claim, const api::Pod& pod) const;
+  std::string problemOf(const api::ResourceClaim& claim, const PodInfo& pod) const;
   Status checkClasses(const api::ResourceClaim& claim) const;
   static bool usableOn(const ClassClaims::Allocated& allocated, const api::Node& node);
   std::function<bool()> deadline() const;
@@ -92,6 +131,8 @@ class DynamicResources final : public Plugin,
   std::string newUid();
 
   // pre_bind.cc
+  static constexpr int kMaxTries = 5;  // of a write that conflicts
+  static constexpr std::chrono::milliseconds kPause{10};
   Task<Result<ResourceClaimPtr>> bindClaim(ResourceClaimPtr claim, AllocationPtr allocation,
                                            PodPtr pod);
   json::object allocationPatch(const api::ResourceClaim& claim, const AllocationPtr& allocation,
@@ -102,6 +143,16 @@ class DynamicResources final : public Plugin,
   Task<Status> waitUntilReady(std::vector<ResourceClaimPtr> claims, PodPtr pod, NodeId node);
   Task<void> releaseClaim(ResourceClaimPtr claim, std::string podUid);
   Task<PostFilterResult> deallocate(ResourceClaimPtr claim);
+
+  // extended.cc
+  static constexpr std::string_view kStaleClaim = "cannot schedule extended resource claim";
+  ResourceClaimPtr staleClaimOf(const PodInfo& pod) const;
+  Task<Result<>> createExtended(Reserved& reserved, ClaimPromises& promises, PodPtr pod);
+  Task<Result<>> finishExtended(const Reserved& reserved, PodPtr pod);
+  Task<Result<>> writeExtendedStatus(PodPtr pod, json::value status);
+  Task<Result<>> deleteClaim(ResourceClaimPtr claim);
+  Task<void> deleteUnreserved(ResourceClaimPtr claim);
+  Task<PostFilterResult> deleteStale(ResourceClaimPtr claim);
 
   Handle& handle_;
   Cluster& cluster_;

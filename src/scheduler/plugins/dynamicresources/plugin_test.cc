@@ -1,18 +1,11 @@
-#include "scheduler/plugins/dynamicresources/plugin.h"
-
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
-#include "scheduler/plugins/dynamicresources/selector_compiler.h"
-#include "scheduler/testing/claims.h"
-#include "scheduler/testing/world.h"
+#include "scheduler/plugins/dynamicresources/claims_fixture.h"
 
 namespace koord::scheduler {
 namespace {
 
-using testing::aNode;
 using testing::aPod;
-using testing::ClaimApi;
 using ::testing::ElementsAre;
 using testing::gpuClaim;
 using testing::gpuClass;
@@ -20,91 +13,10 @@ using testing::gpuSlice;
 using testing::kUnresolvable;
 using testing::PodBuilder;
 using testing::podWithClaims;
-using testing::World;
-using Answers = std::map<std::string, std::string>;
+using Answers = Claims::Answers;
 using namespace std::chrono_literals;
 
 const std::string kNoDevices = kUnresolvable + "cannot allocate all claims";
-
-// n1 has two GPUs, n2 has four, n3 has none. Claims are served by an API.
-struct Claims : ::testing::Test {
-  World world;
-  Stores& stores = world.stores();
-  DynamicResources* plugin = nullptr;
-  ClaimApi api{world.loop(), stores.of<api::ResourceClaim>()};
-  TaskGroup tasks;
-
-  Claims() {
-    world.apiToUse = &api;
-    plugin = &dynamic_cast<DynamicResources&>(world.only(
-        std::make_unique<DynamicResources>(world, DynamicResourcesArgs{}, celSelectors())));
-    for (const char* node : {"n1", "n2", "n3"}) world.node(aNode(node));
-    stores.of<api::ResourceSlice>().set(gpuSlice("n1", 2));
-    stores.of<api::ResourceSlice>().set(gpuSlice("n2", 4));
-    stores.of<api::DeviceClass>().set(gpuClass());
-  }
-  NodeId id(const char* node) { return *world.cluster().findNode(node); }
-  Answers filter(const PodBuilder& pod) { return world.filter(world.pod(pod)); }
-  std::string filter(const PodBuilder& pod, const char* node) { return filter(pod)[node]; }
-  // One attempt up to Reserve.
-  struct Attempt {
-    CycleState state;
-    PodPtr pod;
-    NodeId node = kNoNode;
-    std::optional<Status> bound;
-  };
-  std::unique_ptr<Attempt> reserve(const PodBuilder& builder, const char* node) {
-    auto attempt = std::make_unique<Attempt>();
-    attempt->pod = world.pod(builder);
-    attempt->node = id(node);
-    EXPECT_TRUE(world.cluster().assume(attempt->pod, attempt->node));
-    const Status status = plugin->reserve(attempt->state, attempt->pod, attempt->node);
-    EXPECT_TRUE(status.ok()) << status.message();
-    return attempt;
-  }
-  static Task<void> run(DynamicResources* plugin, Attempt* attempt) {
-    auto task = plugin->preBind(attempt->state, attempt->pod, attempt->node);
-    attempt->bound = co_await task;
-  }
-  // PreBind, until its end or for the time. Returns "" for success, the message of a failure, and
-  // "running".
-  std::string preBind(Attempt& attempt, Duration time = 1s) {
-    tasks.spawn(run(plugin, &attempt));
-    return wait(attempt, time);
-  }
-  std::string wait(Attempt& attempt, Duration time) {
-    world.loop().advanceUntil([&] { return attempt.bound.has_value(); }, time);
-    return attempt.bound ? attempt.bound->message() : "running";
-  }
-  // The informer shows the pod on its node.
-  void observe(const Attempt& attempt) {
-    PodBuilder pod = podWithClaims(attempt.pod->pod->metadata.name, {});
-    pod.object() = *attempt.pod->pod;
-    pod.nodeName(world.cluster().node(attempt.node).name);
-    world.cluster().observePod(world.pod(pod), world.cluster().node(attempt.node).name);
-  }
-  void forget(Attempt& attempt) {
-    plugin->unreserve(attempt.state, attempt.pod, attempt.node);
-    EXPECT_TRUE(world.cluster().forget(attempt.pod->uid()));
-    world.loop().advance(1s);
-  }
-  Status postFilter(const PodBuilder& builder) {
-    const PodPtr pod = world.pod(builder);
-    CycleState state;
-    const SearchResult found = world.search().find(state, pod);
-    EXPECT_FALSE(found.status.ok());
-    PostFilterResult result = plugin->postFilter(state, pod, found.diagnosis);
-    if (!result.later) return result.status;
-    std::optional<Status> status;
-    tasks.spawn(finish(*std::move(result.later), &status));
-    world.loop().advance(1s);
-    return *status;
-  }
-  static Task<void> finish(Task<PostFilterResult> task, std::optional<Status>* out) {
-    const PostFilterResult result = co_await task;
-    *out = result.status;
-  }
-};
 
 TEST_F(Claims, a_pod_waits_until_its_claims_exist_and_are_its_own) {
   const auto preEnqueue = [&](const PodBuilder& pod) {

@@ -20,9 +20,6 @@ namespace koord::scheduler {
 
 namespace {
 
-constexpr int kMostTries = 5;
-constexpr std::chrono::milliseconds kPause{10};
-
 json::object versionOf(const api::ResourceClaim& claim) {
   return {{"uid", claim.metadata.uid},
           {"resourceVersion", std::string(claim.metadata.resourceVersion)}};
@@ -43,24 +40,6 @@ json::value referenceTo(const api::Pod& pod) {
   return json::object{{"resource", "pods"}, {"name", pod.metadata.name}, {"uid", pod.metadata.uid}};
 }
 
-bool hasFinalizer(const api::ResourceClaim& claim) {
-  return std::ranges::any_of(claim.metadata.finalizers, [](const auto& finalizer) {
-    return std::string_view(finalizer) == api::kClaimFinalizer;
-  });
-}
-
-json::object finalizerPatch(const api::ResourceClaim& claim) {
-  json::array finalizers;
-  for (const auto& finalizer : claim.metadata.finalizers)
-    finalizers.emplace_back(std::string(finalizer));
-  finalizers.emplace_back(std::string(api::kClaimFinalizer));
-  json::object metadata = versionOf(claim);
-  metadata["finalizers"] = std::move(finalizers);
-  json::object patch;
-  patch["metadata"] = std::move(metadata);
-  return patch;
-}
-
 json::object statusPatch(const api::ResourceClaim& claim, json::object status) {
   json::object patch;
   patch["metadata"] = versionOf(claim);
@@ -74,6 +53,23 @@ Error within(Error error, std::string_view what, const api::ResourceClaim& claim
 }
 
 }  // namespace
+
+bool hasFinalizer(const api::ResourceClaim& claim) {
+  return std::ranges::find(claim.metadata.finalizers, api::kClaimFinalizer) !=
+         claim.metadata.finalizers.end();
+}
+
+json::object finalizerPatch(const api::ResourceClaim& claim, bool add) {
+  json::array finalizers;
+  for (const std::string& finalizer : claim.metadata.finalizers)
+    if (finalizer != api::kClaimFinalizer) finalizers.emplace_back(finalizer);
+  if (add) finalizers.emplace_back(std::string(api::kClaimFinalizer));
+  json::object metadata = versionOf(claim);
+  metadata["finalizers"] = std::move(finalizers);
+  json::object patch;
+  patch["metadata"] = std::move(metadata);
+  return patch;
+}
 
 // The pod becomes a user of the claim, and the claim gets its allocation, if it has none.
 json::object DynamicResources::allocationPatch(const api::ResourceClaim& claim,
@@ -125,7 +121,7 @@ Task<Result<ResourceClaimPtr>> DynamicResources::bindClaim(ResourceClaimPtr clai
   std::optional<KeptInFlight> kept;
   if (allocation) kept.emplace(manager_->claims, claim->metadata.uid, allocation);
   Error last;
-  for (int attempt = 0; attempt < kMostTries; ++attempt) {
+  for (int attempt = 0; attempt < kMaxTries; ++attempt) {
     if (attempt > 0) {
       auto pause = sleepFor(handle_.executor(), kPause * attempt);
       co_await pause;
@@ -138,14 +134,19 @@ Task<Result<ResourceClaimPtr>> DynamicResources::bindClaim(ResourceClaimPtr clai
     const std::string name = dra::nameOf(claim->metadata);
     if (claim->metadata.deletionTimestamp)
       co_return fail(ErrorCode::Conflict, "claim " + name + " got deleted in the meantime");
-    if (allocation && claim->status.allocation)
-      co_return fail(ErrorCode::Conflict,
-                     "claim " + name + " got allocated elsewhere in the meantime");
+    if (allocation && claim->status.allocation) {
+      // Another member of the group, or this pod in a write whose answer was lost, wrote it.
+      if (!sameDevices(*allocation, *claim->status.allocation))
+        co_return fail(ErrorCode::Conflict,
+                       "claim " + name + " got allocated elsewhere in the meantime");
+      if (api::isReservedFor(*claim, pod->uid())) co_return claim;
+      allocation = nullptr;
+    }
     if (!allocation && !claim->status.allocation)
       co_return fail(ErrorCode::Conflict,
                      "claim " + name + " got deallocated elsewhere in the meantime");
     if (allocation && !hasFinalizer(*claim)) {
-      auto writing = writeClaim(claim, finalizerPatch(*claim), "");
+      auto writing = writeClaim(claim, finalizerPatch(*claim, true), "");
       auto written = co_await writing;
       if (!written) {
         last = within(std::move(written.error()), "add finalizer to", *claim);
@@ -194,7 +195,7 @@ Task<Status> DynamicResources::waitUntilReady(std::vector<ResourceClaimPtr> clai
 
 // Removes the pod from the users of a claim, whose allocation stays.
 Task<void> DynamicResources::releaseClaim(ResourceClaimPtr claim, std::string podUid) {
-  for (int attempt = 0; attempt < kMostTries; ++attempt) {
+  for (int attempt = 0; attempt < kMaxTries; ++attempt) {
     json::array users = reservedFor(*claim);
     const auto isPod = [&](const json::value& user) { return textAt(user, "uid") == podUid; };
     const auto it = std::find_if(users.begin(), users.end(), isPod);

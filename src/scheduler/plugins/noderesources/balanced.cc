@@ -8,7 +8,7 @@ namespace koord::scheduler {
 
 NodeResourcesBalancedAllocation::NodeResourcesBalancedAllocation(
     Handle& handle, const NodeResourcesBalancedAllocationArgs& args)
-    : cluster_(handle.cluster()), mode_(args.mode) {
+    : cluster_(handle.cluster()), devices_(handle), mode_(args.mode) {
   for (const auto& name : args.resources) resources_.push_back(cluster_.resources().intern(name));
 }
 
@@ -29,8 +29,8 @@ NodeResourcesBalancedAllocation::Columns NodeResourcesBalancedAllocation::column
   for (const ResourceId id : resources_) {
     const std::int64_t amount = pod.request.amount(id);
     if (id >= kFirstScalar && amount == 0) continue;
-    columns.list.push_back(
-        {id, cluster_.allocatable(id).data(), cluster_.requested(id).data(), amount});
+    columns.list.push_back({id, cluster_.allocatable(id).data(), cluster_.requested(id).data(),
+                            amount, devices_.isBacked(id)});
     columns.small &= cluster_.highest(id) < kSmallAmount && amount < kSmallAmount;
   }
   return columns;
@@ -54,10 +54,12 @@ Status NodeResourcesBalancedAllocation::score(const CycleState& state, const Pod
     with.clear();
     without.clear();
     for (const Column& column : columns) {
-      const std::int64_t allocatable = column.allocatable[node];
+      BackingDevices::Devices amount{column.allocatable[node], column.requested[node]};
+      if (amount.all == 0 && column.backed) amount = devices_.on(column.id, node);
+      const std::int64_t allocatable = amount.all;
       if (allocatable == 0) continue;
       const std::int64_t requested =
-          std::max<std::int64_t>(column.requested[node] - credit.amount.amount(column.id), 0);
+          std::max<std::int64_t>(amount.used - credit.amount.amount(column.id), 0);
       with.push_back(share(addSaturating(requested, column.amount), allocatable));
       without.push_back(share(requested, allocatable));
     }

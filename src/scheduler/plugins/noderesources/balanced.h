@@ -6,6 +6,7 @@
 #include <boost/container/small_vector.hpp>
 
 #include "scheduler/framework/registry.h"
+#include "scheduler/plugins/noderesources/backing_devices.h"
 #include "scheduler/plugins/noderesources/scores.h"
 
 namespace koord::scheduler {
@@ -31,6 +32,7 @@ class NodeResourcesBalancedAllocation final : public Plugin,
     const std::int64_t* allocatable;  // by node
     const std::int64_t* requested;
     std::int64_t amount;  // the pod's request
+    bool backed;          // by devices
   };
   struct Columns {
     boost::container::small_vector<Column, 4> list;
@@ -39,6 +41,7 @@ class NodeResourcesBalancedAllocation final : public Plugin,
   Columns columnsFor(const PodInfo& pod) const;
 
   Cluster& cluster_;
+  BackingDevices devices_;
   BalanceMode mode_;
   std::vector<ResourceId> resources_;
 };

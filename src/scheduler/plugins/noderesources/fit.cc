@@ -63,8 +63,35 @@ struct ScoredColumn {
   const std::int64_t* used;
   std::int64_t amount;
   std::int64_t weight;
+  bool backed = false;
 };
 using ScoredColumns = boost::container::small_vector<ScoredColumn, 4>;
+
+// The columns of one node, which has index 0 in them, with the devices that back resources.
+class OneNode {
+ public:
+  OneNode(const ScoredColumns& all, NodeId node, const BackingDevices& devices) : columns(all) {
+    amounts_.reserve(all.size());
+    for (ScoredColumn& column : columns) {
+      BackingDevices::Devices amount{column.allocatable[node], column.used[node]};
+      if (amount.all == 0 && column.backed) amount = devices.on(column.id, node);
+      amounts_.push_back(amount);
+      column.allocatable = &amounts_.back().all;
+      column.used = &amounts_.back().used;
+    }
+  }
+  OneNode(const OneNode&) = delete;
+  OneNode& operator=(const OneNode&) = delete;
+  static bool needed(const ScoredColumns& all, NodeId node) {
+    return std::ranges::any_of(all, [&](const ScoredColumn& column) {
+      return column.backed && column.allocatable[node] == 0;
+    });
+  }
+  ScoredColumns columns;
+
+ private:
+  boost::container::small_vector<BackingDevices::Devices, 4> amounts_;
+};
 
 // The requests on a node including the pod.
 struct PlainSum {  // of small amounts
@@ -137,7 +164,7 @@ std::int64_t meanOnLine(const BrokenLine& line, const ScoredColumns& columns, No
 }  // namespace
 
 NodeResourcesFit::NodeResourcesFit(Handle& handle, const NodeResourcesFitArgs& args)
-    : cluster_(handle.cluster()), args_(args), line_(pointsOf(args.shape)) {
+    : cluster_(handle.cluster()), devices_(handle), args_(args), line_(pointsOf(args.shape)) {
   for (const ResourceWeight& resource : args_.resources)
     scored_.push_back({cluster_.resources().intern(resource.name), resource.weight});
 }
@@ -191,7 +218,7 @@ class NodeResourcesFit::Room {
   static constexpr Shortage kNever = 1ULL << 63;
   static constexpr std::size_t kMaxDistinguished = 62;
 
-  Room(const Cluster& cluster, const std::vector<Wanted>& wanted)
+  Room(const Cluster& cluster, const BackingDevices& devices, const std::vector<Wanted>& wanted)
       : wanted_(wanted),
         podCount_(cluster.podCount().data()),
         allowedPods_(cluster.allowedPods().data()),
@@ -200,8 +227,8 @@ class NodeResourcesFit::Room {
       // No node has a resource whose request overflows.
       const auto allocatable =
           resource.beyond ? std::span(nothing_) : cluster.allocatable(resource.id);
-      columns_.push_back(
-          {allocatable.data(), cluster.requested(resource.id).data(), resource.amount});
+      columns_.push_back({allocatable.data(), cluster.requested(resource.id).data(),
+                          resource.amount, !resource.beyond && devices.isBacked(resource.id)});
     }
   }
   Room(const Room&) = delete;
@@ -211,7 +238,9 @@ class NodeResourcesFit::Room {
   bool fits(NodeId node) const {
     if (podCount_[node] >= allowedPods_[node]) return false;
     for (const Column& column : columns_)
-      if (column.amount > column.allocatable[node] - column.requested[node]) return false;
+      if (column.amount > column.allocatable[node] - column.requested[node] &&
+          !isDelegated(column, node))
+        return false;
     return true;
   }
   // With the pod's credit on the node, which may be nullptr. 0: it fits.
@@ -240,10 +269,16 @@ class NodeResourcesFit::Room {
     const std::int64_t* allocatable;
     const std::int64_t* requested;
     std::int64_t amount;
+    bool backed;
   };
 
+  // Returns true if DynamicResources checks the resource there.
+  static bool isDelegated(const Column& column, NodeId node) {
+    return column.backed && column.allocatable[node] == 0;
+  }
   bool isShort(std::size_t i, NodeId node, const NodeCredit* credit) const {
     const Column& column = columns_[i];
+    if (isDelegated(column, node)) return false;
     std::int64_t taken = column.requested[node];
     if (credit) taken = std::max<std::int64_t>(taken - credit->amount.amount(wanted_[i].id), 0);
     return column.amount > column.allocatable[node] - taken;
@@ -257,7 +292,7 @@ class NodeResourcesFit::Room {
 };
 
 Status NodeResourcesFit::filter(const CycleState& state, const PodInfo&, NodeFilter& nodes) {
-  const Room room(cluster_, *state.get<std::vector<Wanted>>(kWanted));
+  const Room room(cluster_, devices_, *state.get<std::vector<Wanted>>(kWanted));
   boost::container::small_vector<std::pair<Room::Shortage, VerdictId>, 8> known;
   nodes.forEach([&](NodeId node) {
     if (room.fits(node)) return;
@@ -286,6 +321,7 @@ Status NodeResourcesFit::score(const CycleState& state, const PodInfo& pod,
                                std::span<const NodeId> nodes, std::span<std::int64_t> scores) {
   ScoredColumns columns;
   bool small = true;
+  bool backed = false;
   const Weighed weighed = weighedOf(pod);
   for (const auto& [id, weight] : scored_) {
     const std::int64_t amount = amountOf(pod, weighed, id);
@@ -293,7 +329,9 @@ Status NodeResourcesFit::score(const CycleState& state, const PodInfo& pod,
     const auto used = id == kCpu      ? cluster_.nonZeroCpu()
                       : id == kMemory ? cluster_.nonZeroMemory()
                                       : cluster_.requested(id);
-    columns.push_back({id, cluster_.allocatable(id).data(), used.data(), amount, weight});
+    columns.push_back(
+        {id, cluster_.allocatable(id).data(), used.data(), amount, weight, devices_.isBacked(id)});
+    backed |= columns.back().backed;
     small &= cluster_.highest(id) < kSmallAmount && amount < kSmallAmount;
   }
   // First without credits on all nodes; then the few nodes on which the pod has a credit.
@@ -301,9 +339,18 @@ Status NodeResourcesFit::score(const CycleState& state, const PodInfo& pod,
     const auto with = [&](auto sum) {
       for (std::size_t n = 0; n < nodes.size(); ++n) scores[n] = score(columns, nodes[n], sum);
     };
-    small ? with(PlainSum()) : with(AnySum());
+    const auto on = [&](NodeId node, auto sum) {
+      if (!OneNode::needed(columns, node)) return score(columns, node, sum);
+      const OneNode one(columns, node, devices_);
+      return score(one.columns, 0, sum);
+    };
+    if (backed) {
+      for (std::size_t n = 0; n < nodes.size(); ++n) scores[n] = on(nodes[n], AnySum());
+    } else {
+      small ? with(PlainSum()) : with(AnySum());
+    }
     state.view().forEachOf(nodes, [&](std::size_t n, const NodeCredit& credit) {
-      scores[n] = score(columns, nodes[n], SumWithCredit{credit});
+      scores[n] = on(nodes[n], SumWithCredit{credit});
     });
   };
   switch (args_.type) {
@@ -331,6 +378,7 @@ Status NodeResourcesFit::score(const CycleState& state, const PodInfo& pod,
   const Weighed weighed = weighedOf(pod);
   for (const auto& [id, weight] : scored_) {
     const std::int64_t amount = amountOf(pod, weighed, id);
+    if (amount != 0 && devices_.isBacked(id)) return nullptr;
     if (id < kFirstScalar || amount != 0) own.parts.push_back({id, amount, weight});
   }
   return own == rule ? this : nullptr;
@@ -354,7 +402,9 @@ Hint NodeResourcesFit::onNode(const PodInfo& pod, const ClusterEvent& event) con
   }
   for (const Wanted& resource : wantedOf(pod)) {
     const std::int64_t allocatable = amountIn(now, resource.id);
-    if (resource.beyond || resource.amount > allocatable) return Hint::Skip;
+    const bool delegated = allocatable == 0 && devices_.isBacked(resource.id);
+    if (resource.beyond || (resource.amount > allocatable && !delegated)) return Hint::Skip;
+    grew |= delegated;
     if (event.oldNode && allocatable > amountIn(event.oldNode->status.allocatable, resource.id))
       grew = true;
   }
@@ -377,14 +427,19 @@ std::vector<EventRegistration> NodeResourcesFit::eventsToRegister() const {
            }},
           {EventResource::Node,
            action::kAdd | action::kUpdateNodeAllocatable | action::kUpdateNodeTaint, "",
-           [this](const PodInfo& pod, const ClusterEvent& event) { return onNode(pod, event); }}};
+           [this](const PodInfo& pod, const ClusterEvent& event) { return onNode(pod, event); }},
+          {EventResource::DeviceClass, action::kAdd | action::kUpdate, "",
+           [this](const PodInfo& pod, const ClusterEvent& event) {
+             return devices_.beginsToBack(event, pod) ? Hint::Queue : Hint::Skip;
+           }}};
 }
 
 std::string NodeResourcesFit::remedyFor(const PodInfo& pod, NodeId node) const {
   std::vector<std::string> missing;
   pod.request.forEach([&](ResourceId id, std::int64_t amount) {
-    const std::int64_t free = Cluster::columnAt(cluster_.allocatable(id), node) -
-                              Cluster::columnAt(cluster_.requested(id), node);
+    const std::int64_t all = Cluster::columnAt(cluster_.allocatable(id), node);
+    if (all == 0 && devices_.isBacked(id)) return;
+    const std::int64_t free = all - Cluster::columnAt(cluster_.requested(id), node);
     if (amount > 0 && amount > free) {
       missing.push_back(
           fmt::format("{} {}", amountText(id, amount - free), cluster_.resources().name(id)));

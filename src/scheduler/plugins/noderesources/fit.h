@@ -3,11 +3,15 @@
 // NodeResourcesFit: rejects nodes without enough free resources for the pod's requests. Scores
 // nodes by how much of the configured resources would be left (LeastAllocated), used
 // (MostAllocated), or by a function of the utilization (RequestedToCapacityRatio).
+//
+// An extended resource that devices back (backing_devices.h) is not checked on nodes without a
+// device plugin for it, and their devices count in the score.
 
 #include "scheduler/framework/counted_resources.h"
 #include "scheduler/framework/registry.h"
 #include "scheduler/framework/services.h"
 #include "scheduler/plugins/noderesources/allocation_rule.h"
+#include "scheduler/plugins/noderesources/backing_devices.h"
 #include "scheduler/plugins/noderesources/scores.h"
 
 namespace koord::scheduler {
@@ -36,7 +40,8 @@ class NodeResourcesFit final : public Plugin,
   std::vector<EventRegistration> eventsToRegister() const override;
   std::string remedyFor(const PodInfo& pod, NodeId node) const override;
   bool counts(ResourceId resource) const override {
-    return resource < kFirstScalar || !ignored(cluster_.resources().name(resource));
+    return resource < kFirstScalar ||
+           (!ignored(cluster_.resources().name(resource)) && !devices_.isBacked(resource));
   }
   const ScorePlugin* scorerBy(const AllocationRule& rule, const PodInfo& pod) const override;
 
@@ -58,6 +63,7 @@ class NodeResourcesFit final : public Plugin,
   Hint onNode(const PodInfo& pod, const ClusterEvent& event) const;
 
   Cluster& cluster_;
+  BackingDevices devices_;
   NodeResourcesFitArgs args_;
   std::vector<Scored> scored_;
   BrokenLine line_;

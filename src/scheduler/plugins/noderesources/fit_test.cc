@@ -165,5 +165,47 @@ TEST(NodeResourcesFit, scores_are_the_same_whether_huge_amounts_were_ever_there_
   }
 }
 
+// Devices back example.com/gpu: eight on each node, of which six are in use on node "busy".
+class Backing final : public Plugin, public DeviceBackedResources {
+ public:
+  explicit Backing(Cluster& cluster) : cluster_(cluster) {}
+  std::string_view name() const override { return "Backing"; }
+  bool isBacked(ResourceId resource) const override {
+    return cluster_.resources().name(resource) == "example.com/gpu";
+  }
+  Devices devicesOn(ResourceId, NodeId node) const override {
+    return {8, cluster_.node(node).name == "busy" ? 6 : 0};
+  }
+  bool beginsToBack(const ClusterEvent&, const PodInfo&) const override { return true; }
+
+ private:
+  Cluster& cluster_;
+};
+
+TEST(NodeResourcesFit, devices_stand_for_resources_on_nodes_without_a_device_plugin) {
+  World world;
+  NodeResourcesFitArgs args;
+  args.resources = {{"example.com/gpu", 1}};
+  auto& fit =
+      dynamic_cast<NodeResourcesFit&>(world.only(std::make_unique<NodeResourcesFit>(world, args)));
+  world.offer(std::make_unique<Backing>(world.cluster()));
+  world.node(aNode("busy"));
+  world.node(aNode("idle"));
+  world.node(aNode("plugin").allocatable("example.com/gpu", "4"));
+  world.node(aNode("full").allocatable("example.com/gpu", "1"));
+  const PodPtr pod = world.pod(aPod("p").request("example.com/gpu", "2"));
+  using Answers = std::map<std::string, std::string>;
+  EXPECT_EQ(world.filter(pod),
+            (Answers{{"busy", ""},
+                     {"idle", ""},
+                     {"plugin", ""},
+                     {"full", testing::kUnresolvable + "Insufficient example.com/gpu"}}));
+  EXPECT_EQ(world.scores(pod, {"busy", "idle", "plugin"}),
+            (std::map<std::string, std::int64_t>{{"busy", 0}, {"idle", 75}, {"plugin", 50}}));
+  EXPECT_FALSE(fit.counts(*world.cluster().resources().find("example.com/gpu")));
+  EXPECT_EQ(world.filter(world.pod(aPod("q").request("example.com/other", "1")))["idle"],
+            testing::kUnresolvable + "Insufficient example.com/other");
+}
+
 }  // namespace
 }  // namespace koord::scheduler

@@ -160,14 +160,13 @@ std::int64_t rankOf(const Plan& plan, const Search& search) {
   return rank;
 }
 
-std::int64_t rankOf(const api::ResourceClaim& claim) {
-  if (!claim.status.allocation) return 0;
+std::int64_t rankOf(const api::ResourceClaimSpec& spec, const api::AllocationResult& allocation) {
   std::int64_t rank = 0;
-  for (const api::DeviceRequest& request : claim.spec.devices.requests) {
+  for (const api::DeviceRequest& request : spec.devices.requests) {
     for (std::size_t i = 0; i < request.firstAvailable.size(); ++i) {
       const std::string name = request.name + "/" + request.firstAvailable[i].name;
-      const auto& results = std::as_const(*claim.status.allocation).devices.results;
-      if (std::ranges::any_of(results, [&](const auto& each) { return each.request == name; }))
+      if (std::ranges::any_of(allocation.devices.results,
+                              [&](const auto& each) { return each.request == name; }))
         rank += kMostAlternatives - static_cast<std::int64_t>(i);
     }
   }

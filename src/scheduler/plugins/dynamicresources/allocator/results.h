@@ -16,6 +16,6 @@ Result<std::vector<api::AllocationResult>> allocationsOf(
 // and so on. 0 without alternatives.
 std::int64_t rankOf(const Plan& plan, const Search& search);
 // The same for a claim that is allocated.
-std::int64_t rankOf(const api::ResourceClaim& claim);
+std::int64_t rankOf(const api::ResourceClaimSpec& spec, const api::AllocationResult& allocation);
 
 }  // namespace koord::scheduler::dra

@@ -52,6 +52,7 @@ class DeviceManager final : private ClusterListener {
   ClaimTable claims;
   ClaimLedger ledger{claims};
   DeviceLinks links;
+  std::set<std::string> beingWritten;  // UIDs of claims that PreBind writes now
   // Requests to create claims for extended resources.
   std::uint64_t createdClaims = 0;
   std::uint64_t failedClaims = 0;

@@ -59,7 +59,8 @@ DynamicResources::DynamicResources(Handle& handle, const DynamicResourcesArgs& a
         featuresOf(handle),
         handle.enabled("DRADeviceTaints") && handle.enabled("DRADeviceTaintRules"),
         handle.enabled("DRAExtendedResource")};
-    return std::make_unique<DeviceManager>(cluster_, storesOf(handle), sharedDevicesOf(handle), celSelectors(), gates);
+    return std::make_unique<DeviceManager>(cluster_, storesOf(handle), sharedDevicesOf(handle),
+                                           celSelectors(), gates);
   });
 }
 
@@ -71,8 +72,8 @@ DynamicResources::DynamicResources(Handle& handle, const DynamicResourcesArgs& a
       enabled_(true),
       random_(handle.random()) {
   manager_ = &handle.shared().of<DeviceManager>([&] {
-    return std::make_unique<DeviceManager>(cluster_, handle.stores(), sharedDevicesOf(handle), compiler,
-                                           DeviceManager::Gates{});
+    return std::make_unique<DeviceManager>(cluster_, handle.stores(), sharedDevicesOf(handle),
+                                           compiler, DeviceManager::Gates{});
   });
 }
 
@@ -316,8 +317,7 @@ Status DynamicResources::filter(const CycleState& state, const PodInfo& pod, Nod
           break;
         case dra::Outcome::Kind::NotFound:
           // Evicting a pod with such a device can help.
-          if (fitsWithoutOthers(**plan, id))
-            return nodes.reject(id, Code::Unschedulable, kGiven);
+          if (fitsWithoutOthers(**plan, id)) return nodes.reject(id, Code::Unschedulable, kGiven);
           return reject(id, notFound, "cannot allocate all claims");
         case dra::Outcome::Kind::Unusable:
           return nodes.reject(id, Code::UnschedulableAndUnresolvable, outcome.message);
@@ -506,6 +506,8 @@ Task<Status> DynamicResources::preBind(CycleState& state, PodPtr pod, NodeId nod
   for (const ClaimPromises::Promise& promise : promises.promises)
     if (manager_->links.anyGiven(node, *promise.allocation))
       co_return Status::error("devices were given to another pod by DeviceShare meanwhile");
+  if (reserved.extended && !granted)
+    co_return Status::error(fmt::format("pod {} was deleted", pod->key()));
   if (reserved.extended) {
     auto creating = createExtended(reserved, promises, pod);
     if (const Result<> created = co_await creating; !created) co_return Status::of(created.error());

@@ -144,6 +144,19 @@ TEST_F(Claims, a_pod_that_shares_a_claim_waits_until_it_is_allocated) {
   EXPECT_THAT(api.writes, ElementsAre("c", "c/status", "c/status"));
 }
 
+TEST_F(Claims, many_pods_that_share_a_claim_are_bound_at_once) {
+  auto claim = gpuClaim("c");
+  claim->status.allocation = api::AllocationResult{};
+  api.put(*claim);
+  std::vector<std::unique_ptr<Attempt>> attempts;
+  for (int i = 0; i < 50; ++i) {
+    attempts.push_back(reserve(podWithClaims("p" + std::to_string(i), {"c"}), "n1"));
+    tasks.spawn(run(plugin, attempts.back().get()));
+  }
+  for (const auto& attempt : attempts) EXPECT_EQ(wait(*attempt, 10s), "");
+  EXPECT_EQ(api.claims.at("c")->status.reservedFor.size(), 50U);
+}
+
 TEST_F(Claims, a_claim_that_is_reserved_for_too_many_pods_is_in_use) {
   auto claim = gpuClaim("c");
   claim->status.allocation = api::AllocationResult{};

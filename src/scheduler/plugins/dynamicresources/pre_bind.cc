@@ -47,6 +47,20 @@ json::object statusPatch(const api::ResourceClaim& claim, json::object status) {
   return patch;
 }
 
+// Marks a claim while it is written.
+class Writing {
+ public:
+  Writing(std::set<std::string>& claims, const std::string& uid)
+      : claims_(claims), place_(claims.insert(uid).first) {}
+  ~Writing() { claims_.erase(place_); }
+  Writing(const Writing&) = delete;
+  Writing& operator=(const Writing&) = delete;
+
+ private:
+  std::set<std::string>& claims_;
+  std::set<std::string>::iterator place_;
+};
+
 Error within(Error error, std::string_view what, const api::ResourceClaim& claim) {
   error.message = fmt::format("{} claim {}: {}", what, dra::nameOf(claim.metadata), error.message);
   return error;
@@ -115,6 +129,16 @@ Task<Result<ResourceClaimPtr>> DynamicResources::bindClaim(ResourceClaimPtr clai
                                                            AllocationPtr allocation, PodPtr pod) {
   if (!handle_.api())
     co_return fail(ErrorCode::Unavailable, "there is no API to allocate claims with");
+  // Pods that are bound at once may share the claim: their writes would conflict with each other.
+  const std::string uid = claim->metadata.uid;
+  while (manager_->beingWritten.contains(uid)) {
+    auto pause = sleepFor(handle_.executor(), kPause);
+    co_await pause;
+  }
+  const Writing mark(manager_->beingWritten, uid);
+  if (ResourceClaimPtr known = manager_->claims.get(api::keyOf(claim->metadata));
+      known && known->metadata.uid == uid)
+    claim = std::move(known);
   const std::string_view what =
       allocation ? "add allocation and reservation to" : "add reservation to";
   // The pod may be deleted while the allocation is written.

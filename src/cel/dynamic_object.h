@@ -1,8 +1,8 @@
 #pragma once
 
 // Objects that expressions make without a schema, as mutating admission policies write them:
-// Object{spec: Object.spec{replicas: 3}}. A type accepts every field name, with values of any type; what is made with it is
-// checked later, by the host.
+// Object{spec: Object.spec{replicas: 3}}. A type accepts every field name, with values of any type;
+// what is made with it is checked later, by the host.
 
 #include <map>
 #include <memory>
@@ -15,7 +15,8 @@
 
 namespace koord::cel {
 
-// Object types by name that no library and no variable declares. find() is called while an expression is compiled.
+// Object types by name that no library and no variable declares. find() is called while an
+// expression is compiled.
 class TypeResolver {
  public:
   virtual ~TypeResolver() = default;
@@ -40,8 +41,9 @@ class FieldsObject final : public CreatedObject {
 // The object of a value that a DynamicType or RecordType has made; nullptr of other values.
 const FieldsObject* fieldsOf(const Value& value);
 
-// Where the type of an object in the value does not follow from its place: the value of the field "spec" of an Object must
-// be an Object.spec. Lists and maps between them have no names. At most 20.
+// Where the type of an object in the value does not follow from its place: the value of the field
+// "spec" of an Object must be an Object.spec. Lists and maps between them have no names. At most
+// 20.
 std::vector<std::string> misnamedTypes(const Value& value);
 
 // A type whose objects have any fields.
@@ -61,7 +63,8 @@ class DynamicType final : public ObjectType {
   std::string name_;
 };
 
-// A type whose objects have these fields, each of which an expression may leave out. A text that was left out is "".
+// A type whose objects have these fields, each of which an expression may leave out. A text that
+// was left out is "".
 class RecordType final : public ObjectType {
  public:
   RecordType(std::string name, std::vector<std::pair<std::string, Type>> fields)
@@ -79,8 +82,9 @@ class RecordType final : public ObjectType {
   std::vector<std::pair<std::string, Type>> fields_;
 };
 
-// The types "Object" and "Object." with a path of field names behind it. Owns them, so it grows with the names that are
-// asked for: one resolver serves the expressions of one policy. Not thread-safe.
+// The types "Object" and "Object." with a path of field names behind it. Owns them, so it grows
+// with the names that are asked for: one resolver serves the expressions of one policy. Not
+// thread-safe.
 class DynamicTypes final : public TypeResolver {
  public:
   const ObjectType* find(std::string_view name) override;

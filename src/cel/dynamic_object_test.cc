@@ -1,4 +1,5 @@
-// Objects that expressions make without a schema. The rows are those of apiserver's typeresolver_test.go.
+// Objects that expressions make without a schema. The rows are those of apiserver's
+// typeresolver_test.go.
 
 #include "cel/dynamic_object.h"
 

@@ -52,8 +52,8 @@ class Type {
   static Type timestamp();
   static Type duration();
   static Type list(Type element);
-  // A list in JSON that compares and joins by `kind`, which outlives every use of the type. Expressions do not tell its
-  // type from that of other lists.
+  // A list in JSON that compares and joins by `kind`, which outlives every use of the type.
+  // Expressions do not tell its type from that of other lists.
   static Type list(Type element, const ListKind& kind);
   static Type map(Type key, Type value);
   static Type type(Type of);

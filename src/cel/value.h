@@ -112,7 +112,8 @@ class Value {
   static Value bytesView(std::string_view content);
   // An Error if the list is too long, with the texts, lists and maps in it.
   static Value list(std::vector<Value> elements);
-  // Takes over one reference to a new List, Map, Opaque or CreatedObject. An Error if it has too many elements.
+  // Takes over one reference to a new List, Map, Opaque or CreatedObject. An Error if it has too
+  // many elements.
   static Value adopt(const CreatedObject* object);
   static Value adopt(const List* list);
   static Value adopt(const Map* map);
@@ -227,9 +228,10 @@ class Value {
   Tail tail_;
 };
 
-// How lists compare and join that are sets, or maps by keys of their elements. The left operand decides: it is equal to a
-// list with the same elements in any order, and joined with a list it keeps its order, takes over elements with keys of
-// its own in their places, and appends the others. Implementations are immutable.
+// How lists compare and join that are sets, or maps by keys of their elements. The left operand
+// decides: it is equal to a list with the same elements in any order, and joined with a list it
+// keeps its order, takes over elements with keys of its own in their places, and appends the
+// others. Implementations are immutable.
 class ListKind {
  public:
   virtual ~ListKind();
@@ -282,8 +284,8 @@ class CreatedObject : public Shared {
   const ObjectType& type_;
 };
 
-// The fields of a kind of object that a host has: fields are looked up once, when an expression is compiled, and read by
-// number. Implementations are immutable and outlive programs and values.
+// The fields of a kind of object that a host has: fields are looked up once, when an expression is
+// compiled, and read by number. Implementations are immutable and outlive programs and values.
 class ObjectType {
  public:
   struct Field {

@@ -4,8 +4,8 @@
 // ResourceSlice of a DRA driver name the same hardware of a node. These are the UUID of the vendor
 // and the PCI address.
 //
-// A partition, such as a MIG device, carries the UUID or the PCI address of the hardware that it is a
-// part of, so it has that identity, too.
+// A partition, such as a MIG device, carries the UUID or the PCI address of the hardware that it is
+// a part of, so it has that identity, too.
 //
 // Attributes that name hardware: uuid and parentUUID (NVIDIA), pciBusID (standard of
 // resource.kubernetes.io), pcieBusID (NVIDIA before 25.12), pciAddr (AMD), pciAddress. Drivers use

@@ -1,5 +1,5 @@
-// Mutating admission policies: whatever compiles as the expression of an ApplyConfiguration or a JSON
-// patch is applied to a deployment. The first line may define a variable.
+// Mutating admission policies: whatever compiles as the expression of an ApplyConfiguration or a
+// JSON patch is applied to a deployment. The first line may define a variable.
 
 #include "api/schema/builtin.h"
 #include "apiserver/rules/mutation_program.h"

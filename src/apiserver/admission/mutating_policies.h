@@ -4,8 +4,9 @@
 // force. They are applied before the mutating webhooks are called, by policies and bindings in the
 // order of their names, each to what the ones before it made.
 //
-// What a policy changes has no owner in managedFields. Errors are ignored or deny the request, as the
-// failure policy says; a patch that makes an object which its kind does not allow always fails it.
+// What a policy changes has no owner in managedFields. Errors are ignored or deny the request, as
+// the failure policy says; a patch that makes an object which its kind does not allow always fails
+// it.
 
 #include "apiserver/admission/policy_set.h"
 #include "apiserver/admission/reinvocation.h"

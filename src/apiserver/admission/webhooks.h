@@ -52,8 +52,8 @@ class Webhooks {
     return wants(validating_, attributes);
   }
 
-  // Calls the mutating webhooks, which change attributes.object, in a round that `rounds` has begun.
-  // Sets `again` if there must be a second round. `complete` checks what a webhook returned.
+  // Calls the mutating webhooks, which change attributes.object, in a round that `rounds` has
+  // begun. Sets `again` if there must be a second round. `complete` checks what a webhook returned.
   Task<Outcome<>> mutate(AdmissionAttributes& attributes, Reinvocation& rounds,
                          const CompleteObject& complete, AdmissionNotes& notes, bool& again);
   Task<Outcome<>> validate(AdmissionAttributes attributes, AdmissionNotes& notes);

@@ -1,8 +1,8 @@
 #pragma once
 
-// A user who writes an admission policy with a paramKind needs the verb "get" on all objects of that
-// kind. A user who writes a binding with a paramRef needs "get" (or "list", for a selector) on what
-// it names. Otherwise expressions would show users what they may not read.
+// A user who writes an admission policy with a paramKind needs the verb "get" on all objects of
+// that kind. A user who writes a binding with a paramRef needs "get" (or "list", for a selector) on
+// what it names. Otherwise expressions would show users what they may not read.
 
 #include "apiserver/authz/authorizer.h"
 #include "apiserver/registry/registry.h"

@@ -3,12 +3,12 @@
 // The expressions of a MutatingAdmissionPolicy, compiled. Each makes a patch of one of two kinds:
 //
 // - ApplyConfiguration: Object{spec: Object.spec{replicas: 3}}, merged into the object along its
-//   schema, as server-side apply merges. It may not set lists and maps that are atomic, because what
-//   it leaves out of them would be lost.
+//   schema, as server-side apply merges. It may not set lists and maps that are atomic, because
+//   what it leaves out of them would be lost.
 // - JSONPatch: [JSONPatch{op: "add", path: "/spec/replicas", value: 3}].
 //
-// policy_expressions.h describes what expressions read. Costs: each has a budget. Threads: immutable,
-// may be shared.
+// policy_expressions.h describes what expressions read. Costs: each has a budget. Threads:
+// immutable, may be shared.
 
 #include <memory>
 #include <string>

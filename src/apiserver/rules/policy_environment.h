@@ -4,8 +4,8 @@
 //
 // `object` and `oldObject` (null if the operation has none), `request` (the request of an
 // AdmissionReview without these objects), `namespaceObject` (null for cluster-scoped objects),
-// `authorizer` and `authorizer.requestResource`, which ask what the user may do, and `params` if the
-// policy has parameters (null if the binding names none).
+// `authorizer` and `authorizer.requestResource`, which ask what the user may do, and `params` if
+// the policy has parameters (null if the binding names none).
 //
 // Threads: immutable, may be shared.
 

@@ -1,8 +1,8 @@
 #pragma once
 
 // Type checking of ValidatingAdmissionPolicies. Expressions are evaluated without types, so a wrong
-// field name is found when a request comes. This finds it earlier, for the kinds that a policy names
-// without wildcards, and only warns.
+// field name is found when a request comes. This finds it earlier, for the kinds that a policy
+// names without wildcards, and only warns.
 //
 // Cost: compiles the policy once for each kind.
 

@@ -585,8 +585,8 @@ TEST_F(ResourceKindsTest, aQuotaCountsExtendedResourcesOfPodsAndClaims) {
   EXPECT_EQ(
       used(),
       R"({"requests.deviceclass.resource.kubernetes.io/gpu":"2","requests.example.com/gpu":"4"})");
-  // The claim that the scheduler creates for the pod is charged once, by the names that the pod is not
-  // charged for.
+  // The claim that the scheduler creates for the pod is charged once, by the names that the pod is
+  // not charged for.
   const std::string extended =
       R"("annotations":{"resource.kubernetes.io/extended-resource-claim":"true"},)"
       R"("ownerReferences":[{"apiVersion":"v1","kind":"Pod","name":"p","controller":true,"uid":")" +

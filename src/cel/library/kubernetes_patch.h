@@ -4,8 +4,8 @@
 
 namespace koord::cel {
 
-// Kubernetes' library of JSON patches, for mutating admission policies: the type JSONPatch{op, path, from, value} and
-// jsonpatch.escapeKey("a/b") for parts of paths.
+// Kubernetes' library of JSON patches, for mutating admission policies: the type JSONPatch{op,
+// path, from, value} and jsonpatch.escapeKey("a/b") for parts of paths.
 const Library& jsonPatchLibrary();
 
 const Type& jsonPatchType();  // JSONPatch

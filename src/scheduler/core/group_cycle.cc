@@ -51,8 +51,8 @@ std::string reasonOf(const SearchResult& result) {
 }
 
 // Moves the members with the demand of the first that failed to the front. Returns false if that
-// cannot help: the plugin did not reject the pod, the members before it want the same, or the demand
-// is in `moved`, which has the demands that were moved before.
+// cannot help: the plugin did not reject the pod, the members before it want the same, or the
+// demand is in `moved`, which has the demands that were moved before.
 template <class Members>
 bool moveFailedToFront(Members& members, std::vector<PodPtr>& pods,
                        std::vector<std::uint64_t>& moved) {

@@ -1,8 +1,8 @@
 #pragma once
 
 // SharedDevices: one ledger for hardware that two plugins allocate. DeviceShare allocates the
-// devices of Device objects (koordinator.sh/gpu), DynamicResources those of ResourceSlices (resource
-// claims). A GPU that both list is given to one of them at a time:
+// devices of Device objects (koordinator.sh/gpu), DynamicResources those of ResourceSlices
+// (resource claims). A GPU that both list is given to one of them at a time:
 //
 //   a device that DeviceShare has given, or that a reservation holds, or a part of it, is not
 //   allocated to claims, and neither are its partitions and shares;

@@ -1,8 +1,8 @@
 #pragma once
 
-// GPUs for two plugins: a DRA driver publishes the GPUs of Devices (features/devices.h) and parts of
-// them in ResourceSlices, and some pods get them by resource claims. Slices are replaced by those
-// of a new generation. Needs the feature "devices".
+// GPUs for two plugins: a DRA driver publishes the GPUs of Devices (features/devices.h) and parts
+// of them in ResourceSlices, and some pods get them by resource claims. Slices are replaced by
+// those of a new generation. Needs the feature "devices".
 //
 // Invariant: no GPU that a claim has, whole or in part, is allocated to a pod by DeviceShare.
 

@@ -85,8 +85,8 @@ class ClaimTable {
   std::unordered_map<std::string, std::set<api::ObjectKey>> extended_;  // by the pod's UID
 };
 
-// Keeps an allocation in flight during its lifetime, for a write that may reach the API server after
-// the pod's record is gone.
+// Keeps an allocation in flight during its lifetime, for a write that may reach the API server
+// after the pod's record is gone.
 class KeptInFlight {
  public:
   KeptInFlight(ClaimTable& table, std::string uid, const AllocationPtr& allocation)

@@ -11,6 +11,9 @@
 
 namespace koord::scheduler {
 
+// The answer of Filter for a node without devices for the claims.
+inline const std::string kNoDevices = testing::kUnresolvable + "cannot allocate all claims";
+
 // n1 has two GPUs, n2 has four, n3 has none. Claims are served by an API.
 struct Claims : ::testing::Test {
   using Answers = std::map<std::string, std::string>;

@@ -8,14 +8,14 @@
 // devices with which it shares its counter sets: one has all counter sets of the other. So a
 // partition is linked to its GPU, whatever its driver publishes.
 //
-// An allocated device keeps its links when its slice is deleted or names other hardware, because the
-// pod still uses the former one. If the scheduler starts while a driver is down, so that the devices
-// of its claims have no slice, nothing tells which hardware they are: then claims have all devices
-// of the node that the pool is named after, until the driver publishes the pool or the claims are
-// deallocated.
+// An allocated device keeps its links when its slice is deleted or names other hardware, because
+// the pod still uses the former one. If the scheduler starts while a driver is down, so that the
+// devices of its claims have no slice, nothing tells which hardware they are: then claims have all
+// devices of the node that the pool is named after, until the driver publishes the pool or the
+// claims are deallocated.
 //
-// Links of a node are computed at the first question and kept until its slices or its Device change.
-// Without slices, or without Devices, a question costs one comparison.
+// Links of a node are computed at the first question and kept until its slices or its Device
+// change. Without slices, or without Devices, a question costs one comparison.
 
 #include <map>
 #include <set>
@@ -32,8 +32,8 @@ class DeviceLinks final : public ClaimedDevicesOffer {
               SharedDevices& shared);
 
   std::vector<DeviceNumber> claimedOn(NodeId node) override;
-  // By index in inventory.devices: true if DeviceShare has given the hardware. Empty if it has given
-  // none of them.
+  // By index in inventory.devices: true if DeviceShare has given the hardware. Empty if it has
+  // given none of them.
   std::vector<bool> givenOn(NodeId node, const dra::NodeInventory& inventory);
   // Whether DeviceShare has given hardware of these devices.
   bool anyGiven(NodeId node, const api::AllocationResult& allocation);
@@ -44,8 +44,8 @@ class DeviceLinks final : public ClaimedDevicesOffer {
     return sharesDevices() && shared_.listed->mayHaveDevices(pod);
   }
 
-  // --- Call before and after a slice changes, and after allocations of the pool change. `before` is
-  // nullptr for a new slice, `after` for a deleted one.
+  // --- Call before and after a slice changes, and after allocations of the pool change. `before`
+  // is nullptr for a new slice, `after` for a deleted one.
   void sliceChanging(const dra::SlicePtr& before, const dra::SlicePtr& after);
   void sliceChanged(const dra::SlicePtr& before, const dra::SlicePtr& after);
   void usageChanged(const dra::PoolKey& pool);

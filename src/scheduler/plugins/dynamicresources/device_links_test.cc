@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "scheduler/plugins/deviceshare/device_world.h"
+#include "scheduler/plugins/dynamicresources/claims_fixture.h"
 #include "scheduler/plugins/dynamicresources/plugin.h"
 #include "scheduler/testing/claims.h"
 
@@ -20,7 +21,6 @@ using testing::DeviceWorld;
 using testing::gpuClaim;
 using testing::gpuClass;
 using ::testing::HasSubstr;
-using testing::kUnresolvable;
 using testing::kUnschedulable;
 using testing::percentOfGpu;
 using testing::PodBuilder;
@@ -29,7 +29,6 @@ using testing::wholeGpus;
 
 const std::string kGiven =
     kUnschedulable + "node(s) devices for the claims are allocated by DeviceShare";
-const std::string kLacks = kUnresolvable + "cannot allocate all claims";
 const std::string kClaimed =
     "Insufficient GPU Devices, node(s) devices are allocated to resource claims";
 
@@ -125,7 +124,7 @@ TEST_F(BothWorlds, a_gpu_is_given_once) {
   EXPECT_EQ(answer(wholeGpus("d", "1"), "n"), kUnschedulable + kClaimed);
   EXPECT_EQ(answer(percentOfGpu("d", "10"), "n"), kUnschedulable + kClaimed);
   EXPECT_EQ(answer(claiming("d"), "n"), kGiven);
-  EXPECT_EQ(answer(claiming("all", 4), "n"), kLacks);
+  EXPECT_EQ(answer(claiming("all", 4), "n"), kNoDevices);
   endWithClaim("b");
   EXPECT_EQ(schedule(percentOfGpu("e", "10")), "n gpu 1:10");
   EXPECT_EQ(answer(claiming("f"), "n"), kGiven);

@@ -18,7 +18,6 @@ using namespace std::chrono_literals;
 
 constexpr const char* kResource = "example.com/gpu";
 constexpr const char* kImplicit = "deviceclass.resource.kubernetes.io/gpu";
-const std::string kLacks = kUnresolvable + "cannot allocate all claims";
 
 std::shared_ptr<const api::DeviceClass> backingClass(const char* resource = kResource,
                                                      const char* name = "gpu") {
@@ -47,10 +46,10 @@ struct Extended : Claims {
 
 TEST_F(Extended, nodes_without_a_device_plugin_need_devices) {
   EXPECT_EQ(filter(pod("p", "3")),
-            (Answers{{"n1", kLacks}, {"n2", ""}, {"n3", kLacks}, {"n4", ""}}))
+            (Answers{{"n1", kNoDevices}, {"n2", ""}, {"n3", kNoDevices}, {"n4", ""}}))
       << "NodeResourcesFit checks n4";
   EXPECT_EQ(filter(pod("p", "3", kImplicit)),
-            (Answers{{"n1", kLacks}, {"n2", ""}, {"n3", kLacks}, {"n4", kLacks}}));
+            (Answers{{"n1", kNoDevices}, {"n2", ""}, {"n3", kNoDevices}, {"n4", kNoDevices}}));
   EXPECT_EQ(filter(aPod("q").request("example.com/other", "1"), "n3"), "");
   EXPECT_EQ(filter(aPod("q").request(kResource, "1").request("example.com/other", "1"), "n2"),
             kUnresolvable + "cannot fit resource");
@@ -61,7 +60,8 @@ TEST_F(Extended, nodes_without_a_device_plugin_need_devices) {
 TEST_F(Extended, a_pod_may_have_claims_as_well) {
   api.put(*gpuClaim("c", 2));
   PodBuilder both = testing::podWithClaims("p", {"c"}).request(kResource, "2");
-  EXPECT_EQ(filter(both), (Answers{{"n1", kLacks}, {"n2", ""}, {"n3", kLacks}, {"n4", kLacks}}));
+  EXPECT_EQ(filter(both),
+            (Answers{{"n1", kNoDevices}, {"n2", ""}, {"n3", kNoDevices}, {"n4", kNoDevices}}));
   auto attempt = reserve(both, "n2");
   EXPECT_EQ(preBind(*attempt), "");
   EXPECT_EQ(api.devicesOf("c"), "n2/gpu-0,n2/gpu-1");
@@ -78,7 +78,7 @@ TEST_F(Extended, too_many_devices_are_a_matter_of_the_node) {
 
 TEST_F(Extended, the_claim_is_created_allocated_and_noted_in_the_pod) {
   auto attempt = reserve(pod("p", "2"), "n1");
-  EXPECT_EQ(filter(pod("q", "1"), "n1"), kLacks);
+  EXPECT_EQ(filter(pod("q", "1"), "n1"), kNoDevices);
   EXPECT_EQ(world.cluster().verifyNode(id("n1")), "");
   EXPECT_EQ(preBind(*attempt), "");
   EXPECT_THAT(api.writes, ElementsAre("create", "p-extended-resources-1/status", "pods/p"));
@@ -99,7 +99,7 @@ TEST_F(Extended, the_claim_is_created_allocated_and_noted_in_the_pod) {
   EXPECT_EQ(manager().usage.pool({"gpu.example", "n1"}).of("gpu-0")->whole, 1U)
       << "the grant and the object count once";
   observe(*attempt);
-  EXPECT_EQ(filter(pod("q", "1"), "n1"), kLacks);
+  EXPECT_EQ(filter(pod("q", "1"), "n1"), kNoDevices);
   api.remove(only());
   EXPECT_EQ(filter(pod("q", "1"), "n1"), "");
 }
@@ -122,7 +122,7 @@ TEST_F(Extended, the_pod_is_bound_when_the_informer_has_the_claim) {
   auto attempt = reserve(pod("p", "2"), "n1");
   api.delivers = false;
   EXPECT_EQ(preBind(*attempt, 5s), "running");
-  EXPECT_EQ(filter(pod("q", "1"), "n1"), kLacks);
+  EXPECT_EQ(filter(pod("q", "1"), "n1"), kNoDevices);
   api.deliver();
   EXPECT_EQ(wait(*attempt, 2s), "");
   attempt = reserve(pod("r", "2"), "n2");
@@ -237,7 +237,7 @@ TEST_F(Extended, simulations_grant_devices) {
     const PodPtr moved = world.pod(pod("p", "2"));
     ASSERT_TRUE(world.cluster().assume(moved, id("n1")));
     EXPECT_TRUE(plugin->grant(moved, id("n1")).ok());
-    EXPECT_EQ(filter(pod("q", "1"), "n1"), kLacks);
+    EXPECT_EQ(filter(pod("q", "1"), "n1"), kNoDevices);
   }
   EXPECT_EQ(filter(pod("q", "1"), "n1"), "");
 }

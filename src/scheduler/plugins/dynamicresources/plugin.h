@@ -135,6 +135,8 @@ class DynamicResources final : public Plugin,
   static constexpr std::chrono::milliseconds kPause{10};
   Task<Result<ResourceClaimPtr>> bindClaim(ResourceClaimPtr claim, AllocationPtr allocation,
                                            PodPtr pod);
+  Task<Result<ResourceClaimPtr>> writeBinding(ResourceClaimPtr claim, AllocationPtr allocation,
+                                              PodPtr pod);
   json::object allocationPatch(const api::ResourceClaim& claim, const AllocationPtr& allocation,
                                const api::Pod& pod) const;
   Task<Result<ResourceClaimPtr>> writeClaim(ResourceClaimPtr claim, json::object patch,

@@ -16,8 +16,6 @@ using testing::podWithClaims;
 using Answers = Claims::Answers;
 using namespace std::chrono_literals;
 
-const std::string kNoDevices = kUnresolvable + "cannot allocate all claims";
-
 TEST_F(Claims, a_pod_waits_until_its_claims_exist_and_are_its_own) {
   const auto preEnqueue = [&](const PodBuilder& pod) {
     return plugin->preEnqueue(*world.pod(pod)).message();

@@ -129,6 +129,9 @@ Task<Result<ResourceClaimPtr>> DynamicResources::bindClaim(ResourceClaimPtr clai
                                                            AllocationPtr allocation, PodPtr pod) {
   if (!handle_.api())
     co_return fail(ErrorCode::Unavailable, "there is no API to allocate claims with");
+  // The pod may be deleted before the allocation is written.
+  std::optional<KeptInFlight> kept;
+  if (allocation) kept.emplace(manager_->claims, claim->metadata.uid, allocation);
   // Pods that are bound at once may share the claim: their writes would conflict with each other.
   const std::string uid = claim->metadata.uid;
   while (manager_->beingWritten.contains(uid)) {
@@ -139,11 +142,15 @@ Task<Result<ResourceClaimPtr>> DynamicResources::bindClaim(ResourceClaimPtr clai
   if (ResourceClaimPtr known = manager_->claims.get(api::keyOf(claim->metadata));
       known && known->metadata.uid == uid)
     claim = std::move(known);
+  auto writing = writeBinding(std::move(claim), std::move(allocation), std::move(pod));
+  co_return co_await writing;
+}
+
+Task<Result<ResourceClaimPtr>> DynamicResources::writeBinding(ResourceClaimPtr claim,
+                                                              AllocationPtr allocation,
+                                                              PodPtr pod) {
   const std::string_view what =
       allocation ? "add allocation and reservation to" : "add reservation to";
-  // The pod may be deleted while the allocation is written.
-  std::optional<KeptInFlight> kept;
-  if (allocation) kept.emplace(manager_->claims, claim->metadata.uid, allocation);
   Error last;
   for (int attempt = 0; attempt < kMaxTries; ++attempt) {
     if (attempt > 0) {

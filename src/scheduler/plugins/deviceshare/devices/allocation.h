@@ -16,8 +16,8 @@ namespace koord::scheduler {
 
 // Unknown types are skipped, negative amounts count as 0. Errors name the field, as "gpu[0].minor".
 Result<GivenDevices> parseGivenDevices(std::string_view annotation);
-// The devices of the annotation with the ids that their Device had for them; empty if the annotation
-// cannot be read.
+// The devices of the annotation with the ids that their Device had for them; empty if the
+// annotation cannot be read.
 struct GivenId {
   DeviceType type = DeviceType::Gpu;
   int minor = 0;

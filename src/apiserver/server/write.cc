@@ -105,7 +105,7 @@ Task<Outcome<Written>> WriteCall::createObject(json::value object) {
   if (!mutated) co_return std::unexpected(std::move(mutated.error()));
   object = *std::move(mutated);
   // Admission may give the object another name, but not another namespace.
-  if (auto good = settleName(object, call_.request, target_, server_.random_); !good)
+  if (auto good = completeName(object, call_.request, target_, server_.random_); !good)
     co_return std::unexpected(std::move(good.error()));
   if (textAt(object, "metadata", "namespace") != namespace_)
     co_return refuse(

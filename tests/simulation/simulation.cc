@@ -316,6 +316,13 @@ class Simulation {
       about->insert(std::string(textAt(event, "involvedObject", "uid")));
   }
 
+  // Returns true for pods outside of the queue whose claims are missing: kube-scheduler says
+  // nothing about them.
+  bool lacksClaims(const api::Pod& pod) {
+    return !pod.spec.resourceClaims.empty() && leader() &&
+           leader()->scheduler().queue().placeOf(pod.metadata.uid) == QueuePlace::Gated;
+  }
+
   // Pods that wait and have neither a condition nor an event that says why. Pods with scheduling
   // gates get their reason from the API server.
   std::vector<std::string> withoutReason() {
@@ -327,7 +334,7 @@ class Simulation {
     if (about.empty()) missing.push_back("anything: there are no events");
     for (const auto& pod : invariants_.sortedPods()) {
       if (!pod->spec.nodeName.empty() || !pod->spec.schedulingGates.empty() ||
-          pod->metadata.deletionTimestamp || api::isTerminal(*pod))
+          pod->metadata.deletionTimestamp || api::isTerminal(*pod) || lacksClaims(*pod))
         continue;
       const bool told = std::ranges::any_of(pod->status.conditions, [](const auto& condition) {
         return condition.type == "PodScheduled" && condition.status == "False" &&

@@ -155,6 +155,16 @@ TEST_F(Claims, many_pods_that_share_a_claim_are_bound_at_once) {
   EXPECT_EQ(api.claims.at("c")->status.reservedFor.size(), 50U);
 }
 
+TEST_F(Claims, a_claim_that_a_pod_names_twice_is_allocated_once) {
+  api.put(*gpuClaim("c", 2));
+  PodBuilder pod = podWithClaims("p", {"c", "c"});
+  pod.object().spec.resourceClaims[1].name = "again";
+  EXPECT_EQ(filter(pod, "n1"), "") << "n1 has two devices";
+  auto attempt = reserve(pod, "n1");
+  EXPECT_EQ(preBind(*attempt), "");
+  EXPECT_EQ(api.devicesOf("c"), "n1/gpu-0,n1/gpu-1");
+}
+
 TEST_F(Claims, a_claim_that_is_reserved_for_too_many_pods_is_in_use) {
   auto claim = gpuClaim("c");
   claim->status.allocation = api::AllocationResult{};

@@ -58,7 +58,11 @@ ClaimsOfPod claimsOfPod(const api::Pod& pod, const ClaimTable& table) {
                       *name, here, pod.metadata.name);
       return found;
     }
-    found.claims.push_back(std::move(claim));
+    // Two entries may name the same claim.
+    if (std::ranges::find(found.claims, claim->metadata.uid, [](const auto& known) {
+          return known->metadata.uid;
+        }) == found.claims.end())
+      found.claims.push_back(std::move(claim));
   }
   return found;
 }

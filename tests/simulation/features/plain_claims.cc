@@ -346,7 +346,7 @@ class PlainClaims::Search {
     api::ResourceList consumed;
     if (!plainConsumption(wish.capacity, *place.device, consumed)) return "has not the capacity";
     if (wish.admin) {
-      if (std::ranges::any_of(taken_, [&](const Taken& other) {
+      if (!share && std::ranges::any_of(taken_, [&](const Taken& other) {
             return other.wish->claim == wish.claim && other.place.name == place.name;
           }))
         return "is in the claim already";

@@ -99,8 +99,10 @@ void DeviceManager::setSlice(const dra::SlicePtr& before, const dra::SlicePtr& a
 
 // A claim that other consumers than pods use is not vacated.
 void DeviceManager::vacate(const PodInfo& pod) {
-  if (pod.pod->spec.resourceClaims.empty()) return;
-  for (const ResourceClaimPtr& claim : claimsOfPod(*pod.pod, claims).claims) {
+  std::vector<ResourceClaimPtr> used = claimsOfPod(*pod.pod, claims).claims;
+  if (ResourceClaimPtr extended = claims.extendedClaimOf(*pod.pod))
+    used.push_back(std::move(extended));
+  for (const ResourceClaimPtr& claim : used) {
     const auto& users = claim->status.reservedFor;
     const bool vacated =
         claim->status.allocation && !users.empty() &&

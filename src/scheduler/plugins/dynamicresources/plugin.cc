@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <deque>
 
 #include "api/codec.h"
 #include "scheduler/framework/diagnosis.h"
@@ -503,9 +504,13 @@ Task<Status> DynamicResources::preBind(CycleState& state, PodPtr pod, NodeId nod
   const Cluster::PodRecord* const record = cluster_.findPod(pod->uid());
   const ClaimPromises* const granted = record ? manager_->ledger.in(record->grants) : nullptr;
   ClaimPromises promises = granted ? *granted : ClaimPromises{};
-  for (const ClaimPromises::Promise& promise : promises.promises)
+  // The pod may be deleted while an allocation is written.
+  std::deque<KeptInFlight> kept;
+  for (const ClaimPromises::Promise& promise : promises.promises) {
     if (manager_->links.anyGiven(node, *promise.allocation))
       co_return Status::error("devices were given to another pod by DeviceShare meanwhile");
+    kept.emplace_back(manager_->claims, promise.claim, promise.allocation);
+  }
   if (reserved.extended && !granted)
     co_return Status::error(fmt::format("pod {} was deleted", pod->key()));
   if (reserved.extended) {

@@ -63,7 +63,7 @@ class Invariants {
   // saw.
   std::vector<NodeObject> versionsSince(const Choice& choice) const;
   // Returns true if the process that made this choice must know that the unit is on the node.
-  bool knew(const Choice& choice, const std::string& uid, const std::string& node) const;
+  bool hasReceived(const Choice& choice, const std::string& uid, const std::string& node) const;
   // When the process started.
   SteadyTime startOf(const std::string& process) const { return decisions_.starts.at(process); }
   // The running pods that the process that made this choice must know, by name; on one node or on

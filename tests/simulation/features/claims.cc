@@ -176,13 +176,12 @@ void ClaimsFeature::prepareDevices() {
       if (result.shareID) status["shareID"] = *result.shareID;
       statuses.push_back(std::move(status));
     }
-    write(kube::mergePatch(
-        api_, api::ResourceClaim::kType, api::keyOf(claim->metadata),
-        {{"metadata",
-          {{"uid", claim->metadata.uid},
-           {"resourceVersion", std::string(claim->metadata.resourceVersion)}}},
-         {"status", {{"devices", std::move(statuses)}}}},
-        "status"));
+    write(kube::mergePatch(api_, api::ResourceClaim::kType, api::keyOf(claim->metadata),
+                           {{"metadata",
+                             {{"uid", claim->metadata.uid},
+                              {"resourceVersion", std::string(claim->metadata.resourceVersion)}}},
+                            {"status", {{"devices", std::move(statuses)}}}},
+                           "status"));
   }
 }
 
@@ -192,8 +191,7 @@ void ClaimsFeature::collect() {
     const auto* owner = api::controllerOf(claim->metadata);
     if (!owner || claim->metadata.deletionTimestamp) continue;
     const auto pod = invariants_.pods.get({claim->metadata.namespace_, owner->name});
-    if (!pod || pod->metadata.uid != owner->uid)
-      remove(api::ResourceClaim::kType, claim->metadata);
+    if (!pod || pod->metadata.uid != owner->uid) remove(api::ResourceClaim::kType, claim->metadata);
   }
 }
 
@@ -250,8 +248,8 @@ void ClaimsFeature::shape(scheduler::testing::PodBuilder& pod) {
       entry.resourceClaimTemplateName = fmt::format("t{}", random_.below(kTemplates));
     } else {
       // Often in the other namespace, or in none.
-      entry.resourceClaimName = fmt::format(
-          "shared-{}", 1 + random_.below(static_cast<std::uint64_t>(lastClaim_) + 1));
+      entry.resourceClaimName =
+          fmt::format("shared-{}", 1 + random_.below(static_cast<std::uint64_t>(lastClaim_) + 1));
     }
   }
 }
@@ -284,10 +282,9 @@ void ClaimsFeature::act() {
     write(kube::deleteObject(api_, api::ResourceClaimTemplate::kType,
                              {namespace_, fmt::format("t{}", number)}));
     loop_.runAfter(Duration(random_.below(3'000'000'000)), [this, namespace_, number] {
-      write(kube::createObject(
-          api_, api::ResourceClaimTemplate::kType, {namespace_, ""},
-          {{"metadata", {{"name", fmt::format("t{}", number)}}},
-           {"spec", {{"spec", claimSpec(random_, namespace_ == "other")}}}}));
+      write(kube::createObject(api_, api::ResourceClaimTemplate::kType, {namespace_, ""},
+                               {{"metadata", {{"name", fmt::format("t{}", number)}}},
+                                {"spec", {{"spec", claimSpec(random_, namespace_ == "other")}}}}));
     });
   } else {
     const std::string name = pick({"gpu", "net", "shared", "rare"});
@@ -325,7 +322,8 @@ std::shared_ptr<PlainClaims> ClaimsFeature::viewOf(scheduler::Handle& handle,
   for (const auto& record : handle.cluster().pods()) {
     const auto* granted = manager.ledger.in(record.grants);
     if (!granted || record.info->uid() == without) continue;
-    for (const auto& promise : granted->promises) plain->inFlight[promise.claim] = promise.allocation;
+    for (const auto& promise : granted->promises)
+      plain->inFlight[promise.claim] = promise.allocation;
   }
   return plain;
 }
@@ -439,8 +437,7 @@ void ClaimsFeature::allocated(const api::ResourceClaim& claim) {
     if (other->metadata.uid == claim.metadata.uid || held == held_.end() ||
         !other->status.allocation)
       continue;
-    if (held->second.process == own.process ||
-        held->second.time < invariants_.startOf(own.process))
+    if (held->second.process == own.process || held->second.time < invariants_.startOf(own.process))
       use.add(*other->status.allocation, find);
   }
   std::map<std::string, std::int64_t> totals{{"card/slices", 8}};
@@ -463,13 +460,13 @@ void ClaimsFeature::told(const api::Pod& pod) {
   // reserves the claims then.
   if (attempts_[pod.metadata.uid] < 2)
     return journal_.violated("bound with its claims", "{}", wrong);
-  loop_.runAfter(std::chrono::seconds(20), [this, uid = pod.metadata.uid, wrong,
-                                            key = api::keyOf(pod.metadata)] {
-    const auto now = invariants_.pods.get(key);
-    if (!now || now->metadata.uid != uid || now->metadata.deletionTimestamp) return;
-    if (const std::string still = unprepared(*now); !still.empty())
-      journal_.note("{} was bound late, and lost: {}", key.toString(), still);
-  });
+  loop_.runAfter(std::chrono::seconds(20),
+                 [this, uid = pod.metadata.uid, wrong, key = api::keyOf(pod.metadata)] {
+                   const auto now = invariants_.pods.get(key);
+                   if (!now || now->metadata.uid != uid || now->metadata.deletionTimestamp) return;
+                   if (const std::string still = unprepared(*now); !still.empty())
+                     journal_.note("{} was bound late, and lost: {}", key.toString(), still);
+                 });
 }
 
 std::string ClaimsFeature::unprepared(const api::Pod& pod) const {

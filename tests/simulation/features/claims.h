@@ -80,7 +80,7 @@ class ClaimsFeature final : public Feature {
     SteadyTime time{};
     std::uint64_t number = 0;
   };
-  std::map<std::string, Held> held_;             // by the claim's uid
+  std::map<std::string, Held> held_;            // by the claim's uid
   std::map<std::string, SteadyTime> released_;  // likewise: when it lost its allocation
   std::map<std::string, int> attempts_;         // that chose a node, by the pod's uid
   int lastClaim_ = 0;

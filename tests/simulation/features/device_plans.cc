@@ -16,8 +16,8 @@ json::object gpu(const std::string& name, const std::string& model, int numa,
 }
 
 json::object consumes(json::object device, const std::string& amount) {
-  device["consumesCounters"] = json::array{
-      {{"counterSet", "card"}, {"counters", {{"slices", {{"value", amount}}}}}}};
+  device["consumesCounters"] =
+      json::array{{{"counterSet", "card"}, {"counters", {{"slices", {{"value", amount}}}}}}};
   return device;
 }
 
@@ -110,9 +110,9 @@ PoolPlan nodePool(const std::string& node, Random& random) {
       late["bindsToNode"] = true;
     }
   } else if (dice < 0.75) {
-    pool.parts.push_back({{"sharedCounters",
-                           json::array{{{"name", "card"},
-                                        {"counters", {{"slices", {{"value", "8"}}}}}}}}});
+    pool.parts.push_back(
+        {{"sharedCounters",
+          json::array{{{"name", "card"}, {"counters", {{"slices", {{"value", "8"}}}}}}}}});
     devices.push_back(consumes(gpu("whole", "p", 0, "32Gi"), "8"));
     for (int i = 0; i < 2; ++i)
       devices.push_back(consumes(gpu(fmt::format("half-{}", i), "p", i, "16Gi"), "4"));

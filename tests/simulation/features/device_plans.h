@@ -20,11 +20,11 @@ inline constexpr const char* kNetDriver = "net.example.com";
 struct PoolPlan {
   std::string driver;
   std::string name;
-  std::string node;  // "": reached by several nodes
-  json::object where;                     // nodeName, nodeSelector or allNodes
-  std::vector<json::object> parts;        // of each slice: "devices" or "sharedCounters"
+  std::string node;                           // "": reached by several nodes
+  json::object where;                         // nodeName, nodeSelector or allNodes
+  std::vector<json::object> parts;            // of each slice: "devices" or "sharedCounters"
   std::map<std::string, json::array> taints;  // by device
-  std::set<std::string> removed;          // devices that are not there now
+  std::set<std::string> removed;              // devices that are not there now
   std::int64_t generation = 0;
 
   std::vector<std::string> devices() const;

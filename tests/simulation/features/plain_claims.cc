@@ -8,7 +8,6 @@
 #include "api/selector.h"
 #include "base/quantity.h"
 
-
 namespace koord::simulation {
 
 namespace {
@@ -64,8 +63,7 @@ std::vector<std::vector<Wish>> wishesOf(const ClaimObject& claim) {
     if (request.exactly)
       alternatives.push_back(wishOf(claim, request.name, request.name, *request.exactly));
     for (const auto& each : request.firstAvailable)
-      alternatives.push_back(
-          wishOf(claim, request.name, request.name + "/" + each.name, each));
+      alternatives.push_back(wishOf(claim, request.name, request.name + "/" + each.name, each));
   }
   return wishes;
 }
@@ -144,8 +142,7 @@ bool plainConsumption(const api::CapacityRequirements* wanted, const api::SliceD
       if (!device.capacity.contains(name)) return false;
   for (const auto& [name, capacity] : device.capacity) {
     const auto* policy = capacity.requestPolicy ? &*capacity.requestPolicy : nullptr;
-    const auto request =
-        wanted ? wanted->requests.find(name) : api::ResourceList::const_iterator{};
+    const auto request = wanted ? wanted->requests.find(name) : api::ResourceList::const_iterator{};
     std::int64_t amount = policy ? policy->default_->value() : capacity.value.value();
     if (wanted && request != wanted->requests.end()) {
       amount = request->second.value();
@@ -195,8 +192,7 @@ std::string PlainUse::conflict(const DeviceName& name, const api::SliceDevice& d
   if (consumed && shares != shares_.end())
     for (const auto& [capacity, amount] : *consumed) {
       const auto used = shares->second.find(capacity);
-      const std::int64_t sum =
-          amount.value() + (used == shares->second.end() ? 0 : used->second);
+      const std::int64_t sum = amount.value() + (used == shares->second.end() ? 0 : used->second);
       if (sum > device.capacity.at(capacity).value.value())
         return fmt::format("would give away {} of its {}", sum, capacity);
     }
@@ -272,8 +268,7 @@ class PlainClaims::Search {
   bool run() { return place(0); }
   std::vector<std::string> chosen() const {
     std::vector<std::string> names;
-    for (const Wish* wish : chosen_)
-      names.push_back(wish->claim->metadata.uid + ": " + wish->name);
+    for (const Wish* wish : chosen_) names.push_back(wish->claim->metadata.uid + ": " + wish->name);
     return names;
   }
 

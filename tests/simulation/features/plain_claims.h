@@ -55,7 +55,7 @@ class PlainClaims {
  public:
   std::map<std::string, ClaimObject> claims;  // by "namespace/name"
   std::map<std::string, ClassObject> classes;
-  std::vector<SliceObject> slices;                  // by name
+  std::vector<SliceObject> slices;                   // by name
   std::map<std::string, AllocationObject> inFlight;  // by the claims' uids
 
   // The claims of the pod; the text says why it cannot have them.
@@ -68,9 +68,8 @@ class PlainClaims {
   };
   Verdict ask(const api::Pod& pod, const api::Node& node) const;
   // What is wrong with the allocations of these claims, chosen at once for the node; "" if nothing.
-  std::string wrongWith(
-      const std::vector<std::pair<ClaimObject, AllocationObject>>& allocations,
-      const api::Node& node) const;
+  std::string wrongWith(const std::vector<std::pair<ClaimObject, AllocationObject>>& allocations,
+                        const api::Node& node) const;
 
   class Search;
 

@@ -15,12 +15,6 @@ constexpr int kTemplates = 6;
 constexpr const char* kNamespaces[] = {"default", "other"};
 constexpr const char* kReady = "example.com/ready";
 
-DeviceManager& managerOf(scheduler::Handle& handle) {
-  return handle.shared().of<DeviceManager>([]() -> std::unique_ptr<DeviceManager> {
-    throw std::logic_error("DynamicResources is not enabled");
-  });
-}
-
 const std::string& expressionOf(const std::string& class_) {
   const auto& all = PlainSelector::all();
   return all[class_ == "net" ? 5 : class_ == "shared" ? 6 : 4].expression;
@@ -310,7 +304,7 @@ std::string ClaimsFeature::describe(const api::AllocationResult& allocation) {
 std::shared_ptr<PlainClaims> ClaimsFeature::viewOf(scheduler::Handle& handle,
                                                    const std::string& without) {
   auto plain = std::make_shared<PlainClaims>();
-  const DeviceManager& manager = managerOf(handle);
+  const DeviceManager& manager = DeviceManager::of(handle);
   for (const auto& [key, claim] : handle.stores().of<api::ResourceClaim>().all())
     plain->claims[key.toString()] = manager.claims.get(key);
   for (const auto& [key, class_] : handle.stores().of<api::DeviceClass>().all())
@@ -342,7 +336,7 @@ void ClaimsFeature::addRules(scheduler::Handle& handle, const std::string& witho
   });
   // The victims of a plan take along what is being allocated for them.
   auto allocating = std::make_shared<std::vector<std::string>>();
-  const auto& ledger = managerOf(handle).ledger;
+  const auto& ledger = DeviceManager::of(handle).ledger;
   for (const auto& record : handle.cluster().pods())
     if (record.info->uid() != without && ledger.in(record.grants))
       allocating->push_back(record.info->uid());
@@ -362,7 +356,7 @@ void ClaimsFeature::chosen(scheduler::Handle& handle, const api::Pod& pod, const
                            Choice& choice) {
   ++attempts_[pod.metadata.uid];
   const auto* record = handle.cluster().findPod(pod.metadata.uid);
-  const auto* granted = record ? managerOf(handle).ledger.in(record->grants) : nullptr;
+  const auto* granted = record ? DeviceManager::of(handle).ledger.in(record->grants) : nullptr;
   if (!granted || granted->promises.empty()) return;
   const auto plain = viewOf(handle, pod.metadata.uid);
   const auto& node = *handle.cluster().node(record->node).object;
@@ -502,7 +496,7 @@ std::string ClaimsFeature::stale(const api::ResourceClaim& claim) const {
 }
 
 std::string ClaimsFeature::differences(scheduler::Handle& handle, const Model&) {
-  DeviceManager& manager = managerOf(handle);
+  DeviceManager& manager = DeviceManager::of(handle);
   if (handle.stores().of<api::ResourceSlice>().all().size() != slices_.size() ||
       handle.stores().of<api::ResourceClaim>().all().size() != claims_.size())
     return "other slices or claims";

@@ -50,12 +50,6 @@ bool intersect(const std::set<int>& a, const std::set<int>& b) {
   return std::ranges::any_of(a, [&](int minor) { return b.contains(minor); });
 }
 
-DeviceManager& managerOf(scheduler::Handle& handle) {
-  return handle.shared().of<DeviceManager>([]() -> std::unique_ptr<DeviceManager> {
-    throw std::logic_error("DynamicResources is not enabled");
-  });
-}
-
 }  // namespace
 
 SharedGpusFeature::SharedGpusFeature(const Surroundings& world, Random random)
@@ -208,7 +202,7 @@ void SharedGpusFeature::addRules(scheduler::Handle& handle, const std::string& w
     std::set<std::string> users;  // uids of pods that the process knows
   };
   auto held = std::make_shared<std::vector<Held>>();
-  const DeviceManager& manager = managerOf(handle);
+  const DeviceManager& manager = DeviceManager::of(handle);
   const auto usersOf = [&](const api::ResourceClaim& claim) {
     std::set<std::string> users;
     for (const auto& user : claim.status.reservedFor)
@@ -263,7 +257,7 @@ void SharedGpusFeature::addRules(scheduler::Handle& handle, const std::string& w
 void SharedGpusFeature::chosen(scheduler::Handle& handle, const api::Pod& pod, const Model&,
                                Choice& choice) {
   const auto* record = handle.cluster().findPod(pod.metadata.uid);
-  const auto* granted = record ? managerOf(handle).ledger.in(record->grants) : nullptr;
+  const auto* granted = record ? DeviceManager::of(handle).ledger.in(record->grants) : nullptr;
   if (!granted) return;
   for (const auto& promise : granted->promises)
     choosing_[promise.claim] = {choice.process, choice.number, SteadyTime::max()};

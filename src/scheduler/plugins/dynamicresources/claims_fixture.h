@@ -32,9 +32,7 @@ struct Claims : ::testing::Test {
     stores.of<api::ResourceSlice>().set(testing::gpuSlice("n2", 4));
     stores.of<api::DeviceClass>().set(testing::gpuClass());
   }
-  DeviceManager& manager() {
-    return world.shared().of<DeviceManager>([] { return std::unique_ptr<DeviceManager>(); });
-  }
+  DeviceManager& manager() { return DeviceManager::of(world); }
   NodeId id(const char* node) { return *world.cluster().findNode(node); }
   Answers filter(const testing::PodBuilder& pod) { return world.filter(world.pod(pod)); }
   std::string filter(const testing::PodBuilder& pod, const char* node) { return filter(pod)[node]; }

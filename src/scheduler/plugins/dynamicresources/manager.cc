@@ -1,5 +1,7 @@
 #include "scheduler/plugins/dynamicresources/manager.h"
 
+#include <stdexcept>
+
 #include <algorithm>
 
 #include "scheduler/plugins/dynamicresources/pod_claims.h"
@@ -17,6 +19,12 @@ bool concerns(const api::DeviceTaintRule& rule, const dra::PoolKey& pool,
 }
 
 }  // namespace
+
+DeviceManager& DeviceManager::of(Handle& handle) {
+  return handle.shared().of<DeviceManager>([]() -> std::unique_ptr<DeviceManager> {
+    throw std::logic_error("DynamicResources is not enabled");
+  });
+}
 
 DeviceManager::DeviceManager(Cluster& cluster, Stores& stores, SharedDevices& shared,
                              dra::SelectorCompiler& compiler, const Gates& gates)

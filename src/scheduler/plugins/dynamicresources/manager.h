@@ -28,6 +28,9 @@ class DeviceManager final : private ClusterListener {
   DeviceManager(Cluster& cluster, Stores& stores, SharedDevices& shared,
                 dra::SelectorCompiler& compiler, const Gates& gates);
 
+  // The manager of the profiles' plugins; throws std::logic_error if no profile has the plugin.
+  static DeviceManager& of(Handle& handle);
+
   using PlanPtr = std::shared_ptr<const Result<dra::Plan>>;
   // The plan for claims without an allocation. Claims of equal specs share it.
   PlanPtr planFor(const std::vector<ResourceClaimPtr>& claims);

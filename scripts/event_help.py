@@ -168,7 +168,7 @@ EVENTS = [Event(program, *row) for program, rows in TABLE.items() for row in row
 
 # Reasons in variables: {(file, expression): (reasons)}.
 VARIABLES = {
-    ("src/descheduler/migration/reconciler.cc", "reason"): (
+    ("src/descheduler/migration/reconciler.cc", "outcome.reason()"): (
         "Timeout", "FailedCreateReservation", "ForbiddenMigratePod", "MissingPod", "MissingReservation", "GangCannotMove",
         "InvalidPodRef", "InvalidSpec"),
     ("src/descheduler/migration/arbitrator.cc", "reason"): ("ForbiddenMigratePod", "GangCannotMove"),

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <span>
 
 #include "api/protobuf/small.h"
 #include "api/protobuf/transcode.h"
@@ -17,29 +18,39 @@ std::string_view textIn(const json::value& value) {
 }
 
 class Encoder {
+  // A message, and the messages in it whose fields JSON has in the object itself.
+  struct Level {
+    std::string bytes;
+    std::map<std::uint32_t, Level> inner;
+  };
+  static std::string bytesOf(Level level) {
+    for (auto& [number, inner] : level.inner)
+      wire::putBytes(level.bytes, number, bytesOf(std::move(inner)));
+    return std::move(level.bytes);
+  }
+
  public:
   bool complete = true;
 
   std::string message(const json::value& value, const Schema& schema) {
-    std::string out;
     const auto* object = value.if_object();
     if (!object) {
       complete = false;
-      return out;
+      return {};
     }
-    // Fields of structs that are messages of their own though JSON has them here.
-    std::map<std::uint32_t, std::string> inner;
+    Level top;
     for (const auto& member : *object) {
       const auto* field = schema.field(member.key());
       if (!field || field->wire.empty() || !field->type) {
         if (member.key() != "apiVersion" && member.key() != "kind") complete = false;
         continue;
       }
-      auto& place = field->wire.size() == 1 ? out : inner[field->wire.front()];
-      put(place, field->wire.back(), member.value(), *field->type);
+      Level* level = &top;
+      for (const std::uint32_t number : std::span(field->wire).first(field->wire.size() - 1))
+        level = &level->inner[number];
+      put(level->bytes, field->wire.back(), member.value(), *field->type);
     }
-    for (const auto& [number, bytes] : inner) wire::putBytes(out, number, bytes);
-    return out;
+    return bytesOf(std::move(top));
   }
 
   void put(std::string& out, std::uint32_t number, const json::value& value, const Schema& schema) {

@@ -59,7 +59,7 @@ TEST(MatchConditions, AFalseConditionCountsMoreThanOneThatFails) {
 
 TEST(MatchConditions, WhatIsNoConditionIsSaid) {
   EXPECT_EQ(MatchConditions::problemOf("object.a == 1"), "");
-  EXPECT_EQ(MatchConditions::problemOf("1"), "must evaluate to bool");
+  EXPECT_EQ(MatchConditions::problemOf("1"), "must evaluate to bool but got int");
   EXPECT_THAT(MatchConditions::problemOf("object.a =="), HasSubstr("compilation failed: ERROR: "));
   EXPECT_THAT(MatchConditions::problemOf("params.a"),
               HasSubstr("undeclared reference to 'params'"));

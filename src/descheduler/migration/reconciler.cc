@@ -271,9 +271,13 @@ Task<Result<>> Reconciler::finish(Work* work, Outcome outcome) {
   work->changed = true;
   auto saving = save(work);
   auto saved = co_await saving;
-  if (saved && outcome.recordsEvent())
-    writer_.recordEvent(*work->job, failed ? "Warning" : "Normal", outcome.reason(),
-                        outcome.message());
+  if (saved && outcome.recordsEvent()) {
+    if (failed) {
+      writer_.recordEvent(*work->job, "Warning", outcome.reason(), outcome.message());
+    } else {
+      writer_.recordEvent(*work->job, "Normal", "Complete", outcome.message());
+    }
+  }
   co_return saved;
 }
 

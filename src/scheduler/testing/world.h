@@ -99,7 +99,7 @@ class World final : public Handle {
   Units units_{*this};
   PodUnits podKind_{nullptr, loop_};
   Random random_{1};
-  std::unique_ptr<Profile> profile_;
+  std::unique_ptr<Profile> profile_ = std::make_unique<Profile>();
   std::unique_ptr<NodeSearch> search_;
 };
 

@@ -136,16 +136,10 @@ void ClaimTable::removeInFlight(const std::string& uid) {
   recount(uid);
 }
 
-void ClaimTable::setVacated(const std::string& uid, bool vacated) {
-  const auto it = byUid_.find(uid);
-  if (it == byUid_.end() || std::exchange(it->second.vacated, vacated) == vacated) return;
-  recount(uid);
-}
-
 void ClaimTable::recount(const std::string& uid) {
   const auto it = byUid_.find(uid);
   Tracked& tracked = it->second;
-  const AllocationPtr& now = tracked.stored && !tracked.vacated ? tracked.stored : tracked.inFlight;
+  const AllocationPtr& now = tracked.stored ? tracked.stored : tracked.inFlight;
   if (now != tracked.counted) {
     const AllocationPtr before = std::exchange(tracked.counted, now);
     if (!before || !now || !sameDevices(*before, *now)) {

@@ -44,9 +44,6 @@ class ClaimTable {
   void addInFlight(const std::string& uid, const AllocationPtr& allocation,
                    const std::string& group);
   void removeInFlight(const std::string& uid);
-  // Whether a simulation has removed all users of the claim. Its stored allocation does not count
-  // then.
-  void setVacated(const std::string& uid, bool vacated);
   // Identifies the allocation that is in flight; 0 if there is none. Never reused.
   std::uint64_t inFlightId(const std::string& uid) const;
   // True if the allocation is in flight for pods of this group only, and one more may share it.
@@ -68,7 +65,6 @@ class ClaimTable {
     AllocationPtr counted;         // in usage_
     std::uint64_t spec = 0;
     bool exists = false;
-    bool vacated = false;
   };
   void seen(const ResourceClaimPtr& before, const ResourceClaimPtr& after);
   void setStored(const ResourceClaimPtr& claim, const std::string& uid);

@@ -274,7 +274,7 @@ TEST_F(BothWorlds, a_claim_on_what_a_reservation_holds_keeps_owners_away) {
   EXPECT_EQ(answer(wholeGpus("c", "1").label("app", "web"), "n"), "");
 }
 
-TEST_F(BothWorlds, a_simulation_frees_devices_in_both_directions) {
+TEST_F(BothWorlds, a_simulation_frees_the_devices_of_pods_but_not_those_of_claims) {
   shared("n", 2);
   EXPECT_EQ(schedule(wholeGpus("a", "1")), "n gpu 0");
   EXPECT_EQ(claim("b"), "n/gpu-1");
@@ -290,35 +290,15 @@ TEST_F(BothWorlds, a_simulation_frees_devices_in_both_directions) {
   EXPECT_EQ(answer(forGpu, "n"), kUnschedulable + kClaimed);
   {
     Cluster::Transaction whatIf(cluster());
-    auto record = cluster().removePod("uid-default-b");
-    EXPECT_EQ(answer(forGpu, "n"), "");
-    EXPECT_EQ(answer(forClaim, "n"), "");
-    ASSERT_TRUE(cluster().assume(record->info, id("n"), record->grants));
+    cluster().removePod("uid-default-b");
     EXPECT_EQ(answer(forGpu, "n"), kUnschedulable + kClaimed);
+    EXPECT_EQ(answer(forClaim, "n"), kGiven);
   }
   EXPECT_EQ(answer(forGpu, "n"), kUnschedulable + kClaimed);
   // A pod that is deleted leaves its claim allocated until the controller has seen it.
   end("b");
   EXPECT_EQ(answer(forGpu, "n"), kUnschedulable + kClaimed);
   expectSound();
-}
-
-TEST_F(BothWorlds, a_claim_of_several_pods_is_freed_with_the_last) {
-  shared("n", 1);
-  api.put(*gpuClaim("c"));
-  EXPECT_EQ(schedule(podWithClaims("a", {"c"})), "n");
-  EXPECT_EQ(schedule(podWithClaims("b", {"c"})), "n");
-  EXPECT_EQ(api.claims.at("c")->status.reservedFor.size(), 2U);
-  const PodBuilder forGpu = wholeGpus("d", "1");
-  Cluster::Transaction whatIf(cluster());
-  auto record = cluster().removePod("uid-default-a");
-  EXPECT_EQ(answer(forGpu, "n"), kUnschedulable + kClaimed);
-  cluster().removePod("uid-default-b");
-  EXPECT_EQ(answer(forGpu, "n"), "");
-  ASSERT_TRUE(cluster().assume(record->info, id("n"), record->grants));
-  EXPECT_EQ(answer(forGpu, "n"), kUnschedulable + kClaimed);
-  whatIf.rollback();
-  EXPECT_EQ(answer(forGpu, "n"), kUnschedulable + kClaimed);
 }
 
 TEST_F(BothWorlds, a_device_in_use_keeps_its_identity_when_objects_vanish) {
@@ -328,12 +308,6 @@ TEST_F(BothWorlds, a_device_in_use_keeps_its_identity_when_objects_vanish) {
   const auto slice = stores.of<api::ResourceSlice>().get({"", "n-gpus"});
   // The driver is down.
   stores.of<api::ResourceSlice>().erase({"", "n-gpus"});
-  EXPECT_EQ(answer(wholeGpus("c", "1"), "n"), kUnschedulable + kClaimed);
-  {
-    Cluster::Transaction whatIf(cluster());
-    cluster().removePod("uid-default-a");
-    EXPECT_EQ(answer(wholeGpus("c", "1"), "n"), "");
-  }
   EXPECT_EQ(answer(wholeGpus("c", "1"), "n"), kUnschedulable + kClaimed);
   // It comes back with another device of that name; the pod still uses the former one.
   publish(sliceOf("n", {{"gpu-0", uuid("GPU-7"), ""}, {"gpu-1", uuid("GPU-1"), ""}}));

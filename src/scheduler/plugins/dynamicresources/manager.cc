@@ -50,7 +50,6 @@ DeviceManager::DeviceManager(Cluster& cluster, Stores& stores, SharedDevices& sh
   });
   if (gates.taintRules) readRules(stores.of<api::DeviceTaintRule>());
   cluster.addLedger(ledger);
-  cluster.addListener(*this);
 }
 
 void DeviceManager::readExtended() {
@@ -103,31 +102,6 @@ void DeviceManager::setSlice(const dra::SlicePtr& before, const dra::SlicePtr& a
   links.sliceChanging(before, after);
   inventory.setSlice(before, after);
   links.sliceChanged(before, after);
-}
-
-// A claim that other consumers than pods use is not vacated.
-void DeviceManager::vacate(const PodInfo& pod) {
-  std::vector<ResourceClaimPtr> used = claimsOfPod(*pod.pod, claims).claims;
-  if (ResourceClaimPtr extended = claims.extendedClaimOf(*pod.pod))
-    used.push_back(std::move(extended));
-  for (const ResourceClaimPtr& claim : used) {
-    const auto& users = claim->status.reservedFor;
-    const bool vacated =
-        claim->status.allocation && !users.empty() &&
-        std::ranges::all_of(users, [&](const auto& user) {
-          return user.resource == "pods" && (user.uid == pod.uid() || !cluster_.findPod(user.uid));
-        });
-    if (!vacated) continue;
-    for (const auto& user : users) vacated_[user.uid].insert(claim->metadata.uid);
-    claims.setVacated(claim->metadata.uid, true);
-  }
-}
-
-void DeviceManager::fill(const PodInfo& pod) {
-  const auto it = vacated_.find(pod.uid());
-  if (it == vacated_.end()) return;
-  for (const std::string& claim : it->second) claims.setVacated(claim, false);
-  vacated_.erase(it);
 }
 
 DeviceManager::PlanPtr DeviceManager::planFor(const std::vector<ResourceClaimPtr>& unallocated) {

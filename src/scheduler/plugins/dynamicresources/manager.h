@@ -4,8 +4,8 @@
 // compiled selectors, and the plans of claims. It tells the cluster which nodes to judge again when
 // slices or allocations change.
 //
-// In a simulation that removes all pods that use a claim, the claim's devices are free, because the
-// claim is deallocated when the pods are gone.
+// In a simulation that removes pods, their claims stay allocated: the claim controller deallocates a
+// claim some time after its last pod has gone, and an attempt in between would preempt others.
 
 #include "scheduler/engine/cluster.h"
 #include "scheduler/framework/handle.h"
@@ -17,7 +17,7 @@
 
 namespace koord::scheduler {
 
-class DeviceManager final : private ClusterListener {
+class DeviceManager {
  public:
   // compiler must outlive it.
   struct Gates {
@@ -62,16 +62,6 @@ class DeviceManager final : private ClusterListener {
   dra::MoreTaints moreTaints;  // of DeviceTaintRules; empty if there are none
 
  private:
-  void podAdded(NodeId, const PodPtr& pod) override {
-    if (!vacated_.empty()) fill(*pod);
-  }
-  void podRemoved(NodeId, const PodPtr& pod) override {
-    if (cluster_.whatIf()) vacate(*pod);
-  }
-  void nodeChanging(NodeId) override {}
-  void nodeChanged(NodeId) override {}
-  void vacate(const PodInfo& pod);
-  void fill(const PodInfo& pod);
   void setSlice(const dra::SlicePtr& before, const dra::SlicePtr& after);
   void touch(const std::string& node);
   void poolChanged(const dra::PoolKey& pool);
@@ -84,8 +74,6 @@ class DeviceManager final : private ClusterListener {
   std::uint64_t sharedRevision_ = 0;
   // Requests of remembered plans. More means that users write new expressions for every claim.
   static constexpr std::size_t kMostPlanned = 16384;
-  // By uid of a user: the claims of which a simulation has removed all users.
-  std::map<std::string, std::set<std::string>> vacated_;
   ExtendedResourceClasses extended_;                      // empty if the gate is off
   std::map<std::string, dra::MatcherPtr> classMatchers_;  // by class; of those that were asked for
   // By the specs of the claims.

@@ -6,7 +6,6 @@ taken away before the next comes. A world ends where the two decide otherwise, a
 the node that this one took has the highest score of upstream's as well, or with a difference, which counts if it is there twice.
 """
 
-import ast
 import collections
 import concurrent.futures
 import json
@@ -17,7 +16,9 @@ import time
 from cluster import Store
 from job_objects import GIVEN, apply, clear
 from job_programs import FINAL_SCORES, TABLES, Process, own_scores, reference_scores
-from job_worlds import GANG, QUOTA
+from job_worlds import GANG
+from meant import decided
+from so_far import alike, requests
 
 LIMIT = 60.0  # seconds in which a decision has to be seen
 UNTOLD = 10.0  # times --quiet without a change, after which no more is expected of a gang, or of somebody who was promised a node
@@ -205,16 +206,26 @@ def score_of(scores, world, name, outcome):
     return scores.get(f"{world.prefix}/{name}") or next((table for pod, table in scores.items() if outcome.get("uid") and outcome["uid"] in pod), {})
 
 
-def alike(decision):
-    """The members of a gang are, and which of them is where is chance."""
-    members = decision["each"]
-    gangs = {outcome.get("gang") for outcome in members.values()}
-    return len(members) > 1 and None not in gangs
+def as_gang(world, decision):
+    """Where its members are, by how much they ask for. Which of those that are alike is told of which other is chance, too."""
+    return sorted((str(outcome["node"]), str(outcome.get("reservation")), sorted(requests(world, name).items())) for name, outcome in decision["each"].items())
 
 
-def as_gang(decision):
-    """Where its members are. Which of them is told of which other is chance, too."""
-    return sorted(str(outcome["node"]) for outcome in decision["each"].values())
+def judge_gang(world, reference, candidate, scores):
+    """As judge(). In which order members are tried is chance in upstream: it matters where they ask for different amounts, or where two nodes
+    are the best for one of them."""
+    one, other = as_gang(world, reference), as_gang(world, candidate)
+    if one == other:
+        return {}, False
+    places = [sum(node != "None" for node, _, _ in each) for each in (one, other)]
+    if places[0] != places[1]:
+        return {"place": f"{places[0]} of them but {places[1]}"}, False
+    tables = [score_of(scores[0], world, name, outcome) for name, outcome in reference["each"].items()]
+    ties = any(sum(score == max(table.values()) for score in table.values()) > 1 for table in tables)
+    sizes = {str(size) for _, _, size in one}
+    if len(sizes) > 1 or ties or reference["left"] or candidate["left"]:
+        return {}, True
+    return {"node": f"{[each[:2] for each in one]} but {[each[:2] for each in other]}"}, False
 
 
 def unlike(one, other):
@@ -233,13 +244,8 @@ def judge(world, reference, candidate, scores):
     """What two decisions differ in, and whether they part by chance. scores: of both."""
     found = {what: "" for what in ("left",) if reference["left"] != candidate["left"]}
     if alike(reference):
-        one, other = as_gang(reference), as_gang(candidate)
-        if one != other:
-            places = [sum(node != "None" for node in each) for each in (one, other)]
-            if places[0] == places[1]:
-                return found, not found
-            found["place"] = f"{places[0]} of them but {places[1]}"
-        return found, False
+        more, chance = judge_gang(world, reference, candidate, scores)
+        return found | more, chance and not found
     chance = False
     for name, one in reference["each"].items():
         other = candidate["each"][name]
@@ -253,117 +259,28 @@ def judge(world, reference, candidate, scores):
     return found, chance and not found
 
 
-def asked(world, name, resource):
-    """How much the newcomer asks for."""
-    for _, item, _ in (action for step in world.steps for action in step):
-        if item["metadata"]["name"] == name:
-            spec = item["spec"]["template"]["spec"] if item["kind"] == "Reservation" else item["spec"]
-            return sum(int(each["resources"]["requests"].get(resource, "0")) for each in spec.get("containers", []))
-    return 0
-
-
-def roughly(devices):
-    """Without the hundredths of memory that bytes count as."""
-    return [(kind, minor, {key: value for key, value in amounts.items() if not key.endswith("memory-ratio")})
-            for kind, given_of_kind in sorted(devices.items()) for minor, amounts in given_of_kind]
-
-
-def made(world, name):
-    """The object of that name that comes to the world, or stands in it."""
-    come = [item for step in world.steps for verb, item, _ in step if verb == "create"]
-    return next(item for item in come + world.things if item["metadata"]["name"] == name)
-
-
-def quota_of(world, name):
-    """None for a gang, whose name is that of its PodGroup, and for a pod without a quota."""
-    return made(world, name)["metadata"]["labels"].get(QUOTA + "name")
-
-
-def names_reservation(world, name):
-    """Whether the pod asks for a reservation by name."""
-    return "name" in json.loads(made(world, name)["metadata"].get("annotations", {}).get(GIVEN + "reservation-affinity", "{}"))
-
-
-def zones(outcome):
-    return {each["node"] for each in outcome.get("numa") or []}
-
-
-def reasons_of(outcome):
-    """Why nodes cannot take the pod, without how many they are."""
-    told = outcome["said"][0].removeprefix("nodes are available: ") if outcome.get("said") else ""
-    return {re.sub(r"^\d+ ", "", part) for part in told.split(", ") if part}
-
-
-def refused_late(one, other):
-    """Whether upstream refuses the pod in Reserve, where this scheduler has that reason among others, or another node."""
-    return bool(one.get("late")) and (bool(other["node"]) or reasons_of(one) <= reasons_of(other))
-
-
-def scores_beside_late(world, found):
-    """Whether scores differ because upstream also scores nodes that it would refuse in Reserve: those with the policy BestEffort."""
-    one, other = (ast.literal_eval(table) for table in found["scores"].split(" but "))
-    policies = {thing["metadata"]["name"]: thing["metadata"]["labels"].get("node.koordinator.sh/numa-topology-policy")
-                for thing in world.things if thing["kind"] == "Node"}
-    return bool(one.keys() - other.keys()) and all(policies.get(node) == "BestEffort" for node in one.keys() - other.keys())
-
-
-def decided(world, found, one, other):
-    """In a word why the difference is meant, as docs/differences.md has it; "" when it is none of these."""
-    if set(found) <= {"numa", "cpuset"} and all(zones(one["each"][name]) > zones(outcome) for name, outcome in other["each"].items()):
-        return "zones of pods that find none to themselves"
-    if set(found) == {"scores"} and scores_beside_late(world, found):
-        return "scores beside nodes that are refused late"
-    if set(found) <= {"said", "said of preemption", "place"} and all(refused_late(one["each"][name], outcome) for name, outcome in other["each"].items()):
-        return "nodes that are refused late"
-    names = list(one["each"])
-    words = str([outcome.get("said") for outcome in one["each"].values()])
-    if set(found) <= {"said of preemption", "place", "left"} and ("expected at least one victim pod" in words or "no corresponding pod" in words):
-        return "errors of preemption"
-    quota = quota_of(world, names[0])
-    quotas = {quota_of(world, name) for name in one["left"]}
-    if quota and not other["each"][names[0]]["node"] and quotas - {quota}:
-        return "pods of other quotas that leave"
-    if quota and set(found) <= {"left", "node"} and quotas == {quota} and len(one["left"]) > 1 and set(other["left"]) <= set(one["left"]):
-        return "pods of a quota that leave node by node"
-    waits = not any(outcome["node"] for decision in (one, other) for outcome in decision["each"].values())
-    if waits and one["left"] and not other["left"]:
-        return "pods that leave in vain"
-    if set(found) == {"place"} and alike(one) and all(outcome["node"] or outcome["said"] is None for outcome in one["each"].values()):
-        return "members that sleep"
-    if set(found) <= {"node", "left"} and any(name.startswith("g") for name in one["left"]) and one["left"] == other["left"]:
-        return "members that were placed by chance"
-    if set(found) <= {"node", "scores"} and asked(world, names[0], "nvidia.com/gpu") > 1:
-        return "scores of several GPUs"
-    if set(found) == {"devices"} and all(roughly(one["each"][name]["devices"]) == roughly(other["each"][name]["devices"]) for name in names):
-        return "bytes of a GPU's memory"
-    if waits and set(found) == {"said"} and all(names_reservation(world, name) for name in names):
-        return "reservations that a pod does not name"
-    if waits and set(found) == {"said of preemption"} and any("reservations do not preempt" in str(outcome["said"]) for outcome in other["each"].values()):
-        return "reservations that cannot preempt"
-    return ""
-
-
 class Tally:
     def __init__(self):
         self.meant = collections.Counter()
         self.decisions, self.parted, self.placed, self.left = 0, 0, 0, 0
         self.found = {}  # seed -> (index, what differs, both decisions)
-        self.before = {}  # seed -> decisions that were the same
+        self.before = {}  # seed -> pairs of decisions that were the same
 
     def take(self, seed, world, both, scores):
         """Compares a world's decisions in turn, up to the first that differs."""
         for index, (one, other) in enumerate(zip(*both)):
             found, chance = judge(world, one, other, scores)
+            before = list(zip(both[0][:index], both[1][:index]))
             self.decisions += 1
             self.placed += all(outcome["node"] for outcome in one["each"].values())
             self.left += bool(one["left"])
-            if found and (why := decided(world, found, one, other)):
+            if found and (why := decided(world, found, one, other, before)):
                 self.meant[why] += 1
                 if set(found) <= {"said", "said of preemption", "scores"}:
                     continue  # the state is still the same
                 return
             if found:
-                self.found[seed], self.before[seed] = (index, found, one, other), both[0][:index]
+                self.found[seed], self.before[seed] = (index, found, one, other), before
                 return
             if chance:
                 self.parted += 1
@@ -427,7 +344,7 @@ def compare(cluster, options, make, folder):
         for text in filter(None, found.values()):
             print(f"  {text}")
         for before in first.before.get(seed, []) if options.verbose else []:
-            print(f"    after {json.dumps(before)}")
+            print(f"    after {json.dumps(before[0])}")
         print(f"  {json.dumps(one)}\n  {json.dumps(other)}")
     clear(cluster)
     print(f"{options.worlds}: {len(seeds)} worlds, {first.decisions} decisions, {first.placed} placed, {first.left} made others leave; "

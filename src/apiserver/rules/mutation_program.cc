@@ -8,6 +8,7 @@
 #include "api/patch/typed_fields.h"
 #include "apiserver/objects/edit.h"
 #include "apiserver/rules/limits.h"
+#include "base/json_measure.h"
 #include "base/split.h"
 #include "cel/library/kubernetes_patch.h"
 
@@ -33,6 +34,10 @@ Result<> checkTypes(const cel::Value& value) {
 
 Result<json::value> merged(const json::value& object, const cel::Value& patch,
                            const api::Schema* schema) {
+  // The type Object has the value null, too.
+  if (!cel::fieldsOf(patch))
+    return invalid("unsupported return type from ApplyConfiguration expression: " +
+                   patch.runtimeType().toString());
   if (auto good = checkTypes(patch); !good) return fail(std::move(good).error());
   auto applied = patch.toJson();
   if (!applied) return invalid("invalid ApplyConfiguration: " + applied.error().message);
@@ -53,7 +58,14 @@ Result<json::value> merged(const json::value& object, const cel::Value& patch,
         fmt::format("error applying patch: invalid ApplyConfiguration: may not mutate "
                     "atomic arrays, maps or structs: {}",
                     fmt::join(atomics, ", ")));
-  return api::mergeFields(object, *applied, schema);
+  auto result = api::mergeFields(object, *applied, schema);
+  // Each mutation may put what is there below further levels.
+  if (measureJson(result).depth > kMaxJsonDepth)
+    return invalid(
+        fmt::format("error applying patch: the object would be nested more than {} "
+                    "levels deep",
+                    kMaxJsonDepth));
+  return result;
 }
 
 // The operation as JSON. Fields that the expression leaves out have no value.

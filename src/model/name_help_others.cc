@@ -115,6 +115,8 @@ constexpr NameHelp kOthersTable[] = {
     {"resource.kubernetes.io/delete-protection", "finalizer", "ResourceClaim", "koord-scheduler",
      "text", "The claim has devices. The claim controller removes the finalizer with them.",
      "resource.kubernetes.io/delete-protection"},
+    {".deviceclass.resource.k8s.io/devices", "resource", "ResourceQuota", "user", "integer",
+     "After the name of a DeviceClass: how many devices of the class claims may ask for.", "8"},
     {"config.koordinator.sh/skip-update-resources", "annotation", "ClusterColocationProfile",
      "user", "any", "The webhook leaves the resources of the profile's pods alone.", "true"},
     {"config.koordinator.sh/controller-managed", "label", "ClusterColocationProfile", "user",

@@ -210,6 +210,30 @@ void collectRoles(Profile& profile, const ProfileConfig& config, std::vector<std
     profile.groupsName = plugin->name();
 }
 
+// A claim that is of no use to its pod must be released, or the pod waits indefinitely. So
+// DynamicResources runs at PostFilter if the profile has it, unless the configuration disables it
+// there by name. If the configuration does not list it, it says nothing about pods for which it does
+// nothing.
+void releaseClaims(Profile& profile, const ProfileConfig& config, const Instances& instances,
+                   bool added) {
+  const auto it = instances.find(kClaimsPlugin);
+  if (it == instances.end()) return;
+  auto& plugins = profile.postFilter;
+  const auto isClaims = [](const auto& plugin) { return plugin.name == kClaimsPlugin; };
+  if (std::ranges::any_of(plugins, isClaims)) {
+    if (!added) return;
+    std::erase_if(plugins, isClaims);
+  }
+  const auto& disabled = setOf(config, "postFilter").disabled;
+  if (std::ranges::find(disabled, kClaimsPlugin) != disabled.end()) return;
+  Extensions<PostFilterPlugin> own;
+  extend(own, *it->second, 0);
+  if (own.empty()) return;
+  profile.quiet.push_back(std::make_unique<QuietPostFilter>(*own.front().point));
+  own.front().point = profile.quiet.back().get();
+  plugins.insert(plugins.begin(), own.front());
+}
+
 }  // namespace
 
 std::unique_ptr<Profile> buildProfile(const ProfileConfig& config, const Registry& registry,
@@ -226,17 +250,12 @@ std::unique_ptr<Profile> buildProfile(const ProfileConfig& config, const Registr
   forEachPoint(*profile, [&](std::string_view point, auto& list) {
     expand(config, point, multiPoint, instances, list, errors);
   });
-  // It says nothing about pods for which it does nothing, and does not prefer nodes.
-  if (added) {
-    const auto isAdded = [](const auto& plugin) { return plugin.name == kClaimsPlugin; };
-    for (auto& plugin : profile->postFilter) {
-      if (!isAdded(plugin)) continue;
-      profile->quiet.push_back(std::make_unique<QuietPostFilter>(*plugin.point));
-      plugin.point = profile->quiet.back().get();
-    }
-    std::erase_if(profile->preScore, isAdded);
-    std::erase_if(profile->score, isAdded);
+  const auto isClaims = [](const auto& plugin) { return plugin.name == kClaimsPlugin; };
+  if (added) {  // It does not prefer nodes.
+    std::erase_if(profile->preScore, isClaims);
+    std::erase_if(profile->score, isClaims);
   }
+  releaseClaims(*profile, config, instances, added);
   checkPoints(*profile, config, errors);
   dropUnused(*profile, multiPoint);
   collectRoles(*profile, config, errors);

@@ -300,6 +300,24 @@ TEST_F(Reservations, restricted_options_limit_some_resources_only) {
             kUnschedulable + "Reservation(s) Insufficient memory");
 }
 
+TEST_F(Reservations, owners_use_resources_that_restricted_options_do_not_limit) {
+  node("n", "8");
+  const auto limitingMemory = [](const char* name, const char* cpu, const char* memory) {
+    return forWeb(name, cpu)
+        .request("memory", memory)
+        .policy("Restricted")
+        .annotation("scheduling.koordinator.sh/reservation-restricted-options",
+                    R"({"resources":["memory"]})");
+  };
+  set(limitingMemory("r", "4", "4Gi").on("n"));
+  set(limitingMemory("empty", "2", "2Gi").on("n"));
+  running(webPod("owner", "3").request("memory", "1Gi"), "n", "r");
+  EXPECT_EQ(used("n"), 6000) << "the owner's 3 CPUs are part of what is reserved";
+  EXPECT_EQ(answer(aPod("stranger").request("cpu", "2"), "n"), "");
+  EXPECT_EQ(schedule(webPod("p", "1").request("memory", "1Gi")), "n in r") << "the fuller one";
+  expectSound();
+}
+
 TEST_F(Reservations, that_count_pods_take_so_many) {
   node("n", "16");
   set(forWeb("r", "8").request("pods", "1").policy("Restricted").on("n"));

@@ -86,6 +86,8 @@ class ClaimApi final : public kube::Api {
   std::map<std::string, json::value> pods;  // the last patch of each
   // Answers instead of a write, if set and not nullopt.
   std::function<std::optional<Error>(const kube::Request&)> failure;
+  // Whether a write is carried out, but its answer is lost.
+  std::function<bool(const kube::Request&)> loses;
   bool delivers = true;  // events reach the store; held back otherwise, until deliver()
   bool pauses = true;    // answers take a millisecond
 
@@ -179,6 +181,7 @@ class ClaimApi final : public kube::Api {
       object["spec"] = *find(before, "spec");
     }
     put(api::decode<api::ResourceClaim>(after).value());
+    if (loses && loses(request)) return fail(ErrorCode::Timeout, "no answer");
     return toJson(api::encodeObject(*claims.at(request.name)));
   }
   Result<std::string> create(const kube::Request& request) {

@@ -14,6 +14,8 @@
 // allocation is in flight must wait until it is stored, unless they belong to the same group: its
 // members are placed before any of them is bound, so they share the allocation in flight.
 
+#include <list>
+#include <map>
 #include <set>
 #include <unordered_map>
 
@@ -96,6 +98,27 @@ class KeptInFlight {
  private:
   ClaimTable& table_;
   const std::string uid_;
+};
+
+// Those who write a claim, by its UID: one after the other, in the order in which they came.
+using Turns = std::map<std::string, std::list<int>>;
+class Turn {
+ public:
+  Turn(Turns& turns, const std::string& uid) : turns_(turns), claim_(turns.try_emplace(uid).first) {
+    place_ = claim_->second.insert(claim_->second.end(), 0);
+  }
+  ~Turn() {
+    claim_->second.erase(place_);
+    if (claim_->second.empty()) turns_.erase(claim_);
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+  bool hasCome() const { return place_ == claim_->second.begin(); }
+
+ private:
+  Turns& turns_;
+  Turns::iterator claim_;
+  std::list<int>::iterator place_;
 };
 
 // The claims that are being allocated for one pod.

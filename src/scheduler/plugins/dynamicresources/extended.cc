@@ -22,7 +22,6 @@ namespace koord::scheduler {
 
 namespace {
 
-constexpr std::chrono::milliseconds kLongestPause{1000};
 constexpr std::chrono::seconds kDeliveryTimeout{120};
 
 json::value statusOf(const api::List<api::ContainerExtendedResourceRequest>& mappings,

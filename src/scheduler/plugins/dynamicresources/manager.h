@@ -55,7 +55,7 @@ class DeviceManager {
   ClaimTable claims;
   ClaimLedger ledger{claims};
   DeviceLinks links;
-  std::set<std::string> beingWritten;  // UIDs of claims that PreBind writes now
+  Turns turns;
   // Requests to create claims for extended resources.
   std::uint64_t createdClaims = 0;
   std::uint64_t failedClaims = 0;

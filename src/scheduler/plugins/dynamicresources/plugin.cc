@@ -518,9 +518,12 @@ Task<Status> DynamicResources::preBind(CycleState& state, PodPtr pod, NodeId nod
     if (const Result<> created = co_await creating; !created) co_return Status::of(created.error());
   }
   for (ResourceClaimPtr& claim : reserved.claims) {
-    if (api::isReservedFor(*claim, pod->uid())) continue;
     const AllocationPtr* const promised = promises.of(claim->metadata.uid);
-    auto binding = bindClaim(claim, promised ? *promised : nullptr, pod);
+    if (!promised && !claim->status.allocation)
+      co_return Status::error(fmt::format("pod {} was deleted", pod->key()));
+    const AllocationPtr seen =
+        promised ? *promised : AllocationPtr(claim, &*claim->status.allocation);
+    auto binding = bindClaim(claim, seen, promised != nullptr, pod);
     Result<ResourceClaimPtr> bound = co_await binding;
     if (!bound) co_return Status::of(bound.error());
     claim = *std::move(bound);  // for unreserve

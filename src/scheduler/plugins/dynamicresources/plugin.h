@@ -133,10 +133,13 @@ class DynamicResources final : public Plugin,
   // pre_bind.cc
   static constexpr int kMaxTries = 5;  // of a write that conflicts
   static constexpr std::chrono::milliseconds kPause{10};
+  static constexpr std::chrono::milliseconds kLongestPause{1000};
   Task<Result<ResourceClaimPtr>> bindClaim(ResourceClaimPtr claim, AllocationPtr allocation,
-                                           PodPtr pod);
+                                           bool chosen, PodPtr pod);
   Task<Result<ResourceClaimPtr>> writeBinding(ResourceClaimPtr claim, AllocationPtr allocation,
-                                              PodPtr pod);
+                                              bool chosen, PodPtr pod);
+  Task<ResourceClaimPtr> confirmBinding(ResourceClaimPtr claim, AllocationPtr allocation,
+                                        PodPtr pod);
   json::object allocationPatch(const api::ResourceClaim& claim, const AllocationPtr& allocation,
                                const api::Pod& pod) const;
   Task<Result<ResourceClaimPtr>> writeClaim(ResourceClaimPtr claim, json::object patch,

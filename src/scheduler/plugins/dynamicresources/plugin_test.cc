@@ -208,6 +208,66 @@ TEST_F(Claims, a_failed_write_is_the_result_and_frees_the_devices) {
   EXPECT_EQ(filter(podWithClaims("p", {"c"}), "n1"), "");
 }
 
+TEST_F(Claims, an_allocation_whose_answer_is_lost_keeps_its_devices) {
+  api.put(*gpuClaim("c", 2));
+  api.put(*gpuClaim("d"));
+  auto attempt = reserve(podWithClaims("p", {"c"}), "n1");
+  int lost = 0;
+  api.loses = [&](const kube::Request& request) {
+    return !request.subresource.empty() && ++lost == 1;
+  };
+  api.delivers = false;
+  EXPECT_EQ(preBind(*attempt), "") << "the write was carried out";
+  observe(*attempt);
+  EXPECT_EQ(filter(podWithClaims("q", {"d"}), "n1"), kNoDevices);
+  EXPECT_EQ(api.claims.at("c")->status.reservedFor.size(), 1U);
+  api.deliver();
+  EXPECT_EQ(filter(podWithClaims("q", {"d"}), "n1"), kNoDevices);
+}
+
+TEST_F(Claims, a_release_does_not_take_what_the_next_attempt_reserves) {
+  api.put(*gpuClaim("c"));
+  auto first = reserve(podWithClaims("p", {"c"}), "n1");
+  EXPECT_EQ(preBind(*first), "");
+  plugin->unreserve(first->state, first->pod, first->node);  // the release takes a while
+  EXPECT_TRUE(world.cluster().forget(first->pod->uid()));
+  auto second = reserve(podWithClaims("p", {"c"}), "n1");
+  EXPECT_EQ(preBind(*second), "");
+  world.loop().advance(1s);
+  EXPECT_EQ(api.claims.at("c")->status.reservedFor.size(), 1U);
+}
+
+TEST_F(Claims, a_release_that_the_informer_has_not_delivered_is_seen) {
+  api.put(*gpuClaim("c"));
+  auto first = reserve(podWithClaims("p", {"c"}), "n1");
+  EXPECT_EQ(preBind(*first), "");
+  EXPECT_TRUE(world.cluster().forget(first->pod->uid()));
+  api.delivers = false;
+  api.change("c", [](auto& claim) { claim.status.reservedFor.clear(); });  // another client
+  auto second = reserve(podWithClaims("p", {"c"}), "n1");
+  EXPECT_EQ(preBind(*second), "");
+  EXPECT_EQ(api.claims.at("c")->status.reservedFor.size(), 1U);
+}
+
+TEST_F(Claims, a_claim_that_gets_other_devices_before_the_pod_is_bound_ends_the_attempt) {
+  const auto on = [](const char* node) {
+    return [node](api::ResourceClaim& claim) {
+      claim.status.allocation = api::AllocationResult{};
+      auto& result = claim.status.allocation->devices.results.emplace_back();
+      result.request = "gpu";
+      result.driver = "gpu.example";
+      result.pool = node;
+      result.device = "gpu-0";
+    };
+  };
+  api.put(*gpuClaim("c"));
+  api.change("c", on("n1"));
+  auto attempt = reserve(podWithClaims("p", {"c"}), "n1");
+  api.change("c", on("n2"));
+  EXPECT_EQ(preBind(*attempt), "claim default/c got allocated elsewhere in the meantime");
+  EXPECT_TRUE(api.claims.at("c")->status.reservedFor.empty());
+}
+
 // The process was killed after the claim was written and before the pod was bound.
 TEST_F(Claims, after_a_restart_the_pod_goes_to_the_node_of_its_claim) {
   auto claim = gpuClaim("c");

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "kube/client.h"
 #include "kube/events.h"
+#include "kube/retry.h"
 #include "scheduler/plugins/dynamicresources/plugin.h"
 
 namespace koord::scheduler {
@@ -46,20 +47,6 @@ json::object statusPatch(const api::ResourceClaim& claim, json::object status) {
   patch["status"] = std::move(status);
   return patch;
 }
-
-// Marks a claim while it is written.
-class Writing {
- public:
-  Writing(std::set<std::string>& claims, const std::string& uid)
-      : claims_(claims), place_(claims.insert(uid).first) {}
-  ~Writing() { claims_.erase(place_); }
-  Writing(const Writing&) = delete;
-  Writing& operator=(const Writing&) = delete;
-
- private:
-  std::set<std::string>& claims_;
-  std::set<std::string>::iterator place_;
-};
 
 Error within(Error error, std::string_view what, const api::ResourceClaim& claim) {
   error.message = fmt::format("{} claim {}: {}", what, dra::nameOf(claim.metadata), error.message);
@@ -125,58 +112,59 @@ Task<Result<ResourceClaimPtr>> DynamicResources::writeClaim(ResourceClaimPtr cla
   co_return object;
 }
 
+// `allocation` is what Reserve saw or chose. `chosen`: it is not stored yet.
 Task<Result<ResourceClaimPtr>> DynamicResources::bindClaim(ResourceClaimPtr claim,
-                                                           AllocationPtr allocation, PodPtr pod) {
+                                                           AllocationPtr allocation, bool chosen,
+                                                           PodPtr pod) {
   if (!handle_.api())
     co_return fail(ErrorCode::Unavailable, "there is no API to allocate claims with");
   // The pod may be deleted before the allocation is written.
   std::optional<KeptInFlight> kept;
-  if (allocation) kept.emplace(manager_->claims, claim->metadata.uid, allocation);
+  if (chosen) kept.emplace(manager_->claims, claim->metadata.uid, allocation);
   // Pods that are bound at once may share the claim: their writes would conflict with each other.
-  const std::string uid = claim->metadata.uid;
-  while (manager_->beingWritten.contains(uid)) {
+  const Turn turn(manager_->turns, claim->metadata.uid);
+  while (!turn.hasCome()) {
     auto pause = sleepFor(handle_.executor(), kPause);
     co_await pause;
   }
-  const Writing mark(manager_->beingWritten, uid);
   if (ResourceClaimPtr known = manager_->claims.get(api::keyOf(claim->metadata));
-      known && known->metadata.uid == uid)
+      known && known->metadata.uid == claim->metadata.uid)
     claim = std::move(known);
-  auto writing = writeBinding(std::move(claim), std::move(allocation), std::move(pod));
+  auto writing = writeBinding(std::move(claim), std::move(allocation), chosen, std::move(pod));
   co_return co_await writing;
 }
 
 Task<Result<ResourceClaimPtr>> DynamicResources::writeBinding(ResourceClaimPtr claim,
-                                                              AllocationPtr allocation,
+                                                              AllocationPtr allocation, bool chosen,
                                                               PodPtr pod) {
-  const std::string_view what =
-      allocation ? "add allocation and reservation to" : "add reservation to";
   Error last;
   for (int attempt = 0; attempt < kMaxTries; ++attempt) {
     if (attempt > 0) {
       auto pause = sleepFor(handle_.executor(), kPause * attempt);
       co_await pause;
+    }
+    // The claim table may be behind: an earlier attempt of the pod may have released the claim.
+    if (attempt > 0 || api::isReservedFor(*claim, pod->uid())) {
       auto reading = readClaim(api::keyOf(claim->metadata));
       auto current = co_await reading;
       if (!current)
-        co_return fail(within(std::move(current.error()), "after conflict: get updated", *claim));
+        co_return fail(within(std::move(current.error()),
+                              attempt > 0 ? "after conflict: get updated" : "get", *claim));
       claim = *std::move(current);
     }
     const std::string name = dra::nameOf(claim->metadata);
     if (claim->metadata.deletionTimestamp)
       co_return fail(ErrorCode::Conflict, "claim " + name + " got deleted in the meantime");
-    if (allocation && claim->status.allocation) {
-      // Another member of the group, or this pod in a write whose answer was lost, wrote it.
-      if (!sameDevices(*allocation, *claim->status.allocation))
-        co_return fail(ErrorCode::Conflict,
-                       "claim " + name + " got allocated elsewhere in the meantime");
-      if (api::isReservedFor(*claim, pod->uid())) co_return claim;
-      allocation = nullptr;
-    }
-    if (!allocation && !claim->status.allocation)
+    const bool stored = claim->status.allocation.has_value();
+    if (!stored && !chosen)
       co_return fail(ErrorCode::Conflict,
                      "claim " + name + " got deallocated elsewhere in the meantime");
-    if (allocation && !hasFinalizer(*claim)) {
+    // Another member of the group, or this pod in a write whose answer was lost, may have stored it.
+    if (stored && !sameDevices(*allocation, *claim->status.allocation))
+      co_return fail(ErrorCode::Conflict,
+                     "claim " + name + " got allocated elsewhere in the meantime");
+    if (stored && api::isReservedFor(*claim, pod->uid())) co_return claim;
+    if (!stored && !hasFinalizer(*claim)) {
       auto writing = writeClaim(claim, finalizerPatch(*claim, true), "");
       auto written = co_await writing;
       if (!written) {
@@ -186,13 +174,41 @@ Task<Result<ResourceClaimPtr>> DynamicResources::writeBinding(ResourceClaimPtr c
       }
       claim = *std::move(written);
     }
-    auto writing = writeClaim(claim, allocationPatch(*claim, allocation, *pod->pod), "status");
+    const AllocationPtr toStore = stored ? nullptr : allocation;
+    auto writing = writeClaim(claim, allocationPatch(*claim, toStore, *pod->pod), "status");
     auto written = co_await writing;
     if (written) co_return *std::move(written);
-    last = within(std::move(written.error()), what, *claim);
-    if (last.code != ErrorCode::Conflict) break;
+    last = within(std::move(written.error()),
+                  stored ? "add reservation to" : "add allocation and reservation to", *claim);
+    if (last.code == ErrorCode::Conflict) continue;
+    if (!kube::mayHaveSucceeded(last)) break;
+    auto confirming = confirmBinding(claim, allocation, pod);
+    if (ResourceClaimPtr confirmed = co_await confirming) co_return confirmed;
+    break;
   }
   co_return fail(std::move(last));
+}
+
+// Called when the answer to the write of a binding is lost. Until it is known whether the write was
+// carried out, the devices stay in flight, so that no other claim gets them. Returns the claim if
+// it was.
+Task<ResourceClaimPtr> DynamicResources::confirmBinding(ResourceClaimPtr claim,
+                                                        AllocationPtr allocation, PodPtr pod) {
+  for (Duration pause = kPause;; pause = std::min<Duration>(pause * 2, kLongestPause)) {
+    auto reading = readClaim(api::keyOf(claim->metadata));
+    auto current = co_await reading;
+    if (!current && current.error().code == ErrorCode::NotFound) co_return nullptr;
+    if (current) {
+      if ((*current)->metadata.uid != claim->metadata.uid) co_return nullptr;
+      manager_->claims.written(*current);
+      const auto& stored = (*current)->status.allocation;
+      const bool bound =
+          stored && sameDevices(*allocation, *stored) && api::isReservedFor(**current, pod->uid());
+      co_return bound ? *current : nullptr;
+    }
+    auto sleeping = sleepFor(handle_.executor(), pause);
+    co_await sleeping;
+  }
 }
 
 Task<Status> DynamicResources::waitUntilReady(std::vector<ResourceClaimPtr> claims, PodPtr pod,
@@ -226,6 +242,12 @@ Task<Status> DynamicResources::waitUntilReady(std::vector<ResourceClaimPtr> clai
 
 // Removes the pod from the users of a claim, whose allocation stays.
 Task<void> DynamicResources::releaseClaim(ResourceClaimPtr claim, std::string podUid) {
+  // The next attempt of the pod has a later turn, so that this does not release what it reserves.
+  const Turn turn(manager_->turns, claim->metadata.uid);
+  while (!turn.hasCome()) {
+    auto pause = sleepFor(handle_.executor(), kPause);
+    co_await pause;
+  }
   for (int attempt = 0; attempt < kMaxTries; ++attempt) {
     json::array users = reservedFor(*claim);
     const auto isPod = [&](const json::value& user) { return textAt(user, "uid") == podUid; };

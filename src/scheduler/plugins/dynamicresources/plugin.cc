@@ -558,11 +558,30 @@ Hint DynamicResources::hintForClaim(const PodInfo& pod, const ClusterEvent& even
   return api::encode(before->status) == api::encode(after->status) ? Hint::Skip : Hint::Queue;
 }
 
-// A pod with devices of DeviceShare that goes, or a Device that changes.
+// True if the pod may have left its node before its claims were allocated. Their devices are free
+// now, and no claim changes.
+bool DynamicResources::hadPromises(const PodInfo& gone) const {
+  if (gone.kind) return false;
+  const auto isAllocated = [](const ResourceClaimPtr& claim) {
+    return claim && claim->status.allocation;
+  };
+  if (!manager_->backedOf(gone).empty() &&
+      !isAllocated(manager_->claims.extendedClaimOf(*gone.pod)))
+    return true;
+  const ClaimsOfPod found = claimsOfPod(*gone.pod, manager_->claims);
+  return !found.problem.empty() || !std::ranges::all_of(found.claims, isAllocated);
+}
+
+// A pod that leaves its node with devices of DeviceShare or promised ones, or a Device that
+// changes.
 Hint DynamicResources::hintForGivenDevices(const ClusterEvent& event) const {
   if (event.resource == EventResource::Custom)
     return manager_->links.sharesDevices() ? Hint::Queue : Hint::Skip;
-  return event.oldPod && manager_->links.mayHaveDevices(*event.oldPod) ? Hint::Queue : Hint::Skip;
+  if (!event.oldPod) return Hint::Skip;
+  const bool placed = event.resource == EventResource::AssignedPod;
+  const bool frees =
+      manager_->links.mayHaveDevices(*event.oldPod) || (placed && hadPromises(*event.oldPod));
+  return frees ? Hint::Queue : Hint::Skip;
 }
 
 Hint DynamicResources::hintForPod(const PodInfo& pod, const ClusterEvent& event) const {

@@ -128,6 +128,7 @@ class DynamicResources final : public Plugin,
   Hint hintForClaim(const PodInfo& pod, const ClusterEvent& event) const;
   Hint hintForPod(const PodInfo& pod, const ClusterEvent& event) const;
   Hint hintForGivenDevices(const ClusterEvent& event) const;
+  bool hadPromises(const PodInfo& gone) const;
   std::string newUid();
 
   // pre_bind.cc

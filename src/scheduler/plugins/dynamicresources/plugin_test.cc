@@ -413,5 +413,29 @@ TEST_F(Claims, events_wake_the_pods_that_they_may_help) {
   EXPECT_EQ(hint(other, allocated), Hint::Skip);
 }
 
+TEST_F(Claims, a_pod_that_leaves_its_node_before_its_claims_are_allocated_wakes_others) {
+  api.put(*gpuClaim("mine"));
+  api.put(*gpuClaim("c", 2));
+  const auto hint = [&](EventResource resource, const PodBuilder& gone) {
+    ClusterEvent event;
+    event.resource = resource;
+    event.actions = action::kDelete;
+    event.oldPod = world.pod(gone);
+    for (const auto& registration : plugin->eventsToRegister())
+      if (matches(registration, event))
+        return registration.hint(*world.pod(podWithClaims("p", {"mine"})), event);
+    return Hint::Skip;
+  };
+  auto attempt = reserve(podWithClaims("q", {"c"}), "n1");
+  EXPECT_EQ(filter(podWithClaims("p", {"mine"}), "n1"), kNoDevices);
+  forget(*attempt);
+  EXPECT_EQ(hint(EventResource::AssignedPod, podWithClaims("q", {"c"})), Hint::Queue);
+  EXPECT_EQ(hint(EventResource::UnscheduledPod, podWithClaims("q", {"c"})), Hint::Skip);
+  EXPECT_EQ(hint(EventResource::AssignedPod, testing::aPod("plain")), Hint::Skip);
+  api.change("c", [](auto& claim) { claim.status.allocation = api::AllocationResult{}; });
+  EXPECT_EQ(hint(EventResource::AssignedPod, podWithClaims("q", {"c"})), Hint::Skip)
+      << "the claim has the devices until it is deallocated";
+}
+
 }  // namespace
 }  // namespace koord::scheduler

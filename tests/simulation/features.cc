@@ -58,8 +58,8 @@ Features featuresOf(std::uint64_t seed, const Surroundings& world,
   add("gangs", jobs, std::type_identity<GangsFeature>());
   add("quotas", jobs, std::type_identity<QuotasFeature>());
   add("migrations", jobs, std::type_identity<MigrationsFeature>());
-  // By name only: plain evaluation does not know claims whose write outlives their pod, and two of a
-  // hundred seeds end with a member of a group that keeps a nomination.
+  // By name only: plain evaluation does not know claims whose write outlives their pod, and two of
+  // a hundred seeds end with a member of a group that keeps a nomination.
   add("claims", false, std::type_identity<ClaimsFeature>());
   // Last, so that it decides what pods request.
   if (only.empty() ? crowd : only.contains("crowds"))

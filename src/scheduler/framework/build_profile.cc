@@ -212,8 +212,8 @@ void collectRoles(Profile& profile, const ProfileConfig& config, std::vector<std
 
 // A claim that is of no use to its pod must be released, or the pod waits indefinitely. So
 // DynamicResources runs at PostFilter if the profile has it, unless the configuration disables it
-// there by name. If the configuration does not list it, it says nothing about pods for which it does
-// nothing.
+// there by name. If the configuration does not list it, it says nothing about pods for which it
+// does nothing.
 void releaseClaims(Profile& profile, const ProfileConfig& config, const Instances& instances,
                    bool added) {
   const auto it = instances.find(kClaimsPlugin);

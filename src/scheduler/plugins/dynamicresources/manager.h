@@ -4,8 +4,8 @@
 // compiled selectors, and the plans of claims. It tells the cluster which nodes to judge again when
 // slices or allocations change.
 //
-// In a simulation that removes pods, their claims stay allocated: the claim controller deallocates a
-// claim some time after its last pod has gone, and an attempt in between would preempt others.
+// In a simulation that removes pods, their claims stay allocated: the claim controller deallocates
+// a claim some time after its last pod has gone, and an attempt in between would preempt others.
 
 #include "scheduler/engine/cluster.h"
 #include "scheduler/framework/handle.h"

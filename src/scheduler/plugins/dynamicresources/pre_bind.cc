@@ -159,7 +159,8 @@ Task<Result<ResourceClaimPtr>> DynamicResources::writeBinding(ResourceClaimPtr c
     if (!stored && !chosen)
       co_return fail(ErrorCode::Conflict,
                      "claim " + name + " got deallocated elsewhere in the meantime");
-    // Another member of the group, or this pod in a write whose answer was lost, may have stored it.
+    // Another member of the group, or this pod in a write whose answer was lost, may have stored
+    // it.
     if (stored && !sameDevices(*allocation, *claim->status.allocation))
       co_return fail(ErrorCode::Conflict,
                      "claim " + name + " got allocated elsewhere in the meantime");

@@ -4,7 +4,7 @@ import re
 
 import meant_reservations
 from job_worlds import QUOTA
-from so_far import alike, annotation_of, made, quota_of, requests
+from so_far import SoFar, alike, annotation_of, made, quota_of, requests
 
 
 def roughly(devices):
@@ -69,17 +69,18 @@ def of_quotas(world, found, one, other):
 
 
 def of_reservations(world, found, one, other, before):
-    if meant_reservations.ignores_what_it_names(world, found, one, other, before):
+    so_far = SoFar(world, next(iter(one["each"])), before)
+    if meant_reservations.ignores_what_it_names(world, found, one, other, so_far):
         return "pods that ignore the reservation that they name"
-    if meant_reservations.beside_owners(world, found, one, other, before):
+    if alike(one):
+        counted = meant_reservations.beside_fuller(found, one, other, so_far)
+    else:
+        counted = any(rule(world, found, one, other, so_far) for rule in (meant_reservations.beside_owners, meant_reservations.fuller))
+    if counted:
         return "reservations whose owners upstream counts otherwise"
-    if meant_reservations.beside_orders(world, found, one, other, before):
+    if meant_reservations.beside_orders(world, found, one, other, so_far):
         return "nodes with an order"
-    if meant_reservations.fuller(world, found, one, other, before):
-        return "reservations whose owners upstream counts otherwise"
-    if meant_reservations.of_one_rank(world, found, one, other, before):
-        return "reservations of one order, or equally full"
-    return ""
+    return "reservations of one order, or equally full" if meant_reservations.of_one_rank(world, found, one, other, so_far) else ""
 
 
 def decided(world, found, one, other, before):

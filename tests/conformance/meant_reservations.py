@@ -4,7 +4,7 @@ import ast
 import json
 
 from job_objects import GIVEN
-from so_far import SoFar, annotation_of, made, requests
+from so_far import annotation_of, made, requests
 
 ORDER = GIVEN + "reservation-order"
 WEIGHT = 5000  # of the plugin Reservation among the scores
@@ -47,18 +47,24 @@ def shared(so_far):
     return [each for each in used if not each[0]["spec"].get("allocateOnce", True)]  # others are gone with their first owner
 
 
-def beside_owners(world, found, one, other, before):
+def beside_owners(world, found, one, other, so_far):
     """Whether scores differ on nodes where owners ask for more than their reservation holds, or use what it does not restrict, or, in
     whole points of the plugin, beside the latter; and each scheduler took the best node by its own scores."""
     if not set(found) <= {"node", "scores"} or "scores" not in found:
         return False
     tables = tables_of(found)
-    owned = shared(SoFar(world, next(iter(one["each"])), before))
+    owned = shared(so_far)
     fuller = {node for item, node, used in owned if left_out(item) & used.keys()}
     beyond = {node for item, node, used in owned if any(amount > held(world, item).get(resource, 0) for resource, amount in used.items())}
     points = {node for node in differing(tables) if (tables[0].get(node, 0) - tables[1].get(node, 0)) % WEIGHT == 0}
     explained = fuller | beyond | (points if fuller & tables[0].keys() else set())
     return differing(tables) <= explained and all(chosen(each) in best(table) for each, table in zip((one, other), tables))
+
+
+def beside_fuller(found, one, other, so_far):
+    """Whether a gang went elsewhere, and one of the reservations that it got is fuller than upstream counts."""
+    taken = {outcome.get("reservation") for decision in (one, other) for outcome in decision["each"].values()}
+    return set(found) == {"node"} and any(left_out(item) & used.keys() and item["metadata"]["name"] in taken for item, _, used in shared(so_far))
 
 
 def chosen_reservations(world, found, one, other):
@@ -69,33 +75,32 @@ def chosen_reservations(world, found, one, other):
     return [made(world, name) for name in names] if all(names) else None
 
 
-def fuller(world, found, one, other, before):
+def fuller(world, found, one, other, so_far):
     """Whether upstream did not count what owners use of a reservation, and so took it for less full."""
     pair = chosen_reservations(world, found, one, other)
     if not pair:
         return False
-    so_far = SoFar(world, next(iter(one["each"])), before)
     return any(left_out(each) & so_far.used(each["metadata"]["name"]).keys() for each in pair)
 
 
-def of_one_rank(world, found, one, other, before):
+def of_one_rank(world, found, one, other, so_far):
     """Whether the two have the same order, or none and are equally full afterwards, so that upstream takes either."""
     pair = chosen_reservations(world, found, one, other)
     if not pair:
         return False
     orders = {each["metadata"]["labels"].get(ORDER) for each in pair}
-    so_far, asked = SoFar(world, next(iter(one["each"])), before), requests(world, next(iter(one["each"])))
+    asked = requests(world, next(iter(one["each"])))
     used = [so_far.used(each["metadata"]["name"]) for each in pair]
     full = [{key: (asked.get(key, 0) + mine.get(key, 0)) / amount for key, amount in held(world, each).items()} for each, mine in zip(pair, used)]
     return len(orders) == 1 and (None not in orders or full[0] == full[1])
 
 
-def beside_orders(world, found, one, other, before):
+def beside_orders(world, found, one, other, so_far):
     """Whether the two took nodes with an order, ours not one with a higher order, and other scores differ because of that."""
     if not set(found) <= {"node", "scores"} or "scores" not in found:
         return False
     tables, orders = tables_of(found), {}
-    for reservation, node in SoFar(world, next(iter(one["each"])), before).reservations():
+    for reservation, node in so_far.reservations():
         order = int(reservation["metadata"]["labels"].get(ORDER, 0))
         if order:
             orders[node] = min(order, orders.get(node, order))
@@ -105,11 +110,11 @@ def beside_orders(world, found, one, other, before):
     return all(node in orders or tables[1].get(node, 0) <= tables[0].get(node, 0) for node in differing(tables))
 
 
-def ignores_what_it_names(world, found, one, other, before):
+def ignores_what_it_names(world, found, one, other, so_far):
     """Whether the pod ignores reservations and names one, to whose node upstream keeps it."""
     name = next(iter(one["each"]))
     named = annotation_of(world, name, "reservation-affinity").get("name")
     if not named or made(world, name)["metadata"]["labels"].get(GIVEN + "reservation-ignored") != "true" or not chosen(other):
         return False
-    there = SoFar(world, name, before).placed.get(named)
+    there = so_far.placed.get(named)
     return set(found) <= {"node", "scores", "place"} and bool(there) and chosen(one) in (there["node"], None)

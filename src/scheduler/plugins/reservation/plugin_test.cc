@@ -412,6 +412,21 @@ TEST_F(Reservations, what_is_said_when_none_is_of_use) {
                                      "3 Reservation(s) matched owner total"));
 }
 
+TEST_F(Reservations, a_pod_that_ignores_them_is_told_of_none) {
+  node("a", "4");
+  set(forWeb("r", "1").on("a"));
+  const auto reasonsOf = [&](const auto& pod) {
+    CycleState state;
+    SearchResult found = world.search().find(state, pod);
+    return plugin->postFilter(state, pod, found.diagnosis).status.reasons();
+  };
+  const std::string ignored(model::kLabelReservationIgnored);
+  EXPECT_THAT(reasonsOf(world.pod(webPod("p", "9").label(ignored, "true"))),
+              ::testing::IsEmpty());
+  EXPECT_THAT(reasonsOf(world.pod(requesting(webPod("q", "9").label(ignored, "true"), "{}"))),
+              ::testing::ElementsAre("0 Reservation(s) matched owner total"));
+}
+
 TEST_F(Reservations, bad_wishes_are_errors_that_name_the_field) {
   node("n", "8");
   EXPECT_THAT(schedule(requesting(webPod("p", "1"), "{")),

@@ -78,10 +78,9 @@ std::vector<std::string> ReservationPlugin::reasonsFor(const PodInfo& pod,
         ++left[reservation->node];
     }
   };
-  if (match.reservationRequest.ignoresReservations) {
-    for (const auto& [name, reservation] : index_.all()) look(reservation);
-  } else {
-    // All other reservations have other owners; there may be thousands of them.
+  // A pod that ignores reservations owns none. All other reservations have other owners; there may
+  // be thousands of them.
+  if (!match.reservationRequest.ignoresReservations) {
     match.nodes.forEach([&](NodeId node) {
       for (const ReservationPtr& reservation : index_.on(node)) look(reservation);
     });

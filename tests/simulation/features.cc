@@ -41,9 +41,9 @@ Features featuresOf(std::uint64_t seed, const Surroundings& world,
   const double share = kind == 7 ? kShareInCrowd : kShare;
   const auto add = [&]<class F>(const char* name, bool wanted, std::type_identity<F>) {
     if (only.empty() && !wanted) return;
-    auto feature = std::make_unique<F>(world, random.fork());
+    Random own = random.fork();
     if (only.empty() ? random.chance(share) : only.contains(name))
-      features.push_back(std::move(feature));
+      features.push_back(std::make_unique<F>(world, std::move(own)));
   };
   add("slots", small, std::type_identity<SlotsFeature>());
   add("holds", small, std::type_identity<HoldsFeature>());

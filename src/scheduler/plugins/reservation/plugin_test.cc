@@ -421,8 +421,7 @@ TEST_F(Reservations, a_pod_that_ignores_them_is_told_of_none) {
     return plugin->postFilter(state, pod, found.diagnosis).status.reasons();
   };
   const std::string ignored(model::kLabelReservationIgnored);
-  EXPECT_THAT(reasonsOf(world.pod(webPod("p", "9").label(ignored, "true"))),
-              ::testing::IsEmpty());
+  EXPECT_THAT(reasonsOf(world.pod(webPod("p", "9").label(ignored, "true"))), ::testing::IsEmpty());
   EXPECT_THAT(reasonsOf(world.pod(requesting(webPod("q", "9").label(ignored, "true"), "{}"))),
               ::testing::ElementsAre("0 Reservation(s) matched owner total"));
 }

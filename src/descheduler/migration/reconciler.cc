@@ -266,8 +266,8 @@ Task<Result<>> Reconciler::finish(Work* work, Outcome outcome) {
     auto dropped = co_await dropping;
     if (!dropped) co_return dropped;
   }
-  setPhase(work->status, failed ? phase::kFailed : phase::kSucceeded,
-           failed ? outcome.reason() : std::string(), outcome.message());
+  setPhase(work->status, failed ? phase::kFailed : phase::kSucceeded, outcome.reason(),
+           outcome.message());
   work->changed = true;
   auto saving = save(work);
   auto saved = co_await saving;

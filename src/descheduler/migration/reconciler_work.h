@@ -47,7 +47,7 @@ class Reconciler::Outcome {
     return Outcome(Kind::Failed, std::move(reason), std::move(message), true);
   }
   static Outcome succeeded(std::string message) {
-    return Outcome(Kind::Succeeded, "Complete", std::move(message), true);
+    return Outcome(Kind::Succeeded, "", std::move(message), true);
   }
   // For an end whose event has already been recorded, or that only the status reports.
   Outcome withoutEvent() && {
@@ -57,7 +57,7 @@ class Reconciler::Outcome {
 
   Kind kind() const { return kind_; }
   bool proceeds() const { return kind_ == Kind::Proceed; }
-  const std::string& reason() const { return reason_; }  // of a failure, and of the event
+  const std::string& reason() const { return reason_; }  // "" if not Failed
   const std::string& message() const { return message_; }
   bool recordsEvent() const { return recordsEvent_; }
 

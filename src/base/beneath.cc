@@ -1,6 +1,7 @@
 #include "base/beneath.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <linux/openat2.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -139,7 +140,8 @@ Result<bool> emptyAt(Fd folder, const std::string& name, int& left, int depth) {
   const std::unique_ptr<DIR, CloseDir> dir(::fdopendir(folder.get()));
   if (!dir) return fail(errnoError("read folder " + name, errno));
   const int fd = folder.release();  // closedir closes it
-  if (depth > kDeepest) return fail(ErrorCode::Invalid, name + ": more than 500 nested folders");
+  if (depth > kDeepest)
+    return fail(ErrorCode::Invalid, fmt::format("{}: more than {} nested folders", name, kDeepest));
   while (const dirent* entry = ::readdir(dir.get())) {
     const std::string child = entry->d_name;
     if (child == "." || child == "..") continue;

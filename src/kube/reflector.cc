@@ -203,8 +203,8 @@ class Reflector::Loop {
     if (stateRead_) toldAbsent_ = false;
     const int verbosity = std::exchange(toldAbsent_, true) ? 2 : 0;
     log::v(verbosity,
-           "the API server offers no {}.{}: {}; what needs it does without, and it is "
-           "looked for again each minute",
+           "the API server does not serve {}.{}: {}; features that need it are off; the next check "
+           "is in a minute",
            type_.plural, type_.group, error.message);
     sink_.endReplace();
     stateRead_ = false;

@@ -83,23 +83,6 @@ class ClaimTable {
   std::unordered_map<std::string, std::set<api::ObjectKey>> extended_;  // by the pod's UID
 };
 
-// Keeps an allocation in flight during its lifetime, for a write that may reach the API server
-// after the pod's record is gone.
-class KeptInFlight {
- public:
-  KeptInFlight(ClaimTable& table, std::string uid, const AllocationPtr& allocation)
-      : table_(table), uid_(std::move(uid)) {
-    table_.addInFlight(uid_, allocation, "");
-  }
-  ~KeptInFlight() { table_.removeInFlight(uid_); }
-  KeptInFlight(const KeptInFlight&) = delete;
-  KeptInFlight& operator=(const KeptInFlight&) = delete;
-
- private:
-  ClaimTable& table_;
-  const std::string uid_;
-};
-
 // Those who write a claim, by its UID: one after the other, in the order in which they came.
 using Turns = std::map<std::string, std::list<int>>;
 class Turn {
@@ -133,6 +116,26 @@ struct ClaimPromises {
   // nullptr if the claim is not among them.
   const AllocationPtr* of(const std::string& claim) const;
   bool operator==(const ClaimPromises&) const = default;
+};
+
+// Keeps allocations in flight during its lifetime, for writes that may reach the API server after
+// the pod's record is gone. The promises must outlive it and keep their claims.
+class KeptInFlight {
+ public:
+  KeptInFlight(ClaimTable& table, const ClaimPromises& promises)
+      : table_(table), promises_(promises) {
+    for (const auto& promise : promises_.promises)
+      table_.addInFlight(promise.claim, promise.allocation, promise.group);
+  }
+  ~KeptInFlight() {
+    for (const auto& promise : promises_.promises) table_.removeInFlight(promise.claim);
+  }
+  KeptInFlight(const KeptInFlight&) = delete;
+  KeptInFlight& operator=(const KeptInFlight&) = delete;
+
+ private:
+  ClaimTable& table_;
+  const ClaimPromises& promises_;
 };
 
 class ClaimLedger final : public LedgerOf<ClaimPromises> {

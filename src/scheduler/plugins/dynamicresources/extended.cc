@@ -117,6 +117,9 @@ Task<Result<>> DynamicResources::createExtended(Reserved& reserved, ClaimPromise
   }
   auto claim = std::make_shared<const api::ResourceClaim>(*std::move(created));
   reserved.claims.back() = claim;  // for unreserve
+  // Its devices may have been given to another pod.
+  if (!cluster_.findPod(pod->uid()))
+    co_return fail(ErrorCode::NotFound, fmt::format("pod {} was deleted", pod->key()));
   for (ClaimPromises::Promise& promise : promises.promises)
     if (promise.claim == inMemory->metadata.uid) promise.claim = claim->metadata.uid;
   cluster_.regrant(pod->uid(), manager_->ledger.id(), ClaimLedger::grantOf(promises));

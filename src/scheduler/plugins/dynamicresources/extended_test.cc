@@ -134,6 +134,32 @@ TEST_F(Extended, the_pod_is_bound_when_the_informer_has_the_claim) {
   EXPECT_EQ(wait(*attempt, 5s), "pod default/s was deleted");
 }
 
+TEST_F(Extended, the_devices_count_once_while_the_pod_is_bound) {
+  const auto& gpus = manager().usage.pool({"gpu.example", "n1"});
+  auto attempt = reserve(pod("p", "1"), "n1");
+  std::vector<std::uint32_t> counts;
+  api.failure = [&](const kube::Request&) -> std::optional<Error> {
+    counts.push_back(gpus.of("gpu-0")->whole);
+    return std::nullopt;
+  };
+  EXPECT_EQ(preBind(*attempt), "");
+  EXPECT_THAT(counts, ElementsAre(1, 1, 1));
+}
+
+TEST_F(Extended, a_claim_that_is_created_after_its_pod_was_deleted_gets_no_devices) {
+  auto attempt = reserve(pod("p", "2"), "n1");
+  api.failure = [&](const kube::Request& request) -> std::optional<Error> {
+    if (request.verb == kube::Verb::Create) world.cluster().forget("uid-default-p");
+    return std::nullopt;
+  };
+  EXPECT_EQ(preBind(*attempt), "pod default/p was deleted");
+  EXPECT_EQ(filter(pod("q", "2"), "n1"), "");
+  EXPECT_EQ(api.devicesOf(only()), "");
+  plugin->unreserve(attempt->state, attempt->pod, attempt->node);
+  world.loop().advance(1s);
+  EXPECT_TRUE(api.claims.empty());
+}
+
 TEST_F(Extended, a_failed_attempt_deletes_the_claim) {
   auto attempt = reserve(pod("p", "2"), "n1");
   api.failure = [](const kube::Request& request) -> std::optional<Error> {

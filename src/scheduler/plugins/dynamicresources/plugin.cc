@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <deque>
 
 #include "api/codec.h"
 #include "scheduler/framework/diagnosis.h"
@@ -504,19 +503,17 @@ Task<Status> DynamicResources::preBind(CycleState& state, PodPtr pod, NodeId nod
   const Cluster::PodRecord* const record = cluster_.findPod(pod->uid());
   const ClaimPromises* const granted = record ? manager_->ledger.in(record->grants) : nullptr;
   ClaimPromises promises = granted ? *granted : ClaimPromises{};
-  // The pod may be deleted while an allocation is written.
-  std::deque<KeptInFlight> kept;
-  for (const ClaimPromises::Promise& promise : promises.promises) {
+  for (const ClaimPromises::Promise& promise : promises.promises)
     if (manager_->links.anyGiven(node, *promise.allocation))
       co_return Status::error("devices were given to another pod by DeviceShare meanwhile");
-    kept.emplace_back(manager_->claims, promise.claim, promise.allocation);
-  }
   if (reserved.extended && !granted)
     co_return Status::error(fmt::format("pod {} was deleted", pod->key()));
   if (reserved.extended) {
     auto creating = createExtended(reserved, promises, pod);
     if (const Result<> created = co_await creating; !created) co_return Status::of(created.error());
   }
+  // The pod may be deleted while an allocation is written.
+  const KeptInFlight kept(manager_->claims, promises);
   for (ResourceClaimPtr& claim : reserved.claims) {
     const AllocationPtr* const promised = promises.of(claim->metadata.uid);
     if (!promised && !claim->status.allocation)

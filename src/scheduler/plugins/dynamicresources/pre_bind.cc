@@ -118,9 +118,6 @@ Task<Result<ResourceClaimPtr>> DynamicResources::bindClaim(ResourceClaimPtr clai
                                                            PodPtr pod) {
   if (!handle_.api())
     co_return fail(ErrorCode::Unavailable, "there is no API to allocate claims with");
-  // The pod may be deleted before the allocation is written.
-  std::optional<KeptInFlight> kept;
-  if (chosen) kept.emplace(manager_->claims, claim->metadata.uid, allocation);
   // Pods that are bound at once may share the claim: their writes would conflict with each other.
   const Turn turn(manager_->turns, claim->metadata.uid);
   while (!turn.hasCome()) {

@@ -142,29 +142,29 @@ Status DeviceShare::judge(const PodDevices& devices, const PodInfo& pod, NodeId 
   if (Status status = admits(devices, table_.rowOf(node)); !status.ok()) return status;
   const NodeDevices* here = table_.at(node);
   if (!here) return {};  // left to NodeResourcesFit and kubelet
-  Status status = judgeOn(devices, pod, *here, mayMatch, false);
-  if (status.ok() || table_.claimedOn(*here).empty()) return status;
-  if (!judgeOn(devices, pod, *here, mayMatch, true).ok()) return status;
+  Status status = judgeDevices(devices, pod, *here, mayMatch);
+  const auto isWanted = [&](DeviceNumber number) {
+    return devices.demand.wants(deviceOf(number).first);
+  };
+  if (status.ok() || std::ranges::none_of(table_.claimedOn(*here), isWanted)) return status;
   std::vector<std::string> reasons = status.reasons();
   reasons.emplace_back(kClaimed);
   return {status.code, std::move(reasons), {}};
 }
 
-Status DeviceShare::judgeOn(const PodDevices& devices, const PodInfo& pod, const NodeDevices& here,
-                            bool mayMatch, bool overClaims) const {
+Status DeviceShare::judgeDevices(const PodDevices& devices, const PodInfo& pod,
+                                 const NodeDevices& here, bool mayMatch) const {
   if (devices.plain && !mayMatch) {
     DeviceUse all;
-    const DeviceUse& use = overClaims ? here.use : table_.useOn(here, all);
-    const QuickFit fit = quickFit(devices.demand, here.inventory, use, here.gpus);
+    const QuickFit fit =
+        quickFit(devices.demand, here.inventory, table_.useOn(here, all), here.gpus);
     if (fit == QuickFit::Fits) return {};
     if (fit == QuickFit::Lacks)
       return Status::unschedulable(quickReason(devices.demand, here.inventory));
   }
   const auto reservations = mayMatch ? matched(pod, here.id) : std::vector<ReservationOnNode>();
   return statusOf(
-      allocate(devices, pod, here,
-               {.reservations = reservations, .overClaims = overClaims, .takingOver = here.id})
-          .answer);
+      allocate(devices, pod, here, {.reservations = reservations, .takingOver = here.id}).answer);
 }
 
 Status DeviceShare::filter(const CycleState& state, const PodInfo& pod, NodeFilter& nodes) {

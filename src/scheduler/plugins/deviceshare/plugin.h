@@ -101,7 +101,6 @@ class DeviceShare final : public Plugin,
     NumaMask affinity = kAnyNuma;
     // The matched reservations of the node to try; empty: the node alone.
     std::span<const ReservationOnNode> reservations;
-    bool overClaims = false;  // as if resource claims had no devices
     // Set for a reserve pod: the node on which it may take pods over.
     NodeId takingOver = kNoNode;
   };
@@ -121,9 +120,8 @@ class DeviceShare final : public Plugin,
   // Checks that do not need the devices.
   Status admits(const PodDevices& pod, const NodeDevices& node) const;
   Status judge(const PodDevices& devices, const PodInfo& pod, NodeId node, bool mayMatch) const;
-  // The same with or without what resource claims have.
-  Status judgeOn(const PodDevices& devices, const PodInfo& pod, const NodeDevices& here,
-                 bool mayMatch, bool overClaims) const;
+  Status judgeDevices(const PodDevices& devices, const PodInfo& pod, const NodeDevices& here,
+                      bool mayMatch) const;
   std::int64_t scoreOn(const PodDevices& devices, const PodInfo& pod, NodeId node,
                        bool mayMatch) const;
   NumaMask affinityOf(const PodInfo& pod, NodeId node, bool reserving) const;
@@ -133,9 +131,8 @@ class DeviceShare final : public Plugin,
   Hint onSlice(const PodInfo& pod, const ClusterEvent& event) const;
 
   // trial.cc
-  // The node's use without the pod's own allocation; with what resource claims have, unless
-  // overClaims.
-  DeviceUse useWithout(const PodInfo& pod, const NodeDevices& node, bool overClaims = false) const;
+  // The node's use, with what resource claims have, without the pod's own allocation.
+  DeviceUse useWithout(const PodInfo& pod, const NodeDevices& node) const;
   Outcome allocate(const PodDevices& devices, const PodInfo& pod, const NodeDevices& node,
                    const Trial& trial) const;
   DeviceAnswer allocateOnNode(const PodDevices& devices, const NodeDevices& node,

@@ -40,10 +40,9 @@ Minors minorsOf(const std::vector<GivenDevice>& devices) {
 
 }  // namespace
 
-DeviceUse DeviceShare::useWithout(const PodInfo& pod, const NodeDevices& node,
-                                  bool overClaims) const {
+DeviceUse DeviceShare::useWithout(const PodInfo& pod, const NodeDevices& node) const {
   DeviceUse all;
-  DeviceUse use = overClaims ? node.use : table_.useOn(node, all);
+  DeviceUse use = table_.useOn(node, all);
   const DeviceGrant* held = table_.grantOf(pod.uid());
   const Cluster::PodRecord* record = held ? cluster_.findPod(pod.uid()) : nullptr;
   if (!record || table_.at(record->node) != &node) return use;
@@ -162,7 +161,7 @@ std::optional<DeviceAnswer> DeviceShare::allocateAround(const PodDevices& device
 DeviceShare::Outcome DeviceShare::allocate(const PodDevices& devices, const PodInfo& pod,
                                            const NodeDevices& node, const Trial& trial) const {
   Outcome outcome;
-  const DeviceUse use = useWithout(pod, node, trial.overClaims);
+  const DeviceUse use = useWithout(pod, node);
   if (devices.ignoresReservations) {
     // Everything that reservations hold and their owners do not use is free for it.
     DeviceUse open = use;

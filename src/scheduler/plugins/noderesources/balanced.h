@@ -5,8 +5,8 @@
 
 #include <boost/container/small_vector.hpp>
 
+#include "scheduler/framework/backing_devices.h"
 #include "scheduler/framework/registry.h"
-#include "scheduler/plugins/noderesources/backing_devices.h"
 #include "scheduler/plugins/noderesources/scores.h"
 
 namespace koord::scheduler {

@@ -4,14 +4,14 @@
 // nodes by how much of the configured resources would be left (LeastAllocated), used
 // (MostAllocated), or by a function of the utilization (RequestedToCapacityRatio).
 //
-// An extended resource that devices back (backing_devices.h) is not checked on nodes without a
-// device plugin for it, and their devices count in the score.
+// An extended resource that devices back (framework/backing_devices.h) is not checked on nodes
+// without a device plugin for it, and their devices count in the score.
 
+#include "scheduler/framework/backing_devices.h"
 #include "scheduler/framework/counted_resources.h"
 #include "scheduler/framework/registry.h"
 #include "scheduler/framework/services.h"
 #include "scheduler/plugins/noderesources/allocation_rule.h"
-#include "scheduler/plugins/noderesources/backing_devices.h"
 #include "scheduler/plugins/noderesources/scores.h"
 
 namespace koord::scheduler {

@@ -1,7 +1,7 @@
 #pragma once
 
 // BackingDevices: the devices that stand for extended resources on nodes without a device plugin
-// (framework/device_backed.h), as NodeResourcesFit and NodeResourcesBalancedAllocation count them.
+// (framework/device_backed.h), for plugins that count these resources.
 
 #include <optional>
 

@@ -80,7 +80,7 @@ NumaHints ofDesignated(const DeviceDemand& demand, const GivenDevices& given,
 
 NumaHints DeviceShare::numaHints(const PodInfo& pod, NodeId node) {
   const NodeDevices* here = table_.at(node);
-  const PodDevices& devices = of(pod);
+  const PodDevices& devices = of(pod, node);
   if (args_.disableDeviceNUMATopologyAlignment || !here || !devices.wanted()) return {};
   if (!devices.error.empty()) return refused(Status::unresolvable(devices.error));
   if (devices.designated) return ofDesignated(devices.demand, *devices.designated, here->inventory);
@@ -117,7 +117,7 @@ NumaHints DeviceShare::numaHints(const PodInfo& pod, NodeId node) {
 
 Status DeviceShare::checkNuma(const PodInfo& pod, NodeId node, NumaMask affinity) {
   const NodeDevices* here = table_.at(node);
-  const PodDevices& devices = of(pod);
+  const PodDevices& devices = of(pod, node);
   if (args_.disableDeviceNUMATopologyAlignment || !here || !devices.wanted()) return {};
   const auto reservations = matched(pod, node);
   return asStatus(allocate(devices, pod, *here,

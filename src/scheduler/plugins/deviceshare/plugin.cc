@@ -49,7 +49,8 @@ DeviceShare::DeviceShare(Handle& handle, const DeviceShareArgs& args, DeviceRule
       table_(DeviceTable::of(handle)),
       templates_(GpuTemplates::of(
           handle, {args.templates.configMapNamespace, args.templates.configMapName})),
-      reader_(cluster_, templates_, args.templates.matchedResources) {
+      reader_(cluster_, templates_, args.templates.matchedResources),
+      backing_(handle) {
   if (handle.enabled("DevicePluginAdaption")) adaption_ = std::make_unique<DeviceAdaption>(handle);
 }
 
@@ -84,6 +85,14 @@ NumaAffinityOffer* DeviceShare::numaAffinity() const {
 
 const PodDevices& DeviceShare::of(const PodInfo& pod) const {
   return reader_.of(pod, usesHints());
+}
+
+const PodDevices& DeviceShare::of(const PodInfo& pod, NodeId node) const {
+  std::vector<ResourceId> backed;
+  for (const auto& [id, amount] : pod.request.scalars)
+    if (Cluster::columnAt(cluster_.allocatable(id), node) == 0 && backing_.isBacked(id))
+      backed.push_back(id);
+  return backed.empty() ? of(pod) : reader_.without(backed, pod, usesHints());
 }
 
 void DeviceShare::sign(const PodInfo& pod, Signature& signature) const {
@@ -137,8 +146,10 @@ NumaMask DeviceShare::affinityOf(const PodInfo& pod, NodeId node, bool reserving
 }
 
 // mayMatch: reservations of the node may match the pod.
-Status DeviceShare::judge(const PodDevices& devices, const PodInfo& pod, NodeId node,
-                          bool mayMatch) const {
+Status DeviceShare::judge(const PodInfo& pod, NodeId node, bool mayMatch) const {
+  const PodDevices& devices = of(pod, node);
+  if (!devices.error.empty()) return Status::unresolvable(devices.error);
+  if (!devices.wanted()) return {};
   if (Status status = admits(devices, table_.rowOf(node)); !status.ok()) return status;
   const NodeDevices* here = table_.at(node);
   if (!here) return {};  // left to NodeResourcesFit and kubelet
@@ -168,12 +179,11 @@ Status DeviceShare::judgeDevices(const PodDevices& devices, const PodInfo& pod,
 }
 
 Status DeviceShare::filter(const CycleState& state, const PodInfo& pod, NodeFilter& nodes) {
-  const PodDevices* known = state.get<PodDevices>(kPod);
-  const PodDevices& devices = known ? *known : of(pod);
+  const bool ignoresReservations = of(pod).ignoresReservations;
   std::vector<std::pair<Status, VerdictId>> rejections;  // few differ
   nodes.forEach([&](NodeId node) {
-    const bool mayMatch = devices.ignoresReservations || state.view().on(node) != nullptr;
-    Status status = judge(devices, pod, node, mayMatch);
+    const bool mayMatch = ignoresReservations || state.view().on(node) != nullptr;
+    Status status = judge(pod, node, mayMatch);
     if (status.ok()) return;
     const auto same = [&](const auto& each) {
       return each.first.code == status.code && each.first.reasons() == status.reasons();
@@ -196,10 +206,10 @@ Status DeviceShare::preScore(CycleState& state, const PodInfo& pod, std::span<co
   return (known ? *known : of(pod)).wanted() ? Status{} : Status::skip();
 }
 
-std::int64_t DeviceShare::scoreOn(const PodDevices& devices, const PodInfo& pod, NodeId node,
-                                  bool mayMatch) const {
+std::int64_t DeviceShare::scoreOn(const PodInfo& pod, NodeId node, bool mayMatch) const {
   const NodeDevices* here = table_.at(node);
-  if (!here) return 0;
+  const PodDevices& devices = of(pod, node);
+  if (!here || !devices.wanted()) return 0;
   const NumaMask affinity = affinityOf(pod, node, false);
   if (devices.plain && !mayMatch && affinity == kAnyNuma && rules_ == DeviceRules::Ours) {
     DeviceUse all;
@@ -238,7 +248,7 @@ Status DeviceShare::score(const CycleState& state, const PodInfo& pod,
     return {};
   }
   for (std::size_t n = 0; n < nodes.size(); ++n)
-    scores[n] = scoreOn(devices, pod, nodes[n], state.view().on(nodes[n]) != nullptr);
+    scores[n] = scoreOn(pod, nodes[n], state.view().on(nodes[n]) != nullptr);
   return {};
 }
 
@@ -247,7 +257,7 @@ Status DeviceShare::score(const CycleState& state, const PodInfo& pod,
 Hint DeviceShare::onNode(const PodInfo& pod, const std::string& name) const {
   const auto node = cluster_.findNode(name);
   if (!node || !of(pod).error.empty()) return Hint::Queue;
-  return judge(of(pod), pod, *node, true).ok() ? Hint::Queue : Hint::Skip;
+  return judge(pod, *node, true).ok() ? Hint::Queue : Hint::Skip;
 }
 
 // A claim that gives devices back.
@@ -292,6 +302,10 @@ std::vector<EventRegistration> DeviceShare::eventsToRegister() const {
            [this](const PodInfo&, const ClusterEvent& event) { return onClaim(event); }},
           {EventResource::ResourceSlice, action::kAdd | action::kUpdate | action::kDelete, "",
            [this](const PodInfo& pod, const ClusterEvent& event) { return onSlice(pod, event); }},
+          {EventResource::DeviceClass, action::kAdd | action::kUpdate, "",
+           [this](const PodInfo& pod, const ClusterEvent& event) {
+             return backing_.beginsToBack(event, pod) ? Hint::Queue : Hint::Skip;
+           }},
           {EventResource::Custom, action::kAdd | action::kUpdate | action::kDelete,
            std::string(KindOf<api::Device>::value.customResource), onDevice}};
 }

@@ -10,6 +10,7 @@
 // touch their nodes), the node's devices, their allocations and the node's labels. It is therefore
 // cached for the pod's class until the node changes.
 
+#include "scheduler/framework/backing_devices.h"
 #include "scheduler/framework/controller.h"
 #include "scheduler/framework/numa_hints.h"
 #include "scheduler/framework/plugin.h"
@@ -114,16 +115,18 @@ class DeviceShare final : public Plugin,
 
   // plugin.cc
   const PodDevices& of(const PodInfo& pod) const;
+  // What the plugin gives to the pod there: not what its claim for extended resources provides.
+  // Valid until the next call for another pod or node.
+  const PodDevices& of(const PodInfo& pod, NodeId node) const;
   bool usesHints() const;
   ReservationsOffer* reservations() const;
   NumaAffinityOffer* numaAffinity() const;
   // Checks that do not need the devices.
   Status admits(const PodDevices& pod, const NodeDevices& node) const;
-  Status judge(const PodDevices& devices, const PodInfo& pod, NodeId node, bool mayMatch) const;
+  Status judge(const PodInfo& pod, NodeId node, bool mayMatch) const;
   Status judgeDevices(const PodDevices& devices, const PodInfo& pod, const NodeDevices& here,
                       bool mayMatch) const;
-  std::int64_t scoreOn(const PodDevices& devices, const PodInfo& pod, NodeId node,
-                       bool mayMatch) const;
+  std::int64_t scoreOn(const PodInfo& pod, NodeId node, bool mayMatch) const;
   NumaMask affinityOf(const PodInfo& pod, NodeId node, bool reserving) const;
   std::vector<ReservationOnNode> matched(const PodInfo& pod, NodeId node) const;
   Hint onNode(const PodInfo& pod, const std::string& name) const;
@@ -166,8 +169,7 @@ class DeviceShare final : public Plugin,
   std::string ruleFor(const PodDevices& devices, const NodeDevices& node) const;
   std::string reasonFor(const PodDevices& devices, const NodeDevices& node,
                         const GivenDevices& given) const;
-  void addOutlook(const PodDevices& devices, const PodInfo& pod, NodeId node,
-                  json::object& into) const;
+  void addOutlook(const PodInfo& pod, NodeId node, json::object& into) const;
 
   Handle& handle_;
   Cluster& cluster_;
@@ -178,6 +180,7 @@ class DeviceShare final : public Plugin,
   DeviceTable& table_;
   GpuTemplates& templates_;
   PodDevicesReader reader_;
+  BackingDevices backing_;
   std::unique_ptr<DeviceAdaption> adaption_;  // nullptr if the feature gate is off
   // Of the profile; set at first use, when the profile is complete.
   mutable std::optional<bool> heedsHints_;

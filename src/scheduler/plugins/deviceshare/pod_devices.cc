@@ -79,19 +79,31 @@ void PodDevicesReader::sign(const PodInfo& pod, Signature& signature) const {
 }
 
 const PodDevices& PodDevicesReader::of(const PodInfo& pod, bool hints) const {
-  if (last_.pod != pod.pod || lastTemplates_ != templates_.version()) {
-    last_ = read(pod, hints);
-    lastTemplates_ = templates_.version();
-  }
-  return last_;
+  return of(pod, hints, {}, last_);
 }
 
-PodDevices PodDevicesReader::read(const PodInfo& pod, bool hints) const {
+const PodDevices& PodDevicesReader::without(const std::vector<ResourceId>& resources,
+                                            const PodInfo& pod, bool hints) const {
+  return of(pod, hints, resources, lastWithout_);
+}
+
+const PodDevices& PodDevicesReader::of(const PodInfo& pod, bool hints,
+                                       const std::vector<ResourceId>& without, Last& last) const {
+  if (last.devices.pod != pod.pod || last.templates != templates_.version() ||
+      last.without != without)
+    last = {read(pod, hints, without), without, templates_.version()};
+  return last.devices;
+}
+
+PodDevices PodDevicesReader::read(const PodInfo& pod, bool hints,
+                                  const std::vector<ResourceId>& without) const {
   PodDevices devices;
   devices.pod = pod.pod;
   if (!concerns(pod)) return devices;
   const api::ObjectMeta& meta = pod.pod->metadata;
-  auto demand = readDeviceDemand(model::podRequests(*pod.pod), meta.annotations);
+  api::ResourceList requests = model::podRequests(*pod.pod);
+  for (const ResourceId resource : without) requests.erase(cluster_.resources().name(resource));
+  auto demand = readDeviceDemand(requests, meta.annotations);
   if (!demand) {
     devices.error = demand.error().message;
     return devices;

@@ -41,17 +41,27 @@ class PodDevicesReader {
   bool concerns(const PodInfo& pod) const { return requestsAny(pod, resources_); }
   // hints: whether the profile uses scheduling hints.
   const PodDevices& of(const PodInfo& pod, bool hints) const;
+  // The same without these resources. Valid until the next call.
+  const PodDevices& without(const std::vector<ResourceId>& resources, const PodInfo& pod,
+                            bool hints) const;
   void sign(const PodInfo& pod, Signature& signature) const;
 
  private:
-  PodDevices read(const PodInfo& pod, bool hints) const;
+  // The last answer, and what it was computed from.
+  struct Last {
+    PodDevices devices;
+    std::vector<ResourceId> without;
+    std::uint64_t templates = 0;
+  };
+  const PodDevices& of(const PodInfo& pod, bool hints, const std::vector<ResourceId>& without,
+                       Last& last) const;
+  PodDevices read(const PodInfo& pod, bool hints, const std::vector<ResourceId>& without) const;
 
   Cluster& cluster_;
   const GpuTemplates& templates_;
   std::vector<DeviceResource> templated_;
   std::vector<ResourceId> resources_;  // sorted
-  mutable PodDevices last_;
-  mutable std::uint64_t lastTemplates_ = 0;
+  mutable Last last_, lastWithout_;
 };
 
 }  // namespace koord::scheduler

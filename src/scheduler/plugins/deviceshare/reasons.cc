@@ -59,8 +59,9 @@ std::string DeviceShare::reasonFor(const PodDevices& devices, const NodeDevices&
 }
 
 // What the pod would get there now, and why; nothing if it does not fit.
-void DeviceShare::addOutlook(const PodDevices& devices, const PodInfo& pod, NodeId node,
-                             json::object& into) const {
+void DeviceShare::addOutlook(const PodInfo& pod, NodeId node, json::object& into) const {
+  const PodDevices& devices = of(pod, node);
+  if (!devices.wanted()) return;
   const NodeDevices& here = *table_.at(node);
   const auto reservations = matched(pod, node);
   const Outcome outcome = allocate(devices, pod, here,

@@ -14,7 +14,7 @@ constexpr const char* kOtherDevices = "Reservation(s) the pod has devices of its
 
 Status DeviceShare::filterReservation(const PodInfo& pod, const ReservationOnNode& reservation,
                                       NodeId node) {
-  const PodDevices& devices = of(pod);
+  const PodDevices& devices = of(pod, node);
   const NodeDevices* here = table_.at(node);
   if (!devices.wanted() || !devices.error.empty() || !here) return {};
   if (!leftOf(pod, *here, reservation.uid)) return {};
@@ -31,7 +31,7 @@ Status DeviceShare::filterReservation(const PodInfo& pod, const ReservationOnNod
 
 std::int64_t DeviceShare::scoreReservation(const PodInfo& pod, const ReservationOnNode& reservation,
                                            NodeId node) {
-  const PodDevices& devices = of(pod);
+  const PodDevices& devices = of(pod, node);
   const NodeDevices* here = table_.at(node);
   if (!devices.wanted() || !devices.error.empty() || !here) return 0;
   const auto left = leftOf(pod, *here, reservation.uid);

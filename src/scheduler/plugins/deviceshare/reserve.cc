@@ -14,7 +14,7 @@ namespace koord::scheduler {
 
 Status DeviceShare::reserve(CycleState&, const PodPtr& pod, NodeId node) {
   if (!reader_.concerns(*pod)) return {};
-  const PodDevices& devices = of(*pod);
+  const PodDevices& devices = of(*pod, node);
   if (!devices.wanted()) return {};
   reportIgnored(handle_, *pod, devices.demand.ignored);
   const NodeDevices* here = table_.at(node);

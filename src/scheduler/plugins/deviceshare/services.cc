@@ -164,7 +164,7 @@ std::vector<ServicePlugin::Route> DeviceShare::routes() {
 // --- For explain.
 
 std::string DeviceShare::remedyFor(const PodInfo& pod, NodeId node) const {
-  const PodDevices& devices = of(pod);
+  const PodDevices& devices = of(pod, node);
   const NodeDevices* here = table_.at(node);
   if (!here || !devices.error.empty()) return "";
   if (!devices.demand.wants(DeviceType::Gpu)) return "";
@@ -213,12 +213,12 @@ void DeviceShare::addNodes(const PodDevices& devices, const PodInfo& pod,
                     });
       lines[nameOf(type)] = std::move(free);
     }
-    const Status status = judge(devices, pod, order[i].second, true);
+    const Status status = judge(pod, order[i].second, true);
     json::object shown{{"node", here.name},
                        {"fits", status.ok()},
                        {"reason", status.message()},
                        {"devices", std::move(lines)}};
-    if (status.ok()) addOutlook(devices, pod, order[i].second, shown);
+    if (status.ok()) addOutlook(pod, order[i].second, shown);
     nodes.push_back(std::move(shown));
   }
   facts["nodes"] = std::move(nodes);

@@ -68,7 +68,7 @@ struct TwoPlugins : DeviceWorld {
   TwoPlugins()
       : DeviceWorld(testing::kWithDevices, 1,
                     {"DynamicResourceAllocation", "DRAAdminAccess", "DRAPartitionableDevices",
-                     "DRAConsumableCapacity", "DRAPrioritizedList"}) {
+                     "DRAConsumableCapacity", "DRAPrioritizedList", "DRAExtendedResource"}) {
     world.apiToUse = &api;
     stores.of<api::DeviceClass>().set(gpuClass());
   }
@@ -447,6 +447,33 @@ TEST_F(BothWorlds, slices_for_several_nodes_are_linked_where_the_hardware_is) {
   EXPECT_EQ(answer(wholeGpus("d", "1"), "n"), kUnschedulable + kClaimed);
   endWithClaim("c");
   EXPECT_EQ(schedule(wholeGpus("d", "1"), "n"), "n gpu 0");
+}
+
+TEST_F(BothWorlds, a_node_without_a_device_plugin_gives_gpus_by_claims) {
+  auto backing = std::make_shared<api::DeviceClass>(*gpuClass());
+  backing->spec.extendedResourceName = "nvidia.com/gpu";
+  stores.of<api::DeviceClass>().set(backing);
+  // No nvidia.com/gpu is allocatable.
+  world.node(testing::aNode("n")
+                 .allocatable("koordinator.sh/gpu-core", "200")
+                 .allocatable("koordinator.sh/gpu-memory-ratio", "200")
+                 .allocatable("koordinator.sh/gpu", "200"));
+  set("n", gpus(2));
+  publish(sliceOf("n", {{"gpu-0", uuid("GPU-0"), ""}, {"gpu-1", uuid("GPU-1"), ""}}));
+  shared("m", 1);
+  EXPECT_EQ(schedule(wholeGpus("a", "1"), "n"), "n");
+  EXPECT_EQ(api.devicesOf("a-extended-resources-1"), "n/gpu-0");
+  EXPECT_EQ(answer(wholeGpus("b", "2"), "n"), kNoDevices);
+  EXPECT_EQ(plugin->remedyFor(*world.pod(wholeGpus("b", "2")), id("n")), "");
+  EXPECT_EQ(schedule(wholeGpus("b", "1"), "m"), "m gpu 0");
+  EXPECT_EQ(api.claims.size(), 1U) << "the node has a device plugin";
+  // Other names of GPUs are for DeviceShare.
+  EXPECT_EQ(schedule(percentOfGpu("c", "100"), "n"), "n gpu 1");
+  EXPECT_EQ(answer(wholeGpus("d", "1"), "n"), kGiven);
+  end("c");
+  EXPECT_EQ(schedule(wholeGpus("d", "1"), "n"), "n");
+  EXPECT_EQ(answer(percentOfGpu("e", "10"), "n"), kUnschedulable + kClaimed);
+  expectSound();
 }
 
 TEST_F(BothWorlds, explanations_name_the_claims) {

@@ -92,6 +92,7 @@ const DeviceLinks::NodeLinks* DeviceLinks::of(NodeId node) {
       (links.node && links.node->metadata.name == object->metadata.name && !inventory_.hasShared());
   if (links.listed != listed->version || !sameNode) {
     links.links = compute(*object, *listed);
+    for (const Link& link : links.links) linked_[link.pool].insert(node);
     links.listed = listed->version;
   }
   links.node = object;
@@ -230,6 +231,7 @@ void DeviceLinks::sliceChanged(const dra::SlicePtr& before, const dra::SlicePtr&
       forget(std::string(slice->spec.nodeName));
       continue;
     }
+    linked_.clear();
     for (NodeId node = 0; node < nodes_.size(); ++node)
       if (std::exchange(nodes_[node].listed, 0) != 0) cluster_.touch(node);
   }
@@ -249,11 +251,8 @@ void DeviceLinks::usageChanged(const dra::PoolKey& pool) {
     it = former_.erase(it);
   }
   // Devices that several nodes can reach.
-  if (inventory_.hasShared())
-    for (NodeId node = 0; node < nodes_.size(); ++node)
-      if (std::ranges::any_of(nodes_[node].links,
-                              [&](const Link& link) { return link.pool == use; }))
-        cluster_.touch(node);
+  if (const auto it = linked_.find(use); it != linked_.end() && inventory_.hasShared())
+    for (const NodeId node : it->second) cluster_.touch(node);
   checkOrphan(pool);
 }
 

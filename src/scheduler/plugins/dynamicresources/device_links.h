@@ -81,6 +81,8 @@ class DeviceLinks final : public ClaimedDevicesOffer {
   const dra::Inventory& inventory_;
   SharedDevices& shared_;
   std::vector<NodeLinks> nodes_;  // by NodeId
+  // The nodes with links to devices of a pool, and some that had links before.
+  std::map<const dra::PoolUse*, std::set<NodeId>> linked_;
   std::map<DeviceKey, Former> former_;
   // Pools with allocated devices and without slices, by the node that they are named after.
   std::map<std::string, std::set<dra::PoolKey>> orphans_;

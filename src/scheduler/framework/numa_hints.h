@@ -35,7 +35,7 @@ namespace koord::scheduler {
 
 // A set of NUMA nodes: bit n is the NUMA node with id n. Ids from 64 on are not supported.
 using NumaMask = std::uint64_t;
-inline constexpr int kMostNumaNodes = 64;
+inline constexpr int kMaxNumaNodes = 64;
 inline constexpr NumaMask kAnyNuma = 0;  // in a hint: any NUMA nodes
 
 struct NumaHint {

@@ -14,7 +14,7 @@ TEST(NumaHints, SetsComeBySizeThenLexicographically) {
 TEST(NumaHints, OfTooManySetsTheSmallestAreKeptAndTheOneOfAll) {
   EXPECT_EQ(numaSubsets({0, 1, 2}, 4), (std::vector<NumaMask>{1, 2, 4, 7}));
   std::vector<int> ids;
-  for (int id = 0; id < kMostNumaNodes; ++id) ids.push_back(id);
+  for (int id = 0; id < kMaxNumaNodes; ++id) ids.push_back(id);
   const auto sets = numaSubsets(ids);
   EXPECT_EQ(sets.size(), std::size_t{1} << 12);
   EXPECT_EQ(sets[63], NumaMask{1} << 63);

@@ -42,7 +42,7 @@ int countOn(const DeviceInventory& inventory, DeviceType type, NumaMask mask) {
   int count = 0;
   for (const KnownDevice& known : inventory.of(type)) {
     const int id = known.topology() ? known.topology()->nodeID : -1;
-    count += id >= 0 && id < kMostNumaNodes && (mask >> id & 1) != 0 ? 1 : 0;
+    count += id >= 0 && id < kMaxNumaNodes && (mask >> id & 1) != 0 ? 1 : 0;
   }
   return count;
 }
@@ -69,7 +69,7 @@ NumaHints ofDesignated(const DeviceDemand& demand, const GivenDevices& given,
     for (const GivenDevice& device : at(given, type)) {
       const KnownDevice* known = inventory.find(type, device.minor);
       const int id = known && known->topology() ? known->topology()->nodeID : -1;
-      if (id < 0 || id >= kMostNumaNodes) return refused(Status::unschedulable(kNoPlace));
+      if (id < 0 || id >= kMaxNumaNodes) return refused(Status::unschedulable(kNoPlace));
       mask |= NumaMask{1} << id;
     }
   }
@@ -85,7 +85,7 @@ NumaHints DeviceShare::numaHints(const PodInfo& pod, NodeId node) {
   if (!devices.error.empty()) return refused(Status::unresolvable(devices.error));
   if (devices.designated) return ofDesignated(devices.demand, *devices.designated, here->inventory);
   std::vector<int> ids = here->inventory.numaIds();
-  std::erase_if(ids, [](int id) { return id >= kMostNumaNodes; });
+  std::erase_if(ids, [](int id) { return id >= kMaxNumaNodes; });
   if (ids.empty()) return {};
   NumaMask all = kAnyNuma;
   for (const int id : ids) all |= NumaMask{1} << id;
@@ -94,14 +94,14 @@ NumaHints DeviceShare::numaHints(const PodInfo& pod, NodeId node) {
     if (tooFew(here->inventory, devices.demand, mask))
       return DeviceAnswer{DeviceAnswer::Outcome::Unresolvable, {kFewOnNuma}, {}};
     return allocate(devices, pod, *here,
-                    {.affinity = mask, .reservations = reservations, .takingOver = node})
+                    {.affinity = mask, .reservations = reservations, .preAllocationNode = node})
         .answer;
   };
   const DeviceAnswer best = trialOn(all);
   if (!best.ok()) return refused(asStatus(best));
   const std::set<int> bestGpus = gpusOf(best.given);
   std::vector<NumaHint> hints;
-  int smallest = kMostNumaNodes;
+  int smallest = kMaxNumaNodes;
   for (const NumaMask mask : numaSubsets(ids)) {
     const DeviceAnswer answer = mask == all ? best : trialOn(mask);
     if (!answer.ok()) continue;
@@ -120,9 +120,10 @@ Status DeviceShare::checkNuma(const PodInfo& pod, NodeId node, NumaMask affinity
   const PodDevices& devices = of(pod, node);
   if (args_.disableDeviceNUMATopologyAlignment || !here || !devices.wanted()) return {};
   const auto reservations = matched(pod, node);
-  return asStatus(allocate(devices, pod, *here,
-                           {.affinity = affinity, .reservations = reservations, .takingOver = node})
-                      .answer);
+  return asStatus(
+      allocate(devices, pod, *here,
+               {.affinity = affinity, .reservations = reservations, .preAllocationNode = node})
+          .answer);
 }
 
 }  // namespace koord::scheduler

@@ -175,7 +175,8 @@ Status DeviceShare::judgeDevices(const PodDevices& devices, const PodInfo& pod,
   }
   const auto reservations = mayMatch ? matched(pod, here.id) : std::vector<ReservationOnNode>();
   return statusOf(
-      allocate(devices, pod, here, {.reservations = reservations, .takingOver = here.id}).answer);
+      allocate(devices, pod, here, {.reservations = reservations, .preAllocationNode = here.id})
+          .answer);
 }
 
 Status DeviceShare::filter(const CycleState& state, const PodInfo& pod, NodeFilter& nodes) {

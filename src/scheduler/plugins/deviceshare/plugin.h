@@ -103,7 +103,7 @@ class DeviceShare final : public Plugin,
     // The matched reservations of the node to try; empty: the node alone.
     std::span<const ReservationOnNode> reservations;
     // Set for a reserve pod: the node on which it may take pods over.
-    NodeId takingOver = kNoNode;
+    NodeId preAllocationNode = kNoNode;
   };
   struct Outcome {
     DeviceAnswer answer;

@@ -68,7 +68,7 @@ void DeviceShare::addOutlook(const PodInfo& pod, NodeId node, json::object& into
                                    {.reserving = true,
                                     .affinity = affinityOf(pod, node, true),
                                     .reservations = reservations,
-                                    .takingOver = node});
+                                    .preAllocationNode = node});
   if (!outcome.answer.ok()) return;
   json::object wouldGet;
   for (const DeviceType type : kDeviceTypes) {

@@ -28,7 +28,7 @@ Status DeviceShare::reserve(CycleState&, const PodPtr& pod, NodeId node) {
                              {.reserving = true,
                               .affinity = affinityOf(*pod, node, true),
                               .reservations = usable,
-                              .takingOver = node});
+                              .preAllocationNode = node});
   if (!outcome.answer.ok()) {
     const bool unresolvable = outcome.answer.outcome == DeviceAnswer::Outcome::Unresolvable;
     return {unresolvable ? Code::UnschedulableAndUnresolvable : Code::Unschedulable,

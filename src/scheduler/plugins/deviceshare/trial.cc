@@ -134,10 +134,10 @@ std::optional<DeviceAnswer> DeviceShare::allocateAround(const PodDevices& device
                                                         const DeviceUse& use,
                                                         const Trial& trial) const {
   const ReservationsOffer* offer = pod.kind ? reservations() : nullptr;
-  if (!offer || trial.takingOver == kNoNode) return std::nullopt;
+  if (!offer || trial.preAllocationNode == kNoNode) return std::nullopt;
   GivenDevices theirs;
   bool any = false;
-  for (const PodPtr& other : offer->takenOver(pod, trial.takingOver)) {
+  for (const PodPtr& other : offer->takenOver(pod, trial.preAllocationNode)) {
     const DeviceGrant* held = table_.grantOf(other->uid());
     if (!held) continue;
     for (const DeviceType type : kDeviceTypes) {

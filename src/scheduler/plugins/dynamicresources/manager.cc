@@ -108,7 +108,7 @@ DeviceManager::PlanPtr DeviceManager::planFor(const std::vector<ResourceClaimPtr
   std::vector<std::uint64_t> key;
   for (const ResourceClaimPtr& claim : unallocated) key.push_back(claims.specOf(*claim));
   if (std::exchange(plansOf_, classRevision_) != classRevision_ ||
-      plannedRequests_ > kMostPlanned) {
+      plannedRequests_ > kMaxPlannedRequests) {
     plans_.clear();
     plannedRequests_ = 0;
   }

@@ -73,7 +73,7 @@ class DeviceManager {
   std::uint64_t classRevision_ = 0;
   std::uint64_t sharedRevision_ = 0;
   // Requests of remembered plans. More means that users write new expressions for every claim.
-  static constexpr std::size_t kMostPlanned = 16384;
+  static constexpr std::size_t kMaxPlannedRequests = 16384;
   ExtendedResourceClasses extended_;                      // empty if the gate is off
   std::map<std::string, dra::MatcherPtr> classMatchers_;  // by class; of those that were asked for
   // By the specs of the claims.

@@ -44,7 +44,7 @@ NumaHints NodeNumaResource::numaHints(const PodInfo& pod, NodeId node) {
   struct List {
     std::vector<NumaHint> hints;
     NumaMask lacking = 0;
-    int fewest = kMostNumaNodes + 1;
+    int fewest = kMaxNumaNodes + 1;
   };
   std::vector<List> lists(widest.reported());
   for (std::size_t i = 0; i < lists.size(); ++i) {

@@ -126,7 +126,7 @@ class NumaCapacity {
   std::vector<std::int64_t> setFree_;      // by set, column
   std::vector<std::int64_t> setTotal_;     // likewise
   std::vector<std::int64_t> setLeastCpu_;  // the smallest number of CPUs to bind over its zones
-  std::array<std::int64_t, kMostNumaNodes + 1> largestShare_{};  // of bound cpu, by number of zones
+  std::array<std::int64_t, kMaxNumaNodes + 1> largestShare_{};  // of bound cpu, by number of zones
   NodeFreeCpus counted_;
 };
 

@@ -164,9 +164,9 @@ class Reader {
       addUp(zone, path, topology.metadata.annotations);
     }
     std::ranges::sort(node_.zones, {}, &NumaZone::id);
-    if (!node_.zones.empty() && node_.zones.back().id >= kMostNumaNodes) {
+    if (!node_.zones.empty() && node_.zones.back().id >= kMaxNumaNodes) {
       node_.problems.push_back(fmt::format("zones: node-{} is beyond node-{}, zones are not used",
-                                           node_.zones.back().id, kMostNumaNodes - 1));
+                                           node_.zones.back().id, kMaxNumaNodes - 1));
       node_.zones.clear();
     }
     std::vector<int> ids;

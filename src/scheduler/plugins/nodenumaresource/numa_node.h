@@ -47,11 +47,11 @@ struct NumaNode {
   bool reported = false;  // there is a NodeResourceTopology
   std::shared_ptr<const CpuTopology> topology;
   CpuSet reserved;  // CPUs that the scheduler must not allocate
-  // By id, all below kMostNumaNodes. If a node has other ids, its zones are not used at all.
+  // By id, all below kMaxNumaNodes. If a node has other ids, its zones are not used at all.
   std::vector<NumaZone> zones;
   std::vector<NumaMask> zoneSets;  // numaSubsets of them
   NumaMask allZones = 0;
-  std::array<std::uint8_t, kMostNumaNodes> zoneAt{};  // position in `zones` by id
+  std::array<std::uint8_t, kMaxNumaNodes> zoneAt{};  // position in `zones` by id
   NumaPolicy policy = NumaPolicy::None;
   CpuBindPolicy bind = CpuBindPolicy::None;  // the policy for every pod
   std::optional<NumaStrategy> strategy;

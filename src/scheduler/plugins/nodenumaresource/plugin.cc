@@ -52,7 +52,7 @@ PreFilterResult NodeNumaResource::preFilter(CycleState&, const PodInfo& pod) {
 NumaMask NodeNumaResource::maskOf(const NumaGrant& grant) {
   NumaMask mask = 0;
   for (const NumaAmounts& part : grant.numa)
-    if (part.numa < kMostNumaNodes) mask |= NumaMask{1} << part.numa;
+    if (part.numa < kMaxNumaNodes) mask |= NumaMask{1} << part.numa;
   return mask;
 }
 

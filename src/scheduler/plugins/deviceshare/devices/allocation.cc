@@ -14,7 +14,7 @@ namespace koord::scheduler {
 namespace {
 
 // No device has so many bytes, and sums of it cannot overflow.
-constexpr std::int64_t kMostGiven = std::int64_t{1} << 48;
+constexpr std::int64_t kMaxGivenAmount = std::int64_t{1} << 48;
 
 bool isMinor(std::int64_t minor) {
   return minor >= 0 && minor < Minors::kMaxCpus;
@@ -27,7 +27,7 @@ Result<GivenDevice> givenOf(const GivenDeviceDocument& document) {
   GivenDevice given{
       static_cast<int>(document.minor), DeviceAmounts::of(document.resources), {}, {}};
   for (const auto& [name, amount] : document.resources)
-    if (deviceResourceOf(name) && amount.value() > kMostGiven)
+    if (deviceResourceOf(name) && amount.value() > kMaxGivenAmount)
       return fail(ErrorCode::Invalid, fmt::format("resources[{}]: {} is more than there can be",
                                                   name, amount.toString()));
   if (!document.extension) return given;

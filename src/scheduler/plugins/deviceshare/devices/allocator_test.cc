@@ -105,8 +105,8 @@ TEST(SharedGpus, get_memory_in_bytes_and_percent) {
 TEST(SharedGpus, can_be_cut_into_three_by_bytes) {
   DeviceMachine machine;
   machine.gpu(0, 0, "a");
-  const DeviceMachine::Wish third{.requests = asks({{"koordinator.sh/gpu-memory", "5461Mi"}}),
-                                  .keep = true};
+  const DeviceMachine::Request third{.requests = asks({{"koordinator.sh/gpu-memory", "5461Mi"}}),
+                                     .keep = true};
   for (const int ratio : {34, 34, 32}) {
     EXPECT_EQ(machine.ask(third), "gpu 0");
     EXPECT_EQ(
@@ -165,18 +165,20 @@ TEST(Partitions, of_the_best_group_come_first) {
   EXPECT_EQ(machine.ask({.requests = two}), "gpu 4,5");
   machine.useGpu(4);
   EXPECT_EQ(machine.ask({.requests = two}), "gpu 0,1");
-  const auto wish = [](std::string text) {
+  const auto partitionSpec = [](std::string text) {
     return api::StringMap{{std::string(kAnnotationPartitionSpec), std::move(text)}};
   };
-  EXPECT_EQ(
-      machine.ask({.requests = two, .annotations = wish(R"({"allocatePolicy": "Restricted"})")}),
-      "Insufficient Partitioned GPU Devices");
-  EXPECT_EQ(machine.ask({.requests = two, .annotations = wish(R"({"ringBusBandwidth": "150Gi"})")}),
+  EXPECT_EQ(machine.ask({.requests = two,
+                         .annotations = partitionSpec(R"({"allocatePolicy": "Restricted"})")}),
             "Insufficient Partitioned GPU Devices");
-  EXPECT_EQ(machine.ask({.requests = asks({{"nvidia.com/gpu", "1"}}), .annotations = wish("{}")}),
+  EXPECT_EQ(machine.ask({.requests = two,
+                         .annotations = partitionSpec(R"({"ringBusBandwidth": "150Gi"})")}),
+            "Insufficient Partitioned GPU Devices");
+  EXPECT_EQ(machine.ask(
+                {.requests = asks({{"nvidia.com/gpu", "1"}}), .annotations = partitionSpec("{}")}),
             "node(s) Unsupported number of GPU requests");
   machine.device.metadata.annotations.clear();
-  EXPECT_EQ(machine.ask({.requests = two, .annotations = wish("{}")}),
+  EXPECT_EQ(machine.ask({.requests = two, .annotations = partitionSpec("{}")}),
             "node(s) missing GPU Partition Table");
 }
 
@@ -217,26 +219,26 @@ TEST(OtherDevices, are_counted_as_their_hint_says) {
 TEST(OtherDevices, give_each_virtual_function_once) {
   DeviceMachine machine;
   machine.rdma(0, 0, "a", 2).rdma(1, 0, "b");
-  const DeviceMachine::Wish wish{.requests = asks({{"koordinator.sh/rdma", "10"}}),
-                                 .annotations = hint(R"({"rdma": {"vfSelector": {}}})"),
-                                 .keep = true};
-  EXPECT_EQ(machine.ask(wish), "rdma 0/0000:00:00.0");
-  EXPECT_EQ(machine.ask(wish), "rdma 0/0000:00:00.1");
-  EXPECT_EQ(machine.ask(wish), "Insufficient rdma devices");
+  const DeviceMachine::Request request{.requests = asks({{"koordinator.sh/rdma", "10"}}),
+                                       .annotations = hint(R"({"rdma": {"vfSelector": {}}})"),
+                                       .keep = true};
+  EXPECT_EQ(machine.ask(request), "rdma 0/0000:00:00.0");
+  EXPECT_EQ(machine.ask(request), "rdma 0/0000:00:00.1");
+  EXPECT_EQ(machine.ask(request), "Insufficient rdma devices");
   machine.device.spec.devices[0].vfGroups.clear();
-  EXPECT_EQ(machine.ask(wish), "Insufficient rdma VirtualFunctions");
+  EXPECT_EQ(machine.ask(request), "Insufficient rdma VirtualFunctions");
 }
 
 TEST(OtherDevices, share_no_switch_that_is_wanted_alone) {
   DeviceMachine machine;
   machine.rdma(0, 0, "a").rdma(1, 0, "a").rdma(2, 0, "b");
   machine.use(DeviceType::Rdma, 0, asks({{"koordinator.sh/rdma", "10"}}));
-  const DeviceMachine::Wish wish{
+  const DeviceMachine::Request request{
       .requests = asks({{"koordinator.sh/rdma", "10"}}),
       .annotations = hint(R"({"rdma": {"exclusivePolicy": "PCIeLevel"}})")};
-  EXPECT_EQ(machine.ask(wish), "rdma 2");
+  EXPECT_EQ(machine.ask(request), "rdma 2");
   machine.use(DeviceType::Rdma, 2, asks({{"koordinator.sh/rdma", "10"}}));
-  EXPECT_EQ(machine.ask(wish), "Insufficient rdma devices");
+  EXPECT_EQ(machine.ask(request), "Insufficient rdma devices");
 }
 
 // --- Views.
@@ -373,14 +375,15 @@ TEST(Allocation, never_gives_more_than_there_is) {
         machine.used.remove(pods.back());
         pods.pop_back();
       }
-      DeviceMachine::Wish wish{.requests = requests[static_cast<std::size_t>(pick(0, 7))],
-                               .annotations = hint(hints[static_cast<std::size_t>(pick(0, 3))]),
-                               .scoring = pick(0, 1) == 0 ? &kLeastFirst : nullptr,
-                               .keep = true};
+      DeviceMachine::Request request{
+          .requests = requests[static_cast<std::size_t>(pick(0, 7))],
+          .annotations = hint(hints[static_cast<std::size_t>(pick(0, 3))]),
+          .scoring = pick(0, 1) == 0 ? &kLeastFirst : nullptr,
+          .keep = true};
       if (pick(0, 1) == 0)
-        wish.annotations[std::string(kAnnotationDeviceJoint)] =
+        request.annotations[std::string(kAnnotationDeviceJoint)] =
             R"({"deviceTypes": ["gpu", "rdma"]})";
-      machine.ask(wish);
+      machine.ask(request);
       if (!machine.last.ok()) continue;
       pods.push_back(machine.last.given);
       ++given;

@@ -15,7 +15,7 @@ constexpr std::array<std::string_view, kDeviceResources> kResourceNames{
     model::kNpuCpu,  model::kNpuDvpp,   model::kRdma,           model::kFpga};
 
 // The upper limit of sums, far above what a device has.
-constexpr std::int64_t kMostOfDevice = std::int64_t{1} << 60;
+constexpr std::int64_t kMaxDeviceAmount = std::int64_t{1} << 60;
 
 template <class Enum, class Names>
 std::optional<Enum> findName(const Names& names, std::string_view name) {
@@ -58,7 +58,7 @@ api::ResourceList DeviceAmounts::toList() const {
 }
 
 void DeviceAmounts::set(DeviceResource resource, std::int64_t value) {
-  values_[index(resource)] = std::clamp<std::int64_t>(value, 0, kMostOfDevice);
+  values_[index(resource)] = std::clamp<std::int64_t>(value, 0, kMaxDeviceAmount);
   named_ = static_cast<std::uint8_t>(named_ | 1U << index(resource));
 }
 
@@ -74,7 +74,7 @@ bool DeviceAmounts::covers(const DeviceAmounts& request) const {
 
 void DeviceAmounts::add(const DeviceAmounts& other) {
   for (std::size_t i = 0; i < kDeviceResources; ++i)
-    values_[i] = std::min(values_[i] + other.values_[i], kMostOfDevice);
+    values_[i] = std::min(values_[i] + other.values_[i], kMaxDeviceAmount);
   named_ |= other.named_;
 }
 
@@ -95,7 +95,7 @@ DeviceAmounts DeviceAmounts::least(const DeviceAmounts& other) const {
 DeviceAmounts DeviceAmounts::times(std::int64_t factor) const {
   DeviceAmounts amounts = *this;
   for (std::int64_t& value : amounts.values_)
-    if (__builtin_mul_overflow(value, factor, &value)) value = kMostOfDevice;
+    if (__builtin_mul_overflow(value, factor, &value)) value = kMaxDeviceAmount;
   return amounts;
 }
 

@@ -52,7 +52,7 @@ class DeviceMachine {
          {"koordinator.sh/gpu-memory", Quantity::of((percent << 34) / 100)}});
   }
 
-  struct Wish {
+  struct Request {
     api::ResourceList requests;
     api::StringMap annotations;
     const DeviceScoring* scoring = nullptr;
@@ -64,20 +64,22 @@ class DeviceMachine {
     DeviceRules rules = DeviceRules::Ours;
   };
   // "gpu 0,1 rdma 0", or the reason of the failure.
-  std::string ask(const Wish& wish) {
-    const auto demand = readDeviceDemand(wish.requests, wish.annotations);
+  std::string ask(const Request& request) {
+    const auto demand = readDeviceDemand(request.requests, request.annotations);
     if (!demand) return demand.error().message;
     const DeviceInventory inventory(std::make_shared<const api::Device>(device));
-    const DeviceOffer offer{inventory, used, node, wish.numas, wish.reusable, wish.only};
-    const DeviceQuestion question{
-        .offer = offer, .demand = *demand, .scoring = wish.scoring, .preferred = wish.preferred};
-    const DeviceAllocator allocator(wish.rules);
+    const DeviceOffer offer{inventory, used, node, request.numas, request.reusable, request.only};
+    const DeviceQuestion question{.offer = offer,
+                                  .demand = *demand,
+                                  .scoring = request.scoring,
+                                  .preferred = request.preferred};
+    const DeviceAllocator allocator(request.rules);
     last = allocator.allocate(question);
     score = allocator.score(question).value_or(-1);
     if (!last.ok()) return last.reasons.empty() ? "?" : last.reasons.front();
     if (auto filled = allocator.fillGpuMemory(last.given, inventory, used); !filled)
       return filled.error().message;
-    if (wish.keep) used.add(last.given);
+    if (request.keep) used.add(last.given);
     std::string text;
     for (const DeviceType type : kDeviceTypes) {
       for (std::size_t i = 0; i < at(last.given, type).size(); ++i) {

@@ -9,7 +9,7 @@ namespace koord::scheduler::dra {
 
 namespace {
 
-constexpr std::int64_t kMostAlternatives = 8;
+constexpr std::int64_t kMaxAlternatives = 8;
 
 bool contains(const api::List<std::string>& list, const std::string& text) {
   return std::ranges::find(list, text) != list.end();
@@ -156,7 +156,7 @@ std::int64_t rankOf(const Plan& plan, const Search& search) {
   std::int64_t rank = 0;
   for (std::size_t g = 0; g < plan.groups.size(); ++g)
     if (plan.requests[plan.groups[g].first].name != plan.requests[plan.groups[g].first].own)
-      rank += kMostAlternatives - static_cast<std::int64_t>(search.chosen()[g]);
+      rank += kMaxAlternatives - static_cast<std::int64_t>(search.chosen()[g]);
   return rank;
 }
 
@@ -167,7 +167,7 @@ std::int64_t rankOf(const api::ResourceClaimSpec& spec, const api::AllocationRes
       const std::string name = request.name + "/" + request.firstAvailable[i].name;
       if (std::ranges::any_of(allocation.devices.results,
                               [&](const auto& each) { return each.request == name; }))
-        rank += kMostAlternatives - static_cast<std::int64_t>(i);
+        rank += kMaxAlternatives - static_cast<std::int64_t>(i);
     }
   }
   return rank;

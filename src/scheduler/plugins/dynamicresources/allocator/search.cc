@@ -178,7 +178,7 @@ Search::Step Search::placeDevices(std::size_t group, std::size_t request, std::i
   if (results + count - number > static_cast<std::int64_t>(api::kMaxAllocationResults))
     return Step::No;
   if (!thorough_) return next(group, request, number, start);
-  if (hopeless(group, request, number, start)) return Step::No;
+  if (cannotSucceed(group, request, number, start)) return Step::No;
   const auto state = stateOf(group, request, number, start);
   if (thorough_->failed.contains(state)) return Step::No;
   const Step step = next(group, request, number, start);

@@ -111,7 +111,8 @@ class Search {
   void findLastUses();
   std::pair<std::uint64_t, std::uint64_t> stateOf(std::size_t group, std::size_t request,
                                                   std::int64_t number, std::uint32_t start);
-  bool hopeless(std::size_t group, std::size_t request, std::int64_t number, std::uint32_t start);
+  bool cannotSucceed(std::size_t group, std::size_t request, std::int64_t number,
+                     std::uint32_t start);
   bool canFill(const RequestPlan& request, const std::vector<Match>& candidates,
                std::int64_t needed, std::uint32_t start);
 

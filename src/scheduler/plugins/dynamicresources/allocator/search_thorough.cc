@@ -10,7 +10,7 @@ namespace koord::scheduler::dra {
 
 namespace {
 
-std::uint64_t scrambled(std::uint64_t a, std::uint64_t b) {
+std::uint64_t mixHash(std::uint64_t a, std::uint64_t b) {
   const unsigned __int128 product =
       static_cast<unsigned __int128>(a ^ 0xA0761D6478BD642FULL) * (b ^ 0xE7037ED1A0B428DBULL);
   return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
@@ -95,8 +95,8 @@ std::pair<std::uint64_t, std::uint64_t> Search::stateOf(std::size_t group, std::
                                                         std::int64_t number, std::uint32_t start) {
   std::uint64_t low = 0, high = 0;
   const auto add = [&](std::uint64_t what, std::uint64_t value) {
-    low += scrambled(what * 2 + 1, value);
-    high += scrambled(value ^ 0x589965CC75374CC3ULL, what * 2 + 1);
+    low += mixHash(what * 2 + 1, value);
+    high += mixHash(value ^ 0x589965CC75374CC3ULL, what * 2 + 1);
   };
   const auto now = static_cast<std::int32_t>(group);
   add(1, group << 32 | request);
@@ -167,8 +167,8 @@ bool Search::canFill(const RequestPlan& request, const std::vector<Match>& candi
   return false;
 }
 
-bool Search::hopeless(std::size_t group, std::size_t request, std::int64_t number,
-                      std::uint32_t start) {
+bool Search::cannotSucceed(std::size_t group, std::size_t request, std::int64_t number,
+                           std::uint32_t start) {
   const RequestPlan& what = plan_.requests[request];
   if (!what.all && !canFill(what, thorough_->candidates[request], what.count - number, start))
     return true;

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "base/time.h"
+#include "scheduler/framework/device_backed.h"
 #include "scheduler/framework/services.h"
 
 namespace koord::scheduler {
@@ -42,17 +43,30 @@ json::value decisionJson(const Decision& decision) {
                       {"rejections", std::move(rejections)}};
 }
 
+// Calls fn(resource, amount, free) for what the node lacks of the pod's requests: not for resources
+// that devices provide there. `devices` may be nullptr.
+template <class F>
+void forEachMissing(const DeviceBackedResources* devices, const Cluster& cluster,
+                    const PodInfo& pod, NodeId node, F&& fn) {
+  const auto isBacked = [&](ResourceId id) { return devices && devices->isBacked(id); };
+  pod.request.forEach([&](ResourceId id, std::int64_t amount) {
+    const std::int64_t all = Cluster::columnAt(cluster.allocatable(id), node);
+    const std::int64_t free = all - Cluster::columnAt(cluster.requested(id), node);
+    if (amount > 0 && amount > free && (all != 0 || !isBacked(id))) fn(id, amount, free);
+  });
+}
+
 // The node that lacks the least of what the pod requests, and how much.
-json::value nearestMiss(const Cluster& cluster, const PodInfo& pod, const NodeSet& rejected) {
+json::value nearestMiss(const Profile& profile, const Cluster& cluster, const PodInfo& pod,
+                        const NodeSet& rejected) {
+  const auto offers = profile.offers<const DeviceBackedResources>();
+  const DeviceBackedResources* const devices = offers.empty() ? nullptr : offers.front();
   NodeId best = kNoNode;
   double least = 0;
   rejected.forEach([&](NodeId node) {
     double missing = 0;
-    pod.request.forEach([&](ResourceId id, std::int64_t amount) {
-      const std::int64_t free = Cluster::columnAt(cluster.allocatable(id), node) -
-                                Cluster::columnAt(cluster.requested(id), node);
-      if (amount > 0 && amount > free)
-        missing += static_cast<double>(amount - free) / static_cast<double>(amount);
+    forEachMissing(devices, cluster, pod, node, [&](ResourceId, auto amount, auto free) {
+      missing += static_cast<double>(amount - free) / static_cast<double>(amount);
     });
     if (missing > 0 && (best == kNoNode || missing < least)) {
       best = node;
@@ -61,11 +75,8 @@ json::value nearestMiss(const Cluster& cluster, const PodInfo& pod, const NodeSe
   });
   if (best == kNoNode) return nullptr;
   json::object missing;
-  pod.request.forEach([&](ResourceId id, std::int64_t amount) {
-    const std::int64_t free = Cluster::columnAt(cluster.allocatable(id), best) -
-                              Cluster::columnAt(cluster.requested(id), best);
-    if (amount > 0 && amount > free)
-      missing.emplace(cluster.resources().name(id), amountText(id, addSaturating(amount, -free)));
+  forEachMissing(devices, cluster, pod, best, [&](ResourceId id, auto amount, auto free) {
+    missing.emplace(cluster.resources().name(id), amountText(id, addSaturating(amount, -free)));
   });
   return json::object{{"node", cluster.node(best).name}, {"missing", std::move(missing)}};
 }
@@ -169,7 +180,7 @@ void addNearMisses(const Cluster& cluster, NodeSearch& search, CycleState& state
     const auto& plugin = diagnosis.filterPlugins[verdicts.rejection(verdicts.at(node)).plugin];
     if (plugin == "NodeResourcesFit") tooFull.insert(node);
   });
-  out.emplace("nearestMiss", nearestMiss(cluster, *pod, tooFull));
+  out.emplace("nearestMiss", nearestMiss(search.profile(), cluster, *pod, tooFull));
   out.emplace("butForOne", butForOne(search.profile(), cluster, *pod, nearly, verdicts));
 }
 

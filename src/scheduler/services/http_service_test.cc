@@ -7,7 +7,9 @@
 #include "base/log.h"
 #include "net/fake_responder.h"
 #include "scheduler/core/scheduler_fixture.h"
+#include "scheduler/plugins/dynamicresources/objects.h"
 #include "scheduler/services/explanation_writer.h"
+#include "scheduler/testing/claims.h"
 #include "scheduler/testing/small_plugins.h"
 
 namespace koord::scheduler {
@@ -357,6 +359,20 @@ TEST(HttpService, shows_requests_for_a_resource_that_no_node_has) {
   s.run();
   EXPECT_THAT(s.get("/apis/v1/nodes/a"),
               HasSubstr(R"("ScalarResources":{"example.com/thing":2}})"));
+}
+
+TEST(HttpService, devices_that_back_a_resource_are_not_missing) {
+  Service s;
+  auto backing = std::make_shared<api::DeviceClass>(*testing::gpuClass());
+  backing->spec.extendedResourceName = "example.com/gpu";
+  s.scheduler->stores().of<api::DeviceClass>().set(backing);
+  s.scheduler->stores().of<api::ResourceSlice>().set(testing::gpuSlice("a", 1));
+  s.node(aNode("a"));
+  s.create(aPod("p").request("cpu", "5").request("example.com/gpu", "1"));
+  s.run();
+  const auto pending = parseJson(s.get("/apis/v1/explain/pods/default/p"));
+  ASSERT_TRUE(pending);
+  EXPECT_EQ(toJson(*at(*pending, "nearestMiss")), R"({"node":"a","missing":{"cpu":"1"}})");
 }
 
 TEST(HttpService, describes_nodes_and_explains_pods_on_the_leader) {

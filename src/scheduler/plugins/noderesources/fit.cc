@@ -209,7 +209,7 @@ PreFilterResult NodeResourcesFit::preFilter(CycleState& state, const PodInfo& po
 
 // The columns that the filter reads for one pod. fits() is the hot loop: nearly all nodes pass it
 // or fail at the first resource; the rest is for nodes that fail there.
-class NodeResourcesFit::Room {
+class NodeResourcesFit::FreeResources {
  public:
   // One bit per resource that is short, the last two for "too many pods" and "can never fit".
   // Resources beyond the 62nd share a bit, so such sets do not identify the reasons.
@@ -218,7 +218,8 @@ class NodeResourcesFit::Room {
   static constexpr Shortage kNever = 1ULL << 63;
   static constexpr std::size_t kMaxDistinguished = 62;
 
-  Room(const Cluster& cluster, const BackingDevices& devices, const std::vector<Wanted>& wanted)
+  FreeResources(const Cluster& cluster, const BackingDevices& devices,
+                const std::vector<Wanted>& wanted)
       : wanted_(wanted),
         podCount_(cluster.podCount().data()),
         allowedPods_(cluster.allowedPods().data()),
@@ -231,8 +232,8 @@ class NodeResourcesFit::Room {
                           resource.amount, !resource.beyond && devices.isBacked(resource.id)});
     }
   }
-  Room(const Room&) = delete;
-  Room& operator=(const Room&) = delete;
+  FreeResources(const FreeResources&) = delete;
+  FreeResources& operator=(const FreeResources&) = delete;
 
   // Without the pod's credit, which can only make the verdict better.
   bool fits(NodeId node) const {
@@ -292,21 +293,22 @@ class NodeResourcesFit::Room {
 };
 
 Status NodeResourcesFit::filter(const CycleState& state, const PodInfo&, NodeFilter& nodes) {
-  const Room room(cluster_, devices_, *state.get<std::vector<Wanted>>(kWanted));
-  boost::container::small_vector<std::pair<Room::Shortage, VerdictId>, 8> known;
+  const FreeResources free(cluster_, devices_, *state.get<std::vector<Wanted>>(kWanted));
+  boost::container::small_vector<std::pair<FreeResources::Shortage, VerdictId>, 8> known;
   nodes.forEach([&](NodeId node) {
-    if (room.fits(node)) return;
+    if (free.fits(node)) return;
     const NodeCredit* const credit = state.view().empty() ? nullptr : state.view().on(node);
-    const Room::Shortage shortage = room.shortageOn(node, credit);
+    const FreeResources::Shortage shortage = free.shortageOn(node, credit);
     if (shortage == 0) return;
-    if (room.canDistinguish()) {
+    if (free.canDistinguish()) {
       const auto same =
           std::ranges::find(known, shortage, [](const auto& pair) { return pair.first; });
       if (same != known.end()) return nodes.reject(node, same->second);
     }
-    const VerdictId id = nodes.rejection(
-        (shortage & Room::kNever) != 0 ? Code::UnschedulableAndUnresolvable : Code::Unschedulable,
-        room.reasonsOn(node, credit, shortage));
+    const VerdictId id =
+        nodes.rejection((shortage & FreeResources::kNever) != 0 ? Code::UnschedulableAndUnresolvable
+                                                                : Code::Unschedulable,
+                        free.reasonsOn(node, credit, shortage));
     known.emplace_back(shortage, id);
     nodes.reject(node, id);
   });

@@ -52,7 +52,7 @@ class NodeResourcesFit final : public Plugin,
     bool beyond = false;  // the request overflows the amount
     std::string reason;
   };
-  class Room;
+  class FreeResources;
   struct Scored {
     ResourceId id = 0;
     std::int64_t weight = 1;

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <optional>
 
+#include "base/ascii.h"
 #include "base/split.h"
 
 namespace koord::model {
@@ -15,10 +16,6 @@ namespace {
 
 constexpr std::array<std::string_view, 7> kHardwareNames{
     "uuid", "parentuuid", "pcibusid", "pciebusid", "pciaddr", "pciaddress", "parentpciaddr"};
-
-char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
 
 std::optional<unsigned> hexadecimal(std::string_view text, std::size_t most) {
   unsigned value = 0;
@@ -50,18 +47,14 @@ std::optional<std::string> pciAddress(std::string_view text) {
 
 bool namesHardware(std::string_view attribute) {
   const std::string_view name = attribute.substr(attribute.rfind('/') + 1);
-  const auto same = [](char a, char b) { return lower(a) == b; };
-  return std::ranges::any_of(kHardwareNames, [&](std::string_view known) {
-    return std::ranges::equal(name, known, same);
-  });
+  return std::ranges::any_of(kHardwareNames,
+                             [&](std::string_view known) { return sameIgnoringCase(name, known); });
 }
 
 std::string deviceIdentity(std::string_view text) {
   text = trim(text);
   if (auto address = pciAddress(text)) return *std::move(address);
-  std::string identity(text);
-  std::ranges::transform(identity, identity.begin(), lower);
-  return identity;
+  return lowered(text);
 }
 
 }  // namespace koord::model

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "api/core.h"
+#include "api/group_version.h"
 #include "apiserver/local_api.h"
 #include "base/file.h"
 #include "base/virtual_loop.h"
@@ -137,10 +138,8 @@ class EmbeddedCluster final : public kube::Api {
             std::string(textAt(object, "metadata", "name"))};
   }
   std::optional<api::ResourceType> typeOf(const json::value& object) const {
-    const auto apiVersion = textAt(object, "apiVersion");
-    const auto slash = apiVersion.find('/');
     const auto resource = server_->registry().findByKind(
-        slash == apiVersion.npos ? "" : apiVersion.substr(0, slash), textAt(object, "kind"));
+        api::splitApiVersion(textAt(object, "apiVersion")).group, textAt(object, "kind"));
     if (!resource) return std::nullopt;
     return api::ResourceType{resource->group, resource->storageVersion().name, resource->plural,
                              resource->kind, resource->namespaced};

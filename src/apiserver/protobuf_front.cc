@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "api/group_version.h"
 #include "api/protobuf/transcode.h"
 #include "apiserver/server/call.h"
 
@@ -45,11 +46,10 @@ const Schema* schemaOf(const Registry& registry, std::string_view apiVersion,
   // The metadata are field 1 in every kind.
   if (kind == "PartialObjectMetadata" && apiVersion == "meta.k8s.io/v1")
     return types.find("Namespace");
-  const auto slash = apiVersion.find('/');
-  const bool core = slash == std::string_view::npos;
-  const auto resource = registry.findByKind(core ? "" : apiVersion.substr(0, slash), kind);
+  const auto [group, versionName] = api::splitApiVersion(apiVersion);
+  const auto resource = registry.findByKind(group, kind);
   if (!resource || resource->custom) return nullptr;
-  const auto* version = resource->version(core ? apiVersion : apiVersion.substr(slash + 1));
+  const auto* version = resource->version(versionName);
   return version && version->schema && hasWireForm(*version->schema) ? version->schema : nullptr;
 }
 

@@ -10,6 +10,7 @@
 
 #include "api/device.h"
 #include "api/elasticquota.h"
+#include "api/group_version.h"
 #include "api/recommendation.h"
 #include "apiserver/role_api.h"
 #include "base/file.h"
@@ -168,10 +169,8 @@ class FailoverWorld {
   void install(const std::filesystem::path& file) {
     const auto documents = parseYamlDocuments(readFile(file).value()).value();
     for (const auto& document : documents) {
-      const auto apiVersion = textAt(document, "apiVersion");
-      const auto slash = apiVersion.find('/');
       const auto resource = server_->registry().findByKind(
-          slash == apiVersion.npos ? "" : apiVersion.substr(0, slash), textAt(document, "kind"));
+          api::splitApiVersion(textAt(document, "apiVersion")).group, textAt(document, "kind"));
       ASSERT_TRUE(resource) << file;
       put({resource->group, resource->storageVersion().name, resource->plural, resource->kind,
            resource->namespaced},

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "api/group_version.h"
 #include "kube/client.h"
 #include "scenario/jmespath.h"
 
@@ -28,10 +29,8 @@ const TypeResolver::Known* TypeResolver::find(const std::string& group, const st
 }
 
 Task<Result<api::ResourceType>> TypeResolver::resolve(std::string apiVersion, std::string kind) {
-  const auto slash = apiVersion.find('/');
-  const std::string group = slash == std::string::npos ? "" : apiVersion.substr(0, slash);
-  const std::string version =
-      slash == std::string::npos ? apiVersion : apiVersion.substr(slash + 1);
+  const auto parts = api::splitApiVersion(apiVersion);
+  const std::string group(parts.group), version(parts.version);
   if (!find(group, version, kind)) {
     const auto resource = builtin_.findByKind(group, kind);
     if (resource && builtin_.find(group, version, resource->plural)) {

@@ -1,4 +1,5 @@
 #include "apiserver/admission/matching.h"
+#include "api/group_version.h"
 
 #include <algorithm>
 
@@ -35,11 +36,8 @@ json::object kindOf(const AdmissionAttributes& a, const Resource& resource,
                     std::string_view version) {
   if (a.objectKind.empty())
     return {{"group", resource.group}, {"version", version}, {"kind", resource.kind}};
-  const auto slash = a.objectVersion.find('/');
-  const bool core = slash == std::string::npos;
-  return {{"group", core ? "" : a.objectVersion.substr(0, slash)},
-          {"version", core ? a.objectVersion : a.objectVersion.substr(slash + 1)},
-          {"kind", a.objectKind}};
+  const auto [group, ownVersion] = api::splitApiVersion(a.objectVersion);
+  return {{"group", group}, {"version", ownVersion}, {"kind", a.objectKind}};
 }
 
 json::object resourceOf(const Resource& resource, std::string_view version) {

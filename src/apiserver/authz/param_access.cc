@@ -1,4 +1,5 @@
 #include "apiserver/authz/param_access.h"
+#include "api/group_version.h"
 
 #include <fmt/format.h>
 
@@ -13,11 +14,9 @@ struct ParamResource {
 ParamResource resourceOf(const Registry& registry, const json::value& kind) {
   ParamResource out;
   if (!kind.is_object()) return out;
-  const auto apiVersion = textAt(kind, "apiVersion");
-  const auto slash = apiVersion.find('/');
-  const bool core = slash == std::string_view::npos;
-  out.group = core ? "" : apiVersion.substr(0, slash);
-  out.version = core ? apiVersion : apiVersion.substr(slash + 1);
+  const auto [group, version] = api::splitApiVersion(textAt(kind, "apiVersion"));
+  out.group = group;
+  out.version = version;
   if (const auto resource = registry.findByKind(out.group, textAt(kind, "kind")))
     out.plural = resource->plural;
   return out;

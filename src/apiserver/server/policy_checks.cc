@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "api/group_version.h"
 #include "apiserver/objects/edit.h"
 #include "apiserver/rules/policy_types.h"
 #include "apiserver/server/server.h"
@@ -49,13 +50,9 @@ void addKinds(const Registry& registry, const json::value& rule,
 }
 
 const api::Schema* paramSchema(const Registry& registry, const json::value& kind) {
-  const auto apiVersion = textAt(kind, "apiVersion");
-  const auto slash = apiVersion.find('/');
-  const bool core = slash == std::string_view::npos;
-  const auto resource =
-      registry.findByKind(core ? "" : apiVersion.substr(0, slash), textAt(kind, "kind"));
-  const auto* version =
-      resource ? resource->version(core ? apiVersion : apiVersion.substr(slash + 1)) : nullptr;
+  const auto [group, versionName] = api::splitApiVersion(textAt(kind, "apiVersion"));
+  const auto resource = registry.findByKind(group, textAt(kind, "kind"));
+  const auto* version = resource ? resource->version(versionName) : nullptr;
   return version ? version->schema : nullptr;
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "api/codec.h"
+#include "api/group_version.h"
 #include "api/selector.h"
 #include "apiserver/access/reviews.h"
 #include "apiserver/authn/service_account_tokens.h"
@@ -70,10 +71,8 @@ Result<std::vector<json::value>> paramsOf(const Registry& registry, Store& store
                                           const json::value& kind, const json::value& ref,
                                           const std::string& namespace_) {
   const auto apiVersion = textAt(kind, "apiVersion");
-  const auto slash = apiVersion.find('/');
-  const auto group =
-      slash == std::string_view::npos ? std::string_view() : apiVersion.substr(0, slash);
-  const auto resource = registry.findByKind(group, textAt(kind, "kind"));
+  const auto resource =
+      registry.findByKind(api::splitApiVersion(apiVersion).group, textAt(kind, "kind"));
   if (!resource)
     return fail(ErrorCode::NotFound, fmt::format("paramKind kind `{}, Kind={}` not known",
                                                  apiVersion, textAt(kind, "kind")));

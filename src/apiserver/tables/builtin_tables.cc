@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <cctype>
-
 #include "api/codec.h"
+#include "api/group_version.h"
 #include "api/selector.h"
 #include "apiserver/objects/edit.h"
+#include "base/ascii.h"
 #include "base/time.h"
 
 namespace koord::apiserver {
@@ -243,12 +243,9 @@ array revision(const value& o, WallTime now) {
   if (const auto* owners = at(o, "metadata", "ownerReferences"); owners && owners->is_array())
     for (const auto& owner : owners->get_array()) {
       if (!flagAt(owner, "controller")) continue;
-      const std::string_view apiVersion = textAt(owner, "apiVersion");
-      const auto slash = apiVersion.find('/');
-      controller = textAt(owner, "kind");
-      for (char& c : controller) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-      if (slash != std::string_view::npos)
-        controller += fmt::format(".{}", apiVersion.substr(0, slash));
+      const auto group = api::splitApiVersion(textAt(owner, "apiVersion")).group;
+      controller = lowered(textAt(owner, "kind"));
+      if (!group.empty()) controller += fmt::format(".{}", group);
       controller += fmt::format("/{}", textAt(owner, "name"));
     }
   return {str(controller), integerAt(o, 0, "revision"), created(o, now)};

@@ -6,6 +6,7 @@
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 
+#include "api/group_version.h"
 #include "base/time.h"
 #include "cluster/controllers/garbage_collector.h"
 #include "cluster/controllers/rollout.h"
@@ -128,8 +129,7 @@ std::optional<DisruptionController::Scale> DisruptionController::knownScale(
 Task<Result<DisruptionController::Scale>> DisruptionController::scaleOf(PodPtr pod,
                                                                         api::OwnerReference owner) {
   if (auto known = knownScale(*pod, owner)) co_return *std::move(known);
-  const auto slash = owner.apiVersion.find('/');
-  const std::string group = slash == std::string::npos ? "" : owner.apiVersion.substr(0, slash);
+  const std::string group(api::splitApiVersion(owner.apiVersion).group);
   const auto resource = registry_.findByKind(group, owner.kind);
   if (!resource)
     co_return fail(ErrorCode::NotFound, fmt::format("no matches for kind \"{}\" in version \"{}\"",

@@ -5,6 +5,7 @@
 #include <boost/json/object.hpp>
 
 #include "api/codec.h"
+#include "api/group_version.h"
 #include "kube/client.h"
 
 // The graph of owners: items by uid, and for each owner the uids of its dependents, built from a
@@ -202,9 +203,8 @@ Task<Result<bool>> GarbageCollector::ownerExists(std::string namespace_,
                                                  api::OwnerReference owner) {
   if (items_.contains(owner.uid)) co_return true;
   // The watch may be behind, so the server is asked.
-  const auto slash = owner.apiVersion.find('/');
-  const std::string group = slash == std::string::npos ? "" : owner.apiVersion.substr(0, slash);
-  const auto resource = registry_.findByKind(group, owner.kind);
+  const auto resource =
+      registry_.findByKind(api::splitApiVersion(owner.apiVersion).group, owner.kind);
   if (!resource) co_return true;  // of an unknown kind: leave it alone
   const api::ObjectKey key{resource->namespaced ? namespace_ : "", owner.name};
   const api::ResourceType type = typeOf(*resource);

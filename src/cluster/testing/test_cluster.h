@@ -7,6 +7,7 @@
 
 #include <boost/json/object.hpp>
 
+#include "api/group_version.h"
 #include "apiserver/local_api.h"
 #include "base/virtual_loop.h"
 #include "base/yaml.h"
@@ -130,10 +131,8 @@ class TestCluster {
     EXPECT_TRUE(bound) << (bound ? "" : bound.error().message);
   }
   apiserver::ResourcePtr resourceOf(const json::value& document) {
-    const std::string apiVersion(textAt(document, "apiVersion"));
-    const auto slash = apiVersion.find('/');
     return server_->registry().findByKind(
-        slash == std::string::npos ? "" : apiVersion.substr(0, slash), textAt(document, "kind"));
+        api::splitApiVersion(textAt(document, "apiVersion")).group, textAt(document, "kind"));
   }
   static std::string namespaceOf(const apiserver::Resource& resource, std::string_view given) {
     if (!resource.namespaced) return {};

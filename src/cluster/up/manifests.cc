@@ -4,6 +4,7 @@
 
 #include <boost/json/object.hpp>
 
+#include "api/group_version.h"
 #include "cluster/controllers/garbage_collector.h"
 #include "kube/client.h"
 
@@ -31,9 +32,7 @@ Task<Result<>> applyObject(kube::Api& api, const apiserver::Registry& registry, 
                            ApplyMode mode) {
   const std::string apiVersion(textAt(object, "apiVersion"));
   const std::string kind(textAt(object, "kind"));
-  const auto slash = apiVersion.find('/');
-  const auto resource =
-      registry.findByKind(slash == std::string::npos ? "" : apiVersion.substr(0, slash), kind);
+  const auto resource = registry.findByKind(api::splitApiVersion(apiVersion).group, kind);
   if (!resource)
     co_return fail(ErrorCode::NotFound, fmt::format("no kind {} in {}", kind, apiVersion));
   const api::ResourceType type = typeOf(*resource);

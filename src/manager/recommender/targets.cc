@@ -1,4 +1,5 @@
 #include "manager/recommender/targets.h"
+#include "api/group_version.h"
 
 #include <fmt/format.h>
 
@@ -13,11 +14,6 @@ constexpr int kLevels = 4;  // of controllers above a pod
 const api::OwnerReference* controllerIn(const api::List<api::OwnerReference>& owners) {
   const auto found = std::ranges::find_if(owners, &api::OwnerReference::controller);
   return found == owners.end() ? nullptr : &*found;
-}
-
-std::string_view groupOf(std::string_view apiVersion) {
-  const auto slash = apiVersion.find('/');
-  return slash == std::string_view::npos ? std::string_view() : apiVersion.substr(0, slash);
 }
 
 }  // namespace
@@ -50,7 +46,8 @@ bool RecommendationPods::includes(const api::Pod& pod, const OwnersOf& ownersOf)
   const auto isIt = [this](std::string_view apiVersion, std::string_view kind,
                            std::string_view name) {
     return kind == workload_.kind && name == workload_.name &&
-           (workload_.apiVersion.empty() || groupOf(apiVersion) == groupOf(workload_.apiVersion));
+           (workload_.apiVersion.empty() || api::splitApiVersion(apiVersion).group ==
+                                                api::splitApiVersion(workload_.apiVersion).group);
   };
   if (isIt("v1", "Pod", pod.metadata.name)) return true;
   const auto* owner = controllerIn(pod.metadata.ownerReferences);

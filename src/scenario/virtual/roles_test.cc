@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "api/admission.h"
+#include "api/group_version.h"
 #include "apiserver/authn/service_account_tokens.h"
 #include "apiserver/role_api.h"
 #include "base/random.h"
@@ -80,10 +81,8 @@ class RolesTest : public testing::Test {
   ~RolesTest() override { loop_.runReady(); }
 
   void create(const json::value& object) {
-    const auto version = textAt(object, "apiVersion");
-    const auto slash = version.find('/');
     const auto found = server_->registry().findByKind(
-        slash == version.npos ? "" : version.substr(0, slash), textAt(object, "kind"));
+        api::splitApiVersion(textAt(object, "apiVersion")).group, textAt(object, "kind"));
     ASSERT_TRUE(found) << toJson(object);
     const api::ResourceType type{found->group, found->storageVersion().name, found->plural,
                                  found->kind, found->namespaced};

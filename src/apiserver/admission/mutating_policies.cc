@@ -82,13 +82,17 @@ Outcome<> MutatingPolicies::mutate(AdmissionAttributes& a, const AdmissionHost& 
   const RequestForms forms(host.forms, a);
   // A deletion has no object that could change.
   if (a.operation == "DELETE" || !mayMatch(a, forms)) return {};
-  const Selection selection = select(a, forms, host);
+  const std::vector<Selected> selection = select(a, forms, host);
   Refusals refusals;
-  for (const Problem& problem : selection.problems)
-    refusals.add(problem.policy, problem.binding, problem.message, false);
+  // As kube-apiserver: problems are reported before the errors of expressions.
+  for (const Selected& selected : selection)
+    if (const auto* problem = std::get_if<Problem>(&selected))
+      refusals.add(problem->policy, problem->binding, problem->message, false);
   PolicyRequest request(host, a, forms);
   bool isPatched = false;
-  for (const Invocation& invocation : selection.invocations) {
+  for (const Selected& selected : selection) {
+    if (!std::holds_alternative<Invocation>(selected)) continue;
+    const auto& invocation = std::get<Invocation>(selected);
     Application application(invocation, forms, request, complete);
     const auto matched = application.match();
     if (!matched)

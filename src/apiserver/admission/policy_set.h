@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "apiserver/admission/host.h"
@@ -55,10 +56,7 @@ class PolicySet {
     std::shared_ptr<const Binding> binding;  // nullptr: the policy is the problem
     std::string message;
   };
-  struct Selection {
-    std::vector<Invocation> invocations;
-    std::vector<Problem> problems;
-  };
+  using Selected = std::variant<Invocation, Problem>;
 
   // Follow the objects. Called with each stored version, and with null after a deletion.
   void setPolicy(const std::string& name, const json::value* object);
@@ -67,13 +65,14 @@ class PolicySet {
   // Returns true if select() may find something. Cheap.
   bool mayMatch(const AdmissionAttributes& attributes, const RequestForms& forms) const;
   // What applies to the request, by policies and then bindings in the order of their names.
-  Selection select(const AdmissionAttributes& attributes, const RequestForms& forms,
-                   const AdmissionHost& host) const;
+  std::vector<Selected> select(const AdmissionAttributes& attributes, const RequestForms& forms,
+                               const AdmissionHost& host) const;
 
  private:
   void selectBinding(const AdmissionAttributes& attributes, const AdmissionHost& host,
                      const std::shared_ptr<const Policy>& policy, const ResourceForm& form,
-                     const std::shared_ptr<const Binding>& binding, Selection& out) const;
+                     const std::shared_ptr<const Binding>& binding,
+                     std::vector<Selected>& out) const;
 
   std::map<std::string, std::shared_ptr<const Policy>> policies_;
   std::map<std::string, std::shared_ptr<const Binding>> bindings_;
@@ -119,10 +118,9 @@ bool PolicySet<Program>::mayMatch(const AdmissionAttributes& a, const RequestFor
 }
 
 template <class Program>
-typename PolicySet<Program>::Selection PolicySet<Program>::select(const AdmissionAttributes& a,
-                                                                  const RequestForms& forms,
-                                                                  const AdmissionHost& host) const {
-  Selection out;
+auto PolicySet<Program>::select(const AdmissionAttributes& a, const RequestForms& forms,
+                                const AdmissionHost& host) const -> std::vector<Selected> {
+  std::vector<Selected> out;
   if (isAboutPolicies(a)) return out;
   for (const auto& [name, policy] : policies_) {
     const auto bindings = bindingsOf_.find(name);
@@ -130,7 +128,7 @@ typename PolicySet<Program>::Selection PolicySet<Program>::select(const Admissio
     const auto form = policy->match.match(a, forms, host.namespaceLabels);
     if (!form) continue;
     const auto misconfigured = [&](std::string_view why) {
-      out.problems.push_back({policy, nullptr, fmt::format("failed to configure policy: {}", why)});
+      out.push_back(Problem{policy, nullptr, fmt::format("failed to configure policy: {}", why)});
     };
     if (!policy->match.problem().empty()) {
       misconfigured(policy->match.problem());
@@ -152,26 +150,26 @@ void PolicySet<Program>::selectBinding(const AdmissionAttributes& a, const Admis
                                        const std::shared_ptr<const Policy>& policy,
                                        const ResourceForm& form,
                                        const std::shared_ptr<const Binding>& binding,
-                                       Selection& out) const {
+                                       std::vector<Selected>& out) const {
   const auto misconfigured = [&](std::string_view why) {
-    out.problems.push_back({policy, binding, fmt::format("failed to configure binding: {}", why)});
+    out.push_back(Problem{policy, binding, fmt::format("failed to configure binding: {}", why)});
   };
   if (!binding->match.problem().empty()) return misconfigured(binding->match.problem());
   if (!policy->paramKind.is_object() || !binding->paramRef.is_object()) {
-    out.invocations.push_back({policy, binding, form, nullptr});
+    out.push_back(Invocation{policy, binding, form, nullptr});
     return;
   }
   auto params = host.params(policy->paramKind, binding->paramRef, a.namespace_);
   if (!params && params.error().code == ErrorCode::NotFound) {
-    out.problems.push_back(
-        {policy, nullptr, fmt::format("failed to configure policy: {}", params.error().message)});
+    out.push_back(Problem{policy, nullptr,
+                          fmt::format("failed to configure policy: {}", params.error().message)});
   } else if (!params) {
     misconfigured(params.error().message);
   } else if (params->empty() && textAt(binding->paramRef, "parameterNotFoundAction") == "Deny") {
     misconfigured("no params found for policy binding with `Deny` parameterNotFoundAction");
   } else {
     for (json::value& param : *params)
-      out.invocations.push_back({policy, binding, form, std::move(param)});
+      out.push_back(Invocation{policy, binding, form, std::move(param)});
   }
 }
 

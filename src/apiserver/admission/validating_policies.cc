@@ -115,13 +115,17 @@ Outcome<> ValidatingPolicies::check(const AdmissionAttributes& a, const Admissio
                                     AdmissionNotes& notes) const {
   const RequestForms forms(host.forms, a);
   if (!mayMatch(a, forms)) return {};
-  const Selection selection = select(a, forms, host);
   Verdict verdict(a, notes);
-  for (const Problem& problem : selection.problems) verdict.add(problem);
   PolicyRequest request(host, a, forms);
-  for (const Invocation& invocation : selection.invocations)
+  for (const Selected& selected : select(a, forms, host)) {
+    if (const auto* problem = std::get_if<Problem>(&selected)) {
+      verdict.add(*problem);
+      continue;
+    }
+    const auto& invocation = std::get<Invocation>(selected);
     verdict.add(invocation, invocation.policy->program->evaluate(
                                 request.inputs(invocation.form, invocation.param)));
+  }
   return verdict.end();
 }
 

@@ -94,6 +94,24 @@ TEST_F(PoliciesTest, aBindingGivesParameters) {
                         "`Deny` parameterNotFoundAction"));
 }
 
+TEST_F(PoliciesTest, theFirstDenialIsThatOfTheFirstPolicy) {
+  ASSERT_EQ(policy(R"("validations":[{"expression":"false"}])").status, 201);
+  ASSERT_EQ(binding(R"(["Deny"])").status, 201);
+  auto second = get(kGroup + "validatingadmissionpolicies/p").body.get_object();
+  second["metadata"] = json::object{{"name", "q"}};
+  second["spec"].get_object()["paramKind"] = {{"apiVersion", "a.b/v1"}, {"kind", "None"}};
+  ASSERT_EQ(post(kGroup + "validatingadmissionpolicies", toJson(second)).status, 201);
+  ASSERT_EQ(post(kGroup + "validatingadmissionpolicybindings",
+                 R"({"metadata":{"name":"c"},"spec":{"policyName":"q","validationActions":["Deny"],
+                    "paramRef":{"name":"none","parameterNotFoundAction":"Deny"}}})")
+                .status,
+            201);
+  EXPECT_THAT(map("a", "{}").message(), HasSubstr("'p' with binding 'b' denied request: failed"));
+  ASSERT_EQ(remove(kGroup + "validatingadmissionpolicybindings/b").status, 200);
+  EXPECT_THAT(map("a", "{}").message(),
+              HasSubstr("'q' denied request: failed to configure policy"));
+}
+
 TEST_F(PoliciesTest, aBindingMayNarrowTheRequests) {
   ASSERT_EQ(policy(R"("validations":[{"expression":"false"}])").status, 201);
   ASSERT_EQ(binding(R"(["Deny"])",

@@ -4,22 +4,21 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "apiserver/admission/matching.h"
 #include "apiserver/objects/failure.h"
+#include "apiserver/server/target.h"
 
 namespace koord::apiserver {
 
 struct AdmissionHost {
   NamespaceLabels namespaceLabels;                                    // for namespaceSelector
   std::function<json::value(std::string_view name)> namespaceObject;  // null: there is none
-  // The objects that the paramRef of a binding names, of the policy's paramKind. `namespace_` is
-  // that of the request. NotFound: the kind does not exist.
-  std::function<Result<std::vector<json::value>>(
-      const json::value& paramKind, const json::value& paramRef, const std::string& namespace_)>
-      params;
+  // Where the objects of a policy's paramKind are; nullopt: the kind is not served.
+  std::function<std::optional<Target>(const json::value& paramKind)> paramTarget;
   // The schema of a built-in kind: "Scale".
   std::function<const api::Schema*(std::string_view kind)> kindSchema;
   Authorize authorize;

@@ -10,9 +10,11 @@ namespace {
 using Invocation = MutatingPolicies::Invocation;
 
 std::string keyOf(const Invocation& invocation) {
-  return fmt::format("{}/{}/{}/{}", invocation.policy->name, invocation.binding->name,
-                     textAt(invocation.param, "metadata", "namespace"),
-                     textAt(invocation.param, "metadata", "name"));
+  std::string key = fmt::format("{}/{}", invocation.policy->name, invocation.binding->name);
+  if (const PolicyParam& param = invocation.param)
+    key += fmt::format("/{}/{}", textAt(*param, "metadata", "namespace"),
+                       textAt(*param, "metadata", "name"));
+  return key;
 }
 
 // The policies that could not be applied, whose failure policy is Fail.
@@ -51,14 +53,11 @@ class Application {
 
   bool isApplied = false;  // at least one mutation
 
-  Result<bool> match() {
-    return invocation_.policy->program->match(request_.inputs(invocation_.form, invocation_.param));
-  }
+  Result<bool> match() { return invocation_.policy->program->match(inputs()); }
   // The inner error is that of the expression or its patch.
   Outcome<Result<>> apply(std::size_t index) {
     const ResourceForm& form = invocation_.form;
-    auto next = invocation_.policy->program->apply(index, request_.inputs(form, invocation_.param),
-                                                   request_.schema(form));
+    auto next = invocation_.policy->program->apply(index, inputs(), request_.schema(form));
     if (!next) return Result<>(fail(std::move(next).error()));
     json::value object = forms_.converted(*std::move(next), form, true);
     if (auto good = complete_(object, true); !good) return std::unexpected(std::move(good.error()));
@@ -68,6 +67,8 @@ class Application {
   }
 
  private:
+  PolicyInputs inputs() { return request_.inputs(invocation_.form, invocation_.param.get()); }
+
   const Invocation& invocation_;
   const RequestForms& forms_;
   PolicyRequest& request_;

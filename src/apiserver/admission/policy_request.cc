@@ -41,9 +41,11 @@ PolicyRequest::Shown& PolicyRequest::shownIn(const ResourceForm& form) {
   return shown;
 }
 
-PolicyInputs PolicyRequest::inputs(const ResourceForm& form, const json::value& param) {
+PolicyInputs PolicyRequest::inputs(const ResourceForm& form, const json::value* param) {
+  static const json::value kNone;
   const Shown& shown = shownIn(form);
-  return {shown.object, shown.oldObject, shown.request, namespace_, param, authorizer_};
+  return {shown.object, shown.oldObject,        shown.request,
+          namespace_,   param ? *param : kNone, authorizer_};
 }
 
 void PolicyRequest::setObject(json::value object) {

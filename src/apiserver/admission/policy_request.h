@@ -16,8 +16,9 @@ class PolicyRequest {
   PolicyRequest(const AdmissionHost& host, const AdmissionAttributes& attributes,
                 const RequestForms& forms);
 
-  // `param` outlives the result, which is valid until the object of the form changes.
-  PolicyInputs inputs(const ResourceForm& form, const json::value& param);
+  // `param` (nullptr: none) outlives the result, which is valid until the object of the form
+  // changes.
+  PolicyInputs inputs(const ResourceForm& form, const json::value* param);
   // The object in the form.
   const json::value& object(const ResourceForm& form) { return shownIn(form).object; }
   // Replaces the object by one in the form of the request.

@@ -12,8 +12,10 @@
 #include <variant>
 #include <vector>
 
+#include "api/group_version.h"
 #include "apiserver/admission/host.h"
 #include "apiserver/admission/policy_match.h"
+#include "apiserver/admission/policy_params.h"
 
 namespace koord::apiserver {
 
@@ -48,7 +50,7 @@ class PolicySet {
     std::shared_ptr<const Policy> policy;
     std::shared_ptr<const Binding> binding;
     ResourceForm form;
-    json::value param;  // null: none
+    PolicyParam param;  // nullptr: none
   };
   // Why a policy or a binding cannot be applied to a request.
   struct Problem {
@@ -69,10 +71,13 @@ class PolicySet {
                                const AdmissionHost& host) const;
 
  private:
-  void selectBinding(const AdmissionAttributes& attributes, const AdmissionHost& host,
-                     const std::shared_ptr<const Policy>& policy, const ResourceForm& form,
-                     const std::shared_ptr<const Binding>& binding,
-                     std::vector<Selected>& out) const;
+  // Adds what applies, or why not: a binding of the policy, once for each of its parameters. `kind`
+  // is that of parameters; nullopt: the policy has none.
+  static void selectBinding(const AdmissionAttributes& attributes,
+                            const std::shared_ptr<const Policy>& policy, const ResourceForm& form,
+                            const std::shared_ptr<const Binding>& binding,
+                            const std::optional<Target>& kind, PolicyParams& params,
+                            std::vector<Selected>& out);
 
   std::map<std::string, std::shared_ptr<const Policy>> policies_;
   std::map<std::string, std::shared_ptr<const Binding>> bindings_;
@@ -121,6 +126,7 @@ template <class Program>
 auto PolicySet<Program>::select(const AdmissionAttributes& a, const RequestForms& forms,
                                 const AdmissionHost& host) const -> std::vector<Selected> {
   std::vector<Selected> out;
+  PolicyParams params;
   if (isAboutPolicies(a)) return out;
   for (const auto& [name, policy] : policies_) {
     const auto bindings = bindingsOf_.find(name);
@@ -138,39 +144,41 @@ auto PolicySet<Program>::select(const AdmissionAttributes& a, const RequestForms
       misconfigured(policy->program->problems().front());
       continue;
     }
+    std::optional<Target> kind;
+    if (policy->paramKind.is_object() && !(kind = host.paramTarget(policy->paramKind))) {
+      const auto [group, version] = api::splitApiVersion(textAt(policy->paramKind, "apiVersion"));
+      misconfigured(fmt::format("failed to find resource referenced by paramKind: '{}/{}, Kind={}'",
+                                group, version, textAt(policy->paramKind, "kind")));
+      continue;
+    }
     for (const auto& [unused, binding] : bindings->second)
       if (binding->match.match(a, forms, host.namespaceLabels))
-        selectBinding(a, host, policy, *form, binding, out);
+        selectBinding(a, policy, *form, binding, kind, params, out);
   }
   return out;
 }
 
 template <class Program>
-void PolicySet<Program>::selectBinding(const AdmissionAttributes& a, const AdmissionHost& host,
+void PolicySet<Program>::selectBinding(const AdmissionAttributes& a,
                                        const std::shared_ptr<const Policy>& policy,
                                        const ResourceForm& form,
                                        const std::shared_ptr<const Binding>& binding,
-                                       std::vector<Selected>& out) const {
+                                       const std::optional<Target>& kind, PolicyParams& params,
+                                       std::vector<Selected>& out) {
   const auto misconfigured = [&](std::string_view why) {
     out.push_back(Problem{policy, binding, fmt::format("failed to configure binding: {}", why)});
   };
   if (!binding->match.problem().empty()) return misconfigured(binding->match.problem());
-  if (!policy->paramKind.is_object() || !binding->paramRef.is_object()) {
+  if (!kind || !binding->paramRef.is_object()) {
     out.push_back(Invocation{policy, binding, form, nullptr});
     return;
   }
-  auto params = host.params(policy->paramKind, binding->paramRef, a.namespace_);
-  if (!params && params.error().code == ErrorCode::NotFound) {
-    out.push_back(Problem{policy, nullptr,
-                          fmt::format("failed to configure policy: {}", params.error().message)});
-  } else if (!params) {
-    misconfigured(params.error().message);
-  } else if (params->empty() && textAt(binding->paramRef, "parameterNotFoundAction") == "Deny") {
-    misconfigured("no params found for policy binding with `Deny` parameterNotFoundAction");
-  } else {
-    for (json::value& param : *params)
-      out.push_back(Invocation{policy, binding, form, std::move(param)});
-  }
+  auto found = params.find(*kind, binding->paramRef, a.namespace_);
+  if (!found) return misconfigured(found.error().message);
+  if (found->empty() && textAt(binding->paramRef, "parameterNotFoundAction") == "Deny")
+    return misconfigured("no params found for policy binding with `Deny` parameterNotFoundAction");
+  for (PolicyParam& param : *found)
+    out.push_back(Invocation{policy, binding, form, std::move(param)});
 }
 
 }  // namespace koord::apiserver

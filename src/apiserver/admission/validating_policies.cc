@@ -124,7 +124,7 @@ Outcome<> ValidatingPolicies::check(const AdmissionAttributes& a, const Admissio
     }
     const auto& invocation = std::get<Invocation>(selected);
     verdict.add(invocation, invocation.policy->program->evaluate(
-                                request.inputs(invocation.form, invocation.param)));
+                                request.inputs(invocation.form, invocation.param.get())));
   }
   return verdict.end();
 }

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "apiserver/admission/policy_params.h"
 #include "apiserver/testing.h"
 
 namespace koord::apiserver::testing {
@@ -109,7 +110,50 @@ TEST_F(PoliciesTest, theFirstDenialIsThatOfTheFirstPolicy) {
   EXPECT_THAT(map("a", "{}").message(), HasSubstr("'p' with binding 'b' denied request: failed"));
   ASSERT_EQ(remove(kGroup + "validatingadmissionpolicybindings/b").status, 200);
   EXPECT_THAT(map("a", "{}").message(),
-              HasSubstr("'q' denied request: failed to configure policy"));
+              HasSubstr("'q' denied request: failed to configure policy: failed to find resource "
+                        "referenced by paramKind: 'a.b/v1, Kind=None'"));
+}
+
+TEST_F(PoliciesTest, parametersHaveTheVersionOfTheirKind) {
+  ASSERT_EQ(post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+                 R"({"metadata":{"name":"limits.a.b"},"spec":{"group":"a.b","scope":"Namespaced",
+      "names":{"plural":"limits","singular":"limit","kind":"Limit","listKind":"LimitList"},
+      "versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":
+        {"type":"object"}}},{"name":"v2","served":true,"storage":false,"schema":
+        {"openAPIV3Schema":{"type":"object"}}}]}})")
+                .status,
+            201);
+  ASSERT_EQ(post("/apis/a.b/v1/namespaces/default/limits", R"({"metadata":{"name":"l"}})").status,
+            201);
+  ASSERT_EQ(policy(R"("paramKind":{"apiVersion":"a.b/v2","kind":"Limit"},
+      "validations":[{"expression":"params.apiVersion == 'a.b/v2'"}])")
+                .status,
+            201);
+  ASSERT_EQ(
+      binding(R"(["Deny"])", R"(,"paramRef":{"name":"l","parameterNotFoundAction":"Deny"})").status,
+      201);
+  EXPECT_EQ(map("a", "{}").status, 201);
+  ASSERT_EQ(mergePatch(kGroup + "validatingadmissionpolicies/p",
+                       R"({"spec":{"paramKind":{"apiVersion":"a.b/v3"}}})")
+                .status,
+            200);
+  EXPECT_THAT(map("b", "{}").message(), HasSubstr("failed to find resource referenced by"));
+}
+
+TEST_F(PoliciesTest, bindingsShareTheirParameters) {
+  ASSERT_EQ(map("limits", R"({"most":"1"})").status, 201);
+  kube::Request request;
+  request.version = "v1";
+  request.resource = "configmaps";
+  const auto kind = findTarget(server->registry(), server->store(), request);
+  ASSERT_TRUE(kind);
+  PolicyParams params;
+  const auto byName = params.find(*kind, {{"name", "limits"}}, "default");
+  const auto bySelector = params.find(*kind, {{"selector", json::object()}}, "default");
+  ASSERT_TRUE(byName && bySelector);
+  ASSERT_EQ(byName->size(), 1U);
+  EXPECT_EQ(textAt(*byName->front(), "data", "most"), "1");
+  EXPECT_THAT(*bySelector, ::testing::Contains(byName->front()));
 }
 
 TEST_F(PoliciesTest, aBindingMayNarrowTheRequests) {

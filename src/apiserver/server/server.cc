@@ -2,9 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "api/codec.h"
 #include "api/group_version.h"
-#include "api/selector.h"
 #include "apiserver/access/reviews.h"
 #include "apiserver/authn/service_account_tokens.h"
 #include "apiserver/authz/authorizer.h"
@@ -66,44 +64,12 @@ cel::AuthorizationDecision answerCheck(Authorizer* authorizer, const User& user,
   return {.allowed = decision.allowed, .reason = decision.reason, .error = {}};
 }
 
-// The parameters that a policy's binding names.
-Result<std::vector<json::value>> paramsOf(const Registry& registry, Store& store,
-                                          const json::value& kind, const json::value& ref,
-                                          const std::string& namespace_) {
-  const auto apiVersion = textAt(kind, "apiVersion");
-  const auto resource =
-      registry.findByKind(api::splitApiVersion(apiVersion).group, textAt(kind, "kind"));
-  if (!resource)
-    return fail(ErrorCode::NotFound, fmt::format("paramKind kind `{}, Kind={}` not known",
-                                                 apiVersion, textAt(kind, "kind")));
-  std::string space(textAt(ref, "namespace"));
-  if (!resource->namespaced && !space.empty())
-    return fail(ErrorCode::Invalid,
-                "paramRef.namespace must not be provided for a cluster-scoped `paramKind`");
-  if (resource->namespaced && space.empty()) space = namespace_;
-  if (resource->namespaced && space.empty())
-    return fail(ErrorCode::Invalid,
-                "cannot use namespaced paramRef in policy binding that matches "
-                "cluster-scoped resources");
-  const Table& table = store.table(resource->table);
-  std::vector<json::value> found;
-  const auto add = [&](const Entry& entry) {
-    if (auto object = parseJson(entry.text)) found.push_back(*std::move(object));
-  };
-  if (const auto name = textAt(ref, "name"); !name.empty()) {
-    const auto entry =
-        table.find(space.empty() ? std::string(name) : fmt::format("{}/{}", space, name));
-    if (entry) add(*entry);
-    return found;
-  }
-  const auto decoded = api::decode<api::LabelSelector>(memberOf(ref, "selector"));
-  const auto selector = decoded ? api::Selector::compile(*decoded)
-                                : Result<api::Selector>(std::unexpected(decoded.error()));
-  if (!selector) return fail(selector.error());
-  const auto [first, last] = table.range(space);
-  for (auto it = first; it != last; ++it)
-    if (selector->matches(it->second->labels)) add(*it->second);
-  return found;
+// Where the objects of a kind {apiVersion, kind} are.
+std::optional<Target> targetOfKind(const Registry& registry, Store& store,
+                                   const json::value& kind) {
+  const auto [group, version] = api::splitApiVersion(textAt(kind, "apiVersion"));
+  const auto resource = registry.findByKind(group, textAt(kind, "kind"));
+  return resource ? targetOf(registry, store, group, version, resource->plural) : std::nullopt;
 }
 
 // Every group and version that serves the objects of the resource.
@@ -150,10 +116,8 @@ Server::Server(Executor& executor, ServerOptions options)
              auto object = entry ? parseJson(entry->text) : Result<json::value>(json::value());
              return object ? *std::move(object) : json::value();
            },
-       .params =
-           [this](const json::value& kind, const json::value& ref, const std::string& namespace_) {
-             return paramsOf(registry_, store_, kind, ref, namespace_);
-           },
+       .paramTarget =
+           [this](const json::value& kind) { return targetOfKind(registry_, store_, kind); },
        .kindSchema =
            [this](std::string_view kind) { return registry_.builtinSchemas()->find(kind); },
        .authorize =

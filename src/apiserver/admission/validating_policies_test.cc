@@ -11,6 +11,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 class PoliciesTest : public ServerTest {
  protected:
@@ -232,6 +233,43 @@ TEST_F(PoliciesTest, theStatusSaysWhichFieldsDoNotExist) {
   const auto mended = get(kGroup + "validatingadmissionpolicies/p");
   EXPECT_EQ(at(mended.body, "status", "typeChecking", "expressionWarnings"), nullptr);
   EXPECT_EQ(toJson(*at(mended.body, "status", "observedGeneration")), "2");
+}
+
+TEST_F(PoliciesTest, otherWorkRunsBetweenTwoKindsOfATypeCheck) {
+  int turns = 0;
+  const auto rules = [](const std::string& group, const std::string& resources) {
+    return R"({"apiGroups":[")" + group +
+           R"("],"apiVersions":["v1"],"operations":["CREATE"],"resources":[)" + resources + "]}";
+  };
+  // The first rule has ten kinds, so Secrets are not checked any more.
+  const auto body = R"({"metadata":{"name":"q"},"spec":{"matchConstraints":{"resourceRules":[)" +
+                    rules("", R"("configmaps","endpoints","events","limitranges","namespaces",
+                        "nodes","pods","podtemplates","replicationcontrollers","resourcequotas")") +
+                    "," + rules("", R"("secrets")") +
+                    R"(]},"validations":[{"expression":"object.dta == 1"}]}})";
+  // The turns of a task beside the check.
+  const auto count = [](VirtualLoop& loop, Server& server, int& turns) -> Task<void> {
+    for (int i = 0; i < 100; ++i) {
+      auto yield = sleepFor(loop, Duration::zero());
+      co_await yield;
+      const auto entry = server.store()
+                             .table("validatingadmissionpolicies.admissionregistration.k8s.io")
+                             .find("q");
+      if (entry && entry->text.contains("observedGeneration")) co_return;
+      ++turns;
+    }
+  };
+  tasks.spawn(count(loop, *server, turns));
+  ASSERT_EQ(post(kGroup + "validatingadmissionpolicies", body).status, 201);
+  loop.advance(std::chrono::milliseconds(10));
+  EXPECT_GE(turns, 10);
+  EXPECT_LT(turns, 100);
+  const auto stored = get(kGroup + "validatingadmissionpolicies/q");
+  const auto* warnings = at(stored.body, "status", "typeChecking", "expressionWarnings");
+  ASSERT_NE(warnings, nullptr);
+  const std::string text(textAt(warnings->get_array()[0], "warning"));
+  EXPECT_THAT(text, HasSubstr("/v1, Kind=ResourceQuota: ERROR"));
+  EXPECT_THAT(text, Not(HasSubstr("Secret")));
 }
 
 TEST_F(PoliciesTest, thousandsOfVariablesDoNotEndTheServer) {

@@ -15,45 +15,41 @@ std::optional<cel::Type> typeOf(DeclaredTypes& types, const api::Schema* schema)
   return type ? std::optional(type->type) : std::nullopt;
 }
 
-// What an expression is warned of, one text a kind.
-struct Warnings {
-  std::string fieldRef, expression, text;
-};
+}  // namespace
 
-std::vector<Warnings> expressionsOf(const json::value& spec) {
-  std::vector<Warnings> all;
+PolicyTypeCheck::PolicyTypeCheck(const json::value& spec, const api::Schema* params,
+                                 const api::Schema& objectMeta)
+    : spec_(spec), params_(params), objectMeta_(objectMeta) {
   const auto* validations = arrayAt(spec, "validations");
   for (std::size_t i = 0; validations && i < validations->size(); ++i)
     for (const char* field : {"expression", "messageExpression"})
       if (const auto text = textAt((*validations)[i], field); !trim(text).empty())
-        all.push_back({fmt::format("spec.validations[{}].{}", i, field), std::string(text), ""});
-  return all;
+        expressions_.push_back(
+            {fmt::format("spec.validations[{}].{}", i, field), std::string(text), ""});
 }
 
-}  // namespace
-
-json::array expressionWarnings(const json::value& spec, const std::vector<PolicyKind>& kinds,
-                               const api::Schema* params, const api::Schema& objectMeta) {
-  std::vector<Warnings> all = expressionsOf(spec);
-  for (const PolicyKind& kind : kinds) {
-    DeclaredTypes types(&objectMeta);
-    const auto object = typeOf(types, kind.schema);
-    if (!object) continue;
-    const PolicyExpressions policy(spec, nullptr, object, typeOf(types, params));
-    if (!policy.environment()) continue;
-    for (Warnings& one : all) {
-      const auto program =
-          compilePolicyExpression(policy.environment()->full(), one.expression, {});
-      if (program) continue;
-      constexpr std::string_view kPrefix = "compilation failed: ";
-      one.text += fmt::format("{}{}: {}\n", one.text.empty() ? "" : "\n", kind.name,
-                              std::string_view(program.error().message).substr(kPrefix.size()));
-    }
+void PolicyTypeCheck::check(const std::string& kind, const api::Schema& schema) {
+  DeclaredTypes types(&objectMeta_);
+  const auto object = typeOf(types, &schema);
+  if (!object) return;
+  const PolicyExpressions policy(spec_, nullptr, object, typeOf(types, params_));
+  if (!policy.environment()) return;
+  for (Expression& expression : expressions_) {
+    const auto program = compilePolicyExpression(policy.environment()->full(), expression.text, {});
+    if (program) continue;
+    constexpr std::string_view kPrefix = "compilation failed: ";
+    expression.warning +=
+        fmt::format("{}{}: {}\n", expression.warning.empty() ? "" : "\n", kind,
+                    std::string_view(program.error().message).substr(kPrefix.size()));
   }
-  json::array warnings;
-  for (const Warnings& one : all)
-    if (!one.text.empty()) warnings.push_back({{"fieldRef", one.fieldRef}, {"warning", one.text}});
-  return warnings;
+}
+
+json::array PolicyTypeCheck::warnings() const {
+  json::array all;
+  for (const Expression& expression : expressions_)
+    if (!expression.warning.empty())
+      all.push_back({{"fieldRef", expression.fieldRef}, {"warning", expression.warning}});
+  return all;
 }
 
 }  // namespace koord::apiserver

@@ -6,6 +6,7 @@
 //
 // On the server's executor.
 
+#include <cstdint>
 #include <set>
 #include <string>
 
@@ -25,6 +26,8 @@ class PolicyChecks {
 
  private:
   Task<void> run(std::string name);
+  // The status of a policy. Other work runs between two kinds.
+  Task<json::value> check(const json::value& policy, std::int64_t generation);
 
   Server& server_;
   std::set<std::string> running_;

@@ -106,15 +106,17 @@ void completeTolerations(json::value& pod) {
   }
 }
 
+Failure namespaceNotFound(std::string_view name) {
+  Failure failure(ErrorCode::NotFound, fmt::format("namespaces \"{}\" not found", name));
+  failure.subject = Subject{"", "namespaces", std::string(name)};
+  return failure;
+}
+
 Outcome<> admitToNamespace(std::string_view namespace_, const Target& target, std::string_view name,
                            Store& store) {
   if (!target.resource->namespaced) return {};
   const auto entry = store.table("namespaces").find(namespace_);
-  if (!entry) {
-    Failure failure(ErrorCode::NotFound, fmt::format("namespaces \"{}\" not found", namespace_));
-    failure.subject = Subject{"", "namespaces", std::string(namespace_)};
-    return refuse(std::move(failure));
-  }
+  if (!entry) return refuse(namespaceNotFound(namespace_));
   if (!entry->fields.empty() && entry->fields[0] == "Terminating") {
     Failure failure(ErrorCode::Forbidden,
                     fmt::format("{} \"{}\" is forbidden: unable to create new content in namespace "

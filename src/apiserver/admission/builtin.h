@@ -8,6 +8,8 @@
 
 namespace koord::apiserver {
 
+Failure namespaceNotFound(std::string_view name);
+
 // Rejects new objects in namespaces that do not exist or are being deleted.
 Outcome<> admitToNamespace(std::string_view namespace_, const Target& target, std::string_view name,
                            Store& store);

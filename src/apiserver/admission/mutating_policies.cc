@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "apiserver/admission/policy_request.h"
 
 namespace koord::apiserver {
@@ -89,10 +91,16 @@ Outcome<> MutatingPolicies::mutate(AdmissionAttributes& a, const AdmissionHost& 
   for (const Selected& selected : selection)
     if (const auto* problem = std::get_if<Problem>(&selected))
       refusals.add(problem->policy, problem->binding, problem->message, false);
-  PolicyRequest request(host, a, forms);
+  const auto isInvocation = [](const Selected& each) {
+    return std::holds_alternative<Invocation>(each);
+  };
+  if (std::ranges::none_of(selection, isInvocation)) return refusals.end();
+  auto namespaceObject = namespaceObjectOf(host, a);
+  if (!namespaceObject) return std::unexpected(std::move(namespaceObject.error()));
+  PolicyRequest request(host, a, forms, *std::move(namespaceObject));
   bool isPatched = false;
   for (const Selected& selected : selection) {
-    if (!std::holds_alternative<Invocation>(selected)) continue;
+    if (!isInvocation(selected)) continue;
     const auto& invocation = std::get<Invocation>(selected);
     Application application(invocation, forms, request, complete);
     const auto matched = application.match();

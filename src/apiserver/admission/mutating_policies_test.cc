@@ -74,6 +74,16 @@ TEST_F(MutatingPoliciesTest, anApplyConfigurationIsMerged) {
   EXPECT_EQ(textAt(map("b").body, "data", "y"), "");
 }
 
+TEST_F(MutatingPoliciesTest, aNamespaceThatDoesNotExistIsNotFound) {
+  ASSERT_EQ(map("a").status, 201);
+  ASSERT_EQ(policy("p", apply("Object{}")).status, 201);
+  Table& namespaces = server->store().table("namespaces");
+  server->store().erase(namespaces, namespaces.find("default"));
+  const auto refused = mergePatch(kMaps + "/a", R"({"data":{"y":"2"}})");
+  EXPECT_EQ(refused.status, 404);
+  EXPECT_EQ(refused.message(), "namespaces \"default\" not found");
+}
+
 TEST_F(MutatingPoliciesTest, elementsOfListsMergeByTheirKeys) {
   const auto bound = policyFor("p", "apps", "deployments", apply(R"(Object{spec: Object.spec{
       template: Object.spec.template{spec: Object.spec.template.spec{

@@ -1,30 +1,28 @@
 #include "apiserver/admission/policy_request.h"
 
-namespace koord::apiserver {
-namespace {
+#include "apiserver/admission/builtin.h"
 
-// What expressions see of a namespace.
-json::value shownNamespace(json::value object) {
-  if (!object.is_object()) return nullptr;
-  auto& members = object.get_object();
-  if (auto* metadata = members.if_contains("metadata"); metadata && metadata->is_object())
+namespace koord::apiserver {
+
+Outcome<json::value> namespaceObjectOf(const AdmissionHost& host, const AdmissionAttributes& a) {
+  if (a.namespace_.empty() || a.resource->isCore("namespaces")) return json::value();
+  json::value object = host.namespaceObject(a.namespace_);
+  if (!object.is_object()) return refuse(namespaceNotFound(a.namespace_));
+  if (auto* metadata = object.get_object().if_contains("metadata");
+      metadata && metadata->is_object())
     for (const char* hidden : {"managedFields", "ownerReferences", "selfLink"})
       metadata->get_object().erase(hidden);
   return object;
 }
 
-}  // namespace
-
 PolicyRequest::PolicyRequest(const AdmissionHost& host, const AdmissionAttributes& a,
-                             const RequestForms& forms)
+                             const RequestForms& forms, json::value namespaceObject)
     : host_(host),
       attributes_(a),
       forms_(forms),
       authorizer_(host.authorize, a.user),
-      object_(a.object) {
-  if (!a.namespace_.empty() && !a.resource->isCore("namespaces") && host.namespaceObject)
-    namespace_ = shownNamespace(host.namespaceObject(a.namespace_));
-}
+      namespaceObject_(std::move(namespaceObject)),
+      object_(a.object) {}
 
 PolicyRequest::Shown& PolicyRequest::shownIn(const ResourceForm& form) {
   const auto [it, isNew] = shown_.try_emplace(
@@ -44,8 +42,8 @@ PolicyRequest::Shown& PolicyRequest::shownIn(const ResourceForm& form) {
 PolicyInputs PolicyRequest::inputs(const ResourceForm& form, const json::value* param) {
   static const json::value kNone;
   const Shown& shown = shownIn(form);
-  return {shown.object, shown.oldObject,        shown.request,
-          namespace_,   param ? *param : kNone, authorizer_};
+  return {shown.object,     shown.oldObject,        shown.request,
+          namespaceObject_, param ? *param : kNone, authorizer_};
 }
 
 void PolicyRequest::setObject(json::value object) {

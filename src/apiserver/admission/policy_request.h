@@ -10,11 +10,16 @@
 
 namespace koord::apiserver {
 
+// What expressions see of the namespace of a request; null for a request that is for none. NotFound
+// if it does not exist.
+Outcome<json::value> namespaceObjectOf(const AdmissionHost& host,
+                                       const AdmissionAttributes& attributes);
+
 class PolicyRequest {
  public:
-  // All arguments outlive it.
+  // `host`, `attributes` and `forms` outlive it.
   PolicyRequest(const AdmissionHost& host, const AdmissionAttributes& attributes,
-                const RequestForms& forms);
+                const RequestForms& forms, json::value namespaceObject);
 
   // `param` (nullptr: none) outlives the result, which is valid until the object of the form
   // changes.
@@ -37,7 +42,7 @@ class PolicyRequest {
   const AdmissionAttributes& attributes_;
   const RequestForms& forms_;
   UserAuthorizer authorizer_;
-  json::value namespace_;
+  json::value namespaceObject_;
   json::value object_;                                          // in the form of the request
   std::map<std::pair<std::string, std::string>, Shown> shown_;  // by group and version
 };

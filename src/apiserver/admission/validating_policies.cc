@@ -116,15 +116,20 @@ Outcome<> ValidatingPolicies::check(const AdmissionAttributes& a, const Admissio
   const RequestForms forms(host.forms, a);
   if (!mayMatch(a, forms)) return {};
   Verdict verdict(a, notes);
-  PolicyRequest request(host, a, forms);
+  std::optional<PolicyRequest> request;
   for (const Selected& selected : select(a, forms, host)) {
     if (const auto* problem = std::get_if<Problem>(&selected)) {
       verdict.add(*problem);
       continue;
     }
+    if (!request) {
+      auto namespaceObject = namespaceObjectOf(host, a);
+      if (!namespaceObject) return std::unexpected(std::move(namespaceObject.error()));
+      request.emplace(host, a, forms, *std::move(namespaceObject));
+    }
     const auto& invocation = std::get<Invocation>(selected);
     verdict.add(invocation, invocation.policy->program->evaluate(
-                                request.inputs(invocation.form, invocation.param.get())));
+                                request->inputs(invocation.form, invocation.param.get())));
   }
   return verdict.end();
 }

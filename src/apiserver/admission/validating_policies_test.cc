@@ -235,6 +235,17 @@ TEST_F(PoliciesTest, theStatusSaysWhichFieldsDoNotExist) {
   EXPECT_EQ(toJson(*at(mended.body, "status", "observedGeneration")), "2");
 }
 
+TEST_F(PoliciesTest, aNamespaceThatDoesNotExistIsNotFound) {
+  ASSERT_EQ(map("a", "{}").status, 201);
+  ASSERT_EQ(policy(R"("validations":[{"expression":"true"}])").status, 201);
+  ASSERT_EQ(binding(R"(["Warn"])").status, 201);
+  Table& namespaces = server->store().table("namespaces");
+  server->store().erase(namespaces, namespaces.find("default"));
+  const auto refused = mergePatch(kMaps + "/a", R"({"data":{"y":"2"}})");
+  EXPECT_EQ(refused.status, 404);
+  EXPECT_EQ(refused.message(), "namespaces \"default\" not found");
+}
+
 TEST_F(PoliciesTest, otherWorkRunsBetweenTwoKindsOfATypeCheck) {
   int turns = 0;
   const auto rules = [](const std::string& group, const std::string& resources) {

@@ -18,7 +18,7 @@ from job_objects import GIVEN, apply, clear
 from job_programs import FINAL_SCORES, TABLES, Process, own_scores, reference_scores
 from job_worlds import GANG
 from meant import decided
-from so_far import alike, requests
+from so_far import SoFar, alike, requests
 
 LIMIT = 60.0  # seconds in which a decision has to be seen
 UNTOLD = 10.0  # times --quiet without a change, after which no more is expected of a gang, or of somebody who was promised a node
@@ -211,19 +211,59 @@ def as_gang(world, decision):
     return sorted((str(outcome["node"]), str(outcome.get("reservation")), sorted(requests(world, name).items())) for name, outcome in decision["each"].items())
 
 
-def judge_gang(world, reference, candidate, scores):
-    """As judge(). In which order members are tried is chance in upstream: it matters where they ask for different amounts, or where two nodes
-    are the best for one of them."""
+def place_of(outcome):
+    return outcome["node"], outcome.get("reservation")
+
+
+def rounds(world, names, attempts):
+    """The attempts with these pods, each of which comes once in a round."""
+    found = [[]]
+    for name in (pod.removeprefix(world.prefix + "/") for pod in attempts):
+        if name in names:
+            if name in found[-1]:
+                found.append([])
+            found[-1].append(name)
+    return found
+
+
+def freed(world, decision, before):
+    """The nodes of those that left."""
+    so_far = SoFar(world, next(iter(decision["each"])), before).placed
+    nodes = {outcome["node"] for name, outcome in so_far.items() if {name, outcome.get("gang")} & set(decision["left"])}
+    return nodes | {thing["spec"]["nodeName"] for thing in world.things if thing["kind"] == "Pod" and thing["metadata"]["name"] in decision["left"]}
+
+
+def parted_by_chance(world, reference, candidate, scores, before):
+    """Whether upstream might as well have come to the other decision: it tried members that ask for different amounts in another order
+    than that in which they were made, one of several best nodes was not what it took, or nodes that others left were promised to members,
+    which have no choice then."""
+    asks = {name: requests(world, name) for name in reference["each"]}
+    tried = rounds(world, asks, scores[2])
+    if any([asks[name] for name in turn] != [asks[name] for name in asks if name in turn] for turn in tried):
+        return True
+    left = [(asks[name], place_of(outcome)) for name, outcome in candidate["each"].items()]  # what no member of upstream's has taken
+    promised = freed(world, reference, before) & freed(world, candidate, before)
+    for name in tried[-1]:
+        mine, place = asks[name], place_of(reference["each"][name])
+        table = score_of(scores[0], world, name, reference["each"][name])
+        best = {node for node, score in table.items() if score == max(table.values())} or promised
+        if place[0] in best and any(size == mine and node in best - {place[0]} for size, (node, _) in left):
+            return True
+        if (mine, place) not in left:
+            return False
+        left.remove((mine, place))
+    return False
+
+
+def judge_gang(world, reference, candidate, scores, before):
+    """As judge(). In which order members are tried is chance in upstream."""
     one, other = as_gang(world, reference), as_gang(world, candidate)
     if one == other:
         return {}, False
     places = [sum(node != "None" for node, _, _ in each) for each in (one, other)]
     if places[0] != places[1]:
         return {"place": f"{places[0]} of them but {places[1]}"}, False
-    tables = [score_of(scores[0], world, name, outcome) for name, outcome in reference["each"].items()]
-    ties = any(sum(score == max(table.values()) for score in table.values()) > 1 for table in tables)
-    sizes = {str(size) for _, _, size in one}
-    if len(sizes) > 1 or ties or reference["left"] or candidate["left"]:
+    if parted_by_chance(world, reference, candidate, scores, before):
         return {}, True
     return {"node": f"{[each[:2] for each in one]} but {[each[:2] for each in other]}"}, False
 
@@ -240,11 +280,12 @@ def unlike(one, other):
     return found if set(others[1:]) <= set(words[1:]) else found + ["said of preemption"]
 
 
-def judge(world, reference, candidate, scores):
-    """What two decisions differ in, and whether they part by chance. scores: of both."""
+def judge(world, reference, candidate, scores, before):
+    """What two decisions differ in, and whether they part by chance. scores: of both, and upstream's attempts. before: pairs of
+    decisions."""
     found = {what: "" for what in ("left",) if reference["left"] != candidate["left"]}
     if alike(reference):
-        more, chance = judge_gang(world, reference, candidate, scores)
+        more, chance = judge_gang(world, reference, candidate, scores, before)
         return found | more, chance and not found
     chance = False
     for name, one in reference["each"].items():
@@ -269,8 +310,8 @@ class Tally:
     def take(self, seed, world, both, scores):
         """Compares a world's decisions in turn, up to the first that differs."""
         for index, (one, other) in enumerate(zip(*both)):
-            found, chance = judge(world, one, other, scores)
             before = list(zip(both[0][:index], both[1][:index]))
+            found, chance = judge(world, one, other, scores, before)
             self.decisions += 1
             self.placed += all(outcome["node"] for outcome in one["each"].values())
             self.left += bool(one["left"])
@@ -306,21 +347,23 @@ def run(cluster, options, make, seeds, program, log, quiet):
 def attempt(cluster, options, make, seeds, logs, quiet):
     programs = ((options.reference, options.config, FINAL_SCORES), (options.scheduler, options.own_config or options.config, TABLES))
     both = [run(cluster, options, make, seeds, program, log, quiet) for program, log in zip(programs, logs)]
-    scores = reference_scores(logs[0]), own_scores(logs[1])
+    tables, attempts = reference_scores(logs[0])
+    scores = tables, own_scores(logs[1]), attempts
     tally = Tally()
     for seed in seeds:
         tally.take(seed, make(seed), (both[0][seed], both[1][seed]), scores)
     return tally
 
 
-def lasting(world, first, second):
+def lasting(world, first, second, before):
     """Whether a difference is there twice, and neither program ever did what the other did."""
     if not second or first[0] != second[0]:
         return False
     if "scores" in first[1]:
         return "scores" in second[1]
-    nothing = ({}, {})
-    return judge(world, first[2], second[3], nothing)[0] != {} and judge(world, second[2], first[3], nothing)[0] != {}
+    nothing = ({}, {}, [])
+    pairs = (first[2], second[3]), (second[2], first[3])
+    return all(judge(world, one, other, nothing, before)[0] for one, other in pairs)
 
 
 def compare(cluster, options, make, folder):
@@ -336,7 +379,7 @@ def compare(cluster, options, make, folder):
     kinds = collections.Counter()
     for seed in again:
         index, found, one, other = first.found[seed]
-        lasts = lasting(make(seed), first.found[seed], second.found.get(seed))
+        lasts = lasting(make(seed), first.found[seed], second.found.get(seed), first.before[seed])
         kinds.update(found.keys() if lasts else ["once only"])
         if not lasts and not options.verbose:
             continue

@@ -77,12 +77,14 @@ def own_scores(log):
 
 
 def reference_scores(log):
-    """The same of upstream's, which logs FINAL_SCORES."""
-    scores = {}
+    """The same of upstream's, which logs FINAL_SCORES, and the pods of all its attempts in turn. Where one node fits there are no
+    scores."""
+    scores, attempts = {}, []
     with open(log, encoding="utf-8", errors="replace") as lines:
         for line in lines:
             if final := FINAL.search(line):
                 scores.setdefault(final[1], {})[final[2]] = int(final[3])
             elif attempt := ATTEMPT.search(line):
                 scores.pop(attempt[1], None)
-    return scores
+                attempts.append(attempt[1])
+    return scores, attempts

@@ -96,7 +96,8 @@ def of_one_rank(world, found, one, other, so_far):
 
 
 def beside_orders(world, found, one, other, so_far):
-    """Whether the two took nodes with an order, ours not one with a higher order, and other scores differ because of that."""
+    """Whether the two took nodes with an order, ours not one with a higher order, and scores differ by whole points of the plugin because
+    of that: of nodes with an order in either way, of others down."""
     if not set(found) <= {"node", "scores"} or "scores" not in found:
         return False
     tables, orders = tables_of(found), {}
@@ -107,7 +108,8 @@ def beside_orders(world, found, one, other, so_far):
     nodes = [chosen(each) for each in (one, other)]
     if not set(nodes) <= orders.keys() or orders[nodes[1]] > orders[nodes[0]]:
         return False
-    return all(node in orders or tables[1].get(node, 0) <= tables[0].get(node, 0) for node in differing(tables))
+    more = {node: tables[1].get(node, 0) - tables[0].get(node, 0) for node in differing(tables)}
+    return all(points % WEIGHT == 0 and (node in orders or points < 0) for node, points in more.items())
 
 
 def ignores_what_it_names(world, found, one, other, so_far):

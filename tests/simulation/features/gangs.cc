@@ -74,6 +74,7 @@ GangsFeature::GangsFeature(const Surroundings& world, Random random)
   const auto touched = [this](const auto&) { invariants_.touched(); };
   const auto seen = [this](const auto& group) {
     if (saysMembersHadNodes(*group)) hadNodes_.insert(group->metadata.uid);
+    minimums_[api::keyOf(group->metadata).toString()][loop_.steadyNow()] = group->spec.minMember;
     invariants_.touched();
   };
   groups_.addHandler({seen, [seen](const auto&, const auto& after) { seen(after); }, touched});
@@ -309,6 +310,16 @@ int GangsFeature::minimumOf(const std::string& id) const {
   return group ? group->spec.minMember : -1;
 }
 
+int GangsFeature::lowestMinimumSince(const std::string& id, SteadyTime time) const {
+  const auto all = minimums_.find(id);
+  if (all == minimums_.end()) return plans_.at(id).minimum;
+  auto it = all->second.upper_bound(time);
+  if (it != all->second.begin()) --it;
+  int lowest = INT_MAX;
+  for (; it != all->second.end(); ++it) lowest = std::min(lowest, it->second);
+  return lowest;
+}
+
 std::string GangsFeature::groupIdOf(const api::Pod& pod) const {
   return fmt::format("{}", fmt::join(groupOf(gangOf(pod)), ","));
 }
@@ -354,11 +365,11 @@ void GangsFeature::bound(const api::Pod& pod, const Choice& choice) {
       return gang.id == gangOf(pod) && gang.policy == "once-satisfied" && gang.satisfied;
     });
     if (free) return;
-    // A minimum that was lowered since counts from when the process received it.
+    // A minimum that was lowered since counts from when the process received it, also if it was
+    // raised again while the member was being bound.
     const auto lack = std::ranges::find_if(it->second, [&](const Standing& gang) {
-      const int now = minimumOf(gang.id);
-      return lacks(now < 0 ? gang.minimum : std::min(gang.minimum, now), gang.policy, gang.waiting,
-                   gang.running, gang.satisfied) > 0;
+      const int minimum = std::min(gang.minimum, lowestMinimumSince(gang.id, it->first));
+      return lacks(minimum, gang.policy, gang.waiting, gang.running, gang.satisfied) > 0;
     });
     if (lack == it->second.end()) return;
     if (!lacking) lacking = &*lack;

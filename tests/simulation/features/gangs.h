@@ -66,12 +66,16 @@ class GangsFeature final : public Feature {
   std::string groupIdOf(const api::Pod& pod) const;
   // From the store; 0 if no object says it.
   int minimumOf(const std::string& id) const;
+  // The lowest that the store has shown at that time or since.
+  int lowestMinimumSince(const std::string& id, SteadyTime time) const;
   std::string whyVain(const Model& model, const std::vector<std::string>& group) const;
 
   kube::Informer<api::PodGroup> groups_;
   // Uids of PodGroups whose status has said that their members had nodes.
   std::set<std::string> hadNodes_;
   std::map<std::string, Plan> plans_;  // by id, including deleted ones
+  // The minimums that PodGroups have had, by the gang's id and the time of the change.
+  std::map<std::string, std::map<SteadyTime, int>> minimums_;
   // All gangs of a group at one moment, by process and group.
   std::map<std::pair<std::string, std::string>, std::map<SteadyTime, std::vector<Standing>>> past_;
   // Groups of which the leader has seen a bound member; never reset.

@@ -182,7 +182,9 @@ bool Shadow::comparable(const Process& running, const Invariants& invariants) co
          sameObjects<scheduler::CpuReport>(theirs, *scheduler_) &&
          sameObjects<scheduler::LoadReport>(theirs, *scheduler_) &&
          sameObjects<api::Reservation>(theirs, *scheduler_) &&
-         sameObjects<api::ElasticQuota>(theirs, *scheduler_);
+         sameObjects<api::ElasticQuota>(theirs, *scheduler_) &&
+         sameObjects<api::ResourceClaim>(theirs, *scheduler_) &&
+         sameObjects<api::ResourceSlice>(theirs, *scheduler_);
 }
 
 std::string Shadow::difference(const Process& running, const Invariants& invariants) const {

@@ -6,6 +6,7 @@
 #include "apiserver/local_api.h"
 #include "base/task.h"
 #include "kube/client.h"
+#include "scheduler/preemption/evictions.h"
 #include "simulation/departures.h"
 #include "simulation/feature.h"
 #include "simulation/life.h"
@@ -203,6 +204,13 @@ class Simulation {
     }
   }
 
+  // True if a pod waits for victims whose eviction has not been answered yet.
+  static bool evicts(Process& process) {
+    return process.checker().ready() &&
+           scheduler::evictionsOf(process.checker().handle())
+               .findWaiting([](const auto&) { return true; });
+  }
+
   Process* leader() {
     for (auto& process : processes_)
       if (process && process->running() && process->name() == decisions_.leader)
@@ -220,13 +228,14 @@ class Simulation {
     // Creates one more pod, so that the leader becomes known.
     const std::size_t attempts = decisions_.attempts;
     life_.createPod();
-    // A binding that is abandoned after half a minute sends its pod into back-off once more.
-    SteadyTime lastBinding{};
+    // A binding or an eviction that is abandoned after half a minute sends its pod into back-off
+    // once more.
+    SteadyTime lastRequest{};
     const auto quiet = [&] {
-      if (!leader() || leader()->scheduler().cluster().assumedTotal() > 0)
-        lastBinding = loop_.steadyNow();
+      if (!leader() || leader()->scheduler().cluster().assumedTotal() > 0 || evicts(*leader()))
+        lastRequest = loop_.steadyNow();
       return decisions_.attempts > attempts && leader() && !departures_.underWay() &&
-             loop_.steadyNow() - std::max(invariants_.lastChange(), lastBinding) > kQuiet &&
+             loop_.steadyNow() - std::max(invariants_.lastChange(), lastRequest) > kQuiet &&
              differences(*leader()).empty();
     };
     const auto settled = [&](Duration time) {
@@ -296,12 +305,13 @@ class Simulation {
 
   // A pod must have its nominated node already, or the nomination must be gone: what it waited for
   // has happened. A pod that may not preempt keeps the nomination in its status, whichever
-  // component wrote it.
+  // component wrote it, and a pod whose claim is deleted keeps it outside of the queue, as upstream.
   void checkNominations(Process& process) {
     const auto& nominator = process.checker().handle().nominator();
     for (const auto& [node, pods] : nominator.byNode())
       for (const auto& pod : pods)
-        if (!nominator.foreign(pod->uid()) && pod->pod->spec.preemptionPolicy != "Never")
+        if (!nominator.foreign(pod->uid()) && pod->pod->spec.preemptionPolicy != "Never" &&
+            !lacksClaims(*pod->pod))
           journal_.violated("no node stays nominated in vain", "{} is nominated for {}, and waits",
                             pod->key(), node);
   }

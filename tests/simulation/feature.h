@@ -116,8 +116,10 @@ class Feature : protected Writes {
   // Defines a custom resource with arbitrary content, with or without a status subresource.
   enum class Status { Apart, Within };
   void define(const api::ResourceType& type, Status status = Status::Apart);
-  // Enables all extension points of the plugin, with preemption in the order of the default
-  // configuration: DefaultPreemption comes last, and the checker first.
+  // Adds the plugin to PostFilter in the order of the default configuration: the checker comes
+  // first, and DefaultPreemption last.
+  static void addToPostFilter(scheduler::ProfileConfig& profile, const std::string& plugin);
+  // Enables all extension points of the plugin, PostFilter in that order.
   static void enableAsShipped(scheduler::ProfileConfig& profile, const std::string& plugin);
   template <class T>
   const T* anyOf(const std::vector<T>& all) {

@@ -74,6 +74,10 @@ void Feature::configure(scheduler::ProfileConfig& profile) const {
 
 void Feature::enableAsShipped(scheduler::ProfileConfig& profile, const std::string& plugin) {
   profile.plugins["multiPoint"].enabled.push_back({plugin, 0});
+  addToPostFilter(profile, plugin);
+}
+
+void Feature::addToPostFilter(scheduler::ProfileConfig& profile, const std::string& plugin) {
   scheduler::PluginSet& postFilter = profile.plugins["postFilter"];
   if (postFilter.enabled.empty()) {
     postFilter.disabled = {"*"};

@@ -34,49 +34,33 @@ bool readyFor(const api::ResourceClaim& claim) {
 }  // namespace
 
 ClaimsFeature::ClaimsFeature(const Surroundings& world, Random random)
-    : Feature(world, random),
-      claims_(world.api, world.loop),
-      templates_(world.api, world.loop),
-      slices_(world.api, world.loop),
+    : DynamicResourcesFeature(world, random),
       rules_(world.api, world.loop),
-      events_(world.api, world.loop, "resource_claim", random.fork()),
-      controller_(world.api, world.loop, claims_, templates_, invariants_.pods, events_),
       eviction_(world.api, world.loop, claims_, slices_, rules_, invariants_.pods, events_) {
-  claims_.addHandler({[this](const auto& claim) { seen(nullptr, claim); },
-                      [this](const auto& before, const auto& after) { seen(before, after); },
-                      [this](const auto& claim) { seen(claim, nullptr); }});
+  const auto checkFinalizer = [this](const auto& claim) {
+    const auto& finalizers = claim->metadata.finalizers;
+    if (claim->status.allocation &&
+        std::ranges::find(finalizers, api::kClaimFinalizer) == finalizers.end())
+      journal_.violated("allocated claims are protected", "{} has no finalizer",
+                        claim->metadata.name);
+  };
+  claims_.addHandler({checkFinalizer,
+                      [checkFinalizer](const auto&, const auto& after) { checkFinalizer(after); },
+                      [](const auto&) {}});
   const auto published = [this](const auto& slice) {
-    invariants_.touched();
     for (const auto& device : slice->spec.devices)
       devices_.try_emplace({slice->spec.driver, slice->spec.pool.name, device.name}, device);
   };
   slices_.addHandler({published, [published](const auto&, const auto& after) { published(after); },
-                      [this](const auto&) { invariants_.touched(); }});
-}
-
-// It is among the default plugins. Its scores are not used, because plain evaluation does not know
-// them. The checker looks before PostFilter releases claims.
-void ClaimsFeature::configure(scheduler::ProfileConfig& profile) const {
-  for (const char* point : {"preScore", "score"})
-    profile.plugins[point].disabled.emplace_back("DynamicResources");
-  scheduler::PluginSet& postFilter = profile.plugins["postFilter"];
-  if (postFilter.enabled.empty()) {
-    postFilter.disabled = {"*"};
-    postFilter.enabled = {{std::string(DecisionChecker::kName), 0},
-                          {std::string(DecisionChecker::kPreemption), 0}};
-  }
-  postFilter.enabled.insert(postFilter.enabled.end() - 1, {"DynamicResources", 0});
+                      [](const auto&) {}});
 }
 
 void ClaimsFeature::start() {
   write(kube::mergePatch(
       api_, api::Namespace::kType, {"", "other"},
       {{"metadata", {{"labels", {{std::string(api::kAdminAccessLabel), "true"}}}}}}));
-  claims_.start();
-  templates_.start();
-  slices_.start();
+  DynamicResourcesFeature::start();
   rules_.start();
-  controller_.start();
   eviction_.start();
   for (const char* name : {"gpu", "net", "shared"}) setClass(name);
   for (const char* namespace_ : kNamespaces)
@@ -204,15 +188,6 @@ void ClaimsFeature::tick() {
 
 // --- Users.
 
-std::vector<ClaimObject> ClaimsFeature::sortedClaims() const {
-  std::vector<ClaimObject> all;
-  for (const auto& claim : claims_.objects()) all.push_back(claim);
-  std::ranges::sort(all, {}, [](const auto& claim) {
-    return std::tie(claim->metadata.namespace_, claim->metadata.name);
-  });
-  return all;
-}
-
 void ClaimsFeature::setClass(const std::string& name) {
   create(api::DeviceClass::kType, "", deviceClass(name, expressionOf(name)));
 }
@@ -304,21 +279,16 @@ std::string ClaimsFeature::describe(const api::AllocationResult& allocation) {
 std::shared_ptr<PlainClaims> ClaimsFeature::viewOf(scheduler::Handle& handle,
                                                    const std::string& without) {
   auto plain = std::make_shared<PlainClaims>();
-  const DeviceManager& manager = DeviceManager::of(handle);
-  for (const auto& [key, claim] : handle.stores().of<api::ResourceClaim>().all())
-    plain->claims[key.toString()] = manager.claims.get(key);
+  for (const ClaimObject& claim : knownClaims(handle))
+    plain->claims[api::keyOf(claim->metadata).toString()] = claim;
   for (const auto& [key, class_] : handle.stores().of<api::DeviceClass>().all())
     plain->classes[key.name] = class_;
   std::map<std::string, SliceObject> sorted;
   for (const auto& [key, slice] : handle.stores().of<api::ResourceSlice>().all())
     sorted[key.name] = slice;
   for (const auto& [name, slice] : sorted) plain->slices.push_back(slice);
-  for (const auto& record : handle.cluster().pods()) {
-    const auto* granted = manager.ledger.in(record.grants);
-    if (!granted || record.info->uid() == without) continue;
-    for (const auto& promise : granted->promises)
-      plain->inFlight[promise.claim] = promise.allocation;
-  }
+  for (const InFlight& each : inFlight(handle, without))
+    plain->inFlight[each.claim] = each.allocation;
   return plain;
 }
 
@@ -336,10 +306,8 @@ void ClaimsFeature::addRules(scheduler::Handle& handle, const std::string& witho
   });
   // The victims of a plan take along what is being allocated for them.
   auto allocating = std::make_shared<std::vector<std::string>>();
-  const auto& ledger = DeviceManager::of(handle).ledger;
-  for (const auto& record : handle.cluster().pods())
-    if (record.info->uid() != without && ledger.in(record.grants))
-      allocating->push_back(record.info->uid());
+  for (const InFlight& each : inFlight(handle, without))
+    if (!each.pod.empty()) allocating->push_back(each.pod);
   model.undecided.push_back(
       [plain, fresh, allocating](const Model& now, const api::Pod& pod, const api::Node& node) {
         if (pod.spec.resourceClaims.empty()) return false;
@@ -391,22 +359,9 @@ void ClaimsFeature::chosen(scheduler::Handle& handle, const api::Pod& pod, const
 
 // --- What the store shows.
 
-void ClaimsFeature::seen(const ClaimObject& before, const ClaimObject& after) {
-  invariants_.touched();
-  const bool had = before && before->status.allocation;
-  const bool has = after && after->status.allocation;
-  const std::string& uid = (after ? after : before)->metadata.uid;
-  if (had && !has) {
-    journal_.note("claim {} is free", before->metadata.name);
-    held_.erase(uid);
-    released_[uid] = loop_.steadyNow();
-  }
-  if (!has) return;
-  if (std::ranges::find(after->metadata.finalizers, api::kClaimFinalizer) ==
-      after->metadata.finalizers.end())
-    journal_.violated("allocated claims are protected", "{} has no finalizer",
-                      after->metadata.name);
-  if (!had) allocated(*after);
+void ClaimsFeature::deallocated(const api::ResourceClaim& claim) {
+  held_.erase(claim.metadata.uid);
+  released_[claim.metadata.uid] = loop_.steadyNow();
 }
 
 // Processes that follow another one may not have seen yet what it allocated last.
@@ -495,16 +450,12 @@ std::string ClaimsFeature::stale(const api::ResourceClaim& claim) const {
   return fmt::format("{} is there, its pod {} is gone", name, owner->name);
 }
 
-std::string ClaimsFeature::differences(scheduler::Handle& handle, const Model&) {
+std::string ClaimsFeature::differences(scheduler::Handle& handle, const Model& model) {
+  if (auto other = DynamicResourcesFeature::differences(handle, model); !other.empty())
+    return other;
   DeviceManager& manager = DeviceManager::of(handle);
-  if (handle.stores().of<api::ResourceSlice>().all().size() != slices_.size() ||
-      handle.stores().of<api::ResourceClaim>().all().size() != claims_.size())
-    return "other slices or claims";
   scheduler::dra::Usage usage;
   for (const ClaimObject& claim : sortedClaims()) {
-    const auto known = manager.claims.get(api::keyOf(claim->metadata));
-    if (!known || known->metadata.resourceVersion != claim->metadata.resourceVersion)
-      return "claim " + claim->metadata.name;
     if (auto wrong = stale(*claim); !wrong.empty()) return wrong;
     if (claim->status.allocation) usage.add(*claim->status.allocation);
   }

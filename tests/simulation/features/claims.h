@@ -10,19 +10,14 @@
 // that are gone is free.
 
 #include "cluster/controllers/devices/device_taint_eviction.h"
-#include "cluster/controllers/devices/resource_claims.h"
-#include "simulation/feature.h"
 #include "simulation/features/device_plans.h"
-#include "simulation/features/plain_claims.h"
+#include "simulation/features/dynamic_resources.h"
 
 namespace koord::simulation {
 
-class ClaimsFeature final : public Feature {
+class ClaimsFeature final : public DynamicResourcesFeature {
  public:
   ClaimsFeature(const Surroundings& world, Random random);
-  void join(scheduler::Registry&) override {}
-  std::vector<std::string> plugins() const override { return {"DynamicResources"}; }
-  void configure(scheduler::ProfileConfig& profile) const override;
   void start() override;
   void shape(scheduler::testing::PodBuilder& pod) override;
   void shape(scheduler::testing::NodeBuilder& node) override;
@@ -50,20 +45,14 @@ class ClaimsFeature final : public Feature {
   void changeClaim();
   void setTemplate(const std::string& namespace_, int number);
   void setClass(const std::string& name);
-  std::vector<ClaimObject> sortedClaims() const;
 
   // --- What the store shows.
-  void seen(const ClaimObject& before, const ClaimObject& after);
-  void allocated(const api::ResourceClaim& claim);
+  void allocated(const api::ResourceClaim& claim) override;
+  void deallocated(const api::ResourceClaim& claim) override;
   std::string unprepared(const api::Pod& pod) const;
   std::string stale(const api::ResourceClaim& claim) const;
 
-  kube::Informer<api::ResourceClaim> claims_;
-  kube::Informer<api::ResourceClaimTemplate> templates_;
-  kube::Informer<api::ResourceSlice> slices_;
   kube::Informer<api::DeviceTaintRule> rules_;
-  kube::EventRecorder events_;
-  cluster::ResourceClaimController controller_;
   cluster::DeviceTaintEviction eviction_;
 
   std::map<std::string, PoolPlan> pools_;  // by name

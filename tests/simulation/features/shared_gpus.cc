@@ -53,16 +53,7 @@ bool intersect(const std::set<int>& a, const std::set<int>& b) {
 }  // namespace
 
 SharedGpusFeature::SharedGpusFeature(const Surroundings& world, Random random)
-    : Feature(world, random),
-      claims_(world.api, world.loop),
-      templates_(world.api, world.loop),
-      slices_(world.api, world.loop),
-      devices_(world.api, world.loop),
-      events_(world.api, world.loop, "resource_claim", random.fork()),
-      controller_(world.api, world.loop, claims_, templates_, invariants_.pods, events_) {
-  claims_.addHandler({[this](const auto& claim) { seen(nullptr, claim); },
-                      [this](const auto& before, const auto& after) { seen(before, after); },
-                      [this](const auto& claim) { seen(claim, nullptr); }});
+    : DynamicResourcesFeature(world, random), devices_(world.api, world.loop) {
   const auto listed = [this](const auto& device) {
     std::set<int>& gpus = gpus_[device->metadata.name];
     const std::size_t before = gpus.size();
@@ -72,31 +63,11 @@ SharedGpusFeature::SharedGpusFeature(const Surroundings& world, Random random)
   };
   devices_.addHandler(
       {listed, [listed](const auto&, const auto& after) { listed(after); }, [](const auto&) {}});
-  slices_.addHandler({[this](const auto&) { invariants_.touched(); },
-                      [this](const auto&, const auto&) { invariants_.touched(); },
-                      [this](const auto&) { invariants_.touched(); }});
-}
-
-// It is among the default plugins. Its scores are not used, because plain evaluation does not know
-// them. The checker looks before PostFilter releases claims.
-void SharedGpusFeature::configure(scheduler::ProfileConfig& profile) const {
-  for (const char* point : {"preScore", "score"})
-    profile.plugins[point].disabled.emplace_back("DynamicResources");
-  scheduler::PluginSet& postFilter = profile.plugins["postFilter"];
-  if (postFilter.enabled.empty()) {
-    postFilter.disabled = {"*"};
-    postFilter.enabled = {{std::string(DecisionChecker::kName), 0},
-                          {std::string(DecisionChecker::kPreemption), 0}};
-  }
-  postFilter.enabled.insert(postFilter.enabled.end() - 1, {"DynamicResources", 0});
 }
 
 void SharedGpusFeature::start() {
-  claims_.start();
-  templates_.start();
-  slices_.start();
+  DynamicResourcesFeature::start();
   devices_.start();
-  controller_.start();
   for (const char* type : {"gpu", "part"})
     create(api::DeviceClass::kType, "",
            {{"metadata", {{"name", fmt::format("whole-or-{}", type)}}},
@@ -199,56 +170,49 @@ void SharedGpusFeature::addRules(scheduler::Handle& handle, const std::string& w
   struct Held {
     std::string node;
     std::set<int> gpus;
-    std::set<std::string> users;  // uids of pods that the process knows
+    std::string pod;  // uid; "" if the claim stays allocated without its pods
   };
   auto held = std::make_shared<std::vector<Held>>();
-  const DeviceManager& manager = DeviceManager::of(handle);
-  const auto usersOf = [&](const api::ResourceClaim& claim) {
-    std::set<std::string> users;
-    for (const auto& user : claim.status.reservedFor)
-      if (handle.cluster().findPod(user.uid)) users.insert(user.uid);
-    return users;
+  const auto add = [&held](const api::AllocationResult& allocation, const std::string& pod) {
+    held->push_back({poolOf(allocation), gpusOf(allocation), pod});
   };
-  for (const auto& [key, stored] : handle.stores().of<api::ResourceClaim>().all()) {
-    const ClaimPtr claim = manager.claims.get(key);
-    if (claim && claim->status.allocation)
-      held->push_back(
-          {poolOf(*claim->status.allocation), gpusOf(*claim->status.allocation), usersOf(*claim)});
-  }
-  for (const auto& record : handle.cluster().pods()) {
-    const auto* granted = manager.ledger.in(record.grants);
-    if (!granted || record.info->uid() == without) continue;
-    for (const auto& promise : granted->promises)
-      held->push_back(
-          {poolOf(*promise.allocation), gpusOf(*promise.allocation), {record.info->uid()}});
-  }
+  for (const ClaimObject& claim : knownClaims(handle))
+    if (claim->status.allocation) add(*claim->status.allocation, "");
+  for (const InFlight& each : inFlight(handle, without)) add(*each.allocation, each.pod);
   const auto plain = PlainDevices::of(handle, without);
-  const auto ask = [plain, held](const Model& now, const api::Pod& pod, const api::Node& node) {
-    std::set<int> taken;
-    for (const Held& each : *held) {
-      const bool gone =
-          !each.users.empty() &&
-          std::ranges::none_of(each.users, [&](const auto& uid) { return now.pods.contains(uid); });
-      if (each.node == node.metadata.name && !gone)
-        taken.insert(each.gpus.begin(), each.gpus.end());
-    }
+  using Answer = PlainDevices::Answer;
+  const auto askWithout = [plain](const std::set<int>& taken, const Model& now, const api::Pod& pod,
+                                  const api::Node& node) {
     PlainDevices left = *plain;
     const auto known = left.devices.find(node.metadata.name);
-    if (taken.empty() || known == left.devices.end()) return PlainDevices::Answer::Fits;
+    if (taken.empty() || known == left.devices.end()) return Answer::Fits;
     auto parts = std::make_shared<DeviceParts>(*known->second);
     for (const int minor : taken) parts->erase({"gpu", minor});
     known->second = parts;
     return left.ask(now, pod, node);
   };
+  // The allocation of a victim may reach the store nevertheless.
+  const auto ask = [askWithout, held](const Model& now, const api::Pod& pod,
+                                      const api::Node& node) {
+    std::set<int> atLeast, atMost;
+    for (const Held& each : *held) {
+      if (each.node != node.metadata.name) continue;
+      atMost.insert(each.gpus.begin(), each.gpus.end());
+      if (each.pod.empty() || now.pods.contains(each.pod))
+        atLeast.insert(each.gpus.begin(), each.gpus.end());
+    }
+    const Answer answer = askWithout(atMost, now, pod, node);
+    return answer == askWithout(atLeast, now, pod, node) ? answer : Answer::Undecided;
+  };
   model.rules.push_back([ask](const Model& now, const api::Pod& pod, const api::Node& node) {
     std::vector<std::string> reasons;
-    if (ask(now, pod, node) == PlainDevices::Answer::Lacks)
+    if (ask(now, pod, node) == Answer::Lacks)
       reasons.emplace_back("devices have claims");
     return reasons;
   });
   model.undecided.push_back([ask](const Model& now, const api::Pod& pod, const api::Node& node) {
     return !pod.spec.resourceClaims.empty() ||
-           ask(now, pod, node) == PlainDevices::Answer::Undecided;
+           ask(now, pod, node) == Answer::Undecided;
   });
 }
 
@@ -263,30 +227,25 @@ void SharedGpusFeature::chosen(scheduler::Handle& handle, const api::Pod& pod, c
     choosing_[promise.claim] = {choice.process, choice.number, SteadyTime::max()};
 }
 
-void SharedGpusFeature::seen(const ClaimPtr& before, const ClaimPtr& after) {
-  invariants_.touched();
-  const bool had = before && before->status.allocation;
-  const bool has = after && after->status.allocation;
-  if (had && !has) {
-    journal_.note("claim {} is free", before->metadata.name);
-    choosing_.erase(before->metadata.uid);
-  }
-  if (had || !has) return;
-  std::string devices;
-  for (const auto& result : std::as_const(*after->status.allocation).devices.results)
-    devices += " " + result.pool + "/" + result.device;
-  journal_.note("claim {} has{}", after->metadata.name, devices);
-  choosing_[after->metadata.uid].stored = loop_.steadyNow();
+void SharedGpusFeature::deallocated(const api::ResourceClaim& claim) {
+  choosing_.erase(claim.metadata.uid);
 }
 
-std::vector<SharedGpusFeature::ClaimPtr> SharedGpusFeature::claimsOn(
-    const std::string& node, const std::set<int>& minors) const {
-  std::vector<ClaimPtr> found;
-  for (const auto& claim : claims_.objects())
+void SharedGpusFeature::allocated(const api::ResourceClaim& claim) {
+  std::string devices;
+  for (const auto& result : std::as_const(*claim.status.allocation).devices.results)
+    devices += " " + result.pool + "/" + result.device;
+  journal_.note("claim {} has{}", claim.metadata.name, devices);
+  choosing_[claim.metadata.uid].stored = loop_.steadyNow();
+}
+
+std::vector<ClaimObject> SharedGpusFeature::claimsOn(const std::string& node,
+                                                     const std::set<int>& minors) const {
+  std::vector<ClaimObject> found;
+  for (const ClaimObject& claim : sortedClaims())
     if (claim->status.allocation && poolOf(*claim->status.allocation) == node &&
         intersect(gpusOf(*claim->status.allocation), minors))
       found.push_back(claim);
-  std::ranges::sort(found, {}, [](const auto& claim) { return claim->metadata.name; });
   return found;
 }
 
@@ -294,7 +253,7 @@ std::vector<SharedGpusFeature::ClaimPtr> SharedGpusFeature::claimsOn(
 void SharedGpusFeature::bound(const api::Pod& pod, const Choice& choice) {
   const std::set<int> own = gpusOf(pod);
   if (!own.empty() && !PlainReservations::ignores(pod)) {
-    for (const ClaimPtr& claim : claimsOn(choice.node, own)) {
+    for (const ClaimObject& claim : claimsOn(choice.node, own)) {
       const auto chosen = choosing_.find(claim->metadata.uid);
       if (chosen == choosing_.end()) continue;
       const bool same = chosen->second.process == choice.process;

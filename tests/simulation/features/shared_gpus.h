@@ -6,18 +6,14 @@
 //
 // Invariant: no GPU that a claim has, whole or in part, is allocated to a pod by DeviceShare.
 
-#include "cluster/controllers/devices/resource_claims.h"
-#include "simulation/feature.h"
+#include "simulation/features/dynamic_resources.h"
 #include "simulation/features/plain_devices.h"
 
 namespace koord::simulation {
 
-class SharedGpusFeature final : public Feature {
+class SharedGpusFeature final : public DynamicResourcesFeature {
  public:
   SharedGpusFeature(const Surroundings& world, Random random);
-  void join(scheduler::Registry&) override {}
-  std::vector<std::string> plugins() const override { return {"DynamicResources"}; }
-  void configure(scheduler::ProfileConfig& profile) const override;
   void start() override;
   void shape(scheduler::testing::PodBuilder& pod) override;
   void act() override;
@@ -28,20 +24,13 @@ class SharedGpusFeature final : public Feature {
   void bound(const api::Pod& pod, const Choice& choice) override;
 
  private:
-  using ClaimPtr = std::shared_ptr<const api::ResourceClaim>;
-  using DevicePtr = std::shared_ptr<const api::Device>;
-
   void publish(const std::string& node);
-  void seen(const ClaimPtr& before, const ClaimPtr& after);
+  void allocated(const api::ResourceClaim& claim) override;
+  void deallocated(const api::ResourceClaim& claim) override;
   // The claims with something of these GPUs of the node, by name.
-  std::vector<ClaimPtr> claimsOn(const std::string& node, const std::set<int>& minors) const;
+  std::vector<ClaimObject> claimsOn(const std::string& node, const std::set<int>& minors) const;
 
-  kube::Informer<api::ResourceClaim> claims_;
-  kube::Informer<api::ResourceClaimTemplate> templates_;
-  kube::Informer<api::ResourceSlice> slices_;
   kube::Informer<api::Device> devices_;
-  kube::EventRecorder events_;
-  cluster::ResourceClaimController controller_;
   // By node: the minors of all GPUs that its Device ever listed.
   std::map<std::string, std::set<int>> gpus_;
   std::map<std::string, std::int64_t> generations_;  // of pools, by node

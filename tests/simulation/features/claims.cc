@@ -116,7 +116,10 @@ void ClaimsFeature::changePool() {
     }
   } else if (dice < 0.65) {
     journal_.note("{} of {} goes or comes", device, pool.name);
-    if (pool.removed.erase(device) == 0) pool.removed.insert(device);
+    if (pool.removed.erase(device) == 0) {
+      pool.removed.insert(device);
+      withdrawn_.insert({pool.driver, pool.name, device});
+    }
   } else if (dice < 0.8) {  // a slice is lost until the next generation
     journal_.note("a slice of {} is lost", pool.name);
     const auto name = pool.sliceName(random_.below(pool.parts.size()));
@@ -380,6 +383,11 @@ void ClaimsFeature::allocated(const api::ResourceClaim& claim) {
     const auto it = devices_.find(name);
     return it == devices_.end() ? nullptr : &it->second;
   };
+  // A device that is not published takes nothing from the counters, and a process may not know yet
+  // that it is published again: chosen() compares with what the process knows.
+  const auto findLasting = [&](const DeviceName& name) {
+    return withdrawn_.contains(name) ? nullptr : find(name);
+  };
   PlainUse use;
   for (const ClaimObject& other : sortedClaims()) {
     const auto held = held_.find(other->metadata.uid);
@@ -387,7 +395,7 @@ void ClaimsFeature::allocated(const api::ResourceClaim& claim) {
         !other->status.allocation)
       continue;
     if (held->second.process == own.process || held->second.time < invariants_.startOf(own.process))
-      use.add(*other->status.allocation, find);
+      use.add(*other->status.allocation, findLasting);
   }
   std::map<std::string, std::int64_t> totals{{"card/slices", 8}};
   for (const auto& result : allocation.devices.results) {

@@ -58,6 +58,7 @@ class ClaimsFeature final : public DynamicResourcesFeature {
   std::map<std::string, PoolPlan> pools_;  // by name
   // Devices as they were first published; they do not change.
   std::map<DeviceName, api::SliceDevice> devices_;
+  std::set<DeviceName> withdrawn_;  // devices that a driver has not published all the time
   struct Promise {
     std::string process;
     std::string devices;

@@ -224,6 +224,16 @@ class PlainClaims::Search {
       const Pool pool{slice->spec.driver, slice->spec.pool.name};
       newest[pool] = std::max(newest[pool], slice->spec.pool.generation);
     }
+    // A request for all devices fails on the nodes of an incomplete pool, and Filter's error ends
+    // the attempt for all nodes.
+    std::map<Pool, std::int64_t> missing;
+    for (const SliceObject& slice : world.slices) {
+      const auto& its = slice->spec.pool;
+      const Pool pool{slice->spec.driver, its.name};
+      if (its.generation == newest[pool])
+        --missing.try_emplace(pool, its.resourceSliceCount).first->second;
+    }
+    for (const auto& [pool, count] : missing) incomplete_ |= count != 0;
     for (const SliceObject& slice : world.slices)
       if (const Pool pool{slice->spec.driver, slice->spec.pool.name};
           slice->spec.pool.generation == newest[pool] && plainReaches(slice->spec, node))
@@ -234,10 +244,8 @@ class PlainClaims::Search {
         for (const auto& set : slice->spec.sharedCounters)
           for (const auto& [name, counter] : set.counters)
             counters[set.name + "/" + name] = counter.value.value();
-      if (all.size() != static_cast<std::size_t>(all.front()->spec.pool.resourceSliceCount)) {
-        incomplete_ = true;
+      if (all.size() != static_cast<std::size_t>(all.front()->spec.pool.resourceSliceCount))
         continue;
-      }
       for (const SliceObject& slice : all)
         for (const auto& device : slice->spec.devices)
           places_.push_back({{pool.first, pool.second, device.name}, &device, &counters});

@@ -87,7 +87,7 @@ void numa(std::string_view input) {
     const NumaNode reported = readNumaNode(names, &node, &*whole);
     check(std::ranges::is_sorted(reported.zones, {}, &NumaZone::id), "zones have an order");
     for (const NumaZone& zone : reported.zones)
-      check(zone.id >= 0 && zone.id < kMostNumaNodes && zone.total.base[kCpu] >= 0,
+      check(zone.id >= 0 && zone.id < kMaxNumaNodes && zone.total.base[kCpu] >= 0,
             "a zone has a number, and no less than nothing");
   }
 }

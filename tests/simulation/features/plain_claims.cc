@@ -168,8 +168,11 @@ void PlainUse::add(const DeviceName& name, const api::SliceDevice* device,
   } else {
     whole_.insert(name);
   }
-  if (known || !device) return;
-  for (const auto& set : device->consumesCounters)
+  if (!known && device) addForAdmin(name, *device);
+}
+
+void PlainUse::addForAdmin(const DeviceName& name, const api::SliceDevice& device) {
+  for (const auto& set : device.consumesCounters)
     for (const auto& [counter, amount] : set.counters)
       counters_[{std::get<0>(name), std::get<1>(name)}][set.counterSet + "/" + counter] +=
           amount.value.value();
@@ -196,7 +199,12 @@ std::string PlainUse::conflict(const DeviceName& name, const api::SliceDevice& d
       if (sum > device.capacity.at(capacity).value.value())
         return fmt::format("would give away {} of its {}", sum, capacity);
     }
-  if (shares != shares_.end()) return "";  // its counters count already
+  // The counters of a shared device count already.
+  return shares != shares_.end() ? "" : conflictForAdmin(name, device, totals);
+}
+
+std::string PlainUse::conflictForAdmin(const DeviceName& name, const api::SliceDevice& device,
+                                       const std::map<std::string, std::int64_t>& totals) const {
   const auto pool = counters_.find({std::get<0>(name), std::get<1>(name)});
   for (const auto& set : device.consumesCounters)
     for (const auto& [counter, amount] : set.counters) {
@@ -353,6 +361,9 @@ class PlainClaims::Search {
             return other.wish->claim == wish.claim && other.place.name == place.name;
           }))
         return "is in the claim already";
+      if (std::string why = use_.conflictForAdmin(place.name, *place.device, *place.counters);
+          !why.empty())
+        return why;
     } else if (!share && std::ranges::any_of(taken_, [&](const Taken& other) {
                  return other.wish->admin && other.place.name == place.name;
                })) {
@@ -378,7 +389,10 @@ class PlainClaims::Search {
     }
     before_.push_back(use_);
     taken_.push_back({&wish, place});
-    if (!wish.admin) use_.add(place.name, place.device, share ? &consumed : nullptr);
+    if (wish.admin)
+      use_.addForAdmin(place.name, *place.device);
+    else
+      use_.add(place.name, place.device, share ? &consumed : nullptr);
     return "";
   }
   void giveBack() {

@@ -43,6 +43,10 @@ class PlainUse {
   std::string conflict(const DeviceName& name, const api::SliceDevice& device,
                        const api::ResourceList* consumed,
                        const std::map<std::string, std::int64_t>& totals) const;
+  // The same for an administrator, who only takes from the counters.
+  void addForAdmin(const DeviceName& name, const api::SliceDevice& device);
+  std::string conflictForAdmin(const DeviceName& name, const api::SliceDevice& device,
+                               const std::map<std::string, std::int64_t>& totals) const;
   bool inUse(const DeviceName& name) const { return whole_.contains(name); }
 
  private:

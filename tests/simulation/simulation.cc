@@ -311,9 +311,23 @@ class Simulation {
     for (const auto& [node, pods] : nominator.byNode())
       for (const auto& pod : pods)
         if (!nominator.foreign(pod->uid()) && pod->pod->spec.preemptionPolicy != "Never" &&
-            !lacksClaims(*pod->pod))
+            !lacksClaims(*pod->pod) && !preemptionFailed(process, *pod->pod))
           journal_.violated("no node stays nominated in vain", "{} is nominated for {}, and waits",
                             pod->key(), node);
+  }
+
+  // True if the last dry run of the pod, or of a member of its group, ended in an error, which keeps
+  // the nominations, as in kube-scheduler: without the other members, the pod fits where no pod has
+  // to leave.
+  bool preemptionFailed(Process& process, const api::Pod& pod) const {
+    const Model model = process.checker().model();
+    return std::ranges::any_of(invariants_.pods.objects(), [&](const PodObject& other) {
+      const auto* log = process.scheduler().decisions().of(api::keyOf(other->metadata).toString());
+      const bool concerns = other->metadata.uid == pod.metadata.uid ||
+                            (model.sameGroup && model.sameGroup(pod, *other));
+      return concerns && log && !log->empty() &&
+             log->back().message.find("expected at least one victim pod") != std::string::npos;
+    });
   }
 
   static Task<void> listEvents(kube::Api* api, std::set<std::string>* about) {

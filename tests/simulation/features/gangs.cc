@@ -73,8 +73,9 @@ GangsFeature::GangsFeature(const Surroundings& world, Random random)
       preempts_(random_.chance(0.4)) {
   const auto touched = [this](const auto&) { invariants_.touched(); };
   const auto seen = [this](const auto& group) {
-    if (saysMembersHadNodes(*group)) hadNodes_.insert(group->metadata.uid);
-    minimums_[api::keyOf(group->metadata).toString()][loop_.steadyNow()] = group->spec.minMember;
+    const std::string id = api::keyOf(group->metadata).toString();
+    if (saysMembersHadNodes(*group)) hadNodes_.insert(id);
+    minimums_[id][loop_.steadyNow()] = group->spec.minMember;
     invariants_.touched();
   };
   groups_.addHandler({seen, [seen](const auto&, const auto& after) { seen(after); }, touched});
@@ -335,10 +336,9 @@ void GangsFeature::chosen(scheduler::Handle& handle, const api::Pod& pod, const 
     if (plan.podGroup) {
       const auto object = handle.stores().of<api::PodGroup>().get({plan.namespace_, plan.name});
       standing.minimum = object ? object->spec.minMember : INT_MAX;
-      // Its status may say that its members had nodes, or may have said so when the process first
-      // read it.
-      satisfied |=
-          object && (saysMembersHadNodes(*object) || hadNodes_.contains(object->metadata.uid));
+      // Its status may say that its members had nodes, or may have said so before, and the process
+      // remembers it while there are members.
+      satisfied |= hadNodes_.contains(id);
     }
     for (const auto& record : handle.cluster().pods()) {
       if (gangOf(*record.info->pod) != id) continue;

@@ -71,7 +71,7 @@ class GangsFeature final : public Feature {
   std::string whyVain(const Model& model, const std::vector<std::string>& group) const;
 
   kube::Informer<api::PodGroup> groups_;
-  // Uids of PodGroups whose status has said that their members had nodes.
+  // Gangs whose PodGroup's status has said that their members had nodes.
   std::set<std::string> hadNodes_;
   std::map<std::string, Plan> plans_;  // by id, including deleted ones
   // The minimums that PodGroups have had, by the gang's id and the time of the change.

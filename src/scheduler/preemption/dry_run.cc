@@ -18,9 +18,10 @@
 // Cost: with v possible victims on the node, v + 1 runs of all filters on one node and 2 v changes
 // of the cluster. Without a cache this applies to each of N nodes and each pod of a burst of equal
 // pods. If only Signed plugins judge, the outcome depends on the pod's class and priority, the
-// budgets, and the node. It is kept for each of these and computed again only for nodes in the
-// cluster's change log, so that a burst of b pods costs N + b runs instead of N b. Pods that start,
-// or begin to terminate, change only the order of importance: podDetails.
+// budgets, and the node. It is kept for each of these until a plugin's epoch rises, and computed
+// again only for nodes in the cluster's change log, so that a burst of b pods costs N + b runs
+// instead of N b. Pods that start, or begin to terminate, change only the order of importance:
+// podDetails.
 
 #include "scheduler/preemption/dry_run.h"
 
@@ -61,14 +62,18 @@ void DryRun::begin(const CycleState& state, const PodInfo& pod) {
     current_->priority = pod.priority;
     current_->admitKey = *admitKey;
   }
+  std::vector<std::uint64_t> epochs;
+  for (const Changing* part : handle_.profile().changing)
+    epochs.push_back(part->epoch(podClass->state, pod));
   const auto changes = cluster_.changesSince(current_->position);
-  if (!changes || changes->size() >= cluster_.liveCount() ||
+  if (!changes || changes->size() >= cluster_.liveCount() || current_->epochs != epochs ||
       current_->budgets != budgets_.version()) {
     current_->outcomes.clear();
   } else {
     for (const NodeId node : *changes)
       if (node < current_->outcomes.size()) current_->outcomes[node] = nullptr;
   }
+  current_->epochs = std::move(epochs);
   current_->position = cluster_.changeEnd();
   current_->budgets = budgets_.version();
   current_->lastUse = ++uses_;

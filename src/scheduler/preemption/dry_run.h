@@ -50,6 +50,7 @@ class DryRun {
     std::int32_t priority = 0;
     std::string admitKey;
     std::uint64_t budgets = 0;
+    std::vector<std::uint64_t> epochs;       // of Changing plugins
     std::uint64_t position = 0;              // in the cluster's change log
     std::vector<DryRunOutcomePtr> outcomes;  // by node; grown as needed
     std::uint64_t lastUse = 0;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "api/codec.h"
+#include "api/resource_claims.h"
 #include "scheduler/framework/diagnosis.h"
 #include "scheduler/plugins/registry.h"
 #include "scheduler/testing/world.h"
@@ -196,6 +198,46 @@ TEST_F(PreemptionTest, preemption_frees_a_pod_from_the_anti_affinity_of_lower_po
   world.bound(aPod("v").apart("host", "app", "web").nodeName("n1"));
   EXPECT_EQ(victims(aPod("p").priority(9).label("app", "web"), "n1"), "v 0");
   EXPECT_EQ(preempt(aPod("p").priority(9).label("app", "web")).node, "n1");
+}
+
+// Devices that nodes share are free without a change of any node.
+TEST_F(PreemptionTest, outcomes_kept_for_equal_pods_follow_the_epochs_of_plugins) {
+  const auto set = [this]<class T>(std::type_identity<T>, const json::value& object) {
+    world.stores().of<T>().set(std::make_shared<const T>(*api::decode<T>(object)));
+  };
+  set(std::type_identity<api::DeviceClass>(), {{"metadata", {{"name", "net"}}}, {"spec", {}}});
+  set(std::type_identity<api::ResourceSlice>(),
+      {{"metadata", {{"name", "s"}}},
+       {"spec",
+        {{"driver", "net.example.com"},
+         {"allNodes", true},
+         {"pool", {{"name", "net"}, {"generation", 1}, {"resourceSliceCount", 1}}},
+         {"devices", json::array{{{"name", "port"}}}}}}});
+  const auto claim = [&](const std::string& name, json::object status) {
+    const json::value exactly{
+        {"deviceClassName", "net"}, {"allocationMode", "ExactCount"}, {"count", 1}};
+    const json::array requests{{{"name", "r"}, {"exactly", exactly}}};
+    set(std::type_identity<api::ResourceClaim>(),
+        {{"metadata", {{"name", name}, {"namespace", "default"}, {"uid", name}}},
+         {"spec", {{"devices", {{"requests", requests}}}}},
+         {"status", std::move(status)}});
+  };
+  const json::array results{{{"request", "r"},
+                             {"driver", "net.example.com"},
+                             {"pool", "net"},
+                             {"device", "port"}}};
+  claim("theirs", {{"allocation", {{"devices", {{"results", results}}}}}});
+  claim("own", {});
+  world.node(aNode("n1"));
+  world.node(aNode("n2").allocatable("cpu", "1"));
+  running("v", "n1", 1, "4");
+  PodBuilder pod = aPod("p").priority(9).request("cpu", "2");
+  auto& entry = pod.object().spec.resourceClaims.emplace_back();
+  entry.name = "net";
+  entry.resourceClaimName = "own";
+  EXPECT_EQ(preempt(pod).node, "");
+  claim("theirs", {});
+  EXPECT_EQ(preempt(pod).node, "n1");
 }
 
 TEST_F(PreemptionTest, outcomes_kept_for_equal_pods_follow_every_change) {

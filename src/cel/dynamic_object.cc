@@ -48,10 +48,10 @@ const FieldsObject* fieldsOf(const Value& value) {
 
 namespace {
 
-constexpr std::size_t kMostMisnamed = 20;
+constexpr std::size_t kMaxMisnamed = 20;
 
 void findMisnamed(const Value& value, const std::string& name, std::vector<std::string>& found) {
-  if (found.size() >= kMostMisnamed) return;
+  if (found.size() >= kMaxMisnamed) return;
   if (const FieldsObject* object = fieldsOf(value)) {
     if (object->type().name() != name)
       found.push_back(

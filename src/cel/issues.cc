@@ -22,7 +22,7 @@ void IssueList::add(std::uint32_t position, std::string message) {
 }
 
 std::string IssueList::toString() const {
-  constexpr std::size_t kLongestLine = 500;
+  constexpr std::size_t kMaxShownLine = 500;
   std::string result;
   for (const Issue& issue : issues_) {
     if (!result.empty()) result += '\n';
@@ -30,7 +30,7 @@ std::string IssueList::toString() const {
     std::string_view line = text_;
     for (int i = 1; i < issue.line; ++i) line.remove_prefix(line.find('\n') + 1);
     line = line.substr(0, line.find('\n'));
-    if (line.size() <= kLongestLine)
+    if (line.size() <= kMaxShownLine)
       result += fmt::format("\n | {}\n | {}^", line,
                             std::string(static_cast<std::size_t>(issue.column - 1), '.'));
   }

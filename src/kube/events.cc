@@ -33,8 +33,8 @@ namespace {
 // Longer messages are cut, as kube-scheduler does.
 constexpr std::size_t kMaxOfMessage = 1024;
 constexpr std::string_view kCut = " ...";
-constexpr Duration kShortestPause = 1s, kLongestPause = 10s;  // after a failed write; doubles
-constexpr Duration kPatience = 2min;                          // with one event
+constexpr Duration kMinPause = 1s, kMaxPause = 10s;  // after a failed write; doubles
+constexpr Duration kPatience = 2min;                 // with one event
 constexpr std::size_t kRemembered = 4096;
 constexpr std::size_t kPendingLimit = 1000;
 constexpr double kBurst = 25;
@@ -131,7 +131,7 @@ void EventRecorder::add(Pending pending) {
 
 Task<void> EventRecorder::writeAll() {
   writing_ = true;
-  Duration pause = kShortestPause;
+  Duration pause = kMinPause;
   while (!pending_.empty()) {
     Pending next = std::move(pending_.front());
     pending_.pop_front();
@@ -142,7 +142,7 @@ Task<void> EventRecorder::writeAll() {
     const Result<> written = co_await writing;
     if (written) {
       onWriteSucceeded();
-      pause = kShortestPause;
+      pause = kMinPause;
       continue;
     }
     if (!isRetriable(written.error()) || executor_.steadyNow() - next.since >= kPatience) {
@@ -154,7 +154,7 @@ Task<void> EventRecorder::writeAll() {
     // Programs that lost the API at the same moment do not come back at the same moment.
     auto resting = sleepFor(executor_, pause / 2 + Duration(random_.below(pause.count())));
     co_await resting;
-    pause = std::min(pause * 2, kLongestPause);
+    pause = std::min(pause * 2, kMaxPause);
   }
   writing_ = false;
 }

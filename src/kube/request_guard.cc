@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kMaxCachedAnswers = 4096;
 // Longer questions are not cached, so that clients cannot fill the memory.
-constexpr std::size_t kLongestRemembered = 10'000;
+constexpr std::size_t kMaxCachedBytes = 10'000;
 constexpr api::ResourceType kTokenReview{"authentication.k8s.io", "v1", "tokenreviews",
                                          "TokenReview", false};
 constexpr api::ResourceType kAccessReview{"authorization.k8s.io", "v1", "subjectaccessreviews",
@@ -239,7 +239,7 @@ Task<Result<RequestGuard::User>> RequestGuard::review(std::string token) {
   if (std::ranges::find(user.groups, "system:authenticated") == user.groups.end())
     user.groups.emplace_back("system:authenticated");
   if (const auto* extra = at(*review, "status", "user", "extra")) user.extra = *extra;
-  if (token.size() <= kLongestRemembered)
+  if (token.size() <= kMaxCachedBytes)
     users_.at(token, {}) = {user, executor_.steadyNow() + options_.tokenTtl};
   co_return user;
 }
@@ -262,7 +262,7 @@ Task<Result<bool>> RequestGuard::authorize(const User& user, std::string verb, s
   if (!review) co_return fail(review.error());
   const json::value* answer = at(*review, "status", "allowed");
   const bool allowed = answer && answer->is_bool() && answer->get_bool();
-  if (question.size() <= kLongestRemembered)
+  if (question.size() <= kMaxCachedBytes)
     decisions_.at(question, {}) = {
         allowed, executor_.steadyNow() + (allowed ? options_.grantTtl : options_.refusalTtl)};
   co_return allowed;

@@ -7,11 +7,11 @@
 namespace koord::api {
 namespace {
 
-constexpr std::size_t kMostPaths = 100;
+constexpr std::size_t kMaxPaths = 100;
 
 void findAtomics(const json::value& value, const Schema* schema, const std::string& path,
                  std::vector<std::string>& found) {
-  if (found.size() >= kMostPaths || !(value.is_object() || value.is_array())) return;
+  if (found.size() >= kMaxPaths || !(value.is_object() || value.is_array())) return;
   if (isAtomic(schema, value)) found.push_back(path);
   if (const auto* object = value.if_object()) {
     for (const auto& member : *object)

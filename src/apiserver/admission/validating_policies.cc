@@ -10,8 +10,8 @@
 namespace koord::apiserver {
 namespace {
 
-constexpr std::size_t kMostAuditedFailures = 50;
-constexpr std::size_t kLongestAnnotation = 10 << 10;
+constexpr std::size_t kMaxAuditedFailures = 50;
+constexpr std::size_t kMaxAuditValueBytes = 10 << 10;
 constexpr const char* kFailureAnnotation = "validation.policy.admission.k8s.io/validation_failure";
 
 using Denial = PolicyProgram::Denial;
@@ -43,7 +43,7 @@ class Verdict {
       for (const std::string& action : invocation.binding->actions) act(action, invocation, denial);
     }
     for (auto& [key, value] : findings.annotations)
-      annotate(*invocation.policy, key, value.substr(0, kLongestAnnotation));
+      annotate(*invocation.policy, key, value.substr(0, kMaxAuditValueBytes));
     // An annotation that cannot be computed denies whatever the binding's actions are.
     for (std::string& error : findings.annotationErrors)
       if (!invocation.policy->ignoresErrors)
@@ -72,7 +72,7 @@ class Verdict {
       notes_.warnings.push_back(
           fmt::format("Validation failed for ValidatingAdmissionPolicy '{}' with binding '{}': {}",
                       policy, binding, denial.message));
-    } else if (action == "Audit" && failures_.size() < kMostAuditedFailures) {
+    } else if (action == "Audit" && failures_.size() < kMaxAuditedFailures) {
       const auto& actions = invocation.binding->actions;
       failures_.push_back({{"message", denial.message},
                            {"policy", policy},

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kUserPrefix = "system:serviceaccount:";
 constexpr std::size_t kRemembered = 4096;
-constexpr std::size_t kLongestToken = 16 << 10;
+constexpr std::size_t kMaxTokenBytes = 16 << 10;
 // A terminating object, such as a pod in its grace period, keeps its tokens this much longer.
 constexpr Duration kGoing = std::chrono::minutes(1);
 constexpr const char* kClaim = "kubernetes.io";
@@ -93,7 +93,7 @@ Result<std::string> ServiceAccountTokens::sign(const TokenClaims& claims) const 
 Result<TokenClaims> ServiceAccountTokens::verify(std::string_view token) const {
   const auto end = token.rfind('.');
   const auto middle = token.find('.');
-  if (end == std::string_view::npos || end == middle || token.size() > kLongestToken)
+  if (end == std::string_view::npos || end == middle || token.size() > kMaxTokenBytes)
     return invalidToken("not a token that is known here");
   const auto header = documentOf(token.substr(0, middle));
   const auto signature = net::base64UrlDecode(token.substr(end + 1));

@@ -97,7 +97,7 @@ FieldErrors& FieldErrors::typeInvalid(std::string field, ShownValue value, std::
              fmt::format("Invalid value: {}: {}", value.text, detail));
 }
 
-FieldErrors& FieldErrors::told(std::string_view text) {
+FieldErrors& FieldErrors::addText(std::string_view text) {
   static constexpr std::pair<std::string_view, const char*> kReasons[] = {
       {"Required", "FieldValueRequired"},        {"Duplicate", "FieldValueDuplicate"},
       {"Unsupported", "FieldValueNotSupported"}, {"Forbidden", "FieldValueForbidden"},

@@ -86,7 +86,7 @@ class FieldErrors {
   // not match the format.
   FieldErrors& typeInvalid(std::string field, ShownValue value, std::string detail);
   // Adds an error from a text that begins with the field: "spec.scope: Required value".
-  FieldErrors& told(std::string_view text);
+  FieldErrors& addText(std::string_view text);
   void append(FieldErrors other);
 
   static constexpr std::size_t kMaxMessageBytes = 16 << 10;

@@ -290,7 +290,7 @@ void validateRules(const json::value& object, const json::value* before, const C
                    "the existing errors to complete validation");
     return;
   }
-  for (const std::string& error : rules.check(object, before)) errors.told(error);
+  for (const std::string& error : rules.check(object, before)) errors.addText(error);
 }
 
 }  // namespace

@@ -103,10 +103,10 @@ void validateSelector(const json::value& selector, const std::string& path, Fiel
 
 void validateConditionNames(const json::array& conditions, const std::string& path,
                             FieldErrors& errors) {
-  if (conditions.size() > kMostMatchConditions)
-    errors.tooMany(path, conditions.size(), kMostMatchConditions);
+  if (conditions.size() > kMaxMatchConditions)
+    errors.tooMany(path, conditions.size(), kMaxMatchConditions);
   std::set<std::string_view> names;
-  for (std::size_t i = 0; i < std::min(conditions.size(), kMostMatchConditions); ++i) {
+  for (std::size_t i = 0; i < std::min(conditions.size(), kMaxMatchConditions); ++i) {
     const auto at = fmt::format("{}[{}].name", path, i);
     const auto name = textAt(conditions[i], "name");
     if (name.empty()) {

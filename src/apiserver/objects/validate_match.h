@@ -7,7 +7,7 @@
 
 namespace koord::apiserver {
 
-inline constexpr std::size_t kMostMatchConditions = 64;  // Kubernetes' limit
+inline constexpr std::size_t kMaxMatchConditions = 64;  // Kubernetes' limit
 
 // A RuleWithOperations. A rule that did not change need not be checked again.
 void validateRequestRule(const json::value& rule, const std::string& path, FieldErrors& errors);

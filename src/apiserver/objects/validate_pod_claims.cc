@@ -75,7 +75,7 @@ void validateUses(const json::value& resources, const Names& known, const std::s
                     requests.insert(request);
                   }
                   if (!known.contains(name))
-                    errors.told(
+                    errors.addText(
                         fmt::format("{}: Not found: {}: must be one of the names in "
                                     "pod.spec.resourceClaims{}",
                                     at, toJson(json::string(name)), namesText(known)));

@@ -17,8 +17,8 @@
 namespace koord::apiserver {
 namespace {
 
-constexpr std::size_t kMostAnnotations = 20;
-constexpr std::size_t kLongestValueExpression = 5 << 10;
+constexpr std::size_t kMaxAuditAnnotations = 20;
+constexpr std::size_t kMaxValueExpressionBytes = 5 << 10;
 constexpr std::string_view kNoLabel =
     "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an "
     "alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', "
@@ -149,9 +149,10 @@ void validateMessages(const json::value& validation, const std::string& path, Fi
 
 void validateAnnotations(const json::array& annotations, std::string_view policy,
                          FieldErrors& errors) {
-  if (annotations.size() > kMostAnnotations)
-    errors.invalid("spec.auditAnnotations", json::value(annotations),
-                   fmt::format("must not have more than {} auditAnnotations", kMostAnnotations));
+  if (annotations.size() > kMaxAuditAnnotations)
+    errors.invalid(
+        "spec.auditAnnotations", json::value(annotations),
+        fmt::format("must not have more than {} auditAnnotations", kMaxAuditAnnotations));
   std::set<std::string_view> keys;
   for (std::size_t i = 0; i < annotations.size(); ++i) {
     const auto at = fmt::format("spec.auditAnnotations[{}]", i);
@@ -160,9 +161,9 @@ void validateAnnotations(const json::array& annotations, std::string_view policy
     if (const auto wrong = api::checkQualifiedName(whole); !wrong.empty())
       errors.invalid(at + ".key", std::string_view(whole), wrong);
     if (!keys.insert(key).second) errors.duplicate(at + ".key", key);
-    if (trim(textAt(annotations[i], "valueExpression")).size() > kLongestValueExpression)
+    if (trim(textAt(annotations[i], "valueExpression")).size() > kMaxValueExpressionBytes)
       errors.required(at + ".valueExpression",
-                      fmt::format("must not exceed {} bytes in length", kLongestValueExpression));
+                      fmt::format("must not exceed {} bytes in length", kMaxValueExpressionBytes));
   }
 }
 
@@ -228,7 +229,7 @@ void validatePolicy(const json::value& policy, const json::value* before, FieldE
   }
   if (annotations) validateAnnotations(*annotations, textAt(policy, "metadata", "name"), errors);
   const auto program = PolicyProgram::compile(spec);
-  for (const std::string& problem : program->problems()) errors.told(problem);
+  for (const std::string& problem : program->problems()) errors.addText(problem);
 }
 
 void validateMutatingPolicy(const json::value& policy, const json::value* before,
@@ -244,7 +245,7 @@ void validateMutatingPolicy(const json::value& policy, const json::value* before
     validateMutation((*mutations)[i], fmt::format("spec.mutations[{}]", i), errors);
   validateOneOf(spec, "spec", "reinvocationPolicy", {"IfNeeded", "Never"}, true, errors);
   const auto program = MutationProgram::compile(spec);
-  for (const std::string& problem : program->problems()) errors.told(problem);
+  for (const std::string& problem : program->problems()) errors.addText(problem);
 }
 
 void validatePolicyBinding(const json::value& binding, FieldErrors& errors) {

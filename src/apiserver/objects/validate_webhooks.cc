@@ -13,14 +13,14 @@
 namespace koord::apiserver {
 namespace {
 
-constexpr std::int64_t kLongestTimeout = 30;  // seconds
+constexpr std::int64_t kMaxTimeoutSeconds = 30;  // seconds
 
 void validateMatchConditions(const json::value& webhook, const std::string& path,
                              FieldErrors& errors) {
   const auto* conditions = arrayAt(webhook, "matchConditions");
   if (!conditions) return;
   validateConditionNames(*conditions, path, errors);
-  for (std::size_t i = 0; i < std::min(conditions->size(), kMostMatchConditions); ++i) {
+  for (std::size_t i = 0; i < std::min(conditions->size(), kMaxMatchConditions); ++i) {
     const auto at = fmt::format("{}[{}].expression", path, i);
     const auto expression = textAt((*conditions)[i], "expression");
     if (trim(expression).empty()) {
@@ -37,7 +37,7 @@ void validateWebhook(const json::value& webhook, const json::value* before, cons
   validateOneOf(webhook, path, "matchPolicy", {"Equivalent", "Exact"}, false, errors);
   validateOneOf(webhook, path, "reinvocationPolicy", {"IfNeeded", "Never"}, false, errors);
   if (const auto* seconds = find(webhook, "timeoutSeconds"); seconds && seconds->is_int64())
-    if (seconds->get_int64() < 1 || seconds->get_int64() > kLongestTimeout)
+    if (seconds->get_int64() < 1 || seconds->get_int64() > kMaxTimeoutSeconds)
       errors.invalid(path + ".timeoutSeconds", *seconds,
                      "the timeout value must be between 1 and 30 seconds");
   const auto* rules = arrayAt(webhook, "rules");

@@ -12,7 +12,7 @@ namespace koord::apiserver {
 namespace {
 
 // Variables that read variables take turns on the stack.
-constexpr int kMostNestedVariables = 200;
+constexpr int kMaxNestedVariables = 200;
 
 std::string errorOf(std::string_view expression, std::string_view error) {
   return fmt::format("expression '{}' resulted in error: {}", expression, error);
@@ -146,9 +146,9 @@ cel::Value PolicyRun::variable(std::size_t index) {
   // The expression ends as out of budget, whatever it makes of this error.
   if (spentOnVariables_ > budget_) return cel::Value::error(std::string(kOutOfBudget));
   const auto& [name, program] = policy_.variables_[index];
-  if (depth_ >= kMostNestedVariables)
+  if (depth_ >= kMaxNestedVariables)
     return cel::Value::error(
-        fmt::format("more than {} variables read each other", kMostNestedVariables));
+        fmt::format("more than {} variables read each other", kMaxNestedVariables));
   ++depth_;
   std::uint64_t cost = 0;
   auto result = program.evaluate(activation_, {kEvaluationCostLimit}, &cost);

@@ -20,7 +20,7 @@ namespace {
 // The most that one expression, and all expressions of a schema, may cost by their estimates.
 constexpr std::uint64_t kStaticRuleLimit = 10'000'000;
 constexpr std::uint64_t kStaticSchemaLimit = 100'000'000;
-constexpr std::size_t kMostReasons = 4;
+constexpr std::size_t kMaxReasons = 4;
 constexpr std::string_view kReasons[] = {"FieldValueDuplicate", "FieldValueForbidden",
                                          "FieldValueInvalid", "FieldValueRequired"};
 
@@ -113,7 +113,7 @@ class Compiler {
   void checkTotal(const std::string& path) {
     if (total_ <= kStaticSchemaLimit) return;
     std::ranges::sort(costs_, std::greater<>(), &std::pair<std::uint64_t, std::string>::first);
-    for (std::size_t i = 0; i < std::min(costs_.size(), kMostReasons); ++i)
+    for (std::size_t i = 0; i < std::min(costs_.size(), kMaxReasons); ++i)
       forbidden(costs_[i].second,
                 "contributed to estimated rule & messageExpression cost total exceeding cost limit "
                 "for entire OpenAPIv3 schema");

@@ -39,7 +39,7 @@ constexpr std::size_t kAhead = 8 << 20;
 constexpr std::size_t kMaxQueued = 64 << 20;  // bytes of the changes queued meanwhile
 constexpr auto kPause = std::chrono::milliseconds(2);
 
-constexpr std::int64_t kLongestWatch = std::int64_t{365} * 24 * 60 * 60;  // seconds
+constexpr std::int64_t kMaxWatchSeconds = std::int64_t{365} * 24 * 60 * 60;  // seconds
 
 // A boolean parameter, parsed as upstream does; nullopt if it is absent.
 std::optional<bool> flagIn(const kube::Request& request, std::string_view name) {
@@ -322,7 +322,7 @@ Outcome<std::unique_ptr<WatchStream>> Server::startWatch(Call call, LineSink sin
     if (ec != std::errc{} || end != text.data() + text.size())
       return refuse(ErrorCode::BadRequest,
                     fmt::format("timeoutSeconds: Invalid value: \"{}\": must be a number", text));
-    if (seconds > 0) timeout = std::chrono::seconds(std::min(seconds, kLongestWatch));
+    if (seconds > 0) timeout = std::chrono::seconds(std::min(seconds, kMaxWatchSeconds));
   }
   const bool bookmarks = flagIn(request, "allowWatchBookmarks").value_or(false);
   auto stream = std::make_unique<Stream>(*this, std::move(call), *std::move(target),

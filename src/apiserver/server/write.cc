@@ -444,9 +444,9 @@ Outcome<> WriteCall::checkKindRules(const json::value& object, const json::value
       resource ? checkCrd(object, server_.registry_, old) : Result<>(fail(resource.error()));
   FieldErrors errors;
   if (!good) {
-    errors.told(good.error().message);
+    errors.addText(good.error().message);
   } else {
-    for (const std::string& problem : checkRules(*resource, object, old)) errors.told(problem);
+    for (const std::string& problem : checkRules(*resource, object, old)) errors.addText(problem);
   }
   return errors.verdict(target_.kindName(), textAt(object, "metadata", "name"));
 }

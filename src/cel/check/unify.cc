@@ -6,8 +6,8 @@ namespace koord::cel {
 
 namespace {
 
-constexpr std::size_t kMostSteps = 5'000'000;
-constexpr std::size_t kLargestType = 1'000;  // nodes
+constexpr std::size_t kMaxUnifySteps = 5'000'000;
+constexpr std::size_t kMaxTypeNodes = 1'000;  // nodes
 
 bool isNullable(const Type& type) {
   switch (type.kind()) {
@@ -69,7 +69,7 @@ const Type* Unifier::find(const Type& variable) const {
 }
 
 bool Unifier::step(const Type& type) const {
-  if (++steps_ > kMostSteps || type.size() > kLargestType) exhausted_ = true;
+  if (++steps_ > kMaxUnifySteps || type.size() > kMaxTypeNodes) exhausted_ = true;
   return !exhausted_;
 }
 

@@ -13,7 +13,7 @@ constexpr std::uint32_t bit(Kind kind) {
 }
 constexpr std::uint32_t kAnyKind = ~0U;
 // Compiling has no limit on costs: calls with larger constants are evaluated when the program runs.
-constexpr std::uint64_t kMostFolded = 1'000;
+constexpr std::uint64_t kMaxFolded = 1'000;
 
 std::uint32_t kindsOf(const Type& type) {
   switch (type.kind()) {
@@ -88,7 +88,7 @@ bool CallNode::foldable() const {
     if (!argument->constant()) return false;
     size += sizeForCost(*argument->constant());
   }
-  return size <= kMostFolded;
+  return size <= kMaxFolded;
 }
 
 bool CallNode::accepts(const Target& target, Arguments arguments) const {

@@ -17,7 +17,7 @@ namespace koord::cel {
 namespace {
 
 constexpr std::uint64_t kCheckCost = 350'000;  // two checks fit into the limit of an expression
-constexpr std::uint64_t kMostFormatPattern = 128, kMostFormatName = 64;
+constexpr std::uint64_t kMaxFormatPattern = 128, kMaxFormatName = 64;
 
 enum class Group : std::uint8_t {
   None,
@@ -311,7 +311,7 @@ std::optional<CallEstimate> KubernetesCostModel::estimateEquality(
   const Type& type = arguments[0].type;
   if (type.kind() != TypeKind::Opaque || type.isOptional()) return std::nullopt;
   if (type == formatType())
-    return CallEstimate{SizeEstimate{1, kMostFormatName}.scaled(kTraversalFactor), std::nullopt};
+    return CallEstimate{SizeEstimate{1, kMaxFormatName}.scaled(kTraversalFactor), std::nullopt};
   if (type == urlType()) {
     const SizeEstimate size = arguments[1].size.value_or(SizeEstimate::fixed(1));
     return CallEstimate{SizeEstimate{1, size.max}.scaled(kTraversalFactor), std::nullopt};
@@ -351,7 +351,7 @@ std::optional<CallEstimate> KubernetesCostModel::estimateCall(
     case Group::Validate: {
       if (arguments.empty()) return std::nullopt;
       const CostEstimate scan = sizeOf(arguments[0]).scaled(kTraversalFactor);
-      const double factor = static_cast<double>(kMostFormatPattern) * kRegexFactor;
+      const double factor = static_cast<double>(kMaxFormatPattern) * kRegexFactor;
       return CallEstimate{{scaleCost(scan.min, factor), scaleCost(scan.max, factor)}, std::nullopt};
     }
     case Group::Equality:

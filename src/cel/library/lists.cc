@@ -13,8 +13,8 @@ namespace koord::cel {
 
 namespace {
 
-constexpr std::int64_t kLongestRange = static_cast<std::int64_t>(ValueAccess::kMaxElements);
-constexpr int kDeepestFlatten = 1'000;
+constexpr std::int64_t kMaxRangeSize = static_cast<std::int64_t>(ValueAccess::kMaxElements);
+constexpr int kMaxFlattenDepth = 1'000;
 
 std::vector<Value> elementsOf(const Value& list) {
   std::vector<Value> elements;
@@ -43,7 +43,7 @@ Value sliceOf(Arguments arguments) {
 void flattenInto(std::vector<Value>& out, const Value& list, std::int64_t depth, int level) {
   for (std::size_t i = 0; i < list.listSize() && out.size() < ValueAccess::kMaxElements; ++i) {
     Value each = list.listAt(i);
-    if (each.is(Kind::List) && depth > 0 && level < kDeepestFlatten) {
+    if (each.is(Kind::List) && depth > 0 && level < kMaxFlattenDepth) {
       flattenInto(out, each, depth - 1, level + 1);
     } else {
       out.push_back(std::move(each));
@@ -83,8 +83,8 @@ Value sortedBy(Arguments arguments) {
 
 Value rangeOf(Arguments arguments) {
   const std::int64_t count = arguments[0].asInt();
-  if (count > kLongestRange)
-    return Value::error(fmt::format("lists.range({}): at most {} elements", count, kLongestRange));
+  if (count > kMaxRangeSize)
+    return Value::error(fmt::format("lists.range({}): at most {} elements", count, kMaxRangeSize));
   std::vector<Value> elements;
   for (std::int64_t i = 0; i < count; ++i) elements.push_back(Value::integer(i));
   return Value::list(std::move(elements));

@@ -11,7 +11,7 @@
 namespace koord::net {
 namespace {
 
-constexpr std::chrono::minutes kLongestWait{1};
+constexpr std::chrono::minutes kMaxWait{1};
 
 }  // namespace
 
@@ -68,7 +68,7 @@ void ReadySockets::runTimeouts() {
 }
 
 void ReadySockets::wait() {
-  Clock::duration longest = kLongestWait;
+  Clock::duration longest = kMaxWait;
   if (due_) longest = std::clamp(*due_ - Clock::now(), Clock::duration::zero(), longest);
   const auto milliseconds = std::chrono::ceil<std::chrono::milliseconds>(longest).count();
   std::array<epoll_event, 64> events;

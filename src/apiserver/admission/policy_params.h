@@ -1,7 +1,7 @@
 #pragma once
 
-// The parameters of the policies that apply to one request. An object is parsed once, however many
-// bindings name it.
+// The parameters of the policies that apply to one request. All bindings that name an object share
+// its parsed form.
 
 #include <map>
 #include <memory>

@@ -135,8 +135,8 @@ class Feature : protected Writes {
 };
 
 // The features of this seed: none for an eighth of the seeds, small ones for two eighths; plugins
-// for jobs, for nodes, or both for three; plugins for jobs in a crowd for two. `only` replaces the
-// choice for every seed.
+// for jobs, for nodes, or both for three; plugins for jobs in a crowd for two. Some of all but the
+// first have resource claims, too. `only` replaces the choice for every seed.
 Features featuresOf(std::uint64_t seed, const Surroundings& world,
                     const std::set<std::string>& only);
 

@@ -24,6 +24,8 @@ namespace {
 constexpr std::uint64_t kEvery = 8;
 constexpr double kShare = 0.7;
 constexpr double kShareInCrowd = 0.4;
+constexpr double kShareWithClaims = 0.4;
+constexpr std::uint64_t kClaimsSalt = 0xd1b54a32d192ed03U;
 constexpr std::uint64_t kSalt = 0x9e3779b97f4a7c15U;
 
 }  // namespace
@@ -58,9 +60,10 @@ Features featuresOf(std::uint64_t seed, const Surroundings& world,
   add("gangs", jobs, std::type_identity<GangsFeature>());
   add("quotas", jobs, std::type_identity<QuotasFeature>());
   add("migrations", jobs, std::type_identity<MigrationsFeature>());
-  // By name only: plain evaluation does not know claims whose write outlives their pod, and two of
-  // a hundred seeds end with a member of a group that keeps a nomination.
-  add("claims", false, std::type_identity<ClaimsFeature>());
+  // Of each kind some.
+  Random claims(seed ^ kClaimsSalt);
+  if (only.empty() ? kind != 2 && claims.chance(kShareWithClaims) : only.contains("claims"))
+    features.push_back(std::make_unique<ClaimsFeature>(world, claims.fork()));
   // Last, so that it decides what pods request.
   if (only.empty() ? crowd : only.contains("crowds"))
     features.push_back(std::make_unique<CrowdsFeature>(world, random.fork()));

@@ -207,8 +207,9 @@ class Simulation {
   // True if a pod waits for victims whose eviction has not been answered yet.
   static bool evicts(Process& process) {
     return process.checker().ready() &&
-           scheduler::evictionsOf(process.checker().handle())
-               .findWaiting([](const auto&) { return true; });
+           scheduler::evictionsOf(process.checker().handle()).findWaiting([](const auto&) {
+             return true;
+           });
   }
 
   Process* leader() {
@@ -305,7 +306,8 @@ class Simulation {
 
   // A pod must have its nominated node already, or the nomination must be gone: what it waited for
   // has happened. A pod that may not preempt keeps the nomination in its status, whichever
-  // component wrote it, and a pod whose claim is deleted keeps it outside of the queue, as upstream.
+  // component wrote it. A pod whose claim is deleted keeps it outside of the queue, as in
+  // kube-scheduler.
   void checkNominations(Process& process) {
     const auto& nominator = process.checker().handle().nominator();
     for (const auto& [node, pods] : nominator.byNode())
@@ -316,9 +318,9 @@ class Simulation {
                             pod->key(), node);
   }
 
-  // True if the last dry run of the pod, or of a member of its group, ended in an error, which keeps
-  // the nominations, as in kube-scheduler: without the other members, the pod fits where no pod has
-  // to leave.
+  // True if the last dry run of the pod, or of a member of its group, ended in an error. As in
+  // kube-scheduler, that keeps the nominations: without the other members, the pod fits where no
+  // pod has to leave.
   bool preemptionFailed(Process& process, const api::Pod& pod) const {
     const Model model = process.checker().model();
     return std::ranges::any_of(invariants_.pods.objects(), [&](const PodObject& other) {

@@ -206,13 +206,11 @@ void SharedGpusFeature::addRules(scheduler::Handle& handle, const std::string& w
   };
   model.rules.push_back([ask](const Model& now, const api::Pod& pod, const api::Node& node) {
     std::vector<std::string> reasons;
-    if (ask(now, pod, node) == Answer::Lacks)
-      reasons.emplace_back("devices have claims");
+    if (ask(now, pod, node) == Answer::Lacks) reasons.emplace_back("devices have claims");
     return reasons;
   });
   model.undecided.push_back([ask](const Model& now, const api::Pod& pod, const api::Node& node) {
-    return !pod.spec.resourceClaims.empty() ||
-           ask(now, pod, node) == Answer::Undecided;
+    return !pod.spec.resourceClaims.empty() || ask(now, pod, node) == Answer::Undecided;
   });
 }
 

@@ -5,6 +5,7 @@
 #include "api/codec.h"
 #include "api/resource_claims.h"
 #include "scheduler/framework/diagnosis.h"
+#include "scheduler/plugins/dynamicresources/objects.h"
 #include "scheduler/plugins/registry.h"
 #include "scheduler/testing/world.h"
 
@@ -19,7 +20,10 @@ using namespace std::chrono_literals;
 
 struct PreemptionTest : ::testing::Test {
   World world;
-  PreemptionTest() { EXPECT_TRUE(world.configure(makeRegistry()).empty()); }
+  PreemptionTest() {
+    world.gates.insert("DynamicResourceAllocation");
+    EXPECT_TRUE(world.configure(makeRegistry()).empty());
+  }
 
   PodBuilder running(const std::string& name, const std::string& node, int priority,
                      const std::string& cpu, int startedAt = 0) {
@@ -222,10 +226,8 @@ TEST_F(PreemptionTest, outcomes_kept_for_equal_pods_follow_the_epochs_of_plugins
          {"spec", {{"devices", {{"requests", requests}}}}},
          {"status", std::move(status)}});
   };
-  const json::array results{{{"request", "r"},
-                             {"driver", "net.example.com"},
-                             {"pool", "net"},
-                             {"device", "port"}}};
+  const json::array results{
+      {{"request", "r"}, {"driver", "net.example.com"}, {"pool", "net"}, {"device", "port"}}};
   claim("theirs", {{"allocation", {{"devices", {{"results", results}}}}}});
   claim("own", {});
   world.node(aNode("n1"));

@@ -35,6 +35,17 @@ class QuotaPreemption final : public PreemptionRules {
   const bool spareDefault_;
 };
 
+// If the nodes are full as well as the quota: pods of the quota free quota, and any pod of lower
+// priority frees resources of the node. Pods that `preemptible: "false"` protects stay.
+class QuotaAndNodePreemption final : public PreemptionRules {
+ public:
+  explicit QuotaAndNodePreemption(const Quotas& quotas) : quotas_(quotas) {}
+  bool mayBePreempted(const PodInfo& victim, const PodInfo& preemptor) const override;
+
+ private:
+  const Quotas& quotas_;
+};
+
 // Not Signed, on purpose. The plugin judges pods and not nodes, so it runs once per attempt and
 // costs a few comparisons. If the quota were part of a pod's class, each of a thousand quotas would
 // have its own cached verdicts on all nodes.
@@ -104,6 +115,8 @@ class ElasticQuota final : public Plugin,
   QuotaWaker& waker_;
   const QuotaPreemption quotaRules_;
   PodPreemption preemption_;
+  const QuotaAndNodePreemption fullNodeRules_;
+  PodPreemption fullNodePreemption_;
   QuotaController controller_;
 };
 

@@ -459,6 +459,46 @@ TEST(ElasticQuota, a_pod_that_waits_for_victims_of_other_quotas_takes_none_of_it
   f.expectSound();
 }
 
+// Evicting "mine" alone frees the quota but not the node, and evicting "bystander" alone the node but
+// not the quota.
+TEST(ElasticQuota, in_a_full_quota_on_a_full_node_a_pod_takes_the_place_of_its_own_and_others) {
+  QuotaFixture f;
+  f.node(aNode("n1").allocatable("cpu", "8"));
+  f.node(aNode("closed").allocatable("cpu", "8").unschedulable());
+  f.set(aQuota("q").max("cpu", "4").min("cpu", "4"));
+  f.run(100ms);
+  f.create(f.of("mine", "q", "1").priority(5));
+  f.create(f.of("fixed", "q", "1").priority(1).label(std::string(model::kLabelPreemptible),
+                                                     "false"));
+  f.create(f.of("important", "q", "1").priority(20));
+  f.create(aPod("bystander").request("cpu", "2").priority(5));
+  f.create(aPod("stays").request("cpu", "3").priority(6));
+  f.run(1s);
+  f.create(f.of("high", "q", "2").priority(9));
+  f.run(15s);
+  EXPECT_THAT(f.deletions, ::testing::UnorderedElementsAre("mine", "bystander"));
+  EXPECT_EQ(f.nodeOf("high"), "n1");
+  f.expectSound();
+}
+
+TEST(ElasticQuota, other_pods_of_a_full_node_stay_if_the_quota_gets_no_room_there) {
+  QuotaFixture f;
+  f.node(aNode("closed").allocatable("cpu", "8").unschedulable());
+  f.node(aNode("n1").allocatable("cpu", "4"));
+  f.node(aNode("n2").allocatable("cpu", "2"));
+  f.set(aQuota("q").max("cpu", "4").min("cpu", "4"));
+  f.run(100ms);
+  f.create(f.of("important", "q", "2").priority(20).nodeName("n2"));
+  f.create(f.of("mine", "q", "1").priority(5));
+  f.create(aPod("bystander").request("cpu", "3").priority(5));
+  f.run(1s);
+  f.create(f.of("high", "q", "3").priority(9));
+  f.run(15s);
+  EXPECT_THAT(f.deletions, ElementsAre());
+  EXPECT_EQ(f.nodeOf("high"), "");
+  f.expectSound();
+}
+
 // What the quota frees by evicting pods of other quotas does not belong to it: those quotas are
 // entitled to it.
 TEST(ElasticQuota, nobody_of_another_quota_leaves_for_a_pod_whose_quota_has_no_room) {

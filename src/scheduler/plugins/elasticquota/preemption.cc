@@ -11,6 +11,11 @@
 // that the pod goes to (preemption/job_plan.h). Upstream evicts the pods of one node after another,
 // whether they free enough or not. This costs one pass over all pods per attempt, and a plan for
 // one pod.
+//
+// If the quota and all nodes are full, pods of the quota alone may not free enough of any node. Then
+// each node is tried again with all pods of lower priority as possible victims. The dry run judges
+// the quota too, so a node is a candidate only if pods of the quota on it free enough quota, and
+// pods of other quotas leave only for the resources of the node.
 
 #include <fmt/format.h>
 
@@ -59,6 +64,12 @@ bool QuotaPreemption::possible(const PodInfo& preemptor) const {
   if (!place || (spareDefault_ && place.name() == model::kDefaultQuota)) return false;
   const auto lowest = place.tree->lowestPriority(place.quota);
   return lowest && *lowest < preemptor.priority;
+}
+
+bool QuotaAndNodePreemption::mayBePreempted(const PodInfo& victim, const PodInfo& preemptor) const {
+  if (!PreemptionRules::mayBePreempted(victim, preemptor)) return false;
+  return !isFixed(victim.pod->metadata.labels) ||
+         quotas_.placeOf(victim) != quotas_.placeOf(preemptor);
 }
 
 // The result if no node's pods can free enough.
@@ -163,8 +174,11 @@ PostFilterResult ElasticQuota::postFilter(CycleState& state, const PodPtr& pod,
       refused.push_back(std::move(outcome));
     }
   }
-  if (candidates.empty() && possible && diagnosis.preFilter.plugin() == kName)
+  if (candidates.empty() && possible && diagnosis.preFilter.plugin() == kName) {
     if (auto across = preemptAcrossNodes(pod)) return *std::move(across);
+    const PodPreemption::Found found = fullNodePreemption_.find(state, pod, diagnosis);
+    if (!found.candidates.empty()) return fullNodePreemption_.carryOut(pod, found.candidates);
+  }
   if (candidates.empty()) {
     std::ranges::copy(reasonsOf(refused), std::back_inserter(reasons));
     result.status =

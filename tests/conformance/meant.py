@@ -1,8 +1,10 @@
 """Which differences between two decisions are meant: those of docs/differences.md, each recognised by what causes it."""
 
+import collections
 import re
 
 import meant_reservations
+from full_worlds import OWNED
 from job_worlds import QUOTA
 from so_far import SoFar, alike, annotation_of, made, quota_of, requests
 
@@ -19,8 +21,8 @@ def zones(outcome):
 
 def reasons_of(outcome):
     """Why nodes cannot take the pod, without how many they are."""
-    told = outcome["said"][0].removeprefix("nodes are available: ") if outcome.get("said") else ""
-    return {re.sub(r"^\d+ ", "", part) for part in told.split(", ") if part}
+    told = outcome["said"][0] if outcome.get("said") else ""
+    return {re.sub(r"^(nodes are available: )?\d+ ", "", part) for part in told.split(", ") if part}
 
 
 def refused_late(one, other):
@@ -43,11 +45,22 @@ def worth(world, name):
     return pod["spec"].get("priority", 0), [-ord(letter) for letter in started]
 
 
+def budgets_broken(world, names):
+    """How many of these victims leave although no budget allows it."""
+    allowed = {thing["spec"]["selector"]["matchLabels"][OWNED]: thing["status"]["disruptionsAllowed"]
+               for thing in world.things if thing["kind"] == "PodDisruptionBudget"}
+    leave = collections.Counter(made(world, name)["metadata"]["labels"].get(OWNED) for name in names)
+    return sum(max(0, leave[app] - count) for app, count in allowed.items())
+
+
 def node_by_node(world, quota, found, one, other):
-    """Whether upstream evicts pods of the quota on one node after another, and this scheduler no more of them, and none more important."""
+    """Whether upstream evicts pods of the quota on one node after another, and this scheduler no more of them, and none more important,
+    or victims that break fewer budgets."""
     both = one["left"] + other["left"]
     if not set(found) <= {"left", "node"} or len(one["left"]) < 2 or {quota_of(world, name) for name in both} != {quota}:
         return False
+    if budgets_broken(world, other["left"]) < budgets_broken(world, one["left"]):
+        return True
     ours, theirs = (sorted((worth(world, name) for name in decision["left"]), reverse=True) for decision in (other, one))
     return len(ours) <= len(theirs) and all(mine <= his for mine, his in zip(ours, theirs))
 
@@ -63,7 +76,9 @@ def of_quotas(world, found, one, other):
     if not quota or not one["left"]:
         return ""
     waits = not any(outcome["node"] for outcome in other["each"].values())
-    if waits and not other["left"] and all(spared_by_quota(world, quota, name) for name in one["left"]):
+    within = not waits and other["left"] and not any(spared_by_quota(world, quota, name) for name in other["left"])
+    spared = [spared_by_quota(world, quota, name) for name in one["left"]]
+    if waits and not other["left"] and all(spared) or within and any(spared):
         return "pods that leave although their quota's preemption spares them"
     return "pods of a quota that leave node by node" if node_by_node(world, quota, found, one, other) else ""
 
@@ -104,6 +119,8 @@ def decided(world, found, one, other, before):
         return "members that sleep"
     if set(found) <= {"node", "left"} and any(name.startswith("g") for name in one["left"]) and one["left"] == other["left"]:
         return "members that were placed by chance"
+    if set(found) == {"node"} and alike(one) and one["left"]:
+        return "members that find room beside their victims"
     if set(found) <= {"node", "scores"} and requests(world, names[0]).get("nvidia.com/gpu", 0) > 1000:
         return "scores of several GPUs"
     if set(found) == {"devices"} and all(roughly(one["each"][name]["devices"]) == roughly(other["each"][name]["devices"]) for name in names):

@@ -468,8 +468,8 @@ TEST(ElasticQuota, in_a_full_quota_on_a_full_node_a_pod_takes_the_place_of_its_o
   f.set(aQuota("q").max("cpu", "4").min("cpu", "4"));
   f.run(100ms);
   f.create(f.of("mine", "q", "1").priority(5));
-  f.create(f.of("fixed", "q", "1").priority(1).label(std::string(model::kLabelPreemptible),
-                                                     "false"));
+  f.create(
+      f.of("fixed", "q", "1").priority(1).label(std::string(model::kLabelPreemptible), "false"));
   f.create(f.of("important", "q", "1").priority(20));
   f.create(aPod("bystander").request("cpu", "2").priority(5));
   f.create(aPod("stays").request("cpu", "3").priority(6));

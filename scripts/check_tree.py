@@ -60,14 +60,9 @@ SPAWNED = re.compile(r"\bspawn\(\s*(?:\w+(?:\.|->))*([\w:]+)\(")
 OVER_CONTAINERS = re.compile(r"\bfor \([^;{}]*: [^;{}]*\bspec(?:\.|->)(?:c|initC)ontainers\)\s*")
 ADDS_UP = re.compile(r"\+=|\.add\(|\baddTo\(|\badd\(line\b")
 SUMS_OF_THEIR_OWN = {
-    # Of an annotation, which does not tell in which order init containers run.
+    # The annotation extended-resource-spec does not give the order of init containers.
     "src/koordlet/hooks/batchresource/batch_resource.cc",
-    # Of containers that run; to be asked of the model.
-    "src/koordlet/collect/collector.cc",
-    "src/koordlet/qos/cgreconcile/memory_qos.cc",
-    "src/koordlet/qos/cpuevict/cpu_evict.cc",
-    "src/koordlet/qos/evictor/priority_victims.cc",
-    # What each container has of all that they ask for: usage is divided among them by that.
+    # The share of each container: a pod's usage is divided among its containers by their requests.
     "src/manager/recommender/usage_share.cc",
 }
 

@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "koordlet/states/host_application.h"
 #include "koordlet/system/conversions.h"
-#include "model/resources.h"
+#include "model/pod_requests.h"
 #include "model/well_known.h"
 
 // Usage is the difference of two readings of a counter over the time between them, by this
@@ -40,11 +40,7 @@ std::int64_t batchRequest(const std::vector<PodView>& pods) {
   Quantity sum;
   for (const auto& view : pods) {
     if (!view.bestEffort() || !view.active()) continue;
-    for (const auto& container : view.pod->spec.containers)
-      sum.add(model::amountOf(container.resources.requests, model::kBatchCpu));
-    for (const auto& container : view.pod->spec.initContainers)
-      if (container.restartPolicy == "Always")
-        sum.add(model::amountOf(container.resources.requests, model::kBatchCpu));
+    sum.add(model::runningRequest(view.pod->spec, model::kBatchCpu));
   }
   return sum.value();
 }

@@ -69,7 +69,7 @@ std::shared_ptr<PlainDevices> PlainDevices::of(scheduler::Handle& handle,
     plain->devices[key.name] = std::make_shared<const DeviceParts>(partsOf(*device));
   const auto& table = DeviceTable::of(handle);
   handle.cluster().live().forEach([&](scheduler::NodeId node) {
-    if (table.rowOf(node).listed) plain->listed.insert(handle.cluster().node(node).name);
+    if (table.rowOf(node).managed) plain->managed.insert(handle.cluster().node(node).name);
   });
   for (const auto& record : handle.cluster().pods())
     if (const auto* grant = table.in(record.grants); grant && record.info->uid() != without)
@@ -131,17 +131,16 @@ PlainDevices::Answer PlainDevices::ask(const Model& now, const api::Pod& pod,
   }
   DeviceParts free;
   if (const auto known = devices.find(name); known != devices.end()) free = *known->second;
-  bool used = false, reserved = false;
+  bool reserved = false;
   for (const auto& [uid, grant] : held) {
     const auto there = now.pods.find(uid);
     if (there == now.pods.end() || there->second->spec.nodeName != name) continue;
-    used = true;
     reserved |= PlainReservations::isReservePod(*there->second);
     for (const auto& [key, amounts] : grant.parts)
       for (const auto& [resource, amount] : amounts)
         if (free.contains(key)) free[key][resource] -= amount;
   }
-  if (!used && !listed.contains(name)) return Answer::Fits;  // devices are unknown there
+  if (!managed.contains(name)) return Answer::Fits;  // devices are unknown there
   if (reserved) return Answer::Undecided;
   const bool enough = std::ranges::all_of(wish.parts, [&](const auto& part) {
     return part.count <= std::ranges::count_if(free, [&](const auto& device) {

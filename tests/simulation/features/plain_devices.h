@@ -50,7 +50,7 @@ class PlainDevices {
  public:
   using Model = scheduler::testing::Model;
   std::map<std::string, std::shared_ptr<const DeviceParts>> devices;  // by node
-  std::set<std::string> listed;                  // nodes that have, or had, devices
+  std::set<std::string> managed;                 // nodes with devices that are known
   std::map<std::string, PlainDeviceGrant> held;  // by uid
 
   // As the process knows them, without the allocation of one pod.

@@ -88,7 +88,7 @@ void DeviceTable::nodeChanged(NodeId node) {
   if (!known.object) {
     // Remaining pods keep their allocations.
     here.name.clear();
-    here.listed = false;
+    here.managed = !here.use.empty();
     here.inventory = DeviceInventory();
     here.identities = {};
     here.former.clear();
@@ -99,7 +99,7 @@ void DeviceTable::nodeChanged(NodeId node) {
   here.isolationProvider = model::gpuIsolationProvider(labels);
   if (here.name == known.name) return;
   here.name = known.name;
-  here.listed = false;
+  here.managed = !here.use.empty();
   readDevice(node);
 }
 
@@ -107,8 +107,8 @@ void DeviceTable::nodeChanged(NodeId node) {
 void DeviceTable::readDevice(NodeId node) {
   NodeDevices& here = row(node);
   const auto object = objects_.get({"", cluster_.node(node).name});
-  if (!object && !here.listed) return;
-  here.listed = true;
+  if (!object && !here.managed) return;
+  here.managed = true;
   if (sharesDevices()) keepIdentities(here);
   here.identities = {};
   here.inventory = object ? DeviceInventory(object) : DeviceInventory();
@@ -167,6 +167,7 @@ void DeviceTable::count(NodeDevices& devices, const PodInfo& pod, const DeviceGr
 }
 
 void DeviceTable::addValue(NodeId node, const PodInfo& pod, const DeviceGrant& grant) {
+  row(node).managed = true;
   count(row(node), pod, grant, true);
 }
 

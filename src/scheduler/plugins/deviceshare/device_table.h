@@ -24,16 +24,15 @@ struct DeviceGrant {
 struct NodeDevices {
   NodeId id = kNoNode;
   std::string name;  // of the node that the other fields were read for
-  // The node has, or had, a Device. Without devices it then has none; otherwise its devices are
-  // unknown.
-  bool listed = false;
+  // The scheduler manages devices on the node: it has, or had, a Device or a pod with devices.
+  // Without a Device it then has no free devices. On other nodes the devices are unknown. The end
+  // of the last pod with devices changes nothing, so that preemption cannot make them unknown.
+  bool managed = false;
   DeviceInventory inventory;
   NodeGpus gpus;
   std::string isolationProvider;
   DeviceUse use;
   std::map<std::string, ReservedDevices> reserved;  // by uid of the reservation
-  // False if the scheduler does not manage devices on the node.
-  bool known() const { return listed || !use.empty(); }
   // For SharedDevices, computed at the first question. `former` has the identities of devices that
   // were in use when the Device ceased to list them.
   ListedDevices identities;
@@ -58,7 +57,7 @@ class DeviceTable final : public LedgerOf<DeviceGrant>,
   bool hasNothingToRead(const PodInfo& pod) const override;
   // nullptr if nothing is known about the node's devices.
   const NodeDevices* at(NodeId node) const {
-    return node < rows_.size() && rows_[node].known() ? &rows_[node] : nullptr;
+    return node < rows_.size() && rows_[node].managed ? &rows_[node] : nullptr;
   }
   // The row of the node, even if it has labels only.
   const NodeDevices& rowOf(NodeId node) const {

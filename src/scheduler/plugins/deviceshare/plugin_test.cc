@@ -293,6 +293,22 @@ TEST_F(Devices, a_device_that_breaks_is_not_given_and_keeps_its_pod) {
   expectSound();
 }
 
+// After a restart pods can be there before their Device. Preempting the last of them must not look
+// as if the node had no managed devices.
+TEST_F(Devices, a_node_whose_pods_had_devices_stays_managed_until_its_device_arrives) {
+  machine("n");
+  schedule(wholeGpus("a", "1"));
+  DeviceWorld again;
+  again.node("n");
+  again.world.bound(running.at("a"));
+  const PodBuilder waiting = wholeGpus("b", "1");
+  EXPECT_EQ(again.answer(waiting, "n"), kUnschedulable + "Insufficient gpu devices");
+  again.cluster().removePod("uid-default-a");
+  EXPECT_EQ(again.answer(waiting, "n"), kUnresolvable + "Insufficient gpu devices");
+  again.set("n", DeviceMachine::eightGpus());
+  EXPECT_EQ(again.answer(waiting, "n"), "");
+}
+
 TEST_F(Devices, what_pods_hold_is_read_again_in_any_order) {
   machine("n", true);
   schedule(wholeGpus("a", "3"));

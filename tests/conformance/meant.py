@@ -76,7 +76,7 @@ def of_quotas(world, found, one, other):
     if not quota or not one["left"]:
         return ""
     waits = not any(outcome["node"] for outcome in other["each"].values())
-    within = not waits and other["left"] and not any(spared_by_quota(world, quota, name) for name in other["left"])
+    within = not waits and not all(spared_by_quota(world, quota, name) for name in other["left"])
     spared = [spared_by_quota(world, quota, name) for name in one["left"]]
     if waits and not other["left"] and all(spared) or within and any(spared):
         return "pods that leave although their quota's preemption spares them"

@@ -192,10 +192,12 @@ class Test:
         self.folder = folder
         self.cgroups = Cgroups()
         self.node = os.uname().nodename.lower()
+        self.rounds = 1
 
     def steps(self):
         return (self.comes_up, self.shows_batch_resources, self.pod_is_mutated_and_runs,
-                self.cgroups_hold_what_was_asked, self.logs_are_read, self.best_effort_gives_way,
+                self.cgroups_hold_what_was_asked, self.cgroups_hold_it_each_time, self.logs_are_read,
+                self.best_effort_gives_way,
                 self.volumes_and_probes_work, self.bad_input_is_refused, self.survives_kill_9_of_each_process,
                 self.deletes_pods, self.leaves_nothing_behind)
 
@@ -251,6 +253,19 @@ class Test:
                     return True
 
                 wait_until(f"cpu shares, quota and memory limit of {path}", as_expected, 20)
+
+    def cgroups_hold_it_each_time(self):
+        """With --rounds: the pods are deleted and created again."""
+        with open(os.path.join(self.source, "tests/integration/workloads.yaml"), encoding="utf-8") as file:
+            text = file.read().replace("@DIR@", self.folder)
+        for number in range(1, self.rounds):
+            self.cluster.kubectl("delete", "--grace-period=1", "--wait=true", "-f", "-", stdin=text)
+            wait_until("the pods are gone", lambda: not self.cluster.pods(), 30)
+            self.cluster.kubectl("apply", "-f", "-", stdin=text)
+            wait_until("all pods run", lambda: running(self.cluster.pods(), 3), 30)
+            self.cgroups_hold_what_was_asked()
+            if number % 50 == 0:
+                print(f"     {number} rounds", flush=True)
 
     def logs_are_read(self):
         kubectl = self.cluster.kubectl
@@ -477,6 +492,7 @@ def arguments(what):
     parser.add_argument("--programs", required=True, help="folder with koordctl and the components")
     parser.add_argument("--source", required=True, help="the repository")
     parser.add_argument("--keep", action="store_true", help="keep the test's folder")
+    parser.add_argument("--rounds", type=int, default=1, help="how many times the pods are created and their cgroups read")
     return parser.parse_args()
 
 
@@ -484,6 +500,7 @@ def run_in_folder(kind, options):
     """Runs a test's steps in a folder of its own; the exit status."""
     folder = tempfile.mkdtemp(prefix="koord-integration-")
     test = kind(os.path.abspath(options.programs), os.path.abspath(options.source), folder)
+    test.rounds = options.rounds
     try:
         for step in test.steps():
             begun = time.monotonic()

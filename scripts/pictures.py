@@ -10,6 +10,7 @@ A picture is a function in PICTURES that returns the SVG text. Add a function, n
 import argparse
 import math
 import pathlib
+import re
 import sys
 from xml.sax.saxutils import escape
 
@@ -17,6 +18,7 @@ FOLDER = pathlib.Path(__file__).resolve().parent.parent / "docs" / "pictures"
 
 INK, MUTED, GRID = "#1f2933", "#52606d", "#e4e7eb"
 BLUE, GREEN, ORANGE, GREY, RED = "#2f6fb0", "#3c9d5b", "#d9822b", "#9aa5b1", "#c0392b"
+PAPER, PALE, AMBER = "#1b222c", "#cbd2d9", "#f0b860"  # a terminal
 
 
 class Svg:
@@ -247,7 +249,26 @@ def cpu_burst():
     return svg.done()
 
 
-PICTURES = {"resource-model": resource_model, "usage-spike": usage_spike, "memory-qos": memory_qos, "cpu-burst": cpu_burst}
+def screen():
+    """The terminal with `koordctl up --demo`, as scripts/record_screen.py recorded it."""
+    rows = (FOLDER / "screen.txt").read_text(encoding="utf-8").rstrip("\n").split("\n")
+    step, left, top, size = 17, 16, 44, 12.5
+    svg = Svg(int(left * 2 + max(map(len, rows)) * size * 0.602), top + step * len(rows) + 10, "The screen of koordctl up --demo")
+    svg.lines[-1] = svg.lines[-1].replace("#ffffff", PAPER)
+    for place, colour in enumerate((RED, ORANGE, GREEN)):
+        svg.lines.append(f'<circle cx="{left + 6 + place * 18}" cy="16" r="5" fill="{colour}"/>')
+    svg.text(left + 66, 20, "koordctl up --demo", 12, GREY)
+    for place, row in enumerate(rows):
+        head = row[:1] != " " and re.match(r"[A-Z][A-Z/-]+ |koordlet on", row)
+        colour = AMBER if "CPU suppress" in row or row.lstrip().startswith("why:") else "#ffffff" if head else PALE
+        svg.lines.append(f'<text x="{left}" y="{top + place * step}" font-size="{size}" fill="{colour}" xml:space="preserve"'
+                         f' font-family="DejaVu Sans Mono, Menlo, Consolas, monospace"'
+                         f'{" font-weight=" + chr(34) + "bold" + chr(34) if head else ""}>{escape(row)}</text>')
+    return svg.done()
+
+
+PICTURES = {"resource-model": resource_model, "usage-spike": usage_spike, "memory-qos": memory_qos, "cpu-burst": cpu_burst,
+            "screen": screen}
 
 
 def main():

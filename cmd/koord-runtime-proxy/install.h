@@ -10,9 +10,9 @@
 
 namespace koord::runtimeproxy {
 
-// Copies the program, and the libraries that it runs with, into opt/koordinator/koord-runtime-proxy
-// below `root`, where the host's root is mounted, and writes its service, which starts at boot.
-// Equal files stay, others are replaced atomically; a running proxy keeps its old files. An error
+// Copies the program and its libraries into opt/koordinator/koord-runtime-proxy below `root`, where
+// the host's root is mounted, and writes a systemd service that starts at boot. Does not touch
+// files that are equal; replaces others atomically. A running proxy keeps its old files. An error
 // names the file.
 Result<> installOnHost(const std::filesystem::path& root);
 

@@ -1,8 +1,8 @@
 #pragma once
 
-// Boxed<T>: an optional T kept on the heap, with the value semantics of std::optional. For members
-// that are large and mostly absent: an absent one costs a pointer. It is a list of at most one
-// item, and as lists can be, several may be shared (list.h).
+// Boxed<T>: an optional T on the heap, with the value semantics of std::optional. For members that
+// are large and mostly absent: an absent member costs a pointer. A Boxed is a List of at most one
+// item, so copies can share the item (list.h).
 
 #include <optional>
 #include <utility>

@@ -20,26 +20,27 @@
 #include "api/shape_impl.h"
 #include "base/time.h"
 
-// How it works: Boost.Describe lists the members of a struct, of which fieldsOf() makes a constant
-// table: the name and the functions that read and write the member. Plain functions
-// (codec_impl.cc) walk the table, so little is compiled for each type of a struct. Lists and maps
-// are templates; texts and numbers have overloads.
+// How it works: Boost.Describe lists the members of a struct. fieldsOf() makes a constant table of
+// them: the name and the functions that read and write the member. Plain functions (codec_impl.cc)
+// walk the table, so the compiler generates little code for each struct. Lists and maps are
+// templates; texts and numbers have overloads.
 //
-// Reading keeps no state on success. On the first mistake it notes what is wrong, and each level on
-// the way out puts its own name in front (Context::failure), so the path costs nothing until it is
+// Reading keeps no state on success. On the first error it notes what is wrong, and each level on
+// the way out prepends its own name (Context::failure), so the path costs nothing until it is
 // needed.
 //
-// Reading a struct walks the object's members and not the struct's, since objects of the API are
-// sparse: a Pod has some hundred possible fields and a dozen given ones. Members are found by
-// comparing names, lengths first, which for the sizes that occur is faster than hashing.
+// Reading a struct walks the members of the JSON object, not those of the struct, because API
+// objects are sparse: a Pod has some hundred possible fields, of which about a dozen are set.
+// Members are found by comparing names, lengths first, which is faster than hashing for the sizes
+// that occur.
 //
-// Writing leaves out what Go's omitempty leaves out, so that an object that was read and written
-// again is the same text, but for fields that our structs do not have. Those are lost, which is why
-// writes to the API are patches.
+// Writing omits what Go's omitempty omits, so an object that is read and written again has the same
+// text, except for fields that our structs do not have. Those are lost; therefore writes to the API
+// are patches.
 
 namespace koord::api::codec {
 
-// Where and why reading failed; each level puts its own name in front of the path.
+// Where and why reading failed. Each level prepends its own name to the path.
 struct Failure {
   std::string path;
   std::string message;
@@ -62,21 +63,21 @@ Error errorOf(Failure failure);
 struct Field {
   std::string_view name;  // in JSON
   bool (*read)(Context& ctx, const json::value& in, void* object);
-  // Adds the member to what is written, unless it is empty.
+  // Adds the member to `out` unless it is empty.
   void (*write)(const void* object, json::object& out);
 };
 
 bool readFields(Context& ctx, const json::value& in, void* object, std::span<const Field> fields);
 json::value writeFields(const void* object, std::span<const Field> fields);
-// The same after apiVersion and kind.
+// Writes apiVersion and kind, then the fields.
 json::value writeObject(const ResourceType& type, const void* object,
                         std::span<const Field> fields);
-// A struct without content is left out unless keepEmpty says that it is there on purpose.
+// Omits a struct without content unless keepEmpty is true (the struct is set on purpose).
 void addField(std::string_view name, json::value value, bool keepEmpty, json::object& out);
 bool readInteger(Context& ctx, const json::value& in, std::int64_t low, std::int64_t high,
                  std::int64_t& out);
 
-// null leaves the default of whatever is not a list, a map or an optional.
+// null clears lists, maps and optionals; other types keep their default.
 bool read(Context& ctx, const json::value& in, json::value& out);
 bool read(Context& ctx, const json::value& in, bool& out);
 bool read(Context& ctx, const json::value& in, double& out);
@@ -240,14 +241,14 @@ std::span<const Field> fieldsOf() {
 
 }  // namespace koord::api::codec
 
-// For a struct that several codec files write and read: the file with KOORD_FIELDS has its table.
+// For a struct that several codec files use: the file with KOORD_FIELDS instantiates its table.
 #define KOORD_EXTERN_FIELDS(T)                                                                \
   extern template std::span<const koord::api::codec::Field> koord::api::codec::fieldsOf<T>(); \
   extern template const koord::api::Shape& koord::api::shapes::shape<T>();
 #define KOORD_FIELDS(T)                                                                \
   template std::span<const koord::api::codec::Field> koord::api::codec::fieldsOf<T>(); \
   template const koord::api::Shape& koord::api::shapes::shape<T>();
-// The same for a member that is not a struct.
+// The same for a member whose type is not a struct.
 #define KOORD_EXTERN_MEMBER(...)                                                                  \
   extern template bool koord::api::codec::readMember<__VA_ARGS__>(                                \
       koord::api::codec::Context&, const koord::json::value&, void*);                             \
@@ -306,7 +307,7 @@ json::value encodeObject(const T& object) {
 
 }  // namespace koord::api
 
-// Makes the codec of a nested struct that other files decode on its own.
+// Instantiates the codec of a nested struct that other files decode separately.
 #define KOORD_CODEC(T)                                                                             \
   template koord::Result<T> koord::api::decode<T>(const koord::json::value&, koord::api::Reading); \
   template koord::json::value koord::api::encode<T>(const T&);

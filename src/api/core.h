@@ -178,7 +178,7 @@ struct PodDisruptionBudget {
   PodDisruptionBudgetStatus status;
 };
 
-// Made once, in lists.cc.
+// Instantiated in lists.cc.
 extern template class List<Condition>;
 extern template class List<ContainerImage>;
 extern template class List<NodeAddress>;

@@ -31,7 +31,7 @@ struct DeviceInfo {
   ResourceList resources;
   std::optional<DeviceTopology> topology;
   List<VirtualFunctionGroup> vfGroups;
-  List<Condition> conditions;  // Healthy, on devices that are not
+  List<Condition> conditions;  // Healthy; present on unhealthy devices only
 };
 struct DeviceSpec {
   List<DeviceInfo> devices;

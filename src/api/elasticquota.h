@@ -1,7 +1,8 @@
 #pragma once
 
-// scheduling.sigs.k8s.io/v1alpha1: ElasticQuota, what the pods of a team may use together. Its
-// place in the tree of quotas and all else is in labels and annotations (model/well_known.h).
+// scheduling.sigs.k8s.io/v1alpha1: ElasticQuota, the resources that the pods of a team may use
+// together. Labels and annotations (model/well_known.h) hold its place in the quota tree and its
+// other settings.
 
 #include "api/meta.h"
 

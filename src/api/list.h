@@ -1,16 +1,16 @@
 #pragma once
 
 // List<T>: a growing array like std::vector, of the size of one pointer. An API object is a tree of
-// mostly empty lists, and a program holds a hundred thousand of such objects: an empty list costs
+// mostly empty lists, and a program keeps a hundred thousand of these objects: an empty list costs
 // eight bytes instead of 24, and a list that the codec fills has no spare capacity.
 //
-// Lists may have their items together (share()): the pods of a workload have the same labels, owner
-// and containers. A copy of such a list costs nothing, and belongs to whatever thread it is in.
-// Whatever could change an item gives the list items of its own first, and that includes begin(),
-// [] and the like on a list that is not const: read through const where lists may be shared.
+// Lists can share their items (share()): the pods of a workload have the same labels, owner and
+// containers. Copying a shared list costs nothing, and the copy may belong to another thread. Any
+// access that could change an item first gives the list its own copy of the items. That includes
+// begin(), [] and the like on a list that is not const: read shared lists through const.
 //
-// Iterators are pointers, good until the next insertion, removal, shrink_to_fit or, of a list that
-// was shared, the next access that is not const. T must move without throwing.
+// Iterators are pointers. They are valid until the next insertion, removal, shrink_to_fit or, for a
+// list that was shared, the next access that is not const. T must move without throwing.
 
 #include <algorithm>
 #include <atomic>
@@ -114,7 +114,7 @@ class List {
   template <class... Args>
   T& emplace_back(Args&&... args) {
     if (size() == capacity()) {
-      T item(std::forward<Args>(args)...);  // which may be a part of this list
+      T item(std::forward<Args>(args)...);  // may refer to a part of this list
       moveTo(std::max<size_type>(1, 2 * capacity()));
       return append(std::move(item));
     }
@@ -152,7 +152,7 @@ class List {
   void pop_back() { erase(end() - 1); }
   void swap(List& other) noexcept { std::swap(block_, other.block_); }
 
-  // From now on its copies have their items together with it.
+  // After this call, copies of the list share its items.
   void share() {
     static_assert(std::is_copy_constructible_v<T>);
     if (shared()) return;
@@ -162,7 +162,7 @@ class List {
   bool shared() const noexcept {
     return block_ && (refCount(block_).load(std::memory_order_relaxed) & kShared) != 0;
   }
-  // How many lists have these items.
+  // The number of lists that share these items.
   size_type useCount() const noexcept {
     return !block_ ? 0 : shared() ? refCount(block_).load(std::memory_order_relaxed) & ~kShared : 1;
   }
@@ -180,7 +180,7 @@ class List {
  private:
   struct Block {  // followed by the items
     std::uint32_t size;
-    std::uint32_t capacity;  // of items that are shared: kShared and how many lists have them
+    std::uint32_t capacity;  // if shared: kShared and the number of lists
   };
   static constexpr std::uint32_t kShared = std::uint32_t{1} << 31;
   static constexpr std::size_t offset() { return std::max(sizeof(Block), alignof(T)); }
@@ -191,8 +191,7 @@ class List {
   static std::atomic_ref<std::uint32_t> refCount(Block* block) noexcept {
     return std::atomic_ref<std::uint32_t>(block->capacity);
   }
-  // Most lists are empty, and there are a great many: what is done to others is not made part of
-  // who does it.
+  // Most lists are empty, and copies are frequent: keep the rare path out of the callers.
   [[gnu::noinline]] void copy(const List& other) {
     if (other.shared()) {
       block_ = other.block_;
@@ -231,7 +230,7 @@ class List {
   }
   [[gnu::noinline]] void drop() noexcept {
     if (shared() && refCount(block_).fetch_sub(1, std::memory_order_acq_rel) != (kShared | 1))
-      return;  // others have them
+      return;  // other lists still use the items
     std::destroy_n(items(block_), block_->size);
     ::operator delete(block_);
   }

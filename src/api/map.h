@@ -1,13 +1,12 @@
 #pragma once
 
-// A map from text to T as API objects have them: labels, annotations, resources. A sorted list,
-// since the maps are small, are read far more often than changed, and there are a great many of
-// them.
+// A map from text to T for API objects: labels, annotations, resources. A sorted list, because the
+// maps are small, numerous, and read far more often than changed.
 //
 // Not boost::container::flat_map, whose sorting and merging code is instantiated in every file that
-// touches an object: this one's functions are compiled once for the two common kinds (map.cc).
-// Iterators and references are good until the next insertion or removal. Do not change a key
-// through an iterator. Maps may have their items together, as lists: read through const then.
+// touches an object: the functions of this map are compiled once for the two common types (map.cc).
+// Iterators and references are valid until the next insertion or removal. Do not change a key
+// through an iterator. Maps can share their items, as lists do: read shared maps through const.
 
 #include <algorithm>
 #include <cstddef>
@@ -32,7 +31,7 @@ class Map {
   using size_type = std::size_t;
 
   Map() noexcept;
-  Map(std::initializer_list<value_type> items);  // the first of equal keys stays
+  Map(std::initializer_list<value_type> items);  // the first of equal keys wins
   template <class It>
   Map(It first, It last) {
     insert(first, last);
@@ -62,7 +61,7 @@ class Map {
   const T& at(std::string_view key) const;
   T& operator[](std::string_view key);
 
-  // As of std::map: nothing changes when the key is there.
+  // As in std::map: changes nothing if the key exists.
   std::pair<iterator, bool> insert(value_type item);
   std::pair<iterator, bool> emplace(std::string key, T value);
   std::pair<iterator, bool> try_emplace(std::string key, T value);
@@ -76,7 +75,7 @@ class Map {
   size_type erase(std::string_view key);
   void swap(Map& other) noexcept { items_.swap(other.items_); }
 
-  // As of List.
+  // As in List.
   void share() { items_.share(); }
   bool shared() const noexcept { return items_.shared(); }
   size_type useCount() const noexcept { return items_.useCount(); }
@@ -175,7 +174,7 @@ T& Map<T>::operator[](std::string_view key) {
 
 template <class T>
 std::pair<typename Map<T>::iterator, bool> Map<T>::emplace(std::string key, T value) {
-  // Most maps are filled in order: from the wire, where they are sorted, or from another map.
+  // Most maps are filled in order: from the wire, where keys are sorted, or from another map.
   const auto it = items_.empty() || items_.back().first < key ? items_.end() : lower_bound(key);
   if (it != items_.end() && it->first == key) return {it, false};
   return {items_.emplace(it, std::move(key), std::move(value)), true};

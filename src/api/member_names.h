@@ -1,6 +1,6 @@
 #pragma once
 
-// The names that the members of a struct have in JSON, for tests that the documentation has all of
+// The JSON names of a struct's members, for tests that check that the documentation lists all of
 // them.
 
 #include <string_view>
@@ -8,7 +8,7 @@
 
 namespace koord::api {
 
-// For each type with a line KOORD_MEMBER_NAMES (member_names_impl.h) beside its codec.
+// Defined for each type with a line KOORD_MEMBER_NAMES (member_names_impl.h) beside its codec.
 template <class T>
 std::vector<std::string_view> memberNames();
 

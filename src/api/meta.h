@@ -18,7 +18,7 @@
 
 namespace koord::api {
 
-// Made once, in map.cc.
+// Instantiated in map.cc.
 extern template class Map<std::string>;
 extern template class Map<Quantity>;
 using StringMap = Map<std::string>;
@@ -161,7 +161,7 @@ const std::string* findIn(const StringMap& map, std::string_view key);
 // The value of a label or annotation, "" if it is absent. A view into the map.
 std::string_view textIn(const StringMap& map, std::string_view key);
 
-// Made once, in lists.cc: what copies or ends an object would be in every file otherwise.
+// Instantiated in lists.cc, so that other files do not contain the code that copies and destroys.
 extern template class List<LabelSelectorRequirement>;
 extern template class List<OwnerReference>;
 extern template class List<StatusCause>;

@@ -1,9 +1,9 @@
 #pragma once
 
-// scheduling.koordinator.sh/v1alpha1 PodMigrationJob: one pod that is to move to another node.
+// scheduling.koordinator.sh/v1alpha1 PodMigrationJob: the migration of one pod to another node.
 //
-// What users may write without the API server checking it (a ttl, a template) is kept as it came,
-// so that its reader can name the invalid field instead of losing the object.
+// Values that the API server does not check (a ttl, a template) stay as the user wrote them, so
+// that the reader can name an invalid field instead of losing the object.
 
 #include "api/meta.h"
 
@@ -38,7 +38,7 @@ struct PodMigrationJobStatus {
   std::string reason;
   std::string message;
   List<PodMigrationJobCondition> conditions;
-  std::string nodeName;                   // where the pod goes
+  std::string nodeName;  // the node that the pod moves to
   std::optional<ObjectReference> podRef;  // the pod that replaces it
 };
 
@@ -50,7 +50,7 @@ struct PodMigrationJob {
   PodMigrationJobStatus status;
 };
 
-// The part of the scale subresource (autoscaling/v1) that says how many replicas there are to be.
+// The part of the scale subresource (autoscaling/v1) with the desired number of replicas.
 struct ScaleSpec {
   std::int32_t replicas = 0;
 };

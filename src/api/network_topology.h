@@ -1,7 +1,7 @@
 #pragma once
 
-// scheduling.koordinator.sh/v1alpha1: ClusterNetworkTopology, how the labels of nodes say where in
-// the network they are. The one named "default" counts.
+// scheduling.koordinator.sh/v1alpha1: ClusterNetworkTopology, which says how the labels of nodes
+// describe their place in the network. Only the object named "default" is used.
 
 #include "api/meta.h"
 
@@ -10,7 +10,7 @@ namespace koord::api {
 struct NetworkTopologyLayer {
   std::string topologyLayer;
   std::string parentTopologyLayer;
-  List<std::string> labelKey;  // the first that a node has names its place
+  List<std::string> labelKey;  // the first label that a node has names its place
 };
 struct ClusterNetworkTopologySpec {
   List<NetworkTopologyLayer> networkTopologySpec;
@@ -20,7 +20,7 @@ struct ClusterNetworkTopology {
                                       "clusternetworktopologies", "ClusterNetworkTopology", false};
   ObjectMeta metadata;
   ClusterNetworkTopologySpec spec;
-  json::value status;  // written as a whole, never looked into
+  json::value status;  // written as a whole, never read
 };
 
 }  // namespace koord::api

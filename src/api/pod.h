@@ -117,7 +117,8 @@ struct TopologySpreadConstraint {
   List<std::string> matchLabelKeys;
 };
 
-// The group that Kubernetes' own scheduling API places the pod with (podgroup.h, WorkloadPodGroup).
+// The group with which Kubernetes' own scheduling API places the pod (podgroup.h,
+// WorkloadPodGroup).
 struct PodSchedulingGroup {
   std::string podGroupName;
 };
@@ -163,7 +164,7 @@ struct PodSpec {
   Text priorityClassName;
   std::optional<std::int32_t> priority;
   bool hostNetwork = false;
-  std::optional<bool> hostUsers;  // false: a user namespace of its own
+  std::optional<bool> hostUsers;  // false: the pod has its own user namespace
   std::optional<Text> preemptionPolicy;
   ResourceList overhead;
   Text runtimeClassName;
@@ -282,10 +283,10 @@ struct Binding {
   ObjectReference target;
 };
 
-// Succeeded or Failed: nothing of it runs or will run again.
+// True if the pod is Succeeded or Failed: none of its containers runs or will run again.
 bool isTerminal(const Pod& pod);
 
-// Made once, in lists.cc.
+// Instantiated in lists.cc.
 extern template class List<Affinity>;
 extern template class List<Container>;
 extern template class List<ContainerPort>;

@@ -1,6 +1,6 @@
 #pragma once
 
-// The two PodGroups, pods that are placed together (a gang): that of scheduling.sigs.k8s.io, which
+// The two PodGroups, gangs of pods that are placed together: that of scheduling.sigs.k8s.io, which
 // labels of pods name, and Kubernetes' own, which spec.schedulingGroup of pods names.
 
 #include "api/meta.h"
@@ -36,7 +36,7 @@ struct GangSchedulingPolicy {
 };
 // One of the two is set.
 struct PodGroupSchedulingPolicy {
-  json::value basic;  // an object without fields: each pod by itself
+  json::value basic;  // an object without fields: each pod is placed separately
   std::optional<GangSchedulingPolicy> gang;
 };
 struct PodGroupTopologyConstraint {

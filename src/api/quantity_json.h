@@ -1,6 +1,6 @@
 #pragma once
 
-// The JSON form of a quantity: a string ("500m"; spaces around it do not count) or a bare number
+// The JSON form of a quantity: a string ("500m"; surrounding spaces are ignored) or a bare number
 // (0.5).
 
 #include "base/json.h"
@@ -8,7 +8,7 @@
 
 namespace koord::api {
 
-// Invalid for values of another type, and for text that is not a quantity.
+// Returns Invalid for values of another type, and for text that is not a quantity.
 Result<Quantity> readQuantity(const json::value& value);
 
 }  // namespace koord::api

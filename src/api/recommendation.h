@@ -1,7 +1,7 @@
 #pragma once
 
 // analysis.koordinator.sh/v1alpha1: Recommendation, how much the containers of a workload should
-// ask for.
+// request.
 
 #include "api/meta.h"
 
@@ -24,7 +24,7 @@ struct RecommendationSpec {
 struct RecommendedContainer {
   std::string containerName;
   ResourceList resources;
-  // Beyond upstream's: the range in which the right amounts are, and how much is known, in days.
+  // Beyond upstream's fields: the range of the right amounts, and how much is known, in days.
   ResourceList lowerBound;
   ResourceList upperBound;
   std::string confidence;  // "1.25"

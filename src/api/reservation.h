@@ -1,9 +1,10 @@
 #pragma once
 
-// scheduling.koordinator.sh/v1alpha1 Reservation: room on a node that is held for pods to come.
+// scheduling.koordinator.sh/v1alpha1 Reservation: resources of a node that are reserved for future
+// pods.
 //
-// What users may write without the API server checking it (the template, texts of times) is kept as
-// it came, so that its reader can name the invalid field instead of losing the object.
+// Values that the API server does not check (the template, texts of times) stay as the user wrote
+// them, so that the reader can name an invalid field instead of losing the object.
 
 #include "api/core.h"
 #include "api/meta.h"
@@ -20,7 +21,7 @@ struct ReservationControllerReference {
   std::string namespace_;
 };
 
-// Who may use it. The fields that are set must all match.
+// Which pods may use the reservation. All fields that are set must match.
 struct ReservationOwner {
   std::optional<ObjectReference> object;
   std::optional<ReservationControllerReference> controller;

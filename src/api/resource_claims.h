@@ -7,15 +7,14 @@
 
 namespace koord::api {
 
-// On a claim that is allocated: the claim controller or the scheduler removes it with the
-// allocation.
+// On an allocated claim: the claim controller or the scheduler removes it with the allocation.
 inline constexpr std::string_view kClaimFinalizer = "resource.kubernetes.io/delete-protection";
 // On a generated claim: the name of the entry in spec.resourceClaims of its pod.
 inline constexpr std::string_view kPodClaimNameAnnotation = "resource.kubernetes.io/pod-claim-name";
 // "true" on a claim that the scheduler created for the extended resources of a pod.
 inline constexpr std::string_view kExtendedResourceClaimAnnotation =
     "resource.kubernetes.io/extended-resource-claim";
-// The extended resource of the class NAME is this prefix and NAME, whatever extendedResourceName
+// This prefix and NAME are the extended resource of the class NAME, whatever extendedResourceName
 // is.
 inline constexpr std::string_view kDeviceClassResourcePrefix =
     "deviceclass.resource.kubernetes.io/";

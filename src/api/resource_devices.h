@@ -95,8 +95,8 @@ struct CapacityRequestPolicyRange {
   std::optional<Quantity> max;
   std::optional<Quantity> step;
 };
-// How a request for a capacity of a device that several claims share is rounded: to a valid value
-// or to a step of the range; requests that do not give the capacity consume the default.
+// How to round a request for a capacity of a device that several claims share: to a valid value or
+// to a step of the range. Requests that do not give the capacity consume the default.
 struct CapacityRequestPolicy {
   std::optional<Quantity> default_;
   List<Quantity> validValues;
@@ -107,8 +107,8 @@ struct DeviceCapacity {
   Boxed<CapacityRequestPolicy> requestPolicy;
 };
 
-// What of a resource that the kubelet counts (cpu, memory, hugepages) an allocation of the device
-// takes: the multiplier times the consumed capacity, or times 1 if there is no key.
+// How much of a resource that the kubelet counts (cpu, memory, hugepages) an allocation of the
+// device takes: the multiplier times the consumed capacity, or times 1 without a key.
 struct NodeAllocatableResourceMapping {
   std::optional<std::string> capacityKey;
   std::optional<Quantity> allocationMultiplier;

@@ -40,7 +40,7 @@ class Selector {
   };
 
   static Selector nothing();
-  // Exactly these labels; the text of keys and values is not checked.
+  // Selects exactly these labels; does not check the text of keys and values.
   static Selector ofLabels(const StringMap& labels);
   // "app=web,tier in (a,b),!old,n>3"
   static Result<Selector> parse(std::string_view text);
@@ -113,12 +113,12 @@ class NodeTerm {
 // A node selector: any of its terms must hold; empty terms hold nowhere.
 class NodeSelectorMatcher {
  public:
-  // Keeps what compiles: a broken term selects nothing and is reported by matches and error.
+  // Compiles the valid terms: an invalid term selects nothing, and matches() and error() report it.
   static NodeSelectorMatcher compileLazily(const NodeSelector& selector);
-  // Refuses any broken term.
+  // Fails if any term is invalid.
   static Result<NodeSelectorMatcher> compile(const NodeSelector& selector);
 
-  // An error when no term matches and one of them is broken.
+  // An error if no term matches and a term is invalid.
   Result<bool> matches(const StringMap& labels, std::string_view nodeName) const;
   const std::vector<NodeTerm>& terms() const { return terms_; }
   const std::optional<Error>& error() const { return error_; }
@@ -128,7 +128,7 @@ class NodeSelectorMatcher {
   std::optional<Error> error_;
 };
 
-// What a pod demands of its node: spec.nodeSelector and the required part of its node affinity.
+// What a pod requires of its node: spec.nodeSelector and the required part of its node affinity.
 class RequiredNodeAffinity {
  public:
   explicit RequiredNodeAffinity(const PodSpec& spec);

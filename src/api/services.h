@@ -1,7 +1,7 @@
 #pragma once
 
-// What selects pods: the parts of Services and workload objects that say which pods are theirs.
-// Lean on purpose: a component that keeps all of them need not keep their pod templates.
+// Objects that select pods: the selectors of Services and workload objects. Has only these fields,
+// so that a component that caches all these objects does not cache their pod templates.
 
 #include "api/meta.h"
 

@@ -1,10 +1,10 @@
 #pragma once
 
-// The shape of a described struct as data: its members, where they lie and what they hold. What is
-// the same for all structs can then be written once, as plain functions over shapes, and not as
-// templates that are compiled for each of them (protobuf/structs.h works so).
+// The shape of a described struct as data: its members, their offsets and their types. Code that is
+// the same for all structs can then be plain functions over shapes instead of templates that are
+// compiled for each struct (protobuf/structs.h is an example).
 //
-// Shapes are made with the JSON mapping, in codec_<group>.cc, for the kinds that Kubernetes itself
+// codec_<group>.cc makes the shapes, with the JSON mapping, for the kinds that Kubernetes itself
 // has.
 
 #include <algorithm>
@@ -43,16 +43,16 @@ struct Shape {
   Kind kind = Kind::Struct;
   std::vector<Member> members;  // of a Struct
   const Shape* item = nullptr;  // what an Optional, a List or a Map holds
-  // A place for one more item: the value of an Optional, which is made when it is absent; the end
-  // of a List; the value of a key in a Map, which is made when it is absent.
+  // Returns the place for one more item: the value of an Optional (inserted if absent), the end of
+  // a List, or the value of a key in a Map (inserted if absent).
   void* (*add)(void* container, std::string_view key) = nullptr;
-  // Of a List or a Map that is empty: room for so many.
+  // Reserves capacity in an empty List or Map.
   void (*reserve)(void* container, std::size_t count) = nullptr;
-  // Calls the visitor for each item in order; the keys are those of a Map.
+  // Calls the visitor for each item in order; keys are "" except in a Map.
   void (*each)(const void* container, void* context, Visitor visit) = nullptr;
 };
 
-// Whether Kubernetes itself has the kind, so that it has protobuf messages (and no CRD).
+// True if Kubernetes itself has the kind, so that it has protobuf messages (and no CRD).
 constexpr bool isBuiltin(const ResourceType& type) {
   constexpr std::string_view kGroups[] = {"",
                                           "admissionregistration.k8s.io",

@@ -1,6 +1,6 @@
 #pragma once
 
-// How shapes (shape.h) are made from descriptions; included by codec_impl.h.
+// Makes shapes (shape.h) from descriptions; only codec_impl.h includes it.
 
 #include <boost/describe.hpp>
 #include <boost/mp11.hpp>

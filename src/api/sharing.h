@@ -1,13 +1,13 @@
 #pragma once
 
-// Sharing: parts that many objects have alike, held once. The pods of a workload have the same
-// labels, owner and containers, and the GPUs of a machine the same amounts; of a hundred thousand
-// pods those are most of the memory. A component that keeps many objects shares their parts first
+// Shares equal parts of many objects. The pods of a workload have the same labels, owner and
+// containers, and the GPUs of a node the same amounts; these parts are most of the memory of a
+// hundred thousand pods. A component that keeps many objects shares their parts first
 // (kube/informer.h, setTransform).
 //
-// Parts are equal if they are written equally: 1Gi and 1073741824 differ. Sharing a part costs one
-// walk over it and a look-up. Unused parts are dropped when the number of parts has doubled. One
-// thread; shared parts may go to other threads.
+// Parts are equal if their text is equal: 1Gi and 1073741824 differ. Sharing a part costs one walk
+// over it and a look-up. Unused parts are dropped when the number of parts has doubled. One thread;
+// shared parts may go to other threads.
 
 #include <cstddef>
 #include <memory>
@@ -24,9 +24,9 @@ class Sharing {
   Sharing(Sharing&&) noexcept;
   ~Sharing();
 
-  // The part is held together with all that are alike.
+  // Makes `part` share its items with all equal parts.
   void share(Part& part);
-  // The number of distinct parts, including unused ones that are not dropped yet.
+  // The number of distinct parts, including unused parts that are not dropped yet.
   std::size_t size() const;
 
  private:

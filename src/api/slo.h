@@ -1,7 +1,7 @@
 #pragma once
 
-// slo.koordinator.sh/v1alpha1: NodeMetric (measured by koordlet) and NodeSLO (what koordlet has to
-// keep).
+// slo.koordinator.sh/v1alpha1: NodeMetric (measured by koordlet) and NodeSLO (the strategies that
+// koordlet enforces).
 
 #include "api/meta.h"
 
@@ -105,7 +105,7 @@ struct ResourceThresholdStrategy {
   std::optional<std::int32_t> allocatableEvictPriorityThreshold;
 };
 
-// Sections that only later features read are kept as JSON documents.
+// Sections that few components read stay JSON documents.
 struct NodeSLOSpec {
   std::optional<ResourceThresholdStrategy> resourceUsedThresholdWithBE;
   json::value resourceQOSStrategy;

@@ -1,9 +1,9 @@
 #pragma once
 
-// Text: an unchanging string of the size of one pointer, for the many members of API objects that
-// are mostly empty or a short word (phase, restartPolicy, nominatedNodeName): up to seven
-// characters are kept in place, longer ones on the heap, once for all copies of a text. These may
-// belong to different threads. Reads as std::string_view.
+// Text: an immutable string of the size of one pointer, for the many members of API objects that
+// are mostly empty or a short word (phase, restartPolicy, nominatedNodeName). Keeps up to seven
+// characters in place, longer text on the heap, once for all copies. Copies may belong to different
+// threads. Reads as std::string_view.
 
 #include <compare>
 #include <cstddef>
@@ -34,7 +34,7 @@ class Text {
 
   std::string_view view() const noexcept;
   operator std::string_view() const noexcept { return view(); }  // NOLINT: as std::string
-  // How many have these characters; 0 for those that are kept in place.
+  // The number of copies that share these characters; 0 for characters that are kept in place.
   std::size_t useCount() const noexcept;
   std::string str() const { return std::string(view()); }
   bool empty() const noexcept { return word_ == 0; }
@@ -58,8 +58,8 @@ class Text {
   void hold() noexcept;
   void drop() noexcept;
 
-  // 0: empty. Odd: the first byte is twice the length and one, the characters are in the others.
-  // Otherwise the address of a Block.
+  // 0: empty. Odd: the first byte is twice the length plus one, the other bytes are the characters.
+  // Even: the address of a Block.
   std::uintptr_t word_ = 0;
 };
 

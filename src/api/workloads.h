@@ -1,7 +1,7 @@
 #pragma once
 
 // apps/v1 and batch/v1: what the workload controllers of a one-machine cluster read. Pod templates
-// stay JSON, so that fields which no struct of ours holds get into the pods.
+// stay JSON, so that fields which our structs lack reach the pods.
 
 #include "api/meta.h"
 
@@ -148,7 +148,7 @@ struct ControllerRevision {
   std::int64_t revision = 0;
 };
 
-// What the end of a pod means for its Job: the first rule that matches decides.
+// How the end of a pod affects its Job: the first matching rule decides.
 struct PodFailureExitCodes {
   std::string containerName;  // "" = any
   std::string operator_;      // In, NotIn
@@ -167,7 +167,7 @@ struct PodFailurePolicy {
   std::vector<PodFailureRule> rules;
 };
 
-// When some of the indexes are enough: the first rule that is met decides.
+// Succeeds a Job when some indexes suffice: the first rule that is met decides.
 struct SuccessPolicyRule {
   std::optional<std::string> succeededIndexes;  // "0-2,5"; absent: any
   std::optional<std::int32_t> succeededCount;   // absent: all of them

@@ -1,7 +1,7 @@
 #pragma once
 
-// Letters and digits of ASCII, whatever the locale says; every other byte is neither and stays as
-// it is.
+// Letters and digits of ASCII, independent of the locale. Every other byte is neither, and no
+// function changes it.
 
 #include <algorithm>
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
 
-// Base64 of RFC 4648, with padding; line breaks and blanks are skipped when decoding.
+// Base64 of RFC 4648, with padding. Decoding skips line breaks and blanks.
 
 #include <string>
 #include <string_view>

@@ -1,7 +1,7 @@
 #pragma once
 
 // CpuSet: a set of CPU numbers, read and written as a Linux CPU list ("0-3,8,10-11"). A bit set:
-// 256 CPUs are held in place, more on the heap.
+// keeps 256 CPUs in place, more on the heap.
 
 #include <bit>
 #include <boost/container/small_vector.hpp>
@@ -18,7 +18,8 @@ namespace koord {
 
 class CpuSet {
  public:
-  // CPU numbers are below this: no kernel has more, and a wrong text cannot cost more than 8 KiB.
+  // CPU numbers are below this. No kernel has more, and an invalid text cannot cost more than 8
+  // KiB.
   static constexpr int kMaxCpus = 65'536;
 
   // "7-4" names no CPU for Koordinator and the kernel's own tools; Kubernetes calls it an error.

@@ -1,8 +1,8 @@
 #pragma once
 
-// Words for the fields of a configuration object, for the reference pages. Names, types and ranges
-// come from the reader of the object (FieldLog); a table of FieldHelp adds the rest. Tests refuse a
-// field without an entry and an entry without a field.
+// Descriptions of the fields of a configuration object, for the reference pages. The reader of the
+// object gives names, types and ranges (FieldLog); a table of FieldHelp adds the rest. Tests fail
+// for a field without an entry and for an entry without a field.
 
 #include <span>
 #include <string>

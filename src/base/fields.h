@@ -1,12 +1,12 @@
 #pragma once
 
-// Fields: strict reading of one object of a configuration file. Every problem is collected with its
-// path ("profiles[0].pluginConfig[1].args.weight: ...") and reading continues, so that the user
+// Fields: strict reading of one object of a configuration file. Collects every problem with its
+// path ("profiles[0].pluginConfig[1].args.weight: ...") and continues to read, so that the user
 // sees all problems at once.
 //
 // A reader that runs on a FieldLog instead of a document describes the fields that it reads: their
-// names, types, defaults and ranges. The reference pages are made this way, so they agree with the
-// code.
+// names, types, defaults and ranges. The reference pages are generated in this way, so they agree
+// with the code.
 
 #include <map>
 #include <optional>
@@ -20,7 +20,7 @@
 
 namespace koord {
 
-// A field as its reader asks for it. A member of a list has the path "list[].member", a member of a
+// A field as its reader requests it. A member of a list has the path "list[].member", a member of a
 // map with free keys "map.*.member".
 struct FieldNote {
   std::string path;
@@ -30,8 +30,8 @@ struct FieldNote {
   std::optional<std::int64_t> high;
 };
 
-// What a reader asked for, in its order, each path once. A field that is read in two ways has the
-// more specific type.
+// The fields that a reader requested, in its order, each path once. A field that is read in two
+// ways has the more specific type.
 class FieldLog {
  public:
   void add(FieldNote note);
@@ -45,8 +45,8 @@ class Fields {
  public:
   // object: may be nullptr (everything takes its default). errors must outlive this.
   Fields(const json::value* object, std::string path, std::vector<std::string>& errors);
-  // Describes what a reader asks for. Every field counts as given, lists and maps have one entry,
-  // values are the defaults. Errors are collected as usual and mean nothing. log and errors must
+  // Records what a reader requests. Every field counts as given, lists and maps have one entry,
+  // values are the defaults. Errors are collected as usual; ignore them. log and errors must
   // outlive this.
   Fields(FieldLog& log, std::string path, std::vector<std::string>& errors);
 
@@ -59,7 +59,7 @@ class Fields {
   double number(std::string_view name, double absent);
   bool boolean(std::string_view name, bool absent);
   std::string text(std::string_view name, std::string absent = {});
-  // A string that has to be there.
+  // A required string.
   std::string required(std::string_view name);
   Duration duration(std::string_view name, Duration absent);
   std::vector<std::string> texts(std::string_view name);
@@ -83,7 +83,7 @@ class Fields {
   const std::string& path() const { return path_; }
   std::vector<std::string>& errors() { return errors_; }
 
-  // Reports every field that was not read as an error. Call it last.
+  // Reports every field that was not read as an error. Call it after all reads.
   void refuseUnknown();
 
  private:

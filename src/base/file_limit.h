@@ -1,6 +1,6 @@
 #pragma once
 
-// How many descriptors this process may have open.
+// The limit on open file descriptors of this process.
 
 #include <cstddef>
 
@@ -10,7 +10,7 @@ namespace koord {
 // a million, because some child processes visit all descriptors. Call it when the program starts.
 void raiseFileLimit();
 
-// The soft limit now.
+// The current soft limit.
 std::size_t fileLimit();
 
 }  // namespace koord

@@ -1,6 +1,6 @@
 #pragma once
 
-// The name of this machine, as the kernel has it; "" when it has none.
+// The host name of the kernel; "" if it has none.
 
 #include <string>
 

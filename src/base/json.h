@@ -1,7 +1,6 @@
 #pragma once
 
-// JSON documents, as the rest of the code sees them: Boost.JSON values plus a few accessors that
-// never throw.
+// JSON documents: Boost.JSON values and a few accessors that do not throw.
 
 #include <boost/json/value.hpp>
 #include <cstdint>
@@ -18,13 +17,13 @@ namespace json = boost::json;
 // Parses one document; the error names line and column ("line 3 column 14: expected ...").
 Result<json::value> parseJson(std::string_view text);
 std::string toJson(const json::value& value);
-// Indented by two spaces, for people and golden files.
+// Indented by two spaces, for users and golden files.
 std::string toPrettyJson(const json::value& value);
 
-// nullptr when the value is not an object or has no such member.
+// nullptr if the value is not an object or lacks the member.
 const json::value* find(const json::value& object, std::string_view key);
 json::value* find(json::value& object, std::string_view key);
-// The same by value, for reading on without a question: null, or no members, where there are none.
+// The same as a reference, for chained reads: null if there is no such member.
 const json::value& memberOf(const json::value& object, std::string_view key);
 const json::value& memberOf(const json::object& object, std::string_view key);
 const json::object& membersOf(const json::value& object);
@@ -38,7 +37,7 @@ const json::value* at(const json::value& object, std::string_view key, Keys... r
     return member ? at(*member, rest...) : nullptr;
   }
 }
-// The string at that place, or "" when there is none.
+// The string at that path, or "" if there is none.
 template <class... Keys>
 std::string_view textAt(const json::value& object, Keys... keys) {
   const json::value* member = at(object, keys...);
@@ -47,11 +46,10 @@ std::string_view textAt(const json::value& object, Keys... keys) {
   return {text.data(), text.size()};
 }
 
-// Numbers by value, whichever way they are written: 7, 7.0 and 7e0 are whole. nullopt when the
-// value is something else, or has no exact place in the type. Boost's own to_number and as_...
-// throw then.
+// Numbers by value, however they are written: 7, 7.0 and 7e0 are whole. nullopt if the value is not
+// a number or the type cannot represent it exactly; Boost's own to_number and as_... throw.
 std::optional<std::int64_t> wholeNumber(const json::value& value);
-// Any number, as near as a double is.
+// Any number, rounded to the nearest double.
 std::optional<double> realNumber(const json::value& value);
 
 }  // namespace koord

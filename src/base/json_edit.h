@@ -1,6 +1,6 @@
 #pragma once
 
-// Changes of JSON objects that stay linear in the number of members.
+// Edits of JSON objects whose cost is linear in the number of members.
 
 #include <cstddef>
 #include <utility>
@@ -10,8 +10,8 @@
 
 namespace koord {
 
-// Takes out the members for which doomed(member) holds; the others stay in their order. Erasing
-// them one by one would move everything behind each of them: hours for a few megabytes of members.
+// Removes the members for which doomed(member) returns true; the others keep their order. Erasing
+// them one by one would move all later members each time: hours for a few megabytes of members.
 // doomed may change the member's value.
 template <class Doomed>
 void eraseMembersIf(json::object& object, Doomed doomed) {
@@ -42,7 +42,7 @@ void eraseMembersIf(json::object& object, Doomed doomed) {
   object = std::move(rest);
 }
 
-// The member as an object, made where it is missing or something else; so is the parent.
+// The member as an object; creates the parent and the member if they are missing or not objects.
 inline json::object& objectIn(json::value& parent, std::string_view key) {
   if (!parent.is_object()) parent.emplace_object();
   json::value& member = parent.get_object()[key];

@@ -1,8 +1,8 @@
 #pragma once
 
-// Logging for every program: levelled, to standard error, as text or as one JSON object per line.
-// log::info("bound pod {} to {}", pod, node). Messages are formatted only when they are printed.
-// Verbose messages follow klog: log::v(4, "...") prints when --v is at least 4.
+// Logging for every program: levels, to standard error, as text or as one JSON object per line.
+// log::info("bound pod {} to {}", pod, node). Formats a message only if it prints it. Verbose
+// messages follow klog: log::v(4, "...") prints if --v is at least 4.
 
 #include <fmt/core.h>
 

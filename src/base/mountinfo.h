@@ -10,13 +10,14 @@
 namespace koord {
 
 struct MountInfo {
-  std::string point;  // where it is mounted; blanks and the like as they are, not as \040
+  std::string point;  // where it is mounted; with blanks and other characters unescaped (not \040)
   std::string type;   // "cgroup2", "tmpfs"
-  // Of the file system, not of this mount: a cgroup version 1 hierarchy names its controllers here.
+  // Options of the file system, not of this mount: a cgroup version 1 hierarchy names its
+  // controllers here.
   std::vector<std::string> superOptions;
 };
 
-// In the order of the text, the oldest mount first. Lines of another form are left out.
+// In the order of the text, the oldest mount first. Skips lines of another form.
 std::vector<MountInfo> parseMountInfo(std::string_view text);
 
 }  // namespace koord

@@ -1,12 +1,11 @@
 #pragma once
 
 // Quantity: an amount of a resource as Kubernetes writes it ("100m", "1.5Gi", "12e6"): an exact
-// decimal number with at most nine digits after the point, and the format it prints in. Text that
-// says more than nine digits is rounded away from zero, so that a non-zero request never becomes
-// nothing.
+// decimal number with at most nine digits after the point, and its output format. Text with more
+// digits is rounded away from zero, so that a non-zero request never becomes zero.
 //
 // Values that fit 64 bits times a power of ten (all real ones) are plain integers and never
-// allocate; larger ones are exact, too, and shared between copies. Conversions to integers round
+// allocate; larger values are exact, too, and shared between copies. Conversions to integers round
 // away from zero and saturate at the limits of the type. Comparison is by number: 1000m == 1, 1Ki
 // == 1024.
 
@@ -30,11 +29,11 @@ class Quantity {
   static Quantity ofMilli(std::int64_t milli, Format format = Format::DecimalSI);
   // value * 10^scale10
   static Quantity ofScaled(std::int64_t value, int scale10, Format format = Format::DecimalSI);
-  // Accepts what Kubernetes accepts, spaces not among it, up to kMaxText characters and an exponent
-  // of kMaxExponent. Binary amounts are held to the limits of 64 bits, as there.
+  // Accepts what Kubernetes accepts (without spaces), up to kMaxText characters and an exponent of
+  // kMaxExponent. Limits binary amounts to 64 bits, as Kubernetes does.
   static Result<Quantity> parse(std::string_view text);
 
-  // The canonical text: the same for every way to write the same amount in the same format.
+  // The canonical text: the same for all spellings of an amount in one format.
   std::string toString() const;
 
   std::int64_t value() const { return scaledValue(0); }
@@ -49,14 +48,14 @@ class Quantity {
   int sign() const;
   Format format() const { return format_; }
 
-  // The result keeps this quantity's format, or takes the other's when this one is zero.
+  // The result keeps this quantity's format; if this quantity is zero, it takes the other's.
   void add(const Quantity& other);
   void sub(const Quantity& other);
   void neg();
-  // False when the product needs more than 64 bits (times a power of ten); it is exact all the
-  // same.
+  // Returns false if the product needs more than 64 bits (times a power of ten); the product is
+  // exact in any case.
   bool mul(std::int64_t factor);
-  // Rounds away from zero to a multiple of 10^scale10; true when nothing was lost.
+  // Rounds away from zero to a multiple of 10^scale10. Returns true if the amount did not change.
   bool roundUp(int scale10);
 
   friend std::strong_ordering operator<=>(const Quantity& a, const Quantity& b) {
@@ -75,8 +74,8 @@ class Quantity {
   Big bigMantissa() const;
   void addSigned(const Quantity& other, bool negated);
 
-  // amount = (big_ ? *big_ : mantissa_) * 10^scale_, with -9 <= scale_. big_ is set only when the
-  // amount does not fit otherwise, and then mantissa_ is 0.
+  // amount = (big_ ? *big_ : mantissa_) * 10^scale_, with -9 <= scale_. big_ is set only if the
+  // amount does not fit mantissa_, which is then 0.
   std::int64_t mantissa_ = 0;
   std::shared_ptr<const Big> big_;
   std::int32_t scale_ = 0;

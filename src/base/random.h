@@ -1,7 +1,7 @@
 #pragma once
 
-// Seeded randomness, handed to what needs it, so that a run can be repeated. xoshiro256++ (Blackman
-// and Vigna, 2019), seeded by splitmix64: the same sequence on every machine and compiler.
+// Seeded random numbers, passed to components, so that a run can be repeated. xoshiro256++
+// (Blackman and Vigna, 2019), seeded by splitmix64: the same sequence on every host and compiler.
 
 #include <array>
 #include <cstdint>
@@ -18,7 +18,7 @@ class Random {
   // Uniform in [0, 1).
   double unit() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }
   bool chance(double probability) { return unit() < probability; }
-  // A stream that is independent of this one; components get one each.
+  // A stream that is independent of this one, for one component.
   Random fork() { return Random(next()); }
 
   static std::uint64_t entropy();  // a seed from the operating system

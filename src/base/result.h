@@ -1,8 +1,9 @@
 #pragma once
 
-// Result<T>: a value or an Error. Every function that can fail returns one; exceptions do not cross
-// a module. An Error carries a code (the Kubernetes API reasons, plus a few of our own), a message
-// that tells a user what happened where, and, for API errors, the delay a server asked for.
+// Result<T>: a value or an Error. Every function that can fail returns a Result; exceptions do not
+// cross a module. An Error carries a code (the Kubernetes API reasons and a few of our own), a
+// message that tells a user what happened where, and, for API errors, the delay that a server
+// requested.
 
 #include <chrono>
 #include <expected>
@@ -34,21 +35,21 @@ enum class ErrorCode {
   Io,  // a local file, device or kernel interface failed
 };
 
-// The Kubernetes reason ("NotFound") or, for codes of ours, a name in the same style.
+// The Kubernetes reason ("NotFound") or, for our own codes, a name in the same style.
 std::string_view reasonOf(ErrorCode code);
-// The HTTP status that the API uses for the code; 500 for codes that have none.
+// The HTTP status that the API uses for the code; 500 for codes without a status.
 int httpStatusOf(ErrorCode code);
-// The code for an HTTP status that carries no Kubernetes reason.
+// The code for an HTTP status without a Kubernetes reason.
 ErrorCode codeOfHttpStatus(int status);
-// The code for a Kubernetes reason; falls back on the HTTP status.
+// The code for a Kubernetes reason; for an unknown reason, that of the HTTP status.
 ErrorCode codeOfReason(std::string_view reason, int httpStatus);
 
 struct Error {
   ErrorCode code = ErrorCode::Unknown;
   std::string message;
-  std::chrono::milliseconds retryAfter{0};  // what a server asked for; 0 = nothing
+  std::chrono::milliseconds retryAfter{0};  // requested by a server; 0 = none
 
-  // "prefix: message"; used on the way up to say where and for what.
+  // "prefix: message"; callers use it to add where and for what.
   Error within(std::string_view prefix) &&;
 };
 
@@ -63,8 +64,8 @@ inline std::unexpected<Error> fail(Error error) {
   return std::unexpected(std::move(error));
 }
 
-// Errno with its text: "open /sys/fs/cgroup/cpu: No such file or directory". ENOENT becomes
-// NotFound, EACCES and EPERM Forbidden, anything else Io.
+// The text of errno: "open /sys/fs/cgroup/cpu: No such file or directory". ENOENT becomes NotFound,
+// EACCES and EPERM Forbidden, all others Io.
 Error errnoError(std::string_view what, int errnum);
 
 }  // namespace koord

@@ -15,20 +15,21 @@ namespace koord {
 
 struct ProgramSpec {
   std::vector<std::string> argv;  // argv[0] is looked up in PATH unless it has a slash
-  std::vector<std::pair<std::string, std::string>> environment = {};  // on top of this process' own
+  // In addition to this process' own.
+  std::vector<std::pair<std::string, std::string>> environment = {};
   std::string folder = {};                                            // "" = this process' own
   std::chrono::milliseconds limit{};
-  // Of either stream. What is beyond ends the program, or is read and dropped.
+  // Limit of each stream. Excess output ends the program, or is read and dropped.
   std::size_t maxOutput = 1 << 20;
   bool dropsOutput = false;
 };
 
 struct ProgramOutput {
-  int status = 0;  // exit status; 128 + signal when one ended it
-  int signal = 0;  // 0 = it ended by itself
+  int status = 0;  // exit status; 128 + signal if a signal ended the program
+  int signal = 0;  // 0 = the program exited
   std::string out;
   std::string err;
-  // Why it was killed before its end: Timeout, Cancelled (the interrupt), Invalid (its output).
+  // Why the program was killed: Timeout, Cancelled (the interrupt), Invalid (its output).
   std::optional<Error> killed = {};
 };
 

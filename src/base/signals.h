@@ -1,7 +1,7 @@
 #pragma once
 
-// SIGINT and SIGTERM as events of a program's main loop. Make one before any other thread is
-// started: the signals are blocked in every thread and waited for in one of ours.
+// SIGINT and SIGTERM as events of a program's main loop. Construct it before any other thread
+// starts: it blocks the signals in every thread and waits for them in its own thread.
 
 #include <functional>
 #include <thread>
@@ -12,8 +12,8 @@ namespace koord {
 
 class SignalWatcher {
  public:
-  // Runs onSignal on the executor at the first signal; a second one ends the process with status 1.
-  // SIGPIPE is ignored from here on.
+  // Runs onSignal on the executor at the first signal; a second signal ends the process with status
+  // 1. Also ignores SIGPIPE.
   SignalWatcher(Executor& executor, std::function<void(int signal)> onSignal);
   ~SignalWatcher();
   SignalWatcher(const SignalWatcher&) = delete;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Texts taken apart at a character, and what is around them taken off.
+// Splits texts at a character and trims them.
 
 #include <string>
 #include <string_view>
@@ -8,7 +8,7 @@
 
 namespace koord {
 
-// Every part, also those with nothing in them; "" is one empty part. Valid as long as the text is.
+// Every part, including empty parts; "" is one empty part. Valid as long as the text is.
 inline std::vector<std::string_view> splitAll(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
   while (true) {
@@ -19,7 +19,7 @@ inline std::vector<std::string_view> splitAll(std::string_view text, char separa
   }
 }
 
-// The parts that have something in them: "/a//b" at '/' is "a" and "b".
+// The parts that are not empty: "/a//b" at '/' is "a" and "b".
 inline std::vector<std::string> splitWords(std::string_view text, char separator) {
   std::vector<std::string> words;
   for (const auto part : splitAll(text, separator))
@@ -27,7 +27,7 @@ inline std::vector<std::string> splitWords(std::string_view text, char separator
   return words;
 }
 
-// The text without the blanks and line ends, or other characters, at both of its ends.
+// The text without blanks and line ends, or other characters, at both ends.
 inline std::string_view trim(std::string_view text, std::string_view characters = " \t\r\n") {
   const auto first = text.find_first_not_of(characters);
   if (first == std::string_view::npos) return {};

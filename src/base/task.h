@@ -8,18 +8,18 @@
 //     ...
 //   }
 //
-// A Task does nothing until it is awaited or handed to TaskGroup::spawn. Everything of it runs on
-// the actor's executor. Destroying a Task, or the group that runs it, destroys what is suspended
-// inside; awaitables therefore forget their waiter when they are destroyed.
+// A Task does nothing until it is awaited or passed to TaskGroup::spawn. All of it runs on the
+// actor's executor. Destroying a Task, or the group that runs it, destroys the frames that are
+// suspended inside; awaitables therefore forget their waiter when they are destroyed.
 //
 // An exception that leaves a Task reaches its awaiter, as in a function call. Exceptions do not
 // report errors here: a thrown exception is a bug. Code that works for a request, a queue key or a
 // pod catches it, so that the bug costs one piece of work (base/caught.h). Without a catch the
 // state behind the task is unknown: TaskGroup logs the exception and ends the process.
 //
-// g++ 12: keep what crosses a co_await in named locals, await no expression that makes temporaries
-// with destructors, and spawn member functions or free functions with value parameters, never
-// capturing lambdas that are coroutines.
+// g++ 12: keep values that cross a co_await in named locals, do not await an expression that makes
+// temporaries with destructors, and spawn member functions or free functions with value parameters,
+// never capturing lambdas that are coroutines.
 
 #include <coroutine>
 #include <exception>
@@ -179,7 +179,7 @@ class [[nodiscard]] Future {
   std::shared_ptr<detail::FutureState<T>> state_;
 };
 
-// The giving end of a Future; copies share it and the first completion wins.
+// The producer's end of a Future; copies share it, and the first completion wins.
 template <class T>
 class Completer {
  public:

@@ -1,7 +1,7 @@
 #pragma once
 
-// Timers in due order, then in the order they were set; the common part of both loops. What a timer
-// takes is kept for the next one: a program that does the same each second asks for no memory.
+// Timers in due order, then in the order in which they were set; used by both loops. Reuses the
+// memory of finished timers: a program that sets the same timers each second does not allocate.
 
 #include <map>
 #include <memory_resource>
@@ -34,7 +34,7 @@ class TimerQueue {
     return due_.begin()->first.first;
   }
 
-  // The first timer due at `now`, removed; empty when there is none.
+  // Removes and returns the first timer that is due at `now`; empty if there is none.
   Callback takeDue(SteadyTime now) {
     if (due_.empty() || due_.begin()->first.first > now) return nullptr;
     auto node = due_.extract(due_.begin());

@@ -22,11 +22,11 @@ class VirtualLoop final : public Executor {
   TimerId runAt(SteadyTime when, Callback fn) override { return timers_.add(when, std::move(fn)); }
   void cancel(TimerId timer) override { timers_.cancel(timer); }
 
-  // Runs what is ready now, without moving time.
+  // Runs what is ready, without moving time.
   void runReady();
-  // Moves time forward by `span`, running everything that falls due on the way.
+  // Moves time forward by `span` and runs everything that becomes due.
   void advance(Duration span);
-  // Advances until done() holds, at most `limit`; returns whether it holds.
+  // Advances until done() returns true, at most by `limit`; returns the last result of done().
   bool advanceUntil(const std::function<bool()>& done, Duration limit);
   // Shifts the wall clock only, as an administrator or NTP would.
   void jumpWallClock(Duration by) { wallStart_ += by; }

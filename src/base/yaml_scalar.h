@@ -1,7 +1,7 @@
 #pragma once
 
-// What a YAML scalar is worth: the typing rules of yaml.h, apart from the parser so that the writer
-// can ask whether a text needs quotes.
+// The value of a YAML scalar: the typing rules of yaml.h. Separate from the parser so that the
+// writer can check whether a text needs quotes.
 
 #include <string>
 #include <string_view>

@@ -1,6 +1,6 @@
 #pragma once
 
-// Collects what is wrong with a text, and formats it as cel-go does:
+// Collects the errors of a text, and formats them as cel-go does:
 //
 //   ERROR: <input>:1:5: undeclared reference to 'x' (in container '')
 //    | 1 + x

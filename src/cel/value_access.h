@@ -169,7 +169,7 @@ struct ValueAccess {
   // The list or map, or an Error if it has too many elements.
   static Value bounded(Value container);
   static Value fromJson(const koord::json::value& json, const Type* type);
-  // The list that `value` alone holds, to be changed in place; nullptr if it is shared.
+  // The list, to be changed in place, if `value` alone refers to it; nullptr if it is shared.
   static ElementList* ownList(const Value& value);
   static EntryMap* ownMap(const Value& value);
   static bool isOwn(const Value& value);

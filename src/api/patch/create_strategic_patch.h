@@ -1,7 +1,7 @@
 #pragma once
 
-// Makes strategic merge patches: the shortest patch that turns one object into another, with the
-// directives that deletions and orders need. What `kubectl edit` and controllers send.
+// Makes strategic merge patches, as `kubectl edit` and controllers send them: the shortest patch
+// that turns one object into another, with the directives that deletions and orders need.
 
 #include "api/schema/schema.h"
 #include "base/json.h"

@@ -1,12 +1,12 @@
 #pragma once
 
 // Sets of the fields of an object: what managedFields hold per manager, and what server-side apply
-// reckons with. A set is a tree of path elements; a node may be in the set itself, have fields
-// below it, or both.
+// computes with. A set is a tree of path elements; a node may be in the set, have fields below it,
+// or both.
 //
 // As JSON (FieldsV1) an element is "f:NAME" for a member, "k:{KEYS}" for a list element by its
-// keys, "v:VALUE" for one by its value and "i:N" for one by its place; "." says that a node with
-// fields below it is in the set itself.
+// keys, "v:VALUE" for a list element by its value and "i:N" for a list element by its index; "."
+// says that a node with fields below it is in the set, too.
 
 #include <compare>
 #include <string>
@@ -33,10 +33,10 @@ class FieldSet {
   bool empty() const { return nodes_.empty(); }
   const std::vector<FieldNode>& nodes() const { return nodes_; }
   void reserve(std::size_t count);
-  // Of nodes in any order; those of one element become one.
+  // A set of nodes in any order; nodes of the same element are merged.
   static FieldSet of(std::vector<FieldNode> nodes);
-  // The node of this element, made when it is missing. It must become a member or get children.
-  // Cheap when elements come in order; else of() is.
+  // The node of this element, inserted if it is missing. It must become a member or get children.
+  // Cheap if elements come in order; otherwise use of().
   FieldNode& at(PathElement element);
   const FieldNode* find(const PathElement& element) const;
 
@@ -61,14 +61,14 @@ struct FieldNode {
 FieldSet unite(FieldSet a, const FieldSet& b);
 FieldSet uniteAll(std::vector<FieldSet> sets);
 FieldSet subtract(FieldSet a, const FieldSet& b);
-// Takes away what is in b and everything below it.
+// Removes the fields of b and everything below them.
 FieldSet subtractBelow(FieldSet a, const FieldSet& b);
 FieldSet intersect(const FieldSet& a, const FieldSet& b);
 
 // The set with one field: {"metadata", "name"}.
 FieldSet fieldSetOf(std::initializer_list<std::string_view> names);
-// ".spec.containers[name=\"web\"].image", one for each member of the set, in order; of sets whose
-// paths are longer than a mebibyte together, those that come first.
+// ".spec.containers[name=\"web\"].image", one path for each member of the set, in order. Stops when
+// the paths are longer than 1 MiB together.
 std::vector<std::string> pathsOf(const FieldSet& set);
 
 // FieldsV1. An element is quoted: "f:name".

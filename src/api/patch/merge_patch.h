@@ -7,17 +7,17 @@
 
 namespace koord::api {
 
-// Takes null members out of objects, however deep. A null in a patch deletes; where there is
-// nothing to delete it must not be stored.
+// Removes null members from objects at any depth. A null in a patch deletes; if there is nothing to
+// delete, it must not be stored.
 void dropNulls(json::value& value);
 
 Result<json::value> applyMergePatch(const json::value& document, const json::value& patch);
 
-// The patch that makes `modified` of `original`; both must be objects, or both lists.
+// The patch that turns `original` into `modified`; both must be objects, or both lists.
 Result<json::value> createMergePatch(const json::value& original, const json::value& modified);
 
-// What an "apply" sends: changes from current to modified, and deletions of what was in original
-// (the last applied) and is not in modified. Fields set by others stay.
+// The patch of an "apply": the changes from current to modified, and deletions of what original
+// (the last applied) has and modified lacks. Fields that others set stay.
 Result<json::value> createThreeWayMergePatch(const json::value& original,
                                              const json::value& modified,
                                              const json::value& current);

@@ -1,12 +1,13 @@
 #pragma once
 
 // Strategic merge patches: like merge patches, but lists whose elements have a key merge element by
-// element, and directives say what cannot be said by giving values:
+// element, and directives express what values cannot:
 //   "$patch": replace | delete | merge         on an object or list element
 //   "$retainKeys": [...]                       the members of an object that stay
-//   "$deleteFromPrimitiveList/LIST": [...]     values to take out of a list of plain values
+//   "$deleteFromPrimitiveList/LIST": [...]     values to remove from a list of plain values
 //   "$setElementOrder/LIST": [...]             the order of a merging list
-// Which lists merge, and by which key, comes from the schema (api/schema).
+//
+// The schema (api/schema) says which lists merge, and by which key.
 
 #include "api/schema/schema.h"
 #include "base/json.h"
@@ -14,10 +15,11 @@
 
 namespace koord::api {
 
-// What the merging lists of one patch may need; more is RequestEntityTooLarge.
+// Limit on the comparisons for the merging lists of one patch; exceeding it is
+// RequestEntityTooLarge.
 constexpr std::size_t kMaxPatchComparisons = 50'000'000;
 
-// Fields that the schema does not know are taken as plain: objects merge, lists are replaced.
+// Handles fields that the schema lacks as plain: objects merge, lists are replaced.
 Result<json::value> applyStrategicPatch(const json::value& document, const json::value& patch,
                                         const Schema& schema);
 

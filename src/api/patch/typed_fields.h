@@ -1,8 +1,8 @@
 #pragma once
 
-// The fields of an object as its schema tells them apart: structs and maps field by field, lists
-// with keys element by element, atomic lists and maps as one value. Follows the rules of
-// Kubernetes' structured merge, so that owners of fields come out the same.
+// The fields of an object as its schema divides them: structs and maps field by field, lists with
+// keys element by element, atomic lists and maps as one value. Follows the rules of Kubernetes'
+// structured merge, so that fields have the same owners.
 //
 // Without a schema (null, or type Any) objects are handled field by field, and lists are atomic.
 
@@ -11,13 +11,14 @@
 
 namespace koord::api {
 
-// What the walkers of this folder ask of a schema.
+// Questions about a schema, for the walkers of this folder.
 const Schema* memberSchema(const Schema* schema, std::string_view name);
 bool isAtomic(const Schema* schema, const json::value& value);
-// How a set names this element of a list that is not atomic; an error when it has none of its keys.
+// The path element of a list element whose list is not atomic; an error if the element has none of
+// its keys.
 Result<PathElement> elementOf(const json::value& item, const Schema& list);
 
-// The fields that an applied configuration has an opinion on.
+// The fields that an applied configuration sets.
 FieldSet fieldsOf(const json::value& value, const Schema* schema);
 
 struct FieldChanges {
@@ -26,28 +27,28 @@ struct FieldChanges {
   bool empty() const { return added.empty() && modified.empty() && removed.empty(); }
 };
 
-// From `before` to `after`. A new object is compared with an empty one; structs that are always
-// there by their type do not count as added.
+// The changes from `before` to `after`. Compare a new object with an empty object; structs that
+// their type makes always present do not count as added.
 FieldChanges compareFields(const json::value& before, const json::value& after,
                            const Schema* schema);
 
-// FieldsV1 of a new object: the text of what compareFields has as added and modified when it
-// compares with {}, in one walk and without sets. `without` are members that are not written; nor
-// is what is below them, unless they name it in part.
+// FieldsV1 of a new object: the text of the fields that compareFields() returns as added and
+// modified in a comparison with {}, in one walk and without sets. Omits the members in `without`,
+// and what is below them unless `without` names it in part.
 std::string newFieldsText(const json::value& object, const Schema* schema, const FieldSet& without);
 
-// `live` with `applied` on top: what is applied replaces what is there, the rest stays. Elements of
-// lists come in the order in which they are applied, others keep their places between them.
+// `live` merged with `applied`: applied values replace existing values, the rest stays. List
+// elements take the order of `applied`; others keep their places between them.
 json::value mergeFields(const json::value& live, const json::value& applied, const Schema* schema);
 
-// The value without these fields; objects and lists that become empty go with them.
+// The value without these fields, and without the objects and lists that become empty.
 json::value removeFields(const json::value& value, const FieldSet& fields, const Schema* schema);
 
-// The set and the struct fields above its fields.
+// Adds the struct fields above the fields of the set.
 FieldSet withStructs(FieldSet set, const Schema* schema);
 
-// Whether the value can be applied: fields that the schema knows, no element twice in a list. The
-// error begins with the path: ".spec.ports: ...".
+// Checks that the value can be applied: the schema has all fields, and no list has an element
+// twice. The error begins with the path: ".spec.ports: ...".
 Result<> checkApplied(const json::value& value, const Schema* schema);
 
 }  // namespace koord::api

@@ -1,6 +1,6 @@
 #pragma once
 
-// How objects are walked along their schema. Used by the other files of this folder only.
+// Walks objects along their schema. Only the other files of this folder use it.
 
 #include <boost/container/small_vector.hpp>
 #include <string_view>
@@ -10,14 +10,14 @@
 
 namespace koord::api::walk {
 
-// Nothing, null, {} or [].
+// True if the value is absent, null, {} or [].
 bool isEmpty(const json::value* value);
 bool isContainer(const json::value* value);
 
 using Members = boost::container::small_vector<const json::key_value_pair*, 24>;
 Members sortedMembers(const json::object& object);
 
-// Fields of a schema (which may be null) for names that come in order.
+// Looks up the fields of a schema (which may be null) for names that come in order.
 class SchemaCursor {
  public:
   explicit SchemaCursor(const Schema* schema) : schema_(schema) {}
@@ -33,8 +33,8 @@ class SchemaCursor {
   std::size_t next_ = 0;
 };
 
-// The value that a field has in every object of its struct without being written: {} for structs,
-// null for lists. nullptr for all other fields. `field` may be nullptr.
+// The value that a field implicitly has in every object of its struct: {} for structs, null for
+// lists. nullptr for all other fields. `field` may be nullptr.
 const json::value* impliedValue(const SchemaField* field);
 
 }  // namespace koord::api::walk

@@ -19,7 +19,7 @@ struct Envelope {
   std::string_view message;  // a part of the body
 };
 
-// Whether it begins as a body in protobuf does.
+// True if the body begins like a protobuf body.
 bool isProtobufBody(std::string_view body);
 Result<Envelope> openEnvelope(std::string_view body);
 std::string sealEnvelope(std::string_view apiVersion, std::string_view kind,
@@ -34,7 +34,7 @@ struct WatchEvent {
 Result<WatchEvent> openWatchEvent(std::string_view event);
 // A whole frame. `object` is a whole body.
 std::string watchFrame(std::string_view type, std::string_view object);
-// How long the event is whose frame begins with these kFrameHead bytes.
+// The length of the event whose frame begins with these kFrameHead bytes.
 inline constexpr std::size_t kFrameHead = 4;
 std::size_t eventLength(std::string_view head);
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// How a struct is read from and written as the messages of a type: for each number of a field,
-// where its value goes. Only structs.h and its test look inside.
+// How a struct is read from and written as the messages of a type: for each field number, the place
+// of its value. Only structs.h and its test use it.
 
 #include <memory>
 #include <string>
@@ -53,10 +53,10 @@ struct Plan {
   std::vector<std::string_view> absent;  // members that the type does not have
 };
 
-// The table of the built-in types, for everybody in the process.
+// The table of the built-in types; one for the process.
 const SchemaSet& sharedBuiltinTypes();
 
-// As makePlan; the error names the member that does not fit.
+// As makePlan(); the error names the member that does not fit.
 Result<const Plan*> compilePlan(const Shape& shape, const Schema& schema);
 
 }  // namespace koord::api

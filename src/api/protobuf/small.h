@@ -1,7 +1,7 @@
 #pragma once
 
-// The small messages that Kubernetes has for values which are texts or numbers in JSON: times,
-// quantities, "IntOrString", entries of maps.
+// The small messages of Kubernetes for values that are texts or numbers in JSON: times, quantities,
+// "IntOrString", entries of maps.
 
 #include <array>
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace koord::api::wire {
 
-// The fields of a small message by number; what is not there is zero or "".
+// The fields of a small message by number; an absent field is zero or "".
 struct Small {
   std::array<Field, 4> fields;
 

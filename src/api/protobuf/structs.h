@@ -1,15 +1,16 @@
 #pragma once
 
-// Our structs as protobuf messages, without JSON between: for the kinds that Kubernetes itself has.
+// Converts our structs from and to protobuf messages directly, for the kinds that Kubernetes itself
+// has:
 //
 //   auto pod = readMessage<Pod>(message);
 //   std::string message = writeMessage(binding);
 //
-// Works from plans (plan.h), which are made at first use from the shape of the struct and the table
-// of types, so that the numbers of the fields stand in that table only. One pass over the bytes;
-// what the struct does not hold is skipped without being looked at. Safe on any thread and for any
-// bytes: an error names the field, and its code tells bytes that are no message (BadRequest) from
-// values that are not allowed (Invalid).
+// Works from plans (plan.h). First use makes the plan from the shape of the struct and the table of
+// types, so that only that table has field numbers. Makes one pass over the bytes and skips fields
+// that the struct lacks. Safe on any thread and for any bytes: an error names the field, and its
+// code distinguishes bytes that are not a message (BadRequest) from values that are not allowed
+// (Invalid).
 
 #include <string>
 #include <string_view>
@@ -21,12 +22,12 @@ namespace koord::api {
 
 struct Plan;
 
-// Call once for a struct. nullptr if it has no shape or no protobuf message.
+// Call once per struct. nullptr if it has no shape or no protobuf message.
 const Plan* makePlan(const Shape* shape, std::string_view type);
 Result<> readMessage(std::string_view message, const Plan& plan, void* object);
 std::string writeMessage(const void* object, const Plan& plan);
 
-// nullptr when T has no messages.
+// nullptr if T has no messages.
 template <class T>
 const Plan* planFor() {
   static const Plan* const plan = makePlan(shapeOf<T>(), T::kType.kind);
@@ -38,7 +39,7 @@ inline const Plan* planFor<Status>() {
   return plan;
 }
 
-// T has messages.
+// T must have messages.
 template <class T>
 Result<T> readMessage(std::string_view message) {
   T object;
@@ -51,8 +52,8 @@ std::string writeMessage(const T& object) {
   return writeMessage(&object, *planFor<T>());
 }
 
-// The bytes of a field that lies this deep in the messages of a type of the table, as
-// {"metadata", "name"} of a "Pod"; the rest is only stepped over. "" when it is not there.
+// The bytes of the field at this path in messages of a type of the table, such as {"metadata",
+// "name"} of a "Pod". Skips the other fields. "" if the field is absent.
 class MessageField {
  public:
   MessageField(std::string_view type, std::initializer_list<std::string_view> path);

@@ -37,12 +37,12 @@ class Reader {
   bool atEnd() const { return at_ == end_; }
   // Returns false at the end, and if the next bytes are not a field.
   bool next(Field& field);
-  // A number alone, as in packed lists; false as above.
+  // Reads a number without a tag, as in packed lists; false as above.
   bool varint(std::uint64_t& value);
   bool broken() const { return problem_ != nullptr; }
   Error error() const { return {ErrorCode::BadRequest, problem_, {}}; }
 
-  // How many fields of this number and of the type Bytes follow without another between them.
+  // The number of fields with this number and type Bytes that follow each other directly.
   std::size_t following(std::uint32_t number) const;
 
  private:

@@ -1,8 +1,8 @@
 #pragma once
 
-// Types of JSON objects as data: which fields there are, what they hold and how lists merge. One
-// table describes the built-in kinds (builtin.h); the schemas of custom resources compile to the
-// same shape. Patches, validation, pruning, defaulting and OpenAPI documents all work from it.
+// Types of JSON objects as data: their fields, the types of values, and how lists merge. One table
+// describes the built-in kinds (builtin.h); the schemas of custom resources compile to the same
+// form. Patches, validation, pruning, defaulting and OpenAPI documents all work from it.
 
 #include <deque>
 #include <map>
@@ -31,7 +31,7 @@ struct SchemaRule {
   std::optional<bool> optionalOldSelf;
 };
 
-// What only custom resources say about a value.
+// Constraints that only custom resources state.
 struct SchemaLimits {
   std::vector<json::value> allowed;  // enum
   std::optional<double> minimum, maximum, multipleOf;
@@ -57,15 +57,15 @@ struct SchemaField {
   // ... and objects of which a patch may name the fields that stay.
   bool retainKeys = false;
   bool replace = false;  // objects that are replaced as a whole
-  // Where protobuf messages have it: numbers from the outside in, empty when that is not known.
+  // The place in protobuf messages: numbers from the outside in, empty if unknown.
   std::vector<std::uint32_t> wire;
-  // Absent and zero are different things. Built-in objects that are not pointers are always there.
+  // True if absent and zero differ. Built-in objects that are not pointers are always present.
   bool pointer = false;
-  // Of built-in structs: shown even when it is empty, as Go does without "omitempty".
+  // For built-in structs: written even if it is empty, as Go does without "omitempty".
   bool kept = false;
 
-  // Whether the API shows a zero where a client gives nothing. A required text or list that is
-  // missing is a mistake instead, as its zero would be.
+  // True if the API returns a zero for a field that the client omits. Omitting a required text or
+  // list is an error instead, because its zero would be an error.
   bool zeroWhenMissing() const;
 };
 
@@ -100,7 +100,7 @@ struct Schema {
   bool raw = false;              // Any: JSON text, in protobuf too
   bool preserveUnknown = false;  // Object: fields that are not listed stay
   bool nullable = false;
-  bool embedded = false;  // a whole Kubernetes object: apiVersion, kind and metadata are implied
+  bool embedded = false;  // a whole Kubernetes object: has apiVersion, kind and metadata
   std::string description;
   std::unique_ptr<const SchemaLimits> limits;
 
@@ -125,10 +125,10 @@ struct FieldProblem {
   std::string message;
 };
 
-// A value of the wrong type, the first one found: "expected a string, got 5". Fields that the
-// schema does not list are ignored here.
+// The first value of the wrong type: "expected a string, got 5". Ignores fields that the schema
+// lacks.
 std::optional<FieldProblem> checkTypes(const json::value& value, const Schema& schema);
-// The paths of fields that the schema does not list.
+// The paths of fields that the schema lacks.
 std::vector<std::string> unknownFields(const json::value& value, const Schema& schema);
 
 }  // namespace koord::api

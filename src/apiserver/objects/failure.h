@@ -53,7 +53,7 @@ inline std::unexpected<Failure> refuse(Failure failure) {
 // A number as Go prints a float64: 2.5, 1e+06.
 std::string floatText(double number);
 
-// The text, cut to that many bytes plus "..." if it is longer.
+// The text, cut to `bytes` bytes plus "..." if it is longer.
 std::string cutText(std::string_view text, std::size_t bytes);
 
 // An invalid value in the form that messages print.

@@ -35,8 +35,9 @@ struct DeclaredType {
 // Owns the types of one schema. Not thread-safe while it grows; the types are immutable.
 class DeclaredTypes {
  public:
-  // With the schema of metadata, everything in a resource can be read, of built-in kinds, too, and
-  // what has no type is dyn. Without it: what rules of custom resources may read.
+  // With the schema of metadata, expressions can read everything in a resource, of built-in kinds,
+  // too, and values without a type are dyn. Without it, they can read what the rules of custom
+  // resources can.
   explicit DeclaredTypes(const api::Schema* objectMeta = nullptr) : objectMeta_(objectMeta) {}
 
   // nullptr if expressions cannot read values of the schema. A resource's root, and an embedded

@@ -32,8 +32,8 @@ class MutationProgram {
   std::size_t size() const;
   // See PolicyExpressions::match.
   Result<bool> match(const PolicyInputs& inputs) const;
-  // The object after a mutation. `schema` is the object's; nullptr: nothing is known of it. Invalid
-  // if the expression cannot be evaluated or its patch cannot be applied.
+  // The object after a mutation. `schema` is the object's; nullptr: it has none. Invalid if the
+  // expression cannot be evaluated or its patch cannot be applied.
   Result<json::value> apply(std::size_t index, const PolicyInputs& inputs,
                             const api::Schema* schema) const;
 

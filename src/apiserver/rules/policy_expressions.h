@@ -55,8 +55,8 @@ class PolicyExpressions {
 
   // nullptr: the environments could not be made; problems() says why.
   const PolicyEnvironment* environment() const { return environment_ ? &*environment_ : nullptr; }
-  // Compiles an expression of the policy; nullopt if it is in problems(). `required` is what is
-  // said of an expression that is blank.
+  // Compiles an expression of the policy; nullopt if it is in problems(). `required` is the error
+  // for a blank expression.
   std::optional<PolicyExpression> compile(const cel::Environment& environment, std::string path,
                                           std::string_view text,
                                           const std::vector<cel::Type>& types,

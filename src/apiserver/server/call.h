@@ -28,7 +28,7 @@ struct Call {
   User user;
   Format format = Format::Object;
   std::string userAgent;
-  // From the server itself: skips webhooks and accepts versions that are not served.
+  // A call of the server itself: skips webhooks and accepts versions that are not served.
   bool ofServer = false;
 };
 

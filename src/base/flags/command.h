@@ -1,6 +1,6 @@
 #pragma once
 
-// A program of several commands, as "koordctl up --nodes 3": each has flags of its own
+// A program of several commands, such as "koordctl up --nodes 3": each has its own flags
 // (flag_set.h).
 //
 //   flags::Commands commands("koordctl", "Koordinator at the command line");
@@ -19,12 +19,12 @@
 namespace koord::flags {
 
 struct Command {
-  std::string name;       // "up"; of two words for what belongs together: "explain pod"
+  std::string name;  // "up"; two words for related commands: "explain pod"
   std::string summary;    // one line
-  std::string arguments;  // what follows the flags, for people; "" = it takes none
+  std::string arguments;  // the arguments after the flags, for --help; "" = none
   std::string details;    // more for --help, after the flags
   FlagSet flags{Dialect::Pflag};
-  // The exit status.
+  // Returns the exit status.
   std::function<int(const std::vector<std::string>& arguments)> run;
 };
 
@@ -34,11 +34,12 @@ class Commands {
       : program_(std::move(program)), summary_(std::move(summary)) {}
 
   Command& add(std::string name, std::string summary);
-  // Runs the command that the arguments begin with. --help and -h go to standard output; what is
-  // wrong goes to standard error, with status 2.
+  // Runs the command that the arguments begin with. Prints --help and -h to standard output, errors
+  // to standard error with status 2.
   int run(const std::vector<std::string>& arguments);
 
-  // What is wrong, as for arguments; the command is the one to look at for more.
+  // Prints an error as for invalid arguments and returns status 2; `command` is the command whose
+  // --help the error names.
   int refuse(const std::string& why, const std::string& command = "") const;
 
  private:

@@ -1,10 +1,10 @@
 #pragma once
 
-// FeatureGates: --feature-gates=A=true,B=false, as Kubernetes components have it. Every gate of the
-// original is known, so that existing command lines keep working; gates that have no
-// effect here can be listed (withoutEffect).
+// FeatureGates: --feature-gates=A=true,B=false, as Kubernetes components have it. Knows every gate
+// of the original, so that existing command lines keep working; withoutEffect() lists the gates
+// that have no effect here.
 //
-// AllAlpha and AllBeta set all gates of their stage that are not named themselves.
+// AllAlpha and AllBeta set all gates of their stage that the text does not name.
 
 #include <initializer_list>
 #include <map>
@@ -20,33 +20,33 @@ struct FeatureGate {
   std::string name;
   std::string stage;  // "ALPHA", "BETA", "DEPRECATED"; "" = generally available
   bool byDefault = false;
-  bool present = false;  // something here depends on it
+  bool present = false;  // this program implements it
 };
 
 class FeatureGates {
  public:
-  // AllAlpha and AllBeta come by themselves.
+  // Adds AllAlpha and AllBeta.
   explicit FeatureGates(std::vector<FeatureGate> gates);
 
-  // On top of what was set before; blanks around names and values do not count, and values are Go's
-  // spellings of true and false. Nothing changes when it fails.
+  // Applies `text` on top of earlier settings. Ignores blanks around names and values; values are
+  // Go's spellings of true and false. Changes nothing if it fails.
   Result<> set(std::string_view text);
 
-  // As asked for.
+  // The requested value, or the default.
   bool asked(std::string_view name) const;
-  // As asked for, and there. A name that is not known is off.
+  // True if the gate is requested and present. False for an unknown name.
   bool enabled(std::string_view name) const;
-  // "A=true" for what was set to something other than the default, and changes nothing. AllAlpha
+  // "A=true" for each gate that is set to another value than its default, without effect. AllAlpha
   // and AllBeta stand for the gates of their stage.
   std::vector<std::string> withoutEffect() const;
-  // Gates that are on by default, or were asked for, and are not there.
+  // Gates that are on, by default or by request, and not present.
   std::vector<std::string> missingRequested() const;
 
   const std::map<std::string, FeatureGate, std::less<>>& known() const { return gates_; }
   std::map<std::string, bool> all() const;
-  // One line a gate, "Name=true|false (ALPHA - default=false)", those that are there only.
+  // One line a gate, "Name=true|false (ALPHA - default=false)", for the gates that are present.
   std::string help() const;
-  // "A=true,B=false": what was set.
+  // "A=true,B=false": the gates that were set.
   std::string text() const;
 
  private:

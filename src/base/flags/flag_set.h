@@ -1,7 +1,7 @@
 #pragma once
 
-// FlagSet: the command line of a program, by the rules of Go's pflag and flag packages, which the
-// arguments in manifests are written for.
+// FlagSet: the command line of a program, by the rules of Go's pflag and flag packages, for which
+// the arguments in manifests are written.
 //
 //   flags::FlagSet set(flags::Dialect::Pflag);
 //   set.group("Serving");
@@ -13,13 +13,13 @@
 //   --flag=value, --flag value, --flag= (an empty value); --bool, --bool=false. A bool takes no
 //     argument that follows: "--bool false" is the flag and an argument.
 //   -v=4, -v 4, -v4, -fd (two bools) for flags with a shorthand; "--" ends the flags.
-//   Of a flag that is repeated the last value counts; lists and maps grow, and their first value
-//     takes the place of the default.
+//   The last value of a repeated flag counts; lists and maps grow, and their first value replaces
+//     the default.
 //   An underscore in a name equals a dash.
-// An error says which flag and value it is about, in the words of pflag.
+// An error names the flag and the value, in the words of pflag.
 //
-// Values are variables of the caller that have to outlive the set; what they hold when they are
-// declared is the default. One thread.
+// Values are variables of the caller that must outlive the set; their values at declaration are the
+// defaults. One thread.
 
 #include <concepts>
 #include <deque>
@@ -45,32 +45,32 @@ enum class Dialect {
 struct Flag {
   std::string name;  // with dashes
   char shorthand = '\0';
-  std::string type;   // for people: "string", "int", ...; "" = a bool
-  std::string usage;  // for people; may have several lines
+  std::string type;  // for --help: "string", "int", ...; "" = a bool
+  std::string usage;  // for --help; may have several lines
   std::string group;
   std::string defaultText;
-  std::string implied;         // what the bare flag means; "" = it needs a value
-  bool withoutEffect = false;  // nothing here depends on it
+  std::string implied;  // the value of the bare flag; "" = the flag requires a value
+  bool withoutEffect = false;  // the program ignores it
   bool given = false;
   std::function<Result<>(const std::string& text)> set;
-  std::function<std::string()> text;  // the value now
+  std::function<std::string()> text;  // the current value
 
   Flag& shortName(char letter) {
     shorthand = letter;
     return *this;
   }
-  // After the value was taken.
+  // Checks the value after it was parsed.
   Flag& check(std::function<Result<>()> checking);
   Flag& within(std::int64_t least, std::int64_t greatest);
   Flag& oneOf(std::vector<std::string> values);
-  // Accepted for the sake of existing command lines.
+  // Accepts the flag for the sake of existing command lines; the program ignores it.
   Flag& idle() {
     withoutEffect = true;
     return *this;
   }
 };
 
-// A flag that is accepted for command lines written for another version, and changes nothing.
+// A flag of command lines for another version: accepted, without effect.
 struct UnusedFlag {
   const char* name;
   const char* type;  // as FlagSet::unused takes it
@@ -83,7 +83,7 @@ class FlagSet {
   FlagSet(const FlagSet&) = delete;
   FlagSet& operator=(const FlagSet&) = delete;
 
-  // The heading for the flags declared from here on.
+  // The heading for the flags that are declared after this call.
   void group(std::string title) { group_ = std::move(title); }
 
   Flag& text(std::string name, std::string& value, std::string usage);
@@ -105,22 +105,22 @@ class FlagSet {
     flag.defaultText = flag.text();
     return flag;
   }
-  // Whose values only `set` understands.
+  // A flag whose values only `set` can parse.
   Flag& custom(std::string name, std::string type, std::string usage,
                std::function<Result<>(const std::string&)> set);
-  // Accepted, checked for its type, and remembered for nothing but --help. Types: "string", "bool",
-  // "int", "uint", "float", "duration", "strings", "map".
+  // Accepts a flag, checks its type, and keeps it for --help only. Types: "string", "bool", "int",
+  // "uint", "float", "duration", "strings", "map".
   Flag& unused(std::string name, std::string_view type, std::string defaultText,
                std::string usage = "");
 
-  // argv[1] and on. Stops at the first error.
+  // Parses argv[1] and the following arguments. Stops at the first error.
   Result<> parse(const std::vector<std::string>& arguments);
   bool helpWanted() const { return helpWanted_; }
   // The arguments that are not flags.
   const std::vector<std::string>& arguments() const { return arguments_; }
 
   bool given(std::string_view name) const;
-  // "--name" of the flags that were given and change nothing.
+  // "--name" of the given flags that have no effect.
   std::vector<std::string> flagsWithoutEffect() const;
   // Names and values of all flags, in the order of declaration.
   std::vector<std::pair<std::string, std::string>> values() const;
@@ -134,14 +134,14 @@ class FlagSet {
   Flag& wholeNumber(std::string name, std::string usage, std::int64_t least, std::int64_t greatest,
                     std::function<void(std::int64_t)> take);
   Flag* findShort(char letter);
-  // Each takes the argument before `next`, and that one too when it is the value.
+  // Each consumes the argument before `next`, and `next` too if it is the value.
   Result<> parseLong(const std::string& argument, std::string_view name, Rest& next, Rest end);
   Result<> parseShort(const std::string& argument, Rest& next, Rest end);
   Result<> assign(Flag& flag, const std::string& value);
 
   Dialect dialect_;
   std::string group_;
-  std::deque<Flag> flags_;  // their addresses stay
+  std::deque<Flag> flags_;  // a deque, so that their addresses stay valid
   std::vector<std::string> arguments_;
   bool helpWanted_ = false;
 };

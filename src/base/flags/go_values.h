@@ -1,7 +1,7 @@
 #pragma once
 
-// What the values of flags look like: the spellings that Go's strconv, time and pflag take, with
-// their words for what they refuse. Command lines are written for programs in Go.
+// Parses the values of flags: the spellings that Go's strconv, time and pflag accept, with their
+// error messages. Command lines are written for programs in Go.
 
 #include <cstdint>
 #include <map>
@@ -18,17 +18,17 @@ namespace koord::flags {
 Result<bool> parseBool(std::string_view text);
 // strconv.ParseInt with base 0: "-5", "0x1f", "0o17" or "017", "0b11", "1_000".
 Result<std::int64_t> parseInteger(std::string_view text, std::int64_t least, std::int64_t greatest);
-// strconv.ParseFloat for what people write: "0.5", "1e3", "inf".
+// strconv.ParseFloat for common spellings: "0.5", "1e3", "inf".
 Result<double> parseReal(std::string_view text);
 // time.ParseDuration
 Result<Duration> parseTimeSpan(std::string_view text);
-// One line of comma-separated values: fields may be quoted, and a quote in them is doubled.
-// Nothing is an empty list.
+// One line of comma-separated values: fields may be quoted, and a quote in them is doubled. The
+// empty text is an empty list.
 Result<std::vector<std::string>> parseList(std::string_view text);
-// "a=1,b=2"; blanks around keys and values do not count.
+// "a=1,b=2"; ignores blanks around keys and values.
 Result<std::map<std::string, std::string>> parseMap(std::string_view text);
 
-// As Go prints a string with %q, for what is readable.
+// The text as Go prints it with %q, for printable text.
 std::string quoted(std::string_view text);
 
 }  // namespace koord::flags

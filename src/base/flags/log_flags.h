@@ -1,6 +1,6 @@
 #pragma once
 
-// The flags for the log that every program of Kubernetes has: klog's and those of its components.
+// The logging flags of every Kubernetes program: those of klog and of component-base.
 
 #include <string>
 
@@ -9,8 +9,8 @@
 
 namespace koord::flags {
 
-// What they set must outlive the set. `thresholdAlways`: --stderrthreshold holds with
-// --logtostderr, from INFO on.
+// The variables must outlive the set. `thresholdAlways`: --stderrthreshold applies with
+// --logtostderr, too, from INFO on.
 void addLogFlags(FlagSet& set, int& verbosity, std::string& format, log::Output& output,
                  bool thresholdAlways = false);
 

@@ -1,8 +1,8 @@
 #pragma once
 
-// Runs a piece of a test in a process whose kernel knows no openat2, as seccomp profiles of old
-// container runtimes have it. True when `body` returned true there; what it printed to stderr is
-// seen.
+// Runs a part of a test in a child process whose kernel lacks openat2, as under the seccomp
+// profiles of old container runtimes. Returns true if `body` returned true there; the child prints
+// to the same stderr.
 
 #include <linux/filter.h>
 #include <linux/seccomp.h>

@@ -8,8 +8,8 @@ namespace koord::cel {
 const Library& bindingsLibrary();
 
 // cel.block([a, b], result), where cel.index(n) reads the n-th value; cel.iterVar(n, m) and
-// cel.accuVar(n, m) name variables of comprehensions. What optimizers of expressions produce;
-// people do not write it.
+// cel.accuVar(n, m) name variables of comprehensions. Optimizers of expressions produce it; users
+// do not write it.
 const Library& blockLibrary();
 
 }  // namespace koord::cel

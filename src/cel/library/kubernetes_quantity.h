@@ -5,7 +5,7 @@
 
 namespace koord::cel {
 
-// quantity("40Gi") and what can be asked of it: Kubernetes' library of resource quantities.
+// quantity("40Gi") and its functions: Kubernetes' library of resource quantities.
 const Library& quantityLibrary();
 
 const Type& quantityType();  // kubernetes.Quantity

@@ -9,8 +9,8 @@
 
 namespace koord::cel {
 
-// semver("1.2.3") and what can be asked of it: Kubernetes' library of semantic versions
-// (https://semver.org, 2.0.0).
+// semver("1.2.3") and its functions: Kubernetes' library of semantic versions (https://semver.org,
+// 2.0.0).
 const Library& semverLibrary();
 
 struct SemanticVersion {

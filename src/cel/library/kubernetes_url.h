@@ -4,7 +4,7 @@
 
 namespace koord::cel {
 
-// url("https://example.com/path?k=v") and what can be asked of it: Kubernetes' library of URLs.
+// url("https://example.com/path?k=v") and its functions: Kubernetes' library of URLs.
 const Library& urlLibrary();
 
 const Type& urlType();  // kubernetes.URL

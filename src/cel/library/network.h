@@ -5,8 +5,8 @@
 
 namespace koord::cel {
 
-// ip("10.0.0.1"), cidr("10.0.0.0/8") and what can be asked of them, as the extension of the
-// language has them.
+// ip("10.0.0.1"), cidr("10.0.0.0/8") and their functions, as the extension of the language defines
+// them.
 const Library& networkLibrary();
 // The same as Kubernetes has it (its libraries ip and cidr): IPv4 addresses that are mapped into
 // IPv6 are refused in every form, and there is only what Kubernetes has. An environment has either

@@ -61,8 +61,8 @@ struct Macro {
   std::string name;
   bool member = false;  // target.name(...)
   int arguments = -1;   // -1: any number
-  // Returns what replaces the call, having taken from target and arguments what it needs; or
-  // nullptr, having taken nothing, if the call is not this macro.
+  // Returns the expression that replaces the call; it may move from target and arguments. Returns
+  // nullptr, and moves nothing, if the call is not this macro.
   std::function<ExprPtr(MacroContext&, ExprPtr& target, std::vector<ExprPtr>& arguments)> expand;
 };
 

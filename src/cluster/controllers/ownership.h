@@ -99,7 +99,7 @@ void enqueueControllersOf(kube::Informer<Child>& children, kube::Informer<Parent
 }
 
 // Creates an object of the owner. Succeeds if an object of that name already belongs to the owner,
-// because an earlier call created it; AlreadyExists if it belongs to another owner.
+// because an earlier call created it. Returns AlreadyExists if it belongs to another owner.
 struct Made {
   json::value object;
   bool now = false;  // created by this call

@@ -1,15 +1,15 @@
 #pragma once
 
-// The one interface between our programs and Kubernetes: REST verbs on resources. Bodies are texts,
-// so that a byte is decoded once, by the component that needs the object. Implementations: HttpApi
-// (http_api.h) for a real API server, LocalApi (apiserver/local_api.h) straight into an embedded
-// one, SimApi for simulations. client.h has the typed calls on top.
+// The only interface between our programs and Kubernetes: REST verbs on resources. Bodies are
+// texts, so that only the component that needs an object decodes it, once. Implementations: HttpApi
+// (http_api.h) for a real API server, LocalApi (apiserver/local_api.h) directly into an embedded
+// server. client.h has the typed calls.
 //
 // A text is JSON or, for kinds that Kubernetes itself has, protobuf: its first bytes say which
 // (api/protobuf/envelope.h), and kube/received.h reads both. Protobuf is sent only to callers that
-// ask for it and to servers that take it, so a component that handles JSON only can ignore it.
+// request it and to servers that accept it, so a component that handles JSON only can ignore it.
 //
-// An Api belongs to one executor: calls are made there and replies and watch events arrive there.
+// An Api belongs to one executor: callers call it there, and replies and watch events arrive there.
 
 #include <functional>
 #include <memory>
@@ -40,7 +40,7 @@ struct Request {
   // fieldManager, fieldValidation, force, dryRun.
   api::StringMap query;
   PatchType patchType = PatchType::Merge;
-  // JSON, or protobuf where the Api takes it; the DeleteOptions for deletes, may be empty there.
+  // JSON, or protobuf if the Api accepts it; the DeleteOptions of a delete, which may be empty.
   std::string body;
   bool protobuf = false;  // the caller can read the answer, or the events, in protobuf
 };
@@ -54,11 +54,11 @@ class Watch {
 };
 
 struct WatchSink {
-  // One event: {"type":"ADDED","object":{...}}, or the message of an event, which cannot begin with
-  // a brace. The text lives during the call only.
+  // One event: {"type":"ADDED","object":{...}}, or a protobuf message, which cannot begin with a
+  // brace. The text is valid during the call only.
   std::function<void(std::string_view event)> onEvent;
-  // The stream ended. The code is Unknown and the message empty if the server closed it in good
-  // order. This is the last call; it may destroy the Watch.
+  // The stream ended. The code is Unknown and the message empty if the server closed it normally.
+  // This is the last call; it may destroy the Watch.
   std::function<void(Error error)> onClosed;
 };
 
@@ -67,11 +67,11 @@ class Api {
   virtual ~Api() = default;
 
   // The body of a reply with a 2xx status. A failure carries the code and message of the server's
-  // Status object; Unavailable means that no answer came and the request may or may not have been
-  // carried out.
+  // Status object; Unavailable means that no answer arrived and the server may or may not have
+  // executed the request.
   virtual Task<Result<std::string>> call(Request request) = 0;
   virtual std::unique_ptr<Watch> watch(Request request, WatchSink sink) = 0;
-  // Whether the bodies of requests may be protobuf.
+  // Returns true if the bodies of requests may be protobuf.
   virtual bool takesProtobuf() const { return false; }
 };
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Typed calls on the Api seam, one line each: co_await get<api::Pod>(api, key). T needs a kType and
-// a codec (api/codec.h). Changes are written as patches, never as whole objects that were read.
+// Typed calls on an Api, one line each: co_await get<api::Pod>(api, key). T needs a kType and a
+// codec (api/codec.h). Changes are written as patches, never as whole objects.
 
 #include "api/codec.h"
 #include "kube/api.h"
@@ -32,33 +32,33 @@ Task<Result<json::value>> strategicPatch(Api& api, const api::ResourceType& type
                                          api::ObjectKey key, json::value patch,
                                          std::string subresource = "");
 
-// A patch whose answer, the whole object, is not needed.
+// A patch whose answer, the whole object, the caller does not need.
 Task<Result<>> patchOnly(Api& api, const api::ResourceType& type, api::ObjectKey key,
                          PatchType patchType, json::value patch, std::string subresource = "");
 
 struct DeleteOptions {
-  std::string uid;              // delete only this incarnation
+  std::string uid;  // delete only the object with this uid
   std::string resourceVersion;  // and only in this version
   std::optional<std::int64_t> gracePeriodSeconds;
-  std::string propagationPolicy;  // Background, Foreground, Orphan; "" = the kind's default
+  std::string propagationPolicy;  // Background, Foreground, Orphan; "" = the default of the kind
 };
 Task<Result<>> deleteObject(Api& api, const api::ResourceType& type, api::ObjectKey key,
                             DeleteOptions options = {});
 
-// Binds a pod to a node and adds annotations to it, in one write; the uid guards against a pod that
-// was replaced under the same name.
+// Binds a pod to a node and adds annotations to it, in one write. The uid prevents binding another
+// pod of the same name.
 Task<Result<>> bindPod(Api& api, api::ObjectKey pod, std::string uid, std::string nodeName,
                        api::StringMap annotations = {});
 // The Eviction subresource: TooManyRequests when a PodDisruptionBudget forbids it now.
 Task<Result<>> evictPod(Api& api, api::ObjectKey pod, DeleteOptions options = {});
 
-// All pages of a list; `visit` sees each item.
+// Reads all pages of a list and calls `visit` for each item.
 Task<Result<ListHead>> listEach(Api& api, Request request,
                                 std::function<void(const Received&)> visit);
 Request listRequest(const api::ResourceType& type, std::string namespace_,
                     std::string labelSelector, std::string fieldSelector);
 
-// A whole object as the body of a request: in protobuf where the Api takes it.
+// A whole object as the body of a request: in protobuf if the Api accepts it.
 template <class T>
 std::string bodyOf(const Api& api, const T& object) {
   if (!api.takesProtobuf() || !api::planFor<T>()) return toJson(api::encodeObject(object));

@@ -24,17 +24,17 @@ class CommandLine {
   struct Rules {
     flags::Dialect dialect = flags::Dialect::Pflag;
     int badUsage = 1;  // exit status
-    // Arguments that are not flags are ignored with a warning; else they are an error.
+    // True: arguments that are not flags are ignored with a warning. False: they are an error.
     bool takesArguments = false;
-    bool thresholdAlways = false;  // --stderrthreshold holds with --logtostderr, from INFO on
+    // --stderrthreshold applies with --logtostderr, too, from INFO on.
+    bool thresholdAlways = false;
   };
 
   // The component is filled by parse() and must outlive this.
   CommandLine(Rules rules, ComponentOptions& component, std::string summary);
 
   flags::FlagSet& flags() { return flags_; }
-  // --feature-gates. `component` is a prefix that may stand before a gate ("kube:A=true"), "" =
-  // none.
+  // Adds --feature-gates. `component` is an optional prefix of a gate ("kube:A=true"), "" = none.
   void featureGates(flags::FeatureGates& gates, std::string component = "");
 
   // Adds the log flags and reads the arguments. Returns the exit status if the program must end,

@@ -49,7 +49,7 @@ struct ComponentOptions {
 class Running {
  public:
   virtual ~Running() = default;
-  // Called once on SIGTERM: finish in good order (release the lease), then call done.
+  // Called once on SIGTERM: shut down gracefully (release the lease), then call done.
   virtual void stop(Callback done) { done(); }
 };
 
@@ -72,8 +72,8 @@ class Component {
   virtual void exit(int status) = 0;
 };
 
-// Runs until a signal or exit(); the status for main(). `start` runs on the component's executor;
-// an error from it is printed ("koord-manager: ...") and ends the process with status 1. A stop
+// Runs until a signal or exit(); returns the status for main(). `start` runs on the component's
+// executor; its error is printed ("koord-manager: ...") and ends the process with status 1. A stop
 // that takes longer than ten seconds is cut short; a second signal ends the process at once.
 int runComponent(const ComponentOptions& options,
                  std::function<Result<std::unique_ptr<Running>>(Component&)> start);

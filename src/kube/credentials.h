@@ -1,6 +1,6 @@
 #pragma once
 
-// The kinds of CredentialSource (kubeconfig.h) that kubeconfig files can name.
+// The kinds of CredentialSource (kubeconfig.h) that kubeconfig files can configure.
 
 #include <memory>
 #include <string>
@@ -16,13 +16,13 @@ std::shared_ptr<CredentialSource> fixedToken(std::string token);
 // Files are read again when they change, and every minute. While a file cannot be read, its last
 // content stays in use.
 struct CredentialFiles {
-  std::string token;  // path, as the others
+  std::string token;  // a path, as are the next members
   std::string cert;   // with key
   std::string key;
   std::string ca;          // certificate authorities to trust; "" = those of `tls`
-  std::string fixedToken;  // the token itself, for when no file gives one
+  std::string fixedToken;  // the token itself, used if there is no token file
 };
-// Fails when the files cannot be read now. `tls` is what certificates are added to.
+// Fails if a file cannot be read. Certificates are added to `tls`.
 Result<std::shared_ptr<CredentialSource>> credentialsFromFiles(
     CredentialFiles files, std::shared_ptr<const net::TlsConfig> tls);
 
@@ -31,13 +31,13 @@ struct ExecPlugin {
   std::vector<std::string> args;
   std::vector<std::pair<std::string, std::string>> env;
   std::string apiVersion;   // client.authentication.k8s.io/v1 or v1beta1
-  std::string installHint;  // for the user, when the command is not there
+  std::string installHint;  // for the user, if the command does not exist
   std::string clusterInfo;  // JSON of spec.cluster, "" = not provided
 };
 std::shared_ptr<CredentialSource> credentialsFromPlugin(ExecPlugin plugin,
                                                         std::shared_ptr<const net::TlsConfig> tls);
 
-// The whole file; the error names it.
+// Reads a whole file; the error names it.
 Result<std::string> readTextFile(const std::string& path);
 
 }  // namespace koord::kube

@@ -1,7 +1,7 @@
 #pragma once
 
-// Leader election as component configurations and command lines of Kubernetes have it:
-// leaderElection: {leaderElect, leaseDuration, ...} and --leader-elect-...
+// Leader election in component configurations and command lines of Kubernetes: leaderElection:
+// {leaderElect, leaseDuration, ...} and --leader-elect-...
 
 #include <string>
 #include <vector>
@@ -24,17 +24,17 @@ struct ElectionConfig {
 
 // Zero and empty fields leave the current value.
 void readElection(Fields fields, ElectionConfig& into);
-// Validation errors by field path, in upstream's words. Empty without an election.
+// Validation errors by field path, in upstream's words. None if leader election is off.
 void checkElection(const ElectionConfig& election, std::vector<std::string>& errors);
 json::object electionDocument(const ElectionConfig& election);
 
-// The flags, in a group of their own; `purpose` is what is done "only while holding the lease".
+// Adds the flags in their own group; `purpose` completes "... only while holding the lease".
 void addElectionFlags(flags::FlagSet& set, ElectionConfig& election, std::string_view purpose);
 // Flags on the command line override the configuration file.
 void overrideElection(const flags::FlagSet& given, const ElectionConfig& byFlags,
                       ElectionConfig& election);
 
-// The caller sets the identity and metrics.
+// The caller sets identity and metrics.
 LeaderElectionOptions electionOptions(const ElectionConfig& election);
 
 }  // namespace koord::kube

@@ -1,8 +1,9 @@
 #pragma once
 
-// Kubernetes Events: recorded without waiting, aggregated and rate-limited per object as client-go
-// does: repeats raise count on one Event; of different texts of one reason within ten minutes, the
-// tenth and later ones are combined; an object may have a burst of 25, then one per five minutes.
+// Kubernetes Events: recorded without waiting, aggregated and rate-limited per object as in
+// client-go. A repeated event raises the count of one Event. Of events with one reason and
+// different texts within ten minutes, the tenth and later ones are combined. An object may have a
+// burst of 25, then one per five minutes.
 
 #include <deque>
 #include <string>
@@ -20,16 +21,17 @@ class EventRecorder {
  public:
   EventRecorder(Api& api, Executor& executor, std::string component, Random random);
 
-  // type: Normal or Warning. related: a related object. Events never delay the caller. Repeats of
-  // an event that is still to be written raise its count. A write that fails, but may succeed
-  // later, is tried again for two minutes, after the other events that wait. Then, and after any
-  // other failure, the event is dropped. The first of several losses is logged as a warning.
+  // type: Normal or Warning. related: a related object. Never delays the caller. A repetition of an
+  // event that is not written yet raises its count. A failed write that may succeed later is
+  // retried for two minutes, after the other pending events. Then, and after any other failure, the
+  // event is dropped. The first of several losses is logged as a warning.
   void record(const api::ObjectReference& about, std::string_view type, std::string_view reason,
               std::string message, std::string_view action = "",
               std::optional<api::ObjectReference> related = {});
 
  private:
-  // A digest of the texts of one of thousands of objects. Texts with the same digest share a count.
+  // A digest of a text, because there may be texts of thousands of objects. Texts with the same
+  // digest share a count.
   using Digest = std::size_t;
 
   struct Seen {
@@ -37,7 +39,7 @@ class EventRecorder {
     std::int32_t count = 0;
   };
   struct Similar {
-    std::vector<Digest> messages;  // different ones
+    std::vector<Digest> messages;  // distinct texts
     SteadyTime last{};
   };
   struct Budget {
@@ -49,11 +51,11 @@ class EventRecorder {
     Digest dedupKey = 0;
     api::Event event;
     SteadyTime since{};  // the first attempt
-    bool tried = false;  // an earlier attempt may have written it
+    bool tried = false;  // an earlier attempt may have written the event
   };
 
   bool spend(Digest object);
-  // Writes one event after the other, so that the first of a kind exists before its repeats.
+  // Writes the events one after the other, so that the first of a kind exists before its repeats.
   Task<void> writeAll();
   Task<Result<>> write(const Pending& pending);
   void add(Pending pending);
@@ -72,7 +74,7 @@ class EventRecorder {
   std::deque<Pending> pending_;
   std::unordered_map<Digest, Pending*> pendingByKey_;  // of pending_
   bool writing_ = false;
-  std::size_t lost_ = 0;  // events since the last success
+  std::size_t lost_ = 0;  // events lost since the last success
   TaskGroup tasks_;
 };
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// An Api for unit tests: answers come from a function of the test, watches are fed by the test.
-// Like older servers it refuses streaming lists, so informers list first.
+// An Api for unit tests: a function of the test answers calls, and the test feeds watches. Like
+// older servers it refuses streaming lists, so informers list first.
 
 #include <list>
 #include <vector>
@@ -33,7 +33,7 @@ class FakeApi final : public Api {
 
   explicit FakeApi(Executor& executor) : executor_(executor) {}
 
-  // What a call answers; every call is also kept in `calls`.
+  // Returns the answer of a call. `calls` records every call.
   std::function<Result<std::string>(const Request&)> answer = [](const Request& request) {
     return Result<std::string>(fail(ErrorCode::NotFound, request.resource + " not found"));
   };

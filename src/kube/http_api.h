@@ -1,6 +1,6 @@
 #pragma once
 
-// The Api seam over HTTP(S), to a real API server or the embedded one.
+// An Api over HTTP(S), to a real API server or the embedded one.
 
 #include <memory>
 
@@ -17,20 +17,19 @@ namespace koord::kube {
 
 struct HttpApiOptions {
   std::string userAgent = "koordinator";
-  // Client-side limit of requests per second; 0 = none. Leases, events and all others have a limit
-  // each.
+  // Client-side limit of requests per second; 0 = none. Leases, events and all other requests have
+  // separate limits.
   double qps = 0;
   int burst = 0;
   Duration timeout = std::chrono::seconds(30);  // of one call; watches have none
-  std::shared_ptr<Metrics> metrics;             // null = none are kept
-  int retries429 = 5;  // how often a 429 or 503 with Retry-After is tried again
+  std::shared_ptr<Metrics> metrics;  // null = none
+  int retries429 = 5;  // how often a request is repeated after a 429 or 503 with Retry-After
   ContentTypes contentTypes;
 };
 
 class HttpApi final : public Api {
  public:
-  // The executor is where calls are made and answers arrive. Transport and executor must outlive
-  // it.
+  // Calls are made and answers arrive on the executor. Transport and executor must outlive it.
   HttpApi(net::HttpTransport& transport, Executor& executor, ClientConfig config,
           HttpApiOptions options = {});
   ~HttpApi() override;

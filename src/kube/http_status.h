@@ -1,6 +1,6 @@
 #pragma once
 
-// From an answer of an API server to an Error.
+// Converts an answer of an API server to an Error.
 
 #include <string>
 
@@ -10,7 +10,7 @@
 namespace koord::kube {
 
 // The error of a status that is not 2xx. Takes code, message and retryAfterSeconds from the Status
-// object in the body; without a Status the message has the request ("GET https://...") and the
+// object in the body. Without a Status the message has the request ("GET https://...") and the
 // beginning of the answer.
 Error errorOf(const net::HttpResponse& response, const std::string& asked);
 

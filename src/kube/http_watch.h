@@ -1,6 +1,6 @@
 #pragma once
 
-// A watch over HTTP: one answer that does not end, a JSON event per line.
+// A watch over HTTP: an answer that does not end, a JSON event per line.
 
 #include <functional>
 #include <memory>

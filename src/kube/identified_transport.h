@@ -1,9 +1,9 @@
 #pragma once
 
-// IdentifiedTransport: requests to the HTTPS endpoints of other components with our own identity:
-// the client certificate or the bearer token of our kubeconfig or service account. Only requests
-// that name a trusted authority (TlsConfig::caPem) carry them, so a token is never sent to an
-// unverified server.
+// IdentifiedTransport: sends requests to the HTTPS endpoints of other components with this process'
+// identity: the client certificate or the bearer token of its kubeconfig or service account. Only
+// requests that name a trusted authority (TlsConfig::caPem) carry the identity, so a token is never
+// sent to an unverified server.
 //
 // Components verify each other by the certificate in the leader's lease (secure_serving.h).
 
@@ -19,7 +19,7 @@ class IdentifiedTransport final : public net::HttpTransport {
       : transport_(transport), self_(std::move(self)) {}
 
   Task<Result<net::HttpResponse>> fetch(Executor& executor, net::HttpRequest request) override;
-  // Without credentials.
+  // Streams carry no credentials.
   std::unique_ptr<net::Stream> stream(Executor& executor, net::HttpRequest request,
                                       net::StreamSink sink) override {
     return transport_.stream(executor, std::move(request), std::move(sink));

@@ -1,9 +1,9 @@
 #pragma once
 
-// Informer<T>: a local, always current copy of all objects of a kind (within a scope), and
-// callbacks when one changes. Everything happens on the Api's executor. A handler that is added
-// late first sees an onAdd for every object that is there. Order per object is kept; an object that
-// was deleted and re-created while the connection was down arrives as onDelete, then onAdd.
+// Informer<T>: a local copy of all objects of a kind (within a scope) that follows the API, and
+// callbacks for changes. Runs on the Api's executor. A handler that is added late first receives an
+// onAdd for every known object. The order per object is kept. An object that was deleted and
+// re-created while the connection was down arrives as onDelete, then onAdd.
 
 #include <functional>
 #include <tuple>
@@ -41,14 +41,13 @@ class Informer final : private ReflectorSink {
   void start();
   void addHandler(Handler handler);
 
-  // True once the first list is complete. onSynced runs its callback then, or at once if it is
-  // complete already.
+  // True after the first complete list. onSynced runs its callback then, or at once if synced.
   bool synced() const { return synced_; }
   void onSynced(std::function<void()> fn);
 
-  // nullptr if there is no such object.
+  // nullptr if the object is not known.
   Object get(const api::ObjectKey& key) const;
-  // Objects are their own keys: there may be hundreds of thousands.
+  // Objects are their own keys, because there may be hundreds of thousands.
   struct ByKey {
     using is_transparent = void;
     std::size_t operator()(const api::ObjectKey& key) const {
@@ -81,8 +80,8 @@ class Informer final : private ReflectorSink {
 
   void erase(const api::ObjectKey& key);
   Task<void> resyncForever();
-  // Calls a handler's function, if it has one. An exception of it does not affect the other
-  // handlers or later objects: an unexpected object must not end a program again and again.
+  // Calls a handler's function, if set. An exception of it does not affect the other handlers or
+  // later objects: an unexpected object must not end a program repeatedly.
   template <class Fn, class... Told>
   static void tell(const Fn& fn, const Told&... told);
   void notifyAdd(const Object& object);
@@ -93,7 +92,7 @@ class Informer final : private ReflectorSink {
   std::function<void(T&)> transform_;
   Duration resync_{};
   Objects objects_;
-  // During a replace: known before, not in the list so far.
+  // During a replace: known objects that the list has not contained so far.
   std::unordered_set<api::ObjectKey> unseen_;
   std::vector<Handler> handlers_;
   std::vector<std::function<void()>> waiting_;
@@ -149,7 +148,7 @@ template <class T>
 void Informer<T>::upsert(const Received& received) {
   auto decoded = received.as<T>();
   if (!decoded) {
-    // We cannot read the stored object: keep the last good version and continue with all others,
+    // The stored object cannot be decoded. Keep the last good version and continue with all others,
     // unless this is a new object of the same name.
     const api::ObjectKey key = received.key();
     const Object known = get(key);
@@ -212,7 +211,8 @@ Task<void> Informer<T>::resyncForever() {
   for (;;) {
     auto pause = sleepFor(executor_, resync_ + Duration(random_.below(resync_.count() / 10 + 1)));
     co_await pause;
-    // Handlers may do anything, so not while walking over the objects.
+    // Handlers may call any function of this object, so call them outside of the loop over the
+    // objects.
     std::vector<Object> all;
     for (const auto& object : objects_) all.push_back(object);
     for (const auto& object : all)
@@ -263,7 +263,7 @@ struct StatefulSet;
 
 namespace koord::kube {
 
-// The kinds that many files watch are compiled once (informer_kinds.cc, informer_workloads.cc).
+// Informers that many files use are compiled once (informer_kinds.cc, informer_workloads.cc).
 extern template class Informer<api::Lease>;
 extern template class Informer<api::Namespace>;
 extern template class Informer<api::Node>;

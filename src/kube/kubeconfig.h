@@ -19,14 +19,14 @@ struct Credentials {
       tls;  // with the client certificate; null = that of the config
 };
 
-// Gives the credentials for the next request: fixed, from files that are read again as they change
-// (service accounts, rotated certificates), or from an exec credential plugin (run without a shell,
-// kept until they expire). Any executor's thread may call it.
+// Provides the credentials for the next request: fixed, from files that are read again when they
+// change (service accounts, rotated certificates), or from an exec credential plugin (run without a
+// shell, cached until they expire). Thread-safe.
 class CredentialSource {
  public:
   virtual ~CredentialSource() = default;
   virtual Task<Result<Credentials>> credentials(Executor& executor) = 0;
-  // The server refused them (401): do not return the cached ones again.
+  // Called when the server refused the credentials (401): cached credentials are dropped.
   virtual void refused() = 0;
 };
 
@@ -44,7 +44,7 @@ struct ClientConfig {
   std::string basicUser;                          // with basicPassword; "" = none
   std::string basicPassword;
   std::string proxyUrl;  // "" = from the environment
-  bool gzip = true;      // ask for compressed answers
+  bool gzip = true;  // request compressed answers
   Impersonation impersonate;
   std::string defaultNamespace = "default";  // of the context
 };

@@ -1,6 +1,6 @@
 #pragma once
 
-// A kubeconfig file as it is written: names and fields; only relative paths are resolved. Several
+// A kubeconfig file, parsed: names and fields as written; only relative paths are resolved. Several
 // files are merged by client-go's rule: the first file that names a cluster, user or context
 // defines it.
 
@@ -56,7 +56,7 @@ struct Kubeconfig {
   std::map<std::string, KubeUser> users;
   std::map<std::string, KubeContext> contexts;
 
-  // Existing entries win.
+  // Adds entries that are missing here; existing entries stay.
   void mergeFrom(Kubeconfig other);
 };
 

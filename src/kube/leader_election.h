@@ -1,11 +1,11 @@
 #pragma once
 
-// Leader election on a Lease, with the flags, defaults and rules of client-go: a candidate takes
-// the lease when it is free or has not been renewed for leaseDuration *by its own clock since it
-// last saw it change*, renews it every retryPeriod, and stops leading when it could not renew for
-// renewDeadline. No attempt to renew takes longer than half of that. Two processes never lead at
-// once as long as their clocks run at rates that differ by less than leaseDuration / renewDeadline;
-// what the clocks show does not matter.
+// Leader election on a Lease, with the flags, defaults and rules of client-go. A candidate acquires
+// the lease if it is free, or if it has not changed for leaseDuration *by the candidate's own
+// clock*. The leader renews it every retryPeriod, and stops leading if it could not renew it for
+// renewDeadline. An attempt to renew takes at most half of that. Two processes never lead at once
+// if the rates of their clocks differ by less than leaseDuration / renewDeadline; the clocks' times
+// do not matter.
 
 #include <functional>
 #include <map>
@@ -34,15 +34,15 @@ struct LeaderElectionOptions {
 
 class LeaderElector {
  public:
-  // onStarted is called when this process begins to lead, onStopped when it may not lead any more:
-  // it must stop at once.
+  // onStarted is called when this process begins to lead, onStopped when it lost the lease: it must
+  // stop at once.
   LeaderElector(Api& api, Executor& executor, LeaderElectionOptions options, Random random,
                 std::function<void()> onStarted, std::function<void()> onStopped);
   ~LeaderElector();
 
   void start();
   bool leading() const;
-  // Releases the lease, so that another process can take it at once. `done` runs afterwards.
+  // Releases the lease, so that another process can acquire it at once. `done` runs afterwards.
   void release(std::function<void()> done);
 
  private:

@@ -21,13 +21,13 @@ class Metrics {
   // Sizes of a request and its answer in bytes, as transferred.
   void requestSized(std::string_view method, std::string_view host, std::size_t sent,
                     std::size_t received);
-  // A request that was answered; status 0 when no answer came. host: "127.0.0.1:6443".
+  // Counts an answered request; status 0 = no answer arrived. host: "127.0.0.1:6443".
   void requestDone(std::string_view method, std::string_view host, int status, Duration took);
   void requestRepeated(std::string_view method, std::string_view host, int status);
-  // Time that a request waited for the client-side limit.
+  // Adds the time for which a request waited for the client-side limit.
   void rateLimited(std::string_view method, std::string_view host, Duration waited);
 
-  // Of one work queue; lives as long as the Metrics.
+  // The metrics of one work queue; lives as long as the Metrics.
   class Queue {
    public:
     virtual ~Queue() = default;

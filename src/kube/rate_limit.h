@@ -30,7 +30,7 @@ class RateLimit {
  private:
   double qps_;
   int burst_;
-  double tokens_;  // below zero: places given for the future
+  double tokens_;  // below zero: tokens reserved for the future
   SteadyTime filled_;
 };
 

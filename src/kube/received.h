@@ -1,7 +1,7 @@
 #pragma once
 
 // Answers of the API in both formats: a JSON document, or a protobuf message of a built-in kind.
-// The first bytes of the text tell which one it is.
+// The first bytes of the text say which.
 
 #include <functional>
 #include <optional>
@@ -14,7 +14,7 @@
 
 namespace koord::kube {
 
-// An object. The document or message that it was taken from must outlive it.
+// An object. Its document or message must outlive it.
 class Received {
  public:
   explicit Received(const json::value& document) : document_(&document) {}
@@ -22,7 +22,7 @@ class Received {
 
   // nullptr if it is a protobuf message.
   const json::value* document() const { return document_; }
-  // T is the kind that was asked for.
+  // T is the requested kind.
   template <class T>
   Result<T> as() const {
     if (document_) return api::decode<T>(*document_);
@@ -40,8 +40,8 @@ class Received {
   std::string_view message_;
 };
 
-// The object in the body of an answer. Unavailable if the answer is incomplete, although the
-// request was carried out.
+// The object in the body of an answer. Unavailable if the answer is incomplete although the server
+// executed the request.
 Result<> openObject(std::string_view body, std::function<void(const Received&)> visit);
 
 template <class T>
@@ -57,18 +57,18 @@ struct ListHead {
   std::string next;  // the continue token of the next page; "" = the last
 };
 
-// Unavailable if the document is not a list: if any answer counted as a list without objects, the
-// caller would forget all objects.
+// Unavailable if the document is not a list. Otherwise the caller would take it for an empty list
+// and drop all objects.
 Result<> checkIsList(const json::value& document);
 
-// The items of a list or of one of its pages, in order.
+// The items of a list or of a page, in order.
 Result<ListHead> openList(std::string_view body, std::function<void(const Received&)> visit);
 
 // One event of a watch, as WatchSink receives it.
 Result<> openEvent(std::string_view event,
                    std::function<void(std::string_view type, const Received&)> visit);
 
-// The Status object in the body of an answer; nullopt if the body is something else.
+// The Status object in the body of an answer; nullopt for another body.
 std::optional<api::Status> statusIn(std::string_view body);
 
 }  // namespace koord::kube

@@ -1,11 +1,11 @@
 #pragma once
 
 // Keeps a listener up to date with one resource of the API: reads its state, then watches, and
-// reads everything again only if the watch cannot continue (410). Backoff with jitter. The untyped
-// half of Informer<T> (informer.h).
+// reads everything again only if the watch cannot continue (410). Backs off with jitter. The
+// untyped half of Informer<T> (informer.h).
 //
-// The state comes as a streaming list (a watch with sendInitialEvents), which is the cheapest way.
-// Servers without it answer a list, in pages unless it comes from a cache.
+// Requests the state as a streaming list (a watch with sendInitialEvents), which is the cheapest
+// form. Servers without it answer a list, in pages unless it comes from a cache.
 
 #include <memory>
 #include <string>
@@ -30,7 +30,7 @@ struct WatchScope {
 class ReflectorSink {
  public:
   virtual ~ReflectorSink() = default;
-  // Whether objects may come as messages.
+  // Returns true if objects may arrive as protobuf messages.
   virtual bool readsProtobuf() const { return false; }
   virtual void beginReplace() = 0;
   virtual void upsert(const Received& object) = 0;

@@ -24,16 +24,17 @@
 namespace koord::kube {
 
 struct RequestHeaderOptions {
-  // Fingerprints (net/tls.h) of the proxies' authorities; none = headers mean nothing.
+  // Fingerprints (net/tls.h) of the proxies' authorities; empty = headers are ignored.
   std::vector<std::string> authorities;
-  std::vector<std::string> allowedNames;                      // common names of proxies; none = any
-  std::vector<std::string> usernameHeaders{"x-remote-user"};  // the first that is there
+  std::vector<std::string> allowedNames;  // common names of proxies; empty = any
+  std::vector<std::string> usernameHeaders{"x-remote-user"};  // the first header that a request has
   std::vector<std::string> uidHeaders;
   std::vector<std::string> groupHeaders{"x-remote-group"};
   std::vector<std::string> extraPrefixes{"x-remote-extra-"};
 };
 
-// What the ConfigMap extension-apiserver-authentication says of them, without the authorities.
+// What the ConfigMap extension-apiserver-authentication says about front proxies, without the
+// authorities.
 Result<RequestHeaderOptions> readRequestHeaders(const api::StringMap& data);
 
 struct GuardOptions {
@@ -56,7 +57,7 @@ class RequestGuard {
 
   net::HttpServer::Handler around(net::HttpServer::Handler handler);
 
-  // From the next request on.
+  // Applies from the next request on.
   void setAuthorities(std::vector<std::string> clients, RequestHeaderOptions proxies);
 
  private:

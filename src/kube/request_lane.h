@@ -1,7 +1,7 @@
 #pragma once
 
 // RequestLane: requests that share a client-side limit of requests per second (rate_limit.h) and of
-// requests under way. The latter keeps a burst of thousands of requests from opening thousands of
+// requests in flight. The latter keeps a burst of thousands of requests from opening thousands of
 // connections to servers without HTTP/2, and from overloading servers with it. Executor's thread
 // only.
 
@@ -18,10 +18,10 @@ class RequestLane {
   RequestLane(Executor& executor, RateLimit limit, std::size_t atOnce)
       : executor_(executor), limit_(limit), free_(atOnce) {}
 
-  // How long to wait for the limit of requests per second.
+  // Returns how long to wait for the limit of requests per second.
   Duration reserve() { return limit_.reserve(executor_.steadyNow()); }
 
-  // co_await it for a slot among the requests under way, in order of arrival. Its destructor
+  // co_await it for a slot among the requests in flight, in order of arrival. Its destructor
   // releases the slot. It must not outlive the lane.
   class [[nodiscard]] Place {
    public:

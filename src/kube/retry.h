@@ -2,10 +2,10 @@
 
 // Writes that succeed in spite of conflicts, refusals and lost answers, and are never applied
 // twice. Each describes the wanted state, not the change: after a lost answer it reads the object
-// again and writes only what is still missing.
+// again and writes only what is missing.
 //
-// They retry until `policy.limit` has passed and then return the last error. Errors that a retry
-// cannot cure (NotFound, Invalid, Forbidden, ...) are returned at once.
+// They retry until `policy.limit` has passed and then return the last error. They return errors
+// that a retry cannot cure (NotFound, Invalid, Forbidden, ...) at once.
 
 #include <functional>
 #include <optional>
@@ -16,14 +16,15 @@
 namespace koord::kube {
 
 struct RetryPolicy {
-  Duration first = std::chrono::milliseconds(10);  // doubles, each up to twice as long by chance
+  // Doubles; each pause is up to twice as long at random.
+  Duration first = std::chrono::milliseconds(10);
   Duration longest = std::chrono::seconds(5);
   Duration limit = std::chrono::minutes(2);
 };
 
-// True if the request may have been carried out although it failed.
+// True if the server may have executed the request although it failed.
 bool mayHaveSucceeded(const Error& error);
-// True if the same request may succeed later: the above, 429 and 503.
+// True if the same request may succeed later: mayHaveSucceeded(), 429 and 503.
 bool isRetriable(const Error& error);
 
 // Returns the merge patch from `current` to the wanted state; nullopt if there is nothing to
@@ -31,7 +32,7 @@ bool isRetriable(const Error& error);
 // has not changed since.
 using Change = std::function<std::optional<json::value>(const json::value& current)>;
 
-// Returns the object as it is afterwards.
+// Returns the object after the change.
 Task<Result<json::value>> changeObject(Api& api, Executor& executor, Random random,
                                        const api::ResourceType& type, api::ObjectKey key,
                                        Change change, std::string subresource = "",
@@ -44,7 +45,8 @@ Task<Result<json::value>> createOnce(Api& api, Executor& executor, Random random
                                      const api::ResourceType& type, json::value object,
                                      RetryPolicy policy = {});
 
-// Deletes this incarnation. Success if it is gone, no matter which client deleted it.
+// Deletes the object with this uid. Succeeds if the object is gone, no matter which client deleted
+// it.
 Task<Result<>> deleteOnce(Api& api, Executor& executor, Random random,
                           const api::ResourceType& type, api::ObjectKey key, std::string uid,
                           RetryPolicy policy = {});

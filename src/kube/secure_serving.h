@@ -25,7 +25,7 @@ inline constexpr const char* kServingCertificate = "koordinator.sh/serving-certi
 inline constexpr const char* kServingName = "localhost";
 
 struct SecureServingOptions {
-  std::string program;      // "koord-scheduler": whom the certificate that is made names
+  std::string program;  // "koord-scheduler": the subject of a self-signed certificate
   std::string certificate;  // "kube-scheduler": name of its files in certDir
   std::string bindAddress = net::runsInPod() ? "0.0.0.0" : "127.0.0.1";
   int port = 0;  // 0 = off
@@ -55,12 +55,12 @@ class SecureServing {
   static Result<std::unique_ptr<SecureServing>> start(Component& component,
                                                       SecureServingOptions options,
                                                       net::HttpServer::Handler handler);
-  // Takes what has changed in the files that flags name; by itself once a minute. The certificate
-  // with its key and each authority are independent: what cannot be used leaves in force what was
-  // read before. The error names all of them.
+  // Reads changed files that flags name; runs once a minute on its own. The certificate with its
+  // key and each authority are independent: an unusable file leaves the previous content in force.
+  // The error names all unusable files.
   Result<> readFilesAgain();
   std::string address() const { return server_->address(); }
-  const std::string& certificate() const { return tls_.certPem; }  // of now
+  const std::string& certificate() const { return tls_.certPem; }  // the current certificate
 
  private:
   SecureServing(Component& component, SecureServingOptions options)
@@ -70,14 +70,14 @@ class SecureServing {
     bool clients;
     bool proxies;
   };
-  // Of those who come with certificates.
+  // The authorities of clients with certificates.
   struct Trust {
     std::string clientsPem;
     std::string proxiesPem;
     RequestHeaderOptions proxies;
   };
   Result<> begin(net::HttpServer::Handler handler);
-  // Authorities that a flag names the file of.
+  // An authority whose file a flag names.
   struct Authority {
     const char* flag;
     std::string SecureServingOptions::* file;
@@ -87,8 +87,7 @@ class SecureServing {
   Result<> readAuthority(const Authority& authority, Trust& trust) const;
   Result<> readCertificateAgain();
   Result<> readAuthorityAgain(const Authority& authority);
-  // Puts both in force: in the server, if it has started, and in the guard. An error changes
-  // nothing.
+  // Applies both: to the server, if it has started, and to the guard. An error changes nothing.
   Result<> take(net::ServerTls tls, Trust trust);
   Task<void> watchFiles();
   Result<> makeGuard();

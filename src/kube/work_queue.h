@@ -1,8 +1,8 @@
 #pragma once
 
-// The work queue of a controller. A key waits once no matter how often it is added. One key is
+// The work queue of a controller. A key waits once, no matter how often it is added. One key is
 // processed at a time; a key that is added meanwhile runs again afterwards. Failed keys return with
-// exponential backoff (5 ms doubling to 1,000 s) under an overall limit (10/s, burst 100).
+// exponential backoff (5 ms doubling to 1,000 s) under a total limit (10/s, burst 100).
 
 #include <deque>
 #include <functional>
@@ -20,7 +20,7 @@ class WorkQueue {
   // Processes one key. An error or an exception puts the key back with backoff.
   using Worker = std::function<Task<Result<>>(std::string key)>;
 
-  // metrics may be null; else they outlive the queue.
+  // metrics may be null; otherwise they must outlive the queue.
   WorkQueue(Executor& executor, std::string name, Worker worker, Metrics* metrics = nullptr);
 
   void add(const std::string& key);

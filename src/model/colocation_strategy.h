@@ -1,6 +1,6 @@
 #pragma once
 
-// ColocationStrategy: how much of a node is given to batch and mid pods, and how it is measured.
+// ColocationStrategy: how much of a node is offered to batch and mid pods, and how it is measured.
 // The section colocation-config of the ConfigMap slo-controller-config, also as a node annotation.
 
 #include "api/slo.h"
@@ -34,7 +34,7 @@ struct ColocationStrategy {
 
 ColocationStrategy defaultColocationStrategy();
 
-// Whether the values make sense; the error names the field.
+// Checks that the values are valid together; the error names the field.
 Result<> validate(const ColocationStrategy& strategy);
 
 }  // namespace koord::model

@@ -1,21 +1,21 @@
 #pragma once
 
-// How a strategy for some nodes is laid over the one of the cluster: what the overlay does not set
-// stays.
+// Overlays the strategy for some nodes on the strategy of the cluster: fields that the overlay does
+// not set keep the cluster's value.
 
 #include "api/codec.h"
 
 namespace koord::model {
 
-// Objects are merged member by member, lists element by element: an element continues the base's
-// element at the same place when the two have the same name, and stands alone otherwise. Everything
+// Merges objects member by member, lists element by element: an element is merged with the base's
+// element at the same index if both have the same name, and is used alone otherwise. Everything
 // else is replaced. Members called extensions, ratioModel and schedFeatures are maps: their values
-// are replaced whole.
+// are replaced as a whole.
 json::value mergeDocuments(const json::value& base, const json::value& overlay);
 
 template <class Strategy>
 Strategy merge(const Strategy& base, const Strategy& overlay) {
-  // What encode gives, decode takes.
+  // decode() accepts the output of encode().
   return *api::decode<Strategy>(mergeDocuments(api::encode(base), api::encode(overlay)));
 }
 

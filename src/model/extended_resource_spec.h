@@ -1,8 +1,8 @@
 #pragma once
 
 // The annotation node.koordinator.sh/extended-resource-spec: the batch resources of a pod's
-// containers, repeated where the node's container runtime can see them. In full it has mid
-// resources, init containers and overhead, too; who does not know these keys reads the others.
+// containers, repeated in a form that the node's container runtime can read. The full form also has
+// mid resources, init containers and overhead; readers that do not know these keys ignore them.
 
 #include <optional>
 #include <string>
@@ -26,11 +26,11 @@ struct ExtendedResourceSpec {
 
 enum class ExtendedResources { BatchOfContainers, InFull };
 
-// What the containers ask for; those without such resources are left out.
+// The requests of the containers; omits containers without such resources.
 ExtendedResourceSpec extendedResourcesOf(
     const api::PodSpec& spec, ExtendedResources extent = ExtendedResources::BatchOfContainers);
 
-// Of the annotation; nothing when the pod has none. A text that cannot be read is an error.
+// Reads the annotation; nullopt if the pod has none, an error for an unreadable text.
 Result<std::optional<ExtendedResourceSpec>> readExtendedResourceSpec(
     const api::StringMap& annotations);
 std::string toAnnotation(const ExtendedResourceSpec& spec);

@@ -1,6 +1,6 @@
 #pragma once
 
-// Collects the first violated bound of a configuration struct as "field: what is wrong".
+// Records the first violated bound of a configuration struct as "field: what is wrong".
 
 #include <fmt/format.h>
 

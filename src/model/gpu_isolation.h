@@ -1,7 +1,7 @@
 #pragma once
 
-// Who keeps pods that share a GPU apart, as the label koordinator.sh/gpu-isolation-provider says
-// it, on pods and on Devices.
+// The program that isolates pods that share a GPU, as named by the label
+// koordinator.sh/gpu-isolation-provider of pods and Devices.
 
 #include <string_view>
 
@@ -12,8 +12,8 @@ namespace koord::model {
 
 inline constexpr std::string_view kHamiCore = "HAMi-core";
 
-// "" if the labels name none. Upstream's manuals write hami-core, its source HAMi-core: both are
-// the latter.
+// "" if the labels do not name a provider. Upstream's manuals write hami-core, its source
+// HAMi-core: both are the latter.
 inline std::string_view gpuIsolationProvider(const api::StringMap& labels) {
   const std::string* provider = api::findIn(labels, kLabelGpuIsolationProvider);
   if (!provider) return {};

@@ -1,16 +1,17 @@
 #pragma once
 
-// A histogram that forgets: what was seen one half-life ago counts half. Made to answer "how much
-// does this pod need at its busiest", where yesterday says more than last week.
+// A histogram with exponential decay: a sample that is one half-life old counts half. It answers
+// "how much does this pod need at its busiest", where yesterday says more than last week.
 //
-// A sample's weight is not divided as it ages; instead new ones weigh more, 2^(age of the reference
-// time / half-life), which gives the same percentiles without touching old buckets. Before the
-// weights become too large for a double, the reference moves on and all are scaled once.
+// The weight of a sample does not decrease as it ages; instead new samples weigh more, 2^(age of
+// the reference time / half-life), which yields the same percentiles without touching old buckets.
+// Before the weights become too large for a double, the reference time advances and all weights are
+// scaled once.
 //
-// Buckets grow by a constant ratio, so that the relative error of a percentile is the same for
-// small and large values; a percentile is the end of the bucket that it falls into, never less than
-// the true value. Adding is O(1), a percentile O(buckets). As in Kubernetes' vertical pod
-// autoscaler, whose rules and constants upstream took over.
+// Bucket widths grow by a constant ratio, so that the relative error of a percentile is the same
+// for small and large values. A percentile is the upper end of its bucket, never less than the true
+// value. Adding is O(1), a percentile O(buckets). Source: Kubernetes' vertical pod autoscaler,
+// whose rules and constants upstream uses.
 
 #include <cstdint>
 #include <map>
@@ -25,7 +26,8 @@ namespace koord::model {
 
 class Buckets {
  public:
-  // Bucket i is `ratio` times as wide as bucket i - 1; the last one takes all that is above `max`.
+  // Bucket i is `ratio` times as wide as bucket i - 1; the last bucket contains all values above
+  // `max`.
   static Buckets exponential(double max, double first, double ratio);
   static Buckets linear(double max, double width);
 
@@ -40,33 +42,33 @@ class Buckets {
   double ratio_;  // 1 = linear
 };
 
-// A histogram as it is saved: weights as shares of the largest, which is 10,000.
+// A saved histogram: weights as shares of the largest weight, which is 10,000.
 struct HistogramCheckpoint {
   std::optional<WallTime> reference;
-  std::map<int, std::uint32_t> weights;  // by bucket; none of 0
+  std::map<int, std::uint32_t> weights;  // by bucket; omits weights of 0
   double total = 0;
 };
 
 class Histogram {
  public:
-  // `buckets` outlives the histogram. Weights below `epsilon` count as none. Without a half-life
-  // nothing is forgotten.
+  // `buckets` must outlive the histogram. Weights below `epsilon` count as zero. A zero half-life
+  // means no decay.
   Histogram(const Buckets& buckets, double epsilon, Duration halfLife);
 
   void add(double value, double weight, WallTime time);
   void subtract(double value, double weight, WallTime time);
   bool empty() const;
-  // The least bound that so much of the weight (0..1) is below; 0 when empty.
+  // The smallest bucket end that the given share (0..1) of the weight is below; 0 if empty.
   double percentile(double share) const;
 
   HistogramCheckpoint save() const;
-  // Into an empty histogram. An error when it is not one of such a histogram.
+  // Loads into an empty histogram. Fails if the checkpoint does not fit the buckets.
   Result<> load(const HistogramCheckpoint& checkpoint);
 
  private:
   double decayed(double weight, WallTime time);
   void moveReference(WallTime time);
-  // First and last bucket that are not empty; the first is above the last when all are.
+  // First and last bucket that are not empty; first > last if all are empty.
   std::pair<int, int> used() const;
   double& weightOf(double value);
   double& weightIn(int bucket);
@@ -85,8 +87,8 @@ class Histogram {
 json::value toDocument(const HistogramCheckpoint& checkpoint);
 Result<HistogramCheckpoint> readHistogramCheckpoint(const json::value& document);
 
-// What pods are measured with: buckets that grow by 5 %, from 0.025 to 1,024 cores and from 5 MiB
-// to 2 TiB. What is lighter than kEmptyWeight does not count.
+// The buckets for pod usage: they grow by 5 %, from 0.025 to 1,024 cores and from 5 MiB to 2 TiB.
+// Weights below kEmptyWeight do not count.
 const Buckets& cpuBuckets();
 const Buckets& memoryBuckets();
 inline constexpr double kEmptyWeight = 1e-4;

@@ -1,7 +1,7 @@
 #pragma once
 
-// What labels, annotations, resources and other names mean, for the reference page
-// docs/reference/names.md. Plain data; no program reads it while it runs. scripts/reference.py
+// Descriptions of labels, annotations, resources and other names, for the reference page
+// docs/reference/names.md. Plain data that programs do not read at run time. scripts/reference.py
 // compares it with the names in the sources, in both directions.
 
 #include <span>
@@ -15,14 +15,15 @@ struct NameHelp {
   std::string_view name;
   std::string_view
       kind;  // "label", "annotation", "resource", "label or annotation", "provisioner", "finalizer"
-  std::string_view on;      // the objects that bear it: "Pod"; for a resource what offers it
+  // The objects that have it: "Pod"; for a resource, the object that offers it.
+  std::string_view on;
   std::string_view writer;  // "user", or the program that sets it
   std::string_view format;  // "text", "integer", "JSON object"
   std::string_view meaning;
   std::string_view example;
   std::string_view absent =
-      {};  // what counts without it; empty if that is the absence of the meaning
-  std::string_view values = {};  // the values that count, or the range
+      {};  // the behaviour if it is absent; empty if absence is the normal case
+  std::string_view values = {};  // the valid values, or the range
   std::string_view unit = {};
 };
 

@@ -8,7 +8,7 @@
 
 namespace koord::model {
 
-// Ratios of CPUs: who sets them, and what the node had before its room was multiplied.
+// CPU ratios: which writer sets them, and the amounts of the node before amplification.
 inline constexpr std::string_view kLabelCpuNormalizationEnabled =
     "node.koordinator.sh/cpu-normalization-enabled";
 inline constexpr std::string_view kAnnotationAmplificationRatio =
@@ -16,8 +16,8 @@ inline constexpr std::string_view kAnnotationAmplificationRatio =
 inline constexpr std::string_view kAnnotationRawAllocatable = "node.koordinator.sh/raw-allocatable";
 inline constexpr std::string_view kAnnotationCpuBasicInfo = "node.koordinator.sh/cpu-basic-info";
 
-// What koordlet reports of CPUs in NodeResourceTopology, beside node.koordinator.sh/reservation and
-// system-qos-resource.
+// koordlet's report about CPUs in NodeResourceTopology, in addition to
+// node.koordinator.sh/reservation and system-qos-resource.
 inline constexpr std::string_view kAnnotationCpuTopology = "node.koordinator.sh/cpu-topology";
 inline constexpr std::string_view kAnnotationPodCpuAllocs = "node.koordinator.sh/pod-cpu-allocs";
 inline constexpr std::string_view kAnnotationKubeletCpus =
@@ -41,7 +41,7 @@ inline constexpr std::string_view kAnnotationGpuPartitions =
     "scheduling.koordinator.sh/gpu-partitions";
 inline constexpr std::string_view kRdma = "koordinator.sh/rdma";
 inline constexpr std::string_view kFpga = "koordinator.sh/fpga";
-// Whole accelerators, as device plugins of vendors offer them, and parts of Ascend NPUs.
+// Whole accelerators as vendors' device plugins offer them, and parts of Ascend NPUs.
 inline constexpr std::string_view kNvidiaGpu = "nvidia.com/gpu";
 inline constexpr std::string_view kAmdGpu = "amd.com/gpu";
 inline constexpr std::string_view kDcuGpu = "dcu.com/gpu";

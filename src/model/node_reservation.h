@@ -1,6 +1,6 @@
 #pragma once
 
-// The node annotation node.koordinator.sh/reservation: what is kept for processes outside
+// The node annotation node.koordinator.sh/reservation: resources reserved for processes outside
 // Kubernetes.
 
 #include <optional>
@@ -18,14 +18,13 @@ struct NodeReservation {
   std::string applyPolicy;   // Default, ReservedCPUsOnly
 };
 
-// Nothing when the node has no such annotation.
+// nullopt if the node lacks the annotation.
 Result<std::optional<NodeReservation>> readNodeReservation(const api::StringMap& annotations);
 
-// What is wrong with the annotation, by field: it cannot be read, or says what cannot be.
+// The problems of the annotation, by field: unreadable text and invalid values.
 std::vector<std::string> problemsOfReservation(const api::StringMap& annotations);
 
-// The reserved amounts; nothing when the annotation is missing or cannot be read. Amounts below
-// zero are none.
+// The reserved amounts; empty if the annotation is missing or unreadable. Ignores negative amounts.
 api::ResourceList reservedResources(const api::StringMap& annotations);
 
 }  // namespace koord::model

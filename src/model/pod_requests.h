@@ -1,11 +1,11 @@
 #pragma once
 
-// What a pod asks for: the one formula that every component uses, over containers, init containers,
-// sidecars, the pod's own resources and its overhead.
+// The requests of a pod: the one formula that every component uses, over containers, init
+// containers, sidecars, pod-level resources and overhead.
 //
-//   total = max(sum of containers and sidecars, the most that init containers need while they run
-//   in order beside the sidecars started before them); amounts given for the whole pod (cpu,
-//   memory, hugepages-*) replace it; overhead comes on top.
+//   total = max(sum of containers and sidecars, the maximum of the init containers, each with the
+//   sidecars that were started before it); pod-level amounts (cpu, memory, hugepages-*) replace it;
+//   overhead is added.
 
 #include <cstdint>
 #include <functional>
@@ -17,48 +17,47 @@
 namespace koord::model {
 
 struct PodRequestOptions {
-  // During an in-place resize, a container counts with the most of what is asked, granted and in
-  // force (of the latter two, when the resize is impossible on the node).
+  // During an in-place resize, a container counts with the maximum of its requested, allocated and
+  // actual resources (of the latter two, if the node cannot resize it).
   bool useStatus = false;
-  // The same for amounts of the whole pod; they change in place only where the cluster allows it.
+  // The same for pod-level amounts; they are resized in place only in clusters with that feature.
   bool usePodStatus = false;
-  // As kube-scheduler: what a container's status reports counts although its spec does not name it.
-  // Kubelet reports CPU shares as a request in force even if koordlet set them
-  // for batch CPU.
+  // As kube-scheduler: resources in a container's status count although its spec does not name
+  // them. Kubelet reports CPU shares as actual requests even if koordlet set them for batch CPU.
   bool countUnasked = false;
   bool excludeOverhead = false;
   bool skipPodLevel = false;
-  // Amounts for containers whose requests lack the name. A request of 0 stays 0. Requests only.
+  // Amounts for containers whose requests lack the resource. A request of 0 stays 0. Requests only.
   const api::ResourceList* missing = nullptr;
 };
 
 api::ResourceList podRequests(const api::Pod& pod, const PodRequestOptions& options = {});
-// The same shape over limits: a container without a limit adds nothing. Overhead goes on names with
-// a limit other than 0.
+// The same formula over limits: a container without a limit adds nothing. Overhead is added to
+// resources with a limit other than 0.
 api::ResourceList podLimits(const api::Pod& pod, const PodRequestOptions& options = {});
 
-// One resource, by the spec alone, for callers who go by other amounts than requests or limits.
-// Neither overhead nor amounts of the whole pod are in it.
+// One resource, from the spec alone, for callers that use other amounts than requests or limits.
+// Excludes overhead and pod-level amounts.
 using ContainerAmount = std::function<Quantity(const api::Container&)>;
-// Of containers and sidecars, all that runs for as long as the pod.
+// The sum over containers and sidecars, which run as long as the pod.
 Quantity sumOfRunning(const api::PodSpec& spec, const ContainerAmount& amount);
-// The formula above: init containers, too, as far as they need more. `amount` is asked for every
-// container, sidecars twice.
+// The formula above, including init containers. Calls `amount` for every container, for sidecars
+// twice.
 Quantity mostOfContainers(const api::PodSpec& spec, const ContainerAmount& amount);
 
-// What its containers and sidecars ask for while the pod runs, which is what the node gets back
-// when it leaves. For resources that are no amounts of a whole pod, as batch-* and mid-*.
+// The sum of requests of containers and sidecars: the amount that the node regains when the pod
+// ends. For resources without pod-level amounts, such as batch-* and mid-*.
 Quantity runningRequest(const api::PodSpec& spec, std::string_view name);
-// What all containers together may take at any time, overhead included. Nothing when one of them,
-// init containers and sidecars too, has no limit for it: then the pod has none.
+// The maximum that all containers together may use, including overhead. nullopt if a container,
+// init container or sidecar has no limit: then the pod has none.
 std::optional<Quantity> podLimit(const api::PodSpec& spec, std::string_view name);
 
-// cpu and memory that a container which asks for none is taken to need when nodes are compared:
-// 100m and 200 MiB.
+// The cpu and memory that a container without requests counts with in node scores: 100m and 200
+// MiB.
 const api::ResourceList& nonZeroRequests();
 
-// What the pod takes from its node: rounded up, in thousandths of a core, bytes, or the resource's
-// unit.
+// The resources that a pod uses of its node, rounded up: milli-cores, bytes, or units of the
+// resource.
 struct PodTotals {
   std::int64_t milliCpu = 0;
   std::int64_t memory = 0;
@@ -66,19 +65,19 @@ struct PodTotals {
   api::Map<std::int64_t> scalars;
   std::int64_t nonZeroMilliCpu = 0;  // with nonZeroRequests()
   std::int64_t nonZeroMemory = 0;
-  // Something is more than 64 bits can say; its amount is the most that they can.
+  // True if an amount exceeds 64 bits; it is then the maximum.
   bool beyond = false;
 };
 PodTotals podTotals(const api::Pod& pod);
 
-// An init container that runs for as long as the pod.
+// True for an init container that runs as long as the pod.
 bool isSidecar(const api::Container& initContainer);
 
-// Resources that are counted by name: extended ones, hugepages and attachable volumes. Others than
-// these and cpu, memory and ephemeral-storage are not counted at all.
+// True for resources that are counted by name: extended resources, hugepages and attachable
+// volumes. Other resources except cpu, memory and ephemeral-storage are not counted.
 bool isScalarResource(std::string_view name);
 
-// By the condition PodResizePending.
+// True if the condition PodResizePending says so.
 bool isResizeInfeasible(const api::Pod& pod);
 bool isResizeDeferred(const api::Pod& pod);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// The QoS class of a pod: what its label says, and what holds when the label says nothing.
+// The QoS class of a pod: from its label, or the default without a label.
 
 #include <string_view>
 
@@ -23,14 +23,14 @@ inline Qos rawQos(const api::Pod& pod) {
 enum class KubernetesQos { Guaranteed, Burstable, BestEffort };
 
 std::string_view textOf(KubernetesQos qos);
-// By requests and limits of cpu and memory, as the API server computes it.
+// Computed from requests and limits of cpu and memory, as in the API server.
 KubernetesQos computeKubernetesQos(const api::PodSpec& spec);
-// status.qosClass, or the computed one while that is empty.
+// status.qosClass; the computed class while it is empty.
 KubernetesQos kubernetesQos(const api::Pod& pod);
 
-// The label; without one Guaranteed means LSR, Burstable LS and BestEffort BE.
+// The class of the label; without a label Guaranteed means LSR, Burstable LS and BestEffort BE.
 Qos qosWithDefault(const api::Pod& pod);
-// Whether that is BE, without adding anything up.
+// Returns true if qosWithDefault() is BE, without summing up resources.
 bool isBestEffortByDefault(const api::Pod& pod);
 
 }  // namespace koord::model

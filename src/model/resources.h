@@ -9,8 +9,8 @@
 
 namespace koord::model {
 
-// The name under which pods of the class ask for cpu or memory: batch-*, mid-*, or the native name
-// for prod and none. Empty when the class has no such resource (free), or for other native names of
+// The resource that pods of the class request for cpu or memory: batch-*, mid-*, or the native name
+// for prod and none. Empty if the class has no such resource (free), or for other native names of
 // the batch and mid classes.
 std::string_view resourceNameOf(PriorityClass priorityClass, std::string_view native);
 
@@ -22,7 +22,7 @@ Quantity translateAmount(std::string_view native, const Quantity& amount);
 Quantity amountOf(const api::ResourceList& list, std::string_view name);
 bool has(const api::ResourceList& list, std::string_view name);
 
-// Sums up name by name.
+// Adds `list` to `sum`, name by name.
 void addTo(api::ResourceList& sum, const api::ResourceList& list);
 
 }  // namespace koord::model

@@ -1,12 +1,12 @@
 #pragma once
 
 // The ConfigMap slo-controller-config as the manager's controllers use it: parsed, merged over
-// defaults, checked, resolved per node. A section that cannot be used keeps its last good value,
-// and the problem is reported for an event on the ConfigMap. Pure state: the caller watches the
-// ConfigMap and calls update().
+// defaults, checked, resolved per node. An unusable section keeps its last good value, and the
+// problem is reported for an event on the ConfigMap. Pure state: the caller watches the ConfigMap
+// and calls update().
 //
-// Life cycle: nothing is available before the first update(). A ConfigMap that does not exist then
-// means defaults; deleting it later changes nothing.
+// Nothing is available before the first update(). Then a missing ConfigMap means defaults; a later
+// deletion changes nothing.
 
 #include <string>
 #include <vector>
@@ -25,7 +25,7 @@ struct ConfigProblem {
 };
 
 struct ConfigUpdate {
-  bool changed = false;  // some node may now get different values
+  bool changed = false;  // the values of some nodes may differ
   std::vector<ConfigProblem> problems;
 };
 
@@ -54,14 +54,14 @@ class ColocationConfig {
   // nullptr if the ConfigMap does not exist.
   ConfigUpdate update(const api::ConfigMap* configMap);
 
-  // False until a usable configuration was seen.
+  // False until the first usable configuration.
   bool available() const { return available_; }
-  // The ConfigMap is missing or its section is unusable: what is in force is older, or the
-  // defaults.
+  // True if the ConfigMap is missing or its section is unusable: an older configuration or the
+  // defaults are in force.
   bool broken() const { return broken_; }
   const ColocationStrategy& cluster() const { return strategies_.cluster; }
-  // With the node's own annotation and labels on top. Fields of the annotation that cannot be used
-  // are named in `problems`; the others count.
+  // The strategy with the node's own annotation and labels applied. Adds unusable fields of the
+  // annotation to `problems`; the other fields count.
   ColocationStrategy strategyOf(const api::ObjectMeta& node,
                                 std::vector<std::string>* problems = nullptr) const;
 
@@ -80,22 +80,23 @@ class NodeSloConfig {
   ConfigUpdate update(const api::ConfigMap* configMap);
   bool available() const { return available_; }
 
-  // What a NodeSLO's spec should be. `old` gives what the configuration does not speak of
-  // (extensions), and sections that could not be read since the start: they were made from better
-  // ones. An unusable bandwidth annotation is reported in `problem` and the configured value stays.
+  // The desired spec of a NodeSLO. `old` provides what the configuration does not contain
+  // (extensions), and sections that were unreadable since the start, because an earlier process
+  // made them from a readable configuration. An unusable bandwidth annotation is reported in
+  // `problem`, and the configured value stays.
   api::NodeSLOSpec specOf(const api::ObjectMeta& node, const api::NodeSLOSpec& old,
                           std::string* problem = nullptr) const;
 
  private:
   using Applications = std::vector<api::HostApplicationSpec>;
 
-  // One section's strategies with the text they were made from, to see changes.
+  // The strategies of one section, and their source text, to detect changes.
   template <class Strategy>
   struct Section {
     NodeStrategies<Strategy> strategies;
-    std::optional<std::string> text;  // absent: the key is missing
+    std::optional<std::string> text;  // absent: the ConfigMap lacks the key
     bool unknown =
-        false;  // cannot be read, and what was there before this process began is not known
+        false;  // unreadable since this process started, so the earlier value is unknown
   };
   template <class Strategy>
   void load(Section<Strategy>& section, std::string_view key, const api::StringMap& data,

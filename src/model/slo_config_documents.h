@@ -1,6 +1,6 @@
 #pragma once
 
-// The documents inside the ConfigMap slo-controller-config, as they are written; for slo_config.cc.
+// The documents inside the ConfigMap slo-controller-config, as written; for slo_config.cc.
 
 #include "api/codec.h"
 #include "api/slo_strategies.h"
@@ -8,18 +8,18 @@
 
 namespace koord::model {
 
-// What every entry for some nodes starts with; the strategy's fields stand beside these.
+// The common head of every node entry; the fields of the strategy are beside these.
 struct NodeEntry {
   std::string name;
   std::optional<api::LabelSelector> nodeSelector;
 };
 
-// colocation-config; the cluster's ColocationStrategy stands beside nodeConfigs.
+// colocation-config; the fields of the cluster's ColocationStrategy are beside nodeConfigs.
 struct ColocationDocument {
   std::vector<json::value> nodeConfigs;
 };
 
-// resource-threshold-config and its like.
+// resource-threshold-config and similar sections.
 struct SectionDocument {
   json::value clusterStrategy;
   std::vector<json::value> nodeStrategies;

@@ -1,6 +1,6 @@
 #pragma once
 
-// The strategies that a NodeSLO section may hold: their defaults in the manager, and their bounds.
+// The strategies of the NodeSLO sections: their defaults in the manager, and their bounds.
 
 #include "api/slo.h"
 #include "api/slo_strategies.h"

@@ -1,7 +1,7 @@
 #pragma once
 
-// PersistentVolumes and claims: names, and which volume suits which claim. The scheduler and the
-// volume controller answer this alike, since both bind.
+// PersistentVolumes and claims: names, and which volumes match a claim. Shared by the scheduler and
+// the volume controller, because both bind.
 
 #include <string>
 #include <string_view>
@@ -12,15 +12,15 @@
 
 namespace koord::model {
 
-// Annotations. On claims and volumes: the volume controller has chosen the other side.
+// Annotation of claims and volumes: the volume controller has chosen the other side.
 inline constexpr std::string_view kBoundByController = "pv.kubernetes.io/bound-by-controller";
-// On a claim: both sides know each other.
+// Annotation of a claim: claim and volume refer to each other.
 inline constexpr std::string_view kBindCompleted = "pv.kubernetes.io/bind-completed";
-// On a volume: who made it for its claim.
+// Annotation of a volume: the provisioner that created it.
 inline constexpr std::string_view kProvisionedBy = "pv.kubernetes.io/provisioned-by";
-// On a claim: the node where its first pod is to run.
+// Annotation of a claim: the node where its first pod will run.
 inline constexpr std::string_view kSelectedNode = "volume.kubernetes.io/selected-node";
-// The provisioner of a class whose volumes are made by hand.
+// The provisioner of a class whose volumes users create.
 inline constexpr std::string_view kNoProvisioner = "kubernetes.io/no-provisioner";
 
 inline std::string classNameOf(const api::PersistentVolumeClaim& claim) {
@@ -36,31 +36,32 @@ inline std::string classNameOf(const api::PersistentVolume& volume) {
   return volume.spec.storageClassName;
 }
 
-// The volume controller has finished: both sides know each other.
+// True if the volume controller has finished: claim and volume refer to each other.
 inline bool isFullyBound(const api::PersistentVolumeClaim& claim) {
   return !claim.spec.volumeName.empty() && claim.metadata.annotations.contains(kBindCompleted);
 }
 
 Quantity requestedStorage(const api::PersistentVolumeClaim& claim);
 Quantity storageOf(const api::PersistentVolume& volume);
-// By name, and by uid where the volume's claimRef has one.
+// True if the volume's claimRef names the claim: by name, and by uid if the claimRef has a uid.
 bool isPromisedTo(const api::PersistentVolume& volume, const api::PersistentVolumeClaim& claim);
 
 // The claim's selector. nullopt if it has none; an invalid selector matches nothing.
 std::optional<api::Selector> selectorOf(const api::PersistentVolumeClaim& claim);
-// Whether the claim could be bound to the volume, apart from where it is: a volume of its size and
-// mode that is promised to the claim, or is Available and of its class, access modes and labels.
+// True if the claim can be bound to the volume, regardless of location. The volume must have the
+// size and mode, and either be reserved for the claim by its claimRef, or be Available with the
+// claim's class, access modes and labels.
 bool suits(const api::PersistentVolume& volume, const api::PersistentVolumeClaim& claim,
            const std::optional<api::Selector>& selector);
-// Why a volume that the claim names cannot be its; "" when it can. Words of
+// Why a volume that the claim names cannot be bound to it; "" if it can. In the words of
 // kube-controller-manager.
 std::string whyUnsuitable(const api::PersistentVolume& volume,
                           const api::PersistentVolumeClaim& claim);
 
 // The claims that a pod uses.
 struct PodClaim {
-  std::string name;        // "" for a volume that names none
-  bool ephemeral = false;  // made for this pod and owned by it
+  std::string name;  // "" if the volume does not name a claim
+  bool ephemeral = false;  // created for this pod and owned by it
 };
 std::vector<PodClaim> claimsOf(const api::Pod& pod);
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Names that Koordinator and Kubernetes give to labels, annotations, resources and fixed objects:
-// the one place where they are spelled. kLabel... are label keys, kAnnotation... annotation keys.
+// Names that Koordinator and Kubernetes give to labels, annotations, resources and fixed objects;
+// defined here only. kLabel... are label keys, kAnnotation... annotation keys.
 
 #include <string_view>
 
@@ -12,7 +12,7 @@ inline constexpr std::string_view kLabelQos = "koordinator.sh/qosClass";
 inline constexpr std::string_view kLabelSubPriority = "koordinator.sh/priority";
 inline constexpr std::string_view kLabelPriorityClass = "koordinator.sh/priority-class";
 
-// Pods: resources and what the node does with them.
+// Pods: resources and node-level settings.
 inline constexpr std::string_view kAnnotationExtendedResourceSpec =
     "node.koordinator.sh/extended-resource-spec";
 inline constexpr std::string_view kAnnotationResourceSpec =
@@ -41,7 +41,7 @@ inline constexpr std::string_view kLabelMutatingUpdate = "pod.koordinator.sh/mut
 // The pod mirrors a static pod that kubelet runs from a file.
 inline constexpr std::string_view kAnnotationMirrorPod = "kubernetes.io/config.mirror";
 
-// Pods: how they are scheduled.
+// Pods: scheduling.
 inline constexpr std::string_view kAnnotationSchedulingHint =
     "internal.scheduling.koordinator.sh/scheduling-hint";
 inline constexpr std::string_view kAnnotationSchedulingHintDeprecated =
@@ -56,7 +56,7 @@ inline constexpr std::string_view kAnnotationReplaceResources =
 inline constexpr std::string_view kAnnotationDeviceAllocated =
     "scheduling.koordinator.sh/device-allocated";
 
-// Reservations: on pods that use one.
+// Reservations: on pods that use a reservation.
 inline constexpr std::string_view kAnnotationReservationAllocated =
     "scheduling.koordinator.sh/reservation-allocated";
 // The annotations with a pod's grants. The scheduler writes them, koordlet and the next scheduler
@@ -80,7 +80,7 @@ inline constexpr std::string_view kAnnotationReservationRestrictedOptions =
     "scheduling.koordinator.sh/reservation-restricted-options";
 inline constexpr std::string_view kAnnotationReservationResizeAllocatable =
     "scheduling.koordinator.sh/reservation-resize-allocatable";
-// On the pod in memory that stands for one.
+// On the in-memory pod that represents a Reservation.
 inline constexpr std::string_view kAnnotationReservationName =
     "scheduling.koordinator.sh/reservation-name";
 inline constexpr std::string_view kAnnotationReservationNode =
@@ -88,7 +88,7 @@ inline constexpr std::string_view kAnnotationReservationNode =
 inline constexpr std::string_view kAnnotationIsPreAllocation =
     "scheduling.koordinator.sh/is-pre-allocation";
 
-// Pods and PodGroups: gangs. Where there are several keys for one thing, the first that is there
+// Pods and PodGroups: gangs. If several keys have the same meaning, the first that is present
 // counts.
 inline constexpr std::string_view kLabelPodGroup = "pod-group.scheduling.sigs.k8s.io";
 inline constexpr std::string_view kLabelPodGroupName = "pod-group.scheduling.sigs.k8s.io/name";
@@ -107,7 +107,7 @@ inline constexpr std::string_view kAnnotationGangTotalNumber =
     "gang.scheduling.koordinator.sh/total-number";
 inline constexpr std::string_view kAnnotationGangMode = "gang.scheduling.koordinator.sh/mode";
 inline constexpr std::string_view kAnnotationGangGroups = "gang.scheduling.koordinator.sh/groups";
-// Written with the binding of pods that were released together.
+// Written when pods that were released together are bound.
 inline constexpr std::string_view kAnnotationBindGangGroupId =
     "internal.scheduling.koordinator.sh/bind-gang-group-id";
 inline constexpr std::string_view kAnnotationBindGangMemberCount =
@@ -139,7 +139,7 @@ inline constexpr std::string_view kAnnotationOriginExtendedAllocatable =
 inline constexpr std::string_view kAnnotationThirdPartyAllocations =
     "node.koordinator.sh/thirdPartyAllocations";
 
-// Nodes of `koordctl up`: "host" is this machine.
+// Nodes of `koordctl up`: "host" is this host.
 inline constexpr std::string_view kLabelKoordctlNode = "koordctl.koordinator.sh/node";
 
 // ClusterColocationProfiles and namespaces.

@@ -38,7 +38,7 @@ struct Health {
   std::int32_t good = 0;
 };
 
-// All devices that answer. The library may crash: call it within Runner::apart.
+// All devices that answer. The library may crash: call it within Runner::runIsolated.
 Result<std::vector<Found>> devices(const std::vector<std::string>& library);
 
 }  // namespace koord::devicedaemon::cndev

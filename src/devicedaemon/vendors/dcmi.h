@@ -38,7 +38,7 @@ struct Ddr {
 // Control, data and AI CPUs.
 using CpuCounts = std::array<unsigned char, 16>;
 
-// All devices that answer. The library may crash: call it within Runner::apart.
+// All devices that answer. The library may crash: call it within Runner::runIsolated.
 Result<std::vector<Found>> devices(const std::vector<std::string>& library);
 
 }  // namespace koord::devicedaemon::dcmi

@@ -1,6 +1,6 @@
 #pragma once
 
-// A vendor's shared library, opened in a child process (Runner::apart). It is open until the
+// A vendor's shared library, opened in a child process (Runner::runIsolated). It is open until the
 // process ends. Its log goes to the same place as this process's log.
 
 #include <dlfcn.h>

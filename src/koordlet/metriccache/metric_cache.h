@@ -80,7 +80,7 @@ class MetricCache {
   struct Horizons {
     Duration node = std::chrono::minutes(31);
     Duration subject =
-        std::chrono::minutes(5) + std::chrono::seconds(10);  // pods, containers, host apps
+        std::chrono::minutes(5) + std::chrono::seconds(10);  // pods, containers, host applications
     Duration brief = std::chrono::seconds(20);  // throttling and containers: only the newest matter
     bool operator==(const Horizons&) const = default;
   };

@@ -2,16 +2,15 @@
 
 // Serves gRPC calls on a unix socket.
 //
-//   auto server = GrpcServer::start(loop, "/run/x.sock", [](GrpcRequest request, GrpcAnswer answer)
-//   {
+//   auto server = GrpcServer::start(loop, "/run/x.sock", [](GrpcRequest request, GrpcAnswer answer) {
 //     answer(std::string());
 //   });
 //
 // The handler is called on the loop's thread when a request's message is complete. It may answer
 // from any thread, at once or later; the answer is dropped if the caller has disconnected. Dropping
 // the GrpcAnswer unanswered fails the call with Internal. A request of several messages is refused
-// (InvalidArgument), except for conversations: there each message of a stream is answered as it
-// arrives.
+// (InvalidArgument), except for methods with a StreamHandler: there each message of a stream is
+// answered as it arrives.
 
 #include <functional>
 #include <map>

@@ -38,7 +38,7 @@ struct PodMigrationJobStatus {
   std::string reason;
   std::string message;
   List<PodMigrationJobCondition> conditions;
-  std::string nodeName;  // the node that the pod moves to
+  std::string nodeName;                   // the node that the pod moves to
   std::optional<ObjectReference> podRef;  // the pod that replaces it
 };
 

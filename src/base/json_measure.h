@@ -18,7 +18,7 @@ constexpr std::size_t kJsonEnvelopeDepth = 16;
 struct JsonMeasure {
   std::size_t bytes = 0;   // of the compact text
   std::size_t values = 0;  // this value and all values below it
-  std::size_t depth = 0;  // nesting of containers: 0 for a scalar, 1 for {} and [1]
+  std::size_t depth = 0;   // nesting of containers: 0 for a scalar, 1 for {} and [1]
 };
 
 // Walks the whole document: O(size).

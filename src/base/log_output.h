@@ -12,15 +12,15 @@
 namespace koord::log {
 
 struct Output {
-  bool toStderr = true;  // only to standard error, not to files
-  bool alsoToStderr = false;  // all messages, in addition to the files
-  int stderrThreshold = 2;  // 0 = messages, 1 = warnings, 2 = errors, 3 = none
+  bool toStderr = true;          // only to standard error, not to files
+  bool alsoToStderr = false;     // all messages, in addition to the files
+  int stderrThreshold = 2;       // 0 = messages, 1 = warnings, 2 = errors, 3 = none
   bool thresholdAlways = false;  // the threshold applies with toStderr, too
   // Files are written only without toStderr. One file for all messages, or, if `file` is empty, one
   // for each severity, PROGRAM.HOST.USER.log.SEVERITY.DATE-TIME.PID, with a link PROGRAM.SEVERITY
   // to the latest. The files of lower severities get a message, too.
   std::string file;
-  std::string folder;  // "" = the folder for temporary files
+  std::string folder;                       // "" = the folder for temporary files
   std::uint64_t fileLimitMegabytes = 1800;  // size at which `file` is truncated; 0 = no limit
   bool ownSeverityOnly = false;
   bool plain = false;  // messages without time, severity and program

@@ -17,7 +17,7 @@ struct ProgramSpec {
   std::vector<std::string> argv;  // argv[0] is looked up in PATH unless it has a slash
   // In addition to this process' own.
   std::vector<std::pair<std::string, std::string>> environment = {};
-  std::string folder = {};                                            // "" = this process' own
+  std::string folder = {};  // "" = this process' own
   std::chrono::milliseconds limit{};
   // Limit of each stream. Excess output ends the program, or is read and dropped.
   std::size_t maxOutput = 1 << 20;

@@ -37,7 +37,7 @@ Task<Result<>> patchOnly(Api& api, const api::ResourceType& type, api::ObjectKey
                          PatchType patchType, json::value patch, std::string subresource = "");
 
 struct DeleteOptions {
-  std::string uid;  // delete only the object with this uid
+  std::string uid;              // delete only the object with this uid
   std::string resourceVersion;  // and only in this version
   std::optional<std::int64_t> gracePeriodSeconds;
   std::string propagationPolicy;  // Background, Foreground, Orphan; "" = the default of the kind

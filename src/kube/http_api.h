@@ -22,7 +22,7 @@ struct HttpApiOptions {
   double qps = 0;
   int burst = 0;
   Duration timeout = std::chrono::seconds(30);  // of one call; watches have none
-  std::shared_ptr<Metrics> metrics;  // null = none
+  std::shared_ptr<Metrics> metrics;             // null = none
   int retries429 = 5;  // how often a request is repeated after a 429 or 503 with Retry-After
   ContentTypes contentTypes;
 };

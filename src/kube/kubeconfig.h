@@ -44,7 +44,7 @@ struct ClientConfig {
   std::string basicUser;                          // with basicPassword; "" = none
   std::string basicPassword;
   std::string proxyUrl;  // "" = from the environment
-  bool gzip = true;  // request compressed answers
+  bool gzip = true;      // request compressed answers
   Impersonation impersonate;
   std::string defaultNamespace = "default";  // of the context
 };

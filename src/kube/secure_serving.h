@@ -25,7 +25,7 @@ inline constexpr const char* kServingCertificate = "koordinator.sh/serving-certi
 inline constexpr const char* kServingName = "localhost";
 
 struct SecureServingOptions {
-  std::string program;  // "koord-scheduler": the subject of a self-signed certificate
+  std::string program;      // "koord-scheduler": the subject of a self-signed certificate
   std::string certificate;  // "kube-scheduler": name of its files in certDir
   std::string bindAddress = net::runsInPod() ? "0.0.0.0" : "127.0.0.1";
   int port = 0;  // 0 = off

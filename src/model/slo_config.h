@@ -95,8 +95,7 @@ class NodeSloConfig {
   struct Section {
     NodeStrategies<Strategy> strategies;
     std::optional<std::string> text;  // absent: the ConfigMap lacks the key
-    bool unknown =
-        false;  // unreadable since this process started, so the earlier value is unknown
+    bool unknown = false;  // unreadable since this process started, so the earlier value is unknown
   };
   template <class Strategy>
   void load(Section<Strategy>& section, std::string_view key, const api::StringMap& data,

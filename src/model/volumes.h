@@ -60,7 +60,7 @@ std::string whyUnsuitable(const api::PersistentVolume& volume,
 
 // The claims that a pod uses.
 struct PodClaim {
-  std::string name;  // "" if the volume does not name a claim
+  std::string name;        // "" if the volume does not name a claim
   bool ephemeral = false;  // created for this pod and owned by it
 };
 std::vector<PodClaim> claimsOf(const api::Pod& pod);

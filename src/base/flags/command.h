@@ -19,7 +19,7 @@
 namespace koord::flags {
 
 struct Command {
-  std::string name;  // "up"; two words for related commands: "explain pod"
+  std::string name;       // "up"; two words for related commands: "explain pod"
   std::string summary;    // one line
   std::string arguments;  // the arguments after the flags, for --help; "" = none
   std::string details;    // more for --help, after the flags

@@ -45,11 +45,11 @@ enum class Dialect {
 struct Flag {
   std::string name;  // with dashes
   char shorthand = '\0';
-  std::string type;  // for --help: "string", "int", ...; "" = a bool
+  std::string type;   // for --help: "string", "int", ...; "" = a bool
   std::string usage;  // for --help; may have several lines
   std::string group;
   std::string defaultText;
-  std::string implied;  // the value of the bare flag; "" = the flag requires a value
+  std::string implied;         // the value of the bare flag; "" = the flag requires a value
   bool withoutEffect = false;  // the program ignores it
   bool given = false;
   std::function<Result<>(const std::string& text)> set;

@@ -21,7 +21,7 @@
 // Another process, such as kubelet's static CPU manager, may permanently want another value. A
 // value that is changed back a few times a minute is left alone for some minutes, which is logged,
 // counted and recorded, and then tried again. Only CPU suppression of BE pods keeps writing
-// (Caching::Insist): yielding would leave LS pods without their CPU.
+// (Caching::ForceWrite): yielding would leave LS pods without their CPU.
 //
 // A removed cgroup is not a failure: pods end in the middle of a round. Failures are logged once a
 // minute per file, because the next round fails, too. Cost: a hash look-up per value and no

@@ -2,9 +2,8 @@
 
 // Serves gRPC calls on a unix socket.
 //
-//   auto server = GrpcServer::start(loop, "/run/x.sock", [](GrpcRequest request, GrpcAnswer answer) {
-//     answer(std::string());
-//   });
+//   auto handler = [](GrpcRequest request, GrpcAnswer answer) { answer(std::string()); };
+//   auto server = GrpcServer::start(loop, "/run/x.sock", handler);
 //
 // The handler is called on the loop's thread when a request's message is complete. It may answer
 // from any thread, at once or later; the answer is dropped if the caller has disconnected. Dropping

@@ -182,7 +182,7 @@ class Scheduler {
   struct GroupEnd {
     bool askPostFilters = true;
     // Nominations of the other members. Made: where they were placed, because victims of the failed
-    // member terminate. Stay: unchanged, because the next try may not meet the same refusal by
+    // member terminate. Keep: unchanged, because the next attempt may not meet the same refusal by
     // Reserve or Permit, or the same error. End: cleared, because there are no victims.
     enum class Nominations { Made, Keep, End } nominations = Nominations::End;
     std::shared_ptr<GroupBinding> together;  // members whose bindings begin

@@ -2,17 +2,18 @@
 
 // SharedDevices: one ledger for hardware that two plugins allocate. DeviceShare allocates the
 // devices of Device objects (koordinator.sh/gpu), DynamicResources those of ResourceSlices
-// (resource claims). A GPU that both list is given to one of them at a time:
+// (resource claims). A GPU that both list belongs to one of them at a time:
 //
-//   a device that DeviceShare has given, or that a reservation holds, or a part of it, is not
-//   allocated to claims, and neither are its partitions and shares;
-//   a device of which claims have anything, such as one partition, is full for DeviceShare.
+//   If DeviceShare has given the device or a part of it, or a reservation holds it, claims get
+//   neither the device nor its partitions and shares.
+//   If claims have the device or a part of it, such as one partition, it is full for DeviceShare.
 //
 // Each plugin keeps its own tables, which follow the grants of pods, so that a simulation and a
-// restart need nothing more. The plugins ask each other here for what the other one has given at
-// this moment. A change of either table touches the node.
+// restart need nothing more. Here each plugin reads what the other has given at this moment. A
+// change of either table touches the node.
 //
-// Which devices are the same: model/device_identity.h. Devices have numbers, valid on one node.
+// model/device_identity.h defines which devices are the same. Devices have numbers that are valid
+// on one node.
 
 #include <cstdint>
 #include <string>
@@ -27,7 +28,7 @@ using DeviceNumber = std::uint32_t;
 
 // The devices of a node that DeviceShare allocates, by their identities.
 struct ListedDevices {
-  // The same for equal content, for all nodes and times.
+  // Equal for equal content, on all nodes and at all times.
   std::uint64_t version = 0;
   std::vector<std::pair<std::string, DeviceNumber>> identities;  // sorted; some may be there twice
 };

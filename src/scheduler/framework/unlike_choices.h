@@ -1,8 +1,8 @@
 #pragma once
 
-// UnlikeChoices: offered by a plugin whose Reserve chooses things that are not alike (devices), so
+// UnlikeChoices: offered by a plugin whose Reserve chooses things of different kinds (devices), so
 // that the order in which the members of a group are placed matters: the first member may take the
-// device that only a later one can use.
+// device that only a later member can use.
 
 #include <cstdint>
 
@@ -13,7 +13,8 @@ namespace koord::scheduler {
 class UnlikeChoices {
  public:
   virtual ~UnlikeChoices() = default;
-  // What the pod wants chosen: a number that is equal for pods that want the same; 0: nothing.
+  // A number for the pod's choice that is equal for pods with equal demands; 0: the pod demands
+  // nothing.
   virtual std::uint64_t demandOf(const PodInfo& pod) const = 0;
 };
 

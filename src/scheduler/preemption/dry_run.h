@@ -1,11 +1,11 @@
 #pragma once
 
-// DryRun: finds the pods that must leave a node for a pod to fit there. It evicts them from the
-// cluster's state inside a transaction, which is rolled back.
+// DryRun: finds the pods that must be evicted from a node for a pod to fit there. It removes them
+// from the cluster's state inside a transaction, which is rolled back.
 //
 // If only Signed plugins judge the pod, the outcome depends only on the pod's class and priority,
-// the budgets and the node. It is kept until the node changes, so that a burst of equal pods tries
-// each node once and not once per pod.
+// the budgets and the node. It is cached until the node changes, so that a burst of equal pods
+// tries each node once and not once per pod.
 
 #include <span>
 #include <string>

@@ -3,7 +3,7 @@
 // PodPreemption: how a plugin preempts for one pod. The plugin's rules say which pods may be
 // victims. The common part is here, so that every plugin ensures:
 //
-//   - No pod is evicted for a unit that may not preempt, or for one of equal or lower priority.
+//   - No pod is evicted for a unit that may not preempt, or for a unit of equal or lower priority.
 //   - A pod whose victims still terminate takes no others, whichever plugin chose the victims, as
 //     long as the pod can still get that node.
 //   - No pod is evicted for a pod that starts only with others that would find no node
@@ -19,8 +19,8 @@
 
 namespace koord::scheduler {
 
-// A plugin that knows whether resources for one pod are of use. A pod that starts only with others
-// needs theirs, too.
+// A plugin that knows whether resources for one pod alone help. A pod that starts only together
+// with others needs resources for them, too.
 class PreemptionJudge {
  public:
   virtual ~PreemptionJudge() = default;

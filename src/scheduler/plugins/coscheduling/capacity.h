@@ -1,8 +1,8 @@
 #pragma once
 
-// Room: whether all nodes together have the minimum that a gang group needs. A cheap check before
-// the search, so that a gang that is larger than the free resources costs a sum and not a search
-// per member.
+// Capacity: whether all nodes together have the minimum that a gang group needs. A cheap check
+// before the search, so that a gang that is larger than the free resources costs a sum and not a
+// search per member.
 //
 // Needed, by resource: for each gang, the smallest requests of as many members as it lacks (of
 // every resource separately, so this is never more than any choice of members takes), or the
@@ -12,9 +12,10 @@
 // ignores which nodes suit the members, and what fits on one node: if it fails, no search can
 // succeed. Three exceptions make the check more lenient:
 //   - pods of lower priority that could be preempted count as free;
-//   - members for which parts of nodes are free that are not for others (reservations) are compared
+//   - members that may use resources which are not free for others (reservations) are compared
 //     with allocatable;
 //   - resources that no member requests do not count.
+//
 // Hundreds of waiting gangs repeat the check after every pod that is removed and every node that
 // gets more resources. So the inputs are cached: what is free on all nodes until a node changes,
 // and what pods of each priority use, updated with every pod from the first check on. Cost of a
@@ -97,8 +98,8 @@ class CapacitySums final : private ClusterListener {
   CapacityNeed heldBelow(std::int32_t priority);
   std::optional<CapacityShortage> firstShortage(const CapacityNeed& need, bool empty,
                                                 const CapacityNeed& besides);
-  // The sum of `all` less `taken`, over all nodes, or over so many that it is enough. The
-  // allocatable of nodes changes so rarely that it is summed up over all nodes at once.
+  // The sum of `all` less `taken`, over all nodes, or over as many as suffice. The allocatable of
+  // nodes changes so rarely that it is summed up over all nodes at once.
   std::int64_t freeSum(FreeSum& sum, std::span<const std::int64_t> all,
                        std::span<const std::int64_t> taken, std::int64_t start,
                        std::int64_t enough);

@@ -57,13 +57,13 @@ class JobPreemption {
   Status worth(const PodPtr& pod, const Candidate& candidate);
 
  private:
-  // Members without a node, and by gang, how many of them it can do without; negative if it lacks
-  // more members than there are.
+  // Members without a node, and by gang, how many of them it can spare; negative if it lacks more
+  // members than there are.
   struct Members {
     std::vector<PodPtr> pods;
     std::map<std::string, std::int64_t> spare;
     bool enough() const;
-    // For planJob: returns true as often as a member's gang can do without one more.
+    // For planJob: returns true as often as a member's gang can spare one more.
     JobSpare spareMembers() const;
   };
   Members membersOf(const PodInfo& pod) const;

@@ -1,16 +1,15 @@
 #pragma once
 
-// ClaimTable: the resource claims of the cluster and which devices they have. All profiles share
-// one.
+// ClaimTable: the resource claims of the cluster and their devices. All profiles share one table.
 //
-// A claim's allocation comes from one of two places:
+// A claim's allocation comes from one of two sources:
 //
-//   stored     the claim's status, as the informer delivers it. What we have written ourselves
-//              counts from the reply on, until the informer delivers that version or a newer one.
+//   stored     the claim's status, as the informer delivers it. Our own writes count from the reply
+//              on, until the informer delivers that version or a newer version.
 //   in flight  a grant of the pod for which the claim is being allocated (ClaimLedger): from
 //              Reserve until the binding is observed or the attempt fails. Simulations grant, too.
 //
-// The devices of a claim count once, whichever of the two has them. Pods that share a claim whose
+// The devices of a claim count once, whichever source has them. Pods that share a claim whose
 // allocation is in flight must wait until it is stored, unless they belong to the same group: its
 // members are placed before any of them is bound, so they share the allocation in flight.
 
@@ -39,7 +38,7 @@ class ClaimTable {
 
   // nullptr if there is no such claim.
   ResourceClaimPtr get(const api::ObjectKey& key) const;
-  // Notes an object that the API server returned for a write of ours.
+  // Records the object that the API server returned for our own write.
   void written(ResourceClaimPtr claim);
   // nullptr if the allocation of the claim is not in flight.
   AllocationPtr inFlight(const std::string& uid) const;
@@ -48,8 +47,8 @@ class ClaimTable {
   void removeInFlight(const std::string& uid);
   // Identifies the allocation that is in flight; 0 if there is none. Never reused.
   std::uint64_t inFlightId(const std::string& uid) const;
-  // True if the allocation is in flight for pods of this group only, and one more may share it.
-  // False for pods without a group, "".
+  // True if the allocation is in flight for pods of this group only, so that another pod of it may
+  // share the allocation. False for pods without a group, "".
   bool sharedBy(const std::string& uid, const std::string& group) const;
   // Equal for claims with equal specs, and for no others. Never 0.
   std::uint64_t specOf(const api::ResourceClaim& claim);
@@ -83,7 +82,7 @@ class ClaimTable {
   std::unordered_map<std::string, std::set<api::ObjectKey>> extended_;  // by the pod's UID
 };
 
-// Those who write a claim, by its UID: one after the other, in the order in which they came.
+// The writers of a claim, by its UID: one after the other, in the order of arrival.
 using Turns = std::map<std::string, std::list<int>>;
 class Turn {
  public:

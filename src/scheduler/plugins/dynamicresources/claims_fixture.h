@@ -56,7 +56,7 @@ struct Claims : ::testing::Test {
     auto task = plugin->preBind(attempt->state, attempt->pod, attempt->node);
     attempt->bound = co_await task;
   }
-  // PreBind, until its end or for the time. Returns "" for success, the message of a failure, and
+  // Runs PreBind, until its end or for `time`. Returns "" for success, the message of a failure, or
   // "running".
   std::string preBind(Attempt& attempt, Duration time = std::chrono::seconds(1)) {
     tasks.spawn(run(plugin, &attempt));

@@ -1,21 +1,21 @@
 #pragma once
 
-// DeviceLinks: which devices of ResourceSlices are hardware that DeviceShare allocates, too
+// DeviceLinks: the devices of ResourceSlices that are hardware which DeviceShare allocates, too
 // (framework/shared_devices.h).
 //
 // A device of a slice is linked to the devices of the node's Device object with one of its
-// identities. A device without such an identity that consumes counters is linked to those of the
-// devices with which it shares its counter sets: one has all counter sets of the other. So a
+// identities. A device that has no such identity but consumes counters is linked to the hardware of
+// the devices that share its counter sets (one of the two has all counter sets of the other). So a
 // partition is linked to its GPU, whatever its driver publishes.
 //
 // An allocated device keeps its links when its slice is deleted or names other hardware, because
-// the pod still uses the former one. If the scheduler starts while a driver is down, so that the
-// devices of its claims have no slice, nothing tells which hardware they are: then claims have all
-// devices of the node that the pool is named after, until the driver publishes the pool or the
-// claims are deallocated.
+// the pod still uses the former hardware. If the scheduler starts while a driver is down, the
+// devices of its claims have no slice, and their hardware is unknown: then claims have all devices
+// of the node that the pool is named after, until the driver publishes the pool or the claims are
+// deallocated.
 //
-// Links of a node are computed at the first question and kept until its slices or its Device
-// change. Without slices, or without Devices, a question costs one comparison.
+// Links of a node are computed on first use and cached until its slices or its Device change.
+// Without slices, or without Devices, a query costs one comparison.
 
 #include <map>
 #include <set>
@@ -35,7 +35,7 @@ class DeviceLinks final : public ClaimedDevicesOffer {
   // By index in inventory.devices: true if DeviceShare has given the hardware. Empty if it has
   // given none of them.
   std::vector<bool> givenOn(NodeId node, const dra::NodeInventory& inventory);
-  // Whether DeviceShare has given hardware of these devices.
+  // Returns true if DeviceShare has given hardware of these devices.
   bool anyGiven(NodeId node, const api::AllocationResult& allocation);
   // Returns true if both plugins have devices.
   bool sharesDevices() const { return shared_.listed && inventory_.slices() > 0; }
@@ -62,13 +62,13 @@ class DeviceLinks final : public ClaimedDevicesOffer {
     std::shared_ptr<const api::Node> node;
     std::vector<Link> links;  // a device may have several
   };
-  // An allocated device whose slice does not say any more which hardware it is.
+  // An allocated device whose slice has stopped to name its hardware.
   struct Former {
     std::string node;
     std::set<std::string> identities;
   };
 
-  // nullptr if DeviceShare knows no devices of the node, or there are no slices.
+  // nullptr if DeviceShare has no devices on the node, or there are no slices.
   const NodeLinks* of(NodeId node);
   std::vector<Link> compute(const api::Node& node, const ListedDevices& listed) const;
   void forget(const std::string& node);

@@ -1,9 +1,8 @@
 #pragma once
 
-// The claim that the scheduler makes for the extended resources of a pod that devices back. Until
-// PreBind creates it, the claim exists in memory only, with a name that no object of the API can
-// have. Which requests it has depends on the node: a node with a device plugin for a resource needs
-// no devices for it.
+// The claim that the scheduler creates for the extended resources of a pod that devices back. Until
+// PreBind creates it, the claim exists in memory only, with a name that is invalid in the API. Its
+// requests depend on the node: a node with a device plugin for a resource needs no devices for it.
 
 #include "scheduler/engine/cluster.h"
 #include "scheduler/plugins/dynamicresources/allocator/plan.h"
@@ -16,7 +15,7 @@ struct BackedResource {
   ResourceId id = 0;
   std::string class_;
 };
-// Those of the resources for which the node has no device plugin. `node` must exist.
+// The resources of the list for which the node has no device plugin. `node` must exist.
 std::vector<BackedResource> lackingOn(const Cluster& cluster, NodeId node,
                                       const std::vector<BackedResource>& backed);
 
@@ -28,7 +27,7 @@ struct ExtendedClaim {
 ExtendedClaim makeExtendedClaim(const Cluster& cluster, const api::Pod& pod,
                                 const std::vector<BackedResource>& backed, std::string uid);
 bool isInMemory(const api::ResourceClaim& claim);
-// What is sent to the API server to create the claim: the server chooses the name.
+// The object to send to the API server, which chooses the name.
 api::ResourceClaim createdFrom(const api::ResourceClaim& inMemory);
 
 // The UID of the pod for whose extended resources a claim of the API was created; "" if the claim

@@ -1,9 +1,9 @@
 #pragma once
 
 // Extended resources that devices back: a container requests "example.com/gpu: 2", a DeviceClass
-// names that resource, and the node has no device plugin for it. The scheduler then makes one claim
-// for all such requests of the pod. This file computes its requests; which container has which
-// devices is written to the pod's status.
+// names that resource, and the node has no device plugin for it. The scheduler then creates one
+// claim for all such requests of the pod. This file computes its requests; the pod's status says
+// which container has which devices.
 
 #include <map>
 #include <string>
@@ -36,7 +36,7 @@ struct ExtendedRequests {
   api::List<api::ContainerExtendedResourceRequest> mappings;
 };
 // `classes` has the class of each resource that devices must provide. Containers that run one after
-// the other (init containers) use devices of later ones again.
+// the other (init containers) reuse devices of later containers.
 ExtendedRequests extendedRequestsOf(const api::Pod& pod,
                                     const std::map<std::string, std::string>& classes);
 

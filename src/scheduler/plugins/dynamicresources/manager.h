@@ -1,11 +1,11 @@
 #pragma once
 
-// DeviceManager: what the DynamicResources plugins of all profiles share: claims, slices, classes,
-// compiled selectors, and the plans of claims. It tells the cluster which nodes to judge again when
+// DeviceManager: shared by the DynamicResources plugins of all profiles: claims, slices, classes,
+// compiled selectors, and the plans of claims. It touches the nodes that must be judged again when
 // slices or allocations change.
 //
-// In a simulation that removes pods, their claims stay allocated: the claim controller deallocates
-// a claim some time after its last pod has gone, and an attempt in between would preempt others.
+// If a simulation removes pods, their claims stay allocated: the claim controller deallocates a
+// claim some time after its last pod is gone, and an attempt in between would preempt others.
 
 #include "scheduler/engine/cluster.h"
 #include "scheduler/framework/handle.h"
@@ -39,13 +39,13 @@ class DeviceManager {
   const api::DeviceClass* backing(ResourceId resource) const {
     return extended_.empty() ? nullptr : extended_.of(cluster_.resources().name(resource));
   }
-  // Whether a device belongs to the class. Valid until a class changes.
+  // The matcher of the class's devices. Valid until a class changes.
   const dra::Matcher& matcherOf(const api::DeviceClass& class_);
   // The resources that the pod requests and classes back.
   std::vector<BackedResource> backedOf(const PodInfo& pod) const;
   // Rises with every change of a class or a taint rule.
   std::uint64_t classRevision() const { return classRevision_; }
-  // Rises when devices change that more than one node can reach, or their use.
+  // Increases when devices that more than one node can reach change, or their use.
   std::uint64_t sharedRevision() const { return sharedRevision_; }
 
   const dra::Features features;
@@ -56,7 +56,7 @@ class DeviceManager {
   ClaimLedger ledger{claims};
   DeviceLinks links;
   Turns turns;
-  // Requests to create claims for extended resources.
+  // Number of requests that created claims for extended resources.
   std::uint64_t createdClaims = 0;
   std::uint64_t failedClaims = 0;
   dra::MoreTaints moreTaints;  // of DeviceTaintRules; empty if there are none
@@ -72,10 +72,12 @@ class DeviceManager {
   const Store<api::DeviceClass>& classes_;
   std::uint64_t classRevision_ = 0;
   std::uint64_t sharedRevision_ = 0;
-  // Requests of remembered plans. More means that users write new expressions for every claim.
+  // Limit of the requests of cached plans. More means that users write new expressions for every
+  // claim.
   static constexpr std::size_t kMaxPlannedRequests = 16384;
-  ExtendedResourceClasses extended_;                      // empty if the gate is off
-  std::map<std::string, dra::MatcherPtr> classMatchers_;  // by class; of those that were asked for
+  ExtendedResourceClasses extended_;  // empty if the gate is off
+  // By class; of the classes that were queried.
+  std::map<std::string, dra::MatcherPtr> classMatchers_;
   // By the specs of the claims.
   std::map<std::vector<std::uint64_t>, PlanPtr> plans_;
   std::uint64_t plansOf_ = 0;  // the class revision

@@ -1,7 +1,7 @@
 #pragma once
 
-// Registers the kinds of resource.k8s.io as objects that plugins read. An API server without the
-// group has none.
+// Registers the kinds of resource.k8s.io as objects that plugins read. The kinds are optional: an
+// API server may lack the group.
 
 #include "api/resource_claims.h"
 #include "scheduler/framework/object_kind.h"

@@ -8,10 +8,10 @@
 // devices, so most attempts search the devices of one node only. Devices that several nodes can
 // reach are part of the epoch: when their use changes, all nodes are judged again.
 //
-// The devices of a pod on its way to its node are grants (claim_table.h).
+// The devices of a pod between Reserve and binding are grants (claim_table.h).
 //
-// A pod that requests extended resources which classes back has one more claim, which the scheduler
-// makes (extended_claim.h). Which of the resources it is for depends on the node.
+// A pod with extended resources that classes back has one more claim, which the scheduler creates
+// (extended_claim.h). The node determines which of the resources it covers.
 
 #include "base/random.h"
 #include "scheduler/framework/device_backed.h"
@@ -26,9 +26,9 @@
 
 namespace koord::scheduler {
 
-// Of a claim that may be allocated (pre_bind.cc).
+// True if a claim that may be allocated has the finalizer (pre_bind.cc).
 bool hasFinalizer(const api::ResourceClaim& claim);
-// Adds or removes it.
+// The patch that adds or removes the finalizer.
 json::object finalizerPatch(const api::ResourceClaim& claim, bool add);
 
 class DynamicResources final : public Plugin,
@@ -100,16 +100,16 @@ class DynamicResources final : public Plugin,
       ResourceClaimPtr claim;
       AllocationPtr allocation;  // stored, or shared with other members of the group
       std::optional<api::NodeSelectorMatcher> where;  // absent: everywhere
-      bool lost = false;  // its devices failed to become ready, or took too long
+      bool lost = false;  // its devices failed to become ready, or timed out
     };
     std::vector<Allocated> allocated;
     std::int64_t rank = 0;  // of the allocated claims
   };
-  // The claims of one attempt from Reserve on. The allocations of those that are not allocated yet
-  // are in the pod's grant.
+  // The claims of one attempt from Reserve on. The pod's grant has the allocations of claims that
+  // are not stored yet.
   struct Reserved {
     Claims claims;
-    // The last claim is for extended resources; the containers use its requests so.
+    // True if the last claim is for extended resources; the containers use its requests so.
     bool extended = false;
     api::List<api::ContainerExtendedResourceRequest> mappings;
   };
@@ -118,12 +118,12 @@ class DynamicResources final : public Plugin,
   DeviceManager::PlanPtr planOn(const ClassClaims& claims, const PodInfo& pod, NodeId node) const;
   Status choose(const PodInfo& pod, NodeId node, Reserved& reserved, ClaimPromises& promises);
   bool isLost(const api::ResourceClaim& claim) const;
-  // Why the pod cannot use the claim, "" if it can; does not look at nodes.
+  // Why the pod cannot use the claim, "" if it can; ignores nodes.
   std::string problemOf(const api::ResourceClaim& claim, const PodInfo& pod) const;
   Status checkClasses(const api::ResourceClaim& claim) const;
   static bool usableOn(const ClassClaims::Allocated& allocated, const api::Node& node);
   std::function<bool()> deadline() const;
-  // Returns true if the claims could be allocated on the node without what DeviceShare has given.
+  // Returns true if the claims fit on the node without the hardware that DeviceShare has given.
   bool fitsWithoutOthers(const dra::Plan& plan, NodeId node) const;
   Hint hintForClaim(const PodInfo& pod, const ClusterEvent& event) const;
   Hint hintForPod(const PodInfo& pod, const ClusterEvent& event) const;

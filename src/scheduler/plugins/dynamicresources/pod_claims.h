@@ -1,6 +1,6 @@
 #pragma once
 
-// The resource claims of a pod as they are now.
+// The current resource claims of a pod.
 
 #include <string>
 #include <vector>
@@ -15,7 +15,7 @@ struct ClaimsOfPod {
 };
 ClaimsOfPod claimsOfPod(const api::Pod& pod, const ClaimTable& table);
 
-// Returns true if one more pod may use the claim, or the pod uses it already.
+// Returns true if the pod already uses the claim, or one more pod may use it.
 bool mayUse(const api::ResourceClaim& claim, const api::Pod& pod);
 
 // The state of devices that must be prepared before a pod may be bound (binding conditions).

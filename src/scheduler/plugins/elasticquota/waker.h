@@ -27,8 +27,8 @@ class QuotaWaker {
     std::string name;
     std::uint64_t serial = 0;
     // By column, the amount left on the path to the root at the last check. Empty at first: an
-    // attempt may still reserve and release resources, as members of a gang do, which must not wake
-    // pods.
+    // attempt may still reserve and release resources, as members of a gang do, and that must not
+    // wake pods.
     std::vector<std::int64_t> left;
   };
   std::vector<std::int64_t> leftOf(const Place& place) const;

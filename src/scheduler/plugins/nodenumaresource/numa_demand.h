@@ -44,7 +44,7 @@ struct NumaDemand {
     return 0;
   }
   // True if it has nothing but amounts: the settings of most nodes do not matter to it
-  // (NumaNode::particular).
+  // (NumaNode::affectsPlainPods).
   bool plain() const { return !binds && policy == NumaPolicy::None && !designated; }
   void sign(Signature& signature) const;
 };

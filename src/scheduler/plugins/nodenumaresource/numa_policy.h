@@ -34,7 +34,7 @@ struct NumaChoice {
   std::vector<std::string> reasons;  // if it is not admitted
 };
 
-// all: the NUMA nodes of the node, at least one. shuns: returns true if the pod must not be on
+// all: the NUMA nodes of the node, at least one. avoids: returns true if the pod must not be on
 // these because of other pods there; empty: never.
 NumaChoice chooseNuma(NumaPolicy policy, NumaMask all, std::span<const NumaHints> providers,
                       const std::function<bool(NumaMask)>& avoids = {});

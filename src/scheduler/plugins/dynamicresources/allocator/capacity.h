@@ -1,15 +1,15 @@
 #pragma once
 
-// Capacity that requests consume of a device. A device that allows multiple allocations gives each
-// a share; its request policies round what a request asks for. Any other device gives all that it
-// has, and a request for capacity is only a condition.
+// Capacity that requests consume of a device. A device that allows multiple allocations gives a
+// share to each; its request policies round the requested amount. Any other device gives all of its
+// capacity, and a request for capacity is only a condition.
 
 #include "scheduler/plugins/dynamicresources/allocator/selectors.h"
 
 namespace koord::scheduler::dra {
 
-// What an allocation of the device consumes, by capacity. A capacity that the request does not name
-// is consumed by its policy's default, or whole without one.
+// What an allocation of the device consumes, by capacity. Of a capacity that the request does not
+// name, it consumes the default of the policy, or everything if there is no policy.
 api::ResourceList consumedCapacity(const api::CapacityRequirements* request,
                                    const DeviceContent& device);
 // Returns true if the request is valid for the device and fits what `consumed` and `allocating`

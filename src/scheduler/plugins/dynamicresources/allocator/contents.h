@@ -20,7 +20,7 @@ struct Device {
 };
 
 struct SliceContent {
-  SlicePtr origin;  // one of the slices that have it
+  SlicePtr origin;  // one of the slices with this content
   std::vector<Device> devices;
   bool bindingConditions = false;  // of some device
   bool counters = false;           // some device consumes some

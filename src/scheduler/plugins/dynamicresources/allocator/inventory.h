@@ -2,14 +2,14 @@
 
 // Inventory: the devices that each node can reach, from all ResourceSlices.
 //
-// A pool is a driver's group of slices. Only slices of its newest generation count. A pool whose
-// slices are not all there is incomplete, and a pool with contradictions (two devices of one
-// name, unknown counters) is invalid; devices of neither are allocated.
+// A pool is a driver's group of slices. Only slices of its newest generation count. A pool without
+// all of its slices is incomplete, and a pool with contradictions (two devices of one name, unknown
+// counters) is invalid; the scheduler allocates devices of neither.
 //
-// The order of devices is the order in which the search tries them: pools by driver and name, those
-// with binding conditions last; slices by name; devices as listed. This is kube-scheduler's order.
+// The search tries devices in the order of the inventory: pools by driver and name, those with
+// binding conditions last; slices by name; devices as listed. This is kube-scheduler's order.
 //
-// A node's inventory is computed on first use and kept until a slice of one of its pools changes.
+// A node's inventory is computed on first use and cached until a slice of one of its pools changes.
 // Not thread-safe.
 
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -51,7 +51,8 @@ struct DeviceOnNode {
   const Device* device = nullptr;
   const PoolOnNode* pool = nullptr;
   const api::ResourceSlice* slice = nullptr;
-  bool elsewhere = false;  // its slice has devices for this node, but this device is for others
+  // The device is for another node, although its slice has devices for this node.
+  bool elsewhere = false;
   const std::vector<CounterUse>* counters = nullptr;  // nullptr: consumes none
   const DeviceContent& content() const { return *device->content; }
 };
@@ -81,22 +82,21 @@ class Inventory {
   // Valid until the next change of a slice.
   const NodeInventory& of(const std::shared_ptr<const api::Node>& node);
 
-  // Called with a node whose inventory may differ.
+  // Called with a node whose inventory may have changed.
   std::function<void(const std::string& node)> nodeChanged;
-  // Called when devices that more than one node can reach may differ.
+  // Called when devices that more than one node can reach may have changed.
   std::function<void()> sharedChanged;
   // Calls fn(node) for the nodes with slices of their own in the pool. Returns false if other nodes
   // can reach its devices, too.
   bool forEachNodeOf(const PoolKey& pool, const std::function<void(const std::string&)>& fn) const;
-  // Calls fn(slice, device) for every device of slices that the node can reach, also of pools
-  // that are out of date, incomplete or invalid. Slices whose node selector cannot be read have
-  // none.
+  // Calls fn(slice, device) for every device of slices that the node can reach, including pools
+  // that are out of date, incomplete or invalid. Ignores slices with an unreadable node selector.
   using EachDevice =
       std::function<void(const api::ResourceSlice& slice, const api::SliceDevice& device)>;
   void forEachDeviceOn(const api::Node& node, const EachDevice& fn) const;
   // True if the pool has a slice, of any node and generation.
   bool hasSlices(const PoolKey& pool) const { return byPool_.contains(pool); }
-  // False if every slice is for one node.
+  // False if every slice belongs to one node.
   bool hasShared() const { return !shared_.empty(); }
   std::size_t slices() const { return count_; }
 

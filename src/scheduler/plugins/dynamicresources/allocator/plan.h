@@ -2,7 +2,7 @@
 
 // Plan: the claims that one pod needs allocated, prepared for the search: requests with their
 // alternatives, classes, selectors and constraints. It does not depend on nodes: pods with equal
-// claims share one plan.
+// claims share a plan.
 
 #include <functional>
 
@@ -37,7 +37,7 @@ struct RequestPlan {
   bool adminAccess = false;
   const api::List<api::DeviceToleration>* tolerations = nullptr;
   const api::CapacityRequirements* capacity = nullptr;
-  std::uint64_t constraints = 0;  // of its claim, that apply to it
+  std::uint64_t constraints = 0;  // of its claim, that apply to this request
 };
 // A request of a claim: the first alternative that fits is used.
 struct GroupPlan {
@@ -57,8 +57,8 @@ struct Plan {
   bool ranked = false;  // some request has alternatives
 };
 
-// The error says what is wrong with a claim, as kube-scheduler does. `class_` returns nullptr if
-// there is no such class.
+// The error names the problem of a claim, as kube-scheduler does. `class_` returns nullptr for an
+// unknown class.
 Result<Plan> makePlan(std::vector<ClaimPtr> claims, const Features& features,
                       const std::function<ClassPtr(const std::string&)>& class_,
                       Matchers& matchers);

@@ -23,9 +23,9 @@ struct Pick {
 struct Outcome {
   enum class Kind {
     Found,
-    NotFound,  // the node has not what the claims need
-    Unusable,  // likewise, and some pool is invalid
-    Failed,    // something is wrong with a claim, a class or a slice; `message` says what
+    NotFound,  // the node lacks devices for the claims
+    Unusable,  // likewise, and a pool is invalid
+    Failed,    // a claim, a class or a slice is invalid: see `message`
     Expired,   // out of time
   } kind = Kind::NotFound;
   std::string message;
@@ -38,12 +38,12 @@ using MoreTaints = std::function<void(const PoolKey& pool, const api::SliceDevic
 
 class Search {
  public:
-  // `expired` is called from time to time; true ends the search. moreTaints may be empty.
+  // Calls `expired` from time to time; true ends the search. moreTaints may be empty.
   Search(const Plan& plan, const NodeInventory& node, const MoreTaints& moreTaints,
          const std::function<bool()>& expired);
 
-  // Devices, by index in NodeInventory::devices, that are not allocated because another plugin has
-  // given the hardware. Claims with adminAccess get them nevertheless. Empty: none.
+  // Devices, by index in NodeInventory::devices, that only claims with adminAccess may get, because
+  // another plugin has given the hardware. Empty: none.
   void leaveOut(std::vector<bool> devices) { leftOut_ = std::move(devices); }
 
   Outcome run();
@@ -61,7 +61,7 @@ class Search {
       return value.first;
     }
   };
-  // What the thorough search knows of a request: search_thorough.cc.
+  // The data of the thorough search about a request: search_thorough.cc.
   struct Thorough {
     std::vector<std::vector<Match>> candidates;  // by request, then device; Failed: unknown
     std::vector<std::uint32_t> alike;            // by device: interchangeable ones have one number
@@ -98,8 +98,8 @@ class Search {
   bool alreadyShared(std::uint32_t device) const;
   void consume(const DeviceOnNode& device, bool add);
   std::vector<Quantity>& leftOf(const PoolOnNode& pool);
-  // Takes the device for the request, or returns false. must: it is one of "all devices", so a
-  // constraint that it violates is an error.
+  // Takes the device for the request; returns false if it cannot. must: the device is among "all
+  // devices", so a violated constraint is an error.
   bool take(std::uint32_t device, std::size_t request, bool must);
   void release();
   bool expire();

@@ -1,11 +1,11 @@
 #pragma once
 
-// Selectors of devices and their memo: does a device match all expressions of a class or of a
-// request? The answer depends on what the expressions read of the device (its content) only, so it
-// is computed once for each pair of a list of expressions and a content, for all nodes and pods.
+// Selectors of devices and their memo: whether a device matches all expressions of a class or of a
+// request. The answer depends only on the content of the device that expressions read, so it is
+// computed once for each pair of a list of expressions and a content, for all nodes and pods.
 //
 // A plan owns the matchers of its requests. Plans with equal lists of expressions share a matcher,
-// and a list that no plan has is forgotten. Not thread-safe.
+// and a list without a plan is dropped. Not thread-safe.
 
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
@@ -21,8 +21,8 @@ namespace koord::scheduler::dra {
 
 enum class Match : std::uint8_t { Unknown, No, Yes, Failed };
 
-// What expressions and constraints read of a device, without its name and place. Devices of equal
-// content share one object (contents.h).
+// The part of a device that expressions and constraints read, without its name and location.
+// Devices of equal content share one object (contents.h).
 struct DeviceContent {
   std::string driver;
   api::Map<api::DeviceAttribute> attributes;
@@ -33,7 +33,8 @@ struct DeviceContent {
  private:
   friend class Matcher;
   struct Answer {
-    std::uint64_t serial = 0;  // of the matcher that gave it; another one may have had the slot
+    // Of the matcher that stored it; an earlier matcher may have used the slot.
+    std::uint64_t serial = 0;
     Match match = Match::Unknown;
   };
   mutable std::vector<Answer> memo_;  // by the matcher's slot
@@ -53,8 +54,8 @@ class SelectorCompiler {
       const std::string& expression) = 0;
 };
 
-// An expression, compiled when a device is first compared with it: claims may have thousands that
-// no device reaches. The compiler must outlive it.
+// An expression, compiled on its first comparison with a device: claims may have thousands that no
+// device reaches. The compiler must outlive it.
 class Selector {
  public:
   Selector(SelectorCompiler& compiler, std::string expression)
@@ -67,7 +68,7 @@ class Selector {
   mutable std::optional<Result<std::shared_ptr<const CompiledSelector>>> compiled_;
 };
 
-// Positions in the memos of devices, used again when their matcher has gone.
+// Positions in the memos of devices, reused after their matcher is destroyed.
 class MatcherSlots {
  public:
   std::uint32_t take();
@@ -114,18 +115,18 @@ class Matcher {
 };
 using MatcherPtr = std::shared_ptr<const Matcher>;
 
-// Finds the matcher of a list that a plan has already, or makes it.
+// Finds the matcher of a list, or creates it.
 class Matchers {
  public:
   explicit Matchers(SelectorCompiler& compiler) : compiler_(compiler) {}
 
-  // An entry without an expression is an unknown selector type: callers refuse it before.
+  // Entries must have an expression: callers reject unknown selector types before.
   MatcherPtr of(const api::List<api::DeviceSelector>& selectors);
 
  private:
   template <class T>
   using Known = boost::unordered_flat_map<std::string, std::weak_ptr<const T>>;
-  // Removes entries whose object has gone, when the map has doubled since the last time.
+  // Removes entries whose object was destroyed, when the map has doubled since the last time.
   template <class T>
   static void sweep(Known<T>& known, std::size_t& limit);
 

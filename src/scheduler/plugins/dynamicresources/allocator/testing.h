@@ -32,7 +32,8 @@ class Bench {
   void slice(std::string_view json) { slice(api::decodeText<api::ResourceSlice>(json).value()); }
   void slice(api::ResourceSlice slice);
   void class_(std::string_view json);
-  // The devices of a claim, as "request=device,request=device; " for each; else why there are none.
+  // The devices of each claim as "request=device,request=device; ", or the reason why there are
+  // none.
   std::string allocate(const std::vector<std::string>& claims);
   Result<std::vector<api::AllocationResult>> allocationsFor(std::vector<ClaimPtr> claims);
 

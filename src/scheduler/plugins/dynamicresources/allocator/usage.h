@@ -1,7 +1,7 @@
 #pragma once
 
-// Usage: which devices are allocated, by pool: what the claims of the cluster have, whether their
-// allocation is stored or still in flight. Not thread-safe.
+// Usage: the allocated devices, by pool: those of stored allocations and of allocations in flight.
+// Not thread-safe.
 
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <functional>
@@ -47,10 +47,10 @@ class Usage {
   // Requires that the allocation was added.
   void remove(const api::AllocationResult& allocation) { change(allocation, false); }
 
-  // Called for every pool whose devices are used differently.
+  // Called for every pool whose use changed.
   std::function<void(const PoolKey& pool)> changed;
 
-  // nullptr if nothing of the pool was ever allocated or asked for.
+  // nullptr if no device of the pool was ever allocated or queried.
   const PoolUse* find(const PoolKey& key) const {
     const auto it = pools_.find(key);
     return it == pools_.end() ? nullptr : it->second.get();

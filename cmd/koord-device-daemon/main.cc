@@ -36,7 +36,7 @@ void addFlags(flags::FlagSet& set, Flags& flags) {
   set.duration("sleep-interval", flags.settings.interval, "how often to look at the devices");
   set.text("prints-output-file", flags.settings.output,
            "the file that koordlet reads; \"\" is standard output");
-  set.boolean("no-timestamp", flags.noTimestamp, "there are no timestamps").idle();
+  set.boolean("no-timestamp", flags.noTimestamp, "there are no timestamps").withNoEffect();
   set.text(
       "config-file", flags.configFile,
       "YAML or JSON with the same; flags and the environment (KDD_ONESHOT, KDD_SLEEP_INTERVAL,\n"

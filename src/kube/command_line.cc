@@ -105,11 +105,11 @@ std::optional<int> CommandLine::parse(const std::vector<std::string>& arguments)
         "--flag=false",
         given));
   }
-  noteIdle();
+  noteFlagsWithoutEffect();
   return std::nullopt;
 }
 
-void CommandLine::noteIdle() {
+void CommandLine::noteFlagsWithoutEffect() {
   if (const auto idle = flags_.flagsWithoutEffect(); !idle.empty())
     component_.notes.push_back("flags that change nothing in this version: " + joined(idle));
   if (!gates_) return;

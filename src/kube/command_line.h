@@ -47,7 +47,7 @@ class CommandLine {
   int refuse(const std::string& why) const;
   std::string help() const;
   // Warnings for the start about flags and gates that have no effect.
-  void noteIdle();
+  void noteFlagsWithoutEffect();
 
   Rules rules_;
   ComponentOptions& component_;

@@ -27,11 +27,11 @@ std::chrono::seconds retryAfterOf(const net::HttpResponse& response) {
   return std::chrono::seconds(number ? seconds : 0);
 }
 
-Error errorOf(const net::HttpResponse& response, const std::string& asked) {
+Error errorOf(const net::HttpResponse& response, const std::string& requestText) {
   Error error{codeOfHttpStatus(response.status), {}, retryAfterOf(response)};
   const auto status = statusIn(response.body);
   if (!status) {
-    error.message = fmt::format("{}: HTTP status {}: {}", asked, response.status,
+    error.message = fmt::format("{}: HTTP status {}: {}", requestText, response.status,
                                 response.body.empty() || api::isProtobufBody(response.body)
                                     ? "no explanation"
                                     : trimTrailingBlanks(response.body));
@@ -40,7 +40,7 @@ Error errorOf(const net::HttpResponse& response, const std::string& asked) {
   error.code = codeOfReason(status->reason, response.status);
   error.message = status->message;
   if (error.message.empty()) {
-    error.message = fmt::format("{}: HTTP status {}", asked, response.status);
+    error.message = fmt::format("{}: HTTP status {}", requestText, response.status);
   }
   if (status->details && error.retryAfter.count() == 0)
     error.retryAfter = std::chrono::seconds(status->details->retryAfterSeconds);

@@ -84,11 +84,11 @@ class EventSplitter {
 // the sink may destroy the watch in any of its calls.
 class HttpWatch::Running : public std::enable_shared_from_this<Running> {
  public:
-  Running(net::HttpTransport& transport, Executor& executor, std::string asked, WatchSink sink,
+  Running(net::HttpTransport& transport, Executor& executor, std::string requestText, WatchSink sink,
           std::function<void(int status)> onAnswer)
       : transport_(transport),
         executor_(executor),
-        asked_(std::move(asked)),
+        requestText_(std::move(requestText)),
         sink_(std::move(sink)),
         onAnswer_(std::move(onAnswer)) {}
 
@@ -145,7 +145,7 @@ class HttpWatch::Running : public std::enable_shared_from_this<Running> {
       const auto event = events_.take(bytes);
       if (events_.tooLong()) {
         stream_.reset();
-        return close({ErrorCode::RequestEntityTooLarge, asked_ + ": an event is too long", {}});
+        return close({ErrorCode::RequestEntityTooLarge, requestText_ + ": an event is too long", {}});
       }
       if (event && !event->empty()) sink_.onEvent(*event);
     }
@@ -154,9 +154,9 @@ class HttpWatch::Running : public std::enable_shared_from_this<Running> {
   void onEnd(Result<> result) {
     if (!result && response_.status == 0) onAnswer_(0);
     if (!result) return close(std::move(result.error()));
-    if (!good()) return close(errorOf(response_, asked_));
+    if (!good()) return close(errorOf(response_, requestText_));
     if (events_.inside()) {
-      return close({ErrorCode::Unavailable, asked_ + ": the watch ended inside an event", {}});
+      return close({ErrorCode::Unavailable, requestText_ + ": the watch ended inside an event", {}});
     }
     close({});
   }
@@ -167,7 +167,7 @@ class HttpWatch::Running : public std::enable_shared_from_this<Running> {
 
   net::HttpTransport& transport_;
   Executor& executor_;
-  const std::string asked_;
+  const std::string requestText_;
   WatchSink sink_;
   std::function<void(int status)> onAnswer_;
   bool active_ = true;
@@ -177,9 +177,9 @@ class HttpWatch::Running : public std::enable_shared_from_this<Running> {
 };
 
 HttpWatch::HttpWatch(net::HttpTransport& transport, Executor& executor,
-                     Task<Result<net::HttpRequest>> request, std::string asked, WatchSink sink,
+                     Task<Result<net::HttpRequest>> request, std::string requestText, WatchSink sink,
                      std::function<void(int status)> onAnswer)
-    : running_(std::make_shared<Running>(transport, executor, std::move(asked), std::move(sink),
+    : running_(std::make_shared<Running>(transport, executor, std::move(requestText), std::move(sink),
                                          std::move(onAnswer))) {
   tasks_.spawn(Running::start(running_, std::move(request)));
 }

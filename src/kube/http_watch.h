@@ -21,7 +21,7 @@ class HttpWatch final : public Watch {
   // `request` gives the request when it may be sent, with credentials. `asked` names it in errors.
   // onAnswer is called once with the status; 0 if no answer came.
   HttpWatch(net::HttpTransport& transport, Executor& executor,
-            Task<Result<net::HttpRequest>> request, std::string asked, WatchSink sink,
+            Task<Result<net::HttpRequest>> request, std::string requestText, WatchSink sink,
             std::function<void(int status)> onAnswer);
   ~HttpWatch() override;
 

@@ -82,8 +82,8 @@ class Informer final : private ReflectorSink {
   Task<void> resyncForever();
   // Calls a handler's function, if set. An exception of it does not affect the other handlers or
   // later objects: an unexpected object must not end a program repeatedly.
-  template <class Fn, class... Told>
-  static void tell(const Fn& fn, const Told&... told);
+  template <class Fn, class... Objects>
+  static void callHandler(const Fn& fn, const Objects&... objects);
   void notifyAdd(const Object& object);
   void notifyDelete(const Object& object);
 
@@ -120,7 +120,7 @@ template <class T>
 void Informer<T>::addHandler(Handler handler) {
   handlers_.push_back(std::move(handler));
   if (auto& onAdd = handlers_.back().onAdd)
-    for (const auto& object : objects_) tell(onAdd, object);
+    for (const auto& object : objects_) callHandler(onAdd, object);
 }
 
 template <class T>
@@ -181,7 +181,7 @@ void Informer<T>::upsert(const Received& received) {
   auto place = objects_.extract(it);
   place.value() = after;
   objects_.insert(std::move(place));
-  for (auto& handler : handlers_) tell(handler.onUpdate, before, after);
+  for (auto& handler : handlers_) callHandler(handler.onUpdate, before, after);
 }
 
 template <class T>
@@ -216,18 +216,18 @@ Task<void> Informer<T>::resyncForever() {
     std::vector<Object> all;
     for (const auto& object : objects_) all.push_back(object);
     for (const auto& object : all)
-      for (auto& handler : handlers_) tell(handler.onUpdate, object, object);
+      for (auto& handler : handlers_) callHandler(handler.onUpdate, object, object);
   }
 }
 
 template <class T>
-template <class Fn, class... Told>
-void Informer<T>::tell(const Fn& fn, const Told&... told) {
+template <class Fn, class... Objects>
+void Informer<T>::callHandler(const Fn& fn, const Objects&... objects) {
   if (!fn) return;
   try {
-    fn(told...);
+    fn(objects...);
   } catch (...) {
-    const Object& last = std::get<sizeof...(told) - 1>(std::tie(told...));
+    const Object& last = std::get<sizeof...(objects) - 1>(std::tie(objects...));
     log::error("a handler of {} {}/{}: unexpected exception: {}", T::kType.kind,
                last->metadata.namespace_, last->metadata.name, thrownText());
   }
@@ -235,12 +235,12 @@ void Informer<T>::tell(const Fn& fn, const Told&... told) {
 
 template <class T>
 void Informer<T>::notifyAdd(const Object& object) {
-  for (auto& handler : handlers_) tell(handler.onAdd, object);
+  for (auto& handler : handlers_) callHandler(handler.onAdd, object);
 }
 
 template <class T>
 void Informer<T>::notifyDelete(const Object& object) {
-  for (auto& handler : handlers_) tell(handler.onDelete, object);
+  for (auto& handler : handlers_) callHandler(handler.onDelete, object);
 }
 
 }  // namespace koord::kube

@@ -200,8 +200,8 @@ class Reflector::Loop {
 
   // A resource that the server does not offer us has no objects.
   Task<void> absent(const Error& error) {
-    if (stateRead_) toldAbsent_ = false;
-    const int verbosity = std::exchange(toldAbsent_, true) ? 2 : 0;
+    if (stateRead_) reportedAbsent_ = false;
+    const int verbosity = std::exchange(reportedAbsent_, true) ? 2 : 0;
     log::v(verbosity,
            "the API server does not serve {}.{}: {}; features that need it are off; the next check "
            "is in a minute",
@@ -311,7 +311,7 @@ class Reflector::Loop {
   bool initial_ = false;       // the state of the watch that runs is not complete yet
   bool expired_ = false;       // resourceVersion_ is of no use any more
   bool stateRead_ = false;     // the state has been read
-  bool toldAbsent_ = false;    // the log has it
+  bool reportedAbsent_ = false;    // the log has it
   bool pagesExpired_ = false;  // a list took longer than its continue token was good for
   int cutStreams_ = 0;
   int failures_ = 0;

@@ -55,7 +55,7 @@ Result<> FeatureGates::set(std::string_view text) {
   return {};
 }
 
-bool FeatureGates::asked(std::string_view name) const {
+bool FeatureGates::requested(std::string_view name) const {
   const auto gate = gates_.find(name);
   if (gate == gates_.end()) return false;
   if (const auto said = set_.find(name); said != set_.end()) return said->second;
@@ -67,7 +67,7 @@ bool FeatureGates::asked(std::string_view name) const {
 
 bool FeatureGates::enabled(std::string_view name) const {
   const auto gate = gates_.find(name);
-  return gate != gates_.end() && gate->second.present && asked(name);
+  return gate != gates_.end() && gate->second.present && requested(name);
 }
 
 std::vector<std::string> FeatureGates::withoutEffect() const {
@@ -88,13 +88,13 @@ std::vector<std::string> FeatureGates::withoutEffect() const {
 std::vector<std::string> FeatureGates::missingRequested() const {
   std::vector<std::string> names;
   for (const auto& [name, gate] : gates_)
-    if (!gate.present && !isGroupGate(name) && asked(name)) names.push_back(name);
+    if (!gate.present && !isGroupGate(name) && requested(name)) names.push_back(name);
   return names;
 }
 
 std::map<std::string, bool> FeatureGates::all() const {
   std::map<std::string, bool> all;
-  for (const auto& [name, gate] : gates_) all.emplace(name, asked(name));
+  for (const auto& [name, gate] : gates_) all.emplace(name, requested(name));
   return all;
 }
 

@@ -33,7 +33,7 @@ class FeatureGates {
   Result<> set(std::string_view text);
 
   // The requested value, or the default.
-  bool asked(std::string_view name) const;
+  bool requested(std::string_view name) const;
   // True if the gate is requested and present. False for an unknown name.
   bool enabled(std::string_view name) const;
   // "A=true" for each gate that is set to another value than its default, without effect. AllAlpha

@@ -34,7 +34,7 @@ TEST(FeatureGatesTest, ForAllOfAStageCountsWhatIsNotNamedItself) {
   auto all = gates();
   ASSERT_TRUE(all.set("AllAlpha=true,Gone=false,AllBeta=false"));
   EXPECT_TRUE(all.enabled("Here"));
-  EXPECT_FALSE(all.asked("Gone"));
+  EXPECT_FALSE(all.requested("Gone"));
   EXPECT_FALSE(all.enabled("Tried"));
   EXPECT_TRUE(all.enabled("Stable"));
 }
@@ -44,7 +44,7 @@ TEST(FeatureGatesTest, WhatIsNotThereIsOffAndTold) {
   EXPECT_THAT(all.missingRequested(), ElementsAre("Missing"));
   EXPECT_THAT(all.withoutEffect(), IsEmpty());
   ASSERT_TRUE(all.set("AllAlpha=true,Here=false,Missing=true"));
-  EXPECT_TRUE(all.asked("Gone"));
+  EXPECT_TRUE(all.requested("Gone"));
   EXPECT_FALSE(all.enabled("Gone"));
   EXPECT_FALSE(all.enabled("Unheard"));
   EXPECT_THAT(all.withoutEffect(), ElementsAre("AllAlpha=true"));

@@ -200,7 +200,7 @@ Flag& FlagSet::unused(std::string name, std::string_view type, std::string defau
              [type = std::string(type)](const std::string& text) { return checkType(type, text); });
   if (type == "bool") flag.implied = "true";
   flag.defaultText = std::move(defaultText);
-  return flag.idle();
+  return flag.withNoEffect();
 }
 
 Flag* FlagSet::find(std::string_view name) {

@@ -64,7 +64,7 @@ struct Flag {
   Flag& within(std::int64_t least, std::int64_t greatest);
   Flag& oneOf(std::vector<std::string> values);
   // Accepts the flag for the sake of existing command lines; the program ignores it.
-  Flag& idle() {
+  Flag& withNoEffect() {
     withoutEffect = true;
     return *this;
   }

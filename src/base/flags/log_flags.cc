@@ -89,7 +89,7 @@ void addKlogFlags(FlagSet& set, log::Output& output, bool thresholdAlways) {
   // Our files have no header, and our messages no source lines.
   set.unused("skip-log-headers", "bool", "false");
   set.unused("add-dir-header", "bool", "false");
-  set.custom("log-backtrace-at", "file:N", "", checkLocation).idle();
+  set.custom("log-backtrace-at", "file:N", "", checkLocation).withNoEffect();
 }
 
 }  // namespace
@@ -99,7 +99,7 @@ void addLogFlags(FlagSet& set, int& verbosity, std::string& format, log::Output&
   set.integer("v", verbosity, "Verbosity of the log").shortName('v');
   set.text("logging-format", format, "Format of the log: text or json").oneOf({"text", "json"});
   set.custom("vmodule", "pattern=N,...", "Verbosity for some source files only", checkModules)
-      .idle();
+      .withNoEffect();
   // Every line is written at once.
   set.unused("log-flush-frequency", "duration", "5s", "Time between writes of the log");
   for (const char* name : {"text", "json"}) {

@@ -18,7 +18,7 @@ HttpService::HttpService(Descheduler& descheduler, Metrics& metrics, Executor& e
   standard.metrics = [&metrics, client = state.clientMetrics] { return metrics.text() + client(); };
   standard.build = {flags.version, "", ""};
   for (const auto& [name, gate] : flags.gates.known())
-    standard.features.push_back({name, gate.stage, flags.gates.asked(name)});
+    standard.features.push_back({name, gate.stage, flags.gates.requested(name)});
   standard.disabledMetrics = {flags.disabledMetrics.begin(), flags.disabledMetrics.end()};
   standard.configz = [&configuration] {
     return json::object{{"componentconfig", configurationDocument(configuration)}};

@@ -168,7 +168,7 @@ flags::FeatureGates featureGates() {
 std::vector<net::Feature> featuresOf(const flags::FeatureGates& gates) {
   std::vector<net::Feature> features;
   for (const auto& [name, gate] : gates.known())
-    features.push_back({name, gate.stage, gates.asked(name)});
+    features.push_back({name, gate.stage, gates.requested(name)});
   return features;
 }
 

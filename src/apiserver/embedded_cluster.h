@@ -102,8 +102,8 @@ class EmbeddedCluster final : public kube::Api {
   }
   std::unique_ptr<kube::Watch> watch(kube::Request request, kube::WatchSink sink) override {
     sink.onEvent = [this, resource = request.resource,
-                    hear = std::move(sink.onEvent)](std::string_view event) {
-      if (resource != mutedResource) hear(event);
+                    onEvent = std::move(sink.onEvent)](std::string_view event) {
+      if (resource != mutedResource) onEvent(event);
     };
     return api_.watch(std::move(request), std::move(sink));
   }

@@ -180,7 +180,7 @@ void Quotas::changed(const Resource& stored, const std::string& key, const json:
   if (stored.isCore("pods")) podOfClaimsChanged(key, now);
 }
 
-void Quotas::tableGone(const std::string& table) {
+void Quotas::tableRemoved(const std::string& table) {
   for (auto& [namespace_, quotas] : byNamespace_)
     for (auto& [name, quota] : quotas) {
       std::vector<std::string> items;

@@ -33,7 +33,7 @@ class Quotas {
   // Call after an object was stored or deleted (null).
   void changed(const Resource& stored, const std::string& key, const json::value* now);
   // Call after a table was removed with all of its objects.
-  void tableGone(const std::string& table);
+  void tableRemoved(const std::string& table);
 
  private:
   struct Quota {

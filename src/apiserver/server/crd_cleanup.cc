@@ -12,8 +12,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr const char* kDefinitions = "customresourcedefinitions.apiextensions.k8s.io";
-constexpr std::size_t kObjectsInATurn = 64;
-constexpr Duration kPauseBetweenLooks = 1s;
+constexpr std::size_t kObjectsPerSlice = 64;
+constexpr Duration kRecheckPause = 1s;
 
 Call callOfServer(kube::Verb verb, const Resource& resource, std::string_view version) {
   Call call;
@@ -59,7 +59,7 @@ void CrdCleanup::start(const std::string& name) {
 
 Task<void> CrdCleanup::run(std::string name) {
   bool asked = false;
-  for (Duration pause = Duration::zero();; pause = kPauseBetweenLooks) {
+  for (Duration pause = Duration::zero();; pause = kRecheckPause) {
     // Never runs on the stack of the call that deletes the definition.
     auto waiting = sleepFor(server_.executor(), pause);
     co_await waiting;
@@ -100,7 +100,7 @@ Task<bool> CrdCleanup::removeObjects(std::string table) {
     if (!resource) co_return true;
     std::vector<EntryPtr> some;
     const auto& entries = server_.store().table(table).entries();
-    for (auto it = entries.upper_bound(last); it != entries.end() && some.size() < kObjectsInATurn;
+    for (auto it = entries.upper_bound(last); it != entries.end() && some.size() < kObjectsPerSlice;
          ++it)
       some.push_back(it->second);
     if (some.empty()) co_return all;

@@ -15,7 +15,7 @@ namespace koord::apiserver {
 namespace {
 
 // Bytes of objects that are rendered as rows or metadata before other requests get a turn.
-constexpr std::size_t kBytesInATurn = 1 << 20;
+constexpr std::size_t kBytesPerSlice = 1 << 20;
 
 Outcome<std::uint64_t> numberOf(std::string_view text, std::string_view name) {
   std::uint64_t value = 0;
@@ -225,7 +225,7 @@ Task<Reply> renderInSlices(Executor& executor, const Call& call, Outcome<ListPag
   for (auto& entry : page->entries) {
     bytes += entry->text.size();
     writer.add(*std::exchange(entry, nullptr));
-    if (bytes < kBytesInATurn) continue;
+    if (bytes < kBytesPerSlice) continue;
     bytes = 0;
     auto yield = sleepFor(executor, Duration::zero());
     co_await yield;

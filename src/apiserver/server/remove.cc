@@ -50,7 +50,7 @@ void setFinalizer(json::object& metadata, std::string_view name, bool present) {
 }
 
 // Deletions before other requests get a turn.
-constexpr std::size_t kDeletionsInATurn = 64;
+constexpr std::size_t kDeletionsPerSlice = 64;
 
 std::string uidOf(const Entry& entry) {
   const auto object = parseJson(entry.bareText());
@@ -238,7 +238,7 @@ Task<Outcome<Written>> WriteCall::removeAll() {
   std::string items;
   std::size_t done = 0;
   for (const auto& entry : entries) {
-    if (++done % kDeletionsInATurn == 0) {
+    if (++done % kDeletionsPerSlice == 0) {
       auto yield = sleepFor(server_.executor_, Duration::zero());
       co_await yield;
     }

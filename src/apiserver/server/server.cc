@@ -296,11 +296,11 @@ Task<Reply> Server::answer(const Call& call) {
       (verb == kube::Verb::Get || verb == kube::Verb::List) && call.request.subresource != "scale";
   if (reading) {
     // Repeats a read whose result was reverted.
-    const bool inTurns = verb == kube::Verb::List && call.format != Format::Object;
+    const bool inSlices = verb == kube::Verb::List && call.format != Format::Object;
     std::optional<Outcome<ListPage>> page;
     bool durable = false;
     while (!durable) {
-      if (inTurns) {
+      if (inSlices) {
         page = pageOf(call, registry_, store_);
       } else {
         reply = read(call);

@@ -467,7 +467,7 @@ Outcome<> WriteCall::followUp(const json::value* object, std::string_view name) 
     } else if (const auto known = server_.registry_.findByTable(name); !known || known->custom) {
       // Objects of a built-in kind stay if a leftover definition of its name is deleted.
       server_.store_.eraseAll(server_.store_.table(name));
-      server_.quotas_.tableGone(std::string(name));
+      server_.quotas_.tableRemoved(std::string(name));
       server_.registry_.remove(name);
     }
   }

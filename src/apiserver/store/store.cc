@@ -219,9 +219,9 @@ void Store::recover() {
   if (onHealth_) onHealth_(nullptr);
 }
 
-void Store::observe(std::function<void(const Table&, const Event&)> onTakenBack,
+void Store::observe(std::function<void(const Table&, const Event&)> onReverted,
                     std::function<void(const Error*)> onHealth) {
-  onReverted_ = std::move(onTakenBack);
+  onReverted_ = std::move(onReverted);
   onHealth_ = std::move(onHealth);
 }
 
@@ -276,14 +276,14 @@ void Store::subscribe(Table& table, Watcher& watcher, std::uint64_t version) {
 void Store::unsubscribe(Table& table, Watcher& watcher) {
   for (auto& subscription : table.watchers_)
     if (subscription.watcher == &watcher) subscription.watcher = nullptr;
-  if (table.walks_ == 0) table.forgetGone();
+  if (table.walks_ == 0) table.removeCancelled();
 }
 
 void Store::endWalk(Table& table) {
-  if (--table.walks_ == 0) table.forgetGone();
+  if (--table.walks_ == 0) table.removeCancelled();
 }
 
-void Table::forgetGone() {
+void Table::removeCancelled() {
   watchers_.remove_if([](const Subscription& one) { return one.watcher == nullptr; });
 }
 

@@ -64,7 +64,7 @@ class Table {
 
  private:
   friend class Store;
-  void forgetGone();
+  void removeCancelled();
   struct Subscription {
     Watcher* watcher = nullptr;  // null: cancelled while events are delivered
     std::uint64_t after = 0;
@@ -131,9 +131,9 @@ class Store {
   // when a part of it has been reverted.
   using WhenDurable = std::move_only_function<void(bool durable)>;
   void whenDurable(std::uint64_t version, WhenDurable fn);
-  // onTakenBack: called for each reverted change, the newest first, after the table was reverted.
+  // onReverted: called for each reverted change, the newest first, after the table was reverted.
   // onHealth: called when the storage fails (the error) and when it can be written again (null).
-  void observe(std::function<void(const Table& table, const Event& event)> onTakenBack,
+  void observe(std::function<void(const Table& table, const Event& event)> onReverted,
                std::function<void(const Error* failure)> onHealth);
 
   // Delivers the changes after `version`, which must not be below table.oldestVersion(): durable

@@ -33,7 +33,7 @@ Quantity storageOf(const api::PersistentVolume& volume) {
   return storageIn(volume.spec.capacity);
 }
 
-bool isPromisedTo(const api::PersistentVolume& volume, const api::PersistentVolumeClaim& claim) {
+bool isReservedFor(const api::PersistentVolume& volume, const api::PersistentVolumeClaim& claim) {
   const auto& promise = volume.spec.claimRef;
   return promise && promise->name == claim.metadata.name &&
          promise->namespace_ == claim.metadata.namespace_ &&
@@ -48,14 +48,14 @@ std::optional<api::Selector> selectorOf(const api::PersistentVolumeClaim& claim)
 bool suits(const api::PersistentVolume& volume, const api::PersistentVolumeClaim& claim,
            const std::optional<api::Selector>& selector) {
   const api::PersistentVolumeSpec& spec = volume.spec;
-  const bool promised = isPromisedTo(volume, claim);
-  if (spec.claimRef && !promised) return false;
+  const bool reserved = isReservedFor(volume, claim);
+  if (spec.claimRef && !reserved) return false;
   if (storageOf(volume) < requestedStorage(claim) ||
       modeOf(spec.volumeMode) != modeOf(claim.spec.volumeMode) ||
       spec.volumeAttributesClassName != claim.spec.volumeAttributesClassName ||
       volume.metadata.deletionTimestamp)
     return false;
-  if (promised) return true;
+  if (reserved) return true;
   return volume.status.phase == "Available" && classNameOf(volume) == classNameOf(claim) &&
          (!selector || selector->matches(volume.metadata.labels)) && offersModes(volume, claim);
 }

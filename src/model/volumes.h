@@ -44,7 +44,7 @@ inline bool isFullyBound(const api::PersistentVolumeClaim& claim) {
 Quantity requestedStorage(const api::PersistentVolumeClaim& claim);
 Quantity storageOf(const api::PersistentVolume& volume);
 // True if the volume's claimRef names the claim: by name, and by uid if the claimRef has a uid.
-bool isPromisedTo(const api::PersistentVolume& volume, const api::PersistentVolumeClaim& claim);
+bool isReservedFor(const api::PersistentVolume& volume, const api::PersistentVolumeClaim& claim);
 
 // The claim's selector. nullopt if it has none; an invalid selector matches nothing.
 std::optional<api::Selector> selectorOf(const api::PersistentVolumeClaim& claim);

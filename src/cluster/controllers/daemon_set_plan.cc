@@ -88,11 +88,11 @@ class Planner {
   }
 
   // A node that must have a pod; `here` has the oldest pod first.
-  void visit(const std::string& node, const std::vector<PodPtr>& here, bool leaving) {
+  void visit(const std::string& node, const std::vector<PodPtr>& here, bool terminating) {
     auto& status = plan_.status;
     ++status.desiredNumberScheduled;
     if (here.empty()) {
-      if (!leaving) plan_.create.push_back(node);
+      if (!terminating) plan_.create.push_back(node);
       return;
     }
     ++status.currentNumberScheduled;
@@ -214,7 +214,7 @@ DaemonPods sortByNode(std::vector<PodPtr> pods) {
     if (const auto* used = api::findIn(pod->metadata.labels, kDaemonHashLabel))
       sorted.hashes.insert(*used);
     if (pod->metadata.deletionTimestamp)
-      sorted.leaving.insert(targetOf(*pod));
+      sorted.terminating.insert(targetOf(*pod));
     else
       sorted.byNode[targetOf(*pod)].push_back(std::move(pod));
   }
@@ -241,7 +241,7 @@ Result<DaemonPlan> planDaemons(const api::DaemonSet& set, const std::string& has
     const auto found = pods.byNode.extract(name);
     const auto here = found ? found.mapped() : std::vector<PodPtr>{};
     if (toleratesAll(sample->spec, node->spec.taints, Taints::All))
-      planner.visit(name, here, pods.leaving.contains(name));
+      planner.visit(name, here, pods.terminating.contains(name));
     else
       planner.misscheduled(here, true);
   }

@@ -10,7 +10,7 @@ namespace {
 
 constexpr Duration kPause = 10s;          // between two nodes of a zone
 constexpr Duration kCarefulPause = 100s;  // the same when most of its nodes fail
-constexpr Duration kAskAgain = 5s;
+constexpr Duration kRetryDelay = 5s;
 constexpr int kLargeZone = 50;  // smaller zones evict no pod if most nodes fail
 constexpr double kUnhealthyShare = 0.55;
 
@@ -60,8 +60,8 @@ std::optional<Duration> DisruptionZones::pauseOf(const Zone& zone) {
 std::optional<Duration> DisruptionZones::waitFor(const api::Node& node, SteadyTime now) {
   Zone& zone = zones_[zoneOf(node)];
   const auto pause = pauseOf(zone);
-  if (allFail() || !pause) return kAskAgain;
-  if (zone.last && now < *zone.last + *pause) return std::min(*zone.last + *pause - now, kAskAgain);
+  if (allFail() || !pause) return kRetryDelay;
+  if (zone.last && now < *zone.last + *pause) return std::min(*zone.last + *pause - now, kRetryDelay);
   zone.last = now;
   return std::nullopt;
 }

@@ -186,7 +186,7 @@ void NodeLifecycleController::start() {
                       [this](const auto& lease) { renewed_.erase(lease->metadata.name); }});
   pods_.addHandler({[this](const PodPtr& pod) { onPod(pod); },
                     [this](const auto&, const PodPtr& pod) { onPod(pod); },
-                    [this](const PodPtr& pod) { leaving_.erase(pod->metadata.uid); }});
+                    [this](const PodPtr& pod) { evictionSeen_.erase(pod->metadata.uid); }});
   nodes_.onSynced([this] {
     for (const auto& node : nodes_.objects()) nodeQueue_.add(node->metadata.name);
   });
@@ -217,9 +217,9 @@ void NodeLifecycleController::nodeSeen(const NodePtr& node, bool taintsChanged) 
   if (!taintsChanged) return;
   const bool evicting = std::ranges::any_of(
       node->spec.taints, [](const auto& taint) { return taint.effect == kNoExecute; });
-  if (!evicting && leaving_.empty()) return;  // waiting pods check again themselves
+  if (!evicting && evictionSeen_.empty()) return;  // waiting pods check again themselves
   for (const auto& pod : podsByNode_.of(node->metadata.name)) {
-    if (!evicting) leaving_.erase(pod->metadata.uid);
+    if (!evicting) evictionSeen_.erase(pod->metadata.uid);
     if (evicting) podQueue_.add(api::keyOf(pod->metadata).toString());
   }
 }
@@ -260,7 +260,7 @@ Task<Result<>> NodeLifecycleController::syncNode(std::string name) {
   co_return co_await setting;
 }
 
-api::List<api::Taint> NodeLifecycleController::taintsInTurn(const api::Node& node) {
+api::List<api::Taint> NodeLifecycleController::taintsWithinRate(const api::Node& node) {
   auto wanted = conditionTaints(node);
   const auto evicts = [](const api::Taint& taint) {
     return taint.effect == kNoExecute && (taint.key == kNotReady || taint.key == kUnreachable);
@@ -280,7 +280,7 @@ Task<Result<>> NodeLifecycleController::setTaints(NodePtr node) {
   if (!nodes_.synced()) co_return Result<>{};  // its zone is not known yet
   const WallTime now = executor_.wallNow();
   api::List<api::Taint> taints;
-  const auto wanted = taintsInTurn(*node);
+  const auto wanted = taintsWithinRate(*node);
   const auto isIn = [](const api::List<api::Taint>& list, const api::Taint& taint) {
     return std::ranges::any_of(list, [&](const auto& other) { return same(other, taint); });
   };
@@ -350,10 +350,10 @@ Task<Result<>> NodeLifecycleController::syncPod(std::string key) {
   const auto node = nodes_.get({"", pod->spec.nodeName});
   if (!node) co_return Result<>{};
   const WallTime now = executor_.wallNow();
-  const WallTime seen = leaving_.try_emplace(pod->metadata.uid, now).first->second;
+  const WallTime seen = evictionSeen_.try_emplace(pod->metadata.uid, now).first->second;
   const auto leave = evictionTime(*pod, node->spec.taints, seen);
   if (!leave) {
-    leaving_.erase(pod->metadata.uid);
+    evictionSeen_.erase(pod->metadata.uid);
     co_return Result<>{};
   }
   if (*leave > now) {

@@ -49,7 +49,7 @@ class NodeLifecycleController {
   // other nodes.
   void nodeCounted(const api::Node* before, const api::Node* after);
   // The taints for the node's conditions, without those that the rate limit delays.
-  api::List<api::Taint> taintsInTurn(const api::Node& node);
+  api::List<api::Taint> taintsWithinRate(const api::Node& node);
   void onPod(const PodPtr& pod);
   Task<Result<>> syncNode(std::string name);
   Task<Result<>> setTaints(NodePtr node);
@@ -71,7 +71,7 @@ class NodeLifecycleController {
   SteadyTime lastHeartbeat_{};                 // when this program last ran
   // When a pod that must be evicted was first seen, by uid. Taints that users set have no start
   // time.
-  std::map<std::string, WallTime> leaving_;
+  std::map<std::string, WallTime> evictionSeen_;
   kube::WorkQueue nodeQueue_;
   kube::WorkQueue podQueue_;
   TaskGroup tasks_;

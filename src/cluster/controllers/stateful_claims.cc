@@ -88,8 +88,8 @@ Task<Result<bool>> StatefulClaims::make(SetPtr set, int ordinal) {
   co_return true;
 }
 
-Task<Result<>> StatefulClaims::settle(SetPtr set, int ordinal, PodPtr pod, bool givenUp) {
-  const bool byPod = givenUp && isDeleted(*set, true);
+Task<Result<>> StatefulClaims::settle(SetPtr set, int ordinal, PodPtr pod, bool isBeingScaledDown) {
+  const bool byPod = isBeingScaledDown && isDeleted(*set, true);
   const bool bySet = !byPod && isDeleted(*set, false);
   for (const auto& claimTemplate : set->spec.volumeClaimTemplates) {
     const auto claim =

@@ -26,7 +26,7 @@ class StatefulClaims {
   // being deleted: the new pod must wait.
   Task<Result<bool>> make(SetPtr set, int ordinal);
   // Sets the owner of the pod's claims by the policy.
-  Task<Result<>> settle(SetPtr set, int ordinal, PodPtr pod, bool givenUp);
+  Task<Result<>> settle(SetPtr set, int ordinal, PodPtr pod, bool isBeingScaledDown);
 
  private:
   kube::Api& api_;

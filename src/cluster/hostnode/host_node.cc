@@ -178,8 +178,8 @@ Task<void> HostNode::work(std::string uid) {
   }
   Entry& entry = entries_.at(uid);
   entry.working = false;
-  const bool nothingLeft = entry.containers.empty() && !entry.hasCgroup && !entry.hasVolumes;
-  if (!entry.pod && nothingLeft && !entry.dirty) {
+  const bool isEmpty = entry.containers.empty() && !entry.hasCgroup && !entry.hasVolumes;
+  if (!entry.pod && isEmpty && !entry.dirty) {
     if (entry.timer != 0) executor_.cancel(entry.timer);
     entries_.erase(uid);
     updateQosCgroups();
@@ -282,7 +282,7 @@ Task<Result<>> HostNode::runPod(std::string uid, PodPtr pod) {
     auto removing = runtime_.removeContainer(id);
     auto removed = co_await removing;
     if (!removed) log::v(2, "{}", removed.error().message);
-    for (auto* ids : {&entries_.at(uid).unhealthy, &entries_.at(uid).saidGoodbye}) ids->erase(id);
+    for (auto* ids : {&entries_.at(uid).unhealthy, &entries_.at(uid).preStopFinished}) ids->erase(id);
     entries_.at(uid).terminationMessages.erase(id);
     entries_.at(uid).stopping.erase(id);
   }

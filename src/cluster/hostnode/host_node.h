@@ -94,7 +94,7 @@ class HostNode {
     // Containers by id: with a running postStart hook, with a finished preStop hook, killed by a
     // probe.
     std::set<std::string> settingUp;
-    std::set<std::string> saidGoodbye;
+    std::set<std::string> preStopFinished;
     std::set<std::string> unhealthy;
     std::map<std::string, std::string> terminationMessages;  // termination messages
     std::map<std::string, int> lastGoodRun;                  // see planPod

@@ -80,7 +80,7 @@ VolumeBinder::VolumeBinder(kube::Api& api, Executor& executor,
   claims_.addHandler({[this](const ClaimPtr& claim) { enqueue(*claim); },
                       [this](const auto&, const ClaimPtr& claim) { enqueue(*claim); },
                       [this](const ClaimPtr& claim) {
-                        said_.erase(claim->metadata.uid);
+                        lastEvents_.erase(claim->metadata.uid);
                         enqueue(*claim);
                       }});
   volumes_.addHandler({[this](const VolumePtr& volume) { enqueue(*volume); },
@@ -137,7 +137,7 @@ Task<Result<>> VolumeBinder::sync(std::string key) {
   co_return co_await syncing;
 }
 
-VolumePtr VolumeBinder::choose(const api::PersistentVolumeClaim& claim, bool promisedOnly) const {
+VolumePtr VolumeBinder::choose(const api::PersistentVolumeClaim& claim, bool reservedOnly) const {
   const auto selector = model::selectorOf(claim);
   const auto rank = [](const VolumePtr& volume) {
     return std::tuple(volume->spec.accessModes.size(), model::storageOf(*volume),
@@ -146,8 +146,8 @@ VolumePtr VolumeBinder::choose(const api::PersistentVolumeClaim& claim, bool pro
   VolumePtr best;
   for (const auto& volume : volumes_.objects()) {
     if (!model::suits(*volume, claim, selector)) continue;
-    if (model::isPromisedTo(*volume, claim)) return volume;
-    if (!promisedOnly && (!best || rank(volume) < rank(best))) best = volume;
+    if (model::isReservedFor(*volume, claim)) return volume;
+    if (!reservedOnly && (!best || rank(volume) < rank(best))) best = volume;
   }
   return best;
 }
@@ -224,7 +224,7 @@ Task<Result<>> VolumeBinder::syncRequested(ClaimPtr claim) {
     auto waiting = setClaimStatus(std::move(claim), "Pending", nullptr);
     co_return co_await waiting;
   }
-  if (model::isPromisedTo(*volume, *claim)) {
+  if (model::isReservedFor(*volume, *claim)) {
     auto binding = bind(std::move(volume), std::move(claim));
     co_return co_await binding;
   }
@@ -263,7 +263,7 @@ Task<Result<>> VolumeBinder::syncBound(ClaimPtr claim) {
   }
   if (volume->spec.claimRef && volume->spec.claimRef->uid != claim->metadata.uid) {
     // A volume that names the claim only needs its other side; all others are bound first.
-    if (!model::isPromisedTo(*volume, *claim)) {
+    if (!model::isReservedFor(*volume, *claim)) {
       auto losing =
           markLost(std::move(claim), "ClaimMisbound",
                    "Two claims are bound to the same volume, this one is bound incorrectly");
@@ -440,7 +440,7 @@ Task<Result<>> VolumeBinder::setVolumePhase(VolumePtr volume, std::string phase,
 
 void VolumeBinder::recordEvent(const api::PersistentVolumeClaim& claim, std::string_view type,
                                std::string_view reason, std::string message) {
-  auto& last = said_[claim.metadata.uid];
+  auto& last = lastEvents_[claim.metadata.uid];
   if (last == message) return;
   last = message;
   events_.record(kube::referenceTo(api::PersistentVolumeClaim::kType, claim.metadata), type, reason,

@@ -56,7 +56,7 @@ class VolumeBinder {
   Task<Result<>> unbind(VolumePtr volume);
 
   // The smallest of the matching volumes with the fewest access modes; nullptr if none matches.
-  VolumePtr choose(const api::PersistentVolumeClaim& claim, bool promisedOnly) const;
+  VolumePtr choose(const api::PersistentVolumeClaim& claim, bool reservedOnly) const;
   // Call when no volume matches: names the provisioner, or reports what is missing.
   Task<Result<>> requestProvisioning(ClaimPtr claim);
   Task<Result<>> bind(VolumePtr volume, ClaimPtr claim);
@@ -71,7 +71,7 @@ class VolumeBinder {
   kube::Informer<api::PersistentVolume>& volumes_;
   kube::Informer<api::StorageClass>& classes_;
   kube::EventRecorder& events_;
-  std::map<std::string, std::string> said_;  // by claim uid: the last event, not repeated in a row
+  std::map<std::string, std::string> lastEvents_;  // by claim uid: the last event, not repeated in a row
   kube::WorkQueue queue_;
 };
 

@@ -160,7 +160,7 @@ Status VolumeBinding::reserve(CycleState& state, const PodPtr& pod, NodeId node)
   const Plan plan = planFor(*claims, node);
   VolumePromises promises;
   for (const auto& [claim, volume] : plan.bindings) {
-    if (isPromisedTo(*volume, *claim) && !volume->spec.claimRef->uid.empty()) {
+    if (isReservedFor(*volume, *claim) && !volume->spec.claimRef->uid.empty()) {
       promises.volumes.push_back(volume);
       continue;
     }

@@ -19,7 +19,7 @@ std::vector<VolumeOption> optionsFor(const api::PersistentVolumeClaim& claim,
   volumes.forEach([&](const VolumePtr& volume) {
     if (classNameOf(*volume) == className && model::suits(*volume, claim, selector))
       options.push_back(
-          {volume, model::storageOf(*volume), isPromisedTo(*volume, claim), whereUsable(*volume)});
+          {volume, model::storageOf(*volume), isReservedFor(*volume, claim), whereUsable(*volume)});
   });
   std::ranges::sort(options, [](const VolumeOption& a, const VolumeOption& b) {
     if (a.promised != b.promised) return a.promised;

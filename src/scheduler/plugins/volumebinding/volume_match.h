@@ -12,7 +12,7 @@ namespace koord::scheduler {
 using ClaimPtr = std::shared_ptr<const api::PersistentVolumeClaim>;
 using VolumePtr = std::shared_ptr<const api::PersistentVolume>;
 
-using model::isPromisedTo;
+using model::isReservedFor;
 using model::requestedStorage;
 
 // A volume and the nodes where it is usable.

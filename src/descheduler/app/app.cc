@@ -55,7 +55,7 @@ class App final : public kube::Running {
     elector_ = std::make_unique<kube::LeaderElector>(
         component_.api(), component_.executor(), options, component_.random().fork(),
         [this, identity = options.identity] {
-          tell(identity + " became leader");
+          notify(identity + " became leader");
           lead();
         },
         [this] {
@@ -105,7 +105,7 @@ class App final : public kube::Running {
   }
 
   // Records an event about the lease.
-  void tell(const std::string& what) {
+  void notify(const std::string& what) {
     const kube::ElectionConfig& election = descheduler_.prepared().configuration.leaderElection;
     api::ObjectMeta lease;
     lease.namespace_ = election.resourceNamespace;

@@ -33,10 +33,10 @@ Arbitrator::Arbitrator(const MigrationControllerArgs& args, Handle& handle, Jobs
       writer_(handle, jobs) {}
 
 void Arbitrator::start() {
-  const auto look = [this] { dirty_ = true; };
-  handle_.stores().pods().addHandler({[look](const PodPtr&) { look(); },
-                                      [look](const PodPtr&, const PodPtr&) { look(); },
-                                      [look](const PodPtr&) { look(); }});
+  const auto markDirty = [this] { dirty_ = true; };
+  handle_.stores().pods().addHandler({[markDirty](const PodPtr&) { markDirty(); },
+                                      [markDirty](const PodPtr&, const PodPtr&) { markDirty(); },
+                                      [markDirty](const PodPtr&) { markDirty(); }});
   tasks_.spawn(runForever());
 }
 

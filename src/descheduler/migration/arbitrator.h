@@ -25,7 +25,7 @@ class Arbitrator {
 
   void start();
   // Call after a change that may allow jobs to pass.
-  void look() { dirty_ = true; }
+  void markDirty() { dirty_ = true; }
   std::size_t waiting() const { return waiting_; }
 
  private:

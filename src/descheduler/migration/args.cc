@@ -287,14 +287,14 @@ json::object MigrationControllerArgs::document() const {
   if (!defaultDeleteOptions.is_null()) out["defaultDeleteOptions"] = defaultDeleteOptions;
   out["arbitrationArgs"] =
       json::object{{"enabled", arbitration}, {"interval", formatDuration(arbitrationInterval)}};
-  json::object look{{"enabled", landing.enabled},
+  json::object document{{"enabled", landing.enabled},
                     {"leaseNamespace", landing.leaseNamespace},
                     {"leaseName", landing.leaseName},
                     {"port", landing.port},
                     {"noReturnPeriod", formatDuration(landing.noReturnPeriod)}};
-  if (!landing.caFile.empty()) look["caFile"] = landing.caFile;
-  if (!landing.schedulerURL.empty()) look["schedulerURL"] = landing.schedulerURL;
-  out["landing"] = std::move(look);
+  if (!landing.caFile.empty()) document["caFile"] = landing.caFile;
+  if (!landing.schedulerURL.empty()) document["schedulerURL"] = landing.schedulerURL;
+  out["landing"] = std::move(document);
   return out;
 }
 

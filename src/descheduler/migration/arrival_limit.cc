@@ -11,7 +11,7 @@ std::string_view ArrivalLimit::nodeOf(const api::PodMigrationJob& job) {
                                      : std::string_view(job.status.nodeName);
 }
 
-std::map<std::string, std::int64_t> ArrivalLimit::underWay() const {
+std::map<std::string, std::int64_t> ArrivalLimit::arrivingByNode() const {
   std::map<std::string, std::int64_t> counts;
   if (!limited()) return counts;
   for (const std::string& name : jobs_.open())
@@ -19,7 +19,7 @@ std::map<std::string, std::int64_t> ArrivalLimit::underWay() const {
   return counts;
 }
 
-std::string ArrivalLimit::words(std::string_view node, std::int64_t count) const {
+std::string ArrivalLimit::limitMessage(std::string_view node, std::int64_t count) const {
   return fmt::format("{} pods are on their way to node {} (maxArrivingPerNode: {})", count, node,
                      args_.maxArrivingPerNode);
 }
@@ -34,7 +34,7 @@ std::string ArrivalLimit::refusal(const api::PodMigrationJob& job,
     if (name == job.metadata.name || nodeOf(*other) != node) continue;
     count += conditionOf(other->status, condition::kEviction) || starting.contains(name);
   }
-  return count < args_.maxArrivingPerNode ? std::string() : words(node, count);
+  return count < args_.maxArrivingPerNode ? std::string() : limitMessage(node, count);
 }
 
 }  // namespace koord::descheduler

@@ -22,13 +22,13 @@ class ArrivalLimit {
   // unknown.
   static std::string_view nodeOf(const api::PodMigrationJob& job);
   // The number of unfinished jobs by future node.
-  std::map<std::string, std::int64_t> underWay() const;
+  std::map<std::string, std::int64_t> arrivingByNode() const;
   // Why the job must wait before its pod is evicted: the pods of too many other jobs are evicted
   // and their replacements not running yet. `starting`: jobs that are about to evict. "" if it need
   // not wait.
   std::string refusal(const api::PodMigrationJob& job, const std::set<std::string>& starting) const;
   // The message for a node to which so many pods are on their way.
-  std::string words(std::string_view node, std::int64_t count) const;
+  std::string limitMessage(std::string_view node, std::int64_t count) const;
 
  private:
   const MigrationControllerArgs& args_;

@@ -73,7 +73,7 @@ Result<> MigrationController::start() {
     metrics_.changed(before, after);
     futileMoves_.changed(before, after);
     reconciler_.jobChanged(before, after);
-    arbitrator_.look();
+    arbitrator_.markDirty();
   });
   rememberEvictions();
   reconciler_.start();

@@ -47,9 +47,9 @@ Duration PodEvictor::takeToken() {
 
 json::object PodEvictor::deleteOptionsOf(const api::PodMigrationJob& job,
                                          const api::Pod& pod) const {
-  const json::value& said =
+  const json::value& configured =
       job.spec.deleteOptions.is_object() ? job.spec.deleteOptions : args_.defaultDeleteOptions;
-  json::object options = said.is_object() ? said.get_object() : json::object();
+  json::object options = configured.is_object() ? configured.get_object() : json::object();
   json::value& conditions = options["preconditions"];
   if (!conditions.is_object()) conditions = json::object();
   conditions.get_object()["uid"] = pod.metadata.uid;
@@ -128,7 +128,7 @@ Task<Result<>> PodEvictor::evict(JobPtr job, std::shared_ptr<const api::Pod> pod
   co_return done;
 }
 
-Task<Result<>> PodEvictor::takeBack(api::ObjectKey pod, std::string uid) {
+Task<Result<>> PodEvictor::revert(api::ObjectKey pod, std::string uid) {
   json::object annotations;
   annotations[kAnnotationSoftEviction] = nullptr;
   json::value patch = json::object{

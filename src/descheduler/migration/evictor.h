@@ -25,7 +25,7 @@ class PodEvictor {
   // Evicts only the pod with this uid. Counts and logs the eviction and writes an event.
   Task<Result<>> evict(JobPtr job, std::shared_ptr<const api::Pod> pod);
   // Reverts a soft eviction's request.
-  Task<Result<>> takeBack(api::ObjectKey pod, std::string uid);
+  Task<Result<>> revert(api::ObjectKey pod, std::string uid);
 
  private:
   Task<Result<>> evictByPolicy(JobPtr job, std::shared_ptr<const api::Pod> pod, std::string policy);

@@ -30,13 +30,13 @@ class FutileMoves {
                                 const api::PodMigrationJobStatus& status);
 
  private:
-  struct Try {
+  struct FailedMove {
     std::string job;
     WallTime end{};
     Duration took{};
   };
   const Jobs& jobs_;
-  Try unseen_;         // the last job whose Reservation was not handled
+  FailedMove unseen_;         // the last job whose Reservation was not handled
   WallTime seenAt_{};  // when a Reservation was last handled
 };
 

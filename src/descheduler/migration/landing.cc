@@ -12,7 +12,7 @@ namespace koord::descheduler {
 
 namespace {
 
-constexpr Duration kAskAgain = std::chrono::minutes(1);
+constexpr Duration kRetryDelay = std::chrono::minutes(1);
 constexpr Duration kPatience = std::chrono::seconds(5);
 // Only a pod's metadata and spec decide its placement. These long fields of them are omitted.
 constexpr const char* kContainerFields[] = {"command", "args", "env", "workingDir"};
@@ -52,7 +52,7 @@ json::value podDocument(const LandingMove& move) {
 
 }  // namespace
 
-std::string landingQuestion(const std::vector<LandingMove>& moves) {
+std::string landingRequest(const std::vector<LandingMove>& moves) {
   json::array pods;
   for (const LandingMove& move : moves) {
     json::object each{{"pod", podDocument(move)}, {"from", move.pod->spec.nodeName}};
@@ -66,7 +66,7 @@ std::string landingQuestion(const std::vector<LandingMove>& moves) {
   return toJson(json::value(json::object{{"pods", std::move(pods)}}));
 }
 
-Result<std::vector<LandingPlace>> readLandingAnswer(std::string_view body, std::size_t count) {
+Result<std::vector<LandingPlace>> readLandingReply(std::string_view body, std::size_t count) {
   auto document = parseJson(body);
   if (!document) return fail(std::move(document.error()));
   const json::value* pods = find(*document, "pods");
@@ -146,19 +146,19 @@ Task<Result<std::vector<LandingPlace>>> SchedulerLanding::queryScheduler(std::st
   auto reply = co_await fetching;
   if (!reply) co_return fail(std::move(reply.error()));
   if (reply->status == 404) {
-    retryAt_ = handle_.executor().steadyNow() + kAskAgain;
+    retryAt_ = handle_.executor().steadyNow() + kRetryDelay;
     co_return fail(ErrorCode::NotFound, "it does not know the question");
   }
   if (reply->status != 200)
     co_return fail(ErrorCode::Unavailable,
                    fmt::format("it answers with status {}: {}", reply->status, reply->body));
-  co_return readLandingAnswer(reply->body, count);
+  co_return readLandingReply(reply->body, count);
 }
 
 Task<std::optional<std::vector<LandingPlace>>> SchedulerLanding::ask(
     std::vector<LandingMove> moves) {
   if (!http_ || !args_.enabled || handle_.executor().steadyNow() < retryAt_) co_return std::nullopt;
-  const std::string body = landingQuestion(moves);
+  const std::string body = landingRequest(moves);
   Error problem;
   // The leader may have changed since it was found.
   for (int tries = 0; tries < 2; ++tries) {

@@ -58,7 +58,7 @@ class SchedulerLanding final : public Landing {
 };
 
 // The request body for the service, without unneeded fields.
-std::string landingQuestion(const std::vector<LandingMove>& moves);
-Result<std::vector<LandingPlace>> readLandingAnswer(std::string_view body, std::size_t count);
+std::string landingRequest(const std::vector<LandingMove>& moves);
+Result<std::vector<LandingPlace>> readLandingReply(std::string_view body, std::size_t count);
 
 }  // namespace koord::descheduler

@@ -114,7 +114,7 @@ Task<std::string> Migrator::refusal(PodPtr pod, std::vector<PodPtr> pods) {
   co_return why;
 }
 
-std::vector<LandingMove> Migrator::movesUnderWay() const {
+std::vector<LandingMove> Migrator::movesInFlight() const {
   std::vector<LandingMove> moves;
   for (const std::string& name : jobs_.open()) {
     const JobPtr job = jobs_.get(name);
@@ -149,7 +149,7 @@ void Migrator::rememberDryRun(const Plan& plan) {
 
 // The decided moves, followed by those of the plan.
 Task<Result<std::vector<LandingMove>>> Migrator::movesWith(const Plan* plan) {
-  std::vector<LandingMove> moves = movesUnderWay();
+  std::vector<LandingMove> moves = movesInFlight();
   const SteadyTime now = handle_.executor().steadyNow();
   std::erase_if(dryMoves_, [&](const auto& entry) { return now - entry.second.at > kDryRunLasts; });
   for (const auto& [uid, dry] : dryMoves_)
@@ -175,7 +175,7 @@ Task<Result<std::vector<LandingMove>>> Migrator::movesWith(const Plan* plan) {
 
 // The number of pods on their way, by node, including those of dry runs.
 std::map<std::string, std::int64_t> Migrator::arriving() const {
-  auto counts = arrivals_.underWay();
+  auto counts = arrivals_.arrivingByNode();
   for (const auto& [uid, dry] : dryMoves_)
     if (!dry.landing.empty()) ++counts[dry.landing];
   return counts;
@@ -193,7 +193,7 @@ std::string Migrator::takePlaces(std::span<const LandingPlace> places, const std
     const std::int64_t count = place.node.empty() ? 0 : counts[place.node]++;
     if (arrivals_.limited() && count >= args_.maxArrivingPerNode) {
       metrics_.denied("maxArrivingPerNode");
-      return fmt::format("pod {} has to wait: {}", name, arrivals_.words(place.node, count));
+      return fmt::format("pod {} has to wait: {}", name, arrivals_.limitMessage(place.node, count));
     }
     if (place.node.empty() || (avoided && !worse.empty()))
       return fmt::format("pod {} would find no better place: {}", name,

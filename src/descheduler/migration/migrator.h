@@ -69,7 +69,7 @@ class Migrator {
   // The nodes that pods of its workload left recently, and the last time.
   std::map<std::string, WallTime> recentlyLeftNodes(const api::Pod& pod) const;
   // Decided moves that the scheduler does not know yet.
-  std::vector<LandingMove> movesUnderWay() const;
+  std::vector<LandingMove> movesInFlight() const;
   void rememberDryRun(const Plan& plan);
   std::string newName() const;
 

@@ -72,9 +72,9 @@ void ObjectLimiter::spend(const std::string& namespace_, const std::string& work
     spendFrom(kind, key, most && !most->percent ? most->number : 0, ago);
   }
   if (const auto it = args_.objectLimiters.find(kWorkload); it != args_.objectLimiters.end()) {
-    const auto& said =
+    const auto& configured =
         it->second.maxMigrating ? it->second.maxMigrating : args_.maxMigratingPerWorkload;
-    spendFrom(kWorkload, workload, limitFor(replicas, said), ago);
+    spendFrom(kWorkload, workload, limitFor(replicas, configured), ago);
   }
 }
 

@@ -25,7 +25,7 @@ using ::testing::HasSubstr;
 
 // --- Limits of workloads.
 
-std::optional<NumberOrPercent> said(const char* text) {
+std::optional<NumberOrPercent> configured(const char* text) {
   return numberOrPercentOf(*parseJson(text));
 }
 
@@ -38,17 +38,17 @@ TEST(WorkloadLimits, are_as_upstream_has_them) {
                          Row{3, 1, 1, 1, 3}, Row{4, 2, 1, 2, 4}, Row{10, 2, 1, 5, 5},
                          Row{11, 2, 1, 5, 5}, Row{25, 2, 2, 12, 5}, Row{100, 10, 10, 50, 5}}) {
     EXPECT_EQ(limitFor(row.replicas, {}), row.unset) << row.replicas;
-    EXPECT_EQ(limitFor(row.replicas, said("\"10%\"")), row.tenth) << row.replicas;
-    EXPECT_EQ(limitFor(row.replicas, said("\"50%\"")), row.half) << row.replicas;
-    EXPECT_EQ(limitFor(row.replicas, said("5")), row.five) << row.replicas;
+    EXPECT_EQ(limitFor(row.replicas, configured("\"10%\"")), row.tenth) << row.replicas;
+    EXPECT_EQ(limitFor(row.replicas, configured("\"50%\"")), row.half) << row.replicas;
+    EXPECT_EQ(limitFor(row.replicas, configured("5")), row.five) << row.replicas;
   }
 }
 
 TEST(WorkloadLimits, are_numbers_or_percentages_and_nothing_else) {
-  EXPECT_EQ(said("3")->number, 3);
-  EXPECT_TRUE(said("\"30%\"")->percent);
+  EXPECT_EQ(configured("3")->number, 3);
+  EXPECT_TRUE(configured("\"30%\"")->percent);
   for (const char* text : {"\"3\"", "\"%\"", "\"3.5%\"", "1.5", "true", "\"x%\"", "{}"})
-    EXPECT_FALSE(said(text)) << text;
+    EXPECT_FALSE(configured(text)) << text;
 }
 
 // --- Arguments.
@@ -389,16 +389,16 @@ TEST(Landing, asks_with_what_decides_and_reads_what_is_answered) {
       R"({"metadata": {"name": "p", "managedFields": []}, "status": {"phase": "Running"},
           "spec": {"containers": [{"image": "i", "command": ["sleep"]}], "nodeName": "n1"}})"));
   const std::string question =
-      landingQuestion({{.pod = pod, .whole = whole, .stays = true, .avoid = {"n1"}}});
+      landingRequest({{.pod = pod, .whole = whole, .stays = true, .avoid = {"n1"}}});
   EXPECT_EQ(question,
             R"({"pods":[{"pod":{"metadata":{"name":"p"},"spec":{"containers":[{"image":"i"}],)"
             R"("nodeName":"n1"}},"from":"n1","stays":true,"avoid":["n1"]}]})");
-  const auto places = readLandingAnswer(R"({"pods": [{"node": "n2"}, {"message": "no room"}]})", 2);
+  const auto places = readLandingReply(R"({"pods": [{"node": "n2"}, {"message": "no room"}]})", 2);
   ASSERT_TRUE(places);
   EXPECT_EQ((*places)[0].node, "n2");
   EXPECT_EQ((*places)[1].why, "no room");
-  EXPECT_FALSE(readLandingAnswer(R"({"pods": []})", 2));
-  EXPECT_FALSE(readLandingAnswer("<html>", 1));
+  EXPECT_FALSE(readLandingReply(R"({"pods": []})", 2));
+  EXPECT_FALSE(readLandingReply("<html>", 1));
 }
 
 TEST(Landing, asks_for_a_pod_that_is_kept_with_what_its_containers_ask_for_together) {
@@ -415,7 +415,7 @@ TEST(Landing, asks_for_a_pod_that_is_kept_with_what_its_containers_ask_for_toget
   establishFacts(*pod);
   slim(*pod, false);
   EXPECT_EQ(
-      landingQuestion({{.pod = pod}}),
+      landingRequest({{.pod = pod}}),
       R"({"pods":[{"pod":{"metadata":{"name":"p","uid":"u"},"spec":{"nodeName":"n1","containers":)"
       R"([{"name":"all","resources":{"requests":{"cpu":"500m","memory":"2048",)"
       R"("example.com/card":"2"}}}]}},"from":"n1"}]})");

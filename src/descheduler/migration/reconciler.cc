@@ -195,7 +195,7 @@ Reconciler::Step Reconciler::checkTime(Work* work) {
   if (eviction && eviction->status != "True") {
     const PodPtr pod = handle_.stores().pod(podKeyOf(*work->job));
     if (pod && pod->metadata.uid == work->job->spec.podRef.uid && isSoftEvicted(*pod)) {
-      auto taking = evictor_.takeBack(api::keyOf(pod->metadata), pod->metadata.uid);
+      auto taking = evictor_.revert(api::keyOf(pod->metadata), pod->metadata.uid);
       (void)co_await taking;
     }
   }

@@ -22,13 +22,13 @@ json::value documentOf(const NumberOrPercent& value) {
   return json::value(std::to_string(value.number) + "%");
 }
 
-std::int64_t limitFor(std::int64_t replicas, const std::optional<NumberOrPercent>& said) {
+std::int64_t limitFor(std::int64_t replicas, const std::optional<NumberOrPercent>& configured) {
   if (replicas <= 0) return 0;
   std::int64_t limit = 1;
-  if (said) {
-    limit = said->percent
-                ? static_cast<std::int64_t>(static_cast<__int128>(said->number) * replicas / 100)
-                : said->number;
+  if (configured) {
+    limit = configured->percent
+                ? static_cast<std::int64_t>(static_cast<__int128>(configured->number) * replicas / 100)
+                : configured->number;
     limit = std::max<std::int64_t>(limit, 1);
   } else if (replicas >= 4) {
     limit = std::max<std::int64_t>(replicas > 10 ? replicas / 10 : 0, 2);

@@ -26,6 +26,6 @@ json::value documentOf(const NumberOrPercent& value);
 //
 // Upstream's own rule for more than ten replicas begins below its rule for ten (11 replicas: 1, 10:
 // 2); here it is never less than 2.
-std::int64_t limitFor(std::int64_t replicas, const std::optional<NumberOrPercent>& said);
+std::int64_t limitFor(std::int64_t replicas, const std::optional<NumberOrPercent>& configured);
 
 }  // namespace koord::descheduler

@@ -96,7 +96,7 @@ void Arrivals::remove(const Pod& pod) {
   --pods;
 }
 
-bool hasRoom(const Pod& pod, const NodeView& node, const Arrivals* arrivals) {
+bool hasCapacityFor(const Pod& pod, const NodeView& node, const Arrivals* arrivals) {
   const PodFacts& facts = pod.facts;
   if (facts.is(PodFacts::Beyond)) return false;
   static const Arrivals kNone;
@@ -121,7 +121,7 @@ bool hasRoom(const Pod& pod, const NodeView& node, const Arrivals* arrivals) {
 bool fitsKoordinator(const Pod& pod, const NodeDemand& demand, const NodeView& node,
                      const Arrivals* arrivals) {
   return !node.node->spec.unschedulable && demand.matches(*node.node) &&
-         toleratesTaints(pod, *node.node) && hasRoom(pod, node, arrivals);
+         toleratesTaints(pod, *node.node) && hasCapacityFor(pod, node, arrivals);
 }
 
 std::string_view kubernetesMisfit(const Pod& pod, const NodeDemand& demand, const NodeView& node) {
@@ -130,7 +130,7 @@ std::string_view kubernetesMisfit(const Pod& pod, const NodeDemand& demand, cons
   if (!toleratesTaints(pod, *node.node)) return "pod does not tolerate taints on the node";
   if (repelledBy(pod, node)) return "pod matches inter-pod anti-affinity rule of other pod on node";
   if (node.name() == pod.spec.nodeName) return {};
-  if (!hasRoom(pod, node)) return "insufficient resources";
+  if (!hasCapacityFor(pod, node)) return "insufficient resources";
   const auto slots = model::amountOf(node.node->status.allocatable, "pods").value();
   if (node.pods->running + 1 > slots) return "insufficient pods";
   return {};

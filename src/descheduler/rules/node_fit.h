@@ -41,7 +41,7 @@ struct Arrivals {
 };
 
 // Returns true if the node has enough free resources for the pod's requests.
-bool hasRoom(const Pod& pod, const NodeView& node, const Arrivals* arrivals = nullptr);
+bool hasCapacityFor(const Pod& pod, const NodeView& node, const Arrivals* arrivals = nullptr);
 
 // Koordinator's check: selector, affinity, taints, free resources, not cordoned. Ignores pod slots
 // and affinity between pods.

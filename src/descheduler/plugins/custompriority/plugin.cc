@@ -102,7 +102,7 @@ CustomPriority::Target* CustomPriority::targetFor(const Pod& pod, const Targets&
   const NodeDemand demand(pod);
   for (Target* target : targets) {
     if (args_.nodeFit ? !fitsKoordinator(pod, demand, *target->node, &target->arrivals)
-                      : !hasRoom(pod, *target->node, &target->arrivals))
+                      : !hasCapacityFor(pod, *target->node, &target->arrivals))
       continue;
     const auto slots = model::amountOf(target->node->node->status.allocatable, "pods").value();
     if (target->node->pods->running + target->arrivals.pods < slots) return target;
@@ -191,7 +191,7 @@ Task<void> CustomPriority::drain(const NodeView& source, const Level& level,
     if (!placed) break;
   }
   if (!closed) co_return;
-  auto ending = mark(source, placed ? Drain::Done : Drain::GivenUp);
+  auto ending = mark(source, placed ? Drain::Done : Drain::Abandoned);
   const auto ended = co_await ending;
 }
 

@@ -60,7 +60,7 @@ class CustomPriority final : public Plugin, public BalancePlugin {
   Task<bool> evict(PodPtr pod, std::string reason);
   // The state of a node's drain. During the drain the node has an annotation: if the process dies
   // in the middle, the next process uncordons only nodes that this plugin cordoned.
-  enum class Drain { Begins, GivenUp, Done };
+  enum class Drain { Begins, Abandoned, Done };
   Task<Result<>> mark(const NodeView& node, Drain state);
 
   Handle& handle_;

@@ -137,7 +137,7 @@ DefaultEvictorArgs DefaultEvictorArgs::read(Fields& args) {
     args.error(
         "noEvictionPolicy",
         fmt::format("Unsupported value: \"{}\": supported values: Mandatory, Preferred", policy));
-  out.keepPreferring = policy == "Mandatory";
+  out.protectsPreferNoEviction = policy == "Mandatory";
   const bool protections = readPodProtections(args, out);
   readLegacy(args, out, protections);
   for (const std::string_view field :

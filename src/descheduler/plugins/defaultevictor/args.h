@@ -20,7 +20,7 @@ struct DefaultEvictorArgs {
   std::string priorityClass;  // its value is the threshold; resolved at start
   std::uint32_t minReplicas = 0;
   std::optional<Duration> minPodAge;
-  bool keepPreferring = false;  // noEvictionPolicy Mandatory
+  bool protectsPreferNoEviction = false;  // noEvictionPolicy Mandatory
   // The protections in force.
   bool localStorage = true;
   bool daemonSets = true;

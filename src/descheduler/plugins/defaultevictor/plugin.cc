@@ -112,7 +112,7 @@ bool DefaultEvictor::isTooYoung(const Pod& pod) const {
 std::string_view DefaultEvictor::refusal(const Pod& pod) const {
   const PodFacts& facts = pod.facts;
   if (facts.is(PodFacts::EvictMe)) return {};
-  if (args_.keepPreferring && facts.is(PodFacts::PreferStay))
+  if (args_.protectsPreferNoEviction && facts.is(PodFacts::PreferStay))
     return "pod has the no-eviction annotation";
   if (facts.is(PodFacts::Mirror)) return "pod is a mirror pod";
   if (facts.is(PodFacts::Static)) return "pod is a static pod";

@@ -28,9 +28,9 @@ Percentages readPercentages(Fields& fields, std::string_view name, const Percent
 }
 
 // Reports the resources of both whose value in `less` is larger.
-template <class Tell>
+template <class Report>
 void compareOrder(std::string_view name, const Percentages& less, std::string_view otherName,
-                  const Percentages& more, Tell reportPool) {
+                  const Percentages& more, Report reportPool) {
   for (const auto& [resource, percent] : less) {
     const auto other = more.find(resource);
     if (other == more.end() || percent <= other->second) continue;
@@ -47,7 +47,7 @@ void requireOrder(Fields& fields, std::string_view name, const Percentages& less
 }
 
 // Notes prod thresholds without effect: the node exceeds the threshold of all pods first.
-void noteIdleProdThresholds(const Fields& fields, const NodePool& pool,
+void noteProdThresholdsWithoutEffect(const Fields& fields, const NodePool& pool,
                             std::vector<std::string>& notes) {
   compareOrder("prodHighThresholds", pool.prodHigh, "highThresholds", pool.high,
                [&](const std::string& at, const std::string&) {
@@ -98,7 +98,7 @@ NodePool readPool(Fields& fields, const NodePool& inherited, std::vector<std::st
   if (!pool.useDeviationThresholds) {  // distances from an average need no order
     requireOrder(fields, "lowThresholds", pool.low, "highThresholds", pool.high);
     requireOrder(fields, "prodLowThresholds", pool.prodLow, "prodHighThresholds", pool.prodHigh);
-    noteIdleProdThresholds(fields, pool, notes);
+    noteProdThresholdsWithoutEffect(fields, pool, notes);
   }
   pool.weights = fields.has("resourceWeights") ? fields.integers("resourceWeights", 0, kMost)
                                                : (fields.raw("resourceWeights"), inherited.weights);

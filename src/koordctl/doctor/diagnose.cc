@@ -26,7 +26,7 @@ std::string namesOf(const std::vector<std::string>& names) {
   return text;
 }
 
-void checkDefinitions(const ClusterState& picture, std::vector<Finding>& findings) {
+void checkDefinitions(const ClusterState& state, std::vector<Finding>& findings) {
   std::vector<std::string> missing;
   for (const char* name :
        {"nodemetrics.slo.koordinator.sh", "nodeslos.slo.koordinator.sh",
@@ -34,7 +34,7 @@ void checkDefinitions(const ClusterState& picture, std::vector<Finding>& finding
         "reservations.scheduling.koordinator.sh", "elasticquotas.scheduling.sigs.k8s.io",
         "podgroups.scheduling.sigs.k8s.io", "elasticquotaprofiles.quota.koordinator.sh",
         "noderesourcetopologies.topology.node.k8s.io"})
-    if (std::ranges::none_of(picture.crds, [&](const json::value& crd) {
+    if (std::ranges::none_of(state.crds, [&](const json::value& crd) {
           return textAt(crd, "metadata", "name") == name;
         }))
       missing.emplace_back(name);
@@ -46,19 +46,19 @@ void checkDefinitions(const ClusterState& picture, std::vector<Finding>& finding
   }
 }
 
-void checkLeases(const ClusterState& picture, std::vector<Finding>& findings) {
+void checkLeases(const ClusterState& state, std::vector<Finding>& findings) {
   for (const char* name : {"koordinator-manager", "koord-scheduler"}) {
     const auto lease = std::ranges::find_if(
-        picture.leases, [&](const api::Lease& l) { return l.metadata.name == name; });
+        state.leases, [&](const api::Lease& l) { return l.metadata.name == name; });
     const std::string who = name == std::string_view("koord-scheduler") ? name : "koord-manager";
-    if (lease == picture.leases.end()) {
+    if (lease == state.leases.end()) {
       findings.push_back({Level::Problem,
                           fmt::format("{} never led: there is no lease {}", who, name),
                           fmt::format("kubectl -n koordinator-system logs deploy/{}", who)});
       continue;
     }
     const auto age =
-        lease->spec.renewTime ? picture.now - lease->spec.renewTime->time : 1h * 24 * 365;
+        lease->spec.renewTime ? state.now - lease->spec.renewTime->time : 1h * 24 * 365;
     if (lease->spec.holderIdentity.empty() ||
         age > std::chrono::seconds(std::max(lease->spec.leaseDurationSeconds, 15) * 2)) {
       findings.push_back(
@@ -93,16 +93,16 @@ void checkWebhooks(const Configurations& configurations, std::string_view name,
   }
 }
 
-void checkReports(const ClusterState& picture, std::vector<Finding>& findings) {
+void checkReports(const ClusterState& state, std::vector<Finding>& findings) {
   std::map<std::string, const api::NodeMetric*, std::less<>> metrics;
-  for (const auto& metric : picture.nodeMetrics) metrics[metric.metadata.name] = &metric;
+  for (const auto& metric : state.nodeMetrics) metrics[metric.metadata.name] = &metric;
   std::vector<std::string> never, old, withoutBatch;
-  for (const auto& node : picture.nodes) {
+  for (const auto& node : state.nodes) {
     const auto metric = metrics.find(node.metadata.name);
     const auto* status = metric == metrics.end() ? nullptr : &metric->second->status;
     if (!status || !status->updateTime) {
       never.push_back(node.metadata.name);
-    } else if (picture.now - *status->updateTime > 5min) {
+    } else if (state.now - *status->updateTime > 5min) {
       old.push_back(node.metadata.name);
     } else if (!node.status.allocatable.contains(std::string(model::kBatchCpu))) {
       withoutBatch.push_back(node.metadata.name);
@@ -126,11 +126,11 @@ void checkReports(const ClusterState& picture, std::vector<Finding>& findings) {
                         "koordctl explain node " + withoutBatch.front()});
   if (never.empty() && old.empty() && withoutBatch.empty())
     findings.push_back(
-        {Level::Fine, fmt::format("{} nodes report and lend", picture.nodes.size()), ""});
+        {Level::Fine, fmt::format("{} nodes report and lend", state.nodes.size()), ""});
 }
 
-void checkConfiguration(const ClusterState& picture, std::vector<Finding>& findings) {
-  if (!picture.sloConfig) {
+void checkConfiguration(const ClusterState& state, std::vector<Finding>& findings) {
+  if (!state.sloConfig) {
     findings.push_back(
         {Level::Warning, "there is no ConfigMap koordinator-system/slo-controller-config",
          "Nothing is lent without it: deploy/manifests/slo-controller-config.yaml."});
@@ -138,8 +138,8 @@ void checkConfiguration(const ClusterState& picture, std::vector<Finding>& findi
   }
   model::ColocationConfig colocation;
   model::NodeSloConfig slo;
-  auto problems = colocation.update(&*picture.sloConfig).problems;
-  for (auto& problem : slo.update(&*picture.sloConfig).problems)
+  auto problems = colocation.update(&*state.sloConfig).problems;
+  for (auto& problem : slo.update(&*state.sloConfig).problems)
     problems.push_back(std::move(problem));
   for (const auto& problem : problems)
     findings.push_back({Level::Problem, "slo-controller-config: " + problem.message,
@@ -152,15 +152,15 @@ void checkConfiguration(const ClusterState& picture, std::vector<Finding>& findi
 }
 
 // Finds pods that match a profile but were admitted without it.
-void checkProfiles(const ClusterState& picture, std::vector<Finding>& findings) {
+void checkProfiles(const ClusterState& state, std::vector<Finding>& findings) {
   std::map<std::string, const api::Namespace*, std::less<>> namespaces;
-  for (const auto& ns : picture.namespaces) namespaces[ns.metadata.name] = &ns;
+  for (const auto& ns : state.namespaces) namespaces[ns.metadata.name] = &ns;
   std::vector<manager::ProfilePtr> profiles;
-  for (const auto& profile : picture.profiles)
+  for (const auto& profile : state.profiles)
     profiles.push_back(std::make_shared<const api::ClusterColocationProfile>(profile));
   const manager::MissedProfiles rules(profiles);
   std::map<std::string, std::vector<std::string>> missed;  // profile: pods
-  for (const auto& pod : picture.pods) {
+  for (const auto& pod : state.pods) {
     const auto ns = namespaces.find(pod.metadata.namespace_);
     const auto labels = ns == namespaces.end() ? api::StringMap() : ns->second->metadata.labels;
     for (const auto& profile : rules.of(pod, labels, manager::MissedProfiles::Older::Count))
@@ -177,16 +177,16 @@ void checkProfiles(const ClusterState& picture, std::vector<Finding>& findings) 
 
 }  // namespace
 
-std::vector<Finding> diagnose(const ClusterState& picture) {
+std::vector<Finding> diagnose(const ClusterState& state) {
   std::vector<Finding> findings;
-  checkDefinitions(picture, findings);
-  checkLeases(picture, findings);
-  checkWebhooks(picture.mutating, "koordinator-mutating-webhook-configuration", findings);
-  checkWebhooks(picture.validating, "koordinator-validating-webhook-configuration", findings);
-  checkConfiguration(picture, findings);
-  checkReports(picture, findings);
-  checkProfiles(picture, findings);
-  for (auto& feature : featuresOff(picture)) findings.push_back(std::move(feature));
+  checkDefinitions(state, findings);
+  checkLeases(state, findings);
+  checkWebhooks(state.mutating, "koordinator-mutating-webhook-configuration", findings);
+  checkWebhooks(state.validating, "koordinator-validating-webhook-configuration", findings);
+  checkConfiguration(state, findings);
+  checkReports(state, findings);
+  checkProfiles(state, findings);
+  for (auto& feature : featuresOff(state)) findings.push_back(std::move(feature));
   return findings;
 }
 

@@ -41,25 +41,25 @@ Task<void> readAll(kube::Api* api, std::vector<T>* into, std::vector<std::string
   co_await reading;
 }
 
-Task<void> readObjects(kube::Api* api, ClusterState* picture) {
-  auto* unread = &picture->unread;
-  auto nodes = readAll(api, &picture->nodes, unread);
+Task<void> readObjects(kube::Api* api, ClusterState* state) {
+  auto* unread = &state->unread;
+  auto nodes = readAll(api, &state->nodes, unread);
   co_await nodes;
-  auto pods = readAll(api, &picture->pods, unread);
+  auto pods = readAll(api, &state->pods, unread);
   co_await pods;
-  auto namespaces = readAll(api, &picture->namespaces, unread);
+  auto namespaces = readAll(api, &state->namespaces, unread);
   co_await namespaces;
-  auto classes = readAll(api, &picture->priorityClasses, unread);
+  auto classes = readAll(api, &state->priorityClasses, unread);
   co_await classes;
-  auto mutating = readAll(api, &picture->mutating, unread);
+  auto mutating = readAll(api, &state->mutating, unread);
   co_await mutating;
-  auto validating = readAll(api, &picture->validating, unread);
+  auto validating = readAll(api, &state->validating, unread);
   co_await validating;
-  auto leases = read(api, "koordinator-system", &picture->leases, unread);
+  auto leases = read(api, "koordinator-system", &state->leases, unread);
   co_await leases;
-  auto metrics = readAll(api, &picture->nodeMetrics, unread);
+  auto metrics = readAll(api, &state->nodeMetrics, unread);
   co_await metrics;
-  auto profiles = readAll(api, &picture->profiles, unread);
+  auto profiles = readAll(api, &state->profiles, unread);
   co_await profiles;
 }
 
@@ -73,7 +73,7 @@ std::string_view sampleOf(std::string_view page, std::string_view name) {
   return "";
 }
 
-Task<void> askKubelet(kube::HttpApi* api, NodeCgroups* node) {
+Task<void> queryKubelet(kube::HttpApi* api, NodeCgroups* node) {
   const std::string kubelet = "/api/v1/nodes/" + node->node + "/proxy";
   auto configuring = api->getPath(kubelet + "/configz");
   const auto configz = co_await configuring;
@@ -90,14 +90,14 @@ Task<void> askKubelet(kube::HttpApi* api, NodeCgroups* node) {
   if (version == "1" || version == "2") node->version = version.front() - '0';
 }
 
-Task<void> askKubelets(kube::HttpApi* api, ClusterState* picture) {
+Task<void> queryKubelets(kube::HttpApi* api, ClusterState* state) {
   constexpr std::size_t kSome = 16;  // of many similar nodes; each needs two requests
-  for (const auto& node : picture->nodes) {
-    if (picture->cgroups.size() == kSome) break;
-    picture->cgroups.push_back({node.metadata.name, std::nullopt, "", ""});
+  for (const auto& node : state->nodes) {
+    if (state->cgroups.size() == kSome) break;
+    state->cgroups.push_back({node.metadata.name, std::nullopt, "", ""});
   }
-  for (auto& node : picture->cgroups) {
-    auto asking = askKubelet(api, &node);
+  for (auto& node : state->cgroups) {
+    auto asking = queryKubelet(api, &node);
     co_await asking;
   }
 }
@@ -119,45 +119,45 @@ Task<void> readWorkload(kube::HttpApi* api, api::ResourceType type, std::string 
 }
 
 // Reads the configuration of the features. Other ways of installing Koordinator have none of it.
-Task<void> readConfiguration(kube::HttpApi* api, ClusterState* picture) {
-  auto slo = readConfig(api, "slo-controller-config", &picture->sloConfig);
+Task<void> readConfiguration(kube::HttpApi* api, ClusterState* state) {
+  auto slo = readConfig(api, "slo-controller-config", &state->sloConfig);
   co_await slo;
-  auto scheduling = readConfig(api, "koord-scheduler-config", &picture->schedulerConfig);
+  auto scheduling = readConfig(api, "koord-scheduler-config", &state->schedulerConfig);
   co_await scheduling;
-  auto descheduling = readConfig(api, "koord-descheduler-config", &picture->deschedulerConfig);
+  auto descheduling = readConfig(api, "koord-descheduler-config", &state->deschedulerConfig);
   co_await descheduling;
-  auto manager = readWorkload(api, kDeployments, "koord-manager", &picture->manager);
+  auto manager = readWorkload(api, kDeployments, "koord-manager", &state->manager);
   co_await manager;
-  auto scheduler = readWorkload(api, kDeployments, "koord-scheduler", &picture->scheduler);
+  auto scheduler = readWorkload(api, kDeployments, "koord-scheduler", &state->scheduler);
   co_await scheduler;
-  auto koordlet = readWorkload(api, kDaemonSets, "koordlet", &picture->koordlet);
+  auto koordlet = readWorkload(api, kDaemonSets, "koordlet", &state->koordlet);
   co_await koordlet;
 }
 
-Task<Result<>> readCluster(kube::HttpApi* api, Examination which, ClusterState* picture) {
+Task<Result<>> readCluster(kube::HttpApi* api, Examination which, ClusterState* state) {
   auto asking = api->getPath("/version");
   const auto version = co_await asking;
   if (!version) co_return fail(version.error());
   if (const auto document = parseJson(*version))
-    picture->version = std::string(textAt(*document, "gitVersion"));
-  auto objects = readObjects(api, picture);
+    state->version = std::string(textAt(*document, "gitVersion"));
+  auto objects = readObjects(api, state);
   co_await objects;
   if (which == Examination::Preflight) {
-    auto kubelets = askKubelets(api, picture);
+    auto kubelets = queryKubelets(api, state);
     co_await kubelets;
   }
   auto listing = kube::listObjects(*api, kDefinitions, "", "", "");
   const auto definitions = co_await listing;
   if (definitions)
-    for (const auto& crd : find(*definitions, "items")->get_array()) picture->crds.push_back(crd);
-  auto configuration = readConfiguration(api, picture);
+    for (const auto& crd : find(*definitions, "items")->get_array()) state->crds.push_back(crd);
+  auto configuration = readConfiguration(api, state);
   co_await configuration;
   co_return Result<>{};
 }
 
-Task<void> runReading(kube::HttpApi* api, Examination which, ClusterState* picture,
+Task<void> runReading(kube::HttpApi* api, Examination which, ClusterState* state,
                       Result<>* result, EventLoop* loop) {
-  auto reading = readCluster(api, which, picture);
+  auto reading = readCluster(api, which, state);
   *result = co_await reading;
   loop->stop();
 }
@@ -174,21 +174,21 @@ int runExamination(Examination which, const std::string& kubeconfig) {
   auto config = loadChoice(choice);
   if (!config) return refuse(config.error());
   EventLoop loop;
-  ClusterState picture;
-  picture.now = loop.wallNow();
+  ClusterState state;
+  state.now = loop.wallNow();
   Result<> result;
   {
     net::HttpClient http({.userAgent = "koordctl"});
     kube::HttpApi api(http, loop, *std::move(config));
     TaskGroup tasks;
-    tasks.spawn(runReading(&api, which, &picture, &result, &loop));
+    tasks.spawn(runReading(&api, which, &state, &result, &loop));
     loop.run();
   }
   if (!result) return refuse(result.error());
-  const auto findings = which == Examination::Preflight ? preflight(picture) : diagnose(picture);
+  const auto findings = which == Examination::Preflight ? preflight(state) : diagnose(state);
   std::fputs(printable(findingsText(findings)).c_str(), stdout);
   if (which == Examination::Doctor)
-    for (const auto& kind : picture.unread) std::printf("not read %s\n", kind.c_str());
+    for (const auto& kind : state.unread) std::printf("not read %s\n", kind.c_str());
   return hasProblem(findings) ? 1 : 0;
 }
 

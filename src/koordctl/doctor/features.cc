@@ -152,8 +152,8 @@ const json::array& profilesOf(const json::value& document) {
   return profiles && profiles->is_array() ? profiles->get_array() : kNone;
 }
 
-void checkScheduler(const ClusterState& picture, Report& report) {
-  const json::value document = documentIn(picture.schedulerConfig);
+void checkScheduler(const ClusterState& state, Report& report) {
+  const json::value document = documentIn(state.schedulerConfig);
   for (const auto& profile : profilesOf(document)) {
     const auto advice = [&](std::string_view fields, std::string_view page) {
       return fmt::format(
@@ -174,8 +174,8 @@ void checkScheduler(const ClusterState& picture, Report& report) {
   }
 }
 
-void checkDescheduler(const ClusterState& picture, Report& report) {
-  const json::value document = documentIn(picture.deschedulerConfig);
+void checkDescheduler(const ClusterState& state, Report& report) {
+  const json::value document = documentIn(state.deschedulerConfig);
   const auto& profiles = profilesOf(document);
   if (profiles.empty()) return;
   const auto isOn = [](const json::value& profile, std::string_view point) {
@@ -204,12 +204,12 @@ bool hasMemoryQos(const json::value& strategy, std::string_view of) {
 }
 
 // Checks the strategies for a node without labels.
-void checkStrategies(const ClusterState& picture, Report& report) {
-  if (!picture.sloConfig) return;
+void checkStrategies(const ClusterState& state, Report& report) {
+  if (!state.sloConfig) return;
   model::ColocationConfig colocation;
   model::NodeSloConfig slo;
-  (void)colocation.update(&*picture.sloConfig);
-  (void)slo.update(&*picture.sloConfig);
+  (void)colocation.update(&*state.sloConfig);
+  (void)slo.update(&*state.sloConfig);
   const api::NodeSLOSpec spec = slo.specOf({}, {});
   const auto off = [&](const char* feature, const char* field, const char* page) {
     report.off(feature, fmt::format("{} in ConfigMap slo-controller-config; docs/features/{}.md",
@@ -225,10 +225,10 @@ void checkStrategies(const ClusterState& picture, Report& report) {
   if (policy.empty() || policy == "none")
     off("CPU burst", R"("policy": "auto" of cpu-burst-config)", "cpu-burst");
   const auto& qos = spec.resourceQOSStrategy;
-  const auto gates = gatesOf(picture.koordlet.value_or(json::value()));
+  const auto gates = gatesOf(state.koordlet.value_or(json::value()));
   const auto gate = gates.find("CPUNormalization");
-  if ((gate == gates.end() ? !picture.koordlet : gate->second) &&
-      !isEnabled(*picture.sloConfig, "cpu-normalization-config"))
+  if ((gate == gates.end() ? !state.koordlet : gate->second) &&
+      !isEnabled(*state.sloConfig, "cpu-normalization-config"))
     off("CPU quotas by the ratio of the node's model",
         R"("enable": true of cpu-normalization-config)", "cpu-ratios");
   if (std::ranges::none_of(std::initializer_list<const char*>{"lsrClass", "lsClass", "beClass"},
@@ -238,14 +238,14 @@ void checkStrategies(const ClusterState& picture, Report& report) {
 
 }  // namespace
 
-std::vector<Finding> featuresOff(const ClusterState& picture) {
+std::vector<Finding> featuresOff(const ClusterState& state) {
   Report report;
-  checkStrategies(picture, report);
-  checkScheduler(picture, report);
-  checkGates(picture.koordlet, "koordlet", kOfKoordlet, report);
-  checkGates(picture.manager, "koord-manager", kOfManager, report);
-  checkGates(picture.scheduler, "koord-scheduler", kOfScheduler, report);
-  checkDescheduler(picture, report);
+  checkStrategies(state, report);
+  checkScheduler(state, report);
+  checkGates(state.koordlet, "koordlet", kOfKoordlet, report);
+  checkGates(state.manager, "koord-manager", kOfManager, report);
+  checkGates(state.scheduler, "koord-scheduler", kOfScheduler, report);
+  checkDescheduler(state, report);
   return std::move(report).findings();
 }
 

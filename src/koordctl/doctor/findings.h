@@ -57,12 +57,12 @@ struct ClusterState {
 };
 
 // Checks whether Koordinator can be installed here, and what may conflict with it.
-std::vector<Finding> preflight(const ClusterState& picture);
+std::vector<Finding> preflight(const ClusterState& state);
 // Checks that all components work, and lists the features that are off.
-std::vector<Finding> diagnose(const ClusterState& picture);
+std::vector<Finding> diagnose(const ClusterState& state);
 // Features of docs/features that are off in this cluster's configuration, and how to turn each on.
 // Skips configuration that could not be read.
-std::vector<Finding> featuresOff(const ClusterState& picture);
+std::vector<Finding> featuresOff(const ClusterState& state);
 
 // One line per finding, with its advice below it.
 std::string findingsText(const std::vector<Finding>& findings);

@@ -24,16 +24,16 @@ T made(std::string_view text) {
 
 // A healthy cluster.
 ClusterState healthy() {
-  ClusterState picture;
-  picture.now = kToday;
-  picture.version = "v1.30.2";
-  picture.nodes.push_back(made<api::Node>(R"({"metadata":{"name":"n1"},"status":{
+  ClusterState state;
+  state.now = kToday;
+  state.version = "v1.30.2";
+  state.nodes.push_back(made<api::Node>(R"({"metadata":{"name":"n1"},"status":{
       "allocatable":{"kubernetes.io/batch-cpu":"1000"},
       "nodeInfo":{"operatingSystem":"linux","architecture":"amd64","containerRuntimeVersion":"containerd://1.7"}}})"));
-  picture.nodeMetrics.push_back(made<api::NodeMetric>(
+  state.nodeMetrics.push_back(made<api::NodeMetric>(
       R"({"metadata":{"name":"n1"},"status":{"updateTime":"2025-12-31T23:59:30Z"}})"));
   for (const char* name : {"koordinator-manager", "koord-scheduler"})
-    picture.leases.push_back(made<api::Lease>(
+    state.leases.push_back(made<api::Lease>(
         R"({"metadata":{"name":")" + std::string(name) +
         R"("},"spec":{"holderIdentity":"pod-1","leaseDurationSeconds":15,"renewTime":"2025-12-31T23:59:58.000000Z"}})"));
   for (const char* name :
@@ -42,16 +42,16 @@ ClusterState healthy() {
         "reservations.scheduling.koordinator.sh", "elasticquotas.scheduling.sigs.k8s.io",
         "podgroups.scheduling.sigs.k8s.io", "elasticquotaprofiles.quota.koordinator.sh",
         "noderesourcetopologies.topology.node.k8s.io"})
-    picture.crds.push_back(json::object{{"metadata", json::object{{"name", name}}}});
-  picture.mutating.push_back(made<api::MutatingWebhookConfiguration>(
+    state.crds.push_back(json::object{{"metadata", json::object{{"name", name}}}});
+  state.mutating.push_back(made<api::MutatingWebhookConfiguration>(
       R"({"metadata":{"name":"koordinator-mutating-webhook-configuration"},"webhooks":[
           {"name":"mpod-create.koordinator.sh","clientConfig":{"caBundle":"YQ=="}}]})"));
-  picture.validating.push_back(made<api::ValidatingWebhookConfiguration>(
+  state.validating.push_back(made<api::ValidatingWebhookConfiguration>(
       R"({"metadata":{"name":"koordinator-validating-webhook-configuration"},"webhooks":[
           {"name":"vpod.koordinator.sh","clientConfig":{"caBundle":"YQ=="}}]})"));
-  picture.sloConfig = made<api::ConfigMap>(
+  state.sloConfig = made<api::ConfigMap>(
       R"({"metadata":{"name":"c"},"data":{"colocation-config":"{\"enable\":true}"}})");
-  return picture;
+  return state;
 }
 
 TEST(Doctor, FindsNothingInAClusterThatIsWell) {
@@ -68,38 +68,38 @@ TEST(Doctor, AnEmptyClusterIsAllProblems) {
 }
 
 TEST(Doctor, NamesWhatStoppedWorking) {
-  auto picture = healthy();
-  picture.now += std::chrono::minutes(10);
-  auto text = findingsText(diagnose(picture));
+  auto state = healthy();
+  state.now += std::chrono::minutes(10);
+  auto text = findingsText(diagnose(state));
   EXPECT_THAT(text, HasSubstr("koord-manager has no leader"));
   EXPECT_THAT(text, HasSubstr("older than 5 minutes: n1"));
-  picture = healthy();
-  picture.mutating[0].webhooks[0].clientConfig.caBundle.clear();
-  EXPECT_THAT(findingsText(diagnose(picture)), HasSubstr("koord-manager has not put"));
-  picture = healthy();
-  picture.nodes[0].status.allocatable.clear();
-  EXPECT_THAT(findingsText(diagnose(picture)), HasSubstr("koordctl explain node n1"));
+  state = healthy();
+  state.mutating[0].webhooks[0].clientConfig.caBundle.clear();
+  EXPECT_THAT(findingsText(diagnose(state)), HasSubstr("koord-manager has not put"));
+  state = healthy();
+  state.nodes[0].status.allocatable.clear();
+  EXPECT_THAT(findingsText(diagnose(state)), HasSubstr("koordctl explain node n1"));
 }
 
 TEST(Doctor, NamesTheFieldOfABrokenConfiguration) {
-  auto picture = healthy();
-  picture.sloConfig->data["colocation-config"] = R"({"enable":1})";
-  EXPECT_THAT(findingsText(diagnose(picture)),
+  auto state = healthy();
+  state.sloConfig->data["colocation-config"] = R"({"enable":1})";
+  EXPECT_THAT(findingsText(diagnose(state)),
               HasSubstr("PROBLEM  slo-controller-config: colocation-config"));
 }
 
 TEST(Doctor, FindsPodsThatWereAdmittedWithoutTheirProfile) {
-  auto picture = healthy();
-  picture.profiles.push_back(made<api::ClusterColocationProfile>(
+  auto state = healthy();
+  state.profiles.push_back(made<api::ClusterColocationProfile>(
       R"({"metadata":{"name":"batch"},"spec":{"selector":{"matchLabels":{"tier":"batch"}},"qosClass":"BE"}})"));
-  picture.namespaces.push_back(made<api::Namespace>(R"({"metadata":{"name":"shop"}})"));
-  picture.pods.push_back(made<api::Pod>(
+  state.namespaces.push_back(made<api::Namespace>(R"({"metadata":{"name":"shop"}})"));
+  state.pods.push_back(made<api::Pod>(
       R"({"metadata":{"namespace":"shop","name":"seen","labels":{"tier":"batch","koordinator.sh/qosClass":"BE"}}})"));
-  EXPECT_THAT(findingsText(diagnose(picture)), Not(HasSubstr("without the profile")));
-  picture.pods.push_back(made<api::Pod>(
+  EXPECT_THAT(findingsText(diagnose(state)), Not(HasSubstr("without the profile")));
+  state.pods.push_back(made<api::Pod>(
       R"({"metadata":{"namespace":"shop","name":"missed","labels":{"tier":"batch"}}})"));
-  picture.pods.push_back(made<api::Pod>(R"({"metadata":{"namespace":"shop","name":"other"}})"));
-  EXPECT_THAT(findingsText(diagnose(picture)),
+  state.pods.push_back(made<api::Pod>(R"({"metadata":{"namespace":"shop","name":"other"}})"));
+  EXPECT_THAT(findingsText(diagnose(state)),
               HasSubstr("1 pods were admitted without the profile batch: shop/missed"));
 }
 
@@ -122,9 +122,9 @@ json::value shippedWorkload(const std::string& file, const std::string& patch) {
   return object;
 }
 
-std::vector<std::string> offIn(const ClusterState& picture) {
+std::vector<std::string> offIn(const ClusterState& state) {
   std::vector<std::string> off;
-  for (const auto& finding : featuresOff(picture)) {
+  for (const auto& finding : featuresOff(state)) {
     EXPECT_EQ(finding.level, Finding::Level::Off);
     EXPECT_NE(finding.advice, "");
     off.push_back(finding.what);
@@ -133,16 +133,16 @@ std::vector<std::string> offIn(const ClusterState& picture) {
 }
 
 TEST(Doctor, NamesTheFeaturesThatAreOffAsUpstreamShipsThem) {
-  ClusterState picture;
-  EXPECT_TRUE(offIn(picture).empty()) << "nothing is said of what was not read";
-  picture.sloConfig = shippedConfig("manifests/slo-controller-config.yaml");
-  picture.schedulerConfig = shippedConfig("manifests/scheduler-config.yaml");
-  picture.deschedulerConfig = shippedConfig("manifests/descheduler-config.yaml");
-  picture.manager = shippedWorkload("manifests/manager-deployment.yaml", "");
-  picture.scheduler = shippedWorkload("manifests/scheduler-deployment.yaml", "");
-  picture.koordlet = shippedWorkload("manifests/koordlet-daemonset.yaml", "");
+  ClusterState state;
+  EXPECT_TRUE(offIn(state).empty()) << "nothing is said of what was not read";
+  state.sloConfig = shippedConfig("manifests/slo-controller-config.yaml");
+  state.schedulerConfig = shippedConfig("manifests/scheduler-config.yaml");
+  state.deschedulerConfig = shippedConfig("manifests/descheduler-config.yaml");
+  state.manager = shippedWorkload("manifests/manager-deployment.yaml", "");
+  state.scheduler = shippedWorkload("manifests/scheduler-deployment.yaml", "");
+  state.koordlet = shippedWorkload("manifests/koordlet-daemonset.yaml", "");
   EXPECT_THAT(
-      offIn(picture),
+      offIn(state),
       testing::ElementsAre(
           "CPU burst", "memory QoS", "leaving out nodes that are busy: all thresholds are 0",
           "preemption by gangs as a whole", "keeping gangs within a rack",
@@ -157,24 +157,24 @@ TEST(Doctor, NamesTheFeaturesThatAreOffAsUpstreamShipsThem) {
           "trees of quotas (gate MultiQuotaTree of koord-manager)",
           "trees of quotas (gate MultiQuotaTree of koord-scheduler)",
           "moving pods off nodes that are hot", "the recommended profile"));
-  EXPECT_FALSE(hasProblem(featuresOff(picture))) << "it may be meant";
-  const std::string text = findingsText(featuresOff(picture));
+  EXPECT_FALSE(hasProblem(featuresOff(state))) << "it may be meant";
+  const std::string text = findingsText(featuresOff(state));
   EXPECT_THAT(text, HasSubstr("off      memory QoS"));
   EXPECT_THAT(text, HasSubstr("docs/features/memory-qos.md"));
   EXPECT_THAT(text, HasSubstr("--set profile=recommended"));
 }
 
 TEST(Doctor, OfTheRecommendedProfileOnlyWhatSomebodyHasToDecideIsOff) {
-  ClusterState picture;
-  picture.sloConfig = shippedConfig("recommended/slo-controller-config.yaml");
-  picture.schedulerConfig = shippedConfig("recommended/scheduler-config.yaml");
-  picture.deschedulerConfig = shippedConfig("manifests/descheduler-config.yaml");
-  picture.manager =
+  ClusterState state;
+  state.sloConfig = shippedConfig("recommended/slo-controller-config.yaml");
+  state.schedulerConfig = shippedConfig("recommended/scheduler-config.yaml");
+  state.deschedulerConfig = shippedConfig("manifests/descheduler-config.yaml");
+  state.manager =
       shippedWorkload("manifests/manager-deployment.yaml", "recommended/manager-gates.yaml");
-  picture.scheduler = shippedWorkload("manifests/scheduler-deployment.yaml", "");
-  picture.koordlet =
+  state.scheduler = shippedWorkload("manifests/scheduler-deployment.yaml", "");
+  state.koordlet =
       shippedWorkload("manifests/koordlet-daemonset.yaml", "recommended/koordlet-gates.yaml");
-  EXPECT_THAT(offIn(picture),
+  EXPECT_THAT(offIn(state),
               testing::ElementsAre(
                   "nodes that offer more by a ratio (gate NodeMutatingWebhook of koord-manager)",
                   "trees of quotas (gate MultiQuotaTree of koord-manager)",
@@ -184,20 +184,20 @@ TEST(Doctor, OfTheRecommendedProfileOnlyWhatSomebodyHasToDecideIsOff) {
 
 TEST(Doctor, OfAOneMachineClusterNothingIsOff) {
   for (const int cpus : {2, 4, 64}) {
-    ClusterState picture;
-    picture.sloConfig = api::decode<api::ConfigMap>(cluster::defaultSloConfig(cpus)).value();
-    EXPECT_THAT(offIn(picture), testing::IsEmpty()) << cpus;
+    ClusterState state;
+    state.sloConfig = api::decode<api::ConfigMap>(cluster::defaultSloConfig(cpus)).value();
+    EXPECT_THAT(offIn(state), testing::IsEmpty()) << cpus;
   }
 }
 
 TEST(Doctor, AGateWithoutItsSectionIsToldOf) {
-  ClusterState picture;
-  picture.sloConfig = shippedConfig("recommended/slo-controller-config.yaml");
-  picture.koordlet =
+  ClusterState state;
+  state.sloConfig = shippedConfig("recommended/slo-controller-config.yaml");
+  state.koordlet =
       shippedWorkload("manifests/koordlet-daemonset.yaml", "recommended/koordlet-gates.yaml");
-  EXPECT_THAT(offIn(picture), testing::IsEmpty());
-  picture.sloConfig->data["cpu-normalization-config"] = R"({"defaultRatio": 1.0})";
-  EXPECT_THAT(offIn(picture), testing::ElementsAre("CPU quotas by the ratio of the node's model",
+  EXPECT_THAT(offIn(state), testing::IsEmpty());
+  state.sloConfig->data["cpu-normalization-config"] = R"({"defaultRatio": 1.0})";
+  EXPECT_THAT(offIn(state), testing::ElementsAre("CPU quotas by the ratio of the node's model",
                                                    "the recommended profile"));
 }
 
@@ -206,59 +206,59 @@ TEST(Doctor, OddConfigurationsAreNoReasonToFail) {
        {"", "7", "[]", "profiles: 7", "profiles: [7, {pluginConfig: [7]}]",
         "profiles: [{plugins: {balance: {enabled: 7}}}]",
         "profiles: [{pluginConfig: [{name: LoadAwareScheduling, args: {usageThresholds: 7}}]}]"}) {
-    ClusterState picture;
-    picture.schedulerConfig.emplace().data["f"] = text;
-    picture.deschedulerConfig.emplace().data["f"] = text;
-    picture.koordlet =
+    ClusterState state;
+    state.schedulerConfig.emplace().data["f"] = text;
+    state.deschedulerConfig.emplace().data["f"] = text;
+    state.koordlet =
         parseJson(R"({"spec":{"template":{"spec":{"containers":[7,{"args":[7,"---"]}]}}}})")
             .value();
-    picture.manager = json::value(7);
-    EXPECT_FALSE(hasProblem(featuresOff(picture))) << text;
+    state.manager = json::value(7);
+    EXPECT_FALSE(hasProblem(featuresOff(state))) << text;
   }
 }
 
 TEST(Preflight, RefusesOldServersAndTakenNames) {
-  auto picture = healthy();
-  picture.version = "v1.20.9";
-  picture.priorityClasses.push_back(
+  auto state = healthy();
+  state.version = "v1.20.9";
+  state.priorityClasses.push_back(
       made<api::PriorityClass>(R"({"metadata":{"name":"koord-batch"},"value":7})"));
-  const auto findings = preflight(picture);
+  const auto findings = preflight(state);
   EXPECT_TRUE(hasProblem(findings));
   EXPECT_THAT(findingsText(findings), HasSubstr("Kubernetes v1.20.9 is too old"));
   EXPECT_THAT(findingsText(findings), HasSubstr("PriorityClass koord-batch is there with value 7"));
 }
 
 TEST(Preflight, WarnsOfWebhooksThatPodsWaitFor) {
-  auto picture = healthy();
-  picture.validating.push_back(made<api::ValidatingWebhookConfiguration>(
+  auto state = healthy();
+  state.validating.push_back(made<api::ValidatingWebhookConfiguration>(
       R"({"metadata":{"name":"policy"},"webhooks":[{"name":"all.policy.example","failurePolicy":"Fail",
           "rules":[{"resources":["pods"]}]}]})"));
-  EXPECT_THAT(findingsText(preflight(picture)),
+  EXPECT_THAT(findingsText(preflight(state)),
               HasSubstr("the webhook all.policy.example of policy"));
-  picture.validating.back().webhooks[0].failurePolicy = "Ignore";
-  EXPECT_THAT(findingsText(preflight(picture)), Not(HasSubstr("policy.example")));
+  state.validating.back().webhooks[0].failurePolicy = "Ignore";
+  EXPECT_THAT(findingsText(preflight(state)), Not(HasSubstr("policy.example")));
 }
 
 TEST(Preflight, TellsOfNodesThatKoordletIsNotMadeFor) {
-  auto picture = healthy();
-  picture.nodes.push_back(made<api::Node>(
+  auto state = healthy();
+  state.nodes.push_back(made<api::Node>(
       R"({"metadata":{"name":"win"},"status":{"nodeInfo":{"operatingSystem":"windows","architecture":"amd64"}}})"));
-  EXPECT_THAT(findingsText(preflight(picture)), HasSubstr("1 nodes run windows, as win"));
+  EXPECT_THAT(findingsText(preflight(state)), HasSubstr("1 nodes run windows, as win"));
 }
 
 TEST(Preflight, TellsWhatKubeletsSayOfCgroups) {
-  ClusterState picture = healthy();
-  picture.cgroups = {{"n1", 2, "systemd", ""}, {"n2", std::nullopt, "systemd", ""}};
-  EXPECT_THAT(findingsText(preflight(picture)),
+  ClusterState state = healthy();
+  state.cgroups = {{"n1", 2, "systemd", ""}, {"n2", std::nullopt, "systemd", ""}};
+  EXPECT_THAT(findingsText(preflight(state)),
               HasSubstr("2 nodes whose cgroups are made by systemd"));
-  EXPECT_THAT(findingsText(preflight(picture)), Not(HasSubstr("warning")));
-  picture.cgroups.push_back({"n3", 1, "cgroupfs", ""});
-  picture.cgroups.push_back({"n4", std::nullopt, "", "Forbidden"});
-  const std::string text = findingsText(preflight(picture));
+  EXPECT_THAT(findingsText(preflight(state)), Not(HasSubstr("warning")));
+  state.cgroups.push_back({"n3", 1, "cgroupfs", ""});
+  state.cgroups.push_back({"n4", std::nullopt, "", "Forbidden"});
+  const std::string text = findingsText(preflight(state));
   EXPECT_THAT(text, HasSubstr("1 of 4 nodes that were asked have cgroups of version 1, as n3"));
   EXPECT_THAT(text, HasSubstr("1 of 4 kubelets do not report their cgroups, as n4: Forbidden"));
   EXPECT_THAT(text, HasSubstr("1 nodes whose cgroups are made by cgroupfs"));
-  EXPECT_FALSE(hasProblem(preflight(picture)));
+  EXPECT_FALSE(hasProblem(preflight(state)));
 }
 
 TEST(Preflight, KnowsTheDefinitionsOfSchedulerPluginsByTheirStatus) {
@@ -268,11 +268,11 @@ TEST(Preflight, KnowsTheDefinitionsOfSchedulerPluginsByTheirStatus) {
                                  subresources))
         .value();
   };
-  ClusterState picture = healthy();
-  picture.crds = {crd("")};
-  EXPECT_THAT(findingsText(preflight(picture)), Not(HasSubstr("scheduler-plugins")));
-  picture.crds = {crd(R"(,"subresources":{"status":{}})")};
-  EXPECT_THAT(findingsText(preflight(picture)), HasSubstr("is there from scheduler-plugins"));
+  ClusterState state = healthy();
+  state.crds = {crd("")};
+  EXPECT_THAT(findingsText(preflight(state)), Not(HasSubstr("scheduler-plugins")));
+  state.crds = {crd(R"(,"subresources":{"status":{}})")};
+  EXPECT_THAT(findingsText(preflight(state)), HasSubstr("is there from scheduler-plugins"));
 }
 
 }  // namespace

@@ -27,21 +27,21 @@ std::optional<int> minorOf(std::string_view version) {
   return error == std::errc{} ? std::optional(minor) : std::nullopt;
 }
 
-Finding versionOf(const ClusterState& picture) {
-  const auto minor = minorOf(picture.version);
+Finding versionOf(const ClusterState& state) {
+  const auto minor = minorOf(state.version);
   if (!minor)
     return {Level::Warning,
-            fmt::format("the API server says its version is \"{}\"", picture.version),
+            fmt::format("the API server says its version is \"{}\"", state.version),
             "Kubernetes 1.22 or newer is needed; this does not look like a version of it."};
   if (*minor < kOldestMinor)
-    return {Level::Problem, fmt::format("Kubernetes {} is too old", picture.version),
+    return {Level::Problem, fmt::format("Kubernetes {} is too old", state.version),
             "Kubernetes 1.22 or newer is needed."};
-  return {Level::Fine, fmt::format("Kubernetes {}", picture.version), ""};
+  return {Level::Fine, fmt::format("Kubernetes {}", state.version), ""};
 }
 
-void checkNodes(const ClusterState& picture, std::vector<Finding>& findings) {
+void checkNodes(const ClusterState& state, std::vector<Finding>& findings) {
   std::map<std::string, std::vector<std::string>> others;  // by what differs from the expectation
-  for (const auto& node : picture.nodes) {
+  for (const auto& node : state.nodes) {
     const auto& info = node.status.nodeInfo;
     const std::string os(info.operatingSystem), architecture(info.architecture),
         runtime(info.containerRuntimeVersion);
@@ -58,13 +58,13 @@ void checkNodes(const ClusterState& picture, std::vector<Finding>& findings) {
                         "DaemonSet off these nodes with a node selector."});
   if (others.empty())
     findings.push_back(
-        {Level::Fine, fmt::format("{} nodes that koordlet can run on", picture.nodes.size()), ""});
+        {Level::Fine, fmt::format("{} nodes that koordlet can run on", state.nodes.size()), ""});
 }
 
-void checkCgroups(const ClusterState& picture, std::vector<Finding>& findings) {
+void checkCgroups(const ClusterState& state, std::vector<Finding>& findings) {
   std::map<std::string, int> driven;  // number of nodes per driver
   std::vector<std::string> old, silent;
-  for (const auto& node : picture.cgroups) {
+  for (const auto& node : state.cgroups) {
     if (node.version == 1) old.push_back(node.node);
     if (node.problem.empty()) ++driven[node.driver];
     if (!node.problem.empty()) silent.push_back(fmt::format("{}: {}", node.node, node.problem));
@@ -73,14 +73,14 @@ void checkCgroups(const ClusterState& picture, std::vector<Finding>& findings) {
     findings.push_back(
         {Level::Warning,
          fmt::format("{} of {} nodes that were asked have cgroups of version 1, as {}", old.size(),
-                     picture.cgroups.size(), old.front()),
+                     state.cgroups.size(), old.front()),
          "Memory QoS and what looks at pressure need version 2; the rest works, where "
          "the kernel has it. `koordlet doctor` on a node says what is missing there."});
   if (!silent.empty())
     findings.push_back(
         {Level::Warning,
          fmt::format("{} of {} kubelets do not report their cgroups, as {}", silent.size(),
-                     picture.cgroups.size(), silent.front()),
+                     state.cgroups.size(), silent.front()),
          "It takes the verb get on nodes/proxy. `koordlet doctor` on a node says it, "
          "too."});
   for (const auto& [driver, count] : driven)
@@ -112,10 +112,10 @@ void checkHooks(const Configurations& configurations, std::vector<Finding>& find
     }
 }
 
-void checkTaken(const ClusterState& picture, std::vector<Finding>& findings) {
+void checkExistingInstallation(const ClusterState& state, std::vector<Finding>& findings) {
   const std::map<std::string, int, std::less<>> ours{
       {"koord-prod", 9000}, {"koord-mid", 7000}, {"koord-batch", 5000}, {"koord-free", 3000}};
-  for (const auto& priorityClass : picture.priorityClasses) {
+  for (const auto& priorityClass : state.priorityClasses) {
     const auto known = ours.find(priorityClass.metadata.name);
     if (known != ours.end() && known->second != priorityClass.value)
       findings.push_back(
@@ -125,7 +125,7 @@ void checkTaken(const ClusterState& picture, std::vector<Finding>& findings) {
            fmt::format("Koordinator's has {}, and values cannot be changed: delete it first.",
                        known->second)});
   }
-  for (const auto& crd : picture.crds) {
+  for (const auto& crd : state.crds) {
     const auto name = textAt(crd, "metadata", "name");
     const auto group = textAt(crd, "spec", "group");
     const auto* versions = at(crd, "spec", "versions");
@@ -142,14 +142,14 @@ void checkTaken(const ClusterState& picture, std::vector<Finding>& findings) {
   }
 }
 
-void checkUpstream(const ClusterState& picture, std::vector<Finding>& findings) {
+void checkUpstream(const ClusterState& state, std::vector<Finding>& findings) {
   std::set<std::string> found;
-  for (const auto& lease : picture.leases)
+  for (const auto& lease : state.leases)
     if (lease.metadata.name.starts_with("koord"))
       found.insert(
           fmt::format("lease {} of {}", lease.metadata.name,
                       lease.spec.holderIdentity.empty() ? "nobody" : lease.spec.holderIdentity));
-  for (const auto& configuration : picture.mutating)
+  for (const auto& configuration : state.mutating)
     if (configuration.metadata.name == "koordinator-mutating-webhook-configuration")
       found.insert("webhooks");
   if (found.empty()) return;
@@ -160,15 +160,15 @@ void checkUpstream(const ClusterState& picture, std::vector<Finding>& findings) 
 
 }  // namespace
 
-std::vector<Finding> preflight(const ClusterState& picture) {
+std::vector<Finding> preflight(const ClusterState& state) {
   std::vector<Finding> findings;
-  findings.push_back(versionOf(picture));
-  checkNodes(picture, findings);
-  checkCgroups(picture, findings);
-  checkHooks(picture.mutating, findings);
-  checkHooks(picture.validating, findings);
-  checkTaken(picture, findings);
-  checkUpstream(picture, findings);
+  findings.push_back(versionOf(state));
+  checkNodes(state, findings);
+  checkCgroups(state, findings);
+  checkHooks(state.mutating, findings);
+  checkHooks(state.validating, findings);
+  checkExistingInstallation(state, findings);
+  checkUpstream(state, findings);
   return findings;
 }
 

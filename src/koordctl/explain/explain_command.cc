@@ -91,7 +91,7 @@ class Explainer {
       co_return answer;
     }
     if (options_.about == ExplainOptions::About::Recommendation) {
-      auto asking = askManager("recommendations/" + keyOf(options_.name));
+      auto asking = queryManager("recommendations/" + keyOf(options_.name));
       auto answer = co_await asking;
       co_return answer;
     }
@@ -171,7 +171,7 @@ class Explainer {
     if (options_.file.empty()) {
       request.url += "/" + keyOf(options_.name);
     } else {
-      auto reading = podToAskAbout();
+      auto reading = podToExplain();
       auto pod = co_await reading;
       if (!pod) co_return fail(std::move(pod.error()));
       request.method = "POST";
@@ -192,14 +192,14 @@ class Explainer {
     if (scheduler) {
       auto asking = runPlugin();
       cpus = co_await asking;
-      auto askingDevices = askPlugin("DeviceShare", "nodeDeviceSummaries/" + options_.name);
+      auto askingDevices = queryPlugin("DeviceShare", "nodeDeviceSummaries/" + options_.name);
       auto devices = co_await askingDevices;
       if (devices && !cpus) cpus = json::value(json::object{{"name", options_.name}});
       if (devices && cpus->is_object()) cpus->get_object()["devices"] = *std::move(devices);
     } else {
       cpus = fail(std::move(scheduler.error()));
     }
-    auto askingManager = askManager("nodes/" + options_.name);
+    auto askingManager = queryManager("nodes/" + options_.name);
     auto resources = co_await askingManager;
     if (!resources) {
       if (!cpus) co_return fail(std::move(resources.error()));
@@ -214,7 +214,7 @@ class Explainer {
     co_return json::value(std::move(both));
   }
 
-  Task<Result<json::value>> askManager(std::string subject) {
+  Task<Result<json::value>> queryManager(std::string subject) {
     auto manager = urlOf("koord-manager", options_.manager, choice_);
     if (!manager) co_return fail(std::move(manager.error()));
     net::HttpRequest request;
@@ -228,7 +228,7 @@ class Explainer {
     const Subject subject = subjectOf(options_);
     Result<json::value> answer;
     for (const std::string& path : subject.paths) {
-      auto asking = askPlugin(subject.plugin, path);
+      auto asking = queryPlugin(subject.plugin, path);
       answer = co_await asking;
       if (answer || !unknownPath_) co_return answer;
     }
@@ -244,20 +244,20 @@ class Explainer {
     auto* into = answer.if_object();
     if (!into) co_return;
     const std::string key = keyOf(options_.name);
-    auto asking = askPlugin("Coscheduling", "explain/" + key);
+    auto asking = queryPlugin("Coscheduling", "explain/" + key);
     auto gang = co_await asking;
     if (gang) into->insert_or_assign("gang", *std::move(gang));
-    auto askingNext = askPlugin("Reservation", "explain/" + key);
+    auto askingNext = queryPlugin("Reservation", "explain/" + key);
     auto reservations = co_await askingNext;
     if (reservations) into->insert_or_assign("reservations", *std::move(reservations));
     const std::string quota(textAt(answer, "plugins", "ElasticQuota", "quota"));
     if (quota.empty()) co_return;
-    auto askingLast = askPlugin("ElasticQuota", "explain/" + quota);
+    auto askingLast = queryPlugin("ElasticQuota", "explain/" + quota);
     auto levels = co_await askingLast;
     if (levels) into->insert_or_assign("quota", *std::move(levels));
   }
 
-  Task<Result<json::value>> askPlugin(std::string plugin, std::string path) {
+  Task<Result<json::value>> queryPlugin(std::string plugin, std::string path) {
     net::HttpRequest request;
     request.url = fmt::format("{}/apis/v1/plugins/{}/{}", url_, plugin, path);
     auto asking = ask(std::move(request));
@@ -323,7 +323,7 @@ class Explainer {
 
   // The pod as it would be stored, with defaults and the changes of webhooks, from a dry run in the
   // API server.
-  Task<Result<json::value>> podToAskAbout() {
+  Task<Result<json::value>> podToExplain() {
     auto text = readFile(options_.file);
     if (!text) co_return fail(std::move(text.error()));
     auto pod = podInFile(*text);

@@ -26,7 +26,7 @@ void Reconciler::start() {
   const auto repairNewCgroups = [this] {
     if (looking_) return;
     looking_ = true;
-    tasks_.spawn(look());
+    tasks_.spawn(repairNewCgroups());
   };
   resources_.onNewCgroup(repairNewCgroups);
   repairNewCgroups();
@@ -90,8 +90,8 @@ const std::vector<Reconciler::Named>& Reconciler::prepared() {
   return hooks_;
 }
 
-Task<void> Reconciler::look() {
-  while (const auto until = resources_.nextLook()) {
+Task<void> Reconciler::repairNewCgroups() {
+  while (const auto until = resources_.nextRepair()) {
     auto pause = sleepFor(executor_, *until);
     co_await pause;
     if (!resources_.repairNewCgroups()) continue;

@@ -44,7 +44,7 @@ class Reconciler {
  private:
   Task<void> loop();
   // Checks new cgroups as long as there are any.
-  Task<void> look();
+  Task<void> repairNewCgroups();
   // Returns true if the kernel accepted all values.
   bool apply(const HookUpdates& updates);
   void observe(std::string_view level, std::span<const CgroupUpdate> updates, bool ok,

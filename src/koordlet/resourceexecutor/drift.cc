@@ -130,7 +130,7 @@ bool ResourceExecutor::repairNewCgroups() {
   return any;
 }
 
-std::optional<Duration> ResourceExecutor::nextLook() const {
+std::optional<Duration> ResourceExecutor::nextRepair() const {
   // A newer cgroup may be added at any time, so the shortest interval.
   return newCgroups_.empty() ? std::nullopt : std::optional(kFrequentPeriod);
 }

@@ -145,9 +145,9 @@ class ResourceExecutor {
   std::uint64_t forgotten() const { return forgotten_; }
 
   // Reads the files of new cgroups, as `changed` does. Returns true if another process changed one.
-  // nextLook() is the time until the next call; nullopt if there is no new cgroup.
+  // nextRepair() is the time until the next call; nullopt if there is no new cgroup.
   bool repairNewCgroups();
-  std::optional<Duration> nextLook() const;
+  std::optional<Duration> nextRepair() const;
   // Sets a function that is called when the first cgroup becomes new.
   void onNewCgroup(std::function<void()> fn) { onNewCgroup_ = std::move(fn); }
 

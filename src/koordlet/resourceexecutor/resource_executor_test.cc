@@ -258,10 +258,10 @@ TEST_P(ResourceExecutorTest, ADirectoryThatWasMadeAnewHasNothingOfOurs) {
 }
 
 TEST_P(ResourceExecutorTest, YoungCgroupsAreLookedAtOftenAndOldOnesNotAtAll) {
-  EXPECT_EQ(f.executor.nextLook(), std::nullopt);
+  EXPECT_EQ(f.executor.nextRepair(), std::nullopt);
   const auto pod = f.files.addPod(KubeQos::BestEffort, "u", {});
   f.set(CgroupFile::CpuShares, pod, "256");
-  EXPECT_EQ(f.executor.nextLook(), 100ms);
+  EXPECT_EQ(f.executor.nextRepair(), 100ms);
   f.loop.advance(100ms);
   EXPECT_FALSE(f.executor.repairNewCgroups());
   f.files.setCgroupText(CgroupFile::CpuShares, pod, "2");
@@ -270,7 +270,7 @@ TEST_P(ResourceExecutorTest, YoungCgroupsAreLookedAtOftenAndOldOnesNotAtAll) {
   EXPECT_EQ(f.set(CgroupFile::CpuShares, pod, "256"), UpdateOutcome::Written);
   f.loop.advance(11s);
   EXPECT_FALSE(f.executor.repairNewCgroups());
-  EXPECT_EQ(f.executor.nextLook(), std::nullopt);
+  EXPECT_EQ(f.executor.nextRepair(), std::nullopt);
 }
 
 TEST_P(ResourceExecutorTest, ARepairDoesNotMakeAnOldCgroupYoung) {
@@ -278,12 +278,12 @@ TEST_P(ResourceExecutorTest, ARepairDoesNotMakeAnOldCgroupYoung) {
   f.set(CgroupFile::CpuShares, pod, "256");
   f.loop.advance(30s);
   f.executor.repairNewCgroups();
-  ASSERT_EQ(f.executor.nextLook(), std::nullopt);
+  ASSERT_EQ(f.executor.nextRepair(), std::nullopt);
   f.files.setCgroupText(CgroupFile::CpuShares, pod, "2");
   EXPECT_TRUE(f.executor.changed(f.host.layout.dir(Subsystem::Cpu, pod) +
                                  (v2() ? "cpu.weight" : "cpu.shares")));
   EXPECT_EQ(f.set(CgroupFile::CpuShares, pod, "256"), UpdateOutcome::Written);
-  EXPECT_EQ(f.executor.nextLook(), std::nullopt);
+  EXPECT_EQ(f.executor.nextRepair(), std::nullopt);
 }
 
 TEST_P(ResourceExecutorTest, YouthEndsWhoeverKeepsWriting) {
@@ -298,7 +298,7 @@ TEST_P(ResourceExecutorTest, YouthEndsWhoeverKeepsWriting) {
     f.executor.repairNewCgroups();
     f.set(file, pod, value);
   }
-  EXPECT_EQ(f.executor.nextLook(), std::nullopt);
+  EXPECT_EQ(f.executor.nextRepair(), std::nullopt);
 }
 
 TEST_P(ResourceExecutorTest, FilesThatComeLateAreSeenThoughTheirCgroupIsLongKnown) {
@@ -327,7 +327,7 @@ TEST_P(ResourceExecutorTest, FilesThatComeLateAreSeenThoughTheirCgroupIsLongKnow
     f.loop.advance(1s);
     f.executor.repairNewCgroups();
   }
-  EXPECT_EQ(f.executor.nextLook(), std::nullopt);
+  EXPECT_EQ(f.executor.nextRepair(), std::nullopt);
 }
 
 }  // namespace

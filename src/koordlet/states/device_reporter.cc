@@ -59,7 +59,7 @@ void DeviceReporter::start() {
   tasks_.spawn(loop());
 }
 
-void DeviceReporter::tell(const std::vector<std::string>& problems) {
+void DeviceReporter::logProblems(const std::vector<std::string>& problems) {
   for (const auto& problem : problems)
     if (loggedProblems_.insert(problem).second) log::warn("device left out: {}", problem);
   std::erase_if(loggedProblems_, [&](const std::string& one) {
@@ -71,7 +71,7 @@ DeviceInventory DeviceReporter::take() {
   DeviceInventory inventory;
   if (!options_.xpuFolder.empty()) {
     inventory.xpus = readXpus(options_.xpuFolder, executor_.wallNow());
-    tell(inventory.xpus.problems);
+    logProblems(inventory.xpus.problems);
     if (!inventory.xpus.devices.empty()) xpusSeenAt_ = executor_.steadyNow();
   }
   inventory.reportsGpus = options_.gpus && !options_.xpuOnly;

@@ -31,7 +31,7 @@ class DeviceReporter {
   Task<void> loop();
   Task<void> report();
   DeviceInventory take();
-  void tell(const std::vector<std::string>& problems);
+  void logProblems(const std::vector<std::string>& problems);
 
   kube::Api& api_;
   Executor& executor_;

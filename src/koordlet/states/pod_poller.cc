@@ -13,8 +13,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration kLook = 1s;            // how often to look for new directories
-constexpr Duration kBetweenLooks = 10ms;  // how often to check whether a list is complete
+constexpr Duration kDirInterval = 1s;            // how often to look for new directories
+constexpr Duration kMinDirInterval = 10ms;  // how often to check whether a list is complete
 constexpr Duration kRefill = 50ms;        // one more list is allowed
 constexpr int kBurst = 10;                // lists
 
@@ -33,13 +33,13 @@ PodPoller::PodPoller(Executor& executor, Host& host, States& states, PodSource& 
       host_(host),
       states_(states),
       source_(source),
-      interval_(std::max<Duration>(interval, kLook)) {}
+      interval_(std::max<Duration>(interval, kDirInterval)) {}
 
 void PodPoller::start() {
   tasks_.spawn(loop());
 }
 
-std::vector<std::string> PodPoller::podDirsBesides(const Dirs& known) {
+std::vector<std::string> PodPoller::podDirsExcept(const Dirs& known) {
   std::vector<std::string> found;
   if (host_.driverSource.empty()) return found;
   for (const KubeQos qos : kKubeQosClasses) {
@@ -70,7 +70,7 @@ std::vector<std::string> PodPoller::missingFrom(const Pods& pods) {
   if (!std::ranges::all_of(pods, [](const auto& pod) { return isStatic(*pod); })) return {};
   Dirs listed;
   for (const auto& pod : pods) listed.insert(viewOf(pod, host_.driver).dir);
-  std::vector<std::string> missing = podDirsBesides(listed);
+  std::vector<std::string> missing = podDirsExcept(listed);
   // An empty cgroup does not mean that its pod exists: the cgroup may be left over.
   std::erase_if(missing, [this](const std::string& dir) { return !runs(dir); });
   return missing;
@@ -104,7 +104,7 @@ const PodPoller::Dirs& PodPoller::knownDirs() {
 }
 
 void PodPoller::request(Wanted wanted) {
-  listsAnyway_ = listsAnyway_ || wanted == Wanted::Anything;
+  setsAlways_ = setsAlways_ || wanted == Wanted::Always;
   if (requested_) return;
   requested_ = true;
   tasks_.spawn(syncSoon());
@@ -128,11 +128,11 @@ Task<void> PodPoller::syncSoon() {
   // slow, the next start moves.
   while (syncing_ || executor_.steadyNow() < earliestStart()) {
     auto waiting =
-        sleepUntil(executor_, std::max(earliestStart(), executor_.steadyNow() + kBetweenLooks));
+        sleepUntil(executor_, std::max(earliestStart(), executor_.steadyNow() + kMinDirInterval));
     co_await waiting;
   }
   requested_ = false;
-  auto syncing = sync(std::exchange(listsAnyway_, false));
+  auto syncing = sync(std::exchange(setsAlways_, false));
   co_await syncing;
 }
 
@@ -170,7 +170,7 @@ void PodPoller::complete(std::vector<PodView>& views) {
   }
 }
 
-Task<void> PodPoller::sync(bool told) {
+Task<void> PodPoller::sync(bool always) {
   const auto node = states_.node();
   if (!node || syncing_) co_return;
   syncing_ = true;
@@ -189,7 +189,7 @@ Task<void> PodPoller::sync(bool told) {
   if (!completeList(*pods)) co_return;
   const bool same =
       states_.podsSynced() && learned_.empty() && listed_ == *pods && listedFor_ == host_.driver;
-  if (same && !told) co_return;
+  if (same && !always) co_return;
   listed_ = *pods;
   listedFor_ = host_.driver;
   std::vector<PodView> views;
@@ -206,12 +206,12 @@ Task<void> PodPoller::loop() {
   for (bool again = false;;) {
     auto syncing = sync(again);
     co_await syncing;
-    const SteadyTime next = executor_.steadyNow() + (states_.podsSynced() ? interval_ : kLook);
+    const SteadyTime next = executor_.steadyNow() + (states_.podsSynced() ? interval_ : kDirInterval);
     again = false;
     while (!again && executor_.steadyNow() < next) {
-      auto pause = sleepFor(executor_, std::min<Duration>(kLook, next - executor_.steadyNow()));
+      auto pause = sleepFor(executor_, std::min<Duration>(kDirInterval, next - executor_.steadyNow()));
       co_await pause;
-      again = early < 3 && !podDirsBesides(knownDirs()).empty();
+      again = early < 3 && !podDirsExcept(knownDirs()).empty();
     }
     early = again ? early + 1 : 0;
   }

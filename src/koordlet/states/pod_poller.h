@@ -32,8 +32,8 @@ class PodPoller {
   // two starts is at least twice the duration of the last successful list. Lists of at most 25 ms
   // also have a token bucket: ten lists at once, then one per 50 ms. With Anything, States is set
   // even if the pods are unchanged; with News only if they changed.
-  enum class Wanted { Anything, News };
-  void request(Wanted wanted = Wanted::Anything);
+  enum class Wanted { Always, Changes };
+  void request(Wanted wanted = Wanted::Always);
   // Adds a running container that kubelet does not report yet: that takes it a second or more. Kept
   // until kubelet reports it, or its cgroup is removed.
   void learn(const std::string& podUid, ContainerView container);
@@ -46,14 +46,14 @@ class PodPoller {
   // Of a list on request.
   SteadyTime earliestStart() const;
   // `told`: a caller wants the pods set even if they are unchanged.
-  Task<void> sync(bool told);
+  Task<void> sync(bool always);
   // Drops learned containers that the source reports.
   void forgetReported(const std::vector<PodView>& views);
   // Adds learned containers that the source does not report.
   void complete(std::vector<PodView>& views);
-  // podDirsBesides() returns the directories of pods that are not in `known`.
+  // podDirsExcept() returns the directories of pods that are not in `known`.
   using Dirs = std::unordered_set<std::string>;
-  std::vector<std::string> podDirsBesides(const Dirs& known);
+  std::vector<std::string> podDirsExcept(const Dirs& known);
   // Returns true if there are processes in a cgroup.
   bool runs(const std::string& dir) const;
   using Pods = std::vector<std::shared_ptr<const api::Pod>>;
@@ -76,7 +76,7 @@ class PodPoller {
   std::string dir_, path_;      // keep their memory
   CgroupDriver listedFor_ = CgroupDriver::Cgroupfs;
   bool requested_ = false;
-  bool listsAnyway_ = false;  // true if a pending request wants Anything
+  bool setsAlways_ = false;  // true if a pending request wants Anything
   bool syncing_ = false;
   SteadyTime started_{};     // start of the last list
   Duration lastDuration_{};  // duration of the last successful list

@@ -171,14 +171,14 @@ TEST_F(PodPollerTest, WhoWantsNewsIsNotToldWhatIsAsBefore) {
   loop_.advance(20s);
   int changes = 0;
   states_.onPods([&] { ++changes; });
-  poller_.request(PodPoller::Wanted::News);
+  poller_.request(PodPoller::Wanted::Changes);
   loop_.advance(1s);
   EXPECT_EQ(changes, 0);
   list("other", "api");
-  poller_.request(PodPoller::Wanted::News);
+  poller_.request(PodPoller::Wanted::Changes);
   loop_.advance(1s);
   EXPECT_EQ(changes, 1);
-  poller_.request(PodPoller::Wanted::News);
+  poller_.request(PodPoller::Wanted::Changes);
   poller_.request();
   loop_.advance(1s);
   EXPECT_EQ(changes, 2);

@@ -142,12 +142,12 @@ void PodWatch::identify() {
   newContainerWait_ = {};
   if (runtime_) return queryRuntime();
   poller_.request();
-  askKubelet();
+  pollKubelet();
 }
 
 // Asks for a limited time, and not about sandboxes, which kubelet never lists: each reply has all
 // pods.
-void PodWatch::askKubelet() {
+void PodWatch::pollKubelet() {
   executor_.cancel(next_);
   if (newContainerWait_ >= kLong) return;
   const Duration wait =
@@ -159,8 +159,8 @@ void PodWatch::askKubelet() {
              hasUnknown(pod, host_.layout.dir(Subsystem::Cpu, pod.dir));
     };
     if (!std::ranges::any_of(states_.pods(), isUnknown)) return;
-    poller_.request(PodPoller::Wanted::News);
-    askKubelet();
+    poller_.request(PodPoller::Wanted::Changes);
+    pollKubelet();
   });
 }
 
@@ -179,7 +179,7 @@ Task<void> PodWatch::ask() {
     if (!containers) {
       log::v(4, "kubelet is asked for new containers: {}", containers.error().message);
       poller_.request();
-      askKubelet();
+      pollKubelet();
     } else if (!learn(*containers)) {
       const Duration wait = newContainerWait_ < kLong ? kRuntimePeriod : kSlowRuntimePeriod;
       newContainerWait_ += wait;

@@ -51,7 +51,7 @@ class PodWatch {
   void identify();
   void queryRuntime();
   // Asks kubelet repeatedly while a pod has a directory of an unknown container.
-  void askKubelet();
+  void pollKubelet();
   Task<void> ask();
   // Returns false if some containers are still being created.
   bool learn(const std::vector<RuntimeContainer>& containers);

@@ -16,7 +16,7 @@ std::int64_t limitOf(const api::ResourceList& limits, std::string_view name) {
 }
 
 // The batch resources in the containers' specs; empty if they have none.
-model::ExtendedResourceSpec askedBySpec(const api::PodSpec& spec) {
+model::ExtendedResourceSpec limitsOfSpec(const api::PodSpec& spec) {
   const auto isOther = [](const auto& entry) {
     const auto names = [&](std::string_view name) {
       return model::has(entry.second.requests, name) || model::has(entry.second.limits, name);
@@ -71,7 +71,7 @@ BatchLimits podLimits(const api::Pod& pod) {
 
 std::optional<model::ExtendedResourceSpec> batchResourcesOf(const PodView& pod) {
   if (!pod.bestEffort()) return std::nullopt;
-  auto spec = askedBySpec(pod.pod->spec);
+  auto spec = limitsOfSpec(pod.pod->spec);
   if (!isEmpty(spec)) return spec;
   auto annotated = model::readExtendedResourceSpec(pod.pod->metadata.annotations);
   if (!annotated) {
@@ -98,7 +98,7 @@ BatchResourceHook::Known& BatchResourceHook::limitsOf(const PodView& pod) {
   const auto spec = batchResourcesOf(pod);
   if (!spec) return known;
   // By the annotation if the spec has no batch resources. The runtime does not pass the spec.
-  known.whole = isEmpty(askedBySpec(pod.pod->spec)) ? podLimits(*spec) : podLimits(*pod.pod);
+  known.whole = isEmpty(limitsOfSpec(pod.pod->spec)) ? podLimits(*spec) : podLimits(*pod.pod);
   for (const auto& list : {spec->containers, spec->initContainers})
     for (const auto& [name, container] : list)
       known.containers.emplace(name, containerLimits(container));

@@ -93,7 +93,7 @@ void CoreSchedHook::mark() {
   if (marked_ || marker_.empty()) return;
   const auto written = replaceFile(marker_, "cookies are given\n");
   marked_ = written.has_value();
-  if (!written) tell(written.error());
+  if (!written) logProblem(written.error());
 }
 
 bool CoreSchedHook::inUse(const States& states) {
@@ -108,13 +108,13 @@ bool CoreSchedHook::inUse(const States& states) {
   return used_;
 }
 
-bool CoreSchedHook::took(const std::string& group, const Result<>& attempt) {
-  if (!attempt) tell(attempt.error());
+bool CoreSchedHook::reportAttempt(const std::string& group, const Result<>& attempt) {
+  if (!attempt) logProblem(attempt.error());
   if (observer_.managed) observer_.managed(group, attempt.has_value());
   return attempt.has_value();
 }
 
-void CoreSchedHook::tell(const Error& error) {
+void CoreSchedHook::logProblem(const Error& error) {
   if (error.message != problem_) log::warn("core scheduling: {}", error.message);
   problem_ = error.message;
 }
@@ -122,15 +122,15 @@ void CoreSchedHook::tell(const Error& error) {
 bool CoreSchedHook::switchOn() {
   const std::string sysctls = host_.dirs.procRoot + "sys/kernel/";
   if (auto done = set(sysctls + "sched_group_identity_enabled", "0"); !done) {
-    tell(done.error());
+    logProblem(done.error());
     return false;
   }
   if (auto done = set(sysctls + "sched_core", "1"); !done) {
-    tell(done.error());
+    logProblem(done.error());
     return false;
   }
   const auto works = kernel_->cookieOf(0);
-  if (!works) tell(works.error());
+  if (!works) logProblem(works.error());
   return works.has_value();
 }
 
@@ -190,13 +190,13 @@ void CoreSchedHook::join(const std::string& group, const std::vector<int>& pids)
   }
   if (lacking.empty()) return;
   if (known.cookie == 0) {
-    if (!took(group, kernel_->create(lacking.front()))) return;
+    if (!reportAttempt(group, kernel_->create(lacking.front()))) return;
     const auto cookie = kernel_->cookieOf(lacking.front());
     if (!cookie) return;  // the process has ended; the next pass tries another
     known = {lacking.front(), *cookie};
     lacking.erase(lacking.begin());
   }
-  if (!lacking.empty()) took(group, kernel_->copyCookie(known.pid, lacking));
+  if (!lacking.empty()) reportAttempt(group, kernel_->copyCookie(known.pid, lacking));
 }
 
 void CoreSchedHook::leave(const std::vector<int>& pids) {
@@ -204,7 +204,7 @@ void CoreSchedHook::leave(const std::vector<int>& pids) {
   for (const int pid : pids)
     if (const auto cookie = kernel_->cookieOf(pid); cookie && *cookie != 0) members.push_back(pid);
   if (members.empty()) return;
-  if (!took("", kernel_->copyCookie(0, members))) passesSince_ = 0;
+  if (!reportAttempt("", kernel_->copyCookie(0, members))) passesSince_ = 0;
 }
 
 void CoreSchedHook::wanted(const PodView& pod, HookUpdates&) {

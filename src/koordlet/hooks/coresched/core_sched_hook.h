@@ -55,9 +55,9 @@ class CoreSchedHook final : public Hook {
   void join(const std::string& group, const std::vector<int>& pids);
   void leave(const std::vector<int>& pids);
   // Logs and reports an attempt to change cookies. Returns true if it succeeded.
-  bool took(const std::string& group, const Result<>& attempt);
+  bool reportAttempt(const std::string& group, const Result<>& attempt);
   std::vector<int> processesOf(const PodView& pod) const;
-  void tell(const Error& error);
+  void logProblem(const Error& error);
 
   const Host& host_;
   std::unique_ptr<CoreSched> kernel_;

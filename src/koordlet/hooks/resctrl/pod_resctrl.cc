@@ -188,11 +188,11 @@ void ResctrlHook::moveTasks(const PodView& pod) {
 void ResctrlHook::wanted(const PodView& pod, HookUpdates&) {
   if (!annotationOf(pod) || !supported_ || !isPlainName(pod.uid())) return;
   const auto applied = apply(pod);
-  std::string& told = problems_[pod.uid()];
+  std::string& logged = problems_[pod.uid()];
   const std::string problem = applied ? "" : applied.error().message;
-  if (!problem.empty() && problem != told)
+  if (!problem.empty() && problem != logged)
     log::warn("resctrl of pod {} not set: {}", pod.pod->metadata.name, problem);
-  told = problem;
+  logged = problem;
   moveTasks(pod);  // into a group with a refused line, too: its other values apply
 }
 

@@ -59,7 +59,7 @@ CgroupReconcile::CgroupReconcile(const Host& host, const States& states, Resourc
 void CgroupReconcile::addPod(const PodView& pod, Pass& pass) const {
   const auto config = memoryqos::configOf(pod, states_.slo()->qos);
   if (!config) return;
-  auto values = memoryqos::podValues(*config, memoryqos::askedByPod(pod));
+  auto values = memoryqos::podValues(*config, memoryqos::demandOfPod(pod));
   Sum& sum = pass.sums[indexOf(pod.kubeQos)];
   addTo(sum.min, values.min);
   addTo(sum.low, values.low);
@@ -68,7 +68,7 @@ void CgroupReconcile::addPod(const PodView& pod, Pass& pass) const {
     const auto* spec = container.init ? nullptr : containerOf(*pod.pod, container.name);
     if (!spec || container.dir.empty()) continue;
     addValues(container.dir,
-              memoryqos::containerValues(*config, memoryqos::askedByContainer(pod, *spec),
+              memoryqos::containerValues(*config, memoryqos::demandOfContainer(pod, *spec),
                                          pass.allocatable),
               pass.levels[2]);
   }

@@ -129,15 +129,15 @@ const api::MemoryQOS* configOf(KubeQos directory, const api::ResourceQOSStrategy
   return found && found->memoryQOS ? &*found->memoryQOS : nullptr;
 }
 
-Asked askedByContainer(const PodView& pod, const api::Container& container) {
+Demand demandOfContainer(const PodView& pod, const api::Container& container) {
   const std::string_view name = pod.bestEffort() ? model::kBatchMemory : model::kMemory;
   const auto limit = amountIn(container.resources.limits, name).value_or(-1);
   return {std::max<std::int64_t>(amountIn(container.resources.requests, name).value_or(0), 0),
           limit > 0 ? limit : -1};
 }
 
-Asked askedByPod(const PodView& pod) {
-  Asked sum{0, 0};
+Demand demandOfPod(const PodView& pod) {
+  Demand sum{0, 0};
   if (!pod.bestEffort()) {
     sum.request = model::amountOf(model::podRequests(*pod.pod), model::kMemory).value();
     const auto limits = model::podLimits(*pod.pod);
@@ -150,15 +150,15 @@ Asked askedByPod(const PodView& pod) {
   return sum;
 }
 
-Values podValues(const api::MemoryQOS& qos, const Asked& asked) {
+Values podValues(const api::MemoryQOS& qos, const Demand& demand) {
   Values values = fixed(qos);
-  protect(qos, asked.request, values);
+  protect(qos, demand.request, values);
   std::optional<std::int64_t> size;
   if (qos.pageCacheLimitSize) {
     size =
-        asked.limit > 0 ? std::min(*qos.pageCacheLimitSize, asked.limit) : *qos.pageCacheLimitSize;
-  } else if (qos.pageCacheLimitPercent && asked.limit > 0) {
-    size = share(asked.limit, *qos.pageCacheLimitPercent);
+        demand.limit > 0 ? std::min(*qos.pageCacheLimitSize, demand.limit) : *qos.pageCacheLimitSize;
+  } else if (qos.pageCacheLimitPercent && demand.limit > 0) {
+    size = share(demand.limit, *qos.pageCacheLimitPercent);
   }
   if (size) {
     values.pageCacheEnable = *size > 0 ? 1 : 0;
@@ -169,17 +169,17 @@ Values podValues(const api::MemoryQOS& qos, const Asked& asked) {
   return values;
 }
 
-Values containerValues(const api::MemoryQOS& qos, const Asked& asked, std::int64_t allocatable) {
+Values containerValues(const api::MemoryQOS& qos, const Demand& demand, std::int64_t allocatable) {
   Values values = fixed(qos);
-  protect(qos, asked.request, values);
+  protect(qos, demand.request, values);
   if (!qos.throttlingPercent) return values;
   if (*qos.throttlingPercent == 0) {
     values.high = kMax;
     return values;
   }
   // Between the request and the limit, in whole pages.
-  const std::int64_t limit = asked.limit > 0 ? asked.limit : allocatable;
-  const std::int64_t high = asked.request + share(limit - asked.request, *qos.throttlingPercent);
+  const std::int64_t limit = demand.limit > 0 ? demand.limit : allocatable;
+  const std::int64_t high = demand.request + share(limit - demand.request, *qos.throttlingPercent);
   values.high = high / kPage * kPage;
   if (values.min && *values.high > 0) values.high = std::max(*values.high, *values.min);
   return values;

@@ -20,12 +20,12 @@ std::optional<api::MemoryQOS> configOf(const PodView& pod,
 const api::MemoryQOS* configOf(KubeQos directory, const api::ResourceQOSStrategy& strategy);
 
 // Request and limit of a pod or container: memory, or batch-memory for BE. limit -1 = none.
-struct Asked {
+struct Demand {
   std::int64_t request = 0;
   std::int64_t limit = -1;
 };
-Asked askedByPod(const PodView& pod);
-Asked askedByContainer(const PodView& pod, const api::Container& container);
+Demand demandOfPod(const PodView& pod);
+Demand demandOfContainer(const PodView& pod, const api::Container& container);
 
 struct Values {
   std::optional<std::int64_t> min, low, high;
@@ -33,9 +33,9 @@ struct Values {
   std::optional<std::int64_t> priority, usePriorityOom, oomGroup;
   std::optional<std::int64_t> pageCacheEnable, pageCacheSize, pageCacheSync;
 };
-Values podValues(const api::MemoryQOS& qos, const Asked& asked);
+Values podValues(const api::MemoryQOS& qos, const Demand& demand);
 // A container without a limit is taken to have the node's `allocatable` as its limit.
-Values containerValues(const api::MemoryQOS& qos, const Asked& asked, std::int64_t allocatable);
+Values containerValues(const api::MemoryQOS& qos, const Demand& demand, std::int64_t allocatable);
 // Values of a QoS directory. Its min and low are sums over its pods and not set here.
 Values directoryValues(const api::MemoryQOS& qos);
 

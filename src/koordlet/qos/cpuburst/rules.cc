@@ -65,12 +65,12 @@ NodeState nodeStateOf(std::size_t cpus, std::optional<double> nodeCores,
   return ratio >= threshold * kCooling ? NodeState::Cooling : NodeState::Idle;
 }
 
-QuotaStep onNode(QuotaStep wish, NodeState state) {
-  if (state == NodeState::Overload && (wish == QuotaStep::Up || wish == QuotaStep::Remain))
+QuotaStep onNode(QuotaStep wanted, NodeState state) {
+  if (state == NodeState::Overload && (wanted == QuotaStep::Up || wanted == QuotaStep::Remain))
     return QuotaStep::Down;
-  if ((state == NodeState::Cooling || state == NodeState::Unknown) && wish == QuotaStep::Up)
+  if ((state == NodeState::Cooling || state == NodeState::Unknown) && wanted == QuotaStep::Up)
     return QuotaStep::Remain;
-  return wish;
+  return wanted;
 }
 
 std::int64_t maxQuota(std::int64_t base, const api::CPUBurstStrategy& strategy) {

@@ -36,7 +36,7 @@ NodeState nodeStateOf(std::size_t cpus, std::optional<double> nodeCores,
 
 enum class QuotaStep { Up, Down, Remain, Reset };
 // The step that a node in that state allows a container that wants `wish`.
-QuotaStep onNode(QuotaStep wish, NodeState state);
+QuotaStep onNode(QuotaStep wanted, NodeState state);
 // The quota after a step: up is 1.2 times, down 0.8 times the current one. It stays between the
 // base quota and the percentage of it that the strategy allows.
 std::int64_t nextQuota(QuotaStep step, std::int64_t current, std::int64_t base,

@@ -213,7 +213,7 @@ Task<void> CpuEvict::evict(std::vector<EvictionTask> tasks) {
   const EvictionResult result = co_await evicting;
   evicting_ = false;
   if (result.attempted()) lastAttempt_ = executor_.steadyNow();
-  result.tell(executor_.wallNow(), status_.lastEviction, status_.reason);
+  result.reportInto(executor_.wallNow(), status_.lastEviction, status_.reason);
 }
 
 json::value viewOf(const CpuEvict::Status& status) {

@@ -97,7 +97,7 @@ Task<Result<>> Evictor::kill(std::shared_ptr<const api::Pod> pod) {
   co_return fail(std::move(problem));
 }
 
-void Evictor::tell(const api::Pod& pod, const EvictionTask& task, const Result<>& outcome,
+void Evictor::reportAttempt(const api::Pod& pod, const EvictionTask& task, const Result<>& outcome,
                    bool killed) {
   const api::ObjectKey key = api::keyOf(pod.metadata);
   const std::string message =
@@ -125,7 +125,7 @@ Task<Result<>> Evictor::evictOne(std::shared_ptr<const api::Pod> pod, const Evic
     auto killing = kill(pod);
     auto killed = co_await killing;
     if (killed) {
-      tell(*pod, task, killed, true);
+      reportAttempt(*pod, task, killed, true);
       co_return killed;
     }
     log::warn("pod {} cannot be killed, it is evicted instead: {}", key.toString(),
@@ -135,7 +135,7 @@ Task<Result<>> Evictor::evictOne(std::shared_ptr<const api::Pod> pod, const Evic
   options.uid = pod->metadata.uid;
   auto evicting = kube::evictPod(api_, key, options);
   auto evicted = co_await evicting;
-  tell(*pod, task, evicted, false);
+  reportAttempt(*pod, task, evicted, false);
   co_return evicted;
 }
 
@@ -171,7 +171,7 @@ Task<EvictionResult> Evictor::evict(std::vector<EvictionTask> tasks) {
   co_return result;
 }
 
-void EvictionResult::tell(WallTime now, std::string& lastEviction, std::string& reason) const {
+void EvictionResult::reportInto(WallTime now, std::string& lastEviction, std::string& reason) const {
   if (!evicted.empty()) {
     const std::string pods = fmt::format("{}", fmt::join(evicted, ", "));
     lastEviction = fmt::format("{} {}", formatTime(now), pods);

@@ -47,7 +47,7 @@ struct EvictionResult {
   bool attempted() const { return !evicted.empty() || !refused.empty(); }
   // Writes the result into a strategy's status: appends to `reason`, and sets `lastEviction` if a
   // pod was evicted.
-  void tell(WallTime now, std::string& lastEviction, std::string& reason) const;
+  void reportInto(WallTime now, std::string& lastEviction, std::string& reason) const;
 };
 
 class Evictor {
@@ -67,7 +67,7 @@ class Evictor {
   Task<std::vector<std::string>> runningContainers(std::shared_ptr<const api::Pod> pod);
   // Kills the pod's containers; an error if none could be killed, so that nothing is released.
   Task<Result<>> kill(std::shared_ptr<const api::Pod> pod);
-  void tell(const api::Pod& pod, const EvictionTask& task, const Result<>& outcome, bool killed);
+  void reportAttempt(const api::Pod& pod, const EvictionTask& task, const Result<>& outcome, bool killed);
 
   kube::Api& api_;
   Executor& executor_;

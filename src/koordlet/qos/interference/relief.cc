@@ -122,7 +122,7 @@ Task<void> InterferenceRelief::evict(EvictionTask task) {
   const EvictionResult result = co_await evicting;
   evicting_ = false;
   if (result.attempted()) lastAttempt_ = executor_.steadyNow();
-  result.tell(executor_.wallNow(), lastEviction_, reason_);
+  result.reportInto(executor_.wallNow(), lastEviction_, reason_);
 }
 
 void InterferenceRelief::run(const std::vector<Interference>& interferences) {

@@ -139,7 +139,7 @@ Task<void> MemoryEvict::evict(std::vector<EvictionTask> tasks) {
   const EvictionResult result = co_await evicting;
   evicting_ = false;
   if (result.attempted()) lastEviction_ = executor_.steadyNow();
-  result.tell(executor_.wallNow(), status_.lastEviction, status_.reason);
+  result.reportInto(executor_.wallNow(), status_.lastEviction, status_.reason);
 }
 
 }  // namespace koord::koordlet

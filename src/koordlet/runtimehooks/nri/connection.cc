@@ -119,7 +119,7 @@ void Connection::lost(const std::string& why) {
   socket_ = Fd();
   session_ = nullptr;
   if (registered_) {
-    tell(false);
+    notifyConnected(false);
     pause_ = options_.backoff;
     tries_ = 0;
   }
@@ -167,10 +167,10 @@ void Connection::registered(const TtrpcFrame& frame) {
   registered_ = true;
   loggedProblem_.clear();
   log::info("NRI: registered as {}-{} at {}", options_.index, options_.name, options_.socket);
-  tell(true);
+  notifyConnected(true);
 }
 
-void Connection::tell(bool connected) {
+void Connection::notifyConnected(bool connected) {
   executor_.post([connected, told = options_.onConnected, alive = std::weak_ptr(alive_)] {
     if (!alive.expired()) told(connected);
   });

@@ -54,7 +54,7 @@ class Connection {
   void read();
   void take(FrameReader::Arrived arrived);
   void registered(const TtrpcFrame& frame);
-  void tell(bool connected);
+  void notifyConnected(bool connected);
   void serve(TtrpcFrame frame);
   void send(std::uint32_t stream, const TtrpcFrame& frame);
   void flush();

@@ -136,9 +136,9 @@ Task<Result<>> NodeResourceController::reconcile(std::string name) {
   prepare(table, copy);
 
   Record& record = records_[name];
-  if (record.told != problems) {
+  if (record.loggedProblems != problems) {
     for (const auto& problem : problems) log::warn("node {}: {}", name, problem);
-    record.told = std::move(problems);
+    record.loggedProblems = std::move(problems);
   }
   const SteadyTime now = executor_.steadyNow();
   const auto interval = updateInterval(strategy);

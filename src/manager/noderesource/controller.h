@@ -47,7 +47,7 @@ class NodeResourceController {
     std::optional<SteadyTime> written;  // when the status was last found up to date or written
     std::optional<SteadyTime> due;      // time of the next check
     std::optional<SteadyTime> zonesWritten;
-    std::vector<std::string> told;  // logged errors of its annotation
+    std::vector<std::string> loggedProblems;  // logged errors of its annotation
   };
 
   void startWhenSynced();

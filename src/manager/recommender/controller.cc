@@ -20,7 +20,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration kLookInterval = 1min;
+constexpr Duration kCheckInterval = 1min;
 constexpr Duration kSaveInterval = 10min;
 constexpr Duration kForgetPods = 48h;
 constexpr Duration kForgetContainers = 8 * 24h;
@@ -261,7 +261,7 @@ void RecommenderController::look() {
     });
     queue_.add(key.toString());
   }
-  timer_ = executor_.runAfter(kLookInterval, [this] { look(); });
+  timer_ = executor_.runAfter(kCheckInterval, [this] { look(); });
 }
 
 std::size_t RecommenderController::countPods(const Record& record) const {

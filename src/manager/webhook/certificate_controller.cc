@@ -230,10 +230,10 @@ Task<Result<>> CertificateController::configure(const api::ResourceType& type, s
 
 void CertificateController::reportUnserved(const std::string& where, const json::array& wanted) {
   auto unserved = unservedEntries(wanted, servedPaths_);
-  auto& told = unserved_[where];
-  if (unserved == told) return;
-  told = std::move(unserved);
-  for (const auto& entry : told)
+  auto& logged = unserved_[where];
+  if (unserved == logged) return;
+  logged = std::move(unserved);
+  for (const auto& entry : logged)
     log::warn(
         "{} asks for the webhook {}, which is left out: this koord-manager does not serve it, for "
         "it "

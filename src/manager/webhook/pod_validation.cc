@@ -103,9 +103,9 @@ std::optional<std::string> checkQosAndPriority(const api::Pod& pod, const api::P
   const Qos qos = model::rawQos(pod);
   const PriorityClass priorityClass = model::rawPriorityClass(pod);
   const api::ResourceList requests = model::podRequests(pod);
-  const bool asksForBatch = !model::amountOf(requests, model::kBatchCpu).isZero() ||
+  const bool requestsBatch = !model::amountOf(requests, model::kBatchCpu).isZero() ||
                             !model::amountOf(requests, model::kBatchMemory).isZero();
-  if (asksForBatch && qos != Qos::BE)
+  if (requestsBatch && qos != Qos::BE)
     problems.push_back(
         fmt::format("labels.{}: Required value: must specify koordinator QoS BE with koordinator "
                     "colocation resources",

@@ -57,7 +57,7 @@ Result<> checkElements(const Strategy& strategy, const std::string& path) {
 }
 
 // The bandwidth requests of one direction.
-struct Promised {
+struct RequestedBandwidth {
   std::int64_t percent = 0;
   std::int64_t amount = 0;
   bool hasPercent = false;
@@ -76,8 +76,8 @@ struct Promised {
 };
 
 struct Sums {
-  Promised ingress;
-  Promised egress;
+  RequestedBandwidth ingress;
+  RequestedBandwidth egress;
 };
 
 Sums sumsOf(const Strategy& strategy) {

@@ -79,7 +79,7 @@ std::optional<std::string> PodQuota::check(const api::Pod& pod, const api::Pod* 
                      pod.metadata.name);
 }
 
-Task<Result<>> PodQuota::evaluate(const api::Pod& pod, const api::Pod* old, bool onlyAsked) {
+Task<Result<>> PodQuota::evaluate(const api::Pod& pod, const api::Pod* old, bool dryRun) {
   if (!options_.evaluate || (old && !options_.evaluateUpdates)) co_return Result<>();
   const std::string name = quotaOf(pod);
   if (old && quotaOf(*old) == name) co_return Result<>();
@@ -93,7 +93,7 @@ Task<Result<>> PodQuota::evaluate(const api::Pod& pod, const api::Pod* old, bool
   api::ResourceList request;
   if (pod.status.phase != "Failed" && pod.status.phase != "Succeeded")
     request = requestsToCharge(pod, options_.replaceResources);
-  auto task = evaluator_.evaluate({info->namespace_, name}, std::move(request), onlyAsked);
+  auto task = evaluator_.evaluate({info->namespace_, name}, std::move(request), dryRun);
   const Result<> charged = co_await task;
   co_return charged;
 }

@@ -42,8 +42,8 @@ class PodQuota {
   void requireNodesOfTree(const std::string& namespace_, json::value& pod) const;
   // Why the pod is refused, nullopt if it is admitted; old is nullptr for a create.
   std::optional<std::string> check(const api::Pod& pod, const api::Pod* old) const;
-  // Charges the pod to its quota, or fails with the reason. onlyAsked: dry run, nothing is written.
-  Task<Result<>> evaluate(const api::Pod& pod, const api::Pod* old, bool onlyAsked);
+  // Charges the pod to its quota, or fails with the reason. dryRun: dry run, nothing is written.
+  Task<Result<>> evaluate(const api::Pod& pod, const api::Pod* old, bool dryRun);
 
  private:
   const QuotaLedger& ledger_;

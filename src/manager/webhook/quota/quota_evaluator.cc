@@ -65,7 +65,7 @@ class Round {
 
   // Returns true if the request was added, false if there is nothing to add. Fails if it does not
   // fit.
-  Result<bool> add(const api::ResourceList& request, bool onlyAsked) {
+  Result<bool> add(const api::ResourceList& request, bool dryRun) {
     api::ResourceList asked;
     if (counts_)
       for (const auto& [name, amount] : request)
@@ -86,7 +86,7 @@ class Round {
                   fmt::format("exceeded quota: {}, requested: {}, used: {}, limited: {}",
                               api::keyOf(quota_->metadata).toString(), textOfAmounts(tooMuch),
                               textOfAmounts(taken), textOfAmounts(limited)));
-    if (onlyAsked) return false;
+    if (dryRun) return false;
     used = std::move(sum);
     return true;
   }
@@ -105,7 +105,7 @@ class Round {
 
 struct QuotaEvaluator::Waiter {
   api::ResourceList request;
-  bool onlyAsked;
+  bool dryRun;
   Completer<Result<>> answer;
   bool decided = false;
 
@@ -122,9 +122,9 @@ int retriesForBatch(std::size_t pods, int maxRetries) {
 }
 
 Task<Result<>> QuotaEvaluator::evaluate(api::ObjectKey quota, api::ResourceList request,
-                                        bool onlyAsked) {
+                                        bool dryRun) {
   auto pair = Future<Result<>>::make(executor_);
-  auto waiter = std::make_shared<Waiter>(std::move(request), onlyAsked, pair.second);
+  auto waiter = std::make_shared<Waiter>(std::move(request), dryRun, pair.second);
   const bool idle = !waiting_.contains(quota);
   waiting_[quota].push_back(waiter);
   if (idle) tasks_.spawn(work(std::move(quota)));
@@ -163,7 +163,7 @@ Task<void> QuotaEvaluator::judge(const api::ObjectKey& key, const Batch& batch) 
     std::size_t added = 0;
     for (const auto& waiter : batch) {
       if (waiter->decided) continue;
-      const auto fits = round->add(waiter->request, waiter->onlyAsked);
+      const auto fits = round->add(waiter->request, waiter->dryRun);
       if (!fits) {
         waiter->decide(fail(fits.error()));
       } else if (*fits) {

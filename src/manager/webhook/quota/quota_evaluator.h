@@ -34,8 +34,8 @@ class QuotaEvaluator {
       : api_(api), executor_(executor), random_(random), options_(options) {}
 
   // Fails with Invalid if the pod is refused, with another code if the quota could not be
-  // evaluated. onlyAsked: dry run, nothing is charged.
-  Task<Result<>> evaluate(api::ObjectKey quota, api::ResourceList request, bool onlyAsked);
+  // evaluated. dryRun: dry run, nothing is charged.
+  Task<Result<>> evaluate(api::ObjectKey quota, api::ResourceList request, bool dryRun);
 
  private:
   struct Waiter;

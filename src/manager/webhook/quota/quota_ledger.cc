@@ -56,12 +56,12 @@ QuotaLedger::QuotaLedger(kube::Api& api, Executor& executor, Random random)
     : api_(api), executor_(executor), quotas_(api, executor, {}, random) {
   const auto put = [this](const auto& quota) {
     stored_.put(*quota);
-    seen(quota->metadata.name);
+    onStored(quota->metadata.name);
   };
   quotas_.addHandler({put, [put](const auto&, const auto& quota) { put(quota); },
                       [this](const auto& quota) {
                         stored_.remove(*quota);
-                        seen(quota->metadata.name);
+                        onStored(quota->metadata.name);
                       }});
 }
 
@@ -134,7 +134,7 @@ Task<Result<>> QuotaLedger::checkWithFamily(Change change, const Check* check) {
   co_return judge(stored_, name, *check);
 }
 
-Task<Result<>> QuotaLedger::admit(Change change, Check check, bool onlyAsked) {
+Task<Result<>> QuotaLedger::admit(Change change, Check check, bool dryRun) {
   Result<> judged = fail(ErrorCode::Unavailable, "the quotas are not known yet");
   if (synced()) {
     auto judging = checkWithFamily(change, &check);
@@ -152,7 +152,7 @@ Task<Result<>> QuotaLedger::admit(Change change, Check check, bool onlyAsked) {
       co_return fail(std::move(judged.error()));
   }
   // There must be no suspension between the verdict and this.
-  if (!onlyAsked) remember(std::move(change));
+  if (!dryRun) remember(std::move(change));
   co_return Result<>();
 }
 
@@ -194,7 +194,7 @@ void QuotaLedger::remember(Change change) {
   admitted_.push_back({std::move(change), executor_.steadyNow() + kLongestRequest});
 }
 
-void QuotaLedger::seen(const std::string& name) {
+void QuotaLedger::onStored(const std::string& name) {
   std::erase_if(admitted_, [&](const Admitted& admitted) {
     return admitted.change.quota.name == name && isStored(stored_, admitted.change);
   });

@@ -39,9 +39,9 @@ class QuotaLedger {
   bool synced() const { return quotas_.synced(); }
   const QuotaTopology& stored() const { return stored_; }
 
-  // Fails if the change is not admitted. An admitted change is recorded, unless onlyAsked (dry
+  // Fails if the change is not admitted. An admitted change is recorded, unless dryRun (dry
   // run).
-  Task<Result<>> admit(Change change, Check check, bool onlyAsked);
+  Task<Result<>> admit(Change change, Check check, bool dryRun);
   // nullopt if no quota has the name.
   Task<Result<std::optional<QuotaInfo>>> find(std::string name);
 
@@ -66,7 +66,7 @@ class QuotaLedger {
   Result<> judge(QuotaTopology& topology, const std::string& name, const Check& check);
   void remember(Change change);
   // Called when the informer has delivered the quota's stored state.
-  void seen(const std::string& name);
+  void onStored(const std::string& name);
 
   kube::Api& api_;
   Executor& executor_;

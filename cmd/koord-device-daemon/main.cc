@@ -93,10 +93,10 @@ Result<Settings> settingsNow(const flags::FlagSet& set, const Flags& flags) {
   if (!file.empty()) {
     const auto text = readFile(file);
     if (!text) return fail(text.error());
-    if (auto taken = takeFile(*text, settings); !taken)
+    if (auto taken = applyFile(*text, settings); !taken)
       return fail(std::move(taken.error()).within(file));
   }
-  if (auto taken = takeEnvironment(environment, settings); !taken)
+  if (auto taken = applyEnvironment(environment, settings); !taken)
     return fail(std::move(taken.error()));
   if (set.given("oneshot")) settings.oneshot = flags.settings.oneshot;
   if (set.given("sleep-interval")) settings.interval = flags.settings.interval;

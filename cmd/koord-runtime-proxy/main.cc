@@ -108,7 +108,7 @@ std::optional<int> parseFlags(const std::vector<std::string>& arguments, Flags& 
 }
 
 // Notifies systemd, if it waits for that (Type=notify).
-void tellSystemd(std::string_view state) {
+void reloadSystemd(std::string_view state) {
   const char* const path = std::getenv("NOTIFY_SOCKET");
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -125,7 +125,7 @@ void tellSystemd(std::string_view state) {
 // With WatchdogSec systemd restarts the proxy if it gets no notification from the loop for that
 // time.
 void feedWatchdog(net::IoLoop& loop, Duration interval) {
-  tellSystemd("WATCHDOG=1");
+  reloadSystemd("WATCHDOG=1");
   loop.runAfter(interval, [&loop, interval] { feedWatchdog(loop, interval); });
 }
 
@@ -155,7 +155,7 @@ int run(const Flags& flags) {
   int status = 0;
   SignalWatcher signals(loop, [&](int) {
     log::info("koordinator runtime-proxy shutting down");
-    tellSystemd("STOPPING=1");
+    reloadSystemd("STOPPING=1");
     proxy.shutdown([&] { loop.stop(); });
   });
   raiseFileLimit();
@@ -170,7 +170,7 @@ int run(const Flags& flags) {
     log::info("serving on http://{} (--metrics-addr)", server->address());
   }
   startWatchdog(loop);
-  proxy.start([&] { tellSystemd("READY=1"); },
+  proxy.start([&] { reloadSystemd("READY=1"); },
               [&](const Error& error) {
                 log::error("{}", error.message);
                 status = 1;

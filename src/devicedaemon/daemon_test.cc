@@ -241,7 +241,7 @@ TEST_F(DeviceDaemon, AHalfWrittenFileOfAKilledDaemonIsNobodysDevices) {
 TEST(DeviceSettings, FlagsOfTheFileAndTheEnvironment) {
   Settings settings;
   ASSERT_TRUE(
-      takeFile("version: v1\nflags:\n  kdd:\n    oneshot: true\n    sleepInterval: 30s\n"
+      applyFile("version: v1\nflags:\n  kdd:\n    oneshot: true\n    sleepInterval: 30s\n"
                "    printsOutputFile: /a\n",
                settings));
   EXPECT_TRUE(settings.oneshot);
@@ -255,7 +255,7 @@ TEST(DeviceSettings, FlagsOfTheFileAndTheEnvironment) {
     if (text == "CONFIG_FILE") return "/c";
     return nullptr;
   };
-  ASSERT_TRUE(takeEnvironment(environment, settings));
+  ASSERT_TRUE(applyEnvironment(environment, settings));
   EXPECT_FALSE(settings.oneshot);
   EXPECT_EQ(settings.interval, 90s);
   EXPECT_EQ(settings.output, "/b");
@@ -276,7 +276,7 @@ TEST(DeviceSettings, WhatCannotBeMeantIsRefusedWithItsField) {
   };
   for (const auto& row : rows) {
     Settings settings;
-    const auto taken = takeFile(row.text, settings);
+    const auto taken = applyFile(row.text, settings);
     ASSERT_FALSE(taken) << row.text;
     EXPECT_THAT(taken.error().message, HasSubstr(row.why)) << row.text;
   }

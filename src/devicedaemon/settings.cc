@@ -34,7 +34,7 @@ std::string_view firstSet(const Environment& environment,
 
 }  // namespace
 
-Result<> takeFile(std::string_view text, Settings& settings) {
+Result<> applyFile(std::string_view text, Settings& settings) {
   const auto document = parseYaml(text);
   if (!document) return fail(document.error());
   const auto version = textAt(*document, "version");
@@ -58,7 +58,7 @@ Result<> takeFile(std::string_view text, Settings& settings) {
   return {};
 }
 
-Result<> takeEnvironment(const Environment& environment, Settings& settings) {
+Result<> applyEnvironment(const Environment& environment, Settings& settings) {
   if (const auto text = firstSet(environment, {"KDD_ONESHOT"}); !text.empty())
     if (auto taken = takeOneshot(text, settings); !taken)
       return fail(std::move(taken.error()).within("KDD_ONESHOT"));

@@ -21,11 +21,11 @@ struct Settings {
 
 // YAML or JSON: {version: v1, flags: {kdd: {oneshot, sleepInterval, printsOutputFile}}}. An error
 // names the field.
-Result<> takeFile(std::string_view text, Settings& settings);
+Result<> applyFile(std::string_view text, Settings& settings);
 // KDD_ONESHOT, KDD_SLEEP_INTERVAL, KDD_PRINTS_OUTPUT_FILE or PRINTS_OUTPUT_FILE; empty ones count
 // as unset.
 using Environment = std::function<const char*(const char* name)>;
-Result<> takeEnvironment(const Environment& environment, Settings& settings);
+Result<> applyEnvironment(const Environment& environment, Settings& settings);
 // The configuration file that the environment names; "" if it names none.
 std::string fileNamedBy(const Environment& environment);
 

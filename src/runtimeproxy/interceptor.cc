@@ -4,7 +4,7 @@
 
 #include "base/log.h"
 #include "runtime_cri.pb.h"
-#include "runtimeproxy/hook_questions.h"
+#include "runtimeproxy/hook_calls.h"
 #include "runtimeproxy/merge.h"
 
 namespace koord::runtimeproxy {
@@ -71,7 +71,7 @@ Task<Verdict> Interceptor::runPod(Intercepted& call, std::string_view message,
   if (!call.hooks || !dispatcher_.wants(HookType::PreRunPodSandbox)) co_return Verdict{};
   const std::string before = call.pod.info.SerializeAsString();
   auto asking =
-      askAboutPod(dispatcher_, HookType::PreRunPodSandbox, call.pod, PodResources::Fixed, deadline);
+      callPodHooks(dispatcher_, HookType::PreRunPodSandbox, call.pod, PodResources::Fixed, deadline);
   auto refusal = co_await asking;
   if (refusal) co_return Verdict{std::move(refusal), {}};
   if (call.pod.info.SerializeAsString() == before) co_return Verdict{};
@@ -100,7 +100,7 @@ Task<Verdict> Interceptor::createContainer(Intercepted& call, std::string_view m
   const std::map<std::string, std::string> variables(call.container.own.container_envs().begin(),
                                                      call.container.own.container_envs().end());
   auto asking =
-      askAboutContainer(dispatcher_, HookType::PreCreateContainer, call.container, deadline);
+      callContainerHooks(dispatcher_, HookType::PreCreateContainer, call.container, deadline);
   auto refusal = co_await asking;
   if (refusal) co_return Verdict{std::move(refusal), {}};
   if (call.container.own.SerializeAsString() == before) co_return Verdict{};
@@ -125,7 +125,7 @@ Task<Verdict> Interceptor::updateContainer(Intercepted& call, std::string_view m
   bool changed = false;
   if (call.hooks && wanted) {
     const std::string before = call.container.own.SerializeAsString();
-    auto asking = askAboutContainer(dispatcher_, HookType::PreUpdateContainerResources,
+    auto asking = callContainerHooks(dispatcher_, HookType::PreUpdateContainerResources,
                                     call.container, deadline);
     auto refusal = co_await asking;
     if (refusal) co_return Verdict{std::move(refusal), {}};
@@ -147,7 +147,7 @@ Task<Verdict> Interceptor::startContainer(Intercepted& call, SteadyTime deadline
   co_await finding;
   if (!call.hooks || !before) co_return Verdict{};
   auto asking =
-      askAboutContainer(dispatcher_, HookType::PreStartContainer, call.container, deadline);
+      callContainerHooks(dispatcher_, HookType::PreStartContainer, call.container, deadline);
   auto refusal = co_await asking;
   co_return Verdict{std::move(refusal), {}};
 }
@@ -208,16 +208,16 @@ Task<void> Interceptor::after(Intercepted& call, const net::GrpcReply& reply, St
   if (reply && call.known) remember(call, *reply);
   if (call.hooks && (reply || call.method != CriMethod::StartContainer)) {
     if (call.method == CriMethod::StopPodSandbox) {
-      auto asking = askAboutPod(dispatcher_, HookType::PostStopPodSandbox, call.pod,
+      auto asking = callPodHooks(dispatcher_, HookType::PostStopPodSandbox, call.pod,
                                 PodResources::Fixed, deadline);
       co_await asking;
     } else if (call.method == CriMethod::StartContainer) {
       auto asking =
-          askAboutContainer(dispatcher_, HookType::PostStartContainer, call.container, deadline);
+          callContainerHooks(dispatcher_, HookType::PostStartContainer, call.container, deadline);
       co_await asking;
     } else if (call.method == CriMethod::StopContainer) {
       auto asking =
-          askAboutContainer(dispatcher_, HookType::PostStopContainer, call.container, deadline);
+          callContainerHooks(dispatcher_, HookType::PostStopContainer, call.container, deadline);
       co_await asking;
     }
   }

@@ -1,7 +1,7 @@
 #include "runtimeproxy/docker/docker_interceptor.h"
 
 #include "base/log.h"
-#include "runtimeproxy/hook_questions.h"
+#include "runtimeproxy/hook_calls.h"
 #include "runtimeproxy/merge.h"
 
 namespace koord::runtimeproxy {
@@ -46,7 +46,7 @@ Task<Verdict> DockerInterceptor::before(DockerCall& call, std::string_view body,
   }
   if (call.target.method != DockerMethod::Start) co_return Verdict{};
   auto asking =
-      askAboutContainer(dispatcher_, HookType::PreStartContainer, call.container, deadline);
+      callContainerHooks(dispatcher_, HookType::PreStartContainer, call.container, deadline);
   auto refusal = co_await asking;
   co_return Verdict{std::move(refusal), {}};
 }
@@ -117,7 +117,7 @@ Task<std::optional<std::string>> DockerInterceptor::runPod(DockerCall& call, jso
                                                            SteadyTime deadline) {
   if (!call.hooks) co_return std::nullopt;
   const PodRecord before = call.pod;
-  auto asking = askAboutPod(dispatcher_, HookType::PreRunPodSandbox, call.pod,
+  auto asking = callPodHooks(dispatcher_, HookType::PreRunPodSandbox, call.pod,
                             PodResources::Changeable, deadline);
   auto refusal = co_await asking;
   if (refusal) co_return refusal;
@@ -132,7 +132,7 @@ Task<std::optional<std::string>> DockerInterceptor::createContainer(DockerCall& 
   if (!call.hooks) co_return std::nullopt;
   const auto before = call.container.info();
   auto asking =
-      askAboutContainer(dispatcher_, HookType::PreCreateContainer, call.container, deadline);
+      callContainerHooks(dispatcher_, HookType::PreCreateContainer, call.container, deadline);
   auto refusal = co_await asking;
   if (refusal) co_return refusal;
   const auto& now = call.container.own;
@@ -155,7 +155,7 @@ Task<Verdict> DockerInterceptor::update(DockerCall& call, std::string_view body,
   mergeUpdate(request, *call.container.own.mutable_container_resources());
   const auto asked = call.container.own;
   const std::string before = call.container.own.container_resources().SerializeAsString();
-  auto asking = askAboutContainer(dispatcher_, HookType::PreUpdateContainerResources,
+  auto asking = callContainerHooks(dispatcher_, HookType::PreUpdateContainerResources,
                                   call.container, deadline);
   auto refusal = co_await asking;
   if (refusal) co_return Verdict{std::move(refusal), {}};
@@ -190,16 +190,16 @@ Task<void> DockerInterceptor::after(DockerCall& call, int status, std::string_vi
                     [&](auto& known) { mergeChanges(call.began, call.container.own, known); });
     if (!call.hooks || method != DockerMethod::Start) co_return;
     auto asking =
-        askAboutContainer(dispatcher_, HookType::PostStartContainer, call.container, deadline);
+        callContainerHooks(dispatcher_, HookType::PostStartContainer, call.container, deadline);
     co_await asking;
   } else if (method == DockerMethod::Stop) {
     if (call.hooks && call.ofPod) {
-      auto asking = askAboutPod(dispatcher_, HookType::PostStopPodSandbox, call.pod,
+      auto asking = callPodHooks(dispatcher_, HookType::PostStopPodSandbox, call.pod,
                                 PodResources::Fixed, deadline);
       co_await asking;
     } else if (call.hooks) {
       auto asking =
-          askAboutContainer(dispatcher_, HookType::PostStopContainer, call.container, deadline);
+          callContainerHooks(dispatcher_, HookType::PostStopContainer, call.container, deadline);
       co_await asking;
     }
     forget(call);

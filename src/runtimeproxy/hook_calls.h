@@ -12,9 +12,9 @@ namespace koord::runtimeproxy {
 // Changeable: the runtime takes resources of a sandbox, so answers about them are merged, too.
 enum class PodResources { Fixed, Changeable };
 
-Task<std::optional<std::string>> askAboutPod(Dispatcher& dispatcher, HookType type, PodRecord& pod,
+Task<std::optional<std::string>> callPodHooks(Dispatcher& dispatcher, HookType type, PodRecord& pod,
                                              PodResources resources, SteadyTime deadline);
-Task<std::optional<std::string>> askAboutContainer(Dispatcher& dispatcher, HookType type,
+Task<std::optional<std::string>> callContainerHooks(Dispatcher& dispatcher, HookType type,
                                                    ContainerRecord& container, SteadyTime deadline);
 
 }  // namespace koord::runtimeproxy

@@ -1,10 +1,10 @@
-#include "runtimeproxy/hook_questions.h"
+#include "runtimeproxy/hook_calls.h"
 
 #include "runtimeproxy/merge.h"
 
 namespace koord::runtimeproxy {
 
-Task<std::optional<std::string>> askAboutPod(Dispatcher& dispatcher, HookType type, PodRecord& pod,
+Task<std::optional<std::string>> callPodHooks(Dispatcher& dispatcher, HookType type, PodRecord& pod,
                                              PodResources resources, SteadyTime deadline) {
   const Dispatcher::Exchange exchange{
       [&pod] { return pod.info.SerializeAsString(); },
@@ -20,7 +20,7 @@ Task<std::optional<std::string>> askAboutPod(Dispatcher& dispatcher, HookType ty
   co_return co_await asking;
 }
 
-Task<std::optional<std::string>> askAboutContainer(Dispatcher& dispatcher, HookType type,
+Task<std::optional<std::string>> callContainerHooks(Dispatcher& dispatcher, HookType type,
                                                    ContainerRecord& container,
                                                    SteadyTime deadline) {
   const Dispatcher::Exchange exchange{[&container] { return container.info().SerializeAsString(); },

@@ -163,7 +163,7 @@ Shadow::Shadow(kube::Api& api, VirtualLoop& loop, Journal& journal, const Featur
 bool Shadow::comparable(const Process& running, const Invariants& invariants) const {
   auto& theirs = const_cast<Scheduler&>(running.scheduler());
   const auto& cluster = theirs.cluster();
-  if (cluster.assumedTotal() > 0 || theirs.bindingsUnderWay() > 0) return false;
+  if (cluster.assumedTotal() > 0 || theirs.bindingsInFlight() > 0) return false;
   const auto known = [](const Scheduler& one) {
     return std::pair(one.cluster().podTotal(), one.pendingPods().size());
   };

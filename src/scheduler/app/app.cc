@@ -98,7 +98,7 @@ class App final : public RunningScheduler {
     elector_ = std::make_unique<kube::LeaderElector>(
         component_.api(), component_.executor(), options, component_.random().fork(),
         [this, identity = options.identity] {
-          tell(identity + " became leader");
+          notify(identity + " became leader");
           if (scheduler_->configuration().delayCacheUntilActive) informers_.start();
           lead();
         },
@@ -130,7 +130,7 @@ class App final : public RunningScheduler {
   }
 
   // An event about the lease.
-  void tell(const std::string& what) {
+  void notify(const std::string& what) {
     const kube::ElectionConfig& election = scheduler_->configuration().leaderElection;
     api::ObjectMeta lease;
     lease.namespace_ = election.resourceNamespace;
@@ -165,7 +165,7 @@ class App final : public RunningScheduler {
   }
 
   void drain(int left, Callback done) {
-    if (left == 0 || scheduler_->bindingsUnderWay() == 0) {
+    if (left == 0 || scheduler_->bindingsInFlight() == 0) {
       if (!elector_) return done();
       elector_->release([done = std::make_shared<Callback>(std::move(done))] { (*done)(); });
       return;

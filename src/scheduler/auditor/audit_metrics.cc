@@ -80,7 +80,7 @@ void AuditMetrics::interval(const Values& of, Duration took) {
   intervals_.Add(labels(of), exponentialBuckets(0.1, 2, 20)).Observe(inSeconds(took));
 }
 
-void AuditMetrics::told(std::string_view method, Duration took) {
+void AuditMetrics::recordLatency(std::string_view method, Duration took) {
   methods_.Add({{"method", std::string(method)}}, exponentialBuckets(1e-6, 4, 10))
       .Observe(inSeconds(took));
 }

@@ -28,7 +28,7 @@ class AuditMetrics {
   // The workload is dropped; `count` is how often the event happened to it.
   void outcome(const Values& of, std::string_view event, std::string_view outcome, double count);
   void interval(const Values& of, Duration took);
-  void told(std::string_view method, Duration took);
+  void recordLatency(std::string_view method, Duration took);
 
   std::string text() const { return net::prometheusText(registry_); }
 

@@ -10,7 +10,7 @@ class Auditor::Timed {
  public:
   Timed(const AuditContext& context, std::string_view method)
       : context_(context), method_(method), since_(context.clock.steadyNow()) {}
-  ~Timed() { context_.metrics->told(method_, context_.clock.steadyNow() - since_); }
+  ~Timed() { context_.metrics->recordLatency(method_, context_.clock.steadyNow() - since_); }
   Timed(const Timed&) = delete;
   Timed& operator=(const Timed&) = delete;
 

@@ -8,7 +8,7 @@
 namespace koord::scheduler {
 
 void AttemptMonitor::start() {
-  if (timer_ == 0) timer_ = executor_.runAfter(options_.period, [this] { look(); });
+  if (timer_ == 0) timer_ = executor_.runAfter(options_.period, [this] { check(); });
 }
 
 void AttemptMonitor::begin(Watch& watch, PodPtr pod, const std::string& profile) {
@@ -28,21 +28,21 @@ void AttemptMonitor::Watch::end() {
 
 void AttemptMonitor::reportIfLate(Watch& watch) {
   const Duration took = executor_.steadyNow() - watch.since_;
-  if (watch.told_ || took <= options_.timeout) return;
-  watch.told_ = true;
+  if (watch.reported_ || took <= options_.timeout) return;
+  watch.reported_ = true;
   log::warn("!!!CRITICAL TIMEOUT!!! scheduling pod {}({}) took longer ({}) than the timeout {}",
             watch.pod_->key(), watch.pod_->uid(), formatDuration(took),
             formatDuration(options_.timeout));
   if (observer_) observer_->timedOut(*watch.profile_);
 }
 
-void AttemptMonitor::look() {
+void AttemptMonitor::check() {
   const SteadyTime late = executor_.steadyNow() - options_.timeout;
   for (Watch& watch : watches_) {
     if (watch.since_ >= late) break;
     reportIfLate(watch);
   }
-  timer_ = executor_.runAfter(options_.period, [this] { look(); });
+  timer_ = executor_.runAfter(options_.period, [this] { check(); });
 }
 
 std::map<std::string, Duration> AttemptMonitor::oldest() const {

@@ -41,7 +41,7 @@ class AttemptMonitor {
     PodPtr pod_;
     const std::string* profile_ = nullptr;
     SteadyTime since_{};
-    bool told_ = false;
+    bool reported_ = false;
   };
 
   // Arguments must outlive it, and it must outlive all watches; observer may be nullptr.
@@ -58,7 +58,7 @@ class AttemptMonitor {
   std::map<std::string, Duration> oldest() const;
 
  private:
-  void look();
+  void check();
   void reportIfLate(Watch& watch);
 
   Executor& executor_;

@@ -35,7 +35,7 @@ void Scheduler::note(PreemptionNote& note, const PodInfo& pod,
       outcome == PreemptionOutcome::Nominated ? answer.nomination.node : answer.status.message();
 }
 
-void Scheduler::tell(const PreemptionNote& note, const PodInfo& pod) const {
+void Scheduler::auditPreemption(const PreemptionNote& note, const PodInfo& pod) const {
   if (note.outcome) shared_.audit->preempted(pod, *note.outcome, note.message);
 }
 

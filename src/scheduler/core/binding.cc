@@ -29,7 +29,7 @@ void replaceClaims(const PodInfo& pod, CycleState& state) {
 Task<void> Scheduler::bindingCycle(std::unique_ptr<Attempt> owned) {
   Attempt& attempt = *owned;
   const std::string uid = attempt.pod.uid();
-  underWay_.emplace(uid, &attempt);
+  inFlight_.emplace(uid, &attempt);
   const Status flight =
       attempt.timer.point("PreBindPreFlight", [&] { return runPreBindPreFlight(attempt); });
   if (!flight.ok()) {
@@ -81,7 +81,7 @@ Task<void> Scheduler::bindingCycle(std::unique_ptr<Attempt> owned) {
     }
   }
   if (!status.ok()) co_return handleBindingError(attempt, status);
-  underWay_.erase(uid);
+  inFlight_.erase(uid);
   handleBindingSuccess(attempt);
   releaseIfDeleted(attempt);
 }
@@ -97,7 +97,7 @@ Task<Status> Scheduler::waitForPermit(std::string uid) {
 }
 
 void Scheduler::handleBindingError(Attempt& attempt, const Status& status) {
-  underWay_.erase(attempt.pod.uid());
+  inFlight_.erase(attempt.pod.uid());
   const bool unbound = Placement::unreserveAndForget(shared_, attempt);
   bindingEnded(attempt, !unbound);
   if (unbound) return handlePlacementFailure(attempt, status);
@@ -115,7 +115,7 @@ void Scheduler::bindingEnded(const Attempt& attempt, bool bound) {
 
 void Scheduler::abandonBinding(Attempt& attempt, std::string_view why) {
   const std::string uid = attempt.pod.uid();
-  underWay_.erase(uid);
+  inFlight_.erase(uid);
   queue_->done(uid);
   bindingEnded(attempt, false);
   log::info("pod {} is not bound to {}: {}", attempt.pod.info->key(), attempt.nodeName, why);
@@ -125,8 +125,8 @@ void Scheduler::abandonBinding(Attempt& attempt, std::string_view why) {
   const auto known = pending_.find(uid);
   if (known == pending_.end()) return;
   // Still pending in our cache, so our watch is behind. The bound pod can be counted already.
-  if (attempt.elsewhere)
-    return unitUpdated(attempt.pod.info->pod, attempt.elsewhere, attempt.pod.info->kind);
+  if (attempt.boundElsewhere)
+    return unitUpdated(attempt.pod.info->pod, attempt.boundElsewhere, attempt.pod.info->kind);
   // Added again before this binding ended, like a Reservation whose spec was corrected.
   const PodPtr again = known->second;
   if (!attempt.gone || again->pod->metadata.deletionTimestamp) return;
@@ -137,8 +137,8 @@ void Scheduler::abandonBinding(Attempt& attempt, std::string_view why) {
 // Preparing a node, especially its volumes, may take minutes. Do not wait for that for a pod that
 // is not needed any more. In Bind the result is open, but soon known.
 void Scheduler::dropBinding(const std::string& uid) {
-  const auto binding = underWay_.find(uid);
-  if (binding == underWay_.end() || shared_.waiting.find(uid)) return;
+  const auto binding = inFlight_.find(uid);
+  if (binding == inFlight_.end() || shared_.waiting.find(uid)) return;
   Attempt& attempt = *binding->second;
   if (attempt.phase == "Bind" || std::exchange(attempt.gone, true)) return;
   attempt.watch.end();
@@ -147,8 +147,8 @@ void Scheduler::dropBinding(const std::string& uid) {
 }
 
 bool Scheduler::isAbandoned(const std::string& uid) const {
-  const auto binding = underWay_.find(uid);
-  return binding != underWay_.end() && binding->second->gone;
+  const auto binding = inFlight_.find(uid);
+  return binding != inFlight_.end() && binding->second->gone;
 }
 
 // Bound, but deleted before the binding was observed: release its resources here.
@@ -268,7 +268,7 @@ Task<Scheduler::BindOutcome> Scheduler::confirmBinding(Attempt& attempt) {
       if (found->kind == PodLocation::Kind::Gone) co_return BindOutcome::Gone;
       if (found->kind == PodLocation::Kind::Unbound) co_return BindOutcome::Unbound;
       if (found->node == attempt.nodeName) co_return BindOutcome::Bound;
-      attempt.elsewhere = found->current;
+      attempt.boundElsewhere = found->current;
       co_return BindOutcome::Elsewhere;
     }
     auto pause = sleepFor(executor_, wait);

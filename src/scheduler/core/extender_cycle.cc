@@ -5,7 +5,7 @@
 
 namespace koord::scheduler {
 
-Task<Result<ExtenderVerdicts>> Scheduler::askExtenders(Attempt& attempt, const NodeSet& nodes) {
+Task<Result<ExtenderVerdicts>> Scheduler::callExtenders(Attempt& attempt, const NodeSet& nodes) {
   wire::NodeObjects objects;
   // Some nodes may have been removed during the calls.
   nodes.forEachIn(shared_.cluster.live(),
@@ -26,11 +26,11 @@ Task<SearchResult> Scheduler::searchWithExtenders(Attempt& attempt, SearchScope 
   if (nominated && nodes.contains(*nominated)) {
     NodeSet one;
     one.insert(*nominated);
-    auto asking = askExtenders(attempt, one);
+    auto asking = callExtenders(attempt, one);
     verdicts = co_await asking;
   }
   if (!verdicts || verdicts->passed.empty()) {
-    auto asking = askExtenders(attempt, nodes);
+    auto asking = callExtenders(attempt, nodes);
     verdicts = co_await asking;
   }
   if (!stillNeedsNode(attempt)) co_return result;

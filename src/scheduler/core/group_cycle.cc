@@ -256,7 +256,7 @@ Task<void> Scheduler::finishMember(Member& member, const Status& verdict, GroupE
     handleRejection(attempt, member.result.status, {true, ""});
   } else {
     std::optional<Nomination> promise;
-    if (!end.askPostFilters) promise = nominationFor(member, end.nominations);
+    if (!end.runPostFilters) promise = nominationFor(member, end.nominations);
     auto concluding = handleSearchFailure(attempt, std::move(member.result), std::move(promise));
     co_await concluding;
   }
@@ -323,7 +323,7 @@ Task<void> Scheduler::placeGroup(std::string group, std::vector<Member> members)
   noteGroup(group, members, cause);
   GroupEnd end;
   if (cause) {
-    if (!keepsNominations(verdict)) cause->attempt->beside = placesOf(members);
+    if (!keepsNominations(verdict)) cause->attempt->membersWithNode = placesOf(members);
     cause->failedWithError = !cause->result.status.rejected();
     auto ending = finishMember(*cause, verdict, end);
     co_await ending;
@@ -332,7 +332,7 @@ Task<void> Scheduler::placeGroup(std::string group, std::vector<Member> members)
   end.together = std::make_shared<GroupBinding>();
   end.together->left = static_cast<std::size_t>(
       std::ranges::count(members, Member::Outcome::Placed, &Member::outcome));
-  end.askPostFilters = verdict.ok();
+  end.runPostFilters = verdict.ok();
   for (Member& member : members) {
     if (&member == cause) continue;
     auto ending = finishMember(member, verdict, end);

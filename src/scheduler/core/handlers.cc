@@ -150,7 +150,7 @@ void Scheduler::unitUpdated(const PodObject& before, const PodObject& after, Uni
   const auto known = pending_.find(info->uid());
   if (!isResponsibleFor(*after)) {
     if (known != pending_.end()) {
-      shared_.known.tell(known->second, nullptr);
+      shared_.known.notify(known->second, nullptr);
       pendingGone(known->second, true);
     }
     onUnassignedPod(info);
@@ -164,15 +164,15 @@ void Scheduler::unitUpdated(const PodObject& before, const PodObject& after, Uni
 void Scheduler::podDeleted(const PodObject& pod) {
   const auto known = pending_.find(pod->metadata.uid);
   if (known != pending_.end()) {
-    shared_.known.tell(known->second, nullptr);
+    shared_.known.notify(known->second, nullptr);
     pendingGone(PodPtr(known->second), true);
     dropBinding(pod->metadata.uid);
-  } else if (const PodPtr other = shared_.known.takeOther(pod->metadata.uid)) {
+  } else if (const PodPtr other = shared_.known.removeOther(pod->metadata.uid)) {
     onUnassignedPodDeleted(other);
-    shared_.known.tell(other, nullptr);
+    shared_.known.notify(other, nullptr);
   } else if (const auto* counted = shared_.cluster.findPod(pod->metadata.uid);
              counted && !counted->assumed) {
-    shared_.known.tell(PodPtr(counted->info), nullptr);
+    shared_.known.notify(PodPtr(counted->info), nullptr);
   }
   onAssignedPodDeleted(pod);
   decisions_.forget(pod->metadata.namespace_ + "/" + pod->metadata.name);
@@ -182,9 +182,9 @@ void Scheduler::pendingAdded(const PodPtr& pod) {
   const HandlingTimer handling(*this, EventResource::UnscheduledPod, action::kAdd);
   pending_[pod->uid()] = pod;
   pendingUids_[api::keyOf(pod->pod->metadata)] = pod->uid();
-  const PodPtr other = shared_.known.takeOther(pod->uid());
+  const PodPtr other = shared_.known.removeOther(pod->uid());
   onUnassignedPodDeleted(other);
-  shared_.known.tell(other, pod);
+  shared_.known.notify(other, pod);
   if (shared_.cluster.findPod(pod->uid()) || isAbandoned(pod->uid())) return;  // being bound
   if (shared_.audit) shared_.audit->onPod(*pod);
   queue_->add(pod);
@@ -196,7 +196,7 @@ void Scheduler::pendingUpdated(const PodPtr& before, const PodPtr& after) {
   HandlingTimer handling(*this, EventResource::UnscheduledPod, action::kUpdate);
   if (observer_) handling.changed(podActions(*old, *after));
   pending_[after->uid()] = after;
-  shared_.known.tell(old, after);
+  shared_.known.notify(old, after);
   if (const auto* counted = shared_.cluster.findPod(after->uid()); counted && counted->assumed) {
     const bool leaving =
         after->pod->metadata.deletionTimestamp && !old->pod->metadata.deletionTimestamp;
@@ -232,7 +232,7 @@ void Scheduler::pendingGone(const PodPtr& pod, bool deleted) {
   const bool nominated = !shared_.nominator.nodeOf(gone->uid()).empty();
   queue_->remove(gone);
   // Our own binding reports its result itself.
-  if (shared_.audit && (deleted || !underWay_.contains(gone->uid())))
+  if (shared_.audit && (deleted || !inFlight_.contains(gone->uid())))
     shared_.audit->onPodDeleted(*gone);
   if (!deleted) return;
   if (const auto* counted = shared_.cluster.findPod(gone->uid()); counted && counted->assumed) {
@@ -249,7 +249,7 @@ void Scheduler::pendingGone(const PodPtr& pod, bool deleted) {
 void Scheduler::onAssignedPod(const PodPtr& before, const PodPtr& after) {
   const auto known = pending_.find(after->uid());
   const PodPtr waiting = known == pending_.end() ? nullptr : known->second;
-  const PodPtr other = shared_.known.takeOther(after->uid());
+  const PodPtr other = shared_.known.removeOther(after->uid());
   onUnassignedPodDeleted(other);
   if (waiting) pendingGone(waiting, false);
   const PodPtr old = before;
@@ -260,7 +260,7 @@ void Scheduler::onAssignedPod(const PodPtr& before, const PodPtr& after) {
                after->pod->spec.nodeName);
     if (observer_) observer_->cacheCorrected();
   }
-  shared_.known.tell(old ? old : waiting ? waiting : other, after);
+  shared_.known.notify(old ? old : waiting ? waiting : other, after);
   if (!old) {
     notifyPodEvent(EventResource::AssignedPod, action::kAdd, nullptr, after);
     return;
@@ -276,7 +276,7 @@ void Scheduler::onAssignedPodDeleted(const PodObject& pod) {
   if (!counted) return;
   // The binding cycle forgets an assumed pod, because it has the state that plugins reserved for
   // it.
-  if (counted->assumed && underWay_.contains(pod->metadata.uid)) return;
+  if (counted->assumed && inFlight_.contains(pod->metadata.uid)) return;
   const HandlingTimer handling(*this, EventResource::AssignedPod, action::kDelete);
   // The last object names the node, which hints read.
   const PodPtr last = pod->spec.nodeName.empty()

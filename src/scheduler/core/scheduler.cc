@@ -224,13 +224,13 @@ Task<void> Scheduler::handleSearchFailure(Attempt& attempt, SearchResult result,
 
 // Resources for one member come in addition to those of the others, so these stay on their nodes
 // while a plugin searches. A plugin that preempts for the whole group handles all of them itself.
-PostFilterResult Scheduler::askPostFilter(const Extension<PostFilterPlugin>& plugin,
+PostFilterResult Scheduler::runPostFilter(const Extension<PostFilterPlugin>& plugin,
                                           Attempt& attempt, const Diagnosis& diagnosis) {
   const Profile& profile = attempt.profile->profile();
   std::optional<Cluster::Transaction> whatIf;
-  if (!attempt.beside.empty() && plugin.name != profile.groupsName) {
+  if (!attempt.membersWithNode.empty() && plugin.name != profile.groupsName) {
     whatIf.emplace(shared_.cluster);
-    for (const auto& [node, member] : attempt.beside) {
+    for (const auto& [node, member] : attempt.membersWithNode) {
       if (!shared_.cluster.assume(member, node)) continue;
       for (TentativePlugin* granting : profile.offers<TentativePlugin>())
         (void)granting->grant(member, node);
@@ -249,7 +249,7 @@ Task<Nomination> Scheduler::runPostFilter(Attempt& attempt, SearchResult& result
   Code code = Code::Unschedulable;
   for (const auto& plugin : plugins) {
     PostFilterResult answer = guarded(observer_, plugin.name, "PostFilter", [&] {
-      return askPostFilter(plugin, attempt, result.diagnosis);
+      return runPostFilter(plugin, attempt, result.diagnosis);
     });
     if (answer.later) {
       result.diagnosis.keepVerdicts();  // services read it while the task runs
@@ -266,7 +266,7 @@ Task<Nomination> Scheduler::runPostFilter(Attempt& attempt, SearchResult& result
   }
   if (!plugins.empty()) observeExtensionPoint(attempt, "PostFilter", code, since);
   result.diagnosis.postFilterMessage = fmt::format("{}", fmt::join(reasons, ", "));
-  tell(preemption, *attempt.pod.info);
+  auditPreemption(preemption, *attempt.pod.info);
   co_return nomination;
 }
 

@@ -84,7 +84,7 @@ class Scheduler {
   void start();
   // Stops taking pods from the queue, and the controllers. Running bindings continue.
   void stop();
-  std::size_t bindingsUnderWay() const { return bindings_.size(); }
+  std::size_t bindingsInFlight() const { return bindings_.size(); }
 
   // --- For services and tests.
   const Cluster& cluster() const { return shared_.cluster; }
@@ -140,7 +140,7 @@ class Scheduler {
   Task<void> handleSearchFailure(Attempt& attempt, SearchResult result,
                                  std::optional<Nomination> promise = std::nullopt);
   Task<Nomination> runPostFilter(Attempt& attempt, SearchResult& result);
-  PostFilterResult askPostFilter(const Extension<PostFilterPlugin>& plugin, Attempt& attempt,
+  PostFilterResult runPostFilter(const Extension<PostFilterPlugin>& plugin, Attempt& attempt,
                                  const Diagnosis& diagnosis);
 
   // auditing.cc
@@ -148,7 +148,7 @@ class Scheduler {
   // The results of PostFilter plugins; the most significant one is reported.
   struct PreemptionNote;
   void note(PreemptionNote& note, const PodInfo& pod, const PostFilterResult& answer) const;
-  void tell(const PreemptionNote& note, const PodInfo& pod) const;
+  void auditPreemption(const PreemptionNote& note, const PodInfo& pod) const;
 
   // controllers.cc
   void startControllers();
@@ -164,7 +164,7 @@ class Scheduler {
   Task<SearchResult> searchWithExtenders(Attempt& attempt, SearchScope scope);
   // False if the attempt's pod was deleted or assigned during an asynchronous call.
   bool stillNeedsNode(const Attempt& attempt) const;
-  Task<Result<ExtenderVerdicts>> askExtenders(Attempt& attempt, const NodeSet& nodes);
+  Task<Result<ExtenderVerdicts>> callExtenders(Attempt& attempt, const NodeSet& nodes);
 
   // group_cycle.cc
   struct Member;
@@ -180,7 +180,7 @@ class Scheduler {
   Task<void> tryMember(Member& member, const SearchScope& scope, Placement& placement);
   // How to finish the members of a rejected group after the member that failed.
   struct GroupEnd {
-    bool askPostFilters = true;
+    bool runPostFilters = true;
     // Nominations of the other members. Made: where they were placed, because victims of the failed
     // member terminate. Keep: unchanged, because the next attempt may not meet the same refusal by
     // Reserve or Permit, or the same error. End: cleared, because there are no victims.
@@ -271,7 +271,7 @@ class Scheduler {
   std::unique_ptr<SchedulingQueue> queue_;
   KnownPods::Waiting& pending_;  // unassigned pods of our profiles, by uid
   std::unordered_map<api::ObjectKey, std::string> pendingUids_;
-  std::unordered_map<std::string, Attempt*> underWay_;  // binding cycles, by uid
+  std::unordered_map<std::string, Attempt*> inFlight_;  // binding cycles, by uid
   std::size_t binding_ = 0;                             // of these, those in Bind
   SelfCheck selfCheck_;
   AttemptMonitor monitor_;

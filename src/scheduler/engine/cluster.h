@@ -205,7 +205,7 @@ class Cluster {
   void reread(LedgerId ledger, NodeId node);
 
   // Returns true while a transaction is open, whose changes may be reverted.
-  bool whatIf() const { return openTransactions_ > 0; }
+  bool inSimulation() const { return openTransactions_ > 0; }
   // --- Transactions. The destructor or rollback() reverts every change to pods since the start,
   // unless committed. They nest.
   class Transaction {

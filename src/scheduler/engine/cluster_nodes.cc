@@ -106,12 +106,12 @@ NodeId Cluster::setNode(std::shared_ptr<const api::Node> object) {
       runGuarded("a listener", "a node", [&] { listener->nodeChanging(id); });
   }
   const bool relabelled = !before || before->metadata.labels != after.metadata.labels;
-  const bool told = relabelled || !sameAnnotations(nodeAnnotations_, before->metadata.annotations,
+  const bool notifies = relabelled || !sameAnnotations(nodeAnnotations_, before->metadata.annotations,
                                                    after.metadata.annotations);
-  if (told && before)
+  if (notifies && before)
     for (auto* listener : listeners_)
       runGuarded("a listener", "a node", [&] { listener->nodeChanging(id); });
-  changed |= told;
+  changed |= notifies;
   if (relabelled) {
     ++placesVersion_;
     setLabels(id, after.metadata.labels);
@@ -139,7 +139,7 @@ NodeId Cluster::setNode(std::shared_ptr<const api::Node> object) {
     changed = true;
   }
   if (changed) touch(id);
-  if (told)
+  if (notifies)
     for (auto* listener : listeners_)
       runGuarded("a listener", "a node", [&] { listener->nodeChanged(id); });
   return id;

@@ -57,15 +57,15 @@ class KnownPods {
 
  private:
   friend class Scheduler;
-  void tell(const PodPtr& before, const PodPtr& after) const {
+  void notify(const PodPtr& before, const PodPtr& after) const {
     std::uint64_t listeners =
         (before ? listenersFor(*before) : 0) | (after ? listenersFor(*after) : 0);
     if (listeners_.size() < kMasked) listeners &= (std::uint64_t{1} << listeners_.size()) - 1;
     for (; listeners != 0; listeners &= listeners - 1)
-      tell(listeners_[static_cast<std::size_t>(std::countr_zero(listeners))], before, after);
-    for (std::size_t n = kMasked; n < listeners_.size(); ++n) tell(listeners_[n], before, after);
+      notify(listeners_[static_cast<std::size_t>(std::countr_zero(listeners))], before, after);
+    for (std::size_t n = kMasked; n < listeners_.size(); ++n) notify(listeners_[n], before, after);
   }
-  static void tell(const Listener& listener, const PodPtr& before, const PodPtr& after) {
+  static void notify(const Listener& listener, const PodPtr& before, const PodPtr& after) {
     (void)runGuarded("a listener", "a change of a pod", [&] { listener(before, after); });
   }
   // By listener; listeners from kMasked on receive every change.
@@ -82,11 +82,11 @@ class KnownPods {
   void setOther(const PodPtr& pod) {
     PodPtr& slot = others_[pod->uid()];
     const PodPtr before = std::exchange(slot, pod);
-    tell(before, pod);
+    notify(before, pod);
   }
   // Removes a unit that is gone or is ours now. Returns its last state, nullptr if it was not
   // there.
-  PodPtr takeOther(const std::string& uid) {
+  PodPtr removeOther(const std::string& uid) {
     const auto node = others_.extract(uid);
     return node.empty() ? nullptr : node.mapped();
   }

@@ -231,7 +231,7 @@ bool NodeSearch::runPreFilter(CycleState& state, const PodPtr& pod, Attempt& att
     forEachIn(idle & among,
               [&](std::size_t i) { timer_.idle(profile_.preFilter[i].name, "PreFilter"); });
   };
-  PluginMask rest = podClass.preFilterTold | (otherPreFilters_ & ~idle);
+  PluginMask rest = podClass.preFilterReported | (otherPreFilters_ & ~idle);
   for (; rest != 0; rest &= rest - 1) {
     const std::size_t i = firstIn(rest);
     const auto& plugin = profile_.preFilter[i];

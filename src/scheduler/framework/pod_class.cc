@@ -168,7 +168,7 @@ void PodClasses::preFilter(PodClass& podClass, const PodInfo& pod) {
       mask = is ? mask | PluginMask{1} << i : mask & ~(PluginMask{1} << i);
     };
     note(podClass.preFilterSkipped, said.status.skipped());
-    note(podClass.preFilterTold, !said.status.skipped() && (!said.status.ok() || said.nodeNames));
+    note(podClass.preFilterReported, !said.status.skipped() && (!said.status.ok() || said.nodeNames));
   }
 }
 

@@ -37,7 +37,7 @@ struct PodClass {
   // Of these, the positions that returned Skip, and those that returned anything but Skip or plain
   // Success.
   PluginMask preFilterSkipped = 0;
-  PluginMask preFilterTold = 0;
+  PluginMask preFilterReported = 0;
   bool hasView = false;  // some plugin gives the class credits
   bool scorePrepared = false;
   Status preScore;           // the first failure of a Signed plugin's PreScore

@@ -23,14 +23,14 @@ class Store {
   void set(Object object) {
     Object& slot = objects_[api::keyOf(object->metadata)];
     const Object before = std::exchange(slot, object);
-    tell(before, object);
+    notify(before, object);
   }
   void erase(const api::ObjectKey& key) {
     const auto it = objects_.find(key);
     if (it == objects_.end()) return;
     const Object before = it->second;
     objects_.erase(it);
-    tell(before, nullptr);
+    notify(before, nullptr);
   }
   Object get(const api::ObjectKey& key) const {
     const auto it = objects_.find(key);
@@ -40,7 +40,7 @@ class Store {
   void listen(Listener listener) { listeners_.push_back(std::move(listener)); }
 
  private:
-  void tell(const Object& before, const Object& after) const {
+  void notify(const Object& before, const Object& after) const {
     for (auto& listener : listeners_)
       (void)runGuarded("a listener", "a change of an object", [&] { listener(before, after); });
   }

@@ -390,7 +390,7 @@ std::string Metrics::text(const Scheduler& scheduler) {
   set(impl_->cacheSize, {{"type", "nodes"}}, scheduler.cluster().liveCount());
   set(impl_->cacheSize, {{"type", "pods"}}, scheduler.cluster().podTotal());
   set(impl_->cacheSize, {{"type", "assumed_pods"}}, scheduler.cluster().assumedTotal());
-  set(impl_->goroutines, {{"operation", "binding"}}, scheduler.bindingsUnderWay());
+  set(impl_->goroutines, {{"operation", "binding"}}, scheduler.bindingsInFlight());
   const auto oldest = scheduler.oldestAttempts();
   for (const auto& [profile, runtime] : scheduler.profiles()) {
     const auto age = oldest.find(profile);

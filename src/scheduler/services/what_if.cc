@@ -243,7 +243,7 @@ std::string_view nameOf(WhatIfPlace::State state) {
       return "groupRefused";
     case WhatIfPlace::State::Invalid:
       return "invalid";
-    case WhatIfPlace::State::NotAsked:
+    case WhatIfPlace::State::NotTried:
       break;
   }
   return "notAsked";
@@ -265,7 +265,7 @@ WhatIfAnswer whatIf(Scheduler& scheduler, const std::vector<WhatIfMove>& moves, 
     question.describeNodes();
   }
   for (WhatIfPlace& place : answer.places)
-    if (place.state == WhatIfPlace::State::NotAsked)
+    if (place.state == WhatIfPlace::State::NotTried)
       place.message = "the scheduler had no more time for this question: ask again";
   answer.took = executor.steadyNow() - since;
   return answer;

@@ -37,9 +37,9 @@ struct WhatIfPlace {
     Unschedulable,  // no node accepts it
     GroupRefused,   // a member of its group has no node
     Invalid,        // the move is not possible: see message
-    NotAsked,       // the time was over: ask again
+    NotTried,       // the time was over: ask again
   };
-  State state = State::NotAsked;
+  State state = State::NotTried;
   std::string node;                       // Placed
   std::string message;                    // for all other states
   std::vector<Diagnosis::Entry> reasons;  // Unschedulable: which plugin rejects how many nodes

@@ -240,7 +240,7 @@ void DeviceLinks::sliceChanged(const dra::SlicePtr& before, const dra::SlicePtr&
 void DeviceLinks::usageChanged(const dra::PoolKey& pool) {
   const dra::PoolUse* use = usage_.find(pool);
   // What a simulation frees comes back.
-  const bool reality = !cluster_.whatIf();
+  const bool reality = !cluster_.inSimulation();
   for (auto it = former_.lower_bound({pool, ""}); it != former_.end() && it->first.first == pool;) {
     if (!reality || use->of(it->first.second)) {
       ++it;

@@ -57,7 +57,7 @@ std::uint64_t Quotas::versionOfTrees() const {
 }
 
 void Quotas::tell() {
-  if (changed_ && !cluster_.whatIf()) changed_();
+  if (changed_ && !cluster_.inSimulation()) changed_();
 }
 
 // Adds the amounts of all accounts of the tree to its new columns.
@@ -470,13 +470,13 @@ void Quotas::syncTotals() {
 }
 
 void Quotas::refresh(const Place& place) {
-  if (cluster_.whatIf()) return;
+  if (cluster_.inSimulation()) return;
   syncTotals();
   place.quotas().refresh(place.quota);
 }
 
 void Quotas::refreshAll() {
-  if (cluster_.whatIf()) return;
+  if (cluster_.inSimulation()) return;
   const Latencies::Timer timer(latencies_, QuotaOperation::RefreshRuntime);
   syncTotals();
   for (const auto& [id, tree] : trees_) tree->quotas().refreshAll();

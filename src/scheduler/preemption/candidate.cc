@@ -28,8 +28,8 @@ WallTime victimsGoneAt(std::span<const PodPtr> victims) {
   return until;
 }
 
-Candidate::Candidate(NodeId at, std::vector<PodPtr> leaving, std::int64_t budgetsBroken)
-    : node(at), victims(std::move(leaving)) {
+Candidate::Candidate(NodeId at, std::vector<PodPtr> chosen, std::int64_t budgetsBroken)
+    : node(at), victims(std::move(chosen)) {
   cost = {.budgetsBroken = budgetsBroken,
           .highest = victims.front()->priority,
           .victims = victims.size()};

@@ -38,7 +38,7 @@ struct Candidate {
   Candidate() = default;
   // Requires at least one victim. budgetsBroken: number of victims whose eviction would violate a
   // budget.
-  Candidate(NodeId at, std::vector<PodPtr> leaving, std::int64_t budgetsBroken);
+  Candidate(NodeId at, std::vector<PodPtr> chosen, std::int64_t budgetsBroken);
 };
 
 // The pod's start time; `now` if it has not started.

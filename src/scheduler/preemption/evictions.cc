@@ -45,17 +45,17 @@ void Evictions::note(const PodPtr& before, const PodPtr& after) {
   const PodInfo& pod = after ? *after : *before;
   if (!refusals_.empty() || !withdrawn_.empty()) noteUnit(pod, after);
   const bool leaves = after && !pod.pod->spec.nodeName.empty() && terminatesByPreemption(*pod.pod);
-  if (!leaves && leaving_.empty()) return;
-  const auto known = leaving_.find(pod.uid());
-  if (leaves == (known != leaving_.end())) return;
+  if (!leaves && nodeOfTerminating_.empty()) return;
+  const auto known = nodeOfTerminating_.find(pod.uid());
+  if (leaves == (known != nodeOfTerminating_.end())) return;
   if (leaves) {
     const std::string& node = pod.pod->spec.nodeName;
-    leaving_.emplace(pod.uid(), node);
+    nodeOfTerminating_.emplace(pod.uid(), node);
     ++terminatingByNode_[node];
   } else {
     const auto node = terminatingByNode_.find(known->second);
     if (--node->second == 0) terminatingByNode_.erase(node);
-    leaving_.erase(known);
+    nodeOfTerminating_.erase(known);
   }
 }
 

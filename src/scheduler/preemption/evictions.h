@@ -103,7 +103,7 @@ class Evictions {
   Handle& handle_;
   std::unordered_map<std::string, RunningPtr> running_;   // by preemptor's uid
   std::unordered_set<std::string> requested_;             // uids, until their objects say so
-  std::unordered_map<std::string, std::string> leaving_;  // node, by uid
+  std::unordered_map<std::string, std::string> nodeOfTerminating_;  // node, by uid
   std::unordered_map<std::string, std::size_t> terminatingByNode_;  // how many of them, by node
   struct Refusals {
     Duration rest{};

@@ -57,23 +57,23 @@ class Planner {
 void Planner::clear(const NodeSet& nodes) {
   const WallTime now = handle_.executor().wallNow();
   nodes.forEach([&](NodeId node) {
-    std::vector<PodPtr> leaving;
+    std::vector<PodPtr> removed;
     for (const PodPtr& other : cluster_.node(node).pods) {
       if (!PreemptionRules::isEvictable(*other)) continue;
       if (std::ranges::all_of(members_, [&](const PodPtr& member) {
             return rules_.mayBePreempted(*other, *member);
           }))
-        leaving.push_back(other);
+        removed.push_back(other);
     }
-    if (leaving.empty()) return;
-    std::ranges::sort(leaving, [&](const PodPtr& a, const PodPtr& b) {
+    if (removed.empty()) return;
+    std::ranges::sort(removed, [&](const PodPtr& a, const PodPtr& b) {
       if (moreImportant(*a, *b, now) != moreImportant(*b, *a, now))
         return moreImportant(*a, *b, now);
       return a->uid() < b->uid();
     });
-    for (const PodPtr& pod : leaving)
+    for (const PodPtr& pod : removed)
       held_[pod.get()] = std::move(cluster_.removePod(pod->uid())->grants);
-    gone_.emplace(node, std::move(leaving));
+    gone_.emplace(node, std::move(removed));
   });
 }
 

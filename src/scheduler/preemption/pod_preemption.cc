@@ -112,22 +112,22 @@ PodPreemption::Found PodPreemption::find(CycleState& state, const PodPtr& pod,
   return found;
 }
 
-Status PodPreemption::worth(const PodPtr& pod, const Candidate& candidate) const {
+Status PodPreemption::checkHelpfulness(const PodPtr& pod, const Candidate& candidate) const {
   for (PreemptionJudge* judge : handle_.profile().offers<PreemptionJudge>())
-    if (Status said = judge->worth(pod, candidate); !said.ok()) return said;
+    if (Status said = judge->checkHelpfulness(pod, candidate); !said.ok()) return said;
   return {};
 }
 
-PostFilterResult PodPreemption::carryOut(const PodPtr& pod,
+PostFilterResult PodPreemption::execute(const PodPtr& pod,
                                          std::span<const Candidate* const> candidates) {
   std::vector<const Candidate*> left(candidates.begin(), candidates.end());
-  Status inVain;
+  Status unhelpful;
   for (int judged = 0; !left.empty() && judged < kMaxJudged; ++judged) {
     const Candidate& best = judged < kLowestCost
                                 ? *leastCost(left, handle_.executor().wallNow())
                                 : *left[static_cast<std::size_t>(random_.below(left.size()))];
-    inVain = worth(pod, best);
-    if (inVain.ok()) {
+    unhelpful = checkHelpfulness(pod, best);
+    if (unhelpful.ok()) {
       const std::string& node = cluster_.node(best.node).name;
       if (!evictions_.start(pod, node, best.victims,
                             {plugin_, handle_.events(), &rules_, &handle_.profile()}))
@@ -139,7 +139,7 @@ PostFilterResult PodPreemption::carryOut(const PodPtr& pod,
     }
     std::erase(left, &best);
   }
-  PostFilterResult result = refusal(inVain.message());
+  PostFilterResult result = refusal(unhelpful.message());
   result.nomination = {true, ""};
   return result;
 }

@@ -25,7 +25,7 @@ class PreemptionJudge {
  public:
   virtual ~PreemptionJudge() = default;
   // Success, or why evicting the candidate's victims for the pod would not help.
-  virtual Status worth(const PodPtr& pod, const Candidate& candidate) = 0;
+  virtual Status checkHelpfulness(const PodPtr& pod, const Candidate& candidate) = 0;
 };
 
 class PodPreemption {
@@ -49,7 +49,7 @@ class PodPreemption {
   Found find(CycleState& state, const PodPtr& pod, const Diagnosis& diagnosis);
   // Evicts the victims of the best candidate that no judge rejects. Requires at least one
   // candidate.
-  PostFilterResult carryOut(const PodPtr& pod, std::span<const Candidate* const> candidates);
+  PostFilterResult execute(const PodPtr& pod, std::span<const Candidate* const> candidates);
 
   static constexpr const char* kVictimsTerminate =
       "not eligible due to a terminating pod on the nominated node.";
@@ -61,7 +61,7 @@ class PodPreemption {
 
  private:
   std::vector<NodeId> inOrder(std::vector<NodeId> nodes);
-  Status worth(const PodPtr& pod, const Candidate& candidate) const;
+  Status checkHelpfulness(const PodPtr& pod, const Candidate& candidate) const;
 
   Handle& handle_;
   Cluster& cluster_;

@@ -285,7 +285,7 @@ PostFilterResult JobPreemption::preemptForAll(const PodPtr& pod, const Diagnosis
     result.nomination = {true, ""};
     return result;
   }
-  if (!carryOut(plan)) {
+  if (!execute(plan)) {
     result.status = unschedulable("the cluster has changed meanwhile");
     return result;
   }
@@ -304,7 +304,7 @@ PostFilterResult JobPreemption::preemptForAll(const PodPtr& pod, const Diagnosis
   return result;
 }
 
-bool JobPreemption::carryOut(const JobPlan& plan) {
+bool JobPreemption::execute(const JobPlan& plan) {
   std::map<NodeId, JobPlan::Place> preemptors;  // by node: the first member that goes there
   for (const JobPlan::Place& place : plan.places) preemptors.emplace(place.node, place);
   // Victims that free quota may be on nodes without members. Their preemptor is the first member
@@ -422,7 +422,7 @@ bool JobPreemption::fitAsPlanned(const Members& members) const {
   return plan.status.ok() && displacedMembers(plan).empty();
 }
 
-Status JobPreemption::worth(const PodPtr& pod, const Candidate& candidate) {
+Status JobPreemption::checkHelpfulness(const PodPtr& pod, const Candidate& candidate) {
   const Gang* gang = cycles_.gangs().gangOf(*pod);
   if (!gang || cycles_.gangs().free(*gang)) return {};
   Cluster::Transaction whatIf(handle_.cluster());

@@ -54,7 +54,7 @@ class JobPreemption {
   // Returns true if the event is about a pod on this member's nominated node.
   bool freesNominatedNode(const ClusterEvent& event, const PodInfo& pod) const;
   // Success, or why the candidate's victims would not help the gang of this member.
-  Status worth(const PodPtr& pod, const Candidate& candidate);
+  Status checkHelpfulness(const PodPtr& pod, const Candidate& candidate);
 
  private:
   // Members without a node, and by gang, how many of them it can spare; negative if it lacks more
@@ -80,7 +80,7 @@ class JobPreemption {
   JobPlacer placerFor(const PodInfo& pod, const Members& members);
   bool byNetwork(const PodInfo& pod) const;
   // Returns false if the eviction cannot start: then no pod is evicted and no node nominated.
-  bool carryOut(const JobPlan& plan);
+  bool execute(const JobPlan& plan);
   // Returns true if the gang may get nominations without victims.
   bool mayNominate(const std::string& group);
   void requeueSoon(const PodPtr& pod);

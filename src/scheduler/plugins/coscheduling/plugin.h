@@ -66,8 +66,8 @@ class Coscheduling final : public Plugin,
   Status preEnqueue(const PodInfo& pod) override;
   PostFilterResult postFilter(CycleState& state, const PodPtr& pod,
                               const Diagnosis& diagnosis) override;
-  Status worth(const PodPtr& pod, const Candidate& candidate) override {
-    return preemption_.worth(pod, candidate);
+  Status checkHelpfulness(const PodPtr& pod, const Candidate& candidate) override {
+    return preemption_.checkHelpfulness(pod, candidate);
   }
   Status reserve(CycleState&, const PodPtr&, NodeId) override { return {}; }
   void unreserve(CycleState& state, const PodPtr& pod, NodeId node) override;

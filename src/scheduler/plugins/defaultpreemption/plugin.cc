@@ -23,7 +23,7 @@ PostFilterResult DefaultPreemption::postFilter(CycleState& state, const PodPtr& 
   if (found.candidates.empty()) return std::move(found.none);
   const Extenders* extenders = handle_.extenders();
   if (!extenders || !extenders->confirmPreemptionOf(*pod->pod))
-    return preemption_.carryOut(pod, found.candidates);
+    return preemption_.execute(pod, found.candidates);
   PostFilterResult answer;
   answer.later = confirm(pod, std::move(found.outcomes));
   return answer;
@@ -74,7 +74,7 @@ Task<PostFilterResult> DefaultPreemption::confirm(PodPtr pod,
   }
   std::vector<const Candidate*> candidates;
   for (const Candidate& candidate : left) candidates.push_back(&candidate);
-  co_return preemption_.carryOut(pod, candidates);
+  co_return preemption_.execute(pod, candidates);
 }
 
 std::vector<EventRegistration> DefaultPreemption::eventsToRegister() const {

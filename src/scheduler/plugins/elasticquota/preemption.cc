@@ -110,7 +110,7 @@ std::optional<PostFilterResult> ElasticQuota::preemptAcrossNodes(const PodPtr& p
   // There is one candidate, so the number of violated budgets does not matter.
   const Candidate candidate(plan.places.front().node, std::move(victims), 0);
   const Candidate* const only = &candidate;
-  return preemption_.carryOut(pod, std::span(&only, 1));
+  return preemption_.execute(pod, std::span(&only, 1));
 }
 
 // The answer if no pod may be evicted now; nullopt if some pod may.
@@ -186,7 +186,7 @@ PostFilterResult ElasticQuota::postFilter(CycleState& state, const PodPtr& pod,
     result.nomination = {true, ""};
     return result;
   }
-  return preemption_.carryOut(pod, candidates);
+  return preemption_.execute(pod, candidates);
 }
 
 }  // namespace koord::scheduler

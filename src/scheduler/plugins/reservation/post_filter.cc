@@ -121,7 +121,7 @@ PostFilterResult ReservationPlugin::preempt(CycleState& state, const PodPtr& pod
     return PodPreemption::refusal(std::move(why));
   PodPreemption::Found found = preemption_.find(state, pod, diagnosis);
   if (found.candidates.empty()) return std::move(found.none);
-  return preemption_.carryOut(pod, found.candidates);
+  return preemption_.execute(pod, found.candidates);
 }
 
 void ReservationPlugin::afterPostFilter(CycleState&, const PodPtr& pod, const Status& status) {

@@ -120,7 +120,7 @@ std::int64_t CapacitySums::freeSum(FreeSum& sum, std::span<const std::int64_t> a
 }
 
 std::optional<CapacityShortage> CapacitySums::firstShortage(const CapacityNeed& need, bool empty,
-                                                            const CapacityNeed& besides) {
+                                                            const CapacityNeed& others) {
   const std::span<const std::int64_t> nothing;
   std::vector<FreeSum>& sums = free_[empty];
   const auto sumOf = [&](std::size_t column) -> FreeSum& {
@@ -132,12 +132,12 @@ std::optional<CapacityShortage> CapacitySums::firstShortage(const CapacityNeed& 
     if (needed <= 0 || found) return;
     const std::int64_t there =
         freeSum(sumOf(id + 1), cluster_.allocatable(id), empty ? nothing : cluster_.requested(id),
-                besides.amount.amount(id), needed);
+                others.amount.amount(id), needed);
     if (there < needed) found = CapacityShortage{id, false, needed, there, empty};
   });
   if (found || need.pods <= 0) return found;
   const std::int64_t there =
-      freeSum(sumOf(0), cluster_.allowedPods(), empty ? nothing : cluster_.podCount(), besides.pods,
+      freeSum(sumOf(0), cluster_.allowedPods(), empty ? nothing : cluster_.podCount(), others.pods,
               need.pods);
   if (there < need.pods) found = CapacityShortage{0, true, need.pods, there, empty};
   return found;

@@ -97,7 +97,7 @@ class CapacitySums final : private ClusterListener {
   void forgetIfChanged();
   CapacityNeed heldBelow(std::int32_t priority);
   std::optional<CapacityShortage> firstShortage(const CapacityNeed& need, bool empty,
-                                                const CapacityNeed& besides);
+                                                const CapacityNeed& others);
   // The sum of `all` less `taken`, over all nodes, or over as many as suffice. The allocatable of
   // nodes changes so rarely that it is summed up over all nodes at once.
   std::int64_t freeSum(FreeSum& sum, std::span<const std::int64_t> all,

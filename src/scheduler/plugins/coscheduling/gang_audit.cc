@@ -28,7 +28,7 @@ void auditGangs(Handle& handle, Gangs& gangs) {
 }
 
 GangAudit::GangAudit(Gangs& gangs, WorkloadAudit& audit) : gangs_(gangs), audit_(audit) {
-  gangs.listen([this](const std::string& id) { look(id); });
+  gangs.listen([this](const std::string& id) { report(id); });
 }
 
 bool GangAudit::waits(const Gang& gang) const {
@@ -42,7 +42,7 @@ void GangAudit::forget(Seen& seen) {
   seen = {};
 }
 
-void GangAudit::look(const std::string& id) {
+void GangAudit::report(const std::string& id) {
   const Gang* gang = gangs_.find(id);
   if (!gang) return;
   Seen& seen = seen_[id];

@@ -23,7 +23,7 @@ class GangAudit {
     std::string group;  // the waiting group that was reported; "" if none
     bool complete = false;
   };
-  void look(const std::string& id);
+  void report(const std::string& id);
   void forget(Seen& seen);
   bool waits(const Gang& gang) const;
 

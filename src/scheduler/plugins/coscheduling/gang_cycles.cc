@@ -208,14 +208,14 @@ bool GangCycles::shouldContinue(const std::string& id, const GroupOutcome& soFar
 
 GroupPlan GangCycles::planByNetwork(const Gang& gang, std::span<const PodPtr> members,
                                     NetworkPlacement& placement) {
-  NetworkRequest wish{*gangs_.networkOf(gang), members, {}, {}, {}};
+  NetworkRequest request{*gangs_.networkOf(gang), members, {}, {}, {}};
   auto missingBefore = attempt_.missingBefore;
   for (const PodPtr& pod : members) {
     const auto it = missingBefore.find(gangIdOf(*pod->pod));
-    wish.needed.push_back(it != missingBefore.end() && it->second-- > 0);
+    request.needed.push_back(it != missingBefore.end() && it->second-- > 0);
   }
-  wish.with = nodeOfMember(gang);
-  NetworkPlacement::Answer answer = placement.plan(wish);
+  request.with = nodeOfMember(gang);
+  NetworkPlacement::Answer answer = placement.plan(request);
   attempt_.unplanned = !answer.status.ok();
   GroupPlan plan;
   plan.status = std::move(answer.status);

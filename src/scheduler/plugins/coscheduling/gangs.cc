@@ -219,7 +219,7 @@ void Gangs::join(const std::string& id, const PodPtr& pod) {
   if (specified || (!wasComplete && gang.complete())) {
     activate(id);
   } else if (becameBound) {
-    scheduleLook(id);
+    scheduleCheck(id);
   }
   changed(id);
 }
@@ -234,7 +234,7 @@ void Gangs::leave(const std::string& id, const PodInfo& pod) {
   gang.members.erase(member);
   gang.released.erase(pod.uid());
   if (gang.source == pod.uid() && specify(gang)) activate(id);
-  if (!gang.members.empty()) scheduleLook(id);
+  if (!gang.members.empty()) scheduleCheck(id);
   changed(id);
   dropIfEmpty(id);
 }
@@ -339,7 +339,7 @@ void Gangs::forgetGroup(const std::string& groupId, const std::vector<std::strin
   });
   if (used) return;
   satisfied_.erase(groupId);
-  told_.erase(groupId);
+  activated_.erase(groupId);
 }
 
 bool Gangs::groupComplete(const Gang& gang) const {
@@ -361,30 +361,30 @@ void Gangs::activate(const std::string& id) {
   if (!pods.empty()) handle_.activate(pods);
 }
 
-void Gangs::scheduleLook(const std::string& id) {
-  if (looks_.empty()) {
+void Gangs::scheduleCheck(const std::string& id) {
+  if (checks_.empty()) {
     handle_.executor().post([this, alive = alive_] {
-      if (*alive) look();
+      if (*alive) checkWaiting();
     });
   }
-  looks_.insert(id);
+  checks_.insert(id);
 }
 
 // If a member was deleted, it may have been the member that did not fit, and the others waited for
 // it alone. If a member was bound, the group is satisfied and its held members may be scheduled;
 // they are activated for the group's first bound member only.
-void Gangs::look() {
-  for (const std::string& id : std::exchange(looks_, {})) {
+void Gangs::checkWaiting() {
+  for (const std::string& id : std::exchange(checks_, {})) {
     const Gang* gang = find(id);
     if (!gang) continue;
     const std::string group = groupIdOf(*gang);
     const bool now = satisfied(*gang);
-    const bool before = told_.contains(group);
+    const bool before = activated_.contains(group);
     if (now && before) continue;
     if (now) {
-      told_.insert(group);
+      activated_.insert(group);
     } else {
-      told_.erase(group);
+      activated_.erase(group);
     }
     activate(id);
   }

@@ -154,9 +154,9 @@ class Gangs {
   // Forgets the group's state if none of these gangs is in the group.
   void forgetGroup(const std::string& groupId, const std::vector<std::string>& gangs);
   bool groupComplete(const Gang& gang) const;
-  // Schedules look(), which activates members that waited for a member that was bound or deleted.
-  void scheduleLook(const std::string& id);
-  void look();
+  // Schedules checkWaiting(), which activates members that waited for a member that was bound or deleted.
+  void scheduleCheck(const std::string& id);
+  void checkWaiting();
   void changed(const std::string& id) const {
     for (const auto& listener : listeners_) listener(id);
   }
@@ -168,9 +168,9 @@ class Gangs {
   // Gangs whose group names this gang, including it.
   std::unordered_map<std::string, std::set<std::string>> namedBy_;
   std::vector<std::function<void(const std::string& id)>> listeners_;
-  std::set<std::string> looks_;
+  std::set<std::string> checks_;
   std::unordered_set<std::string> satisfied_;  // groups of which a member has had a node
-  std::unordered_set<std::string> told_;       // satisfied groups whose members were activated
+  std::unordered_set<std::string> activated_;       // satisfied groups whose members were activated
   // False after destruction; posted callbacks check it first.
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

@@ -179,9 +179,9 @@ JobPlacer JobPreemption::placerFor(const PodInfo& pod, const Members& members) {
         --more;
         needed[i] = false;
       }
-    NetworkRequest wish{*cycles_.gangs().networkOf(*gang), pods, std::move(needed),
+    NetworkRequest request{*cycles_.gangs().networkOf(*gang), pods, std::move(needed),
                         cycles_.nodeOfMember(*gang), [&](NodeId node) { return -cost(node); }};
-    NetworkPlacement::Answer answer = placement_->plan(wish);
+    NetworkPlacement::Answer answer = placement_->plan(request);
     if (answer.plans.empty()) return fail(ErrorCode::NotFound, answer.status.message());
     return std::move(answer.plans.front());
   };

@@ -42,7 +42,7 @@ json::value networkStatus(const NetworkTree& tree) {
   return json::object{{"detailStatus", std::move(list)}};
 }
 
-void NetworkController::look() {
+void NetworkController::update() {
   const auto object = network_.object();
   if (!object) return;
   tell(*object);
@@ -59,8 +59,8 @@ void NetworkController::look() {
 
 void NetworkController::tell(const api::ClusterNetworkTopology& object) {
   const std::string problem = network_.problem();
-  if (problem == told_) return;
-  told_ = problem;
+  if (problem == reportedProblem_) return;
+  reportedProblem_ = problem;
   if (problem.empty()) return;
   log::warn("ClusterNetworkTopology {}: {}", object.metadata.name, problem);
   if (handle_.events())

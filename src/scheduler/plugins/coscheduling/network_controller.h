@@ -20,7 +20,7 @@ class NetworkController {
       : handle_(handle), network_(network) {}
 
   // Runs every few seconds.
-  void look();
+  void update();
 
  private:
   void tell(const api::ClusterNetworkTopology& object);
@@ -30,7 +30,7 @@ class NetworkController {
   NetworkTopology& network_;
   std::shared_ptr<const NetworkTree> seen_;
   std::shared_ptr<const api::ClusterNetworkTopology> written_;
-  std::string told_;
+  std::string reportedProblem_;
   bool busy_ = false;
   TaskGroup tasks_;
 };

@@ -188,19 +188,19 @@ Diagnosis NetworkPlacement::Trial::reasons() {
 }
 
 // The plans for all members, or else for the needed ones; demand.pods is the number of the latter.
-NetworkPlacement::Answer NetworkPlacement::plansFor(const NetworkRequest& wish,
+NetworkPlacement::Answer NetworkPlacement::plansFor(const NetworkRequest& request,
                                                     const NetworkTree& tree,
                                                     std::span<const NetworkOffer> offers,
                                                     NetworkDemand& demand) {
   Answer answer;
   // If the gang does not need the rest, members may be placed one by one.
-  std::vector<bool> some = wish.needed;
+  std::vector<bool> some = request.needed;
   if (std::ranges::find(some, true) == some.end()) some[0] = true;
   for (const bool all : {true, false}) {
-    demand.pods = all ? std::ssize(wish.members) : std::ranges::count(some, true);
+    demand.pods = all ? std::ssize(request.members) : std::ranges::count(some, true);
     const NetworkPlanner planner(tree, offers, demand);
     for (const auto& nodes : planner.plans(kPlans)) {
-      std::vector<NodeId> plan(wish.members.size(), kNoNode);
+      std::vector<NodeId> plan(request.members.size(), kNoNode);
       for (std::size_t i = 0, next = 0; i < plan.size(); ++i)
         if (all || some[i]) plan[i] = nodes[next++];
       answer.plans.push_back(std::move(plan));
@@ -224,8 +224,8 @@ NetworkPlacement::Answer NetworkPlacement::refused(Status status, Diagnosis diag
   return answer;
 }
 
-NetworkPlacement::Answer NetworkPlacement::plan(const NetworkRequest& wish) {
-  reportInvalidIndex(handle_, wish.members);
+NetworkPlacement::Answer NetworkPlacement::plan(const NetworkRequest& request) {
+  reportInvalidIndex(handle_, request.members);
   const std::shared_ptr<const NetworkTree> tree = network_.tree();
   if (!tree) {
     const std::string problem = network_.problem();
@@ -234,14 +234,14 @@ NetworkPlacement::Answer NetworkPlacement::plan(const NetworkRequest& wish) {
             ? "no cluster network topology"
             : "no cluster network topology: ClusterNetworkTopology default: " + problem));
   }
-  auto demand = demandOf(wish.rules, *tree);
+  auto demand = demandOf(request.rules, *tree);
   if (!demand) return refused(Status::unresolvable(demand.error().message));
-  if (const auto place = wish.with ? tree->placeOf(*wish.with) : std::nullopt;
+  if (const auto place = request.with ? tree->placeOf(*request.with) : std::nullopt;
       place && demand->gatherLevel > 0)
     demand->within = tree->above(*place, demand->gatherLevel);
 
   std::vector<NetworkOffer> offers;
-  Trial trial(handle_, wish.members);
+  Trial trial(handle_, request.members);
   if (SearchResult first = trial.run(offers); !first.status.ok()) {
     first.diagnosis.keepVerdicts();
     Answer answer;
@@ -249,10 +249,10 @@ NetworkPlacement::Answer NetworkPlacement::plan(const NetworkRequest& wish) {
     answer.diagnosis = std::move(first.diagnosis);
     return answer;
   }
-  network_.countExisting(std::string(networkSelectorOf(*wish.members.front())), offers);
-  if (wish.score)
-    handle_.cluster().live().forEach([&](NodeId node) { offers[node].score = wish.score(node); });
-  Answer answer = plansFor(wish, *tree, offers, *demand);
+  network_.countExisting(std::string(networkSelectorOf(*request.members.front())), offers);
+  if (request.score)
+    handle_.cluster().live().forEach([&](NodeId node) { offers[node].score = request.score(node); });
+  Answer answer = plansFor(request, *tree, offers, *demand);
   if (!answer.plans.empty()) return answer;
 
   Diagnosis diagnosis = trial.reasons();

@@ -45,11 +45,11 @@ class NetworkPlacement {
     Diagnosis diagnosis;
   };
   // Call during an attempt only.
-  Answer plan(const NetworkRequest& wish);
+  Answer plan(const NetworkRequest& request);
 
  private:
   class Trial;
-  static Answer plansFor(const NetworkRequest& wish, const NetworkTree& tree,
+  static Answer plansFor(const NetworkRequest& request, const NetworkTree& tree,
                          std::span<const NetworkOffer> offers, NetworkDemand& demand);
   Answer refused(Status status, Diagnosis diagnosis = {}) const;
 

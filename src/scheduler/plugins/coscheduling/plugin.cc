@@ -200,7 +200,7 @@ Task<Status> Coscheduling::preBind(CycleState& state, PodPtr pod, NodeId /*node*
 }
 
 std::vector<EventRegistration> Coscheduling::eventsToRegister() const {
-  const auto room = [this](const PodInfo& pod, const ClusterEvent&) {
+  const auto capacity = [this](const PodInfo& pod, const ClusterEvent&) {
     return cycles_.capacityHint(pod);
   };
   const auto freed = [this](const PodInfo& pod, const ClusterEvent& event) {
@@ -215,7 +215,7 @@ std::vector<EventRegistration> Coscheduling::eventsToRegister() const {
   // onOwnMetadata: a held member may be moved to another gang.
   return {onOwnMetadata(),
           {EventResource::AssignedPod, action::kDelete | action::kUpdatePodScaleDown, "", freed},
-          {EventResource::Node, action::kAdd | action::kUpdateNodeAllocatable, "", room},
+          {EventResource::Node, action::kAdd | action::kUpdateNodeAllocatable, "", capacity},
           {EventResource::Node, action::kAdd | action::kUpdateNodeLabel, "", planned},
           {EventResource::Custom, action::kAll, std::string(kQuotaResource), limited},
           {EventResource::Custom, action::kAdd | action::kUpdate,
@@ -256,8 +256,8 @@ Task<void> Coscheduling::run() {
     co_await pause;
     controller.reportWaiting();
     cycles_.dropUselessNominations();
-    workloads.look();
-    network.look();
+    workloads.update();
+    network.update();
   }
 }
 

@@ -35,7 +35,7 @@ void WorkloadController::start() {
   queue_.start();
 }
 
-void WorkloadController::look() {
+void WorkloadController::update() {
   for (const auto& [id, gang] : cycles_.gangs().all())
     if (gang.workload && cycles_.refusalOf(Gangs::groupIdOf(gang))) changed(id);
 }

@@ -28,7 +28,7 @@ class WorkloadController {
 
   void start();
   // Runs each period.
-  void look();
+  void update();
 
  private:
   // The condition to write; nullopt if nothing is to be written.

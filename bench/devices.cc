@@ -167,9 +167,9 @@ Numbers fill(const Numbers& params, DeviceRules rules, bool packing) {
     for (const PodPtr& each : cluster.node(*cluster.findNode(nodeName(n))).pods) {
       const auto& annotations = each->pod->metadata.annotations;
       const auto* text = api::findIn(annotations, model::kAnnotationDeviceAllocated);
-      const auto given = text ? parseGivenDevices(*text) : Result<GivenDevices>();
+      const auto given = text ? parseAllocatedDevices(*text) : Result<AllocatedDevices>();
       if (!given) continue;
-      for (const GivenDevice& gpu : scheduler::at(*given, DeviceType::Gpu)) {
+      for (const AllocatedDevice& gpu : scheduler::at(*given, DeviceType::Gpu)) {
         bytes[gpu.minor] += static_cast<double>(gpu.amounts[DeviceResource::GpuMemory]);
         percent[gpu.minor] += static_cast<double>(gpu.amounts[DeviceResource::GpuMemoryRatio]);
       }

@@ -137,9 +137,9 @@ void devices(std::string_view input) {
   (void)parseDeviceLock(input);
   GpuTemplates templates;
   (void)templates.set(input);
-  if (const auto given = parseGivenDevices(input)) {
+  if (const auto given = parseAllocatedDevices(input)) {
     // What is read and written again is the same, and counting it leaves no trace.
-    const auto again = parseGivenDevices(toJson(describeGivenDevices(*given, DeviceInventory())));
+    const auto again = parseAllocatedDevices(toJson(describeAllocatedDevices(*given, DeviceInventory())));
     check(again && *again == *given, "devices are written as they were read");
     DeviceUse use;
     use.add(*given);

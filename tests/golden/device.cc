@@ -54,14 +54,14 @@ Result<json::object> memoryConvert(const json::object& testCase) {
                       {"ratioOfBytes", memoryRatioOf(amount("bytes"), amount("total"), true)}};
 }
 
-json::object givenOutput(GivenDevices given) {
+json::object givenOutput(AllocatedDevices given) {
   json::object out;
   for (const DeviceType type : kDeviceTypes) {
     auto& devices = at(given, type);
     if (devices.empty()) continue;
-    std::ranges::sort(devices, {}, &GivenDevice::minor);
+    std::ranges::sort(devices, {}, &AllocatedDevice::minor);
     json::array list;
-    for (const GivenDevice& device : devices) {
+    for (const AllocatedDevice& device : devices) {
       json::object entry{{"minor", device.minor},
                          {"resources", listOutput(device.amounts.toList())}};
       json::array functions;

@@ -49,7 +49,7 @@ PlainDeviceGrant PlainDeviceGrant::of(const api::StringMap& annotations) {
   return grant;
 }
 
-PlainDeviceGrant PlainDeviceGrant::of(const scheduler::GivenDevices& given) {
+PlainDeviceGrant PlainDeviceGrant::of(const scheduler::AllocatedDevices& given) {
   PlainDeviceGrant plain;
   for (const scheduler::DeviceType type : scheduler::kDeviceTypes) {
     for (const auto& device : at(given, type)) {

@@ -27,7 +27,7 @@ struct PlainDeviceGrant {
   std::set<std::pair<DeviceKey, std::string>> functions;  // with their bus ids
   bool operator==(const PlainDeviceGrant&) const = default;
   static PlainDeviceGrant of(const api::StringMap& annotations);
-  static PlainDeviceGrant of(const scheduler::GivenDevices& given);
+  static PlainDeviceGrant of(const scheduler::AllocatedDevices& given);
 };
 
 // The healthy devices of a node.

@@ -32,15 +32,15 @@ std::string textAtLabel(const api::StringMap& labels, std::string_view key) {
   return found ? *found : std::string();
 }
 
-std::string minorsText(const std::vector<GivenDevice>& gpus, std::string_view prefix) {
+std::string minorsText(const std::vector<AllocatedDevice>& gpus, std::string_view prefix) {
   std::string text;
-  for (const GivenDevice& gpu : gpus)
+  for (const AllocatedDevice& gpu : gpus)
     text += fmt::format("{}{}{}", text.empty() ? "" : ",", prefix, gpu.minor);
   return text;
 }
 
 // Cores and units of memory; both must be present.
-Result<std::pair<std::int64_t, std::int64_t>> sharesOf(const GivenDevice& gpu, std::int64_t unit) {
+Result<std::pair<std::int64_t, std::int64_t>> sharesOf(const AllocatedDevice& gpu, std::int64_t unit) {
   if (!gpu.amounts.has(DeviceResource::GpuCore))
     return fail(ErrorCode::Invalid, "gpu core resource is required");
   const std::int64_t memory = gpu.amounts[DeviceResource::GpuMemory];
@@ -49,20 +49,20 @@ Result<std::pair<std::int64_t, std::int64_t>> sharesOf(const GivenDevice& gpu, s
   return std::pair(gpu.amounts[DeviceResource::GpuCore], memory / unit);
 }
 
-void forHuawei(const std::vector<GivenDevice>& gpus, std::string_view model,
+void forHuawei(const std::vector<AllocatedDevice>& gpus, std::string_view model,
                const std::string& nanos, DeviceAnnotations& words) {
   words.annotations["predicate-time"] = nanos;
   if (model == "Ascend-310P3-300I-DUO") {
     words.annotations["huawei.com/Ascend310P"] = minorsText(gpus, "Ascend310P-");
     return;
   }
-  const GivenDevice& first = gpus.front();
+  const AllocatedDevice& first = gpus.front();
   words.annotations[model::kNpuCore] = first.gpuTemplate.empty()
                                            ? minorsText(gpus, "")
                                            : fmt::format("{}-{}", first.minor, first.gpuTemplate);
 }
 
-Result<> forCambricon(const std::vector<GivenDevice>& gpus, DeviceAnnotations& words) {
+Result<> forCambricon(const std::vector<AllocatedDevice>& gpus, DeviceAnnotations& words) {
   if (gpus.size() > 1)
     return fail(ErrorCode::Invalid, "multiple gpu share is not supported on device side");
   const auto shares = sharesOf(gpus.front(), kCambriconUnit);
@@ -74,7 +74,7 @@ Result<> forCambricon(const std::vector<GivenDevice>& gpus, DeviceAnnotations& w
   return {};
 }
 
-Result<> forMetax(const std::vector<GivenDevice>& gpus, const std::vector<std::string>& ids,
+Result<> forMetax(const std::vector<AllocatedDevice>& gpus, const std::vector<std::string>& ids,
                   DeviceAnnotations& words) {
   json::array list;
   for (std::size_t i = 0; i < gpus.size(); ++i) {
@@ -91,7 +91,7 @@ Result<> forMetax(const std::vector<GivenDevice>& gpus, const std::vector<std::s
 
 }  // namespace
 
-Result<DeviceAnnotations> wordsFor(const GivenDevices& given, const api::StringMap& deviceLabels,
+Result<DeviceAnnotations> wordsFor(const AllocatedDevices& given, const api::StringMap& deviceLabels,
                                    const std::vector<std::string>& ids, WallTime now) {
   DeviceAnnotations words;
   const std::string nanos = std::to_string(
@@ -127,7 +127,7 @@ Result<DeviceLock> parseDeviceLock(std::string_view text) {
 }
 
 Task<Result<>> DeviceAdaption::adapt(CycleState* state, PodPtr pod, std::string node,
-                                     GivenDevices given, api::StringMap deviceLabels,
+                                     AllocatedDevices given, api::StringMap deviceLabels,
                                      std::vector<std::string> ids) {
   auto words = wordsFor(given, deviceLabels, ids, handle_.executor().wallNow());
   if (!words) co_return fail(std::move(words.error()));

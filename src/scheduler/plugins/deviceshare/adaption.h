@@ -18,7 +18,7 @@ struct DeviceAnnotations {
 };
 // deviceLabels: of the node's Device, for vendor and model; ids: of the GPUs, in the order of the
 // allocation. Fails if the vendor's plugin does not support the allocation.
-Result<DeviceAnnotations> wordsFor(const GivenDevices& given, const api::StringMap& deviceLabels,
+Result<DeviceAnnotations> wordsFor(const AllocatedDevices& given, const api::StringMap& deviceLabels,
                                    const std::vector<std::string>& ids, WallTime now);
 
 // A lock of a node: "2026-01-01T00:00:00Z,default,web".
@@ -33,7 +33,7 @@ class DeviceAdaption {
   explicit DeviceAdaption(Handle& handle) : handle_(handle) {}
   // Adds to the annotations that are written with the binding, and writes the rest. `state` must
   // outlive the task.
-  Task<Result<>> adapt(CycleState* state, PodPtr pod, std::string node, GivenDevices given,
+  Task<Result<>> adapt(CycleState* state, PodPtr pod, std::string node, AllocatedDevices given,
                        api::StringMap deviceLabels, std::vector<std::string> ids);
 
  private:

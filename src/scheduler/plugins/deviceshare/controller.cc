@@ -75,9 +75,9 @@ class ProblemReporter {
   void tell(const DeviceInventory& inventory) {
     const api::Device& device = *inventory.device();
     std::string text = fmt::format("{}", fmt::join(inventory.problems(), "; "));
-    std::string& told = told_[device.metadata.name];
-    if (text == told) return;
-    told = text;
+    std::string& reported = reported_[device.metadata.name];
+    if (text == reported) return;
+    reported = text;
     if (text.empty()) return;
     log::warn("Device {}: {}", device.metadata.name, text);
     if (handle_.events())
@@ -87,7 +87,7 @@ class ProblemReporter {
 
   Handle& handle_;
   DeviceTable& table_;
-  std::map<std::string, std::string> told_;  // by Device
+  std::map<std::string, std::string> reported_;  // by Device
 };
 
 }  // namespace

@@ -127,7 +127,7 @@ std::optional<DeviceGrant> DeviceTable::readValue(const PodInfo& pod, NodeId,
   const api::StringMap& annotations = pod.pod->metadata.annotations;
   const std::string* text = api::findIn(annotations, model::kAnnotationDeviceAllocated);
   if (!text) return std::nullopt;
-  auto given = parseGivenDevices(*text);
+  auto given = parseAllocatedDevices(*text);
   if (!given) {
     // If the annotation was overwritten, the pod still has its allocation.
     log::warn("pod {}: metadata.annotations[{}]: {}; {}", pod.key(),

@@ -15,7 +15,7 @@
 namespace koord::scheduler {
 
 struct DeviceGrant {
-  GivenDevices given;
+  AllocatedDevices given;
   std::string reservation;  // the uid of the reservation that it was allocated from; rarely set
   bool reserves = false;    // the devices are for the owners of the reservation with the pod's uid
   bool operator==(const DeviceGrant&) const = default;

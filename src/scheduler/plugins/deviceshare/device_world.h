@@ -134,7 +134,7 @@ struct DeviceWorld {
     if (!grant) return text;
     for (const DeviceType type : kDeviceTypes) {
       for (std::size_t i = 0; i < at(grant->given, type).size(); ++i) {
-        const GivenDevice& device = at(grant->given, type)[i];
+        const AllocatedDevice& device = at(grant->given, type)[i];
         text += i == 0 ? " " + std::string(nameOf(type)) + " " : ",";
         text += std::to_string(device.minor);
         const std::int64_t ratio = device.amounts[DeviceResource::GpuMemoryRatio];

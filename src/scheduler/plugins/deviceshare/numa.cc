@@ -18,9 +18,9 @@ constexpr std::int64_t kSameGpus = 500;  // above the scores of CPUs, so that de
 constexpr const char* kFewOnNuma = "Insufficient NUMA Scoped Devices";
 constexpr const char* kNoPlace = "Designated Allocation Lack NUMA Node ID";
 
-std::set<int> gpusOf(const GivenDevices& given) {
+std::set<int> gpusOf(const AllocatedDevices& given) {
   std::set<int> minors;
-  for (const GivenDevice& device : at(given, DeviceType::Gpu)) minors.insert(device.minor);
+  for (const AllocatedDevice& device : at(given, DeviceType::Gpu)) minors.insert(device.minor);
   return minors;
 }
 
@@ -62,11 +62,11 @@ Status asStatus(const DeviceAnswer& answer) {
 }
 
 // Hints for devices that are already allocated.
-NumaHints ofDesignated(const DeviceDemand& demand, const GivenDevices& given,
+NumaHints ofDesignated(const DeviceDemand& demand, const AllocatedDevices& given,
                        const DeviceInventory& inventory) {
   NumaMask mask = kAnyNuma;
   for (const DeviceType type : kDeviceTypes) {
-    for (const GivenDevice& device : at(given, type)) {
+    for (const AllocatedDevice& device : at(given, type)) {
       const KnownDevice* known = inventory.find(type, device.minor);
       const int id = known && known->topology() ? known->topology()->nodeID : -1;
       if (id < 0 || id >= kMaxNumaNodes) return refused(Status::unschedulable(kNoPlace));

@@ -19,22 +19,22 @@ using ::testing::HasSubstr;
 // --- Records.
 
 std::string problemIn(const char* annotation) {
-  const auto given = parseGivenDevices(annotation);
+  const auto given = parseAllocatedDevices(annotation);
   return given ? "" : given.error().message;
 }
 
-TEST(GivenDevices, are_written_as_they_are_read) {
+TEST(AllocatedDevices, are_written_as_they_are_read) {
   const std::string text =
       R"({"gpu":[{"minor":0,"resources":{"koordinator.sh/gpu-core":"50"},)"
       R"("extension":{"vfs":[{"busID":"0000:09:00.2"}],"gpuSharedResourceTemplate":"vir02"}}],)"
       R"("rdma":[{"minor":3,"resources":{"koordinator.sh/rdma":"1"}}]})";
-  const auto given = parseGivenDevices(text);
+  const auto given = parseAllocatedDevices(text);
   ASSERT_TRUE(given);
   EXPECT_EQ(at(*given, DeviceType::Gpu)[0].functions[0].busId, "0000:09:00.2");
-  EXPECT_EQ(toJson(describeGivenDevices(*given, DeviceInventory())), text);
+  EXPECT_EQ(toJson(describeAllocatedDevices(*given, DeviceInventory())), text);
 }
 
-TEST(GivenDevices, mistakes_are_named_by_field) {
+TEST(AllocatedDevices, mistakes_are_named_by_field) {
   EXPECT_EQ(problemIn(R"({"gpu":[{"minor":0},{"minor":-1}]})"),
             "gpu[1].minor: -1 is not a number of a device");
   EXPECT_EQ(problemIn(R"({"gpu":[{"minor":70000}]})"),
@@ -109,8 +109,8 @@ TEST(GpuTemplates, decide_which_parts_of_npus_pods_get) {
 
 // --- Vendors.
 
-GivenDevices gpus(std::initializer_list<int> minors, std::int64_t core = 50) {
-  GivenDevices given;
+AllocatedDevices gpus(std::initializer_list<int> minors, std::int64_t core = 50) {
+  AllocatedDevices given;
   for (const int minor : minors)
     at(given, DeviceType::Gpu)
         .push_back({minor,
@@ -141,7 +141,7 @@ TEST(DeviceAnnotations, huawei_has_templates_or_numbers) {
   EXPECT_EQ(wordsFor(gpus({0, 1}), vendor("huawei", "Ascend-310P3-300I-DUO"), {}, kNow)
                 ->annotations.at("huawei.com/Ascend310P"),
             "Ascend310P-0,Ascend310P-1");
-  GivenDevices part = gpus({2});
+  AllocatedDevices part = gpus({2});
   at(part, DeviceType::Gpu)[0].gpuTemplate = "vir02";
   EXPECT_EQ(wordsFor(part, vendor("huawei"), {}, kNow)->annotations.at("huawei.com/npu-core"),
             "2-vir02");

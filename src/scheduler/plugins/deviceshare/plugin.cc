@@ -59,12 +59,12 @@ DeviceShare::~DeviceShare() = default;
 // --- The pod, and the other plugins of the profile.
 
 bool DeviceShare::usesHints() const {
-  if (!heedsHints_) {
-    heedsHints_ = std::ranges::any_of(handle_.profile().plugins, [](const auto& plugin) {
+  if (!usesHints_) {
+    usesHints_ = std::ranges::any_of(handle_.profile().plugins, [](const auto& plugin) {
       return plugin->name() == "SchedulingHint";
     });
   }
-  return *heedsHints_;
+  return *usesHints_;
 }
 
 ReservationsOffer* DeviceShare::reservations() const {
@@ -231,7 +231,7 @@ std::int64_t DeviceShare::scoreOn(const PodInfo& pod, NodeId node, bool mayMatch
     const auto it = std::ranges::find(all, nominated, &ReservationOnNode::uid);
     if (it != all.end() && it->restricted) {
       for (const DeviceType type : kDeviceTypes)
-        for (const GivenDevice& device : at(*left, type))
+        for (const AllocatedDevice& device : at(*left, type))
           at(offer.only, type)[device.minor].add(device.amounts);
     }
   }

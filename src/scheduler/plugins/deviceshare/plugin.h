@@ -141,10 +141,10 @@ class DeviceShare final : public Plugin,
   DeviceAnswer allocateOnNode(const PodDevices& devices, const NodeDevices& node,
                               const DeviceUse& use, const Trial& trial) const;
   DeviceAnswer allocateWithin(const PodDevices& devices, const NodeDevices& node,
-                              const DeviceUse& use, const GivenDevices& left, Within within,
+                              const DeviceUse& use, const AllocatedDevices& left, Within within,
                               const Trial& trial) const;
   DeviceAnswer allocateFrom(const PodDevices& devices, const NodeDevices& node,
-                            const DeviceUse& use, const GivenDevices& left,
+                            const DeviceUse& use, const AllocatedDevices& left,
                             const ReservationOnNode& reservation, const Trial& trial) const;
   DeviceQuestion questionFor(const PodDevices& devices, const NodeDevices& node,
                              const DeviceOffer& offer, const Trial& trial) const;
@@ -154,11 +154,11 @@ class DeviceShare final : public Plugin,
                                              const NodeDevices& node, const DeviceUse& use,
                                              const Trial& trial) const;
   // What is left of the reservation without the pod; nullopt if it has no devices.
-  std::optional<GivenDevices> leftOf(const PodInfo& pod, const NodeDevices& node,
+  std::optional<AllocatedDevices> leftOf(const PodInfo& pod, const NodeDevices& node,
                                      const std::string& reservation) const;
 
   // reserve.cc
-  std::string missingDevice(const PodInfo& pod, NodeId node, const GivenDevices& given) const;
+  std::string missingDevice(const PodInfo& pod, NodeId node, const AllocatedDevices& given) const;
 
   // services.cc
   json::object describe(NodeId node) const;
@@ -168,7 +168,7 @@ class DeviceShare final : public Plugin,
   // reasons.cc
   std::string ruleFor(const PodDevices& devices, const NodeDevices& node) const;
   std::string reasonFor(const PodDevices& devices, const NodeDevices& node,
-                        const GivenDevices& given) const;
+                        const AllocatedDevices& given) const;
   void addOutlook(const PodInfo& pod, NodeId node, json::object& into) const;
 
   Handle& handle_;
@@ -183,7 +183,7 @@ class DeviceShare final : public Plugin,
   BackingDevices backing_;
   std::unique_ptr<DeviceAdaption> adaption_;  // nullptr if the feature gate is off
   // Of the profile; set at first use, when the profile is complete.
-  mutable std::optional<bool> heedsHints_;
+  mutable std::optional<bool> usesHints_;
   mutable std::optional<ReservationsOffer*> reservations_;
   mutable std::optional<NumaAffinityOffer*> numaAffinity_;
 };

@@ -28,7 +28,7 @@ const std::string_view kReadAnnotations[] = {kAnnotationDeviceHint, kAnnotationD
 
 // {"extensions": {"DeviceShare": {}}} in a scheduling hint: the recorded allocation is requested
 // again.
-bool asksForRecorded(const api::StringMap& annotations) {
+bool requestsRecorded(const api::StringMap& annotations) {
   for (const std::string_view key :
        {model::kAnnotationSchedulingHint, model::kAnnotationSchedulingHintDeprecated}) {
     const std::string* text = api::findIn(annotations, key);
@@ -74,7 +74,7 @@ void PodDevicesReader::sign(const PodInfo& pod, Signature& signature) const {
     const std::string* text = api::findIn(annotations, key);
     signature.add(text ? std::string_view(*text) : std::string_view());
   }
-  signature.add(asksForRecorded(annotations) ? 1 : 0);
+  signature.add(requestsRecorded(annotations) ? 1 : 0);
   signature.add(model::gpuIsolationProvider(pod.pod->metadata.labels));
 }
 
@@ -111,13 +111,13 @@ PodDevices PodDevicesReader::read(const PodInfo& pod, bool hints,
   devices.demand = *std::move(demand);
   if (!devices.wanted()) return devices;
   if (const std::string* text = api::findIn(meta.annotations, model::kAnnotationDeviceAllocated)) {
-    auto given = parseGivenDevices(*text);
+    auto given = parseAllocatedDevices(*text);
     if (!given) {
       devices.error = fmt::format("metadata.annotations[{}]: {}", model::kAnnotationDeviceAllocated,
                                   given.error().message);
       return devices;
     }
-    if (hints && !isEmpty(*given) && asksForRecorded(meta.annotations))
+    if (hints && !isEmpty(*given) && requestsRecorded(meta.annotations))
       devices.designated = *std::move(given);
   }
   devices.isolationProvider = model::gpuIsolationProvider(meta.labels);

@@ -21,7 +21,7 @@ struct PodDevices {
   std::string isolationProvider;
   bool ignoresReservations = false;
   // The devices that it must get because it had them before (SchedulingHint requests that).
-  std::optional<GivenDevices> designated;
+  std::optional<AllocatedDevices> designated;
 
   bool wanted() const { return !demand.empty(); }
 };

@@ -16,10 +16,10 @@ namespace {
 
 // "2 on one PCIe switch (a) of NUMA node 0".
 std::string placeOf(const DeviceInventory& inventory, DeviceType type,
-                    const std::vector<GivenDevice>& devices) {
+                    const std::vector<AllocatedDevice>& devices) {
   std::set<std::string> switches;
   std::set<int> numas;
-  for (const GivenDevice& device : devices) {
+  for (const AllocatedDevice& device : devices) {
     const KnownDevice* known = inventory.find(type, device.minor);
     const auto* topology = known ? known->topology() : nullptr;
     if (!topology)
@@ -50,7 +50,7 @@ std::string DeviceShare::ruleFor(const PodDevices& devices, const NodeDevices& n
 }
 
 std::string DeviceShare::reasonFor(const PodDevices& devices, const NodeDevices& node,
-                                   const GivenDevices& given) const {
+                                   const AllocatedDevices& given) const {
   std::string text;
   for (const DeviceType type : kDeviceTypes)
     if (!at(given, type).empty())
@@ -73,7 +73,7 @@ void DeviceShare::addOutlook(const PodInfo& pod, NodeId node, json::object& into
   json::object wouldGet;
   for (const DeviceType type : kDeviceTypes) {
     json::array minors;
-    for (const GivenDevice& device : at(outcome.answer.given, type))
+    for (const AllocatedDevice& device : at(outcome.answer.given, type))
       minors.emplace_back(device.minor);
     if (!minors.empty()) wouldGet[nameOf(type)] = std::move(minors);
   }

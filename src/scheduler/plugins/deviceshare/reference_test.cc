@@ -95,7 +95,7 @@ struct DevicePlay {
     }
     ASSERT_NE(grant, nullptr);
     ASSERT_EQ(grant->given[0].size(), static_cast<std::size_t>(count));
-    for (const GivenDevice& device : grant->given[0]) {
+    for (const AllocatedDevice& device : grant->given[0]) {
       ASSERT_TRUE(nodes[node].healthy.at(device.minor));
       nodes[node].pods[name][device.minor] += each;
       ASSERT_LE(nodes[node].used(device.minor), 100);
@@ -193,7 +193,7 @@ TEST(DeviceShareReference, reserved_devices_are_never_given_to_others) {
       for (const auto& [name, owner] : pods) {
         const DeviceGrant* grant = DeviceTable::of(f.world).grantOf("uid-default-" + name);
         ASSERT_NE(grant, nullptr);
-        for (const GivenDevice& device : grant->given[0]) {
+        for (const AllocatedDevice& device : grant->given[0]) {
           ASSERT_EQ(++holders[device.minor], 1) << "seed " << seed << " step " << step;
           const bool reserved = device.minor == 1 || device.minor == 2 || device.minor == 6;
           ASSERT_TRUE(owner || !reserved) << "seed " << seed << " step " << step;

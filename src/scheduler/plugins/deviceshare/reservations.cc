@@ -41,7 +41,7 @@ std::int64_t DeviceShare::scoreReservation(const PodInfo& pod, const Reservation
   DeviceOffer offer{here->inventory, use, here->gpus, std::nullopt};
   if (reservation.restricted)
     for (const DeviceType type : kDeviceTypes)
-      for (const GivenDevice& device : at(*left, type))
+      for (const AllocatedDevice& device : at(*left, type))
         at(offer.only, type)[device.minor].add(device.amounts);
   DeviceQuestion question = questionFor(devices, *here, offer, {});
   question.scoring = &scoring_;

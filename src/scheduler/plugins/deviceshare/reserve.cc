@@ -37,7 +37,7 @@ Status DeviceShare::reserve(CycleState&, const PodPtr& pod, NodeId node) {
   }
   DeviceUse use = useWithout(*pod, *here);
   if (const auto left = leftOf(*pod, *here, outcome.reservation)) use.remove(*left);
-  GivenDevices given = std::move(outcome.answer.given);
+  AllocatedDevices given = std::move(outcome.answer.given);
   if (const auto filled = allocator_.fillGpuMemory(given, here->inventory, use); !filled)
     return Status::error(
         fmt::format("{}, node: {}", filled.error().message, cluster_.node(node).name));
@@ -54,14 +54,14 @@ Status DeviceShare::preBindPreFlight(CycleState&, const PodPtr& pod, NodeId) {
 // Since Reserve the Device may have changed, or another pod may have been seen with the same
 // devices (chosen by another leader); then the pod must not be bound.
 std::string DeviceShare::missingDevice(const PodInfo& pod, NodeId node,
-                                       const GivenDevices& given) const {
+                                       const AllocatedDevices& given) const {
   const NodeDevices& here = table_.rowOf(node);
   if (!here.inventory.device())
     return fmt::format("device.scheduling.koordinator.sh \"{}\" not found",
                        cluster_.node(node).name);
   const std::vector<DeviceNumber> claimed = table_.claimedOn(here);
   for (const DeviceType type : kDeviceTypes) {
-    for (const GivenDevice& device : at(given, type)) {
+    for (const AllocatedDevice& device : at(given, type)) {
       const KnownDevice* known = here.inventory.find(type, device.minor);
       if (!known || known->total.isZero())
         return fmt::format("{} {} of node {} is not healthy any more", nameOf(type), device.minor,
@@ -90,11 +90,11 @@ Task<Status> DeviceShare::preBind(CycleState& state, PodPtr pod, NodeId node) {
     co_return Status::error(std::move(problem));
   const NodeDevices& here = table_.rowOf(node);
   state.annotations()[std::string(model::kAnnotationDeviceAllocated)] =
-      toJson(describeGivenDevices(grant->given, here.inventory));
+      toJson(describeAllocatedDevices(grant->given, here.inventory));
   if (grant->reserves && handle_.enabled("ResizePod")) {
     DeviceAmounts sum;
     for (const DeviceType type : kDeviceTypes)
-      for (const GivenDevice& device : at(grant->given, type)) sum.add(device.amounts);
+      for (const AllocatedDevice& device : at(grant->given, type)) sum.add(device.amounts);
     json::object resources;
     for (const auto& [name, amount] : sum.toList()) resources[name] = amount.toString();
     state.annotations()[std::string(model::kAnnotationReservationResizeAllocatable)] =
@@ -102,7 +102,7 @@ Task<Status> DeviceShare::preBind(CycleState& state, PodPtr pod, NodeId node) {
   }
   if (!adaption_) co_return Status{};
   std::vector<std::string> ids;
-  for (const GivenDevice& gpu : at(grant->given, DeviceType::Gpu))
+  for (const AllocatedDevice& gpu : at(grant->given, DeviceType::Gpu))
     ids.push_back(here.inventory.find(DeviceType::Gpu, gpu.minor)->info->id);
   const std::string name = cluster_.node(node).name;
   const api::StringMap labels = here.inventory.device()->metadata.labels;

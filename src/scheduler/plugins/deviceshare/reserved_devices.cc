@@ -6,14 +6,14 @@ namespace koord::scheduler {
 
 namespace {
 
-bool hasFunction(const GivenDevice& device, const GivenFunction& function) {
+bool hasFunction(const AllocatedDevice& device, const AllocatedFunction& function) {
   return std::ranges::any_of(
-      device.functions, [&](const GivenFunction& each) { return each.busId == function.busId; });
+      device.functions, [&](const AllocatedFunction& each) { return each.busId == function.busId; });
 }
 
 }  // namespace
 
-void ReservedDevices::setReserved(const GivenDevices* devices) {
+void ReservedDevices::setReserved(const AllocatedDevices* devices) {
   if (devices) {
     reserved_ = *devices;
   } else {
@@ -21,7 +21,7 @@ void ReservedDevices::setReserved(const GivenDevices* devices) {
   }
 }
 
-void ReservedDevices::addOwner(const std::string& uid, const GivenDevices& devices) {
+void ReservedDevices::addOwner(const std::string& uid, const AllocatedDevices& devices) {
   owners_[uid] = devices;
 }
 
@@ -29,12 +29,12 @@ void ReservedDevices::removeOwner(const std::string& uid) {
   owners_.erase(uid);
 }
 
-void ReservedDevices::sumUp(const std::vector<GivenDevice>& devices, ByMinor& sums) {
-  for (const GivenDevice& device : devices) {
+void ReservedDevices::sumUp(const std::vector<AllocatedDevice>& devices, ByMinor& sums) {
+  for (const AllocatedDevice& device : devices) {
     const auto [it, fresh] = sums.try_emplace(device.minor, device);
     if (fresh) continue;
     it->second.amounts.add(device.amounts);
-    for (const GivenFunction& function : device.functions) it->second.functions.push_back(function);
+    for (const AllocatedFunction& function : device.functions) it->second.functions.push_back(function);
   }
 }
 
@@ -45,9 +45,9 @@ ByDeviceType<ReservedDevices::ByMinor> ReservedDevices::sumOfOwners() const {
   return sums;
 }
 
-GivenDevices ReservedDevices::counted() const {
+AllocatedDevices ReservedDevices::counted() const {
   ByDeviceType<ByMinor> sums = sumOfOwners();
-  GivenDevices counted;
+  AllocatedDevices counted;
   for (const DeviceType type : kDeviceTypes) {
     ByMinor reserved;
     if (reserved_) sumUp(at(*reserved_, type), reserved);
@@ -56,7 +56,7 @@ GivenDevices ReservedDevices::counted() const {
       if (fresh) continue;
       // Adds what is missing to the larger of both.
       it->second.amounts.add(device.amounts.minus(it->second.amounts));
-      for (const GivenFunction& function : device.functions)
+      for (const AllocatedFunction& function : device.functions)
         if (!hasFunction(it->second, function)) it->second.functions.push_back(function);
     }
     for (auto& [minor, device] : at(sums, type)) at(counted, type).push_back(std::move(device));
@@ -64,8 +64,8 @@ GivenDevices ReservedDevices::counted() const {
   return counted;
 }
 
-GivenDevices ReservedDevices::left() const {
-  GivenDevices left;
+AllocatedDevices ReservedDevices::left() const {
+  AllocatedDevices left;
   if (!reserved_) return left;
   const ByDeviceType<ByMinor> sums = sumOfOwners();
   for (const DeviceType type : kDeviceTypes) {
@@ -74,7 +74,7 @@ GivenDevices ReservedDevices::left() const {
     for (auto& [minor, device] : reserved) {
       if (const auto taken = at(sums, type).find(minor); taken != at(sums, type).end()) {
         device.amounts.subtract(taken->second.amounts);
-        std::erase_if(device.functions, [&](const GivenFunction& function) {
+        std::erase_if(device.functions, [&](const AllocatedFunction& function) {
           return hasFunction(taken->second, function);
         });
       }

@@ -12,28 +12,28 @@ namespace koord::scheduler {
 
 class ReservedDevices {
  public:
-  void setReserved(const GivenDevices* devices);  // nullptr: the reservation does not exist
-  void addOwner(const std::string& uid, const GivenDevices& devices);
+  void setReserved(const AllocatedDevices* devices);  // nullptr: the reservation does not exist
+  void addOwner(const std::string& uid, const AllocatedDevices& devices);
   void removeOwner(const std::string& uid);
 
   bool empty() const { return !reserved_ && owners_.empty(); }
   bool isReserved() const { return reserved_.has_value(); }
   // What the node counts for the reservation and its owners.
-  GivenDevices counted() const;
+  AllocatedDevices counted() const;
   // Reserved and not used by owners. Includes devices of which nothing is left.
-  GivenDevices left() const;
+  AllocatedDevices left() const;
   // A copy without this owner's allocation.
   ReservedDevices without(const std::string& uid) const;
-  const std::map<std::string, GivenDevices>& owners() const { return owners_; }
+  const std::map<std::string, AllocatedDevices>& owners() const { return owners_; }
   bool operator==(const ReservedDevices&) const = default;
 
  private:
-  using ByMinor = std::map<int, GivenDevice>;
-  static void sumUp(const std::vector<GivenDevice>& devices, ByMinor& sums);
+  using ByMinor = std::map<int, AllocatedDevice>;
+  static void sumUp(const std::vector<AllocatedDevice>& devices, ByMinor& sums);
   ByDeviceType<ByMinor> sumOfOwners() const;
 
-  std::optional<GivenDevices> reserved_;
-  std::map<std::string, GivenDevices> owners_;  // by uid
+  std::optional<AllocatedDevices> reserved_;
+  std::map<std::string, AllocatedDevices> owners_;  // by uid
 };
 
 }  // namespace koord::scheduler

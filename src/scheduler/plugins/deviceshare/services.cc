@@ -121,7 +121,7 @@ json::object DeviceShare::describe(NodeId node) const {
     for (const DeviceType type : kDeviceTypes) {
       if (at(grant.given, type).empty()) continue;
       json::object devices;
-      for (const GivenDevice& device : at(grant.given, type))
+      for (const AllocatedDevice& device : at(grant.given, type))
         devices[std::to_string(device.minor)] = amountsJson(device.amounts);
       json::value& byPod = holders[nameOf(type)];
       if (!byPod.is_object()) byPod = json::object();
@@ -250,7 +250,7 @@ json::value DeviceShare::factsOf(const PodInfo& pod) const {
     const Cluster::PodRecord* record = cluster_.findPod(pod.uid());
     const NodeDevices& here = table_.rowOf(record->node);
     facts["node"] = cluster_.node(record->node).name;
-    facts["devices"] = describeGivenDevices(grant->given, here.inventory);
+    facts["devices"] = describeAllocatedDevices(grant->given, here.inventory);
     if (const std::string reason = reasonFor(devices, here, grant->given); !reason.empty())
       facts["because"] = reason;
     if (!grant->reservation.empty()) facts["reservation"] = grant->reservation;

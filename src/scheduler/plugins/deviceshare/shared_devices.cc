@@ -37,7 +37,7 @@ std::vector<std::string> identitiesOf(const api::DeviceInfo& info) {
 const DeviceUse& DeviceTable::useOn(const NodeDevices& node, DeviceUse& space) const {
   const std::vector<DeviceNumber> claimed = claimedOn(node);
   if (claimed.empty()) return node.use;
-  GivenDevices whole;
+  AllocatedDevices whole;
   for (const DeviceNumber number : claimed) {
     const auto [type, minor] = deviceOf(number);
     if (const KnownDevice* known = node.inventory.find(type, minor))
@@ -72,7 +72,7 @@ bool DeviceTable::findFormer(NodeDevices& devices) const {
     const auto* text =
         api::findIn(pod.pod->metadata.annotations, model::kAnnotationDeviceAllocated);
     if (!text) return;
-    for (const GivenId& given : parseGivenIds(*text)) {
+    for (const AllocatedId& given : parseAllocatedIds(*text)) {
       const DeviceNumber number = numberOf(given.type, given.minor);
       if (std::ranges::find(unknown, number) != unknown.end())
         devices.former[number].push_back(model::deviceIdentity(given.id));

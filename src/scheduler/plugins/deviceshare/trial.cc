@@ -26,15 +26,15 @@ std::vector<std::string> prefixed(std::vector<std::string> reasons) {
   return reasons;
 }
 
-AmountsByMinor amountsOf(const std::vector<GivenDevice>& devices) {
+AmountsByMinor amountsOf(const std::vector<AllocatedDevice>& devices) {
   AmountsByMinor amounts;
-  for (const GivenDevice& device : devices) amounts[device.minor].add(device.amounts);
+  for (const AllocatedDevice& device : devices) amounts[device.minor].add(device.amounts);
   return amounts;
 }
 
-Minors minorsOf(const std::vector<GivenDevice>& devices) {
+Minors minorsOf(const std::vector<AllocatedDevice>& devices) {
   Minors minors;
-  for (const GivenDevice& device : devices) minors.add(device.minor);
+  for (const AllocatedDevice& device : devices) minors.add(device.minor);
   return minors;
 }
 
@@ -59,7 +59,7 @@ DeviceUse DeviceShare::useWithout(const PodInfo& pod, const NodeDevices& node) c
   return use;
 }
 
-std::optional<GivenDevices> DeviceShare::leftOf(const PodInfo& pod, const NodeDevices& node,
+std::optional<AllocatedDevices> DeviceShare::leftOf(const PodInfo& pod, const NodeDevices& node,
                                                 const std::string& reservation) const {
   const auto reserved = node.reserved.find(reservation);
   if (reserved == node.reserved.end() || !reserved->second.isReserved()) return std::nullopt;
@@ -74,9 +74,9 @@ DeviceQuestion DeviceShare::questionFor(const PodDevices& devices, const NodeDev
   if (devices.byTemplate) question.templates = &templates_.of(node.gpus);
   if (devices.designated) {
     for (const DeviceType type : kDeviceTypes) {
-      for (const GivenDevice& device : at(*devices.designated, type)) {
+      for (const AllocatedDevice& device : at(*devices.designated, type)) {
         at(question.required, type).add(device.minor);
-        for (const GivenFunction& function : device.functions)
+        for (const AllocatedFunction& function : device.functions)
           at(question.functions, type).emplace(device.minor, function.busId);
       }
     }
@@ -89,7 +89,7 @@ DeviceAnswer DeviceShare::allocateOnNode(const PodDevices& devices, const NodeDe
   DeviceOffer offer{node.inventory, use, node.gpus, std::nullopt};
   if (trial.affinity != kAnyNuma) offer.numas = trial.affinity;
   if (devices.designated) {
-    GivenDevices wanted = *devices.designated;
+    AllocatedDevices wanted = *devices.designated;
     if (const auto filled = allocator_.fillGpuMemory(wanted, node.inventory, use); !filled)
       return {DeviceAnswer::Outcome::Unschedulable, {filled.error().message}, {}};
     for (const DeviceType type : kDeviceTypes) at(offer.only, type) = amountsOf(at(wanted, type));
@@ -99,7 +99,7 @@ DeviceAnswer DeviceShare::allocateOnNode(const PodDevices& devices, const NodeDe
 
 // `use` counts what is left of the reservation as taken.
 DeviceAnswer DeviceShare::allocateWithin(const PodDevices& devices, const NodeDevices& node,
-                                         const DeviceUse& use, const GivenDevices& left,
+                                         const DeviceUse& use, const AllocatedDevices& left,
                                          Within within, const Trial& trial) const {
   DeviceUse open = use;
   open.remove(left);
@@ -116,7 +116,7 @@ DeviceAnswer DeviceShare::allocateWithin(const PodDevices& devices, const NodeDe
 }
 
 DeviceAnswer DeviceShare::allocateFrom(const PodDevices& devices, const NodeDevices& node,
-                                       const DeviceUse& use, const GivenDevices& left,
+                                       const DeviceUse& use, const AllocatedDevices& left,
                                        const ReservationOnNode& reservation,
                                        const Trial& trial) const {
   if (devices.designated) {
@@ -135,7 +135,7 @@ std::optional<DeviceAnswer> DeviceShare::allocateAround(const PodDevices& device
                                                         const Trial& trial) const {
   const ReservationsOffer* offer = pod.kind ? reservations() : nullptr;
   if (!offer || trial.preAllocationNode == kNoNode) return std::nullopt;
-  GivenDevices theirs;
+  AllocatedDevices theirs;
   bool any = false;
   for (const PodPtr& other : offer->takenOver(pod, trial.preAllocationNode)) {
     const DeviceGrant* held = table_.grantOf(other->uid());
@@ -151,7 +151,7 @@ std::optional<DeviceAnswer> DeviceShare::allocateAround(const PodDevices& device
   for (const DeviceType type : kDeviceTypes) {
     const Minors given = minorsOf(at(answer.given, type));
     const bool all = std::ranges::all_of(
-        at(theirs, type), [&](const GivenDevice& device) { return given.contains(device.minor); });
+        at(theirs, type), [&](const AllocatedDevice& device) { return given.contains(device.minor); });
     if (!at(answer.given, type).empty() && !all)
       return DeviceAnswer{DeviceAnswer::Outcome::Unschedulable, {kNotTheirs}, {}};
   }

@@ -15,16 +15,16 @@
 namespace koord::scheduler {
 
 // Unknown types are skipped, negative amounts count as 0. Errors name the field, as "gpu[0].minor".
-Result<GivenDevices> parseGivenDevices(std::string_view annotation);
+Result<AllocatedDevices> parseAllocatedDevices(std::string_view annotation);
 // The devices of the annotation with the ids that their Device had for them; empty if the
 // annotation cannot be read.
-struct GivenId {
+struct AllocatedId {
   DeviceType type = DeviceType::Gpu;
   int minor = 0;
   std::string id;
 };
-std::vector<GivenId> parseGivenIds(std::string_view annotation);
+std::vector<AllocatedId> parseAllocatedIds(std::string_view annotation);
 // With the ids that the node's Device has for the devices.
-json::object describeGivenDevices(const GivenDevices& given, const DeviceInventory& inventory);
+json::object describeAllocatedDevices(const AllocatedDevices& given, const DeviceInventory& inventory);
 
 }  // namespace koord::scheduler

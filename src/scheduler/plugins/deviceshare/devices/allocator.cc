@@ -57,7 +57,7 @@ class Allocation {
   DeviceAnswer gpusByPlace(int count, int most);
   DeviceAnswer inOrder(DeviceType type, int count, int most, const Pcies& near) const;
   Ordered ordered(DeviceType type, const Pcies& near) const;
-  std::optional<GivenFunction> functionOf(DeviceType type, const DeviceSlot& slot) const;
+  std::optional<AllocatedFunction> functionOf(DeviceType type, const DeviceSlot& slot) const;
   Pcies pciesOf(DeviceType type) const;
 
   const DeviceQuestion& question_;
@@ -66,7 +66,7 @@ class Allocation {
   DeviceRules rules_;
   DeviceView view_;
   ByDeviceType<std::optional<Needed>> needed_;
-  GivenDevices given_;
+  AllocatedDevices given_;
 };
 
 // --- The request.
@@ -180,7 +180,7 @@ DeviceAnswer Allocation::together() {
 
 Allocation::Pcies Allocation::pciesOf(DeviceType type) const {
   Pcies pcies;
-  for (const GivenDevice& device : at(given_, type)) {
+  for (const AllocatedDevice& device : at(given_, type)) {
     const KnownDevice* known = inventory_.find(type, device.minor);
     if (known && known->topology()) pcies.insert(known->topology()->pcieID);
   }
@@ -212,7 +212,7 @@ DeviceAnswer Allocation::gpusByTemplate(int count, int most) {
   if (fitting.empty()) return unresolvable("no matched GPU shared resource template");
   if (fitting.size() > 1) return {};
   DeviceAnswer answer = gpusByPlace(count, most);
-  for (GivenDevice& device : at(answer.given, DeviceType::Gpu))
+  for (AllocatedDevice& device : at(answer.given, DeviceType::Gpu))
     device.gpuTemplate = fitting.front()->name;
   return answer;
 }
@@ -232,7 +232,7 @@ DeviceAnswer Allocation::inOrder(DeviceType type, int count, int most, const Pci
     if (static_cast<int>(given.size()) == most) break;
     if (!required.empty() && !required.contains(slot->minor)) continue;
     if (slot->free.isZero() || !slot->free.covers(each)) continue;
-    GivenDevice device{slot->minor, each, {}, {}};
+    AllocatedDevice device{slot->minor, each, {}, {}};
     if (demand_.wantsFunction(type)) {
       auto function = functionOf(type, *slot);
       if (!function) continue;
@@ -275,7 +275,7 @@ Allocation::Ordered Allocation::ordered(DeviceType type, const Pcies& near) cons
 }
 
 // The free one with the lowest bus id.
-std::optional<GivenFunction> Allocation::functionOf(DeviceType type, const DeviceSlot& slot) const {
+std::optional<AllocatedFunction> Allocation::functionOf(DeviceType type, const DeviceSlot& slot) const {
   if (!slot.known) return std::nullopt;
   const auto& wanted = at(question_.functions, type);
   // If functions are requested of some devices only, the others are not restricted.
@@ -291,7 +291,7 @@ std::optional<GivenFunction> Allocation::functionOf(DeviceType type, const Devic
     }
   }
   if (!best) return std::nullopt;
-  return GivenFunction{best->minor, best->busID};
+  return AllocatedFunction{best->minor, best->busID};
 }
 
 std::int64_t Allocation::score() const {
@@ -323,10 +323,10 @@ std::optional<std::int64_t> DeviceAllocator::score(const DeviceQuestion& questio
   return allocation.score();
 }
 
-Result<> DeviceAllocator::fillGpuMemory(GivenDevices& given, const DeviceInventory& inventory,
+Result<> DeviceAllocator::fillGpuMemory(AllocatedDevices& given, const DeviceInventory& inventory,
                                         const DeviceUse& use) const {
   using enum DeviceResource;
-  for (GivenDevice& device : at(given, DeviceType::Gpu)) {
+  for (AllocatedDevice& device : at(given, DeviceType::Gpu)) {
     const KnownDevice* known = inventory.find(DeviceType::Gpu, device.minor);
     if (!known || known->total.isZero()) {
       return fail(ErrorCode::NotFound,

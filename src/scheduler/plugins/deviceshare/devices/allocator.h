@@ -60,7 +60,7 @@ struct DeviceQuestion {
 struct DeviceAnswer {
   enum class Outcome : std::uint8_t { Given, Unschedulable, Unresolvable } outcome = Outcome::Given;
   std::vector<std::string> reasons;  // messages for users
-  GivenDevices given;
+  AllocatedDevices given;
   bool ok() const { return outcome == Outcome::Given; }
 };
 
@@ -74,7 +74,7 @@ class DeviceAllocator {
   // Sets the percent of GPUs that were allocated by bytes of memory, and the bytes of those
   // allocated by percent; an error for a GPU that is not listed as healthy. Percent are rounded up,
   // but not above what is left of the GPU: three thirds are all of it.
-  Result<> fillGpuMemory(GivenDevices& given, const DeviceInventory& inventory,
+  Result<> fillGpuMemory(AllocatedDevices& given, const DeviceInventory& inventory,
                          const DeviceUse& use) const;
 
  private:

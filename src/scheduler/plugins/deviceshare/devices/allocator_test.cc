@@ -369,7 +369,7 @@ TEST(Allocation, never_gives_more_than_there_is) {
       machine.rdma(minor, minor / 2, std::string(1, static_cast<char>('a' + minor / 2)), 2);
     }
     if (round % 3 == 0) machine.node.model = "H100";
-    std::vector<GivenDevices> pods;
+    std::vector<AllocatedDevices> pods;
     for (int step = 0; step < 12; ++step) {
       if (!pods.empty() && pick(0, 3) == 0) {
         machine.used.remove(pods.back());
@@ -388,8 +388,8 @@ TEST(Allocation, never_gives_more_than_there_is) {
       pods.push_back(machine.last.given);
       ++given;
       std::set<std::string> functions;
-      for (const GivenDevices& pod : pods)
-        for (const GivenDevice& device : at(pod, DeviceType::Rdma))
+      for (const AllocatedDevices& pod : pods)
+        for (const AllocatedDevice& device : at(pod, DeviceType::Rdma))
           for (const auto& function : device.functions)
             EXPECT_TRUE(functions.insert(function.busId).second);
       for (const DeviceType type : {DeviceType::Gpu, DeviceType::Rdma})
@@ -401,7 +401,7 @@ TEST(Allocation, never_gives_more_than_there_is) {
           EXPECT_TRUE(total.covers(used)) << round;
         }
     }
-    for (const GivenDevices& pod : pods) machine.used.remove(pod);
+    for (const AllocatedDevices& pod : pods) machine.used.remove(pod);
     EXPECT_EQ(machine.used, DeviceUse());
   }
   EXPECT_GT(given, 1000);

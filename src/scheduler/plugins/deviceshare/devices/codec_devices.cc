@@ -11,9 +11,9 @@ BOOST_DESCRIBE_STRUCT(JointDocument, (), (deviceTypes, requiredScope))
 BOOST_DESCRIBE_STRUCT(PartitionSpecDocument, (), (allocatePolicy, ringBusBandwidth))
 BOOST_DESCRIBE_STRUCT(PartitionDocument, (),
                       (minors, gpuLinkType, ringBusBandwidth, allocationScore))
-BOOST_DESCRIBE_STRUCT(GivenFunctionDocument, (), (minor, busID))
-BOOST_DESCRIBE_STRUCT(GivenExtensionDocument, (), (vfs, gpuSharedResourceTemplate))
-BOOST_DESCRIBE_STRUCT(GivenDeviceDocument, (), (minor, resources, id, extension))
+BOOST_DESCRIBE_STRUCT(AllocatedFunctionDocument, (), (minor, busID))
+BOOST_DESCRIBE_STRUCT(AllocatedExtensionDocument, (), (vfs, gpuSharedResourceTemplate))
+BOOST_DESCRIBE_STRUCT(AllocatedDeviceDocument, (), (minor, resources, id, extension))
 
 }  // namespace koord::scheduler
 
@@ -21,4 +21,4 @@ KOORD_CODEC(koord::scheduler::DeviceHintDocument)
 KOORD_CODEC(koord::scheduler::JointDocument)
 KOORD_CODEC(koord::scheduler::PartitionSpecDocument)
 KOORD_CODEC(koord::scheduler::PartitionDocument)
-KOORD_CODEC(koord::scheduler::GivenDeviceDocument)
+KOORD_CODEC(koord::scheduler::AllocatedDeviceDocument)

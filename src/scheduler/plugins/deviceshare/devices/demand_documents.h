@@ -27,19 +27,19 @@ struct PartitionDocument {
   std::optional<Quantity> ringBusBandwidth;
   std::int64_t allocationScore = 0;
 };
-struct GivenFunctionDocument {
+struct AllocatedFunctionDocument {
   std::int64_t minor = 0;
   std::string busID;
 };
-struct GivenExtensionDocument {
-  api::List<GivenFunctionDocument> vfs;
+struct AllocatedExtensionDocument {
+  api::List<AllocatedFunctionDocument> vfs;
   std::string gpuSharedResourceTemplate;
 };
-struct GivenDeviceDocument {
+struct AllocatedDeviceDocument {
   std::int64_t minor = 0;
   api::ResourceList resources;
   std::string id;
-  std::optional<GivenExtensionDocument> extension;
+  std::optional<AllocatedExtensionDocument> extension;
 };
 
 }  // namespace koord::scheduler

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t kGpu = static_cast<std::size_t>(DeviceType::Gpu);
 
-GivenDevice part(int minor, const DeviceAmounts& amounts) {
+AllocatedDevice part(int minor, const DeviceAmounts& amounts) {
   return {minor, amounts, {}, {}};
 }
 

@@ -41,7 +41,7 @@ class DeviceMachine {
   }
 
   void use(DeviceType type, int minor, const api::ResourceList& amounts) {
-    GivenDevices given;
+    AllocatedDevices given;
     at(given, type).push_back({minor, DeviceAmounts::of(amounts), {}, {}});
     used.add(given);
   }

@@ -4,13 +4,13 @@
 
 namespace koord::scheduler {
 
-bool isEmpty(const GivenDevices& given) {
+bool isEmpty(const AllocatedDevices& given) {
   return std::ranges::all_of(given, [](const auto& devices) { return devices.empty(); });
 }
 
-void DeviceUse::add(const GivenDevices& given) {
+void DeviceUse::add(const AllocatedDevices& given) {
   for (const DeviceType type : kDeviceTypes) {
-    for (const GivenDevice& device : at(given, type)) {
+    for (const AllocatedDevice& device : at(given, type)) {
       if (!device.amounts.isZero()) at(used_, type)[device.minor].add(device.amounts);
       for (const auto& function : device.functions)
         at(functions_, type).emplace(device.minor, function.busId);
@@ -18,10 +18,10 @@ void DeviceUse::add(const GivenDevices& given) {
   }
 }
 
-void DeviceUse::remove(const GivenDevices& given) {
+void DeviceUse::remove(const AllocatedDevices& given) {
   for (const DeviceType type : kDeviceTypes) {
     auto& used = at(used_, type);
-    for (const GivenDevice& device : at(given, type)) {
+    for (const AllocatedDevice& device : at(given, type)) {
       if (const auto it = used.find(device.minor); it != used.end()) {
         it->second.subtract(device.amounts);
         if (it->second.isZero()) used.erase(it);

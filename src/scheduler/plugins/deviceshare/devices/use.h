@@ -13,31 +13,31 @@
 
 namespace koord::scheduler {
 
-struct GivenFunction {
+struct AllocatedFunction {
   int minor = 0;
   std::string busId;
-  bool operator==(const GivenFunction&) const = default;
+  bool operator==(const AllocatedFunction&) const = default;
 };
 
-struct GivenDevice {
+struct AllocatedDevice {
   int minor = 0;
   DeviceAmounts amounts;
-  std::vector<GivenFunction> functions;
+  std::vector<AllocatedFunction> functions;
   std::string gpuTemplate;  // the template of the amounts; rarely set
-  bool operator==(const GivenDevice&) const = default;
+  bool operator==(const AllocatedDevice&) const = default;
 };
 
-using GivenDevices = ByDeviceType<std::vector<GivenDevice>>;
-bool isEmpty(const GivenDevices& given);
+using AllocatedDevices = ByDeviceType<std::vector<AllocatedDevice>>;
+bool isEmpty(const AllocatedDevices& given);
 
 // Amounts by minor.
 using AmountsByMinor = std::map<int, DeviceAmounts>;
 
 class DeviceUse {
  public:
-  void add(const GivenDevices& given);
+  void add(const AllocatedDevices& given);
   // `given` must have been added before.
-  void remove(const GivenDevices& given);
+  void remove(const AllocatedDevices& given);
 
   // Only devices of which something is used.
   const AmountsByMinor& of(DeviceType type) const { return at(used_, type); }

@@ -24,7 +24,7 @@ Slots allOf(const DeviceOffer& offer, DeviceType type) {
 }
 
 // Counts what may be taken over as free.
-void giveBack(const AmountsByMinor& reusable, const AmountsByMinor& used, Slots& slots) {
+void addReusable(const AmountsByMinor& reusable, const AmountsByMinor& used, Slots& slots) {
   for (DeviceSlot& slot : slots) {
     const auto given = reusable.find(slot.minor);
     if (given == reusable.end()) continue;
@@ -75,7 +75,7 @@ bool exclusive(const std::optional<DeviceHint>& hint, DeviceRules rules) {
 Slots chosen(const DeviceOffer& offer, const DeviceDemand& demand, DeviceType type,
              DeviceRules rules) {
   Slots slots = allOf(offer, type);
-  giveBack(at(offer.reusable, type), offer.use.of(type), slots);
+  addReusable(at(offer.reusable, type), offer.use.of(type), slots);
   const auto& hint = at(demand.hints, type);
   if (exclusive(hint, rules)) keepFreeSwitches(slots);
   if (!at(offer.only, type).empty()) keepOnly(at(offer.only, type), slots);
